@@ -15,7 +15,7 @@ use signal_hook::iterator::Signals;
 
 use crate::config;
 use crate::files;
-use crate::log::Log;
+use crate::logging::Log;
 
 pub(crate) const HELP: &str = "\
 The broker keeps its topics in the council and its records in its own directory. Kafka's clients connect as they are.
@@ -68,6 +68,7 @@ impl BrokerArguments {
             connections: (0, 0),
             broker,
             topics: PartitionConfig::default(),
+            compaction_bytes_per_second_max: None,
             store: StoreConfig::default(),
         }
     }

@@ -12,6 +12,7 @@ use crate::certificates::{self, Holder, Order};
 use crate::config::{CheckOptions, Checked, Sources};
 use crate::council::{self, DataCommand};
 use crate::digest::{self, DigestArguments};
+use crate::log::LogCommand;
 use crate::member::Wish;
 use crate::shell::ShellOptions;
 use crate::status::StatusOptions;
@@ -143,6 +144,8 @@ pub(crate) enum Command {
     /// Run a broker that speaks Kafka's protocol, on a council or an Apache ZooKeeper.
     #[command(after_help = broker::HELP)]
     Log(BrokerArguments),
+    #[command(flatten)]
+    Records(LogCommand),
     /// Make keys and certificates with which members authenticate and encrypt their connections to each other.
     #[command(after_help = CERTIFICATES_HELP)]
     Certificates(CertificatesArguments),

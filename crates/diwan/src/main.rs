@@ -11,6 +11,7 @@ mod files;
 mod http;
 mod lab;
 mod log;
+mod logging;
 mod member;
 mod revive;
 mod secret;
@@ -24,9 +25,13 @@ mod up;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use clap::CommandFactory as _;
+use clap_complete::CompleteEnv;
 use cli::{Command, ConfigCommand, CouncilCommand, ShortCommand};
 
 fn main() -> ExitCode {
+    // Asked by a shell for completions, the process ends here.
+    CompleteEnv::with_factory(cli::Cli::command).complete();
     match run(cli::parse().command) {
         Ok(code) => code,
         // The reader of the pipe has closed it.
@@ -49,6 +54,9 @@ fn run(command: Command) -> io::Result<ExitCode> {
             return up::run(&arguments.options(), &mut io::stdout().lock());
         }
         Command::Log(arguments) => return Ok(broker::run(arguments)),
+        Command::Records(command) => {
+            return log::run(&command, &mut io::BufWriter::new(io::stdout().lock()));
+        }
         Command::Certificates(arguments) => {
             return certificates::run(&arguments.order(), &mut io::stdout().lock());
         }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use council_service::{Server, ServerConfig};
 
 use crate::config::{self, Notice, Problem, Sources, Verdict, failure};
-use crate::log::Log;
+use crate::logging::Log;
 use crate::{files, signals};
 
 /// How often it is looked whether a member serves.

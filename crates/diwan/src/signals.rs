@@ -18,7 +18,7 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::signal_name;
 
 use crate::config::{self, Sources};
-use crate::log::Log;
+use crate::logging::Log;
 
 /// What a signal asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

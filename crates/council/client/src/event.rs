@@ -31,6 +31,8 @@ pub(crate) enum Heard {
     Event(Event),
     State(StateChange),
     Replied(RequestId, Replied),
+    /// The user has changed the recipe.
+    Changed,
     /// The user is done with the recipe.
     Stop,
 }

@@ -8,7 +8,7 @@ use council_frontend::{
 };
 use council_tree::Tree;
 use council_wire::{Acl, ConnectRequest, OpCode, SessionId};
-use net_event_loop::{Broken, ConnId, ReadOutcome, Readiness, SocketDriver};
+use net_event_loop::{Broken, ConnId, FilePart, NoFile, ReadOutcome, Readiness, SocketDriver};
 
 use support::core::{Stream, ToyCore};
 use support::{peer, rounds, wire};
@@ -70,6 +70,7 @@ impl View for Seen<'_> {
 impl SocketDriver for Toy {
     type Socket = usize;
     type Peer = Peer;
+    type File = NoFile;
 
     fn watch(&mut self, socket: &mut usize, token: u32) -> Result<(), Broken> {
         self.wires[*socket].token = token;
@@ -106,6 +107,15 @@ impl SocketDriver for Toy {
         wire.room -= taken;
         wire.output.extend_from_slice(&bytes[..taken]);
         Ok(taken)
+    }
+
+    fn write_with_file(
+        &mut self,
+        _: &mut usize,
+        _: &[u8],
+        part: FilePart<'_, NoFile>,
+    ) -> Result<usize, Broken> {
+        match *part.file {}
     }
 
     fn wants_write(&self, _: &usize) -> bool {

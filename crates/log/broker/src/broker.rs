@@ -2,24 +2,32 @@
 //!
 //! One for all threads that serve connections: a thread has it for itself for the requests of one turn.
 
+use std::sync::Arc;
+
 use base::{MonoTime, Now};
 use log_coordinators::Participant;
-use log_partition::{Damage, PartitionConfig, PartitionId};
-use log_wire::ErrorCode;
+use log_metadata::{Change, Ended, KeeperEvent, TopicNode, paths};
+use log_partition::PartitionConfig;
+use log_wire::TopicName;
 use net_event_loop::ConnId;
 
-use crate::catalog::{CatalogCommand, TopicImage, TopicTicket};
+use crate::catalog::{Appointments, TopicImage, change};
+use crate::compaction::{CompactionCommand, CompactionEvent, Compactions};
 use crate::config::BrokerConfig;
 use crate::coordinators::{CoordinatorLoad, LoadOf};
+use crate::council::Purpose;
+use crate::council_calls::CouncilCalls;
 use crate::disk_work::{DiskCommand, DiskEvent, StoredPartition};
 use crate::fetch::Fetches;
 use crate::groups::Groups;
 use crate::node::Node;
+use crate::notice::Notice;
 use crate::partitions::PartitionEvent;
 use crate::produce::Produces;
 use crate::question::Asker;
 use crate::response::Response;
-use crate::topics::TopicCalls;
+use crate::segment_reader::SegmentFault;
+use crate::topics::partition_config;
 use crate::transactions::{TransactionEvent, Transactions};
 use crate::waits::Waiter;
 
@@ -29,9 +37,11 @@ pub struct Broker {
     pub(crate) node: Node,
     pub(crate) produces: Produces,
     pub(crate) fetches: Fetches,
-    pub(crate) topic_calls: TopicCalls,
+    pub(crate) calls: CouncilCalls,
+    appointments: Appointments,
     pub(crate) groups: Groups,
     pub(crate) transactions: Transactions,
+    compactions: Compactions,
     retention_due: MonoTime,
 }
 
@@ -50,54 +60,43 @@ impl Broker {
         Self {
             produces: Produces::default(),
             fetches: Fetches::new(config.fetch_sessions_max, config.seed),
-            topic_calls: TopicCalls::default(),
+            calls: CouncilCalls::default(),
+            appointments: Appointments::default(),
             groups: Groups::new(),
             transactions: Transactions::new(),
+            compactions: Compactions::new(),
             retention_due: MonoTime::ZERO,
             node: Node::new(config, topic_defaults, cluster_id, stored),
         }
     }
 
-    /// The council has committed this of a topic.
-    ///
-    /// # Errors
-    /// What the disk holds of a partition cannot be used: it is not served, nor are those of the topic behind it until the
-    /// topic is named again.
-    pub fn topic_changed(&mut self, topic: TopicImage, now: Now) -> Result<(), (PartitionId, Damage)> {
-        if let Some(before) = self.node.catalog.put(topic.clone()).filter(|before| before.id != topic.id) {
-            self.node.partitions.drop_topic(&before);
-        }
-        let changed = self.node.partitions.topic_changed(&topic);
-        self.after_partitions(now);
-        changed
-    }
-
-    /// The topic is gone, with its records.
-    pub fn topic_deleted(&mut self, name: &str, now: Now) {
-        if let Some(gone) = self.node.catalog.remove(name) {
-            self.node.partitions.drop_topic(&gone);
-            self.after_partitions(now);
+    /// Something happened in the council.
+    pub fn keeper_event(&mut self, event: KeeperEvent, now: Now) {
+        match event {
+            KeeperEvent::Node { path, data } => {
+                if let Some(name) = paths::topic_of(&path) {
+                    self.topic_node(name, data, now);
+                }
+            }
+            KeeperEvent::Joined => {
+                self.appointments.complete();
+                self.node.catalog.complete();
+                let unclaimed = self.node.partitions.unclaimed(&self.node.catalog);
+                self.node.notices.extend((unclaimed > 0).then_some(Notice::Unclaimed(unclaimed)));
+            }
+            KeeperEvent::Ended { ticket, ended } => self.change_ended(ticket, ended, now),
+            KeeperEvent::Standing(_) | KeeperEvent::Over(_) => {}
         }
     }
 
-    /// The council has done a part of a client's request, or refused it; with the id of a new topic.
-    pub fn topic_done(&mut self, ticket: TopicTicket, error: ErrorCode, id: [u8; 16]) {
-        self.topic_calls.done(&mut self.node, ticket, error, id);
+    /// Takes what the council is asked for.
+    pub fn take_changes(&mut self) -> Vec<Change> {
+        self.node.council.take()
     }
 
-    /// The council has given a block of producer ids to this broker, and gives it to nobody else.
-    pub fn producer_ids_given(&mut self, block: core::ops::Range<i64>, now: Now) {
-        self.node.producer_ids.given(block);
-        self.transactions.producer_ids_given(&mut self.node, now);
-        self.settle(now);
-    }
-
-    /// Every topic of the council was named. Gives the partitions on the disk whose topics it does not know. They are kept: a
-    /// council may have been brought back from a backup that is older than they are.
-    #[must_use]
-    pub fn catalog_complete(&mut self) -> Vec<PartitionId> {
-        self.node.catalog.complete();
-        self.node.partitions.unclaimed()
+    /// Takes what the operator should know.
+    pub fn take_notices(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.node.notices)
     }
 
     /// Takes what the disk is to do, in order.
@@ -105,9 +104,14 @@ impl Broker {
         self.node.partitions.take_disk_commands()
     }
 
-    /// Takes what the council is asked for.
-    pub fn take_catalog_commands(&mut self) -> Vec<CatalogCommand> {
-        std::mem::take(&mut self.node.catalog_commands)
+    /// Takes what the compactor is told.
+    pub fn take_compaction_commands(&mut self) -> Vec<CompactionCommand> {
+        self.compactions.take_commands()
+    }
+
+    /// The compactor tells something.
+    pub fn compaction_event(&mut self, event: CompactionEvent, now: Now) {
+        self.compactions.event(&mut self.node, event, now);
     }
 
     /// Takes answers to requests that waited.
@@ -117,8 +121,8 @@ impl Broker {
 
     /// Something happened on the disk.
     pub fn disk_event(&mut self, event: DiskEvent, now: Now) {
-        let Node { partitions, catalog, topic_defaults, .. } = &mut self.node;
-        partitions.disk_event(event, catalog, *topic_defaults);
+        let Node { partitions, catalog, .. } = &mut self.node;
+        partitions.disk_event(event, catalog);
         self.after_partitions(now);
     }
 
@@ -126,13 +130,14 @@ impl Broker {
     pub fn tick(&mut self, now: Now) {
         self.produces.expire(&mut self.node, now);
         self.fetches.expire(&mut self.node, now);
-        self.topic_calls.expire(&mut self.node, now);
+        self.calls.expire(&mut self.node, now);
         self.groups.tick(&mut self.node, now);
         self.transactions.tick(&mut self.node, now);
         self.settle(now);
+        self.compactions.tick(&mut self.node, now);
         if self.retention_due <= now.mono() {
             self.retention_due = now.mono().plus_ms(RETENTION_MS);
-            self.node.partitions.retain(now);
+            self.node.notices.extend(self.node.partitions.retain(now));
             self.after_partitions(now);
         }
     }
@@ -143,7 +148,7 @@ impl Broker {
         let deadlines = [
             self.produces.next_deadline(),
             self.fetches.next_deadline(),
-            self.topic_calls.next_deadline(),
+            self.calls.next_deadline(),
             self.groups.next_deadline(),
             self.transactions.next_deadline(),
         ];
@@ -154,7 +159,7 @@ impl Broker {
     pub fn disconnected(&mut self, shard: u16, conn: ConnId) {
         self.produces.disconnected(shard, conn);
         self.fetches.disconnected(shard, conn);
-        self.topic_calls.disconnected(shard, conn);
+        self.calls.disconnected(shard, conn);
         self.groups.disconnected(shard, conn);
         self.transactions.disconnected(shard, conn);
         self.node.replies.retain(|(waiter, _)| waiter.shard != shard || waiter.conn != conn);
@@ -175,12 +180,82 @@ impl Broker {
     }
 
     /// A coordinator gets what was read.
-    pub fn loaded(&mut self, load: &CoordinatorLoad, bytes: &[u8], now: Now) {
+    pub fn loaded(&mut self, load: &CoordinatorLoad, read: Result<Vec<u8>, SegmentFault>, now: Now) {
         match load.of {
-            LoadOf::Groups => self.groups.coordinators.loaded(&self.node, load, bytes, now),
-            LoadOf::Transactions => self.transactions.loaded(&mut self.node, load, bytes, now),
+            LoadOf::Groups => self.groups.coordinators.loaded(&self.node, load, read, now),
+            LoadOf::Transactions => self.transactions.loaded(&mut self.node, load, read, now),
         }
         self.settle(now);
+    }
+
+    /// The node of a topic has this data, or is gone.
+    fn topic_node(&mut self, name: &str, data: Option<Vec<u8>>, now: Now) {
+        let Some(data) = data else { return self.topic_deleted(name, now) };
+        let image = TopicNode::read(&data).map_err(|bad| bad.to_string()).and_then(|node| {
+            let config = partition_config(&self.node.topic_defaults, &node.settings);
+            let config = config.map_err(|bad| format!("its setting `{}`: {}", bad.name, bad.why))?;
+            Ok(TopicImage::new(name, node, config))
+        });
+        match image {
+            Ok(image) => self.topic_changed(image, now),
+            Err(why) => self.node.notices.push(Notice::BadTopic(name.into(), why)),
+        }
+    }
+
+    fn topic_changed(&mut self, topic: TopicImage, now: Now) {
+        let before = self.node.catalog.put(topic.clone());
+        if before.is_none() && self.appointments.is_complete() {
+            self.node.notices.push(Notice::TopicCreated(Arc::clone(&topic.name)));
+        }
+        if let Some(before) = before.filter(|before| before.id != topic.id) {
+            self.node.partitions.drop_topic(&before);
+        }
+        let broker = self.node.config.node_id;
+        let leads = topic.partitions.iter().any(|partition| partition.leader == broker);
+        if self.appointments.begin(&topic.name, leads) {
+            let purpose = Purpose::Appointment(Arc::clone(&topic.name));
+            self.node.council.ask(paths::topic(&topic.name), purpose, change::appoint(topic.id, broker));
+        }
+        if !self.appointments.is_under_way(&topic.name) {
+            self.serve(&topic);
+        }
+        self.after_partitions(now);
+    }
+
+    /// The partitions of a topic that this broker leads live here from now on.
+    fn serve(&mut self, topic: &TopicImage) {
+        if let Err((id, damage)) = self.node.partitions.topic_changed(topic) {
+            self.node.notices.push(Notice::Damaged(id, damage));
+        }
+    }
+
+    /// The topic is gone, with its records.
+    fn topic_deleted(&mut self, name: &str, now: Now) {
+        if let Some(gone) = self.node.catalog.remove(name) {
+            self.node.notices.push(Notice::TopicDeleted(Arc::clone(&gone.name)));
+            self.node.partitions.drop_topic(&gone);
+            self.after_partitions(now);
+        }
+    }
+
+    /// What was asked of the council has ended.
+    fn change_ended(&mut self, ticket: u64, ended: Ended, now: Now) {
+        match self.node.council.ended(ticket) {
+            Some(Purpose::Part(waiter, part)) => self.calls.ended(&mut self.node, waiter, part, ended),
+            Some(Purpose::Appointment(name)) => {
+                self.appointments.end(&name);
+                if let Some(topic) = self.node.catalog.find(TopicName::Name(&name)).ok().cloned() {
+                    self.serve(&topic);
+                    self.after_partitions(now);
+                }
+            }
+            Some(Purpose::ProducerIds) => {
+                self.node.producer_ids.ended(&ended);
+                self.transactions.producer_ids_given(&mut self.node, now);
+                self.settle(now);
+            }
+            Some(Purpose::Topic(_)) | None => {}
+        }
     }
 
     /// What happened to partitions reaches who waits for it.

@@ -42,6 +42,12 @@ pub struct BrokerConfig {
     /// Bytes of batches that are appended and not durable, or that wait for the coordinator of their transaction: above it,
     /// producers are read more slowly.
     pub unflushed_bytes_max: usize,
+    /// `log.cleaner.enable`.
+    pub compacts: bool,
+    /// `log.cleaner.dedupe.buffer.size`: bytes of the map of keys.
+    pub compaction_map_bytes_max: usize,
+    /// `log.cleaner.backoff.ms`: how often it is looked for a partition to compact, milliseconds.
+    pub compaction_check_ms: u64,
 }
 
 impl Default for BrokerConfig {
@@ -65,6 +71,9 @@ impl Default for BrokerConfig {
             requests_in_flight_max: 1_000,
             waiting_fetches_max: 100_000,
             unflushed_bytes_max: 64 << 20,
+            compacts: true,
+            compaction_map_bytes_max: 128 << 20,
+            compaction_check_ms: 15_000,
         }
     }
 }

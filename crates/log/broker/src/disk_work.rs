@@ -1,6 +1,6 @@
 //! What a broker asks of its disk, and what it hears of it.
 
-use log_partition::{Offset, PartitionId, Segment};
+use log_partition::{Damage, Offset, Partition, PartitionId, SegmentId};
 use log_storage::Append;
 use storage_wal::LogId;
 
@@ -17,6 +17,17 @@ pub enum DiskCommand {
     State(LogId, Vec<u8>),
     /// The log begins at the first offset; segments before the second are gone.
     Start(LogId, Offset, Offset),
+    /// A segment that compaction has made takes the place of others, which may be removed then.
+    Replace {
+        /// The partition.
+        log: LogId,
+        /// The change of its state.
+        change: Vec<u8>,
+        /// The old segments.
+        removed: Vec<SegmentId>,
+        /// The new one; nothing if nothing of them is kept.
+        added: Option<SegmentId>,
+    },
 }
 
 /// Something that happened.
@@ -26,6 +37,9 @@ pub enum DiskEvent {
     Created(PartitionId, LogId),
     /// So many commands, from the first on, are durable.
     Durable(u64),
+    /// These commands, of which the first has number 1, count as committed before they are durable: they were handed to the
+    /// operating system, and their partitions ask for no more.
+    Early(Vec<u64>),
     /// Batches of a log before that offset are in their segments.
     Written(LogId, Offset),
     /// The tables of these partitions are to be given again.
@@ -41,12 +55,8 @@ pub struct StoredPartition {
     pub log: LogId,
     /// Which one.
     pub id: PartitionId,
-    /// Where its log begins, if that was set behind the state.
-    pub start: Option<Offset>,
-    /// Its tables.
-    pub state: Option<Vec<u8>>,
-    /// Its segments, as far as they are written.
-    pub segments: Vec<Segment>,
-    /// Batches behind the tables or the segments.
-    pub batches: Vec<log_storage::RestoredBatch>,
+    /// The partition, as far as its state can be read.
+    pub partition: Option<Partition>,
+    /// Why it cannot be served.
+    pub damage: Option<Damage>,
 }

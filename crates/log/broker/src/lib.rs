@@ -2,7 +2,8 @@
 //!
 //! It is a deterministic machine. [`Front`] is what one thread does with its connections; all threads share one
 //! [`Broker`]. What is to be written goes out as [`DiskCommand`]s, and what became of it comes back as [`DiskEvent`]s; what
-//! the council is to change goes out as [`CatalogCommand`]s, and what it committed comes back as topics.
+//! the council is to change goes out as [`log_metadata::Change`]s, and what happened there comes back as
+//! [`log_metadata::KeeperEvent`]s.
 //!
 //! # A produce, a fetch, a crash
 //! *A produce.* [`Front`] cuts the frame, [`Broker::request`] reads it without a copy and finds the area of its API. `produce`
@@ -39,8 +40,11 @@
 mod broker;
 mod call;
 mod catalog;
+mod compaction;
 mod config;
 mod coordinators;
+mod council;
+mod council_calls;
 mod disk_executor;
 mod disk_work;
 mod fetch;
@@ -48,7 +52,9 @@ mod find_coordinator;
 mod front;
 mod groups;
 mod init_producer_id;
+pub mod lone_flush;
 mod node;
+mod notice;
 mod offsets;
 mod partitions;
 mod produce;
@@ -62,17 +68,17 @@ mod waits;
 
 pub use broker::Broker;
 pub use call::{Caller, Handled};
-pub use catalog::{
-    Catalog, CatalogCommand, NewTopic, PartitionImage, TopicImage, TopicTicket, is_internal, is_valid_name,
-};
+pub use catalog::{Catalog, NewTopic, TopicImage, is_internal, is_valid_name};
+pub use compaction::{CompactionCommand, CompactionEvent};
 pub use config::BrokerConfig;
 pub use coordinators::CoordinatorLoad;
 pub use disk_executor::{DiskExecutor, Next};
 pub use disk_work::{DiskCommand, DiskEvent, StoredPartition};
 pub use front::{BrokerDriver, Front, Unanswerable};
+pub use notice::Notice;
 pub use response::{
     FetchResponse, FetchedPartition, Form, Head, OffsetsResponse, ProduceResponse, Response, TopicKey,
 };
-pub use segment_reader::SegmentReader;
+pub use segment_reader::{SegmentFault, SegmentReader};
 pub use topics::{BadSetting, partition_config};
 pub use waits::Waiter;

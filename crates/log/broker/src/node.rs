@@ -3,22 +3,30 @@
 
 use core::ops::Range;
 
-use base::Now;
+use std::sync::Arc;
+
+use base::{Now, Random};
 use log_coordinators::Ticket;
+use log_metadata::paths;
 use log_partition::{NewBatch, PartitionConfig};
 use log_wire::{ErrorCode, TopicName};
 
-use crate::catalog::{Catalog, CatalogCommand, NewTopic};
+use crate::catalog::{Catalog, NewTopic, change};
 use crate::config::BrokerConfig;
+use crate::council::{Changes, Purpose};
 use crate::disk_work::StoredPartition;
+use crate::notice::Notice;
 use crate::partitions::{Hosted, Partitions, Slot};
-use crate::producer_ids::ProducerIds;
+use crate::producer_ids::{ProducerIds, take_block};
 use crate::question::Question;
 use crate::response::Response;
 use crate::waits::Waiter;
 
-/// How many topics are asked for at once because clients named them.
-const CATALOG_COMMANDS_MAX: usize = 100;
+/// Topics that clients have named are made only while fewer changes than this are with the council.
+const CHANGES_FOR_NAMES_MAX: usize = 100;
+
+/// Ids come from other random numbers than everything else that comes from the broker's seed.
+const SEED_OF_IDS: u64 = 0x746f_7069_6373_0000;
 
 /// See the module.
 #[derive(Debug)]
@@ -31,12 +39,15 @@ pub(crate) struct Node {
     pub(crate) partitions: Partitions,
     pub(crate) producer_ids: ProducerIds,
     /// What the council is asked for.
-    pub(crate) catalog_commands: Vec<CatalogCommand>,
+    pub(crate) council: Changes,
     /// What the coordinators of transactions are asked.
     pub(crate) questions: Vec<Question>,
     /// Answers to requests that waited.
     pub(crate) replies: Vec<(Waiter, Response)>,
+    /// What the operator should know.
+    pub(crate) notices: Vec<Notice>,
     last_ticket: u64,
+    random: Random,
 }
 
 impl Node {
@@ -46,6 +57,7 @@ impl Node {
         cluster_id: String,
         stored: Vec<StoredPartition>,
     ) -> Self {
+        let seed = config.seed ^ SEED_OF_IDS;
         Self {
             partitions: Partitions::new(config.node_id, stored),
             config,
@@ -53,10 +65,12 @@ impl Node {
             topic_defaults,
             catalog: Catalog::default(),
             producer_ids: ProducerIds::default(),
-            catalog_commands: Vec::new(),
+            council: Changes::default(),
             questions: Vec::new(),
             replies: Vec::new(),
+            notices: Vec::new(),
             last_ticket: 0,
+            random: Random::new(seed),
         }
     }
 
@@ -72,11 +86,11 @@ impl Node {
     }
 
     /// Asks the council for a topic that nobody waits for. If the council has much to do already, the client asks again later.
-    pub(crate) fn make_topic(&mut self, new: NewTopic) {
-        let command = CatalogCommand::Create(new, None);
-        let is_asked = self.catalog_commands.contains(&command);
-        if !is_asked && self.catalog_commands.len() < CATALOG_COMMANDS_MAX {
-            self.catalog_commands.push(command);
+    pub(crate) fn make_topic(&mut self, new: &NewTopic) {
+        let purpose = Purpose::Topic(Arc::clone(&new.name));
+        if self.council.len() < CHANGES_FOR_NAMES_MAX && !self.council.has(&purpose) {
+            let compute = change::create(new, self.draw_id(), self.config.node_id);
+            self.council.ask(paths::topic(&new.name), purpose, compute);
         }
     }
 
@@ -84,9 +98,19 @@ impl Node {
     pub(crate) fn take_producer_ids(&mut self, count: i64) -> Range<i64> {
         let ids = self.producer_ids.take(count);
         if self.producer_ids.wants_more() {
-            self.catalog_commands.push(CatalogCommand::ProducerIds);
+            self.council.ask(paths::PRODUCER_IDS.into(), Purpose::ProducerIds, take_block);
         }
         ids
+    }
+
+    /// An id that no topic has or will have.
+    pub(crate) fn draw_id(&mut self) -> [u8; 16] {
+        let (high, low) = (self.random.number(), self.random.number());
+        let mut id = [0; 16];
+        let (first, second) = id.split_at_mut(8);
+        first.copy_from_slice(&high.to_be_bytes());
+        second.copy_from_slice(&low.to_be_bytes());
+        id
     }
 
     /// Sends a batch that was appended to the disk.

@@ -47,7 +47,7 @@ impl Node {
         let isolation =
             if request.isolation_level == 1 { Isolation::ReadCommitted } else { Isolation::ReadUncommitted };
         let mut answer = OffsetsResponse { response: ListOffsetsResponse::default(), lookups: Vec::new() };
-        for (at, topic) in request.topics.iter().enumerate() {
+        for (at, topic) in request.topics.iter().filter(|topic| !topic.partitions.is_empty()).enumerate() {
             let mut partitions = Vec::with_capacity(topic.partitions.len());
             let mut times = BTreeMap::<i32, usize>::new();
             topic.partitions.iter().for_each(|wanted| *times.entry(wanted.partition_index).or_default() += 1);
@@ -77,7 +77,7 @@ impl Node {
         partition.check_epoch(LeaderEpoch(wanted.current_leader_epoch))?;
         let epoch = partition.epoch().0;
         let mut answer = failed(wanted, ErrorCode::None);
-        let time = match wanted.timestamp {
+        let lookup = match wanted.timestamp {
             LATEST => {
                 (answer.offset, answer.leader_epoch) = (partition.readable_end(isolation).0, epoch);
                 return Ok((answer, None));
@@ -94,11 +94,11 @@ impl Node {
             }
             LAST_TIERED if version >= LAST_TIERED_FROM => return Ok((answer, None)),
             EARLIEST_PENDING if version >= EARLIEST_PENDING_FROM => return Ok((answer, None)),
-            HIGHEST if version >= HIGHEST_FROM => partition.highest_timestamp(),
-            time if time >= 0 => Some(time),
+            HIGHEST if version >= HIGHEST_FROM => partition.look_for_newest(isolation),
+            time if time >= 0 => Some(partition.look_for_time(time, isolation)),
             _ => return Err(ErrorCode::UnsupportedVersion),
         };
-        Ok((answer, time.map(|time| (id, partition.look_for_time(time, isolation)))))
+        Ok((answer, lookup.map(|lookup| (id, lookup))))
     }
 
     /// Handles a request.

@@ -2,6 +2,10 @@
 
 use core::ops::Range;
 
+use log_metadata::{Decision, Ended, Found};
+
+/// How many ids a broker takes at once.
+const BLOCK: i64 = 1_000;
 /// With so few ids left another block is asked for.
 const LOW: i64 = 200;
 
@@ -30,6 +34,17 @@ impl ProducerIds {
         taken
     }
 
+    /// The council has given a block to this broker, whose end is the data of the node; or it has refused.
+    pub(crate) fn ended(&mut self, ended: &Ended) {
+        match ended {
+            Ended::Done(data) => {
+                let end = next_of(data.as_deref());
+                self.given(end - BLOCK..end);
+            }
+            Ended::Refused(..) => self.given(0..0),
+        }
+    }
+
     /// Whether another block is to be asked for. Says so once for each.
     pub(crate) fn wants_more(&mut self) -> bool {
         let left = (self.present.end - self.present.start) + (self.next.end - self.next.start);
@@ -37,6 +52,15 @@ impl ProducerIds {
         self.asked |= wants;
         wants
     }
+}
+
+/// The next block of ids: whoever raises the number in the council has those below it. A block whose end nobody knows is lost.
+pub(crate) fn take_block(found: Found<'_>) -> Decision {
+    Decision::Write((next_of(found.data) + BLOCK).to_string().into_bytes())
+}
+
+fn next_of(data: Option<&[u8]>) -> i64 {
+    data.and_then(|data| std::str::from_utf8(data).ok()?.trim().parse().ok()).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -1,12 +1,14 @@
 //! The records of the internal partition. A decoder refuses what it does not know, and never reads beyond its bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use base::WallTime;
 use log_partition::{CoordinatorEpoch, ProducerEpoch, ProducerId};
 use log_wire::{Malformed, Reader, Writer};
 
-use crate::{Blob, Generation, NewOffset, Offset, Text, journal};
+use crate::stored_consumer::{self, StoredConsumerGroup, StoredConsumerMember};
+use crate::{Blob, Generation, NewOffset, Offset, Partitions, Text, journal};
 
 /// The version of keys and values: their first byte.
 const VERSION: i8 = 1;
@@ -14,6 +16,9 @@ const GROUP: i8 = 1;
 const OFFSET: i8 = 2;
 const PENDING: i8 = 3;
 const PRODUCER: i8 = 4;
+const CONSUMER_GROUP: i8 = 5;
+const CONSUMER_MEMBER: i8 = 6;
+const CONSUMER_TARGET: i8 = 7;
 /// The least bytes of a member, and of a protocol, in a record.
 const MEMBER_BYTES_MIN: usize = 24;
 const PROTOCOL_BYTES_MIN: usize = 2;
@@ -26,6 +31,7 @@ pub type Damaged = Malformed;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Key {
+    /// A classic group.
     Group(Text),
     /// Group, topic, partition.
     Offset(Text, Text, i32),
@@ -33,6 +39,25 @@ pub(crate) enum Key {
     Pending(Text, ProducerId),
     /// A producer that commits offsets in transactions.
     Producer(ProducerId),
+    /// A consumer group without its members.
+    ConsumerGroup(Text),
+    /// Group, member.
+    ConsumerMember(Text, Text),
+    /// Group, member: what the member is to own.
+    ConsumerTarget(Text, Text),
+}
+
+impl Key {
+    /// The group whose state the record is part of; nothing for offsets and producers.
+    pub(crate) const fn group(&self) -> Option<&Text> {
+        match self {
+            Self::Group(group)
+            | Self::ConsumerGroup(group)
+            | Self::ConsumerMember(group, _)
+            | Self::ConsumerTarget(group, _) => Some(group),
+            Self::Offset(..) | Self::Pending(..) | Self::Producer(_) => None,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,6 +129,9 @@ pub(crate) enum Value {
     Offset(StoredOffset),
     Pending(StoredPending),
     Producer(StoredProducer),
+    ConsumerGroup(StoredConsumerGroup),
+    ConsumerMember(Arc<StoredConsumerMember>),
+    ConsumerTarget(Arc<Partitions>),
 }
 
 impl journal::Key for Key {
@@ -119,6 +147,13 @@ impl journal::Key for Key {
             }
             Self::Pending(group, id) => writer.i8(VERSION).i8(PENDING).text(group).i64(id.0),
             Self::Producer(id) => writer.i8(VERSION).i8(PRODUCER).i64(id.0),
+            Self::ConsumerGroup(group) => writer.i8(VERSION).i8(CONSUMER_GROUP).text(group),
+            Self::ConsumerMember(group, member) => {
+                writer.i8(VERSION).i8(CONSUMER_MEMBER).text(group).text(member)
+            }
+            Self::ConsumerTarget(group, member) => {
+                writer.i8(VERSION).i8(CONSUMER_TARGET).text(group).text(member)
+            }
         };
         out
     }
@@ -130,20 +165,11 @@ impl journal::Key for Key {
         match value {
             Value::Group(group) => write_group(&mut writer, group),
             Value::Offset(offset) => write_offset(&mut writer, offset),
-            Value::Pending(pending) => {
-                writer.count(pending.offsets.len());
-                for ((topic, partition), offset) in &pending.offsets {
-                    writer.text(topic).i32(*partition);
-                    write_offset(&mut writer, offset);
-                }
-            }
-            Value::Producer(producer) => {
-                writer.i16(producer.epoch.0).i32(producer.coordinator_epoch.map_or(-1, |epoch| epoch.0));
-                writer.i64(producer.markers).i64(producer.last_heard.ms()).count(producer.groups.len());
-                for group in &producer.groups {
-                    writer.text(group);
-                }
-            }
+            Value::Pending(pending) => write_pending(&mut writer, pending),
+            Value::Producer(producer) => write_producer(&mut writer, producer),
+            Value::ConsumerGroup(group) => stored_consumer::write_group(&mut writer, group),
+            Value::ConsumerMember(member) => stored_consumer::write_member(&mut writer, member),
+            Value::ConsumerTarget(target) => stored_consumer::write_partitions(&mut writer, target),
         }
         out
     }
@@ -158,17 +184,27 @@ pub(crate) fn read(key: &[u8], value: Option<&[u8]>) -> Result<(Key, Option<Valu
         OFFSET => Key::Offset(text(&mut reader)?, text(&mut reader)?, reader.i32()?),
         PENDING => Key::Pending(text(&mut reader)?, ProducerId(reader.i64()?)),
         PRODUCER => Key::Producer(ProducerId(reader.i64()?)),
+        CONSUMER_GROUP => Key::ConsumerGroup(text(&mut reader)?),
+        CONSUMER_MEMBER => Key::ConsumerMember(text(&mut reader)?, text(&mut reader)?),
+        CONSUMER_TARGET => Key::ConsumerTarget(text(&mut reader)?, text(&mut reader)?),
         _ => return Err(Malformed("a key of an unknown kind")),
     };
     reader.end()?;
     let Some(value) = value else { return Ok((key, None)) };
     let mut reader = Reader::new(value, true);
     version(&mut reader)?;
-    let value = match key {
+    let value = match &key {
         Key::Group(_) => Value::Group(read_group(&mut reader)?),
         Key::Offset(..) => Value::Offset(read_offset(&mut reader)?),
         Key::Pending(..) => Value::Pending(read_pending(&mut reader)?),
         Key::Producer(_) => Value::Producer(read_producer(&mut reader)?),
+        Key::ConsumerGroup(_) => Value::ConsumerGroup(stored_consumer::read_group(&mut reader)?),
+        Key::ConsumerMember(_, id) => {
+            Value::ConsumerMember(Arc::new(stored_consumer::read_member(&mut reader, id.clone())?))
+        }
+        Key::ConsumerTarget(..) => {
+            Value::ConsumerTarget(Arc::new(stored_consumer::read_partitions(&mut reader)?))
+        }
     };
     reader.end()?;
     Ok((key, Some(value)))
@@ -201,6 +237,14 @@ fn read_offset(reader: &mut Reader<'_>) -> Result<StoredOffset, Damaged> {
     })
 }
 
+fn write_pending(writer: &mut Writer<'_>, pending: &StoredPending) {
+    writer.count(pending.offsets.len());
+    for ((topic, partition), offset) in &pending.offsets {
+        writer.text(topic).i32(*partition);
+        write_offset(writer, offset);
+    }
+}
+
 fn read_pending(reader: &mut Reader<'_>) -> Result<StoredPending, Damaged> {
     let mut pending = StoredPending::default();
     for _ in 0..reader.count(PENDING_BYTES_MIN)? {
@@ -208,6 +252,14 @@ fn read_pending(reader: &mut Reader<'_>) -> Result<StoredPending, Damaged> {
         pending.offsets.insert(partition, read_offset(reader)?);
     }
     Ok(pending)
+}
+
+fn write_producer(writer: &mut Writer<'_>, producer: &StoredProducer) {
+    writer.i16(producer.epoch.0).i32(producer.coordinator_epoch.map_or(-1, |epoch| epoch.0));
+    writer.i64(producer.markers).i64(producer.last_heard.ms()).count(producer.groups.len());
+    for group in &producer.groups {
+        writer.text(group);
+    }
 }
 
 fn read_producer(reader: &mut Reader<'_>) -> Result<StoredProducer, Damaged> {
@@ -274,87 +326,4 @@ fn read_member(reader: &mut Reader<'_>) -> Result<StoredMember, Damaged> {
         protocols,
         assignment,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::journal::Key as _;
-
-    fn group() -> Value {
-        let member = StoredMember {
-            id: "m".into(),
-            instance: Some("i".into()),
-            client_id: "c".into(),
-            client_host: "h".into(),
-            session_timeout_ms: 6_000,
-            rebalance_timeout_ms: 9_000,
-            protocols: vec![("range".into(), Blob::from(&b"meta"[..]))],
-            assignment: Blob::from(&b"mine"[..]),
-        };
-        Value::Group(StoredGroup {
-            generation: Generation(7),
-            protocol_type: "consumer".into(),
-            protocol: "range".into(),
-            leader: "m".into(),
-            assigned: true,
-            empty_since: WallTime::of_ms(5),
-            members: vec![member],
-        })
-    }
-
-    #[test]
-    fn record_is_read_as_it_was_written_and_refused_at_every_cut() {
-        let (key, value) = (Key::Group("g".into()), group());
-        let (key_bytes, value_bytes) = (key.encode(), Key::encode_value(&value));
-        assert_eq!(read(&key_bytes, Some(&value_bytes)), Ok((key.clone(), Some(value))));
-        assert_eq!(read(&key_bytes, None), Ok((key, None)));
-        for cut in 0..value_bytes.len() {
-            assert!(read(&key_bytes, Some(&value_bytes[..cut])).is_err(), "cut at {cut}");
-        }
-        for cut in 0..key_bytes.len() {
-            assert!(read(&key_bytes[..cut], None).is_err(), "cut at {cut}");
-        }
-    }
-
-    #[test]
-    fn transactional_records_are_read_as_they_were_written_and_refused_at_every_cut() {
-        let stored = StoredOffset {
-            topic_id: [1; 16],
-            offset: Offset(4),
-            leader_epoch: 2,
-            metadata: "".into(),
-            committed_at: WallTime::of_ms(5),
-        };
-        let pending = StoredPending { offsets: [(("t".into(), 3), stored)].into() };
-        let producer = StoredProducer {
-            epoch: ProducerEpoch(3),
-            coordinator_epoch: Some(CoordinatorEpoch(0)),
-            markers: 9,
-            groups: ["g".into(), "h".into()].into(),
-            last_heard: WallTime::of_ms(6),
-        };
-        let none = StoredProducer { coordinator_epoch: None, ..producer.clone() };
-        let (pending_key, producer_key) =
-            (Key::Pending("g".into(), ProducerId(7)), Key::Producer(ProducerId(7)));
-        let cases = [
-            (pending_key, Value::Pending(pending)),
-            (producer_key.clone(), Value::Producer(producer)),
-            (producer_key, Value::Producer(none)),
-        ];
-        for (key, value) in cases {
-            let (key_bytes, bytes) = (key.encode(), Key::encode_value(&value));
-            assert_eq!(read(&key_bytes, Some(&bytes)), Ok((key, Some(value))));
-            for cut in 0..bytes.len() {
-                assert!(read(&key_bytes, Some(&bytes[..cut])).is_err(), "cut at {cut}");
-            }
-        }
-    }
-
-    #[test]
-    fn record_of_another_version_or_with_more_behind_it_is_damaged() {
-        let key = Key::Offset("g".into(), "t".into(), 3).encode();
-        assert!(read(&[2, 1, 2, b'g'], None).is_err());
-        assert!(read(&[&key[..], &[0]].concat(), None).is_err());
-    }
 }

@@ -1,4 +1,5 @@
-//! The coordinator of one partition: passes requests to groups, keeps their timers, and orders their records and answers.
+//! The coordinator of one partition: lets time pass, orders the records and answers of its groups, and takes back what was not
+//! made durable.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,11 +8,10 @@ use log_wire::ErrorCode;
 
 use crate::clock::Clock;
 use crate::codec::{self, Key, Value};
-use crate::group::{Group, Turn};
+use crate::group::Group;
 use crate::journal::Journal;
 use crate::{
-    Answer, Damaged, GroupDescription, GroupLimits, GroupListing, Join, MemberDescription, Record, Request,
-    Seq, Text, Ticket,
+    Answer, Damaged, GroupConfig, GroupLimits, Record, Request, RetentionCheck, Seq, Text, Ticket, Topics,
 };
 
 /// What the caller has to do, in this order.
@@ -38,15 +38,19 @@ pub enum Effect {
 #[derive(Clone, Debug)]
 pub struct GroupCoordinator {
     pub(crate) limits: GroupLimits,
-    random: Random,
-    clock: Clock,
+    pub(crate) random: Random,
+    pub(crate) clock: Clock,
     pub(crate) wall: WallTime,
     loaded: bool,
     pub(crate) journal: Journal<Key, Effect>,
     pub(crate) groups: BTreeMap<Text, Group>,
-    timers: BTreeSet<(MonoTime, Text)>,
-    retention_check: MonoTime,
-    replies: Vec<(Ticket, Answer)>,
+    /// The settings of groups that have their own.
+    pub(crate) configs: BTreeMap<Text, GroupConfig>,
+    /// Consumer groups that are to become classic groups with the next request.
+    pub(crate) leavers: BTreeSet<Text>,
+    pub(crate) timers: BTreeSet<(MonoTime, Text)>,
+    pub(crate) retention: RetentionCheck,
+    pub(crate) replies: Vec<(Ticket, Answer)>,
     effects: Vec<Effect>,
 }
 
@@ -62,8 +66,10 @@ impl GroupCoordinator {
             loaded: false,
             journal: Journal::new(),
             groups: BTreeMap::new(),
+            configs: BTreeMap::new(),
+            leavers: BTreeSet::new(),
             timers: BTreeSet::new(),
-            retention_check: MonoTime::ZERO,
+            retention: RetentionCheck::default(),
             replies: Vec::new(),
             effects: Vec::new(),
         }
@@ -83,18 +89,27 @@ impl GroupCoordinator {
     pub fn loaded(&mut self, now: Now) {
         self.clock.start(now.mono());
         (self.wall, self.loaded) = (now.wall, true);
-        self.retention_check = self.clock.reading().plus_ms(self.limits.retention_check_ms);
+        self.retention.due = self.clock.reading().plus_ms(self.limits.retention_check_ms);
         let groups = self.journal.table().keys().filter_map(|key| match key {
-            Key::Group(name) => Some(name.clone()),
+            Key::Group(name) | Key::ConsumerGroup(name) => Some(name.clone()),
             _ => None,
         });
-        for name in groups.collect::<Vec<_>>() {
+        for name in groups.collect::<BTreeSet<_>>() {
             self.restore(&name);
         }
     }
 
-    /// A request of a client. Its answer comes as an effect, now or later.
-    pub fn handle(&mut self, request: Request, ticket: Ticket, now: Now) {
+    /// A group has these settings from now on: its own, or the defaults again. They are not in the partition: a new coordinator has
+    /// to be told before [`Self::loaded`].
+    pub fn configure(&mut self, group: Text, config: GroupConfig) {
+        match config == GroupConfig::default() {
+            true => drop(self.configs.remove(&group)),
+            false => drop(self.configs.insert(group, config)),
+        }
+    }
+
+    /// A request of a client, with the topics that it may see. Its answer comes as an effect, now or later.
+    pub fn handle(&mut self, request: Request, ticket: Ticket, topics: &dyn Topics, now: Now) {
         if !self.loaded {
             let answer = match request {
                 Request::Heartbeat(_) => Answer::Done,
@@ -107,8 +122,12 @@ impl GroupCoordinator {
             self.replies.push((ticket, Answer::Failed(ErrorCode::CoordinatorNotAvailable)));
         } else if request.names() > self.limits.names_per_request_max {
             self.replies.push((ticket, Answer::Failed(ErrorCode::InvalidRequest)));
-        } else if let Some(answer) = self.dispatch(request, ticket) {
-            self.replies.push((ticket, answer));
+        } else {
+            self.downgrade(topics);
+            if let Some(answer) = self.dispatch(request, ticket, topics) {
+                self.replies.push((ticket, answer));
+            }
+            self.downgrade(topics);
         }
         self.finish();
     }
@@ -136,10 +155,8 @@ impl GroupCoordinator {
         // The advance may have appended: that is behind `seq` too.
         let (keys, failed) = self.journal.refused(seq);
         self.fail(failed, ErrorCode::CoordinatorNotAvailable);
-        for key in keys {
-            if let Key::Group(name) = key {
-                self.restore(&name);
-            }
+        for name in keys.iter().filter_map(Key::group).collect::<BTreeSet<_>>() {
+            self.restore(name);
         }
         self.effects.retain(|effect| !matches!(effect, Effect::Append { seq: at, .. } if *at >= seq));
         self.finish();
@@ -182,7 +199,7 @@ impl GroupCoordinator {
     }
 
     fn due(&self) -> MonoTime {
-        self.timers.first().map_or(self.retention_check, |(at, _)| self.retention_check.min(*at))
+        self.timers.first().map_or(self.retention.due, |(at, _)| self.retention.due.min(*at))
     }
 
     fn fail(&mut self, effects: Vec<Effect>, code: ErrorCode) {
@@ -200,14 +217,12 @@ impl GroupCoordinator {
         let reading = self.clock.reading();
         while let Some((_, name)) = self.timers.pop_first_if_due(reading) {
             if let Some(group) = self.groups.get_mut(&name) {
-                group.timer = None;
+                group.deadlines().timer = None;
             }
             self.turn(&name, |_, _| ());
         }
-        if self.retention_check <= reading {
-            self.retention_check = reading.plus_ms(self.limits.retention_check_ms);
-            self.expire_offsets();
-            self.expire_producers();
+        if self.retention.due <= reading {
+            self.check_retention();
         }
         self.finish();
     }
@@ -220,174 +235,6 @@ impl GroupCoordinator {
         for (ticket, answer) in std::mem::take(&mut self.replies) {
             self.journal.emit(Effect::Reply { ticket, answer }, &mut self.effects);
         }
-    }
-
-    /// Lets a group act, then writes its record and sets its timer.
-    pub(crate) fn turn<R>(
-        &mut self,
-        name: &Text,
-        act: impl FnOnce(&mut Group, &mut Turn<'_>) -> R,
-    ) -> Option<R> {
-        let group = self.groups.get_mut(name)?;
-        let mut turn = Turn {
-            now: self.clock.reading(),
-            wall: self.wall,
-            limits: &self.limits,
-            random: &mut self.random,
-            replies: &mut self.replies,
-        };
-        let result = act(group, &mut turn);
-        group.expire(&mut turn);
-        if std::mem::take(&mut group.dirty) {
-            self.journal.put(Key::Group(name.clone()), Some(Value::Group(group.stored())));
-        }
-        let wanted = group.next_deadline();
-        if group.timer != wanted {
-            if let Some(at) = group.timer.take() {
-                self.timers.remove(&(at, name.clone()));
-            }
-            if let Some(at) = wanted {
-                self.timers.insert((at, name.clone()));
-            }
-            group.timer = wanted;
-        }
-        if group.members.is_empty()
-            && group.expected.is_empty()
-            && !self.journal.table().contains_key(&Key::Group(name.clone()))
-        {
-            self.forget(name);
-        }
-        Some(result)
-    }
-
-    /// Forgets a group without members.
-    pub(crate) fn forget(&mut self, name: &Text) {
-        if let Some(at) = self.groups.remove(name).and_then(|group| group.timer) {
-            self.timers.remove(&(at, name.clone()));
-        }
-    }
-
-    /// Makes a group what its record says, as after a replay. What waited in it fails.
-    fn restore(&mut self, name: &Text) {
-        if let Some(group) = self.groups.get(name) {
-            for ticket in group.waiting() {
-                self.replies.push((ticket, Answer::Failed(ErrorCode::CoordinatorNotAvailable)));
-            }
-        }
-        self.forget(name);
-        if let Some(Value::Group(stored)) = self.journal.table().get(&Key::Group(name.clone())) {
-            let group = Group::restored(stored, self.clock.reading());
-            self.groups.insert(name.clone(), group);
-            self.turn(name, |_, _| ());
-        }
-    }
-
-    fn dispatch(&mut self, request: Request, ticket: Ticket) -> Option<Answer> {
-        match request {
-            Request::Join(join) => self.join(join, ticket),
-            Request::Sync(sync) => {
-                let name = sync.who.group.clone();
-                let found = self.turn(&name, |group, turn| group.sync(sync, ticket, turn));
-                found.is_none().then_some(Answer::Failed(ErrorCode::UnknownMemberId))
-            }
-            Request::Heartbeat(who) => {
-                let answer = self.turn(&who.group, |group, turn| group.heartbeat(&who, turn.now));
-                Some(answer.unwrap_or(Answer::Failed(ErrorCode::UnknownMemberId)))
-            }
-            Request::Leave(leave) => {
-                let each = leave.members.iter().map(|(id, instance)| {
-                    let code =
-                        self.turn(&leave.group, |group, turn| group.leave(id, instance.as_ref(), turn));
-                    code.unwrap_or(ErrorCode::UnknownMemberId)
-                });
-                Some(Answer::Each(each.collect()))
-            }
-            Request::Commit(commit) => Some(self.commit(commit)),
-            Request::TxnCommit(commit) => Some(self.commit_pending(commit)),
-            Request::EndTransaction(marker) => {
-                Some(self.end_transaction(&marker).unwrap_or_else(Answer::Failed))
-            }
-            Request::Fetch(groups) => Some(self.fetch(groups)),
-            Request::DeleteOffsets(group, partitions) => Some(self.delete_offsets(&group, &partitions)),
-            Request::Describe(groups) => {
-                Some(Answer::Described(groups.iter().map(|group| self.describe(group)).collect()))
-            }
-            Request::List(states) => Some(self.list(&states)),
-            Request::DeleteGroups(groups) => {
-                Some(Answer::Each(groups.iter().map(|group| self.delete_group(group)).collect()))
-            }
-            Request::TopicsDeleted(topics) => Some(self.topics_deleted(&topics)),
-        }
-    }
-
-    fn join(&mut self, join: Join, ticket: Ticket) -> Option<Answer> {
-        let (name, limits) = (join.who.group.clone(), &self.limits);
-        let timeouts = limits.session_timeout_min_ms..=limits.session_timeout_max_ms;
-        if name.is_empty() {
-            return Some(Answer::Failed(ErrorCode::InvalidGroupId));
-        }
-        if !timeouts.contains(&join.session_timeout_ms) {
-            return Some(Answer::Failed(ErrorCode::InvalidSessionTimeout));
-        }
-        if crate::group::member_bytes(&join) > limits.member_bytes_max {
-            return Some(Answer::Failed(ErrorCode::InvalidRequest));
-        }
-        if !self.groups.contains_key(&name) {
-            if !join.who.member.is_empty() {
-                return Some(Answer::Failed(ErrorCode::UnknownMemberId));
-            }
-            if self.groups.len() >= limits.groups_max {
-                return Some(Answer::Failed(ErrorCode::CoordinatorNotAvailable));
-            }
-            self.groups.insert(name.clone(), Group::new(self.wall));
-        }
-        self.turn(&name, |group, turn| group.join(join, ticket, turn));
-        None
-    }
-
-    fn describe(&self, name: &Text) -> GroupDescription {
-        let group = self.groups.get(name);
-        let member = |group: &Group, member: &crate::codec::StoredMember| MemberDescription {
-            member: member.id.clone(),
-            instance: member.instance.clone(),
-            client_id: member.client_id.clone(),
-            client_host: member.client_host.clone(),
-            metadata: group.metadata(member),
-            assignment: member.assignment.clone(),
-        };
-        let known = group.is_some() || self.has_offsets(name);
-        let (error, state) = match (group, known) {
-            (Some(group), _) => (ErrorCode::None, group.state()),
-            (None, true) => (ErrorCode::None, "Empty"),
-            (None, false) => (ErrorCode::GroupIdNotFound, "Dead"),
-        };
-        GroupDescription {
-            group: name.clone(),
-            error,
-            state,
-            protocol_type: group.map_or_else(|| "".into(), |group| group.protocol_type.clone()),
-            protocol: group.map_or_else(|| "".into(), |group| group.protocol.clone()),
-            members: group.map_or_else(Vec::new, |group| {
-                group.by_rank().map(|each| member(group, &each.stored)).collect()
-            }),
-        }
-    }
-
-    fn list(&self, states: &[Text]) -> Answer {
-        let of_offsets = self.journal.table().keys().filter_map(|key| match key {
-            Key::Offset(group, ..) | Key::Pending(group, _) => Some(group),
-            _ => None,
-        });
-        let names: BTreeSet<&Text> = of_offsets.chain(self.groups.keys()).collect();
-        let listing = |name: &Text| {
-            let group = self.groups.get(name);
-            let protocol_type = group.map_or_else(|| "".into(), |group| group.protocol_type.clone());
-            GroupListing { group: name.clone(), protocol_type, state: group.map_or("Empty", Group::state) }
-        };
-        let wanted = |listing: &GroupListing| {
-            states.is_empty() || states.iter().any(|state| state.eq_ignore_ascii_case(listing.state))
-        };
-        Answer::Listed(names.into_iter().map(listing).filter(wanted).collect())
     }
 }
 

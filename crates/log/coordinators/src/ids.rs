@@ -1,5 +1,6 @@
 //! The numbers and names that must not be taken for each other.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A text that a client sent: shared, because tables, records and answers hold it at the same time.
@@ -29,6 +30,30 @@ impl Generation {
         Self(self.0.saturating_add(1))
     }
 }
+
+/// Counts the changes of a consumer group (KIP-848): of the group, of its target assignment, or of what a member was led to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Epoch(pub i32);
+
+impl Epoch {
+    /// What a member sends that joins.
+    pub const JOIN: Self = Self(0);
+    /// What a member sends that leaves for good.
+    pub const LEAVE: Self = Self(-1);
+    /// What a static member sends that leaves for a while. It is that member's epoch until it, or its successor, joins.
+    pub const LEAVE_STATIC: Self = Self(-2);
+
+    /// The epoch behind this one.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+}
+
+/// The id of a topic. No other topic ever has it.
+pub type TopicId = [u8; 16];
+/// Partitions of topics.
+pub type Partitions = BTreeMap<TopicId, BTreeSet<i32>>;
 
 /// A position in a partition, as clients commit it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

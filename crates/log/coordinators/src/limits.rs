@@ -1,5 +1,7 @@
 //! The limits of a group coordinator: Kafka's settings, and bounds of our own on every table that a client can grow.
 
+use crate::Assignor;
+
 /// Limits of a group coordinator. The settings have Kafka's names and defaults.
 #[derive(Clone, Debug)]
 pub struct GroupLimits {
@@ -37,6 +39,101 @@ pub struct GroupLimits {
     pub appends_in_flight_max: usize,
     /// How late a tick, or an append to become durable, may be before members' timeouts stop to run.
     pub pause_ms_max: u64,
+    /// How many records a check of retention looks at before it lets requests pass.
+    pub retention_records_per_tick: usize,
+    /// Limits of the groups of KIP-848.
+    pub consumer: ConsumerLimits,
+}
+
+/// Which groups with members change their protocol: `group.consumer.migration.policy`. Empty groups always do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MigrationPolicy {
+    /// None.
+    Disabled,
+    /// Classic groups become consumer groups.
+    Upgrade,
+    /// Consumer groups become classic groups.
+    Downgrade,
+    /// Both.
+    Bidirectional,
+}
+
+impl MigrationPolicy {
+    /// Whether a classic group with members may become a consumer group.
+    #[must_use]
+    pub const fn upgrades(self) -> bool {
+        matches!(self, Self::Upgrade | Self::Bidirectional)
+    }
+
+    /// Whether a consumer group whose members are all classic becomes a classic group.
+    #[must_use]
+    pub const fn downgrades(self) -> bool {
+        matches!(self, Self::Downgrade | Self::Bidirectional)
+    }
+}
+
+/// Limits of consumer groups. The settings have Kafka's names, below `group.consumer.`, and defaults.
+#[derive(Clone, Debug)]
+pub struct ConsumerLimits {
+    /// `session.timeout.ms`.
+    pub session_timeout_ms: u64,
+    /// `min.session.timeout.ms`.
+    pub session_timeout_min_ms: u64,
+    /// `max.session.timeout.ms`.
+    pub session_timeout_max_ms: u64,
+    /// `heartbeat.interval.ms`.
+    pub heartbeat_interval_ms: u64,
+    /// `min.heartbeat.interval.ms`.
+    pub heartbeat_interval_min_ms: u64,
+    /// `max.heartbeat.interval.ms`.
+    pub heartbeat_interval_max_ms: u64,
+    /// `assignment.interval.ms`.
+    pub assignment_interval_ms: u64,
+    /// `min.assignment.interval.ms`.
+    pub assignment_interval_min_ms: u64,
+    /// `max.assignment.interval.ms`.
+    pub assignment_interval_max_ms: u64,
+    /// `max.size`. Kafka has no bound by default; we have.
+    pub group_size_max: usize,
+    /// `assignors`: those that members may name. The first one is taken if they name none.
+    pub assignors: Vec<Assignor>,
+    /// `migration.policy`.
+    pub migration_policy: MigrationPolicy,
+    /// `regex.refresh.interval.ms`: topics are matched again after this time even if there are no others, because the
+    /// client may see others.
+    pub regex_refresh_max_ms: u64,
+    /// Topics are not matched again before this time, however many are made. Kafka's is fixed.
+    pub regex_refresh_min_ms: u64,
+    /// Different regular expressions of one group: above it, another one is refused with POLICY_VIOLATION.
+    pub regexes_max: usize,
+    /// Bytes of a regular expression: above it, INVALID_REGULAR_EXPRESSION.
+    pub regex_bytes_max: usize,
+    /// Bytes of a compiled regular expression: above it, INVALID_REGULAR_EXPRESSION.
+    pub regex_compiled_bytes_max: usize,
+}
+
+impl Default for ConsumerLimits {
+    fn default() -> Self {
+        Self {
+            session_timeout_ms: 45_000,
+            session_timeout_min_ms: 45_000,
+            session_timeout_max_ms: 60_000,
+            heartbeat_interval_ms: 5_000,
+            heartbeat_interval_min_ms: 5_000,
+            heartbeat_interval_max_ms: 15_000,
+            assignment_interval_ms: 1_000,
+            assignment_interval_min_ms: 0,
+            assignment_interval_max_ms: 15_000,
+            group_size_max: 10_000,
+            assignors: vec![Assignor::Uniform, Assignor::Range],
+            migration_policy: MigrationPolicy::Bidirectional,
+            regex_refresh_max_ms: 600_000,
+            regex_refresh_min_ms: 10_000,
+            regexes_max: 100,
+            regex_bytes_max: 8 * 1024,
+            regex_compiled_bytes_max: 1024 * 1024,
+        }
+    }
 }
 
 impl Default for GroupLimits {
@@ -58,6 +155,8 @@ impl Default for GroupLimits {
             names_per_request_max: 100_000,
             appends_in_flight_max: 1_000,
             pause_ms_max: 1_000,
+            retention_records_per_tick: 20_000,
+            consumer: ConsumerLimits::default(),
         }
     }
 }

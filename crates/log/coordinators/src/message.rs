@@ -3,7 +3,10 @@
 use log_partition::Marker;
 use log_wire::ErrorCode;
 
-use crate::{Blob, Generation, Offset, Producer, Text, Topic, TransactionGuard};
+use crate::{
+    Blob, ConsumerGroupDescription, ConsumerHeartbeat, ConsumerHeartbeatAnswer, Generation, Offset, Producer,
+    Text, Topic, TransactionGuard,
+};
 
 /// Who speaks, in the name of which group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +17,7 @@ pub struct MemberRef {
     pub member: Text,
     /// The id of a static member (KIP-345).
     pub instance: Option<Text>,
-    /// The generation that the member believes in.
+    /// The generation that the member believes in; of a member of KIP-848, its epoch.
     pub generation: Generation,
 }
 
@@ -107,6 +110,8 @@ pub struct OffsetFetch {
     pub partitions: Option<Vec<(Topic, i32)>>,
     /// A partition for which a transaction is to commit an offset answers UNSTABLE_OFFSET_COMMIT.
     pub require_stable: bool,
+    /// The member that asks, and its epoch, from version 9 on; nothing if the request names no member and its epoch is below 0.
+    pub member: Option<(Text, i32)>,
 }
 
 /// What a client, or the broker itself, asks for.
@@ -132,7 +137,11 @@ pub enum Request {
     DeleteOffsets(Text, Vec<(Topic, i32)>),
     /// DescribeGroups.
     Describe(Vec<Text>),
-    /// ListGroups, of these states; none means all.
+    /// ConsumerGroupHeartbeat.
+    ConsumerHeartbeat(ConsumerHeartbeat),
+    /// ConsumerGroupDescribe.
+    ConsumerDescribe(Vec<Text>),
+    /// ListGroups, of these states; none means all. The caller filters by type.
     List(Vec<Text>),
     /// DeleteGroups.
     DeleteGroups(Vec<Text>),
@@ -154,7 +163,11 @@ impl Request {
                 groups.len() + groups.iter().map(of_group).sum::<usize>()
             }
             Self::DeleteOffsets(_, partitions) => partitions.len(),
-            Self::Describe(names) | Self::List(names) | Self::DeleteGroups(names) => names.len(),
+            Self::Describe(names)
+            | Self::ConsumerDescribe(names)
+            | Self::List(names)
+            | Self::DeleteGroups(names) => names.len(),
+            Self::ConsumerHeartbeat(heartbeat) => heartbeat.names(),
             Self::Heartbeat(_) | Self::TopicsDeleted(_) | Self::EndTransaction(_) => 0,
         }
     }
@@ -223,6 +236,8 @@ pub struct CommittedOffset {
 pub struct GroupOffsets {
     /// The group.
     pub group: Text,
+    /// UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH or ILLEGAL_GENERATION for the member that asks; there are no offsets then.
+    pub error: ErrorCode,
     /// Its offsets.
     pub offsets: Vec<CommittedOffset>,
 }
@@ -249,7 +264,7 @@ pub struct MemberDescription {
 pub struct GroupDescription {
     /// The group.
     pub group: Text,
-    /// GROUP_ID_NOT_FOUND for an unknown group.
+    /// GROUP_ID_NOT_FOUND for an unknown group, and for one that is not classic.
     pub error: ErrorCode,
     /// The state, by Kafka's name.
     pub state: &'static str,
@@ -270,6 +285,8 @@ pub struct GroupListing {
     pub protocol_type: Text,
     /// The state, by Kafka's name.
     pub state: &'static str,
+    /// The type, by Kafka's name: `classic` or `consumer`.
+    pub group_type: &'static str,
 }
 
 /// The answer to a request.
@@ -291,6 +308,10 @@ pub enum Answer {
     Offsets(Vec<GroupOffsets>),
     /// DescribeGroups.
     Described(Vec<GroupDescription>),
+    /// ConsumerGroupHeartbeat.
+    ConsumerHeartbeat(ConsumerHeartbeatAnswer),
+    /// ConsumerGroupDescribe.
+    ConsumerDescribed(Vec<ConsumerGroupDescription>),
     /// ListGroups.
     Listed(Vec<GroupListing>),
 }

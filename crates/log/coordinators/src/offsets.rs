@@ -1,14 +1,15 @@
-//! Committed offsets: who may commit, what is read, and when an offset goes.
+//! Committed offsets: who may commit, what is read, and what deletes an offset.
 
 use std::collections::BTreeMap;
 
 use log_wire::ErrorCode;
 
+use crate::classic::Phase;
 use crate::codec::{Key, StoredOffset, Value};
-use crate::group::Phase;
+use crate::group::Group;
 use crate::{
-    Answer, CommittedOffset, Generation, GroupCoordinator, GroupOffsets, NewOffset, Offset, OffsetCommit,
-    OffsetFetch, Text, Topic,
+    Answer, CommittedOffset, Epoch, Generation, GroupCoordinator, GroupOffsets, NewOffset, Offset,
+    OffsetCommit, OffsetFetch, Text, Topic, Topics,
 };
 
 /// The first version of OffsetCommit that knows GROUP_ID_NOT_FOUND.
@@ -20,22 +21,22 @@ impl GroupCoordinator {
             return Answer::Failed(code);
         }
         let group = commit.who.group;
-        self.turn(&group, |state, turn| state.touch(&commit.who.member, turn.now));
+        self.heard_of(&group, &commit.who.member);
         Answer::Each(commit.offsets.into_iter().map(|offset| self.commit_one(&group, offset)).collect())
     }
 
     fn may_commit(&self, commit: &OffsetCommit) -> Result<(), ErrorCode> {
         let who = &commit.who;
-        if who.group.is_empty() {
-            return Err(ErrorCode::InvalidGroupId);
-        }
-        let memberless = who.generation < Generation(0) && who.member.is_empty() && who.instance.is_none();
+        // Of somebody who is not, or not any more, in the group: an administrator, or a consumer that assigns for itself.
+        let from_outside = who.generation < Generation(0);
         match self.groups.get(&who.group) {
-            None if memberless => Ok(()),
+            None if from_outside => Ok(()),
+            None if self.has_offsets(&who.group) => Err(ErrorCode::UnknownMemberId),
             None if commit.version >= GROUP_ID_NOT_FOUND => Err(ErrorCode::GroupIdNotFound),
             None => Err(ErrorCode::IllegalGeneration),
-            Some(group) if memberless && group.phase == Phase::Empty => Ok(()),
-            Some(group) => {
+            Some(Group::Consumer(group)) => group.check_commit(who, commit.version, &commit.offsets),
+            Some(Group::Classic(group)) if from_outside && group.phase == Phase::Empty => Ok(()),
+            Some(Group::Classic(group)) => {
                 group.check(who)?;
                 match group.phase {
                     Phase::Completing { .. } => Err(ErrorCode::RebalanceInProgress),
@@ -43,6 +44,15 @@ impl GroupCoordinator {
                 }
             }
         }
+    }
+
+    /// A commit keeps a member of a classic group in it. A member of a consumer group has to send heartbeats.
+    pub(crate) fn heard_of(&mut self, group: &Text, member: &Text) {
+        self.brief(group, member, |group, turn| {
+            if let Group::Classic(group) = group {
+                group.touch(member, turn.now);
+            }
+        });
     }
 
     fn commit_one(&mut self, group: &Text, new: NewOffset) -> ErrorCode {
@@ -61,6 +71,9 @@ impl GroupCoordinator {
 
     pub(crate) fn fetch(&self, groups: Vec<OffsetFetch>) -> Answer {
         let fetched = |fetch: OffsetFetch| {
+            if let Err(error) = self.may_fetch(&fetch) {
+                return GroupOffsets { group: fetch.group, error, offsets: Vec::new() };
+            }
             let unstable = if fetch.require_stable { self.unstable(&fetch.group) } else { BTreeMap::new() };
             let mut offsets = match fetch.partitions {
                 None => self.fetch_all(&fetch.group, &unstable),
@@ -75,9 +88,16 @@ impl GroupCoordinator {
                     *one = CommittedOffset { error, ..uncommitted(one.topic.clone(), one.partition) };
                 }
             }
-            GroupOffsets { group: fetch.group, offsets }
+            GroupOffsets { group: fetch.group, error: ErrorCode::None, offsets }
         };
         Answer::Offsets(groups.into_iter().map(fetched).collect())
+    }
+
+    fn may_fetch(&self, fetch: &OffsetFetch) -> Result<(), ErrorCode> {
+        match (self.groups.get(&fetch.group), &fetch.member) {
+            (Some(Group::Consumer(group)), Some((member, epoch))) => group.check_fetch(member, Epoch(*epoch)),
+            _ => Ok(()),
+        }
     }
 
     /// All offsets of a group, and the partitions whose first offset is pending: to leave these out would show the state of
@@ -102,7 +122,7 @@ impl GroupCoordinator {
         }
     }
 
-    fn offsets_of(&self, group: &Text) -> impl Iterator<Item = (&Text, i32, &StoredOffset)> {
+    pub(crate) fn offsets_of(&self, group: &Text) -> impl Iterator<Item = (&Text, i32, &StoredOffset)> {
         let first = Key::Offset(group.clone(), "".into(), i32::MIN);
         let group = group.clone();
         self.journal.table().range(first..).map_while(move |entry| match entry {
@@ -117,16 +137,29 @@ impl GroupCoordinator {
         self.offsets_of(group).next().is_some() || self.has_pending(group)
     }
 
-    pub(crate) fn delete_offsets(&mut self, name: &Text, partitions: &[(Topic, i32)]) -> Answer {
-        let group = self.groups.get(name);
-        if group.is_none() && !self.has_offsets(name) {
-            return Answer::Failed(ErrorCode::GroupIdNotFound);
+    pub(crate) fn delete_offsets(
+        &mut self,
+        name: &Text,
+        partitions: &[(Topic, i32)],
+        topics: &dyn Topics,
+    ) -> Answer {
+        let (now, has_offsets) = (self.clock.reading(), self.has_offsets(name));
+        match self.groups.get_mut(name) {
+            None if !has_offsets => return Answer::Failed(ErrorCode::GroupIdNotFound),
+            Some(Group::Classic(group))
+                if group.phase != Phase::Empty && &*group.protocol_type != "consumer" =>
+            {
+                return Answer::Failed(ErrorCode::NonEmptyGroup);
+            }
+            Some(Group::Consumer(group)) => group.look(topics, &self.limits, now),
+            _ => {}
         }
-        let active = group.filter(|group| group.phase != Phase::Empty);
-        if active.is_some_and(|group| &*group.protocol_type != "consumer") {
-            return Answer::Failed(ErrorCode::NonEmptyGroup);
-        }
-        let used = |topic: &Topic| active.is_some_and(|group| group.subscribes(&topic.name));
+        let used = |topic: &Topic| match self.groups.get(name) {
+            Some(group) if group.is_empty() => false,
+            Some(Group::Classic(group)) => group.subscribes(&topic.name),
+            Some(Group::Consumer(group)) => group.subscribes(&topic.name),
+            None => false,
+        };
         let used: Vec<_> = partitions.iter().map(|(topic, _)| used(topic)).collect();
         let each = partitions.iter().zip(used).map(|((topic, partition), used)| {
             if used {
@@ -139,7 +172,7 @@ impl GroupCoordinator {
         Answer::Each(each.collect())
     }
 
-    fn remove_offset(&mut self, key: Key) {
+    pub(crate) fn remove_offset(&mut self, key: Key) {
         if self.journal.table().contains_key(&key) {
             self.journal.put(key, None);
         }
@@ -147,7 +180,7 @@ impl GroupCoordinator {
 
     pub(crate) fn delete_group(&mut self, name: &Text) -> ErrorCode {
         match self.groups.get(name) {
-            Some(group) if group.phase != Phase::Empty => return ErrorCode::NonEmptyGroup,
+            Some(group) if !group.is_empty() => return ErrorCode::NonEmptyGroup,
             None if !self.has_offsets(name) => return ErrorCode::GroupIdNotFound,
             _ => {}
         }
@@ -159,12 +192,7 @@ impl GroupCoordinator {
         ErrorCode::None
     }
 
-    fn remove_group(&mut self, name: &Text) {
-        self.remove_offset(Key::Group(name.clone()));
-        self.forget(name);
-    }
-
-    fn keys_of(&self, name: &Text, wanted: impl Fn(&Text, &StoredOffset) -> bool) -> Vec<Key> {
+    pub(crate) fn keys_of(&self, name: &Text, wanted: impl Fn(&Text, &StoredOffset) -> bool) -> Vec<Key> {
         let wanted = self.offsets_of(name).filter(|(topic, _, stored)| wanted(topic, stored));
         wanted.map(|(topic, partition, _)| Key::Offset(name.clone(), topic.clone(), partition)).collect()
     }
@@ -183,46 +211,6 @@ impl GroupCoordinator {
             self.drop_pending(&group, |topic, _| topics.contains(topic));
         }
         Answer::Done
-    }
-
-    /// Removes offsets whose retention is over, and groups that have neither members nor offsets (L55).
-    pub(crate) fn expire_offsets(&mut self) {
-        let (wall, retention) = (self.wall, self.limits.offsets_retention_ms);
-        let mut names: Vec<Text> = self.groups.keys().cloned().collect();
-        names.extend(self.journal.table().keys().filter_map(|key| match key {
-            Key::Offset(group, ..) => Some(group.clone()),
-            _ => None,
-        }));
-        names.sort();
-        names.dedup();
-        for name in names {
-            let (group, unstable) = (self.groups.get(&name), self.unstable(&name));
-            let over = self.keys_of(&name, |topic, stored| {
-                let since = match group {
-                    None => stored.committed_at,
-                    Some(group) if group.phase == Phase::Empty => stored.committed_at.max(group.empty_since),
-                    Some(group)
-                        if group.phase == Phase::Stable
-                            && &*group.protocol_type == "consumer"
-                            && !group.subscribes(topic) =>
-                    {
-                        stored.committed_at
-                    }
-                    Some(_) => return false,
-                };
-                wall.since(since) >= retention
-            });
-            for key in over {
-                let stable = |topic: &Text, partition| !unstable.contains_key(&(topic.clone(), partition));
-                if matches!(&key, Key::Offset(_, topic, partition) if stable(topic, *partition)) {
-                    self.remove_offset(key);
-                }
-            }
-            let idle = |group: &crate::group::Group| group.phase == Phase::Empty && group.expected.is_empty();
-            if self.groups.get(&name).is_some_and(idle) && !self.has_offsets(&name) {
-                self.remove_group(&name);
-            }
-        }
     }
 }
 

@@ -13,11 +13,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use log_partition::{Marker, ProducerId, TransactionVersion};
 use log_wire::ErrorCode;
 
+use crate::classic::Phase;
 use crate::codec::{Key, StoredOffset, StoredPending, StoredProducer, Value};
-use crate::group::Phase;
+use crate::group::Group;
 use crate::{
-    Answer, Generation, GroupCoordinator, MemberRef, NewOffset, Text, Topic, TransactionGuard,
-    TxnOffsetCommit,
+    Answer, Generation, GroupCoordinator, NewOffset, Text, Topic, TransactionGuard, TxnOffsetCommit,
 };
 
 /// The bytes of a committed offset's record besides its texts.
@@ -33,12 +33,12 @@ impl GroupCoordinator {
 
     pub(crate) fn commit_pending(&mut self, commit: TxnOffsetCommit) -> Answer {
         let id = commit.producer.id;
-        let admitted = self.may_commit_pending(&commit.who).and_then(|()| self.may_write(&commit));
+        let admitted = self.may_commit_pending(&commit).and_then(|()| self.may_write(&commit));
         if let Err(code) = admitted {
             return Answer::Failed(code);
         }
         let group = commit.who.group;
-        self.turn(&group, |state, turn| state.touch(&commit.who.member, turn.now));
+        self.heard_of(&group, &commit.who.member);
         let mut producer = self.stored_producer(id).cloned().unwrap_or_default();
         let mut stale = BTreeSet::new();
         if producer.epoch < commit.producer.epoch {
@@ -67,7 +67,8 @@ impl GroupCoordinator {
     }
 
     /// A member must be of the present generation (KIP-447). A client that names none is taken as it is, in every state.
-    fn may_commit_pending(&self, who: &MemberRef) -> Result<(), ErrorCode> {
+    fn may_commit_pending(&self, commit: &TxnOffsetCommit) -> Result<(), ErrorCode> {
+        let who = &commit.who;
         if who.group.is_empty() {
             return Err(ErrorCode::InvalidGroupId);
         }
@@ -75,9 +76,12 @@ impl GroupCoordinator {
         match self.groups.get(&who.group) {
             None if who.generation < Generation(0) => Ok(()),
             None => Err(ErrorCode::IllegalGeneration),
-            Some(_) if memberless => Ok(()),
-            Some(group) if who.generation < Generation(0) && group.phase == Phase::Empty => Ok(()),
-            Some(group) => group.check(who),
+            Some(Group::Consumer(group)) => group.check_transactional_commit(who, &commit.offsets),
+            Some(Group::Classic(_)) if memberless => Ok(()),
+            Some(Group::Classic(group)) if who.generation < Generation(0) && group.phase == Phase::Empty => {
+                Ok(())
+            }
+            Some(Group::Classic(group)) => group.check(who),
         }
     }
 
@@ -223,7 +227,9 @@ impl GroupCoordinator {
     /// Forgets the epochs of producers that were silent for `producer.id.expiration.ms` and have nothing pending.
     pub(crate) fn expire_producers(&mut self) {
         let (wall, limit) = (self.wall, self.limits.producer_expiration_ms);
-        let over = self.journal.table().iter().filter(|(_, value)| match value {
+        let producers = self.journal.table().range(Key::Producer(ProducerId(i64::MIN))..);
+        let producers = producers.take_while(|(key, _)| matches!(key, Key::Producer(_)));
+        let over = producers.filter(|(_, value)| match value {
             Value::Producer(producer) => {
                 producer.groups.is_empty() && wall.since(producer.last_heard) >= limit
             }

@@ -44,7 +44,7 @@ impl Bench {
 
     fn send(&mut self, request: Request) -> Vec<(u64, Answer)> {
         self.ticket += 1;
-        self.coordinator.handle(request, Ticket(self.ticket), self.now);
+        self.coordinator.handle(request, Ticket(self.ticket), &(), self.now);
         self.settle()
     }
 
@@ -80,8 +80,12 @@ impl Bench {
     }
 
     fn fetch(&mut self) -> i64 {
-        let fetch =
-            OffsetFetch { group: "g".into(), partitions: Some(vec![(topic(), 0)]), require_stable: true };
+        let fetch = OffsetFetch {
+            group: "g".into(),
+            partitions: Some(vec![(topic(), 0)]),
+            require_stable: true,
+            member: None,
+        };
         let Answer::Offsets(groups) = self.ask(Request::Fetch(vec![fetch])) else { panic!("no offsets") };
         groups[0].offsets[0].offset.0
     }
@@ -124,7 +128,7 @@ const OK: ErrorCode = ErrorCode::None;
 #[test]
 fn commit_is_answered_only_when_durable_and_undone_when_refused() {
     let mut bench = Bench::new();
-    bench.coordinator.handle(commit(who("", None, -1), 7), Ticket(1), bench.now);
+    bench.coordinator.handle(commit(who("", None, -1), 7), Ticket(1), &(), bench.now);
     let effects = bench.coordinator.take_effects();
     assert!(matches!(effects[..], [Effect::Append { seq: Seq(1), .. }]));
     bench.coordinator.refused(Seq(1), bench.now);
@@ -152,7 +156,12 @@ fn topic_of_the_same_name_does_not_see_offsets_of_the_deleted_one() {
     let mut bench = Bench::new();
     bench.ask(commit(who("", None, -1), 8));
     let namesake = (Topic { id: [2; 16], ..topic() }, 0);
-    let fetch = OffsetFetch { group: "g".into(), partitions: Some(vec![namesake]), require_stable: true };
+    let fetch = OffsetFetch {
+        group: "g".into(),
+        partitions: Some(vec![namesake]),
+        require_stable: true,
+        member: None,
+    };
     let Answer::Offsets(groups) = bench.ask(Request::Fetch(vec![fetch])) else { panic!("no offsets") };
     assert_eq!(groups[0].offsets[0].offset, Offset::NONE);
     assert_eq!(bench.ask(Request::TopicsDeleted(vec![topic()])), Answer::Done);
@@ -287,8 +296,8 @@ fn join_outside_of_the_limits_is_refused() {
 #[test]
 fn request_before_the_partition_is_read_is_sent_back() {
     let mut coordinator = GroupCoordinator::new(GroupLimits::default(), 1);
-    coordinator.handle(Request::List(vec![]), Ticket(1), Now::of_ms(1, 1));
-    coordinator.handle(Request::Heartbeat(who("m", None, 1)), Ticket(2), Now::of_ms(1, 1));
+    coordinator.handle(Request::List(vec![]), Ticket(1), &(), Now::of_ms(1, 1));
+    coordinator.handle(Request::Heartbeat(who("m", None, 1)), Ticket(2), &(), Now::of_ms(1, 1));
     let answers = [(1, Answer::Failed(ErrorCode::CoordinatorLoadInProgress)), (2, Answer::Done)];
     let reply = |(ticket, answer)| Effect::Reply { ticket: Ticket(ticket), answer };
     assert_eq!(coordinator.take_effects(), answers.map(reply));

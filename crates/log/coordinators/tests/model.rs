@@ -109,7 +109,7 @@ impl Model {
         self.asked.insert(ticket, (number, self.step, asked));
         self.clients[number].waits_for = Some(ticket);
         self.clients[number].asked_at = self.now.mono().ms();
-        self.coordinator.handle(request, Ticket(ticket), self.now);
+        self.coordinator.handle(request, Ticket(ticket), &(), self.now);
         self.take();
     }
 
@@ -147,6 +147,7 @@ impl Model {
                     group: "g".into(),
                     partitions: Some(vec![(topic(), 0)]),
                     require_stable: true,
+                    member: None,
                 };
                 self.ask(number, Asked::Fetch, Request::Fetch(vec![fetch]));
             }

@@ -34,7 +34,7 @@ impl Bench {
 
     fn ask(&mut self, request: Request) -> Answer {
         self.ticket += 1;
-        self.coordinator.handle(request, Ticket(self.ticket), self.now);
+        self.coordinator.handle(request, Ticket(self.ticket), &(), self.now);
         self.settle().expect("it is answered")
     }
 
@@ -96,7 +96,7 @@ impl Bench {
         partitions: Option<Vec<(Topic, i32)>>,
         require_stable: bool,
     ) -> Vec<CommittedOffset> {
-        let fetch = OffsetFetch { group: group.into(), partitions, require_stable };
+        let fetch = OffsetFetch { group: group.into(), partitions, require_stable, member: None };
         let Answer::Offsets(mut groups) = self.ask(Request::Fetch(vec![fetch])) else { panic!("no offsets") };
         groups.remove(0).offsets
     }
@@ -188,7 +188,7 @@ fn marker_ends_the_transaction_in_all_groups_at_once() {
     bench.pending("a", 0, 0, 1);
     bench.pending("b", 0, 0, 2);
     bench.pending("b", 0, 1, 3);
-    bench.coordinator.handle(marker(1, true), Ticket(99), bench.now);
+    bench.coordinator.handle(marker(1, true), Ticket(99), &(), bench.now);
     let effects = bench.coordinator.take_effects();
     let [Effect::Append { seq, .. }] = &effects[..] else { panic!("one append: {effects:?}") };
     bench.coordinator.refused(*seq, bench.now);

@@ -78,14 +78,14 @@ impl LeaderEpochs {
     }
 
     /// The largest epoch that is not above `epoch`, and where it ends in a log that ends at `log_end`. Nothing for an epoch
-    /// that is above all, or negative. An epoch below all ends where the oldest begins, and is answered under its own number.
+    /// that is above all, or -1, which is none. An epoch below all ends where the oldest begins, and is answered under its own number.
     #[must_use]
     pub fn end_of(&self, epoch: LeaderEpoch, log_end: Offset) -> Option<EpochEnd> {
         let behind = self.entries.partition_point(|entry| entry.epoch <= epoch);
         let own = behind.checked_sub(1).and_then(|at| self.entries.get(at));
         let next = self.entries.get(behind);
         match (own, next) {
-            _ if epoch.0 < 0 => None,
+            _ if epoch == LeaderEpoch(-1) => None,
             (Some(own), Some(next)) => Some(EpochEnd { epoch: own.epoch, end: next.start }),
             (Some(own), None) if own.epoch == epoch => Some(EpochEnd { epoch, end: log_end }),
             (None, Some(next)) => Some(EpochEnd { epoch, end: next.start }),
@@ -161,6 +161,7 @@ mod tests {
         assert_eq!(end_of(&epochs, 6), Some((5, 40)), "the largest that is not above it");
         assert_eq!(end_of(&epochs, 7), Some((7, 50)), "the newest ends with the log");
         assert_eq!(end_of(&epochs, 1), Some((1, 10)), "before all");
+        assert_eq!(end_of(&epochs, -2), Some((-2, 10)), "any number but -1 is one");
         assert_eq!((end_of(&epochs, 8), end_of(&epochs, -1)), (None, None));
     }
 

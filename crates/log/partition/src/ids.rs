@@ -85,7 +85,25 @@ pub struct PartitionId {
     pub index: i32,
 }
 
-/// Where a batch stands: in which segment of its partition, and how many bytes into it.
+/// Which segment of a partition. The one that is appended to has generation 0; compaction makes segments of higher
+/// generations, so that no two segments of a partition ever have the same name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SegmentId {
+    /// The offset at which it begins.
+    pub base: Offset,
+    /// How many times its content went through compaction.
+    pub generation: u32,
+}
+
+impl SegmentId {
+    /// A segment that was not compacted.
+    #[must_use]
+    pub const fn appended(base: Offset) -> Self {
+        Self { base, generation: 0 }
+    }
+}
+
+/// Where a batch is appended: in which segment of its partition, and how many bytes into it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// The offset at which the segment begins.

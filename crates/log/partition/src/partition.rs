@@ -10,19 +10,34 @@
 
 use std::collections::VecDeque;
 
-use base::WallTime;
+use base::{Random, WallTime};
 use bytes::Bytes;
 use log_wire::{Attributes, Batch, BatchBuilder, ErrorCode, Producer, TimestampType, stamp_append_time};
 
-use crate::config::PartitionConfig;
+use crate::active_index::IndexFrame;
+use crate::compaction::PassEnd;
+use crate::config::{Durability, PartitionConfig};
+use crate::prepared::Prepared;
 use crate::producers::{KnownBatch, Marker, MarkerVerdict, ProducerBatch, Verdict};
-use crate::sealed::{Damage, check};
 use crate::segment::Segment;
+use crate::segments::Segments;
 use crate::tables::{Tables, control_record};
 use crate::{LeaderEpoch, Offset, Place, ProducerEpoch, ProducerId, Sequence};
 
 const TRANSACTIONAL: i16 = 1 << 4;
 const CONTROL: i16 = 1 << 5;
+
+/// When a batch counts as committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Commit {
+    /// Once it is flushed.
+    Flushed,
+    /// Once it is handed to the operating system, which has to have it on the disk after so many milliseconds.
+    Written {
+        /// So many.
+        flush_ms: u64,
+    },
+}
 
 /// A batch that was appended, for the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +48,10 @@ pub struct NewBatch {
     pub end: Offset,
     /// The batch, with its offset and leader epoch.
     pub bytes: Bytes,
+    /// When it counts as committed.
+    pub commit: Commit,
+    /// Parts of indices of segments, which may be written once everything before the batch is.
+    pub index: Vec<IndexFrame>,
 }
 
 /// What became of a client's batch.
@@ -53,6 +72,7 @@ pub struct Appended {
 pub(crate) struct TailBatch {
     pub(crate) base: Offset,
     pub(crate) end: Offset,
+    pub(crate) at: Place,
     pub(crate) bytes: Bytes,
 }
 
@@ -60,28 +80,20 @@ pub(crate) struct TailBatch {
 #[derive(Clone, Debug)]
 pub struct Partition {
     pub(crate) config: PartitionConfig,
-    epoch: LeaderEpoch,
+    pub(crate) epoch: LeaderEpoch,
     pub(crate) tables: Tables,
     pub(crate) high_watermark: Offset,
-    /// The oldest first; the last is the one that is appended to. Never empty.
-    pub(crate) segments: VecDeque<Segment>,
+    pub(crate) segments: Segments,
     /// Batches that were not told to be in their segments.
     pub(crate) tail: VecDeque<TailBatch>,
-}
-
-/// A batch that a start gives back.
-#[derive(Clone, Copy, Debug)]
-pub struct StoredBatch<'a> {
-    /// Where it stands.
-    pub at: Place,
-    /// When it was appended.
-    pub now: WallTime,
-    /// Whether the tables do not know it yet.
-    pub is_behind_tables: bool,
-    /// Whether it is in its segment.
-    pub is_written: bool,
-    /// The batch.
-    pub bytes: &'a Bytes,
+    /// Where the log ended when this process began: what was written before may have been damaged since.
+    pub(crate) restored_end: Place,
+    /// What the last pass of compaction has come to.
+    pub(crate) last_pass: PassEnd,
+    /// What is drawn for its segments is drawn from this.
+    seed: u64,
+    /// Records since the last batch that waits for a flush.
+    unflushed_records: u64,
 }
 
 impl Partition {
@@ -93,50 +105,24 @@ impl Partition {
             epoch: LeaderEpoch(0),
             tables: Tables::new(start),
             high_watermark: start,
-            segments: VecDeque::from([Segment::new(start)]),
+            segments: Segments::new(start),
             tail: VecDeque::new(),
+            restored_end: Place { segment: start, position: 0 },
+            last_pass: PassEnd { cleaned_to: Offset::ZERO, horizon_ms: None },
+            seed: 0,
+            unflushed_records: 0,
         }
-    }
-
-    /// One that was there before: its tables, the segments as far as they are written, and the batches behind either.
-    /// Everything that is given is durable.
-    ///
-    /// # Errors
-    /// The parts do not fit together.
-    pub fn restore<'a>(
-        config: PartitionConfig,
-        tables: Tables,
-        segments: Vec<Segment>,
-        batches: impl Iterator<Item = StoredBatch<'a>>,
-    ) -> Result<Self, Damage> {
-        let mut restored = Self::new(config, tables.end);
-        restored.tables = tables;
-        if !segments.is_empty() {
-            restored.segments = segments.into();
-        }
-        for stored in batches {
-            let batch = Batch::read(stored.bytes).map_err(|_| Damage::Content("a batch that is none"))?.0;
-            if stored.is_behind_tables {
-                restored.tables.append(&batch, stored.now)?;
-            }
-            if !stored.is_written {
-                restored.place(&batch, stored.at)?;
-                restored.keep(&batch, stored.bytes.clone());
-            }
-        }
-        let end = restored.segments.back().map_or(Offset::ZERO, Segment::end);
-        let fits =
-            restored.tables.end == end || restored.segments.back().is_some_and(|last| last.bytes() == 0);
-        check(fits, "the segments end elsewhere than the tables say")?;
-        restored.committed(restored.tables.end);
-        restored.epoch = restored.tables.epochs.newest().unwrap_or(LeaderEpoch(0));
-        Ok(restored)
     }
 
     /// This replica leads from now on, under that epoch.
     pub fn lead(&mut self, epoch: LeaderEpoch) {
         self.epoch = epoch;
         self.tables.epochs.assign(epoch, self.tables.end);
+    }
+
+    /// What is drawn for it is drawn from this number: how early its segments end (`segment.jitter.ms`).
+    pub const fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
     }
 
     /// Other settings hold from now on.
@@ -150,19 +136,32 @@ impl Partition {
     /// # Errors
     /// The error of the protocol; nothing was appended.
     pub fn append(&mut self, batch: &Batch<'_>, now: WallTime) -> Result<Appended, ErrorCode> {
-        self.check_size(batch)?;
-        self.check_timestamps(batch, now)?;
-        if let Some(known) = self.judge(batch)? {
+        self.check_size(batch.bytes().len())?;
+        let prepared = Prepared::new(batch, &self.config, now).map_err(|refused| refused.error)?;
+        self.append_prepared(prepared, now)
+    }
+
+    /// The same of a batch that was prepared before, with the settings of the partition as they were then.
+    ///
+    /// # Errors
+    /// The error of the protocol; nothing was appended.
+    pub fn append_prepared(&mut self, prepared: Prepared<'_>, now: WallTime) -> Result<Appended, ErrorCode> {
+        let Prepared { sent: batch, instead } = prepared;
+        self.check_size(batch.bytes().len())?;
+        if let Some(known) = self.judge(&batch)? {
             let (base, end) = (known.base_offset, known.last_offset.next());
             return Ok(Appended { base, end, append_time_ms: known.timestamp_ms, new: None });
         }
-        let mut bytes = batch.bytes().to_vec();
+        let mut bytes = instead.unwrap_or_else(|| batch.bytes().to_vec());
+        self.check_size(bytes.len())?;
         let stamps = self.config.timestamp_type == TimestampType::LogAppendTime;
         if stamps {
             stamp_append_time(&mut bytes, now.ms());
         }
         let base = self.tables.end;
-        let new = self.put(bytes, now)?;
+        let records = u64::try_from(batch.count()).unwrap_or(0);
+        let commit = self.commit_of(records);
+        let new = NewBatch { commit, ..self.put(bytes, now)? };
         let append_time_ms = if stamps { now.ms() } else { -1 };
         Ok(Appended { base, end: new.end, append_time_ms, new: Some(new) })
     }
@@ -204,12 +203,22 @@ impl Partition {
     /// Every batch before that offset is in its segment: its memory is free.
     pub fn written(&mut self, end: Offset) {
         while self.tail.pop_front_if(|batch| batch.end <= end).is_some() {}
+        if self.tail.is_empty() {
+            // Thousands of partitions are idle at a time.
+            self.tail = VecDeque::new();
+        }
     }
 
     /// Forgets producers that were silent for too long.
     pub fn expire_producers(&mut self, now: WallTime) {
         let Tables { producers, transactions, .. } = &mut self.tables;
         producers.expire(now, &self.config.producers, |id| transactions.is_open(id));
+    }
+
+    /// Its settings.
+    #[must_use]
+    pub const fn config(&self) -> &PartitionConfig {
+        &self.config
     }
 
     /// The epoch under which this replica leads.
@@ -254,14 +263,18 @@ impl Partition {
         &self.tables
     }
 
+    /// Its segments, the oldest first; the last is appended to.
+    pub fn segments(&self) -> impl DoubleEndedIterator<Item = &Segment> {
+        self.segments.iter()
+    }
+
     /// Bytes of all segments.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.segments.iter().map(Segment::bytes).sum()
+        self.segments.bytes()
     }
 
-    fn check_size(&self, batch: &Batch<'_>) -> Result<(), ErrorCode> {
-        let bytes = batch.bytes().len();
+    fn check_size(&self, bytes: usize) -> Result<(), ErrorCode> {
         if bytes > self.config.batch_bytes_max {
             Err(ErrorCode::MessageTooLarge)
         } else if bytes as u64 > self.config.segment_bytes {
@@ -269,16 +282,6 @@ impl Partition {
         } else {
             Ok(())
         }
-    }
-
-    fn check_timestamps(&self, batch: &Batch<'_>, now: WallTime) -> Result<(), ErrorCode> {
-        let of_client = self.config.timestamp_type == TimestampType::CreateTime
-            && batch.attributes().timestamp_type() == TimestampType::CreateTime;
-        let highest = batch.max_timestamp();
-        let age = now.ms().saturating_sub(batch.base_timestamp());
-        let ahead = highest.saturating_sub(now.ms());
-        let wrong = age > self.config.timestamp_before_max_ms || ahead > self.config.timestamp_after_max_ms;
-        if of_client && highest >= 0 && wrong { Err(ErrorCode::InvalidTimestamp) } else { Ok(()) }
     }
 
     /// The batch in the log of which this one is a retry.
@@ -302,50 +305,52 @@ impl Partition {
         }
     }
 
-    /// Appends a batch at the end.
+    /// Appends a batch at the end, to be flushed: what a coordinator relies on must not be lost, nor anything before it.
     fn put(&mut self, mut bytes: Vec<u8>, now: WallTime) -> Result<NewBatch, ErrorCode> {
         Batch::assign(&mut bytes, self.tables.end.0, self.epoch.0);
         let bytes = Bytes::from(bytes);
         let batch = Batch::read(&bytes).map_err(|_| ErrorCode::CorruptMessage)?.0;
         self.tables.append(&batch, now).map_err(|_| ErrorCode::InvalidRecord)?;
         self.roll_before(&batch, now);
-        let at = self.segments.back().map_or(Place::default(), Segment::end_place);
-        if let Some(last) = self.segments.back_mut() {
-            last.push(&batch);
-        }
-        self.keep(&batch, bytes.clone());
-        Ok(NewBatch { at, end: self.tables.end, bytes })
+        let at = self.segments.end_place();
+        self.segments.push(&batch, now);
+        self.keep(&batch, at, bytes.clone());
+        let (end, index) = (self.tables.end, self.segments.take_frames());
+        Ok(NewBatch { at, end, bytes, commit: Commit::Flushed, index })
     }
 
-    fn keep(&mut self, batch: &Batch<'_>, bytes: Bytes) {
+    fn commit_of(&mut self, records: u64) -> Commit {
+        self.unflushed_records = self.unflushed_records.saturating_add(records);
+        let is_enough = self.unflushed_records >= self.config.flush_messages;
+        match self.config.durability {
+            Durability::Replicated if !is_enough => Commit::Written { flush_ms: self.config.flush_ms },
+            _ => {
+                self.unflushed_records = 0;
+                Commit::Flushed
+            }
+        }
+    }
+
+    pub(crate) fn keep(&mut self, batch: &Batch<'_>, at: Place, bytes: Bytes) {
         let (base, end) = (Offset(batch.base_offset()), Offset(batch.last_offset()).next());
-        self.tail.push_back(TailBatch { base, end, bytes });
+        self.tail.push_back(TailBatch { base, end, at, bytes });
+    }
+
+    fn segment_age_max_ms(&self, segment: &Segment) -> i64 {
+        let draw = Random::new(self.seed ^ segment.base().0.cast_unsigned()).number();
+        self.config.segment_age_max_ms(draw)
     }
 
     /// Begins a segment if the batch, which is taken into account already, has no place in the last one.
     fn roll_before(&mut self, batch: &Batch<'_>, now: WallTime) {
-        let Some(last) = self.segments.back().filter(|last| last.bytes() > 0) else { return };
+        let Some(last) = self.segments.last().filter(|last| !last.is_empty()) else { return };
         let base = Offset(batch.base_offset());
         let full = last.bytes() + batch.bytes().len() as u64 > self.config.segment_bytes;
         let far = Offset(batch.last_offset()).since(last.base()) > i64::from(i32::MAX);
         let time = if batch.max_timestamp() >= 0 { batch.max_timestamp() } else { now.ms() };
-        let old = time.saturating_sub(last.first_ms()) > self.config.segment_ms;
+        let old = time.saturating_sub(last.first_ms()) > self.segment_age_max_ms(last);
         if full || far || old {
-            self.segments.push_back(Segment::new(base));
+            self.segments.roll(base);
         }
-    }
-
-    /// Puts a batch that is given back where it stands.
-    fn place(&mut self, batch: &Batch<'_>, at: Place) -> Result<(), Damage> {
-        if self.segments.back().is_some_and(|last| last.base() != at.segment) {
-            if self.segments.back().is_some_and(|last| last.bytes() == 0) {
-                self.segments.pop_back();
-            }
-            self.segments.push_back(Segment::new(at.segment));
-        }
-        let Some(last) = self.segments.back_mut() else { return Ok(()) };
-        check(last.end_place() == at, "a batch that stands elsewhere than behind the one before it")?;
-        last.push(batch);
-        Ok(())
     }
 }

@@ -8,21 +8,52 @@ use log_wire::{Batch, ErrorCode};
 
 use crate::test_support::{assigned, plain, transactional};
 use crate::{
-    CoordinatorEpoch, Cut, Isolation, Marker, Offset, Partition, PartitionConfig, Place, ProducerEpoch,
-    ProducerId, Source, StoredBatch, Tables, TransactionVersion,
+    CoordinatorEpoch, Isolation, Located, Marker, NewBatch, Offset, Partition, PartitionConfig, Place,
+    ProducerEpoch, ProducerId, SegmentBytes, SegmentId, SegmentIndex, SegmentRead, Source, StoredBatch,
+    StoredEvent, TransactionVersion,
 };
 
 const NOW: WallTime = WallTime::of_ms(1_000_000);
 
-fn config() -> PartitionConfig {
-    PartitionConfig { segment_bytes: 4_000, batch_bytes_max: 2_000, ..PartitionConfig::default() }
+/// Small segments without an index, or large ones.
+fn config(large: bool) -> PartitionConfig {
+    let (segment_bytes, batch_bytes_max) = if large { (300_000, 30_000) } else { (4_000, 2_000) };
+    PartitionConfig { segment_bytes, batch_bytes_max, ..PartitionConfig::default() }
+}
+
+/// A segment that is read a few bytes at a time.
+struct Content<'a>(&'a [u8]);
+
+impl SegmentBytes for Content<'_> {
+    type Error = ();
+
+    fn bytes(&mut self, position: u64, length: usize) -> Result<&[u8], ()> {
+        let rest = self.0.get(position as usize..).unwrap_or_default();
+        Ok(&rest[..rest.len().min(length)])
+    }
+}
+
+/// A segment that is not to be read before a place.
+struct OnlyFrom<'a>(u64, Content<'a>);
+
+impl SegmentBytes for OnlyFrom<'_> {
+    type Error = ();
+
+    fn bytes(&mut self, position: u64, length: usize) -> Result<&[u8], ()> {
+        assert!(position >= self.0, "{position} was read before");
+        self.1.bytes(position, length)
+    }
 }
 
 /// What stands on the disk, and what clients were told.
 struct World {
     partition: Partition,
     random: Random,
+    large: bool,
     segments: BTreeMap<Offset, Vec<u8>>,
+    /// The files of their indices, and what a reader knows of each.
+    index_files: BTreeMap<SegmentId, Vec<u8>>,
+    indices: BTreeMap<SegmentId, SegmentIndex>,
     /// Batches that are not in their segments, with their places.
     pending: Vec<(Place, Offset, Bytes)>,
     /// By offset, the batch of each record.
@@ -36,12 +67,16 @@ struct World {
 
 impl World {
     fn new(seed: u64) -> Self {
-        let mut partition = Partition::new(config(), Offset(0));
+        let large = seed.is_multiple_of(3);
+        let mut partition = Partition::new(config(large), Offset(0));
         partition.lead(crate::LeaderEpoch(3));
         Self {
             partition,
             random: Random::new(seed),
+            large,
             segments: BTreeMap::new(),
+            index_files: BTreeMap::new(),
+            indices: BTreeMap::new(),
             pending: Vec::new(),
             log: BTreeMap::new(),
             durable: Offset(0),
@@ -50,8 +85,14 @@ impl World {
         }
     }
 
-    fn took(&mut self, base: Offset, new: Option<crate::NewBatch>) {
+    fn took(&mut self, base: Offset, new: Option<NewBatch>) {
         let Some(new) = new else { return };
+        for frame in new.index {
+            let file = self.index_files.entry(frame.segment).or_default();
+            assert!(frame.position <= file.len() as u64, "an index has no hole");
+            file.truncate(frame.position as usize);
+            file.extend_from_slice(&frame.bytes);
+        }
         for offset in base.0..new.end.0 {
             self.log.insert(offset, new.bytes.clone());
         }
@@ -73,7 +114,12 @@ impl World {
                 }
                 return;
             }
-            _ => plain(0, NOW.ms(), 1 + self.random.below(3) as i32, self.random.below(400) as usize),
+            _ => plain(
+                0,
+                NOW.ms(),
+                1 + self.random.below(3) as i32,
+                self.random.below(if self.large { 9_000 } else { 400 }) as usize,
+            ),
         };
         let appended = self.partition.append(&assigned(&bytes), NOW).expect("it may be appended");
         self.took(appended.base, appended.new);
@@ -108,7 +154,8 @@ impl World {
             let segment = self.segments.entry(at.segment).or_default();
             assert_eq!(segment.len() as u64, at.position, "a batch stands behind the one before it");
             segment.extend_from_slice(&bytes);
-            assert!(segment.len() as u64 <= config().segment_bytes, "a segment is as long as it may be");
+            let most = config(self.large).segment_bytes;
+            assert!(segment.len() as u64 <= most, "a segment is as long as it may be");
             self.partition.written(end);
         }
     }
@@ -119,6 +166,7 @@ impl World {
             assert_eq!(new.start, Offset(below));
             self.segments.retain(|base, _| *base >= new.first_segment);
             self.pending.retain(|(at, ..)| at.segment >= new.first_segment);
+            self.index_files.retain(|segment, _| segment.base >= new.first_segment);
         }
     }
 
@@ -129,7 +177,7 @@ impl World {
         let from = self.random.below(end as u64 + 2) as i64;
         let committed = self.random.below(2) == 0;
         let isolation = if committed { Isolation::ReadCommitted } else { Isolation::ReadUncommitted };
-        let limit = self.random.below(1_500) as usize;
+        let limit = self.random.below(if self.large { 60_000 } else { 1_500 }) as usize;
         let read = self.partition.read(Offset(from), isolation, limit);
         if from < self.partition.start().0 || from > end {
             return assert_eq!(read, Err(ErrorCode::OffsetOutOfRange));
@@ -159,46 +207,90 @@ impl World {
         assert!(first || bytes.len() <= limit.max(first_bytes), "the limit of {limit} holds");
     }
 
-    fn bytes_of(&self, source: &Source) -> Vec<u8> {
+    fn bytes_of(&mut self, source: &Source) -> Vec<u8> {
         match source {
             Source::Nothing => Vec::new(),
             Source::Memory(batches) => batches.concat(),
             Source::Segment(read) => {
-                let segment = &self.segments[&read.at.segment][read.at.position as usize..];
-                let mut bytes = read.first_bytes().min(300);
-                loop {
-                    let have = &segment[..bytes.min(segment.len())];
-                    match read.cut(have) {
-                        Cut::Range { begin, end } => return have[begin..end].to_vec(),
-                        Cut::More(wanted) => {
-                            assert!(wanted > bytes, "it asks for more: {wanted} after {bytes}");
-                            bytes = wanted;
-                        }
-                    }
+                let located = self.locate(read);
+                let range = located.map(|found| found.begin.position as usize..found.end.position as usize);
+                if let (Some(known), Some(found)) = (read.range(), &range) {
+                    assert!(known.start as usize == found.start && known.end as usize <= found.end);
                 }
+                range.map_or_else(Vec::new, |range| self.segments[&read.segment.base][range].to_vec())
             }
+        }
+    }
+
+    /// A reader forgets what it knows, or reads the file of the index again, or relies on what it has met.
+    fn locate(&mut self, read: &SegmentRead) -> Option<Located> {
+        let index = self.indices.entry(read.segment).or_insert_with(|| SegmentIndex::new(read.segment));
+        match self.random.below(10) {
+            0 => *index = SegmentIndex::new(read.segment),
+            1..=3 => {
+                let file = self.index_files.get(&read.segment).map_or(&[][..], Vec::as_slice);
+                assert_eq!(index.extend(file), file.len());
+            }
+            _ => {}
+        }
+        let content = &self.segments.get(&read.segment.base).map_or(&[][..], Vec::as_slice);
+        let counts = &content[..read.limit.position as usize];
+        read.locate(None, index, &mut Content(counts)).expect("nothing is damaged")
+    }
+
+    /// Who reads on where a read ended needs no index and no look at what is before.
+    fn check_read_on(&mut self) {
+        let mut from = self.random.below(self.durable.0 as u64 + 1) as i64;
+        from = from.max(self.partition.start().0);
+        for _ in 0..20 {
+            let read =
+                self.partition.read(Offset(from), Isolation::ReadUncommitted, 30_000).expect("in range");
+            let Source::Segment(read) = read.source else { return };
+            let Some(located) = self.locate(&read) else { return };
+            let on = SegmentRead { from: located.end.offset, ..read };
+            if located.end.offset >= read.bound.min(read.limit.offset) {
+                return;
+            }
+            let mut content = OnlyFrom(located.end.position, Content(&self.segments[&read.segment.base]));
+            let next = on.locate(Some(located.hint()), &mut SegmentIndex::new(read.segment), &mut content);
+            let next = next.expect("nothing is damaged").expect("there is more");
+            assert_eq!((next.begin, self.log.contains_key(&next.begin.offset.0)), (located.end, true));
+            from = next.begin.offset.0;
         }
     }
 
     /// The process ends, and all that was durable comes back.
     fn restart(&mut self) {
-        let tables = Tables::of_bytes(&self.partition.tables().to_bytes()).expect("they are whole");
         self.commit();
-        let mut segments = Vec::new();
-        for (base, bytes) in &self.segments {
-            let mut segment = crate::Segment::new(*base);
-            assert_eq!(segment.scan(bytes), Ok(bytes.len()));
-            segments.push(segment);
-        }
-        let stored = self.pending.iter().map(|(at, _, bytes)| StoredBatch {
-            at: *at,
-            now: NOW,
-            is_behind_tables: false,
-            is_written: false,
-            bytes,
+        let state = self.partition.state();
+        let stored = self.pending.iter().map(|(at, _, bytes)| {
+            StoredEvent::Batch(StoredBatch {
+                at: *at,
+                now: NOW,
+                is_behind_state: false,
+                is_written: false,
+                bytes,
+            })
         });
-        let restored = Partition::restore(config(), tables, segments, stored).expect("it fits together");
+        let restored = Partition::restore(config(self.large), Offset(0), Some(&state), stored);
+        let restored = restored.expect("it fits together");
         assert_eq!((restored.tables(), restored.end()), (self.partition.tables(), self.partition.end()));
+        self.partition = restored;
+    }
+
+    /// The same with what was appended behind an older state.
+    fn restart_from(&mut self, state: &[u8], batches: &[(Place, Bytes)]) {
+        self.commit();
+        let end = self.pending.first().map_or(Offset::MAX, |(_, end, bytes)| {
+            Offset(end.0 - i64::from(assigned(bytes).last_offset_delta()) - 1)
+        });
+        let stored = batches.iter().map(|(at, bytes)| {
+            let is_written = assigned(bytes).base_offset() < end.0;
+            StoredEvent::Batch(StoredBatch { at: *at, now: NOW, is_behind_state: true, is_written, bytes })
+        });
+        let restored = Partition::restore(config(self.large), Offset(0), Some(state), stored);
+        let restored = restored.expect("it fits together");
+        assert_eq!((restored.tables(), restored.bytes()), (self.partition.tables(), self.partition.bytes()));
         self.partition = restored;
     }
 }
@@ -215,8 +307,50 @@ fn readers_see_what_was_appended_and_only_what_they_may() {
                 20..=24 => world.write(),
                 25 => world.delete(),
                 26 => world.restart(),
+                27 => world.check_read_on(),
                 _ => world.check_read(),
             }
         }
     }
+}
+
+#[test]
+fn partition_comes_back_from_an_old_state_and_what_was_appended_behind_it() {
+    for seed in 0..60 {
+        let mut world = World::new(seed);
+        for _ in 0..150 {
+            world.append();
+        }
+        world.commit();
+        let (state, end) = (world.partition.state(), world.partition.end());
+        world.write();
+        let mut behind = Vec::new();
+        for _ in 0..150 {
+            world.append();
+        }
+        for (at, _, bytes) in &world.pending {
+            assert!(assigned(bytes).base_offset() >= end.0);
+            behind.push((*at, bytes.clone()));
+        }
+        if world.random.below(2) == 0 {
+            world.commit();
+            world.write();
+        }
+        world.restart_from(&state, &behind);
+        for _ in 0..50 {
+            world.append();
+            world.check_read();
+        }
+    }
+}
+
+#[test]
+fn state_that_is_damaged_or_of_another_build_is_refused() {
+    let state = Partition::new(config(false), Offset(4)).state();
+    let restored =
+        |state: &[u8]| Partition::restore(config(false), Offset(0), Some(state), std::iter::empty());
+    assert_eq!(restored(&state).map(|restored| restored.start()), Ok(Offset(4)));
+    assert!((0..state.len()).all(|cut| restored(&state[..cut]).is_err()));
+    let older = crate::sealed::seal(1, |_| ());
+    assert!(matches!(restored(&older), Err(crate::Damage::Format(1))));
 }

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 use base::WallTime;
 use log_wire::{ErrorCode, Reader, Writer};
 
+use crate::compaction::LastBatch;
 use crate::sealed::{Damage, check};
 use crate::{CoordinatorEpoch, Offset, ProducerEpoch, ProducerId, Sequence};
 
@@ -232,6 +233,15 @@ impl Producers {
         // or were ended by a marker of a higher epoch.
         let repeated = own_epoch && marker.epoch == entry.epoch && !has_open;
         Ok(if repeated { MarkerVerdict::Repeated } else { MarkerVerdict::New })
+    }
+
+    /// Of each producer, the batch that says what it sends next, if that may stand before `bound`.
+    pub(crate) fn last_batches(&self, bound: Offset) -> BTreeMap<ProducerId, LastBatch> {
+        let last = self.entries.iter().map(|(id, entry)| match entry.batches.back() {
+            Some(batch) => (*id, LastBatch::Data(batch.last_offset)),
+            None => (*id, LastBatch::Marker(entry.epoch)),
+        });
+        last.filter(|(_, last)| !matches!(last, LastBatch::Data(offset) if *offset >= bound)).collect()
     }
 
     /// How many producers are known.

@@ -1,10 +1,14 @@
 //! Reading: from which place, and which of the bytes there a reader may have.
 
+use std::cmp::Ordering;
+use std::ops::Range;
+
 use bytes::Bytes;
-use log_wire::{BATCH_HEADER_BYTES, Batch, ErrorCode};
+use log_wire::ErrorCode;
 
 use crate::partition::Partition;
-use crate::{LeaderEpoch, Offset, Place};
+use crate::segment::Segment;
+use crate::{LeaderEpoch, Offset, SegmentId};
 
 /// How far a reader may read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +19,15 @@ pub enum Isolation {
     ReadCommitted,
 }
 
+/// A place in a segment, between two batches: no record before has that offset or one above, none behind has one below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Boundary {
+    /// The offset.
+    pub offset: Offset,
+    /// Bytes before.
+    pub position: u64,
+}
+
 /// Where the batches are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
@@ -22,23 +35,32 @@ pub enum Source {
     Nothing,
     /// In memory.
     Memory(Vec<Bytes>),
-    /// In a segment, at or behind this place.
+    /// In a segment.
     Segment(SegmentRead),
 }
 
-/// Batches to be read from a segment.
+/// Batches to be read from a segment. It names the nearest places that are known without a look into the segment; whoever
+/// reads may know nearer ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentRead {
-    /// Where to begin. Batches before the first one that is wanted may stand there.
-    pub at: Place,
-    /// How many bytes of the segment count from there on.
-    pub bytes: u64,
+    /// The segment.
+    pub segment: SegmentId,
     /// The first offset that is wanted.
     pub from: Offset,
     /// The offset that must not be reached.
     pub bound: Offset,
-    /// How many bytes are wanted.
+    /// How many bytes are wanted. The first batch is given whatever its length.
     pub bytes_max: usize,
+    /// Where to begin at the earliest. It is exact if its offset is the one that is wanted.
+    pub begin: Boundary,
+    /// The highest timestamp before that place, milliseconds.
+    pub highest_before_ms: i64,
+    /// The last place known that is behind `begin` and at which a read may end; `begin` if none is known.
+    pub end: Boundary,
+    /// Where what counts of the segment ends.
+    pub limit: Boundary,
+    /// What lies before this position was written before this process began, and may have been damaged since.
+    pub unverified: u64,
 }
 
 /// What a read gives. All of it is of one instant (L11).
@@ -78,13 +100,13 @@ impl Partition {
         Ok(Read { start, high_watermark, last_stable: self.last_stable(), source })
     }
 
-    /// Whether the leader epoch that a client knows is the present one.
+    /// Whether the leader epoch that a client knows is the present one; -1 for a client that knows none.
     ///
     /// # Errors
     /// `FENCED_LEADER_EPOCH`: it is an older one; `UNKNOWN_LEADER_EPOCH`: it is one that this replica does not know yet.
     pub fn check_epoch(&self, known: LeaderEpoch) -> Result<(), ErrorCode> {
         match known {
-            LeaderEpoch(..0) => Ok(()),
+            LeaderEpoch(-1) => Ok(()),
             known if known < self.epoch() => Err(ErrorCode::FencedLeaderEpoch),
             known if known > self.epoch() => Err(ErrorCode::UnknownLeaderEpoch),
             _ => Ok(()),
@@ -95,17 +117,46 @@ impl Partition {
         if self.tail.front().is_some_and(|first| first.base <= from) {
             return self.memory_source(from, bound, bytes_max);
         }
-        let behind = self.segments.partition_point(|segment| segment.base() <= from);
-        let Some(segment) = behind.checked_sub(1).and_then(|at| self.segments.get(at)) else {
+        let Some(segment) = self.segments.of(from) else { return Source::Nothing };
+        if segment.base() >= bound {
+            // Compaction left nothing between the offset and the bound.
             return Source::Nothing;
+        }
+        let begin = self.segments.before(segment, from);
+        Source::Segment(self.segment_read(segment, begin, (from, bound), bytes_max))
+    }
+
+    /// A read of a segment from that place on.
+    pub(crate) fn segment_read(
+        &self,
+        segment: &Segment,
+        (begin, highest_before_ms): (Boundary, i64),
+        (from, bound): (Offset, Offset),
+        bytes_max: usize,
+    ) -> SegmentRead {
+        let limit = self.written_end(segment);
+        let bound = bound.min(self.tail.front().map_or(Offset::MAX, |first| first.base));
+        let most = Boundary { offset: bound, position: begin.position.saturating_add(bytes_max as u64) };
+        let within = |place: Boundary| place.position <= most.position && place.offset <= most.offset;
+        let end = if within(limit) { limit } else { self.segments.within(segment, most) };
+        let end = if end.position > begin.position { end } else { begin };
+        let unverified = match segment.base().cmp(&self.restored_end.segment) {
+            Ordering::Less => u64::MAX,
+            Ordering::Equal => self.restored_end.position,
+            Ordering::Greater => 0,
         };
-        // An offset in a hole that compaction made behind the last record of a segment is read in the next one.
-        let segment =
-            if from < segment.end() { segment } else { self.segments.get(behind).unwrap_or(segment) };
-        let at = segment.place_of(from);
-        let in_memory = self.tail.front().map_or(Offset::MAX, |first| first.base);
-        let bytes = segment.bytes().saturating_sub(at.position);
-        Source::Segment(SegmentRead { at, bytes, from, bound: bound.min(in_memory), bytes_max })
+        let segment = segment.id();
+        SegmentRead { segment, from, bound, bytes_max, begin, highest_before_ms, end, limit, unverified }
+    }
+
+    /// Where what is in the file of a segment ends.
+    fn written_end(&self, segment: &Segment) -> Boundary {
+        match self.tail.front() {
+            Some(first) if first.at.segment == segment.base() => {
+                Boundary { offset: first.base, position: first.at.position }
+            }
+            _ => Boundary { offset: segment.end(), position: segment.bytes() },
+        }
     }
 
     fn memory_source(&self, from: Offset, bound: Offset, bytes_max: usize) -> Source {
@@ -121,63 +172,19 @@ impl Partition {
     }
 }
 
-/// Which bytes of those that were read from a segment are the reader's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
-    /// These.
-    Range {
-        /// Where they begin.
-        begin: usize,
-        /// Where they end.
-        end: usize,
-    },
-    /// More must be read: at least so many bytes from the same place.
-    More(usize),
-}
-
 impl SegmentRead {
-    /// How many bytes to read at first.
+    /// Where the batches lie, if that is known: they are read without a look at what stands before or behind.
     #[must_use]
-    pub fn first_bytes(&self) -> usize {
-        const AHEAD: usize = 32 << 10;
-        usize::try_from(self.bytes).unwrap_or(usize::MAX).min(self.bytes_max.saturating_add(AHEAD))
+    pub fn range(&self) -> Option<Range<u64>> {
+        let is_exact = self.begin.offset == self.from && self.end.position > self.begin.position;
+        is_exact.then_some(self.begin.position..self.end.position)
     }
 
-    /// Finds the reader's batches in what was read.
+    /// About how many bytes it will give: exactly, if that is known.
     #[must_use]
-    pub fn cut(&self, bytes: &[u8]) -> Cut {
-        let (mut begin, mut end, mut found) = (0, 0, false);
-        while let Some(rest) = bytes.get(end..).filter(|rest| !rest.is_empty()) {
-            let Ok((batch, _)) = Batch::read(rest) else {
-                // Cut off, or damaged: a reader that has something gets that first.
-                let wanted = end + next_bytes(rest);
-                let has_more = wanted > bytes.len() && wanted as u64 <= self.bytes;
-                return if found || !has_more { Cut::Range { begin, end } } else { Cut::More(wanted) };
-            };
-            let next = end + batch.bytes().len();
-            if Offset(batch.last_offset()) < self.from {
-                (begin, end) = (next, next);
-                continue;
-            }
-            let in_bounds = Offset(batch.last_offset()) < self.bound;
-            if !in_bounds || (found && next - begin > self.bytes_max) {
-                break;
-            }
-            (end, found) = (next, true);
-        }
-        if !found && end == bytes.len() && (end as u64) < self.bytes {
-            return Cut::More(
-                self.first_bytes().max(end + BATCH_HEADER_BYTES).max(end * 2).min(self.bytes as usize),
-            );
-        }
-        Cut::Range { begin, end }
+    pub fn bytes(&self) -> usize {
+        let most = self.limit.position.saturating_sub(self.begin.position);
+        let bytes = self.range().map_or(most, |range| range.end - range.start);
+        usize::try_from(bytes).unwrap_or(usize::MAX).min(self.bytes_max).max(1)
     }
-}
-
-/// How many bytes a batch has that begins so.
-fn next_bytes(rest: &[u8]) -> usize {
-    const LENGTH_END: usize = 12;
-    let length = rest.get(8..LENGTH_END).and_then(|length| length.first_chunk());
-    let length = length.map_or(0, |length| usize::try_from(i32::from_be_bytes(*length)).unwrap_or(0));
-    (length + LENGTH_END).max(BATCH_HEADER_BYTES)
 }

@@ -7,6 +7,10 @@ use crate::Offset;
 use crate::partition::Partition;
 use crate::segment::Segment;
 
+/// How far ahead of this host's clock a timestamp may be before it is worth a word, milliseconds: as far as
+/// `message.timestamp.after.max.ms` permits by default.
+const FUTURE_MS: i64 = 3_600_000;
+
 /// The log begins later than before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewStart {
@@ -21,18 +25,29 @@ impl Partition {
     pub fn retain(&mut self, now: WallTime) -> Option<NewStart> {
         let mut bytes = self.bytes();
         let mut start = self.start();
-        for segment in &self.segments {
+        let is_old = |segment: &Segment, limit| now.ms().saturating_sub(segment.newest_ms()) > limit;
+        let followers = self.segments.iter().skip(1).map(Some).chain([None]);
+        for (segment, next) in self.segments.iter().zip(followers) {
             let own = segment.bytes();
-            let old = self.config.retention_ms.is_some_and(|limit| is_old(segment, now, limit));
+            let old = self.config.retention_ms.is_some_and(|limit| is_old(segment, limit));
             let over = self.config.retention_bytes.is_some_and(|limit| bytes.saturating_sub(own) >= limit);
             let is_whole = own > 0 && segment.end() <= self.high_watermark;
             if !is_whole || !(old || over) {
                 break;
             }
             bytes -= own;
-            start = segment.end();
+            start = next.map_or(segment.end(), Segment::base);
         }
         (start > self.start()).then(|| self.truncate_start(start))
+    }
+
+    /// The newest timestamp of a segment, milliseconds, if it lies so far ahead of now that the segment and all behind it will be
+    /// kept for longer than `retention.ms` says (KAFKA-7910). An operator should know.
+    #[must_use]
+    pub fn future_timestamp(&self, now: WallTime) -> Option<i64> {
+        self.config.retention_ms?;
+        let newest = self.segments.iter().map(Segment::highest_ms).max()?;
+        (newest.saturating_sub(now.ms()) > FUTURE_MS).then_some(newest)
     }
 
     /// Deletes records before that offset, for a client; -1 stands for the high watermark. Nothing to do if they are gone
@@ -51,18 +66,153 @@ impl Partition {
     /// The log begins at that offset from now on: records before it are gone.
     pub fn truncate_start(&mut self, start: Offset) -> NewStart {
         self.tables.truncate_start(start);
-        while self.segments.len() > 1 && self.segments.front().is_some_and(|first| first.end() <= start) {
-            self.segments.pop_front();
-        }
-        if self.segments.front().is_some_and(|only| only.bytes() > 0 && only.end() <= start) {
-            // All of it is gone: the next batch begins a segment.
-            self.segments.clear();
-            self.segments.push_back(Segment::new(start));
-        }
-        NewStart { start, first_segment: self.segments.front().map_or(start, Segment::base) }
+        self.segments.truncate_start(start);
+        NewStart { start, first_segment: self.segments.first_base() }
     }
 }
 
-fn is_old(segment: &Segment, now: WallTime, limit_ms: i64) -> bool {
-    segment.highest_ms() >= 0 && now.ms().saturating_sub(segment.highest_ms()) > limit_ms
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::{assigned, plain};
+    use crate::{Compaction, PartitionConfig};
+
+    const NOW: WallTime = WallTime::of_ms(10_000_000);
+
+    /// A log of segments with one batch each, of two records of these times; all is committed.
+    fn log(config: PartitionConfig, times: &[i64]) -> Partition {
+        let config = PartitionConfig { segment_bytes: 200, timestamp_after_max_ms: i64::MAX, ..config };
+        let mut partition = Partition::new(config, Offset(0));
+        for time_ms in times {
+            let appended = partition.append(&assigned(&plain(0, *time_ms, 2, 40)), NOW);
+            partition.committed(appended.expect("it may be appended").end);
+        }
+        assert_eq!(partition.segments().count(), times.len());
+        partition
+    }
+
+    fn retained(mut partition: Partition, now: WallTime) -> Option<i64> {
+        partition.retain(now).map(|new| {
+            assert_eq!((new.start, new.first_segment), (partition.start(), partition.segments.first_base()));
+            new.start.0
+        })
+    }
+
+    #[test]
+    fn segments_go_when_their_newest_record_is_too_old_the_last_one_too() {
+        let config = PartitionConfig { retention_ms: Some(1_000), ..PartitionConfig::default() };
+        let now = |ago: i64| NOW.ms() - ago;
+        assert_eq!(retained(log(config, &[now(3_000), now(1_001), now(1_000)]), NOW), Some(4));
+        assert_eq!(retained(log(config, &[now(1_000), now(3_000)]), NOW), None, "a prefix alone goes");
+        let all = log(config, &[now(3_000), now(2_000)]);
+        assert_eq!(retained(all, NOW), Some(4), "and an empty one is left");
+        let forever = PartitionConfig { retention_ms: None, ..config };
+        assert_eq!(retained(log(forever, &[0, 0]), NOW), None);
+    }
+
+    #[test]
+    fn records_without_a_timestamp_are_as_old_as_their_append() {
+        let config = PartitionConfig { retention_ms: Some(1_000), ..PartitionConfig::default() };
+        let later = |ms| WallTime::of_ms(NOW.ms() + ms);
+        assert_eq!(retained(log(config, &[-1, -1]), later(1_000)), None);
+        assert_eq!(retained(log(config, &[-1, -1]), later(1_001)), Some(4));
+    }
+
+    #[test]
+    fn segments_go_while_what_is_left_is_as_long_as_it_may_be() {
+        let bytes = log(PartitionConfig::default(), &[0]).bytes();
+        let of = |segments| {
+            let retention_bytes = Some(bytes * segments);
+            PartitionConfig { retention_ms: None, retention_bytes, ..PartitionConfig::default() }
+        };
+        assert_eq!(retained(log(of(3), &[0; 5]), NOW), Some(4));
+        assert_eq!(retained(log(of(5), &[0; 5]), NOW), None);
+        assert_eq!(retained(log(of(0), &[0; 3]), NOW), Some(6));
+    }
+
+    #[test]
+    fn what_is_not_committed_stays_whatever_its_age() {
+        let config = PartitionConfig { retention_ms: Some(0), ..PartitionConfig::default() };
+        let mut partition = log(config, &[0, 0]);
+        let batch = plain(0, 0, 2, 40);
+        partition.append(&assigned(&batch), NOW).expect("it may be appended");
+        assert_eq!(retained(partition, NOW), Some(4));
+    }
+
+    #[test]
+    fn timestamp_far_ahead_is_told() {
+        let config = PartitionConfig { retention_ms: Some(1_000), ..PartitionConfig::default() };
+        let ahead = |ms| log(config, &[NOW.ms(), NOW.ms() + ms, 0]).future_timestamp(NOW);
+        assert_eq!(ahead(FUTURE_MS), None);
+        assert_eq!(ahead(FUTURE_MS + 1), Some(NOW.ms() + FUTURE_MS + 1));
+        let forever = PartitionConfig { retention_ms: None, ..config };
+        assert_eq!(log(forever, &[i64::MAX]).future_timestamp(NOW), None);
+    }
+
+    fn segments_after(config: PartitionConfig, appends: &[(i64, i64)]) -> usize {
+        let mut partition = Partition::new(config, Offset(0));
+        for (time_ms, now_ms) in appends {
+            let appended = partition.append(&assigned(&plain(0, *time_ms, 1, 10)), WallTime::of_ms(*now_ms));
+            appended.expect("it may be appended");
+        }
+        partition.segments().count()
+    }
+
+    #[test]
+    fn segment_ends_when_its_first_record_is_too_old() {
+        let config = PartitionConfig {
+            segment_ms: 1_000,
+            timestamp_after_max_ms: i64::MAX,
+            ..PartitionConfig::default()
+        };
+        assert_eq!(segments_after(config, &[(5_000, 0), (6_000, 0)]), 1);
+        assert_eq!(segments_after(config, &[(5_000, 0), (6_001, 0)]), 2);
+        assert_eq!(segments_after(config, &[(-1, 5_000), (-1, 6_000)]), 1, "by the clock without timestamps");
+        assert_eq!(segments_after(config, &[(-1, 5_000), (-1, 6_001)]), 2);
+        let compaction = Some(Compaction { lag_max_ms: 300, ..Compaction::default() });
+        let compacted = PartitionConfig { compaction, ..config };
+        let mut partition = Partition::new(compacted, Offset(0));
+        for time_ms in [5_000, 5_300, 5_301] {
+            partition.append_own(plain(0, time_ms, 1, 10), WallTime::of_ms(time_ms)).expect("there is room");
+        }
+        assert_eq!(partition.segments().count(), 2, "so that it is compacted in time");
+    }
+
+    #[test]
+    fn segments_of_many_partitions_end_at_different_times() {
+        let config =
+            PartitionConfig { segment_ms: 1_000, segment_jitter_ms: 400, ..PartitionConfig::default() };
+        let ages: std::collections::BTreeSet<i64> = (0..100)
+            .map(|seed| {
+                let mut partition = Partition::new(config, Offset(0));
+                partition.set_seed(seed);
+                let batch = plain(0, 0, 1, 10);
+                let rolls = |age: &i64| {
+                    let mut partition = partition.clone();
+                    partition.append(&assigned(&batch), WallTime::of_ms(0)).expect("it may be appended");
+                    partition
+                        .append(&assigned(&plain(0, *age, 1, 10)), WallTime::of_ms(*age))
+                        .expect("so may it");
+                    partition.segments().count() == 2
+                };
+                (0..=1_001).find(rolls).expect("it ends at last")
+            })
+            .collect();
+        assert!(ages.len() > 50, "{ages:?}");
+        assert!(ages.iter().all(|age| (601..=1_001).contains(age)), "{ages:?}");
+    }
+
+    #[test]
+    fn segment_holds_no_more_offsets_than_an_index_can_name() {
+        let mut partition = Partition::new(PartitionConfig::default(), Offset(0));
+        for _ in 0..3 {
+            // A batch of more offsets than records is one that compaction has made; the widest has 2^31.
+            let mut batch = plain(0, 0, 1, 10);
+            batch[23..27].copy_from_slice(&(i32::MAX - 1).to_be_bytes());
+            partition.append_own(batch, NOW).expect("there is room");
+        }
+        let ends: Vec<i64> =
+            partition.segments().map(|segment| segment.end().since(segment.base())).collect();
+        assert_eq!(ends, [i64::from(i32::MAX); 3]);
+    }
 }

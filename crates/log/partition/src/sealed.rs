@@ -5,6 +5,8 @@
 
 use log_wire::{Malformed, Reader, Writer};
 
+use crate::Offset;
+
 const CRC_BYTES: usize = 4;
 
 /// Why kept bytes cannot be used. This host is at fault: its disk, or a build that is older than the bytes.
@@ -19,6 +21,9 @@ pub enum Damage {
     /// It ends early, or contradicts itself.
     #[error("kept state is malformed: {0}")]
     Content(&'static str),
+    /// A segment that the state names has no file.
+    #[error("the segment that begins at offset {0} is missing")]
+    Missing(Offset),
 }
 
 impl From<Malformed> for Damage {

@@ -1,83 +1,91 @@
-//! A segment as a partition knows it: where it begins, how long it is, and a sparse index into it by offset and by time.
+//! What a partition knows of each segment: where it begins and ends, how long it is, and of when its records are.
 
-use log_wire::{BATCH_HEADER_BYTES, Batch, BatchError};
+use base::WallTime;
+use log_wire::{Batch, BatchHead, Reader, Writer};
 
-use crate::{Offset, Place};
+use crate::sealed::{Damage, check};
+use crate::{Offset, Place, SegmentId};
 
-/// How many bytes of batches lie between two entries of the index, at least.
-const INDEX_BYTES: u64 = 16 << 10;
-
-/// A place in a segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
-    /// The offset of the batch there.
-    offset: Offset,
-    position: u64,
-    /// The highest timestamp of all batches before, milliseconds.
-    highest_before_ms: i64,
-}
+/// Bytes of a segment in a state.
+pub(crate) const SEGMENT_BYTES: usize = 68;
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    base: Offset,
+    id: SegmentId,
     /// The offset behind its last record.
     end: Offset,
     bytes: u64,
-    /// The timestamp of its first batch, and the highest, milliseconds; -1 for none.
+    /// The timestamp of its first batch, milliseconds; -1 for none.
     first_ms: i64,
+    /// The highest timestamp, milliseconds, -1 for none, and the first offset of the first batch that has it.
     highest_ms: i64,
-    entries: Vec<Entry>,
+    highest_at: Offset,
+    /// When its first and its last batch were appended.
+    began: WallTime,
+    appended: WallTime,
 }
 
 impl Segment {
     /// One without a batch.
     #[must_use]
-    pub const fn new(base: Offset) -> Self {
-        Self { base, end: base, bytes: 0, first_ms: -1, highest_ms: -1, entries: Vec::new() }
+    pub const fn new(id: SegmentId) -> Self {
+        let never = WallTime::of_ms(0);
+        Self {
+            id,
+            end: id.base,
+            bytes: 0,
+            first_ms: -1,
+            highest_ms: -1,
+            highest_at: id.base,
+            began: never,
+            appended: never,
+        }
     }
 
-    /// A batch follows.
-    pub fn push(&mut self, batch: &Batch<'_>) {
-        let last = self.entries.last().map_or(0, |entry| entry.position);
-        if self.bytes == 0 || self.bytes - last >= INDEX_BYTES {
-            let offset = Offset(batch.base_offset());
-            self.entries.push(Entry { offset, position: self.bytes, highest_before_ms: self.highest_ms });
-        }
+    /// One without a batch that takes the place of others.
+    #[must_use]
+    pub fn compacted(id: SegmentId, of: &[Self]) -> Self {
+        let began = of.iter().map(|segment| segment.began).min().unwrap_or_default();
+        let appended = of.iter().map(|segment| segment.appended).max().unwrap_or_default();
+        Self { began, appended, ..Self::new(id) }
+    }
+
+    /// A batch follows that stood in one of the segments whose place this one takes.
+    pub fn push_kept(&mut self, batch: &BatchHead) {
+        let (began, appended) = (self.began, self.appended);
+        self.push_head(batch, appended);
+        (self.began, self.appended) = (began, appended);
+    }
+
+    /// A batch follows, appended at that time.
+    pub fn push(&mut self, batch: &Batch<'_>, now: WallTime) {
+        self.push_head(&BatchHead::of(batch), now);
+    }
+
+    /// The same, of which the header is known.
+    fn push_head(&mut self, batch: &BatchHead, now: WallTime) {
         if self.bytes == 0 {
-            self.first_ms = batch.max_timestamp();
+            (self.first_ms, self.began) = (batch.max_timestamp, now);
         }
-        self.highest_ms = self.highest_ms.max(batch.max_timestamp());
-        self.bytes += batch.bytes().len() as u64;
-        self.end = Offset(batch.last_offset()).next();
+        if batch.max_timestamp > self.highest_ms {
+            (self.highest_ms, self.highest_at) = (batch.max_timestamp, Offset(batch.base_offset));
+        }
+        self.appended = self.appended.max(now);
+        self.bytes += batch.bytes;
+        self.end = Offset(batch.last_offset).next();
     }
 
-    /// Takes over as many whole batches as `bytes` begins with: what was read from the segment behind its end, as far as
-    /// it is known. Gives how many bytes they have. Those that do not continue the segment are none of it.
-    ///
-    /// # Errors
-    /// Something else stands there.
-    pub fn scan(&mut self, bytes: &[u8]) -> Result<usize, BatchError> {
-        let mut rest = bytes;
-        while rest.len() >= BATCH_HEADER_BYTES {
-            let (batch, behind) = match Batch::read(rest) {
-                Ok(read) => read,
-                Err(BatchError::Length) => break,
-                Err(other) => return Err(other),
-            };
-            if Offset(batch.base_offset()) < self.end {
-                return Err(BatchError::Invalid("does not continue its segment"));
-            }
-            self.push(&batch);
-            rest = behind;
-        }
-        Ok(bytes.len() - rest.len())
+    /// Which one.
+    #[must_use]
+    pub const fn id(&self) -> SegmentId {
+        self.id
     }
 
     /// The offset at which it begins.
     #[must_use]
     pub const fn base(&self) -> Offset {
-        self.base
+        self.id.base
     }
 
     /// The offset behind its last record.
@@ -92,10 +100,16 @@ impl Segment {
         self.bytes
     }
 
-    /// The timestamp of its first batch, milliseconds; -1 for none.
+    /// Whether it holds no batch.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+
+    /// The timestamp of its first batch, milliseconds; if it has none, when that was appended.
     #[must_use]
     pub const fn first_ms(&self) -> i64 {
-        self.first_ms
+        if self.first_ms >= 0 { self.first_ms } else { self.began.ms() }
     }
 
     /// The highest timestamp, milliseconds; -1 for none.
@@ -104,32 +118,47 @@ impl Segment {
         self.highest_ms
     }
 
+    /// The first offset of the first batch that has the highest timestamp.
+    #[must_use]
+    pub const fn highest_at(&self) -> Offset {
+        self.highest_at
+    }
+
+    /// The highest timestamp, milliseconds; if there is none, when its last batch was appended.
+    #[must_use]
+    pub const fn newest_ms(&self) -> i64 {
+        if self.highest_ms >= 0 { self.highest_ms } else { self.appended.ms() }
+    }
+
     /// Where the next batch stands.
     #[must_use]
     pub const fn end_place(&self) -> Place {
-        Place { segment: self.base, position: self.bytes }
+        Place { segment: self.id.base, position: self.bytes }
     }
 
-    /// A place at or before the batch with that offset, not far before it.
-    #[must_use]
-    pub fn place_of(&self, offset: Offset) -> Place {
-        let behind = self.entries.partition_point(|entry| entry.offset <= offset);
-        self.at(behind)
+    pub(crate) fn write(&self, writer: &mut Writer<'_>) {
+        writer.i64(self.id.base.0).i32(self.id.generation.cast_signed());
+        writer.i64(self.end.0).i64(self.bytes.cast_signed());
+        writer.i64(self.first_ms).i64(self.highest_ms).i64(self.highest_at.0);
+        writer.i64(self.began.ms()).i64(self.appended.ms());
     }
 
-    /// A place at or before the first batch whose highest timestamp is not below that one; nothing if there is none.
-    #[must_use]
-    pub fn place_of_time(&self, timestamp_ms: i64) -> Option<Place> {
-        if self.highest_ms < timestamp_ms {
-            return None;
-        }
-        let behind = self.entries.partition_point(|entry| entry.highest_before_ms < timestamp_ms);
-        Some(self.at(behind))
-    }
-
-    fn at(&self, behind: usize) -> Place {
-        let entry = behind.checked_sub(1).and_then(|at| self.entries.get(at));
-        Place { segment: self.base, position: entry.map_or(0, |entry| entry.position) }
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, Damage> {
+        let (base, generation) = (Offset(reader.i64()?), reader.i32()?.cast_unsigned());
+        let (end, bytes) = (Offset(reader.i64()?), reader.i64()?);
+        let bytes = u64::try_from(bytes).map_err(|_| Damage::Content("a segment of no length"))?;
+        check(Offset::ZERO <= base && base <= end, "a segment that ends before it begins")?;
+        check((bytes == 0) == (base == end), "a segment of offsets without batches")?;
+        Ok(Self {
+            id: SegmentId { base, generation },
+            end,
+            bytes,
+            first_ms: reader.i64()?,
+            highest_ms: reader.i64()?,
+            highest_at: Offset(reader.i64()?),
+            began: WallTime::of_ms(reader.i64()?),
+            appended: WallTime::of_ms(reader.i64()?),
+        })
     }
 }
 
@@ -138,56 +167,38 @@ mod tests {
     use super::*;
     use crate::test_support::{assigned, plain};
 
-    fn segment() -> (Segment, Vec<u8>) {
+    #[test]
+    fn segment_knows_its_newest_record_and_where_that_stands() {
+        let mut segment = Segment::new(SegmentId::appended(Offset(10)));
+        assert_eq!((segment.is_empty(), segment.end(), segment.highest_ms()), (true, Offset(10), -1));
+        for (offset, time) in [(10, 500), (12, 900), (14, 900), (16, 100)] {
+            segment.push(&assigned(&plain(offset, time, 2, 5)), WallTime::of_ms(1_000 + offset));
+        }
+        assert_eq!((segment.first_ms(), segment.highest_ms(), segment.newest_ms()), (500, 900, 900));
+        assert_eq!((segment.highest_at(), segment.end()), (Offset(12), Offset(18)), "the first of them");
+    }
+
+    #[test]
+    fn segment_without_timestamps_is_as_old_as_its_batches() {
+        let mut segment = Segment::new(SegmentId::appended(Offset(0)));
+        for (offset, now) in [(0, 7_000), (1, 9_000)] {
+            segment.push(&assigned(&plain(offset, -1, 1, 5)), WallTime::of_ms(now));
+        }
+        assert_eq!((segment.first_ms(), segment.newest_ms(), segment.highest_ms()), (7_000, 9_000, -1));
+    }
+
+    #[test]
+    fn segment_of_a_state_comes_back() {
+        let mut segment = Segment::new(SegmentId { base: Offset(10), generation: 7 });
+        segment.push(&assigned(&plain(10, 500, 2, 5)), WallTime::of_ms(3));
         let mut bytes = Vec::new();
-        for at in 0..400 {
-            bytes.extend(plain(10 + at * 2, 1_000 + at * 10, 2, 300));
+        segment.write(&mut Writer::new(&mut bytes, false));
+        assert_eq!(bytes.len(), SEGMENT_BYTES);
+        assert_eq!(Segment::read(&mut Reader::new(&bytes, false)), Ok(segment));
+        for at in [0, 12, 20] {
+            let mut wrong = bytes.clone();
+            wrong[at..at + 8].copy_from_slice(&(-1i64).to_be_bytes());
+            assert!(Segment::read(&mut Reader::new(&wrong, false)).is_err(), "byte {at}");
         }
-        let mut segment = Segment::new(Offset(10));
-        assert_eq!(segment.scan(&bytes), Ok(bytes.len()));
-        (segment, bytes)
-    }
-
-    fn batch_at(bytes: &[u8], place: Place) -> Batch<'_> {
-        assigned(&bytes[place.position as usize..])
-    }
-
-    #[test]
-    fn offset_is_found_close_behind_its_place() {
-        let (segment, bytes) = segment();
-        assert!(segment.entries.len() > 4);
-        for offset in [10, 11, 12, 400, 555, 808, 809] {
-            let place = segment.place_of(Offset(offset));
-            let found = batch_at(&bytes, place);
-            assert!(found.base_offset() <= offset, "{offset}");
-            let own = segment.place_of(Offset(offset + 80)).position - place.position;
-            assert!(own < 3 * INDEX_BYTES, "{offset}");
-        }
-        assert_eq!((segment.end(), segment.bytes()), (Offset(810), bytes.len() as u64));
-    }
-
-    #[test]
-    fn time_is_found_at_or_behind_its_place() {
-        let (segment, bytes) = segment();
-        for time in [0, 1_000, 1_015, 3_000, 4_990] {
-            let place = segment.place_of_time(time).expect("it is not above all");
-            let mut before = Segment::new(Offset(10));
-            before.scan(&bytes[..place.position as usize]).expect("whole batches");
-            assert!(before.highest_ms() < time, "{time}");
-        }
-        assert_eq!(segment.place_of_time(4_991), None);
-    }
-
-    #[test]
-    fn scan_in_pieces_finds_the_same() {
-        let (whole, bytes) = segment();
-        let mut pieces = Segment::new(Offset(10));
-        let mut at = 0;
-        while at < bytes.len() {
-            at += pieces.scan(&bytes[at..bytes.len().min(at + 777)]).expect("whole batches");
-        }
-        assert_eq!(pieces, whole);
-        let again = pieces.scan(&bytes);
-        assert_eq!(again, Err(BatchError::Invalid("does not continue its segment")));
     }
 }

@@ -1,16 +1,16 @@
-//! The three tables of a partition together: what a batch changes in them, and their form beside the log.
+//! The three tables of a partition together: what a batch changes in them, and their form in a state.
 
 use base::WallTime;
-use log_wire::{Batch, Records};
+use log_wire::{Batch, Reader, Records, Writer};
 
-use crate::sealed::{Damage, check, open, seal};
+use crate::sealed::{Damage, check};
 use crate::{
     CoordinatorEpoch, LeaderEpoch, LeaderEpochs, Offset, ProducerBatch, ProducerEpoch, ProducerId, Producers,
     Sequence, Transactions,
 };
 
-const FORMAT: i16 = 1;
-/// The type of a control record that commits a transaction; that of one which aborts it is 0.
+/// The types of control records that end a transaction.
+const ABORT: i16 = 0;
 const COMMIT: i16 = 1;
 
 /// What a partition knows of its log besides the records, as of its end.
@@ -29,8 +29,8 @@ pub struct Tables {
 }
 
 /// The end of a transaction, as a control batch says it.
-struct ControlRecord {
-    commit: bool,
+pub(crate) struct ControlRecord {
+    pub(crate) commits: bool,
     coordinator_epoch: CoordinatorEpoch,
 }
 
@@ -50,11 +50,10 @@ impl Tables {
         self.epochs.assign(LeaderEpoch(batch.leader_epoch()), self.end);
         let id = ProducerId(batch.producer_id());
         if batch.attributes().is_control() {
-            let control =
-                ControlRecord::read(batch).ok_or(Damage::Content("a control batch of no meaning"))?;
+            let control = control_kind(batch).ok_or(Damage::Content("a control batch of no meaning"))?;
             let epoch = ProducerEpoch(batch.producer_epoch());
             self.producers.append_marker(id, epoch, control.coordinator_epoch, now);
-            self.transactions.decide(id, control.commit, self.end);
+            self.transactions.decide(id, control.commits, self.end);
         } else if id.0 >= 0 {
             let first = Sequence(batch.base_sequence());
             let last = first.plus(batch.last_offset_delta());
@@ -76,44 +75,34 @@ impl Tables {
         self.transactions.truncate_start(self.start);
     }
 
-    /// The tables as bytes.
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        seal(FORMAT, |writer| {
-            writer.i64(self.start.0).i64(self.end.0);
-            self.epochs.write(writer);
-            self.producers.write(writer);
-            self.transactions.write(writer);
-        })
+    pub(crate) fn write(&self, writer: &mut Writer<'_>) {
+        writer.i64(self.start.0).i64(self.end.0);
+        self.epochs.write(writer);
+        self.producers.write(writer);
+        self.transactions.write(writer);
     }
 
-    /// Reads them back.
-    ///
-    /// # Errors
-    /// These are no tables, or damaged ones.
-    pub fn of_bytes(bytes: &[u8]) -> Result<Self, Damage> {
-        open(bytes, FORMAT, |reader| {
-            let (start, end) = (Offset(reader.i64()?), Offset(reader.i64()?));
-            check(Offset::ZERO <= start && start <= end, "a log that ends before it begins")?;
-            let epochs = LeaderEpochs::read(reader)?;
-            let producers = Producers::read(reader)?;
-            Ok(Self { start, end, epochs, producers, transactions: Transactions::read(reader)? })
-        })
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, Damage> {
+        let (start, end) = (Offset(reader.i64()?), Offset(reader.i64()?));
+        check(Offset::ZERO <= start && start <= end, "a log that ends before it begins")?;
+        let epochs = LeaderEpochs::read(reader)?;
+        let producers = Producers::read(reader)?;
+        Ok(Self { start, end, epochs, producers, transactions: Transactions::read(reader)? })
     }
 }
 
-impl ControlRecord {
-    fn read(batch: &Batch<'_>) -> Option<Self> {
-        let record = Records::new(batch.records(), batch.count()).next()?.ok()?;
-        let kind = i16::from_be_bytes(*record.key?.get(2..)?.first_chunk()?);
-        let epoch = i32::from_be_bytes(*record.value?.get(2..)?.first_chunk()?);
-        Some(Self { commit: kind == COMMIT, coordinator_epoch: CoordinatorEpoch(epoch) })
-    }
+/// What a control batch says; nothing if it does not end a transaction.
+pub(crate) fn control_kind(batch: &Batch<'_>) -> Option<ControlRecord> {
+    let record = Records::new(batch.records(), batch.count()).next()?.ok()?;
+    let kind = i16::from_be_bytes(*record.key?.get(2..)?.first_chunk()?);
+    let epoch = i32::from_be_bytes(*record.value?.get(2..)?.first_chunk()?);
+    let is_known = kind == COMMIT || kind == ABORT;
+    is_known.then_some(ControlRecord { commits: kind == COMMIT, coordinator_epoch: CoordinatorEpoch(epoch) })
 }
 
 /// The key and the value of the record that ends a transaction.
 pub(crate) fn control_record(commit: bool, coordinator_epoch: CoordinatorEpoch) -> ([u8; 4], [u8; 6]) {
-    let kind = if commit { COMMIT } else { 0 };
+    let kind = if commit { COMMIT } else { ABORT };
     let [high, low] = kind.to_be_bytes();
     let [a, b, c, d] = coordinator_epoch.0.to_be_bytes();
     ([0, 0, high, low], [0, 0, a, b, c, d])
@@ -133,14 +122,21 @@ mod tests {
         }
         assert_eq!((tables.end, tables.transactions.last_stable(tables.end)), (Offset(5), Offset(0)));
         assert_eq!(tables.producers.len(), 2);
-        assert_eq!(Tables::of_bytes(&tables.to_bytes()), Ok(tables.clone()));
+        let bytes = written(&tables);
+        assert_eq!(Tables::read(&mut Reader::new(&bytes, false)), Ok(tables.clone()));
         let twice = tables.append(&assigned(&transactional(3, 8, 0, 0, 1)), now);
         assert_eq!(twice, Err(Damage::Content("a batch that does not stand at the end")));
     }
 
+    fn written(tables: &Tables) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        tables.write(&mut Writer::new(&mut bytes, false));
+        bytes
+    }
+
     #[test]
-    fn damaged_bytes_are_refused() {
-        let bytes = Tables::new(Offset(4)).to_bytes();
-        assert!((0..bytes.len()).all(|cut| Tables::of_bytes(&bytes[..cut]).is_err()));
+    fn bytes_that_end_early_are_refused() {
+        let bytes = written(&Tables::new(Offset(4)));
+        assert!((0..bytes.len()).all(|cut| Tables::read(&mut Reader::new(&bytes[..cut], false)).is_err()));
     }
 }

@@ -1,6 +1,6 @@
 //! Batches for tests.
 
-use log_wire::{Attributes, Batch, BatchBuilder, Producer};
+use log_wire::{Attributes, Batch, BatchBuilder, Compression, Producer, RecordsHead};
 
 use crate::CoordinatorEpoch;
 use crate::tables::control_record;
@@ -46,4 +46,18 @@ pub(crate) fn marker(offset: i64, id: i64, epoch: i16, commit: bool) -> Vec<u8> 
     let mut bytes = builder.finish();
     Batch::assign(&mut bytes, offset, 0);
     bytes
+}
+
+/// The same batch, compressed.
+pub(crate) fn compressed(bytes: &[u8], compression: Compression) -> Vec<u8> {
+    let batch = assigned(bytes);
+    let mut records = Vec::new();
+    log_compression::compress(compression, None, batch.records(), &mut records);
+    let head = RecordsHead {
+        attributes: batch.attributes().with_compression(compression),
+        base_timestamp: batch.base_timestamp(),
+        max_timestamp: batch.max_timestamp(),
+        count: batch.count(),
+    };
+    batch.with_records(head, &records)
 }

@@ -74,6 +74,11 @@ impl Transactions {
         self.aborted.drain(..gone);
     }
 
+    /// These markers of aborted transactions, in order, are gone by compaction, and so are the records before them.
+    pub(crate) fn forget_aborted(&mut self, markers: &[Offset]) {
+        self.aborted.retain(|aborted| markers.binary_search(&aborted.marker).is_err());
+    }
+
     /// Everything below is decided, and its decision is committed.
     #[must_use]
     pub fn last_stable(&self, high_watermark: Offset) -> Offset {

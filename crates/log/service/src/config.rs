@@ -26,4 +26,6 @@ pub struct LogConfig {
     pub topics: PartitionConfig,
     /// The disk.
     pub store: StoreConfig,
+    /// `log.cleaner.io.max.bytes.per.second`: how fast compaction reads at most; nothing for no limit.
+    pub compaction_bytes_per_second_max: Option<f64>,
 }

@@ -11,18 +11,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use log_broker::lone_flush::{avoid_until_us, is_lone};
 use log_broker::{DiskCommand, DiskEvent, DiskExecutor, Next};
 use node_threads::{Clock, Mailbox, ThreadWaker};
 use parking_lot::{Mutex, MutexGuard};
 use storage_disk::Disk;
 use storage_wal::Fault;
 
-/// What a shard runs itself: at most so many commands, with so many bytes of batches.
-const LONE_COMMANDS_MAX: usize = 2;
-const LONE_BYTES_MAX: usize = 16 << 10;
-/// How long shards leave all flushes to the disk's thread after one that was slow, microseconds, and what is slow.
-const AVOID_US: u64 = 1_000_000;
-const SLOW_US: u64 = 20_000;
 /// How long the disk's thread sleeps while shards flush, milliseconds: the next segment must be ready in time.
 const ALONGSIDE_MS: u64 = 50;
 
@@ -101,7 +96,9 @@ impl<D: Disk> SharedDisk<D> {
             self.commands.take_all(&mut commands);
             let stopping = commands.is_empty() && self.stopping.load(Ordering::SeqCst);
             let Some(executor) = guard.as_mut() else { return Ok(()) };
-            let next = executor.turn(&mut commands, &mut events, self.clock.now().mono())?;
+            executor.turn(&mut commands, &mut events, self.clock.now().mono())?;
+            self.events.put_all(&mut events);
+            let next = executor.work(&mut events)?;
             if stopping {
                 self.events.put_all(&mut events);
                 return guard.take().map_or(Ok(()), |executor| executor.close().map(drop));
@@ -136,26 +133,12 @@ impl<D: Disk> Seat<'_, D> {
             return;
         }
         let ended = self.disk.clock.now().mono_us;
-        if ended.saturating_sub(began) > SLOW_US || executor.is_behind() {
-            self.disk.avoid_until_us.store(ended + AVOID_US, Ordering::Relaxed);
+        if let Some(until) = avoid_until_us(began, ended, executor.is_behind()) {
+            self.disk.avoid_until_us.store(until, Ordering::Relaxed);
         }
         self.disk.alongside.store(true, Ordering::SeqCst);
         if self.disk.sleeps_long.swap(false, Ordering::SeqCst) {
             self.disk.waker.wake();
         }
     }
-}
-
-fn is_lone(commands: &[DiskCommand]) -> bool {
-    let bytes = |command: &DiskCommand| match command {
-        DiskCommand::Append(append) => append.batch.len(),
-        _ => usize::MAX,
-    };
-    !commands.is_empty()
-        && commands.len() <= LONE_COMMANDS_MAX
-        && commands
-            .iter()
-            .map(bytes)
-            .try_fold(0usize, usize::checked_add)
-            .is_some_and(|sum| sum <= LONE_BYTES_MAX)
 }

@@ -36,6 +36,22 @@ pub enum StartError {
     /// The council cannot be used.
     #[error("the council cannot be used: {0}\nhint: `--council` names its servers, as `HOST:PORT,HOST:PORT`")]
     Council(String),
+    /// The number of the broker is that of another data directory.
+    #[error(
+        "broker {broker} has another data directory in this cluster\nhint: `--data-dir` names the directory of broker {broker}; a new broker needs another `--node-id`"
+    )]
+    OtherDirectory {
+        /// The number.
+        broker: i32,
+    },
+    /// Another process is announced under the number of the broker.
+    #[error(
+        "broker {broker} runs already in another process\nhint: stop that one, or give this one another `--node-id`"
+    )]
+    NumberTaken {
+        /// The number.
+        broker: i32,
+    },
     /// A thread failed.
     #[error(transparent)]
     Fault(#[from] ThreadFault),

@@ -2,45 +2,50 @@
 
 use std::path::Path;
 
-use log_broker::SegmentReader;
-use log_partition::{Cut, PartitionId, SegmentRead};
-use log_storage::read_batches;
+use log_broker::{SegmentFault, SegmentReader};
+use log_partition::{FoundTime, PartitionId, SegmentRead, TimeLookup};
+use log_storage::{ReadError, ReaderConfig};
 use storage_dir_disk::ReadingDisk;
 
 /// See the module.
-pub(crate) struct Segments {
-    disk: ReadingDisk,
-    buffer: Vec<u8>,
-}
-
-/// How much of the buffer is kept between reads.
-const KEPT_BYTES: usize = 2 << 20;
+pub(crate) struct Segments(log_storage::SegmentReader<ReadingDisk>);
 
 impl Segments {
     pub(crate) fn new(directory: &Path) -> Self {
-        Self { disk: ReadingDisk::new(directory, None), buffer: Vec::new() }
+        let disk = ReadingDisk::new(directory, None);
+        Self(log_storage::SegmentReader::new(disk, ReaderConfig::default()))
+    }
+
+    /// Closes what was not read lately.
+    pub(crate) fn close_unused(&mut self) {
+        self.0.close_unused();
     }
 }
 
 impl SegmentReader for Segments {
-    fn read(&mut self, id: PartitionId, read: &SegmentRead, out: &mut Vec<u8>) {
-        let mut wanted = read.first_bytes();
-        loop {
-            self.buffer.clear();
-            // A segment that is gone was removed meanwhile: the next fetch is told where the log begins.
-            if read_batches(&mut self.disk, id, read.at, wanted, &mut self.buffer).is_err() {
-                break;
-            }
-            match read.cut(&self.buffer) {
-                Cut::Range { begin, end } => {
-                    out.extend_from_slice(self.buffer.get(begin..end).unwrap_or_default());
-                    break;
-                }
-                Cut::More(more) if self.buffer.len() == wanted && more > wanted => wanted = more,
-                Cut::More(_) => break,
-            }
+    fn read(&mut self, id: PartitionId, read: &SegmentRead, out: &mut Vec<u8>) -> Result<(), SegmentFault> {
+        self.0.read(id, read, out).map_err(fault)
+    }
+
+    fn find_time(&mut self, id: PartitionId, lookup: &TimeLookup) -> Result<Option<FoundTime>, SegmentFault> {
+        self.0.find_time(id, lookup).map_err(fault)
+    }
+}
+
+fn fault(error: ReadError) -> SegmentFault {
+    match error {
+        ReadError::Gone => SegmentFault::Gone,
+        ReadError::Damaged { file, position } => {
+            tracing::error!(
+                file,
+                position,
+                "a segment is damaged: its batches are not given to anybody; restore the data directory from a backup, or delete the topic"
+            );
+            SegmentFault::Damaged
         }
-        self.buffer.clear();
-        self.buffer.shrink_to(KEPT_BYTES);
+        ReadError::Disk(error) => {
+            tracing::error!(%error, "a segment cannot be read");
+            SegmentFault::Failed
+        }
     }
 }

@@ -5,23 +5,24 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
-use council_client::Client;
 use log_broker::{Broker, DiskEvent, DiskExecutor, Front};
+use log_metadata::{BrokerNode, id_text};
 use net_reactor::{
     ConnectionLimiter, LimitNames, Listener, ListenerConfig, NetworkMetrics, Polling, Reactor, Sockets,
     SocketsConfig, TlsHints, bind,
 };
 use node_threads::{Clock, Descriptors, Mailbox, Supervisor, ThreadWaker, spawn};
 use parking_lot::Mutex;
-use storage_dir_disk::{DirDisk, ReadingDisk};
+use storage_dir_disk::DirDisk;
 
-use crate::catalog::{Catalog, CatalogLinks};
+use crate::compaction::Compaction;
 use crate::config::LogConfig;
+use crate::council::Council;
 use crate::disk_loop::SharedDisk;
 use crate::error::{LogFault, StartError};
-use crate::shard::{Shard, ShardLinks, ShardMail};
+use crate::mail::ShardMail;
+use crate::shard::{Shard, ShardLinks};
 
 /// How messages of shared parts call Kafka's settings.
 const TLS_HINTS: TlsHints = TlsHints {
@@ -31,9 +32,6 @@ const TLS_HINTS: TlsHints = TlsHints {
 };
 const LIMIT_NAMES: LimitNames =
     LimitNames { connections_max: "max.connections", per_ip_max: "max.connections.per.ip" };
-
-/// How long a start waits for the council.
-const COUNCIL_WAIT: Duration = Duration::from_secs(60);
 
 /// A running broker. Dropping it stops it.
 pub struct LogServer {
@@ -45,9 +43,9 @@ pub struct LogServer {
 struct Running {
     accepting: Option<(Arc<AtomicBool>, mio::Waker, JoinHandle<()>)>,
     shards: Vec<(Arc<Mailbox<ShardMail>>, JoinHandle<()>)>,
-    stopping: Arc<AtomicBool>,
-    catalog: (Arc<ThreadWaker>, JoinHandle<()>),
+    council: Arc<Council>,
     disk: (Arc<SharedDisk<DirDisk>>, JoinHandle<()>),
+    compaction: (Arc<Compaction>, JoinHandle<()>),
 }
 
 /// The mailboxes of all threads, made before any of them.
@@ -55,21 +53,16 @@ struct Post {
     polls: Vec<Polling>,
     shards: Vec<Arc<Mailbox<ShardMail>>>,
     disk_events: Arc<Mailbox<DiskEvent>>,
-    catalog_waker: Arc<ThreadWaker>,
-    catalog: Arc<Mailbox<log_broker::CatalogCommand>>,
 }
 
 impl Post {
     fn new(threads: u16) -> io::Result<Self> {
         let polls = (0..threads.max(1)).map(|_| Polling::new()).collect::<io::Result<Vec<_>>>()?;
-        let catalog_waker = ThreadWaker::of_parking();
         let first = polls.first().map(|poll| Arc::clone(poll.waker()));
         Ok(Self {
             shards: polls.iter().map(|poll| Arc::new(Mailbox::new(Arc::clone(poll.waker())))).collect(),
             disk_events: Arc::new(Mailbox::new(first.unwrap_or_else(ThreadWaker::of_parking))),
-            catalog: Arc::new(Mailbox::new(Arc::clone(&catalog_waker))),
             polls,
-            catalog_waker,
         })
     }
 }
@@ -95,28 +88,30 @@ impl LogServer {
         let address = config.listen;
         let listener = bind(address, None).map_err(|source| StartError::Listen { address, source })?;
         let address = listener.local_addr().map_err(system("read the port"))?;
-        let client = council(&config)?;
-        let cluster_id = Catalog::cluster_id(&client, &random()?)
-            .map_err(|error| StartError::Council(error.to_string()))?;
-        let (executor, stored) = open(&config, &cluster_id)?;
+        let supervisor = Arc::new(Supervisor::default());
+        let council = Arc::new(Council::connect(&config.council, &supervisor)?);
+        let ((executor, companion, stored), cluster_id) =
+            council.join(config.broker.node_id, random()?, |cluster| {
+                let opened = open(&config, cluster)?;
+                let node = broker_node(&config, &opened.0.directory_id());
+                Ok((opened, node))
+            })?;
         let mut post = Post::new(config.threads).map_err(system("make a poll"))?;
         let seed = u64::from_le_bytes(random()?.first_chunk().copied().unwrap_or_default());
         let broker_config = log_broker::BrokerConfig { seed, ..config.broker.clone() };
         let broker = Arc::new(Mutex::new(Broker::new(broker_config, config.topics, cluster_id, stored)));
-        let supervisor = Arc::new(Supervisor::default());
-        let stopping = Arc::new(AtomicBool::new(false));
         let disk = SharedDisk::new(executor, Arc::clone(&post.disk_events), clock);
         let disk_thread = start_disk(&disk, &supervisor)?;
-        let shards = start_shards(&mut post, &config, (&broker, &disk), &supervisor, clock)?;
-        let catalog = start_catalog(&post, client, &config, &stopping, &supervisor)?;
+        let compaction = Compaction::new();
+        let shared = (&broker, &disk, &council, &compaction);
+        let shards = start_shards(&mut post, &config, shared, &supervisor, clock)?;
+        let compacting = start_compaction(&compaction, companion, &post, &config, &supervisor)?;
+        if let Some(first) = post.shards.first() {
+            council.begin(Arc::clone(first));
+        }
         let accepting = start_accepting(listener, &post, &config, &supervisor, clock)?;
-        let running = Running {
-            accepting: Some(accepting),
-            shards,
-            stopping,
-            catalog: (Arc::clone(&post.catalog_waker), catalog),
-            disk: (disk, disk_thread),
-        };
+        let (disk, compaction) = ((disk, disk_thread), (compaction, compacting));
+        let running = Running { accepting: Some(accepting), shards, council, disk, compaction };
         Ok(Self { address, supervisor, running: Mutex::new(Some(running)) })
     }
 
@@ -144,9 +139,9 @@ impl LogServer {
         }
         running.shards.iter().for_each(|(mail, _)| mail.put(ShardMail::Stop));
         running.shards.into_iter().for_each(|(_, thread)| drop(thread.join()));
-        running.stopping.store(true, Ordering::SeqCst);
-        running.catalog.0.wake();
-        let _ = running.catalog.1.join();
+        running.council.close();
+        running.compaction.0.stop();
+        let _ = running.compaction.1.join();
         running.disk.0.stop();
         let _ = running.disk.1.join();
         self.supervisor.stopped();
@@ -159,36 +154,27 @@ impl Drop for LogServer {
     }
 }
 
-type Opened = (DiskExecutor<DirDisk>, Vec<log_broker::StoredPartition>);
+type Opened = (DiskExecutor<DirDisk>, DirDisk, Vec<log_broker::StoredPartition>);
 
 fn open(config: &LogConfig, cluster: &str) -> Result<Opened, StartError> {
     let directory = &config.directory;
     let unusable = |reason: String| StartError::Data { directory: directory.clone(), reason };
     storage_dir_disk::private::create_directories(directory).map_err(|error| unusable(error.to_string()))?;
     let disk = DirDisk::open(directory).map_err(|error| unusable(error.to_string()))?;
-    let mut reader = ReadingDisk::new(directory, None);
-    DiskExecutor::open(disk, &mut reader, config.store, (random()?, cluster))
-        .map_err(|error| unusable(error.to_string()))
+    let companion = disk.companion();
+    let opened = DiskExecutor::open(disk, config.store, (random()?, cluster));
+    let (executor, stored) = opened.map_err(|error| unusable(error.to_string()))?;
+    Ok((executor, companion, stored))
 }
 
-/// A session with the council, below the path that the configuration names, which is made if it is not there.
-fn council(config: &LogConfig) -> Result<Client, StartError> {
-    if let Some((servers, path)) = config.council.split_once('/') {
-        let root = connect(servers)?;
-        let made = Catalog::make_path(&root, path);
-        root.close();
-        made.map_err(|error| StartError::Council(error.to_string()))?;
+fn broker_node(config: &LogConfig, directory: &[u8; 16]) -> BrokerNode {
+    let broker = &config.broker;
+    BrokerNode {
+        directory: id_text(directory),
+        host: broker.advertised_host.clone(),
+        port: broker.advertised_port,
+        rack: broker.rack.clone(),
     }
-    connect(&config.council)
-}
-
-fn connect(servers: &str) -> Result<Client, StartError> {
-    let client = Client::connect(servers).map_err(|error| StartError::Council(error.to_string()))?;
-    if client.wait_connected(COUNCIL_WAIT) {
-        return Ok(client);
-    }
-    let seconds = COUNCIL_WAIT.as_secs();
-    Err(StartError::Council(format!("none of `{servers}` answered within {seconds} s")))
 }
 
 fn start_disk(
@@ -199,12 +185,33 @@ fn start_disk(
     spawn("log-disk", supervisor, move || disk.run()).map_err(system("start a thread"))
 }
 
+fn start_compaction(
+    compaction: &Arc<Compaction>,
+    disk: DirDisk,
+    post: &Post,
+    config: &LogConfig,
+    supervisor: &Arc<Supervisor>,
+) -> Result<JoinHandle<()>, StartError> {
+    let (compaction, rate) = (Arc::clone(compaction), config.compaction_bytes_per_second_max);
+    let broker = post.shards.first().map(Arc::clone);
+    let broker = broker.unwrap_or_else(|| Arc::new(Mailbox::new(ThreadWaker::of_parking())));
+    let run = move || {
+        compaction.run(disk, &broker, rate);
+        Ok::<_, std::convert::Infallible>(())
+    };
+    spawn("log-compaction", supervisor, run).map_err(system("start a thread"))
+}
+
 type Shards = Vec<(Arc<Mailbox<ShardMail>>, JoinHandle<()>)>;
+
+/// What all shards share.
+type SharedParts<'s> =
+    (&'s Arc<Mutex<Broker>>, &'s Arc<SharedDisk<DirDisk>>, &'s Arc<Council>, &'s Arc<Compaction>);
 
 fn start_shards(
     post: &mut Post,
     config: &LogConfig,
-    (broker, disk): (&Arc<Mutex<Broker>>, &Arc<SharedDisk<DirDisk>>),
+    (broker, disk, council, compaction): SharedParts<'_>,
     supervisor: &Arc<Supervisor>,
     clock: Clock,
 ) -> Result<Shards, StartError> {
@@ -217,7 +224,8 @@ fn start_shards(
             mail: post.shards.clone(),
             disk: Arc::clone(disk),
             disk_events: (number == 0).then(|| Arc::clone(&post.disk_events)),
-            catalog: Arc::clone(&post.catalog),
+            council: Arc::clone(council),
+            compaction: Arc::clone(compaction),
         };
         let sockets = SocketsConfig {
             tls: None,
@@ -234,24 +242,6 @@ fn start_shards(
         shards.push((Arc::clone(mail), thread));
     }
     Ok(shards)
-}
-
-fn start_catalog(
-    post: &Post,
-    client: Client,
-    config: &LogConfig,
-    stopping: &Arc<AtomicBool>,
-    supervisor: &Arc<Supervisor>,
-) -> Result<JoinHandle<()>, StartError> {
-    let broker = post.shards.first().cloned();
-    let links = CatalogLinks {
-        commands: Arc::clone(&post.catalog),
-        waker: Arc::clone(&post.catalog_waker),
-        broker: broker.unwrap_or_else(|| Arc::new(Mailbox::new(ThreadWaker::of_parking()))),
-        stopping: Arc::clone(stopping),
-    };
-    let catalog = Catalog::new(client, config.broker.node_id, config.topics, links);
-    spawn("log-catalog", supervisor, move || catalog.run()).map_err(system("start a thread"))
 }
 
 fn start_accepting(

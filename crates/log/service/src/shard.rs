@@ -5,40 +5,19 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use base::Now;
-use log_broker::{
-    Broker, BrokerDriver, CatalogCommand, DiskEvent, Front, Response, SegmentReader, TopicImage, TopicTicket,
-    Waiter,
-};
-use log_wire::ErrorCode;
-use net_event_loop::{Broken, EventLoop, ReadOutcome, Readiness, SocketDriver};
+use base::{MonoTime, Now};
+use log_broker::{Broker, BrokerDriver, DiskEvent, Front, Notice, Response, SegmentReader, Waiter};
+use net_event_loop::{Broken, EventLoop, FilePart, NoFile, ReadOutcome, Readiness, SocketDriver};
 use net_reactor::{Accepted, ClientSocket, Service, Sockets};
 use node_threads::Mailbox;
 use parking_lot::{Mutex, MutexGuard};
 use storage_dir_disk::DirDisk;
 
+use crate::compaction::Compaction;
+use crate::council::Council;
 use crate::disk_loop::SharedDisk;
+use crate::mail::ShardMail;
 use crate::segments::Segments;
-
-/// What a shard is told.
-pub(crate) enum ShardMail {
-    /// A new connection.
-    Accepted(Accepted),
-    /// An answer for one of its connections.
-    Answer(Waiter, Response),
-    /// A topic, as the council committed it.
-    Topic(TopicImage),
-    /// A topic is gone.
-    TopicGone(Arc<str>),
-    /// What a client has asked of a topic is done, or refused; with the id of a new one.
-    TopicDone(TopicTicket, ErrorCode, [u8; 16]),
-    /// Producer ids for this broker alone.
-    ProducerIds(std::ops::Range<i64>),
-    /// All topics were told.
-    TopicsComplete,
-    /// Close all connections and end.
-    Stop,
-}
 
 /// What a shard shares with the other threads.
 pub(crate) struct ShardLinks {
@@ -47,7 +26,8 @@ pub(crate) struct ShardLinks {
     pub(crate) disk: Arc<SharedDisk<DirDisk>>,
     /// What the disk tells; the first shard takes it in for all.
     pub(crate) disk_events: Option<Arc<Mailbox<DiskEvent>>>,
-    pub(crate) catalog: Arc<Mailbox<CatalogCommand>>,
+    pub(crate) council: Arc<Council>,
+    pub(crate) compaction: Arc<Compaction>,
 }
 
 /// See the module.
@@ -57,6 +37,8 @@ pub(crate) struct Shard {
     front: Front,
     mail: Vec<ShardMail>,
     events: Vec<DiskEvent>,
+    /// When segments that were not read lately are to be closed.
+    close_due: MonoTime,
     done: bool,
 }
 
@@ -102,30 +84,14 @@ impl Shard {
         let segments = Segments::new(directory);
         let driver = Driver { number, links, sockets, segments, answers: Vec::new(), events: Vec::new() };
         let (mail, events) = (Vec::new(), Vec::new());
-        Self { driver, connections: EventLoop::default(), front, mail, events, done: false }
+        let (connections, close_due) = (EventLoop::default(), MonoTime::ZERO);
+        Self { driver, connections, front, mail, events, close_due, done: false }
     }
 
     fn take_in(&mut self, accepted: Accepted, now: Now) {
         let Some(socket) = self.driver.sockets.begin(accepted) else { return };
         let opening_ms = self.driver.sockets.opening_ms();
         self.connections.accept(&mut self.driver, &mut self.front, socket, opening_ms, now);
-    }
-
-    fn topic(&self, topic: TopicImage, now: Now) {
-        if let Err((id, damage)) = self.driver.links.broker.lock().topic_changed(topic, now) {
-            tracing::error!(partition = id.index, %damage, "a partition is not served: what the disk holds of it is damaged");
-        }
-    }
-
-    fn topics_complete(&self) {
-        let unknown = self.driver.links.broker.lock().catalog_complete();
-        if !unknown.is_empty() {
-            let partitions = unknown.len();
-            tracing::warn!(
-                partitions,
-                "the disk holds partitions of topics that the council does not know: they are kept, and not served"
-            );
-        }
     }
 
     fn take_disk_events(&mut self, now: Now) {
@@ -154,13 +120,10 @@ impl Service for Shard {
             match message {
                 ShardMail::Accepted(accepted) => self.take_in(accepted, now),
                 ShardMail::Answer(waiter, response) => self.driver.answers.push((waiter, response)),
-                ShardMail::Topic(topic) => self.topic(topic, now),
-                ShardMail::TopicGone(name) => self.driver.links.broker.lock().topic_deleted(&name, now),
-                ShardMail::TopicDone(ticket, error, id) => {
-                    self.driver.links.broker.lock().topic_done(ticket, error, id);
+                ShardMail::Council(event) => self.driver.links.broker.lock().keeper_event(event, now),
+                ShardMail::Compaction(event) => {
+                    self.driver.links.broker.lock().compaction_event(event, now);
                 }
-                ShardMail::ProducerIds(block) => self.driver.links.broker.lock().producer_ids_given(block, now),
-                ShardMail::TopicsComplete => self.topics_complete(),
                 ShardMail::Stop => self.done = true,
             }
         }
@@ -173,6 +136,10 @@ impl Service for Shard {
     }
 
     fn turn(&mut self, now: Now) {
+        if self.close_due <= now.mono() {
+            self.close_due = now.mono().plus_ms(CLOSE_MS);
+            self.driver.segments.close_unused();
+        }
         self.connections.turn(&mut self.driver, &mut self.front, now);
     }
 
@@ -191,6 +158,38 @@ impl Service for Shard {
     }
 }
 
+fn log(notice: &Notice) {
+    match notice {
+        Notice::TopicCreated(topic) => tracing::info!(%topic, "a topic was created"),
+        Notice::TopicDeleted(topic) => tracing::info!(%topic, "a topic was deleted"),
+        Notice::BadTopic(topic, why) => {
+            tracing::warn!(%topic, why, "what the council holds of a topic cannot be used");
+        }
+        Notice::Damaged(id, damage) => {
+            let partition = id.index;
+            tracing::error!(partition, %damage, "a partition is not served: what the disk holds of it is damaged");
+        }
+        Notice::NotCompacted(id, error) => {
+            let partition = id.index;
+            tracing::error!(partition, %error, "a partition is not compacted for now: its segments stay as they are");
+        }
+        Notice::FutureTimestamp(id, timestamp_ms) => {
+            let partition = id.index;
+            tracing::warn!(
+                partition,
+                timestamp_ms,
+                "a record has a timestamp in the future: its segment is kept for longer than `retention.ms`"
+            );
+        }
+        Notice::Unclaimed(partitions) => tracing::warn!(
+            partitions,
+            "the disk holds partitions of topics that the council does not know: they are kept, and not served"
+        ),
+    }
+}
+
+/// How long a segment that nobody reads stays open, milliseconds.
+const CLOSE_MS: u64 = 2_000;
 /// How late a request that waits may be answered, milliseconds.
 const TICK_MS: u64 = 50;
 
@@ -207,11 +206,18 @@ impl BrokerDriver for Driver {
 
     fn hand_on(&mut self, now: Now) {
         while self.give_to_disk(now) {}
-        let (mut catalog, done) = {
+        let (changes, notices, done, mut compaction) = {
             let mut broker = self.links.broker.lock();
-            (broker.take_catalog_commands(), broker.take_done())
+            let compaction = broker.take_compaction_commands();
+            (broker.take_changes(), broker.take_notices(), broker.take_done(), compaction)
         };
-        self.links.catalog.put_all(&mut catalog);
+        if !compaction.is_empty() {
+            self.links.compaction.commands.put_all(&mut compaction);
+        }
+        if !changes.is_empty() {
+            self.links.council.ask(changes);
+        }
+        notices.iter().for_each(log);
         for (waiter, response) in done {
             match self.links.mail.get(usize::from(waiter.shard)) {
                 Some(mail) if waiter.shard != self.number => mail.put(ShardMail::Answer(waiter, response)),
@@ -232,6 +238,7 @@ impl BrokerDriver for Driver {
 impl SocketDriver for Driver {
     type Socket = ClientSocket;
     type Peer = IpAddr;
+    type File = NoFile;
 
     fn watch(&mut self, socket: &mut ClientSocket, token: u32) -> Result<(), Broken> {
         self.sockets.watch(socket, token)
@@ -253,6 +260,15 @@ impl SocketDriver for Driver {
     #[inline]
     fn write(&mut self, socket: &mut ClientSocket, bytes: &[u8]) -> Result<usize, Broken> {
         self.sockets.write(socket, bytes)
+    }
+
+    fn write_with_file(
+        &mut self,
+        _: &mut ClientSocket,
+        _: &[u8],
+        part: FilePart<'_, NoFile>,
+    ) -> Result<usize, Broken> {
+        match *part.file {}
     }
 
     #[inline]

@@ -15,6 +15,8 @@ pub struct StoreConfig {
     pub open_files_max: usize,
     /// How many partitions one step of [`Store::sync_step`](crate::Store::sync_step) flushes at most.
     pub sync_step_partitions: usize,
+    /// How many partitions are asked for their states at once.
+    pub states_asked_max: usize,
 }
 
 impl Default for StoreConfig {
@@ -32,6 +34,7 @@ impl Default for StoreConfig {
             memory_bytes_max: 32 << 20,
             open_files_max: 256,
             sync_step_partitions: 16,
+            states_asked_max: 256,
         }
     }
 }

@@ -1,31 +1,13 @@
-//! Names of segments, and the few that are open for writing.
+//! The few segments that are open for writing: the last one of each partition that was written lately.
 
 use std::collections::BTreeMap;
 
-use log_partition::{Offset, PartitionId};
+use log_partition::{PartitionId, SegmentId};
 use storage_disk::{Disk, DiskError};
 
-/// Where the segments of all partitions lie.
-pub const SEGMENT_DIRECTORY: &str = "data";
+use crate::segment_name::segment_path;
 
-/// The name of a segment: its partition and the offset at which it begins.
-#[must_use]
-pub fn segment_path(id: PartitionId, segment: Offset) -> String {
-    let topic = u128::from_be_bytes(id.topic);
-    format!("{SEGMENT_DIRECTORY}/{topic:032x}-{}-{:020}.log", id.index, segment.0)
-}
-
-/// The partition and the beginning of the segment of this name; nothing for another name.
-pub(crate) fn parse_name(name: &str) -> Option<(PartitionId, Offset)> {
-    let (topic, rest) = name.strip_suffix(".log")?.split_at_checked(32)?;
-    let (index, base) = rest.strip_prefix('-')?.rsplit_once('-')?;
-    let topic = u128::from_str_radix(topic, 16).ok()?.to_be_bytes();
-    let found = (PartitionId { topic, index: index.parse().ok()? }, Offset(base.parse().ok()?));
-    (segment_path(found.0, found.1).strip_prefix(SEGMENT_DIRECTORY)?.strip_prefix('/')? == name)
-        .then_some(found)
-}
-
-/// Segments that are open for writing: the last one of each partition that was written lately.
+/// See the module.
 pub(crate) struct OpenFiles<F> {
     files: BTreeMap<PartitionId, OpenFile<F>>,
     limit: usize,
@@ -33,7 +15,7 @@ pub(crate) struct OpenFiles<F> {
 }
 
 struct OpenFile<F> {
-    segment: Offset,
+    segment: SegmentId,
     file: F,
     used: u64,
 }
@@ -43,21 +25,21 @@ impl<F> OpenFiles<F> {
         Self { files: BTreeMap::new(), limit, clock: 0 }
     }
 
-    /// The segment, open; it is made if `create`.
+    /// The segment, open. It is made, empty, if `create`; also if it is missing, so that a file that somebody removed stops
+    /// one partition and not the broker.
     pub(crate) fn get<D: Disk<File = F>>(
         &mut self,
         disk: &mut D,
         id: PartitionId,
-        segment: Offset,
+        segment: SegmentId,
         create: bool,
     ) -> Result<&F, DiskError> {
         self.clock += 1;
         let known = self.files.get(&id).is_some_and(|open| open.segment == segment);
-        if !known {
+        if !known || create {
             self.forget(id);
             self.make_room();
-            let path = segment_path(id, segment);
-            let file = if create { disk.create(&path)? } else { disk.open(&path)? };
+            let file = open(disk, &segment_path(id, segment), create)?;
             self.files.insert(id, OpenFile { segment, file, used: 0 });
         }
         let open = self.files.get_mut(&id).ok_or(DiskError::NotFound)?;
@@ -80,18 +62,13 @@ impl<F> OpenFiles<F> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn name_of_a_segment_is_read_back_and_no_other_is() {
-        let id = PartitionId { topic: [0xab; 16], index: 12 };
-        let path = segment_path(id, Offset(345));
-        let name = path.strip_prefix("data/").expect("it lies there");
-        assert_eq!(parse_name(name), Some((id, Offset(345))));
-        for other in ["x.log", "", "meta", &name.replace("12", "012"), &name.replace(".log", ".index")] {
-            assert_eq!(parse_name(other), None, "{other}");
-        }
+/// Opens a file, and makes it if `create` or if it is missing.
+pub(crate) fn open<D: Disk>(disk: &mut D, path: &str, create: bool) -> Result<D::File, DiskError> {
+    if create {
+        return disk.create(path);
+    }
+    match disk.open(path) {
+        Err(DiskError::NotFound) => disk.create(path),
+        opened => opened,
     }
 }

@@ -1,9 +1,9 @@
 //! One partition as the store knows it: what of it is where.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use bytes::Bytes;
-use log_partition::{Offset, PartitionId, Place};
+use log_partition::{IndexFrame, Offset, PartitionId, Place, SegmentId};
 
 use crate::checkpoint::{Checkpoint, Flushed};
 
@@ -12,6 +12,16 @@ pub(crate) struct Pending {
     pub(crate) at: Place,
     pub(crate) end: Offset,
     pub(crate) batch: Bytes,
+    /// Parts of indices that may be written with it.
+    pub(crate) index: Vec<IndexFrame>,
+}
+
+/// Batches that are written to a segment at once.
+pub(crate) struct Run {
+    pub(crate) at: Place,
+    pub(crate) end: Offset,
+    /// How many they are.
+    count: usize,
 }
 
 /// See the module.
@@ -26,8 +36,15 @@ pub(crate) struct PartitionLog {
     pub(crate) written: Flushed,
     /// How far they are flushed.
     pub(crate) flushed: Flushed,
-    /// Segments that were written since they were flushed, but for the one of `written`.
-    pub(crate) unflushed_segments: Vec<Offset>,
+    /// Segments that were written since they were flushed.
+    pub(crate) unflushed_segments: Vec<SegmentId>,
+    /// Parts of indices of what is written. They wait for the next flush of the write-ahead log: an index must not tell of
+    /// batches that a crash may take away.
+    pub(crate) frames: Vec<IndexFrame>,
+    /// Segments whose indices are complete and were not flushed.
+    pub(crate) unflushed_indices: Vec<SegmentId>,
+    /// All of its segments that have a file.
+    pub(crate) files: BTreeSet<SegmentId>,
     /// The segment of the write-ahead log with the last state.
     pub(crate) state_in: u64,
     /// Whether the owner was asked for a state.
@@ -49,6 +66,9 @@ impl PartitionLog {
             written: flushed,
             flushed,
             unflushed_segments: Vec::new(),
+            frames: Vec::new(),
+            unflushed_indices: Vec::new(),
+            files: BTreeSet::new(),
             state_in,
             state_asked: false,
             first_ends: VecDeque::new(),
@@ -82,23 +102,47 @@ impl PartitionLog {
     }
 
     /// Keeps a batch in memory until it is in its segment. Gives its size.
-    pub(crate) fn keep(&mut self, at: Place, end: Offset, batch: Bytes) -> usize {
-        let bytes = batch.len();
+    pub(crate) fn keep(&mut self, pending: Pending) -> usize {
+        let bytes = pending.batch.len();
         self.pending_bytes += bytes;
-        self.pending.push_back(Pending { at, end, batch });
+        self.pending.push_back(pending);
         bytes
     }
 
-    /// Takes the first batches that wait and stand one behind the other: where they stand, and the offset behind them.
-    pub(crate) fn take_pending(&mut self, bytes: &mut Vec<u8>) -> Option<(Place, Offset)> {
+    /// The first batches that wait and stand one behind the other.
+    pub(crate) fn next_run(&self, bytes: &mut Vec<u8>) -> Option<Run> {
         let first = self.pending.front()?;
-        let (at, mut end) = (first.at, first.end);
+        let mut run = Run { at: first.at, end: first.end, count: 0 };
         bytes.clear();
-        while let Some(next) = self.pending.pop_front_if(|next| next.at == at.plus(bytes.len() as u64)) {
+        for next in self.pending.iter().take_while(|next| next.at.segment == first.at.segment) {
+            if next.at != run.at.plus(bytes.len() as u64) {
+                break;
+            }
             bytes.extend_from_slice(&next.batch);
-            end = next.end;
+            (run.end, run.count) = (next.end, run.count + 1);
         }
-        Some((at, end))
+        Some(run)
+    }
+
+    /// They are in their segment. Gives how many bytes they have.
+    pub(crate) fn run_written(&mut self, run: &Run) -> usize {
+        let written: Vec<Pending> = self.pending.drain(..run.count.min(self.pending.len())).collect();
+        let bytes = written.iter().map(|pending| pending.batch.len()).sum();
+        if self.pending.is_empty() {
+            // Thousands of partitions are idle at a time.
+            self.pending = VecDeque::new();
+        }
+        self.pending_bytes -= bytes;
+        self.written = Flushed { end: run.end, place: run.at.plus(bytes as u64) };
+        let segment = SegmentId::appended(run.at.segment);
+        self.files.insert(segment);
+        if self.unflushed_segments.last() != Some(&segment) {
+            self.unflushed_segments.push(segment);
+        }
+        // The segment of an index may be gone by now.
+        let indices = written.into_iter().flat_map(|pending| pending.index);
+        self.frames.extend(indices.filter(|frame| self.files.contains(&frame.segment)));
+        bytes
     }
 
     /// Segments before that offset are gone: nothing of them is written any more. Gives how many bytes that was.
@@ -107,7 +151,9 @@ impl PartitionLog {
         while let Some(gone) = self.pending.pop_front_if(|pending| pending.at.segment < first_segment) {
             self.pending_bytes -= gone.batch.len();
         }
-        self.unflushed_segments.retain(|segment| *segment >= first_segment);
+        self.unflushed_segments.retain(|segment| segment.base >= first_segment);
+        self.frames.retain(|frame| frame.segment.base >= first_segment);
+        self.unflushed_indices.retain(|segment| segment.base >= first_segment);
         let place = Place { segment: first_segment, position: 0 };
         for reached in [&mut self.written, &mut self.flushed] {
             if reached.place.segment < first_segment {
@@ -115,6 +161,44 @@ impl PartitionLog {
             }
         }
         before - self.pending_bytes
+    }
+
+    /// Everything up to there is in the flushed part of the segments. Gives how many bytes need not be written any more.
+    pub(crate) fn is_flushed_to(&mut self, flushed: Flushed) -> usize {
+        let before = self.pending_bytes;
+        while let Some(written) = self.pending.pop_front_if(|pending| pending.end <= flushed.end) {
+            self.pending_bytes -= written.batch.len();
+        }
+        for reached in [&mut self.written, &mut self.flushed] {
+            if reached.end < flushed.end {
+                *reached = flushed;
+            }
+        }
+        before - self.pending_bytes
+    }
+
+    /// Takes its segments that begin before that offset, to be removed.
+    pub(crate) fn take_files_before(&mut self, first_segment: Offset) -> BTreeSet<SegmentId> {
+        let kept = self.files.split_off(&SegmentId::appended(first_segment));
+        std::mem::replace(&mut self.files, kept)
+    }
+
+    /// A segment takes the place of others. Gives those of them that have files.
+    pub(crate) fn take_replaced(
+        &mut self,
+        removed: &[SegmentId],
+        added: Option<SegmentId>,
+    ) -> BTreeSet<SegmentId> {
+        self.frames.retain(|frame| !removed.contains(&frame.segment));
+        self.unflushed_indices.retain(|segment| !removed.contains(segment));
+        let gone = removed.iter().filter(|segment| self.files.remove(segment)).copied().collect();
+        self.files.extend(added);
+        gone
+    }
+
+    /// Whether batches lie in a segment of the write-ahead log before that one, and are not flushed in their own.
+    pub(crate) fn holds_before(&self, sequence: u64) -> bool {
+        self.is_dirty() && self.first_ends.front().is_some_and(|(first, _)| *first < sequence)
     }
 
     pub(crate) fn is_dirty(&self) -> bool {

@@ -4,9 +4,12 @@ use base::WallTime;
 use log_partition::{Offset, Place};
 use storage_wal::codec::{Input, Malformed, put_varint};
 
+use crate::checkpoint::Flushed;
+
 const APPEND: u8 = 1;
 const STATE: u8 = 2;
 const START: u8 = 3;
+const REPLACED: u8 = 4;
 
 /// Bytes of a record besides its batch or state, at most.
 pub(crate) const OVERHEAD_BYTES: usize = 48;
@@ -20,6 +23,8 @@ pub(crate) enum Record<'a> {
     State(&'a [u8]),
     /// The log begins there; segments before the second offset are gone.
     Start(Offset, Offset),
+    /// Segments took the place of others, as the owner says. Everything that was written was flushed before, up to there.
+    Replaced(Flushed, &'a [u8]),
 }
 
 impl<'a> Record<'a> {
@@ -27,7 +32,7 @@ impl<'a> Record<'a> {
         OVERHEAD_BYTES
             + match self {
                 Self::Append { batch, .. } => batch.len(),
-                Self::State(state) => state.len(),
+                Self::State(bytes) | Self::Replaced(_, bytes) => bytes.len(),
                 Self::Start(..) => 0,
             }
     }
@@ -51,6 +56,13 @@ impl<'a> Record<'a> {
                 put_offset(out, *start);
                 put_offset(out, *first_segment);
             }
+            Self::Replaced(flushed, change) => {
+                out.push(REPLACED);
+                put_offset(out, flushed.end);
+                put_offset(out, flushed.place.segment);
+                put_varint(out, flushed.place.position);
+                out.extend_from_slice(change);
+            }
         }
     }
 
@@ -68,6 +80,11 @@ impl<'a> Record<'a> {
                 let (start, first_segment) = (take_offset(&mut input)?, take_offset(&mut input)?);
                 input.finish()?;
                 Ok(Self::Start(start, first_segment))
+            }
+            REPLACED => {
+                let end = take_offset(&mut input)?;
+                let place = Place { segment: take_offset(&mut input)?, position: input.varint()? };
+                Ok(Self::Replaced(Flushed { end, place }, input.rest()))
             }
             _ => Err(Malformed),
         }
@@ -94,6 +111,7 @@ mod tests {
             Record::Append { at, end: Offset(i64::MAX), now, batch: b"batch" },
             Record::State(b"state"),
             Record::Start(Offset(i64::MAX), Offset(7)),
+            Record::Replaced(Flushed { end: Offset(i64::MAX), place: at }, b"change"),
         ];
         for record in records {
             let mut bytes = Vec::new();

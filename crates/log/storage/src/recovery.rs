@@ -1,22 +1,26 @@
 //! Opening a directory: what each partition gets back.
 //!
-//! Everything is read and judged before the first byte is changed.
+//! Everything is read and judged before the first byte is changed. Segments are not read: the state of a partition says what is
+//! in them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use base::WallTime;
 use bytes::Bytes;
 use log_partition::{Offset, PartitionId, Place};
-use storage_disk::{Disk, DiskError};
+use storage_disk::Disk;
 use storage_wal::codec::Malformed;
 use storage_wal::meta::{self, Meta, Names};
 use storage_wal::{Fault, LogId, OpenError, Position, Replayed, Restore, Wal};
 
 use crate::checkpoint::{Checkpoint, Flushed};
 use crate::config::StoreConfig;
-use crate::files::{OpenFiles, SEGMENT_DIRECTORY, parse_name};
-use crate::partition_log::PartitionLog;
+use crate::files::OpenFiles;
+use crate::leftovers::Found;
+use crate::partition_log::{PartitionLog, Pending};
 use crate::record::Record;
+use crate::removals::Removals;
+use crate::segment_name::SEGMENT_DIRECTORY;
 use crate::store::{Logs, Store};
 
 /// What the directory's owner begins with; behind it stands the cluster.
@@ -30,22 +34,29 @@ pub struct Restored {
     pub log: LogId,
     /// Which partition.
     pub id: PartitionId,
-    /// The last start that was set behind the state; where the log was created, if there is neither.
-    pub start: Option<Offset>,
+    /// Where the log was created, if it has no state.
+    pub created: Offset,
     /// The end of the log.
     pub end: Offset,
     /// The last state that was given; nothing if there is none, which is the state of an empty log.
     pub state: Option<Vec<u8>>,
-    /// Every batch behind that state, and every batch that is not in the flushed part of the segments, in order.
-    pub batches: Vec<RestoredBatch>,
+    /// What happened behind that state, and every batch that is not in the flushed part of the segments, in order.
+    pub events: Vec<RestoredEvent>,
     /// The offset behind the flushed part.
     pub flushed_end: Offset,
     /// Where the flushed part ends.
     pub flushed_place: Place,
-    /// The segments, the oldest first, with the lengths of their files. Only of the last one the length may be more than what
-    /// counts. Segments before the start may be among them, if a crash came while they were removed: its owner sets the start
-    /// again.
-    pub segments: Vec<(Offset, u64)>,
+}
+
+/// What happened to a partition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RestoredEvent {
+    /// A batch was appended.
+    Batch(RestoredBatch),
+    /// The log begins at that offset.
+    Start(Offset),
+    /// Segments took the place of others: what was given to [`Store::replace`].
+    Replaced(Vec<u8>),
 }
 
 /// A batch, as it was appended.
@@ -71,9 +82,9 @@ struct RestoringLog {
     flushed: Flushed,
     state_in: u64,
     log: Option<PartitionLog>,
-    start: Option<Offset>,
+    created: Offset,
     state: Option<Vec<u8>>,
-    batches: Vec<RestoredBatch>,
+    events: Vec<RestoredEvent>,
 }
 
 #[derive(Default)]
@@ -139,16 +150,17 @@ fn resume<D: Disk>(
     let mut restoring = Restoring::default();
     let replayed = Replayed::read(disk, config.wal, incarnation, &mut restoring)?;
     let (mut wal, _) = replayed.resume()?;
-    let mut segments = segments(wal.disk())?;
+    let found = Found::list(wal.disk())?;
     let (mut logs, mut restored) = (Logs::default(), Vec::new());
     for (id, restoring) in restoring.0 {
-        let (log, given) = restoring.end(id, &mut segments);
+        let (log, given) = restoring.end(id);
         restored.push(given);
         logs.0.insert(id, log);
     }
-    remove_leftovers(wal.disk(), &logs, &segments)?;
     let mut store = store(wal, config, logs);
     store.memory_bytes = store.logs.0.values().map(|log| log.pending_bytes).sum();
+    store.found = Some(found);
+    store.find_due();
     Ok((store, restored))
 }
 
@@ -163,39 +175,16 @@ fn store<D: Disk>(wal: Wal<D>, config: StoreConfig, logs: Logs) -> Store<D> {
         memory_bytes: 0,
         names_unflushed: false,
         judged,
-        due: Vec::new(),
+        needs: None,
+        removals: Removals::default(),
+        due: BTreeSet::new(),
+        sync_due: VecDeque::new(),
+        sync_started: Vec::new(),
+        state_due: VecDeque::new(),
+        is_short: false,
+        found: None,
         written: Vec::new(),
     }
-}
-
-type Segments = BTreeMap<PartitionId, BTreeMap<Offset, u64>>;
-
-fn segments<D: Disk>(disk: &mut D) -> Result<Segments, Fault> {
-    let mut found = Segments::new();
-    let refused = |error| Fault::new(SEGMENT_DIRECTORY, "list", error);
-    for name in disk.list(SEGMENT_DIRECTORY).map_err(refused)? {
-        let Some((id, base)) = parse_name(&name) else { continue };
-        let opened = disk.open(&format!("{SEGMENT_DIRECTORY}/{name}")).and_then(|file| disk.len(&file));
-        let bytes = opened.map_err(|error| Fault::new(&name, "open", error))?;
-        found.entry(id).or_default().insert(base, bytes);
-    }
-    Ok(found)
-}
-
-/// Removes segments of partitions that were dropped, and those behind the flushed part, which are written again.
-fn remove_leftovers<D: Disk>(disk: &mut D, logs: &Logs, segments: &Segments) -> Result<(), Fault> {
-    let live: BTreeMap<PartitionId, Offset> =
-        logs.0.values().map(|log| (log.id, log.flushed.place.segment)).collect();
-    for (id, bases) in segments {
-        for base in bases.keys().filter(|base| live.get(id).is_none_or(|last| *base > last)) {
-            let path = crate::files::segment_path(*id, *base);
-            match disk.remove(&path) {
-                Ok(()) | Err(DiskError::NotFound) => {}
-                Err(error) => return Err(Fault::new(&path, "remove", error)),
-            }
-        }
-    }
-    sync_names(disk)
 }
 
 fn sync_names<D: Disk>(disk: &mut D) -> Result<(), Fault> {
@@ -219,7 +208,7 @@ impl Restore for Restoring {
         let mut begun = PartitionLog::new(id, end, at.sequence);
         (begun.flushed, begun.written) = (known.flushed, known.flushed);
         known.log = Some(begun);
-        known.start = Some(end);
+        known.created = end;
         Ok(())
     }
 
@@ -235,21 +224,30 @@ impl Restore for Restoring {
                 begun.appended(at.sequence, end);
                 let batch = Bytes::copy_from_slice(batch);
                 if end > flushed {
-                    begun.keep(place, end, batch.clone());
+                    begun.keep(Pending { at: place, end, batch: batch.clone(), index: Vec::new() });
                 }
                 let (is_behind_state, is_written) = (true, end <= flushed);
-                known.batches.push(RestoredBatch { at: place, end, now, is_behind_state, is_written, batch });
+                let batch = RestoredBatch { at: place, end, now, is_behind_state, is_written, batch };
+                known.events.push(RestoredEvent::Batch(batch));
             }
             Record::State(state) => {
                 begun.state_in = at.sequence;
                 known.state = Some(state.to_vec());
-                known.start = None;
-                known.batches.retain(|batch| batch.end > flushed);
-                known.batches.iter_mut().for_each(|batch| batch.is_behind_state = false);
+                known.events.retain_mut(|event| match event {
+                    RestoredEvent::Batch(batch) => {
+                        batch.is_behind_state = false;
+                        batch.end > flushed
+                    }
+                    RestoredEvent::Start(_) | RestoredEvent::Replaced(_) => false,
+                });
             }
             Record::Start(start, first_segment) => {
-                known.start = Some(start);
+                known.events.push(RestoredEvent::Start(start));
                 begun.drop_before(first_segment);
+            }
+            Record::Replaced(flushed, change) => {
+                begun.is_flushed_to(flushed);
+                known.events.push(RestoredEvent::Replaced(change.to_vec()));
             }
         }
         Ok(())
@@ -262,31 +260,24 @@ impl Restore for Restoring {
 
 impl RestoringLog {
     const fn new(flushed: Flushed, state_in: u64) -> Self {
-        Self { flushed, state_in, log: None, start: None, state: None, batches: Vec::new() }
+        Self { flushed, state_in, log: None, created: Offset::ZERO, state: None, events: Vec::new() }
     }
 
-    fn end(self, log: LogId, segments: &mut Segments) -> (PartitionLog, Restored) {
+    fn end(self, log: LogId) -> (PartitionLog, Restored) {
         let none = PartitionId { topic: [0; 16], index: 0 };
         let own = self.log.unwrap_or_else(|| PartitionLog::new(none, Offset::ZERO, 0));
         let Flushed { end: flushed_end, place: flushed_place } = own.flushed;
-        let mut batches = self.batches;
-        batches.iter_mut().for_each(|batch| batch.is_written = batch.end <= flushed_end);
-        batches.retain(|batch| batch.is_behind_state || !batch.is_written);
-        let kept = segments.get(&own.id).into_iter().flatten();
-        let begun = flushed_place.position > 0;
-        let kept = kept
-            .filter(|(base, _)| **base < flushed_place.segment || (begun && **base == flushed_place.segment));
-        let restored = Restored {
-            log,
-            id: own.id,
-            start: self.start,
-            end: own.end,
-            state: self.state,
-            batches,
-            flushed_end,
-            flushed_place,
-            segments: kept.map(|(base, bytes)| (*base, *bytes)).collect(),
-        };
+        let mut events = self.events;
+        events.retain_mut(|event| match event {
+            RestoredEvent::Batch(batch) => {
+                batch.is_written = batch.end <= flushed_end;
+                batch.is_behind_state || !batch.is_written
+            }
+            RestoredEvent::Start(_) | RestoredEvent::Replaced(_) => true,
+        });
+        let (created, state) = (self.created, self.state);
+        let restored =
+            Restored { log, id: own.id, created, end: own.end, state, events, flushed_end, flushed_place };
         (own, restored)
     }
 }

@@ -1,21 +1,23 @@
 //! The store: the way of a batch into the write-ahead log, and behind it into its segment.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use base::WallTime;
 use bytes::Bytes;
-use log_partition::{Offset, PartitionId, Place};
-use storage_disk::{Disk, DiskError};
+use log_partition::{Commit, IndexFrame, Offset, PartitionId, Place, SegmentId};
+use storage_disk::Disk;
 use storage_wal::{
     AppendError, Checkpoints, Class, CreateError, Fault, LogId, Progress, Space, Wal, WalStats,
     record_bytes_max,
 };
 
-use crate::checkpoint::{CHECKPOINT_BYTES_MAX, Flushed};
+use crate::checkpoint::CHECKPOINT_BYTES_MAX;
 use crate::config::StoreConfig;
-use crate::files::{OpenFiles, SEGMENT_DIRECTORY, segment_path};
-use crate::partition_log::PartitionLog;
+use crate::files::OpenFiles;
+use crate::leftovers::Found;
+use crate::partition_log::{PartitionLog, Pending};
 use crate::record::Record;
+use crate::removals::Removals;
 
 /// A batch to be appended. Those of a partition come in order, without a hole.
 #[derive(Clone, Debug)]
@@ -30,6 +32,10 @@ pub struct Append {
     pub now: WallTime,
     /// The batch.
     pub batch: Bytes,
+    /// When it counts as committed: for the caller, who flushes or only writes.
+    pub commit: Commit,
+    /// Parts of indices of segments, which may be written once everything before the batch is durable.
+    pub index: Vec<IndexFrame>,
 }
 
 /// How many bytes of the write-ahead log were used, and how many are left.
@@ -75,10 +81,24 @@ pub struct Store<D: Disk> {
     pub(crate) memory_bytes: usize,
     /// Whether a segment was made whose name is not flushed.
     pub(crate) names_unflushed: bool,
-    /// The segment of the write-ahead log up to which retention was judged.
+    /// The segment of the write-ahead log whose first record was judged last.
     pub(crate) judged: u64,
+    /// What each log still needs of the write-ahead log by that record, until the record is flushed.
+    pub(crate) needs: Option<Vec<(LogId, u64)>>,
+    /// Segments that are not needed any more.
+    pub(crate) removals: Removals,
     /// Logs that have more than enough in memory.
-    pub(crate) due: Vec<LogId>,
+    pub(crate) due: BTreeSet<LogId>,
+    /// Logs whose segments are to be flushed, so that the write-ahead log can be recycled.
+    pub(crate) sync_due: VecDeque<LogId>,
+    /// Those of them whose flushing was started.
+    pub(crate) sync_started: Vec<LogId>,
+    /// Logs whose owners are to be asked for a state, for the same reason.
+    pub(crate) state_due: VecDeque<LogId>,
+    /// The disk had no room for batches in their segments, where they are tried again.
+    pub(crate) is_short: bool,
+    /// The files that the start found, until it is known which of them are needed.
+    pub(crate) found: Option<Found>,
     /// What was written to segments and not told yet.
     pub(crate) written: Vec<Written>,
 }
@@ -100,17 +120,18 @@ impl<D: Disk> Store<D> {
         Ok(made)
     }
 
-    /// Drops the log of a partition with all its batches.
+    /// Drops the log of a partition with all its batches. Durable after the next flush, behind which its segments are
+    /// [removed](Self::remove_step).
     ///
     /// # Errors
     /// Every error but a fault leaves the store as it was.
     pub fn drop_log(&mut self, log: LogId) -> Result<(), AppendError> {
         self.wal.drop_log(log, &self.logs)?;
-        self.flush_now()?;
-        let Some(dropped) = self.logs.0.remove(&log) else { return Ok(()) };
-        self.memory_bytes -= dropped.pending_bytes;
-        self.files.forget(dropped.id);
-        self.remove_segments(dropped.id, Offset::MAX)?;
+        if let Some(dropped) = self.logs.0.remove(&log) {
+            self.memory_bytes -= dropped.pending_bytes;
+            self.files.forget(dropped.id);
+            self.removals.add(dropped.id, dropped.files);
+        }
         Ok(self.after_append()?)
     }
 
@@ -127,16 +148,15 @@ impl<D: Disk> Store<D> {
                 group.append(append.log, record.bytes_max(), &self.logs, |out| record.encode(out))?;
             let Some(log) = self.logs.0.get_mut(&append.log) else { continue };
             log.appended(position.sequence, append.end);
-            self.memory_bytes += log.keep(append.at, append.end, append.batch.clone());
-            if log.pending_bytes >= self.config.write_behind_bytes
-                && log.pending_bytes - append.batch.len() < self.config.write_behind_bytes
-            {
-                self.due.push(append.log);
+            let (batch, index) = (append.batch.clone(), append.index.clone());
+            self.memory_bytes += log.keep(Pending { at: append.at, end: append.end, batch, index });
+            if log.pending_bytes >= self.config.write_behind_bytes {
+                self.due.insert(append.log);
             }
         }
         group.end()?;
         self.after_append()?;
-        Ok(Appended { room_bytes: self.wal.room(&self.logs) })
+        Ok(Appended { room_bytes: self.room_bytes() })
     }
 
     /// The tables of a partition, as of every batch that was given to [`Self::append`] until now.
@@ -153,26 +173,57 @@ impl<D: Disk> Store<D> {
         Ok(())
     }
 
-    /// The log of a partition begins at that offset from now on, durably; segments before the second one are removed.
+    /// The log of a partition begins at that offset from now on. Durable after the next flush, behind which segments before the
+    /// second offset are [removed](Self::remove_step).
     ///
     /// # Errors
     /// Every error but a fault leaves the store as it was.
     pub fn set_start(&mut self, log: LogId, start: Offset, first_segment: Offset) -> Result<(), AppendError> {
         self.put(log, &Record::Start(start, first_segment))?;
-        self.flush_now()?;
         self.after_append()?;
         let Some(of) = self.logs.0.get_mut(&log) else { return Ok(()) };
-        let id = of.id;
+        let (id, gone) = (of.id, of.take_files_before(first_segment));
         self.memory_bytes -= of.drop_before(first_segment);
-        self.files.forget(id);
-        Ok(self.remove_segments(id, first_segment)?)
+        self.remove_later(id, gone);
+        Ok(())
     }
 
-    fn flush_now(&mut self) -> Result<(), AppendError> {
-        self.wal.flush().map_err(|fault| match fault.error {
-            DiskError::Full => AppendError::Full,
-            _ => AppendError::Fault(fault),
-        })
+    /// Segments of a partition, which are not appended to, are replaced by another one, whose file is flushed with its name.
+    /// `change` is what the owner is given back after a crash. Durable after the next flush: from then on the new segment counts,
+    /// and the old ones are [removed](Self::remove_step). A crash before leaves the old ones, and the new one is removed by the
+    /// next start.
+    ///
+    /// # Errors
+    /// Every error but a fault leaves the store as it was. [`AppendError::Full`] also if the disk has no room for what was
+    /// appended to the partition.
+    pub fn replace(
+        &mut self,
+        log: LogId,
+        change: &[u8],
+        removed: &[SegmentId],
+        added: Option<SegmentId>,
+    ) -> Result<(), AppendError> {
+        // What was written to the old segments must not be written again: they will not be there.
+        self.sync_one(log)?;
+        let Some(of) = self.logs.0.get(&log) else { return Ok(()) };
+        let (id, flushed) = (of.id, of.flushed);
+        if !of.pending.is_empty() {
+            return Err(AppendError::Full);
+        }
+        self.put(log, &Record::Replaced(flushed, change))?;
+        self.after_append()?;
+        let Some(of) = self.logs.0.get_mut(&log) else { return Ok(()) };
+        let gone = of.take_replaced(removed, added);
+        self.remove_later(id, gone);
+        Ok(())
+    }
+
+    /// These segments are to be removed, once what was appended until now is durable.
+    fn remove_later(&mut self, id: PartitionId, gone: BTreeSet<SegmentId>) {
+        if !gone.is_empty() {
+            self.files.forget(id);
+            self.removals.add(id, gone);
+        }
     }
 
     fn put(&mut self, log: LogId, record: &Record<'_>) -> Result<u64, AppendError> {
@@ -189,7 +240,9 @@ impl<D: Disk> Store<D> {
     /// A [`Fault`] whose error is that of a full disk left the store intact, and the flush is to be tried again. Any other
     /// poisons it.
     pub fn flush(&mut self) -> Result<(), Fault> {
-        self.wal.flush()
+        self.wal.flush()?;
+        self.removals.flushed();
+        self.recycle()
     }
 
     /// Hands everything appended to the system, without a flush: it outlives the process, but not the machine.
@@ -219,13 +272,14 @@ impl<D: Disk> Store<D> {
     /// Whether there is room for more batches.
     #[must_use]
     pub fn space(&self) -> Space {
-        self.wal.space()
+        if self.is_short { Space::Full } else { self.wal.space() }
     }
 
-    /// Bytes of batches for which there is room without a further segment.
+    /// Bytes of batches for which there is room without a further segment of the write-ahead log; nothing while the disk has
+    /// no room for segments.
     #[must_use]
     pub fn room_bytes(&self) -> u64 {
-        self.wal.room(&self.logs)
+        if self.is_short { 0 } else { self.wal.room(&self.logs) }
     }
 
     /// Tries again to find room on a full disk.
@@ -233,7 +287,17 @@ impl<D: Disk> Store<D> {
     /// # Errors
     /// A fault poisons the store.
     pub fn try_preallocate(&mut self) -> Result<Space, Fault> {
-        self.wal.try_preallocate()
+        let space = self.wal.try_preallocate()?;
+        if self.is_short {
+            self.write_behind(false)?;
+        }
+        Ok(if self.is_short { Space::Full } else { space })
+    }
+
+    /// What is this very directory: one that is made again is another.
+    #[must_use]
+    pub const fn incarnation(&self) -> [u8; 16] {
+        self.wal.incarnation()
     }
 
     /// The write-ahead log's counts.
@@ -242,65 +306,14 @@ impl<D: Disk> Store<D> {
         self.wal.stats()
     }
 
-    /// Writes batches of partitions to their segments: of those that have many, or, if all of them together have too many
-    /// or `all` is asked for, of all. Only batches that are durable may be there: to be called after a flush.
-    ///
-    /// # Errors
-    /// A fault poisons the store.
-    pub fn write_behind(&mut self, all: bool) -> Result<(), Fault> {
-        if all || self.memory_bytes > self.config.memory_bytes_max {
-            let waits = self.logs.0.iter().filter(|(_, log)| !log.pending.is_empty());
-            self.due = waits.map(|(log, _)| *log).collect();
-        }
-        for log in std::mem::take(&mut self.due) {
-            self.write_one(log)?;
-        }
-        Ok(())
-    }
-
     /// Batches that are in their segments since this was asked last.
     pub fn take_written(&mut self) -> Vec<Written> {
         std::mem::take(&mut self.written)
     }
 
-    /// Writes all batches of a partition that wait, those of one segment at once.
-    pub(crate) fn write_one(&mut self, id: LogId) -> Result<(), Fault> {
-        let Some(log) = self.logs.0.get_mut(&id) else { return Ok(()) };
-        let mut bytes = Vec::new();
-        while let Some((at, end)) = log.take_pending(&mut bytes) {
-            let create = at.position == 0;
-            let disk = self.wal.disk();
-            let result = match self.files.get(disk, log.id, at.segment, create) {
-                Ok(file) => disk.write_at(file, at.position, &bytes),
-                Err(error) => Err(error),
-            };
-            let partition = log.id;
-            self.wal.note(result, "write", || segment_path(partition, at.segment))?;
-            self.names_unflushed |= create;
-            if log.unflushed_segments.last() != Some(&at.segment) {
-                log.unflushed_segments.push(at.segment);
-            }
-            log.pending_bytes -= bytes.len();
-            self.memory_bytes -= bytes.len();
-            log.written = Flushed { end, place: at.plus(bytes.len() as u64) };
-            self.written.push(Written { log: id, end });
-        }
-        Ok(())
-    }
-
-    /// Removes segments of a partition that begin before `first`.
-    fn remove_segments(&mut self, id: PartitionId, first: Offset) -> Result<(), Fault> {
-        let listed = self.wal.disk().list(SEGMENT_DIRECTORY);
-        let names = self.wal.note(listed, "list", || SEGMENT_DIRECTORY.into())?;
-        for name in names {
-            let found = crate::files::parse_name(&name);
-            if let Some((_, segment)) = found.filter(|(of, segment)| *of == id && *segment < first) {
-                let path = segment_path(id, segment);
-                let removed = self.wal.disk().remove(&path);
-                self.wal.note(removed, "remove", || path)?;
-            }
-        }
-        Ok(())
+    /// The segments of a partition that have files.
+    pub fn segments(&self, log: LogId) -> impl Iterator<Item = SegmentId> {
+        self.logs.0.get(&log).into_iter().flat_map(|log| log.files.iter().copied())
     }
 
     /// Gives the disk back.
@@ -308,8 +321,9 @@ impl<D: Disk> Store<D> {
     /// # Errors
     /// As [`Self::flush`], without the case of a full disk.
     pub fn close(mut self) -> Result<D, Fault> {
-        self.wal.flush()?;
+        self.flush()?;
         self.write_behind(true)?;
+        while self.remove_step()? == Progress::More {}
         self.wal.close()
     }
 }

@@ -9,17 +9,18 @@
 pub const BATCH_HEADER_BYTES: usize = 61;
 /// The base offset and the length, which the length does not count.
 const LENGTH_END: usize = 12;
+pub(crate) const LENGTH: usize = LENGTH_END - 4;
 const LEADER_EPOCH: usize = 12;
 const MAGIC: usize = 16;
-const CRC: usize = 17;
-const ATTRIBUTES: usize = 21;
+pub(crate) const CRC: usize = 17;
+pub(crate) const ATTRIBUTES: usize = 21;
 const LAST_OFFSET_DELTA: usize = 23;
-const BASE_TIMESTAMP: usize = 27;
-const MAX_TIMESTAMP: usize = 35;
+pub(crate) const BASE_TIMESTAMP: usize = 27;
+pub(crate) const MAX_TIMESTAMP: usize = 35;
 const PRODUCER_ID: usize = 43;
 const PRODUCER_EPOCH: usize = 51;
 const BASE_SEQUENCE: usize = 53;
-const COUNT: usize = 57;
+pub(crate) const COUNT: usize = 57;
 
 /// The format of today.
 const FORMAT: u8 = 2;
@@ -133,6 +134,19 @@ impl<'a> Batch<'a> {
     /// # Errors
     /// [`BatchError::Length`], [`BatchError::Format`].
     pub fn read(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), BatchError> {
+        let whole = Self::length(bytes)?;
+        let (bytes, rest) = bytes.split_at_checked(whole).ok_or(BatchError::Length)?;
+        Ok((Self { bytes }, rest))
+    }
+
+    /// The header of a batch without its records, and how long it is with them.
+    pub(crate) fn read_head(bytes: &'a [u8]) -> Result<(Self, usize), BatchError> {
+        let whole = Self::length(bytes)?;
+        let bytes = bytes.get(..BATCH_HEADER_BYTES).ok_or(BatchError::Length)?;
+        Ok((Self { bytes }, whole))
+    }
+
+    fn length(bytes: &[u8]) -> Result<usize, BatchError> {
         // The format stands at the same place in all of them, whose headers are of different lengths.
         let format = *bytes.get(MAGIC).ok_or(BatchError::Length)?;
         if format != FORMAT {
@@ -140,10 +154,7 @@ impl<'a> Batch<'a> {
         }
         let length = i32_at(bytes, LENGTH_END - 4).ok_or(BatchError::Length)?;
         let length = usize::try_from(length).map_err(|_| BatchError::Length)?;
-        let whole = length.checked_add(LENGTH_END).filter(|whole| *whole >= BATCH_HEADER_BYTES);
-        let (bytes, rest) =
-            whole.and_then(|whole| bytes.split_at_checked(whole)).ok_or(BatchError::Length)?;
-        Ok((Self { bytes }, rest))
+        length.checked_add(LENGTH_END).filter(|whole| *whole >= BATCH_HEADER_BYTES).ok_or(BatchError::Length)
     }
 
     /// All of it.
@@ -295,7 +306,7 @@ pub fn stamp_append_time(bytes: &mut [u8], now_ms: i64) {
     put(bytes, CRC, &checksum.to_be_bytes());
 }
 
-fn checksum(batch: &[u8]) -> u32 {
+pub(crate) fn checksum(batch: &[u8]) -> u32 {
     crc32c::crc32c(batch.get(ATTRIBUTES..).unwrap_or_default())
 }
 
@@ -315,7 +326,7 @@ fn i64_at(bytes: &[u8], at: usize) -> Option<i64> {
     array_at(bytes, at).map(i64::from_be_bytes)
 }
 
-fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
+pub(crate) fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
     if let Some(place) = bytes.get_mut(at..at + value.len()) {
         place.copy_from_slice(value);
     }

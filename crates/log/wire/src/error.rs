@@ -237,10 +237,149 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
+    /// All of them, by their codes.
+    const ALL: &'static [Self] = &[
+        Self::UnknownServerError,
+        Self::None,
+        Self::OffsetOutOfRange,
+        Self::CorruptMessage,
+        Self::UnknownTopicOrPartition,
+        Self::LeaderNotAvailable,
+        Self::NotLeaderOrFollower,
+        Self::RequestTimedOut,
+        Self::BrokerNotAvailable,
+        Self::ReplicaNotAvailable,
+        Self::MessageTooLarge,
+        Self::OffsetMetadataTooLarge,
+        Self::CoordinatorLoadInProgress,
+        Self::CoordinatorNotAvailable,
+        Self::NotCoordinator,
+        Self::InvalidTopic,
+        Self::RecordListTooLarge,
+        Self::NotEnoughReplicas,
+        Self::NotEnoughReplicasAfterAppend,
+        Self::InvalidRequiredAcks,
+        Self::IllegalGeneration,
+        Self::InconsistentGroupProtocol,
+        Self::InvalidGroupId,
+        Self::UnknownMemberId,
+        Self::InvalidSessionTimeout,
+        Self::RebalanceInProgress,
+        Self::TopicAuthorizationFailed,
+        Self::GroupAuthorizationFailed,
+        Self::ClusterAuthorizationFailed,
+        Self::InvalidTimestamp,
+        Self::UnsupportedSaslMechanism,
+        Self::IllegalSaslState,
+        Self::UnsupportedVersion,
+        Self::TopicAlreadyExists,
+        Self::InvalidPartitions,
+        Self::InvalidReplicationFactor,
+        Self::InvalidReplicaAssignment,
+        Self::InvalidConfig,
+        Self::NotController,
+        Self::InvalidRequest,
+        Self::UnsupportedForMessageFormat,
+        Self::PolicyViolation,
+        Self::OutOfOrderSequenceNumber,
+        Self::DuplicateSequenceNumber,
+        Self::InvalidProducerEpoch,
+        Self::InvalidTxnState,
+        Self::InvalidProducerIdMapping,
+        Self::InvalidTransactionTimeout,
+        Self::ConcurrentTransactions,
+        Self::TransactionCoordinatorFenced,
+        Self::TransactionalIdAuthorizationFailed,
+        Self::SecurityDisabled,
+        Self::OperationNotAttempted,
+        Self::KafkaStorageError,
+        Self::LogDirNotFound,
+        Self::SaslAuthenticationFailed,
+        Self::UnknownProducerId,
+        Self::ReassignmentInProgress,
+        Self::DelegationTokenAuthDisabled,
+        Self::NonEmptyGroup,
+        Self::GroupIdNotFound,
+        Self::FetchSessionIdNotFound,
+        Self::InvalidFetchSessionEpoch,
+        Self::ListenerNotFound,
+        Self::TopicDeletionDisabled,
+        Self::FencedLeaderEpoch,
+        Self::UnknownLeaderEpoch,
+        Self::UnsupportedCompressionType,
+        Self::StaleBrokerEpoch,
+        Self::OffsetNotAvailable,
+        Self::MemberIdRequired,
+        Self::PreferredLeaderNotAvailable,
+        Self::GroupMaxSizeReached,
+        Self::FencedInstanceId,
+        Self::EligibleLeadersNotAvailable,
+        Self::ElectionNotNeeded,
+        Self::NoReassignmentInProgress,
+        Self::GroupSubscribedToTopic,
+        Self::InvalidRecord,
+        Self::UnstableOffsetCommit,
+        Self::ThrottlingQuotaExceeded,
+        Self::ProducerFenced,
+        Self::ResourceNotFound,
+        Self::DuplicateResource,
+        Self::UnacceptableCredential,
+        Self::InconsistentVoterSet,
+        Self::InvalidUpdateVersion,
+        Self::FeatureUpdateFailed,
+        Self::SnapshotNotFound,
+        Self::UnknownTopicId,
+        Self::InconsistentTopicId,
+        Self::TransactionalIdNotFound,
+        Self::FetchSessionTopicIdError,
+        Self::IneligibleReplica,
+        Self::NewLeaderElected,
+        Self::OffsetMovedToTieredStorage,
+        Self::FencedMemberEpoch,
+        Self::UnreleasedInstanceId,
+        Self::UnsupportedAssignor,
+        Self::StaleMemberEpoch,
+        Self::MismatchedEndpointType,
+        Self::UnsupportedEndpointType,
+        Self::UnknownSubscriptionId,
+        Self::TelemetryTooLarge,
+        Self::TransactionAbortable,
+        Self::InvalidRecordState,
+        Self::ShareSessionNotFound,
+        Self::InvalidShareSessionEpoch,
+        Self::FencedStateEpoch,
+        Self::InvalidRegularExpression,
+        Self::RebootstrapRequired,
+        Self::ShareSessionLimitReached,
+    ];
+
     /// As responses carry it.
     #[must_use]
     pub const fn code(self) -> i16 {
         self as i16
+    }
+
+    /// The error of a code, if this crate knows it.
+    #[must_use]
+    pub fn of(code: i16) -> Option<Self> {
+        let place = Self::ALL.binary_search_by_key(&code, |error| error.code()).ok()?;
+        Self::ALL.get(place).copied()
+    }
+
+    /// The name that Kafka's documentation has for it.
+    #[must_use]
+    pub fn name(self) -> alloc::string::String {
+        if self == Self::InvalidTopic {
+            return "INVALID_TOPIC_EXCEPTION".into();
+        }
+        let mut name = alloc::string::String::new();
+        for letter in alloc::format!("{self:?}").chars() {
+            if letter.is_ascii_uppercase() && !name.is_empty() {
+                name.push('_');
+            }
+            name.push(letter.to_ascii_uppercase());
+        }
+        name
     }
 }
 
@@ -257,5 +396,16 @@ mod tests {
             ErrorCode::InvalidRecord,
         ];
         assert_eq!(codes.map(ErrorCode::code), [-1, 0, 2, 87]);
+        assert!(ErrorCode::ALL.is_sorted_by_key(|error| error.code()));
+        assert_eq!(
+            [-1, 2, 87, 4].map(ErrorCode::of),
+            [
+                Some(ErrorCode::UnknownServerError),
+                Some(ErrorCode::CorruptMessage),
+                Some(ErrorCode::InvalidRecord),
+                None
+            ]
+        );
+        assert_eq!(ErrorCode::UnknownTopicOrPartition.name(), "UNKNOWN_TOPIC_OR_PARTITION");
     }
 }

@@ -10,7 +10,7 @@
 //! The bodies of ApiVersions, Metadata, Produce and Fetch borrow from the request; all others are in [`messages`].
 //!
 //! # Not done, and what that costs
-//! Share groups, delegation tokens and the operations of a KRaft quorum have no bodies here.
+//! Share groups, delegation tokens and the changes of a KRaft quorum's voters have no bodies here.
 #![cfg_attr(not(test), no_std)]
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
@@ -20,6 +20,8 @@ mod api;
 mod api_versions;
 mod batch;
 mod batch_builder;
+mod batch_head;
+mod batch_rewrite;
 mod error;
 mod fetch;
 mod frame;
@@ -40,6 +42,8 @@ pub use batch::{
     stamp_append_time,
 };
 pub use batch_builder::BatchBuilder;
+pub use batch_head::BatchHead;
+pub use batch_rewrite::{RecordsHead, set_attributes, set_max_timestamp, write_record};
 pub use error::{ErrorCode, Malformed};
 pub use fetch::{
     Divergence, FetchOutcome, FetchPartition, FetchRequest, end_fetch_response, start_fetch_response,

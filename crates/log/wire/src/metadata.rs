@@ -61,7 +61,11 @@ impl MetadataRequest {
         version: i16,
         topics: &mut Vec<MetadataTopic<'a>>,
     ) -> Result<Self, Malformed> {
-        let count = reader.nullable_count(TOPIC_BYTES_MIN)?;
+        // An empty list means all topics there.
+        let count = match version {
+            0 => Some(reader.count(TOPIC_BYTES_MIN)?),
+            _ => reader.nullable_count(TOPIC_BYTES_MIN)?,
+        };
         for _ in 0..count.unwrap_or(0) {
             let id = if version >= TOPIC_IDS { reader.uuid()? } else { [0; 16] };
             let name = if version >= TOPIC_IDS { reader.nullable_text()? } else { Some(reader.text()?) };

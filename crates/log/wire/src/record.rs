@@ -43,6 +43,13 @@ pub struct Headers<'a> {
     left: u32,
 }
 
+impl<'a> Headers<'a> {
+    /// How many they are, and their bytes.
+    pub(crate) const fn raw(&self) -> (i32, &'a [u8]) {
+        (self.left as i32, self.bytes)
+    }
+}
+
 impl<'a> Iterator for Headers<'a> {
     type Item = Result<Header<'a>, Malformed>;
 

@@ -1,5 +1,7 @@
 //! What the loop needs of the driver, which holds the sockets.
 
+use crate::output::FilePart;
+
 /// What a read gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadOutcome {
@@ -37,6 +39,8 @@ pub trait SocketDriver {
     type Socket;
     /// The peer of a connection.
     type Peer;
+    /// A file of which parts are sent.
+    type File;
 
     /// Registers the socket with the poll under this token.
     ///
@@ -67,6 +71,18 @@ pub trait SocketDriver {
     /// # Errors
     /// It broke.
     fn write(&mut self, socket: &mut Self::Socket, bytes: &[u8]) -> Result<usize, Broken>;
+
+    /// Writes bytes, and behind them a part of a file, until all is written or the socket takes no more; says how many
+    /// bytes were taken in all.
+    ///
+    /// # Errors
+    /// It broke, or the file cannot be read: the peer cannot be told in the midst of an answer.
+    fn write_with_file(
+        &mut self,
+        socket: &mut Self::Socket,
+        bytes: &[u8],
+        part: FilePart<'_, Self::File>,
+    ) -> Result<usize, Broken>;
 
     /// Whether bytes that were taken have yet to reach the socket. Writing nothing sends them.
     fn wants_write(&self, socket: &Self::Socket) -> bool;

@@ -5,6 +5,7 @@ use base::Now;
 use crate::conn_id::ConnId;
 use crate::driver::SocketDriver;
 use crate::input::Input;
+use crate::output::Output;
 use crate::sockets::SocketsByConn;
 
 /// What a frontend asks of the loop.
@@ -51,8 +52,8 @@ pub trait Frontend<D: SocketDriver> {
     /// Sends other threads what they are to know, in order.
     fn send(&mut self, driver: &mut D, now: Now);
 
-    /// The next bytes to be sent to a connection: when all of them are [`Self::sent`], there may be more.
-    fn output(&self, conn: ConnId) -> &[u8];
+    /// What is to be sent to a connection next: when all of it is [`Self::sent`], there may be more.
+    fn output(&self, conn: ConnId) -> Output<'_, D::File>;
 
     /// How many bytes are to be sent to it in all.
     fn unsent(&self, conn: ConnId) -> usize;

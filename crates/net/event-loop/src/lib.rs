@@ -21,6 +21,7 @@ mod driver;
 mod frontend;
 mod graceful_shutdown;
 mod input;
+mod output;
 mod reading;
 mod sockets;
 mod writing;
@@ -34,6 +35,7 @@ pub use conn_id::ConnId;
 pub use driver::{Broken, ReadOutcome, Readiness, SocketDriver};
 pub use frontend::{Ask, Frontend};
 pub use input::Input;
+pub use output::{FilePart, NoFile, Output};
 pub use sockets::SocketsByConn;
 
 use graceful_shutdown::GracefulShutdown;

@@ -43,9 +43,13 @@ impl<S> EventLoop<S> {
                 self.unfinished.push(conn);
                 return;
             }
-            let pending = pending.get(..room).unwrap_or(pending);
+            let pending = pending.first(room);
             let length = pending.len();
-            match driver.write(&mut socket.io, pending) {
+            let written = match pending.file {
+                None => driver.write(&mut socket.io, pending.bytes),
+                Some(part) => driver.write_with_file(&mut socket.io, pending.bytes, part),
+            };
+            match written {
                 Ok(taken) => {
                     room -= taken;
                     front.sent(conn, taken);

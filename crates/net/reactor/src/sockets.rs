@@ -1,9 +1,10 @@
 //! What a reactor does with the sockets of one service: the system calls behind [`net_event_loop::SocketDriver`].
 
+use std::io;
 use std::sync::Arc;
 
-use net_event_loop::{Broken, ReadOutcome};
-use net_tls::{Security, TlsContext, Transport};
+use net_event_loop::{Broken, FilePart, ReadOutcome};
+use net_tls::{Security, SentFile, TlsContext, Transport};
 
 use crate::handshake_trouble::{HandshakeTrouble, TlsHints};
 use crate::listener::Accepted;
@@ -136,6 +137,27 @@ impl Sockets {
     pub fn write(&self, socket: &mut ClientSocket, bytes: &[u8]) -> Result<usize, Broken> {
         socket.transport.write(bytes).map_err(|error| {
             tracing::debug!(peer = %socket.peer(), %error, "a connection broke");
+            Broken
+        })
+    }
+
+    /// See [`net_event_loop::SocketDriver::write_with_file`].
+    ///
+    /// # Errors
+    /// It broke, or the file could not be read.
+    pub fn write_with_file(
+        &self,
+        socket: &mut ClientSocket,
+        bytes: &[u8],
+        part: FilePart<'_, SentFile>,
+    ) -> Result<usize, Broken> {
+        socket.transport.write_with_file(bytes, part).map_err(|error| {
+            match error.kind() {
+                io::ErrorKind::UnexpectedEof => {
+                    tracing::error!(peer = %socket.peer(), %error, "an answer could not be sent to its end");
+                }
+                _ => tracing::debug!(peer = %socket.peer(), %error, "a connection broke"),
+            }
             Broken
         })
     }

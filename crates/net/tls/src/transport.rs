@@ -1,12 +1,13 @@
 //! A client's socket, plain or encrypted, behind one way to read and one to write.
 
-use net_event_loop::ReadOutcome;
+use net_event_loop::{FilePart, ReadOutcome};
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 
 use mio::net::TcpStream;
 
 use crate::context::TlsContext;
+use crate::file::{self, SentFile};
 use crate::session::TlsSession;
 
 /// What TLS begins with. A plain protocol that shares a port with it must begin otherwise.
@@ -114,6 +115,36 @@ impl Transport {
                 }
             },
         }
+    }
+
+    /// Hands bytes over, and behind them a part of a file, until all is taken or the socket takes no more; says how many bytes
+    /// were taken in all.
+    ///
+    /// # Errors
+    /// The connection broke, or the file cannot be read or is shorter than that.
+    pub fn write_with_file(&mut self, bytes: &[u8], part: FilePart<'_, SentFile>) -> io::Result<usize> {
+        if self.is_encrypted() {
+            return self.encrypt_with_file(bytes, part);
+        }
+        let taken = if bytes.is_empty() { 0 } else { file::send_head(&self.stream, bytes)? };
+        if taken < bytes.len() {
+            return Ok(taken);
+        }
+        Ok(taken + file::send_part(&self.stream, part)?)
+    }
+
+    fn encrypt_with_file(&mut self, bytes: &[u8], part: FilePart<'_, SentFile>) -> io::Result<usize> {
+        let mut taken = self.write(bytes)?;
+        while taken >= bytes.len() && taken - bytes.len() < part.length && !self.wants_write() {
+            let done = taken - bytes.len();
+            let rest = FilePart { from: part.from + done as u64, length: part.length - done, ..part };
+            let written = self.write(&file::read_part(&rest)?)?;
+            if written == 0 {
+                break;
+            }
+            taken += written;
+        }
+        Ok(taken)
     }
 
     /// Whether bytes that were taken have yet to reach the socket.

@@ -54,7 +54,8 @@ pub struct Supervisor {
 const LOOK: Duration = Duration::from_millis(50);
 
 impl Supervisor {
-    fn report(&self, fault: ThreadFault) {
+    /// A part failed: the server stops.
+    pub fn report(&self, fault: ThreadFault) {
         tracing::error!(part = fault.part, reason = fault.reason.to_string(), "a fault: the server stops");
         let mut notes = self.notes.lock();
         notes.fault.get_or_insert(fault);

@@ -1,14 +1,17 @@
 //! What the members did: which entries they applied, in which order, and what their trees were then. Only looks;
 //! judges nothing but that which it could not keep otherwise.
 
+mod members;
+
 use base::{LogIndex, MemberId, Term};
 use std::collections::{BTreeMap, BTreeSet};
 
-use consensus_raft::{Entry, EntryKind, Membership};
+use consensus_raft::Entry;
 use sim_kit::peers::PairRecord;
 use storage_raft_log::Disk;
 
 use crate::node::Node;
+pub use members::Members;
 
 /// An entry of the log, when it was first applied anywhere.
 #[derive(Clone, Debug)]
@@ -99,12 +102,12 @@ pub struct Record {
     pub applies: Vec<Apply>,
     /// Who led in which term, by id.
     pub reigns: BTreeMap<Term, BTreeSet<MemberId>>,
+    /// When the leader of each term had applied that term's first entry.
+    leads_ms: BTreeMap<Term, u64>,
     /// When the latest lead was won.
     pub reign_began_ms: u64,
-    /// The members as of each index at which a change of them was applied, and who says so.
-    pub memberships: BTreeMap<LogIndex, Membership>,
-    /// Memberships that differ from what another member held at the same index.
-    pub unlike: Vec<(u64, LogIndex, Membership)>,
+    /// Who the members were at which entry, and who knows otherwise.
+    pub members: Members,
     /// How often two machines of one number were looked at.
     pub doubled_looks: usize,
     /// Numbers of which two machines served at a time, and when they were last seen to.
@@ -121,10 +124,6 @@ pub struct Record {
     pub unsent_bytes: usize,
     /// The last place noted of each member's life.
     noted: BTreeMap<u64, (u64, LogIndex, i64)>,
-    /// The last entry that each member was ever seen to have applied.
-    furthest: BTreeMap<u64, LogIndex>,
-    /// Members, by number, that know members of a later index than their tree is at: their lives, and that index.
-    ahead: BTreeMap<u64, (u64, LogIndex, Membership)>,
 }
 
 impl Record {
@@ -171,23 +170,26 @@ impl Record {
     /// The fewest voters of which a majority could ever decide; 0 if none were ever known.
     #[must_use]
     pub fn voters_min(&self) -> usize {
-        let halves = self.memberships.values().flat_map(|known| [&known.voters, &known.voters_outgoing]);
+        let halves = self.members.known.values().flat_map(|known| [&known.voters, &known.voters_outgoing]);
         halves.map(Vec::len).filter(|count| *count > 0).min().unwrap_or(0)
     }
 
     /// When the last change of the members was first applied; 0 if there was none.
     #[must_use]
     pub fn members_changed_ms(&self) -> u64 {
-        let changes = self.memberships.keys().filter_map(|index| self.committed(*index));
+        let changes = self.members.known.keys().filter_map(|index| self.committed(*index));
         changes.map(|committed| committed.at_ms).max().unwrap_or(0)
     }
 
-    /// When the first entry of the last term was first applied.
+    /// When the leader of the last term had applied that term's first entry, and so everything before it. When anybody
+    /// had, if nothing is known of that leader.
     #[must_use]
     pub fn last_term_applied_ms(&self) -> u64 {
         let Some(last) = self.entries.last() else { return 0 };
-        let of_term = self.entries.iter().rev().take_while(|one| one.entry.term == last.entry.term);
-        of_term.last().map_or(0, |committed| committed.at_ms)
+        let term = last.entry.term;
+        let first = self.entries.partition_point(|one| one.entry.term < term);
+        let first_ms = self.entries.get(first).map_or(0, |committed| committed.at_ms);
+        self.leads_ms.get(&term).copied().unwrap_or(first_ms)
     }
 
     /// When an entry that was applied was first handed to a disk.
@@ -242,54 +244,18 @@ impl Record {
         *noted = (life, index, zxid);
         let digest = node.tree().digest();
         self.applies.push(Apply { at_ms, member, life, index, zxid, digest });
-        self.look_at_membership(member, life, index, sorted(node.core().membership()));
-    }
-
-    fn look_at_membership(&mut self, member: u64, life: u64, index: LogIndex, membership: Membership) {
-        let furthest = self.furthest.entry(member).or_default();
-        *furthest = index.max(*furthest);
-        let furthest = (*furthest).max(index.next());
-        if let Some((before, at, early)) = self.ahead.remove(&member)
-            && before == life
-            && index < at
-        {
-            // It loads its tree piece by piece. It may not go back to the members that it had.
-            match early == membership {
-                true => drop(self.ahead.insert(member, (life, at, early))),
-                false => self.unlike.push((member, index, early)),
-            }
-        }
-        // A member that has applied a change knows it after a restart, too, although it may hear again only later that it was
-        // decided.
-        let mut later = self.memberships.range(index.next()..=furthest);
-        if later.any(|(_, known)| *known == membership) {
-            return;
-        }
-        let known = self.memberships.range(..=index).next_back();
-        match known {
-            Some((_, known)) if *known == membership => {}
-            Some((at, _)) if !self.changes_members(*at, index) => {
-                // One that takes over a snapshot knows its members before it has loaded its tree, which is its next step.
-                let mut beyond = self.memberships.range(furthest..);
-                match beyond.find(|(_, known)| **known == membership) {
-                    Some((at, _)) => drop(self.ahead.insert(member, (life, *at, membership))),
-                    None => self.unlike.push((member, index, membership)),
-                }
-            }
-            _ => drop(self.memberships.insert(index, membership)),
+        self.members.look((member, index), node.core().membership(), &self.entries);
+        if let Some(term) = node.leads_in() {
+            self.look_at_leader(at_ms, term, index);
         }
     }
 
-    /// Whether an entry after `since`, up to `until`, changes the members, or may.
-    fn changes_members(&self, since: LogIndex, until: LogIndex) -> bool {
-        let mut index = since;
-        while index < until {
-            index = index.next();
-            if self.committed(index).is_none_or(|one| one.entry.kind == EntryKind::Membership) {
-                return true;
-            }
+    /// A leader has applied everything up to that entry.
+    fn look_at_leader(&mut self, at_ms: u64, term: Term, index: LogIndex) {
+        let first = self.entries.get(self.entries.partition_point(|one| one.entry.term < term));
+        if first.is_some_and(|first| first.entry.term == term && first.entry.index <= index) {
+            self.leads_ms.entry(term).or_insert(at_ms);
         }
-        false
     }
 
     fn applied(&mut self, at_ms: u64, member: u64, entry: Entry) {
@@ -299,6 +265,7 @@ impl Record {
                 self.contradictions.push((member, entry));
             }
         } else if entry.index == last.next() {
+            self.members.applied(&entry);
             self.entries.push(Committed { entry, at_ms, member });
         } else {
             self.gaps.push((member, entry.index));
@@ -309,18 +276,4 @@ impl Record {
 /// The entry of that index, of entries of which the first has the index 1.
 fn committed_in(entries: &[Committed], index: LogIndex) -> Option<&Committed> {
     (index >= LogIndex::FIRST).then(|| entries.get(index.since(LogIndex::FIRST) as usize))?
-}
-
-/// In one order: who is meant does not depend on it.
-fn sorted(membership: &Membership) -> Membership {
-    let mut membership = membership.clone();
-    for list in [
-        &mut membership.voters,
-        &mut membership.learners,
-        &mut membership.voters_outgoing,
-        &mut membership.learners_next,
-    ] {
-        list.sort_unstable();
-    }
-    membership
 }

@@ -2,20 +2,18 @@
 //! the data.
 
 use crate::descriptors::{self, SpareDescriptors};
+use crate::errands::{Errands, Flush};
 use crate::private;
 use parking_lot::Mutex;
 use rustix::fs::{Access, OFlags, access};
 use rustix::io::{Errno, ReadWriteFlags};
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
-use std::time::Duration;
 use storage_disk::{Disk, DiskError};
 
 const LOCK_NAME: &str = "lock";
@@ -49,13 +47,13 @@ pub struct DirDisk {
     root: PathBuf,
     /// Where the directory [`LOG_NAME`] lies; outside the data directory only if configured.
     log_root: PathBuf,
-    writeback: Option<Writeback>,
+    errands: Option<Errands<Arc<Shared>>>,
     filling: Option<Filling>,
     /// The directories whose names were made durable before: to do it again takes no descriptor.
     directories: HashMap<PathBuf, File>,
     spares: SpareDescriptors,
     /// Held for their locks alone.
-    _locks: Vec<File>,
+    locks: Arc<Vec<File>>,
 }
 
 /// An open file of a [`DirDisk`].
@@ -63,7 +61,7 @@ pub struct DirDisk {
 pub struct DirFile(Arc<Shared>);
 
 #[derive(Debug)]
-struct Shared {
+pub(crate) struct Shared {
     file: File,
     /// A flush in the background failed. The system reports such a failure only once, so it must be kept for the flush
     /// that counts; the lock is held during any flush, so that none can miss it.
@@ -129,66 +127,10 @@ struct Filling {
     direct: Option<File>,
 }
 
-/// What need not be waited for.
-#[derive(Debug)]
-enum Errand {
-    /// Flush this file ahead of the flush that counts, which learns of a failure from the file.
-    Flush(Arc<Shared>),
-    /// Free the room of this file, whose name is gone.
-    Free(File),
-}
-
-/// A thread that flushes files ahead of the flush that waits, and frees the room of files that were removed.
-#[derive(Debug)]
-struct Writeback {
-    queue: Option<Sender<Errand>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-/// How much room of removed files is freed at once, and how often. Freeing all at once can block the whole disk, if the
-/// file system reports it to the device.
-const FREE_BYTES: u64 = 1 << 20;
-const FREE_PAUSE: Duration = Duration::from_millis(16);
-
-impl Writeback {
-    fn start() -> io::Result<Writeback> {
-        let (queue, errands) = channel();
-        let thread = std::thread::Builder::new().name("writeback".into()).spawn(move || run(&errands))?;
-        Ok(Writeback { queue: Some(queue), thread: Some(thread) })
-    }
-}
-
-fn run(errands: &Receiver<Errand>) {
-    let mut gone = VecDeque::new();
-    loop {
-        let errand = match gone.front() {
-            None => errands.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            Some(_) => errands.recv_timeout(FREE_PAUSE),
-        };
-        match errand {
-            Ok(Errand::Flush(file)) => drop(file.sync_data()),
-            Ok(Errand::Free(file)) => gone.push_back(file),
-            Err(RecvTimeoutError::Timeout) => {
-                gone.pop_front_if(|file| free_some(file).is_none());
-            }
-            // What is left is freed when it is closed.
-            Err(RecvTimeoutError::Disconnected) => return,
-        }
-    }
-}
-
-/// Gives back some of a file's room; nothing when there is no more, or it cannot be given back by and by.
-fn free_some(file: &File) -> Option<()> {
-    let left = file.metadata().ok()?.len().checked_sub(FREE_BYTES)?;
-    file.set_len(left).ok()
-}
-
-impl Drop for Writeback {
-    fn drop(&mut self) {
-        self.queue = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+impl Flush for Arc<Shared> {
+    fn flush(&self) {
+        // The flush that counts learns of a failure.
+        let _ = self.sync_data();
     }
 }
 
@@ -198,15 +140,8 @@ impl DirDisk {
     /// # Errors
     /// When another process uses it, or it cannot be written.
     pub fn open(root: &Path) -> Result<DirDisk, DirectoryError> {
-        Ok(DirDisk {
-            root: root.to_path_buf(),
-            log_root: root.to_path_buf(),
-            writeback: None,
-            filling: None,
-            directories: HashMap::new(),
-            spares: SpareDescriptors::default(),
-            _locks: vec![make_and_lock(root)?],
-        })
+        let locks = Arc::new(vec![make_and_lock(root)?]);
+        Ok(DirDisk { locks, ..DirDisk::over(root, root) })
     }
 
     /// The same with the log in another directory.
@@ -214,10 +149,28 @@ impl DirDisk {
     /// # Errors
     /// When another process uses either, or one cannot be written.
     pub fn open_split(root: &Path, log_root: &Path) -> Result<DirDisk, DirectoryError> {
-        let mut disk = DirDisk::open(root)?;
-        disk._locks.push(make_and_lock(log_root)?);
-        disk.log_root = log_root.to_path_buf();
-        Ok(disk)
+        let locks = Arc::new(vec![make_and_lock(root)?, make_and_lock(log_root)?]);
+        Ok(DirDisk { locks, ..DirDisk::over(root, log_root) })
+    }
+
+    /// Another one over the same directory, for another thread of this process. The directory stays locked as long as one of
+    /// them exists. Which files each of them uses is for their users to agree on.
+    #[must_use]
+    pub fn companion(&self) -> DirDisk {
+        DirDisk { locks: Arc::clone(&self.locks), ..DirDisk::over(&self.root, &self.log_root) }
+    }
+
+    /// One that has locked nothing.
+    fn over(root: &Path, log_root: &Path) -> DirDisk {
+        DirDisk {
+            root: root.to_path_buf(),
+            log_root: log_root.to_path_buf(),
+            errands: None,
+            filling: None,
+            directories: HashMap::new(),
+            spares: SpareDescriptors::default(),
+            locks: Arc::default(),
+        }
     }
 
     fn path(&self, path: &str) -> PathBuf {
@@ -257,15 +210,13 @@ impl DirDisk {
         }
     }
 
-    /// Hands something to the thread. Without the thread the flush that counts does all the work, and a file is
-    /// freed here.
-    fn send(&mut self, errand: Errand) {
-        if self.writeback.is_none() {
-            self.writeback = Writeback::start().ok();
+    /// The thread for what need not be waited for. Without it the flush that counts does all the work, and a file is freed
+    /// here.
+    fn errands(&mut self) -> Option<&Errands<Arc<Shared>>> {
+        if self.errands.is_none() {
+            self.errands = Errands::start().ok();
         }
-        if let Some(queue) = self.writeback.as_ref().and_then(|writeback| writeback.queue.as_ref()) {
-            let _ = queue.send(errand);
-        }
+        self.errands.as_ref()
     }
 
     /// The directory.
@@ -442,7 +393,10 @@ impl Disk for DirDisk {
     }
 
     fn start_writeback(&mut self, file: &DirFile) {
-        self.send(Errand::Flush(Arc::clone(&file.0)));
+        let shared = Arc::clone(&file.0);
+        if let Some(errands) = self.errands() {
+            errands.flush(shared);
+        }
     }
 
     fn sync_directory(&mut self, directory: &str) -> Result<(), DiskError> {
@@ -458,10 +412,12 @@ impl Disk for DirDisk {
         // An open file would keep its room.
         self.filling = None;
         let path = self.path(path);
-        let held = OpenOptions::new().write(true).open(&path);
+        let bytes = std::fs::symlink_metadata(&path).map_or(0, |metadata| metadata.len());
+        let is_held = bytes > 0 && self.errands().is_some_and(|errands| errands.takes(bytes));
+        let held = is_held.then(|| OpenOptions::new().write(true).open(&path));
         std::fs::remove_file(path).map_err(|error| disk_error(&error))?;
-        if let Ok(held) = held {
-            self.send(Errand::Free(held));
+        if let (Some(Ok(held)), Some(errands)) = (held, self.errands()) {
+            errands.free(held);
         }
         Ok(())
     }

@@ -12,6 +12,7 @@
 
 mod descriptors;
 mod disk;
+mod errands;
 pub mod private;
 mod reading_disk;
 #[cfg(test)]

@@ -1,9 +1,12 @@
 //! A data directory that is only read: what is written while it is opened is discarded.
 //!
+//! A file that is open here keeps its content if it is removed meanwhile ([`DirDisk`](crate::DirDisk) frees the room of removed
+//! files by and by): a shared lock says that it is read.
+//!
 //! A log reads and judges everything before it changes the first byte, so what it says of such a directory is what it
 //! says of the same directory on a real disk.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
@@ -23,6 +26,14 @@ pub struct ReadingDisk {
 /// An open file; nothing for one that was only seemingly made.
 #[derive(Clone, Debug)]
 pub struct ReadingFile(Option<Arc<File>>);
+
+impl ReadingFile {
+    /// The file, to hand parts of it to a socket.
+    #[must_use]
+    pub fn file(&self) -> Option<&File> {
+        self.0.as_deref()
+    }
+}
 
 impl ReadingDisk {
     /// The directory, and the one that the log lies in if that is another.
@@ -59,7 +70,13 @@ impl Disk for ReadingDisk {
     }
 
     fn open(&mut self, path: &str) -> Result<Self::File, DiskError> {
-        File::open(self.path(path)).map(|file| ReadingFile(Some(Arc::new(file)))).map_err(failed)
+        let file = File::open(self.path(path)).map_err(failed)?;
+        match file.try_lock_shared() {
+            // It was removed just now, and its room is being freed.
+            Err(TryLockError::WouldBlock) => Err(DiskError::NotFound),
+            // Without locks a file that is removed is read as far as it is there.
+            Ok(()) | Err(TryLockError::Error(_)) => Ok(ReadingFile(Some(Arc::new(file)))),
+        }
     }
 
     fn len(&mut self, file: &Self::File) -> Result<u64, DiskError> {
@@ -99,5 +116,35 @@ impl Disk for ReadingDisk {
 
     fn remove(&mut self, _path: &str) -> Result<(), DiskError> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DirDisk;
+    use crate::testing::Directory;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn file_that_is_removed_while_it_is_open_keeps_its_content() {
+        let directory = Directory::new("reading");
+        let mut disk = DirDisk::open(&directory.0).expect("it opens");
+        disk.create("large").and_then(|file| disk.write_at(&file, 0, &vec![7; 4 << 20])).expect("written");
+        let mut reading = ReadingDisk::new(&directory.0, None);
+        let file = reading.open("large").expect("it is there");
+        disk.remove("large").expect("removed");
+        assert_eq!(reading.open("large").map(drop), Err(DiskError::NotFound));
+        // Another one that nobody reads is freed first.
+        disk.create("other").and_then(|file| disk.write_at(&file, 0, &vec![7; 4 << 20])).expect("written");
+        let other = File::open(directory.0.join("other")).expect("it is there");
+        disk.remove("other").expect("removed");
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while other.metadata().expect("it is open").len() > 1 << 20 && Instant::now() < deadline {
+            std::thread::yield_now();
+        }
+        let mut content = vec![0; 4 << 20];
+        assert_eq!(reading.read_at(&file, 0, &mut content), Ok(4 << 20));
+        assert!(content.iter().all(|byte| *byte == 7));
     }
 }

@@ -317,6 +317,12 @@ impl<D: Disk> Wal<D> {
         self.tail.pending.is_empty() && self.tail.flushed == self.current.end
     }
 
+    /// What binds records to this very directory.
+    #[must_use]
+    pub const fn incarnation(&self) -> [u8; 16] {
+        self.incarnation
+    }
+
     /// Where the next record goes, unless it begins a segment.
     pub fn end(&self) -> Position {
         Position { sequence: self.current.sequence, offset: self.current.end }

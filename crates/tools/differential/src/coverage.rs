@@ -1,17 +1,16 @@
 //! Which operation gave which code, and which it could have given: an empty cell means that the scripts are too tame.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use tools_testbed::cells::{Cells, Row};
 
 use super::normalise::{Results, error_name};
 
 /// What has been seen, by operation and code.
 #[derive(Clone, Debug, Default)]
-pub struct Coverage(BTreeMap<(String, i32), usize>);
+pub struct Coverage(Cells);
 
 /// Every code that an operation can give a client of a single server, apart from those that need a fault or a limit.
 /// `multi>` is an operation inside a multi; `... then close` is a connection closed in answer.
-const EXPECTED: &[(&str, &[i32])] = &[
+const EXPECTED: &[Row<'_>] = &[
     ("create", &[0, -5, -6, -8, -101, -102, -108, -110, -114, -125]),
     ("create2", &[0, -5, -6, -8, -101, -102, -108, -110, -114, -125]),
     ("createContainer", &[0, -5, -6, -8, -101, -102, -108, -110, -114, -125]),
@@ -72,52 +71,32 @@ impl Coverage {
     /// Counts results.
     pub fn add(&mut self, results: &Results) {
         for (name, code) in results {
-            *self.0.entry((name.clone(), *code)).or_default() += 1;
+            self.0.add(name, *code);
         }
     }
 
     /// Adds another count.
     pub fn merge(&mut self, other: &Coverage) {
-        for (cell, count) in &other.0 {
-            *self.0.entry(cell.clone()).or_default() += count;
-        }
+        self.0.merge(&other.0);
     }
 
     /// Expected cells that nothing filled.
     #[must_use]
     pub fn missing(&self) -> Vec<String> {
-        let cells = EXPECTED.iter().flat_map(|(name, codes)| codes.iter().map(move |code| (*name, *code)));
-        cells
-            .filter(|(name, code)| !self.0.contains_key(&((*name).to_owned(), *code)))
-            .map(|(name, code)| format!("{name}: {}", error_name(code)))
-            .collect()
+        let missing = self.0.missing(EXPECTED).into_iter();
+        missing.map(|(name, code)| format!("{name}: {}", error_name(code))).collect()
     }
 
     /// Cells that were filled and not expected, which means that the table above is wrong.
     #[must_use]
     pub fn unexpected(&self) -> Vec<String> {
-        let expected = |name: &str, code: &i32| {
-            EXPECTED.iter().any(|(known, codes)| *known == name && codes.contains(code))
-        };
-        self.0
-            .keys()
-            .filter(|(name, code)| !expected(name, code))
-            .map(|(name, code)| format!("{name}: {}", error_name(*code)))
-            .collect()
+        let unexpected = self.0.unexpected(EXPECTED).into_iter();
+        unexpected.map(|(name, code)| format!("{name}: {}", error_name(code))).collect()
     }
 
     /// The table: a line for each operation, its codes and how often each was seen.
     #[must_use]
     pub fn table(&self) -> String {
-        let mut table = String::new();
-        for (name, codes) in EXPECTED {
-            let _ = write!(table, "{name:<24}");
-            for code in *codes {
-                let count = self.0.get(&((*name).to_owned(), *code)).copied().unwrap_or(0);
-                let _ = write!(table, " {code}:{count}");
-            }
-            table.push('\n');
-        }
-        table
+        self.0.table(EXPECTED)
     }
 }

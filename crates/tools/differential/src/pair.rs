@@ -50,14 +50,16 @@ impl Pair {
         Ok(Pair { contestants: contestants.clone(), profile, servers: [left?, right?] })
     }
 
-    /// The same pair with nothing in it.
+    /// Starts both again with nothing in them.
     ///
     /// # Errors
     /// One of them does not start.
-    pub fn afresh(self) -> Result<Pair, PeerError> {
-        let Pair { contestants, profile, servers } = self;
-        drop(servers);
-        Pair::start(&contestants, profile)
+    pub fn afresh(&mut self) -> Result<(), PeerError> {
+        for (server, _) in &mut self.servers {
+            server.kill()?;
+        }
+        *self = Pair::start(&self.contestants, self.profile)?;
+        Ok(())
     }
 
     /// The configuration.

@@ -83,8 +83,8 @@ pub fn run(plan: &Plan, contestants: &Contestants, report: &mut dyn FnMut(&str))
             };
             tally.failed += 1;
             report(&failure);
-            pair = pair.afresh()?;
-            pair = shrink(pair, &script, plan, report)?;
+            pair.afresh()?;
+            shrink(&mut pair, &script, plan, report)?;
             if !plan.keep_going {
                 return Ok(tally);
             }
@@ -124,37 +124,20 @@ fn judge(pair: &Pair, script: &Script, ours: Ours) -> (Verdict, Result<(), Strin
 
 /// Drops blocks as long as the rest still fails, then says how to play what is left.
 fn shrink(
-    mut pair: Pair,
+    pair: &mut Pair,
     script: &Script,
     plan: &Plan,
     report: &mut dyn FnMut(&str),
-) -> Result<Pair, PeerError> {
-    let mut keep: Vec<usize> = plan.blocks.clone().unwrap_or_else(|| (0..script.blocks.len()).collect());
+) -> Result<(), PeerError> {
+    let all = plan.blocks.clone().unwrap_or_else(|| (0..script.blocks.len()).collect());
     let whole = generate::script(script.seed);
     let mut shortest = None;
-    let mut attempts = 0;
-    let mut size = keep.len() / 2;
-    while size > 0 && attempts < SHRINK_ATTEMPTS {
-        let mut start = 0;
-        while start < keep.len() && attempts < SHRINK_ATTEMPTS {
-            attempts += 1;
-            let candidate: Vec<usize> = keep
-                .iter()
-                .enumerate()
-                .filter(|(at, _)| *at < start || *at >= start + size)
-                .map(|(_, index)| *index)
-                .collect();
-            let (_, outcome) = judge(&pair, &whole.only(&candidate), plan.ours);
-            if let Err(failure) = outcome {
-                keep = candidate;
-                shortest = Some(failure);
-                pair = pair.afresh()?;
-            } else {
-                start += size;
-            }
-        }
-        size /= 2;
-    }
+    let keep = tools_testbed::shrink(all, SHRINK_ATTEMPTS, |candidate| {
+        let Err(failure) = judge(pair, &whole.only(candidate), plan.ours).1 else { return Ok(false) };
+        shortest = Some(failure);
+        pair.afresh()?;
+        Ok::<bool, PeerError>(true)
+    })?;
     let blocks: Vec<String> = keep.iter().map(ToString::to_string).collect();
     let mut text = String::new();
     if let Some(shortest) = shortest {
@@ -167,7 +150,7 @@ fn shrink(
     }
     let _ = write!(text, "replay: {} --seeds {} --blocks {}", plan.command, script.seed, blocks.join(","));
     report(&text);
-    Ok(pair)
+    Ok(())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::targets::{
     auth, canary, command, connection, entries, kafka_request, peer, peer_canary, peer_wire, recovery, reply,
-    request, snapshot,
+    request, server_properties, snapshot,
 };
 
 /// Something that takes any bytes.
@@ -33,6 +33,13 @@ pub const TARGETS: &[Target] = &[
         about: "requests of Kafka's clients and their record batches: decoding ends, and reads nothing that is not there",
         run: kafka_request::run,
         seeds: kafka_request::seeds,
+        planted: false,
+    },
+    Target {
+        name: "server-properties",
+        about: "files of brokers, and changes while they run: taken or refused, and no security is left out",
+        run: server_properties::run,
+        seeds: server_properties::seeds,
         planted: false,
     },
     Target {

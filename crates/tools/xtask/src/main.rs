@@ -45,13 +45,17 @@ enum Command {
     Fix,
     /// Run every test there is; the last line is `N passed, N failed, N skipped`
     Test(test::Args),
-    /// Run real clients' programs against Diwan, or against a real ZooKeeper to prove the programs
+    /// Run real clients' programs against Diwan, or against a real ZooKeeper or Kafka to prove the programs
     Interop(interop::Args),
     /// Feed decoders, recovery and a whole member hostile bytes
     Fuzz(fuzz::Args),
     /// Kill, stop and cut off members of real ensembles; `cargo xtask faults --help` lists the scenarios and the
     /// options
     Faults(faults::Args),
+    /// Play generated scripts to a real ZooKeeper and to Diwan; `cargo xtask differential --help` lists the options
+    Differential(differential::Args),
+    /// Play generated scripts to a real Kafka and to Diwan's broker; `cargo xtask log-differential --help` lists the options
+    LogDifferential(differential::Args),
     /// Play simulated ensembles under faults; `cargo xtask sim --help` lists the options
     Sim(forward::SimArgs),
     /// Plant bugs in a copy of the source, one at a time: each must be found
@@ -60,9 +64,12 @@ enum Command {
     Torture(forward::TortureArgs),
     /// Measure Diwan beside a real ZooKeeper; `cargo xtask bench -- --help` lists the rows and the options
     Bench(forward::BenchArgs),
-    /// Ask a running interop server for something (what a suite's ZK_CONTROL calls)
+    /// Ask a running interop server for something (what a suite's ZK_CONTROL or KAFKA_CONTROL calls)
     #[command(hide = true)]
     Control(interop::control::Args),
+    /// Run a command beside a broker on the council that ZK_CONNECT names
+    #[command(hide = true)]
+    Broker(interop::broker::Args),
 }
 
 fn main() -> ExitCode {
@@ -83,6 +90,9 @@ fn run(command: Command) -> anyhow::Result<bool> {
         return interop::control::ask(&args);
     }
     tools_process::kill_groups_on_signal()?;
+    if let Command::Broker(args) = command {
+        return interop::broker::run(&args);
+    }
     let workspace = Workspace::load()?;
     match command {
         Command::Check(args) => Ok(gates::check(&workspace, &args)),
@@ -94,10 +104,12 @@ fn run(command: Command) -> anyhow::Result<bool> {
         Command::Interop(args) => interop::run(&workspace, &args),
         Command::Fuzz(args) => fuzz::run(&workspace, &args),
         Command::Faults(args) => faults::run_alone(&workspace, &args),
+        Command::Differential(args) => differential::COUNCIL.run_alone(&workspace, &args),
+        Command::LogDifferential(args) => differential::LOG.run_alone(&workspace, &args),
         Command::Sim(args) => forward::sim(&workspace, &args),
         Command::Mutants(args) => mutants::run(&workspace, &args),
         Command::Torture(args) => forward::torture(&workspace, &args),
         Command::Bench(args) => forward::bench(&workspace, &args),
-        Command::Control(_) => unreachable!("answered above"),
+        Command::Control(_) | Command::Broker(_) => unreachable!("answered above"),
     }
 }

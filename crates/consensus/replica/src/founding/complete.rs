@@ -26,7 +26,7 @@ impl Founding {
             }
         }
         let Some((cluster, voters)) = found.first_key_value() else { return };
-        if self.holds.is_some_and(|held| held < *cluster) {
+        if self.holds.is_some_and(|held| held <= *cluster) {
             self.outcome = Some(Outcome::Kept);
         } else if **voters == self.founders() {
             self.outcome = Some(Outcome::Founded { cluster: *cluster, voters: (*voters).clone() });

@@ -9,8 +9,8 @@
 //!
 //! If the proposer dies in the middle, some have a seat in an ensemble that nobody may ever complete. Once every member
 //! is heard, and none of those who have a seat has voted or holds any log, the blank ones take theirs, and of several such
-//! ensembles all take the first by name. Or the others go on with another: whoever has voted in nothing and hears of one in
-//! which somebody has gives its seat up. Votes are never given up, so only one ensemble ever has those of a majority.
+//! ensembles all take the first by name; whoever has a seat in another gives that up, unless a majority is heard to have the
+//! same. Or the others go on with another: whoever has voted in nothing and hears of one in which somebody has gives its seat up. Votes are never given up, so only one ensemble ever has those of a majority.
 //!
 //! A blank member believes what no single other can make it believe against the rest, as long as it hears the rest:
 //!
@@ -167,7 +167,7 @@ impl Founding {
                     round.note_seat(number, cluster);
                 }
                 self.heard.insert(number, Heard::Seated(cluster, untouched));
-                if self.holds == Some(cluster) && !self.hears_of_another_that_was_voted_in(cluster) {
+                if self.holds == Some(cluster) && self.may_come_to_be(cluster) {
                     self.outcome = Some(Outcome::Kept);
                 }
             }
@@ -241,6 +241,15 @@ impl Founding {
 
     fn hears_of_an_ensemble(&self) -> bool {
         self.heard.values().any(|heard| !matches!(heard, Heard::Blank))
+    }
+
+    /// Whether somebody has voted in the ensemble that this member holds, or enough hold it to elect a leader, as far as is
+    /// heard. Of four founders, two may hold one ensemble and two another, and neither comes to be.
+    fn may_come_to_be(&self, held: Cluster) -> bool {
+        let holds = |number: &&MemberNumber| matches!(self.heard.get(number), Some(Heard::Seated(cluster, _)) if *cluster == held);
+        let holders = self.participants.iter().filter(holds).count() + 1;
+        let is_voted_in = self.heard.values().filter_map(Heard::voted_in).any(|cluster| cluster == held);
+        (is_voted_in || holders >= self.majority()) && !self.hears_of_another_that_was_voted_in(held)
     }
 
     fn hears_of_another_that_was_voted_in(&self, held: Cluster) -> bool {

@@ -201,6 +201,27 @@ fn of_several_ensembles_that_nobody_voted_in_all_take_the_first() {
 }
 
 #[test]
+fn founders_of_two_ensembles_of_which_neither_has_a_majority_all_take_the_first() {
+    let voters = founders(1..=4);
+    let doubts = |number: u8, held: u8, said: &[(u8, u8)]| {
+        let name = [number; 16];
+        let mut member =
+            Founding::new(MemberNumber(number), numbers(1..=4), true, name, name).holding([held; 16]);
+        member.tick(at(0));
+        for (other, cluster) in said {
+            member.hear(founder(*other), seated(*cluster, Some(voters.clone())));
+        }
+        member.tick(at(1));
+        member.outcome().cloned()
+    };
+    let first = Some(Outcome::Founded { cluster: [4; 16], voters: voters.clone() });
+    assert_eq!(doubts(2, 5, &[(4, 5), (1, 4), (3, 4)]), first);
+    assert_eq!(doubts(1, 4, &[(3, 4), (2, 5), (4, 5)]), Some(Outcome::Kept), "it has the first");
+    assert_eq!(doubts(1, 5, &[(2, 5), (4, 5)]), Some(Outcome::Kept), "three of four can elect a leader");
+    assert_eq!(doubts(2, 5, &[(4, 5), (1, 4)]), None, "the third may have the same");
+}
+
+#[test]
 fn proposer_to_whom_too_few_agreed_joins_the_first_ensemble_once_all_others_hold_a_seat() {
     let mut member = Founding::new(MemberNumber(1), numbers(1..=4), true, [5; 16], [5; 16]);
     let voters: Vec<_> = (1..=4).map(MemberId).collect();

@@ -48,7 +48,7 @@ impl<M: StateMachine> Replica<M> {
     #[must_use]
     pub fn has_work(&self, side_bytes: usize) -> bool {
         let applier = &self.group.applier;
-        (applier.has_committed() && !self.snapshots.own.holds_writes(side_bytes))
+        (applier.has_committed() && !self.snapshots.hold_entries(side_bytes))
             || self.machine.holds_up()
             || self.snapshots.own.wants_chunk(side_bytes)
             || self.snapshots.is_due(applier.is_between_entries())
@@ -60,7 +60,7 @@ impl<M: StateMachine> Replica<M> {
         self.group.applier.begin_turn();
         loop {
             let is_held_up =
-                self.machine.holds_up() || self.snapshots.own.holds_writes(M::snapshot_side_bytes(state));
+                self.machine.holds_up() || self.snapshots.hold_entries(M::snapshot_side_bytes(state));
             let Some(entry) = self.group.applier.next_entry(is_held_up) else { return Ok(()) };
             match entry.kind {
                 EntryKind::Membership => self.apply_change(&entry)?,

@@ -1,7 +1,7 @@
 //! Three members over a machine that keeps notes: what any machine may count on.
 
 use base::{Now, WallTime};
-use consensus_raft::{MemberId, Role};
+use consensus_raft::{Change, MemberId, Role, Step};
 
 use super::Replica;
 use crate::journal::{JournalEvent, JournalRequest};
@@ -21,6 +21,8 @@ struct Member {
     /// One that is being written.
     chunks: Vec<u8>,
     reachable: bool,
+    /// Whether it applies what is committed in its turns.
+    applies: bool,
 }
 
 /// A group whose disks keep everything at once and whose messages take no time.
@@ -38,7 +40,8 @@ impl Group {
             let log = recovered(&[1, 2, 3]);
             let seat = Seat::new(log.clone(), (log.base_index, log.base_term));
             let replica = Replica::new(config, &seat, &Vec::new(), Notes::default(), None, id, NOW);
-            Member { replica, notes: Vec::new(), saved: None, chunks: Vec::new(), reachable: true }
+            let (reachable, applies) = (true, true);
+            Member { replica, notes: Vec::new(), saved: None, chunks: Vec::new(), reachable, applies }
         };
         let mut group = Self { members: (1..=3).map(member).collect(), now: NOW };
         (1..=3).for_each(|id| group.set_reachable(id, true));
@@ -60,14 +63,25 @@ impl Group {
     }
 
     fn pass(&mut self, ms: u64) {
+        self.pass_until(ms, |_| false);
+    }
+
+    /// Time passes, and ends early behind the turn with which this holds. Says whether it did.
+    fn pass_until(&mut self, ms: u64, holds: impl Fn(&Self) -> bool) -> bool {
         for _ in 0..ms / TICK_MS {
             self.now.advance_ms(TICK_MS);
             let now = self.now;
             for member in &mut self.members {
                 member.replica.tick(now, &member.notes);
             }
-            (0..4).for_each(|_| self.turn());
+            for _ in 0..4 {
+                self.turn();
+                if holds(self) {
+                    return true;
+                }
+            }
         }
+        false
     }
 
     fn turn(&mut self) {
@@ -112,6 +126,12 @@ impl Member {
             self.write(request, now);
         }
         self.replica.advance(now);
+        if self.applies {
+            self.apply(now);
+        }
+    }
+
+    fn apply(&mut self, now: Now) {
         while self.replica.has_work(0) {
             self.replica.apply(&mut self.notes, now).expect("no fault");
         }
@@ -189,6 +209,39 @@ fn member_that_lags_behind_the_log_that_is_kept_is_given_a_snapshot() {
     assert_eq!(group.member(away).replica.states_replaced(), 1);
     let digest = Notes::digest(&group.member(leader).notes);
     assert_eq!(Notes::digest(&group.member(away).notes), digest);
+}
+
+#[test]
+fn change_committed_before_a_snapshot_that_raft_took_over_changes_no_members() {
+    let mut group = Group::of_three(0);
+    let leader = group.leader();
+    let away = leader % 3 + 1;
+    let members = group.member(leader).replica.membership().clone();
+    let change = |group: &mut Group, step| {
+        let raft = &mut group.member(leader).replica.group.raft;
+        raft.propose_change(&Change { steps: vec![step] }).expect("it leads");
+        group.pass(100);
+    };
+    group.member(away).applies = false;
+    change(&mut group, Step::Learner(MemberId(away)));
+    assert!(group.member(away).replica.has_work(0), "it knows that this is committed");
+    group.set_reachable(away, false);
+    change(&mut group, Step::Voter(MemberId(away)));
+    for note in 1..=200 {
+        group.ask(leader, note);
+        group.pass(20);
+    }
+    group.set_reachable(away, true);
+    let is_there = |group: &Group| group.members[away as usize - 1].replica.snapshots.received.awaits_turn();
+    assert!(group.pass_until(5_000, is_there));
+    let now = group.now;
+    group.member(away).apply(now);
+    assert_eq!(group.member(away).replica.states_replaced(), 0, "raft has not said so yet");
+    group.member(away).applies = true;
+    group.pass(500);
+    let replica = &group.member(away).replica;
+    assert_eq!((replica.states_replaced(), replica.membership()), (1, &members));
+    assert_eq!(replica.group.raft.membership(), members);
 }
 
 #[test]

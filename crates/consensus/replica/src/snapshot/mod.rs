@@ -109,6 +109,12 @@ impl<R: ReplicatedState> Snapshots<R> {
         self.received.stop(peer);
     }
 
+    /// Whether no committed entry may be applied now. `side_bytes`: see
+    /// [`crate::ReplicatedState::snapshot_side_bytes`].
+    pub(crate) fn hold_entries(&self, side_bytes: usize) -> bool {
+        self.own.holds_writes(side_bytes) || self.received.awaits_turn()
+    }
+
     /// Whether a snapshot of our own is to begin now.
     pub(crate) const fn is_due(&self, between_entries: bool) -> bool {
         self.own.is_due() && between_entries && !self.received.is_active()

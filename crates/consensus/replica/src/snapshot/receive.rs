@@ -306,6 +306,12 @@ impl<R: ReplicatedState> SnapshotReceiver<R> {
         self.receiving.is_some()
     }
 
+    /// Whether raft has the members of one already and says so only in its next turn. What was committed before it
+    /// must not be applied meanwhile: a change of members would change the members that the snapshot names.
+    pub(crate) fn awaits_turn(&self) -> bool {
+        self.receiving.as_ref().is_some_and(|receiving| matches!(receiving.stage, Stage::Whole(..)))
+    }
+
     /// Whether raft relies on one that is not durable, or is about to.
     pub(crate) fn is_finishing(&self) -> bool {
         self.saving.is_some() || self.receiving.as_ref().is_some_and(|receiving| !receiving.is_loading())

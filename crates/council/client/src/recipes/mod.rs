@@ -10,6 +10,7 @@
 //! | [`Election`] | Curator's `LeaderLatch` and `LeaderSelector`, kazoo's `Election` |
 //! | [`Group`] | Curator's `GroupMember` |
 //! | [`SubtreeCache`] | everyone: it only reads |
+//! | [`Running`] | a recipe of the caller's own |
 //! | [`Client::update`](crate::Client::update) | kazoo's `Counter`, Curator's atomic numbers, whatever the data is |
 
 mod cache;
@@ -30,6 +31,7 @@ pub use council_client_core::recipes::{
 pub use election::Election;
 pub use group::Group;
 pub use lock::{Lock, LockGuard};
+pub use running::Running;
 
 use crate::entropy::entropy;
 

@@ -9,11 +9,15 @@ use council_client_core::recipes::{Ask, Input, Recipe};
 use crate::Client;
 use crate::event::{Heard, Watcher};
 
-/// The handle of a recipe in a thread of its own. When it is dropped the recipe is released, which the thread sees to.
-pub(crate) struct Running<R> {
+/// A recipe that runs over a client, in a thread of its own: one of this crate, or a caller's own. When it is dropped the recipe
+/// is released, which the thread sees to.
+pub struct Running<R> {
     shared: Arc<Shared<R>>,
     sender: Sender<Heard>,
 }
+
+/// How long [`Running::wait_and_act`] may miss a change that comes between two looks.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// What the thread and the handle have in common.
 struct Shared<R> {
@@ -30,8 +34,11 @@ impl<R> Shared<R> {
 }
 
 impl<R: Recipe + Send + 'static> Running<R> {
-    /// Starts a recipe. `after` looks at it after each input.
-    pub(crate) fn start(
+    /// Starts a recipe. `after` looks at it after each input, in the recipe's thread.
+    ///
+    /// # Errors
+    /// When this host has no thread left.
+    pub fn start(
         client: &Client,
         recipe: R,
         mut after: impl FnMut(&mut R) + Send + 'static,
@@ -46,13 +53,21 @@ impl<R: Recipe + Send + 'static> Running<R> {
         Ok(running)
     }
 
+    /// Changes the recipe from outside. What it asks for then is asked in its own thread.
+    pub fn act<T>(&self, act: impl FnOnce(&mut R) -> T) -> T {
+        let result = act(&mut self.shared.lock());
+        // A thread that is gone has nothing to ask.
+        let _ = self.sender.send(Heard::Changed);
+        result
+    }
+
     /// Looks at the recipe.
-    pub(crate) fn look<T>(&self, at: impl FnOnce(&R) -> T) -> T {
+    pub fn look<T>(&self, at: impl FnOnce(&R) -> T) -> T {
         at(&self.shared.lock())
     }
 
     /// Waits until `at` finds something in the recipe, but not longer than `time`.
-    pub(crate) fn wait<T>(&self, time: Duration, mut at: impl FnMut(&R) -> Option<T>) -> Option<T> {
+    pub fn wait<T>(&self, time: Duration, mut at: impl FnMut(&R) -> Option<T>) -> Option<T> {
         let deadline = Instant::now() + time;
         let mut recipe = self.shared.lock();
         loop {
@@ -68,8 +83,24 @@ impl<R: Recipe + Send + 'static> Running<R> {
         }
     }
 
+    /// As [`Self::wait`], but `act` may change the recipe. What it asks for then is asked in its own thread.
+    pub fn wait_and_act<T>(&self, time: Duration, mut act: impl FnMut(&mut R) -> Option<T>) -> Option<T> {
+        let deadline = Instant::now() + time;
+        loop {
+            if let Some(done) = self.act(&mut act) {
+                return Some(done);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            let recipe = self.shared.lock();
+            drop(self.shared.changed.wait_timeout(recipe, left.min(LOOK)));
+        }
+    }
+
     /// Lets the recipe let go of what it holds.
-    pub(crate) fn release(&self) {
+    pub fn release(&self) {
         // A thread that is gone holds nothing any more.
         let _ = self.sender.send(Heard::Stop);
     }
@@ -108,8 +139,8 @@ fn run<R: Recipe>(
         let mut recipe = shared.lock();
         if let Some(input) = input {
             recipe.tell(input);
-            after(&mut recipe);
         }
+        after(&mut recipe);
         let asks: Vec<Ask> = std::iter::from_fn(|| recipe.next()).collect();
         let is_over = recipe.is_over();
         drop(recipe);
@@ -126,11 +157,12 @@ fn run<R: Recipe>(
         }
         // It cannot fail: this thread itself has a sender.
         let Ok(heard) = receiver.recv() else { return };
-        input = Some(match heard {
-            Heard::Event(event) => Input::Event(event),
-            Heard::State(change) => Input::of_state(change, client.state().is_over()),
-            Heard::Replied(id, replied) => Input::Replied(id, replied),
-            Heard::Stop => Input::Release,
-        });
+        input = match heard {
+            Heard::Event(event) => Some(Input::Event(event)),
+            Heard::State(change) => Some(Input::of_state(change, client.state().is_over())),
+            Heard::Replied(id, replied) => Some(Input::Replied(id, replied)),
+            Heard::Changed => None,
+            Heard::Stop => Some(Input::Release),
+        };
     }
 }

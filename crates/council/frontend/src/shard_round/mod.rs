@@ -11,7 +11,7 @@ mod evaluate;
 mod requests;
 
 use base::{MonoTime, Now};
-use net_event_loop::{Ask, ConnId, EventLoop, Frontend, Input, Readiness, SocketsByConn, TICK_MS};
+use net_event_loop::{Ask, ConnId, EventLoop, Frontend, Input, Output, Readiness, SocketsByConn, TICK_MS};
 
 use crate::connection::Peer;
 use crate::front::Front;
@@ -118,8 +118,8 @@ impl<D: ShardDriver> Frontend<D> for Shard {
         driver.send(self.front.to_core(), now);
     }
 
-    fn output(&self, conn: ConnId) -> &[u8] {
-        self.front.output(conn)
+    fn output(&self, conn: ConnId) -> Output<'_, D::File> {
+        Output::bytes(self.front.output(conn))
     }
 
     fn unsent(&self, conn: ConnId) -> usize {

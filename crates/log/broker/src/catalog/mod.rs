@@ -1,14 +1,16 @@
 //! The topics that there are, as the council knows them, and what a broker asks it to change.
 
-mod command;
+mod appointments;
+pub(crate) mod change;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use log_partition::{LeaderEpoch, PartitionConfig, PartitionId};
+use log_metadata::{PartitionNode, TopicNode};
+use log_partition::{PartitionConfig, PartitionId};
 use log_wire::{ErrorCode, TopicName};
 
-pub use command::{CatalogCommand, TopicTicket};
+pub(crate) use appointments::Appointments;
 
 /// The longest name of a topic.
 const NAME_BYTES_MAX: usize = 249;
@@ -20,26 +22,15 @@ pub(crate) const TRANSACTIONS_TOPIC: &str = "__transaction_state";
 /// The internal topic of share groups.
 const SHARE_GROUPS_TOPIC: &str = "__share_group_state";
 
-/// Who keeps a partition.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PartitionImage {
-    /// Its leader; -1 for none.
-    pub leader: i32,
-    /// Which of all its leaders that is.
-    pub epoch: LeaderEpoch,
-    /// Its replicas, the preferred leader first.
-    pub replicas: Vec<i32>,
-}
-
 /// A topic, as it is committed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TopicImage {
     /// Its name.
     pub name: Arc<str>,
     /// Its id, which no other topic ever has.
     pub id: [u8; 16],
     /// Its partitions, by number.
-    pub partitions: Vec<PartitionImage>,
+    pub partitions: Vec<PartitionNode>,
     /// Its own settings, by name.
     pub settings: BTreeMap<String, String>,
     /// What its partitions act on.
@@ -47,6 +38,13 @@ pub struct TopicImage {
 }
 
 impl TopicImage {
+    /// A topic by its node in the council, with what its settings come to.
+    #[must_use]
+    pub fn new(name: &str, node: TopicNode, config: PartitionConfig) -> Self {
+        let TopicNode { id, settings, partitions } = node;
+        Self { name: name.into(), id, partitions, settings, config }
+    }
+
     /// The id of a partition.
     #[must_use]
     pub const fn partition(&self, index: i32) -> PartitionId {
@@ -79,11 +77,13 @@ pub struct Catalog {
     /// Names with `_` for `.`: no two topics have the same.
     plain_names: BTreeSet<String>,
     is_complete: bool,
+    version: u64,
 }
 
 impl Catalog {
     /// The topic is so from now on. Gives what it was.
     pub fn put(&mut self, topic: TopicImage) -> Option<TopicImage> {
+        self.version += 1;
         let (id, name) = (topic.id, Arc::clone(&topic.name));
         self.plain_names.insert(plain(&name));
         let before = self.by_name.insert(Arc::clone(&name), topic);
@@ -97,9 +97,16 @@ impl Catalog {
     /// The topic is gone.
     pub fn remove(&mut self, name: &str) -> Option<TopicImage> {
         let gone = self.by_name.remove(name)?;
+        self.version += 1;
         self.names.remove(&gone.id);
         self.plain_names.remove(&plain(name));
         Some(gone)
+    }
+
+    /// Rises with every change.
+    #[must_use]
+    pub const fn version(&self) -> u64 {
+        self.version
     }
 
     /// The topic of that name or id.

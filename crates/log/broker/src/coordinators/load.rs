@@ -4,7 +4,7 @@ use log_partition::{Offset, PartitionId, Source};
 use log_wire::{Batch, Compression, Records};
 
 use super::Machine;
-use crate::segment_reader::{SegmentReader, read_source};
+use crate::segment_reader::{SegmentFault, SegmentReader, read_source};
 
 /// Which kind of coordinator reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,10 +28,13 @@ pub struct CoordinatorLoad {
 
 impl CoordinatorLoad {
     /// Reads it.
-    pub fn read(&self, reader: &mut impl SegmentReader) -> Vec<u8> {
+    ///
+    /// # Errors
+    /// [`SegmentFault`].
+    pub fn read(&self, reader: &mut impl SegmentReader) -> Result<Vec<u8>, SegmentFault> {
         let mut bytes = Vec::new();
-        read_source(&self.source, self.id, reader, &mut bytes);
-        bytes
+        read_source(&self.source, self.id, reader, &mut bytes)?;
+        Ok(bytes)
     }
 }
 

@@ -18,6 +18,7 @@ use log_wire::{Attributes, BatchBuilder, ErrorCode, Producer};
 use crate::catalog::Catalog;
 use crate::node::Node;
 use crate::partitions::Slot;
+use crate::segment_reader::SegmentFault;
 pub(crate) use calls::{Calls, Parts};
 pub use load::CoordinatorLoad;
 pub(crate) use load::LoadOf;
@@ -100,14 +101,26 @@ impl<M: Machine> Coordinators<M> {
     }
 
     /// A coordinator gets batches of its partition. None mean that it has read all. One that cannot read them does not serve:
-    /// it goes on to answer that it is loading. What another thread has read for it meanwhile counts for nothing.
-    pub(crate) fn loaded(&mut self, node: &Node, load: &CoordinatorLoad, bytes: &[u8], now: Now) {
+    /// it goes on to answer that it is loading. What another thread has read for it meanwhile counts for nothing. If their
+    /// segment is gone, another one has them by now.
+    pub(crate) fn loaded(
+        &mut self,
+        node: &Node,
+        load: &CoordinatorLoad,
+        read: Result<Vec<u8>, SegmentFault>,
+        now: Now,
+    ) {
         let Some(coordination) = self.by_partition.get_mut(&load.partition) else { return };
         let lives = node.partitions.get(coordination.slot).is_some_and(|hosted| hosted.id == load.id);
         if !lives || coordination.loading != Some(load.from) {
             return;
         }
-        match load_batches(&mut coordination.machine, bytes) {
+        let loaded = match read {
+            Ok(bytes) => load_batches(&mut coordination.machine, &bytes),
+            Err(SegmentFault::Gone) => return,
+            Err(_) => Err(Unreadable),
+        };
+        match loaded {
             Ok(Some(end)) => coordination.loading = Some(end),
             Ok(None) => {
                 coordination.loading = None;

@@ -30,7 +30,7 @@ impl InternalTopic {
         if node.catalog.find(TopicName::Name(self.name)).is_err() {
             let settings = BTreeMap::from([("cleanup.policy".into(), "compact".into())]);
             let partitions = (self.partitions)(&node.config);
-            node.make_topic(NewTopic { name: self.name.into(), partitions, settings });
+            node.make_topic(&NewTopic { name: self.name.into(), partitions, settings });
         }
     }
 

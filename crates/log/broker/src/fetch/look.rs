@@ -91,16 +91,16 @@ fn look_at(
 ) -> FoundPart {
     let hosted = node.find(part.topic.name(), part.index);
     let slot = hosted.as_ref().ok().map(|(slot, _)| *slot);
+    // Only a partition that is here knows that its reader does not ask for aborted transactions.
+    let aborted = (slot.is_none() || isolation == Isolation::ReadCommitted).then(Vec::new);
     let looked = hosted.and_then(|(_, hosted)| look_into(hosted, part, isolation, (left, is_first)));
     let (fetched, stays) = looked.unwrap_or_else(|error| {
-        let mut failed = FetchedPartition::failed(part.index, error);
-        failed.aborted = Some(Vec::new());
-        (failed, true)
+        (FetchedPartition { aborted, ..FetchedPartition::failed(part.index, error) }, true)
     });
     let bytes = match &fetched.source {
         Source::Nothing => 0,
         Source::Memory(batches) => batches.iter().map(bytes::Bytes::len).sum(),
-        Source::Segment(read) => read.bytes_max.min(usize::try_from(read.bytes).unwrap_or(usize::MAX)).max(1),
+        Source::Segment(read) => read.bytes(),
     };
     FoundPart { place, slot, fetched, stays, bytes }
 }
@@ -119,13 +119,15 @@ fn look_into(
         epoch => partition.tables().epochs.divergence(epoch, part.from, partition.end())?,
     };
     let bytes_max = part.bytes_max.min(left);
-    let read = partition.read(part.from, isolation, bytes_max)?;
+    // A reader whose log has diverged may be beyond the end of this one.
+    let from = if divergence.is_some() { partition.end() } else { part.from };
+    let read = partition.read(from, isolation, bytes_max)?;
     let has_more = read.source != Source::Nothing;
     let fits = is_first || fits(&read.source, bytes_max);
-    let source = if divergence.is_none() && fits { read.source } else { Source::Nothing };
+    let source = if fits { read.source } else { Source::Nothing };
     let bound = partition.readable_end(isolation);
     let aborted = (isolation == Isolation::ReadCommitted).then(|| {
-        let listed = partition.tables().transactions.aborted(part.from, bound);
+        let listed = partition.tables().transactions.aborted(from, bound);
         listed.map(|aborted| (aborted.producer_id.0, aborted.first.0)).collect()
     });
     let fetched = FetchedPartition {

@@ -183,7 +183,7 @@ impl Fetches {
         let mut set = FetchSet::default();
         fetch.partitions.iter().for_each(|wanted| set.want(wanted));
         let room = if epoch == NEW_SESSION { self.sessions.room_for(set.len(), now) } else { None };
-        let Some(replaced) = room.filter(|_| set.len() > 0) else { return Ok(Of::Own(set)) };
+        let Some(replaced) = room else { return Ok(Of::Own(set)) };
         if let Some(replaced) = replaced {
             self.end_session(replaced);
         }

@@ -30,7 +30,7 @@ const AREAS: &[Area] = &[
     },
     Area {
         served: topics::SERVED,
-        dispatch: |at, key, call| at.topic_calls.dispatch(&mut at.node, key, call),
+        dispatch: |at, key, call| topics::dispatch(&mut at.node, &mut at.calls, key, call),
     },
     Area {
         served: init_producer_id::SERVED,
@@ -45,12 +45,14 @@ const AREAS: &[Area] = &[
 
 /// The features of the cluster, with the levels that this broker knows of each.
 const FEATURES: &[Feature<'_>] = &[
+    Feature { name: "group.version", lowest: 0, highest: 1 },
     Feature { name: "metadata.version", lowest: 7, highest: 30 },
     Feature { name: "transaction.version", lowest: 0, highest: 2 },
 ];
 
 /// The level of each that is used. By that of transactions, clients decide how they begin and end them (KIP-890).
 const FINALIZED: &[Feature<'_>] = &[
+    Feature { name: "group.version", lowest: 1, highest: 1 },
     Feature { name: "metadata.version", lowest: 30, highest: 30 },
     Feature { name: "transaction.version", lowest: 2, highest: 2 },
 ];
@@ -109,11 +111,15 @@ fn api_versions(mut call: Call<'_>) -> Result<Handled, Malformed> {
 }
 
 fn list_apis(version: i16, error: ErrorCode) -> Response {
-    let is_unknown = error == ErrorCode::UnsupportedVersion;
+    let is_listed = |key: ApiKey| match error {
+        ErrorCode::None => true,
+        ErrorCode::UnsupportedVersion => key == ApiKey::ApiVersions,
+        _ => false,
+    };
     let mut apis: Vec<ServedApi> = AREAS
         .iter()
         .flat_map(|area| area.served)
-        .filter(|key| !is_unknown || **key == ApiKey::ApiVersions)
+        .filter(|key| is_listed(**key))
         .filter_map(|key| Api::find(*key as i16))
         .map(|api| ServedApi {
             key: api.key,
@@ -122,12 +128,12 @@ fn list_apis(version: i16, error: ErrorCode) -> Response {
         })
         .collect();
     apis.sort_by_key(|api| api.key);
-    let supported: Vec<Feature<'_>> = FEATURES
-        .iter()
-        .filter(|feature| feature.lowest > 0 || version >= FEATURES_FROM_ZERO)
-        .copied()
-        .collect();
-    let features = Features { supported: &supported, finalized: FINALIZED, epoch: 0 };
+    let is_shown = |feature: &&Feature<'_>| {
+        error == ErrorCode::None && (feature.lowest > 0 || version >= FEATURES_FROM_ZERO)
+    };
+    let supported: Vec<Feature<'_>> = FEATURES.iter().filter(is_shown).copied().collect();
+    let finalized = if error == ErrorCode::None { FINALIZED } else { &[] };
+    let features = Features { supported: &supported, finalized, epoch: 0 };
     let mut out = Vec::new();
     let flexible = Api::find(ApiKey::ApiVersions as i16).is_some_and(|api| api.is_flexible(version));
     write_api_versions_response(&mut Writer::new(&mut out, flexible), version, error, &apis, 0, features);

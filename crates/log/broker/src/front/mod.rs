@@ -8,7 +8,7 @@ mod dispatch;
 
 use base::Now;
 use log_wire::{Frame, next_frame};
-use net_event_loop::{Ask, ConnId, Frontend, Input, SocketDriver, SocketsByConn};
+use net_event_loop::{Ask, ConnId, Frontend, Input, Output, SocketDriver, SocketsByConn};
 
 use crate::broker::Broker;
 use crate::call::Handled;
@@ -190,8 +190,8 @@ impl Front {
 fn load_coordinators<D: BrokerDriver>(driver: &mut D, now: Now) {
     loop {
         let Some(load) = driver.broker().next_load() else { return };
-        let bytes = load.read(driver.segments());
-        driver.broker().loaded(&load, &bytes, now);
+        let read = load.read(driver.segments());
+        driver.broker().loaded(&load, read, now);
     }
 }
 
@@ -233,8 +233,8 @@ impl<D: BrokerDriver> Frontend<D> for Front {
         driver.hand_on(now);
     }
 
-    fn output(&self, conn: ConnId) -> &[u8] {
-        self.peek(conn).map_or(&[], Connection::output)
+    fn output(&self, conn: ConnId) -> Output<'_, D::File> {
+        Output::bytes(self.peek(conn).map_or(&[], Connection::output))
     }
 
     fn unsent(&self, conn: ConnId) -> usize {

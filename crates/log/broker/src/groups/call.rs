@@ -13,6 +13,7 @@ use log_wire::messages::offsets::{
     OffsetFetchResponsePartitions, OffsetFetchResponseTopic, OffsetFetchResponseTopics,
 };
 
+use super::consumer;
 use super::offset_delete::DeletePlan;
 use super::transactional::TxnCommitPlan;
 use crate::response::{Form, Response};
@@ -34,7 +35,8 @@ pub(crate) struct GroupCall {
 /// What is needed to write the answer.
 #[derive(Debug)]
 pub(crate) enum Kind {
-    Join,
+    /// The member id in the request.
+    Join(String),
     Sync,
     Heartbeat,
     Leave(Vec<(String, Option<String>)>),
@@ -44,8 +46,11 @@ pub(crate) enum Kind {
     /// The group of each part, in order.
     Fetch(Vec<String>),
     Describe(Vec<String>),
-    List,
+    /// Of these types; none means all.
+    List(Vec<String>),
     Delete(Vec<String>),
+    ConsumerHeartbeat,
+    ConsumerDescribe(Vec<String>),
 }
 
 /// Where each committed offset stands in the response: those without an error go to the coordinator, in order.
@@ -61,19 +66,21 @@ impl GroupCall {
     pub(crate) fn response(&self, mut parts: impl Iterator<Item = Answer>) -> Response {
         let form = self.form;
         match &self.kind {
-            Kind::List => form.response(&listed(parts)),
+            Kind::List(types) => form.response(&listed(types, parts)),
             Kind::Fetch(groups) => form.response(&fetched(groups, parts, form.version)),
             Kind::Describe(groups) => form.response(&described(groups, parts, form.version)),
             Kind::Delete(groups) => form.response(&deleted(groups, parts)),
+            Kind::ConsumerDescribe(groups) => form.response(&consumer::described(groups, parts)),
             single => {
                 let answer = parts.next().unwrap_or(Answer::Failed(ErrorCode::CoordinatorNotAvailable));
                 match single {
-                    Kind::Join => form.response(&joined(answer, form.version)),
+                    Kind::Join(id) => form.response(&joined(answer, id, form.version)),
                     Kind::Sync => form.response(&synced(answer)),
                     Kind::Leave(members) => form.response(&left(members, &answer, form.version)),
                     Kind::Commit(plan) => form.response(&committed(plan, &answer)),
                     Kind::TxnCommit(plan) => form.response(&plan.committed(&answer, form.version)),
                     Kind::DeleteOffsets(plan) => form.response(&plan.deleted(&answer)),
+                    Kind::ConsumerHeartbeat => form.response(&consumer::heard(answer)),
                     _ => {
                         form.response(&HeartbeatResponse { error_code: code(&answer), ..Default::default() })
                     }
@@ -83,11 +90,12 @@ impl GroupCall {
     }
 }
 
-fn code(answer: &Answer) -> i16 {
+pub(super) fn code(answer: &Answer) -> i16 {
     if let Answer::Failed(error) = answer { error.code() } else { 0 }
 }
 
-fn joined(answer: Answer, version: i16) -> JoinGroupResponse {
+/// A member that is refused finds its own id in the response, unless there was no room for it.
+fn joined(answer: Answer, id: &str, version: i16) -> JoinGroupResponse {
     const NULL_PROTOCOL: i16 = 7;
     let mut response = JoinGroupResponse { error_code: code(&answer), ..JoinGroupResponse::default() };
     response.protocol_name = if version >= NULL_PROTOCOL { None } else { Some(String::new()) };
@@ -115,7 +123,8 @@ fn joined(answer: Answer, version: i16) -> JoinGroupResponse {
             });
             response.members = members.collect();
         }
-        _ => {}
+        Answer::Failed(ErrorCode::GroupMaxSizeReached) => {}
+        _ => response.member_id = id.into(),
     }
     response
 }
@@ -162,6 +171,7 @@ fn fetched(groups: &[String], parts: impl Iterator<Item = Answer>, version: i16)
     for (group, answer) in groups.iter().zip(parts) {
         let error_code = code(&answer);
         let offsets = if let Answer::Offsets(mut found) = answer { found.pop() } else { None };
+        let error_code = offsets.as_ref().map_or(error_code, |found| found.error.code());
         let topics = offsets.map(by_topic).unwrap_or_default();
         if version >= MANY_GROUPS {
             let group_id = group.clone();
@@ -217,8 +227,11 @@ fn described(groups: &[String], parts: impl Iterator<Item = Answer>, version: i1
             && let Some(found) = found.pop()
         {
             describe(&mut described, &found);
-            if version < KNOWS_UNKNOWN && found.error == ErrorCode::GroupIdNotFound {
-                described.error_code = 0;
+            if found.error == ErrorCode::GroupIdNotFound {
+                match version {
+                    ..KNOWS_UNKNOWN => described.error_code = 0,
+                    _ => described.error_message = Some(format!("there is no classic group {group}")),
+                }
             }
         }
         response.groups.push(described);
@@ -251,16 +264,21 @@ fn deleted(groups: &[String], parts: impl Iterator<Item = Answer>) -> DeleteGrou
     DeleteGroupsResponse { results: results.collect(), ..DeleteGroupsResponse::default() }
 }
 
-fn listed(parts: impl Iterator<Item = Answer>) -> ListGroupsResponse {
+fn listed(types: &[String], parts: impl Iterator<Item = Answer>) -> ListGroupsResponse {
+    let is_wanted =
+        |kind: &str| types.is_empty() || types.iter().any(|wanted| wanted.eq_ignore_ascii_case(kind));
     let mut response = ListGroupsResponse::default();
     for answer in parts {
         match answer {
-            Answer::Listed(groups) => response.groups.extend(groups.iter().map(|group| ListedGroup {
-                group_id: group.group.to_string(),
-                protocol_type: group.protocol_type.to_string(),
-                group_state: group.state.into(),
-                group_type: String::from("classic"),
-            })),
+            Answer::Listed(groups) => {
+                let wanted = groups.iter().filter(|group| is_wanted(group.group_type));
+                response.groups.extend(wanted.map(|group| ListedGroup {
+                    group_id: group.group.to_string(),
+                    protocol_type: group.protocol_type.to_string(),
+                    group_state: group.state.into(),
+                    group_type: group.group_type.into(),
+                }));
+            }
             failed => response.error_code = code(&failed),
         }
     }

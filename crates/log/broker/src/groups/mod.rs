@@ -1,8 +1,10 @@
 //! The groups whose coordinators live here, and the requests of their members.
 
 mod call;
+mod consumer;
 mod offset_delete;
 mod requests;
+mod topics_view;
 mod transactional;
 
 use base::{MonoTime, Now};
@@ -17,6 +19,7 @@ use crate::node::Node;
 use crate::partitions::Slot;
 use crate::response::Response;
 use call::{GroupCall, Kind};
+use topics_view::TopicsView;
 use transactional::Transactional;
 
 /// What is served here.
@@ -32,6 +35,8 @@ pub(crate) const SERVED: &[ApiKey] = &[
     ApiKey::DeleteGroups,
     ApiKey::TxnOffsetCommit,
     ApiKey::OffsetDelete,
+    ApiKey::ConsumerGroupHeartbeat,
+    ApiKey::ConsumerGroupDescribe,
 ];
 
 /// See the module.
@@ -63,9 +68,11 @@ impl Groups {
             ApiKey::SyncGroup => self.sync_group(node, call.body()?, of, now),
             ApiKey::LeaveGroup => self.leave_group(node, &call.body()?, of, now),
             ApiKey::DescribeGroups => self.describe_groups(node, &call.body()?, of, now),
-            ApiKey::ListGroups => self.list_groups(node, &call.body()?, of, now),
             ApiKey::TxnOffsetCommit => self.txn_offset_commit(node, &call.body()?, of),
             ApiKey::OffsetDelete => self.offset_delete(node, &call.body()?, of, now),
+            ApiKey::ConsumerGroupHeartbeat => self.consumer_heartbeat(node, call.body()?, of, now),
+            ApiKey::ConsumerGroupDescribe => self.describe_consumer_groups(node, call.body()?, of, now),
+            ApiKey::ListGroups => self.list_groups(node, call.body()?, of, now),
             _ => self.delete_groups(node, &call.body()?, of, now),
         }))
     }
@@ -163,7 +170,7 @@ impl Groups {
             let ticket = node.ticket();
             self.calls.asked(ticket, of.waiter, part);
             if let Some(machine) = self.coordinators.get_mut(partition) {
-                machine.handle(request, ticket, now);
+                machine.handle(request, ticket, &TopicsView(&node.catalog), now);
                 self.take_effects(node, partition, now);
             }
         }

@@ -9,11 +9,11 @@ use log_coordinators::{
 };
 use log_wire::messages::groups::{
     DeleteGroupsRequest, DescribeGroupsRequest, HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest,
-    ListGroupsRequest, SyncGroupRequest,
+    ListGroupsRequest, SyncGroupRequest, SyncGroupResponse,
 };
 use log_wire::messages::offsets::{
     OffsetCommitRequest, OffsetCommitResponse, OffsetCommitResponsePartition, OffsetCommitResponseTopic,
-    OffsetFetchRequest, OffsetFetchRequestTopics,
+    OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics,
 };
 use log_wire::{ErrorCode, TopicName};
 
@@ -23,6 +23,9 @@ use crate::call::Caller;
 use crate::catalog::Catalog;
 use crate::node::Node;
 use crate::response::Response;
+
+/// The first version of SyncGroup in which a member says which protocol it believes in.
+const NAMES_PROTOCOL: i16 = 5;
 
 /// A part of a request: the group that says which coordinator it is for, and what is asked.
 type Part = (String, Request);
@@ -53,7 +56,8 @@ impl Groups {
             protocol_type: request.protocol_type.as_str().into(),
             protocols: protocols.map(|protocol| (text(&protocol.name), protocol.metadata.0.into())).collect(),
         };
-        self.call_groups(node, Kind::Join, vec![(request.group_id, Request::Join(join))], of, now)
+        let kind = Kind::Join(request.member_id);
+        self.call_groups(node, kind, vec![(request.group_id, Request::Join(join))], of, now)
     }
 
     /// Handles a request.
@@ -67,6 +71,10 @@ impl Groups {
         let instance = request.group_instance_id.as_deref();
         let who = member(&request.group_id, &request.member_id, instance, request.generation_id);
         let protocol = request.protocol_type.as_deref().zip(request.protocol_name.as_deref());
+        if of.form.version >= NAMES_PROTOCOL && protocol.is_none() {
+            let error_code = ErrorCode::InconsistentGroupProtocol.code();
+            return Some(of.form.response(&SyncGroupResponse { error_code, ..SyncGroupResponse::default() }));
+        }
         let assignments = request.assignments.into_iter();
         let sync = Sync {
             who,
@@ -154,7 +162,8 @@ impl Groups {
         if version >= MANY_GROUPS {
             for group in &request.groups {
                 let partitions = group.topics.as_ref().map(|topics| named(&node.catalog, topics, version));
-                parts.push(fetch_part(&group.group_id, partitions, request.require_stable));
+                let member = fetching_member(group);
+                parts.push(fetch_part(&group.group_id, partitions, request.require_stable, member));
             }
         } else {
             let partitions = request.topics.as_ref().map(|topics| {
@@ -164,7 +173,7 @@ impl Groups {
                 });
                 named.collect()
             });
-            parts.push(fetch_part(&request.group_id, partitions, request.require_stable));
+            parts.push(fetch_part(&request.group_id, partitions, request.require_stable, None));
         }
         let groups = parts.iter().map(|(group, _)| group.clone()).collect();
         self.call_groups(node, Kind::Fetch(groups), parts, of, now)
@@ -200,16 +209,13 @@ impl Groups {
     pub(crate) fn list_groups(
         &mut self,
         node: &mut Node,
-        request: &ListGroupsRequest,
+        request: ListGroupsRequest,
         of: Caller<'_>,
         now: Now,
     ) -> Option<Response> {
         let states: Vec<Text> = request.states_filter.iter().map(|state| text(state)).collect();
-        let classic = request.types_filter.is_empty()
-            || request.types_filter.iter().any(|kind| kind.eq_ignore_ascii_case("classic"));
-        let coordinators = if classic { self.coordinators.partitions().collect() } else { Vec::new() };
-        let parts = coordinators.into_iter().map(|at| (at, Request::List(states.clone()))).collect();
-        self.call(node, Kind::List, parts, of, now)
+        let parts = self.coordinators.partitions().map(|at| (at, Request::List(states.clone()))).collect();
+        self.call(node, Kind::List(request.types_filter), parts, of, now)
     }
 }
 
@@ -283,6 +289,18 @@ pub(super) fn member(group: &str, member: &str, instance: Option<&str>, generati
     MemberRef { group, member, instance, generation: Generation(generation) }
 }
 
-fn fetch_part(group: &str, partitions: Option<Vec<(Topic, i32)>>, require_stable: bool) -> Part {
-    (group.into(), Request::Fetch(vec![OffsetFetch { group: text(group), partitions, require_stable }]))
+fn fetch_part(
+    group: &str,
+    partitions: Option<Vec<(Topic, i32)>>,
+    require_stable: bool,
+    member: Option<(Text, i32)>,
+) -> Part {
+    let fetch = OffsetFetch { group: text(group), partitions, require_stable, member };
+    (group.into(), Request::Fetch(vec![fetch]))
+}
+
+/// Who asks for a group's offsets, from version 9 on.
+fn fetching_member(group: &OffsetFetchRequestGroup) -> Option<(Text, i32)> {
+    let is_named = group.member_id.is_some() || group.member_epoch >= 0;
+    is_named.then(|| (text(group.member_id.as_deref().unwrap_or_default()), group.member_epoch))
 }

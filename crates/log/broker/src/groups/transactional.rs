@@ -21,6 +21,7 @@ use net_event_loop::ConnId;
 use super::Groups;
 use super::call::Kind;
 use super::requests::{known_partition, member, text};
+use super::topics_view::TopicsView;
 use crate::call::Caller;
 use crate::catalog::Catalog;
 use crate::coordinators::OFFSETS;
@@ -153,7 +154,7 @@ impl Groups {
     ) {
         if let Some(machine) = self.coordinators.get_mut(partition) {
             self.transactional.ending.insert(ticket);
-            machine.handle(Request::EndTransaction(marker), ticket, now);
+            machine.handle(Request::EndTransaction(marker), ticket, &TopicsView(&node.catalog), now);
             return self.take_effects(node, partition, now);
         }
         let topic = node.catalog.find(TopicName::Name(OFFSETS.name)).ok();

@@ -18,4 +18,6 @@ pub(crate) struct Hosted {
     pub(crate) partition: Partition,
     /// Whether the beginning of the present leader epoch is durable: nothing is served before (L28).
     pub(crate) is_ready: bool,
+    /// Whether it was told that it has timestamps in the future.
+    pub(crate) is_future_told: bool,
 }

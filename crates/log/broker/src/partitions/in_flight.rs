@@ -63,6 +63,15 @@ impl InFlight {
         Some((entry.awaited, entry.bytes))
     }
 
+    /// What was awaited of a command that counts as committed before it is durable, with the bytes of its batch.
+    pub(crate) fn take_early(&mut self, command: u64) -> Option<(Awaited, usize)> {
+        let at = self.awaited.binary_search_by_key(&command, |entry| entry.number).ok()?;
+        let entry = self.awaited.get_mut(at)?;
+        let taken = (std::mem::replace(&mut entry.awaited, Awaited::Gone), std::mem::take(&mut entry.bytes));
+        self.bytes -= taken.1;
+        Some(taken)
+    }
+
     /// A partition is gone: nothing follows from what was on its way.
     pub(crate) fn forget(&mut self, slot: Slot) {
         for entry in &mut self.awaited {

@@ -6,23 +6,24 @@
 mod by_slot;
 mod hosted;
 mod in_flight;
-mod restore;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use base::Now;
-use log_partition::{Damage, NewBatch, NewStart, Offset, Partition, PartitionConfig, PartitionId};
+use log_partition::{
+    CompactionJob, CompactionNeed, Damage, NewBatch, Offset, Partition, PartitionId, Replacement, Segment,
+};
 use log_storage::Append;
 use log_wire::{ErrorCode, TopicName};
 use storage_wal::LogId;
 
 use crate::catalog::{Catalog, TopicImage};
 use crate::disk_work::{DiskCommand, DiskEvent, StoredPartition};
+use crate::notice::Notice;
 pub(crate) use by_slot::BySlot;
 pub(crate) use hosted::{Hosted, Slot};
 use in_flight::{Awaited, InFlight};
-use restore::restore;
 
 /// What happened to a partition that lives here.
 #[derive(Debug)]
@@ -90,16 +91,14 @@ impl Partitions {
                 if let Some(hosted) = self.get_mut(slot) {
                     hosted.partition.set_config(topic.config);
                 }
-            } else if let Some(stored) = self.stored.remove(&id) {
-                let restored = restore(topic.config, &stored);
-                let (partition, start) = restored.map_err(|damage| {
-                    self.damaged.insert(id);
-                    (id, damage)
-                })?;
-                if let Some(NewStart { start, first_segment }) = start {
-                    self.in_flight.give(DiskCommand::Start(stored.log, start, first_segment));
-                }
-                self.host(id, stored.log, partition, topic);
+            } else if let Some(damage) = self.stored.get(&id).and_then(|stored| stored.damage) {
+                self.damaged.insert(id);
+                return Err((id, damage));
+            } else if let Some(StoredPartition { log, partition: Some(mut partition), .. }) =
+                self.stored.remove(&id)
+            {
+                partition.set_config(topic.config);
+                self.host(id, log, partition, topic);
             } else if self.creating.insert(id, Arc::clone(&topic.name)).is_none() {
                 self.in_flight.give(DiskCommand::Create(id, Offset::ZERO));
             }
@@ -123,10 +122,11 @@ impl Partitions {
     }
 
     /// Something happened on the disk. `catalog` has the topics that there are by now.
-    pub(crate) fn disk_event(&mut self, event: DiskEvent, catalog: &Catalog, defaults: PartitionConfig) {
+    pub(crate) fn disk_event(&mut self, event: DiskEvent, catalog: &Catalog) {
         match event {
             DiskEvent::Created(id, log) => self.created(id, log, catalog),
             DiskEvent::Durable(commands) => self.durable(commands),
+            DiskEvent::Early(commands) => self.early(&commands),
             DiskEvent::Written(log, end) => {
                 if let Some(hosted) = self.by_log.get(&log).copied().and_then(|slot| self.get_mut(slot)) {
                     hosted.partition.written(end);
@@ -134,7 +134,7 @@ impl Partitions {
             }
             DiskEvent::StatesAsked(logs) => {
                 for log in logs {
-                    if let Some(state) = self.state_of(log, defaults) {
+                    if let Some(state) = self.state_of(log) {
                         self.in_flight.give(DiskCommand::State(log, state));
                     }
                 }
@@ -157,18 +157,64 @@ impl Partitions {
     pub(crate) fn store(&mut self, slot: Slot, new: NewBatch, now: Now) {
         let Some(log) = self.get(slot).map(|hosted| hosted.log) else { return };
         let (bytes, awaited) = (new.bytes.len(), Awaited::Batch(slot, new.end));
-        let append = Append { log, at: new.at, end: new.end, now: now.wall, batch: new.bytes };
+        let NewBatch { at, end, bytes: batch, commit, index } = new;
+        let append = Append { log, at, end, now: now.wall, batch, commit, index };
         self.in_flight.give_awaited(DiskCommand::Append(append), bytes, awaited);
     }
 
-    /// Old segments are dropped, and producers that were silent for too long.
-    pub(crate) fn retain(&mut self, now: Now) {
+    /// Old segments are dropped, and producers that were silent for too long. Gives what keeps segments from growing old.
+    pub(crate) fn retain(&mut self, now: Now) -> Vec<Notice> {
+        let mut notices = Vec::new();
         for hosted in self.hosted.iter_mut().flatten() {
+            let future = hosted.partition.future_timestamp(now.wall).filter(|_| !hosted.is_future_told);
+            if let Some(time) = future {
+                hosted.is_future_told = true;
+                notices.push(Notice::FutureTimestamp(hosted.id, time));
+            }
             hosted.partition.expire_producers(now.wall);
             if let Some(new) = hosted.partition.retain(now.wall) {
                 self.in_flight.give(DiskCommand::Start(hosted.log, new.start, new.first_segment));
             }
         }
+        notices
+    }
+
+    /// The partition that needs compaction most, of those that may be compacted, and what a pass over it has to know.
+    pub(crate) fn neediest(
+        &mut self,
+        now: Now,
+        map_bytes_max: usize,
+        may_be: impl Fn(LogId) -> bool,
+    ) -> Option<(LogId, PartitionId, CompactionJob)> {
+        let mut neediest: Option<(Slot, CompactionNeed)> = None;
+        for (at, hosted) in self.hosted.iter_mut().enumerate() {
+            let Some(hosted) = hosted.as_mut().filter(|hosted| may_be(hosted.log)) else { continue };
+            let Some(need) = hosted.partition.compaction_need(now.wall) else { continue };
+            if neediest.is_none_or(|(_, other)| other.is_less_than(&need)) {
+                neediest = Some((Slot(at), need));
+            }
+        }
+        let hosted = self.get(neediest?.0)?;
+        let job = hosted.partition.compaction_job(now.wall, map_bytes_max)?;
+        Some((hosted.log, hosted.id, job))
+    }
+
+    /// Compaction has made a segment that takes the place of others. Whether it does: the partition may have changed since.
+    pub(crate) fn replace(&mut self, log: LogId, by: &Replacement) -> bool {
+        let Some(hosted) = self.by_log.get(&log).copied().and_then(|slot| self.get_mut(slot)) else {
+            return false;
+        };
+        if hosted.partition.config().compaction.is_none() || hosted.partition.replaced(by).is_err() {
+            return false;
+        }
+        let (removed, added) = (by.removed.clone(), by.added.as_ref().map(Segment::id));
+        self.in_flight.give(DiskCommand::Replace { log, change: by.to_bytes(), removed, added });
+        true
+    }
+
+    /// The partition of a log that is served here.
+    pub(crate) fn id_of(&self, log: LogId) -> Option<PartitionId> {
+        self.by_log.get(&log).and_then(|slot| self.get(*slot)).map(|hosted| hosted.id)
     }
 
     /// The partition of a request, if it is served here.
@@ -214,19 +260,18 @@ impl Partitions {
         self.in_flight.bytes()
     }
 
-    /// Partitions on the disk whose topics the council has not named.
-    pub(crate) fn unclaimed(&self) -> Vec<PartitionId> {
-        self.stored.keys().copied().collect()
+    /// How many partitions on the disk there are whose topics the council does not know.
+    pub(crate) fn unclaimed(&self, catalog: &Catalog) -> usize {
+        self.stored.keys().filter(|id| catalog.find(TopicName::Id(id.topic)).is_err()).count()
     }
 
-    /// The tables of a partition that lives here, or that nobody has asked for yet.
-    fn state_of(&self, log: LogId, defaults: PartitionConfig) -> Option<Vec<u8>> {
+    /// The state of a partition that lives here, or that nobody has asked for yet.
+    fn state_of(&self, log: LogId) -> Option<Vec<u8>> {
         if let Some(hosted) = self.by_log.get(&log).and_then(|slot| self.get(*slot)) {
-            return Some(hosted.partition.tables().to_bytes());
+            return Some(hosted.partition.state());
         }
         let stored = self.stored.values().find(|stored| stored.log == log)?;
-        let (partition, _) = restore(defaults, stored).ok()?;
-        Some(partition.tables().to_bytes())
+        stored.partition.as_ref().map(Partition::state)
     }
 
     fn created(&mut self, id: PartitionId, log: LogId, catalog: &Catalog) {
@@ -245,8 +290,10 @@ impl Partitions {
         if let Some(image) = image {
             partition.lead(image.epoch);
         }
-        let state = partition.tables().to_bytes();
-        let hosted = Hosted { id, topic: Arc::clone(&topic.name), log, partition, is_ready: false };
+        partition.set_seed(seed_of(id));
+        let state = partition.state();
+        let topic = Arc::clone(&topic.name);
+        let hosted = Hosted { id, topic, log, partition, is_ready: false, is_future_told: false };
         let slot = self.free.pop().unwrap_or_else(|| {
             self.hosted.push(None);
             Slot(self.hosted.len() - 1)
@@ -259,30 +306,52 @@ impl Partitions {
         self.in_flight.give_awaited(DiskCommand::State(log, state), 0, Awaited::Epoch(slot));
     }
 
-    /// Commits what is durable. Batches of a partition that follow each other are told together.
+    /// Commits what is durable.
     fn durable(&mut self, commands: u64) {
-        let mut committed: Vec<(Slot, usize)> = Vec::new();
+        let mut committed = Vec::new();
         while let Some((awaited, bytes)) = self.in_flight.next_durable(commands) {
-            match awaited {
-                Awaited::Batch(slot, end) => {
-                    let Some(hosted) = self.get_mut(slot) else { continue };
-                    let readable = commit(&mut hosted.partition, end, bytes);
-                    match committed.last_mut() {
-                        Some((last, sum)) if *last == slot => *sum = sum.saturating_add(readable),
-                        _ => committed.push((slot, readable)),
-                    }
-                }
-                Awaited::Epoch(slot) => {
-                    if let Some(hosted) = self.get_mut(slot) {
-                        hosted.is_ready = true;
-                        self.events.push(PartitionEvent::Ready(slot));
-                    }
-                }
-                Awaited::Gone => {}
+            self.happened(awaited, bytes, &mut committed);
+        }
+        self.events.extend(committed.into_iter().map(|(slot, bytes)| PartitionEvent::Committed(slot, bytes)));
+    }
+
+    /// Commits what counts as committed before it is durable.
+    fn early(&mut self, commands: &[u64]) {
+        let mut committed = Vec::new();
+        for command in commands {
+            if let Some((awaited, bytes)) = self.in_flight.take_early(*command) {
+                self.happened(awaited, bytes, &mut committed);
             }
         }
         self.events.extend(committed.into_iter().map(|(slot, bytes)| PartitionEvent::Committed(slot, bytes)));
     }
+
+    /// What a command stands for has happened. Batches of a partition that follow each other are told together.
+    fn happened(&mut self, awaited: Awaited, bytes: usize, committed: &mut Vec<(Slot, usize)>) {
+        match awaited {
+            Awaited::Batch(slot, end) => {
+                let Some(hosted) = self.get_mut(slot) else { return };
+                let readable = commit(&mut hosted.partition, end, bytes);
+                match committed.last_mut() {
+                    Some((last, sum)) if *last == slot => *sum = sum.saturating_add(readable),
+                    _ => committed.push((slot, readable)),
+                }
+            }
+            Awaited::Epoch(slot) => {
+                if let Some(hosted) = self.get_mut(slot) {
+                    hosted.is_ready = true;
+                    self.events.push(PartitionEvent::Ready(slot));
+                }
+            }
+            Awaited::Gone => {}
+        }
+    }
+}
+
+/// A number that is no other partition's.
+fn seed_of(id: PartitionId) -> u64 {
+    let (words, _) = id.topic.as_chunks::<8>();
+    words.iter().fold(u64::from(id.index.cast_unsigned()), |seed, word| seed ^ u64::from_le_bytes(*word))
 }
 
 /// Commits a partition up to `end`, which are so many bytes. Gives how many more can be read.

@@ -5,14 +5,16 @@ mod batch;
 mod held;
 mod outcome;
 mod pending;
+mod refused;
 mod transactional;
 
 use std::collections::VecDeque;
 
 use base::{MonoTime, Now};
-use log_partition::Appended;
+use log_partition::{Appended, PartitionId, ProducerEpoch, ProducerId};
 use log_wire::{
-    ApiKey, Compression, ErrorCode, Malformed, ProduceOutcome, ProducePartition, ProduceRequest, Reader,
+    ApiKey, Batch, Compression, ErrorCode, Malformed, ProduceOutcome, ProducePartition, ProduceRequest,
+    Reader,
 };
 
 use net_event_loop::ConnId;
@@ -28,6 +30,7 @@ use batch::only_batch;
 use held::Held;
 use outcome::unknown;
 use pending::{PendingProduce, WaitingBatch};
+use refused::RefusedFirst;
 use transactional::Verified;
 
 /// The first version in which a batch may be compressed by zstd.
@@ -49,6 +52,7 @@ pub(crate) struct Produces {
     batches: BySlot<VecDeque<WaitingBatch>>,
     held: Waits<Held>,
     held_bytes: usize,
+    refused: RefusedFirst,
 }
 
 impl Produces {
@@ -124,7 +128,7 @@ impl Produces {
         let (mut missing, mut failed) = (Vec::new(), false);
         for partition in partitions {
             let place = response.place_for(partition.topic);
-            let done = append(node, (request, version), (partition, verified), now);
+            let done = self.append_in_order(node, (request, version), (partition, verified), now);
             let outcome = match &done {
                 Ok((slot, appended)) => outcome_of(node, *slot, partition.partition, appended),
                 Err(error) => ProduceOutcome { error: *error, ..unknown(partition.partition) },
@@ -146,6 +150,33 @@ impl Produces {
         let pending = PendingProduce { response, missing: slots.len(), slots };
         self.waits.insert(waiter, deadline, pending);
         None
+    }
+
+    /// Appends a batch, but not one of a new producer before an earlier one that was refused.
+    fn append_in_order(
+        &mut self,
+        node: &mut Node,
+        request: (&ProduceRequest<'_>, i16),
+        (partition, verified): (&ProducePartition<'_>, &Verified),
+        now: Now,
+    ) -> Result<(Slot, Appended), ErrorCode> {
+        if !self.refused.is_empty()
+            && let Some((id, batch)) = of_unknown_producer(node, partition)
+        {
+            self.refused.check(id, &batch)?;
+        }
+        let done = append(node, request, (partition, verified), now);
+        if done.as_ref().is_err_and(|error| passes(*error))
+            && let Some((id, batch)) = of_unknown_producer(node, partition)
+        {
+            self.refused.refused(id, &batch);
+        } else if !self.refused.is_empty()
+            && let (Ok((slot, _)), Ok(batch)) = (&done, only_batch(partition.records))
+            && let Some(hosted) = node.partitions.get(*slot)
+        {
+            self.refused.taken(hosted.id, &batch);
+        }
+        done
     }
 
     /// Enters batches that are not committed with their partitions. Gives the partitions of those.
@@ -244,6 +275,31 @@ fn failed(request: &ProduceRequest<'_>, partitions: &[ProducePartition<'_>], err
         response.push(place.0, ProduceOutcome { error, ..unknown(partition.partition) });
     }
     Response::Produce(response)
+}
+
+/// Whether a batch that is refused for that reason may come again, behind later ones. The last two are said of transactions.
+const fn passes(error: ErrorCode) -> bool {
+    matches!(
+        error,
+        ErrorCode::NotLeaderOrFollower
+            | ErrorCode::KafkaStorageError
+            | ErrorCode::NotEnoughReplicas
+            | ErrorCode::ConcurrentTransactions
+    )
+}
+
+/// The batch of a producer that the partition does not know, as far as that can be told now.
+fn of_unknown_producer<'r>(
+    node: &Node,
+    partition: &ProducePartition<'r>,
+) -> Option<(PartitionId, Batch<'r>)> {
+    let batch = only_batch(partition.records).ok().filter(|batch| batch.producer_id() >= 0)?;
+    let id = node.catalog.find(partition.topic).ok()?.partition(partition.partition);
+    let (producer, epoch) = (ProducerId(batch.producer_id()), ProducerEpoch(batch.producer_epoch()));
+    let hosted = node.find(partition.topic, partition.partition);
+    let is_known =
+        hosted.is_ok_and(|(_, hosted)| hosted.partition.tables().producers.epoch(producer) == Some(epoch));
+    (!is_known).then_some((id, batch))
 }
 
 fn append(

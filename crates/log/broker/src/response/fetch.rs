@@ -7,7 +7,7 @@ use log_wire::{
 };
 
 use super::TopicKey;
-use crate::segment_reader::{SegmentReader, read_source};
+use crate::segment_reader::{SegmentFault, SegmentReader, read_source};
 
 /// An answer to Fetch: partitions by topic, in the order of the request.
 #[derive(Clone, Debug, Default)]
@@ -84,14 +84,16 @@ impl FetchResponse {
             for partition in partitions {
                 batches.clear();
                 let nothing_yet = left == bytes_max;
+                let mut error = partition.error;
                 if left > 0 || nothing_yet {
-                    read_source(&partition.source, partition.id, reader, &mut batches);
+                    let read = read_source(&partition.source, partition.id, reader, &mut batches);
+                    error = read.map_or_else(SegmentFault::error, |()| error);
                 }
                 if batches.len() > left.min(partition.bytes_max) && !nothing_yet {
                     batches.clear();
                 }
                 left = left.saturating_sub(batches.len());
-                partition.write(&batches, &mut Writer::new(out, flexible), version);
+                partition.write(error, &batches, &mut Writer::new(out, flexible), version);
             }
             Writer::new(out, flexible).no_tagged_fields();
         }
@@ -100,11 +102,11 @@ impl FetchResponse {
 }
 
 impl FetchedPartition {
-    fn write(&self, batches: &[u8], writer: &mut Writer<'_>, version: i16) {
+    fn write(&self, error: ErrorCode, batches: &[u8], writer: &mut Writer<'_>, version: i16) {
         let aborted = self.aborted.as_ref().map(|aborted| begun_in(aborted, batches));
         let outcome = FetchOutcome {
             partition: self.index,
-            error: self.error,
+            error,
             high_watermark: self.high_watermark,
             last_stable_offset: self.last_stable,
             log_start_offset: self.start,

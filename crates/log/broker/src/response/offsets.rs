@@ -1,9 +1,10 @@
 //! An answer to ListOffsets.
 
 use log_partition::{PartitionId, TimeLookup};
+use log_wire::ErrorCode;
 use log_wire::messages::offsets::ListOffsetsResponse;
 
-use crate::segment_reader::SegmentReader;
+use crate::segment_reader::{SegmentFault, SegmentReader};
 
 /// An answer, of which some offsets are still to be looked for in batches.
 #[derive(Clone, Debug)]
@@ -25,18 +26,19 @@ impl OffsetsResponse {
     #[must_use]
     pub fn complete(&self, reader: &mut impl SegmentReader) -> ListOffsetsResponse {
         let mut response = self.response.clone();
-        let mut bytes = Vec::new();
         for Lookup { place, id, lookup } in &self.lookups {
-            bytes.clear();
-            if let Some(segment) = &lookup.segment {
-                reader.read(*id, segment, &mut bytes);
-            }
             let topic = response.topics.get_mut(place.0);
-            let partition = topic.and_then(|topic| topic.partitions.get_mut(place.1));
-            if let (Some(partition), Some(found)) = (partition, lookup.find(&bytes)) {
-                partition.offset = found.offset.0;
-                partition.timestamp = found.timestamp_ms;
-                partition.leader_epoch = found.epoch.0;
+            let Some(partition) = topic.and_then(|topic| topic.partitions.get_mut(place.1)) else { continue };
+            match reader.find_time(*id, lookup) {
+                Ok(Some(found)) => {
+                    partition.offset = found.offset.0;
+                    partition.timestamp = found.timestamp_ms;
+                    partition.leader_epoch = found.epoch.0;
+                }
+                Ok(None) => {}
+                // A segment that is gone is looked for in vain: the client asks again.
+                Err(SegmentFault::Gone) => partition.error_code = ErrorCode::LeaderNotAvailable.code(),
+                Err(fault) => partition.error_code = fault.error().code(),
             }
         }
         response

@@ -11,6 +11,7 @@ use crate::call::Call;
 use crate::catalog::{NewTopic, TopicImage};
 use crate::node::Node;
 use crate::response::Response;
+use crate::topics::metadata_names::{refused, select};
 
 /// Handles a request.
 ///
@@ -20,6 +21,9 @@ pub(super) fn answer(node: &mut Node, mut call: Call<'_>) -> Result<Response, Ma
     let mut topics = Vec::new();
     let version = call.form.version;
     let request = MetadataRequest::read(&mut call.body, version, &mut topics)?;
+    if select(&mut topics, version).is_err() {
+        return Ok(refused(&topics, call.form));
+    }
     let mut out = Vec::new();
     node.metadata(&request, &topics, (&mut Writer::new(&mut out, call.form.flexible), version));
     Ok(Response::Body(out))
@@ -87,7 +91,7 @@ impl Node {
         }
         if may_create && self.config.auto_create_topics {
             let partitions = self.config.partitions;
-            self.make_topic(NewTopic { name: name.into(), partitions, settings: BTreeMap::new() });
+            self.make_topic(&NewTopic { name: name.into(), partitions, settings: BTreeMap::new() });
         }
         Some(error)
     }

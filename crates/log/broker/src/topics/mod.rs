@@ -1,27 +1,28 @@
 //! CreateTopics and DeleteTopics: judged here, done by the council, answered when all parts of a request are done.
 
+mod answer;
 mod judge;
 mod metadata;
-mod pending;
+mod metadata_names;
 mod settings;
 
 use std::collections::BTreeMap;
 
-use base::{MonoTime, Now};
+use base::Now;
+use log_metadata::paths;
 use log_wire::messages::topics::{
     CreatableTopic, CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse, DeletableTopicResult,
     DeleteTopicState, DeleteTopicsRequest, DeleteTopicsResponse,
 };
 use log_wire::{ApiKey, ErrorCode, Malformed};
 
-use net_event_loop::ConnId;
-
 use crate::call::{Call, Handled};
-use crate::catalog::{CatalogCommand, NewTopic, TopicTicket};
+use crate::catalog::{NewTopic, change};
+use crate::council_calls::{CouncilCall, CouncilCalls, Part};
 use crate::node::Node;
 use crate::response::{Form, Response};
-use crate::waits::{Waiter, Waits};
-use pending::{PendingTopics, TopicsAnswer};
+use crate::waits::Waiter;
+use answer::DeleteAnswer;
 pub use settings::{BadSetting, partition_config};
 
 /// The first version of DeleteTopics that names topics in a list of structs.
@@ -30,135 +31,81 @@ const DELETE_BY_STATE: i16 = 6;
 /// What is served here.
 pub(crate) const SERVED: &[ApiKey] = &[ApiKey::Metadata, ApiKey::CreateTopics, ApiKey::DeleteTopics];
 
-/// Requests about topics that wait for the council.
-#[derive(Debug, Default)]
-pub(crate) struct TopicCalls(Waits<PendingTopics>);
+/// Handles a request.
+///
+/// # Errors
+/// It is malformed.
+pub(crate) fn dispatch(
+    node: &mut Node,
+    calls: &mut CouncilCalls,
+    key: ApiKey,
+    mut call: Call<'_>,
+) -> Result<Handled, Malformed> {
+    let (waits, now) = ((call.form, call.waiter), call.now);
+    Ok(match key {
+        ApiKey::CreateTopics => Handled::of(create_topics(node, calls, &call.body()?, waits, now)),
+        ApiKey::DeleteTopics => Handled::of(delete_topics(node, calls, &call.body()?, waits, now)),
+        _ => Handled::Done(metadata::answer(node, call)?),
+    })
+}
 
-impl TopicCalls {
-    /// Handles a request.
-    ///
-    /// # Errors
-    /// It is malformed.
-    pub(crate) fn dispatch(
-        &mut self,
-        node: &mut Node,
-        key: ApiKey,
-        mut call: Call<'_>,
-    ) -> Result<Handled, Malformed> {
-        let (waits, now) = ((call.form, call.waiter), call.now);
-        Ok(match key {
-            ApiKey::CreateTopics => Handled::of(self.create_topics(node, &call.body()?, waits, now)),
-            ApiKey::DeleteTopics => Handled::of(self.delete_topics(node, &call.body()?, waits, now)),
-            _ => Handled::Done(metadata::answer(node, call)?),
-        })
-    }
-
-    /// Handles a request. The answer comes later if there is none now.
-    pub(crate) fn create_topics(
-        &mut self,
-        node: &mut Node,
-        request: &CreateTopicsRequest,
-        (form, waiter): (Form, Waiter),
-        now: Now,
-    ) -> Option<Response> {
-        let (mut response, mut missing) = (CreateTopicsResponse::default(), 0);
-        let mut times = BTreeMap::<&str, usize>::new();
-        request.topics.iter().for_each(|topic| *times.entry(&topic.name).or_default() += 1);
-        for (part, topic) in request.topics.iter().enumerate() {
-            let judged = if times.get(topic.name.as_str()) != Some(&1) {
-                Err((ErrorCode::InvalidRequest, String::from("the topic is named twice")))
-            } else {
-                node.judge_new(topic)
-            };
-            response.topics.push(result_of(topic, judged.as_ref()));
-            if let Ok(new) = judged
-                && !request.validate_only
-            {
-                let ticket = Some(TopicTicket { waiter, part });
-                node.catalog_commands.push(CatalogCommand::Create(new, ticket));
-                missing += 1;
-            }
-        }
-        self.wait((missing, request.timeout_ms), TopicsAnswer::Create(response), (form, waiter), now)
-    }
-
-    /// Handles a request. The answer comes later if there is none now.
-    pub(crate) fn delete_topics(
-        &mut self,
-        node: &mut Node,
-        request: &DeleteTopicsRequest,
-        (form, waiter): (Form, Waiter),
-        now: Now,
-    ) -> Option<Response> {
-        let by_name = |name: &String| DeleteTopicState { name: Some(name.clone()), topic_id: [0; 16] };
-        let topics: Vec<DeleteTopicState> = match form.version >= DELETE_BY_STATE {
-            true => request.topics.clone(),
-            false => request.topic_names.iter().map(by_name).collect(),
+fn create_topics(
+    node: &mut Node,
+    calls: &mut CouncilCalls,
+    request: &CreateTopicsRequest,
+    (form, waiter): (Form, Waiter),
+    now: Now,
+) -> Option<Response> {
+    let (mut response, mut parts) = (CreateTopicsResponse::default(), Vec::new());
+    let mut times = BTreeMap::<&str, usize>::new();
+    request.topics.iter().for_each(|topic| *times.entry(&topic.name).or_default() += 1);
+    for (number, topic) in request.topics.iter().enumerate() {
+        let judged = if times.get(topic.name.as_str()) != Some(&1) {
+            Err((ErrorCode::InvalidRequest, String::from("the topic is named twice")))
+        } else {
+            node.judge_new(topic)
         };
-        let (mut response, mut missing) = (DeleteTopicsResponse::default(), 0);
-        for (part, topic) in topics.iter().enumerate() {
-            let mut result = DeletableTopicResult {
-                name: topic.name.clone(),
-                topic_id: topic.topic_id,
-                ..Default::default()
-            };
-            match node.judge_deletion(topic) {
-                Ok((name, id)) => {
-                    (result.name, result.topic_id) = (Some(name.to_string()), id);
-                    let ticket = TopicTicket { waiter, part };
-                    node.catalog_commands.push(CatalogCommand::Delete(name, ticket));
-                    missing += 1;
-                }
-                Err(error) => result.error_code = error.code(),
-            }
-            response.responses.push(result);
-        }
-        self.wait((missing, request.timeout_ms), TopicsAnswer::Delete(response), (form, waiter), now)
-    }
-
-    fn wait(
-        &mut self,
-        (missing, timeout_ms): (usize, i32),
-        answer: TopicsAnswer,
-        (form, waiter): (Form, Waiter),
-        now: Now,
-    ) -> Option<Response> {
-        if missing == 0 {
-            return Some(answer.response(form));
-        }
-        let deadline = now.mono().plus_ms(u64::try_from(timeout_ms).unwrap_or(0));
-        self.0.insert(waiter, deadline, PendingTopics { form, answer, missing });
-        None
-    }
-
-    /// The council has done a part of a request, or refused it.
-    pub(crate) fn done(&mut self, node: &mut Node, ticket: TopicTicket, error: ErrorCode, id: [u8; 16]) {
-        let Some(pending) = self.0.get_mut(ticket.waiter) else { return };
-        pending.answer.done(ticket.part, error, id);
-        pending.missing -= 1;
-        if pending.missing == 0
-            && let Some(pending) = self.0.remove(ticket.waiter)
+        response.topics.push(result_of(topic, judged.as_ref()));
+        if let Ok(new) = judged
+            && !request.validate_only
         {
-            node.reply(ticket.waiter, pending.answer.response(pending.form));
+            let compute = change::create(&new, node.draw_id(), node.config.node_id);
+            parts.push(Part { number, path: paths::topic(&new.name), compute });
         }
     }
+    let (answer, timeout_ms) = (Box::new(response), request.timeout_ms);
+    calls.begin(node, CouncilCall { waiter, form, answer, parts, timeout_ms }, now)
+}
 
-    /// Answers requests whose time is over. The council may do their parts later.
-    pub(crate) fn expire(&mut self, node: &mut Node, now: Now) {
-        while let Some((waiter, mut pending)) = self.0.pop_overdue(now.mono()) {
-            pending.answer.time_out();
-            node.reply(waiter, pending.answer.response(pending.form));
+fn delete_topics(
+    node: &mut Node,
+    calls: &mut CouncilCalls,
+    request: &DeleteTopicsRequest,
+    (form, waiter): (Form, Waiter),
+    now: Now,
+) -> Option<Response> {
+    let by_name = |name: &String| DeleteTopicState { name: Some(name.clone()), topic_id: [0; 16] };
+    let topics: Vec<DeleteTopicState> = match form.version >= DELETE_BY_STATE {
+        true => request.topics.clone(),
+        false => request.topic_names.iter().map(by_name).collect(),
+    };
+    let (mut response, mut parts) = (DeleteTopicsResponse::default(), Vec::new());
+    for (number, topic) in topics.iter().enumerate() {
+        let (name, topic_id) = (topic.name.clone(), topic.topic_id);
+        let mut result = DeletableTopicResult { name, topic_id, ..Default::default() };
+        match node.judge_deletion(topic) {
+            Ok((name, id)) => {
+                (result.name, result.topic_id) = (Some(name.to_string()), id);
+                let path = paths::topic(&name);
+                parts.push(Part { number, path, compute: change::delete(name, id) });
+            }
+            Err(error) => result.error_code = error.code(),
         }
+        response.responses.push(result);
     }
-
-    /// A connection is gone: nobody waits any more for what it asked for.
-    pub(crate) fn disconnected(&mut self, shard: u16, conn: ConnId) {
-        while self.0.pop_of(shard, conn).is_some() {}
-    }
-
-    pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
-        self.0.next_deadline()
-    }
+    let open = parts.iter().map(|part| part.number).collect();
+    let (answer, timeout_ms) = (Box::new(DeleteAnswer { response, open }), request.timeout_ms);
+    calls.begin(node, CouncilCall { waiter, form, answer, parts, timeout_ms }, now)
 }
 
 fn result_of(

@@ -31,6 +31,7 @@ use crate::node::Node;
 use crate::partitions::Slot;
 use crate::question::{Asker, Question, Verdict};
 use crate::response::Response;
+use crate::segment_reader::SegmentFault;
 use answers::{Kind, TransactionCall};
 use marker_request::MarkerRequests;
 use markers::{Markers, Sent};
@@ -135,8 +136,14 @@ impl Transactions {
     }
 
     /// A coordinator gets what was read.
-    pub(crate) fn loaded(&mut self, node: &mut Node, load: &CoordinatorLoad, bytes: &[u8], now: Now) {
-        self.coordinators.loaded(node, load, bytes, now);
+    pub(crate) fn loaded(
+        &mut self,
+        node: &mut Node,
+        load: &CoordinatorLoad,
+        read: Result<Vec<u8>, SegmentFault>,
+        now: Now,
+    ) {
+        self.coordinators.loaded(node, load, read, now);
         self.turn(node, load.partition, now);
     }
 

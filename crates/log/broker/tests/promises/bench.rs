@@ -7,10 +7,11 @@ use bytes::{Bytes, BytesMut};
 use kafka_protocol::messages::{ApiKey, RequestHeader};
 use kafka_protocol::protocol::{Decodable, Encodable, Request, StrBytes};
 use log_broker::{
-    Broker, BrokerConfig, CatalogCommand, DiskCommand, DiskEvent, Handled, Head, NewTopic, PartitionImage,
-    Response, SegmentReader, StoredPartition, TopicImage, Waiter,
+    Broker, BrokerConfig, DiskCommand, DiskEvent, Handled, Head, Response, SegmentFault, SegmentReader,
+    StoredPartition, Waiter,
 };
-use log_partition::{LeaderEpoch, PartitionConfig, PartitionId, SegmentRead};
+use log_metadata::{Change, Decision, Ended, Found, KeeperEvent, PartitionNode, TopicNode, paths};
+use log_partition::{FoundTime, LeaderEpoch, PartitionConfig, PartitionId, SegmentRead, TimeLookup};
 use net_event_loop::ConnId;
 
 use crate::disk::Disk;
@@ -27,9 +28,8 @@ pub(crate) struct Bench {
     /// The connection that asks.
     pub(crate) conn: u32,
     config: BrokerConfig,
-    /// What the council holds.
-    topics: BTreeMap<String, TopicImage>,
-    next_producer_id: i64,
+    /// What the council holds, by path.
+    nodes: BTreeMap<String, Vec<u8>>,
     /// Requests that wait, by number: what their answers look like, and whether the next one of the connection waits behind.
     waiting: BTreeMap<u64, (Head, bool)>,
     /// Answers that nobody has asked for.
@@ -42,18 +42,26 @@ pub(crate) struct Bench {
 pub(crate) struct NoSegments;
 
 impl SegmentReader for NoSegments {
-    fn read(&mut self, _: PartitionId, _: &SegmentRead, _: &mut Vec<u8>) {}
+    fn read(&mut self, _: PartitionId, _: &SegmentRead, _: &mut Vec<u8>) -> Result<(), SegmentFault> {
+        Err(SegmentFault::Gone)
+    }
+
+    fn find_time(&mut self, _: PartitionId, lookup: &TimeLookup) -> Result<Option<FoundTime>, SegmentFault> {
+        Ok(lookup.find_in_memory())
+    }
 }
 
-pub(crate) fn topic(name: &str, id: u8, partitions: usize, epoch: i32) -> TopicImage {
-    let partition = PartitionImage { leader: 1, epoch: LeaderEpoch(epoch), replicas: vec![1] };
-    TopicImage {
-        name: name.into(),
-        id: [id; 16],
-        partitions: vec![partition; partitions],
-        settings: BTreeMap::new(),
-        config: PartitionConfig::default(),
-    }
+/// A topic as the council tells of it.
+pub(crate) fn topic(name: &str, id: u8, partitions: usize, epoch: i32) -> KeeperEvent {
+    let mut node = TopicNode::new([id; 16], BTreeMap::new(), &vec![vec![1]; partitions]);
+    let raise = |partition: &mut PartitionNode| partition.epoch = LeaderEpoch(epoch);
+    node.partitions.iter_mut().for_each(raise);
+    KeeperEvent::Node { path: paths::topic(name), data: Some(node.bytes()) }
+}
+
+/// A topic is gone.
+pub(crate) fn no_topic(name: &str) -> KeeperEvent {
+    KeeperEvent::Node { path: paths::topic(name), data: None }
 }
 
 pub(crate) fn text(text: &str) -> StrBytes {
@@ -65,10 +73,16 @@ impl Bench {
         Self::with(BrokerConfig::default(), stored)
     }
 
+    /// Of a broker that has been told of everything that there was at its start: of nothing.
     pub(crate) fn with(config: BrokerConfig, stored: Vec<StoredPartition>) -> Self {
-        let disk = Disk::holding(stored.clone());
-        let defaults = PartitionConfig::default();
-        let mut broker = Broker::new(config.clone(), defaults, "cluster".into(), stored);
+        let mut bench = Self::starting(config, stored);
+        bench.council(KeeperEvent::Joined);
+        bench
+    }
+
+    pub(crate) fn starting(config: BrokerConfig, stored: Vec<StoredPartition>) -> Self {
+        let disk = Disk::holding(&stored);
+        let mut broker = Broker::new(config.clone(), PartitionConfig::default(), "cluster".into(), stored);
         broker.disk_event(DiskEvent::Room(ROOM), NOW);
         Self {
             broker,
@@ -76,8 +90,7 @@ impl Bench {
             disk,
             conn: 0,
             config,
-            topics: BTreeMap::new(),
-            next_producer_id: 1_000,
+            nodes: BTreeMap::new(),
             waiting: BTreeMap::new(),
             answered: BTreeMap::new(),
             last_number: 1 << 32,
@@ -85,29 +98,26 @@ impl Bench {
     }
 
     /// With topics that are served.
-    pub(crate) fn serving(topics: &[TopicImage]) -> Self {
+    pub(crate) fn serving(topics: &[KeeperEvent]) -> Self {
         Self::serving_with(BrokerConfig::default(), topics)
     }
 
-    pub(crate) fn serving_with(config: BrokerConfig, topics: &[TopicImage]) -> Self {
+    pub(crate) fn serving_with(config: BrokerConfig, topics: &[KeeperEvent]) -> Self {
         let mut bench = Self::with(config, Vec::new());
-        for topic in topics {
-            bench.put_topic(topic.clone());
-        }
+        topics.iter().for_each(|topic| bench.council(topic.clone()));
         bench.flush();
         bench
     }
 
-    /// The council has this of a topic.
-    pub(crate) fn put_topic(&mut self, topic: TopicImage) {
-        self.topics.insert(topic.name.to_string(), topic.clone());
-        self.broker.topic_changed(topic, self.now).expect("the disk holds it, or nothing");
-    }
-
-    /// The council deletes a topic.
-    pub(crate) fn delete_topic(&mut self, name: &str) {
-        self.topics.remove(name);
-        self.broker.topic_deleted(name, self.now);
+    /// Something happens in the council.
+    pub(crate) fn council(&mut self, event: KeeperEvent) {
+        if let KeeperEvent::Node { path, data } = &event {
+            match data {
+                Some(data) => self.nodes.insert(path.clone(), data.clone()),
+                None => self.nodes.remove(path),
+            };
+        }
+        self.broker.keeper_event(event, self.now);
     }
 
     /// The disk takes what it is given, and makes the logs that are asked for.
@@ -147,27 +157,29 @@ impl Bench {
 
     /// The council does what it is asked for.
     pub(crate) fn serve_council(&mut self) {
-        for command in self.broker.take_catalog_commands() {
-            match command {
-                CatalogCommand::Create(NewTopic { name, partitions, .. }, None) => {
-                    let id = 100 + self.topics.len() as u8;
-                    self.put_topic(topic(&name, id, partitions as usize, 0));
+        for Change { path, mut compute, ticket } in self.broker.take_changes() {
+            let data = self.nodes.get(&path).cloned();
+            let ended = match compute(Found { data: data.as_deref(), may_be_done: false }) {
+                Decision::Write(data) => {
+                    self.council(KeeperEvent::Node { path, data: Some(data.clone()) });
+                    Ended::Done(Some(data))
                 }
-                CatalogCommand::ProducerIds => {
-                    let first = self.next_producer_id;
-                    self.next_producer_id += 1_000;
-                    self.broker.producer_ids_given(first..first + 1_000, self.now);
+                Decision::Delete => {
+                    self.council(KeeperEvent::Node { path, data: None });
+                    Ended::Done(None)
                 }
-                other => panic!("{other:?}"),
-            }
+                Decision::Keep => Ended::Done(data),
+                Decision::Refuse(error, why) => Ended::Refused(error, why),
+            };
+            self.council(KeeperEvent::Ended { ticket, ended });
         }
     }
 
     /// Coordinators read their partitions.
     pub(crate) fn load(&mut self) {
         while let Some(load) = self.broker.next_load() {
-            let bytes = load.read(&mut NoSegments);
-            self.broker.loaded(&load, &bytes, self.now);
+            let read = load.read(&mut NoSegments);
+            self.broker.loaded(&load, read, self.now);
         }
     }
 
@@ -189,7 +201,7 @@ impl Bench {
     /// under the next epochs.
     pub(crate) fn crash(&mut self, more: u64) {
         self.crash_until_named(more, "");
-        let _ = self.broker.catalog_complete();
+        self.council(KeeperEvent::Joined);
     }
 
     /// The same, but the council does not name one of the topics yet.
@@ -202,14 +214,14 @@ impl Bench {
         self.room(ROOM);
         self.waiting.clear();
         self.answered.clear();
-        for mut topic in self.topics.values().cloned().collect::<Vec<_>>() {
-            topic.partitions.iter_mut().for_each(|partition| partition.epoch.0 += 1);
-            if &*topic.name == late {
-                self.topics.remove(late);
+        for (path, data) in self.nodes.clone() {
+            if path == paths::topic(late) {
+                self.nodes.remove(&path);
             } else {
-                self.put_topic(topic);
+                self.council(KeeperEvent::Node { path, data: Some(data) });
             }
         }
+        self.serve_council();
     }
 
     /// The connection is gone.

@@ -2,15 +2,53 @@
 
 use std::collections::BTreeMap;
 
+use base::WallTime;
+use bytes::Bytes;
 use log_broker::{DiskCommand, StoredPartition};
-use log_partition::PartitionId;
-use log_storage::{Append, RestoredBatch};
+use log_partition::{Offset, Partition, PartitionConfig, PartitionId, Place, StoredBatch, StoredEvent};
+use log_storage::Append;
 use storage_wal::LogId;
+
+/// A log: its newest state, its batches, and where it begins.
+struct Log {
+    id: PartitionId,
+    created: Offset,
+    state: Option<Vec<u8>>,
+    batches: Vec<Kept>,
+    start: Option<Offset>,
+}
+
+/// A batch. None is ever written to a segment.
+struct Kept {
+    at: Place,
+    now: WallTime,
+    is_behind_state: bool,
+    bytes: Bytes,
+}
+
+impl Log {
+    fn restore(&self, log: LogId) -> StoredPartition {
+        let batches = self.batches.iter().map(|batch| {
+            StoredEvent::Batch(StoredBatch {
+                at: batch.at,
+                now: batch.now,
+                is_behind_state: batch.is_behind_state,
+                is_written: false,
+                bytes: &batch.bytes,
+            })
+        });
+        let events = batches.chain(self.start.map(StoredEvent::Start));
+        let config = PartitionConfig::default();
+        let partition = Partition::restore(config, self.created, self.state.as_deref(), events);
+        let partition = Some(partition.expect("it fits together"));
+        StoredPartition { log, id: self.id, partition, damage: None }
+    }
+}
 
 /// See the module.
 #[derive(Default)]
 pub(crate) struct Disk {
-    logs: BTreeMap<LogId, StoredPartition>,
+    logs: BTreeMap<LogId, Log>,
     /// Commands since the start that are not in `logs` yet, in order.
     pending: Vec<(DiskCommand, Option<LogId>)>,
     /// How many commands were given since the start.
@@ -20,9 +58,13 @@ pub(crate) struct Disk {
 
 impl Disk {
     /// With partitions that were there before.
-    pub(crate) fn holding(stored: Vec<StoredPartition>) -> Self {
-        let logs = stored.into_iter().map(|stored| (stored.log, stored)).collect();
-        Self { logs, last_log: 7, ..Self::default() }
+    pub(crate) fn holding(stored: &[StoredPartition]) -> Self {
+        let logs = stored.iter().map(|stored| {
+            let state = stored.partition.as_ref().map(Partition::state);
+            let (created, batches) = (Offset(0), Vec::new());
+            (stored.log, Log { id: stored.id, created, state, batches, start: None })
+        });
+        Self { logs: logs.collect(), last_log: 7, ..Self::default() }
     }
 
     /// Takes a command. Gives the log that it creates.
@@ -55,21 +97,20 @@ impl Disk {
         self.keep((self.durable() + more).min(self.given));
         self.pending.clear();
         self.given = 0;
-        self.logs.values().cloned().collect()
+        self.logs.iter().map(|(log, of)| of.restore(*log)).collect()
     }
 }
 
-fn carry_out(logs: &mut BTreeMap<LogId, StoredPartition>, command: DiskCommand, created: Option<LogId>) {
+fn carry_out(logs: &mut BTreeMap<LogId, Log>, command: DiskCommand, created: Option<LogId>) {
     match command {
-        DiskCommand::Create(id, _) => {
+        DiskCommand::Create(id, created_at) => {
             let log = created.expect("a log was created");
-            let (segments, batches) = (Vec::new(), Vec::new());
-            logs.insert(log, StoredPartition { log, id, start: None, state: None, segments, batches });
+            let (state, batches) = (None, Vec::new());
+            logs.insert(log, Log { id, created: created_at, state, batches, start: None });
         }
-        DiskCommand::Append(Append { log, at, end, now, batch }) => {
+        DiskCommand::Append(Append { log, at, now, batch: bytes, .. }) => {
             let stored = logs.get_mut(&log).expect("the log is there");
-            let (is_behind_state, is_written) = (true, false);
-            stored.batches.push(RestoredBatch { at, end, now, is_behind_state, is_written, batch });
+            stored.batches.push(Kept { at, now, is_behind_state: true, bytes });
         }
         DiskCommand::State(log, state) => {
             let stored = logs.get_mut(&log).expect("the log is there");
@@ -80,5 +121,6 @@ fn carry_out(logs: &mut BTreeMap<LogId, StoredPartition>, command: DiskCommand, 
             logs.get_mut(&log).expect("the log is there").start = Some(start);
         }
         DiskCommand::Drop(log) => drop(logs.remove(&log)),
+        DiskCommand::Replace { .. } => panic!("nothing is compacted here"),
     }
 }

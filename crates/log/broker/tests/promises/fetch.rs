@@ -7,7 +7,7 @@ use log_broker::BrokerConfig;
 use log_wire::Producer;
 use uuid::Uuid;
 
-use crate::bench::{Bench, text, topic};
+use crate::bench::{Bench, no_topic, text, topic};
 use crate::produce::{batch, request as produce_request};
 
 const BY_NAME: i16 = 12;
@@ -142,7 +142,7 @@ fn session_waits_and_is_woken_by_any_of_its_partitions() {
     bench.broker.take_done();
     let wait = fetch(&[(1, 1)]).with_session_id(id).with_session_epoch(2).with_max_wait_ms(100);
     assert!(bench.ask(4, BY_ID, &wait).is_none(), "all of it was given");
-    bench.broker.topic_deleted("t", bench.now);
+    bench.council(no_topic("t"));
     assert_eq!(told(&answers_of(&mut bench, 4)), [(0, 100, -1, 0)], "UNKNOWN_TOPIC_ID");
     let next = fetch(&[]).with_session_id(id).with_session_epoch(3).with_max_wait_ms(100);
     let mut rest = told(&bench.ask(5, BY_ID, &next).expect("an error does not wait"));

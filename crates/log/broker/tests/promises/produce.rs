@@ -8,7 +8,7 @@ use log_broker::{DiskCommand, DiskEvent};
 use log_wire::{Attributes, BatchBuilder, Producer};
 use storage_wal::LogId;
 
-use crate::bench::{Bench, text, topic};
+use crate::bench::{Bench, no_topic, text, topic};
 
 const TIMEOUT_MS: i32 = 500;
 /// The version of Produce in these tests.
@@ -64,7 +64,7 @@ fn batch_is_acknowledged_once_it_is_durable_and_not_before() {
 #[test]
 fn partition_is_served_once_the_beginning_of_its_epoch_is_durable() {
     let mut bench = Bench::new(Vec::new());
-    bench.broker.topic_changed(topic("t", 1, 1, 0), bench.now).expect("there is nothing on the disk");
+    bench.council(topic("t", 1, 1, 0));
     bench.take();
     assert_eq!(produce(&mut bench, 1, &batch(Producer::NONE)), Some((6, -1)), "NOT_LEADER_OR_FOLLOWER");
     bench.flush();
@@ -119,9 +119,9 @@ fn topic_made_again_under_its_name_is_empty() {
     let mut bench = serving();
     produce(&mut bench, 1, &batch(Producer::NONE));
     bench.flush();
-    bench.broker.topic_deleted("t", bench.now);
+    bench.council(no_topic("t"));
     assert!(matches!(bench.take().as_slice(), [DiskCommand::Drop(LogId(8))]));
-    bench.broker.topic_changed(topic("t", 2, 1, 0), bench.now).expect("there is nothing on the disk");
+    bench.council(topic("t", 2, 1, 0));
     bench.flush();
     answers(&mut bench);
     assert_eq!(produce(&mut bench, 2, &batch(Producer::NONE)), None);
@@ -133,6 +133,20 @@ fn topic_made_again_under_its_name_is_empty() {
 fn batch_of_a_topic_that_is_deleted_meanwhile_fails() {
     let mut bench = serving();
     assert_eq!(produce(&mut bench, 1, &batch(Producer::NONE)), None);
-    bench.broker.topic_deleted("t", bench.now);
+    bench.council(no_topic("t"));
     assert_eq!(answers(&mut bench), [(1, (3, -1))], "UNKNOWN_TOPIC_OR_PARTITION");
+}
+
+#[test]
+fn second_batch_of_a_new_producer_does_not_overtake_the_first_that_was_refused() {
+    let mut bench = serving();
+    let batch_of = |base_sequence| batch(Producer { id: 5, epoch: 0, base_sequence });
+    bench.broker.disk_event(DiskEvent::Room(10), bench.now);
+    assert_eq!(produce(&mut bench, 1, &batch_of(0)), Some((56, -1)));
+    bench.broker.disk_event(DiskEvent::Room(1 << 20), bench.now);
+    assert_eq!(produce(&mut bench, 2, &batch_of(1)), Some((45, -1)), "OUT_OF_ORDER_SEQUENCE_NUMBER");
+    assert_eq!(produce(&mut bench, 3, &batch_of(0)), None);
+    assert_eq!(produce(&mut bench, 4, &batch_of(1)), None);
+    let other = batch(Producer { id: 6, epoch: 0, base_sequence: 7 });
+    assert_eq!(produce(&mut bench, 5, &other), None, "what is not known to be missing is not waited for");
 }

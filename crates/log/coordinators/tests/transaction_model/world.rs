@@ -278,7 +278,7 @@ impl World {
     fn ask_groups(&mut self, work: Work, request: Request) {
         let ticket = self.number();
         self.work.insert(ticket, work);
-        self.groups.handle(request, Ticket(ticket), self.now);
+        self.groups.handle(request, Ticket(ticket), &(), self.now);
         self.take_groups();
     }
 
@@ -538,7 +538,7 @@ impl World {
         let require_stable = self.random.chance(60);
         let floor = if require_stable { self.oracle.floor(id) } else { -1 };
         let partitions = Some(vec![(topic(), SHARED + id as i32)]);
-        let fetch = OffsetFetch { group: "g".into(), partitions, require_stable };
+        let fetch = OffsetFetch { group: "g".into(), partitions, require_stable, member: None };
         self.ask_groups(Work::Read { id, floor }, Request::Fetch(vec![fetch]));
     }
 
@@ -546,8 +546,8 @@ impl World {
     pub(crate) fn visible_offsets(&self) -> BTreeSet<u64> {
         let mut replayed = replayed_groups(9, &self.groups_log);
         replayed.loaded(self.now);
-        let fetch = OffsetFetch { group: "g".into(), partitions: None, require_stable: false };
-        replayed.handle(Request::Fetch(vec![fetch]), Ticket(0), self.now);
+        let fetch = OffsetFetch { group: "g".into(), partitions: None, require_stable: false, member: None };
+        replayed.handle(Request::Fetch(vec![fetch]), Ticket(0), &(), self.now);
         let mut seen = BTreeSet::new();
         for effect in replayed.take_effects() {
             if let Effect::Reply { answer: Answer::Offsets(groups), .. } = effect {
@@ -635,8 +635,8 @@ impl World {
             partition.assert_nothing_open();
         }
         let mut groups = self.groups.clone();
-        let fetch = OffsetFetch { group: "g".into(), partitions: None, require_stable: true };
-        groups.handle(Request::Fetch(vec![fetch]), Ticket(u64::MAX), self.now);
+        let fetch = OffsetFetch { group: "g".into(), partitions: None, require_stable: true, member: None };
+        groups.handle(Request::Fetch(vec![fetch]), Ticket(u64::MAX), &(), self.now);
         for effect in groups.take_effects() {
             if let Effect::Reply { answer: Answer::Offsets(groups), .. } = effect {
                 let stable = groups[0].offsets.iter().all(|one| one.error == ErrorCode::None);

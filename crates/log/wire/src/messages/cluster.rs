@@ -67,6 +67,7 @@ messages! {
         [0..] topics: Vec<DescribeLogDirsTopic>,
         [4..] total_bytes: i64 = -1,
         [4..] usable_bytes: i64 = -1,
+        [5..] is_cordoned: bool,
     }
 
     /// See [`DescribeLogDirsResponse`].

@@ -1,4 +1,5 @@
-//! The bodies of all requests and responses but those of the main path of every client, as owned structs.
+//! The bodies of requests and responses as owned structs. Those of the main path are here for clients; a broker reads and writes
+//! them by hand.
 //!
 //! Their fields, and the versions that have each, are tables: see `schema`. They are not decoded by the crate that others
 //! wrote for the protocol, which makes room for as many elements as a request says that it has before it reads any: a
@@ -14,8 +15,10 @@ pub mod acls;
 pub mod cluster;
 pub mod configs;
 pub mod consumer_groups;
+pub mod data;
 pub mod groups;
 pub mod offsets;
+pub mod quorum;
 pub mod security;
 pub mod topics;
 pub mod transactions;

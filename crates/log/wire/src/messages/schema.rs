@@ -60,6 +60,21 @@ macro_rules! numbers {
 
 numbers!(i8: i8, i16: i16, i32: i32, i64: i64);
 
+impl Field for u16 {
+    fn read(reader: &mut Reader<'_>, _: i16) -> Result<Self, Malformed> {
+        reader.i16().map(i16::cast_unsigned)
+    }
+
+    fn write(&self, writer: &mut Writer<'_>, _: i16) {
+        writer.i16(self.cast_signed());
+    }
+
+    #[cfg(test)]
+    fn sample(random: &mut super::tests::Draw) -> Self {
+        random.number() as Self
+    }
+}
+
 impl Field for bool {
     fn read(reader: &mut Reader<'_>, _: i16) -> Result<Self, Malformed> {
         reader.bool()

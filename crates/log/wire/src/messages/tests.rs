@@ -12,8 +12,11 @@ use super::acls::*;
 use super::cluster::*;
 use super::configs::*;
 use super::consumer_groups::*;
+use super::data::{FetchBody as FetchRequest, ProduceBody as ProduceRequest};
+use super::data::{MetadataBody as MetadataRequest, *};
 use super::groups::*;
 use super::offsets::*;
+use super::quorum::*;
 use super::security::*;
 use super::topics::*;
 use super::transactions::*;
@@ -111,6 +114,12 @@ macro_rules! pairs {
 }
 
 pairs! {
+    MetadataRequest: Metadata, 4..=13;
+    MetadataResponse: Metadata, 4..=13;
+    ProduceRequest: Produce, 3..=13;
+    ProduceResponse: Produce, 3..=13;
+    FetchRequest: Fetch, 4..=14;
+    FetchResponse: Fetch, 4..=14;
     FindCoordinatorRequest: FindCoordinator, 0..=6;
     FindCoordinatorResponse: FindCoordinator, 0..=6;
     JoinGroupRequest: JoinGroup, 0..=9;
@@ -195,6 +204,10 @@ pairs! {
     DescribeClientQuotasResponse: DescribeClientQuotas, 0..=1;
     AlterClientQuotasRequest: AlterClientQuotas, 0..=1;
     AlterClientQuotasResponse: AlterClientQuotas, 0..=1;
+    DescribeQuorumRequest: DescribeQuorum, 0..=2;
+    DescribeQuorumResponse: DescribeQuorum, 0..=2;
+    UpdateFeaturesRequest: UpdateFeatures, 0..=2;
+    UpdateFeaturesResponse: UpdateFeatures, 0..=2;
     DescribeClusterRequest: DescribeCluster, 0..=2;
     DescribeClusterResponse: DescribeCluster, 0..=2;
     DescribeLogDirsRequest: DescribeLogDirs, 1..=4;
@@ -219,4 +232,18 @@ fn offsets_by_topic_id_are_read_back() {
         assert!(again.topics.iter().zip(&request.topics).all(|(read, own)| read.topic_id == own.topic_id));
         assert_eq!(written(&again, ApiKey::OffsetCommit, 10), bytes);
     }
+}
+
+/// Bytes that Kafka 4.3.1's own serializer wrote, of versions that the other crate does not know.
+#[test]
+fn messages_of_the_newest_versions_are_those_of_kafka() {
+    let markers: &[u8] = &[2, 0, 0, 0, 0, 0, 0, 0, 1, 0, 2, 1, 1, 0x11, 0x22, 0x33, 0x44, 0x55, 0, 0];
+    let request: WriteTxnMarkersRequest = read(markers, ApiKey::WriteTxnMarkers, 2).expect("it is one");
+    let marker = &request.markers[0];
+    assert_eq!((marker.coordinator_epoch, marker.transaction_version), (0x1122_3344, 0x55));
+    assert_eq!(written(&request, ApiKey::WriteTxnMarkers, 2), markers);
+    let result = DescribeLogDirsResult { log_dir: "d".into(), is_cordoned: true, ..Default::default() };
+    let response = DescribeLogDirsResponse { results: [result].into(), ..Default::default() };
+    let bytes = [&[0_u8; 6][..], &[2, 0, 0, 2, b'd', 1], &[0xff; 16], &[1, 0, 0]].concat();
+    assert_eq!(written(&response, ApiKey::DescribeLogDirs, 5), bytes);
 }

@@ -3,7 +3,7 @@
 //! could come in between, it finds the shard's messages on their way.
 
 use base::{MonoTime, Now};
-use net_event_loop::{Broken, ConnId, ReadOutcome, Readiness, SocketDriver};
+use net_event_loop::{Broken, ConnId, FilePart, NoFile, ReadOutcome, Readiness, SocketDriver};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -284,6 +284,7 @@ impl Link {
 impl SocketDriver for Driver<'_> {
     type Socket = u32;
     type Peer = Peer;
+    type File = NoFile;
 
     fn watch(&mut self, socket: &mut u32, token: u32) -> Result<(), Broken> {
         let wire = self.link.wires.get_mut(socket).ok_or(Broken)?;
@@ -322,6 +323,15 @@ impl SocketDriver for Driver<'_> {
         // What was not taken finds room before the next round.
         wire.news.writable |= taken < bytes.len();
         Ok(taken)
+    }
+
+    fn write_with_file(
+        &mut self,
+        _: &mut u32,
+        _: &[u8],
+        part: FilePart<'_, NoFile>,
+    ) -> Result<usize, Broken> {
+        match *part.file {}
     }
 
     fn wants_write(&self, _: &u32) -> bool {

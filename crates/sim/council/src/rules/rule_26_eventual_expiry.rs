@@ -10,7 +10,7 @@ use crate::rules::{Evidence, Findings};
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     let Evidence { oracle, history, record, settings, .. } = evidence;
     let Some(calm_from_ms) = history.calm_from_ms() else { return };
-    // A leader knows of all sessions only when it has applied what came before. A removed member may have heard of its
+    // A leader knows of all sessions only when it has applied what came before, which may take long. A removed member may have heard of its
     // clients until its lease ended.
     let calm_ms = calm_from_ms.max(record.last_term_applied_ms()).max(record.members_changed_ms());
     let seen = evidence.last_seen();

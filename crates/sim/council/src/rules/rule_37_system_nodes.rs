@@ -72,7 +72,7 @@ fn at_rest(evidence: &Evidence<'_>, standing: &Standing, findings: &mut Findings
     }
     let text = standing.nodes.get(CONFIG).map_or(&[][..], |held| &held.data);
     let named: BTreeSet<_> = Members::read(text).unwrap_or_default().voters().into_iter().collect();
-    let Some((_, membership)) = evidence.record.memberships.last_key_value() else { return };
+    let Some((_, membership)) = evidence.record.members.known.last_key_value() else { return };
     let votes: BTreeSet<_> = membership.voters.iter().map(|id| u64::from(id.number())).collect();
     findings.judged("members at rest");
     if named != votes {

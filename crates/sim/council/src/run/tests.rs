@@ -4,7 +4,7 @@ use base::LogIndex;
 use std::sync::OnceLock;
 
 use bytes::Bytes;
-use consensus_raft::Entry;
+use consensus_raft::{Entry, Membership};
 use council_tree::{Command, Operation, Origin};
 use council_wire::{ErrorCode, EventType, MultiHeader, OpCode, SessionId, Stat, Writer};
 
@@ -243,6 +243,9 @@ const FORGERIES: &[Forgery] = &[
     (39, "clients may do what they may not", claim_to_be_others),
     (40, "two lead at a time", |run| {
         run.ensemble.record.reigns.values_mut().next().expect("a reign").insert(base::MemberId(99));
+    }),
+    (40, "a member knows of none", |run| {
+        run.ensemble.record.members.unlike.push((2, LogIndex(7), Membership::default()));
     }),
     (41, "a write in the calm is lost", |run| {
         let calls = run.history.calls.iter_mut().rev();

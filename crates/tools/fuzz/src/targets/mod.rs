@@ -13,4 +13,5 @@ pub(crate) mod recovery;
 pub(crate) mod reply;
 pub(crate) mod request;
 mod restart;
+pub(crate) mod server_properties;
 pub(crate) mod snapshot;

@@ -3,6 +3,8 @@
 pub mod concoord;
 pub mod diwan;
 pub mod etcd;
+pub mod kafka;
+mod maven;
 mod others;
 pub mod zookeeper;
 

@@ -1,17 +1,17 @@
-//! The way from a suite to its server: ZK_CONTROL is a small script that asks the runner, over a socket,
-//! to kill, stop, start, pause or resume the server. The runner stays the server's parent, so that
-//! nothing it starts can outlive it.
+//! The way from a suite to its server: ZK_CONTROL, or KAFKA_CONTROL, is a small script that asks the runner, over a
+//! socket, to kill, stop, start, pause or resume the server. The runner stays the server's parent, so that nothing it
+//! starts can outlive it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, bail};
 
 use super::Environment;
-use super::servers::{Deaths, Doomed, Reaper, Servers, lock};
+use super::servers::{Deaths, Doomed, Reaper, Servers};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// What the server shall do
     #[arg(value_parser = ["kill", "stop", "start", "pause", "resume"])]
     verb: String,
-    /// Settings of `zoo.cfg` for this start only, over those that are always there
+    /// Settings of the server's configuration file for this start only, over those that are always there
     #[arg(value_name = "KEY=VALUE")]
     settings: Vec<String>,
 }
@@ -46,43 +46,89 @@ pub(crate) fn ask(args: &Args) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// A server that suites can treat badly; killed when this is dropped.
-pub(super) struct Served {
+/// What a suite can do to a server. Each returns when its action has completed.
+pub(super) trait Handled: Send + 'static {
+    /// Returns when the server serves. One that runs is left alone.
+    fn start(&mut self, settings: &[&str]) -> anyhow::Result<()>;
+    /// Ends it without a warning, as a power cut would.
+    fn kill(&mut self) -> anyhow::Result<()>;
+    /// Asks it to end, and waits until it has.
+    fn stop(&mut self) -> anyhow::Result<()>;
+    fn pause(&mut self) -> anyhow::Result<()>;
+    fn resume(&mut self) -> anyhow::Result<()>;
+}
+
+/// A control script with the runner's end of it; when this is dropped, the script no longer works.
+pub(super) struct Control {
     socket: PathBuf,
-    log: PathBuf,
-    environment: Environment,
+    script: PathBuf,
     keeper: Option<std::thread::JoinHandle<()>>,
-    reaper: Option<Reaper>,
+}
+
+impl Control {
+    /// Writes the script into `folder`. `port` is the server's: no other control has it.
+    pub(super) fn open<S: Handled>(folder: &Path, port: u16, server: Arc<Mutex<S>>) -> anyhow::Result<Self> {
+        // Not in the server's folder: the address of a socket holds no more than a hundred bytes.
+        let socket = std::env::temp_dir().join(format!("diwan-{}-{port}", std::process::id()));
+        let listener =
+            UnixListener::bind(&socket).with_context(|| format!("cannot bind `{}`", socket.display()))?;
+        let script = write_script(folder, &socket)?;
+        let keeper = Some(std::thread::spawn(move || keep(&server, &listener)));
+        Ok(Self { socket, script, keeper })
+    }
+
+    pub(super) fn script(&self) -> &Path {
+        &self.script
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        // A line that is no verb ends the keeper, and the server with it.
+        let farewell = UnixStream::connect(&self.socket).and_then(|mut stream| stream.write_all(b"\n"));
+        if let (Ok(()), Some(keeper)) = (farewell, self.keeper.take()) {
+            let _ = keeper.join();
+        }
+        let _ = std::fs::remove_file(&self.socket);
+    }
+}
+
+/// The servers of a suite of the council; killed when this is dropped.
+pub(super) struct Served {
+    // Before the control, which ends the servers that it holds.
+    _reaper: Option<Reaper>,
+    _control: Control,
+    log: PathBuf,
+    connect: String,
+    environment: Environment,
 }
 
 impl Served {
     pub(super) fn start(mut servers: Servers, deaths: Option<Deaths>) -> anyhow::Result<Self> {
         servers.start(&[])?;
         let ports = servers.first().ports();
-        // Not in the server's folder: the address of a socket holds no more than a hundred bytes.
-        let socket = std::env::temp_dir().join(format!("diwan-{}-{}", std::process::id(), ports.plain));
-        let listener =
-            UnixListener::bind(&socket).with_context(|| format!("cannot bind `{}`", socket.display()))?;
+        let folder = servers.first().folder().to_owned();
+        let connect = servers.connect_string();
         let mut environment: Environment = vec![
             ("ZK_CONNECT", format!("127.0.0.1:{}", ports.plain).into()),
-            ("ZK_SERVERS", servers.connect_string().into()),
+            ("ZK_SERVERS", connect.clone().into()),
             ("ZK_SECURE", format!("127.0.0.1:{}", ports.secure).into()),
             ("ZK_KEYS", servers.keys().into()),
-            ("ZK_CONTROL", write_script(servers.first().folder(), &socket)?.into()),
             ("ZK_PROGRAM", servers.program().into()),
             ("ZK_FLAVOR", "diwan".into()),
             ("ZK_EXTRAS", "enforceQuota containerCheck".into()),
         ];
-        let toll = servers.first().folder().join("deaths");
+        let toll = folder.join("deaths");
         if deaths.is_some_and(|deaths| deaths.of == Doomed::All) {
             std::fs::write(&toll, "").context("cannot write the count of deaths")?;
             environment.push(("ZK_DEATHS", toll.clone().into()));
         }
         let log = servers.first().log();
         let servers = Arc::new(Mutex::new(servers));
-        let reaper = deaths.map(|deaths| Reaper::start(Arc::clone(&servers), deaths, toll));
-        let keeper = Some(std::thread::spawn(move || keep(&servers, &listener)));
-        Ok(Self { socket, log, environment, keeper, reaper })
+        let control = Control::open(&folder, ports.plain, Arc::clone(&servers))?;
+        environment.push(("ZK_CONTROL", control.script().into()));
+        let reaper = deaths.map(|deaths| Reaper::start(servers, deaths, toll));
+        Ok(Self { _reaper: reaper, _control: control, log, connect, environment })
     }
 
     pub(super) fn environment(&self) -> Environment {
@@ -92,18 +138,10 @@ impl Served {
     pub(super) fn log(&self) -> &Path {
         &self.log
     }
-}
 
-impl Drop for Served {
-    fn drop(&mut self) {
-        // It holds the servers.
-        drop(self.reaper.take());
-        // A line that is no verb ends the keeper, and the server with it.
-        let farewell = UnixStream::connect(&self.socket).and_then(|mut stream| stream.write_all(b"\n"));
-        if let (Ok(()), Some(keeper)) = (farewell, self.keeper.take()) {
-            let _ = keeper.join();
-        }
-        let _ = std::fs::remove_file(&self.socket);
+    /// The connect string of all servers.
+    pub(super) fn connect_string(&self) -> &str {
+        &self.connect
     }
 }
 
@@ -118,7 +156,7 @@ fn write_script(folder: &Path, socket: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// Does what it is asked, one request after another, until a line is no verb.
-fn keep(servers: &Mutex<Servers>, listener: &UnixListener) {
+fn keep<S: Handled>(server: &Mutex<S>, listener: &UnixListener) {
     for stream in listener.incoming() {
         let Ok(mut stream) = stream else { return };
         let mut line = String::new();
@@ -126,13 +164,14 @@ fn keep(servers: &Mutex<Servers>, listener: &UnixListener) {
             continue;
         }
         let mut words = line.trim_end().split(SEPARATOR);
-        let mut servers = lock(servers);
+        // A panic was already reported; the process is unaffected.
+        let mut server = server.lock().unwrap_or_else(PoisonError::into_inner);
         let outcome = match words.next().unwrap_or_default() {
-            "kill" => servers.kill(),
-            "stop" => servers.stop(),
-            "start" => servers.start(&words.collect::<Vec<_>>()),
-            "pause" => servers.pause(),
-            "resume" => servers.resume(),
+            "kill" => server.kill(),
+            "stop" => server.stop(),
+            "start" => server.start(&words.collect::<Vec<_>>()),
+            "pause" => server.pause(),
+            "resume" => server.resume(),
             _ => return,
         };
         let answer = outcome.map_or_else(|error| format!("{error:#}").replace('\n', " | "), |()| DONE.into());

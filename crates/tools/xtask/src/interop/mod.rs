@@ -1,8 +1,10 @@
 //! The interop suites: programs over real clients' libraries, each run against a server of its own.
 //!
 //! A suite is a folder `interop/NAME` with an executable `run`; `interop/README.md` has the contract. This runner knows
-//! no client and no language: it starts servers and counts lines.
+//! no client and no language: it starts servers and counts lines. A suite whose name begins with `log-` is given a broker;
+//! any other, a council.
 
+pub(crate) mod broker;
 pub(crate) mod control;
 mod diwan;
 mod servers;
@@ -19,15 +21,19 @@ use tools_process::ports::Ports;
 
 use crate::tally::Tally;
 use crate::workspace::{Workspace, cargo};
+use broker::{Broker, ServedBroker};
 use diwan::ServerPorts;
+pub(crate) use suite::is_of_the_log;
 use suite::{Availability, Suite};
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Flavor {
     /// A fresh Diwan server for each suite
     Diwan,
-    /// A fresh Apache ZooKeeper for each suite, fetched through Maven
+    /// A fresh Apache ZooKeeper for each suite, fetched through Maven; a broker of Diwan on it for the suites of the log
     Zookeeper,
+    /// A fresh Apache Kafka for each suite of the log, fetched through Maven
+    Kafka,
 }
 
 #[derive(clap::Args)]
@@ -96,8 +102,14 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     let deaths = args.deaths.map(|of| servers::Deaths { of, between });
     let (members, form) = (usize::from(args.ensemble), args.form);
     let among = Among { members, form, deaths, tests: args.tests.clone() };
+    if let Some(suite) =
+        args.suites.iter().find(|suite| args.against == Flavor::Kafka && !is_of_the_log(suite))
+    {
+        bail!("the suite `{suite}` needs a council, so it does not run against Kafka");
+    }
     let tally = run_suites(workspace, args.against, &among, &args.options, |name| {
-        args.suites.is_empty() || args.suites.iter().any(|suite| suite == name)
+        let any = args.suites.is_empty() && (args.against != Flavor::Kafka || is_of_the_log(name));
+        any || args.suites.iter().any(|suite| suite == name)
     })?;
     tally.print();
     Ok(tally.failed == 0)
@@ -122,13 +134,7 @@ pub(crate) fn run_suites(
     if suites.is_empty() {
         return Ok(tally);
     }
-    let server = match against {
-        Flavor::Diwan => Server::Diwan {
-            binary: diwan_binary(workspace, options)?,
-            keys: built(workspace, "tools-testbed", "keys")?,
-        },
-        Flavor::Zookeeper => Server::Zookeeper(workspace.root.join("interop/with-zookeeper")),
-    };
+    let server = Server::new(workspace, against, options, &suites)?;
     let mut ports = Ports::from(options.ports);
     for suite in suites {
         let started = Instant::now();
@@ -142,7 +148,7 @@ pub(crate) fn run_suites(
                     Ok(ServerPorts { plain, secure, peer })
                 };
                 let members = (0..among.members).map(of_member).collect::<anyhow::Result<Vec<_>>>()?;
-                run_one(&suite, &server, options, &members, among)
+                run_one(&suite, &server, options, (&members, ports.free()?), among)
             }
             Availability::Missing(reason) => unavailable(&suite.name, &reason, options),
         };
@@ -166,24 +172,37 @@ fn run_one(
     suite: &Suite,
     server: &Server,
     options: &Options,
-    members: &[ServerPorts],
+    (members, broker_port): (&[ServerPorts], u16),
     among: &Among,
 ) -> Tally {
     let ports = members[0];
     let deadline = Duration::from_secs(options.deadline);
     let attempt = suite.prepare().and_then(|()| match server {
-        Server::Zookeeper(with_zookeeper) => {
-            let mut command = Command::new(with_zookeeper);
-            command.env("SECURE_PORT", ports.secure.to_string());
+        Server::Zookeeper { script, binary } => {
+            let mut command = Command::new(script);
+            command.env("SECURE_PORT", ports.secure.to_string()).arg(ports.plain.to_string());
+            if let (Some(binary), true) = (binary, suite.is_of_the_log()) {
+                let ourselves = std::env::current_exe().context("cannot find this program's own file")?;
+                command
+                    .arg(ourselves)
+                    .arg("broker")
+                    .arg("--binary")
+                    .arg(binary)
+                    .arg("--work")
+                    .arg(&suite.work);
+                command.args(["--port", &broker_port.to_string(), "--"]);
+            }
+            suite.run(command.arg(&suite.program).args(&among.tests), deadline, None)
+        }
+        Server::Kafka(script) => {
+            let mut command = Command::new(script);
             command.arg(ports.plain.to_string()).arg(&suite.program).args(&among.tests);
             suite.run(&mut command, deadline, None)
         }
         Server::Diwan { binary, keys } => {
             let servers = servers::Servers::new(keys, binary, &suite.work, members, among.form)?;
             let served = control::Served::start(servers, among.deaths)?;
-            let mut command = Command::new(&suite.program);
-            command.args(&among.tests).envs(served.environment());
-            suite.run(&mut command, deadline, Some(served.log()))
+            run_on(suite, &served, (binary, broker_port), options, among)
         }
     });
     attempt.unwrap_or_else(|error| {
@@ -191,6 +210,25 @@ fn run_one(
         tally.fail(format!("{}: {error:#}", suite.name));
         tally
     })
+}
+
+/// Runs a suite on a council that serves; a suite of the log, on a broker that is started there.
+fn run_on(
+    suite: &Suite,
+    council: &control::Served,
+    (binary, broker_port): (&Path, u16),
+    options: &Options,
+    among: &Among,
+) -> anyhow::Result<Tally> {
+    let deadline = Duration::from_secs(options.deadline);
+    let mut command = Command::new(&suite.program);
+    command.args(&among.tests);
+    if !suite.is_of_the_log() {
+        return suite.run(command.envs(council.environment()), deadline, Some(council.log()));
+    }
+    let broker =
+        ServedBroker::start(Broker::new(binary, &suite.work, broker_port, council.connect_string())?)?;
+    suite.run(command.envs(broker.environment()), deadline, Some(broker.log()))
 }
 
 /// How many servers belong together, which faults they have, and under which tests.
@@ -228,15 +266,39 @@ impl Among {
 enum Server {
     /// The built binary, and the program that makes keys.
     Diwan { binary: PathBuf, keys: PathBuf },
-    /// The script that runs a command beside a real ZooKeeper.
-    Zookeeper(PathBuf),
+    /// The script that runs a command beside a real ZooKeeper, and the built binary if there is a suite of the log.
+    Zookeeper { script: PathBuf, binary: Option<PathBuf> },
+    /// The script that runs a command beside a real Kafka.
+    Kafka(PathBuf),
 }
 
 impl Server {
+    fn new(
+        workspace: &Workspace,
+        against: Flavor,
+        options: &Options,
+        suites: &[Suite],
+    ) -> anyhow::Result<Self> {
+        let interop = workspace.root.join("interop");
+        let needs_broker = suites.iter().any(Suite::is_of_the_log);
+        Ok(match against {
+            Flavor::Diwan => Server::Diwan {
+                binary: diwan_binary(workspace, options)?,
+                keys: built(workspace, "tools-testbed", "keys")?,
+            },
+            Flavor::Zookeeper => Server::Zookeeper {
+                script: interop.join("with-zookeeper"),
+                binary: needs_broker.then(|| diwan_binary(workspace, options)).transpose()?,
+            },
+            Flavor::Kafka => Server::Kafka(interop.join("with-kafka")),
+        })
+    }
+
     fn name(&self) -> &'static str {
         match self {
             Server::Diwan { .. } => "diwan",
-            Server::Zookeeper(_) => "zookeeper",
+            Server::Zookeeper { .. } => "zookeeper",
+            Server::Kafka(_) => "kafka",
         }
     }
 }

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
+use super::control::Handled;
 use super::diwan::{Diwan, Form, ServerPorts};
 
 /// How long a member stays down.
@@ -85,36 +86,6 @@ impl Servers {
         texts.join(",")
     }
 
-    /// Returns when all serve.
-    pub(super) fn start(&mut self, settings: &[&str]) -> anyhow::Result<()> {
-        if !self.members.iter().all(Diwan::is_running) {
-            self.settings = settings.iter().map(|setting| String::from(*setting)).collect();
-        }
-        self.members.iter_mut().try_for_each(|member| member.launch(settings))?;
-        self.members.iter_mut().try_for_each(Diwan::wait)
-    }
-
-    pub(super) fn kill(&mut self) -> anyhow::Result<()> {
-        self.paused = false;
-        self.members.iter_mut().try_for_each(Diwan::kill)
-    }
-
-    pub(super) fn stop(&mut self) -> anyhow::Result<()> {
-        // All at once: else clients would go from one to the next.
-        self.members.iter().try_for_each(Diwan::ask_to_stop)?;
-        self.members.iter_mut().try_for_each(Diwan::stopped)
-    }
-
-    pub(super) fn pause(&mut self) -> anyhow::Result<()> {
-        self.paused = true;
-        self.members.iter_mut().try_for_each(Diwan::pause)
-    }
-
-    pub(super) fn resume(&mut self) -> anyhow::Result<()> {
-        self.paused = false;
-        self.members.iter_mut().try_for_each(Diwan::resume)
-    }
-
     /// Kills a member and starts it again, if all run.
     fn one_dies(&mut self, place: usize, toll: &Path) -> anyhow::Result<()> {
         if self.paused || !self.members.iter().all(Diwan::is_running) {
@@ -130,12 +101,44 @@ impl Servers {
     }
 }
 
+impl Handled for Servers {
+    /// Returns when all serve.
+    fn start(&mut self, settings: &[&str]) -> anyhow::Result<()> {
+        if !self.members.iter().all(Diwan::is_running) {
+            self.settings = settings.iter().map(|setting| String::from(*setting)).collect();
+        }
+        self.members.iter_mut().try_for_each(|member| member.launch(settings))?;
+        self.members.iter_mut().try_for_each(Diwan::wait)
+    }
+
+    fn kill(&mut self) -> anyhow::Result<()> {
+        self.paused = false;
+        self.members.iter_mut().try_for_each(Diwan::kill)
+    }
+
+    fn stop(&mut self) -> anyhow::Result<()> {
+        // All at once: else clients would go from one to the next.
+        self.members.iter().try_for_each(Diwan::ask_to_stop)?;
+        self.members.iter_mut().try_for_each(Diwan::stopped)
+    }
+
+    fn pause(&mut self) -> anyhow::Result<()> {
+        self.paused = true;
+        self.members.iter_mut().try_for_each(Diwan::pause)
+    }
+
+    fn resume(&mut self) -> anyhow::Result<()> {
+        self.paused = false;
+        self.members.iter_mut().try_for_each(Diwan::resume)
+    }
+}
+
 fn ring(toll: &Path) -> anyhow::Result<()> {
     let file = OpenOptions::new().create(true).append(true).open(toll);
     file.and_then(|mut file| file.write_all(b".")).context("cannot count a death")
 }
 
-pub(super) fn lock(servers: &Mutex<Servers>) -> MutexGuard<'_, Servers> {
+fn lock(servers: &Mutex<Servers>) -> MutexGuard<'_, Servers> {
     // The panic was already reported; the processes are unaffected.
     servers.lock().unwrap_or_else(PoisonError::into_inner)
 }

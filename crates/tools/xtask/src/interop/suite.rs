@@ -29,6 +29,11 @@ pub(crate) enum Availability {
     Missing(String),
 }
 
+/// Whether a suite of this name is one of Kafka's clients.
+pub(crate) fn is_of_the_log(name: &str) -> bool {
+    name.starts_with("log-")
+}
+
 /// All suites, in the order of their names.
 pub(crate) fn discover(workspace: &Workspace) -> anyhow::Result<Vec<Suite>> {
     let folder = workspace.root.join("interop");
@@ -49,6 +54,11 @@ pub(crate) fn discover(workspace: &Workspace) -> anyhow::Result<Vec<Suite>> {
 }
 
 impl Suite {
+    /// Whether it is a suite of Kafka's clients, which needs a broker; the others need a council.
+    pub(crate) fn is_of_the_log(&self) -> bool {
+        is_of_the_log(&self.name)
+    }
+
     /// Whether what the suite needs is on this machine; it is asked, it installs nothing.
     pub(crate) fn check(&self) -> anyhow::Result<Availability> {
         let mut reason = String::new();

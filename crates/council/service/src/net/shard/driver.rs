@@ -7,7 +7,7 @@ use base::Now;
 use council_frontend::{FromCore, FrontEvent, Peer, ShardDriver, ToCore, View};
 use council_tree::Tree;
 use council_wire::SessionId;
-use net_event_loop::{Broken, ConnId, ReadOutcome, SocketDriver};
+use net_event_loop::{Broken, ConnId, FilePart, NoFile, ReadOutcome, SocketDriver};
 use net_reactor::{ClientSocket, Sockets};
 use net_tls::TlsSession;
 use node_threads::RateLimit;
@@ -73,6 +73,7 @@ impl Driver {
 impl SocketDriver for Driver {
     type Socket = ClientSocket;
     type Peer = Peer;
+    type File = NoFile;
 
     fn watch(&mut self, socket: &mut ClientSocket, token: u32) -> Result<(), Broken> {
         self.sockets.watch(socket, token)
@@ -94,6 +95,15 @@ impl SocketDriver for Driver {
     #[inline]
     fn write(&mut self, socket: &mut ClientSocket, bytes: &[u8]) -> Result<usize, Broken> {
         self.sockets.write(socket, bytes)
+    }
+
+    fn write_with_file(
+        &mut self,
+        _: &mut ClientSocket,
+        _: &[u8],
+        part: FilePart<'_, NoFile>,
+    ) -> Result<usize, Broken> {
+        match *part.file {}
     }
 
     #[inline]

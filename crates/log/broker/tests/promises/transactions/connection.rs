@@ -1,11 +1,13 @@
 //! Requests that follow each other on one connection without waiting for answers, as clients send them.
 
+use core::convert::Infallible;
+
 use base::Now;
 use bytes::Bytes;
 use kafka_protocol::messages::{ProduceRequest, ProduceResponse};
 use kafka_protocol::protocol::Request;
 use log_broker::{Broker, BrokerConfig, BrokerDriver, Front, Response, SegmentReader, Waiter};
-use net_event_loop::{Broken, EventLoop, ReadOutcome, Readiness, SocketDriver};
+use net_event_loop::{Broken, EventLoop, FilePart, ReadOutcome, Readiness, SocketDriver};
 
 use super::client::{Client, Protocol, outcome, read};
 use super::requests;
@@ -26,6 +28,7 @@ struct Wire {
 impl SocketDriver for Wire {
     type Socket = ();
     type Peer = ();
+    type File = Infallible;
 
     fn watch(&mut self, (): &mut (), token: u32) -> Result<(), Broken> {
         self.token = token;
@@ -53,6 +56,15 @@ impl SocketDriver for Wire {
     fn write(&mut self, (): &mut (), bytes: &[u8]) -> Result<usize, Broken> {
         self.output.extend_from_slice(bytes);
         Ok(bytes.len())
+    }
+
+    fn write_with_file(
+        &mut self,
+        (): &mut (),
+        _: &[u8],
+        part: FilePart<'_, Infallible>,
+    ) -> Result<usize, Broken> {
+        match *part.file {}
     }
 
     fn wants_write(&self, (): &()) -> bool {

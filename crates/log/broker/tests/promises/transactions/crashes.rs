@@ -6,6 +6,7 @@ use super::client::{BOTH, Client, Protocol, committed_offset, find_coordinator, 
 use super::requests::{self, GROUP, TOPIC};
 use super::serving;
 use crate::bench::{Bench, topic};
+use log_metadata::KeeperEvent;
 
 /// How far a client came.
 #[derive(Default)]
@@ -158,8 +159,8 @@ fn markers_are_not_lost_to_a_topic_that_the_council_names_late() {
             bench.pass(600);
             bench.settle();
         }
-        bench.put_topic(topic(TOPIC, 1, 2, 1));
-        let _ = bench.broker.catalog_complete();
+        bench.council(topic(TOPIC, 1, 2, 1));
+        bench.council(KeeperEvent::Joined);
         bench.settle();
         bench.pass(600);
         bench.settle();
@@ -180,7 +181,7 @@ fn what_a_coordinator_was_given_twice_counts_once() {
     client.commit(&mut bench);
     bench.settle();
     let bytes = slow.read(&mut crate::bench::NoSegments);
-    bench.broker.loaded(&slow, &bytes, bench.now);
+    bench.broker.loaded(&slow, bytes, bench.now);
     bench.load();
     client.produce(&mut bench, 0, "next");
     client.commit(&mut bench);

@@ -16,7 +16,7 @@ use kafka_protocol::messages::{
 };
 use log_broker::BrokerConfig;
 
-use crate::bench::{Bench, topic};
+use crate::bench::{Bench, no_topic, topic};
 use client::{BOTH, Client, Protocol, TIMEOUT_MS, committed_offset, find_coordinator, outcome, read};
 use requests::{GROUP, TOPIC};
 
@@ -45,7 +45,6 @@ fn serving() -> Bench {
 fn serving_with(config: BrokerConfig) -> Bench {
     let config = BrokerConfig { offsets_partitions: 2, transactions_partitions: 2, ..config };
     let mut bench = Bench::serving_with(config, &[topic(TOPIC, 1, 2, 0)]);
-    let _ = bench.broker.catalog_complete();
     for (kind, key) in [(0, GROUP), (1, "a")] {
         bench.call(4, &find_coordinator(kind, key));
         bench.settle();
@@ -399,12 +398,12 @@ fn end_that_is_repeated_is_answered_alike_and_its_opposite_is_refused() {
 fn transaction_with_a_topic_that_is_deleted_ends() {
     for protocol in BOTH {
         let mut bench = serving();
-        bench.put_topic(topic("other", 9, 1, 0));
+        bench.council(topic("other", 9, 1, 0));
         bench.settle();
         let mut producer = Client::new(&mut bench, "a", protocol);
         producer.produce(&mut bench, 0, "gone");
-        bench.delete_topic(TOPIC);
-        bench.put_topic(topic(TOPIC, 2, 2, 0));
+        bench.council(no_topic(TOPIC));
+        bench.council(topic(TOPIC, 2, 2, 0));
         bench.settle();
         producer.commit(&mut bench);
         bench.settle();

@@ -5,7 +5,7 @@ use log_broker::{BrokerConfig, Response};
 
 use super::client::{Client, Protocol, find_coordinator, outcome, read};
 use super::{CONCURRENT, NOT_ENOUGH_REPLICAS, OLD_EPOCH, UNKNOWN_TOPIC, requests, serving, serving_with};
-use crate::bench::{Bench, topic};
+use crate::bench::{Bench, no_topic, topic};
 
 fn producer(bench: &mut Bench) -> Client {
     Client::new(bench, "a", Protocol::EpochPerTransaction)
@@ -124,10 +124,10 @@ fn waiting_record_of_a_topic_that_is_made_again_does_not_reach_its_namesake() {
     let mut bench = serving();
     let mut client = producer(&mut bench);
     let first = begin(&mut bench, &mut client, 0, "lost");
-    bench.delete_topic(requests::TOPIC);
+    bench.council(no_topic(requests::TOPIC));
     let other = bench.begin::<ProduceRequest>(12, &client.record(0, "lost").1).expect("there is no topic");
     assert_eq!(outcome(&other), (UNKNOWN_TOPIC, -1));
-    bench.put_topic(topic(requests::TOPIC, 2, 2, 0));
+    bench.council(topic(requests::TOPIC, 2, 2, 0));
     bench.settle();
     assert_eq!(ended(&mut bench, first), Some((super::WRONG_STATE, -1)), "it was added to the one before");
     assert_eq!(read(&mut bench, 0, false), Vec::<String>::new());

@@ -60,7 +60,6 @@ impl World {
             ..BrokerConfig::default()
         };
         let mut bench = Bench::serving_with(config, &[topic(TOPIC, 1, PARTITIONS as usize, 0)]);
-        let _ = bench.broker.catalog_complete();
         for (kind, key) in [(0, GROUP), (1, NAMES[0])] {
             bench.call(4, &find_coordinator(kind, key));
             bench.settle();
@@ -163,7 +162,9 @@ impl World {
                 self.inits[*id] += 1;
                 *init = self.inits[*id];
             }
-            if std::env::var("DBG").is_ok() { eprintln!("S{} DELIVER {number} conn {connection} {}", self.step, short(&letter.ask)); }
+            if std::env::var("DBG").is_ok() {
+                eprintln!("S{} DELIVER {number} conn {connection} {}", self.step, short(&letter.ask));
+            }
             self.bench.conn = connection;
             match letter.ask.deliver(&mut self.bench, number) {
                 Some(answer) => self.answered(number, &letter.ask, answer),
@@ -181,7 +182,9 @@ impl World {
     }
 
     fn answered(&mut self, number: u64, ask: &Ask, answer: Answer) {
-        if std::env::var("DBG").is_ok() { eprintln!("S{} ANSWER {number} {} {answer:?}", self.step, short(ask)); }
+        if std::env::var("DBG").is_ok() {
+            eprintln!("S{} ANSWER {number} {} {answer:?}", self.step, short(ask));
+        }
         if matches!((ask, answer.code), (Ask::Init(_), 0)) {
             let ends = (0..PARTITIONS).map(|partition| self.high_watermark(partition)).collect();
             self.fences.push((answer.producer.0, answer.producer.1, ends));
@@ -249,7 +252,9 @@ impl World {
     }
 
     pub(crate) fn crash(&mut self) {
-        if std::env::var("DBG").is_ok() { eprintln!("S{} CRASH", self.step); }
+        if std::env::var("DBG").is_ok() {
+            eprintln!("S{} CRASH", self.step);
+        }
         self.counts.insert("died");
         self.bench.take();
         let left = self.bench.disk.given - self.bench.disk.durable();
@@ -263,7 +268,9 @@ impl World {
     /// The disk is full, or has room again.
     pub(crate) fn fill_disk(&mut self) {
         let room = if self.random.chance(50) { self.random.below(600) } else { ROOM };
-        if std::env::var("DBG").is_ok() { eprintln!("S{} ROOM {room}", self.step); }
+        if std::env::var("DBG").is_ok() {
+            eprintln!("S{} ROOM {room}", self.step);
+        }
         self.bench.room(room);
     }
 
@@ -336,11 +343,43 @@ impl World {
 
 fn short(ask: &Ask) -> String {
     match ask {
-        Ask::Init(r) => format!("Init {:?} {} {}", r.transactional_id.as_ref().map(|t| t.0.to_string()), r.producer_id.0, r.producer_epoch),
-        Ask::Add(r) => format!("Add {} {} {} {:?}", r.v3_and_below_transactional_id.0, r.v3_and_below_producer_id.0, r.v3_and_below_producer_epoch, r.v3_and_below_topics[0].partitions),
-        Ask::AddOffsets(r) => format!("AddOffsets {} {} {}", r.transactional_id.0, r.producer_id.0, r.producer_epoch),
-        Ask::Produce(v, r) => { let p = &r.topic_data[0].partition_data[0]; let b = log_wire::Batch::read(p.records.as_ref().unwrap()).unwrap().0; format!("Produce{v} p{} {} {} seq {}", p.index, b.producer_id(), b.producer_epoch(), b.base_sequence()) }
-        Ask::Commit(v, r) => format!("Commit{v} {} {} {} {:?}", r.transactional_id.0, r.producer_id.0, r.producer_epoch, r.topics[0].partitions[0].committed_offset),
-        Ask::End(v, r) => format!("End{v} {} {} {} {}", r.transactional_id.0, r.producer_id.0, r.producer_epoch, r.committed),
+        Ask::Init(r) => format!(
+            "Init {:?} {} {}",
+            r.transactional_id.as_ref().map(|t| t.0.to_string()),
+            r.producer_id.0,
+            r.producer_epoch
+        ),
+        Ask::Add(r) => format!(
+            "Add {} {} {} {:?}",
+            r.v3_and_below_transactional_id.0,
+            r.v3_and_below_producer_id.0,
+            r.v3_and_below_producer_epoch,
+            r.v3_and_below_topics[0].partitions
+        ),
+        Ask::AddOffsets(r) => {
+            format!("AddOffsets {} {} {}", r.transactional_id.0, r.producer_id.0, r.producer_epoch)
+        }
+        Ask::Produce(v, r) => {
+            let p = &r.topic_data[0].partition_data[0];
+            let b = log_wire::Batch::read(p.records.as_ref().unwrap()).unwrap().0;
+            format!(
+                "Produce{v} p{} {} {} seq {}",
+                p.index,
+                b.producer_id(),
+                b.producer_epoch(),
+                b.base_sequence()
+            )
+        }
+        Ask::Commit(v, r) => format!(
+            "Commit{v} {} {} {} {:?}",
+            r.transactional_id.0,
+            r.producer_id.0,
+            r.producer_epoch,
+            r.topics[0].partitions[0].committed_offset
+        ),
+        Ask::End(v, r) => format!(
+            "End{v} {} {} {} {}",
+            r.transactional_id.0, r.producer_id.0, r.producer_epoch, r.committed
+        ),
     }
 }

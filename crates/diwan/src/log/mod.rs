@@ -1,0 +1,52 @@
+//! What people do with topics, records and groups from the command line. Every command works with any broker of Kafka's
+//! protocol.
+
+mod access;
+mod complete;
+mod consume;
+mod failure;
+mod group;
+mod produce;
+mod reset;
+mod settings;
+mod template;
+mod time;
+mod topic;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+use failure::Done;
+
+/// Commands of the log.
+#[derive(Debug, Subcommand)]
+pub(crate) enum LogCommand {
+    /// Topics: list, create, describe, alter, delete.
+    #[command(subcommand, after_help = topic::HELP)]
+    Topic(topic::TopicCommand),
+    /// Write lines from the standard input to a topic.
+    #[command(after_help = produce::HELP)]
+    Produce(produce::ProduceArguments),
+    /// Print the records of topics.
+    #[command(after_help = consume::HELP)]
+    Consume(consume::ConsumeArguments),
+    /// Consumer groups: list, describe, reset their offsets, delete.
+    #[command(subcommand, after_help = group::HELP)]
+    Group(group::GroupCommand),
+}
+
+/// Runs one.
+pub(crate) fn run(command: &LogCommand, out: &mut impl Write) -> io::Result<ExitCode> {
+    let done: Done = match command {
+        LogCommand::Topic(command) => topic::run(command, out),
+        LogCommand::Produce(arguments) => produce::run(arguments, &mut io::stdin().lock(), out),
+        LogCommand::Consume(arguments) => consume::run(arguments, out),
+        LogCommand::Group(command) => group::run(command, out),
+    };
+    match done {
+        Ok(()) => out.flush().map(|()| ExitCode::SUCCESS),
+        Err(failure) => failure.tell(),
+    }
+}

@@ -1,0 +1,160 @@
+//! `diwan topic`, `produce`, `consume` and `group` on a live broker, its own or the one that `KAFKA_CONNECT` names.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod server;
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
+use std::process::{Child, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use server::{Folder, Server, diwan, said};
+
+/// A broker on a council.
+struct Broker {
+    address: String,
+    _own: Option<(Running, Server, Folder)>,
+}
+
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Broker {
+    fn start() -> Self {
+        if let Ok(address) = std::env::var("KAFKA_CONNECT") {
+            return Self { address, _own: None };
+        }
+        let (council, folder) = (Server::start(), Folder::new());
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = free.local_addr().unwrap().to_string();
+        drop(free);
+        let mut command = diwan();
+        command.args(["log", "--listen", &address, "--council", &council.address(), "--data-dir"]);
+        let mut child = command.arg(folder.path()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        assert!(lines.by_ref().any(|line| line.contains("ready")), "the broker ended");
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { address, _own: Some((Running(child), council, folder)) }
+    }
+
+    fn run(&self, arguments: &[&str], input: &str) -> (bool, String, String) {
+        let mut command = diwan();
+        command.env("DIWAN_BOOTSTRAP_SERVER", &self.address).args(arguments);
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        said(child.wait_with_output().unwrap())
+    }
+
+    /// The output of what goes well.
+    fn done(&self, line: &str) -> String {
+        let (fine, out, errors) = self.run(&line.split(' ').collect::<Vec<_>>(), "");
+        assert!(fine, "{line}: {errors}");
+        out
+    }
+
+    /// The errors of what does not.
+    fn refused(&self, line: &str) -> String {
+        let (fine, out, errors) = self.run(&line.split(' ').collect::<Vec<_>>(), "");
+        assert!(!fine, "{line}: {out}");
+        errors
+    }
+}
+
+#[test]
+fn topics_are_made_listed_and_deleted() {
+    let broker = Broker::start();
+    assert_eq!(broker.done("topic create orders --partitions 3"), "topic `orders` is created\n");
+    let errors = broker.refused("topic create orders");
+    assert!(errors.contains("TOPIC_ALREADY_EXISTS") && errors.contains("hint: "), "{errors}");
+    broker.done("topic create orders --if-not-exists");
+    assert_eq!(broker.done("topic list"), "TOPIC   PARTITIONS  REPLICAS\norders  3           1\n");
+    let listed: serde_json::Value = serde_json::from_str(&broker.done("topic list --json")).unwrap();
+    assert_eq!((&listed[0]["topic"], &listed[0]["partitions"]), (&"orders".into(), &3.into()));
+    broker.done("topic delete orders");
+    assert!(broker.refused("topic delete orders").contains("UNKNOWN_TOPIC_OR_PARTITION"));
+    broker.done("topic delete orders --if-exists");
+}
+
+#[test]
+fn lines_become_records_and_are_printed() {
+    let broker = Broker::start();
+    broker.done("topic create letters --partitions 1");
+    let produce = ["produce", "letters", "-K", ":", "-Z", "none", "-H", "from=test"];
+    let (fine, _, errors) = broker.run(&produce, "a:one\nb:none\nc:three:3");
+    assert!(fine && errors == "3 records are acknowledged\n", "{errors}");
+    let (fine, _, errors) = broker.run(&produce, "d:4\nno separator\n");
+    assert!(!fine && errors.contains("line 2") && errors.contains("1 record is acknowledged"), "{errors}");
+
+    let printed = broker.done(r"consume letters --format %o/%k/%s/%S/%h\n");
+    assert_eq!(
+        printed,
+        "0/a/one/3/from=test\n1/b//-1/from=test\n2/c/three:3/7/from=test\n3/d/4/1/from=test\n"
+    );
+    assert_eq!(broker.done("consume letters --offset -2 -n 1"), "three:3\n");
+    assert_eq!(broker.done("consume letters --since 1h -n 1"), "one\n");
+    let line: serde_json::Value =
+        serde_json::from_str(&broker.done("consume letters --json -o 1 -n 1")).unwrap();
+    assert_eq!((&line["key"], &line["value"]), (&"b".into(), &serde_json::Value::Null));
+    assert!(broker.refused("consume nowhere").contains("diwan topic list"));
+}
+
+#[test]
+fn a_group_goes_on_where_it_stopped_and_is_set_back() {
+    let broker = Broker::start();
+    broker.done("topic create work --partitions 2");
+    broker.run(&["produce", "work", "-p", "0"], "one\ntwo\n");
+    assert_eq!(broker.done("consume work --group audit -n 1"), "one\n");
+
+    let mut command = diwan();
+    let follow = ["consume", "work", "--group", "audit", "-f", "-b", &broker.address];
+    let mut reader = command.args(follow).spawn().unwrap();
+    let mut lines = BufReader::new(reader.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "two");
+    let shown: serde_json::Value = serde_json::from_str(&broker.done("group describe audit --json")).unwrap();
+    assert_eq!((&shown[0]["state"], &shown[0]["protocol"]), (&"Stable".into(), &"classic".into()));
+    assert!(broker.refused("group delete audit").contains("NON_EMPTY_GROUP"));
+    let set_back = "group reset-offsets audit --topic work --to-earliest --execute";
+    assert!(broker.refused(set_back).contains("the group has members"));
+    // A member that is asked to stop leaves at once.
+    kill_process(Pid::from_child(&reader), Signal::INT).unwrap();
+    assert!(reader.wait().unwrap().success());
+
+    assert!(broker.done("group list").contains("audit  Empty"));
+    let shown = broker.done("group describe audit");
+    assert!(shown.contains("work   0          2          2    0    -"), "{shown}");
+    let (_, shown, told) = broker.run(&set_back.split(' ').take(6).collect::<Vec<_>>(), "");
+    assert!(
+        shown.contains("work   0          2           0") && told.contains("nothing is changed"),
+        "{told}"
+    );
+    broker.done(set_back);
+    assert_eq!(broker.done("consume work --group audit"), "one\ntwo\n");
+    broker.done("group delete audit");
+    assert!(broker.refused("group describe audit").contains("GROUP_ID_NOT_FOUND"));
+}
+
+#[test]
+fn the_shell_completes_names_of_topics() {
+    let broker = Broker::start();
+    broker.done("topic create orders");
+    let mut command = diwan();
+    command.env("COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", "5").env("_CLAP_IFS", "\n");
+    command.args(["--", "diwan", "topic", "describe", "-b", &broker.address, "or"]);
+    let (_, out, errors) = said(command.output().unwrap());
+    assert_eq!(out.trim(), "orders", "{errors}");
+}
+
+#[test]
+fn a_broker_that_is_not_there_is_told_with_a_hint() {
+    let mut command = diwan();
+    let (fine, _, errors) =
+        said(command.args(["topic", "list", "--bootstrap-server", "127.0.0.1:1"]).output().unwrap());
+    assert!(!fine && errors.contains("127.0.0.1:1") && errors.contains("--bootstrap-server"), "{errors}");
+}

@@ -1,0 +1,63 @@
+//! What this broker asks of the council, and for whom.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use log_metadata::{Change, Decision, Found};
+
+use crate::waits::Waiter;
+
+/// What a change is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A part of a client's request.
+    Part(Waiter, usize),
+    /// A topic that is made because somebody has named it.
+    Topic(Arc<str>),
+    /// This broker leads its partitions of a topic anew.
+    Appointment(Arc<str>),
+    /// A block of producer ids.
+    ProducerIds,
+}
+
+/// Changes that have not ended. See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    outgoing: Vec<Change>,
+    purposes: BTreeMap<u64, Purpose>,
+    last_ticket: u64,
+}
+
+impl Changes {
+    /// Asks for a change of a node.
+    pub(crate) fn ask(
+        &mut self,
+        path: String,
+        purpose: Purpose,
+        compute: impl FnMut(Found<'_>) -> Decision + Send + 'static,
+    ) {
+        self.last_ticket += 1;
+        self.purposes.insert(self.last_ticket, purpose);
+        self.outgoing.push(Change::new(path, self.last_ticket, compute));
+    }
+
+    /// Takes what is to be handed on.
+    pub(crate) fn take(&mut self) -> Vec<Change> {
+        std::mem::take(&mut self.outgoing)
+    }
+
+    /// A change has ended: what it was for.
+    pub(crate) fn ended(&mut self, ticket: u64) -> Option<Purpose> {
+        self.purposes.remove(&ticket)
+    }
+
+    /// Whether that is asked for already.
+    pub(crate) fn has(&self, purpose: &Purpose) -> bool {
+        self.purposes.values().any(|other| other == purpose)
+    }
+
+    /// How many have not ended.
+    pub(crate) fn len(&self) -> usize {
+        self.purposes.len()
+    }
+}

@@ -1,0 +1,26 @@
+//! What an operator should know: for the driver, which has a log.
+
+use std::sync::Arc;
+
+use log_partition::{Damage, PartitionId};
+use log_storage::CompactionError;
+
+/// See the module.
+#[derive(Debug)]
+pub enum Notice {
+    /// A topic was created.
+    TopicCreated(Arc<str>),
+    /// A topic was deleted.
+    TopicDeleted(Arc<str>),
+    /// What the council holds of a topic cannot be used.
+    BadTopic(Arc<str>, String),
+    /// What the disk holds of a partition cannot be used: it is not served.
+    Damaged(PartitionId, Damage),
+    /// A pass of compaction over a partition has ended early.
+    NotCompacted(PartitionId, CompactionError),
+    /// A partition has a timestamp that lies in the future, milliseconds: its segments from there on are kept for longer than
+    /// `retention.ms`.
+    FutureTimestamp(PartitionId, i64),
+    /// The disk holds so many partitions of topics that the council does not know. They are kept, and not served.
+    Unclaimed(usize),
+}

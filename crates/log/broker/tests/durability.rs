@@ -1,0 +1,245 @@
+//! What is told to be committed, and what of it outlives a crash: by the executor of the disk, over a disk that loses what was
+//! not flushed.
+
+use std::collections::BTreeMap;
+
+use base::{MonoTime, Random, WallTime};
+use bytes::Bytes;
+use log_broker::{DiskCommand, DiskEvent, DiskExecutor, Next};
+use log_partition::{Commit, Offset, PartitionId, Place};
+use log_storage::{Append, StoreConfig};
+use log_wire::{Attributes, Batch, BatchBuilder, Producer};
+use storage_disk::sim::{Loss, SimDisk};
+use storage_wal::{LogId, WalConfig};
+
+const RELAXED: Commit = Commit::Written { flush_ms: u64::MAX };
+
+fn config() -> StoreConfig {
+    let wal = WalConfig {
+        segment_bytes: 32 << 10,
+        first_segment_bytes: 16 << 10,
+        reserved_bytes: 2 << 10,
+        prepare_step_bytes: 4 << 10,
+        write_buffer_bytes: 4 << 10,
+        recycled_segments_max: 1,
+    };
+    StoreConfig { wal, write_behind_bytes: 500, memory_bytes_max: 4_000, ..StoreConfig::default() }
+}
+
+/// An executor with partitions that are told apart by their numbers, and what was told of their batches.
+struct World {
+    disk: SimDisk,
+    executor: DiskExecutor<SimDisk>,
+    now: MonoTime,
+    events: Vec<DiskEvent>,
+    logs: BTreeMap<LogId, Log>,
+    /// How many commands were given, and the batch of each.
+    given: u64,
+    batches: BTreeMap<u64, (LogId, i64, Commit)>,
+}
+
+#[derive(Default)]
+struct Log {
+    index: i32,
+    end: i64,
+    position: u64,
+    /// Up to where batches were told to be committed, and what of that must outlive a loss of power.
+    committed: i64,
+    flushed: i64,
+}
+
+impl World {
+    fn new(disk: SimDisk, partitions: i32) -> Self {
+        let (executor, stored) =
+            DiskExecutor::open(disk.clone(), config(), ([1; 16], "c")).expect("it opens");
+        assert!(stored.is_empty());
+        let (logs, batches) = (BTreeMap::new(), BTreeMap::new());
+        let mut world =
+            Self { disk, executor, now: MonoTime::ZERO, events: Vec::new(), logs, given: 0, batches };
+        let ids = (0..partitions).map(|index| PartitionId { topic: [1; 16], index });
+        let creates: Vec<DiskCommand> = ids.map(|id| DiskCommand::Create(id, Offset(0))).collect();
+        world.turn(creates).expect("the disk is well");
+        for event in std::mem::take(&mut world.events) {
+            if let DiskEvent::Created(id, log) = event {
+                world.logs.insert(log, Log { index: id.index, ..Log::default() });
+            }
+        }
+        world
+    }
+
+    fn log(&self, number: u64) -> LogId {
+        LogId(number + 1)
+    }
+
+    fn append(&mut self, log: LogId, commit: Commit) -> DiskCommand {
+        let of = self.logs.get_mut(&log).expect("it was created");
+        let mut builder = BatchBuilder::new(Attributes(0), Producer::NONE);
+        builder.push(5, None, Some(&[7; 80]), &[]);
+        let mut batch = builder.finish();
+        Batch::assign(&mut batch, of.end, 0);
+        let at = Place { segment: Offset(0), position: of.position };
+        of.end += 1;
+        of.position += batch.len() as u64;
+        let (end, batch, index) = (Offset(of.end), Bytes::from(batch), Vec::new());
+        DiskCommand::Append(Append { log, at, end, now: WallTime::of_ms(1), batch, commit, index })
+    }
+
+    fn turn(&mut self, commands: Vec<DiskCommand>) -> Option<Next> {
+        let mut commands = commands;
+        for command in &commands {
+            self.given += 1;
+            if let DiskCommand::Append(append) = command {
+                self.batches.insert(self.given, (append.log, append.end.0, append.commit));
+            }
+        }
+        let from = self.events.len();
+        let turned = self.executor.turn(&mut commands, &mut self.events, self.now);
+        let next = turned.and_then(|()| self.executor.work(&mut self.events));
+        for event in &self.events[from..] {
+            match event {
+                DiskEvent::Early(numbers) => {
+                    for number in numbers {
+                        let (log, end, _) = self.batches[number];
+                        let log = self.logs.get_mut(&log).expect("it was created");
+                        log.committed = log.committed.max(end);
+                    }
+                }
+                DiskEvent::Durable(count) => {
+                    for (log, end, _) in self.batches.range(..=count).map(|(_, batch)| batch) {
+                        let log = self.logs.get_mut(log).expect("it was created");
+                        (log.committed, log.flushed) = (log.committed.max(*end), log.flushed.max(*end));
+                    }
+                    self.batches = self.batches.split_off(&(count + 1));
+                }
+                _ => {}
+            }
+        }
+        assert!(next.is_ok() || self.disk.crashed(), "failed on a good disk: {next:?}");
+        next.ok()
+    }
+
+    /// Which numbers were told to count early, and up to which one commands are durable.
+    fn told(&mut self) -> (Vec<u64>, u64) {
+        let (mut early, mut durable) = (Vec::new(), 0);
+        for event in self.events.drain(..) {
+            match event {
+                DiskEvent::Early(numbers) => early.extend(numbers),
+                DiskEvent::Durable(count) => durable = count,
+                _ => {}
+            }
+        }
+        (early, durable)
+    }
+
+    /// Where each partition ends after a start.
+    fn ends(&self) -> BTreeMap<i32, i64> {
+        let opened = DiskExecutor::open(self.disk.clone(), config(), ([1; 16], "c"));
+        let (_, stored) = opened.expect("nothing is damaged");
+        stored
+            .into_iter()
+            .map(|stored| {
+                assert_eq!(stored.damage, None);
+                (stored.id.index, stored.partition.expect("it is whole").end().0)
+            })
+            .collect()
+    }
+}
+
+#[test]
+fn relaxed_batches_count_once_they_are_written_and_are_not_flushed_before_their_time() {
+    let mut world = World::new(SimDisk::new(1), 1);
+    let (log, flushes) = (world.log(0), world.disk.flushes());
+    world.told();
+    for number in 2..12 {
+        let append = world.append(log, RELAXED);
+        let next = world.turn(vec![append]).expect("the disk is well");
+        assert_eq!(world.told(), (vec![number], 0));
+        assert!(matches!(next, Next::Now | Next::InMs(..=1_000)));
+    }
+    // Making the next segment of the write-ahead log flushes too, but not the batches.
+    world.now = MonoTime::of_ms(999);
+    world.turn(Vec::new());
+    assert_eq!(world.told(), (Vec::new(), 0));
+    world.now = MonoTime::of_ms(1_000);
+    world.turn(Vec::new());
+    assert_eq!(world.told(), (Vec::new(), 11), "they are flushed by then");
+    assert!(world.disk.flushes() > flushes);
+}
+
+#[test]
+fn flush_ms_bounds_how_long_a_batch_is_not_flushed() {
+    let mut world = World::new(SimDisk::new(1), 1);
+    world.told();
+    let append = world.append(world.log(0), Commit::Written { flush_ms: 20 });
+    let next = world.turn(vec![append]).expect("the disk is well");
+    assert_eq!((world.told(), next), ((vec![2], 0), Next::InMs(20)));
+    world.now = MonoTime::of_ms(20);
+    world.turn(Vec::new());
+    assert_eq!(world.told(), (Vec::new(), 2));
+}
+
+#[test]
+fn turn_with_both_kinds_tells_of_relaxed_batches_before_it_flushes() {
+    let mut world = World::new(SimDisk::new(1), 2);
+    world.told();
+    let (strict, relaxed) = (world.log(0), world.log(1));
+    let commands = vec![world.append(strict, Commit::Flushed), world.append(relaxed, RELAXED)];
+    assert_eq!(world.turn(commands), Some(Next::Now));
+    assert_eq!(world.told(), (vec![4], 0));
+    // Those that come meanwhile are flushed with them.
+    let commands = vec![world.append(relaxed, RELAXED)];
+    world.turn(commands);
+    assert_eq!(world.told(), (Vec::new(), 5));
+}
+
+#[test]
+fn relaxed_batch_behind_one_that_waits_for_a_flush_waits_with_it() {
+    let mut world = World::new(SimDisk::new(1), 2);
+    world.told();
+    let (log, other) = (world.log(0), world.log(1));
+    let commands =
+        vec![world.append(log, Commit::Flushed), world.append(log, RELAXED), world.append(other, RELAXED)];
+    world.turn(commands);
+    assert_eq!(world.told(), (vec![5], 0));
+    world.turn(Vec::new());
+    assert_eq!(world.told(), (Vec::new(), 5));
+}
+
+/// A loss of power takes relaxed batches from the end only; the end of the process takes nothing.
+#[test]
+fn committed_batches_outlive_what_they_have_to() {
+    let mut lost = 0;
+    for seed in 0..400 {
+        let disk = SimDisk::new(seed);
+        let mut random = Random::new(seed);
+        let mut world = World::new(disk.clone(), 4);
+        disk.crash_at(disk.operations() + 20 + random.below(300));
+        for _ in 0..200 {
+            let commands = (0..random.below(5)).map(|_| {
+                let number = random.below(4);
+                let log = world.log(number);
+                let mostly = if number.is_multiple_of(2) { RELAXED } else { Commit::Flushed };
+                world.append(log, if random.chance(90) { mostly } else { RELAXED })
+            });
+            let commands = commands.collect();
+            world.now = world.now.plus_ms(random.below(40));
+            if world.turn(commands).is_none() {
+                break;
+            }
+            world.told();
+        }
+        let power = random.chance(70);
+        if power {
+            disk.crash([Loss::All, Loss::Some, Loss::Nothing][random.below(3) as usize]);
+        }
+        disk.restart();
+        let ends = world.ends();
+        for log in world.logs.values() {
+            let least = if power { log.flushed } else { log.committed };
+            let end = ends[&log.index];
+            assert!((least..=log.end).contains(&end), "seed {seed}: {least} is committed, the end is {end}");
+            lost += (log.committed - end).max(0);
+        }
+    }
+    assert!(lost > 100, "a loss of power takes what was only written: {lost}");
+}

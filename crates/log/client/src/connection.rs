@@ -1,0 +1,128 @@
+//! One connection with a broker: requests go out, answers come back in their order.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{TcpStream, ToSocketAddrs as _};
+use std::time::Duration;
+
+use log_wire::messages::Field as _;
+use log_wire::{Api, Reader, Writer, end_frame, start_frame};
+
+use crate::call::Call;
+use crate::error::{Error, Result};
+
+/// How long a connection is waited for.
+const CONNECT: Duration = Duration::from_secs(5);
+/// How long an answer is waited for beyond the time that a request gives the broker.
+const ANSWER: Duration = Duration::from_secs(30);
+/// The longest answer that is taken, in bytes.
+const ANSWER_BYTES_MAX: usize = 256 << 20;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Connection {
+    stream: TcpStream,
+    address: String,
+    client_id: String,
+    next: i32,
+}
+
+impl Connection {
+    /// Connects with a broker at `HOST:PORT`.
+    ///
+    /// # Errors
+    /// There is no such host, or it does not answer.
+    pub fn open(address: &str, client_id: &str) -> Result<Self> {
+        let failed = |source| Error::Connection { address: address.into(), source };
+        let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+        for resolved in address.to_socket_addrs().map_err(failed)? {
+            match TcpStream::connect_timeout(&resolved, CONNECT) {
+                Ok(stream) => {
+                    stream.set_nodelay(true).map_err(failed)?;
+                    stream.set_read_timeout(Some(ANSWER)).map_err(failed)?;
+                    let (address, client_id) = (address.into(), client_id.into());
+                    return Ok(Self { stream, address, client_id, next: 0 });
+                }
+                Err(error) => last = error,
+            }
+        }
+        Err(failed(last))
+    }
+
+    /// Sends a request and waits for its answer.
+    ///
+    /// # Errors
+    /// The connection fails, or the answer cannot be read.
+    pub fn call<C: Call>(&mut self, request: &C) -> Result<C::Response> {
+        self.send(request)?;
+        self.receive::<C>()
+    }
+
+    /// Sends a request. Its answer is behind those of the requests before it.
+    ///
+    /// # Errors
+    /// The connection fails.
+    pub fn send<C: Call>(&mut self, request: &C) -> Result<()> {
+        let flexible = is_flexible::<C>();
+        let mut frame = Vec::new();
+        let start = start_frame(&mut frame);
+        let mut header = Writer::new(&mut frame, false);
+        header.i16(C::KEY as i16).i16(C::VERSION).i32(self.next).text(&self.client_id);
+        if flexible {
+            Writer::new(&mut frame, true).no_tagged_fields();
+        }
+        request.write(&mut Writer::new(&mut frame, flexible), C::VERSION);
+        end_frame(&mut frame, start);
+        self.next = self.next.wrapping_add(1);
+        self.stream.write_all(&frame).map_err(|source| self.failed(source))
+    }
+
+    /// Waits for the next answer, to a request of that kind.
+    ///
+    /// # Errors
+    /// The connection fails, or the answer cannot be read.
+    pub fn receive<C: Call>(&mut self) -> Result<C::Response> {
+        let mut length = [0; 4];
+        self.stream.read_exact(&mut length).map_err(|source| self.failed(source))?;
+        let length = usize::try_from(i32::from_be_bytes(length)).unwrap_or(usize::MAX);
+        if length > ANSWER_BYTES_MAX {
+            return Err(self.malformed("it is too long"));
+        }
+        let mut answer = vec![0; length];
+        self.stream.read_exact(&mut answer).map_err(|source| self.failed(source))?;
+        let flexible = is_flexible::<C>();
+        let mut header = Reader::new(&answer, flexible);
+        header.i32().map_err(|malformed| self.malformed(malformed.0))?;
+        header.tagged_fields().map_err(|malformed| self.malformed(malformed.0))?;
+        let mut body = Reader::new(header.rest(), flexible);
+        C::Response::read(&mut body, C::VERSION).map_err(|malformed| self.malformed(malformed.0))
+    }
+
+    /// How long an answer is waited for from now on.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn set_patience(&self, patience: Duration) -> Result<()> {
+        self.stream
+            .set_read_timeout(Some(patience.max(Duration::from_millis(1))))
+            .map_err(|source| self.failed(source))
+    }
+
+    fn failed(&self, source: io::Error) -> Error {
+        let source = match source.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                io::Error::new(io::ErrorKind::ConnectionReset, "the broker has closed it without an answer")
+            }
+            io::ErrorKind::WouldBlock => io::Error::new(io::ErrorKind::TimedOut, "there is no answer"),
+            _ => source,
+        };
+        Error::Connection { address: self.address.clone(), source }
+    }
+
+    fn malformed(&self, what: &'static str) -> Error {
+        Error::Malformed { address: self.address.clone(), what }
+    }
+}
+
+fn is_flexible<C: Call>() -> bool {
+    Api::find(C::KEY as i16).is_some_and(|api| api.is_flexible(C::VERSION))
+}

@@ -1,0 +1,39 @@
+//! A client of brokers that speak Kafka's protocol, ours or Apache Kafka's from 3.0 on: for our own tools. It blocks, and it is
+//! not made for speed: each batch is acknowledged before the next one is sent.
+//!
+//! [`Cluster`] knows the brokers and what an administrator asks them; [`Producer`] and [`Consumer`] write and read records;
+//! [`Member`] takes part in a consumer group. Behind the feature `load` is a load generator that has nothing to do with these.
+//!
+//! # Not done, and what that costs
+//! - No encryption and no authentication: brokers that require them cannot be used.
+//! - Compressed batches cannot be read.
+#![deny(missing_docs)]
+
+mod call;
+mod cluster;
+mod connection;
+mod consumer;
+mod consumer_protocol;
+mod error;
+mod groups;
+#[cfg(feature = "load")]
+pub mod load;
+mod member;
+mod partitioner;
+mod producer;
+mod record;
+mod topics;
+
+pub use call::Call;
+pub use cluster::Cluster;
+pub use connection::Connection;
+pub use consumer::Consumer;
+pub use error::{Error, Result, is_retriable};
+pub use groups::{GroupDescription, GroupMember};
+pub use log_wire::ErrorCode;
+pub use log_wire::messages;
+pub use member::Member;
+pub use partitioner::partition_of;
+pub use producer::{NewRecord, Producer};
+pub use record::ConsumedRecord;
+pub use topics::{End, NewTopic, TopicPartition};

@@ -1,0 +1,29 @@
+//! The load generator: many connections of raw protocol on one thread, to measure brokers with. Behind the feature `load`.
+//!
+//! Requests are made once and sent again and again with another correlation id (and, from idempotent producers, another
+//! sequence number and checksum), so that the load costs little beside the broker. Of the answers only the error code, the
+//! offsets and the headers of batches are read.
+//!
+//! - [`produce`]: producers that each keep a number of requests outstanding, or that send at a fixed rate. At a fixed rate a
+//!   latency counts from the moment at which the request was due.
+//! - [`consume`]: consumers that read partitions from their beginning, again and again.
+//! - [`deliver`]: records at a fixed rate, and the time from the moment at which each was due until a consumer has it.
+//!
+//! Knows neither who runs the broker nor what the figures are compared with.
+//!
+//! # Not done, and what that costs
+//! - Connections are not opened again: a broker that closes one ends the load.
+//! - Every connection goes to the one address that is given, which must lead all partitions.
+
+mod consume;
+mod deliver;
+mod measured;
+mod poll;
+mod produce;
+mod requests;
+mod socket;
+
+pub use consume::{Consume, consume};
+pub use deliver::{Deliver, deliver};
+pub use measured::Measured;
+pub use produce::{Pace, Produce, produce};

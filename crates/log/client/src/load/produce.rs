@@ -1,0 +1,191 @@
+//! Producers.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use log_wire::Producer;
+
+use super::measured::{Measured, thread_cpu};
+use super::poll::Sockets;
+use super::requests::{ProduceRequest, init_producer_id, read_produced, read_producer};
+
+/// When requests are sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pace {
+    /// Each connection keeps so many requests outstanding.
+    Closed {
+        /// How many.
+        outstanding: usize,
+    },
+    /// So many requests a second of all connections together, each in its turn, whether or not earlier ones were answered.
+    Open {
+        /// How many.
+        per_second: f64,
+    },
+}
+
+/// Producers of one topic.
+#[derive(Clone, Debug)]
+pub struct Produce {
+    /// The broker.
+    pub address: SocketAddr,
+    /// The topic, which must be there.
+    pub topic: String,
+    /// Its partitions: connection `n` produces to partition `n` modulo this.
+    pub partitions: i32,
+    /// Connections, each a producer.
+    pub connections: usize,
+    /// When requests are sent.
+    pub pace: Pace,
+    /// Messages of a request, which are one batch.
+    pub batch: usize,
+    /// Bytes of a message.
+    pub message_bytes: usize,
+    /// 0 is not allowed: every request is answered.
+    pub acks: i16,
+    /// Producers have ids, and number their messages.
+    pub is_idempotent: bool,
+}
+
+struct Connection {
+    request: ProduceRequest,
+    /// When each outstanding request was sent, or due.
+    outstanding: VecDeque<Instant>,
+    next: i32,
+}
+
+/// Runs a load for `warm_up` without counting, then for `duration`. Calls `edge` at both ends of the latter, to take what else
+/// is measured.
+///
+/// # Errors
+/// A connection failed or was closed, or a request was answered with an error.
+pub fn produce(
+    load: &Produce,
+    warm_up: Duration,
+    duration: Duration,
+    mut edge: impl FnMut(),
+) -> io::Result<Measured> {
+    let mut sockets = Sockets::connect(load.address, load.connections)?;
+    let mut connections = Vec::with_capacity(sockets.len());
+    for number in 0..sockets.len() {
+        let partition = i32::try_from(number).unwrap_or(0) % load.partitions.max(1);
+        let to = (load.topic.as_str(), partition);
+        let mut request =
+            ProduceRequest::new(to, load.acks, (load.batch, load.message_bytes), Producer::NONE);
+        if load.is_idempotent {
+            let (id, epoch) = ask_producer(&mut sockets, number)?;
+            request.set_producer(id, epoch);
+        }
+        connections.push(Connection { request, outstanding: VecDeque::new(), next: 0 });
+    }
+    let mut run = Run { load, sockets, connections, turn: 0, measured: Measured::none() };
+    run.drive(warm_up)?;
+    edge();
+    run.measured = Measured::none();
+    let (began, cpu) = (Instant::now(), thread_cpu());
+    run.drive(duration)?;
+    let (elapsed, cpu) = (began.elapsed(), thread_cpu().saturating_sub(cpu));
+    edge();
+    Ok(Measured { elapsed, cpu, ..run.measured })
+}
+
+fn ask_producer(sockets: &mut Sockets, number: usize) -> io::Result<(i64, i16)> {
+    let mut readable = Vec::new();
+    loop {
+        init_producer_id().send(0, sockets.at(number)?.output());
+        sockets.at(number)?.flush()?;
+        let producer = loop {
+            sockets.wait(None, &mut readable)?;
+            if let Some(frame) = sockets.at(number)?.next_frame() {
+                break read_producer(frame)?;
+            }
+        };
+        if let Some(producer) = producer {
+            return Ok(producer);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+struct Run<'l> {
+    load: &'l Produce,
+    sockets: Sockets,
+    connections: Vec<Connection>,
+    /// Whose turn it is in an open load.
+    turn: usize,
+    measured: Measured,
+}
+
+impl Run<'_> {
+    fn drive(&mut self, duration: Duration) -> io::Result<()> {
+        let began = Instant::now();
+        let (until, mut readable, mut due) = (began + duration, Vec::new(), began);
+        if let Pace::Closed { outstanding } = self.load.pace {
+            for number in 0..self.connections.len() {
+                self.fill(number, outstanding)?;
+            }
+        }
+        while Instant::now() < until {
+            if let Pace::Open { per_second } = self.load.pace {
+                due = self.send_due(due, Duration::from_secs_f64(1.0 / per_second))?;
+            }
+            let is_open = matches!(self.load.pace, Pace::Open { .. });
+            self.sockets.wait(Some(if is_open { due.min(until) } else { until }), &mut readable)?;
+            for number in &readable {
+                self.take(*number)?;
+                if let Pace::Closed { outstanding } = self.load.pace {
+                    self.fill(*number, outstanding)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends all requests that are due by now. Gives when the next one is.
+    fn send_due(&mut self, mut due: Instant, every: Duration) -> io::Result<Instant> {
+        let now = Instant::now();
+        while due <= now {
+            let number = self.turn % self.connections.len();
+            self.turn += 1;
+            self.send(number, due)?;
+            self.sockets.at(number)?.flush()?;
+            due += every;
+        }
+        Ok(due)
+    }
+
+    fn fill(&mut self, number: usize, outstanding: usize) -> io::Result<()> {
+        while self.connections.get(number).is_some_and(|of| of.outstanding.len() < outstanding) {
+            self.send(number, Instant::now())?;
+        }
+        self.sockets.at(number)?.flush()
+    }
+
+    fn send(&mut self, number: usize, at: Instant) -> io::Result<()> {
+        let Some(connection) = self.connections.get_mut(number) else { return Ok(()) };
+        connection.request.send(connection.next, self.sockets.at(number)?.output());
+        connection.next = connection.next.wrapping_add(1);
+        connection.outstanding.push_back(at);
+        Ok(())
+    }
+
+    fn take(&mut self, number: usize) -> io::Result<()> {
+        let now = Instant::now();
+        let Some(connection) = self.connections.get_mut(number) else { return Ok(()) };
+        let socket = self.sockets.at(number)?;
+        while let Some(frame) = socket.next_frame() {
+            let expected = connection.next.wrapping_sub(connection.outstanding.len() as i32);
+            if read_produced(frame)? != expected {
+                return Err(io::Error::other("the broker has answered out of order"));
+            }
+            let Some(sent) = connection.outstanding.pop_front() else { break };
+            self.measured.note(now.saturating_duration_since(sent), 1);
+            self.measured.requests += 1;
+            self.measured.messages += self.load.batch as u64;
+            self.measured.bytes += connection.request.batch_bytes() as u64;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,28 @@
+//! Where clients connect.
+
+use crate::definition::{Definition, list, string};
+
+pub(super) const LISTENERS: &[Definition] = &[
+    list("advertised.listeners")
+        .not_empty()
+        .acts("Where clients are told to connect. Not set: as `listeners`"),
+    list("early.start.listeners"),
+    string("inter.broker.listener.name"),
+    string("listener.security.protocol.map")
+        .default("SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT")
+        .per_broker()
+        .read_at_start()
+        .acts("The security protocol of each listener: NAME:PROTOCOL, with commas between"),
+    list("listeners")
+        .default("PLAINTEXT://:9092")
+        .not_empty()
+        .per_broker()
+        .read_at_start()
+        .acts("Where clients connect: NAME://HOST:PORT, with commas between"),
+    string("security.inter.broker.protocol").default("PLAINTEXT").one_of(&[
+        "PLAINTEXT",
+        "SSL",
+        "SASL_PLAINTEXT",
+        "SASL_SSL",
+    ]),
+];

@@ -1,0 +1,45 @@
+//! Share groups.
+
+use crate::definition::{Definition, int, list, short, string};
+
+pub(super) const SHARE_GROUPS: &[Definition] = &[
+    int("group.share.assignment.interval.ms").default("1000").at_least(0).cluster_wide(),
+    list("group.share.assignors").default("simple").not_empty(),
+    int("group.share.delivery.count.limit").default("5").between(2, 10),
+    int("group.share.heartbeat.interval.ms").default("5000").at_least(1),
+    int("group.share.initialize.retry.interval.ms").default("30000").at_least(1).hidden(),
+    int("group.share.max.assignment.interval.ms").default("15000").at_least(0),
+    int("group.share.max.delivery.count.limit").default("10").between(5, 25),
+    int("group.share.max.heartbeat.interval.ms").default("15000").at_least(1),
+    int("group.share.max.partition.max.record.locks").default("4000").between(2_000, 10_000),
+    int("group.share.max.record.lock.duration.ms").default("60000").between(30_000, 3_600_000),
+    int("group.share.max.session.timeout.ms").default("60000").at_least(1),
+    int("group.share.max.share.sessions").default("2000").at_least(1),
+    int("group.share.max.size").default("200").between(1, 1_000),
+    int("group.share.min.assignment.interval.ms").default("0").at_least(0),
+    int("group.share.min.delivery.count.limit").default("2").between(2, 5),
+    int("group.share.min.heartbeat.interval.ms").default("5000").at_least(1),
+    int("group.share.min.partition.max.record.locks").default("100").between(100, 2_000),
+    int("group.share.min.record.lock.duration.ms").default("15000").between(1_000, 30_000),
+    int("group.share.min.session.timeout.ms").default("45000").at_least(1),
+    int("group.share.partition.max.record.locks").default("2000").between(100, 10_000),
+    string("group.share.persister.class.name")
+        .default("org.apache.kafka.server.share.persister.DefaultStatePersister")
+        .hidden(),
+    int("group.share.record.lock.duration.ms").default("30000").between(1_000, 3_600_000),
+    int("group.share.session.timeout.ms").default("45000").at_least(1),
+    int("share.coordinator.append.linger.ms").default("-1").at_least(-1),
+    int("share.coordinator.cached.buffer.max.bytes").default("1048588").at_least(524_288).cluster_wide(),
+    int("share.coordinator.cold.partition.snapshot.interval.ms").default("300000").at_least(1).hidden(),
+    int("share.coordinator.load.buffer.size").default("5242880").at_least(1),
+    int("share.coordinator.snapshot.update.records.per.snapshot").default("500").between(0, 500),
+    int("share.coordinator.state.topic.compression.codec").default("0"),
+    short("share.coordinator.state.topic.min.isr").default("2").at_least(1),
+    int("share.coordinator.state.topic.num.partitions").default("50").at_least(1),
+    int("share.coordinator.state.topic.prune.interval.ms").default("300000").at_least(1).hidden(),
+    short("share.coordinator.state.topic.replication.factor").default("3").at_least(1),
+    int("share.coordinator.state.topic.segment.bytes").default("104857600").at_least(1),
+    int("share.coordinator.threads").default("1").at_least(1),
+    int("share.coordinator.write.timeout.ms").default("5000").at_least(1),
+    int("share.fetch.purgatory.purge.interval.requests").default("1000"),
+];

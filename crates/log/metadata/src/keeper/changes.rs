@@ -1,0 +1,259 @@
+//! Changes on their way: read, compute, write; again if another has written meanwhile, or if nobody knows whether the write
+//! took effect.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use council_client_core::recipes::Ask;
+use council_client_core::{
+    Acl, CreateMode, Error, ErrorCode as NodeError, Replied, Reply, Request, RequestId, Zxid,
+};
+use log_wire::ErrorCode;
+
+use super::{Change, Decision, Ended, Found};
+
+/// What the reply is for that a change waits for.
+#[derive(Debug)]
+enum Step {
+    Read,
+    Write,
+    /// A parent is made; then those that follow, the highest last.
+    Parent(Vec<String>),
+}
+
+/// What a change has sent and does not know the end of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Attempt {
+    Write(Vec<u8>),
+    Delete,
+}
+
+#[derive(Debug)]
+struct Running {
+    change: Change,
+    step: Step,
+    attempt: Option<Attempt>,
+    /// A write was sent whose end nobody knows.
+    may_be_done: bool,
+}
+
+/// A change that has ended, and the zxid that shows it.
+#[derive(Debug)]
+pub(super) struct Finished {
+    pub(super) path: String,
+    pub(super) zxid: Zxid,
+    pub(super) ticket: u64,
+    pub(super) ended: Ended,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Changes {
+    acl: Vec<Acl>,
+    at_once_max: usize,
+    queue: VecDeque<Change>,
+    running: BTreeMap<RequestId, Running>,
+    /// Nodes that are being changed.
+    busy: BTreeSet<String>,
+    unsent: VecDeque<Ask>,
+    finished: VecDeque<Finished>,
+    next_id: u64,
+    connected: bool,
+}
+
+impl Changes {
+    /// New nodes have this ACL; so many changes are carried out at once.
+    pub(super) const fn new(acl: Vec<Acl>, at_once_max: usize) -> Self {
+        Self {
+            acl,
+            at_once_max,
+            queue: VecDeque::new(),
+            running: BTreeMap::new(),
+            busy: BTreeSet::new(),
+            unsent: VecDeque::new(),
+            finished: VecDeque::new(),
+            next_id: 0,
+            connected: false,
+        }
+    }
+
+    pub(super) fn push(&mut self, change: Change) {
+        self.queue.push_back(change);
+        self.begin();
+    }
+
+    /// How many have not ended.
+    pub(super) fn len(&self) -> usize {
+        self.queue.len() + self.running.len()
+    }
+
+    pub(super) fn next(&mut self) -> Option<Ask> {
+        self.unsent.pop_front()
+    }
+
+    pub(super) fn finished(&mut self) -> Option<Finished> {
+        self.finished.pop_front()
+    }
+
+    pub(super) fn connected(&mut self) {
+        self.connected = true;
+        self.unsent.clear();
+        for (_, mut running) in std::mem::take(&mut self.running) {
+            running.may_be_done |= matches!(running.step, Step::Write);
+            self.read(running);
+        }
+        self.begin();
+    }
+
+    /// What is under way has an unknown end: it is read when a server is connected again.
+    pub(super) const fn disconnected(&mut self) {
+        self.connected = false;
+    }
+
+    pub(super) fn replied(&mut self, id: RequestId, Replied { zxid, result }: Replied) {
+        let Some(running) = self.running.remove(&id) else { return };
+        match (&running.step, result) {
+            // Another input says that the connection is lost; the next connection reads again.
+            (
+                _,
+                Err(Error::ConnectionLost | Error::SessionExpired | Error::Closed | Error::TooManyRequests),
+            ) => {
+                self.running.insert(id, running);
+            }
+            (Step::Read, Ok(Reply::Data(data, stat))) => {
+                self.decide(running, Some((&data.unwrap_or_default(), stat.version)), zxid);
+            }
+            (Step::Read, Err(error)) if error.is(NodeError::NoNode) => self.decide(running, None, zxid),
+            (Step::Write, Ok(_)) => self.written(running, zxid),
+            (Step::Write, Err(error)) if is_of_the_node(&error) => self.write_again(running, &error),
+            (Step::Parent(rest), result) if result.is_ok() || is_there(&result) => {
+                let rest = rest.clone();
+                self.make_parents(running, rest);
+            }
+            (_, result) => {
+                let why = result
+                    .err()
+                    .map_or_else(|| "something else was answered".into(), |error| error.to_string());
+                let why = format!("the council has refused it: {why}");
+                self.finish(running, zxid, Ended::Refused(ErrorCode::UnknownServerError, why));
+            }
+        }
+    }
+
+    /// A write was refused because the node is not what it was, or because a node above it is missing.
+    fn write_again(&mut self, running: Running, error: &Error) {
+        let parents = parents(&running.change.path);
+        let makes = matches!(running.attempt, Some(Attempt::Write(_))) && !parents.is_empty();
+        if makes && error.is(NodeError::NoNode) {
+            let missing = parents.into_iter().rev().collect();
+            self.make_parents(running, missing);
+        } else {
+            // Not by this change: it was refused.
+            self.read(Running { attempt: None, ..running });
+        }
+    }
+
+    /// Begins changes that wait, as many as may be under way at once, one for each node.
+    fn begin(&mut self) {
+        let mut at = 0;
+        while self.connected && self.running.len() < self.at_once_max {
+            let Some(next) = self.queue.get(at) else { break };
+            if self.busy.contains(&next.path) {
+                at += 1;
+                continue;
+            }
+            if let Some(change) = self.queue.remove(at) {
+                self.busy.insert(change.path.clone());
+                self.read(Running { change, step: Step::Read, attempt: None, may_be_done: false });
+            }
+        }
+    }
+
+    fn read(&mut self, running: Running) {
+        let path = running.change.path.clone();
+        self.ask(Running { step: Step::Read, ..running }, Request::Data { path, watch: false });
+    }
+
+    fn decide(&mut self, mut running: Running, found: Option<(&Vec<u8>, i32)>, zxid: Zxid) {
+        let is_done = match (&running.attempt, found) {
+            (Some(Attempt::Write(wanted)), Some((data, _))) => wanted == data,
+            (Some(Attempt::Delete), None) => true,
+            _ => false,
+        };
+        if is_done && running.may_be_done {
+            return self.written(running, zxid);
+        }
+        let path = running.change.path.clone();
+        let data = found.map(|(data, _)| data.as_slice());
+        let decision = (running.change.compute)(Found { data, may_be_done: running.may_be_done });
+        let request = match (decision, found) {
+            (Decision::Write(data), Some((_, version))) => {
+                running.attempt = Some(Attempt::Write(data.clone()));
+                Request::SetData { path, data: Some(data), version }
+            }
+            (Decision::Write(data), None) => {
+                running.attempt = Some(Attempt::Write(data.clone()));
+                let (data, acl) = (Some(data), self.acl.clone());
+                Request::Create { path, data, acl, mode: CreateMode::Persistent }
+            }
+            (Decision::Delete, Some((_, version))) => {
+                running.attempt = Some(Attempt::Delete);
+                Request::Delete { path, version }
+            }
+            (Decision::Delete | Decision::Keep, None) => {
+                return self.finish(running, zxid, Ended::Done(None));
+            }
+            (Decision::Keep, Some((data, _))) => {
+                return self.finish(running, zxid, Ended::Done(Some(data.clone())));
+            }
+            (Decision::Refuse(error, why), _) => {
+                return self.finish(running, zxid, Ended::Refused(error, why));
+            }
+        };
+        self.ask(Running { step: Step::Write, ..running }, request);
+    }
+
+    fn make_parents(&mut self, running: Running, mut missing: Vec<String>) {
+        let Some(path) = missing.pop() else {
+            return self.read(Running { attempt: None, ..running });
+        };
+        let acl = self.acl.clone();
+        let create = Request::Create { path, data: Some(Vec::new()), acl, mode: CreateMode::Persistent };
+        self.ask(Running { step: Step::Parent(missing), ..running }, create);
+    }
+
+    fn written(&mut self, running: Running, zxid: Zxid) {
+        let data = match &running.attempt {
+            Some(Attempt::Write(data)) => Some(data.clone()),
+            Some(Attempt::Delete) | None => None,
+        };
+        self.finish(running, zxid, Ended::Done(data));
+    }
+
+    fn finish(&mut self, running: Running, zxid: Zxid, ended: Ended) {
+        self.busy.remove(&running.change.path);
+        let Change { path, ticket, .. } = running.change;
+        self.finished.push_back(Finished { path, zxid, ticket, ended });
+        self.begin();
+    }
+
+    fn ask(&mut self, running: Running, request: Request) {
+        let id = RequestId(self.next_id);
+        self.next_id += 1;
+        self.running.insert(id, running);
+        self.unsent.push_back(Ask { id, request });
+    }
+}
+
+fn is_of_the_node(error: &Error) -> bool {
+    [NodeError::BadVersion, NodeError::NoNode, NodeError::NodeExists].iter().any(|code| error.is(*code))
+}
+
+fn is_there(result: &Result<Reply, Error>) -> bool {
+    result.as_ref().is_err_and(|error| error.is(NodeError::NodeExists))
+}
+
+/// The nodes above a node, the highest first.
+fn parents(path: &str) -> Vec<String> {
+    let ends = path.char_indices().filter(|(at, character)| *at > 0 && *character == '/').map(|(at, _)| at);
+    ends.filter_map(|end| path.get(..end)).map(String::from).collect()
+}

@@ -1,0 +1,58 @@
+//! Where what lies, below the path that the brokers of a cluster share.
+
+/// Everything of the log.
+pub const ROOT: &str = "/log";
+/// The id of the cluster.
+pub const CLUSTER: &str = "/log/cluster";
+/// A node for each topic, by its name.
+pub const TOPICS: &str = "/log/topics";
+/// The next producer id that no broker has.
+pub const PRODUCER_IDS: &str = "/log/producer-ids";
+/// An ephemeral node for each broker that runs, by its number.
+pub const BROKERS: &str = "/log/brokers/ids";
+/// The id of each broker's directory, by the broker's number.
+pub const DIRECTORIES: &str = "/log/brokers/directories";
+
+/// The node of a topic.
+#[must_use]
+pub fn topic(name: &str) -> String {
+    format!("{TOPICS}/{name}")
+}
+
+/// The topic whose node this is.
+#[must_use]
+pub fn topic_of(path: &str) -> Option<&str> {
+    child_of(path, TOPICS)
+}
+
+/// The name of a child of a node.
+#[must_use]
+pub fn child_of<'p>(path: &'p str, parent: &str) -> Option<&'p str> {
+    let name = path.strip_prefix(parent)?.strip_prefix('/')?;
+    (!name.is_empty() && !name.contains('/')).then_some(name)
+}
+
+/// The node of a broker that runs.
+#[must_use]
+pub fn broker(id: i32) -> String {
+    format!("{BROKERS}/{id}")
+}
+
+/// The node of a broker's directory.
+#[must_use]
+pub fn directory(broker: i32) -> String {
+    format!("{DIRECTORIES}/{broker}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn topic_is_told_from_its_node_and_from_no_other() {
+        assert_eq!(topic_of(&topic("a.b")), Some("a.b"));
+        for other in [TOPICS, "/log/topics/", "/log/topics/a/b", "/log/topicsa", "/log/cluster"] {
+            assert_eq!(topic_of(other), None, "{other}");
+        }
+    }
+}

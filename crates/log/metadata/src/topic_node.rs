@@ -1,0 +1,128 @@
+//! A topic as it stands in the council: a node of its name below `/log/topics`, whose data is JSON.
+//!
+//! ```json
+//! {"id": "AbEi...", "settings": {"retention.ms": "1000"}, "partitions": [[1, 4, [1]]]}
+//! ```
+//! The id is that of the protocol. A partition has its leader (-1 for none), the leader's epoch, and its replicas, the preferred
+//! leader first.
+
+use std::collections::BTreeMap;
+
+use log_partition::LeaderEpoch;
+use serde::{Deserialize, Serialize};
+
+use crate::{id_of, id_text};
+
+/// How many bytes a node may have: a little less than an ensemble takes by default (`jute.maxbuffer`).
+pub const NODE_BYTES_MAX: usize = 1_000_000;
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopicNode {
+    /// Its id, which no other topic ever has.
+    pub id: [u8; 16],
+    /// Its own settings, by name.
+    pub settings: BTreeMap<String, String>,
+    /// Its partitions, by number.
+    pub partitions: Vec<PartitionNode>,
+}
+
+/// A partition of a topic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartitionNode {
+    /// Its leader; -1 for none.
+    pub leader: i32,
+    /// Which of all its leaders that is.
+    pub epoch: LeaderEpoch,
+    /// Its replicas, the preferred leader first.
+    pub replicas: Vec<i32>,
+}
+
+/// Why a node is none of a topic.
+#[derive(Debug, thiserror::Error)]
+pub enum BadNode {
+    /// It is not the JSON of a topic.
+    #[error("it is not the JSON of a topic: {0}")]
+    Json(#[from] serde_json::Error),
+    /// Its id is not one.
+    #[error("its id `{0}` is not 16 bytes in base64")]
+    Id(String),
+}
+
+#[derive(Serialize, Deserialize)]
+struct Raw {
+    id: String,
+    #[serde(default)]
+    settings: BTreeMap<String, String>,
+    partitions: Vec<(i32, i32, Vec<i32>)>,
+}
+
+impl TopicNode {
+    /// A topic whose partitions have these replicas, and are led by the first of them.
+    #[must_use]
+    pub fn new(id: [u8; 16], settings: BTreeMap<String, String>, replicas: &[Vec<i32>]) -> Self {
+        let partition = |replicas: &Vec<i32>| PartitionNode {
+            leader: replicas.first().copied().unwrap_or(-1),
+            epoch: LeaderEpoch(0),
+            replicas: replicas.clone(),
+        };
+        Self { id, settings, partitions: replicas.iter().map(partition).collect() }
+    }
+
+    /// Reads the data of a node.
+    ///
+    /// # Errors
+    /// It is not that of a topic.
+    pub fn read(data: &[u8]) -> Result<Self, BadNode> {
+        let Raw { id, settings, partitions } = serde_json::from_slice(data)?;
+        let partitions = partitions.into_iter();
+        let id = id_of(&id).ok_or(BadNode::Id(id))?;
+        let partitions = partitions.map(|(leader, epoch, replicas)| PartitionNode {
+            leader,
+            epoch: LeaderEpoch(epoch),
+            replicas,
+        });
+        Ok(Self { id, settings, partitions: partitions.collect() })
+    }
+
+    /// The data of its node.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        let partitions = self.partitions.iter();
+        let partitions = partitions.map(|of| (of.leader, of.epoch.0, of.replicas.clone())).collect();
+        let raw = Raw { id: id_text(&self.id), settings: self.settings.clone(), partitions };
+        serde_json::to_vec(&raw).unwrap_or_default()
+    }
+
+    /// The broker leads its partitions anew, each under the next epoch. Gives whether there are any.
+    pub fn appoint(&mut self, broker: i32) -> bool {
+        let own = self.partitions.iter_mut().filter(|partition| partition.leader == broker);
+        own.map(|partition| partition.epoch.0 += 1).count() > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn node_is_read_back_and_a_start_raises_the_epochs_of_its_broker() {
+        let settings = BTreeMap::from([("a".into(), "b".into())]);
+        let mut node = TopicNode::new([7; 16], settings, &[vec![1], vec![2, 1]]);
+        assert!(node.appoint(1) && !node.clone().appoint(3));
+        let read = TopicNode::read(&node.bytes()).expect("it is one");
+        assert_eq!(
+            read.partitions.iter().map(|of| (of.leader, of.epoch.0)).collect::<Vec<_>>(),
+            [(1, 1), (2, 0)]
+        );
+        assert_eq!(read, node);
+    }
+
+    #[test]
+    fn node_of_another_kind_is_refused_with_the_reason() {
+        let told = |data: &str| TopicNode::read(data.as_bytes()).expect_err("it is none").to_string();
+        assert!(told("{}").contains("not the JSON"));
+        assert!(told(r#"{"id":"x","partitions":[]}"#).contains("`x`"));
+        assert!(told(r#"{"id":"x","partitions":[[1]]}"#).contains("not the JSON"));
+    }
+}

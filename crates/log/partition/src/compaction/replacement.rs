@@ -1,0 +1,137 @@
+//! One step of a pass that is done: a compacted segment in the place of others.
+
+use log_wire::{Reader, Writer};
+
+use crate::partition::Partition;
+use crate::sealed::{Damage, check, open, seal};
+use crate::segment::Segment;
+use crate::{Offset, SegmentId};
+
+const FORMAT: i16 = 1;
+const SEGMENT_ID_BYTES: usize = 12;
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replacement {
+    /// Segments that lie side by side.
+    pub removed: Vec<SegmentId>,
+    /// What stands in their place; nothing if nothing of them is kept.
+    pub added: Option<Segment>,
+    /// Markers of aborted transactions that are gone.
+    pub removed_aborts: Vec<Offset>,
+    /// If it is the last step of its pass: what comes of that.
+    pub pass: Option<PassEnd>,
+}
+
+/// What a pass comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PassEnd {
+    /// Everything before is compacted.
+    pub cleaned_to: Offset,
+    /// When all that the pass has kept for a while may go, milliseconds; nothing if there is nothing of that kind.
+    pub horizon_ms: Option<i64>,
+}
+
+/// The log has changed since the pass began: the step does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stale;
+
+impl Replacement {
+    /// Its form in the write-ahead log.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        seal(FORMAT, |writer| {
+            writer.count(self.removed.len());
+            for segment in &self.removed {
+                writer.i64(segment.base.0).i32(segment.generation.cast_signed());
+            }
+            writer.bool(self.added.is_some());
+            if let Some(added) = &self.added {
+                added.write(writer);
+            }
+            writer.count(self.removed_aborts.len());
+            for marker in &self.removed_aborts {
+                writer.i64(marker.0);
+            }
+            writer.bool(self.pass.is_some());
+            if let Some(pass) = &self.pass {
+                pass.write(writer);
+            }
+        })
+    }
+
+    /// Reads it back.
+    ///
+    /// # Errors
+    /// It is none, or damaged.
+    pub fn of_bytes(bytes: &[u8]) -> Result<Self, Damage> {
+        open(bytes, FORMAT, |reader| {
+            let mut removed = Vec::new();
+            for _ in 0..reader.count(SEGMENT_ID_BYTES)? {
+                let (base, generation) = (Offset(reader.i64()?), reader.i32()?.cast_unsigned());
+                removed.push(SegmentId { base, generation });
+            }
+            let added = reader.bool()?.then(|| Segment::read(reader)).transpose()?;
+            let mut removed_aborts = Vec::new();
+            for _ in 0..reader.count(8)? {
+                removed_aborts.push(Offset(reader.i64()?));
+            }
+            let pass = reader.bool()?.then(|| PassEnd::read(reader)).transpose()?;
+            Ok(Self { removed, added, removed_aborts, pass })
+        })
+    }
+}
+
+impl PassEnd {
+    pub(crate) fn write(&self, writer: &mut Writer<'_>) {
+        writer.i64(self.cleaned_to.0).i64(self.horizon_ms.unwrap_or(-1));
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, Damage> {
+        let (cleaned_to, horizon_ms) = (Offset(reader.i64()?), reader.i64()?);
+        check(cleaned_to >= Offset::ZERO, "a log that is compacted to below its beginning")?;
+        Ok(Self { cleaned_to, horizon_ms: Some(horizon_ms).filter(|horizon| *horizon >= 0) })
+    }
+}
+
+impl Partition {
+    /// A step of a pass is done, and what it has made is durable: from now on that is read. The segments that it has replaced
+    /// may be removed once this change is durable.
+    ///
+    /// # Errors
+    /// [`Stale`]; nothing was changed.
+    pub fn replaced(&mut self, by: &Replacement) -> Result<(), Stale> {
+        self.segments.replace(&by.removed, by.added.clone())?;
+        self.tables.transactions.forget_aborted(&by.removed_aborts);
+        if let Some(pass) = by.pass {
+            self.last_pass = pass;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::WallTime;
+
+    use crate::test_support::{assigned, plain};
+
+    #[test]
+    fn replacement_comes_back_from_its_bytes_and_damage_is_refused() {
+        let mut added = Segment::new(SegmentId { base: Offset(3), generation: 2 });
+        added.push(&assigned(&plain(3, 9, 2, 5)), WallTime::of_ms(4));
+        let whole = Replacement {
+            removed: vec![SegmentId { base: Offset(3), generation: 1 }, SegmentId::appended(Offset(9))],
+            added: Some(added),
+            removed_aborts: vec![Offset(4), Offset(8)],
+            pass: Some(PassEnd { cleaned_to: Offset(12), horizon_ms: Some(99) }),
+        };
+        let empty = Replacement { removed: Vec::new(), added: None, removed_aborts: Vec::new(), pass: None };
+        for replacement in [whole, empty] {
+            let bytes = replacement.to_bytes();
+            assert_eq!(Replacement::of_bytes(&bytes), Ok(replacement));
+            assert!((0..bytes.len()).all(|cut| Replacement::of_bytes(&bytes[..cut]).is_err()));
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The records of a batch as they are, without their compression.
+
+use log_compression::{DecompressError, decompress};
+use log_wire::{Batch, Compression, Malformed, Record, Records};
+
+/// How many bytes the records of a batch may become. What a client compresses is about as long as a batch may be
+/// (`max.message.bytes`, 1 MiB) and rarely becomes a hundred times as long.
+pub const RECORDS_BYTES_MAX: usize = 128 << 20;
+
+/// Why records cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unreadable {
+    /// They cannot be decompressed.
+    #[error(transparent)]
+    Decompress(#[from] DecompressError),
+    /// They are none.
+    #[error("malformed records: {0}")]
+    Records(&'static str),
+}
+
+impl From<Malformed> for Unreadable {
+    fn from(malformed: Malformed) -> Self {
+        Self::Records(malformed.0)
+    }
+}
+
+/// The bytes of a batch's records. `buffer` holds them if they were compressed.
+///
+/// # Errors
+/// [`Unreadable::Decompress`].
+pub(crate) fn plain_records<'b>(batch: &Batch<'b>, buffer: &'b mut Vec<u8>) -> Result<&'b [u8], Unreadable> {
+    let compression = batch.attributes().compression().ok_or(DecompressError::Malformed)?;
+    if compression == Compression::None {
+        return Ok(batch.records());
+    }
+    buffer.clear();
+    decompress(compression, batch.records(), RECORDS_BYTES_MAX, buffer)?;
+    Ok(buffer)
+}
+
+/// Every record, in order, whose number must be that of the batch.
+///
+/// # Errors
+/// One is malformed, or there are fewer, or bytes are left.
+pub(crate) fn each_record<'b>(
+    batch: &Batch<'_>,
+    plain: &'b [u8],
+    mut each: impl FnMut(&Record<'b>) -> Result<(), Unreadable>,
+) -> Result<(), Unreadable> {
+    let mut records = Records::new(plain, batch.count());
+    let mut count = 0;
+    for record in records.by_ref() {
+        each(&record?)?;
+        count += 1;
+    }
+    if count != batch.count() || !records.rest().is_empty() {
+        return Err(Unreadable::Records("other records than the batch counts"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::{assigned, compressed, plain};
+
+    #[test]
+    fn records_of_a_compressed_batch_are_those_that_were_put_in() {
+        let bytes = plain(7, 500, 3, 40);
+        for compression in [Compression::None, Compression::Gzip, Compression::Zstd] {
+            let bytes = compressed(&bytes, compression);
+            let (batch, mut buffer) = (assigned(&bytes), Vec::new());
+            let records = plain_records(&batch, &mut buffer).expect("they can be read");
+            let mut deltas = Vec::new();
+            let read = each_record(&batch, records, |record| {
+                deltas.push(record.offset_delta);
+                Ok(())
+            });
+            assert_eq!((read, deltas), (Ok(()), vec![0, 1, 2]));
+        }
+    }
+
+    #[test]
+    fn records_that_are_fewer_or_more_than_counted_are_refused() {
+        let bytes = plain(7, 500, 3, 40);
+        let batch = assigned(&bytes);
+        let short = &batch.records()[..batch.records().len() / 3];
+        assert!(each_record(&batch, short, |_| Ok(())).is_err());
+        let long = [batch.records(), &[0]].concat();
+        assert!(each_record(&batch, &long, |_| Ok(())).is_err());
+    }
+}

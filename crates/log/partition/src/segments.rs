@@ -1,0 +1,243 @@
+//! The segments of a partition, the oldest first, with the index of the one that is appended to.
+//!
+//! Which files make up a partition is told by this list, which is kept with the tables: files that are not in it count for
+//! nothing. So a start reads no segment, and one change of the list replaces several segments at once.
+
+use std::collections::VecDeque;
+
+use base::WallTime;
+use log_wire::{Batch, Reader, Writer};
+
+use crate::active_index::{ActiveIndex, IndexFrame};
+use crate::compaction::Stale;
+use crate::read::Boundary;
+use crate::sealed::{Damage, check};
+use crate::segment::{SEGMENT_BYTES, Segment};
+use crate::{Offset, Place, SegmentId};
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Segments {
+    /// Never empty; the last is appended to.
+    list: VecDeque<Segment>,
+    index: ActiveIndex,
+    /// Parts of indices that were not given away yet.
+    frames: Vec<IndexFrame>,
+}
+
+impl Segments {
+    /// Of an empty log.
+    pub(crate) fn new(start: Offset) -> Self {
+        let list = VecDeque::from([Segment::new(SegmentId::appended(start))]);
+        Self { list, index: ActiveIndex::default(), frames: Vec::new() }
+    }
+
+    /// A batch follows, appended at that time.
+    pub(crate) fn push(&mut self, batch: &Batch<'_>, now: WallTime) {
+        let Some(last) = self.list.back_mut() else { return };
+        if !last.is_empty() {
+            let at = Boundary { offset: last.end(), position: last.bytes() };
+            self.frames.extend(self.index.push(last.id(), at, last.highest_ms()));
+        }
+        last.push(batch, now);
+    }
+
+    /// Batches from that offset on stand in a segment of their own. Nothing changes if the last one is empty and begins there.
+    pub(crate) fn roll(&mut self, base: Offset) {
+        if self.list.back().is_some_and(Segment::is_empty) {
+            self.list.pop_back();
+        } else if let Some(last) = self.list.back() {
+            self.frames.extend(std::mem::take(&mut self.index).seal(last.id()));
+        }
+        self.index = ActiveIndex::default();
+        self.list.push_back(Segment::new(SegmentId::appended(base)));
+    }
+
+    /// The log begins at `start` from now on: segments that end there or before are gone.
+    pub(crate) fn truncate_start(&mut self, start: Offset) {
+        while self.list.len() > 1 && self.list.front().is_some_and(|first| first.end() <= start) {
+            self.list.pop_front();
+        }
+        if self.list.front().is_some_and(|only| !only.is_empty() && only.end() <= start) {
+            // All of it is gone: the next batch begins a segment.
+            (self.list, self.index) = (VecDeque::new(), ActiveIndex::default());
+            self.list.push_back(Segment::new(SegmentId::appended(start)));
+        }
+        let first = self.first_base();
+        self.frames.retain(|frame| frame.segment.base >= first);
+    }
+
+    /// A compacted segment, or nothing, takes the place of these, which lie side by side and are not appended to.
+    pub(crate) fn replace(&mut self, removed: &[SegmentId], added: Option<Segment>) -> Result<(), Stale> {
+        let Some(first) = removed.first() else { return if added.is_none() { Ok(()) } else { Err(Stale) } };
+        let at = self.list.iter().position(|segment| segment.id() == *first).ok_or(Stale)?;
+        let own = self.list.iter().skip(at).map(Segment::id);
+        let is_sealed = at + removed.len() < self.list.len();
+        if !is_sealed || !own.take(removed.len()).eq(removed.iter().copied()) {
+            return Err(Stale);
+        }
+        let behind = self.list.get(at + removed.len()).map_or(Offset::MAX, Segment::base);
+        let fits = |added: &Segment| added.base() == first.base && added.end() <= behind && !added.is_empty();
+        if !added.as_ref().is_none_or(fits) {
+            return Err(Stale);
+        }
+        self.list.drain(at..at + removed.len());
+        if let Some(added) = added {
+            self.list.insert(at, added);
+        }
+        self.frames.retain(|frame| !removed.contains(&frame.segment));
+        Ok(())
+    }
+
+    /// Takes the parts of indices that are to be written.
+    pub(crate) fn take_frames(&mut self) -> Vec<IndexFrame> {
+        std::mem::take(&mut self.frames)
+    }
+
+    /// All of them, the oldest first.
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Segment> {
+        self.list.iter()
+    }
+
+    /// The one that is appended to.
+    pub(crate) fn last(&self) -> Option<&Segment> {
+        self.list.back()
+    }
+
+    /// The offset at which the first begins.
+    pub(crate) fn first_base(&self) -> Offset {
+        self.list.front().map_or(Offset::ZERO, Segment::base)
+    }
+
+    /// Where the next batch stands.
+    pub(crate) fn end_place(&self) -> Place {
+        self.list.back().map_or_else(Place::default, Segment::end_place)
+    }
+
+    /// Bytes of all.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.list.iter().map(Segment::bytes).sum()
+    }
+
+    /// The one that holds this offset; if it is in a hole that compaction made, the one behind the hole.
+    pub(crate) fn of(&self, offset: Offset) -> Option<&Segment> {
+        let at = self.list.partition_point(|segment| segment.end() <= offset);
+        self.list.get(at)
+    }
+
+    /// The last place known in a segment that is not behind `offset`, with the highest timestamp before it.
+    pub(crate) fn before(&self, segment: &Segment, offset: Offset) -> (Boundary, i64) {
+        let known = self.index_of(segment).and_then(|index| index.before(segment.base(), offset));
+        known.unwrap_or_else(|| (beginning(segment), i64::MIN))
+    }
+
+    /// The last place known in a segment with at most that position and offset.
+    pub(crate) fn within(&self, segment: &Segment, most: Boundary) -> Boundary {
+        let known = self.index_of(segment).and_then(|index| index.within(segment.base(), most));
+        known.unwrap_or_else(|| beginning(segment))
+    }
+
+    /// The last place known in a segment before which every timestamp is below that one, with the highest timestamp before it.
+    pub(crate) fn before_time(&self, segment: &Segment, timestamp_ms: i64) -> (Boundary, i64) {
+        let known = self.index_of(segment).and_then(|index| index.before_time(segment.base(), timestamp_ms));
+        known.unwrap_or_else(|| (beginning(segment), i64::MIN))
+    }
+
+    /// Only that of the last segment is known here.
+    fn index_of(&self, segment: &Segment) -> Option<&ActiveIndex> {
+        self.last().is_some_and(|last| last.id() == segment.id()).then_some(&self.index)
+    }
+
+    pub(crate) fn write(&self, writer: &mut Writer<'_>) {
+        writer.count(self.list.len());
+        self.list.iter().for_each(|segment| segment.write(writer));
+        self.index.write(writer);
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, Damage> {
+        let mut list: VecDeque<Segment> = VecDeque::new();
+        for _ in 0..reader.count(SEGMENT_BYTES)? {
+            let segment = Segment::read(reader)?;
+            let follows = list.back().is_none_or(|last| last.end() <= segment.base() && !last.is_empty());
+            check(follows, "segments that overlap")?;
+            list.push_back(segment);
+        }
+        check(list.back().is_some_and(|last| last.id().generation == 0), "no segment to append to")?;
+        Ok(Self { list, index: ActiveIndex::read(reader)?, frames: Vec::new() })
+    }
+}
+
+fn beginning(segment: &Segment) -> Boundary {
+    Boundary { offset: segment.base(), position: 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::{assigned, plain};
+
+    const NOW: WallTime = WallTime::of_ms(5);
+
+    /// Segments that begin at these offsets, of ten batches with two records each.
+    fn segments(bases: &[i64]) -> Segments {
+        let mut segments = Segments::new(Offset(bases[0]));
+        for base in bases {
+            segments.roll(Offset(*base));
+            for at in 0..10 {
+                segments.push(&assigned(&plain(base + at * 2, 1_000 + base, 2, 4_000)), NOW);
+            }
+        }
+        segments
+    }
+
+    fn bases(segments: &Segments) -> Vec<i64> {
+        segments.iter().map(|segment| segment.base().0).collect()
+    }
+
+    #[test]
+    fn offset_is_in_its_segment_or_behind_the_hole_in_the_next() {
+        let segments = segments(&[0, 20, 50]);
+        let of = |offset| segments.of(Offset(offset)).map(|segment| segment.base().0);
+        assert_eq!((of(0), of(19), of(20), of(39)), (Some(0), Some(0), Some(20), Some(20)));
+        assert_eq!((of(40), of(49), of(50), of(69), of(70)), (Some(50), Some(50), Some(50), Some(50), None));
+    }
+
+    #[test]
+    fn segment_is_sealed_with_its_index_when_the_next_begins() {
+        let mut segments = segments(&[0, 20]);
+        let frames = segments.take_frames();
+        assert_eq!(frames.len(), 1);
+        assert_eq!((frames[0].segment.base, frames[0].is_last), (Offset(0), true));
+        segments.roll(Offset(60));
+        segments.roll(Offset(60));
+        assert_eq!(bases(&segments), [0, 20, 60], "an empty one is not kept");
+    }
+
+    #[test]
+    fn segments_before_the_start_are_gone_and_one_to_append_to_is_left() {
+        let mut segments = segments(&[0, 20, 40]);
+        segments.truncate_start(Offset(20));
+        assert_eq!(bases(&segments), [20, 40]);
+        assert!(segments.take_frames().iter().all(|frame| frame.segment.base == Offset(20)));
+        segments.truncate_start(Offset(41));
+        assert_eq!(bases(&segments), [40]);
+        segments.truncate_start(Offset(60));
+        assert_eq!((bases(&segments), segments.bytes()), (vec![60], 0));
+    }
+
+    #[test]
+    fn segments_of_a_state_come_back_and_overlapping_ones_are_refused() {
+        let mut segments = segments(&[0, 20]);
+        segments.take_frames();
+        let mut bytes = Vec::new();
+        segments.write(&mut Writer::new(&mut bytes, false));
+        let read = Segments::read(&mut Reader::new(&bytes, false)).expect("they were written");
+        assert_eq!(read.list, segments.list);
+        assert!((0..bytes.len()).all(|cut| Segments::read(&mut Reader::new(&bytes[..cut], false)).is_err()));
+        let mut wrong = segments.clone();
+        wrong.list.swap(0, 1);
+        let mut bytes = Vec::new();
+        wrong.write(&mut Writer::new(&mut bytes, false));
+        assert!(Segments::read(&mut Reader::new(&bytes, false)).is_err());
+    }
+}

@@ -1,0 +1,146 @@
+//! The broker's keeper over a client of the council: how it joins its cluster at a start, and how it follows it then.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use council_client::recipes::Running;
+use council_client::{Acl, Client, CreateMode, Error, ErrorCode as NodeError, Options};
+use log_metadata::{
+    BrokerNode, Change, Join, JoinRefusal, JoinStep, Keeper, KeeperEvent, KeeperLimits, Standing,
+};
+use node_threads::{Mailbox, Supervisor, ThreadFault};
+
+use crate::error::StartError;
+use crate::mail::ShardMail;
+
+/// How long a start waits for the council.
+const WAIT: Duration = Duration::from_secs(60);
+
+/// Where the keeper's events go, once there is a broker.
+type Sink = Arc<OnceLock<Arc<Mailbox<ShardMail>>>>;
+
+/// The broker's place in its cluster. See the module.
+pub(crate) struct Council {
+    keeper: Running<Keeper>,
+    sink: Sink,
+    client: Client,
+}
+
+impl Council {
+    /// Connects, below the path that `servers` names, which is made if it is not there.
+    ///
+    /// # Errors
+    /// The council cannot be reached.
+    pub(crate) fn connect(servers: &str, supervisor: &Arc<Supervisor>) -> Result<Self, StartError> {
+        if let Some((hosts, path)) = servers.split_once('/') {
+            let root = connect(hosts)?;
+            let made = make_path(&root, path);
+            root.close();
+            made.map_err(|error| StartError::Council(error.to_string()))?;
+        }
+        let client = connect(servers)?;
+        let (sink, supervisor) = (Sink::default(), Arc::clone(supervisor));
+        let keeper = Keeper::new(vec![Acl::open()], KeeperLimits::default());
+        let after = {
+            let sink = Arc::clone(&sink);
+            move |keeper: &mut Keeper| pass_on(keeper, &sink, &supervisor)
+        };
+        let keeper = Running::start(&client, keeper, after)
+            .map_err(|source| StartError::System { action: "start a thread", source })?;
+        Ok(Self { keeper, sink, client })
+    }
+
+    /// Joins the cluster, with the directory that `open` opens for it.
+    ///
+    /// # Errors
+    /// The council does not answer, the broker must not join, or `open` fails.
+    pub(crate) fn join<T>(
+        &self,
+        broker: i32,
+        drawn: [u8; 16],
+        open: impl FnOnce(&str) -> Result<(T, BrokerNode), StartError>,
+    ) -> Result<(T, String), StartError> {
+        let mut join = Join::new(broker, drawn);
+        self.keeper.act(|keeper| join.begin(keeper));
+        let JoinStep::Open(cluster) = self.next_step(&mut join, broker)? else { return Err(no_answer()) };
+        let (opened, node) = open(&cluster)?;
+        self.keeper.act(|keeper| join.opened(node, keeper));
+        self.next_step(&mut join, broker)?;
+        Ok((opened, cluster))
+    }
+
+    fn next_step(&self, join: &mut Join, broker: i32) -> Result<JoinStep, StartError> {
+        let step = |keeper: &mut Keeper| Some(join.step(keeper)).filter(|step| *step != JoinStep::Wait);
+        match self.keeper.wait_and_act(WAIT, step).ok_or_else(no_answer)? {
+            JoinStep::Refused(JoinRefusal::OtherDirectory) => Err(StartError::OtherDirectory { broker }),
+            JoinStep::Refused(JoinRefusal::NumberTaken) => Err(StartError::NumberTaken { broker }),
+            other => Ok(other),
+        }
+    }
+
+    /// From now on all that happens goes to a broker.
+    pub(crate) fn begin(&self, to: Arc<Mailbox<ShardMail>>) {
+        let _ = self.sink.set(to);
+        self.keeper.act(|_| ());
+    }
+
+    /// Asks for changes.
+    pub(crate) fn ask(&self, changes: Vec<Change>) {
+        self.keeper.act(|keeper| changes.into_iter().for_each(|change| keeper.change(change)));
+    }
+
+    /// Ends the session, so that others see at once that this broker is gone.
+    pub(crate) fn close(&self) {
+        self.keeper.release();
+        self.client.close();
+    }
+}
+
+/// Hands on what the keeper tells. It keeps that while there is no broker.
+fn pass_on(keeper: &mut Keeper, sink: &Sink, supervisor: &Supervisor) {
+    let Some(to) = sink.get() else { return };
+    let mut mail = Vec::new();
+    while let Some(event) = keeper.event() {
+        match &event {
+            KeeperEvent::Over(error) => {
+                supervisor.report(ThreadFault::new("council's client", error.clone()))
+            }
+            KeeperEvent::Standing(Standing::Taken) if keeper.standing() == Standing::Taken => {
+                tracing::error!(
+                    "another process is announced under the number of this broker: stop one of them"
+                )
+            }
+            _ => {}
+        }
+        mail.push(ShardMail::Council(event));
+    }
+    to.put_all(&mut mail);
+}
+
+fn connect(servers: &str) -> Result<Client, StartError> {
+    let client = Options::new().renew_session(true).connect(servers);
+    let client = client.map_err(|error| StartError::Council(error.to_string()))?;
+    if client.wait_connected(WAIT) {
+        return Ok(client);
+    }
+    let seconds = WAIT.as_secs();
+    Err(StartError::Council(format!("none of `{servers}` answered within {seconds} s")))
+}
+
+fn no_answer() -> StartError {
+    StartError::Council(format!("it did not answer within {} s", WAIT.as_secs()))
+}
+
+/// Makes a path, with all that is above it.
+fn make_path(client: &Client, path: &str) -> Result<(), Error> {
+    let mut whole = String::new();
+    for part in path.split('/').filter(|part| !part.is_empty()) {
+        whole.push('/');
+        whole.push_str(part);
+        match client.create(&whole, [], CreateMode::Persistent).wait() {
+            Err(Error::Refused { code: NodeError::NodeExists, .. }) => {}
+            other => drop(other?),
+        }
+    }
+    Ok(())
+}

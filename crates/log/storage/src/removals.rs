@@ -1,0 +1,52 @@
+//! Segments that are not needed any more: their files go, a few at a time, once what says so is durable.
+//!
+//! A topic of thousands of partitions is deleted at once. What says that a segment is gone is one record of the write-ahead log
+//! for each partition; they share a flush with all that is appended, and nobody waits for the files.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use log_partition::{PartitionId, SegmentId};
+use storage_disk::Disk;
+use storage_wal::{Fault, Progress};
+
+use crate::segment_name::FileKind;
+use crate::store::Store;
+
+/// How many segments a step removes.
+const STEP_SEGMENTS: usize = 64;
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Removals {
+    /// What says that they are gone is not flushed.
+    waiting: Vec<(PartitionId, SegmentId)>,
+    ready: VecDeque<(PartitionId, SegmentId)>,
+}
+
+impl Removals {
+    /// Segments of a partition are gone by what was appended last.
+    pub(crate) fn add(&mut self, id: PartitionId, segments: BTreeSet<SegmentId>) {
+        self.waiting.extend(segments.into_iter().map(|segment| (id, segment)));
+    }
+
+    /// Everything that was appended is durable.
+    pub(crate) fn flushed(&mut self) {
+        self.ready.extend(self.waiting.drain(..));
+    }
+}
+
+impl<D: Disk> Store<D> {
+    /// Removes the files of a few segments that are durably gone.
+    ///
+    /// # Errors
+    /// A fault poisons the store.
+    pub fn remove_step(&mut self) -> Result<Progress, Fault> {
+        for _ in 0..STEP_SEGMENTS {
+            let Some((id, segment)) = self.removals.ready.pop_front() else { return Ok(Progress::Idle) };
+            for kind in [FileKind::Batches, FileKind::Index] {
+                self.remove_file(id, segment, kind)?;
+            }
+        }
+        Ok(Progress::More)
+    }
+}

@@ -1,0 +1,84 @@
+//! Writing batches to the segments of their partitions, behind the write-ahead log.
+//!
+//! Whether they are flushed in the write-ahead log makes no difference: behind the flushed part of a segment anything may stand,
+//! and is written again after a crash. A disk without room is waited for: the batches stay in memory and in the write-ahead
+//! log, and nothing more is taken until they are in their segments. Nothing depends on indices, so that their failures are
+//! passed over.
+
+use log_partition::{IndexFrame, PartitionId, SegmentId};
+use storage_disk::{Disk, DiskError};
+use storage_wal::{Fault, LogId};
+
+use crate::files::open;
+use crate::segment_name::{index_path, segment_path};
+use crate::store::{Store, Written};
+
+impl<D: Disk> Store<D> {
+    /// Writes batches of partitions to their segments: of those that have many, or, if all of them together have too many
+    /// or `all` is asked for, of all. Only batches that are durable may be there: to be called after a flush.
+    ///
+    /// # Errors
+    /// A fault poisons the store.
+    pub fn write_behind(&mut self, all: bool) -> Result<(), Fault> {
+        if all || self.memory_bytes > self.config.memory_bytes_max {
+            let waits = self.logs.0.iter().filter(|(_, log)| !log.pending.is_empty());
+            self.due = waits.map(|(log, _)| *log).collect();
+        }
+        self.is_short = false;
+        while let Some(log) = self.due.pop_first() {
+            self.write_one(log)?;
+            if self.is_short {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes all batches of a partition that wait, those of one segment at once, until the disk is full.
+    pub(crate) fn write_one(&mut self, id: LogId) -> Result<(), Fault> {
+        let Some(log) = self.logs.0.get_mut(&id) else { return Ok(()) };
+        let (partition, mut bytes) = (log.id, Vec::new());
+        while let Some(run) = log.next_run(&mut bytes) {
+            let (create, segment) = (run.at.position == 0, SegmentId::appended(run.at.segment));
+            let disk = self.wal.disk();
+            let result = match self.files.get(disk, partition, segment, create) {
+                Ok(file) => disk.write_at(file, run.at.position, &bytes),
+                Err(error) => Err(error),
+            };
+            if result.as_ref().is_err_and(DiskError::is_shortage) {
+                self.is_short = true;
+                self.due.insert(id);
+                break;
+            }
+            self.wal.note(result, "write", || segment_path(partition, segment))?;
+            self.names_unflushed |= create;
+            self.memory_bytes -= log.run_written(&run);
+            self.written.push(Written { log: id, end: run.end });
+        }
+        self.write_indices(id);
+        Ok(())
+    }
+
+    /// Writes what is to be written of the indices of a partition.
+    fn write_indices(&mut self, id: LogId) {
+        let Some(log) = self.logs.0.get_mut(&id).filter(|_| self.wal.is_flushed()) else { return };
+        for frame in std::mem::take(&mut log.frames) {
+            if write_index(self.wal.disk(), log.id, &frame).is_ok() && frame.is_last {
+                log.unflushed_indices.push(frame.segment);
+            }
+        }
+    }
+
+    /// Flushes an index that is complete, so that it need not be made again after a crash.
+    pub(crate) fn sync_index(&mut self, id: PartitionId, segment: SegmentId) {
+        let disk = self.wal.disk();
+        if let Ok(file) = disk.open(&index_path(id, segment)) {
+            let _ = disk.sync_data(&file);
+        }
+    }
+}
+
+fn write_index<D: Disk>(disk: &mut D, id: PartitionId, frame: &IndexFrame) -> Result<(), DiskError> {
+    let file = open(disk, &index_path(id, frame.segment), frame.position == 0)?;
+    disk.write_at(&file, frame.position, &frame.bytes)
+}

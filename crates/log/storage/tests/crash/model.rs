@@ -1,0 +1,94 @@
+//! A partition as its owner knows it: what was given, and what was flushed. It knows no file.
+
+use std::collections::BTreeMap;
+
+use base::WallTime;
+use log_partition::{Offset, Place, SegmentId};
+use log_storage::{Restored, RestoredBatch, RestoredEvent};
+
+/// See the module. A batch ends at the offset that is its key.
+#[derive(Clone, Default)]
+pub(crate) struct Model {
+    pub(crate) id: i32,
+    /// All that were given, with their places.
+    pub(crate) batches: BTreeMap<i64, (Place, Vec<u8>)>,
+    pub(crate) end: i64,
+    /// What is surely durable.
+    pub(crate) flushed_end: i64,
+    pub(crate) place: Place,
+    /// Where the log begins, which is where a segment does.
+    pub(crate) start: i64,
+    /// Where it begins at least, after a crash.
+    pub(crate) least_start: i64,
+    /// Whether it must be there, and whether it may be.
+    pub(crate) created_durably: bool,
+    pub(crate) dropped: bool,
+}
+
+impl Model {
+    /// Its segments, with their content.
+    pub(crate) fn segments(&self) -> BTreeMap<SegmentId, Vec<u8>> {
+        let mut segments = BTreeMap::<_, Vec<u8>>::new();
+        for (at, bytes) in self.batches.values().filter(|(at, _)| at.segment.0 >= self.start) {
+            let content = segments.entry(SegmentId::appended(at.segment)).or_default();
+            assert_eq!(content.len() as u64, at.position);
+            content.extend_from_slice(bytes);
+        }
+        segments
+    }
+
+    /// The state that the owner gives.
+    pub(crate) fn state(&self) -> Vec<u8> {
+        [self.end.to_be_bytes(), self.start.to_be_bytes()].concat()
+    }
+
+    /// What was given back must be what was flushed, with a beginning of what was not. It is the model from then on.
+    pub(crate) fn restored(&self, given: &Restored) -> Self {
+        let (log, end) = (given.log, given.end.0);
+        assert!(end >= self.flushed_end, "{log}: flushed to {}, ends at {end}", self.flushed_end);
+        let mut model = self.clone();
+        model.batches.retain(|batch, _| *batch <= end);
+        assert!(
+            end == 0 || model.batches.contains_key(&end) || end == self.end,
+            "{log}: no batch ends at {end}"
+        );
+        let number = |bytes: &[u8]| i64::from_be_bytes(bytes.try_into().expect("eight bytes"));
+        let state = given.state.as_ref().map_or((0, 0), |state| (number(&state[..8]), number(&state[8..])));
+        model.start = given.events.iter().fold(state.1, |start, event| match event {
+            RestoredEvent::Start(later) => start.max(later.0),
+            RestoredEvent::Batch(_) | RestoredEvent::Replaced(_) => start,
+        });
+        assert!(model.start >= self.least_start && model.start <= self.start, "{log}: start {}", model.start);
+        model.check_batches(given, state.0);
+        (model.end, model.flushed_end, model.least_start) = (end, end, model.start);
+        let last = model.batches.values().last();
+        model.place = last.map_or(Place::default(), |(at, bytes)| at.plus(bytes.len() as u64));
+        if model.place.segment.0 < model.start {
+            model.place = Place { segment: Offset(model.end), position: 0 };
+        }
+        (model.created_durably, model.dropped) = (true, false);
+        model
+    }
+
+    fn check_batches(&self, given: &Restored, state_end: i64) {
+        let log = given.log;
+        let batches = || {
+            given.events.iter().filter_map(|event| match event {
+                RestoredEvent::Batch(batch) => Some(batch),
+                RestoredEvent::Start(_) | RestoredEvent::Replaced(_) => None,
+            })
+        };
+        for batch in batches() {
+            let own = self.batches.get(&batch.end.0).expect("it was given");
+            assert_eq!((own.0, own.1.as_slice()), (batch.at, &batch.batch[..]));
+            assert_eq!(batch.now, WallTime::of_ms(batch.end.0));
+        }
+        let ends = |which: fn(&RestoredBatch) -> bool| -> Vec<i64> {
+            batches().filter(|batch| which(batch)).map(|batch| batch.end.0).collect()
+        };
+        let behind = |end: i64| -> Vec<i64> { self.batches.range(end + 1..).map(|(end, _)| *end).collect() };
+        assert_eq!(ends(|batch| batch.is_behind_state), behind(state_end), "{log}: state at {state_end}");
+        let flushed = given.flushed_end.0;
+        assert_eq!(ends(|batch| !batch.is_written), behind(flushed), "{log}: behind what is flushed");
+    }
+}

@@ -1,0 +1,160 @@
+//! A partition with its store, which are asked for everything at once.
+
+use base::WallTime;
+use bytes::Bytes;
+use log_partition::{
+    Isolation, LeaderEpoch, Offset, Partition, PartitionConfig, PartitionId, Segment, SegmentRead, Source,
+    StoredBatch, StoredEvent,
+};
+use log_storage::{Append, Restored, RestoredEvent, Store, StoreConfig};
+use log_wire::{Attributes, Batch, BatchBuilder, Compression, Producer, RecordsHead};
+use storage_disk::sim::SimDisk;
+use storage_wal::{LogId, Progress, WalConfig};
+
+pub(crate) const ID: PartitionId = PartitionId { topic: [3; 16], index: 0 };
+
+/// See the module.
+pub(crate) struct Host {
+    pub(crate) disk: SimDisk,
+    pub(crate) partition: Partition,
+    store: Store<SimDisk>,
+    log: LogId,
+    /// Every batch, by its first offset.
+    pub(crate) batches: Vec<(i64, Bytes)>,
+}
+
+fn store_config() -> StoreConfig {
+    let wal = WalConfig {
+        segment_bytes: 1 << 20,
+        first_segment_bytes: 1 << 20,
+        reserved_bytes: 4 << 10,
+        prepare_step_bytes: 256 << 10,
+        write_buffer_bytes: 1 << 20,
+        recycled_segments_max: 1,
+    };
+    StoreConfig { wal, ..StoreConfig::default() }
+}
+
+pub(crate) fn config(segment_bytes: u64) -> PartitionConfig {
+    PartitionConfig { segment_bytes, ..PartitionConfig::default() }
+}
+
+pub(crate) fn batch(time_ms: i64, records: i64, value_bytes: usize) -> Vec<u8> {
+    let mut builder = BatchBuilder::new(Attributes(0), Producer::NONE);
+    for at in 0..records {
+        builder.push(time_ms + at, None, Some(&vec![b'v'; value_bytes]), &[]);
+    }
+    builder.finish()
+}
+
+/// The same batch, compressed.
+pub(crate) fn compressed(bytes: &[u8], compression: Compression) -> Vec<u8> {
+    let batch = Batch::read(bytes).expect("a batch").0;
+    let mut records = Vec::new();
+    log_compression::compress(compression, None, batch.records(), &mut records);
+    let head = RecordsHead {
+        attributes: batch.attributes().with_compression(compression),
+        base_timestamp: batch.base_timestamp(),
+        max_timestamp: batch.max_timestamp(),
+        count: batch.count(),
+    };
+    batch.with_records(head, &records)
+}
+
+impl Host {
+    pub(crate) fn new(segment_bytes: u64) -> Self {
+        let disk = SimDisk::new(1);
+        let opened = Store::open(disk.clone(), store_config(), [1; 16], "ours");
+        let (mut store, _) = opened.expect("it is empty");
+        let log = store.create(ID, Offset(0)).expect("there is room");
+        let mut partition = Partition::new(config(segment_bytes), Offset(0));
+        partition.lead(LeaderEpoch(1));
+        let mut host = Self { disk, partition, store, log, batches: Vec::new() };
+        host.put_state();
+        host
+    }
+
+    fn put_state(&mut self) {
+        self.store.put_state(self.log, &self.partition.state()).expect("there is room");
+    }
+
+    /// Appends a batch, durably; it is in memory yet.
+    pub(crate) fn append(&mut self, bytes: &[u8]) {
+        let now = WallTime::of_ms(1_000);
+        let appended = self.partition.append(&Batch::read(bytes).expect("a batch").0, now);
+        let new = appended.expect("it may be appended").new.expect("it is new");
+        self.batches
+            .push((new.end.0 - i64::from(Batch::read(bytes).expect("one").0.count()), new.bytes.clone()));
+        let (at, end, batch, commit, index) = (new.at, new.end, new.bytes, new.commit, new.index);
+        let append = Append { log: self.log, at, end, now, batch, commit, index };
+        self.store.append(&[append]).expect("there is room");
+        self.store.flush().expect("the disk is well");
+        self.partition.committed(end);
+        for log in self.store.take_states_asked() {
+            self.store.put_state(log, &self.partition.state()).expect("there is room");
+        }
+        self.store.prepare().expect("the disk is well");
+        self.store.sync_step().expect("the disk is well");
+    }
+
+    /// Everything that was appended is in its segment.
+    pub(crate) fn write(&mut self) {
+        self.store.flush().expect("the disk is well");
+        self.store.write_behind(true).expect("the disk is well");
+        for written in self.store.take_written() {
+            self.partition.written(written.end);
+        }
+    }
+
+    /// The process dies, and another one begins.
+    pub(crate) fn restart(self) -> Self {
+        let Self { disk, partition, store, log, batches } = self;
+        let config = config(segment_bytes(&partition));
+        drop(store);
+        let opened = Store::open(disk.clone(), store_config(), [2; 16], "ours");
+        let (mut store, restored) = opened.expect("the disk is well");
+        let partition = restore(config, &restored[0]);
+        assert_eq!(store.adopt(log, partition.segments().map(Segment::id)), None);
+        store.remove_leftovers().expect("the disk is well");
+        let mut host = Self { disk, partition, store, log, batches };
+        host.write();
+        host
+    }
+
+    /// The log begins later.
+    pub(crate) fn delete_before(&mut self, before: i64) {
+        let new = self.partition.delete_records(Offset(before)).expect("it is in range").expect("it changes");
+        self.store.set_start(self.log, new.start, new.first_segment).expect("there is room");
+        self.store.flush().expect("the disk is well");
+        while self.store.remove_step().expect("the disk is well") == Progress::More {}
+    }
+
+    /// What of the log is read from a segment.
+    pub(crate) fn segment_read(&self, from: i64, bytes_max: usize) -> SegmentRead {
+        let read = self.partition.read(Offset(from), Isolation::ReadUncommitted, bytes_max);
+        match read.expect("it is in range").source {
+            Source::Segment(read) => read,
+            other => panic!("offset {from} is not in a segment: {other:?}"),
+        }
+    }
+}
+
+fn segment_bytes(partition: &Partition) -> u64 {
+    partition.segments().map(Segment::bytes).max().unwrap_or(0).next_power_of_two()
+}
+
+fn restore(config: PartitionConfig, restored: &Restored) -> Partition {
+    let events = restored.events.iter().map(|event| match event {
+        RestoredEvent::Batch(batch) => StoredEvent::Batch(StoredBatch {
+            at: batch.at,
+            now: batch.now,
+            is_behind_state: batch.is_behind_state,
+            is_written: batch.is_written,
+            bytes: &batch.batch,
+        }),
+        RestoredEvent::Start(start) => StoredEvent::Start(*start),
+        RestoredEvent::Replaced(change) => StoredEvent::Replaced(change),
+    });
+    let restored = Partition::restore(config, restored.created, restored.state.as_deref(), events);
+    restored.expect("it fits together")
+}

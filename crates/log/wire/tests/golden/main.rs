@@ -1,0 +1,24 @@
+//! What a real Apache Kafka 4.3.1 was asked and answered, in every version of every API: read and written again to the same
+//! bytes, and cut at every byte.
+//!
+//! `cargo run -p tools-log-differential --bin log-differential -- --capture FOLDER` writes the files.
+
+mod file;
+mod main_path;
+mod tables;
+
+use std::collections::BTreeSet;
+
+use log_wire::Api;
+
+use file::dialogues;
+
+#[test]
+fn golden_dialogues_are_there_for_every_version_of_every_api() {
+    let seen: BTreeSet<(i16, i16)> =
+        dialogues().iter().map(|dialogue| (dialogue.api.key as i16, dialogue.version)).collect();
+    let all =
+        Api::ALL.iter().flat_map(|api| (api.lowest..=api.highest).map(|version| (api.key as i16, version)));
+    let missing: Vec<(i16, i16)> = all.filter(|cell| !seen.contains(cell)).collect();
+    assert_eq!(missing, [], "API and version");
+}

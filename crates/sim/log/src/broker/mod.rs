@@ -1,0 +1,85 @@
+//! The broker's machine: its host, and the process on it if there is one.
+
+mod compaction;
+mod process;
+mod shard;
+
+use base::Now;
+use log_broker::BrokerConfig;
+use log_partition::PartitionConfig;
+use log_storage::StoreConfig;
+use sim_kit::random::Random;
+use sim_kit::{Host, disk::Loss};
+use storage_wal::WalConfig;
+
+use crate::council::Council;
+use crate::setting::Setting;
+use crate::wire::Wires;
+pub(crate) use process::{Ended, Process, Step};
+
+/// See the module.
+pub(crate) struct Machine {
+    pub(crate) host: Host,
+    pub(crate) process: Option<Process>,
+    config: BrokerConfig,
+    topics: PartitionConfig,
+    store: StoreConfig,
+    shards: u16,
+    servers: usize,
+}
+
+const SEGMENT_BYTES: u64 = 2_000;
+
+impl Machine {
+    pub(crate) fn new(setting: &Setting, random: &mut Random) -> Self {
+        let mut topics = PartitionConfig::default();
+        let mut store = StoreConfig::default();
+        store.wal = WalConfig { segment_bytes: 256 << 10, first_segment_bytes: 128 << 10, ..store.wal };
+        if setting.tiny {
+            topics.segment_bytes = SEGMENT_BYTES;
+            store = StoreConfig {
+                wal: WalConfig {
+                    segment_bytes: 16 << 10,
+                    first_segment_bytes: 8 << 10,
+                    reserved_bytes: 2 << 10,
+                    prepare_step_bytes: 4 << 10,
+                    write_buffer_bytes: 4 << 10,
+                    recycled_segments_max: 1,
+                },
+                write_behind_bytes: 1_000,
+                memory_bytes_max: 8_000,
+                open_files_max: 3,
+                sync_step_partitions: 2,
+                states_asked_max: 8,
+            };
+        }
+        let config = BrokerConfig { offsets_partitions: 2, ..BrokerConfig::default() };
+        let host = Host::new(random, true);
+        Self { host, process: None, config, topics, store, shards: setting.shards, servers: setting.servers }
+    }
+
+    /// Starts a process.
+    pub(crate) fn start(&mut self, random: &mut Random, now: Now) {
+        let config = BrokerConfig { seed: random.number(), ..self.config.clone() };
+        let mut drawn = [0; 16];
+        drawn.iter_mut().for_each(|byte| *byte = random.number() as u8);
+        self.process =
+            Some(Process::new(config, self.topics, self.store, (self.shards, self.servers), drawn, now));
+    }
+
+    /// The process is killed: its connections end, and what it has written stays.
+    pub(crate) fn kill(&mut self, wires: &mut Wires, council: &mut Council) {
+        if let Some(process) = self.process.take() {
+            process.end(wires, council);
+        }
+        self.host.end_process();
+    }
+
+    /// The power fails.
+    pub(crate) fn crash(&mut self, loss: Loss, wires: &mut Wires, council: &mut Council) {
+        if let Some(process) = self.process.take() {
+            process.end(wires, council);
+        }
+        self.host.crash(loss);
+    }
+}

@@ -1,0 +1,312 @@
+//! A shard: the shipped event loop and frontend over simulated connections. A turn is one step.
+
+use std::cell::{RefCell, RefMut};
+use std::collections::BTreeMap;
+
+use base::{MonoTime, Now};
+use log_broker::lone_flush::{avoid_until_us, is_lone};
+use log_broker::{
+    Broker, BrokerDriver, DiskCommand, DiskEvent, DiskExecutor, Front, Response, SegmentFault, SegmentReader,
+    Waiter,
+};
+use log_metadata::{Change, KeeperEvent};
+use log_partition::{FoundTime, PartitionId, SegmentRead, TimeLookup};
+use log_storage::{ReadError, ReaderConfig};
+use net_event_loop::{Broken, EventLoop, FilePart, NoFile, ReadOutcome, Readiness, SocketDriver};
+use sim_kit::disk::SimDisk;
+use storage_wal::Fault;
+
+use super::compaction::Compaction;
+use crate::wire::{WireId, Wires};
+
+/// How long a shard sleeps at the most, milliseconds.
+const TICK_MS: u64 = 50;
+
+/// What another thread tells a shard.
+pub(super) enum Mail {
+    Accepted(WireId),
+    Answer(Waiter, Response),
+    Council(KeeperEvent),
+}
+
+/// What all threads of a broker share.
+pub(super) struct Shared {
+    pub(super) broker: RefCell<Broker>,
+    pub(super) disk: RefCell<Disk>,
+    pub(super) compaction: RefCell<Compaction>,
+    /// What the broker asks of the council.
+    pub(super) changes: RefCell<Vec<Change>>,
+    pub(super) mail: RefCell<Vec<Vec<Mail>>>,
+    /// How often a shard has flushed itself.
+    pub(super) alone: RefCell<u64>,
+}
+
+/// The disk's executor and its mailboxes.
+pub(super) struct Disk {
+    pub(super) executor: DiskExecutor<SimDisk>,
+    pub(super) reader: SimDisk,
+    pub(super) commands: Vec<DiskCommand>,
+    pub(super) events: Vec<DiskEvent>,
+    pub(super) avoid_until_us: u64,
+    pub(super) fault: Option<Fault>,
+    /// The disk stands still: who flushes waits.
+    pub(super) is_stalled: bool,
+}
+
+/// A connection at the shard.
+#[derive(Default)]
+struct Socket {
+    input: Vec<u8>,
+    token: Option<u32>,
+    news: Readiness,
+    /// The client has closed it.
+    ended: bool,
+}
+
+/// See the module.
+pub(super) struct Shard {
+    number: u16,
+    connections: EventLoop<WireId>,
+    front: Front,
+    sockets: BTreeMap<WireId, Socket>,
+    answers: Vec<(Waiter, Response)>,
+    wakes_at: MonoTime,
+}
+
+impl Shard {
+    pub(super) fn new(number: u16, front: Front) -> Self {
+        Self {
+            number,
+            connections: EventLoop::default(),
+            front,
+            sockets: BTreeMap::new(),
+            answers: Vec::new(),
+            wakes_at: MonoTime::ZERO,
+        }
+    }
+
+    pub(super) fn has(&self, id: WireId) -> bool {
+        self.sockets.contains_key(&id)
+    }
+
+    /// Bytes of a client arrive.
+    pub(super) fn receive(&mut self, id: WireId, bytes: &[u8]) {
+        if let Some(socket) = self.sockets.get_mut(&id) {
+            socket.input.extend_from_slice(bytes);
+            socket.news.readable = true;
+        }
+    }
+
+    /// The client has closed the connection.
+    pub(super) fn end(&mut self, id: WireId) {
+        if let Some(socket) = self.sockets.get_mut(&id) {
+            socket.ended = true;
+            (socket.news.readable, socket.news.hung_up) = (true, true);
+        }
+    }
+
+    pub(super) fn wires(&self) -> impl Iterator<Item = WireId> {
+        self.sockets.keys().copied()
+    }
+
+    /// One turn, unless the shard sleeps. Gives whether it was one.
+    pub(super) fn turn(&mut self, shared: &Shared, wires: &mut Wires, now: Now) -> bool {
+        let mail = std::mem::take(&mut shared.mail.borrow_mut()[usize::from(self.number)]);
+        let has_events = self.number == 0 && !shared.disk.borrow().events.is_empty();
+        let has_news = self.sockets.values().any(|socket| socket.news != Readiness::default());
+        if mail.is_empty() && !has_events && !has_news && now.mono() < self.wakes_at {
+            return false;
+        }
+        let mut driver = Driver {
+            number: self.number,
+            shared,
+            wires,
+            sockets: &mut self.sockets,
+            answers: &mut self.answers,
+            reader: Reader(log_storage::SegmentReader::new(
+                shared.disk.borrow().reader.clone(),
+                ReaderConfig::default(),
+            )),
+            now,
+        };
+        for message in mail {
+            match message {
+                Mail::Accepted(id) => {
+                    driver.sockets.insert(id, Socket::default());
+                    self.connections.accept(&mut driver, &mut self.front, id, 0, now);
+                }
+                Mail::Answer(waiter, response) => driver.answers.push((waiter, response)),
+                Mail::Council(event) => shared.broker.borrow_mut().keeper_event(event, now),
+            }
+        }
+        if self.number == 0 {
+            let events = std::mem::take(&mut shared.disk.borrow_mut().events);
+            events.into_iter().for_each(|event| shared.broker.borrow_mut().disk_event(event, now));
+            let events = std::mem::take(&mut shared.compaction.borrow_mut().events);
+            events.into_iter().for_each(|event| shared.broker.borrow_mut().compaction_event(event, now));
+        }
+        for socket in driver.sockets.values_mut() {
+            if let Some(token) = socket.token {
+                self.connections.announced(token, std::mem::take(&mut socket.news));
+            }
+        }
+        self.connections.turn(&mut driver, &mut self.front, now);
+        let most = self.connections.wait_max_ms(!self.answers.is_empty()).min(TICK_MS);
+        self.wakes_at = now.mono().plus_ms(most);
+        true
+    }
+}
+
+struct Driver<'d> {
+    number: u16,
+    shared: &'d Shared,
+    wires: &'d mut Wires,
+    sockets: &'d mut BTreeMap<WireId, Socket>,
+    answers: &'d mut Vec<(Waiter, Response)>,
+    reader: Reader,
+    now: Now,
+}
+
+struct Reader(log_storage::SegmentReader<SimDisk>);
+
+impl SegmentReader for Reader {
+    fn read(&mut self, id: PartitionId, read: &SegmentRead, out: &mut Vec<u8>) -> Result<(), SegmentFault> {
+        self.0.read(id, read, out).map_err(|error| fault(&error))
+    }
+
+    fn find_time(&mut self, id: PartitionId, lookup: &TimeLookup) -> Result<Option<FoundTime>, SegmentFault> {
+        self.0.find_time(id, lookup).map_err(|error| fault(&error))
+    }
+}
+
+fn fault(error: &ReadError) -> SegmentFault {
+    match error {
+        ReadError::Gone => SegmentFault::Gone,
+        ReadError::Damaged { .. } => SegmentFault::Damaged,
+        ReadError::Disk(_) => SegmentFault::Failed,
+    }
+}
+
+impl Driver<'_> {
+    /// Whether commands were carried out here, so that there may be more.
+    fn give_to_disk(&mut self) -> bool {
+        let mut broker = self.shared.broker.borrow_mut();
+        let mut commands = broker.take_disk_commands();
+        if commands.is_empty() {
+            return false;
+        }
+        let disk = &mut *self.shared.disk.borrow_mut();
+        let now_us = self.now.mono().ms() * 1_000;
+        let is_free = disk.commands.is_empty() && !disk.executor.is_behind() && disk.fault.is_none();
+        if disk.is_stalled || !is_free || !is_lone(&commands) || now_us < disk.avoid_until_us {
+            disk.commands.append(&mut commands);
+            return false;
+        }
+        *self.shared.alone.borrow_mut() += 1;
+        let mut events = Vec::new();
+        if let Err(fault) = disk.executor.short_turn(&mut commands, &mut events) {
+            disk.fault = Some(fault);
+            return false;
+        }
+        let until = avoid_until_us(now_us, now_us, disk.executor.is_behind());
+        disk.avoid_until_us = until.unwrap_or(disk.avoid_until_us);
+        events.into_iter().for_each(|event| broker.disk_event(event, self.now));
+        true
+    }
+}
+
+impl BrokerDriver for Driver<'_> {
+    type Guard<'g>
+        = RefMut<'g, Broker>
+    where
+        Self: 'g;
+
+    fn broker(&mut self) -> Self::Guard<'_> {
+        self.shared.broker.borrow_mut()
+    }
+
+    fn take_answers(&mut self, into: &mut Vec<(Waiter, Response)>) {
+        into.append(self.answers);
+    }
+
+    fn hand_on(&mut self, _: Now) {
+        while self.give_to_disk() {}
+        let (mut changes, done) = {
+            let mut broker = self.shared.broker.borrow_mut();
+            let _ = broker.take_notices();
+            self.shared.compaction.borrow_mut().commands.append(&mut broker.take_compaction_commands());
+            (broker.take_changes(), broker.take_done())
+        };
+        self.shared.changes.borrow_mut().append(&mut changes);
+        for (waiter, response) in done {
+            if waiter.shard == self.number {
+                self.answers.push((waiter, response));
+            } else if let Some(mail) = self.shared.mail.borrow_mut().get_mut(usize::from(waiter.shard)) {
+                mail.push(Mail::Answer(waiter, response));
+            }
+        }
+    }
+
+    fn host(_: &Self::Peer) -> String {
+        String::from("10.0.0.1")
+    }
+
+    fn segments(&mut self) -> &mut impl SegmentReader {
+        &mut self.reader
+    }
+}
+
+impl SocketDriver for Driver<'_> {
+    type Socket = WireId;
+    type Peer = ();
+    type File = NoFile;
+
+    fn watch(&mut self, socket: &mut WireId, token: u32) -> Result<(), Broken> {
+        self.sockets.get_mut(socket).ok_or(Broken)?.token = Some(token);
+        Ok(())
+    }
+
+    fn prepare(&mut self, _: &mut WireId) -> Result<bool, Broken> {
+        Ok(true)
+    }
+
+    fn open(&mut self, _: &mut WireId) -> Result<Option<()>, Broken> {
+        Ok(Some(()))
+    }
+
+    fn read(&mut self, socket: &mut WireId, buffer: &mut [u8]) -> Result<ReadOutcome, Broken> {
+        let socket = self.sockets.get_mut(socket).ok_or(Broken)?;
+        let length = socket.input.len().min(buffer.len());
+        if length == 0 {
+            return Ok(if socket.ended { ReadOutcome::End } else { ReadOutcome::Nothing });
+        }
+        buffer[..length].copy_from_slice(&socket.input[..length]);
+        socket.input.drain(..length);
+        Ok(ReadOutcome::Bytes { length, drained: socket.input.is_empty() })
+    }
+
+    fn write(&mut self, socket: &mut WireId, bytes: &[u8]) -> Result<usize, Broken> {
+        self.wires.answer(*socket, bytes);
+        Ok(bytes.len())
+    }
+
+    fn write_with_file(
+        &mut self,
+        _: &mut WireId,
+        _: &[u8],
+        part: FilePart<'_, NoFile>,
+    ) -> Result<usize, Broken> {
+        match *part.file {}
+    }
+
+    fn wants_write(&self, _: &WireId) -> bool {
+        false
+    }
+
+    fn say_goodbye(&mut self, _: &mut WireId) {}
+
+    fn close(&mut self, socket: WireId, _: usize) {
+        self.sockets.remove(&socket);
+        self.wires.close(socket);
+    }
+}

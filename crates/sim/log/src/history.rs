@@ -1,0 +1,278 @@
+//! What clients asked, what they were told, and what they saw. The rules are judged here. Every record has a value of its own,
+//! so that what is seen names the write that it came from.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sim_kit::Judged;
+
+/// A record's value.
+pub(crate) type Value = u64;
+
+/// A partition of a topic, by the topic's id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) topic: [u8; 16],
+    pub(crate) partition: i32,
+}
+
+/// What a producer knows of a record that it sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It may or may not be in the log, as often as it was sent.
+    Open,
+    /// It is at that offset.
+    Acked(i64),
+    /// It is not in the log.
+    Refused,
+}
+
+/// A record that was sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Write {
+    pub(crate) place: Place,
+    pub(crate) producer: u32,
+    pub(crate) is_idempotent: bool,
+    /// It was sent to the topic of that id, not to that of a name.
+    pub(crate) is_by_id: bool,
+    /// How often it was sent.
+    pub(crate) attempts: u32,
+    pub(crate) fate: Fate,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    writes: BTreeMap<Value, Write>,
+    /// What stands where, as somebody has been told or has seen.
+    known: BTreeMap<(Place, i64), Value>,
+    /// The topics that there were, and whether each is there.
+    topics: BTreeMap<[u8; 16], bool>,
+    wrongs: Vec<String>,
+    judged: BTreeMap<u32, u64>,
+    acked: u64,
+    producer_ids: BTreeSet<(i64, i16)>,
+}
+
+impl History {
+    /// A record is sent for the first time.
+    pub(crate) fn sent(
+        &mut self,
+        value: Value,
+        place: Place,
+        producer: u32,
+        (is_idempotent, is_by_id): (bool, bool),
+    ) {
+        let write = Write { place, producer, is_idempotent, is_by_id, attempts: 1, fate: Fate::Open };
+        self.writes.insert(value, write);
+    }
+
+    /// It is sent once more.
+    pub(crate) fn sent_again(&mut self, value: Value) {
+        if let Some(write) = self.writes.get_mut(&value) {
+            write.attempts += 1;
+        }
+    }
+
+    /// A batch was acknowledged: its first record stands at that offset.
+    pub(crate) fn acked(&mut self, values: &[Value], base: i64) {
+        for (offset, value) in (base..).zip(values) {
+            let Some(write) = self.writes.get_mut(value) else { continue };
+            let place = write.place;
+            if let Fate::Acked(before) = write.fate
+                && before != offset
+            {
+                self.wrong(17, format!("{value} was acknowledged at {before} and at {offset} of {place:?}"));
+            }
+            if let Some(write) = self.writes.get_mut(value) {
+                write.fate = Fate::Acked(offset);
+            }
+            self.judge(1);
+            self.stands(place, offset, *value);
+        }
+        self.acked += 1;
+    }
+
+    /// How many batches were acknowledged.
+    pub(crate) const fn acked_count(&self) -> u64 {
+        self.acked
+    }
+
+    /// A producer was given an id and epoch (L22).
+    pub(crate) fn new_producer_id(&mut self, id: (i64, i16)) {
+        self.judge(22);
+        if !self.producer_ids.insert(id) {
+            self.wrong(22, format!("{id:?} was given twice"));
+        }
+    }
+
+    /// A batch was refused for certain: none of it is in the log, if it was sent once.
+    pub(crate) fn refused(&mut self, values: &[Value]) {
+        for value in values {
+            if let Some(write) = self.writes.get_mut(value).filter(|write| write.attempts == 1) {
+                write.fate = Fate::Refused;
+            }
+        }
+    }
+
+    /// A topic was seen to be there.
+    pub(crate) fn topic_is_there(&mut self, id: [u8; 16]) {
+        self.topics.entry(id).or_insert(true);
+    }
+
+    /// A topic may be gone from now on.
+    pub(crate) fn topic_may_go(&mut self, id: [u8; 16]) {
+        self.topics.insert(id, false);
+    }
+
+    /// Whether a topic of that id may have been made just now: none that was asked to go.
+    pub(crate) fn may_be_new(&self, id: &[u8; 16]) -> bool {
+        self.topics.get(id).copied().unwrap_or(true)
+    }
+
+    /// Whether the topic must be there.
+    pub(crate) fn must_be_there(&self, id: &[u8; 16]) -> bool {
+        self.topics.get(id).copied().unwrap_or(false)
+    }
+
+    /// A consumer was given a record.
+    pub(crate) fn seen(&mut self, place: Place, offset: i64, value: Option<Value>) {
+        self.judge(5);
+        let write = value.and_then(|value| Some((value, *self.writes.get(&value)?)));
+        let Some((value, write)) = write else {
+            return self
+                .wrong(9, format!("offset {offset} of {place:?} holds {value:?}, which nobody has sent"));
+        };
+        if write.place != place && write.is_by_id {
+            self.wrong(73, format!("{value} of {:?} was given from {place:?}", write.place));
+        }
+        self.judge(6);
+        if write.fate == Fate::Refused {
+            self.wrong(6, format!("{value} was refused, and is at offset {offset} of {place:?}"));
+        }
+        self.stands(place, offset, value);
+    }
+
+    /// Whoever reads an offset reads the same, always.
+    fn stands(&mut self, place: Place, offset: i64, value: Value) {
+        self.judge(7);
+        let known = *self.known.entry((place, offset)).or_insert(value);
+        if known != value {
+            self.wrong(7, format!("offset {offset} of {place:?} held {known}, and holds {value}"));
+        }
+    }
+
+    /// Something is wrong.
+    pub(crate) fn wrong(&mut self, rule: u32, what: String) {
+        self.wrongs.push(format!("rule {rule} ({}): {what}", name_of(rule)));
+    }
+
+    /// A rule was looked at.
+    pub(crate) fn judge(&mut self, rule: u32) {
+        *self.judged.entry(rule).or_default() += 1;
+    }
+
+    /// A partition was read from its beginning to its end when all was well again.
+    pub(crate) fn judge_partition(&mut self, place: Place, end: i64, records: &[(i64, Value)]) {
+        self.judge_known(place, records);
+        self.judge_dense(place, end, records);
+        self.judge_producers(place, records);
+    }
+
+    /// L1, L5: what was acknowledged or seen is there.
+    fn judge_known(&mut self, place: Place, records: &[(i64, Value)]) {
+        let found: BTreeMap<i64, Value> = records.iter().copied().collect();
+        let of_place = (place, i64::MIN)..=(place, i64::MAX);
+        let known: Vec<(i64, Value)> =
+            self.known.range(of_place).map(|((_, offset), value)| (*offset, *value)).collect();
+        for (offset, value) in known {
+            self.judge(1);
+            if found.get(&offset) != Some(&value) {
+                let there = found.get(&offset);
+                self.wrong(1, format!("offset {offset} of {place:?} held {value}, and holds {there:?}"));
+            }
+        }
+    }
+
+    /// L8: every offset is that of one record.
+    fn judge_dense(&mut self, place: Place, end: i64, records: &[(i64, Value)]) {
+        self.judge(8);
+        let offsets: Vec<i64> = records.iter().map(|(offset, _)| *offset).collect();
+        if offsets != (0..end).collect::<Vec<_>>() {
+            self.wrong(8, format!("{place:?} ends at {end}, and has the offsets {offsets:?}"));
+        }
+    }
+
+    /// L12, L16: an idempotent producer's records are there once and in its order; others' no more often than they were sent.
+    fn judge_producers(&mut self, place: Place, records: &[(i64, Value)]) {
+        let mut last = BTreeMap::<u32, Value>::new();
+        let mut times = BTreeMap::<Value, u32>::new();
+        for (offset, value) in records {
+            let Some(write) = self.writes.get(value).copied() else { continue };
+            let count = times.entry(*value).or_default();
+            *count += 1;
+            let most = if write.is_idempotent { 1 } else { write.attempts };
+            let count = *count;
+            self.judge(16);
+            if count > most {
+                let attempts = write.attempts;
+                self.wrong(
+                    16,
+                    format!(
+                        "{value} is there {count} times ({offset} of {place:?}); it was sent {attempts} times"
+                    ),
+                );
+            }
+            if write.is_idempotent {
+                self.judge(12);
+                let before = last.insert(write.producer, *value);
+                if before.is_some_and(|before| before >= *value) {
+                    self.wrong(12, format!("{value} is behind {before:?} at offset {offset} of {place:?}"));
+                }
+            }
+        }
+    }
+
+    /// The records that were acknowledged of a partition, by offset.
+    pub(crate) fn acked_of(&self, place: Place) -> Vec<(i64, Value)> {
+        let of_place = |(value, write): (&Value, &Write)| match write.fate {
+            Fate::Acked(offset) if write.place == place => Some((offset, *value)),
+            _ => None,
+        };
+        self.writes.iter().filter_map(of_place).collect()
+    }
+
+    pub(crate) fn take_wrongs(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.wrongs)
+    }
+
+    pub(crate) fn has_wrongs(&self) -> bool {
+        !self.wrongs.is_empty()
+    }
+
+    pub(crate) fn judged(&self) -> BTreeMap<u32, Judged> {
+        self.judged.iter().map(|(rule, cases)| (*rule, Judged::from([("cases", *cases)]))).collect()
+    }
+}
+
+fn name_of(rule: u32) -> &'static str {
+    match rule {
+        1 => "acknowledged survives",
+        2 => "acknowledged means disk",
+        5 => "seen is kept",
+        6 => "definite errors",
+        7 => "contents never change",
+        8 => "dense offsets",
+        9 => "agreement",
+        10 => "high watermark",
+        12 => "order of a producer",
+        13 => "whole batches",
+        14 => "no skips",
+        16 => "once",
+        17 => "duplicate",
+        22 => "producer ids",
+        36 => "liveness",
+        73 => "identity",
+        79 => "replies in order",
+        _ => "a rule",
+    }
+}

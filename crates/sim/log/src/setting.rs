@@ -1,0 +1,81 @@
+//! What a run is like: drawn once, from the seed.
+
+use sim_kit::random::Random;
+
+/// See the module. Frequencies of faults are of a thousand moments.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    pub(crate) shards: u16,
+    pub(crate) servers: usize,
+    pub(crate) producers: usize,
+    pub(crate) consumers: usize,
+    pub(crate) partitions: i32,
+    /// Whether segments and the write-ahead log are tiny, so that much happens to them.
+    pub(crate) tiny: bool,
+    pub(crate) faults: Faults,
+}
+
+/// How often each fault strikes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Faults {
+    /// The broker's power fails.
+    pub(crate) crash: u64,
+    /// The broker's power fails as a producer is answered: of a thousand answers.
+    pub(crate) acked: u64,
+    /// The broker's process is killed.
+    pub(crate) kill: u64,
+    /// The broker's process stands still.
+    pub(crate) pause: u64,
+    /// Its disk stands still.
+    pub(crate) stall: u64,
+    /// Its disk is full.
+    pub(crate) full: u64,
+    /// A write or a flush fails.
+    pub(crate) fail: u64,
+    /// A client's connection breaks.
+    pub(crate) cut: u64,
+    /// The broker's connection with the council breaks.
+    pub(crate) part: u64,
+    /// Its session expires.
+    pub(crate) expire: u64,
+    /// A topic is deleted, and made again.
+    pub(crate) remake: u64,
+}
+
+impl Setting {
+    pub(crate) fn draw(random: &mut Random, light: bool) -> Self {
+        let mut faults = Faults::draw(random);
+        let setting = Self {
+            shards: 1 + random.below(4) as u16,
+            servers: 1 + random.below(3) as usize,
+            producers: 1 + random.below(3) as usize,
+            consumers: 1 + random.below(3) as usize,
+            partitions: 1 + random.below(3) as i32,
+            tiny: random.chance(60),
+            faults: Faults::default(),
+        };
+        if light {
+            faults = Faults::default();
+        }
+        Self { faults, ..setting }
+    }
+}
+
+impl Faults {
+    fn draw(random: &mut Random) -> Self {
+        let mut often = |most: u64| if random.chance(50) { random.below(most + 1) } else { 0 };
+        Self {
+            crash: often(3),
+            acked: often(10),
+            kill: often(3),
+            pause: often(3),
+            stall: often(4),
+            full: often(3),
+            fail: often(2),
+            cut: often(10),
+            part: often(6),
+            expire: often(2),
+            remake: often(2),
+        }
+    }
+}

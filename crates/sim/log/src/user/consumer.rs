@@ -1,0 +1,223 @@
+//! A consumer of all partitions, from their beginnings on: by a session or without one.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
+use kafka_protocol::messages::fetch_response::PartitionData;
+use kafka_protocol::messages::{FetchRequest, FetchResponse};
+use kafka_protocol::records::RecordBatchDecoder;
+use uuid::Uuid;
+
+use super::{Around, Link};
+use crate::history::{Place, Value};
+
+const VERSION: i16 = 13;
+const PATIENCE_MS: u64 = 6_000;
+const OFFSET_OUT_OF_RANGE: i16 = 1;
+const NOT_LEADER: i16 = 6;
+const UNKNOWN_TOPIC_ID: i16 = 100;
+
+/// What it has read of a partition.
+#[derive(Debug, Default)]
+struct Progress {
+    next: i64,
+    /// The highest watermark that was told on this connection.
+    high_watermark: i64,
+    /// What it would ask for has changed since it asked.
+    is_changed: bool,
+    records: Vec<(i64, Value)>,
+}
+
+/// See the module.
+pub(crate) struct Consumer {
+    link: Link<()>,
+    uses_session: bool,
+    session: (i32, i32),
+    places: BTreeMap<Place, Progress>,
+    isolation: i8,
+    /// It keeps what it reads, for the judgement in the end.
+    keeps: bool,
+}
+
+impl Consumer {
+    pub(crate) fn new(around: &mut Around<'_>) -> Self {
+        let uses_session = around.random.chance(60);
+        let isolation = i8::from(around.random.chance(30));
+        Self {
+            link: Link::new(),
+            uses_session,
+            session: (0, 0),
+            places: BTreeMap::new(),
+            isolation,
+            keeps: false,
+        }
+    }
+
+    /// One that reads everything once more when all is well.
+    pub(crate) fn last(around: &mut Around<'_>) -> Self {
+        Self { keeps: true, isolation: 0, ..Self::new(around) }
+    }
+
+    /// What it has read of a partition, and how far that goes.
+    pub(crate) fn read(&self, place: Place) -> Option<(i64, &[(i64, Value)])> {
+        self.places.get(&place).map(|progress| (progress.next, progress.records.as_slice()))
+    }
+
+    /// Whether it has read everything that was acknowledged.
+    pub(crate) fn is_at_the_end(&self, around: &Around<'_>) -> bool {
+        let places = places(around);
+        places.into_iter().all(|place| {
+            let end = around.history.acked_of(place).iter().map(|(offset, _)| offset + 1).max().unwrap_or(0);
+            self.places.get(&place).is_some_and(|progress| progress.next >= end.max(progress.high_watermark))
+        })
+    }
+
+    pub(crate) fn step(&mut self, around: &mut Around<'_>) {
+        while let Some(answer) = self.link.receive(around) {
+            self.fetched(around, answer.read::<FetchRequest>());
+        }
+        let is_late = self.link.waits_since_ms().is_some_and(|since| since + PATIENCE_MS < around.now_ms);
+        if self.link.broken(around).is_some() || is_late {
+            self.link.leave(around);
+            self.session = (0, 0);
+            self.places.values_mut().for_each(|progress| progress.high_watermark = 0);
+        }
+        if self.link.outstanding() == 0 && self.link.connect(around) {
+            self.ask(around);
+        }
+    }
+
+    fn ask(&mut self, around: &mut Around<'_>) {
+        let present = places(around);
+        if present.iter().any(|place| !self.places.contains_key(place)) {
+            self.session = (0, 0);
+        }
+        self.places.retain(|place, _| present.contains(place));
+        for place in present {
+            self.places.entry(place).or_default();
+        }
+        let is_full = !self.uses_session || self.session.1 == 0;
+        let mut topics = BTreeMap::<[u8; 16], Vec<FetchPartition>>::new();
+        for (place, progress) in &mut self.places {
+            if is_full || std::mem::take(&mut progress.is_changed) {
+                let partition = FetchPartition::default()
+                    .with_partition(place.partition)
+                    .with_fetch_offset(progress.next)
+                    .with_partition_max_bytes(around.random.below(2_000) as i32);
+                topics.entry(place.topic).or_default().push(partition);
+            }
+        }
+        let topics = topics.into_iter().map(|(id, partitions)| {
+            FetchTopic::default().with_topic_id(Uuid::from_bytes(id)).with_partitions(partitions)
+        });
+        let epoch = if self.uses_session { self.session.1 } else { -1 };
+        let request = FetchRequest::default()
+            .with_max_wait_ms(around.random.below(400) as i32)
+            .with_min_bytes(around.random.below(300) as i32)
+            .with_max_bytes(around.random.below(5_000) as i32)
+            .with_isolation_level(self.isolation)
+            .with_session_id(self.session.0)
+            .with_session_epoch(epoch)
+            .with_topics(topics.collect());
+        self.link.send(around, VERSION, &request, ());
+    }
+
+    fn fetched(&mut self, around: &mut Around<'_>, answer: FetchResponse) {
+        if answer.error_code != 0 {
+            around.sim.count("fetch session lost", 1);
+            self.session = (0, 0);
+            return;
+        }
+        if self.uses_session {
+            let next = if answer.session_id == 0 { 0 } else { self.session.1 + 1 };
+            self.session = (answer.session_id, next);
+        }
+        for topic in answer.responses {
+            for partition in topic.partitions {
+                let place =
+                    Place { topic: topic.topic_id.into_bytes(), partition: partition.partition_index };
+                self.fetched_of(around, place, partition);
+            }
+        }
+    }
+
+    fn fetched_of(&mut self, around: &mut Around<'_>, place: Place, answer: PartitionData) {
+        let Some(progress) = self.places.get_mut(&place) else { return };
+        match answer.error_code {
+            0 => {}
+            NOT_LEADER => return,
+            UNKNOWN_TOPIC_ID if !around.history.must_be_there(&place.topic) => return,
+            // The broker that was just started may not know its topics yet.
+            UNKNOWN_TOPIC_ID => return,
+            OFFSET_OUT_OF_RANGE => {
+                let next = progress.next;
+                return around
+                    .history
+                    .wrong(10, format!("{next} of {place:?} was read before, and is out of range"));
+            }
+            other => {
+                return around.history.wrong(10, format!("a fetch of {place:?} was answered with {other}"));
+            }
+        }
+        around.history.judge(10);
+        if answer.high_watermark < progress.high_watermark {
+            let (before, after) = (progress.high_watermark, answer.high_watermark);
+            around
+                .history
+                .wrong(10, format!("the high watermark of {place:?} went from {before} to {after}"));
+        }
+        progress.high_watermark = answer.high_watermark;
+        let bytes = answer.records.unwrap_or_default();
+        if !bytes.is_empty() {
+            self.take(around, place, bytes, answer.high_watermark);
+        }
+    }
+
+    fn take(&mut self, around: &mut Around<'_>, place: Place, mut bytes: Bytes, high_watermark: i64) {
+        let sets = RecordBatchDecoder::decode_all(&mut bytes).expect("batches can be read");
+        let Some(progress) = self.places.get_mut(&place) else { return };
+        around.history.judge(13);
+        let mut records = sets.iter().flat_map(|set| &set.records);
+        if records.clone().next().is_none_or(|first| first.offset > progress.next) {
+            let next = progress.next;
+            around.history.wrong(14, format!("a fetch of {place:?} from {next} began behind it"));
+        }
+        for record in records.by_ref().filter(|record| !record.control) {
+            if record.offset < progress.next {
+                continue;
+            }
+            around.history.judge(14);
+            if record.offset != progress.next {
+                let (next, offset) = (progress.next, record.offset);
+                around.history.wrong(14, format!("{offset} of {place:?} came in place of {next}"));
+            }
+            around.history.judge(11);
+            if record.offset >= high_watermark {
+                let offset = record.offset;
+                around.history.wrong(11, format!("{offset} of {place:?} is not below {high_watermark}"));
+            }
+            let value = record.value.as_deref().and_then(parse);
+            around.history.seen(place, record.offset, value);
+            progress.next = record.offset + 1;
+            progress.is_changed = true;
+            if self.keeps {
+                progress.records.push((record.offset, value.unwrap_or_default()));
+            }
+        }
+        around.sim.count("batches read", sets.len() as u64);
+    }
+}
+
+fn places(around: &Around<'_>) -> Vec<Place> {
+    let partitions = around.topics.partitions;
+    let of_topic = |topic: &[u8; 16]| {
+        let topic = *topic;
+        (0..partitions).map(move |partition| Place { topic, partition })
+    };
+    around.topics.ids.values().flat_map(of_topic).collect()
+}
+
+fn parse(value: &[u8]) -> Option<Value> {
+    std::str::from_utf8(value).ok()?.split(' ').next()?.parse().ok()
+}

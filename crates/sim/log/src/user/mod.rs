@@ -1,0 +1,32 @@
+//! Clients of the broker: state machines that speak the real bytes, through another implementation of the protocol.
+
+mod batch;
+mod consumer;
+mod link;
+mod operator;
+mod producer;
+
+use sim_kit::Simulation;
+use sim_kit::random::Random;
+
+use crate::broker::Process;
+use crate::history::History;
+use crate::wire::Wires;
+pub(crate) use consumer::Consumer;
+pub(crate) use link::Link;
+pub(crate) use operator::{Operator, Topics};
+pub(crate) use producer::Producer;
+
+/// What a client sees and uses at one of its steps.
+pub(crate) struct Around<'w> {
+    pub(crate) wires: &'w mut Wires,
+    /// The broker's process, if there is one.
+    pub(crate) process: Option<&'w mut Process>,
+    pub(crate) history: &'w mut History,
+    pub(crate) topics: &'w mut Topics,
+    pub(crate) sim: &'w mut Simulation,
+    pub(crate) random: &'w mut Random,
+    pub(crate) now_ms: u64,
+    /// Whether new things may be begun; else only what was begun is ended.
+    pub(crate) is_busy: bool,
+}

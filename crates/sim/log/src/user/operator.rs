@@ -1,0 +1,129 @@
+//! The operator: makes the topics, removes one now and then, and makes it again.
+
+use std::collections::BTreeMap;
+
+use kafka_protocol::messages::create_topics_request::CreatableTopic;
+use kafka_protocol::messages::delete_topics_request::DeleteTopicState;
+use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
+use kafka_protocol::messages::{CreateTopicsRequest, DeleteTopicsRequest, MetadataRequest, TopicName};
+use kafka_protocol::protocol::StrBytes;
+use uuid::Uuid;
+
+use super::{Around, Link};
+
+/// Names of topics.
+pub(crate) const NAMES: [&str; 2] = ["alpha", "beta"];
+/// How long the operator waits for an answer, milliseconds.
+const PATIENCE_MS: u64 = 5_000;
+const CREATE: i16 = 7;
+const DELETE: i16 = 6;
+const METADATA: i16 = 12;
+
+/// What all clients know of the topics: their present ids.
+#[derive(Debug, Default)]
+pub(crate) struct Topics {
+    pub(crate) ids: BTreeMap<&'static str, [u8; 16]>,
+    pub(crate) partitions: i32,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Asked {
+    Create,
+    Delete,
+    Look(&'static str),
+}
+
+/// See the module.
+pub(crate) struct Operator {
+    link: Link<Asked>,
+    /// The topic that is to be deleted and made again.
+    pub(crate) remake: Option<&'static str>,
+}
+
+impl Operator {
+    pub(crate) const fn new() -> Self {
+        Self { link: Link::new(), remake: None }
+    }
+
+    /// Whether every topic is there, as far as it knows.
+    pub(crate) fn is_content(&self, topics: &Topics) -> bool {
+        self.remake.is_none() && NAMES.iter().all(|name| topics.ids.contains_key(name))
+    }
+
+    pub(crate) fn step(&mut self, around: &mut Around<'_>) {
+        while let Some(answer) = self.link.receive(around) {
+            match answer.of {
+                Asked::Create => drop(answer.read::<CreateTopicsRequest>()),
+                Asked::Delete => drop(answer.read::<DeleteTopicsRequest>()),
+                Asked::Look(name) => self.looked(around, name, &answer.read::<MetadataRequest>()),
+            }
+        }
+        let is_late = self.link.waits_since_ms().is_some_and(|since| since + PATIENCE_MS < around.now_ms);
+        if self.link.broken(around).is_some() || is_late {
+            self.link.leave(around);
+        }
+        if self.link.outstanding() > 0 || !self.link.connect(around) {
+            return;
+        }
+        if let Some(name) = self.remake {
+            return self.delete(around, name);
+        }
+        let missing = NAMES.iter().find(|name| !around.topics.ids.contains_key(*name));
+        if let Some(name) = missing {
+            match around.random.chance(50) {
+                true => self.create(around, name),
+                false => self.look(around, name),
+            }
+        }
+    }
+
+    fn create(&mut self, around: &mut Around<'_>, name: &'static str) {
+        let topic = CreatableTopic::default()
+            .with_name(topic_name(name))
+            .with_num_partitions(around.topics.partitions)
+            .with_replication_factor(-1);
+        let request = CreateTopicsRequest::default().with_topics(vec![topic]).with_timeout_ms(3_000);
+        self.link.send(around, CREATE, &request, Asked::Create);
+    }
+
+    fn delete(&mut self, around: &mut Around<'_>, name: &'static str) {
+        self.remake = None;
+        let Some(id) = around.topics.ids.remove(name) else { return };
+        around.history.topic_may_go(id);
+        around.sim.tell("topic deleted", format_args!("the operator deletes {name}"));
+        let topic = DeleteTopicState::default().with_name(None).with_topic_id(Uuid::from_bytes(id));
+        let request = DeleteTopicsRequest::default().with_topics(vec![topic]).with_timeout_ms(3_000);
+        self.link.send(around, DELETE, &request, Asked::Delete);
+    }
+
+    fn look(&mut self, around: &mut Around<'_>, name: &'static str) {
+        let topic = MetadataRequestTopic::default().with_name(Some(topic_name(name)));
+        let request =
+            MetadataRequest::default().with_topics(Some(vec![topic])).with_allow_auto_topic_creation(false);
+        self.link.send(around, METADATA, &request, Asked::Look(name));
+    }
+
+    fn looked(
+        &mut self,
+        around: &mut Around<'_>,
+        name: &'static str,
+        answer: &kafka_protocol::messages::MetadataResponse,
+    ) {
+        let Some(topic) = answer.topics.first().filter(|topic| topic.error_code == 0) else { return };
+        let id = topic.topic_id.into_bytes();
+        if around.topics.ids.contains_key(name) {
+            return;
+        }
+        if around.history.may_be_new(&id) {
+            around.history.topic_is_there(id);
+        } else {
+            // It was asked to go, and is there still: once more.
+            self.remake = Some(name);
+        }
+        around.topics.ids.insert(name, id);
+    }
+}
+
+pub(super) fn topic_name(name: &'static str) -> TopicName {
+    TopicName(StrBytes::from_static_str(name))
+}

@@ -1,0 +1,424 @@
+//! A world of one broker: what happens next is drawn from the seed. First under faults; then all is well, and everything that
+//! was begun comes to its end; then the broker's power fails once more, and all partitions are read from their beginnings.
+
+use std::collections::BTreeMap;
+
+use sim_kit::disk::Loss;
+use sim_kit::random::Random;
+use sim_kit::{Floor, Judged, Plan, Simulation, World};
+
+use crate::broker::{Ended, Machine, Step};
+use crate::council::Council;
+use crate::history::{History, Place};
+use crate::setting::Setting;
+use crate::user::{Around, Consumer, Operator, Producer, Topics};
+use crate::wire::Wires;
+
+/// How long everything may take to come to rest, milliseconds.
+const REST_MAX_MS: u64 = 60_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Faulty,
+    /// All is well; producers end what they began, consumers read on.
+    Settling,
+    /// The broker has lost its power once more, and everything is read.
+    Reading,
+    Over,
+}
+
+/// See the module.
+pub struct LogWorld {
+    sim: Simulation,
+    setting: Setting,
+    phase: Phase,
+    phase_until_ms: u64,
+    machine: Machine,
+    council: Council,
+    wires: Wires,
+    history: History,
+    topics: Topics,
+    operator: Operator,
+    producers: Vec<Producer>,
+    consumers: Vec<Consumer>,
+    last_reader: Option<Consumer>,
+    restart_at_ms: u64,
+    flushed_alone: u64,
+}
+
+impl World for LogWorld {
+    const COMMAND: &'static str = "cargo xtask sim-log";
+    const LIGHT: &'static str = "one broker without faults";
+    const REACHED: &'static [&'static str] = &[
+        "batch acknowledged",
+        "batch refused",
+        "batch sent again",
+        "batches read",
+        "broker joined",
+        "council expired",
+        "council parted",
+        "connection cut",
+        "crash",
+        "crash at an acknowledgement",
+        "disk failed",
+        "disk full",
+        "disk stalled",
+        "fetch session lost",
+        "flush by a shard",
+        "kill",
+        "pause",
+        "topic deleted",
+    ];
+    const FLOORS: &'static [Floor] = &[];
+
+    fn begin(plan: &Plan) -> Self {
+        let mut random = Random::new(plan.seed);
+        let setting = Setting::draw(&mut random, plan.light);
+        let machine = Machine::new(&setting, &mut random);
+        let mut sim = Simulation::new(random);
+        sim.leave_out(plan.without.clone());
+        let topics = Topics { partitions: setting.partitions, ..Topics::default() };
+        let phase_until_ms = sim.now_ms() + plan.faulty_ms;
+        let mut world = Self {
+            sim,
+            phase: Phase::Faulty,
+            phase_until_ms,
+            machine,
+            council: Council::new(setting.servers),
+            wires: Wires::default(),
+            history: History::default(),
+            topics,
+            operator: Operator::new(),
+            producers: Vec::new(),
+            consumers: Vec::new(),
+            last_reader: None,
+            restart_at_ms: 0,
+            flushed_alone: 0,
+            setting,
+        };
+        for number in 0..world.setting.producers {
+            let producer = world.with(|around| Producer::new(number as u32 + 1, around));
+            world.producers.push(producer);
+        }
+        for _ in 0..world.setting.consumers {
+            let consumer = world.with(Consumer::new);
+            world.consumers.push(consumer);
+        }
+        world
+    }
+
+    fn setting(&self) -> String {
+        format!("{:?}", self.setting)
+    }
+
+    fn simulation(&self) -> &Simulation {
+        &self.sim
+    }
+
+    fn simulation_mut(&mut self) -> &mut Simulation {
+        &mut self.sim
+    }
+
+    fn step(&mut self) -> bool {
+        if self.history.has_wrongs() || self.phase == Phase::Over {
+            return false;
+        }
+        match self.sim.random.below(100) {
+            0..40 => self.broker_step(),
+            40..60 => self.deliver(),
+            60..82 => self.user_step(),
+            82..90 => {
+                let faulty = self.phase == Phase::Faulty;
+                self.council.step(&mut self.sim.random, faulty);
+            }
+            _ => self.time_passes(),
+        }
+        self.go_on();
+        self.sim.end_moment();
+        true
+    }
+
+    fn judge(&mut self) -> Vec<String> {
+        if !self.history.has_wrongs() {
+            self.judge_all();
+        }
+        self.history.take_wrongs()
+    }
+
+    fn judged(&self) -> BTreeMap<u32, Judged> {
+        self.history.judged()
+    }
+}
+
+impl LogWorld {
+    /// Calls something with what a client sees.
+    fn with<T>(&mut self, call: impl FnOnce(&mut Around<'_>) -> T) -> T {
+        let mut random = self.sim.random.fork();
+        let now_ms = self.sim.now_ms();
+        let is_paused = self.machine.host.is_paused(now_ms);
+        let mut around = Around {
+            wires: &mut self.wires,
+            process: self.machine.process.as_mut().filter(|_| !is_paused),
+            history: &mut self.history,
+            topics: &mut self.topics,
+            sim: &mut self.sim,
+            random: &mut random,
+            now_ms,
+            is_busy: self.phase == Phase::Faulty,
+        };
+        call(&mut around)
+    }
+
+    fn broker_step(&mut self) {
+        let now_ms = self.sim.now_ms();
+        let now = self.machine.host.now(now_ms);
+        if self.machine.host.is_paused(now_ms) {
+            return;
+        }
+        let Some(mut process) = self.machine.process.take() else {
+            if now_ms >= self.restart_at_ms {
+                self.machine.start(&mut self.sim.random, now);
+            }
+            return;
+        };
+        let was_serving = process.is_serving();
+        let step = process.draw(&mut self.sim.random);
+        let is_stalled = self.machine.host.is_disk_stalled(now_ms);
+        let mut random = self.sim.random.fork();
+        let around = (&mut self.wires, &mut self.council);
+        let done = process.step(step, &mut self.machine.host, around, &mut random, (now, is_stalled));
+        self.sim.trace.step("step", &[step_number(step)]);
+        let alone = process.flushed_alone();
+        self.sim.count("flush by a shard", u64::from(alone > self.flushed_alone));
+        self.flushed_alone = alone;
+        if !was_serving && process.is_serving() {
+            self.sim.tell("broker joined", format_args!("the broker has joined"));
+        }
+        self.machine.process = Some(process);
+        if let Err(ended) = done {
+            self.process_ended(&ended);
+        }
+    }
+
+    fn process_ended(&mut self, ended: &Ended) {
+        let may_fail = self.machine.host.may_fail();
+        match ended {
+            Ended::Fault(fault) if may_fail => {
+                self.sim.tell("fault", format_args!("the broker stops: {fault}"));
+            }
+            Ended::Fault(why) | Ended::Refused(why) => {
+                self.history.wrong(75, format!("the broker stopped on a good disk: {why}"));
+            }
+        }
+        self.machine.kill(&mut self.wires, &mut self.council);
+        self.restart_at_ms = self.sim.now_ms() + 50;
+    }
+
+    fn deliver(&mut self) {
+        let mut random = self.sim.random.fork();
+        if let Some((id, bytes)) = self.wires.deliver(&mut random) {
+            let known = self.machine.process.as_mut().is_some_and(|process| process.receive(id, &bytes));
+            if !known {
+                // It is not accepted yet: its bytes wait.
+                self.wires.put_back(id, bytes);
+            }
+        }
+        for id in self.wires.ended() {
+            let known = self.machine.process.as_mut().is_some_and(|process| process.ended(id));
+            if !known && self.machine.process.is_none() {
+                self.wires.close(id);
+            }
+        }
+    }
+
+    fn user_step(&mut self) {
+        let (producers, consumers) = (self.producers.len() as u64, self.consumers.len() as u64);
+        let drawn = self.sim.random.below(producers + consumers + 2) as usize;
+        if drawn < self.producers.len() {
+            let mut producer = self.producers.swap_remove(drawn);
+            let before = self.history.acked_count();
+            self.with(|around| producer.step(around));
+            self.producers.push(producer);
+            let is_acked = self.history.acked_count() > before;
+            if self.phase == Phase::Faulty
+                && is_acked
+                && self.sim.random.below(1_000) < self.setting.faults.acked
+            {
+                self.crash_at_acknowledgement();
+            }
+        } else if drawn < self.producers.len() + self.consumers.len() {
+            let mut consumer = self.consumers.swap_remove(drawn - self.producers.len());
+            self.with(|around| consumer.step(around));
+            self.consumers.push(consumer);
+        } else if let Some(mut reader) = self.last_reader.take() {
+            self.with(|around| reader.step(around));
+            self.last_reader = Some(reader);
+        } else {
+            let mut operator = std::mem::replace(&mut self.operator, Operator::new());
+            self.with(|around| operator.step(around));
+            self.operator = operator;
+        }
+    }
+
+    /// The power fails at the moment of an acknowledgement (L2, L3).
+    fn crash_at_acknowledgement(&mut self) {
+        self.sim.tell("crash at an acknowledgement", format_args!("the power fails as a client is answered"));
+        self.machine.crash(Loss::All, &mut self.wires, &mut self.council);
+        self.restart_at_ms = self.sim.now_ms();
+    }
+
+    fn time_passes(&mut self) {
+        let ms = 1 + self.sim.random.below(8);
+        self.sim.pass(ms);
+        self.machine.host.give_room_in_time(self.sim.now_ms());
+        if self.phase == Phase::Faulty {
+            self.faults();
+        }
+    }
+
+    fn faults(&mut self) {
+        let often = self.setting.faults.clone();
+        let now_ms = self.sim.now_ms();
+        if let Some(mut chance) = self.sim.strike(often.crash) {
+            let loss = [Loss::All, Loss::Nothing, Loss::Some][chance.below(3) as usize];
+            self.sim.tell("crash", format_args!("the power fails: {loss:?} is lost"));
+            self.machine.crash(loss, &mut self.wires, &mut self.council);
+            self.restart_at_ms = now_ms + chance.below(300);
+        }
+        if let Some(mut chance) = self.sim.strike(often.kill) {
+            self.sim.tell("kill", format_args!("the process is killed"));
+            self.machine.kill(&mut self.wires, &mut self.council);
+            self.restart_at_ms = now_ms + chance.below(100);
+        }
+        if let Some(mut chance) = self.sim.strike(often.pause) {
+            let long_ms = chance.below(3_000);
+            self.sim.tell("pause", format_args!("the process stands still for {long_ms} ms"));
+            self.machine.host.pause(now_ms, long_ms);
+        }
+        if let Some(mut chance) = self.sim.strike(often.stall) {
+            let long_ms = chance.below(2_000);
+            self.sim.tell("disk stalled", format_args!("the disk stands still for {long_ms} ms"));
+            self.machine.host.stall_disk(now_ms + long_ms);
+        }
+        if let Some(mut chance) = self.sim.strike(often.full) {
+            let (room, long_ms) = (chance.below(40_000), chance.below(3_000));
+            self.sim.tell("disk full", format_args!("the disk has room for {room} bytes, for {long_ms} ms"));
+            self.machine.host.fill_disk(room, chance.chance(30), now_ms + long_ms);
+        }
+        if let Some(mut chance) = self.sim.strike(often.fail) {
+            let (writes, after) = (chance.chance(50), chance.below(20));
+            self.sim.tell("disk failed", format_args!("the disk fails after {after} (writes: {writes})"));
+            self.machine.host.fail_disk(writes, after);
+        }
+        self.network_faults();
+        self.sim.end_fault();
+    }
+
+    fn network_faults(&mut self) {
+        let often = self.setting.faults.clone();
+        if let Some(mut chance) = self.sim.strike(often.cut) {
+            let open = self.wires.open_ones();
+            if let Some(id) = open.get(chance.below(open.len().max(1) as u64) as usize) {
+                self.sim.tell("connection cut", format_args!("a client's connection breaks"));
+                if chance.chance(50) {
+                    self.wires.lose(*id);
+                }
+                self.wires.cut(*id);
+            }
+        }
+        if self.sim.strike(often.part).is_some()
+            && let Some(process) = &mut self.machine.process
+        {
+            process.part(&mut self.council);
+            self.sim.tell("council parted", format_args!("the connection with the council breaks"));
+        }
+        if self.sim.strike(often.expire).is_some()
+            && let Some(process) = &mut self.machine.process
+        {
+            process.expire(&mut self.council);
+            self.sim.tell("council expired", format_args!("the session with the council expires"));
+        }
+        if let Some(mut chance) = self.sim.strike(often.remake)
+            && self.operator.is_content(&self.topics)
+        {
+            self.operator.remake = Some(["alpha", "beta"][chance.below(2) as usize]);
+        }
+    }
+
+    /// From phase to phase.
+    fn go_on(&mut self) {
+        let now_ms = self.sim.now_ms();
+        let is_late = now_ms >= self.phase_until_ms;
+        let is_done = match self.phase {
+            Phase::Faulty => is_late,
+            Phase::Settling => self.is_settled(),
+            Phase::Reading => self.is_read(),
+            Phase::Over => false,
+        };
+        match self.phase {
+            Phase::Faulty if is_done => {
+                self.sim.tell("healed", format_args!("all is well from now on"));
+                self.machine.host.heal();
+                self.restart_at_ms = now_ms;
+                self.begin(Phase::Settling);
+            }
+            Phase::Settling if is_done => {
+                self.sim.tell("last crash", format_args!("everything is at rest: the power fails"));
+                self.machine.crash(Loss::All, &mut self.wires, &mut self.council);
+                self.restart_at_ms = now_ms;
+                let reader = self.with(Consumer::last);
+                self.last_reader = Some(reader);
+                self.begin(Phase::Reading);
+            }
+            Phase::Reading if is_done => self.phase = Phase::Over,
+            Phase::Settling | Phase::Reading if is_late => {
+                let phase = self.phase;
+                self.history.wrong(36, format!("not at rest after {REST_MAX_MS} ms ({phase:?})"));
+            }
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, phase: Phase) {
+        self.phase = phase;
+        self.phase_until_ms = self.sim.now_ms() + REST_MAX_MS;
+    }
+
+    fn is_settled(&mut self) -> bool {
+        if !self.producers.iter().all(Producer::is_done) || !self.operator.is_content(&self.topics) {
+            return false;
+        }
+        let consumers = std::mem::take(&mut self.consumers);
+        let done = self.with(|around| consumers.iter().all(|consumer| consumer.is_at_the_end(around)));
+        self.consumers = consumers;
+        done
+    }
+
+    fn is_read(&mut self) -> bool {
+        let Some(reader) = self.last_reader.take() else { return false };
+        let done = self.with(|around| reader.is_at_the_end(around));
+        self.last_reader = Some(reader);
+        done
+    }
+
+    fn judge_all(&mut self) {
+        let Some(reader) = self.last_reader.take() else { return };
+        let topics: Vec<[u8; 16]> = self.topics.ids.values().copied().collect();
+        for topic in topics {
+            for partition in 0..self.topics.partitions {
+                let place = Place { topic, partition };
+                if let Some((end, records)) = reader.read(place) {
+                    self.history.judge_partition(place, end, records);
+                }
+            }
+        }
+    }
+}
+
+const fn step_number(step: Step) -> u64 {
+    match step {
+        Step::Disk => 0,
+        Step::Council => 1,
+        Step::Shard(number) => 2 + number as u64,
+    }
+}

@@ -1,0 +1,156 @@
+//! Two brokers, kept alive over many scripts.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tools_testbed::dice::Dice;
+use tools_testbed::{Broker, BrokerConfig, BrokerSoftware, PeerError};
+
+use crate::play::{Record, Stage, play};
+use crate::schema::Schemas;
+use crate::script::Script;
+use crate::served::Served;
+use crate::story::Story;
+
+/// Enough for scripts; small, so that two JVMs fit beside everything else.
+const HEAP_MB: u32 = 768;
+/// The two kinds of broker: the one that is right, and the one that is compared with it.
+#[derive(Clone, Debug)]
+pub struct Contestants {
+    /// Both.
+    pub software: [BrokerSoftware; 2],
+    /// The messages.
+    pub schemas: Schemas,
+    /// A folder for both.
+    pub folder: PathBuf,
+    /// How long a broker may take to answer.
+    pub deadline: Duration,
+}
+
+/// Both brokers, running.
+pub struct Pair {
+    schemas: Schemas,
+    deadline: Duration,
+    brokers: [Broker; 2],
+    served: [Served; 2],
+    runs: AtomicU64,
+}
+
+impl Pair {
+    /// Starts both on empty folders and waits until each has what a fresh broker answers "not yet" about.
+    ///
+    /// # Errors
+    /// One of them does not start.
+    pub fn start(contestants: &Contestants) -> Result<Self, PeerError> {
+        let Contestants { software, schemas, folder, deadline } = contestants;
+        let start = |index: usize, name: &str| start(&software[index], folder.join(name));
+        let [kafka, ours] = both(|| start(0, "kafka"), || start(1, "ours"));
+        let brokers = [kafka?, ours?];
+        let ask = |broker: &Broker| Served::ask(schemas, broker.address(), *deadline).map_err(failed);
+        let served = [ask(&brokers[0])?, ask(&brokers[1])?];
+        let pair =
+            Self { schemas: schemas.clone(), deadline: *deadline, brokers, served, runs: AtomicU64::new(1) };
+        let common = pair.served[0].in_common(&pair.served[1]);
+        pair.play(&first_answers(&common)).map_err(failed)?;
+        Ok(pair)
+    }
+
+    /// What the first serves, and the second.
+    #[must_use]
+    pub fn served(&self) -> &[Served; 2] {
+        &self.served
+    }
+
+    /// The messages.
+    #[must_use]
+    pub fn schemas(&self) -> &Schemas {
+        &self.schemas
+    }
+
+    /// Plays a script on both at the same time.
+    ///
+    /// # Errors
+    /// The script is none.
+    pub fn play(&self, script: &Script) -> Result<[Record; 2], String> {
+        let (run, now) = (self.runs.fetch_add(1, Ordering::Relaxed), now());
+        let stage = |broker: &Broker| Stage {
+            schemas: &self.schemas,
+            address: broker.address(),
+            deadline: self.deadline,
+            run,
+            now,
+        };
+        let [kafka, ours] = self.brokers.each_ref().map(stage);
+        let [kafka, ours] = both(|| play(script, &kafka), || play(script, &ours));
+        Ok([kafka?, ours?])
+    }
+
+    /// Starts again what has ended by itself; says which, with the end of its log.
+    ///
+    /// # Errors
+    /// It does not start again.
+    pub fn revive(&mut self) -> Result<Vec<String>, PeerError> {
+        let mut ended = Vec::new();
+        for (broker, name) in self.brokers.iter_mut().zip(["the first broker", "the second broker"]) {
+            if broker.has_ended() {
+                ended.push(format!("{name} has ended:\n{}", broker.log_tail()));
+                broker.restart()?;
+            }
+        }
+        Ok(ended)
+    }
+}
+
+/// One broker on an empty folder.
+///
+/// # Errors
+/// It does not start.
+pub fn start(software: &BrokerSoftware, folder: PathBuf) -> Result<Broker, PeerError> {
+    if folder.exists() {
+        fs::remove_dir_all(&folder).map_err(PeerError::io(&folder))?;
+    }
+    let flags = match software {
+        // A short life: compiling for a long one costs the other processes more than it gains.
+        BrokerSoftware::Kafka(_) => {
+            ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"].map(String::from).to_vec()
+        }
+        BrokerSoftware::Diwan(_) => Vec::new(),
+    };
+    let config = BrokerConfig { folder, heap_mb: HEAP_MB, settings: Vec::new(), flags };
+    Broker::start(software, &config)
+}
+
+pub(crate) fn failed(what: String) -> PeerError {
+    PeerError::Io { what: "the first requests".into(), source: std::io::Error::other(what) }
+}
+
+/// Asks until all that a fresh broker answers with "not yet" is there: coordinators, and a block of producer ids.
+pub(crate) fn first_answers(served: &Served) -> Script {
+    let mut story = Story::new(Dice::new(0), served);
+    crate::scene::first_answers(&mut story);
+    story.end(0, 0, "first answers").unwrap_or_else(|_| Script {
+        seed: 0,
+        number: 0,
+        scene: String::new(),
+        steps: Vec::new(),
+    })
+}
+
+pub(crate) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(0)
+}
+
+fn both<T: Send>(left: impl FnOnce() -> T + Send, right: impl FnOnce() -> T + Send) -> [T; 2] {
+    thread::scope(|scope| {
+        let other = scope.spawn(right);
+        let one = left();
+        match other.join() {
+            Ok(other) => [one, other],
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}

@@ -1,0 +1,207 @@
+//! What scripts are about: each scene is one script, written with the choices that its seed decides.
+
+mod administration;
+mod body;
+mod cluster;
+mod commits;
+mod configs;
+mod consumer_groups;
+mod fetch;
+mod groups;
+mod idempotence;
+mod malformed;
+mod metadata;
+mod offsets;
+mod produce;
+mod security;
+mod sessions;
+mod topics;
+mod transactions;
+
+use serde_json::json;
+use tools_testbed::dice::Dice;
+
+use crate::script::Script;
+use crate::served::Served;
+use crate::story::{LeftOut, Story};
+
+/// A kind of script.
+#[derive(Clone, Copy)]
+pub struct Scene {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it changes what other scripts see, so that it is played when no other is.
+    pub alone: bool,
+    write: fn(&mut Story<'_>),
+}
+
+impl Scene {
+    const fn of(name: &'static str, write: fn(&mut Story<'_>)) -> Self {
+        Self { name, alone: false, write }
+    }
+}
+
+/// All of them. Those that wait for a rebalance come first, so that the others fill the time.
+pub const ALL: &[Scene] = &[
+    Scene::of("two members of a classic group", groups::two_members),
+    Scene::of("a classic group in every version", groups::every_version),
+    Scene::of("refused joins", groups::refused_joins),
+    Scene::of("refused members", groups::refused_members),
+    Scene::of("static members", groups::static_members),
+    Scene::of("groups are listed and deleted", groups::administration),
+    Scene::of("commits of members", commits::of_members),
+    Scene::of("commits without membership", commits::without_membership),
+    Scene::of("commits in every version", commits::every_version),
+    Scene::of("offsets of transactions", transactions::of_offsets),
+    Scene::of("consumer groups are refused", consumer_groups::refused),
+    Scene::of("offsets of groups are deleted", administration::deleted_offsets),
+    Scene::of("coordinators", groups::coordinators),
+    Scene::of("two members of a consumer group", consumer_groups::two_members),
+    Scene::of("static members of a consumer group", consumer_groups::static_members),
+    Scene::of("offsets of a consumer group", consumer_groups::offsets),
+    Scene::of("patterns of a consumer group", consumer_groups::patterns),
+    Scene::of("transactions of the old protocol", transactions::old),
+    Scene::of("transactions of the new protocol", transactions::new),
+    Scene::of("transactions in every version", transactions::every_version),
+    Scene::of("refused transactions", transactions::refused),
+    Scene::of("producers are initialised again", transactions::initialised_again),
+    Scene::of("transactions are described", transactions::described),
+    Scene::of("markers from outside", transactions::markers),
+    Scene::of("versions of the APIs", cluster::api_versions),
+    Scene::of("metadata of topics", metadata::topics),
+    Scene::of("metadata in every version", metadata::every_version),
+    Scene::of("topics are made on demand", metadata::made_on_demand),
+    Scene::of("topics are made", topics::made),
+    Scene::of("topics are not made", topics::refused),
+    Scene::of("settings of new topics", topics::settings),
+    Scene::of("topics are deleted", topics::deleted),
+    Scene::of("produce in every version", produce::every_version),
+    Scene::of("compressed batches", produce::compressed),
+    Scene::of("refused batches", produce::refused_batches),
+    Scene::of("refused requests to produce", produce::refused_requests),
+    Scene::of("times of records", produce::times),
+    Scene::of("nobody waits for the answer", produce::without_answer),
+    Scene::of("sequences of a producer", idempotence::sequences),
+    Scene::of("producer ids", idempotence::producer_ids),
+    Scene::of("fetch in every version", fetch::every_version),
+    Scene::of("offsets to fetch from", fetch::offsets),
+    Scene::of("limits of a fetch", fetch::limits),
+    Scene::of("a fetch waits", fetch::waiting),
+    Scene::of("epochs of a fetch", fetch::epochs),
+    Scene::of("fetch sessions", sessions::incremental),
+    Scene::of("wrong fetch sessions", sessions::wrong),
+    Scene::of("offsets by time", offsets::by_time),
+    Scene::of("offsets in every version", offsets::every_version),
+    Scene::of("ends of leader epochs", offsets::leader_epochs),
+    Scene::of("settings are described", configs::described),
+    Scene::of("settings are changed bit by bit", configs::changed_bit_by_bit),
+    Scene::of("settings are replaced", configs::replaced),
+    Scene::of("settings of groups", configs::of_groups),
+    Scene { alone: true, ..Scene::of("settings of the broker", configs::of_the_broker) },
+    Scene::of("the cluster", administration::cluster),
+    Scene::of("controllers and features", administration::quorum),
+    Scene::of("partitions of topics", administration::partitions_of_topics),
+    Scene::of("more partitions", administration::more_partitions),
+    Scene::of("records are deleted", administration::deleted_records),
+    Scene::of("log directories", administration::log_directories),
+    Scene::of("elections", administration::elections),
+    Scene::of("reassignments", administration::reassignments),
+    Scene::of("access without an authorizer", security::acls),
+    Scene::of("authentication that is not asked for", security::authentication),
+    Scene::of("users", security::users),
+    Scene::of("quotas", security::quotas),
+    Scene::of("malformed requests", malformed::bodies),
+    Scene::of("unknown APIs and versions", malformed::headers),
+    Scene::of("bytes that are no request", malformed::frames),
+];
+
+/// The scene of a script.
+#[must_use]
+pub fn of(number: usize) -> Scene {
+    ALL[number % ALL.len()]
+}
+
+/// Whether scripts of that scene are played when no other is.
+#[must_use]
+pub fn is_alone(name: &str) -> bool {
+    ALL.iter().any(|scene| scene.alone && scene.name == name)
+}
+
+/// The script of that number.
+///
+/// # Errors
+/// It needs APIs that are not served.
+pub fn script(seed: u64, number: usize, served: &Served) -> Result<Script, LeftOut> {
+    let scene = of(number);
+    let mut story = Story::new(Dice::new(Dice::new(seed).roll() ^ number as u64), served);
+    (scene.write)(&mut story);
+    story.end(seed, number, scene.name)
+}
+
+/// Asks for all that a fresh broker does not have at once.
+pub(crate) fn first_answers(story: &mut Story<'_>) {
+    story.call("InitProducerId", json!({"TransactionalId": null, "TransactionTimeoutMs": 60_000}));
+    for group in 0..8 {
+        let group = format!("@{group}");
+        story.call("FindCoordinator", json!({"Key": group, "CoordinatorKeys": [group]}));
+        story.call(
+            "OffsetFetch",
+            json!({"GroupId": group, "Topics": [], "Groups": [{"GroupId": group, "Topics": []}]}),
+        );
+        if story.serves("EndTxn") {
+            let id = json!({"TransactionalId": group, "TransactionTimeoutMs": 60_000});
+            story.call("FindCoordinator", json!({"Key": group, "CoordinatorKeys": [group], "KeyType": 1}));
+            story.call("InitProducerId", id).retry(&[51]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::coverage::CODES;
+
+    fn everything() -> Served {
+        Served::everything(CODES.iter().map(|(api, _)| *api))
+    }
+
+    #[test]
+    fn names_of_scenes_differ() {
+        let names: BTreeSet<&str> = ALL.iter().map(|scene| scene.name).collect();
+        assert_eq!(names.len(), ALL.len());
+    }
+
+    #[test]
+    fn a_seed_decides_every_script_and_a_number_its_scene() {
+        let served = everything();
+        for number in 0..ALL.len() {
+            let one = |seed| script(seed, number, &served).expect("everything is served");
+            assert_eq!(one(5), one(5));
+            assert_eq!(one(5).scene, of(number).name);
+        }
+        let all = |seed| (0..ALL.len()).map(|number| script(seed, number, &served).ok()).collect::<Vec<_>>();
+        assert_ne!(all(5), all(6));
+    }
+
+    #[test]
+    fn every_api_whose_codes_are_expected_is_asked_in_every_version() {
+        let served = everything();
+        let scripts: Vec<Script> =
+            (0..ALL.len()).map(|number| script(1, number, &served).expect("everything is served")).collect();
+        let calls = scripts.iter().flat_map(|script| script.asked().into_iter().flatten());
+        let asked: BTreeSet<(&str, i16)> = calls.map(|call| (call.api.as_str(), call.version)).collect();
+        let all = CODES.iter().flat_map(|(api, _)| (0..=20).map(move |version| (*api, version)));
+        let missing: Vec<_> = all.filter(|cell| !asked.contains(cell)).collect();
+        assert_eq!(missing, [], "API and version");
+    }
+
+    #[test]
+    fn script_of_an_api_that_is_not_served_is_left_out_with_its_reason() {
+        let served = Served::everything(["Metadata"].into_iter());
+        let number = ALL.iter().position(|scene| scene.name == "topics are made").expect("it is a scene");
+        let why = script(1, number, &served).expect_err("CreateTopics is not served");
+        assert!(why.lacks.contains("CreateTopics") && why.uses.contains("CreateTopics"));
+    }
+}

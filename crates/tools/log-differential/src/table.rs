@@ -1,0 +1,282 @@
+//! The differences on purpose: where ours answers differently from Apache Kafka 4.3.1, and why.
+//!
+//! The one place where a difference may be excused for good. Without a reason here, or a place among the [`crate::faults`] that
+//! are still open, every field that differs is a failure.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::difference::Difference;
+use crate::play::codes;
+use crate::script::Call;
+
+/// An intended difference.
+pub struct Entry {
+    /// Its name.
+    pub name: &'static str,
+    /// Why it is wanted.
+    pub reason: &'static str,
+    /// Whether it explains that field of a reply.
+    shows: Shows,
+}
+
+/// Where an intended difference shows.
+enum Shows {
+    /// In this field.
+    In(fn(&Context<'_>) -> bool),
+    /// Nowhere: scripts leave it out, because the real broker does not answer, or gives no fixed answer.
+    LeftOut,
+}
+
+/// A field that differs, with what is around it.
+pub struct Context<'a> {
+    /// The scene of the script.
+    pub scene: &'a str,
+    /// The request.
+    pub call: Option<&'a Call>,
+    /// The field.
+    pub difference: &'a Difference,
+    /// All that Kafka replied.
+    pub kafka: &'a Value,
+    /// All that ours replied.
+    pub ours: &'a Value,
+}
+
+impl Context<'_> {
+    fn is(&self, api: &str, field: &str) -> bool {
+        self.difference.api == api && self.difference.field == field
+    }
+
+    /// Whether both replies have this in that place.
+    fn both(&self, place: &str, value: i64) -> bool {
+        [self.kafka, self.ours]
+            .iter()
+            .all(|reply| reply.pointer(place).and_then(Value::as_i64) == Some(value))
+    }
+}
+
+/// All of them.
+pub const TABLE: &[Entry] = &[
+    Entry {
+        name: "produce without records",
+        reason: "Kafka 4.3.1 never answers a partition whose records are null; ours answers 87",
+        shows: Shows::LeftOut,
+    },
+    Entry {
+        name: "settings of one resource replaced twice",
+        reason: "Kafka 4.3.1 never answers an AlterConfigs that names a resource twice",
+        shows: Shows::LeftOut,
+    },
+    Entry {
+        name: "an internal topic is deleted",
+        reason: "Kafka 4.3.1 deletes it with all groups or transactions; ours answers 17",
+        shows: Shows::LeftOut,
+    },
+    Entry {
+        name: "the end of a transaction told again",
+        reason: "a commit that is retried after its coordinator aborted gets a code from which clients recover; \
+                 Kafka 4.3.1 answers 48 (KAFKA-20785)",
+        shows: Shows::LeftOut,
+    },
+    Entry {
+        name: "what is not served is not advertised",
+        reason: "ours leaves out the APIs that it does not serve yet, and the features that belong to them",
+        shows: Shows::In(|context| {
+            let lists = ["ApiKeys", "SupportedFeatures", "FinalizedFeatures"];
+            let list = lists.iter().any(|list| context.is("ApiVersions", list));
+            list && context.both("/ErrorCode", 0) && is_empty(&context.difference.ours)
+        }),
+    },
+    Entry {
+        name: "features that cannot be changed",
+        reason: "the level of the metadata belongs to KRaft: ours tells one range for all clients",
+        shows: Shows::In(|context| {
+            let level = |features: &Value| {
+                features.as_array().is_some_and(|all| all.iter().all(|one| one["Name"] == "metadata.version"))
+            };
+            context.is("ApiVersions", "FinalizedFeatures") && level(&context.difference.ours)
+        }),
+    },
+    Entry {
+        name: "a text where nothing is wrong",
+        reason: "FindCoordinator of Kafka has a text beside error code 0; ours has none",
+        shows: Shows::In(|context| {
+            let texts = ["ErrorMessage", "Coordinators[].ErrorMessage"];
+            let text = texts.iter().any(|text| context.is("FindCoordinator", text));
+            text && codes(context.kafka).iter().all(|code| *code == 0) && context.difference.ours.is_null()
+        }),
+    },
+    Entry {
+        name: "a fetch ends early",
+        reason: "ours answers what lies in memory or what lies in one segment, and not both at once: the client asks on",
+        shows: Shows::In(|context| {
+            let lists = (context.difference.kafka.as_array(), context.difference.ours.as_array());
+            let (Some(all), Some(first)) = lists else { return false };
+            let is_start = !first.is_empty() && all.starts_with(first);
+            context.is("Fetch", "Responses[].Partitions[].Records") && is_start
+        }),
+    },
+    Entry {
+        name: "whole batches",
+        reason: "Kafka fills a limit with a part of a batch, which clients throw away, and counts it against the limit of the \
+                 reply; ours sends whole batches",
+        shows: Shows::In(|context| {
+            let lists = (context.difference.kafka.as_array(), context.difference.ours.as_array());
+            let (Some(kafka), Some(ours)) = lists else { return false };
+            let is_start = kafka.starts_with(ours) || ours.starts_with(kafka);
+            let is_limited = context.call.is_some_and(|call| has_limits(&call.body));
+            context.is("Fetch", "Responses[].Partitions[].Records") && is_start && is_limited
+        }),
+    },
+    Entry {
+        name: "patterns at once",
+        reason: "Kafka resolves the pattern of a consumer group's member behind the reply to its first heartbeat; ours \
+                 replies with the partitions of the topics that match",
+        shows: Shows::In(|context| {
+            let apis = ["ConsumerGroupHeartbeat", "ConsumerGroupDescribe"];
+            context.scene == "patterns of a consumer group" && apis.contains(&context.difference.api.as_str())
+        }),
+    },
+    Entry {
+        name: "an error that Kafka did not foresee",
+        reason: "where Kafka fails with UNKNOWN_SERVER_ERROR, ours has a code that says what is wrong, or does what was asked",
+        shows: Shows::In(|context| {
+            let (kafka, ours) = (codes(context.kafka), codes(context.ours));
+            // Records that break Kafka break consumers.
+            let is_taken = context.difference.api == "Produce" && ours.contains(&0);
+            kafka.contains(&-1) && !ours.contains(&-1) && !is_taken
+        }),
+    },
+    Entry {
+        name: "named twice in one request",
+        reason: "Kafka turns lists into maps and forgets one of two entries; ours answers each",
+        shows: Shows::In(|context| {
+            let harmless = ["Produce", "Fetch", "ListOffsets", "OffsetFetch", "DeleteGroups"];
+            let is_twice = context.call.is_some_and(|call| names_twice(&call.body));
+            let set = |reply: &Value| codes(reply).into_iter().collect::<BTreeSet<i64>>();
+            let is_same = set(context.kafka) == set(context.ours);
+            is_twice && (is_same || harmless.contains(&context.difference.api.as_str()))
+        }),
+    },
+    Entry {
+        name: "bytes that are no text, lengths below -1",
+        reason: "Kafka replaces what is no UTF-8 and takes any negative length for null; ours closes the connection",
+        shows: Shows::In(|context| {
+            let is_spoilt = context.call.is_some_and(|call| call.spoil.is_some());
+            is_spoilt && *context.ours == "<closed>" && context.kafka.is_object()
+        }),
+    },
+    Entry {
+        name: "the latest time of a batch",
+        reason: "ours trusts the header of a batch, and never opens it for that; Kafka reads all records and corrects it",
+        shows: Shows::In(|context| context.is("Fetch", "Responses[].Partitions[].Records[].maxTimestamp")),
+    },
+];
+
+/// The entry that excuses a field, if there is one.
+#[must_use]
+pub fn excuse(context: &Context<'_>) -> Option<&'static str> {
+    let excuses = |entry: &&Entry| match entry.shows {
+        Shows::In(test) => test(context),
+        Shows::LeftOut => false,
+    };
+    TABLE.iter().find(excuses).map(|entry| entry.name)
+}
+
+fn is_empty(list: &Value) -> bool {
+    list.as_array().is_some_and(Vec::is_empty)
+}
+
+/// Whether a fetch asks for less than all that a script has written.
+fn has_limits(body: &Value) -> bool {
+    const ENOUGH: i64 = 1 << 20;
+    match body {
+        Value::Array(elements) => elements.iter().any(has_limits),
+        Value::Object(fields) => fields.iter().any(|(name, value)| match value.as_i64() {
+            Some(bytes) => name.ends_with("MaxBytes") && bytes < ENOUGH,
+            None => has_limits(value),
+        }),
+        _ => false,
+    }
+}
+
+/// Whether some list of a request has two entries of the same name or number.
+fn names_twice(body: &Value) -> bool {
+    const KEYS: [&str; 9] = [
+        "Name",
+        "Topic",
+        "TopicId",
+        "GroupId",
+        "Index",
+        "Partition",
+        "PartitionIndex",
+        "TransactionalId",
+        "MemberId",
+    ];
+    match body {
+        Value::Array(elements) => {
+            let mut seen = BTreeSet::new();
+            let names = elements.iter().map(|element| match element {
+                Value::Object(_) => {
+                    KEYS.iter().find(|key| !element[**key].is_null()).map(|key| element[*key].to_string())
+                }
+                other => Some(other.to_string()),
+            });
+            let repeated = names.flatten().any(|name| !seen.insert(name));
+            repeated || elements.iter().any(names_twice)
+        }
+        Value::Object(fields) => fields.iter().any(|(name, value)| name != "Records" && names_twice(value)),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_named_twice_is_seen_at_any_depth() {
+        let partitions =
+            |all: &[i32]| -> Value { all.iter().map(|index| json!({"Partition": index})).collect() };
+        let topic = |name: &str, all: &[i32]| json!({"Topic": name, "Partitions": partitions(all)});
+        assert!(names_twice(&json!({"Topics": [topic("a", &[0, 1, 0])]})));
+        assert!(names_twice(&json!({"Topics": [topic("a", &[0]), topic("a", &[1])]})));
+        assert!(names_twice(&json!({"GroupsNames": ["g", "g"]})));
+        assert!(!names_twice(&json!({"Topics": [topic("a", &[0, 1]), topic("b", &[0])]})));
+        assert!(!names_twice(&json!({"Records": [{"Name": 1}, {"Name": 1}]})));
+    }
+
+    #[test]
+    fn fetch_that_ends_early_is_excused_and_one_that_leaves_a_hole_is_not() {
+        let excused = |kafka: Value, ours: Value| {
+            let field = String::from("Responses[].Partitions[].Records");
+            let difference = Difference { api: "Fetch".into(), version: 4, field, kafka, ours };
+            let none = json!({});
+            excuse(&Context { scene: "", call: None, difference: &difference, kafka: &none, ours: &none })
+        };
+        assert_eq!(excused(json!([1, 2, 3]), json!([1])), Some("a fetch ends early"));
+        assert_eq!(excused(json!([1, 2, 3]), json!([1, 3])), None);
+        assert_eq!(excused(json!([1]), json!([])), None);
+        assert_eq!(excused(json!([1]), json!([1, 2])), None);
+    }
+
+    #[test]
+    fn unforeseen_error_is_excused_but_not_records_that_are_taken() {
+        let excused = |api: &str, kafka: i64, ours: i64| {
+            let [left, right] = [kafka, ours].map(|code| json!({"ErrorCode": code}));
+            let difference = Difference {
+                api: api.into(),
+                version: 4,
+                field: "ErrorCode".into(),
+                kafka: kafka.into(),
+                ours: ours.into(),
+            };
+            excuse(&Context { scene: "", call: None, difference: &difference, kafka: &left, ours: &right })
+                .is_some()
+        };
+        assert!(excused("ListOffsets", -1, 0) && excused("Produce", -1, 87));
+        assert!(!excused("Produce", -1, 0) && !excused("ListOffsets", 42, 0));
+    }
+}

@@ -1,0 +1,249 @@
+//! One broker that speaks Kafka's protocol: a real Apache Kafka, or ours beside a council of its own.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use tools_process::{Service, ports};
+
+use crate::peer::kafka::Distribution;
+use crate::wire::{Received, Wire, framed};
+use crate::{Config, PeerError, Server, Software};
+
+/// How long a broker may take until it answers: a cold JVM on a busy machine with two cores needs most of it.
+const START_DEADLINE: Duration = Duration::from_secs(90);
+const ANSWER_DEADLINE: Duration = Duration::from_secs(1);
+/// Any sixteen bytes, as Kafka writes them.
+const CLUSTER_ID: &str = "MkU3OEVBNTcwNTJENDM2Qg";
+/// ApiVersions of version 0 from nobody: the one request that every broker answers before all others.
+const API_VERSIONS: [u8; 10] = [0, 18, 0, 0, 0, 0, 0, 1, 255, 255];
+/// What a broker logs: warnings, to standard output.
+const LOG4J: &str = "status = error\n\
+    appender.c.type = Console\n\
+    appender.c.name = c\n\
+    appender.c.layout.type = PatternLayout\n\
+    appender.c.layout.pattern = %d %p %c{1} %m%n\n\
+    rootLogger.level = warn\n\
+    rootLogger.appenderRef.c.ref = c\n";
+
+/// Which program serves.
+#[derive(Clone, Debug)]
+pub enum BrokerSoftware {
+    /// A real Apache Kafka in KRaft mode, broker and controller in one process.
+    Kafka(Distribution),
+    /// Diwan, by the path of its binary.
+    Diwan(PathBuf),
+}
+
+/// How one broker is set up.
+#[derive(Clone, Debug)]
+pub struct BrokerConfig {
+    /// Its folder: holds configuration, data and logs. Made if absent.
+    pub folder: PathBuf,
+    /// The heap limit of a JVM, in MiB; Diwan has none.
+    pub heap_mb: u32,
+    /// Further keys of Kafka's `server.properties`.
+    pub settings: Vec<(String, String)>,
+    /// Further arguments: of the JVM for Kafka, of `diwan log` for Diwan.
+    pub flags: Vec<String>,
+}
+
+/// A running broker. Dropping it kills its processes.
+#[derive(Debug)]
+pub struct Broker {
+    address: SocketAddr,
+    service: Service,
+    /// Ours keeps its topics there.
+    _council: Option<Server>,
+}
+
+impl BrokerSoftware {
+    /// The name for reports.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Kafka(_) => "kafka",
+            Self::Diwan(_) => "diwan",
+        }
+    }
+}
+
+impl Broker {
+    /// Prepares the folder, starts the program and waits until it answers. What a broker answers "not yet" for a while after
+    /// its start is for the caller to wait out.
+    ///
+    /// # Errors
+    /// The files cannot be written, or a program ends or stays silent.
+    pub fn start(software: &BrokerSoftware, config: &BrokerConfig) -> Result<Self, PeerError> {
+        fs::create_dir_all(&config.folder).map_err(PeerError::io(&config.folder))?;
+        let [client, controller, council] = ports::free().map_err(PeerError::io("a port"))?;
+        let local = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let (command, council) = match software {
+            BrokerSoftware::Kafka(distribution) => {
+                (kafka(distribution, config, local(client), local(controller))?, None)
+            }
+            BrokerSoftware::Diwan(binary) => {
+                let server = start_council(binary, &config.folder, local(council))?;
+                (diwan(binary, config, local(client), local(council)), Some(server))
+            }
+        };
+        let service = Service::start(software.name(), command, &config.folder.join("log"))?;
+        let mut broker = Self { address: local(client), service, _council: council };
+        broker.wait_until_serving()?;
+        Ok(broker)
+    }
+
+    /// SIGKILL, then waits until the process is gone. A council lives on.
+    ///
+    /// # Errors
+    /// The host could not.
+    pub fn kill(&mut self) -> Result<(), PeerError> {
+        Ok(self.service.kill()?)
+    }
+
+    /// SIGTERM, then waits until the process is gone. A council lives on.
+    ///
+    /// # Errors
+    /// The host could not.
+    pub fn stop(&mut self) -> Result<(), PeerError> {
+        Ok(self.service.stop()?)
+    }
+
+    /// Starts the program again over the same folder and port; it must have been killed or stopped.
+    ///
+    /// # Errors
+    /// As [`Broker::start`].
+    pub fn restart(&mut self) -> Result<(), PeerError> {
+        self.service.start_again()?;
+        self.wait_until_serving()
+    }
+
+    /// Where clients connect.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its process id; a council has another one.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.service.id()
+    }
+
+    /// Whether the process has ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        self.service.has_ended()
+    }
+
+    /// The last lines of the broker's log.
+    #[must_use]
+    pub fn log_tail(&self) -> String {
+        self.service.log_tail()
+    }
+
+    fn wait_until_serving(&mut self) -> Result<(), PeerError> {
+        let address = self.address;
+        Ok(self.service.wait_until(START_DEADLINE, || serves(address))?)
+    }
+}
+
+/// Whether a broker at that address answers.
+fn serves(address: SocketAddr) -> bool {
+    let Ok(mut wire) = Wire::connect(address, ANSWER_DEADLINE) else { return false };
+    let asked = wire.send(&framed(&API_VERSIONS)).is_ok();
+    asked && matches!(wire.receive(ANSWER_DEADLINE), Received::Frame(_))
+}
+
+/// Writes the configuration, formats the data's folder, and returns what starts the broker.
+fn kafka(
+    distribution: &Distribution,
+    config: &BrokerConfig,
+    client: SocketAddr,
+    controller: SocketAddr,
+) -> Result<Command, PeerError> {
+    let properties = config.folder.join("server.properties");
+    fs::write(&properties, server_properties(config, client, controller))
+        .map_err(PeerError::io(&properties))?;
+    let logging = config.folder.join("log4j2.properties");
+    fs::write(&logging, LOG4J).map_err(PeerError::io(&logging))?;
+    if !config.folder.join("data").join("meta.properties").exists() {
+        let mut format = distribution.format(CLUSTER_ID, &properties);
+        let output = format.stdin(Stdio::null()).output().map_err(PeerError::io("java"))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            let source = std::io::Error::other(format!("Kafka cannot format it: {said}"));
+            return Err(PeerError::Io { what: config.folder.join("data"), source });
+        }
+    }
+    let mut flags = vec![format!("-Dlog4j2.configurationFile={}", logging.display())];
+    flags.extend(config.flags.iter().cloned());
+    Ok(distribution.broker(config.heap_mb, &flags, &properties))
+}
+
+fn server_properties(config: &BrokerConfig, client: SocketAddr, controller: SocketAddr) -> String {
+    let mut text = format!(
+        "process.roles=broker,controller\n\
+         node.id=1\n\
+         controller.quorum.voters=1@{controller}\n\
+         listeners=PLAINTEXT://{client},CONTROLLER://{controller}\n\
+         advertised.listeners=PLAINTEXT://{client}\n\
+         controller.listener.names=CONTROLLER\n\
+         listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT\n\
+         log.dirs={}\n",
+        config.folder.join("data").display()
+    );
+    // A broker alone has no other replicas.
+    for topic in ["offsets.topic", "transaction.state.log", "share.coordinator.state.topic"] {
+        let _ = writeln!(text, "{topic}.replication.factor=1");
+    }
+    for topic in ["transaction.state.log", "share.coordinator.state.topic"] {
+        let _ = writeln!(text, "{topic}.min.isr=1");
+    }
+    for (key, value) in &config.settings {
+        let _ = writeln!(text, "{key}={value}");
+    }
+    text
+}
+
+fn start_council(binary: &Path, folder: &Path, client: SocketAddr) -> Result<Server, PeerError> {
+    let config = Config {
+        folder: folder.join("council"),
+        client,
+        namespace: None,
+        heap_mb: 0,
+        keys: Vec::new(),
+        flags: ["-D", "metrics.listen=off"].map(String::from).to_vec(),
+        environment: Vec::new(),
+    };
+    Server::start(&Software::Diwan(binary.to_owned()), config)
+}
+
+fn diwan(binary: &Path, config: &BrokerConfig, client: SocketAddr, council: SocketAddr) -> Command {
+    let mut command = Command::new(binary);
+    command.args(["log", "--council", &council.to_string(), "--listen", &client.to_string(), "--data-dir"]);
+    command.arg(config.folder.join("data")).args(&config.flags);
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn properties_name_both_listeners_and_end_with_the_given_settings() {
+        let config = BrokerConfig {
+            folder: PathBuf::from("/somewhere"),
+            heap_mb: 256,
+            settings: vec![(String::from("num.partitions"), String::from("3"))],
+            flags: Vec::new(),
+        };
+        let at = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let text = server_properties(&config, at(21), at(22));
+        assert!(text.contains("listeners=PLAINTEXT://127.0.0.1:21,CONTROLLER://127.0.0.1:22\n"));
+        assert!(text.contains("controller.quorum.voters=1@127.0.0.1:22\n"));
+        assert!(text.contains("log.dirs=/somewhere/data\n") && text.ends_with("num.partitions=3\n"));
+    }
+}

@@ -1,0 +1,209 @@
+import harness.Check;
+import harness.Test;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.TreeMap;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.streams.KafkaStreams;
+import org.apache.kafka.streams.KeyValue;
+import org.apache.kafka.streams.StoreQueryParameters;
+import org.apache.kafka.streams.StreamsBuilder;
+import org.apache.kafka.streams.Topology;
+import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse;
+import org.apache.kafka.streams.kstream.Consumed;
+import org.apache.kafka.streams.kstream.Grouped;
+import org.apache.kafka.streams.kstream.KStream;
+import org.apache.kafka.streams.kstream.KTable;
+import org.apache.kafka.streams.kstream.Materialized;
+import org.apache.kafka.streams.kstream.Produced;
+import org.apache.kafka.streams.kstream.TimeWindows;
+import org.apache.kafka.streams.state.QueryableStoreTypes;
+
+/**
+ * An application with every kind of internal topic. Orders (key: a customer; value: the number of the order) are counted by
+ * customer, counted by customer and window of time, and, joined with each customer's region, summed by region behind a
+ * repartition. Each result goes to a topic of its own, and what is right can be computed.
+ */
+final class Shop implements AutoCloseable {
+    static final int PARTITIONS = 2;
+    private static final int CUSTOMERS = 12;
+    private static final int REGIONS = 3;
+    private static final long WINDOW_MS = 10_000;
+    private static final long BEGIN = 1_700_000_000_000L;
+
+    final String orders;
+    final String counts;
+    private final String customers;
+    private final String windows;
+    private final String sums;
+    private final Test test;
+    private final String id;
+    private final String[] settings;
+    private final Path directory;
+    private final KafkaProducer<String, String> producer;
+    private KafkaStreams streams;
+    private int sent;
+
+    Shop(Test test, String... settings) throws Exception {
+        this.test = test;
+        this.settings = settings;
+        id = test.fresh("shop");
+        // Longest first: a time is one that no retention has passed.
+        String[] keeps = {"message.timestamp.before.max.ms", "" + Long.MAX_VALUE, "retention.ms", "-1"};
+        orders = test.topic(PARTITIONS, keeps);
+        customers = test.topic(PARTITIONS, keeps);
+        counts = test.topic(PARTITIONS, keeps);
+        windows = test.topic(PARTITIONS, keeps);
+        sums = test.topic(PARTITIONS, keeps);
+        directory = Files.createTempDirectory("streams");
+        producer = test.producer("delivery.timeout.ms", "120000", "request.timeout.ms", "5000", "max.block.ms", "120000",
+            "reconnect.backoff.max.ms", "200", "linger.ms", "5");
+        List<Future<RecordMetadata>> futures = new ArrayList<>();
+        for (int customer = 0; customer < CUSTOMERS; customer++) {
+            futures.add(producer.send(new ProducerRecord<>(customers, null, BEGIN - 1000, "c" + customer, "r" + customer % REGIONS)));
+        }
+        for (Future<RecordMetadata> future : futures) {
+            future.get(Check.WAIT_MS, TimeUnit.MILLISECONDS);
+        }
+        test.closing(this);
+    }
+
+    private Topology topology() {
+        var text = Serdes.String();
+        StreamsBuilder builder = new StreamsBuilder();
+        KStream<String, String> in = builder.stream(orders, Consumed.with(text, text));
+        KTable<String, String> regions = builder.table(customers, Consumed.with(text, text));
+        in.groupByKey(Grouped.with(text, text)).count(Materialized.as("counts")).toStream()
+            .to(counts, Produced.with(text, Serdes.Long()));
+        in.groupByKey(Grouped.with(text, text)).windowedBy(TimeWindows.ofSizeAndGrace(Duration.ofMillis(WINDOW_MS), Duration.ofDays(1)))
+            .count(Materialized.as("windows")).toStream().map((window, count) -> KeyValue.pair(window.key() + "@" + window.window().start(), count))
+            .to(windows, Produced.with(text, Serdes.Long()));
+        in.join(regions, (order, region) -> region + ":" + order).selectKey((customer, joined) -> joined.split(":")[0])
+            .mapValues(joined -> Long.valueOf(joined.split(":")[1])).groupByKey(Grouped.with(text, Serdes.Long()))
+            .reduce(Long::sum, Materialized.as("sums")).toStream().to(sums, Produced.with(text, Serdes.Long()));
+        return builder.build();
+    }
+
+    Shop start() throws Exception {
+        Properties properties = Test.properties("application.id", id, "state.dir", directory.toString(), "num.stream.threads", "2",
+            "commit.interval.ms", "200", "statestore.cache.max.bytes", "0", "auto.offset.reset", "earliest", "replication.factor", "1",
+            "max.task.idle.ms", "1000", "main.consumer.session.timeout.ms", "10000", "main.consumer.heartbeat.interval.ms", "500",
+            "producer.request.timeout.ms", "5000", "producer.reconnect.backoff.max.ms", "200", "consumer.reconnect.backoff.max.ms",
+            "200", "admin.reconnect.backoff.max.ms", "200", "producer.delivery.timeout.ms", "60000", "task.timeout.ms", "120000",
+            "repartition.purge.interval.ms", "1000");
+        properties.putAll(Test.map(settings));
+        streams = new KafkaStreams(topology(), properties);
+        streams.setUncaughtExceptionHandler(error -> {
+            error.printStackTrace();
+            return StreamThreadExceptionResponse.REPLACE_THREAD;
+        });
+        streams.start();
+        return this;
+    }
+
+    Shop awaitRunning() throws Exception {
+        Check.await("the application to run", () -> streams.state() == KafkaStreams.State.RUNNING);
+        return this;
+    }
+
+    /** Stops the application, and throws its local state away if told to. */
+    void stop(boolean forget) {
+        Check.that(streams.close(Duration.ofSeconds(60)), "the application does not stop");
+        if (forget) {
+            streams.cleanUp();
+        }
+    }
+
+    /** Tells the application to stop, and waits so long for it. */
+    void close(Duration patience) {
+        streams.close(patience);
+    }
+
+    @Override
+    public void close() {
+        if (streams != null) {
+            close(Duration.ofSeconds(5));
+        }
+    }
+
+    /** Sends this many orders, and waits until they are acknowledged. */
+    void order(int count) throws Exception {
+        List<Future<RecordMetadata>> futures = new ArrayList<>();
+        for (int end = sent + count; sent < end; sent++) {
+            futures.add(producer.send(new ProducerRecord<>(orders, null, BEGIN + sent * 100L, customer(sent), "" + sent)));
+        }
+        for (Future<RecordMetadata> future : futures) {
+            future.get(120, TimeUnit.SECONDS);
+        }
+    }
+
+    private static String customer(int order) {
+        return "c" + order * 7 % CUSTOMERS;
+    }
+
+    /** Compares the last result of each key with what it must be, once all are there. With `exact`, each result in between too. */
+    void verify(boolean exact) throws Exception {
+        Map<String, Long> count = new TreeMap<>();
+        Map<String, Long> window = new TreeMap<>();
+        Map<String, Long> sum = new TreeMap<>();
+        for (int order = 0; order < sent; order++) {
+            long time = BEGIN + order * 100L;
+            count.merge(customer(order), 1L, Long::sum);
+            window.merge(customer(order) + "@" + (time - time % WINDOW_MS), 1L, Long::sum);
+            sum.merge("r" + Integer.parseInt(customer(order).substring(1)) % REGIONS, (long) order, Long::sum);
+        }
+        for (var each : Map.of(counts, count, windows, window, sums, sum).entrySet()) {
+            Check.await("the results in " + each.getKey(), () -> last(each.getKey()).equals(each.getValue()));
+        }
+        if (exact) {
+            Map<String, Long> before = new HashMap<>();
+            for (ConsumerRecord<String, Long> record : results(counts)) {
+                Check.equal(record.value(), before.merge(record.key(), 1L, Long::sum), "next count of " + record.key());
+            }
+            Check.equal(results(sums).size(), sent, "results by region");
+            Check.equal(results(windows).size(), sent, "results by window");
+        }
+    }
+
+    /** A query of the application's own store. */
+    long stored(String customer) {
+        Long value = streams.store(StoreQueryParameters.fromNameAndType("counts", QueryableStoreTypes.<String, Long>keyValueStore()))
+            .get(customer);
+        return value == null ? 0 : value;
+    }
+
+    private Map<String, Long> last(String topic) throws Exception {
+        Map<String, Long> last = new TreeMap<>();
+        results(topic).forEach(record -> last.put(record.key(), record.value()));
+        return last;
+    }
+
+    private List<ConsumerRecord<String, Long>> results(String topic) throws Exception {
+        Properties properties = Test.properties("isolation.level", "read_committed", "key.deserializer",
+            "org.apache.kafka.common.serialization.StringDeserializer", "value.deserializer",
+            "org.apache.kafka.common.serialization.LongDeserializer");
+        List<ConsumerRecord<String, Long>> records = new ArrayList<>();
+        try (var reader = new org.apache.kafka.clients.consumer.KafkaConsumer<String, Long>(properties)) {
+            var partitions = Test.partitions(topic, PARTITIONS);
+            reader.assign(partitions);
+            reader.seekToBeginning(partitions);
+            var ends = reader.endOffsets(partitions);
+            while (partitions.stream().anyMatch(partition -> reader.position(partition) < ends.get(partition))) {
+                reader.poll(Duration.ofMillis(100)).forEach(records::add);
+            }
+        }
+        return records;
+    }
+}
