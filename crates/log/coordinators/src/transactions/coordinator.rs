@@ -87,7 +87,7 @@ impl TransactionCoordinator {
         self.expiration_check = self.clock.reading().plus_ms(self.limits.expiration_check_ms);
         let live = self.journal.table().iter().filter(|(_, transaction)| !transaction.is_idle());
         for Key(id) in live.map(|(key, _)| key.clone()).collect::<Vec<_>>() {
-            self.restore(&id);
+            self.restore(&id, Self::send_markers);
         }
         self.finish();
     }
@@ -135,7 +135,7 @@ impl TransactionCoordinator {
         self.effects
             .retain(|effect| !matches!(effect, TransactionEffect::Append { seq: at, .. } if *at >= seq));
         for Key(id) in keys {
-            self.restore(&id);
+            self.restore(&id, Self::send_markers_later);
         }
         for effect in failed {
             match effect {
@@ -280,7 +280,7 @@ impl TransactionCoordinator {
 
     /// Lets a transaction go on from what its record says: after a replay, and after a refused append. The clocks of two
     /// brokers may differ, so what is left of a timeout lies between nothing and the whole.
-    fn restore(&mut self, id: &Text) {
+    fn restore(&mut self, id: &Text, send_markers: fn(&mut Self, &Text)) {
         self.forget(id);
         let Some(transaction) = self.transaction(id) else { return };
         match transaction.state {
@@ -289,7 +289,7 @@ impl TransactionCoordinator {
                 let left = u64::from(transaction.timeout_ms).saturating_sub(passed);
                 self.set_timer(id, left);
             }
-            State::Ending { .. } => self.send_markers(id),
+            State::Ending { .. } => send_markers(self, id),
             State::Empty | State::Complete { .. } => {}
         }
     }

@@ -178,11 +178,14 @@ impl Client {
         self.raise |= self.is_classic();
     }
 
-    /// It no longer waits for what it has asked for, and asks again by other connections.
-    pub(crate) fn give_up_waiting(&mut self) {
+    /// It no longer waits for what it has asked for, and asks again by other connections. Gives those of before that must not
+    /// bring anything any more: a classic client's transactions share an epoch, so a request of one that is late counts in the
+    /// next (which is why KIP-890 gives each an epoch of its own).
+    pub(crate) fn give_up_waiting(&mut self) -> Vec<u32> {
         self.waits = None;
         self.records.iter_mut().for_each(|record| record.request = None);
-        self.connections = [None; 2];
+        let connections = std::mem::take(&mut self.connections);
+        connections.into_iter().flatten().filter(|_| self.is_classic()).collect()
     }
 }
 

@@ -66,7 +66,9 @@ impl Model {
             if now < client.asked_at + RETRY_MS {
                 return;
             }
-            client.give_up_waiting();
+            for connection in client.give_up_waiting() {
+                self.world.close(connection);
+            }
         }
         let idle = client.attempt.is_none();
         if idle && self.draining {

@@ -34,8 +34,8 @@ pub(crate) struct World {
     healed: bool,
     last_number: u64,
     values: u64,
-    /// Requests that the broker has.
-    asked: BTreeMap<u64, Ask>,
+    /// Requests that the broker has, and their connections.
+    asked: BTreeMap<u64, (u32, Ask)>,
     answers: VecDeque<(u64, Answer)>,
     /// How many InitProducerIds of each id the broker was given, and which each of them was.
     inits: [u64; IDS],
@@ -175,7 +175,7 @@ impl World {
                             self.counts.insert("the next one waited");
                         }
                     }
-                    self.asked.insert(number, letter.ask);
+                    self.asked.insert(number, (connection, letter.ask));
                 }
             }
         }
@@ -231,7 +231,7 @@ impl World {
             let body = body.expect("it has an answer");
             if let Some((id, known)) = self.offset_reads.remove(&number) {
                 self.read_of_offset(id, known, &decoded::<OffsetFetchRequest>(body, OFFSET_FETCH));
-            } else if let Some(ask) = self.asked.remove(&number) {
+            } else if let Some((_, ask)) = self.asked.remove(&number) {
                 let answer = ask.answer(body);
                 self.answered(number, &ask, answer);
             }
@@ -276,9 +276,15 @@ impl World {
 
     pub(crate) fn break_connection(&mut self) {
         if let Some(connection) = self.network.any(&mut self.random) {
-            self.network.close(connection);
-            self.bench.broker.disconnected(0, ConnId { slot: connection, generation: 1 });
+            self.close(connection);
         }
+    }
+
+    /// A connection is gone, with what is on its way in either direction.
+    pub(crate) fn close(&mut self, connection: u32) {
+        self.network.close(connection);
+        self.asked.retain(|_, (of, _)| *of != connection);
+        self.bench.broker.disconnected(0, ConnId { slot: connection, generation: 1 });
     }
 
     /// Somebody asks for the offset of an id.
