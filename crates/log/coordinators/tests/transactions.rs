@@ -13,6 +13,7 @@ use log_wire::ErrorCode;
 
 const OK: ErrorCode = ErrorCode::None;
 const TIMEOUT_MS: u64 = 60_000;
+const RETRY_MS: u64 = 500;
 
 struct Bench {
     coordinator: TransactionCoordinator,
@@ -424,9 +425,33 @@ fn markers_wait_only_for_their_own_decision_when_a_later_append_is_refused() {
     );
     bench.coordinator.take_effects();
     bench.coordinator.refused(Seq(5), now);
-    bench.coordinator.refused(Seq(4), now);
+    // They are sent again while the append of the other is still on its way, and wait behind it.
+    bench.now.advance_ms(RETRY_MS);
+    bench.coordinator.tick(bench.now);
+    assert_eq!(bench.coordinator.take_effects(), []);
+    bench.coordinator.refused(Seq(4), bench.now);
     bench.settle();
     assert_eq!(bench.state(), "PrepareCommit");
+    bench.complete();
+    assert_eq!(bench.state(), "CompleteCommit");
+}
+
+#[test]
+fn completion_that_is_refused_is_tried_again_after_a_pause() {
+    let mut bench = Bench::new();
+    let me = bench.init(None);
+    bench.begin(me);
+    bench.end(me, true, 5);
+    for seq in 4..7 {
+        let sent = bench.markers.remove(0);
+        let (id, name) = (sent.id, &sent.transactional_id);
+        bench.coordinator.markers_written(name, id, &partition(0), MarkerOutcome::Written, bench.now);
+        bench.coordinator.take_effects();
+        bench.coordinator.refused(Seq(seq), bench.now);
+        bench.settle();
+        assert!(bench.markers.is_empty(), "the next one would be refused at once");
+        bench.pass(RETRY_MS);
+    }
     bench.complete();
     assert_eq!(bench.state(), "CompleteCommit");
 }

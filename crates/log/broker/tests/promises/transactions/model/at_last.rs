@@ -81,9 +81,6 @@ impl World {
         let mut decisions = BTreeMap::<(i64, i16), bool>::new();
         for partition in 0..PARTITIONS {
             for batch in self.entries(partition) {
-                if std::env::var("DBG").is_ok() {
-                    eprintln!("P{partition} {batch:?}");
-                }
                 let too_late = self.fences.iter().find(|(id, epoch, ends)| {
                     batch.id == *id && batch.epoch < *epoch && batch.offset >= ends[partition as usize]
                 });

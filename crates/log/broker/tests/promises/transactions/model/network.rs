@@ -9,7 +9,7 @@ use super::ask::Ask;
 
 /// A request on its way to the broker.
 #[derive(Clone, Debug)]
-pub(crate) struct Letter {
+pub(crate) struct SentRequest {
     pub(crate) number: u64,
     pub(crate) ask: Ask,
     /// The step at which it arrives.
@@ -18,7 +18,7 @@ pub(crate) struct Letter {
 
 #[derive(Debug, Default)]
 struct Connection {
-    letters: VecDeque<Letter>,
+    requests: VecDeque<SentRequest>,
     /// The request that the next one waits for.
     blocked_by: Option<u64>,
 }
@@ -39,9 +39,9 @@ impl Network {
 
     /// Sends a request, which arrives at that step or behind the one before it.
     pub(crate) fn send(&mut self, connection: u32, number: u64, ask: Ask, due: u64) {
-        let letters = &mut self.connections.get_mut(&connection).expect("it is open").letters;
-        let due = letters.back().map_or(due, |before| before.due.max(due));
-        letters.push_back(Letter { number, ask, due });
+        let requests = &mut self.connections.get_mut(&connection).expect("it is open").requests;
+        let due = requests.back().map_or(due, |before| before.due.max(due));
+        requests.push_back(SentRequest { number, ask, due });
     }
 
     pub(crate) fn is_open(&self, connection: u32) -> bool {
@@ -49,16 +49,16 @@ impl Network {
     }
 
     /// Takes a request that arrives by this step, of any connection that is not held up.
-    pub(crate) fn next_due(&mut self, step: u64, random: &mut Random) -> Option<(u32, Letter)> {
+    pub(crate) fn next_due(&mut self, step: u64, random: &mut Random) -> Option<(u32, SentRequest)> {
         let is_due = |connection: &Connection| {
             connection.blocked_by.is_none()
-                && connection.letters.front().is_some_and(|letter| letter.due <= step)
+                && connection.requests.front().is_some_and(|request| request.due <= step)
         };
         let due: Vec<u32> =
             self.connections.iter().filter(|(_, connection)| is_due(connection)).map(|(at, _)| *at).collect();
         let at = *due.get(random.below(due.len().max(1) as u64) as usize)?;
-        let letter = self.connections.get_mut(&at)?.letters.pop_front()?;
-        Some((at, letter))
+        let request = self.connections.get_mut(&at)?.requests.pop_front()?;
+        Some((at, request))
     }
 
     /// The next request of the connection waits for the answer to this one.
@@ -90,6 +90,6 @@ impl Network {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.connections.values().all(|connection| connection.letters.is_empty())
+        self.connections.values().all(|connection| connection.requests.is_empty())
     }
 }

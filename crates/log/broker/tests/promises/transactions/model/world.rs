@@ -156,35 +156,29 @@ impl World {
 
     /// The broker gets what has arrived.
     pub(crate) fn deliver(&mut self) {
-        while let Some((connection, letter)) = self.network.next_due(self.step, &mut self.random) {
-            let number = letter.number;
+        while let Some((connection, sent)) = self.network.next_due(self.step, &mut self.random) {
+            let number = sent.number;
             if let Some((id, init)) = self.init_of.get_mut(&number) {
                 self.inits[*id] += 1;
                 *init = self.inits[*id];
             }
-            if std::env::var("DBG").is_ok() {
-                eprintln!("S{} DELIVER {number} conn {connection} {}", self.step, short(&letter.ask));
-            }
             self.bench.conn = connection;
-            match letter.ask.deliver(&mut self.bench, number) {
-                Some(answer) => self.answered(number, &letter.ask, answer),
+            match sent.ask.deliver(&mut self.bench, number) {
+                Some(answer) => self.answered(number, &sent.ask, answer),
                 None => {
                     if self.bench.blocks(number) {
                         self.network.block(connection, number);
-                        if matches!(letter.ask, Ask::Produce(..)) {
+                        if matches!(sent.ask, Ask::Produce(..)) {
                             self.counts.insert("the next one waited");
                         }
                     }
-                    self.asked.insert(number, (connection, letter.ask));
+                    self.asked.insert(number, (connection, sent.ask));
                 }
             }
         }
     }
 
     fn answered(&mut self, number: u64, ask: &Ask, answer: Answer) {
-        if std::env::var("DBG").is_ok() {
-            eprintln!("S{} ANSWER {number} {} {answer:?}", self.step, short(ask));
-        }
         if matches!((ask, answer.code), (Ask::Init(_), 0)) {
             let ends = (0..PARTITIONS).map(|partition| self.high_watermark(partition)).collect();
             self.fences.push((answer.producer.0, answer.producer.1, ends));
@@ -252,9 +246,6 @@ impl World {
     }
 
     pub(crate) fn crash(&mut self) {
-        if std::env::var("DBG").is_ok() {
-            eprintln!("S{} CRASH", self.step);
-        }
         self.counts.insert("died");
         self.bench.take();
         let left = self.bench.disk.given - self.bench.disk.durable();
@@ -268,9 +259,6 @@ impl World {
     /// The disk is full, or has room again.
     pub(crate) fn fill_disk(&mut self) {
         let room = if self.random.chance(50) { self.random.below(600) } else { ROOM };
-        if std::env::var("DBG").is_ok() {
-            eprintln!("S{} ROOM {room}", self.step);
-        }
         self.bench.room(room);
     }
 
@@ -344,48 +332,5 @@ impl World {
 
     pub(crate) fn is_quiet(&self) -> bool {
         self.network.is_empty() && self.asked.is_empty() && self.answers.is_empty()
-    }
-}
-
-fn short(ask: &Ask) -> String {
-    match ask {
-        Ask::Init(r) => format!(
-            "Init {:?} {} {}",
-            r.transactional_id.as_ref().map(|t| t.0.to_string()),
-            r.producer_id.0,
-            r.producer_epoch
-        ),
-        Ask::Add(r) => format!(
-            "Add {} {} {} {:?}",
-            r.v3_and_below_transactional_id.0,
-            r.v3_and_below_producer_id.0,
-            r.v3_and_below_producer_epoch,
-            r.v3_and_below_topics[0].partitions
-        ),
-        Ask::AddOffsets(r) => {
-            format!("AddOffsets {} {} {}", r.transactional_id.0, r.producer_id.0, r.producer_epoch)
-        }
-        Ask::Produce(v, r) => {
-            let p = &r.topic_data[0].partition_data[0];
-            let b = log_wire::Batch::read(p.records.as_ref().unwrap()).unwrap().0;
-            format!(
-                "Produce{v} p{} {} {} seq {}",
-                p.index,
-                b.producer_id(),
-                b.producer_epoch(),
-                b.base_sequence()
-            )
-        }
-        Ask::Commit(v, r) => format!(
-            "Commit{v} {} {} {} {:?}",
-            r.transactional_id.0,
-            r.producer_id.0,
-            r.producer_epoch,
-            r.topics[0].partitions[0].committed_offset
-        ),
-        Ask::End(v, r) => format!(
-            "End{v} {} {} {} {}",
-            r.transactional_id.0, r.producer_id.0, r.producer_epoch, r.committed
-        ),
     }
 }
