@@ -4,7 +4,9 @@ use kafka_protocol::messages::{EndTxnRequest, ProduceRequest};
 use log_broker::{BrokerConfig, Response};
 
 use super::client::{Client, Protocol, find_coordinator, outcome, read};
-use super::{CONCURRENT, NOT_ENOUGH_REPLICAS, OLD_EPOCH, UNKNOWN_TOPIC, requests, serving, serving_with};
+use super::{
+    CONCURRENT, NOT_ENOUGH_REPLICAS, OLD_EPOCH, OUT_OF_ORDER, UNKNOWN_TOPIC, requests, serving, serving_with,
+};
 use crate::bench::{Bench, no_topic, topic};
 
 fn producer(bench: &mut Bench) -> Client {
@@ -78,6 +80,32 @@ fn record_whose_transaction_cannot_begin_in_time_is_to_be_sent_again() {
         assert_eq!(outcome(&refused), (expected, -1));
         assert!(bench.take().is_empty());
     }
+}
+
+#[test]
+fn record_behind_one_that_is_to_be_sent_again_does_not_overtake_it() {
+    let mut bench = serving();
+    let mut client = Client::new(&mut bench, "a", Protocol::Classic);
+    assert_eq!(client.add(&mut bench, &[0]), 0);
+    bench.crash(0);
+    bench.flush();
+    let (version, first) = client.record(0, "one");
+    let number =
+        bench.begin::<ProduceRequest>(version, &first).map_or_else(|number| number, |_| panic!("it waits"));
+    let refused = bench.end::<ProduceRequest>(number, version).expect("the coordinator reads its partition");
+    assert_eq!(outcome(&refused), (NOT_ENOUGH_REPLICAS, -1));
+    bench.load();
+    let (_, second) = client.record(0, "two");
+    assert_eq!(
+        outcome(&bench.call(version, &second)).0,
+        OUT_OF_ORDER,
+        "its partition knows no producer yet (L12)"
+    );
+    assert_eq!(outcome(&bench.call(version, &first)).0, 0);
+    assert_eq!(outcome(&bench.call(version, &second)).0, 0);
+    client.commit(&mut bench);
+    bench.settle();
+    assert_eq!(read(&mut bench, 0, true), ["one", "two"]);
 }
 
 #[test]
