@@ -88,7 +88,12 @@ impl<D: Disk> Store<D> {
     }
 
     /// Whether it was there.
-    pub(crate) fn remove_file(&mut self, id: PartitionId, segment: SegmentId, kind: FileKind) -> Result<bool, Fault> {
+    pub(crate) fn remove_file(
+        &mut self,
+        id: PartitionId,
+        segment: SegmentId,
+        kind: FileKind,
+    ) -> Result<bool, Fault> {
         let path = match kind {
             FileKind::Batches => segment_path(id, segment),
             FileKind::Index => index_path(id, segment),

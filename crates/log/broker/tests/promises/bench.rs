@@ -7,18 +7,19 @@ use bytes::{Bytes, BytesMut};
 use kafka_protocol::messages::{ApiKey, RequestHeader};
 use kafka_protocol::protocol::{Decodable, Encodable, Request, StrBytes};
 use log_broker::{
-    Broker, BrokerConfig, DiskCommand, DiskEvent, Handled, Head, Response, SegmentFault, SegmentReader,
-    StoredPartition, Waiter,
+    Broker, BrokerConfig, DiskCommand, DiskEvent, Handled, Head, Outgoing, Response, SegmentFault,
+    SegmentReader, StoredPartition, Waiter,
 };
 use log_metadata::{Change, Decision, Ended, Found, KeeperEvent, PartitionNode, TopicNode, paths};
 use log_partition::{FoundTime, LeaderEpoch, PartitionConfig, PartitionId, SegmentRead, TimeLookup};
-use net_event_loop::ConnId;
+use log_storage::SegmentRange;
+use net_event_loop::{ConnId, NoFile};
 
 use crate::disk::Disk;
 
 pub(crate) const NOW: Now = Now::of_ms(1_000, 1_000);
-/// Bytes for which the disk has room.
-pub(crate) const ROOM: u64 = 1 << 20;
+/// The disk is not full.
+pub(crate) const ROOM: u64 = u64::MAX;
 
 /// See the module.
 pub(crate) struct Bench {
@@ -42,8 +43,18 @@ pub(crate) struct Bench {
 pub(crate) struct NoSegments;
 
 impl SegmentReader for NoSegments {
-    fn read(&mut self, _: PartitionId, _: &SegmentRead, _: &mut Vec<u8>) -> Result<(), SegmentFault> {
+    type File = NoFile;
+
+    fn range(
+        &mut self,
+        _: PartitionId,
+        _: &SegmentRead,
+    ) -> Result<Option<SegmentRange<NoFile>>, SegmentFault> {
         Err(SegmentFault::Gone)
+    }
+
+    fn copy(&mut self, range: &SegmentRange<NoFile>, _: &mut Vec<u8>) -> Result<(), SegmentFault> {
+        match range.file {}
     }
 
     fn find_time(&mut self, _: PartitionId, lookup: &TimeLookup) -> Result<Option<FoundTime>, SegmentFault> {
@@ -82,8 +93,7 @@ impl Bench {
 
     pub(crate) fn starting(config: BrokerConfig, stored: Vec<StoredPartition>) -> Self {
         let disk = Disk::holding(&stored);
-        let mut broker = Broker::new(config.clone(), PartitionConfig::default(), "cluster".into(), stored);
-        broker.disk_event(DiskEvent::Room(ROOM), NOW);
+        let broker = Broker::new(config.clone(), PartitionConfig::default(), "cluster".into(), stored);
         Self {
             broker,
             now: NOW,
@@ -345,9 +355,9 @@ fn body(response: &Response, head: Head) -> Option<Bytes> {
     if matches!(response, Response::Nothing | Response::Close) {
         return None;
     }
-    let mut body = Vec::new();
+    let mut body = Outgoing::default();
     response.write(head, &mut NoSegments, &mut body, 1 << 20);
-    Some(Bytes::from(body))
+    Some(Bytes::copy_from_slice(body.output().bytes))
 }
 
 pub(crate) fn decoded<R: Request>(mut body: Bytes, version: i16) -> R::Response {

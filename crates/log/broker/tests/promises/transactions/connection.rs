@@ -1,13 +1,11 @@
 //! Requests that follow each other on one connection without waiting for answers, as clients send them.
 
-use core::convert::Infallible;
-
 use base::Now;
 use bytes::Bytes;
 use kafka_protocol::messages::{ProduceRequest, ProduceResponse};
 use kafka_protocol::protocol::Request;
 use log_broker::{Broker, BrokerConfig, BrokerDriver, Front, Response, SegmentReader, Waiter};
-use net_event_loop::{Broken, EventLoop, FilePart, ReadOutcome, Readiness, SocketDriver};
+use net_event_loop::{Broken, EventLoop, FilePart, NoFile, ReadOutcome, Readiness, SocketDriver};
 
 use super::client::{Client, Protocol, outcome, read};
 use super::requests;
@@ -28,7 +26,7 @@ struct Wire {
 impl SocketDriver for Wire {
     type Socket = ();
     type Peer = ();
-    type File = Infallible;
+    type File = NoFile;
 
     fn watch(&mut self, (): &mut (), token: u32) -> Result<(), Broken> {
         self.token = token;
@@ -62,7 +60,7 @@ impl SocketDriver for Wire {
         &mut self,
         (): &mut (),
         _: &[u8],
-        part: FilePart<'_, Infallible>,
+        part: FilePart<'_, NoFile>,
     ) -> Result<usize, Broken> {
         match *part.file {}
     }
@@ -97,7 +95,7 @@ impl BrokerDriver for Wire {
         String::from("1.2.3.4")
     }
 
-    fn segments(&mut self) -> &mut impl SegmentReader {
+    fn segments(&mut self) -> &mut impl SegmentReader<File = NoFile> {
         &mut self.segments
     }
 }
@@ -105,7 +103,7 @@ impl BrokerDriver for Wire {
 struct Connection {
     wire: Wire,
     connections: EventLoop<()>,
-    front: Front,
+    front: Front<NoFile>,
 }
 
 impl Connection {
