@@ -32,7 +32,7 @@ const RETRY_MS: u64 = 3_000;
 fn kind(number: usize) -> (usize, Protocol) {
     let id = number / 2;
     // One id has clients of both kinds, as while they are upgraded.
-    let classic = id == 0 || (id == 1 && number % 2 == 0);
+    let classic = id == 0 || (id == 1 && number.is_multiple_of(2));
     (id, if classic { Protocol::Classic } else { Protocol::EpochPerTransaction })
 }
 
