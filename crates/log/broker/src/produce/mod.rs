@@ -8,7 +8,7 @@ mod refused;
 use std::collections::VecDeque;
 
 use base::{MonoTime, Now};
-use log_partition::{Appended, PartitionId, ProducerEpoch, ProducerId};
+use log_partition::{Appended, BatchRefused, PartitionId, ProducerEpoch, ProducerId};
 use log_wire::{
     ApiKey, Batch, Compression, ErrorCode, Malformed, ProduceOutcome, ProducePartition, ProduceRequest,
 };
@@ -76,7 +76,7 @@ impl Produces {
             let done = self.append_in_order(node, request, version, partition, now);
             let outcome = match &done {
                 Ok((slot, appended)) => outcome_of(node, *slot, partition.partition, appended),
-                Err(error) => ProduceOutcome { error: *error, ..unknown(partition.partition) },
+                Err(refused) => refused_outcome(node, partition, refused),
             };
             failed |= done.is_err();
             response.push(place.0, outcome);
@@ -105,14 +105,15 @@ impl Produces {
         version: i16,
         partition: &ProducePartition<'_>,
         now: Now,
-    ) -> Result<(Slot, Appended), ErrorCode> {
+    ) -> Result<(Slot, Appended), BatchRefused> {
         if !self.refused.is_empty()
             && let Some((id, batch)) = of_unknown_producer(node, partition)
         {
             self.refused.check(id, &batch)?;
         }
         let done = append(node, request, version, partition, now);
-        let passes = matches!(done, Err(ErrorCode::NotLeaderOrFollower | ErrorCode::KafkaStorageError));
+        let error = done.as_ref().err().map(|refused| refused.error);
+        let passes = matches!(error, Some(ErrorCode::NotLeaderOrFollower | ErrorCode::KafkaStorageError));
         if passes && let Some((id, batch)) = of_unknown_producer(node, partition) {
             self.refused.refused(id, &batch);
         } else if !self.refused.is_empty()
@@ -222,25 +223,45 @@ fn append(
     version: i16,
     partition: &ProducePartition<'_>,
     now: Now,
-) -> Result<(Slot, Appended), ErrorCode> {
+) -> Result<(Slot, Appended), BatchRefused> {
     let (slot, hosted) = node.find(partition.topic, partition.partition)?;
     let batch = only_batch(partition.records)?;
     if batch.attributes().compression() == Some(Compression::Zstd) && version < ZSTD {
-        return Err(ErrorCode::UnsupportedCompressionType);
+        return Err(ErrorCode::UnsupportedCompressionType.into());
     }
     if !ACKS.contains(&request.acks) {
-        return Err(ErrorCode::InvalidRequiredAcks);
+        return Err(ErrorCode::InvalidRequiredAcks.into());
     }
     if is_internal(&hosted.topic) {
-        return Err(ErrorCode::InvalidTopic);
+        return Err(ErrorCode::InvalidTopic.into());
     }
-    node.partitions.check_room(batch.bytes().len())?;
+    let prepared = hosted.partition.prepare(&batch, now.wall)?;
+    node.partitions.check_room(prepared.bytes())?;
     let hosted = node.partitions.get_mut(slot).ok_or(ErrorCode::NotLeaderOrFollower)?;
-    let mut appended = hosted.partition.append(&batch, now.wall)?;
+    let mut appended = hosted.partition.append_prepared(prepared, now.wall)?;
     if let Some(new) = appended.new.take() {
         node.store(slot, new, now);
     }
     Ok((slot, appended))
+}
+
+/// The outcome of a batch that was refused. As with Kafka it says where the log begins if records are at fault.
+fn refused_outcome(
+    node: &Node,
+    partition: &ProducePartition<'_>,
+    refused: &BatchRefused,
+) -> ProduceOutcome<'static> {
+    let start = match node.find(partition.topic, partition.partition) {
+        Ok((_, hosted)) if !refused.records.is_empty() => hosted.partition.start().0,
+        _ => -1,
+    };
+    ProduceOutcome {
+        error: refused.error,
+        log_start_offset: start,
+        record_errors: refused.records.clone(),
+        message: refused.message,
+        ..unknown(partition.partition)
+    }
 }
 
 fn outcome_of(node: &Node, slot: Slot, index: i32, appended: &Appended) -> ProduceOutcome<'static> {

@@ -217,6 +217,8 @@ impl Producer {
             }
             _ if UNKNOWN_TOPIC.contains(&error) && !self.is_topic_alive(around) => {
                 self.batches.clear();
+                // The topic may turn out to be there still: those that follow do not follow what was given up.
+                self.id = None;
                 self.link.leave(around);
             }
             OUT_OF_ORDER
