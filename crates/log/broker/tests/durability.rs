@@ -211,7 +211,7 @@ fn room(world: &mut World) -> Option<u64> {
         DiskEvent::Room(bytes) => Some(bytes),
         _ => None,
     });
-    rooms.last()
+    rooms.fold(None, |_, bytes| Some(bytes))
 }
 
 #[test]
