@@ -55,6 +55,7 @@ pub mod lone_flush;
 mod node;
 mod notice;
 mod offsets;
+mod outgoing;
 mod partitions;
 mod produce;
 mod producer_ids;
@@ -73,6 +74,7 @@ pub use disk_executor::{DiskExecutor, Next};
 pub use disk_work::{DiskCommand, DiskEvent, StoredPartition};
 pub use front::{BrokerDriver, Front, Unanswerable};
 pub use notice::Notice;
+pub use outgoing::Outgoing;
 pub use response::{
     FetchResponse, FetchedPartition, Form, Head, OffsetsResponse, ProduceResponse, Response, TopicKey,
 };

@@ -115,8 +115,8 @@ pub(crate) fn steps<'a>(script: &'a Script, kafka: &'a Record, ours: &'a Record)
     let length = kafka.steps.len().max(ours.steps.len());
     let compared = |(step, call): (usize, Option<&'a Call>)| {
         let seen = [kafka, ours].map(|record| record.steps.get(step).unwrap_or(&Seen::Silence));
-        let [left, right] = [(seen[0], kafka), (seen[1], ours)]
-            .map(|(seen, record)| shown(seen, call, &record.variables));
+        let [left, right] =
+            [(seen[0], kafka), (seen[1], ours)].map(|(seen, record)| shown(seen, call, &record.variables));
         Compared { scene: &script.scene, call, seen, kafka: left, ours: right }
     };
     script.asked().into_iter().enumerate().take(length).map(compared).collect()

@@ -209,7 +209,8 @@ mod tests {
 
     #[test]
     fn entries_of_other_scripts_are_not_changed() {
-        let body = json!({"Groups": [{"GroupId": "x000001-mine", "State": "Empty"}, {"GroupId": "x000009-other"}]});
+        let body =
+            json!({"Groups": [{"GroupId": "x000001-mine", "State": "Empty"}, {"GroupId": "x000009-other"}]});
         let planted = planted("ListGroups", &body);
         assert_eq!(planted.missed, Vec::<String>::new());
         assert_eq!(planted.found, 500);

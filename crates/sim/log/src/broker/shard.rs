@@ -11,9 +11,10 @@ use log_broker::{
 };
 use log_metadata::{Change, KeeperEvent};
 use log_partition::{FoundTime, PartitionId, SegmentRead, TimeLookup};
-use log_storage::{ReadError, ReaderConfig};
-use net_event_loop::{Broken, EventLoop, FilePart, NoFile, ReadOutcome, Readiness, SocketDriver};
-use sim_kit::disk::SimDisk;
+use log_storage::{ReadError, ReaderConfig, SegmentRange};
+use net_event_loop::{Broken, EventLoop, FilePart, ReadOutcome, Readiness, SocketDriver};
+use sim_kit::disk::{SimDisk, SimFile};
+use storage_disk::Disk as _;
 use storage_wal::Fault;
 
 use super::compaction::Compaction;
@@ -81,14 +82,14 @@ struct Socket {
 pub(super) struct Shard {
     number: u16,
     connections: EventLoop<WireId>,
-    front: Front,
+    front: Front<SimFile>,
     sockets: BTreeMap<WireId, Socket>,
     answers: Vec<(Waiter, Response)>,
     wakes_at: MonoTime,
 }
 
 impl Shard {
-    pub(super) fn new(number: u16, front: Front) -> Self {
+    pub(super) fn new(number: u16, front: Front<SimFile>) -> Self {
         Self {
             number,
             connections: EventLoop::default(),
@@ -181,8 +182,18 @@ struct Driver<'d> {
 struct Reader(log_storage::SegmentReader<SimDisk>);
 
 impl SegmentReader for Reader {
-    fn read(&mut self, id: PartitionId, read: &SegmentRead, out: &mut Vec<u8>) -> Result<(), SegmentFault> {
-        self.0.read(id, read, out).map_err(|error| fault(&error))
+    type File = SimFile;
+
+    fn range(
+        &mut self,
+        id: PartitionId,
+        read: &SegmentRead,
+    ) -> Result<Option<SegmentRange<SimFile>>, SegmentFault> {
+        self.0.range(id, read).map_err(|error| fault(&error))
+    }
+
+    fn copy(&mut self, range: &SegmentRange<SimFile>, out: &mut Vec<u8>) -> Result<(), SegmentFault> {
+        self.0.copy(range, out).map_err(|error| fault(&error))
     }
 
     fn find_time(&mut self, id: PartitionId, lookup: &TimeLookup) -> Result<Option<FoundTime>, SegmentFault> {
@@ -262,7 +273,7 @@ impl BrokerDriver for Driver<'_> {
         String::from("10.0.0.1")
     }
 
-    fn segments(&mut self) -> &mut impl SegmentReader {
+    fn segments(&mut self) -> &mut impl SegmentReader<File = SimFile> {
         &mut self.reader
     }
 }
@@ -270,7 +281,7 @@ impl BrokerDriver for Driver<'_> {
 impl SocketDriver for Driver<'_> {
     type Socket = WireId;
     type Peer = ();
-    type File = NoFile;
+    type File = SimFile;
 
     fn watch(&mut self, socket: &mut WireId, token: u32) -> Result<(), Broken> {
         self.sockets.get_mut(socket).ok_or(Broken)?.token = Some(token);
@@ -303,11 +314,18 @@ impl SocketDriver for Driver<'_> {
 
     fn write_with_file(
         &mut self,
-        _: &mut WireId,
-        _: &[u8],
-        part: FilePart<'_, NoFile>,
+        socket: &mut WireId,
+        bytes: &[u8],
+        part: FilePart<'_, SimFile>,
     ) -> Result<usize, Broken> {
-        match *part.file {}
+        let mut of_file = vec![0; part.length];
+        let read = self.shared.disk.borrow_mut().reader.read_at(part.file, part.from, &mut of_file);
+        if read != Ok(part.length) {
+            return Err(Broken);
+        }
+        self.wires.answer(*socket, bytes);
+        self.wires.answer(*socket, &of_file);
+        Ok(bytes.len() + part.length)
     }
 
     fn wants_write(&self, _: &WireId) -> bool {
