@@ -58,6 +58,7 @@ pub(crate) struct History {
     wrongs: Vec<String>,
     judged: BTreeMap<u32, u64>,
     acked: u64,
+    acked_ends: BTreeMap<Place, i64>,
     producer_ids: BTreeSet<(i64, i16)>,
 }
 
@@ -94,6 +95,8 @@ impl History {
             if let Some(write) = self.writes.get_mut(value) {
                 write.fate = Fate::Acked(offset);
             }
+            let end = self.acked_ends.entry(place).or_default();
+            *end = (*end).max(offset + 1);
             self.judge(1);
             self.stands(place, offset, *value);
         }
@@ -257,13 +260,9 @@ impl History {
         }
     }
 
-    /// The records that were acknowledged of a partition, by offset.
-    pub(crate) fn acked_of(&self, place: Place) -> Vec<(i64, Value)> {
-        let of_place = |(value, write): (&Value, &Write)| match write.fate {
-            Fate::Acked(offset) if write.place == place => Some((offset, *value)),
-            _ => None,
-        };
-        self.writes.iter().filter_map(of_place).collect()
+    /// The offset behind the last record that was acknowledged of a partition.
+    pub(crate) fn acked_end(&self, place: Place) -> i64 {
+        self.acked_ends.get(&place).copied().unwrap_or(0)
     }
 
     pub(crate) fn take_wrongs(&mut self) -> Vec<String> {
