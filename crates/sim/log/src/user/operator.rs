@@ -1,6 +1,6 @@
 //! The operator: makes the topics, removes one now and then, and makes it again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kafka_protocol::messages::create_topics_request::{CreatableTopic, CreatableTopicConfig};
 use kafka_protocol::messages::delete_topics_request::DeleteTopicState;
@@ -26,12 +26,14 @@ pub(crate) struct Topics {
     pub(crate) partitions: i32,
     /// The topic that is compacted, if there is one.
     pub(crate) compacted: Option<&'static str>,
+    /// The ids that it has had.
+    pub(crate) compacted_ids: BTreeSet<[u8; 16]>,
 }
 
 impl Topics {
     /// Whether the topic of that id is compacted.
     pub(crate) fn is_compacted(&self, id: &[u8; 16]) -> bool {
-        self.compacted.is_some_and(|name| self.ids.get(name) == Some(id))
+        self.compacted_ids.contains(id)
     }
 }
 
@@ -139,6 +141,9 @@ impl Operator {
             self.remake = Some(name);
         }
         around.topics.ids.insert(name, id);
+        if around.topics.compacted == Some(name) {
+            around.topics.compacted_ids.insert(id);
+        }
     }
 }
 
