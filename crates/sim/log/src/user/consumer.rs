@@ -80,8 +80,13 @@ impl Consumer {
         let is_late = self.link.waits_since_ms().is_some_and(|since| since + PATIENCE_MS < around.now_ms);
         if self.link.broken(around).is_some() || is_late {
             self.link.leave(around);
-            self.session = (0, 0);
-            self.places.values_mut().for_each(|progress| progress.high_watermark = 0);
+            // A session outlives its connection, but not the broker, and not an answer that was lost.
+            if self.session.1 == 0 || around.random.chance(70) {
+                self.session = (0, 0);
+            }
+            for progress in self.places.values_mut() {
+                (progress.high_watermark, progress.is_changed) = (0, true);
+            }
         }
         if self.link.outstanding() == 0 && self.link.connect(around) {
             self.ask(around);
@@ -98,13 +103,15 @@ impl Consumer {
             self.places.entry(place).or_default();
         }
         let is_full = !self.uses_session || self.session.1 == 0;
+        // The last one reads everything in the time that there is.
+        let wide = if self.keeps { 10 } else { 1 };
         let mut topics = BTreeMap::<[u8; 16], Vec<FetchPartition>>::new();
         for (place, progress) in &mut self.places {
             if is_full || std::mem::take(&mut progress.is_changed) {
                 let partition = FetchPartition::default()
                     .with_partition(place.partition)
                     .with_fetch_offset(progress.next)
-                    .with_partition_max_bytes(around.random.below(2_000) as i32);
+                    .with_partition_max_bytes(around.random.below(2_000 * wide) as i32);
                 topics.entry(place.topic).or_default().push(partition);
             }
         }
@@ -115,7 +122,7 @@ impl Consumer {
         let request = FetchRequest::default()
             .with_max_wait_ms(around.random.below(400) as i32)
             .with_min_bytes(around.random.below(300) as i32)
-            .with_max_bytes(around.random.below(5_000) as i32)
+            .with_max_bytes(around.random.below(5_000 * wide) as i32)
             .with_isolation_level(self.isolation)
             .with_session_id(self.session.0)
             .with_session_epoch(epoch)
