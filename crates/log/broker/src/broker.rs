@@ -45,9 +45,6 @@ pub struct Broker {
     retention_due: MonoTime,
 }
 
-/// How often retention is looked after, milliseconds: `log.retention.check.interval.ms`.
-const RETENTION_MS: u64 = 300_000;
-
 impl Broker {
     /// A broker with what its disk held.
     #[must_use]
@@ -136,7 +133,7 @@ impl Broker {
         self.settle(now);
         self.compactions.tick(&mut self.node, now);
         if self.retention_due <= now.mono() {
-            self.retention_due = now.mono().plus_ms(RETENTION_MS);
+            self.retention_due = now.mono().plus_ms(self.node.config.retention_check_ms);
             self.node.notices.extend(self.node.partitions.retain(now));
             self.after_partitions(now);
         }

@@ -27,6 +27,8 @@ pub struct BrokerConfig {
     pub transactions: TransactionLimits,
     /// Drawn once for each start: ids of members come of it.
     pub seed: u64,
+    /// `log.retention.check.interval.ms`.
+    pub retention_check_ms: u64,
     /// `socket.request.max.bytes`.
     pub request_bytes_max: usize,
     /// `fetch.max.bytes`: of one response.
@@ -64,6 +66,7 @@ impl Default for BrokerConfig {
             transactions_partitions: 50,
             transactions: TransactionLimits::default(),
             seed: 0,
+            retention_check_ms: 300_000,
             request_bytes_max: 104_857_600,
             fetch_bytes_max: 16 << 20,
             fetch_sessions_max: 1_000,

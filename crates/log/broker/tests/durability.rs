@@ -240,6 +240,36 @@ fn full_disk_is_told_and_what_came_before_waits_for_room() {
 }
 
 #[test]
+fn full_disk_is_freed_by_what_comes_behind_batches_that_wait() {
+    for frees_by_start in [false, true] {
+        let mut world = World::new(SimDisk::new(1), 3);
+        let (log, other) = (world.log(0), world.log(1));
+        let commands = (0..2_000).map(|_| world.append(other, Commit::Flushed)).collect();
+        world.turn(commands);
+        world.now = MonoTime::of_ms(2_000);
+        world.turn(Vec::new());
+        world.disk.set_capacity(world.disk.used());
+        let commands = (0..1_000).map(|_| world.append(log, Commit::Flushed)).collect();
+        world.turn(commands).expect("a full disk is not broken");
+        let is_durable = |world: &World| world.events.contains(&DiskEvent::Durable(world.given));
+        assert!(!is_durable(&world));
+        let free = match frees_by_start {
+            true => DiskCommand::Start(other, Offset(2_000), Offset(2_000)),
+            false => DiskCommand::Drop(other),
+        };
+        let behind = world.append(world.log(2), Commit::Flushed);
+        world.turn(vec![behind, free]);
+        for _ in 0..20 {
+            world.turn(Vec::new());
+        }
+        assert!(is_durable(&world), "room was made, and was used");
+        let ends = world.ends();
+        assert_eq!((ends[&0], ends[&2]), (1_000, 1));
+        assert_eq!(ends.get(&1).copied(), frees_by_start.then_some(2_000));
+    }
+}
+
+#[test]
 fn files_of_a_dropped_log_are_removed_a_step_at_a_time() {
     let mut world = World::new(SimDisk::new(1), 100);
     let appends = (0..100).map(|number| world.append(world.log(number), Commit::Flushed)).collect();

@@ -78,6 +78,10 @@ impl<D: Disk> Store<D> {
     pub fn sync_step(&mut self) -> Result<Progress, Fault> {
         for log in std::mem::take(&mut self.sync_started) {
             self.sync_one(log)?;
+            if self.logs.0.get(&log).is_some_and(|log| !log.pending.is_empty()) {
+                // The disk had no room for batches that were appended since.
+                self.sync_due.push_front(log);
+            }
         }
         for _ in 0..self.config.sync_step_partitions {
             let Some(log) = self.sync_due.pop_front() else { break };

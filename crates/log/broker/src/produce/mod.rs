@@ -11,7 +11,7 @@ mod transactional;
 use std::collections::VecDeque;
 
 use base::{MonoTime, Now};
-use log_partition::{Appended, PartitionId, ProducerEpoch, ProducerId};
+use log_partition::{Appended, BatchRefused, PartitionId, ProducerEpoch, ProducerId};
 use log_wire::{
     ApiKey, Batch, Compression, ErrorCode, Malformed, ProduceOutcome, ProducePartition, ProduceRequest,
     Reader,
@@ -131,7 +131,7 @@ impl Produces {
             let done = self.append_in_order(node, (request, version), (partition, verified), now);
             let outcome = match &done {
                 Ok((slot, appended)) => outcome_of(node, *slot, partition.partition, appended),
-                Err(error) => ProduceOutcome { error: *error, ..unknown(partition.partition) },
+                Err(refused) => refused_outcome(node, partition, refused),
             };
             failed |= done.is_err();
             response.push(place.0, outcome);
@@ -159,14 +159,14 @@ impl Produces {
         request: (&ProduceRequest<'_>, i16),
         (partition, verified): (&ProducePartition<'_>, &Verified),
         now: Now,
-    ) -> Result<(Slot, Appended), ErrorCode> {
+    ) -> Result<(Slot, Appended), BatchRefused> {
         if !self.refused.is_empty()
             && let Some((id, batch)) = of_unknown_producer(node, partition)
         {
             self.refused.check(id, &batch)?;
         }
         let done = append(node, request, (partition, verified), now);
-        if done.as_ref().is_err_and(|error| passes(*error))
+        if done.as_ref().is_err_and(|refused| passes(refused.error))
             && let Some((id, batch)) = of_unknown_producer(node, partition)
         {
             self.refused.refused(id, &batch);
@@ -307,26 +307,46 @@ fn append(
     (request, version): (&ProduceRequest<'_>, i16),
     (partition, verified): (&ProducePartition<'_>, &Verified),
     now: Now,
-) -> Result<(Slot, Appended), ErrorCode> {
+) -> Result<(Slot, Appended), BatchRefused> {
     let (slot, hosted) = node.find(partition.topic, partition.partition)?;
     let batch = only_batch(partition.records)?;
     if batch.attributes().compression() == Some(Compression::Zstd) && version < ZSTD {
-        return Err(ErrorCode::UnsupportedCompressionType);
+        return Err(ErrorCode::UnsupportedCompressionType.into());
     }
     transactional::check(hosted, &batch, version, verified)?;
     if !ACKS.contains(&request.acks) {
-        return Err(ErrorCode::InvalidRequiredAcks);
+        return Err(ErrorCode::InvalidRequiredAcks.into());
     }
     if is_internal(&hosted.topic) {
-        return Err(ErrorCode::InvalidTopic);
+        return Err(ErrorCode::InvalidTopic.into());
     }
-    node.partitions.check_room(batch.bytes().len())?;
+    let prepared = hosted.partition.prepare(&batch, now.wall)?;
+    node.partitions.check_room(prepared.bytes())?;
     let hosted = node.partitions.get_mut(slot).ok_or(ErrorCode::NotLeaderOrFollower)?;
-    let mut appended = hosted.partition.append(&batch, now.wall)?;
+    let mut appended = hosted.partition.append_prepared(prepared, now.wall)?;
     if let Some(new) = appended.new.take() {
         node.store(slot, new, now);
     }
     Ok((slot, appended))
+}
+
+/// The outcome of a batch that was refused. As with Kafka it says where the log begins if records are at fault.
+fn refused_outcome(
+    node: &Node,
+    partition: &ProducePartition<'_>,
+    refused: &BatchRefused,
+) -> ProduceOutcome<'static> {
+    let start = match node.find(partition.topic, partition.partition) {
+        Ok((_, hosted)) if !refused.records.is_empty() => hosted.partition.start().0,
+        _ => -1,
+    };
+    ProduceOutcome {
+        error: refused.error,
+        log_start_offset: start,
+        record_errors: refused.records.clone(),
+        message: refused.message,
+        ..unknown(partition.partition)
+    }
 }
 
 fn outcome_of(node: &Node, slot: Slot, index: i32, appended: &Appended) -> ProduceOutcome<'static> {

@@ -64,7 +64,19 @@ impl SegmentReader for NoSegments {
 
 /// A topic as the council tells of it.
 pub(crate) fn topic(name: &str, id: u8, partitions: usize, epoch: i32) -> KeeperEvent {
-    let mut node = TopicNode::new([id; 16], BTreeMap::new(), &vec![vec![1]; partitions]);
+    topic_with(&[], name, id, partitions, epoch)
+}
+
+/// The same, with settings of its own.
+pub(crate) fn topic_with(
+    settings: &[(&str, &str)],
+    name: &str,
+    id: u8,
+    partitions: usize,
+    epoch: i32,
+) -> KeeperEvent {
+    let settings = settings.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+    let mut node = TopicNode::new([id; 16], settings, &vec![vec![1]; partitions]);
     let raise = |partition: &mut PartitionNode| partition.epoch = LeaderEpoch(epoch);
     node.partitions.iter_mut().for_each(raise);
     KeeperEvent::Node { path: paths::topic(name), data: Some(node.bytes()) }

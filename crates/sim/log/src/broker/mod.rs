@@ -32,11 +32,15 @@ const SEGMENT_BYTES: u64 = 2_000;
 
 impl Machine {
     pub(crate) fn new(setting: &Setting, random: &mut Random) -> Self {
+        let mut config =
+            BrokerConfig { offsets_partitions: 2, compaction_check_ms: 500, ..BrokerConfig::default() };
         let mut topics = PartitionConfig::default();
         let mut store = StoreConfig::default();
         store.wal = WalConfig { segment_bytes: 256 << 10, first_segment_bytes: 128 << 10, ..store.wal };
         if setting.tiny {
             topics.segment_bytes = SEGMENT_BYTES;
+            // The least map that there is.
+            config.compaction_map_bytes_max = 1;
             store = StoreConfig {
                 wal: WalConfig {
                     segment_bytes: 16 << 10,
@@ -53,7 +57,6 @@ impl Machine {
                 states_asked_max: 8,
             };
         }
-        let config = BrokerConfig { offsets_partitions: 2, ..BrokerConfig::default() };
         let host = Host::new(random, true);
         Self { host, process: None, config, topics, store, shards: setting.shards, servers: setting.servers }
     }
