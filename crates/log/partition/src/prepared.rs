@@ -17,6 +17,9 @@ use log_wire::{
 use crate::config::{PartitionConfig, TopicCompression};
 use crate::plain_records::{Unreadable, each_record, plain_records};
 
+/// The timestamp of a record that has none.
+const NO_TIMESTAMP: i64 = -1;
+
 /// How many refused records are named.
 const NAMED_MAX: usize = 100;
 
@@ -149,10 +152,10 @@ fn is_create_time(config: &PartitionConfig) -> bool {
     config.timestamp_type == TimestampType::CreateTime
 }
 
-/// Whether a timestamp is outside of what the topic permits; -1 stands for none.
+/// Whether a timestamp is outside of what the topic permits.
 fn is_too_far(config: &PartitionConfig, now: WallTime, time_ms: i64) -> bool {
     let age = now.ms().saturating_sub(time_ms);
-    time_ms >= 0
+    time_ms != NO_TIMESTAMP
         && (age > config.timestamp_before_max_ms || age.saturating_neg() > config.timestamp_after_max_ms)
 }
 
@@ -313,7 +316,7 @@ mod tests {
             timestamp_after_max_ms: 300,
             ..PartitionConfig::default()
         };
-        for time_ms in [999_499, 1_000_301, i64::MAX] {
+        for time_ms in [999_499, 1_000_301, i64::MAX, -2] {
             let bytes = batch(0, &[(1_000_000, None), (time_ms, None)]);
             let refused = prepared(&bytes, &config).expect_err("it is too far");
             assert_eq!((refused.error, refused.records), (ErrorCode::InvalidTimestamp, vec![(1, TOO_FAR)]));

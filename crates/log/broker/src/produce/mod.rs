@@ -330,21 +330,21 @@ fn append(
     Ok((slot, appended))
 }
 
-/// The outcome of a batch that was refused. As with Kafka it says where the log begins if records are at fault.
+/// The outcome of a batch that was refused. If records are at fault, it says where the log begins, as Kafka's does.
 fn refused_outcome(
     node: &Node,
     partition: &ProducePartition<'_>,
     refused: &BatchRefused,
 ) -> ProduceOutcome<'static> {
     let start = match node.find(partition.topic, partition.partition) {
-        Ok((_, hosted)) if !refused.records.is_empty() => hosted.partition.start().0,
+        Ok((_, hosted)) if refused.message.is_some() => hosted.partition.start().0,
         _ => -1,
     };
     ProduceOutcome {
         error: refused.error,
         log_start_offset: start,
         record_errors: refused.records.clone(),
-        message: refused.message,
+        message: refused.message.filter(|_| !refused.records.is_empty()),
         ..unknown(partition.partition)
     }
 }
