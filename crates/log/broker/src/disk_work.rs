@@ -53,7 +53,8 @@ pub enum DiskEvent {
     Written(LogId, Offset),
     /// The tables of these partitions are to be given again.
     StatesAsked(Vec<LogId>),
-    /// So many bytes of batches may still be appended before the disk must make room; nothing while it is full.
+    /// So many bytes of batches find room: [`u64::MAX`] if the disk is not full. What it had no room for before that was known
+    /// waits for room.
     Room(u64),
     /// The file system is like this by now.
     Volume(Volume),

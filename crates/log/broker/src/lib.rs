@@ -60,6 +60,7 @@ mod node;
 mod notice;
 mod offsets;
 mod operations;
+mod outgoing;
 mod partitions;
 mod produce;
 mod producer_ids;
@@ -78,6 +79,7 @@ pub use disk_executor::{DiskExecutor, Next};
 pub use disk_work::{DiskCommand, DiskEvent, StoredPartition, Volume};
 pub use front::{BrokerDriver, Front, Unanswerable};
 pub use notice::Notice;
+pub use outgoing::Outgoing;
 pub use response::{
     FetchResponse, FetchedPartition, Form, Head, OffsetsResponse, ProduceResponse, Response, TopicKey,
 };

@@ -1,6 +1,7 @@
 //! What reads batches for answers: the driver, which has a disk.
 
 use log_partition::{FoundTime, PartitionId, SegmentRead, Source, TimeLookup};
+use log_storage::SegmentRange;
 use log_wire::ErrorCode;
 
 /// Why batches of a segment are not read.
@@ -27,11 +28,25 @@ impl SegmentFault {
 
 /// Reads what lies in segments.
 pub trait SegmentReader {
-    /// Appends the batches of a read to `out`.
+    /// A file of segments, of which parts are sent.
+    type File;
+
+    /// The part of a file that holds the batches of a read; nothing if none may be read. It stays what it is as long as the
+    /// file is held.
+    ///
+    /// # Errors
+    /// [`SegmentFault`].
+    fn range(
+        &mut self,
+        id: PartitionId,
+        read: &SegmentRead,
+    ) -> Result<Option<SegmentRange<Self::File>>, SegmentFault>;
+
+    /// Appends a part of a file to `out`.
     ///
     /// # Errors
     /// [`SegmentFault`]; nothing was appended.
-    fn read(&mut self, id: PartitionId, read: &SegmentRead, out: &mut Vec<u8>) -> Result<(), SegmentFault>;
+    fn copy(&mut self, range: &SegmentRange<Self::File>, out: &mut Vec<u8>) -> Result<(), SegmentFault>;
 
     /// Looks for a record by its time.
     ///
@@ -50,7 +65,11 @@ pub(crate) fn read_source(
     match source {
         Source::Nothing => {}
         Source::Memory(batches) => batches.iter().for_each(|batch| out.extend_from_slice(batch)),
-        Source::Segment(read) => reader.read(id, read, out)?,
+        Source::Segment(read) => {
+            if let Some(range) = reader.range(id, read)? {
+                reader.copy(&range, out)?;
+            }
+        }
     }
     Ok(())
 }

@@ -205,6 +205,58 @@ fn relaxed_batch_behind_one_that_waits_for_a_flush_waits_with_it() {
     assert_eq!(world.told(), (Vec::new(), 5));
 }
 
+/// What was told of room last.
+fn room(world: &mut World) -> Option<u64> {
+    let rooms = world.events.drain(..).filter_map(|event| match event {
+        DiskEvent::Room(bytes) => Some(bytes),
+        _ => None,
+    });
+    rooms.last()
+}
+
+#[test]
+fn burst_of_more_than_a_segment_of_the_write_ahead_log_is_no_shortage() {
+    let mut world = World::new(SimDisk::new(1), 1);
+    assert_eq!(room(&mut world), None, "World::new has taken it");
+    let commands = (0..1_000).map(|_| world.append(world.log(0), Commit::Flushed)).collect();
+    world.turn(commands).expect("the disk is well");
+    assert!(world.events.contains(&DiskEvent::Durable(1_001)));
+    assert!(matches!(room(&mut world), None | Some(u64::MAX)), "the disk is not full");
+}
+
+#[test]
+fn full_disk_is_told_and_what_came_before_waits_for_room() {
+    let mut world = World::new(SimDisk::new(1), 1);
+    world.disk.set_capacity(world.disk.used());
+    room(&mut world);
+    let commands = (0..1_000).map(|_| world.append(world.log(0), Commit::Flushed)).collect();
+    world.turn(commands).expect("a full disk is not broken");
+    assert!(!world.events.contains(&DiskEvent::Durable(1_001)));
+    assert!(room(&mut world).is_some_and(|bytes| bytes < 100_000), "it is full");
+    world.disk.set_capacity(u64::MAX);
+    world.turn(Vec::new()).expect("the disk is well");
+    assert!(world.events.contains(&DiskEvent::Durable(1_001)));
+    assert_eq!(room(&mut world), Some(u64::MAX));
+}
+
+#[test]
+fn files_of_a_dropped_log_are_removed_a_step_at_a_time() {
+    let mut world = World::new(SimDisk::new(1), 100);
+    let appends = (0..100).map(|number| world.append(world.log(number), Commit::Flushed)).collect();
+    world.turn(appends);
+    world.now = MonoTime::of_ms(2_000);
+    world.turn(Vec::new());
+    let files = |world: &World| world.disk.paths().iter().filter(|path| path.ends_with(".log")).count();
+    assert_eq!(files(&world), 100, "{:?}", world.disk.paths());
+    let drops = (0..100).map(|number| DiskCommand::Drop(world.log(number))).collect();
+    assert_eq!(world.turn(drops), Some(Next::Now), "more are to be removed");
+    assert!((1..100).contains(&files(&world)), "a few at a time");
+    for _ in 0..10 {
+        world.turn(Vec::new());
+    }
+    assert_eq!(files(&world), 0);
+}
+
 /// A loss of power takes relaxed batches from the end only; the end of the process takes nothing.
 #[test]
 fn committed_batches_outlive_what_they_have_to() {

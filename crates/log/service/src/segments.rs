@@ -4,8 +4,9 @@ use std::path::Path;
 
 use log_broker::{SegmentFault, SegmentReader};
 use log_partition::{FoundTime, PartitionId, SegmentRead, TimeLookup};
-use log_storage::{ReadError, ReaderConfig};
-use storage_dir_disk::ReadingDisk;
+use log_storage::{ReadError, ReaderConfig, SegmentRange};
+use net_reactor::SentFile;
+use storage_dir_disk::{ReadingDisk, ReadingFile};
 
 /// See the module.
 pub(crate) struct Segments(log_storage::SegmentReader<ReadingDisk>);
@@ -23,8 +24,25 @@ impl Segments {
 }
 
 impl SegmentReader for Segments {
-    fn read(&mut self, id: PartitionId, read: &SegmentRead, out: &mut Vec<u8>) -> Result<(), SegmentFault> {
-        self.0.read(id, read, out).map_err(fault)
+    type File = SentFile;
+
+    fn range(
+        &mut self,
+        id: PartitionId,
+        read: &SegmentRead,
+    ) -> Result<Option<SegmentRange<SentFile>>, SegmentFault> {
+        let range = self.0.range(id, read).map_err(fault)?;
+        Ok(range.and_then(|range| {
+            let SegmentRange { file, position, length } = range;
+            file.into_file().map(|file| SegmentRange { file, position, length })
+        }))
+    }
+
+    fn copy(&mut self, range: &SegmentRange<SentFile>, out: &mut Vec<u8>) -> Result<(), SegmentFault> {
+        let SegmentRange { file, position, length } = range;
+        let range =
+            SegmentRange { file: ReadingFile::from(file.clone()), position: *position, length: *length };
+        self.0.copy(&range, out).map_err(fault)
     }
 
     fn find_time(&mut self, id: PartitionId, lookup: &TimeLookup) -> Result<Option<FoundTime>, SegmentFault> {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use base::{MonoTime, Now};
 use log_broker::{Broker, BrokerDriver, DiskEvent, Front, Notice, Response, SegmentReader, Waiter};
-use net_event_loop::{Broken, EventLoop, FilePart, NoFile, ReadOutcome, Readiness, SocketDriver};
-use net_reactor::{Accepted, ClientSocket, Service, Sockets};
+use net_event_loop::{Broken, EventLoop, FilePart, ReadOutcome, Readiness, SocketDriver};
+use net_reactor::{Accepted, ClientSocket, SentFile, Service, Sockets};
 use node_threads::Mailbox;
 use parking_lot::{Mutex, MutexGuard};
 use storage_dir_disk::DirDisk;
@@ -35,7 +35,7 @@ pub(crate) struct ShardLinks {
 pub(crate) struct Shard {
     driver: Driver,
     connections: EventLoop<ClientSocket>,
-    front: Front,
+    front: Front<SentFile>,
     mail: Vec<ShardMail>,
     events: Vec<DiskEvent>,
     /// The first shard looks at it for all.
@@ -81,7 +81,7 @@ impl Shard {
         number: u16,
         links: ShardLinks,
         sockets: Sockets,
-        front: Front,
+        front: Front<SentFile>,
         directory: &Path,
     ) -> Self {
         let segments = Segments::new(directory);
@@ -243,7 +243,7 @@ impl BrokerDriver for Driver {
         peer.to_string()
     }
 
-    fn segments(&mut self) -> &mut impl SegmentReader {
+    fn segments(&mut self) -> &mut impl SegmentReader<File = SentFile> {
         &mut self.segments
     }
 }
@@ -251,7 +251,7 @@ impl BrokerDriver for Driver {
 impl SocketDriver for Driver {
     type Socket = ClientSocket;
     type Peer = IpAddr;
-    type File = NoFile;
+    type File = SentFile;
 
     fn watch(&mut self, socket: &mut ClientSocket, token: u32) -> Result<(), Broken> {
         self.sockets.watch(socket, token)
@@ -277,11 +277,11 @@ impl SocketDriver for Driver {
 
     fn write_with_file(
         &mut self,
-        _: &mut ClientSocket,
-        _: &[u8],
-        part: FilePart<'_, NoFile>,
+        socket: &mut ClientSocket,
+        bytes: &[u8],
+        part: FilePart<'_, SentFile>,
     ) -> Result<usize, Broken> {
-        match *part.file {}
+        self.sockets.write_with_file(socket, bytes, part)
     }
 
     #[inline]

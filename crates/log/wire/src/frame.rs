@@ -52,7 +52,16 @@ pub fn start_frame(out: &mut Vec<u8>) -> usize {
 /// # Panics
 /// It has more than 2 GiB: what is written is bounded above.
 pub fn end_frame(out: &mut [u8], start: usize) {
-    let length = i32::try_from(out.len() - start - FRAME_HEADER).expect("no response is that long");
+    let length = out.len() - start - FRAME_HEADER;
+    write_frame_length(out, start, length);
+}
+
+/// Content of that length follows at the place that [`start_frame`] gave. For content that does not all stand in `out`.
+///
+/// # Panics
+/// It has more than 2 GiB: what is written is bounded above.
+pub fn write_frame_length(out: &mut [u8], start: usize, length: usize) {
+    let length = i32::try_from(length).expect("no response is that long");
     out[start..start + FRAME_HEADER].copy_from_slice(&length.to_be_bytes());
 }
 

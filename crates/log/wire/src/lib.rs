@@ -49,7 +49,7 @@ pub use fetch::{
     Divergence, FetchOutcome, FetchPartition, FetchRequest, end_fetch_response, start_fetch_response,
     start_fetch_topic,
 };
-pub use frame::{FRAME_HEADER, Frame, end_frame, next_frame, start_frame};
+pub use frame::{FRAME_HEADER, Frame, end_frame, next_frame, start_frame, write_frame_length};
 pub use header::{RequestHeader, write_response_header};
 pub use metadata::{
     MetadataHead, MetadataPartition, MetadataRequest, MetadataTopic, MetadataTopicHead, NOT_ASKED,

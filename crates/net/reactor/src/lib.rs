@@ -19,6 +19,7 @@ pub use connection_limiter::{ConnectionLimiter, ConnectionPermit, LimitNames};
 pub use handshake_trouble::TlsHints;
 pub use listener::{Accepted, Listener, ListenerConfig, bind};
 pub use metrics::{Handshake, NetworkMetrics};
+pub use net_tls::SentFile;
 pub use reactor::{Polling, Reactor, Watcher};
 pub use service::Service;
 pub use socket::ClientSocket;

@@ -19,4 +19,4 @@ mod reading_disk;
 mod testing;
 
 pub use disk::{DirDisk, DirFile, DirectoryError, free_bytes, probe};
-pub use reading_disk::ReadingDisk;
+pub use reading_disk::{ReadingDisk, ReadingFile};

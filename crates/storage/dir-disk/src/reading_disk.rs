@@ -30,8 +30,14 @@ pub struct ReadingFile(Option<Arc<File>>);
 impl ReadingFile {
     /// The file, to hand parts of it to a socket.
     #[must_use]
-    pub fn file(&self) -> Option<&File> {
-        self.0.as_deref()
+    pub fn into_file(self) -> Option<Arc<File>> {
+        self.0
+    }
+}
+
+impl From<Arc<File>> for ReadingFile {
+    fn from(file: Arc<File>) -> Self {
+        Self(Some(file))
     }
 }
 

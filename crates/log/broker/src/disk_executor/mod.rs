@@ -1,8 +1,8 @@
 //! What the thread of the disk does: which calls of the store, and in which order.
 //!
 //! A turn takes the commands that came, appends all batches of them together, and commits them. Once that is told, it writes
-//! batches to their segments, flushes segments and makes the next segment of the write-ahead log: a step of each between two
-//! turns.
+//! batches to their segments, flushes segments, removes those that are gone and makes the next segment of the write-ahead log: a
+//! step of each between two turns.
 //!
 //! # What commits a batch
 //! A batch of a partition with `durability=flushed` counts once a flush that began behind it has succeeded. A batch of one
@@ -138,10 +138,13 @@ impl<D: Disk> DiskExecutor<D> {
         }
         self.store.keep_ahead()?;
         let synced = if is_committed { self.store.sync_step()? } else { Progress::Idle };
-        let has_more = synced == Progress::More || self.store.prepare()? == Progress::More;
+        // On a full disk too: it makes room.
+        let removed = self.store.remove_step()?;
+        let has_more = [synced, removed, self.store.prepare()?].contains(&Progress::More);
         self.tell(events);
         let is_full = !is_committed || self.is_behind() || self.store.space() == Space::Full;
         Ok(match (is_full, has_more) {
+            (true, _) if removed == Progress::More => Next::Now,
             (true, _) => Next::InMs(RETRY_MS),
             (false, true) => Next::Now,
             (false, false) => Next::InMs(self.idle_ms()),
@@ -304,7 +307,11 @@ impl<D: Disk> DiskExecutor<D> {
         if !asked.is_empty() {
             events.push(DiskEvent::StatesAsked(asked));
         }
-        let room = self.store.room_bytes();
+        // While the disk is not full, the next segment of the write-ahead log is made when it is needed.
+        let room = match self.store.space() {
+            Space::Plenty => u64::MAX,
+            Space::Full => self.store.room_bytes(),
+        };
         if self.told_room != Some(room) {
             self.told_room = Some(room);
             events.push(DiskEvent::Room(room));

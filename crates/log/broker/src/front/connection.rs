@@ -2,27 +2,28 @@
 
 use std::collections::VecDeque;
 
-use log_wire::{end_frame, start_frame, write_response_header};
+use log_wire::write_response_header;
+use net_event_loop::Output;
 
+use crate::outgoing::Outgoing;
 use crate::response::Head;
 
 /// A request that was read, and what it is answered with.
 #[derive(Debug)]
-pub(crate) struct Exchange {
+pub(crate) struct Exchange<F> {
     pub(crate) head: Head,
     /// The whole frame of the answer, once it is there. Empty for none.
-    answer: Option<Vec<u8>>,
+    answer: Option<Outgoing<F>>,
 }
 
 /// See the module.
-#[derive(Debug, Default)]
-pub(crate) struct Connection {
+#[derive(Debug)]
+pub(crate) struct Connection<F> {
     /// Requests whose answers are not in `output` yet, in order.
-    exchanges: VecDeque<Exchange>,
+    exchanges: VecDeque<Exchange<F>>,
     /// The number of the first of them.
     first: u64,
-    output: Vec<u8>,
-    sent: usize,
+    output: Outgoing<F>,
     /// The address of the peer, as Kafka writes it.
     pub(crate) host: String,
     /// Nothing more is read from it: it is closed once its answers are sent.
@@ -35,10 +36,22 @@ pub(crate) struct Connection {
 
 /// A response is written into a buffer of this size at first.
 const RESPONSE_BYTES: usize = 256;
-/// How much of the room for output is kept while nothing is sent.
-const OUTPUT_KEPT_BYTES: usize = 64 << 10;
 
-impl Connection {
+impl<F> Default for Connection<F> {
+    fn default() -> Self {
+        Self {
+            exchanges: VecDeque::new(),
+            first: 0,
+            output: Outgoing::default(),
+            host: String::new(),
+            is_ending: false,
+            blocked_by: None,
+            is_paused: false,
+        }
+    }
+}
+
+impl<F> Connection<F> {
     /// With a peer at that address.
     pub(crate) fn of(host: String) -> Self {
         Self { host, ..Self::default() }
@@ -55,31 +68,29 @@ impl Connection {
     }
 
     /// The request of that number, if it has no answer yet.
-    pub(crate) fn exchange(&self, request: u64) -> Option<&Exchange> {
+    pub(crate) fn exchange(&self, request: u64) -> Option<&Exchange<F>> {
         let at = usize::try_from(request.checked_sub(self.first)?).ok()?;
         self.exchanges.get(at).filter(|exchange| exchange.answer.is_none())
     }
 
     /// The request has its answer, whose body `write` appends. Answers are sent in the order of the requests.
-    pub(crate) fn answer(&mut self, request: u64, write: impl FnOnce(&mut Vec<u8>)) {
+    pub(crate) fn answer(&mut self, request: u64, write: impl FnOnce(&mut Outgoing<F>)) {
         let Some(at) = request.checked_sub(self.first).and_then(|at| usize::try_from(at).ok()) else {
             return;
         };
         let Some(exchange) = self.exchanges.get_mut(at) else { return };
         let is_next = at == 0 && exchange.answer.is_none();
         let Head { api, version, correlation_id } = exchange.head;
-        let frame = |out: &mut Vec<u8>| {
-            let start = start_frame(out);
-            write_response_header(api, version, correlation_id, out);
+        let content = |out: &mut Outgoing<F>| {
+            write_response_header(api, version, correlation_id, out.bytes());
             write(out);
-            end_frame(out, start);
         };
         if is_next {
-            frame(&mut self.output);
-            exchange.answer = Some(Vec::new());
+            self.output.frame(content);
+            exchange.answer = Some(Outgoing::default());
         } else {
-            let mut own = Vec::with_capacity(RESPONSE_BYTES);
-            frame(&mut own);
+            let mut own = Outgoing::with_capacity(RESPONSE_BYTES);
+            own.frame(content);
             exchange.answer = Some(own);
         }
         self.gather();
@@ -89,7 +100,7 @@ impl Connection {
     pub(crate) fn no_answer(&mut self, request: u64) {
         let at = request.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
         if let Some(exchange) = at.and_then(|at| self.exchanges.get_mut(at)) {
-            exchange.answer = Some(Vec::new());
+            exchange.answer = Some(Outgoing::default());
         }
         self.gather();
     }
@@ -97,7 +108,7 @@ impl Connection {
     fn gather(&mut self) {
         while self.exchanges.front().is_some_and(|exchange| exchange.answer.is_some()) {
             if let Some(Exchange { answer: Some(answer), .. }) = self.exchanges.pop_front() {
-                self.output.extend_from_slice(&answer);
+                self.output.append(answer);
                 self.first += 1;
             }
         }
@@ -113,17 +124,17 @@ impl Connection {
         self.exchanges.len()
     }
 
-    pub(crate) fn output(&self) -> &[u8] {
-        self.output.get(self.sent..).unwrap_or_default()
+    pub(crate) fn output(&self) -> Output<'_, F> {
+        self.output.output()
+    }
+
+    /// How many bytes are to be sent.
+    pub(crate) const fn unsent(&self) -> usize {
+        self.output.len()
     }
 
     pub(crate) fn sent(&mut self, count: usize) {
-        self.sent += count;
-        if self.sent >= self.output.len() {
-            self.output.clear();
-            self.output.shrink_to(OUTPUT_KEPT_BYTES);
-            self.sent = 0;
-        }
+        self.output.sent(count);
     }
 }
 
@@ -133,7 +144,7 @@ mod tests {
 
     use super::*;
 
-    fn begin(connection: &mut Connection, correlation_id: i32) -> u64 {
+    fn begin(connection: &mut Connection<()>, correlation_id: i32) -> u64 {
         let request = connection.next_request();
         connection.begin(Head { api: Api::find(0).expect("Produce"), version: 3, correlation_id });
         request
@@ -151,20 +162,20 @@ mod tests {
 
     #[test]
     fn answers_are_sent_in_the_order_of_the_requests() {
-        let mut connection = Connection::default();
+        let mut connection = Connection::<()>::default();
         let requests: Vec<u64> = (70..74).map(|id| begin(&mut connection, id)).collect();
         connection.answer(requests[1], |_| ());
-        assert!(connection.output().is_empty());
-        connection.answer(requests[0], |out| out.push(9));
-        assert_eq!(correlation_ids(connection.output()), [70, 71]);
+        assert!(connection.unsent() == 0);
+        connection.answer(requests[0], |out| out.bytes().push(9));
+        assert_eq!(correlation_ids(connection.output().bytes), [70, 71]);
         connection.no_answer(requests[2]);
         connection.answer(requests[3], |_| ());
-        assert_eq!((correlation_ids(connection.output()), connection.waiting()), (vec![70, 71, 73], 0));
-        connection.sent(connection.output().len());
+        assert_eq!((correlation_ids(connection.output().bytes), connection.waiting()), (vec![70, 71, 73], 0));
+        connection.sent(connection.unsent());
         let again = begin(&mut connection, 80);
         connection.answer(requests[0], |_| ());
-        assert!(connection.output().is_empty(), "an answer that comes twice is none");
+        assert!(connection.unsent() == 0, "an answer that comes twice is none");
         connection.answer(again, |_| ());
-        assert_eq!(correlation_ids(connection.output()), [80]);
+        assert_eq!(correlation_ids(connection.output().bytes), [80]);
     }
 }

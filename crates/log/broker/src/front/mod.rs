@@ -39,18 +39,18 @@ pub trait BrokerDriver: SocketDriver {
     fn host(peer: &Self::Peer) -> String;
 
     /// Reads batches.
-    fn segments(&mut self) -> &mut impl SegmentReader;
+    fn segments(&mut self) -> &mut impl SegmentReader<File = Self::File>;
 }
 
-struct Place {
+struct Place<F> {
     generation: u32,
-    connection: Option<Connection>,
+    connection: Option<Connection<F>>,
 }
 
 /// The connections of one thread. See the module.
-pub struct Front {
+pub struct Front<F> {
     shard: u16,
-    places: Vec<Place>,
+    places: Vec<Place<F>>,
     free: Vec<u32>,
     dirty: Vec<ConnId>,
     asks: Vec<Ask>,
@@ -65,7 +65,7 @@ pub struct Front {
     needs_tick: bool,
 }
 
-impl Front {
+impl<F> Front<F> {
     /// Of the shard of that number.
     #[must_use]
     pub fn new(shard: u16, config: &crate::BrokerConfig) -> Self {
@@ -85,12 +85,12 @@ impl Front {
         }
     }
 
-    fn get(&mut self, conn: ConnId) -> Option<&mut Connection> {
+    fn get(&mut self, conn: ConnId) -> Option<&mut Connection<F>> {
         let place = self.places.get_mut(conn.slot as usize)?;
         if place.generation == conn.generation { place.connection.as_mut() } else { None }
     }
 
-    fn peek(&self, conn: ConnId) -> Option<&Connection> {
+    fn peek(&self, conn: ConnId) -> Option<&Connection<F>> {
         let place = self.places.get(conn.slot as usize)?;
         if place.generation == conn.generation { place.connection.as_ref() } else { None }
     }
@@ -150,14 +150,19 @@ impl Front {
     }
 
     /// Writes answers that are there, and lets connections go on that waited for them.
-    fn write_answers<D: BrokerDriver>(&mut self, driver: &mut D) {
+    fn write_answers<D: BrokerDriver<File = F>>(&mut self, driver: &mut D) {
         driver.take_answers(&mut self.answers);
         for (waiter, response) in std::mem::take(&mut self.answers) {
             self.write_answer(driver.segments(), waiter, &response);
         }
     }
 
-    fn write_answer(&mut self, reader: &mut impl SegmentReader, waiter: Waiter, response: &Response) {
+    fn write_answer(
+        &mut self,
+        reader: &mut impl SegmentReader<File = F>,
+        waiter: Waiter,
+        response: &Response,
+    ) {
         let (conn, bytes_max) = (waiter.conn, self.fetch_bytes_max);
         let Some(connection) = self.get(conn) else { return };
         let Some(exchange) = connection.exchange(waiter.request) else { return };
@@ -191,7 +196,7 @@ fn load_coordinators<D: BrokerDriver>(driver: &mut D, now: Now) {
     }
 }
 
-impl<D: BrokerDriver> Frontend<D> for Front {
+impl<D: BrokerDriver> Frontend<D> for Front<D::File> {
     fn accept(&mut self, peer: D::Peer, _now: Now) -> ConnId {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.places.push(Place { generation: 0, connection: None });
@@ -230,11 +235,11 @@ impl<D: BrokerDriver> Frontend<D> for Front {
     }
 
     fn output(&self, conn: ConnId) -> Output<'_, D::File> {
-        Output::bytes(self.peek(conn).map_or(&[], Connection::output))
+        self.peek(conn).map_or(Output::bytes(&[]), Connection::output)
     }
 
     fn unsent(&self, conn: ConnId) -> usize {
-        self.peek(conn).map_or(0, |connection| connection.output().len())
+        self.peek(conn).map_or(0, Connection::unsent)
     }
 
     fn sent(&mut self, conn: ConnId, count: usize) {

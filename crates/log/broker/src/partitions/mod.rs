@@ -76,7 +76,8 @@ impl Partitions {
             damaged: BTreeSet::new(),
             creating: BTreeMap::new(),
             in_flight: InFlight::default(),
-            room_bytes: 0,
+            // The disk tells if it is full. Until it does, partitions may be served already.
+            room_bytes: u64::MAX,
             events: Vec::new(),
         }
     }
@@ -298,7 +299,7 @@ impl Partitions {
     /// `KAFKA_STORAGE_ERROR`.
     pub(crate) fn check_room(&self, bytes: usize) -> Result<(), ErrorCode> {
         let room = self.room_bytes.saturating_sub(self.unflushed_bytes() as u64);
-        if (bytes as u64) < room { Ok(()) } else { Err(ErrorCode::KafkaStorageError) }
+        if (bytes as u64) <= room { Ok(()) } else { Err(ErrorCode::KafkaStorageError) }
     }
 
     /// Bytes of batches that are appended and not durable.

@@ -1,13 +1,16 @@
 //! An answer to Fetch: its batches are read when it is written.
 
+use bytes::Bytes;
 use log_partition::{PartitionId, Source};
+use log_storage::SegmentRange;
 use log_wire::{
-    CurrentLeader, Divergence, ErrorCode, FetchOutcome, Writer, end_fetch_response, start_fetch_response,
+    CurrentLeader, Divergence, ErrorCode, FetchOutcome, end_fetch_response, start_fetch_response,
     start_fetch_topic,
 };
 
 use super::TopicKey;
-use crate::segment_reader::{SegmentFault, SegmentReader, read_source};
+use crate::outgoing::Outgoing;
+use crate::segment_reader::{SegmentFault, SegmentReader};
 
 /// An answer to Fetch: partitions by topic, in the order of the request.
 #[derive(Clone, Debug, Default)]
@@ -61,49 +64,98 @@ impl FetchResponse {
         Self { error, ..Self::default() }
     }
 
-    /// Reads the batches and writes the body, with at most so many bytes of batches but for the first ones.
-    pub fn write(
+    /// Looks for the batches and writes the body, with at most so many bytes of batches but for the first ones.
+    pub(crate) fn write<R: SegmentReader>(
         &self,
-        reader: &mut impl SegmentReader,
-        out: &mut Vec<u8>,
+        reader: &mut R,
+        out: &mut Outgoing<R::File>,
         (version, flexible): (i16, bool),
         bytes_max: usize,
     ) {
         let mut left = bytes_max;
-        let mut batches = Vec::new();
-        start_fetch_response(
-            &mut Writer::new(out, flexible),
-            version,
-            0,
-            self.error,
-            self.session_id,
-            self.topics.len(),
-        );
+        let topics = self.topics.len();
+        start_fetch_response(&mut out.writer(flexible), version, 0, self.error, self.session_id, topics);
         for (topic, partitions) in &self.topics {
-            start_fetch_topic(&mut Writer::new(out, flexible), topic.name(), partitions.len());
+            start_fetch_topic(&mut out.writer(flexible), topic.name(), partitions.len());
             for partition in partitions {
-                batches.clear();
-                let nothing_yet = left == bytes_max;
-                let mut error = partition.error;
-                if left > 0 || nothing_yet {
-                    let read = read_source(&partition.source, partition.id, reader, &mut batches);
-                    error = read.map_or_else(SegmentFault::error, |()| error);
-                }
-                if batches.len() > left.min(partition.bytes_max) && !nothing_yet {
-                    batches.clear();
-                }
-                left = left.saturating_sub(batches.len());
-                partition.write(error, &batches, &mut Writer::new(out, flexible), version);
+                let is_first = left == bytes_max;
+                let most = if is_first { usize::MAX } else { left.min(partition.bytes_max) };
+                let found = partition.batches(reader, most);
+                left = left.saturating_sub(partition.write(found, reader, out, (version, flexible)));
             }
-            Writer::new(out, flexible).no_tagged_fields();
+            out.writer(flexible).no_tagged_fields();
         }
-        end_fetch_response(&mut Writer::new(out, flexible), version, &[]);
+        end_fetch_response(&mut out.writer(flexible), version, &[]);
+    }
+}
+
+/// Where the batches of a partition stand.
+enum Batches<'s, F> {
+    Nothing,
+    Memory(&'s [Bytes]),
+    File(SegmentRange<F>),
+}
+
+impl<F> Batches<'_, F> {
+    fn length(&self) -> usize {
+        match self {
+            Self::Nothing => 0,
+            Self::Memory(batches) => batches.iter().map(Bytes::len).sum(),
+            Self::File(range) => range.length as usize,
+        }
     }
 }
 
 impl FetchedPartition {
-    fn write(&self, error: ErrorCode, batches: &[u8], writer: &mut Writer<'_>, version: i16) {
-        let outcome = FetchOutcome {
+    /// The batches, unless they are more than so many bytes.
+    fn batches<R: SegmentReader>(
+        &self,
+        reader: &mut R,
+        bytes_max: usize,
+    ) -> Result<Batches<'_, R::File>, SegmentFault> {
+        let batches = match &self.source {
+            Source::Segment(read) if bytes_max > 0 => {
+                reader.range(self.id, read)?.map_or(Batches::Nothing, Batches::File)
+            }
+            Source::Memory(batches) => Batches::Memory(batches),
+            Source::Segment(_) | Source::Nothing => Batches::Nothing,
+        };
+        Ok(if batches.length() > bytes_max { Batches::Nothing } else { batches })
+    }
+
+    /// Writes the partition with its batches, or why they cannot be read. Gives how many bytes of batches it has.
+    fn write<R: SegmentReader>(
+        &self,
+        found: Result<Batches<'_, R::File>, SegmentFault>,
+        reader: &mut R,
+        out: &mut Outgoing<R::File>,
+        (version, flexible): (i16, bool),
+    ) -> usize {
+        let begin = out.bytes().len();
+        let written = found.and_then(|batches| {
+            let length = batches.length();
+            self.outcome(self.error).start(&mut out.writer(flexible), version, length);
+            match batches {
+                Batches::Nothing => {}
+                Batches::Memory(batches) => {
+                    batches.iter().for_each(|batch| out.bytes().extend_from_slice(batch));
+                }
+                Batches::File(range) if out.takes_part(range.length) => out.part(range),
+                Batches::File(range) => reader.copy(&range, out.bytes())?,
+            }
+            Ok(length)
+        });
+        let written = written.unwrap_or_else(|fault: SegmentFault| {
+            out.bytes().truncate(begin);
+            self.outcome(fault.error()).start(&mut out.writer(flexible), version, 0);
+            0
+        });
+        self.outcome(self.error).end(&mut out.writer(flexible), version);
+        written
+    }
+
+    fn outcome(&self, error: ErrorCode) -> FetchOutcome<'_> {
+        FetchOutcome {
             partition: self.index,
             error,
             high_watermark: self.high_watermark,
@@ -113,9 +165,6 @@ impl FetchedPartition {
             preferred_read_replica: -1,
             divergence: self.divergence,
             leader: self.leader,
-        };
-        outcome.start(writer, version, batches.len());
-        writer.raw(batches);
-        outcome.end(writer, version);
+        }
     }
 }

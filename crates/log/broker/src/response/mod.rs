@@ -9,6 +9,7 @@ use std::sync::Arc;
 use log_wire::messages::Field;
 use log_wire::{Api, TopicName, Writer};
 
+use crate::outgoing::Outgoing;
 use crate::segment_reader::SegmentReader;
 pub use fetch::{FetchResponse, FetchedPartition};
 pub(crate) use offsets::Lookup;
@@ -89,21 +90,21 @@ pub enum Response {
 
 impl Response {
     /// Writes the body. A fetch gives at most so many bytes of batches, but for the first one.
-    pub fn write(
+    pub fn write<R: SegmentReader>(
         &self,
         Head { api, version, .. }: Head,
-        reader: &mut impl SegmentReader,
-        out: &mut Vec<u8>,
+        reader: &mut R,
+        out: &mut Outgoing<R::File>,
         fetch_bytes_max: usize,
     ) {
         let flexible = api.is_flexible(version);
         match self {
-            Self::Produce(produce) => produce.write(&mut Writer::new(out, flexible), version),
+            Self::Produce(produce) => produce.write(&mut out.writer(flexible), version),
             Self::Fetch(fetch) => fetch.write(reader, out, (version, flexible), fetch_bytes_max),
             Self::Offsets(offsets) => {
-                offsets.complete(reader).write(&mut Writer::new(out, flexible), version);
+                offsets.complete(reader).write(&mut out.writer(flexible), version);
             }
-            Self::Body(body) => out.extend_from_slice(body),
+            Self::Body(body) => out.bytes().extend_from_slice(body),
             Self::Close => {}
         }
     }

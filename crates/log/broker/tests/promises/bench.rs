@@ -5,12 +5,13 @@ use bytes::{Bytes, BytesMut};
 use kafka_protocol::messages::{ApiKey, RequestHeader};
 use kafka_protocol::protocol::{Decodable, Encodable, Request, StrBytes};
 use log_broker::{
-    Broker, BrokerConfig, DiskCommand, DiskEvent, Handled, Head, Response, SegmentFault, SegmentReader,
-    StoredPartition, Waiter,
+    Broker, BrokerConfig, DiskCommand, DiskEvent, Handled, Head, Outgoing, Response, SegmentFault,
+    SegmentReader, StoredPartition, Waiter,
 };
 use log_metadata::{KeeperEvent, PartitionNode, TopicNode, paths};
 use log_partition::{FoundTime, LeaderEpoch, PartitionId, SegmentRead, TimeLookup};
-use net_event_loop::ConnId;
+use log_storage::SegmentRange;
+use net_event_loop::{ConnId, NoFile};
 use storage_wal::LogId;
 
 pub(crate) const NOW: Now = Now::of_ms(1_000, 1_000);
@@ -30,8 +31,18 @@ pub(crate) struct Bench {
 struct NoSegments;
 
 impl SegmentReader for NoSegments {
-    fn read(&mut self, _: PartitionId, _: &SegmentRead, _: &mut Vec<u8>) -> Result<(), SegmentFault> {
+    type File = NoFile;
+
+    fn range(
+        &mut self,
+        _: PartitionId,
+        _: &SegmentRead,
+    ) -> Result<Option<SegmentRange<NoFile>>, SegmentFault> {
         Err(SegmentFault::Gone)
+    }
+
+    fn copy(&mut self, range: &SegmentRange<NoFile>, _: &mut Vec<u8>) -> Result<(), SegmentFault> {
+        match range.file {}
     }
 
     fn find_time(&mut self, _: PartitionId, lookup: &TimeLookup) -> Result<Option<FoundTime>, SegmentFault> {
@@ -73,8 +84,7 @@ impl Bench {
     }
 
     pub(crate) fn starting(config: BrokerConfig, stored: Vec<StoredPartition>) -> Self {
-        let mut broker = Broker::new(config, "cluster".into(), stored);
-        broker.disk_event(DiskEvent::Room(1 << 20), NOW);
+        let broker = Broker::new(config, "cluster".into(), stored);
         Self { broker, now: NOW, given: 0, next_log: 7, waiting: Vec::new() }
     }
 
@@ -147,9 +157,9 @@ impl Bench {
 }
 
 fn decoded<R: Request>(response: &Response, head: Head) -> R::Response {
-    let mut body = Vec::new();
+    let mut body = Outgoing::default();
     response.write(head, &mut NoSegments, &mut body, 1 << 20);
-    let mut body = Bytes::from(body);
+    let mut body = Bytes::copy_from_slice(body.output().bytes);
     let answer = R::Response::decode(&mut body, head.version).expect("they can decode it");
     assert!(body.is_empty(), "there is nothing behind the answer");
     answer

@@ -65,48 +65,58 @@ impl<F> Group<F> {
             self.copy(disk, step_bytes, done, until)?;
             return Ok(GroupStep::More);
         }
-        if self.input.is_none() {
-            let Some(segment) = self.segments.get(self.done) else { return self.finish(disk) };
-            self.input = Some(Input::open(disk, self.id, segment)?);
-        }
-        let (Some(input), Some(output)) = (&mut self.input, &mut self.output) else {
-            return Ok(GroupStep::More);
+        let mut input = match self.input.take() {
+            Some(input) => input,
+            None => match self.segments.get(self.done) {
+                Some(segment) => Input::open(disk, self.id, segment)?,
+                None => return self.finish(disk),
+            },
         };
         let mut left = step_bytes;
-        while left > 0 {
+        while left > 0 && !matches!(self.mode, Mode::Copy { .. }) {
             let position = input.position();
             let Some(batch) = input.next(disk, step_bytes)? else {
-                (self.input, self.done) = (None, self.done + 1);
-                break;
+                self.done += 1;
+                return Ok(GroupStep::More);
             };
             left = left.saturating_sub(batch.bytes().len());
-            let kept = cleaner.clean(&batch);
-            if self.mode == Mode::Same && kept != Kept::Whole {
-                self.mode = Mode::Copy { done: 0, until: position };
-            }
-            match kept {
-                Kept::Nothing => {}
-                Kept::Whole => {
-                    output.note(&batch);
-                    if self.mode == Mode::Write {
-                        output.write(disk, batch.bytes())?;
-                    }
+            self.keep(disk, position, &batch, cleaner.clean(&batch))?;
+        }
+        self.input = Some(input);
+        Ok(GroupStep::More)
+    }
+
+    /// Writes what is kept of the batch that stands at this place of its segment, or notes that the batch is kept as it is.
+    fn keep<D: Disk<File = F>>(
+        &mut self,
+        disk: &mut D,
+        position: u64,
+        batch: &Batch<'_>,
+        kept: Kept,
+    ) -> Result<(), CompactionError> {
+        let Some(output) = &mut self.output else { return Ok(()) };
+        if self.mode == Mode::Same && kept != Kept::Whole {
+            self.mode = Mode::Copy { done: 0, until: position };
+        }
+        match kept {
+            Kept::Nothing => {}
+            Kept::Whole => {
+                output.note(batch);
+                if self.mode == Mode::Write {
+                    output.write(disk, batch.bytes())?;
                 }
-                Kept::Instead(bytes) => {
-                    if let Ok((instead, _)) = Batch::read(&bytes) {
-                        output.note(&instead);
-                    }
-                    match self.mode {
-                        Mode::Write => output.write(disk, &bytes)?,
-                        Mode::Same | Mode::Copy { .. } => self.held = bytes,
-                    }
-                }
             }
-            if matches!(self.mode, Mode::Copy { .. }) {
-                break;
+            Kept::Instead(bytes) => {
+                if let Ok((instead, _)) = Batch::read(&bytes) {
+                    output.note(&instead);
+                }
+                match self.mode {
+                    Mode::Write => output.write(disk, &bytes)?,
+                    Mode::Same | Mode::Copy { .. } => self.held = bytes,
+                }
             }
         }
-        Ok(GroupStep::More)
+        Ok(())
     }
 
     /// Copies what was kept as it is, a piece of it.

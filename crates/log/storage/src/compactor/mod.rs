@@ -101,7 +101,7 @@ enum Phase<F> {
     /// Keys are noted: the segments that are left, and the one that is read.
     Map(VecDeque<Segment>, Option<Input<F>>),
     /// Segments are cleaned: the groups that are left, and the one that is at work.
-    Clean(VecDeque<Vec<Segment>>, Option<Group<F>>),
+    Clean(VecDeque<Vec<Segment>>, Option<Box<Group<F>>>),
     /// A replacement waits for its answer.
     Wait(VecDeque<Vec<Segment>>, Box<Replacement>),
 }
@@ -218,12 +218,12 @@ fn clean<D: Disk>(
     (cleaner, job): (&mut Cleaner, &CompactionJob),
     id: PartitionId,
     mut groups: VecDeque<Vec<Segment>>,
-    group: Option<Group<D::File>>,
+    group: Option<Box<Group<D::File>>>,
 ) -> Result<Phase<D::File>, CompactionError> {
     let mut group = match group {
         Some(group) => group,
         None => match groups.pop_front() {
-            Some(segments) => Group::new(id, segments),
+            Some(segments) => Box::new(Group::new(id, segments)),
             None => return Ok(Phase::Clean(groups, None)),
         },
     };

@@ -90,7 +90,7 @@ pub struct SegmentReader<D: Disk> {
     window: Vec<u8>,
 }
 
-impl<D: Disk> SegmentReader<D> {
+impl<D: Disk<File: Clone>> SegmentReader<D> {
     /// A reader with a disk of its own over the directory of the store.
     #[must_use]
     pub const fn new(disk: D, config: ReaderConfig) -> Self {
@@ -102,19 +102,26 @@ impl<D: Disk> SegmentReader<D> {
     /// # Errors
     /// [`ReadError`]; nothing was appended.
     pub fn read(&mut self, id: PartitionId, read: &SegmentRead, out: &mut Vec<u8>) -> Result<(), ReadError> {
-        let Some(located) = self.locate(id, read)? else { return Ok(()) };
-        let Self { disk, open, .. } = self;
-        let segment = open.get_mut(&(id, read.segment)).ok_or(ReadError::Gone)?;
-        let start = out.len();
-        let length = located.end.position.saturating_sub(located.begin.position) as usize;
-        out.resize(start + length, 0);
-        let batches = out.get_mut(start..).unwrap_or_default();
-        let filled = fill(disk, &segment.file, read.segment, located.begin.position, batches);
-        let good = filled.and_then(|()| segment.known.verified.check(read, &located, batches));
-        if good.is_err() {
-            out.truncate(start);
+        match self.range(id, read)? {
+            Some(range) => self.copy(&range, out),
+            None => Ok(()),
         }
-        good.map_err(|error| error_of(id, error))
+    }
+
+    /// Appends a part of a file to `out`.
+    ///
+    /// # Errors
+    /// [`ReadError::Disk`]; nothing was appended.
+    pub fn copy(&mut self, range: &SegmentRange<D::File>, out: &mut Vec<u8>) -> Result<(), ReadError> {
+        let (start, length) = (out.len(), range.length as usize);
+        out.resize(start + length, 0);
+        let read = self.disk.read_at(&range.file, range.position, out.get_mut(start..).unwrap_or_default());
+        if read == Ok(length) {
+            return Ok(());
+        }
+        out.truncate(start);
+        let ended = || DiskError::Other(String::from("the file of a segment ends too early"));
+        Err(ReadError::Disk(read.err().unwrap_or_else(ended)))
     }
 
     /// The part of a file that holds the batches of a read; nothing if none may be read.
@@ -125,10 +132,7 @@ impl<D: Disk> SegmentReader<D> {
         &mut self,
         id: PartitionId,
         read: &SegmentRead,
-    ) -> Result<Option<SegmentRange<D::File>>, ReadError>
-    where
-        D::File: Clone,
-    {
+    ) -> Result<Option<SegmentRange<D::File>>, ReadError> {
         let Some(located) = self.locate(id, read)? else { return Ok(None) };
         let Self { disk, open, window, .. } = self;
         let segment = open.get_mut(&(id, read.segment)).ok_or(ReadError::Gone)?;

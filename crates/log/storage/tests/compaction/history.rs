@@ -64,20 +64,14 @@ impl History {
     /// Offsets of records whose transactions are not committed: aborted ones, and open ones.
     pub(crate) fn uncommitted(&self) -> (BTreeSet<i64>, BTreeSet<i64>) {
         let (mut aborted, mut open) = (BTreeSet::new(), BTreeMap::<i64, Vec<i64>>::new());
-        let ends = self.markers.iter().map(|(offset, marker)| (*offset, Err(*marker)));
-        let begins =
-            self.records.iter().filter_map(|(offset, record)| Some((*offset, Ok(record.transaction?))));
-        let mut all: Vec<(i64, Result<i64, (i64, bool)>)> = begins.chain(ends).collect();
-        all.sort_unstable_by_key(|(offset, _)| *offset);
-        for (offset, what) in all {
-            match what {
-                Ok(producer) => open.entry(producer).or_default().push(offset),
-                Err((producer, commits)) => {
-                    let of = open.remove(&producer).unwrap_or_default();
-                    aborted.extend(of.into_iter().filter(|_| !commits));
-                }
-            }
+        let mut before = 0;
+        for (&end, &(producer, commits)) in &self.markers {
+            open_transactions(self.records.range(before..end), &mut open);
+            let of = open.remove(&producer).unwrap_or_default();
+            aborted.extend(of.into_iter().filter(|_| !commits));
+            before = end;
         }
+        open_transactions(self.records.range(before..), &mut open);
         (aborted, open.into_values().flatten().collect())
     }
 
@@ -172,6 +166,18 @@ impl History {
             let is_own =
                 |frame: &Frame| frame.producer.0 == producer && (before + 1..*end).contains(&frame.base);
             assert!(found.frames.iter().any(is_own), "the end at {end} is alone");
+        }
+    }
+}
+
+/// Adds the records that belong to transactions to those of their producers.
+fn open_transactions<'h>(
+    records: impl Iterator<Item = (&'h i64, &'h Written)>,
+    open: &mut BTreeMap<i64, Vec<i64>>,
+) {
+    for (offset, record) in records {
+        if let Some(producer) = record.transaction {
+            open.entry(producer).or_default().push(*offset);
         }
     }
 }

@@ -334,26 +334,7 @@ impl World {
         match process.compactor.step() {
             CompactorStep::Idle => process.works = false,
             CompactorStep::More => {}
-            CompactorStep::Ready(replacement) => {
-                let before = process.partition.clone();
-                if process.partition.replaced(&replacement).is_err() {
-                    process.compactor.refused();
-                    (process.works, self.refused) = (false, self.refused + 1);
-                    return Ok(());
-                }
-                self.met(process, &before, &replacement);
-                let added = replacement.added.as_ref().map(Segment::id);
-                let change = replacement.to_bytes();
-                let replaced = process.store.replace(process.log, &change, &replacement.removed, added);
-                if self.well(replaced)?.is_none() {
-                    process.partition = before;
-                    process.compactor.refused();
-                    process.works = false;
-                    return Ok(());
-                }
-                process.compactor.taken();
-                self.replaced += 1;
-            }
+            CompactorStep::Ready(replacement) => self.replace(process, &replacement)?,
             CompactorStep::Done => (process.works, self.passes) = (false, self.passes + 1),
             CompactorStep::Failed(error) => {
                 process.works = false;
@@ -364,6 +345,29 @@ impl World {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Puts new segments in the place of old ones, or refuses them.
+    fn replace(&mut self, process: &mut Process, replacement: &Replacement) -> Result<(), Crashed> {
+        let before = process.partition.clone();
+        if process.partition.replaced(replacement).is_err() {
+            process.compactor.refused();
+            (process.works, self.refused) = (false, self.refused + 1);
+            return Ok(());
+        }
+        self.met(process, &before, replacement);
+        let added = replacement.added.as_ref().map(Segment::id);
+        let change = replacement.to_bytes();
+        let replaced = process.store.replace(process.log, &change, &replacement.removed, added);
+        if self.well(replaced)?.is_none() {
+            process.partition = before;
+            process.compactor.refused();
+            process.works = false;
+            return Ok(());
+        }
+        process.compactor.taken();
+        self.replaced += 1;
         Ok(())
     }
 

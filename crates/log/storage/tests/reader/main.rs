@@ -41,7 +41,7 @@ fn offsets(batches: &[u8]) -> (i64, i64) {
     (first.expect("there is one"), end.expect("there is one"))
 }
 
-fn read<D: storage_disk::Disk>(reader: &mut SegmentReader<D>, read: &SegmentRead) -> Vec<u8> {
+fn read<D: storage_disk::Disk<File: Clone>>(reader: &mut SegmentReader<D>, read: &SegmentRead) -> Vec<u8> {
     let mut batches = Vec::new();
     reader.read(ID, read, &mut batches).expect("it is well");
     batches

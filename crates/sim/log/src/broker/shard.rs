@@ -11,9 +11,10 @@ use log_broker::{
 };
 use log_metadata::{Change, KeeperEvent};
 use log_partition::{FoundTime, PartitionId, SegmentRead, TimeLookup};
-use log_storage::{ReadError, ReaderConfig};
-use net_event_loop::{Broken, EventLoop, FilePart, NoFile, ReadOutcome, Readiness, SocketDriver};
-use sim_kit::disk::SimDisk;
+use log_storage::{ReadError, ReaderConfig, SegmentRange};
+use net_event_loop::{Broken, EventLoop, FilePart, ReadOutcome, Readiness, SocketDriver};
+use sim_kit::disk::{SimDisk, SimFile};
+use storage_disk::Disk as _;
 use storage_wal::Fault;
 
 use super::compaction::Compaction;
@@ -39,6 +40,20 @@ pub(super) struct Shared {
     pub(super) mail: RefCell<Vec<Vec<Mail>>>,
     /// How often a shard has flushed itself.
     pub(super) alone: RefCell<u64>,
+}
+
+impl Shared {
+    /// Whether the disk or compaction has something to say to the broker.
+    fn has_events(&self) -> bool {
+        !self.disk.borrow().events.is_empty() || !self.compaction.borrow().events.is_empty()
+    }
+
+    fn give_events(&self, now: Now) {
+        let events = std::mem::take(&mut self.disk.borrow_mut().events);
+        events.into_iter().for_each(|event| self.broker.borrow_mut().disk_event(event, now));
+        let events = std::mem::take(&mut self.compaction.borrow_mut().events);
+        events.into_iter().for_each(|event| self.broker.borrow_mut().compaction_event(event, now));
+    }
 }
 
 /// The disk's executor and its mailboxes.
@@ -67,14 +82,14 @@ struct Socket {
 pub(super) struct Shard {
     number: u16,
     connections: EventLoop<WireId>,
-    front: Front,
+    front: Front<SimFile>,
     sockets: BTreeMap<WireId, Socket>,
     answers: Vec<(Waiter, Response)>,
     wakes_at: MonoTime,
 }
 
 impl Shard {
-    pub(super) fn new(number: u16, front: Front) -> Self {
+    pub(super) fn new(number: u16, front: Front<SimFile>) -> Self {
         Self {
             number,
             connections: EventLoop::default(),
@@ -112,7 +127,7 @@ impl Shard {
     /// One turn, unless the shard sleeps. Gives whether it was one.
     pub(super) fn turn(&mut self, shared: &Shared, wires: &mut Wires, now: Now) -> bool {
         let mail = std::mem::take(&mut shared.mail.borrow_mut()[usize::from(self.number)]);
-        let has_events = self.number == 0 && !shared.disk.borrow().events.is_empty();
+        let has_events = self.number == 0 && shared.has_events();
         let has_news = self.sockets.values().any(|socket| socket.news != Readiness::default());
         if mail.is_empty() && !has_events && !has_news && now.mono() < self.wakes_at {
             return false;
@@ -140,10 +155,7 @@ impl Shard {
             }
         }
         if self.number == 0 {
-            let events = std::mem::take(&mut shared.disk.borrow_mut().events);
-            events.into_iter().for_each(|event| shared.broker.borrow_mut().disk_event(event, now));
-            let events = std::mem::take(&mut shared.compaction.borrow_mut().events);
-            events.into_iter().for_each(|event| shared.broker.borrow_mut().compaction_event(event, now));
+            shared.give_events(now);
         }
         for socket in driver.sockets.values_mut() {
             if let Some(token) = socket.token {
@@ -170,8 +182,18 @@ struct Driver<'d> {
 struct Reader(log_storage::SegmentReader<SimDisk>);
 
 impl SegmentReader for Reader {
-    fn read(&mut self, id: PartitionId, read: &SegmentRead, out: &mut Vec<u8>) -> Result<(), SegmentFault> {
-        self.0.read(id, read, out).map_err(|error| fault(&error))
+    type File = SimFile;
+
+    fn range(
+        &mut self,
+        id: PartitionId,
+        read: &SegmentRead,
+    ) -> Result<Option<SegmentRange<SimFile>>, SegmentFault> {
+        self.0.range(id, read).map_err(|error| fault(&error))
+    }
+
+    fn copy(&mut self, range: &SegmentRange<SimFile>, out: &mut Vec<u8>) -> Result<(), SegmentFault> {
+        self.0.copy(range, out).map_err(|error| fault(&error))
     }
 
     fn find_time(&mut self, id: PartitionId, lookup: &TimeLookup) -> Result<Option<FoundTime>, SegmentFault> {
@@ -251,7 +273,7 @@ impl BrokerDriver for Driver<'_> {
         String::from("10.0.0.1")
     }
 
-    fn segments(&mut self) -> &mut impl SegmentReader {
+    fn segments(&mut self) -> &mut impl SegmentReader<File = SimFile> {
         &mut self.reader
     }
 }
@@ -259,7 +281,7 @@ impl BrokerDriver for Driver<'_> {
 impl SocketDriver for Driver<'_> {
     type Socket = WireId;
     type Peer = ();
-    type File = NoFile;
+    type File = SimFile;
 
     fn watch(&mut self, socket: &mut WireId, token: u32) -> Result<(), Broken> {
         self.sockets.get_mut(socket).ok_or(Broken)?.token = Some(token);
@@ -292,11 +314,18 @@ impl SocketDriver for Driver<'_> {
 
     fn write_with_file(
         &mut self,
-        _: &mut WireId,
-        _: &[u8],
-        part: FilePart<'_, NoFile>,
+        socket: &mut WireId,
+        bytes: &[u8],
+        part: FilePart<'_, SimFile>,
     ) -> Result<usize, Broken> {
-        match *part.file {}
+        let mut of_file = vec![0; part.length];
+        let read = self.shared.disk.borrow_mut().reader.read_at(part.file, part.from, &mut of_file);
+        if read != Ok(part.length) {
+            return Err(Broken);
+        }
+        self.wires.answer(*socket, bytes);
+        self.wires.answer(*socket, &of_file);
+        Ok(bytes.len() + part.length)
     }
 
     fn wants_write(&self, _: &WireId) -> bool {
