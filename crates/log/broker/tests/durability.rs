@@ -207,11 +207,11 @@ fn relaxed_batch_behind_one_that_waits_for_a_flush_waits_with_it() {
 
 /// What was told of room last.
 fn room(world: &mut World) -> Option<u64> {
-    let rooms = world.events.drain(..).filter_map(|event| match event {
+    let mut rooms = world.events.drain(..).filter_map(|event| match event {
         DiskEvent::Room(bytes) => Some(bytes),
         _ => None,
     });
-    rooms.last()
+    rooms.next_back()
 }
 
 #[test]

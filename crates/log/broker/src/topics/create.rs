@@ -42,23 +42,12 @@ pub(super) fn create_topics(
         answer.topics = request.topics.iter().map(|topic| failed(&topic.name, &refusal)).collect();
         return Some(answer.response(form));
     }
-    let mut times = BTreeMap::<&str, usize>::new();
-    request.topics.iter().for_each(|topic| *times.entry(&topic.name).or_default() += 1);
-    let is_once = |topic: &&CreatableTopic| times.get(topic.name.as_str()) == Some(&1);
-    let wanted: i64 = request.topics.iter().filter(is_once).map(|topic| node.partitions_of(topic)).sum();
-    let (mut named, mut parts) = (BTreeSet::new(), Vec::new());
-    for topic in request.topics.iter().filter(|topic| named.insert(topic.name.as_str())) {
-        let judged = if !is_once(&topic) {
-            Err(Refusal::named_twice())
-        } else if wanted > PARTITIONS_PER_REQUEST_MAX {
-            Err(Refusal::too_many_partitions())
-        } else {
-            node.judge_new(topic)
-        };
+    let mut parts = Vec::new();
+    for (name, judged) in judge_all(node, &request.topics) {
         let new = match judged {
             Ok(new) => new,
             Err(refusal) => {
-                answer.topics.push(failed(&topic.name, &refusal));
+                answer.topics.push(failed(name, &refusal));
                 continue;
             }
         };
@@ -79,6 +68,22 @@ pub(super) fn create_topics(
     }
     let (answer, timeout_ms) = (Box::new(answer), request.timeout_ms);
     calls.begin(node, CouncilCall { waiter, form, answer, parts, timeout_ms }, now)
+}
+
+/// Whether each of these topics may be made; each name is judged once.
+fn judge_all<'r>(node: &Node, topics: &'r [CreatableTopic]) -> Vec<(&'r str, Result<NewTopic, Refusal>)> {
+    let mut times = BTreeMap::<&str, usize>::new();
+    topics.iter().for_each(|topic| *times.entry(&topic.name).or_default() += 1);
+    let is_once = |topic: &&CreatableTopic| times.get(topic.name.as_str()) == Some(&1);
+    let wanted: i64 = topics.iter().filter(is_once).map(|topic| node.partitions_of(topic)).sum();
+    let judge = |topic: &CreatableTopic| match () {
+        () if !is_once(&topic) => Err(Refusal::named_twice()),
+        () if wanted > PARTITIONS_PER_REQUEST_MAX => Err(Refusal::too_many_partitions()),
+        () => node.judge_new(topic),
+    };
+    let mut named = BTreeSet::new();
+    let topics = topics.iter().filter(|topic| named.insert(topic.name.as_str()));
+    topics.map(|topic| (topic.name.as_str(), judge(topic))).collect()
 }
 
 fn failed(name: &str, refusal: &Refusal) -> (CreatableTopicResult, Overrides) {
