@@ -28,7 +28,9 @@ pub(super) fn only_batch(records: Option<&[u8]>) -> Result<Batch<'_>, ErrorCode>
 }
 
 /// The first batch of any format, and what is behind it; nothing if it is not whole.
-fn split_batch(bytes: &[u8]) -> Result<Option<(&[u8], &[u8])>, ErrorCode> {
+type Split<'b> = Option<(&'b [u8], &'b [u8])>;
+
+fn split_batch(bytes: &[u8]) -> Result<Split<'_>, ErrorCode> {
     let length = bytes.get(LENGTH_END - 4..LENGTH_END).and_then(|length| length.first_chunk());
     let Some(length) = length.map(|length| i32::from_be_bytes(*length)) else { return Ok(None) };
     if length < LENGTH_MIN {
