@@ -10,9 +10,9 @@ use log_config::properties::Property;
 use log_config::{Council, LogMaintenance, NetworkLimits, Overrides, StaticConfig};
 use log_service::LogConfig;
 use log_storage::StoreConfig;
+use node_config::Problem;
 
 use super::security::{self, GIVEN};
-use crate::config::Problem;
 
 /// Threads that serve connections, if nobody says how many.
 const THREADS: &str = "1";

@@ -12,7 +12,7 @@ use log_config::{
     GroupSettings, InternalTopic, LogMaintenance, NetworkLimits, Overrides, TopicCreation,
     TransactionSettings, Values,
 };
-use log_coordinators::GroupLimits;
+use log_coordinators::{GroupLimits, TransactionLimits};
 use log_partition::ProducerLimits;
 use net_auth::AttemptLimits;
 
@@ -43,6 +43,12 @@ pub struct BrokerConfig {
     pub offsets_segment_bytes: u64,
     /// Groups: `group.*` and `offset.*`.
     pub groups: GroupLimits,
+    /// `transaction.state.log.num.partitions`.
+    pub transactions_partitions: i32,
+    /// `transaction.state.log.segment.bytes`.
+    pub transactions_segment_bytes: u64,
+    /// Transactions: `transaction.*` and `transactional.*`.
+    pub transactions: TransactionLimits,
     /// `producer.id.expiration.ms`, and how many producers a partition knows.
     pub producers: ProducerLimits,
     /// Drawn once for each start: ids of members come of it.
@@ -85,7 +91,8 @@ pub struct BrokerConfig {
     pub secrets: BrokerSecrets,
     /// `quota.window.*`, `controller.quota.window.*`.
     pub quota_windows: QuotaWindows,
-    /// Bytes of batches that are appended and not durable: above it, producers are read more slowly.
+    /// Bytes of batches that are appended and not durable, or that wait for the coordinator of their transaction: above it,
+    /// producers are read more slowly.
     pub unflushed_bytes_max: usize,
     /// `log.cleaner.enable`.
     pub compacts: bool,
@@ -109,6 +116,9 @@ impl Default for BrokerConfig {
             offsets_partitions: 50,
             offsets_segment_bytes: 104_857_600,
             groups: GroupLimits::default(),
+            transactions_partitions: 50,
+            transactions_segment_bytes: 104_857_600,
+            transactions: TransactionLimits::default(),
             producers: ProducerLimits::default(),
             seed: 0,
             retention_check_ms: 300_000,
@@ -166,7 +176,6 @@ impl BrokerConfig {
     /// Takes what is in force under Kafka's names: at the start, and when it has changed while the broker runs.
     pub(crate) fn take(&mut self, values: &impl Values) {
         let (creation, network) = (TopicCreation::of(values), NetworkLimits::of(values));
-        let transactions = TransactionSettings::of(values);
         if let Some(id) = values.whole("node.id").and_then(|id| i32::try_from(id).ok()) {
             self.node_id = id;
         }
@@ -184,9 +193,19 @@ impl BrokerConfig {
         self.fetch_bytes_max = network.fetch_bytes_max;
         self.fetch_sessions_max = network.fetch_sessions_max;
         self.described_partitions_max = network.described_partitions_max;
-        self.producers.expiration_ms = transactions.producer_expiration_ms;
-        self.groups.producer_expiration_ms = transactions.producer_expiration_ms;
+        self.take_transactions(&TransactionSettings::of(values));
         self.take_groups(&GroupSettings::of(values));
+    }
+
+    const fn take_transactions(&mut self, of: &TransactionSettings) {
+        self.producers.expiration_ms = of.producer_expiration_ms;
+        self.groups.producer_expiration_ms = of.producer_expiration_ms;
+        let transactions = &mut self.transactions;
+        transactions.transaction_timeout_max_ms = of.timeout_max_ms;
+        transactions.transactional_id_expiration_ms = of.id_expiration_ms;
+        transactions.expiration_check_ms = of.expiration_check_ms;
+        let InternalTopic { partitions, segment_bytes, .. } = of.topic;
+        (self.transactions_partitions, self.transactions_segment_bytes) = (partitions, segment_bytes);
     }
 
     fn take_groups(&mut self, of: &GroupSettings) {

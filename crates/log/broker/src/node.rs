@@ -1,10 +1,13 @@
 //! What every handler of requests uses: the settings of this broker, the topics that there are, the partitions that live
-//! here, and the ways out: to clients, and to the council.
+//! here, producer ids, and the ways out: to clients, to the council, and to the coordinators of transactions.
+
+use core::ops::Range;
 
 use std::sync::Arc;
 
 use base::{Now, Random};
 use log_config::{Overrides, TopicConfig};
+use log_coordinators::Ticket;
 use log_metadata::paths;
 use log_partition::{NewBatch, PartitionConfig};
 use log_wire::{ErrorCode, TopicName};
@@ -12,12 +15,14 @@ use log_wire::{ErrorCode, TopicName};
 use crate::access::Access;
 use crate::catalog::{Catalog, NewTopic, change};
 use crate::config::BrokerConfig;
-use crate::configs::Configs;
+use crate::config_layers::Configs;
 use crate::council::{Changes, Purpose};
 use crate::disk_work::{StoredPartition, Volume};
 use crate::internal_topics;
 use crate::notice::Notice;
 use crate::partitions::{Hosted, Partitions, Slot};
+use crate::producer_ids::{ProducerIds, take_block};
+use crate::question::Question;
 use crate::response::Response;
 use crate::waits::Waiter;
 
@@ -37,8 +42,11 @@ pub(crate) struct Node {
     pub(crate) catalog: Catalog,
     pub(crate) partitions: Partitions,
     pub(crate) access: Access,
+    pub(crate) producer_ids: ProducerIds,
     /// What the council is asked for.
     pub(crate) council: Changes,
+    /// What the coordinators of transactions are asked.
+    pub(crate) questions: Vec<Question>,
     /// Answers to requests that waited.
     pub(crate) replies: Vec<(Waiter, Response)>,
     /// What the operator should know.
@@ -59,7 +67,9 @@ impl Node {
             config,
             cluster_id,
             catalog: Catalog::default(),
+            producer_ids: ProducerIds::default(),
             council: Changes::default(),
+            questions: Vec::new(),
             replies: Vec::new(),
             notices: Vec::new(),
             volume: None,
@@ -74,10 +84,10 @@ impl Node {
         own.map_or(("", -1), |own| (&own.advertised_host, i32::from(own.advertised_port)))
     }
 
-    /// A number that nothing else has.
-    pub(crate) const fn ticket(&mut self) -> u64 {
+    /// A ticket that nothing else has.
+    pub(crate) const fn ticket(&mut self) -> Ticket {
         self.last_ticket += 1;
-        self.last_ticket
+        Ticket(self.last_ticket)
     }
 
     /// What is in force for a topic that sets this.
@@ -115,6 +125,15 @@ impl Node {
             let compute = change::create(new, self.draw_id(), self.config.node_id);
             self.council.ask(paths::topic(&new.name), purpose, compute);
         }
+    }
+
+    /// At most so many producer ids that nobody has; none until the council has given some.
+    pub(crate) fn take_producer_ids(&mut self, count: i64) -> Range<i64> {
+        let ids = self.producer_ids.take(count);
+        if self.producer_ids.wants_more() {
+            self.council.ask(paths::PRODUCER_IDS.into(), Purpose::ProducerIds, take_block);
+        }
+        ids
     }
 
     /// Asks the council for a topic that somebody has named. One that brokers keep their state in is made as they need it.

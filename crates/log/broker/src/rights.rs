@@ -185,6 +185,15 @@ pub(crate) const fn is_checked(api: ApiKey) -> bool {
             | ApiKey::DeleteGroups
             | ApiKey::ConsumerGroupHeartbeat
             | ApiKey::ConsumerGroupDescribe
+            | ApiKey::OffsetDelete
+            | ApiKey::AddPartitionsToTxn
+            | ApiKey::AddOffsetsToTxn
+            | ApiKey::EndTxn
+            | ApiKey::TxnOffsetCommit
+            | ApiKey::WriteTxnMarkers
+            | ApiKey::DescribeProducers
+            | ApiKey::DescribeTransactions
+            | ApiKey::ListTransactions
             | ApiKey::DescribeAcls
             | ApiKey::CreateAcls
             | ApiKey::DeleteAcls

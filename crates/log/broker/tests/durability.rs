@@ -207,11 +207,11 @@ fn relaxed_batch_behind_one_that_waits_for_a_flush_waits_with_it() {
 
 /// What was told of room last.
 fn room(world: &mut World) -> Option<u64> {
-    let rooms = world.events.drain(..).filter_map(|event| match event {
+    let mut rooms = world.events.drain(..).filter_map(|event| match event {
         DiskEvent::Room(bytes) => Some(bytes),
         _ => None,
     });
-    rooms.last()
+    rooms.next_back()
 }
 
 #[test]
@@ -237,6 +237,36 @@ fn full_disk_is_told_and_what_came_before_waits_for_room() {
     world.turn(Vec::new()).expect("the disk is well");
     assert!(world.events.contains(&DiskEvent::Durable(1_001)));
     assert_eq!(room(&mut world), Some(u64::MAX));
+}
+
+#[test]
+fn full_disk_is_freed_by_what_comes_behind_batches_that_wait() {
+    for frees_by_start in [false, true] {
+        let mut world = World::new(SimDisk::new(1), 3);
+        let (log, other) = (world.log(0), world.log(1));
+        let commands = (0..2_000).map(|_| world.append(other, Commit::Flushed)).collect();
+        world.turn(commands);
+        world.now = MonoTime::of_ms(2_000);
+        world.turn(Vec::new());
+        world.disk.set_capacity(world.disk.used());
+        let commands = (0..1_000).map(|_| world.append(log, Commit::Flushed)).collect();
+        world.turn(commands).expect("a full disk is not broken");
+        let is_durable = |world: &World| world.events.contains(&DiskEvent::Durable(world.given));
+        assert!(!is_durable(&world));
+        let free = match frees_by_start {
+            true => DiskCommand::Start(other, Offset(2_000), Offset(2_000)),
+            false => DiskCommand::Drop(other),
+        };
+        let behind = world.append(world.log(2), Commit::Flushed);
+        world.turn(vec![behind, free]);
+        for _ in 0..20 {
+            world.turn(Vec::new());
+        }
+        assert!(is_durable(&world), "room was made, and was used");
+        let ends = world.ends();
+        assert_eq!((ends[&0], ends[&2]), (1_000, 1));
+        assert_eq!(ends.get(&1).copied(), frees_by_start.then_some(2_000));
+    }
 }
 
 #[test]

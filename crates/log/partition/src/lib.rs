@@ -18,9 +18,8 @@
 //!
 //! # Not done, and what that costs
 //! - A replica that follows: a partition lives on one broker.
-//! - Compaction: `cleanup.policy=compact` keeps everything.
-//! - Records of compressed batches are not looked into: an offset that is looked for by time is that of their batch.
-//! - Other records are looked into for that only: keys that must not be null, and counts inside a batch, are not checked.
+//! - Records of compressed batches are not looked into when they are appended, unless the topic is compacted or wants another
+//!   codec: the highest timestamp of other compressed batches is what their producer says.
 //! - The state holds 68 bytes for each segment, and is written anew once for each segment of the write-ahead log: a partition
 //!   of ten thousand segments writes 680 KB each time.
 //! - All aborted transactions are kept in memory until their records are gone: 32 bytes each.
@@ -64,9 +63,10 @@ pub use ids::{
 pub use locate::{Hint, LocateError, Located, SegmentBytes, follows};
 pub use partition::{Appended, Commit, NewBatch, Partition};
 pub use plain_records::{RECORDS_BYTES_MAX, Unreadable};
-pub use prepared::{Prepared, RecordsRefused};
+pub use prepared::{BatchRefused, Prepared};
 pub use producers::{
-    KnownBatch, Marker, MarkerVerdict, ProducerBatch, ProducerLimits, Producers, TransactionVersion, Verdict,
+    KnownBatch, KnownProducer, Marker, MarkerVerdict, ProducerBatch, ProducerLimits, Producers,
+    TransactionVersion, Verdict,
 };
 pub use read::{Boundary, Isolation, Read, SegmentRead, Source};
 pub use retention::NewStart;

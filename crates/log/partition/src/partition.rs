@@ -17,7 +17,7 @@ use log_wire::{Attributes, Batch, BatchBuilder, ErrorCode, Producer, TimestampTy
 use crate::active_index::IndexFrame;
 use crate::compaction::PassEnd;
 use crate::config::{Durability, PartitionConfig};
-use crate::prepared::Prepared;
+use crate::prepared::{BatchRefused, Prepared};
 use crate::producers::{KnownBatch, Marker, MarkerVerdict, ProducerBatch, Verdict};
 use crate::segment::Segment;
 use crate::segments::Segments;
@@ -136,12 +136,20 @@ impl Partition {
     /// # Errors
     /// The error of the protocol; nothing was appended.
     pub fn append(&mut self, batch: &Batch<'_>, now: WallTime) -> Result<Appended, ErrorCode> {
-        self.check_size(batch.bytes().len())?;
-        let prepared = Prepared::new(batch, &self.config, now).map_err(|refused| refused.error)?;
+        let prepared = self.prepare(batch, now).map_err(|refused| refused.error)?;
         self.append_prepared(prepared, now)
     }
 
-    /// The same of a batch that was prepared before, with the settings of the partition as they were then.
+    /// Judges the records of a batch, and makes it ready to be appended.
+    ///
+    /// # Errors
+    /// The error of the protocol, with the records at fault.
+    pub fn prepare<'b>(&self, batch: &Batch<'b>, now: WallTime) -> Result<Prepared<'b>, BatchRefused> {
+        self.check_size(batch.bytes().len())?;
+        Prepared::new(batch, &self.config, now)
+    }
+
+    /// Appends a batch that was prepared before, with the settings of the partition as they were then.
     ///
     /// # Errors
     /// The error of the protocol; nothing was appended.
@@ -249,6 +257,12 @@ impl Partition {
     #[must_use]
     pub fn last_stable(&self) -> Offset {
         self.tables.transactions.last_stable(self.high_watermark).max(self.tables.start)
+    }
+
+    /// Whether this producer has a transaction open here, under this epoch.
+    #[must_use]
+    pub fn has_open_transaction(&self, id: ProducerId, epoch: ProducerEpoch) -> bool {
+        self.tables.transactions.is_open(id) && self.tables.producers.epoch(id) == Some(epoch)
     }
 
     /// What it knows of its log besides the records.

@@ -17,6 +17,9 @@ use log_wire::{
 use crate::config::{PartitionConfig, TopicCompression};
 use crate::plain_records::{Unreadable, each_record, plain_records};
 
+/// The timestamp of a record that has none.
+const NO_TIMESTAMP: i64 = -1;
+
 /// How many refused records are named.
 const NAMED_MAX: usize = 100;
 
@@ -34,15 +37,21 @@ pub struct Prepared<'b> {
     pub(crate) instead: Option<Vec<u8>>,
 }
 
-/// Why a batch is refused for its records.
+/// Why a batch is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecordsRefused {
+pub struct BatchRefused {
     /// The error of the protocol.
     pub error: ErrorCode,
     /// The records at fault, by their place in the batch, and why; not all, if they are many.
     pub records: Vec<(i32, &'static str)>,
-    /// Why the batch is refused.
-    pub message: &'static str,
+    /// Why the batch is refused, if the error does not say it.
+    pub message: Option<&'static str>,
+}
+
+impl From<ErrorCode> for BatchRefused {
+    fn from(error: ErrorCode) -> Self {
+        Self { error, records: Vec::new(), message: None }
+    }
 }
 
 impl<'b> Prepared<'b> {
@@ -50,8 +59,8 @@ impl<'b> Prepared<'b> {
     /// prepares it for a partition with these settings.
     ///
     /// # Errors
-    /// [`RecordsRefused`], with `INVALID_RECORD` or `INVALID_TIMESTAMP`.
-    pub fn new(batch: &Batch<'b>, config: &PartitionConfig, now: WallTime) -> Result<Self, RecordsRefused> {
+    /// [`BatchRefused`], with `INVALID_RECORD` or `INVALID_TIMESTAMP`.
+    pub fn new(batch: &Batch<'b>, config: &PartitionConfig, now: WallTime) -> Result<Self, BatchRefused> {
         let of_client = batch.attributes().compression().unwrap_or(Compression::None);
         let wanted = match config.compression {
             TopicCompression::With(codec, _) => codec,
@@ -76,13 +85,13 @@ impl<'b> Prepared<'b> {
     }
 
     /// A compressed batch whose records are not looked into: its header speaks for them.
-    fn unread(batch: &Batch<'b>, config: &PartitionConfig, now: WallTime) -> Result<Self, RecordsRefused> {
+    fn unread(batch: &Batch<'b>, config: &PartitionConfig, now: WallTime) -> Result<Self, BatchRefused> {
         let (oldest, newest) = (batch.base_timestamp(), batch.max_timestamp());
         if is_create_time(config) && (is_too_far(config, now, oldest) || is_too_far(config, now, newest)) {
-            return Err(RecordsRefused {
+            return Err(BatchRefused {
                 error: ErrorCode::InvalidTimestamp,
                 records: Vec::new(),
-                message: REFUSED_TIMES,
+                message: Some(REFUSED_TIMES),
             });
         }
         Ok(Self { sent: *batch, instead: adjusted(batch, newest) })
@@ -125,7 +134,7 @@ impl Judge<'_> {
         Ok(())
     }
 
-    fn verdict(self) -> Result<(), RecordsRefused> {
+    fn verdict(self) -> Result<(), BatchRefused> {
         if self.refused.is_empty() {
             return Ok(());
         }
@@ -135,7 +144,7 @@ impl Judge<'_> {
         } else {
             (ErrorCode::InvalidRecord, REFUSED_KEYS)
         };
-        Err(RecordsRefused { error, records: self.refused, message })
+        Err(BatchRefused { error, records: self.refused, message: Some(message) })
     }
 }
 
@@ -143,10 +152,10 @@ fn is_create_time(config: &PartitionConfig) -> bool {
     config.timestamp_type == TimestampType::CreateTime
 }
 
-/// Whether a timestamp is outside of what the topic permits; -1 stands for none.
+/// Whether a timestamp is outside of what the topic permits.
 fn is_too_far(config: &PartitionConfig, now: WallTime, time_ms: i64) -> bool {
     let age = now.ms().saturating_sub(time_ms);
-    time_ms >= 0
+    time_ms != NO_TIMESTAMP
         && (age > config.timestamp_before_max_ms || age.saturating_neg() > config.timestamp_after_max_ms)
 }
 
@@ -184,7 +193,7 @@ fn recompressed(
     batch.with_records(head, &records)
 }
 
-fn unreadable(why: Unreadable) -> RecordsRefused {
+fn unreadable(why: Unreadable) -> BatchRefused {
     let message = match why {
         Unreadable::Decompress(log_compression::DecompressError::TooLarge(_)) => {
             "records that become too many bytes"
@@ -192,7 +201,7 @@ fn unreadable(why: Unreadable) -> RecordsRefused {
         Unreadable::Decompress(_) => "records that cannot be decompressed",
         Unreadable::Records(what) => what,
     };
-    RecordsRefused { error: ErrorCode::InvalidRecord, records: Vec::new(), message }
+    BatchRefused { error: ErrorCode::InvalidRecord, records: Vec::new(), message: Some(message) }
 }
 
 #[cfg(test)]
@@ -219,7 +228,7 @@ mod tests {
         batch(0, &[(1_000_000, Some(b"k")), (1_000_005, None), (999_000, Some(b""))])
     }
 
-    fn prepared(bytes: &[u8], config: &PartitionConfig) -> Result<Vec<u8>, RecordsRefused> {
+    fn prepared(bytes: &[u8], config: &PartitionConfig) -> Result<Vec<u8>, BatchRefused> {
         let prepared = Prepared::new(&assigned(bytes), config, NOW)?;
         Ok(prepared.instead.unwrap_or_else(|| bytes.to_vec()))
     }
@@ -307,7 +316,7 @@ mod tests {
             timestamp_after_max_ms: 300,
             ..PartitionConfig::default()
         };
-        for time_ms in [999_499, 1_000_301, i64::MAX] {
+        for time_ms in [999_499, 1_000_301, i64::MAX, -2] {
             let bytes = batch(0, &[(1_000_000, None), (time_ms, None)]);
             let refused = prepared(&bytes, &config).expect_err("it is too far");
             assert_eq!((refused.error, refused.records), (ErrorCode::InvalidTimestamp, vec![(1, TOO_FAR)]));

@@ -62,7 +62,7 @@ impl Partition {
         self.look_for(WantedTime::AtOrAfter(timestamp_ms), Offset::ZERO, isolation)
     }
 
-    /// Where to look for the newest record; nothing if no record has a timestamp.
+    /// Where to look for the newest record. If no record has a timestamp, it is the first one.
     #[must_use]
     pub fn look_for_newest(&self, isolation: Isolation) -> Option<TimeLookup> {
         let newest = |newest: Option<&Segment>, next: &Segment| {
@@ -71,7 +71,7 @@ impl Partition {
         let all = self.segments.iter();
         let segment = all.fold(None, |best, next| if newest(best, next) { Some(next) } else { best })?;
         let wanted = WantedTime::Highest(segment.highest_ms());
-        (segment.highest_ms() >= 0).then(|| self.look_for(wanted, segment.highest_at(), isolation))
+        Some(self.look_for(wanted, segment.highest_at(), isolation))
     }
 
     fn look_for(&self, wanted: WantedTime, least: Offset, isolation: Isolation) -> TimeLookup {
@@ -169,5 +169,31 @@ impl Looks {
         let is_plain = batch.attributes().compression() == Some(Compression::None);
         self.count += usize::from(!is_plain);
         is_plain || self.count <= LOOKS_MAX
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base::WallTime;
+
+    use super::*;
+    use crate::PartitionConfig;
+    use crate::test_support::{assigned, plain};
+
+    fn newest(times: &[i64]) -> Option<(i64, i64)> {
+        let mut partition = Partition::new(PartitionConfig::default(), Offset::ZERO);
+        for time_ms in times {
+            let appended = partition.append(&assigned(&plain(0, *time_ms, 1, 10)), WallTime::of_ms(1_000));
+            partition.committed(appended.expect("it may be appended").end);
+        }
+        let lookup = partition.look_for_newest(Isolation::ReadUncommitted)?;
+        lookup.find_in_memory().map(|found| (found.offset.0, found.timestamp_ms))
+    }
+
+    #[test]
+    fn newest_record_is_the_first_one_if_none_has_a_timestamp() {
+        assert_eq!(newest(&[]), None);
+        assert_eq!(newest(&[-1, -1]), Some((0, -1)));
+        assert_eq!(newest(&[-1, 700, 600, 700]), Some((1, 700)));
     }
 }

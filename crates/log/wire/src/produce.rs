@@ -98,7 +98,7 @@ pub struct ProduceOutcome<'a> {
     /// Where the log begins; -1 if that is not known.
     pub log_start_offset: i64,
     /// Records that were refused, by their place in the batch, and why.
-    pub record_errors: &'a [(i32, &'a str)],
+    pub record_errors: Vec<(i32, &'a str)>,
     /// Why all were refused.
     pub message: Option<&'a str>,
     /// Who leads, if it is another.
@@ -160,7 +160,7 @@ impl ProduceOutcome<'_> {
         }
         if version >= RECORD_ERRORS {
             writer.count(self.record_errors.len());
-            for (place, message) in self.record_errors {
+            for (place, message) in &self.record_errors {
                 writer.i32(*place).nullable_text(Some(message)).no_tagged_fields();
             }
             writer.nullable_text(self.message);

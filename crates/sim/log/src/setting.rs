@@ -12,6 +12,8 @@ pub(crate) struct Setting {
     pub(crate) partitions: i32,
     /// Whether segments and the write-ahead log are tiny, so that much happens to them.
     pub(crate) tiny: bool,
+    /// Whether one of the topics is compacted.
+    pub(crate) compacts: bool,
     pub(crate) faults: Faults,
 }
 
@@ -52,6 +54,7 @@ impl Setting {
             consumers: 1 + random.below(3) as usize,
             partitions: 1 + random.below(3) as i32,
             tiny: random.chance(60),
+            compacts: random.chance(60),
             faults: Faults::default(),
         };
         if light {

@@ -11,7 +11,7 @@ use crate::broker::{Ended, Machine, Step};
 use crate::council::Council;
 use crate::history::{History, Place};
 use crate::setting::Setting;
-use crate::user::{Around, Consumer, Operator, Producer, Topics};
+use crate::user::{Around, Consumer, NAMES, Operator, Producer, Topics};
 use crate::wire::Wires;
 
 /// How long everything may take to come to rest, milliseconds.
@@ -55,6 +55,7 @@ impl World for LogWorld {
         "batch sent again",
         "batches read",
         "broker joined",
+        "compacted away",
         "council expired",
         "council parted",
         "connection cut",
@@ -77,7 +78,8 @@ impl World for LogWorld {
         let machine = Machine::new(&setting, &mut random);
         let mut sim = Simulation::new(random);
         sim.leave_out(plan.without.clone());
-        let topics = Topics { partitions: setting.partitions, ..Topics::default() };
+        let compacted = setting.compacts.then_some(NAMES[1]);
+        let topics = Topics { partitions: setting.partitions, compacted, ..Topics::default() };
         let phase_until_ms = sim.now_ms() + plan.faulty_ms;
         let mut world = Self {
             sim,
@@ -408,7 +410,9 @@ impl LogWorld {
             for partition in 0..self.topics.partitions {
                 let place = Place { topic, partition };
                 if let Some((end, records)) = reader.read(place) {
-                    self.history.judge_partition(place, end, records);
+                    let is_compacted = self.topics.is_compacted(&topic);
+                    let missing = self.history.judge_partition(place, end, records, is_compacted);
+                    self.sim.count("compacted away", missing);
                 }
             }
         }

@@ -18,8 +18,9 @@
 //! does so only if no batch before it in its partition waits for a flush.
 
 mod opening;
+mod queue;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 use base::MonoTime;
 use log_partition::Commit;
@@ -28,6 +29,7 @@ use storage_disk::{Disk, DiskError};
 use storage_wal::{AppendError, CreateError, Fault, LogId, Progress, Space};
 
 use crate::disk_work::{DiskCommand, DiskEvent};
+use queue::{Queue, Queued};
 
 /// How old a batch in memory becomes, milliseconds.
 const MEMORY_MS: u64 = 1_000;
@@ -59,7 +61,7 @@ enum Committed {
 /// See the module.
 pub struct DiskExecutor<D: Disk> {
     store: Store<D>,
-    commands: VecDeque<DiskCommand>,
+    commands: Queue,
     /// How many commands were carried out.
     done: u64,
     /// What is told once it is durable.
@@ -86,7 +88,7 @@ impl<D: Disk> DiskExecutor<D> {
     fn new(store: Store<D>) -> Self {
         Self {
             store,
-            commands: VecDeque::new(),
+            commands: Queue::default(),
             done: 0,
             unflushed: Vec::new(),
             early: Vec::new(),
@@ -187,11 +189,33 @@ impl<D: Disk> DiskExecutor<D> {
     }
 
     fn carry_out_all(&mut self, commands: &mut Vec<DiskCommand>) -> Result<(), Fault> {
-        self.commands.extend(commands.drain(..));
-        while let Some(command) = self.commands.pop_front() {
-            if !self.carry_out(command)? {
-                break;
+        self.commands.extend(commands);
+        while let Some(next) = self.commands.pop() {
+            match next {
+                Queued::CarriedOut => self.done += 1,
+                Queued::Waits(command) => {
+                    if !self.carry_out(command)? {
+                        return self.make_room();
+                    }
+                }
             }
+        }
+        Ok(())
+    }
+
+    /// What makes room does not wait behind what needs it.
+    fn make_room(&mut self) -> Result<(), Fault> {
+        while let Some((at, command)) = self.commands.next_that_makes_room() {
+            let result = match command {
+                DiskCommand::Start(log, start, first) => self.store.set_start(log, start, first),
+                DiskCommand::Drop(log) => self.store.drop_log(log),
+                _ => return Ok(()),
+            };
+            if result.is_err() {
+                return full(result);
+            }
+            self.commands.carried_out(at);
+            self.needs_flush = true;
         }
         Ok(())
     }
@@ -217,7 +241,7 @@ impl<D: Disk> DiskExecutor<D> {
             }
         };
         if result.is_err() {
-            self.commands.push_front(waiting);
+            self.commands.put_back(waiting);
             return full(result).map(|()| false);
         }
         self.done += 1;
@@ -228,15 +252,11 @@ impl<D: Disk> DiskExecutor<D> {
     /// Appends this batch and those that follow at once.
     fn append(&mut self, first: Append) -> Result<bool, Fault> {
         let mut batches = vec![first];
-        while let Some(DiskCommand::Append(next)) =
-            self.commands.pop_front_if(|next| matches!(next, DiskCommand::Append(_)))
-        {
-            batches.push(next);
-        }
+        batches.extend(std::iter::from_fn(|| self.commands.pop_append()));
         let result = self.store.append(&batches).map(|_| ());
         if result.is_err() {
             let waiting = batches.into_iter().rev().map(DiskCommand::Append);
-            waiting.for_each(|batch| self.commands.push_front(batch));
+            waiting.for_each(|batch| self.commands.put_back(batch));
             return full(result).map(|()| false);
         }
         for batch in &batches {

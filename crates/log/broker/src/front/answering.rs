@@ -35,9 +35,17 @@ impl<F> Front<F> {
         let Some(exchange) = connection.exchange(waiter.request) else { return };
         let head = exchange.head;
         connection.queued_bytes = 0;
-        if matches!(response, Response::Close) {
-            connection.no_answer(waiter.request);
-            return self.finish(conn);
+        match response {
+            Response::Close => {
+                connection.no_answer(waiter.request);
+                return self.finish(conn);
+            }
+            Response::Nothing => {
+                connection.no_answer(waiter.request);
+                self.dirty.push(conn);
+                return self.resume(conn);
+            }
+            _ => {}
         }
         let has_header = !matches!(response, Response::Bare(_));
         let fetcher = Fetcher::of(connection, response, self.now);

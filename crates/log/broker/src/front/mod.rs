@@ -1,8 +1,7 @@
 //! The connections of one thread: frames in, frames out, and each request to the broker.
 //!
-//! Requests of a connection are handled in order. Produce requests are handled one behind the other without waiting for
-//! the answers of those before; behind any other request that waits, the next one waits too, as with Kafka. Answers leave
-//! in the order of the requests.
+//! Requests of a connection are handled in order. Produce requests whose batches are appended do not hold up the next request;
+//! behind any other request that waits, the next one waits too, as with Kafka. Answers leave in the order of the requests.
 //!
 //! A connection is not read from while something holds it up: a request of it waits, it has too many of them or too much that is
 //! not sent, there is no room for what it sends, or it has used more than its quota.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::Now;
-use log_wire::{ApiKey, Frame, next_frame};
+use log_wire::{Frame, next_frame};
 use net_event_loop::ConnId;
 
 use super::Front;
@@ -138,7 +138,7 @@ impl<F> Front<F> {
         }
         let Some(connection) = self.places.get_mut(conn) else { return };
         match handled {
-            Handled::Waits if head.api.key == ApiKey::Produce => {}
+            Handled::Pipelined => {}
             Handled::Waits => connection.blocked_by = Some(waiter.request),
             Handled::Silent => connection.no_answer(waiter.request),
             Handled::Done(response) => {

@@ -17,6 +17,8 @@ use log_wire::messages::offsets::{
 use log_wire::{ApiKey, ErrorCode};
 
 use super::consumer;
+use super::offset_delete::DeletePlan;
+use super::transactional::TxnCommitPlan;
 use crate::client::Client;
 use crate::node::Node;
 use crate::response::{Form, Response};
@@ -28,6 +30,7 @@ pub(crate) const MANY_MEMBERS: i16 = 3;
 pub(crate) const TOPIC_IDS: i16 = 10;
 /// The first version of DescribeGroups in which an unknown group is an error.
 pub(crate) const KNOWS_UNKNOWN: i16 = 6;
+
 /// A request whose parts are with coordinators.
 #[derive(Debug)]
 pub(crate) struct GroupCall {
@@ -35,7 +38,6 @@ pub(crate) struct GroupCall {
     /// Who asks.
     pub(crate) client: Arc<Client>,
     pub(crate) kind: Kind,
-    pub(crate) parts: Vec<Option<Answer>>,
 }
 
 /// What is needed to write the answer.
@@ -47,6 +49,8 @@ pub(crate) enum Kind {
     Heartbeat,
     Leave(Vec<(String, Option<String>)>),
     Commit(CommitPlan),
+    TxnCommit(TxnCommitPlan),
+    DeleteOffsets(DeletePlan),
     /// The group of each part, in order, and whether all its offsets are asked for.
     Fetch(Vec<(String, bool)>),
     /// The group of each part, in order, and whether it is asked what the client may do with them.
@@ -72,10 +76,11 @@ impl Kind {
             | Self::Heartbeat
             | Self::ConsumerHeartbeat
             | Self::Leave(_)
-            | Self::Commit(_) => GROUP_READ,
+            | Self::Commit(_)
+            | Self::TxnCommit(_) => GROUP_READ,
             Self::Fetch(_) | Self::Describe(..) | Self::ConsumerDescribe(..) => GROUP_DESCRIBE,
             Self::List(_) => GROUP_LIST,
-            Self::Delete(_) => GROUP_DELETE,
+            Self::Delete(_) | Self::DeleteOffsets(_) => GROUP_DELETE,
         }
     }
 }
@@ -85,17 +90,9 @@ fn blob(bytes: &[u8]) -> Blob {
 }
 
 impl GroupCall {
-    /// A part has its answer. Gives the response once all have.
-    pub(crate) fn answered(&mut self, node: &Node, part: usize, answer: Answer) -> Option<Response> {
-        if let Some(place) = self.parts.get_mut(part) {
-            *place = Some(answer);
-        }
-        self.parts.iter().all(Option::is_some).then(|| self.response(node))
-    }
-
-    pub(crate) fn response(&mut self, node: &Node) -> Response {
+    /// The response, once all parts have their answers.
+    pub(crate) fn response(&self, node: &Node, mut parts: impl Iterator<Item = Answer>) -> Response {
         let by = |api| By { client: &self.client, api };
-        let mut parts = std::mem::take(&mut self.parts).into_iter().flatten();
         let form = self.form;
         match &self.kind {
             Kind::List(types) => form.response(&listed((node, by(ApiKey::ListGroups)), types, parts)),
@@ -125,6 +122,8 @@ impl GroupCall {
                     Kind::Sync => form.response(&synced(answer)),
                     Kind::Leave(members) => form.response(&left(members, &answer, form.version)),
                     Kind::Commit(plan) => form.response(&committed(plan, &answer)),
+                    Kind::TxnCommit(plan) => form.response(&plan.committed(&answer, form.version)),
+                    Kind::DeleteOffsets(plan) => form.response(&plan.deleted(&answer)),
                     Kind::ConsumerHeartbeat => form.response(&consumer::heard(answer)),
                     _ => {
                         form.response(&HeartbeatResponse { error_code: code(&answer), ..Default::default() })

@@ -12,7 +12,8 @@ use crate::rights::{By, TOPIC_DESCRIBE};
 /// All topics; an expression of the client matches those that it may see.
 pub(super) struct TopicsView<'n> {
     pub(super) node: &'n Node,
-    pub(super) client: &'n Arc<Client>,
+    /// Nobody if it is a broker that asks.
+    pub(super) client: Option<&'n Arc<Client>>,
 }
 
 impl Topics for TopicsView<'_> {
@@ -30,8 +31,8 @@ impl Topics for TopicsView<'_> {
     }
 
     fn each(&self, visit: &mut dyn FnMut(&Text)) {
-        let by = By { client: self.client, api: ApiKey::ConsumerGroupHeartbeat };
-        let may_see = |name: &str| self.node.may(by, TOPIC_DESCRIBE, name).is_ok();
+        let by = self.client.map(|client| By { client, api: ApiKey::ConsumerGroupHeartbeat });
+        let may_see = |name: &str| by.is_none_or(|by| self.node.may(by, TOPIC_DESCRIBE, name).is_ok());
         // As in Kafka, no expression matches a topic of the brokers themselves.
         let topics = self.node.catalog.topics().filter(|topic| !topic.is_internal());
         topics.filter(|topic| may_see(&topic.name)).for_each(|topic| visit(&topic.name));

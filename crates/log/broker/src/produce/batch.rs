@@ -2,14 +2,24 @@
 
 use log_wire::{Batch, BatchError, ErrorCode};
 
-/// The batch of a client for one partition: exactly one, whole and undamaged.
+/// Bytes up to the length of a batch and the length itself, which the length does not count.
+const LENGTH_END: usize = 12;
+/// Bytes up to the number of the format and the number itself.
+const FORMAT_END: usize = 17;
+/// The least length of a batch of any format.
+const LENGTH_MIN: i32 = 14;
+/// The newest format.
+const FORMAT_MAX: u8 = 2;
+
+/// The batch of a client for one partition: exactly one, whole and undamaged. As with Kafka, bytes behind it that are too few
+/// for another one are passed over.
 ///
 /// # Errors
 /// `CORRUPT_MESSAGE` or `INVALID_RECORD`.
 pub(super) fn only_batch(records: Option<&[u8]>) -> Result<Batch<'_>, ErrorCode> {
-    let records = records.filter(|records| !records.is_empty()).ok_or(ErrorCode::InvalidRecord)?;
-    let (batch, rest) = Batch::read(records).map_err(error_of)?;
-    if !rest.is_empty() {
+    let (first, rest) = split_batch(records.unwrap_or_default())?.ok_or(ErrorCode::InvalidRecord)?;
+    let (batch, _) = Batch::read(first).map_err(error_of)?;
+    if split_batch(rest)?.is_some() {
         return Err(ErrorCode::InvalidRecord);
     }
     batch.verify().map_err(error_of)?;
@@ -17,9 +27,78 @@ pub(super) fn only_batch(records: Option<&[u8]>) -> Result<Batch<'_>, ErrorCode>
     Ok(batch)
 }
 
+/// The first batch of any format, and what is behind it; nothing if it is not whole.
+type Split<'b> = Option<(&'b [u8], &'b [u8])>;
+
+fn split_batch(bytes: &[u8]) -> Result<Split<'_>, ErrorCode> {
+    let length = bytes.get(LENGTH_END - 4..LENGTH_END).and_then(|length| length.first_chunk());
+    let Some(length) = length.map(|length| i32::from_be_bytes(*length)) else { return Ok(None) };
+    if length < LENGTH_MIN {
+        return Err(ErrorCode::CorruptMessage);
+    }
+    let Some(format) = bytes.get(FORMAT_END - 1) else { return Ok(None) };
+    if *format > FORMAT_MAX {
+        return Err(ErrorCode::CorruptMessage);
+    }
+    let whole = usize::try_from(length).ok().and_then(|length| length.checked_add(LENGTH_END));
+    Ok(whole.and_then(|whole| bytes.split_at_checked(whole)))
+}
+
 const fn error_of(error: BatchError) -> ErrorCode {
     match error {
         BatchError::Length | BatchError::Checksum => ErrorCode::CorruptMessage,
         BatchError::Format(_) | BatchError::Invalid(_) => ErrorCode::InvalidRecord,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use log_wire::{Attributes, BatchBuilder, Producer};
+
+    fn batch() -> Vec<u8> {
+        let mut builder = BatchBuilder::new(Attributes(0), Producer::NONE);
+        builder.push(1_000, None, Some(b"value"), &[]);
+        builder.finish()
+    }
+
+    fn error(bytes: &[u8]) -> Option<ErrorCode> {
+        only_batch(Some(bytes)).err()
+    }
+
+    #[test]
+    fn batch_that_is_cut_is_no_batch() {
+        let whole = batch();
+        assert_eq!(only_batch(None).err(), Some(ErrorCode::InvalidRecord));
+        for cut in 0..whole.len() {
+            assert_eq!(error(&whole[..cut]), Some(ErrorCode::InvalidRecord), "{cut}");
+        }
+        assert_eq!(error(&whole), None);
+    }
+
+    #[test]
+    fn batch_with_an_impossible_length_or_of_an_unknown_format_is_corrupt() {
+        let with = |at: usize, byte: u8| {
+            let mut bytes = batch();
+            bytes[at] = byte;
+            error(&bytes)
+        };
+        assert_eq!(with(8, 0xff), Some(ErrorCode::CorruptMessage), "a negative length");
+        assert_eq!(with(11, 13), Some(ErrorCode::CorruptMessage));
+        assert_eq!(with(11, 14), Some(ErrorCode::CorruptMessage), "shorter than its header");
+        assert_eq!(with(16, 3), Some(ErrorCode::CorruptMessage));
+        assert_eq!(with(16, 0xff), Some(ErrorCode::CorruptMessage));
+        assert_eq!(with(16, 1), Some(ErrorCode::InvalidRecord), "an old format");
+        assert_eq!(with(30, 7), Some(ErrorCode::CorruptMessage), "its checksum is wrong");
+    }
+
+    #[test]
+    fn second_batch_is_refused_and_a_piece_of_one_is_passed_over() {
+        let whole = batch();
+        assert_eq!(error(&[whole.clone(), whole.clone()].concat()), Some(ErrorCode::InvalidRecord));
+        for cut in 0..whole.len() {
+            let bytes = [&whole[..], &whole[..cut]].concat();
+            assert_eq!(only_batch(Some(&bytes)).map(|batch| batch.bytes().len()), Ok(whole.len()), "{cut}");
+        }
     }
 }

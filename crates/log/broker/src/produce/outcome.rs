@@ -15,7 +15,7 @@ pub(crate) const fn unknown(partition: i32) -> ProduceOutcome<'static> {
         base_offset: -1,
         log_append_time: -1,
         log_start_offset: -1,
-        record_errors: &[],
+        record_errors: Vec::new(),
         message: None,
         leader: None,
     }

@@ -91,6 +91,8 @@ pub enum Response {
     Body(Vec<u8>),
     /// Not an answer to a request: a token of an authentication, as a frame without a header.
     Bare(Vec<u8>),
+    /// None: a request that has no answer is done.
+    Nothing,
     /// The connection is to be closed: an error of a request that has no answer.
     Close,
 }
@@ -102,7 +104,7 @@ impl Response {
         match self {
             Self::Produce(produce) => Some(produce.outcomes() * OUTCOME_BYTES),
             Self::Body(body) | Self::Bare(body) => Some(body.len()),
-            Self::Close | Self::Fetch(_) | Self::Offsets(_) => None,
+            Self::Nothing | Self::Close | Self::Fetch(_) | Self::Offsets(_) => None,
         }
     }
 
@@ -122,7 +124,7 @@ impl Response {
                 offsets.complete(reader).write(&mut out.writer(flexible), version);
             }
             Self::Body(body) | Self::Bare(body) => out.bytes().extend_from_slice(body),
-            Self::Close => {}
+            Self::Nothing | Self::Close => {}
         }
     }
 }

@@ -14,7 +14,8 @@ use log_wire::{ErrorCode, Writer};
 use super::refusal::{PARTITIONS_PER_REQUEST_MAX, Refusal};
 use super::{Changer, replicas};
 use crate::catalog::{NewTopic, change as node_change};
-use crate::configs::{Layers, ShownTopics};
+use crate::config_layers::Layers;
+use crate::configs::ShownTopics;
 use crate::council_calls::{CouncilAnswer, CouncilCall, CouncilCalls, Part};
 use crate::node::Node;
 use crate::response::{Form, Response};
@@ -45,18 +46,12 @@ pub(super) fn create_topics(
         answer.topics = request.topics.iter().map(|topic| failed(&topic.name, &refusal)).collect();
         return Some(answer.response(form));
     }
-    let mut times = BTreeMap::<&str, usize>::new();
-    request.topics.iter().for_each(|topic| *times.entry(&topic.name).or_default() += 1);
-    let is_once = |topic: &&CreatableTopic| times.get(topic.name.as_str()) == Some(&1);
-    let wanted: i64 = request.topics.iter().filter(is_once).map(|topic| node.partitions_of(topic)).sum();
-    let (mut named, mut parts) = (BTreeSet::new(), Vec::new());
-    for topic in request.topics.iter().filter(|topic| named.insert(topic.name.as_str())) {
-        let judged =
-            if !is_once(&topic) { Err(Refusal::named_twice()) } else { judge(node, changer, topic, wanted) };
+    let mut parts = Vec::new();
+    for (name, judged) in judge_all(node, changer, &request.topics) {
         let new = match judged {
             Ok(new) => new,
             Err(refusal) => {
-                answer.topics.push(failed(&topic.name, &refusal));
+                answer.topics.push(failed(name, &refusal));
                 continue;
             }
         };
@@ -108,6 +103,25 @@ fn made(node: &Node, by: By<'_>, new: &NewTopic) -> CreatableTopicResult {
             ..CreatableTopicResult::default()
         },
     }
+}
+
+/// Whether each of these topics may be made; each name is judged once.
+fn judge_all<'r>(
+    node: &mut Node,
+    changer: Changer<'_>,
+    topics: &'r [CreatableTopic],
+) -> Vec<(&'r str, Result<NewTopic, Refusal>)> {
+    let mut times = BTreeMap::<&str, usize>::new();
+    topics.iter().for_each(|topic| *times.entry(&topic.name).or_default() += 1);
+    let is_once = |topic: &&CreatableTopic| times.get(topic.name.as_str()) == Some(&1);
+    let wanted: i64 = topics.iter().filter(is_once).map(|topic| node.partitions_of(topic)).sum();
+    let mut judged = |topic: &CreatableTopic| match is_once(&topic) {
+        true => judge(node, changer, topic, wanted),
+        false => Err(Refusal::named_twice()),
+    };
+    let mut named = BTreeSet::new();
+    let topics = topics.iter().filter(|topic| named.insert(topic.name.as_str()));
+    topics.map(|topic| (topic.name.as_str(), judged(topic))).collect()
 }
 
 fn failed(name: &str, refusal: &Refusal) -> (CreatableTopicResult, Overrides) {

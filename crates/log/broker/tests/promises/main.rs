@@ -2,8 +2,10 @@
 
 mod administration;
 mod bench;
+mod disk;
 mod fetch;
 mod produce;
+mod transactions;
 
 use kafka_protocol::messages::create_topics_request::CreatableTopic;
 use kafka_protocol::messages::metadata_request::MetadataRequestTopic;

@@ -4,11 +4,12 @@ use base::Now;
 use bytes::Bytes;
 use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
 use kafka_protocol::messages::{ProduceRequest, ProduceResponse, TopicName};
-use log_broker::{DiskCommand, DiskEvent};
+use log_broker::{BrokerConfig, DiskCommand, DiskEvent};
+use log_partition::Offset;
 use log_wire::{Attributes, BatchBuilder, Producer};
 use storage_wal::LogId;
 
-use crate::bench::{Bench, no_topic, text, topic};
+use crate::bench::{Bench, no_topic, text, topic, topic_with};
 
 const TIMEOUT_MS: i32 = 500;
 /// The version of Produce in these tests.
@@ -55,7 +56,7 @@ fn batch_is_acknowledged_once_it_is_durable_and_not_before() {
     let commands = bench.take();
     assert!(matches!(commands.as_slice(), [DiskCommand::Append(_), DiskCommand::Append(_)]), "{commands:?}");
     assert!(answers(&mut bench).is_empty());
-    bench.broker.disk_event(DiskEvent::Durable(bench.given - 1), bench.now);
+    bench.durable(bench.disk.given - 1);
     assert_eq!(answers(&mut bench), [(1, (0, 0))]);
     bench.flush();
     assert_eq!(answers(&mut bench), [(2, (0, 1))]);
@@ -112,6 +113,46 @@ fn damaged_batch_is_refused() {
         assert!(matches!(refused, (2 | 87, -1)), "byte {at}: {refused:?}");
     }
     assert!(bench.take().is_empty());
+}
+
+#[test]
+fn record_without_a_key_on_a_compacted_topic_is_named() {
+    let mut bench = Bench::serving(&[topic_with(&[("cleanup.policy", "compact")], "t", 1, 1, 0)]);
+    let mut builder = BatchBuilder::new(Attributes(0), Producer::NONE);
+    for key in [Some(&b"k"[..]), None, Some(b""), None] {
+        builder.push(1_000, key, Some(b"value"), &[]);
+    }
+    let refused = bench.ask(1, VERSION, &request(0, &builder.finish())).expect("an answer at once");
+    let partition = &refused.responses[0].partition_responses[0];
+    assert_eq!((partition.error_code, partition.base_offset, partition.log_start_offset), (87, -1, 0));
+    let named: Vec<i32> = partition.record_errors.iter().map(|error| error.batch_index).collect();
+    assert_eq!(named, [1, 3]);
+    assert!(partition.record_errors.iter().all(|error| error.batch_index_error_message.is_some()));
+    assert!(partition.error_message.is_some());
+    assert!(bench.take().is_empty(), "nothing is appended");
+}
+
+#[test]
+fn records_without_keys_are_taken_by_other_topics() {
+    assert_eq!(produce(&mut serving(), 1, &batch(Producer::NONE)), None);
+}
+
+#[test]
+fn old_records_go_at_the_interval_of_the_retention_check() {
+    let config = BrokerConfig { retention_check_ms: 1_000, ..BrokerConfig::default() };
+    let mut bench = Bench::with(config, Vec::new());
+    bench.council(topic_with(&[("retention.ms", "1")], "t", 1, 1, 0));
+    bench.flush();
+    bench.broker.tick(Now::of_ms(10_000, 50_000));
+    assert_eq!(produce(&mut bench, 1, &batch(Producer::NONE)), None);
+    bench.flush();
+    assert_eq!(answers(&mut bench), [(1, (0, 0))]);
+    bench.broker.tick(Now::of_ms(10_999, 50_999));
+    assert!(bench.take().is_empty(), "it is not time yet");
+    bench.broker.tick(Now::of_ms(11_000, 51_000));
+    let commands = bench.take();
+    let is_start = |command: &DiskCommand| matches!(command, DiskCommand::Start(_, Offset(1), Offset(1)));
+    assert!(commands.len() == 1 && commands.iter().all(is_start), "{commands:?}");
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn produce_responses_are_read_by_others_in_every_version() {
             base_offset: 40,
             log_append_time: -1,
             log_start_offset: 2,
-            record_errors: &[(5, "why")],
+            record_errors: vec![(5, "why")],
             message: Some("all"),
             leader: Some(CurrentLeader { id: 9, epoch: 4 }),
         };

@@ -30,11 +30,14 @@ const SEGMENT_BYTES: u64 = 2_000;
 
 impl Machine {
     pub(crate) fn new(setting: &Setting, random: &mut Random) -> Self {
-        let mut config = BrokerConfig { offsets_partitions: 2, ..BrokerConfig::default() };
+        let mut config =
+            BrokerConfig { offsets_partitions: 2, compaction_check_ms: 500, ..BrokerConfig::default() };
         let mut store = StoreConfig::default();
         store.wal = WalConfig { segment_bytes: 256 << 10, first_segment_bytes: 128 << 10, ..store.wal };
         if setting.tiny {
             config.segment_bytes_max = SEGMENT_BYTES;
+            // The least map that there is.
+            config.compaction_map_bytes_max = 1;
             store = StoreConfig {
                 wal: WalConfig {
                     segment_bytes: 16 << 10,

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::history::Value;
+use crate::history::{Value, key_of};
 
 /// A batch of values, each with some padding. An idempotent producer has an id and epoch, and the sequence number of its first
 /// record.
@@ -20,7 +20,8 @@ pub(super) fn encode(values: &[Value], producer: Option<((i64, i16), i32)>, padd
     covered.extend(sequence.to_be_bytes());
     covered.extend(count.to_be_bytes());
     for (index, value) in (0..).zip(values) {
-        record(index, format!("{value} {}", "x".repeat(padding)).as_bytes(), &mut covered);
+        let text = format!("{value} {}", "x".repeat(padding));
+        record(index, key_of(*value).as_bytes(), text.as_bytes(), &mut covered);
     }
     let mut batch = Vec::new();
     batch.extend(0i64.to_be_bytes());
@@ -32,11 +33,12 @@ pub(super) fn encode(values: &[Value], producer: Option<((i64, i16), i32)>, padd
     Bytes::from(batch)
 }
 
-fn record(index: i64, value: &[u8], out: &mut Vec<u8>) {
-    // No attributes, no time of its own, no key, no headers.
+fn record(index: i64, key: &[u8], value: &[u8], out: &mut Vec<u8>) {
+    // No attributes, no time of its own, no headers.
     let mut body = vec![0, 0];
     varint(index, &mut body);
-    varint(-1, &mut body);
+    varint(key.len() as i64, &mut body);
+    body.extend(key);
     varint(value.len() as i64, &mut body);
     body.extend(value);
     varint(0, &mut body);

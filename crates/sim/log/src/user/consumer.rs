@@ -68,7 +68,7 @@ impl Consumer {
     pub(crate) fn is_at_the_end(&self, around: &Around<'_>) -> bool {
         let places = places(around);
         places.into_iter().all(|place| {
-            let end = around.history.acked_of(place).iter().map(|(offset, _)| offset + 1).max().unwrap_or(0);
+            let end = around.history.acked_end(place);
             self.places.get(&place).is_some_and(|progress| progress.next >= end.max(progress.high_watermark))
         })
     }
@@ -80,8 +80,13 @@ impl Consumer {
         let is_late = self.link.waits_since_ms().is_some_and(|since| since + PATIENCE_MS < around.now_ms);
         if self.link.broken(around).is_some() || is_late {
             self.link.leave(around);
-            self.session = (0, 0);
-            self.places.values_mut().for_each(|progress| progress.high_watermark = 0);
+            // A session outlives its connection, but not the broker, and not an answer that was lost.
+            if self.session.1 == 0 || around.random.chance(70) {
+                self.session = (0, 0);
+            }
+            for progress in self.places.values_mut() {
+                (progress.high_watermark, progress.is_changed) = (0, true);
+            }
         }
         if self.link.outstanding() == 0 && self.link.connect(around) {
             self.ask(around);
@@ -98,13 +103,15 @@ impl Consumer {
             self.places.entry(place).or_default();
         }
         let is_full = !self.uses_session || self.session.1 == 0;
+        // The last one reads everything in the time that there is.
+        let wide = if self.keeps { 10 } else { 1 };
         let mut topics = BTreeMap::<[u8; 16], Vec<FetchPartition>>::new();
         for (place, progress) in &mut self.places {
             if is_full || std::mem::take(&mut progress.is_changed) {
                 let partition = FetchPartition::default()
                     .with_partition(place.partition)
                     .with_fetch_offset(progress.next)
-                    .with_partition_max_bytes(around.random.below(2_000) as i32);
+                    .with_partition_max_bytes(around.random.below(2_000 * wide) as i32);
                 topics.entry(place.topic).or_default().push(partition);
             }
         }
@@ -115,7 +122,7 @@ impl Consumer {
         let request = FetchRequest::default()
             .with_max_wait_ms(around.random.below(400) as i32)
             .with_min_bytes(around.random.below(300) as i32)
-            .with_max_bytes(around.random.below(5_000) as i32)
+            .with_max_bytes(around.random.below(5_000 * wide) as i32)
             .with_isolation_level(self.isolation)
             .with_session_id(self.session.0)
             .with_session_epoch(epoch)
@@ -175,11 +182,13 @@ impl Consumer {
     }
 
     fn take(&mut self, around: &mut Around<'_>, place: Place, mut bytes: Bytes, high_watermark: i64) {
+        let batches_end = end_of_batches(&bytes);
         let sets = RecordBatchDecoder::decode_all(&mut bytes).expect("batches can be read");
+        let is_compacted = around.topics.is_compacted(&place.topic);
         let Some(progress) = self.places.get_mut(&place) else { return };
         around.history.judge(13);
         let mut records = sets.iter().flat_map(|set| &set.records);
-        if records.clone().next().is_none_or(|first| first.offset > progress.next) {
+        if !is_compacted && records.clone().next().is_none_or(|first| first.offset > progress.next) {
             let next = progress.next;
             around.history.wrong(14, format!("a fetch of {place:?} from {next} began behind it"));
         }
@@ -188,7 +197,7 @@ impl Consumer {
                 continue;
             }
             around.history.judge(14);
-            if record.offset != progress.next {
+            if record.offset != progress.next && !is_compacted {
                 let (next, offset) = (progress.next, record.offset);
                 around.history.wrong(14, format!("{offset} of {place:?} came in place of {next}"));
             }
@@ -205,8 +214,29 @@ impl Consumer {
                 progress.records.push((record.offset, value.unwrap_or_default()));
             }
         }
+        if progress.next < batches_end {
+            // Compaction leaves batches whose last records are gone, and empty ones.
+            progress.next = batches_end;
+            progress.is_changed = true;
+            if !is_compacted {
+                around.history.wrong(14, format!("records of {place:?} before {batches_end} are missing"));
+            }
+        }
         around.sim.count("batches read", sets.len() as u64);
     }
+}
+
+/// The offset behind the last of these batches.
+fn end_of_batches(mut bytes: &[u8]) -> i64 {
+    let mut end = 0;
+    while let (Some(base), Some(length), Some(last)) =
+        (bytes.first_chunk::<8>(), bytes.get(8..12), bytes.get(23..27))
+    {
+        let number = |bytes: &[u8]| i64::from(i32::from_be_bytes(bytes.try_into().expect("four bytes")));
+        end = i64::from_be_bytes(*base) + number(last) + 1;
+        bytes = &bytes[12 + number(length) as usize..];
+    }
+    end
 }
 
 fn places(around: &Around<'_>) -> Vec<Place> {

@@ -14,7 +14,7 @@ use crate::history::History;
 use crate::wire::Wires;
 pub(crate) use consumer::Consumer;
 pub(crate) use link::Link;
-pub(crate) use operator::{Operator, Topics};
+pub(crate) use operator::{NAMES, Operator, Topics};
 pub(crate) use producer::Producer;
 
 /// What a client sees and uses at one of its steps.

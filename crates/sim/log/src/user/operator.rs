@@ -1,8 +1,8 @@
 //! The operator: makes the topics, removes one now and then, and makes it again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use kafka_protocol::messages::create_topics_request::CreatableTopic;
+use kafka_protocol::messages::create_topics_request::{CreatableTopic, CreatableTopicConfig};
 use kafka_protocol::messages::delete_topics_request::DeleteTopicState;
 use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
 use kafka_protocol::messages::{CreateTopicsRequest, DeleteTopicsRequest, MetadataRequest, TopicName};
@@ -24,6 +24,17 @@ const METADATA: i16 = 12;
 pub(crate) struct Topics {
     pub(crate) ids: BTreeMap<&'static str, [u8; 16]>,
     pub(crate) partitions: i32,
+    /// The topic that is compacted, if there is one.
+    pub(crate) compacted: Option<&'static str>,
+    /// The ids that it has had.
+    pub(crate) compacted_ids: BTreeSet<[u8; 16]>,
+}
+
+impl Topics {
+    /// Whether the topic of that id is compacted.
+    pub(crate) fn is_compacted(&self, id: &[u8; 16]) -> bool {
+        self.compacted_ids.contains(id)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -78,7 +89,16 @@ impl Operator {
     }
 
     fn create(&mut self, around: &mut Around<'_>, name: &'static str) {
+        let mut configs = Vec::new();
+        if around.topics.compacted == Some(name) {
+            configs.extend([("cleanup.policy", "compact"), ("min.cleanable.dirty.ratio", "0.01")]);
+        }
+        let config = |(name, value)| {
+            let value = Some(StrBytes::from_static_str(value));
+            CreatableTopicConfig::default().with_name(StrBytes::from_static_str(name)).with_value(value)
+        };
         let topic = CreatableTopic::default()
+            .with_configs(configs.into_iter().map(config).collect())
             .with_name(topic_name(name))
             .with_num_partitions(around.topics.partitions)
             .with_replication_factor(-1);
@@ -121,6 +141,9 @@ impl Operator {
             self.remake = Some(name);
         }
         around.topics.ids.insert(name, id);
+        if around.topics.compacted == Some(name) {
+            around.topics.compacted_ids.insert(id);
+        }
     }
 }
 

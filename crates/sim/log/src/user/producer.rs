@@ -31,6 +31,8 @@ const DEFINITE: [i16; 7] = [2, 10, 17, 18, 19, 32, 87];
 struct Batch {
     values: Vec<Value>,
     sequence: i32,
+    /// How many batches were made before it.
+    number: usize,
     bytes: Bytes,
     /// It is outstanding now.
     is_sent: bool,
@@ -60,6 +62,7 @@ pub(crate) struct Producer {
     id: Option<(i64, i16)>,
     batches: VecDeque<Batch>,
     next_sequence: i32,
+    made: usize,
     next_value: Value,
     /// The next request is sent then.
     rests_until_ms: u64,
@@ -80,6 +83,7 @@ impl Producer {
             id: None,
             batches: VecDeque::new(),
             next_sequence: 0,
+            made: 0,
             next_value: u64::from(number) << 32,
             rests_until_ms: 0,
         }
@@ -147,7 +151,9 @@ impl Producer {
             return;
         }
         let window = if self.is_idempotent { OUTSTANDING_MAX } else { 1 };
-        if around.is_busy && self.batches.len() < window && around.random.chance(40) {
+        // A partition knows a producer's last five batches: what is sent again must be one of them.
+        let oldest = self.batches.front().map_or(self.made, |batch| batch.number);
+        if around.is_busy && self.made - oldest < window && around.random.chance(40) {
             self.make_batch(around, topic);
         }
         let waiting = self.batches.iter().position(|batch| !batch.is_sent);
@@ -192,11 +198,13 @@ impl Producer {
         self.batches.push_back(Batch {
             values,
             sequence,
+            number: self.made,
             bytes,
             is_sent: false,
             was_sent: false,
             is_first: false,
         });
+        self.made += 1;
     }
 
     fn answered(&mut self, around: &mut Around<'_>, sequence: i32, answer: &ProduceResponse) {
@@ -217,6 +225,8 @@ impl Producer {
             }
             _ if UNKNOWN_TOPIC.contains(&error) && !self.is_topic_alive(around) => {
                 self.batches.clear();
+                // The topic may turn out to be there still: those that follow do not follow what was given up.
+                self.id = None;
                 self.link.leave(around);
             }
             OUT_OF_ORDER

@@ -36,7 +36,10 @@ fn with_topic(mut world: World) -> World {
     world
 }
 
-fn changes(resources: &[(i8, &str, &[(&str, i8, Option<&str>)])]) -> IncrementalAlterConfigsRequest {
+/// A configuration, what is done to it, and the value.
+type Changed<'c> = (&'c str, i8, Option<&'c str>);
+
+fn changes(resources: &[(i8, &str, &[Changed<'_>])]) -> IncrementalAlterConfigsRequest {
     let resources = resources.iter().map(|(kind, name, changes)| {
         let changes = changes.iter().map(|(name, operation, value)| {
             Change::default()

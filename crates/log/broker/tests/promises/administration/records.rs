@@ -65,7 +65,7 @@ fn deletion_is_answered_once_it_is_durable_and_not_before() {
         })
         .collect();
     assert_eq!(starts, [2, 3]);
-    world.bench.broker.disk_event(DiskEvent::Durable(world.bench.given - 1), world.bench.now);
+    world.bench.broker.disk_event(DiskEvent::Durable(world.bench.disk.given - 1), world.bench.now);
     assert!(world.answer::<DeleteRecordsRequest>().is_none(), "one of two is durable");
     world.bench.flush();
     let answer = world.answer::<DeleteRecordsRequest>().expect("an answer");

@@ -164,7 +164,10 @@ fn creation_that_takes_too_long_says_so_and_goes_on() {
     assert_eq!(codes(&mut world, &create(vec![new("a", 1, 1)])), [36]);
 }
 
-fn more(world: &mut World, topics: &[(&str, i32, Option<&[&[i32]]>)]) -> Vec<i16> {
+/// A topic, how many partitions it is to have, and the brokers of each new one.
+type More<'m> = (&'m str, i32, Option<&'m [&'m [i32]]>);
+
+fn more(world: &mut World, topics: &[More<'_>]) -> Vec<i16> {
     let topics = topics.iter().map(|(topic, count, assignments)| {
         let assignments = assignments.map(|all| {
             let of = |brokers: &&[i32]| {
@@ -323,7 +326,8 @@ fn partitions_are_described_page_by_page_until_all_are_told() {
         )
     );
     // Each page leads to the next.
-    let (mut told, mut cursor): (Vec<(String, i32)>, Option<(String, i32)>) = (Vec::new(), None);
+    let mut told: Vec<(String, i32)> = Vec::new();
+    let mut cursor: Option<(String, i32)> = None;
     for _ in 0..10 {
         let from = cursor.as_ref().map(|(topic, index)| (topic.as_str(), *index));
         let (topics, next) = page(&mut world, &[], 2, from);
