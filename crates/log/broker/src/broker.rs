@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use base::{MonoTime, Now};
+use log_coordinators::Participant;
 use log_metadata::{Change, Ended, KeeperEvent, TopicNode, paths};
 use log_partition::PartitionConfig;
 use log_wire::TopicName;
@@ -23,10 +24,11 @@ use crate::node::Node;
 use crate::notice::Notice;
 use crate::partitions::PartitionEvent;
 use crate::produce::Produces;
-use crate::producer_ids::ProducerIds;
+use crate::question::Asker;
 use crate::response::Response;
 use crate::segment_reader::SegmentFault;
 use crate::topics::partition_config;
+use crate::transactions::{TransactionEvent, Transactions};
 use crate::waits::Waiter;
 
 /// See the module.
@@ -37,8 +39,8 @@ pub struct Broker {
     pub(crate) fetches: Fetches,
     pub(crate) calls: CouncilCalls,
     appointments: Appointments,
-    pub(crate) producer_ids: ProducerIds,
     pub(crate) groups: Groups,
+    pub(crate) transactions: Transactions,
     compactions: Compactions,
     retention_due: MonoTime,
 }
@@ -57,8 +59,8 @@ impl Broker {
             fetches: Fetches::new(config.fetch_sessions_max, config.seed),
             calls: CouncilCalls::default(),
             appointments: Appointments::default(),
-            producer_ids: ProducerIds::default(),
             groups: Groups::new(),
+            transactions: Transactions::new(),
             compactions: Compactions::new(),
             retention_due: MonoTime::ZERO,
             node: Node::new(config, topic_defaults, cluster_id, stored),
@@ -75,6 +77,7 @@ impl Broker {
             }
             KeeperEvent::Joined => {
                 self.appointments.complete();
+                self.node.catalog.complete();
                 let unclaimed = self.node.partitions.unclaimed(&self.node.catalog);
                 self.node.notices.extend((unclaimed > 0).then_some(Notice::Unclaimed(unclaimed)));
             }
@@ -126,6 +129,8 @@ impl Broker {
         self.fetches.expire(&mut self.node, now);
         self.calls.expire(&mut self.node, now);
         self.groups.tick(&mut self.node, now);
+        self.transactions.tick(&mut self.node, now);
+        self.settle(now);
         self.compactions.tick(&mut self.node, now);
         if self.retention_due <= now.mono() {
             self.retention_due = now.mono().plus_ms(self.node.config.retention_check_ms);
@@ -142,6 +147,7 @@ impl Broker {
             self.fetches.next_deadline(),
             self.calls.next_deadline(),
             self.groups.next_deadline(),
+            self.transactions.next_deadline(),
         ];
         deadlines.into_iter().flatten().min()
     }
@@ -152,26 +158,31 @@ impl Broker {
         self.fetches.disconnected(shard, conn);
         self.calls.disconnected(shard, conn);
         self.groups.disconnected(shard, conn);
+        self.transactions.disconnected(shard, conn);
         self.node.replies.retain(|(waiter, _)| waiter.shard != shard || waiter.conn != conn);
     }
 
     /// Whether so much is on its way to the disk that no more should be read from producers.
     #[must_use]
     pub const fn is_congested(&self) -> bool {
-        self.node.partitions.unflushed_bytes() > self.node.config.unflushed_bytes_max
+        let bytes = self.node.partitions.unflushed_bytes() + self.produces.held_bytes();
+        bytes > self.node.config.unflushed_bytes_max
     }
 
     /// What a coordinator wants to read next. It is answered with [`Self::loaded`].
     #[must_use]
     pub fn next_load(&self) -> Option<CoordinatorLoad> {
-        self.groups.coordinators.next_load(&self.node, LoadOf::Groups)
+        let of_groups = self.groups.coordinators.next_load(&self.node, LoadOf::Groups);
+        of_groups.or_else(|| self.transactions.next_load(&self.node))
     }
 
     /// A coordinator gets what was read.
     pub fn loaded(&mut self, load: &CoordinatorLoad, read: Result<Vec<u8>, SegmentFault>, now: Now) {
         match load.of {
-            LoadOf::Groups => self.groups.coordinators.loaded(load.partition, read, now),
+            LoadOf::Groups => self.groups.coordinators.loaded(&self.node, load, read, now),
+            LoadOf::Transactions => self.transactions.loaded(&mut self.node, load, read, now),
         }
+        self.settle(now);
     }
 
     /// The node of a topic has this data, or is gone.
@@ -235,7 +246,11 @@ impl Broker {
                     self.after_partitions(now);
                 }
             }
-            Some(Purpose::ProducerIds) => self.producer_ids.ended(&ended),
+            Some(Purpose::ProducerIds) => {
+                self.node.producer_ids.ended(&ended);
+                self.transactions.producer_ids_given(&mut self.node, now);
+                self.settle(now);
+            }
             Some(Purpose::Topic(_)) | None => {}
         }
     }
@@ -244,17 +259,55 @@ impl Broker {
     fn after_partitions(&mut self, now: Now) {
         for event in self.node.partitions.take_events() {
             match event {
-                PartitionEvent::Ready(slot) => self.groups.ready(&self.node, slot),
+                PartitionEvent::Ready(slot) => {
+                    self.groups.ready(&self.node, slot);
+                    self.transactions.ready(&self.node, slot);
+                }
                 PartitionEvent::Committed(slot, bytes) => {
                     self.produces.committed(&mut self.node, slot);
                     self.fetches.committed(&mut self.node, slot, bytes);
                     self.groups.committed(&mut self.node, slot, now);
+                    self.transactions.committed(&mut self.node, slot, now);
                 }
                 PartitionEvent::Gone(slot) => {
                     self.produces.gone(&mut self.node, slot);
                     self.fetches.changed(&mut self.node, slot);
                     self.groups.gone(&mut self.node, slot);
+                    self.transactions.gone(&mut self.node, slot, now);
                 }
+            }
+        }
+        self.settle(now);
+    }
+
+    /// What areas ask of each other is done, in order, until nothing is left.
+    pub(crate) fn settle(&mut self, now: Now) {
+        loop {
+            for question in std::mem::take(&mut self.node.questions) {
+                self.transactions.ask(&mut self.node, question, now);
+            }
+            for (ticket, answer) in self.groups.take_ended() {
+                self.transactions.offsets_marker_done(&mut self.node, ticket, &answer, now);
+            }
+            let Some(event) = self.transactions.next_event() else { return };
+            self.do_for_transactions(event, now);
+        }
+    }
+
+    fn do_for_transactions(&mut self, event: TransactionEvent, now: Now) {
+        let Self { node, transactions, groups, produces, .. } = self;
+        match event {
+            TransactionEvent::Answered(Asker::Produce(waiter), verdict) => {
+                produces.verified(node, waiter, &verdict, now);
+            }
+            TransactionEvent::Answered(Asker::Offsets(waiter), verdict) => {
+                groups.verified(node, waiter, &verdict, now);
+            }
+            TransactionEvent::Marker(ticket, Participant::Partition(topic, index), marker) => {
+                transactions.write_marker(node, ticket, (&topic, index), &marker, now);
+            }
+            TransactionEvent::Marker(ticket, Participant::Offsets(partition), marker) => {
+                groups.end_transaction(node, ticket, partition, marker, now);
             }
         }
     }

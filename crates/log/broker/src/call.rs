@@ -49,8 +49,10 @@ pub struct Caller<'c> {
 pub enum Handled {
     /// It is answered.
     Done(Response),
-    /// Its answer comes later.
+    /// Its answer comes later, and the next request of its connection is handled behind it.
     Waits,
+    /// Its answer comes later, and the next request of its connection need not wait for it.
+    Pipelined,
     /// It has no answer.
     Silent,
 }

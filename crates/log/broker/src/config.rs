@@ -1,6 +1,6 @@
 //! The settings of a broker, under Kafka's names.
 
-use log_coordinators::GroupLimits;
+use log_coordinators::{GroupLimits, TransactionLimits};
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -21,6 +21,10 @@ pub struct BrokerConfig {
     pub offsets_partitions: i32,
     /// Groups: `group.*` and `offset.*`.
     pub groups: GroupLimits,
+    /// `transaction.state.log.num.partitions`.
+    pub transactions_partitions: i32,
+    /// Transactions: `transaction.*` and `transactional.*`.
+    pub transactions: TransactionLimits,
     /// Drawn once for each start: ids of members come of it.
     pub seed: u64,
     /// `log.retention.check.interval.ms`.
@@ -37,7 +41,8 @@ pub struct BrokerConfig {
     pub requests_in_flight_max: usize,
     /// Fetches that wait, of all connections: above it, they are answered at once.
     pub waiting_fetches_max: usize,
-    /// Bytes of batches that are appended and not durable: above it, producers are read more slowly.
+    /// Bytes of batches that are appended and not durable, or that wait for the coordinator of their transaction: above it,
+    /// producers are read more slowly.
     pub unflushed_bytes_max: usize,
     /// `log.cleaner.enable`.
     pub compacts: bool,
@@ -58,6 +63,8 @@ impl Default for BrokerConfig {
             partitions: 1,
             offsets_partitions: 50,
             groups: GroupLimits::default(),
+            transactions_partitions: 50,
+            transactions: TransactionLimits::default(),
             seed: 0,
             retention_check_ms: 300_000,
             request_bytes_max: 104_857_600,

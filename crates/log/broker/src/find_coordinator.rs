@@ -7,11 +7,16 @@ use crate::call::{Call, Handled};
 use crate::groups::Groups;
 use crate::node::Node;
 use crate::response::Form;
+use crate::transactions::Transactions;
 
 /// The kind of a coordinator that is asked for.
 const OF_GROUP: i8 = 0;
+const OF_TRANSACTION: i8 = 1;
 /// The first version with many keys.
 const MANY_KEYS: i16 = 4;
+
+/// What versions with one key say if nothing is wrong.
+const NO_ERROR: &str = "NONE";
 
 /// What is served here.
 pub(crate) const SERVED: &[ApiKey] = &[ApiKey::FindCoordinator];
@@ -20,14 +25,19 @@ pub(crate) const SERVED: &[ApiKey] = &[ApiKey::FindCoordinator];
 ///
 /// # Errors
 /// It is malformed.
-pub(crate) fn dispatch(node: &mut Node, groups: &Groups, mut call: Call<'_>) -> Result<Handled, Malformed> {
-    let found = find(node, groups, &call.body()?, call.form);
+pub(crate) fn dispatch(
+    node: &mut Node,
+    groups: &Groups,
+    transactions: &Transactions,
+    mut call: Call<'_>,
+) -> Result<Handled, Malformed> {
+    let found = find(node, (groups, transactions), &call.body()?, call.form);
     Ok(Handled::Done(call.form.response(&found)))
 }
 
 fn find(
     node: &mut Node,
-    groups: &Groups,
+    (groups, transactions): (&Groups, &Transactions),
     request: &FindCoordinatorRequest,
     form: Form,
 ) -> FindCoordinatorResponse {
@@ -39,9 +49,13 @@ fn find(
             let here = match request.key_type {
                 OF_GROUP => {
                     groups.make_topic(node);
-                    groups.coordinators.here(&node.catalog, key)
+                    groups.coordinators.here(&node.catalog, key).map(drop)
                 }
-                _ => Err(ErrorCode::CoordinatorNotAvailable),
+                OF_TRANSACTION => {
+                    transactions.make_topic(node);
+                    transactions.find(node, key)
+                }
+                _ => Err(ErrorCode::InvalidRequest),
             };
             answer(node, key, here.err().unwrap_or_default())
         })
@@ -51,6 +65,7 @@ fn find(
         response.coordinators = found;
     } else if let Some(only) = found.pop() {
         (response.error_code, response.node_id) = (only.error_code, only.node_id);
+        response.error_message = (only.error_code == 0).then(|| NO_ERROR.into());
         (response.host, response.port) = (only.host, only.port);
     }
     response

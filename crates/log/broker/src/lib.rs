@@ -15,13 +15,18 @@
 //! becomes so, or when the time is over, the answer is written by the thread of the connection: batches of the last moments
 //! from memory, others from their segments.
 //!
+//! *A transaction.* A batch that begins one at its partition waits in `produce` until `transactions` has asked the coordinator,
+//! which is a machine of `log-coordinators` like that of a group. When the client ends it, the decision is appended to the
+//! coordinator's partition; once that is durable, the markers go to the partitions, and to the groups whose offsets it commits.
+//!
 //! *A crash.* What the disk gives back becomes a partition again once the council names its topic, under a new leader epoch;
 //! it is served when the beginning of that epoch is durable.
 //!
 //! # Where things are
 //! Each area of the protocol is a folder that owns what waits in it and names the APIs that it serves: `produce`, `fetch`
-//! (with its sessions), `offsets`, `groups`, `topics`, `producer_ids`. All of them use the `Node`: settings, `catalog`,
-//! `partitions`. `coordinators` drives the machines of `log-coordinators`. `Broker` passes on what happens.
+//! (with its sessions), `offsets`, `groups`, `topics`, `transactions`, `init_producer_id`. All of them use the `Node`: settings,
+//! `catalog`, `partitions`, `producer_ids`. `coordinators` drives the machines of `log-coordinators`. `Broker` passes on what
+//! happens, and the questions that areas have for the coordinators of transactions.
 //!
 //! # Invariants
 //! - Nothing is acknowledged that is not durable, whatever `acks` says, but for `acks=0`, which is not acknowledged at all.
@@ -29,9 +34,7 @@
 //! - Answers of a connection leave in the order of its requests (L79).
 //!
 //! # Not done, and what that costs
-//! - No transactions, no consumer groups of KIP-848, no share groups, and of the administration only topics and groups: what
-//!   is not served is not advertised.
-//! - Transactional batches are taken without asking their coordinator.
+//! - No share groups, and of the administration only topics, groups and transactions: what is not served is not advertised.
 //! - The bytes of requests that are not whole yet are bounded by connection (`socket.request.max.bytes`), not in all.
 //! - Nobody is authenticated, and everybody may do everything.
 //! - Segments are read by the thread that serves connections: a slow disk delays its other connections.
@@ -51,6 +54,7 @@ mod fetch;
 mod find_coordinator;
 mod front;
 mod groups;
+mod init_producer_id;
 pub mod lone_flush;
 mod node;
 mod notice;
@@ -59,9 +63,11 @@ mod outgoing;
 mod partitions;
 mod produce;
 mod producer_ids;
+mod question;
 mod response;
 mod segment_reader;
 mod topics;
+mod transactions;
 mod waits;
 
 pub use broker::Broker;

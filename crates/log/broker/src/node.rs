@@ -1,9 +1,12 @@
 //! What every handler of requests uses: the settings of this broker, the topics that there are, the partitions that live
-//! here, and the ways out: to clients, and to the council.
+//! here, producer ids, and the ways out: to clients, to the council, and to the coordinators of transactions.
+
+use core::ops::Range;
 
 use std::sync::Arc;
 
 use base::{Now, Random};
+use log_coordinators::Ticket;
 use log_metadata::paths;
 use log_partition::{NewBatch, PartitionConfig};
 use log_wire::{ErrorCode, TopicName};
@@ -14,6 +17,8 @@ use crate::council::{Changes, Purpose};
 use crate::disk_work::StoredPartition;
 use crate::notice::Notice;
 use crate::partitions::{Hosted, Partitions, Slot};
+use crate::producer_ids::{ProducerIds, take_block};
+use crate::question::Question;
 use crate::response::Response;
 use crate::waits::Waiter;
 
@@ -32,8 +37,11 @@ pub(crate) struct Node {
     pub(crate) topic_defaults: PartitionConfig,
     pub(crate) catalog: Catalog,
     pub(crate) partitions: Partitions,
+    pub(crate) producer_ids: ProducerIds,
     /// What the council is asked for.
     pub(crate) council: Changes,
+    /// What the coordinators of transactions are asked.
+    pub(crate) questions: Vec<Question>,
     /// Answers to requests that waited.
     pub(crate) replies: Vec<(Waiter, Response)>,
     /// What the operator should know.
@@ -56,7 +64,9 @@ impl Node {
             cluster_id,
             topic_defaults,
             catalog: Catalog::default(),
+            producer_ids: ProducerIds::default(),
             council: Changes::default(),
+            questions: Vec::new(),
             replies: Vec::new(),
             notices: Vec::new(),
             last_ticket: 0,
@@ -64,10 +74,10 @@ impl Node {
         }
     }
 
-    /// A number that nothing else has.
-    pub(crate) const fn ticket(&mut self) -> u64 {
+    /// A ticket that nothing else has.
+    pub(crate) const fn ticket(&mut self) -> Ticket {
         self.last_ticket += 1;
-        self.last_ticket
+        Ticket(self.last_ticket)
     }
 
     /// Answers a request that waited.
@@ -82,6 +92,15 @@ impl Node {
             let compute = change::create(new, self.draw_id(), self.config.node_id);
             self.council.ask(paths::topic(&new.name), purpose, compute);
         }
+    }
+
+    /// At most so many producer ids that nobody has; none until the council has given some.
+    pub(crate) fn take_producer_ids(&mut self, count: i64) -> Range<i64> {
+        let ids = self.producer_ids.take(count);
+        if self.producer_ids.wants_more() {
+            self.council.ask(paths::PRODUCER_IDS.into(), Purpose::ProducerIds, take_block);
+        }
+        ids
     }
 
     /// An id that no topic has or will have.

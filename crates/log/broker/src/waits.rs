@@ -50,9 +50,14 @@ impl<T> Waits<T> {
         Some((deadline, value))
     }
 
+    /// One whose deadline has passed.
+    pub(crate) fn next_overdue(&self, now: MonoTime) -> Option<Waiter> {
+        self.deadlines.first().filter(|(deadline, _)| *deadline <= now).map(|(_, waiter)| *waiter)
+    }
+
     /// Takes one whose deadline has passed.
     pub(crate) fn pop_overdue(&mut self, now: MonoTime) -> Option<(Waiter, T)> {
-        let (_, waiter) = *self.deadlines.first().filter(|(deadline, _)| *deadline <= now)?;
+        let waiter = self.next_overdue(now)?;
         self.remove(waiter).map(|value| (waiter, value))
     }
 

@@ -13,6 +13,7 @@ use log_wire::ErrorCode;
 
 const OK: ErrorCode = ErrorCode::None;
 const TIMEOUT_MS: u64 = 60_000;
+const RETRY_MS: u64 = 500;
 
 struct Bench {
     coordinator: TransactionCoordinator,
@@ -424,9 +425,33 @@ fn markers_wait_only_for_their_own_decision_when_a_later_append_is_refused() {
     );
     bench.coordinator.take_effects();
     bench.coordinator.refused(Seq(5), now);
-    bench.coordinator.refused(Seq(4), now);
+    // They are sent again while the append of the other is still on its way, and wait behind it.
+    bench.now.advance_ms(RETRY_MS);
+    bench.coordinator.tick(bench.now);
+    assert_eq!(bench.coordinator.take_effects(), []);
+    bench.coordinator.refused(Seq(4), bench.now);
     bench.settle();
     assert_eq!(bench.state(), "PrepareCommit");
+    bench.complete();
+    assert_eq!(bench.state(), "CompleteCommit");
+}
+
+#[test]
+fn completion_that_is_refused_is_tried_again_after_a_pause() {
+    let mut bench = Bench::new();
+    let me = bench.init(None);
+    bench.begin(me);
+    bench.end(me, true, 5);
+    for seq in 4..7 {
+        let sent = bench.markers.remove(0);
+        let (id, name) = (sent.id, &sent.transactional_id);
+        bench.coordinator.markers_written(name, id, &partition(0), MarkerOutcome::Written, bench.now);
+        bench.coordinator.take_effects();
+        bench.coordinator.refused(Seq(seq), bench.now);
+        bench.settle();
+        assert!(bench.markers.is_empty(), "the next one would be refused at once");
+        bench.pass(RETRY_MS);
+    }
     bench.complete();
     assert_eq!(bench.state(), "CompleteCommit");
 }
@@ -530,6 +555,10 @@ fn open_transaction_times_out_and_its_late_commit_is_recoverable() {
         }
         bench.complete();
         bench.fails(end(me, true, version), recoverable);
+        for added in [false, true] {
+            // Whoever has records of it can tell this from a partition that was not added.
+            bench.fails(verify(me, 0, added), ErrorCode::UnknownProducerId);
+        }
         let next = bench.end(me, false, version);
         assert_eq!(next, producer(me.id.0, 1), "it aborts, and may go on");
         assert_eq!(bench.init(Some(me)), next);
@@ -694,11 +723,12 @@ fn describe_and_list_show_what_is_open() {
     );
     assert_eq!(described[1], Err(ErrorCode::TransactionalIdNotFound));
     assert_eq!(described[2], Err(ErrorCode::InvalidRequest));
-    let mut count = |filter| match bench.ask(TransactionRequest::List(filter)) {
-        TransactionAnswer::Listed { transactions, unknown_states } => {
-            (transactions.len(), unknown_states.len())
+    let mut count = |filter: TransactionFilter| {
+        let unknown = filter.unknown_states().count();
+        match bench.ask(TransactionRequest::List(filter)) {
+            TransactionAnswer::Listed(transactions) => (transactions.len(), unknown),
+            other => panic!("{other:?}"),
         }
-        other => panic!("{other:?}"),
     };
     let all = TransactionFilter::default();
     assert_eq!(count(all.clone()), (1, 0));

@@ -65,7 +65,8 @@ pub use partition::{Appended, Commit, NewBatch, Partition};
 pub use plain_records::{RECORDS_BYTES_MAX, Unreadable};
 pub use prepared::{BatchRefused, Prepared};
 pub use producers::{
-    KnownBatch, Marker, MarkerVerdict, ProducerBatch, ProducerLimits, Producers, TransactionVersion, Verdict,
+    KnownBatch, KnownProducer, Marker, MarkerVerdict, ProducerBatch, ProducerLimits, Producers,
+    TransactionVersion, Verdict,
 };
 pub use read::{Boundary, Isolation, Read, SegmentRead, Source};
 pub use retention::NewStart;

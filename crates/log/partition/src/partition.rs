@@ -259,6 +259,12 @@ impl Partition {
         self.tables.transactions.last_stable(self.high_watermark).max(self.tables.start)
     }
 
+    /// Whether this producer has a transaction open here, under this epoch.
+    #[must_use]
+    pub fn has_open_transaction(&self, id: ProducerId, epoch: ProducerEpoch) -> bool {
+        self.tables.transactions.is_open(id) && self.tables.producers.epoch(id) == Some(epoch)
+    }
+
     /// What it knows of its log besides the records.
     #[must_use]
     pub const fn tables(&self) -> &Tables {

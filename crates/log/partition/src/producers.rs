@@ -66,6 +66,21 @@ pub struct KnownBatch {
     pub timestamp_ms: i64,
 }
 
+/// What the table shows of a producer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownProducer {
+    /// Its id.
+    pub id: ProducerId,
+    /// Its newest epoch.
+    pub epoch: ProducerEpoch,
+    /// The last sequence number of that epoch, if it has written under it.
+    pub last_sequence: Option<Sequence>,
+    /// When its last batch or marker was appended.
+    pub last_heard: WallTime,
+    /// Of its newest marker, if there is one.
+    pub coordinator_epoch: Option<CoordinatorEpoch>,
+}
+
 /// What a batch is to the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -245,6 +260,17 @@ impl Producers {
     #[must_use]
     pub fn epoch(&self, id: ProducerId) -> Option<ProducerEpoch> {
         self.entries.get(&id).map(|entry| entry.epoch)
+    }
+
+    /// All producers that are known.
+    pub fn known(&self) -> impl Iterator<Item = KnownProducer> {
+        self.entries.iter().map(|(id, entry)| KnownProducer {
+            id: *id,
+            epoch: entry.epoch,
+            last_sequence: entry.batches.back().map(|batch| batch.last),
+            last_heard: entry.last_heard,
+            coordinator_epoch: entry.coordinator_epoch,
+        })
     }
 
     fn room(&self, limits: &ProducerLimits) -> Result<(), ErrorCode> {

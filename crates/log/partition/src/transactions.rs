@@ -92,6 +92,12 @@ impl Transactions {
         self.open.contains_key(&id)
     }
 
+    /// Where the open transaction of the producer begins, if there is one.
+    #[must_use]
+    pub fn first_offset(&self, id: ProducerId) -> Option<Offset> {
+        self.open.get(&id).copied()
+    }
+
     /// Open transactions: their producers and first offsets.
     pub fn open(&self) -> impl Iterator<Item = (ProducerId, Offset)> {
         self.open.iter().map(|(id, first)| (*id, *first))

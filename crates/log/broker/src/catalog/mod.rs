@@ -15,6 +15,13 @@ pub(crate) use appointments::Appointments;
 /// The longest name of a topic.
 const NAME_BYTES_MAX: usize = 249;
 
+/// The internal topic of groups and their offsets.
+pub(crate) const OFFSETS_TOPIC: &str = "__consumer_offsets";
+/// The internal topic of transactions.
+pub(crate) const TRANSACTIONS_TOPIC: &str = "__transaction_state";
+/// The internal topic of share groups.
+const SHARE_GROUPS_TOPIC: &str = "__share_group_state";
+
 /// A topic, as it is committed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopicImage {
@@ -69,6 +76,7 @@ pub struct Catalog {
     names: BTreeMap<[u8; 16], Arc<str>>,
     /// Names with `_` for `.`: no two topics have the same.
     plain_names: BTreeSet<String>,
+    is_complete: bool,
     version: u64,
 }
 
@@ -115,6 +123,17 @@ impl Catalog {
         }
     }
 
+    /// Every topic that there is was named: one that is not here does not exist.
+    pub const fn complete(&mut self) {
+        self.is_complete = true;
+    }
+
+    /// Whether every topic that there is was named.
+    #[must_use]
+    pub const fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
     /// All topics, by name.
     pub fn topics(&self) -> impl Iterator<Item = &TopicImage> {
         self.by_name.values()
@@ -150,7 +169,7 @@ pub fn is_valid_name(name: &str) -> bool {
 /// Whether brokers keep their own state in the topic of that name.
 #[must_use]
 pub fn is_internal(name: &str) -> bool {
-    matches!(name, "__consumer_offsets" | "__transaction_state" | "__share_group_state")
+    matches!(name, OFFSETS_TOPIC | TRANSACTIONS_TOPIC | SHARE_GROUPS_TOPIC)
 }
 
 #[cfg(test)]

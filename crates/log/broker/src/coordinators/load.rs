@@ -11,6 +11,8 @@ use crate::segment_reader::{SegmentFault, SegmentReader, read_source};
 pub(crate) enum LoadOf {
     /// Of groups.
     Groups,
+    /// Of transactions.
+    Transactions,
 }
 
 /// A partition of which its coordinator wants to read on.
@@ -19,6 +21,8 @@ pub struct CoordinatorLoad {
     pub(crate) of: LoadOf,
     pub(crate) partition: i32,
     pub(super) id: PartitionId,
+    /// How far it had read when this was asked for.
+    pub(super) from: Offset,
     pub(super) source: Source,
 }
 

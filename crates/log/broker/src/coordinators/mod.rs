@@ -3,24 +3,28 @@
 //! A coordinator is a deterministic machine. It first reads its partition; until then it answers that it is loading. Its records
 //! are appended like those of a client, and it hears when they are committed. This module knows no group and no transaction.
 
+mod calls;
 mod load;
 mod machine;
+mod topic;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use base::{MonoTime, Now};
 use log_coordinators::{Record, Seq};
 use log_partition::{Isolation, Offset, Source};
-use log_wire::{Attributes, BatchBuilder, ErrorCode, Producer, TopicName};
+use log_wire::{Attributes, BatchBuilder, ErrorCode, Producer};
 
-use crate::catalog::{Catalog, NewTopic};
+use crate::catalog::Catalog;
 use crate::node::Node;
 use crate::partitions::Slot;
 use crate::segment_reader::SegmentFault;
+pub(crate) use calls::{Calls, Parts};
 pub use load::CoordinatorLoad;
 pub(crate) use load::LoadOf;
 use load::{Unreadable, load_batches};
 pub(crate) use machine::Machine;
+pub(crate) use topic::{InternalTopic, OFFSETS, TRANSACTIONS};
 
 /// How many bytes of a partition are read at once by its coordinator.
 const LOAD_BYTES: usize = 1 << 20;
@@ -39,40 +43,27 @@ struct Coordination<M> {
 /// The coordinators of one internal topic. See the module.
 #[derive(Debug)]
 pub(crate) struct Coordinators<M> {
-    topic: &'static str,
+    topic: &'static InternalTopic,
     by_partition: BTreeMap<i32, Coordination<M>>,
 }
 
 impl<M: Machine> Coordinators<M> {
-    /// Of the internal topic of that name.
-    pub(crate) const fn new(topic: &'static str) -> Self {
+    /// Of that internal topic.
+    pub(crate) const fn new(topic: &'static InternalTopic) -> Self {
         Self { topic, by_partition: BTreeMap::new() }
     }
 
-    /// Makes the internal topic, with so many partitions, if it is not there.
-    pub(crate) fn make_topic(&self, node: &mut Node, partitions: i32) {
-        if node.catalog.find(TopicName::Name(self.topic)).is_err() {
-            let settings = BTreeMap::from([("cleanup.policy".into(), "compact".into())]);
-            node.make_topic(&NewTopic { name: self.topic.into(), partitions, settings });
-        }
+    /// Makes the internal topic if it is not there.
+    pub(crate) fn make_topic(&self, node: &mut Node) {
+        self.topic.make(node);
     }
 
-    /// The partition whose coordinator a group or transactional id has, as Kafka chooses it. Nothing while there is no internal
-    /// topic.
-    pub(crate) fn partition_of(&self, catalog: &Catalog, key: &str) -> Option<i32> {
-        let topic = catalog.find(TopicName::Name(self.topic)).ok()?;
-        let partitions = i32::try_from(topic.partitions.len()).ok()?;
-        let hash =
-            key.encode_utf16().fold(0i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)));
-        (hash & i32::MAX).checked_rem(partitions)
-    }
-
-    /// The same, if that coordinator lives here.
+    /// The partition whose coordinator a group or transactional id has, if that lives here.
     ///
     /// # Errors
     /// `COORDINATOR_NOT_AVAILABLE`, also while the internal topic is being made.
     pub(crate) fn here(&self, catalog: &Catalog, key: &str) -> Result<i32, ErrorCode> {
-        let partition = self.partition_of(catalog, key).ok_or(ErrorCode::CoordinatorNotAvailable)?;
+        let partition = self.topic.partition_of(catalog, key).ok_or(ErrorCode::CoordinatorNotAvailable)?;
         let is_here = self.by_partition.contains_key(&partition);
         if is_here { Ok(partition) } else { Err(ErrorCode::CoordinatorNotAvailable) }
     }
@@ -80,7 +71,7 @@ impl<M: Machine> Coordinators<M> {
     /// The number of a partition of the internal topic that lives in that slot.
     pub(crate) fn partition_in(&self, node: &Node, slot: Slot) -> Option<i32> {
         let hosted = node.partitions.get(slot)?;
-        (*hosted.topic == *self.topic).then_some(hosted.id.index)
+        (*hosted.topic == *self.topic.name).then_some(hosted.id.index)
     }
 
     /// A partition of the internal topic is served here: its coordinator begins to read it.
@@ -91,11 +82,11 @@ impl<M: Machine> Coordinators<M> {
         self.by_partition.insert(hosted.id.index, coordination);
     }
 
-    /// The partition in that slot is gone, with its coordinator.
-    pub(crate) fn gone(&mut self, slot: Slot) -> Option<M> {
+    /// The partition in that slot is gone, with its coordinator. Gives which one that was.
+    pub(crate) fn gone(&mut self, slot: Slot) -> Option<(i32, M)> {
         let (partition, _) = self.by_partition.iter().find(|(_, of)| of.slot == slot)?;
         let partition = *partition;
-        self.by_partition.remove(&partition).map(|of| of.machine)
+        self.by_partition.remove(&partition).map(|of| (partition, of.machine))
     }
 
     /// What a coordinator wants to read next. It is answered with [`Self::loaded`].
@@ -105,14 +96,25 @@ impl<M: Machine> Coordinators<M> {
             let hosted = node.partitions.get(coordination.slot)?;
             let read = hosted.partition.read(from, Isolation::ReadUncommitted, LOAD_BYTES);
             let source = read.map_or(Source::Nothing, |read| read.source);
-            Some(CoordinatorLoad { of, partition: *partition, id: hosted.id, source })
+            Some(CoordinatorLoad { of, partition: *partition, id: hosted.id, from, source })
         })
     }
 
     /// A coordinator gets batches of its partition. None mean that it has read all. One that cannot read them does not serve:
-    /// it goes on to answer that it is loading. If their segment is gone, another one has them by now.
-    pub(crate) fn loaded(&mut self, partition: i32, read: Result<Vec<u8>, SegmentFault>, now: Now) {
-        let Some(coordination) = self.by_partition.get_mut(&partition) else { return };
+    /// it goes on to answer that it is loading. What another thread has read for it meanwhile counts for nothing. If their
+    /// segment is gone, another one has them by now.
+    pub(crate) fn loaded(
+        &mut self,
+        node: &Node,
+        load: &CoordinatorLoad,
+        read: Result<Vec<u8>, SegmentFault>,
+        now: Now,
+    ) {
+        let Some(coordination) = self.by_partition.get_mut(&load.partition) else { return };
+        let lives = node.partitions.get(coordination.slot).is_some_and(|hosted| hosted.id == load.id);
+        if !lives || coordination.loading != Some(load.from) {
+            return;
+        }
         let loaded = match read {
             Ok(bytes) => load_batches(&mut coordination.machine, &bytes),
             Err(SegmentFault::Gone) => return,
@@ -128,15 +130,17 @@ impl<M: Machine> Coordinators<M> {
         }
     }
 
-    /// Appends records of a coordinator as one batch, and tells it if that is refused.
+    /// Appends records of a coordinator as one batch, and tells it if that is refused. Says whether they were appended: if not,
+    /// appends that it asked for behind this one must not be done.
+    #[must_use]
     pub(crate) fn append(
         &mut self,
         node: &mut Node,
         partition: i32,
         (seq, records): (Seq, &[Record]),
         now: Now,
-    ) {
-        let Some(coordination) = self.by_partition.get_mut(&partition) else { return };
+    ) -> bool {
+        let Some(coordination) = self.by_partition.get_mut(&partition) else { return false };
         let mut builder = BatchBuilder::new(Attributes(0), Producer::NONE);
         for record in records {
             builder.push(now.wall.ms(), Some(&record.key), record.value.as_deref(), &[]);
@@ -148,8 +152,12 @@ impl<M: Machine> Coordinators<M> {
             Ok(new) => {
                 coordination.appends.push_back((seq, new.end));
                 node.store(coordination.slot, new, now);
+                true
             }
-            Err(_) => coordination.machine.refused(seq, now),
+            Err(_) => {
+                coordination.machine.refused(seq, now);
+                false
+            }
         }
     }
 
@@ -181,6 +189,10 @@ impl<M: Machine> Coordinators<M> {
 
     pub(crate) fn get_mut(&mut self, partition: i32) -> Option<&mut M> {
         self.by_partition.get_mut(&partition).map(|coordination| &mut coordination.machine)
+    }
+
+    pub(crate) fn get(&self, partition: i32) -> Option<&M> {
+        self.by_partition.get(&partition).map(|coordination| &coordination.machine)
     }
 
     /// The partitions whose coordinators live here.

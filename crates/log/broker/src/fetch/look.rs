@@ -1,7 +1,7 @@
 //! What the partitions of a fetch have for it at this moment.
 
-use log_partition::{Isolation, LeaderEpoch, Source};
-use log_wire::ErrorCode;
+use log_partition::{Isolation, LeaderEpoch, Offset, Source};
+use log_wire::{Batch, ErrorCode};
 
 use super::part::Part;
 use super::set::{FetchSet, PartPlace};
@@ -105,6 +105,18 @@ fn look_at(
     FoundPart { place, slot, fetched, stays, bytes }
 }
 
+/// The offset behind the batches, as far as it is known before they are read.
+fn end_of(source: &Source, from: Offset) -> Offset {
+    match source {
+        Source::Nothing => from,
+        Source::Memory(batches) => {
+            let last = batches.last().and_then(|bytes| Batch::read(bytes).ok());
+            last.map_or(from, |(batch, _)| Offset(batch.last_offset()).next())
+        }
+        Source::Segment(read) => read.limit.offset,
+    }
+}
+
 /// What the partition gives, and whether it has more.
 fn look_into(
     hosted: &Hosted,
@@ -125,9 +137,9 @@ fn look_into(
     let has_more = read.source != Source::Nothing;
     let fits = is_first || fits(&read.source, bytes_max);
     let source = if fits { read.source } else { Source::Nothing };
-    let bound = partition.readable_end(isolation);
     let aborted = (isolation == Isolation::ReadCommitted).then(|| {
-        let listed = partition.tables().transactions.aborted(from, bound);
+        let end = end_of(&source, from).min(partition.readable_end(isolation));
+        let listed = partition.tables().transactions.aborted(from, end);
         listed.map(|aborted| (aborted.producer_id.0, aborted.first.0)).collect()
     });
     let fetched = FetchedPartition {

@@ -10,7 +10,7 @@ use crate::broker::Broker;
 use crate::call::{Call, Handled};
 use crate::response::{Form, Head, Response};
 use crate::waits::Waiter;
-use crate::{fetch, find_coordinator, groups, offsets, produce, producer_ids, topics};
+use crate::{fetch, find_coordinator, groups, init_producer_id, offsets, produce, topics, transactions};
 
 /// APIs of one kind, and what handles them.
 struct Area {
@@ -26,15 +26,19 @@ const AREAS: &[Area] = &[
     Area { served: groups::SERVED, dispatch: |at, key, call| at.groups.dispatch(&mut at.node, key, call) },
     Area {
         served: find_coordinator::SERVED,
-        dispatch: |at, _, call| find_coordinator::dispatch(&mut at.node, &at.groups, call),
+        dispatch: |at, _, call| find_coordinator::dispatch(&mut at.node, &at.groups, &at.transactions, call),
     },
     Area {
         served: topics::SERVED,
         dispatch: |at, key, call| topics::dispatch(&mut at.node, &mut at.calls, key, call),
     },
     Area {
-        served: producer_ids::SERVED,
-        dispatch: |at, _, call| at.producer_ids.dispatch(&mut at.node, call),
+        served: init_producer_id::SERVED,
+        dispatch: |at, _, call| init_producer_id::dispatch(&mut at.node, &mut at.transactions, call),
+    },
+    Area {
+        served: transactions::SERVED,
+        dispatch: |at, key, call| at.transactions.dispatch(&mut at.node, key, call),
     },
     Area { served: &[ApiKey::ApiVersions], dispatch: |_, _, call| api_versions(call) },
 ];
@@ -43,13 +47,18 @@ const AREAS: &[Area] = &[
 const FEATURES: &[Feature<'_>] = &[
     Feature { name: "group.version", lowest: 0, highest: 1 },
     Feature { name: "metadata.version", lowest: 7, highest: 30 },
+    Feature { name: "transaction.version", lowest: 0, highest: 2 },
 ];
 
-/// The level of each that is used.
+/// The level of each that is used. By that of transactions, clients decide how they begin and end them (KIP-890).
 const FINALIZED: &[Feature<'_>] = &[
     Feature { name: "group.version", lowest: 1, highest: 1 },
     Feature { name: "metadata.version", lowest: 30, highest: 30 },
+    Feature { name: "transaction.version", lowest: 2, highest: 2 },
 ];
+
+/// The first version of ApiVersions that shows features which begin at level 0 (KAFKA-17011).
+const FEATURES_FROM_ZERO: i16 = 4;
 
 /// Produce is advertised from version 0 on, though the first versions are not served: clients judge by it whether a broker
 /// knows compressions (KAFKA-18659).
@@ -88,6 +97,7 @@ impl Broker {
         let client_id = header.client_id.unwrap_or_default();
         let call = Call { form, body, waiter, client_id, host, now };
         let handled = (area.dispatch)(self, api.key, call).map_err(|Malformed(_)| Unanswerable)?;
+        self.settle(now);
         Ok((head, handled))
     }
 }
@@ -118,9 +128,12 @@ fn list_apis(version: i16, error: ErrorCode) -> Response {
         })
         .collect();
     apis.sort_by_key(|api| api.key);
-    let (supported, finalized) =
-        if error == ErrorCode::None { (FEATURES, FINALIZED) } else { (&[][..], &[][..]) };
-    let features = Features { supported, finalized, epoch: 0 };
+    let is_shown = |feature: &&Feature<'_>| {
+        error == ErrorCode::None && (feature.lowest > 0 || version >= FEATURES_FROM_ZERO)
+    };
+    let supported: Vec<Feature<'_>> = FEATURES.iter().filter(is_shown).copied().collect();
+    let finalized = if error == ErrorCode::None { FINALIZED } else { &[] };
+    let features = Features { supported: &supported, finalized, epoch: 0 };
     let mut out = Vec::new();
     let flexible = Api::find(ApiKey::ApiVersions as i16).is_some_and(|api| api.is_flexible(version));
     write_api_versions_response(&mut Writer::new(&mut out, flexible), version, error, &apis, 0, features);

@@ -1,14 +1,13 @@
 //! The connections of one thread: frames in, frames out, and each request to the broker.
 //!
-//! Requests of a connection are handled in order. Produce requests are handled one behind the other without waiting for
-//! the answers of those before; behind any other request that waits, the next one waits too, as with Kafka. Answers leave
-//! in the order of the requests.
+//! Requests of a connection are handled in order. Produce requests whose batches are appended do not hold up the next request;
+//! behind any other request that waits, the next one waits too, as with Kafka. Answers leave in the order of the requests.
 
 mod connection;
 mod dispatch;
 
 use base::Now;
-use log_wire::{ApiKey, Frame, next_frame};
+use log_wire::{Frame, next_frame};
 use net_event_loop::{Ask, ConnId, Frontend, Input, Output, SocketDriver, SocketsByConn};
 
 use crate::broker::Broker;
@@ -134,7 +133,7 @@ impl<F> Front<F> {
         };
         connection.begin(head);
         match handled {
-            Handled::Waits if head.api.key == ApiKey::Produce => {}
+            Handled::Pipelined => {}
             Handled::Waits => connection.blocked_by = Some(waiter.request),
             Handled::Silent => connection.no_answer(waiter.request),
             Handled::Done(response) => self.answers.push((waiter, response)),
@@ -167,11 +166,16 @@ impl<F> Front<F> {
         let Some(connection) = self.get(conn) else { return };
         let Some(exchange) = connection.exchange(waiter.request) else { return };
         let head = exchange.head;
-        if matches!(response, Response::Close) {
-            connection.no_answer(waiter.request);
-            return self.end(conn);
+        match response {
+            Response::Close => {
+                connection.no_answer(waiter.request);
+                return self.end(conn);
+            }
+            Response::Nothing => connection.no_answer(waiter.request),
+            response => {
+                connection.answer(waiter.request, |out| response.write(head, reader, out, bytes_max));
+            }
         }
-        connection.answer(waiter.request, |out| response.write(head, reader, out, bytes_max));
         self.dirty.push(conn);
         self.resume(conn);
     }

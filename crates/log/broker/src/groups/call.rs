@@ -14,6 +14,8 @@ use log_wire::messages::offsets::{
 };
 
 use super::consumer;
+use super::offset_delete::DeletePlan;
+use super::transactional::TxnCommitPlan;
 use crate::response::{Form, Response};
 
 /// The first versions with a list of groups, or of members, and with topic ids.
@@ -22,12 +24,12 @@ pub(crate) const MANY_MEMBERS: i16 = 3;
 pub(crate) const TOPIC_IDS: i16 = 10;
 /// The first version of DescribeGroups in which an unknown group is an error.
 pub(crate) const KNOWS_UNKNOWN: i16 = 6;
+
 /// A request whose parts are with coordinators.
 #[derive(Debug)]
 pub(crate) struct GroupCall {
     pub(crate) form: Form,
     pub(crate) kind: Kind,
-    pub(crate) parts: Vec<Option<Answer>>,
 }
 
 /// What is needed to write the answer.
@@ -39,6 +41,8 @@ pub(crate) enum Kind {
     Heartbeat,
     Leave(Vec<(String, Option<String>)>),
     Commit(CommitPlan),
+    TxnCommit(TxnCommitPlan),
+    DeleteOffsets(DeletePlan),
     /// The group of each part, in order.
     Fetch(Vec<String>),
     Describe(Vec<String>),
@@ -58,16 +62,8 @@ fn blob(bytes: &[u8]) -> Blob {
 }
 
 impl GroupCall {
-    /// A part has its answer. Gives the response once all have.
-    pub(crate) fn answered(&mut self, part: usize, answer: Answer) -> Option<Response> {
-        if let Some(place) = self.parts.get_mut(part) {
-            *place = Some(answer);
-        }
-        self.parts.iter().all(Option::is_some).then(|| self.response())
-    }
-
-    pub(crate) fn response(&mut self) -> Response {
-        let mut parts = std::mem::take(&mut self.parts).into_iter().flatten();
+    /// The response, once all parts have their answers.
+    pub(crate) fn response(&self, mut parts: impl Iterator<Item = Answer>) -> Response {
         let form = self.form;
         match &self.kind {
             Kind::List(types) => form.response(&listed(types, parts)),
@@ -82,6 +78,8 @@ impl GroupCall {
                     Kind::Sync => form.response(&synced(answer)),
                     Kind::Leave(members) => form.response(&left(members, &answer, form.version)),
                     Kind::Commit(plan) => form.response(&committed(plan, &answer)),
+                    Kind::TxnCommit(plan) => form.response(&plan.committed(&answer, form.version)),
+                    Kind::DeleteOffsets(plan) => form.response(&plan.deleted(&answer)),
                     Kind::ConsumerHeartbeat => form.response(&consumer::heard(answer)),
                     _ => {
                         form.response(&HeartbeatResponse { error_code: code(&answer), ..Default::default() })

@@ -2,10 +2,10 @@
 
 mod call;
 mod consumer;
+mod offset_delete;
 mod requests;
 mod topics_view;
-
-use std::collections::BTreeMap;
+mod transactional;
 
 use base::{MonoTime, Now};
 use log_coordinators::{Answer, Effect, GroupCoordinator, Request, Ticket};
@@ -14,16 +14,13 @@ use net_event_loop::ConnId;
 
 use crate::call::{Call, Caller, Handled};
 use crate::config::BrokerConfig;
-use crate::coordinators::Coordinators;
+use crate::coordinators::{Calls, Coordinators, OFFSETS, Parts};
 use crate::node::Node;
 use crate::partitions::Slot;
 use crate::response::Response;
-use crate::waits::Waiter;
 use call::{GroupCall, Kind};
 use topics_view::TopicsView;
-
-/// The internal topic of groups.
-pub(crate) const OFFSETS_TOPIC: &str = "__consumer_offsets";
+use transactional::Transactional;
 
 /// What is served here.
 pub(crate) const SERVED: &[ApiKey] = &[
@@ -36,6 +33,8 @@ pub(crate) const SERVED: &[ApiKey] = &[
     ApiKey::DescribeGroups,
     ApiKey::ListGroups,
     ApiKey::DeleteGroups,
+    ApiKey::TxnOffsetCommit,
+    ApiKey::OffsetDelete,
     ApiKey::ConsumerGroupHeartbeat,
     ApiKey::ConsumerGroupDescribe,
 ];
@@ -45,9 +44,8 @@ pub(crate) const SERVED: &[ApiKey] = &[
 pub(crate) struct Groups {
     pub(crate) coordinators: Coordinators<GroupCoordinator>,
     /// Requests whose parts are with coordinators.
-    calls: BTreeMap<Waiter, GroupCall>,
-    /// Which part of which request each ticket stands for.
-    tickets: BTreeMap<u64, (Waiter, usize)>,
+    calls: Calls<GroupCall, Answer>,
+    transactional: Transactional,
 }
 
 impl Groups {
@@ -70,6 +68,8 @@ impl Groups {
             ApiKey::SyncGroup => self.sync_group(node, call.body()?, of, now),
             ApiKey::LeaveGroup => self.leave_group(node, &call.body()?, of, now),
             ApiKey::DescribeGroups => self.describe_groups(node, &call.body()?, of, now),
+            ApiKey::TxnOffsetCommit => self.txn_offset_commit(node, &call.body()?, of),
+            ApiKey::OffsetDelete => self.offset_delete(node, &call.body()?, of, now),
             ApiKey::ConsumerGroupHeartbeat => self.consumer_heartbeat(node, call.body()?, of, now),
             ApiKey::ConsumerGroupDescribe => self.describe_consumer_groups(node, call.body()?, of, now),
             ApiKey::ListGroups => self.list_groups(node, call.body()?, of, now),
@@ -77,17 +77,14 @@ impl Groups {
         }))
     }
 
-    pub(crate) const fn new() -> Self {
-        Self {
-            coordinators: Coordinators::new(OFFSETS_TOPIC),
-            calls: BTreeMap::new(),
-            tickets: BTreeMap::new(),
-        }
+    pub(crate) fn new() -> Self {
+        let transactional = Transactional::default();
+        Self { coordinators: Coordinators::new(&OFFSETS), calls: Calls::new(), transactional }
     }
 
     /// Makes the internal topic if it is not there.
     pub(crate) fn make_topic(&self, node: &mut Node) {
-        self.coordinators.make_topic(node, node.config.offsets_partitions);
+        self.coordinators.make_topic(node);
     }
 
     /// A partition is served here: if it is one of the internal topic, its coordinator begins.
@@ -107,7 +104,7 @@ impl Groups {
 
     /// A partition is gone: if it had a coordinator, nobody coordinates its groups here any more.
     pub(crate) fn gone(&mut self, node: &mut Node, slot: Slot) {
-        let effects = self.coordinators.gone(slot).map(GroupCoordinator::resign);
+        let effects = self.coordinators.gone(slot).map(|(_, machine)| machine.resign());
         for effect in effects.into_iter().flatten() {
             if let Effect::Reply { ticket, answer } = effect {
                 self.answered(node, ticket, answer);
@@ -128,7 +125,8 @@ impl Groups {
 
     /// A connection is gone: nobody waits any more for what it asked for.
     pub(crate) fn disconnected(&mut self, shard: u16, conn: ConnId) {
-        self.calls.retain(|waiter, _| waiter.shard != shard || waiter.conn != conn);
+        self.calls.disconnected(shard, conn);
+        self.transactional.disconnected(shard, conn);
     }
 
     /// Sends each part to the coordinator of its group.
@@ -154,24 +152,25 @@ impl Groups {
         of: Caller<'_>,
         now: Now,
     ) -> Option<Response> {
-        let mut call = GroupCall { form: of.form, kind, parts: vec![None; parts.len()] };
+        let mut call = Parts::new(GroupCall { form: of.form, kind }, parts.len());
         let mut asked = Vec::new();
         for (part, (partition, request)) in parts.into_iter().enumerate() {
             if partition >= 0 {
                 asked.push((partition, request, part));
-            } else if let Some(place) = call.parts.get_mut(part) {
-                *place = Some(Answer::Failed(ErrorCode::CoordinatorNotAvailable));
+            } else {
+                call.answer(part, Answer::Failed(ErrorCode::CoordinatorNotAvailable));
             }
         }
         if asked.is_empty() {
-            return Some(call.response());
+            let (call, answers) = call.take();
+            return Some(call.response(answers));
         }
         self.calls.insert(of.waiter, call);
         for (partition, request, part) in asked {
             let ticket = node.ticket();
-            self.tickets.insert(ticket, (of.waiter, part));
+            self.calls.asked(ticket, of.waiter, part);
             if let Some(machine) = self.coordinators.get_mut(partition) {
-                machine.handle(request, Ticket(ticket), &TopicsView(&node.catalog), now);
+                machine.handle(request, ticket, &TopicsView(&node.catalog), now);
                 self.take_effects(node, partition, now);
             }
         }
@@ -185,10 +184,11 @@ impl Groups {
             if effects.is_empty() {
                 return;
             }
+            let mut appends = true;
             for effect in effects {
                 match effect {
                     Effect::Append { seq, records } => {
-                        self.coordinators.append(node, partition, (seq, &records), now);
+                        appends = appends && self.coordinators.append(node, partition, (seq, &records), now);
                     }
                     Effect::Reply { ticket, answer } => self.answered(node, ticket, answer),
                 }
@@ -196,13 +196,14 @@ impl Groups {
         }
     }
 
-    /// A part of a request has its answer.
-    fn answered(&mut self, node: &mut Node, Ticket(ticket): Ticket, answer: Answer) {
-        let Some((waiter, part)) = self.tickets.remove(&ticket) else { return };
-        let Some(call) = self.calls.get_mut(&waiter) else { return };
-        if let Some(response) = call.answered(part, answer) {
-            self.calls.remove(&waiter);
-            node.reply(waiter, response);
+    /// A part of a request, or a marker, has its answer.
+    fn answered(&mut self, node: &mut Node, ticket: Ticket, answer: Answer) {
+        if self.transactional.is_ended(ticket, &answer) {
+            return;
+        }
+        if let Some((waiter, parts)) = self.calls.answered(ticket, answer) {
+            let (call, answers) = parts.take();
+            node.reply(waiter, call.response(answers));
         }
     }
 }

@@ -250,7 +250,11 @@ fn commit_plan(
 }
 
 /// The topic of a partition that there is.
-fn known_partition(catalog: &Catalog, name: TopicName<'_>, index: i32) -> Result<Topic, ErrorCode> {
+pub(super) fn known_partition(
+    catalog: &Catalog,
+    name: TopicName<'_>,
+    index: i32,
+) -> Result<Topic, ErrorCode> {
     let image = catalog.find(name)?;
     let place = usize::try_from(index).ok();
     place.and_then(|at| image.partitions.get(at)).ok_or(ErrorCode::UnknownTopicOrPartition)?;
@@ -280,7 +284,7 @@ pub(super) fn text(text: &str) -> Text {
     text.into()
 }
 
-fn member(group: &str, member: &str, instance: Option<&str>, generation: i32) -> MemberRef {
+pub(super) fn member(group: &str, member: &str, instance: Option<&str>, generation: i32) -> MemberRef {
     let (group, member, instance) = (text(group), text(member), instance.map(text));
     MemberRef { group, member, instance, generation: Generation(generation) }
 }

@@ -1,9 +1,12 @@
-//! Produce: batches are judged and appended partition by partition, and answered when they are committed.
+//! Produce: batches are judged and appended partition by partition, and answered when they are committed. Before that, the
+//! coordinator of their transaction may have to be asked.
 
 mod batch;
+mod held;
 mod outcome;
 mod pending;
 mod refused;
+mod transactional;
 
 use std::collections::VecDeque;
 
@@ -11,6 +14,7 @@ use base::{MonoTime, Now};
 use log_partition::{Appended, BatchRefused, PartitionId, ProducerEpoch, ProducerId};
 use log_wire::{
     ApiKey, Batch, Compression, ErrorCode, Malformed, ProduceOutcome, ProducePartition, ProduceRequest,
+    Reader,
 };
 
 use net_event_loop::ConnId;
@@ -19,17 +23,23 @@ use crate::call::{Call, Handled};
 use crate::catalog::is_internal;
 use crate::node::Node;
 use crate::partitions::{BySlot, Slot};
+use crate::question::{Asker, Question, Verdict};
 use crate::response::{ProduceResponse, Response};
 use crate::waits::{Waiter, Waits};
 use batch::only_batch;
+use held::Held;
 use outcome::unknown;
 use pending::{PendingProduce, WaitingBatch};
 use refused::RefusedFirst;
+use transactional::Verified;
 
 /// The first version in which a batch may be compressed by zstd.
 const ZSTD: i16 = 7;
 /// Acknowledged by nobody, by the leader, by all replicas in sync.
 const ACKS: core::ops::RangeInclusive<i16> = -1..=1;
+
+/// How long a request waits for the coordinator of its transaction, milliseconds: `request.timeout.ms`.
+const COORDINATOR_MS: u64 = 30_000;
 
 /// What is served here.
 pub(crate) const SERVED: &[ApiKey] = &[ApiKey::Produce];
@@ -40,6 +50,8 @@ pub(crate) struct Produces {
     waits: Waits<PendingProduce>,
     /// The batches of each partition that are not committed, in the order of their offsets.
     batches: BySlot<VecDeque<WaitingBatch>>,
+    held: Waits<Held>,
+    held_bytes: usize,
     refused: RefusedFirst,
 }
 
@@ -50,22 +62,65 @@ impl Produces {
     /// It is malformed.
     pub(crate) fn dispatch(&mut self, node: &mut Node, mut call: Call<'_>) -> Result<Handled, Malformed> {
         let mut partitions = Vec::new();
-        let version = call.form.version;
+        let (version, body) = (call.form.version, call.body.rest());
         let request = ProduceRequest::read(&mut call.body, version, &mut partitions)?;
-        let answered = self.produce(node, (&request, version), &partitions, call.waiter, call.now);
+        let answered = match transactional::question(node, &request, version, &partitions) {
+            Ok(None) => {
+                let verified = Verified::new();
+                self.produce(node, (&request, version), (&partitions, &verified), call.waiter, call.now)
+            }
+            Ok(Some((verify, asked))) => {
+                let has_answer = request.acks != 0;
+                let held = Held { form: call.form, body: body.to_vec(), asked, has_answer };
+                self.hold(held, call.waiter, call.now);
+                node.questions.push(Question { asker: Asker::Produce(call.waiter), verify });
+                return Ok(Handled::Waits);
+            }
+            Err(error) => Some(failed(&request, &partitions, error)),
+        };
         Ok(match answered {
             Some(response) => Handled::Done(response),
             None if request.acks == 0 => Handled::Silent,
-            None => Handled::Waits,
+            None => Handled::Pipelined,
         })
     }
 
-    /// Handles a request. The answer comes later if there is none now.
-    pub(crate) fn produce(
+    /// The coordinator of its transaction has said whether the batches of a request may be appended.
+    pub(crate) fn verified(&mut self, node: &mut Node, waiter: Waiter, verdict: &Verdict, now: Now) {
+        let Some(held) = self.release(waiter) else { return };
+        let (mut partitions, version) = (Vec::new(), held.form.version);
+        let mut reader = Reader::new(&held.body, held.form.flexible);
+        let Ok(request) = ProduceRequest::read(&mut reader, version, &mut partitions) else { return };
+        let verified = transactional::verified(&held.asked, verdict, version);
+        match self.produce(node, (&request, version), (&partitions, &verified), waiter, now) {
+            Some(response) => node.reply(waiter, response),
+            None if !held.has_answer => node.reply(waiter, Response::Nothing),
+            None => {}
+        }
+    }
+
+    fn hold(&mut self, held: Held, waiter: Waiter, now: Now) {
+        self.held_bytes += held.body.len();
+        self.held.insert(waiter, now.mono().plus_ms(COORDINATOR_MS), held);
+    }
+
+    fn release(&mut self, waiter: Waiter) -> Option<Held> {
+        let held = self.held.remove(waiter)?;
+        self.held_bytes -= held.body.len();
+        Some(held)
+    }
+
+    /// Bytes of requests that wait for the coordinator of their transaction.
+    pub(crate) const fn held_bytes(&self) -> usize {
+        self.held_bytes
+    }
+
+    /// Carries out a request. The answer comes later if there is none now.
+    fn produce(
         &mut self,
         node: &mut Node,
         (request, version): (&ProduceRequest<'_>, i16),
-        partitions: &[ProducePartition<'_>],
+        (partitions, verified): (&[ProducePartition<'_>], &Verified),
         waiter: Waiter,
         now: Now,
     ) -> Option<Response> {
@@ -73,7 +128,7 @@ impl Produces {
         let (mut missing, mut failed) = (Vec::new(), false);
         for partition in partitions {
             let place = response.place_for(partition.topic);
-            let done = self.append_in_order(node, request, version, partition, now);
+            let done = self.append_in_order(node, (request, version), (partition, verified), now);
             let outcome = match &done {
                 Ok((slot, appended)) => outcome_of(node, *slot, partition.partition, appended),
                 Err(refused) => refused_outcome(node, partition, refused),
@@ -101,9 +156,8 @@ impl Produces {
     fn append_in_order(
         &mut self,
         node: &mut Node,
-        request: &ProduceRequest<'_>,
-        version: i16,
-        partition: &ProducePartition<'_>,
+        request: (&ProduceRequest<'_>, i16),
+        (partition, verified): (&ProducePartition<'_>, &Verified),
         now: Now,
     ) -> Result<(Slot, Appended), BatchRefused> {
         if !self.refused.is_empty()
@@ -111,10 +165,10 @@ impl Produces {
         {
             self.refused.check(id, &batch)?;
         }
-        let done = append(node, request, version, partition, now);
-        let error = done.as_ref().err().map(|refused| refused.error);
-        let passes = matches!(error, Some(ErrorCode::NotLeaderOrFollower | ErrorCode::KafkaStorageError));
-        if passes && let Some((id, batch)) = of_unknown_producer(node, partition) {
+        let done = append(node, request, (partition, verified), now);
+        if done.as_ref().is_err_and(|refused| passes(refused.error))
+            && let Some((id, batch)) = of_unknown_producer(node, partition)
+        {
             self.refused.refused(id, &batch);
         } else if !self.refused.is_empty()
             && let (Ok((slot, _)), Ok(batch)) = (&done, only_batch(partition.records))
@@ -173,6 +227,9 @@ impl Produces {
             }
             node.reply(waiter, Response::Produce(pending.response));
         }
+        while let Some(waiter) = self.held.next_overdue(now.mono()) {
+            self.verified(node, waiter, &Err(ErrorCode::CoordinatorNotAvailable), now);
+        }
     }
 
     /// A connection is gone: nobody waits any more for what it asked for.
@@ -182,10 +239,14 @@ impl Produces {
                 self.batches.of(slot).retain(|batch| batch.waiter != waiter);
             }
         }
+        while let Some((_, held)) = self.held.pop_of(shard, conn) {
+            self.held_bytes -= held.body.len();
+        }
     }
 
     pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
-        self.waits.next_deadline()
+        let deadlines = [self.waits.next_deadline(), self.held.next_deadline()];
+        deadlines.into_iter().flatten().min()
     }
 
     /// A batch has its outcome: it is committed, or that error. Answers its request if it was the last one.
@@ -201,6 +262,30 @@ impl Produces {
             node.reply(batch.waiter, Response::Produce(pending.response));
         }
     }
+}
+
+/// The answer to a request of which nothing is carried out.
+fn failed(request: &ProduceRequest<'_>, partitions: &[ProducePartition<'_>], error: ErrorCode) -> Response {
+    if request.acks == 0 {
+        return Response::Close;
+    }
+    let mut response = ProduceResponse::default();
+    for partition in partitions {
+        let place = response.place_for(partition.topic);
+        response.push(place.0, ProduceOutcome { error, ..unknown(partition.partition) });
+    }
+    Response::Produce(response)
+}
+
+/// Whether a batch that is refused for that reason may come again, behind later ones. The last two are said of transactions.
+const fn passes(error: ErrorCode) -> bool {
+    matches!(
+        error,
+        ErrorCode::NotLeaderOrFollower
+            | ErrorCode::KafkaStorageError
+            | ErrorCode::NotEnoughReplicas
+            | ErrorCode::ConcurrentTransactions
+    )
 }
 
 /// The batch of a producer that the partition does not know, as far as that can be told now.
@@ -219,9 +304,8 @@ fn of_unknown_producer<'r>(
 
 fn append(
     node: &mut Node,
-    request: &ProduceRequest<'_>,
-    version: i16,
-    partition: &ProducePartition<'_>,
+    (request, version): (&ProduceRequest<'_>, i16),
+    (partition, verified): (&ProducePartition<'_>, &Verified),
     now: Now,
 ) -> Result<(Slot, Appended), BatchRefused> {
     let (slot, hosted) = node.find(partition.topic, partition.partition)?;
@@ -229,6 +313,7 @@ fn append(
     if batch.attributes().compression() == Some(Compression::Zstd) && version < ZSTD {
         return Err(ErrorCode::UnsupportedCompressionType.into());
     }
+    transactional::check(hosted, &batch, version, verified)?;
     if !ACKS.contains(&request.acks) {
         return Err(ErrorCode::InvalidRequiredAcks.into());
     }

@@ -30,7 +30,7 @@ pub struct FetchedPartition {
     pub(crate) high_watermark: i64,
     pub(crate) last_stable: i64,
     pub(crate) start: i64,
-    /// First offsets of aborted transactions, by producer, with the offsets of their markers; nothing for a client that reads
+    /// Producers and first offsets of aborted transactions that may overlap with the batches; nothing for a client that reads
     /// all.
     pub(crate) aborted: Option<Vec<(i64, i64)>>,
     pub(crate) divergence: Option<Divergence>,

@@ -84,6 +84,8 @@ pub enum Response {
     Offsets(OffsetsResponse),
     /// Any other: its body.
     Body(Vec<u8>),
+    /// None: a request that has no answer is done.
+    Nothing,
     /// The connection is to be closed: an error of a request that has no answer.
     Close,
 }
@@ -105,7 +107,7 @@ impl Response {
                 offsets.complete(reader).write(&mut out.writer(flexible), version);
             }
             Self::Body(body) => out.bytes().extend_from_slice(body),
-            Self::Close => {}
+            Self::Nothing | Self::Close => {}
         }
     }
 }

@@ -1,5 +1,7 @@
 //! A broker whose disk does what the test says, asked by frames of another implementation of the protocol.
 
+use std::collections::BTreeMap;
+
 use base::Now;
 use bytes::{Bytes, BytesMut};
 use kafka_protocol::messages::{ApiKey, RequestHeader};
@@ -8,27 +10,37 @@ use log_broker::{
     Broker, BrokerConfig, DiskCommand, DiskEvent, Handled, Head, Outgoing, Response, SegmentFault,
     SegmentReader, StoredPartition, Waiter,
 };
-use log_metadata::{KeeperEvent, PartitionNode, TopicNode, paths};
+use log_metadata::{Change, Decision, Ended, Found, KeeperEvent, PartitionNode, TopicNode, paths};
 use log_partition::{FoundTime, LeaderEpoch, PartitionConfig, PartitionId, SegmentRead, TimeLookup};
 use log_storage::SegmentRange;
 use net_event_loop::{ConnId, NoFile};
-use storage_wal::LogId;
+
+use crate::disk::Disk;
 
 pub(crate) const NOW: Now = Now::of_ms(1_000, 1_000);
+/// The disk is not full.
+pub(crate) const ROOM: u64 = u64::MAX;
 
 /// See the module.
 pub(crate) struct Bench {
     pub(crate) broker: Broker,
     pub(crate) now: Now,
-    /// Commands that the disk was given.
-    pub(crate) given: u64,
-    next_log: u64,
-    /// Requests that wait, by number: what their answers look like.
-    waiting: Vec<(u64, Head)>,
+    pub(crate) disk: Disk,
+    /// The connection that asks.
+    pub(crate) conn: u32,
+    config: BrokerConfig,
+    /// What the council holds, by path.
+    nodes: BTreeMap<String, Vec<u8>>,
+    /// Requests that wait, by number: what their answers look like, and whether the next one of the connection waits behind.
+    waiting: BTreeMap<u64, (Head, bool)>,
+    /// Answers that nobody has asked for.
+    answered: BTreeMap<u64, Option<Bytes>>,
+    /// The number of the last request whose answer was waited for.
+    last_number: u64,
 }
 
 /// Segments that hold nothing: these tests read from memory.
-struct NoSegments;
+pub(crate) struct NoSegments;
 
 impl SegmentReader for NoSegments {
     type File = NoFile;
@@ -79,10 +91,6 @@ pub(crate) fn text(text: &str) -> StrBytes {
     StrBytes::from_string(text.to_owned())
 }
 
-fn waiter(request: u64) -> Waiter {
-    Waiter { shard: 0, conn: ConnId { slot: 0, generation: 1 }, request }
-}
-
 impl Bench {
     pub(crate) fn new(stored: Vec<StoredPartition>) -> Self {
         Self::with(BrokerConfig::default(), stored)
@@ -96,13 +104,28 @@ impl Bench {
     }
 
     pub(crate) fn starting(config: BrokerConfig, stored: Vec<StoredPartition>) -> Self {
-        let broker = Broker::new(config, PartitionConfig::default(), "cluster".into(), stored);
-        Self { broker, now: NOW, given: 0, next_log: 7, waiting: Vec::new() }
+        let disk = Disk::holding(&stored);
+        let broker = Broker::new(config.clone(), PartitionConfig::default(), "cluster".into(), stored);
+        Self {
+            broker,
+            now: NOW,
+            disk,
+            conn: 0,
+            config,
+            nodes: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            answered: BTreeMap::new(),
+            last_number: 1 << 32,
+        }
     }
 
     /// With topics that are served.
     pub(crate) fn serving(topics: &[KeeperEvent]) -> Self {
-        let mut bench = Self::new(Vec::new());
+        Self::serving_with(BrokerConfig::default(), topics)
+    }
+
+    pub(crate) fn serving_with(config: BrokerConfig, topics: &[KeeperEvent]) -> Self {
+        let mut bench = Self::with(config, Vec::new());
         topics.iter().for_each(|topic| bench.council(topic.clone()));
         bench.flush();
         bench
@@ -110,17 +133,21 @@ impl Bench {
 
     /// Something happens in the council.
     pub(crate) fn council(&mut self, event: KeeperEvent) {
+        if let KeeperEvent::Node { path, data } = &event {
+            match data {
+                Some(data) => self.nodes.insert(path.clone(), data.clone()),
+                None => self.nodes.remove(path),
+            };
+        }
         self.broker.keeper_event(event, self.now);
     }
 
     /// The disk takes what it is given, and makes the logs that are asked for.
     pub(crate) fn take(&mut self) -> Vec<DiskCommand> {
         let commands = self.broker.take_disk_commands();
-        self.given += commands.len() as u64;
         for command in &commands {
-            if let DiskCommand::Create(id, _) = command {
-                self.next_log += 1;
-                self.broker.disk_event(DiskEvent::Created(*id, LogId(self.next_log)), self.now);
+            if let Some((id, log)) = self.disk.give(command) {
+                self.broker.disk_event(DiskEvent::Created(id, log), self.now);
             }
         }
         commands
@@ -130,49 +157,223 @@ impl Bench {
     pub(crate) fn flush(&mut self) {
         self.take();
         self.take();
-        self.broker.disk_event(DiskEvent::Durable(self.given), self.now);
+        self.durable(self.disk.given);
+    }
+
+    /// So many commands since the start are durable.
+    pub(crate) fn durable(&mut self, commands: u64) {
+        self.disk.keep(commands);
+        self.broker.disk_event(DiskEvent::Durable(commands), self.now);
+    }
+
+    /// The disk has room for so many bytes.
+    pub(crate) fn room(&mut self, bytes: u64) {
+        self.broker.disk_event(DiskEvent::Room(bytes), self.now);
+    }
+
+    pub(crate) fn pass(&mut self, ms: u64) {
+        self.now.advance_ms(ms);
+        self.now.wall = self.now.wall.plus_ms(ms as i64);
+        self.broker.tick(self.now);
+    }
+
+    /// The council does what it is asked for.
+    pub(crate) fn serve_council(&mut self) {
+        for Change { path, mut compute, ticket } in self.broker.take_changes() {
+            let data = self.nodes.get(&path).cloned();
+            let ended = match compute(Found { data: data.as_deref(), may_be_done: false }) {
+                Decision::Write(data) => {
+                    self.council(KeeperEvent::Node { path, data: Some(data.clone()) });
+                    Ended::Done(Some(data))
+                }
+                Decision::Delete => {
+                    self.council(KeeperEvent::Node { path, data: None });
+                    Ended::Done(None)
+                }
+                Decision::Keep => Ended::Done(data),
+                Decision::Refuse(error, why) => Ended::Refused(error, why),
+            };
+            self.council(KeeperEvent::Ended { ticket, ended });
+        }
+    }
+
+    /// Coordinators read their partitions.
+    pub(crate) fn load(&mut self) {
+        while let Some(load) = self.broker.next_load() {
+            let read = load.read(&mut NoSegments);
+            self.broker.loaded(&load, read, self.now);
+        }
+    }
+
+    /// Everything that can go on does, without a fault, until nothing moves any more.
+    pub(crate) fn settle(&mut self) {
+        loop {
+            let before = self.disk.given;
+            self.serve_council();
+            self.flush();
+            self.load();
+            self.gather();
+            if self.disk.given == before && self.broker.next_load().is_none() {
+                return;
+            }
+        }
+    }
+
+    /// The process dies. Of what was not durable, the first `more` commands are on the disk nevertheless. A new broker leads
+    /// under the next epochs.
+    pub(crate) fn crash(&mut self, more: u64) {
+        self.crash_until_named(more, "");
+        self.council(KeeperEvent::Joined);
+    }
+
+    /// The same, but the council does not name one of the topics yet.
+    pub(crate) fn crash_until_named(&mut self, more: u64, late: &str) {
+        let stored = self.disk.crash(more);
+        let defaults = PartitionConfig::default();
+        let config = BrokerConfig { seed: self.config.seed + 1, ..self.config.clone() };
+        self.config = config.clone();
+        self.broker = Broker::new(config, defaults, "cluster".into(), stored);
+        self.room(ROOM);
+        self.waiting.clear();
+        self.answered.clear();
+        for (path, data) in self.nodes.clone() {
+            if path == paths::topic(late) {
+                self.nodes.remove(&path);
+            } else {
+                self.council(KeeperEvent::Node { path, data: Some(data) });
+            }
+        }
+        self.serve_council();
+    }
+
+    /// The connection is gone.
+    pub(crate) fn disconnect(&mut self) {
+        self.broker.disconnected(0, ConnId { slot: self.conn, generation: 1 });
+        self.waiting.clear();
+    }
+
+    fn waiter(&self, request: u64) -> Waiter {
+        Waiter { shard: 0, conn: ConnId { slot: self.conn, generation: 1 }, request }
     }
 
     /// Asks in a version of the API. Gives the answer if it comes at once.
     pub(crate) fn ask<R: Request>(&mut self, number: u64, version: i16, request: &R) -> Option<R::Response> {
-        let mut frame = BytesMut::new();
-        let header = RequestHeader::default()
-            .with_request_api_key(R::KEY)
-            .with_request_api_version(version)
-            .with_correlation_id(7)
-            .with_client_id(Some(text("bench")));
-        let key = ApiKey::try_from(R::KEY).expect("it is an API");
-        header.encode(&mut frame, key.request_header_version(version)).expect("they can encode it");
-        request.encode(&mut frame, version).expect("they can encode it");
+        let body = self.send(number, version, request);
+        body.flatten().map(|body| decoded::<R>(body, version))
+    }
+
+    /// The same, as bytes; nothing within something for a request that has no answer.
+    pub(crate) fn send<R: Request>(
+        &mut self,
+        number: u64,
+        version: i16,
+        request: &R,
+    ) -> Option<Option<Bytes>> {
+        let frame = frame(version, request);
+        let waiter = self.waiter(number);
         let (head, handled) =
-            self.broker.request(&frame, waiter(number), "/1.2.3.4", self.now).expect("it is served");
+            self.broker.request(&frame, waiter, "/1.2.3.4", self.now).expect("it is served");
         match handled {
-            Handled::Done(response) => Some(decoded::<R>(&response, head)),
-            Handled::Waits => {
-                self.waiting.push((number, head));
+            Handled::Done(response) => Some(body(&response, head)),
+            Handled::Waits | Handled::Pipelined => {
+                let blocks = matches!(handled, Handled::Waits);
+                self.waiting.insert(number, (head, blocks));
                 None
             }
-            Handled::Silent => None,
+            Handled::Silent => Some(None),
+        }
+    }
+
+    /// Whether a request waits, and the next one of its connection behind it.
+    pub(crate) fn blocks(&self, number: u64) -> bool {
+        self.waiting.get(&number).is_some_and(|(_, blocks)| *blocks)
+    }
+
+    /// Takes the answers that have come, by the numbers of their requests. Nothing for a request that has none.
+    pub(crate) fn take_answered(&mut self) -> BTreeMap<u64, Option<Bytes>> {
+        self.gather();
+        std::mem::take(&mut self.answered)
+    }
+
+    fn gather(&mut self) {
+        for (waiter, response) in self.broker.take_done() {
+            let (head, _) = self.waiting.remove(&waiter.request).expect("it waits, and is answered once");
+            let before = self.answered.insert(waiter.request, body(&response, head));
+            assert!(before.is_none(), "it is answered once");
         }
     }
 
     /// The answers that came since this was asked last, all to requests of one kind; the numbers of these first.
     pub(crate) fn answers<R: Request>(&mut self) -> Vec<(u64, R::Response)> {
-        let done = self.broker.take_done().into_iter();
-        done.map(|(waiter, response)| {
-            let at = self.waiting.iter().position(|(number, _)| *number == waiter.request);
-            let (number, head) = self.waiting.remove(at.expect("it waits, and is answered once"));
-            (number, decoded::<R>(&response, head))
-        })
-        .collect()
+        let heads: BTreeMap<u64, Head> =
+            self.waiting.iter().map(|(number, (head, _))| (*number, *head)).collect();
+        let mut answers = Vec::new();
+        for (waiter, response) in self.broker.take_done() {
+            let number = waiter.request;
+            self.waiting.remove(&number).expect("it waits, and is answered once");
+            let body = body(&response, heads[&number]).expect("it has an answer");
+            answers.push((number, decoded::<R>(body, heads[&number].version)));
+        }
+        answers
+    }
+
+    /// Asks, and lets everything go on until the answer is there.
+    pub(crate) fn call<R: Request>(&mut self, version: i16, request: &R) -> R::Response {
+        self.last_number += 1;
+        let number = self.last_number;
+        if let Some(answer) = self.ask(number, version, request) {
+            return answer;
+        }
+        for _ in 0..20 {
+            self.settle();
+            if let Some(body) = self.answered.remove(&number) {
+                return decoded::<R>(body.expect("it has an answer"), version);
+            }
+            self.pass(50);
+        }
+        panic!("it is not answered within a second");
+    }
+
+    /// Asks, and gives the number under which its answer will come, if that is not there yet.
+    pub(crate) fn begin<R: Request>(&mut self, version: i16, request: &R) -> Result<R::Response, u64> {
+        self.last_number += 1;
+        let number = self.last_number;
+        self.ask(number, version, request).ok_or(number)
+    }
+
+    /// The answer to a request that was begun, if it has come.
+    pub(crate) fn end<R: Request>(&mut self, number: u64, version: i16) -> Option<R::Response> {
+        self.gather();
+        let body = self.answered.remove(&number)?;
+        Some(decoded::<R>(body.expect("it has an answer"), version))
     }
 }
 
-fn decoded<R: Request>(response: &Response, head: Head) -> R::Response {
+pub(crate) fn frame<R: Request>(version: i16, request: &R) -> BytesMut {
+    let mut frame = BytesMut::new();
+    let header = RequestHeader::default()
+        .with_request_api_key(R::KEY)
+        .with_request_api_version(version)
+        .with_correlation_id(7)
+        .with_client_id(Some(text("bench")));
+    let key = ApiKey::try_from(R::KEY).expect("it is an API");
+    header.encode(&mut frame, key.request_header_version(version)).expect("they can encode it");
+    request.encode(&mut frame, version).expect("they can encode it");
+    frame
+}
+
+/// Nothing for a request that has no answer.
+fn body(response: &Response, head: Head) -> Option<Bytes> {
+    if matches!(response, Response::Nothing | Response::Close) {
+        return None;
+    }
     let mut body = Outgoing::default();
     response.write(head, &mut NoSegments, &mut body, 1 << 20);
-    let mut body = Bytes::copy_from_slice(body.output().bytes);
-    let answer = R::Response::decode(&mut body, head.version).expect("they can decode it");
+    Some(Bytes::copy_from_slice(body.output().bytes))
+}
+
+pub(crate) fn decoded<R: Request>(mut body: Bytes, version: i16) -> R::Response {
+    let answer = R::Response::decode(&mut body, version).expect("they can decode it");
     assert!(body.is_empty(), "there is nothing behind the answer");
     answer
 }

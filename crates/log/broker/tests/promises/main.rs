@@ -1,8 +1,10 @@
 //! What a broker promises, seen from outside: what it answers, and when, as its disk goes on or does not.
 
 mod bench;
+mod disk;
 mod fetch;
 mod produce;
+mod transactions;
 
 use kafka_protocol::messages::create_topics_request::CreatableTopic;
 use kafka_protocol::messages::metadata_request::MetadataRequestTopic;

@@ -56,7 +56,7 @@ fn batch_is_acknowledged_once_it_is_durable_and_not_before() {
     let commands = bench.take();
     assert!(matches!(commands.as_slice(), [DiskCommand::Append(_), DiskCommand::Append(_)]), "{commands:?}");
     assert!(answers(&mut bench).is_empty());
-    bench.broker.disk_event(DiskEvent::Durable(bench.given - 1), bench.now);
+    bench.durable(bench.disk.given - 1);
     assert_eq!(answers(&mut bench), [(1, (0, 0))]);
     bench.flush();
     assert_eq!(answers(&mut bench), [(2, (0, 1))]);

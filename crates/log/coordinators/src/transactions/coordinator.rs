@@ -20,9 +20,6 @@ use crate::clock::Clock;
 use crate::journal::{Journal, Key as _};
 use crate::{Damaged, Record, Seq, Text, Ticket};
 
-const STATES: [&str; 6] =
-    ["Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort"];
-
 /// What is not durable of a transaction that is open or whose markers are on their way.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Live {
@@ -90,7 +87,7 @@ impl TransactionCoordinator {
         self.expiration_check = self.clock.reading().plus_ms(self.limits.expiration_check_ms);
         let live = self.journal.table().iter().filter(|(_, transaction)| !transaction.is_idle());
         for Key(id) in live.map(|(key, _)| key.clone()).collect::<Vec<_>>() {
-            self.restore(&id);
+            self.restore(&id, Self::send_markers);
         }
         self.finish();
     }
@@ -138,7 +135,7 @@ impl TransactionCoordinator {
         self.effects
             .retain(|effect| !matches!(effect, TransactionEffect::Append { seq: at, .. } if *at >= seq));
         for Key(id) in keys {
-            self.restore(&id);
+            self.restore(&id, Self::send_markers_later);
         }
         for effect in failed {
             match effect {
@@ -283,7 +280,7 @@ impl TransactionCoordinator {
 
     /// Lets a transaction go on from what its record says: after a replay, and after a refused append. The clocks of two
     /// brokers may differ, so what is left of a timeout lies between nothing and the whole.
-    fn restore(&mut self, id: &Text) {
+    fn restore(&mut self, id: &Text, send_markers: fn(&mut Self, &Text)) {
         self.forget(id);
         let Some(transaction) = self.transaction(id) else { return };
         match transaction.state {
@@ -292,7 +289,7 @@ impl TransactionCoordinator {
                 let left = u64::from(transaction.timeout_ms).saturating_sub(passed);
                 self.set_timer(id, left);
             }
-            State::Ending { .. } => self.send_markers(id),
+            State::Ending { .. } => send_markers(self, id),
             State::Empty | State::Complete { .. } => {}
         }
     }
@@ -367,7 +364,7 @@ impl TransactionCoordinator {
             producer: transaction.acting(),
             state: transaction.state_name(),
             timeout_ms: transaction.timeout_ms,
-            started_at: (!transaction.is_idle()).then_some(transaction.started_at),
+            started_at: (transaction.state != State::Empty).then_some(transaction.started_at),
             participants: transaction.participants.iter().cloned().collect(),
         })
     }
@@ -381,21 +378,12 @@ impl TransactionCoordinator {
                 && filter.duration_ms.is_none_or(|least| !transaction.is_idle() && open_ms > least)
         };
         let listed = self.journal.table().iter().filter(|(_, transaction)| wanted(transaction));
-        TransactionAnswer::Listed {
-            transactions: listed
-                .map(|(Key(id), transaction)| TransactionListing {
-                    transactional_id: id.clone(),
-                    producer_id: transaction.acting().id,
-                    state: transaction.state_name(),
-                })
-                .collect(),
-            unknown_states: filter
-                .states
-                .iter()
-                .filter(|state| !STATES.contains(&&***state))
-                .cloned()
-                .collect(),
-        }
+        let listing = |(Key(id), transaction): (&Key, &Transaction)| TransactionListing {
+            transactional_id: id.clone(),
+            producer_id: transaction.acting().id,
+            state: transaction.state_name(),
+        };
+        TransactionAnswer::Listed(listed.map(listing).collect())
     }
 }
 

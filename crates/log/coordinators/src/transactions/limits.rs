@@ -26,7 +26,8 @@ pub struct TransactionLimits {
     pub expired_per_append_max: usize,
     /// How long a marker that could not be written waits before it is sent again.
     pub marker_retry_ms: u64,
-    /// The next block of producer ids is asked for when fewer than this are left.
+    /// The next block of producer ids is asked for when fewer than this are left. A caller that keeps ids for all its
+    /// coordinators gives small blocks, one when the last id of the one before is taken.
     pub producer_ids_low: u64,
     /// How late a tick, or an append to become durable, may be before the timeouts of transactions stop to run.
     pub pause_ms_max: u64,
@@ -46,7 +47,7 @@ impl Default for TransactionLimits {
             appends_in_flight_max: 1_000,
             expired_per_append_max: 1_000,
             marker_retry_ms: 500,
-            producer_ids_low: 100,
+            producer_ids_low: 1,
             pause_ms_max: 1_000,
         }
     }

@@ -66,12 +66,30 @@ impl TransactionCoordinator {
         self.clear_timer(transactional_id);
         let Some(transaction) = self.transaction(transactional_id) else { return };
         let sent = transaction.participants.clone();
+        let id = self.begin_sending(transactional_id, sent.clone(), BTreeSet::new());
+        let effect = self.write_markers(transactional_id, id, sent);
+        self.outbox.extend(effect);
+    }
+
+    /// The same, behind a pause: the record that they are written was refused, and would be refused at once again.
+    pub(crate) fn send_markers_later(&mut self, transactional_id: &Text) {
+        let Some(transaction) = self.transaction(transactional_id) else { return };
+        let again = transaction.participants.clone();
+        self.begin_sending(transactional_id, BTreeSet::new(), again);
+        self.set_timer(transactional_id, self.limits.marker_retry_ms);
+    }
+
+    fn begin_sending(
+        &mut self,
+        transactional_id: &Text,
+        sent: BTreeSet<Participant>,
+        again: BTreeSet<Participant>,
+    ) -> MarkersId {
         self.last_markers = MarkersId(self.last_markers.0 + 1);
         let id = self.last_markers;
         let live = self.live.entry(transactional_id.clone()).or_default();
-        live.sending = Some(Sending { id, sent: sent.clone(), again: BTreeSet::new(), fenced: false });
-        let effect = self.write_markers(transactional_id, id, sent);
-        self.outbox.extend(effect);
+        live.sending = Some(Sending { id, sent, again, fenced: false });
+        id
     }
 
     /// Sends markers again that could not be written.
@@ -83,9 +101,8 @@ impl TransactionCoordinator {
         }
         let (id, again) = (sending.id, std::mem::take(&mut sending.again));
         sending.sent.extend(again.iter().cloned());
-        // They went out before, so the decision is durable and nothing has to be waited for.
         let effect = self.write_markers(transactional_id, id, again);
-        self.effects.extend(effect);
+        self.outbox.extend(effect);
     }
 
     /// Whether these are the markers that the transaction waits for.

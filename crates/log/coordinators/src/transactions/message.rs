@@ -86,6 +86,25 @@ pub struct TransactionFilter {
     pub duration_ms: Option<i64>,
 }
 
+/// The states that Kafka knows. A transaction is never seen in the last two here.
+const STATES: [&str; 8] = [
+    "Empty",
+    "Ongoing",
+    "PrepareCommit",
+    "PrepareAbort",
+    "CompleteCommit",
+    "CompleteAbort",
+    "Dead",
+    "PrepareEpochFence",
+];
+
+impl TransactionFilter {
+    /// Its states that do not exist.
+    pub fn unknown_states(&self) -> impl Iterator<Item = &Text> {
+        self.states.iter().filter(|state| !STATES.contains(&&***state))
+    }
+}
+
 /// What a client, or a broker, asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TransactionRequest {
@@ -138,7 +157,7 @@ pub struct TransactionDescription {
     pub state: &'static str,
     /// Its timeout.
     pub timeout_ms: u32,
-    /// When it began, if it is open or ends just now.
+    /// When it began, or the one before if that has ended; nothing before the first.
     pub started_at: Option<WallTime>,
     /// Its participants.
     pub participants: Vec<Participant>,
@@ -171,12 +190,7 @@ pub enum TransactionAnswer {
     /// DescribeTransactions: in the request's order.
     Described(Vec<Result<TransactionDescription, ErrorCode>>),
     /// ListTransactions.
-    Listed {
-        /// The transactions.
-        transactions: Vec<TransactionListing>,
-        /// States of the filter that do not exist.
-        unknown_states: Vec<Text>,
-    },
+    Listed(Vec<TransactionListing>),
 }
 
 /// Numbers the decisions whose markers one coordinator sends.

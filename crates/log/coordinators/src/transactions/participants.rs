@@ -26,7 +26,7 @@ impl TransactionCoordinator {
         }
         let count = add.partitions.len();
         let added = add.partitions.into_iter().map(|(participant, _)| participant).collect();
-        self.add(&add.who, added, false)?;
+        self.add(&add.who, added)?;
         Ok(each(std::iter::repeat_n(ErrorCode::None, count)))
     }
 
@@ -35,17 +35,17 @@ impl TransactionCoordinator {
         who: &TransactionRef,
         partition: i32,
     ) -> Result<TransactionAnswer, ErrorCode> {
-        self.add(who, vec![Participant::Offsets(partition)], false)?;
+        self.add(who, vec![Participant::Offsets(partition)])?;
         Ok(TransactionAnswer::Done)
     }
 
     pub(crate) fn verify(&mut self, verify: VerifyPartitions) -> Result<TransactionAnswer, ErrorCode> {
         let count = verify.partitions.len();
         if verify.add {
-            self.add(&verify.who, verify.partitions, true)?;
+            self.add(&verify.who, verify.partitions)?;
             return Ok(each(std::iter::repeat_n(ErrorCode::None, count)));
         }
-        let transaction = self.open_for(&verify.who.transactional_id, verify.who.producer, true)?;
+        let transaction = self.open_for(&verify.who.transactional_id, verify.who.producer)?;
         let code = |participant| {
             let known = transaction.state == State::Ongoing && transaction.participants.contains(participant);
             if known { ErrorCode::None } else { ErrorCode::TransactionAbortable }
@@ -54,17 +54,21 @@ impl TransactionCoordinator {
     }
 
     /// The transaction of this producer, if none before it is still ending.
-    fn open_for(&self, id: &Text, producer: Producer, raises: bool) -> Result<&Transaction, ErrorCode> {
+    ///
+    /// # Errors
+    /// As [`check_producer`] of a client without an epoch for each transaction: a record of a transaction that timed out is
+    /// refused with UNKNOWN_PRODUCER_ID, so that whoever asked can tell that from a partition that was not added.
+    fn open_for(&self, id: &Text, producer: Producer) -> Result<&Transaction, ErrorCode> {
         let transaction = self.transaction(id).ok_or(ErrorCode::InvalidProducerIdMapping)?;
-        check_producer(transaction, producer, raises)?;
+        check_producer(transaction, producer, false)?;
         match transaction.state {
             State::Ending { .. } => Err(ErrorCode::ConcurrentTransactions),
             _ => Ok(transaction),
         }
     }
 
-    fn add(&mut self, who: &TransactionRef, added: Vec<Participant>, raises: bool) -> Result<(), ErrorCode> {
-        let transaction = self.open_for(&who.transactional_id, who.producer, raises)?;
+    fn add(&mut self, who: &TransactionRef, added: Vec<Participant>) -> Result<(), ErrorCode> {
+        let transaction = self.open_for(&who.transactional_id, who.producer)?;
         let added: BTreeSet<_> = added.into_iter().collect();
         let new: Vec<_> = added.difference(&transaction.participants).cloned().collect();
         if new.is_empty() {

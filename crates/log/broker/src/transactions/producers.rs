@@ -1,0 +1,42 @@
+//! DescribeProducers: what partitions know of their producers.
+
+use log_partition::Partition;
+use log_wire::messages::transactions::{
+    DescribeProducersRequest, DescribeProducersResponse, PartitionResponse, ProducerState, TopicResponse,
+};
+use log_wire::{ErrorCode, TopicName};
+
+use crate::catalog::is_valid_name;
+use crate::node::Node;
+
+/// Handles a request.
+pub(super) fn describe(node: &Node, request: DescribeProducersRequest) -> DescribeProducersResponse {
+    let topics = request.topics.into_iter().map(|topic| {
+        let partitions = topic.partition_indexes.iter().map(|index| of_partition(node, &topic.name, *index));
+        TopicResponse { partitions: partitions.collect(), name: topic.name }
+    });
+    DescribeProducersResponse { topics: topics.collect(), ..DescribeProducersResponse::default() }
+}
+
+fn of_partition(node: &Node, topic: &str, index: i32) -> PartitionResponse {
+    let mut response = PartitionResponse { partition_index: index, ..PartitionResponse::default() };
+    let named = if is_valid_name(topic) { Ok(TopicName::Name(topic)) } else { Err(ErrorCode::InvalidTopic) };
+    match named.and_then(|name| node.find(name, index)) {
+        Ok((_, hosted)) => response.active_producers = producers(&hosted.partition),
+        Err(error) => response.error_code = error.code(),
+    }
+    response
+}
+
+fn producers(partition: &Partition) -> Vec<ProducerState> {
+    let tables = partition.tables();
+    let known = tables.producers.known().map(|producer| ProducerState {
+        producer_id: producer.id.0,
+        producer_epoch: i32::from(producer.epoch.0),
+        last_sequence: producer.last_sequence.map_or(-1, |sequence| sequence.0),
+        last_timestamp: producer.last_heard.ms(),
+        coordinator_epoch: producer.coordinator_epoch.map_or(-1, |epoch| epoch.0),
+        current_txn_start_offset: tables.transactions.first_offset(producer.id).map_or(-1, |first| first.0),
+    });
+    known.collect()
+}

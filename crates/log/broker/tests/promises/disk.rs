@@ -1,0 +1,126 @@
+//! A disk in memory that keeps what became durable, and after a crash perhaps a beginning of the rest.
+
+use std::collections::BTreeMap;
+
+use base::WallTime;
+use bytes::Bytes;
+use log_broker::{DiskCommand, StoredPartition};
+use log_partition::{Offset, Partition, PartitionConfig, PartitionId, Place, StoredBatch, StoredEvent};
+use log_storage::Append;
+use storage_wal::LogId;
+
+/// A log: its newest state, its batches, and where it begins.
+struct Log {
+    id: PartitionId,
+    created: Offset,
+    state: Option<Vec<u8>>,
+    batches: Vec<Kept>,
+    start: Option<Offset>,
+}
+
+/// A batch. None is ever written to a segment.
+struct Kept {
+    at: Place,
+    now: WallTime,
+    is_behind_state: bool,
+    bytes: Bytes,
+}
+
+impl Log {
+    fn restore(&self, log: LogId) -> StoredPartition {
+        let batches = self.batches.iter().map(|batch| {
+            StoredEvent::Batch(StoredBatch {
+                at: batch.at,
+                now: batch.now,
+                is_behind_state: batch.is_behind_state,
+                is_written: false,
+                bytes: &batch.bytes,
+            })
+        });
+        let events = batches.chain(self.start.map(StoredEvent::Start));
+        let config = PartitionConfig::default();
+        let partition = Partition::restore(config, self.created, self.state.as_deref(), events);
+        let partition = Some(partition.expect("it fits together"));
+        StoredPartition { log, id: self.id, partition, damage: None }
+    }
+}
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Disk {
+    logs: BTreeMap<LogId, Log>,
+    /// Commands since the start that are not in `logs` yet, in order.
+    pending: Vec<(DiskCommand, Option<LogId>)>,
+    /// How many commands were given since the start.
+    pub(crate) given: u64,
+    last_log: u64,
+}
+
+impl Disk {
+    /// With partitions that were there before.
+    pub(crate) fn holding(stored: &[StoredPartition]) -> Self {
+        let logs = stored.iter().map(|stored| {
+            let state = stored.partition.as_ref().map(Partition::state);
+            let (created, batches) = (Offset(0), Vec::new());
+            (stored.log, Log { id: stored.id, created, state, batches, start: None })
+        });
+        Self { logs: logs.collect(), last_log: 7, ..Self::default() }
+    }
+
+    /// Takes a command. Gives the log that it creates.
+    pub(crate) fn give(&mut self, command: &DiskCommand) -> Option<(PartitionId, LogId)> {
+        self.given += 1;
+        let mut created = None;
+        if let DiskCommand::Create(id, _) = command {
+            self.last_log += 1;
+            created = Some((*id, LogId(self.last_log)));
+        }
+        self.pending.push((command.clone(), created.map(|(_, log)| log)));
+        created
+    }
+
+    /// The first `count` commands since the start are durable.
+    pub(crate) fn keep(&mut self, count: u64) {
+        let kept = (self.pending.len() as u64 + count).saturating_sub(self.given);
+        for (command, created) in self.pending.drain(..kept as usize) {
+            carry_out(&mut self.logs, command, created);
+        }
+    }
+
+    /// How many commands since the start are durable.
+    pub(crate) fn durable(&self) -> u64 {
+        self.given - self.pending.len() as u64
+    }
+
+    /// A crash: of what is not durable only the first `more` commands are kept. Gives what a start finds.
+    pub(crate) fn crash(&mut self, more: u64) -> Vec<StoredPartition> {
+        self.keep((self.durable() + more).min(self.given));
+        self.pending.clear();
+        self.given = 0;
+        self.logs.iter().map(|(log, of)| of.restore(*log)).collect()
+    }
+}
+
+fn carry_out(logs: &mut BTreeMap<LogId, Log>, command: DiskCommand, created: Option<LogId>) {
+    match command {
+        DiskCommand::Create(id, created_at) => {
+            let log = created.expect("a log was created");
+            let (state, batches) = (None, Vec::new());
+            logs.insert(log, Log { id, created: created_at, state, batches, start: None });
+        }
+        DiskCommand::Append(Append { log, at, now, batch: bytes, .. }) => {
+            let stored = logs.get_mut(&log).expect("the log is there");
+            stored.batches.push(Kept { at, now, is_behind_state: true, bytes });
+        }
+        DiskCommand::State(log, state) => {
+            let stored = logs.get_mut(&log).expect("the log is there");
+            stored.batches.iter_mut().for_each(|batch| batch.is_behind_state = false);
+            stored.state = Some(state);
+        }
+        DiskCommand::Start(log, start, _) => {
+            logs.get_mut(&log).expect("the log is there").start = Some(start);
+        }
+        DiskCommand::Drop(log) => drop(logs.remove(&log)),
+        DiskCommand::Replace { .. } => panic!("nothing is compacted here"),
+    }
+}
