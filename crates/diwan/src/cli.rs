@@ -19,11 +19,12 @@ use crate::status::StatusOptions;
 use crate::up::UpOptions;
 
 const SERVE_HELP: &str = "\
-Without any of these, clients connect to 127.0.0.1:2181 and data lies in `./diwan-data`.
+Without any of these, ZooKeeper's clients connect to 127.0.0.1:2181, Kafka's to 127.0.0.1:9092, and data lies in `./diwan-data`.
 `diwan config keys` lists every key; `diwan config check FILE` says what a file means.
 
   diwan serve
   diwan serve --config zoo.cfg
+  diwan serve --config server.properties
   diwan serve --listen 0.0.0.0:2181 --data-dir /var/lib/diwan -D extendedTypesEnabled=true";
 
 const SHELL_HELP: &str = "\
@@ -208,7 +209,7 @@ pub(crate) enum ConfigCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArguments {
-    /// A `diwan.toml`, or a `zoo.cfg` taken as it is.
+    /// A `diwan.toml`, or a `zoo.cfg` of ZooKeeper or a `server.properties` of Kafka, taken as they are.
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
 
@@ -220,6 +221,10 @@ pub(crate) struct ServeArguments {
     #[arg(short, long, value_name = "ADDRESS")]
     listen: Option<String>,
 
+    /// Where Kafka's clients connect, or `off` [default: 127.0.0.1:9092].
+    #[arg(long, value_name = "ADDRESS")]
+    log: Option<String>,
+
     /// Where metrics are served over HTTP, or `off` [default: 127.0.0.1:7000].
     #[arg(short, long, value_name = "ADDRESS")]
     metrics: Option<String>,
@@ -228,7 +233,7 @@ pub(crate) struct ServeArguments {
     #[arg(short, long, value_name = "ADDRESS")]
     admin: Option<String>,
 
-    /// Set a key, by ZooKeeper's name (with or without `zookeeper.`) or Diwan's own.
+    /// Set a key, by ZooKeeper's name (with or without `zookeeper.`) or Diwan's own; Kafka's begin with `log.`.
     #[arg(short = 'D', value_name = "KEY=VALUE")]
     properties: Vec<String>,
 
@@ -251,6 +256,7 @@ impl ServeArguments {
         let flags = [
             ("node.data-dir", self.data_dir),
             ("council.listen.client", self.listen),
+            ("log.listen", self.log),
             ("metrics.listen", self.metrics),
             ("admin.listen", self.admin),
             ("logging.level", self.log_level),

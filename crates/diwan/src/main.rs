@@ -16,6 +16,7 @@ mod member;
 mod revive;
 mod secret;
 mod serve;
+mod services;
 mod shell;
 mod signals;
 mod status;

@@ -11,8 +11,8 @@ use crate::config::{self, Sources};
 
 /// Says what would be done, or does it.
 pub(crate) fn run(sources: &Sources, yes: bool, out: &mut impl Write) -> io::Result<ExitCode> {
-    let config = match config::load(sources).result {
-        Ok((config, _)) => config,
+    let config = match config::load_council(sources) {
+        Ok(config) => config,
         Err(problems) => {
             problems.iter().for_each(|problem| eprintln!("error: {problem}"));
             return Ok(ExitCode::FAILURE);

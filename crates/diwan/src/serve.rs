@@ -2,31 +2,31 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use council_service::{Server, ServerConfig};
 
-use crate::config::{self, Notice, Problem, Sources, Verdict, failure};
+use crate::broker::from_here;
+use crate::config::{self, Configuration, Notice, Problem, Sources, Verdict, failure};
 use crate::logging::Log;
+use crate::services::{Ready, Services, Tell};
 use crate::{files, signals};
-
-/// How often it is looked whether a member serves.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// Runs a server until a signal or a fault ends it.
 pub(crate) fn run(sources: &Sources, until_input_ends: bool) -> ExitCode {
     let loaded = config::load(sources);
-    let (config, log) = match loaded.result {
+    let config = match loaded.result {
         Ok(config) => config,
         Err(problems) => return refuse(&loaded.notices, &problems),
     };
     files::make_private();
-    let log = Log::start(log);
+    let log = Log::start(config.logging);
     tell_notices(&loaded.notices);
-    tell_of_plain_text(&config);
+    if let Some(council) = &config.council {
+        tell_of_plain_text(council);
+    }
     files::raise_limit();
     match serve(config, sources, log, until_input_ends) {
         Ok(()) => ExitCode::SUCCESS,
@@ -52,36 +52,62 @@ fn refuse(notices: &[Notice], problems: &[Problem]) -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn serve(config: ServerConfig, sources: &Sources, log: Log, until_input_ends: bool) -> Result<(), String> {
+fn serve(config: Configuration, sources: &Sources, log: Log, until_input_ends: bool) -> Result<(), String> {
     // Before the threads begin, so that none of them gets a signal.
     let signals = signals::catch().map_err(|error| format!("signals cannot be caught: {error}"))?;
-    let data = config.storage.data_dir.clone();
-    let command_url = config.admin.command_url.clone();
-    let server =
-        Server::start(config.clone()).map_err(|error| failure::problem(&error, &config).to_string())?;
-    let server = Arc::new(server);
-    let data = std::path::absolute(&data).unwrap_or(data);
-    tell_once_ready(&server, data, command_url)
-        .map_err(|error| format!("no thread to wait with: {error}"))?;
-    signals::heed(&server, signals, sources.clone(), log)
+    let broker = broker(&config)?;
+    let council = match &config.council {
+        Some(council) => Some(
+            Server::start(council.clone()).map_err(|error| failure::problem(&error, council).to_string())?,
+        ),
+        None => None,
+    };
+    if let Some(council) = council.as_ref().filter(|council| !council.is_serving()) {
+        tracing::info!(
+            members = shown(council.peer_addr()),
+            "started: clients are served once this member has a majority of the ensemble"
+        );
+    }
+    let tell = teller(config.council.as_ref(), broker.is_some());
+    let services = Services::start(council, broker, tell)
+        .map_err(|error| format!("no thread for the services: {error}"))?;
+    signals::heed(&services, signals, sources.clone(), log)
         .map_err(|error| format!("no thread for signals: {error}"))?;
     if until_input_ends {
-        heed_input(&server).map_err(|error| format!("no thread for the standard input: {error}"))?;
+        heed_input(&services).map_err(|error| format!("no thread for the standard input: {error}"))?;
     }
-    server.wait().map_err(|fault| fault.to_string())?;
+    services.wait()?;
     tracing::info!("stopped");
     Ok(())
 }
 
+/// The log that is to be served.
+fn broker(config: &Configuration) -> Result<Option<log_service::LogConfig>, String> {
+    let Some(plan) = &config.broker else { return Ok(None) };
+    plan.setup.warnings.iter().for_each(|warning| tracing::warn!("configuration: {warning}"));
+    match plan.check(config.council.as_ref(), false) {
+        Ok(()) => {
+            let council = plan.setup.council.clone().unwrap_or_default();
+            Ok(Some(log_service::LogConfig { council, ..plan.setup.config.clone() }))
+        }
+        Err(problem) if plan.is_optional => {
+            let (what, hint) = (problem.what, problem.hint.unwrap_or_default());
+            tracing::warn!("the log is not served: {what}; hint: {hint}");
+            Ok(None)
+        }
+        Err(problem) => Err(problem.to_string()),
+    }
+}
+
 /// The process that started this server holds the other end of its standard input. When that ends, the process is gone.
-fn heed_input(server: &Arc<Server>) -> io::Result<()> {
-    let server = Arc::downgrade(server);
+fn heed_input(services: &Arc<Services>) -> io::Result<()> {
+    let services = Arc::downgrade(services);
     std::thread::Builder::new().name(String::from("input")).spawn(move || {
         // That it breaks means the same as that it ends.
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
         tracing::info!("the process that started this server is gone: it stops");
-        if let Some(server) = server.upgrade() {
-            server.stop();
+        if let Some(services) = services.upgrade() {
+            services.stop();
         }
     })?;
     Ok(())
@@ -110,8 +136,8 @@ fn tell_notices(notices: &[Notice]) {
                 let near = near.as_deref().unwrap_or("`diwan config keys` lists those that are known");
                 tracing::warn!(key, line, "configuration: there is no key `{key}`; {near}");
             }
-            // It would not have come this far.
-            Verdict::Refused(_) => {}
+            // It would not have come this far, or the broker's warnings tell.
+            Verdict::Refused(_) | Verdict::OnlyShown => {}
         }
     }
 }
@@ -142,66 +168,78 @@ fn tell_of_plain_text(config: &ServerConfig) {
     );
 }
 
-/// Says that clients are served as soon as they are: at once by a server that is alone, by a member of an ensemble when
-/// a majority is there.
-fn tell_once_ready(server: &Arc<Server>, data: PathBuf, command_url: String) -> io::Result<()> {
-    if server.is_serving() {
-        tell_ready(server, &data, &command_url);
-        return Ok(());
-    }
-    tracing::info!(
-        members = shown(server.peer_addr()),
-        "started: clients are served once this member has a majority of the ensemble"
-    );
-    let server = Arc::downgrade(server);
-    std::thread::Builder::new().name(String::from("ready")).spawn(move || {
-        while let Some(server) = server.upgrade() {
-            if server.is_serving() {
-                return tell_ready(&server, &data, &command_url);
-            }
-            drop(server);
-            std::thread::sleep(LOOK);
+/// Says what is served once it is: in lines of the log, or, to a person, as one text when all is.
+fn teller(council: Option<&ServerConfig>, has_log: bool) -> Tell {
+    let data = council.map(|council| council.storage.data_dir.clone());
+    let data = data.map(|data| std::path::absolute(&data).unwrap_or(data));
+    let command_url = council.map(|council| council.admin.command_url.clone()).unwrap_or_default();
+    let is_terminal = io::stderr().is_terminal();
+    Box::new(move |services, ready| {
+        let log = match &ready {
+            Ready::Council => None,
+            Ready::Log(address, directory) => Some((*address, directory.as_path())),
+        };
+        if !is_terminal {
+            return tell_ready(services.council(), data.as_deref(), log);
         }
-    })?;
-    Ok(())
+        if log.is_some() || !has_log {
+            // A banner that cannot be shown is no reason to stop.
+            let council = services.council().zip(data.as_deref());
+            let _ = banner(&mut io::stderr().lock(), council, log, &command_url);
+        }
+    })
 }
 
 fn shown(address: Option<SocketAddr>) -> Option<String> {
     address.map(|address| address.to_string())
 }
 
-fn tell_ready(server: &Server, data: &Path, command_url: &str) {
-    if io::stderr().is_terminal() {
-        // A banner that cannot be shown is no reason to stop.
-        let _ = banner(&mut io::stderr().lock(), server, data, command_url);
-        return;
+fn tell_ready(council: Option<&Server>, data: Option<&Path>, log: Option<(SocketAddr, &Path)>) {
+    if let Some((kafka, directory)) = log {
+        tracing::info!(%kafka, data = %directory.display(), "the log is ready");
+    } else if let (Some(council), Some(data)) = (council, data) {
+        tracing::info!(
+            client = shown(council.client_addr()),
+            secure = shown(council.secure_addr()),
+            metrics = shown(council.http_addr()),
+            admin = shown(council.admin_addr()),
+            data = %data.display(),
+            "ready"
+        );
     }
-    tracing::info!(
-        client = shown(server.client_addr()),
-        secure = shown(server.secure_addr()),
-        metrics = shown(server.http_addr()),
-        admin = shown(server.admin_addr()),
-        data = %data.display(),
-        "ready"
-    );
 }
 
-fn banner(out: &mut impl Write, server: &Server, data: &Path, command_url: &str) -> io::Result<()> {
+fn banner(
+    out: &mut impl Write,
+    council: Option<(&Server, &Path)>,
+    log: Option<(SocketAddr, &Path)>,
+    command_url: &str,
+) -> io::Result<()> {
     writeln!(out, "\n  Diwan {} serves", env!("CARGO_PKG_VERSION"))?;
-    if let Some(address) = server.client_addr() {
+    let address = council.and_then(|(server, _)| server.client_addr());
+    if let Some(address) = address {
         writeln!(
             out,
             "  clients   {address}, with any ZooKeeper client or `diwan shell --server {address}`"
         )?;
     }
-    if let Some(address) = server.secure_addr() {
+    if let Some(address) = council.and_then(|(server, _)| server.secure_addr()) {
         writeln!(out, "  TLS       {address}")?;
     }
-    writeln!(out, "  data      {}", data.display())?;
-    if let Some(address) = server.http_addr() {
+    if let Some((address, _)) = log {
+        let at = from_here(address);
+        writeln!(out, "  Kafka     {address}, with any Kafka client or `kcat -b {at} -L`")?;
+    }
+    if let Some((_, data)) = council {
+        writeln!(out, "  data      {}", data.display())?;
+    }
+    if let Some((_, directory)) = log {
+        writeln!(out, "  records   {}", directory.display())?;
+    }
+    if let Some(address) = council.and_then(|(server, _)| server.http_addr()) {
         writeln!(out, "  metrics   http://{address}/metrics")?;
     }
-    if let Some(address) = server.admin_addr() {
+    if let Some(address) = council.and_then(|(server, _)| server.admin_addr()) {
         writeln!(out, "  commands  http://{address}{command_url}")?;
     }
     writeln!(out, "  stop      ctrl-c\n")

@@ -12,13 +12,13 @@
 use std::io;
 use std::sync::Arc;
 
-use council_service::Server;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::signal_name;
 
 use crate::config::{self, Sources};
 use crate::logging::Log;
+use crate::services::Services;
 
 /// What a signal asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,12 +45,12 @@ pub(crate) fn catch() -> io::Result<Signals> {
 
 /// Does what signals ask for, on a thread of its own.
 pub(crate) fn heed(
-    server: &Arc<Server>,
+    services: &Arc<Services>,
     mut signals: Signals,
     sources: Sources,
     mut log: Log,
 ) -> io::Result<()> {
-    let server = Arc::downgrade(server);
+    let services = Arc::downgrade(services);
     std::thread::Builder::new().name(String::from("signals")).spawn(move || {
         let mut stopping = false;
         for signal in signals.forever() {
@@ -61,16 +61,16 @@ pub(crate) fn heed(
                 Wish::Stop => {
                     stopping = true;
                     tracing::info!(signal = name, "asked to stop");
-                    if let Some(server) = server.upgrade() {
+                    if let Some(services) = services.upgrade() {
                         // On a thread of its own: the second signal must find this one listening.
-                        std::thread::spawn(move || server.stop());
+                        std::thread::spawn(move || services.stop());
                     }
                 }
                 Wish::Reload => {
                     tracing::info!(signal = name, "asked to read the log level and the certificates again");
                     set_level(&sources, &mut log);
-                    if let Some(server) = server.upgrade() {
-                        server.reload();
+                    if let Some(services) = services.upgrade() {
+                        services.reload();
                     }
                 }
                 Wish::Nothing => tracing::info!(signal = name, "this signal has no effect here"),
@@ -83,7 +83,7 @@ pub(crate) fn heed(
 /// Takes the log level from the configuration as it is now; every other setting is read at the next start.
 fn set_level(sources: &Sources, log: &mut Log) {
     match config::load(sources).result {
-        Ok((_, next)) => log.set_level(next.level),
+        Ok(next) => log.set_level(next.logging.level),
         Err(problems) => {
             let problems: Vec<_> = problems.into_iter().map(|problem| problem.what).collect();
             tracing::error!(

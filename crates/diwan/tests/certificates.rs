@@ -82,7 +82,18 @@ fn what_is_there_is_never_replaced_and_signs_for_more() {
 fn members_that_speak_in_plain_text_are_told_what_mends_it() {
     let folder = Folder::new();
     let mut child = diwan()
-        .args(["serve", "--listen", "127.0.0.1:0", "--metrics", "off", "--admin", "off", "--data-dir"])
+        .args([
+            "serve",
+            "--log",
+            "off",
+            "--listen",
+            "127.0.0.1:0",
+            "--metrics",
+            "off",
+            "--admin",
+            "off",
+            "--data-dir",
+        ])
         .arg(folder.path().join("data"))
         .args([
             "-D",

@@ -73,7 +73,17 @@ fn status_asks_through_an_encrypting_proxy() {
     certificates(&folder.path().join("others"));
     let admin = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut command = diwan();
-    command.args(["serve", "--listen", "127.0.0.1:0", "--metrics", "off", "--admin", &admin.to_string()]);
+    command.args([
+        "serve",
+        "--log",
+        "off",
+        "--listen",
+        "127.0.0.1:0",
+        "--metrics",
+        "off",
+        "--admin",
+        &admin.to_string(),
+    ]);
     command.arg("--data-dir").arg(folder.path().join("data"));
     let _server = Server::started_by(command);
     let file = |name: &str| folder.path().join(name).display().to_string();

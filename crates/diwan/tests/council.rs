@@ -31,7 +31,17 @@ impl Live {
     /// On these data, with the super user `super:secret` and an audit log.
     fn start(data: &Path) -> Self {
         let mut command = diwan();
-        command.args(["serve", "--listen", "127.0.0.1:0", "--metrics", "off", "--admin", "127.0.0.1:0"]);
+        command.args([
+            "serve",
+            "--log",
+            "off",
+            "--listen",
+            "127.0.0.1:0",
+            "--metrics",
+            "off",
+            "--admin",
+            "127.0.0.1:0",
+        ]);
         command.args(["-D", "audit.enable=true", "-D", &super_line("secret", &[]), "--data-dir"]).arg(data);
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let stderr = BufReader::new(child.stderr.take().unwrap());

@@ -57,7 +57,18 @@ fn a_port_that_is_taken_is_named() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let mut command = diwan();
-    command.args(["serve", "--metrics", "off", "--admin", "off", "--listen", &address, "--data-dir"]);
+    command.args([
+        "serve",
+        "--log",
+        "off",
+        "--metrics",
+        "off",
+        "--admin",
+        "off",
+        "--listen",
+        &address,
+        "--data-dir",
+    ]);
     command.arg(folder.path());
     let errors = refused(command);
     assert!(errors.contains(&address) && errors.contains("hint: "), "{errors}");
@@ -323,7 +334,17 @@ fn commands_that_anybody_may_run_write_a_limited_number_of_lines() {
     let folder = Folder::new();
     let admin = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut command = diwan();
-    command.args(["serve", "--listen", "127.0.0.1:0", "--metrics", "off", "--admin", &admin.to_string()]);
+    command.args([
+        "serve",
+        "--log",
+        "off",
+        "--listen",
+        "127.0.0.1:0",
+        "--metrics",
+        "off",
+        "--admin",
+        &admin.to_string(),
+    ]);
     command.arg("--data-dir").arg(folder.path().join("data"));
     let server = Logged::start(command);
     server.line("client=\"");

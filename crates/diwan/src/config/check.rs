@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use council_service::{ServerConfig, prepare};
 use serde_json::{Value, json};
 
-use super::{Loaded, Notice, Problem, Sources, Verdict, failure, load};
+use super::{Configuration, Loaded, Notice, Problem, Sources, Verdict, failure, load};
 
 /// How the answer is given.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,12 +40,30 @@ fn find(sources: &Sources, options: CheckOptions) -> Finding {
     let loaded = load(sources);
     let (notes, problems) = match &loaded.result {
         Err(problems) => (Vec::new(), problems.clone()),
-        Ok((config, _)) => match prepare::check(config, options.running) {
-            Ok(notes) => (notes, Vec::new()),
-            Err(error) => (Vec::new(), vec![failure::problem(&error, config)]),
-        },
+        Ok(config) => check_services(config, options.running),
     };
     Finding { loaded, notes, problems }
+}
+
+/// What an operator should know, and why the services would not start.
+fn check_services(config: &Configuration, running: bool) -> (Vec<String>, Vec<Problem>) {
+    let (mut notes, mut problems) = (Vec::new(), Vec::new());
+    if let Some(council) = &config.council {
+        match prepare::check(council, running) {
+            Ok(of_council) => notes.extend(of_council),
+            Err(error) => problems.push(failure::problem(&error, council)),
+        }
+    }
+    if let Some(plan) = &config.broker {
+        notes.extend(plan.setup.warnings.iter().cloned());
+        match plan.check(config.council.as_ref(), running) {
+            Err(problem) if plan.is_optional => {
+                notes.push(format!("the log would not be served: {}", problem.what));
+            }
+            other => problems.extend(other.err()),
+        }
+    }
+    (notes, problems)
 }
 
 /// A notice in the words that are shown: what became of the setting, why, and hints.
@@ -58,6 +76,9 @@ fn words(notice: &Notice) -> (&'static str, String, Vec<String>) {
             ("no effect", (*why).to_owned(), warnings.clone())
         }
         Verdict::NoMeaningHere(why) => ("ignored", (*why).to_owned(), Vec::new()),
+        Verdict::OnlyShown => {
+            ("ignored", String::from("clients are shown it, and it has no effect"), Vec::new())
+        }
         Verdict::Unknown(near) => {
             ("unknown", String::from("there is no such key"), near.iter().cloned().collect())
         }
@@ -77,7 +98,7 @@ fn tell(finding: &Finding, out: &mut impl Write) -> io::Result<()> {
             writeln!(out, "{:>17}hint: {hint}", "")?;
         }
     }
-    if let Ok((config, _)) = &finding.loaded.result {
+    if let Ok(config) = &finding.loaded.result {
         writeln!(out)?;
         for (what, value) in summary(config) {
             writeln!(out, "{what:>9}  {value}")?;
@@ -100,10 +121,23 @@ fn tell(finding: &Finding, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// What a server with this configuration would do.
-fn summary(config: &ServerConfig) -> Vec<(&'static str, String)> {
-    let absolute = |path: &std::path::Path| {
-        std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
-    };
+fn summary(config: &Configuration) -> Vec<(&'static str, String)> {
+    let mut lines = config.council.as_ref().map_or_else(Vec::new, of_council);
+    if let Some(plan) = &config.broker {
+        let log = &plan.setup.config;
+        lines.push(("Kafka", log.listen.to_string()));
+        lines.push(("records", absolute(&log.directory)));
+        let own = || String::from("this one");
+        lines.push(("council", plan.setup.council.clone().unwrap_or_else(own)));
+    }
+    lines
+}
+
+fn absolute(path: &std::path::Path) -> String {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
+}
+
+fn of_council(config: &ServerConfig) -> Vec<(&'static str, String)> {
     let address = |address: Option<std::net::SocketAddr>| {
         address.map_or_else(|| String::from("not served"), |address| address.to_string())
     };
@@ -138,7 +172,7 @@ fn tell_json(finding: &Finding, out: &mut impl Write) -> io::Result<()> {
     let problems: Vec<Value> =
         finding.problems.iter().map(|problem| json!({"what": problem.what, "hint": problem.hint})).collect();
     let summary: serde_json::Map<String, Value> = match &finding.loaded.result {
-        Ok((config, _)) => summary(config)
+        Ok(config) => summary(config)
             .into_iter()
             .map(|(what, value)| (what.to_lowercase(), Value::String(value)))
             .collect(),

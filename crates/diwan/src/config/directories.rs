@@ -48,8 +48,16 @@ fn refuse_zookeepers(directory: &Path) -> Checked<()> {
     Err(Problem::new(what).hint("choose an empty directory; importing such data is not there yet"))
 }
 
+/// Whether a directory is the log of a council in the earlier layout: it has files. That of a broker has the same name, and
+/// files only beside its own `log`.
+fn is_earlier_log(directory: &Path) -> bool {
+    let is_brokers = directory.join("meta").is_file() || directory.join("log").is_dir();
+    let has_files = || std::fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_some());
+    directory.is_dir() && !is_brokers && has_files()
+}
+
 fn refuse_earlier(directory: &Path) -> Checked<()> {
-    if !directory.join("meta").is_file() && !directory.join("log").is_dir() {
+    if !directory.join("meta").is_file() && !is_earlier_log(&directory.join("log")) {
         return Ok(());
     }
     let found = EARLIER.iter().map(|name| directory.join(name)).filter(|path| path.exists());

@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
+use log_config::Definition;
 use node_config::Meaning;
 
-use super::keys::{KEYS, Row, standard};
+use super::keys::{KEYS, Row, broker, standard};
 
 /// Prints every key there is, by Diwan's name and ZooKeeper's, and its default.
 pub(crate) fn describe_keys(out: &mut impl Write) -> io::Result<()> {
@@ -18,6 +19,20 @@ pub(crate) fn describe_keys(out: &mut impl Write) -> io::Result<()> {
         };
         let standard = standard(row).unwrap_or("-");
         writeln!(out, "{:<36}  {:<42}  {standard:<16}  {text}", dash(row.own), dash(row.foreign))?;
+    }
+    writeln!(out, "\n{:<58}  {:<24}  what it is", "diwan.toml: `log.` and Kafka's key", "default")?;
+    let shown = |definition: &Definition, text: &str, out: &mut dyn Write| {
+        let default = definition.default.filter(|default| !default.is_empty()).unwrap_or("-");
+        writeln!(out, "log.{:<54}  {default:<24}  {text}", definition.name)
+    };
+    for definition in broker::acting() {
+        shown(definition, definition.about(), out)?;
+    }
+    for (definition, why) in broker::restricted() {
+        shown(definition, &format!("(only values that ask for nothing: {why})"), out)?;
+    }
+    for definition in broker::without_effect() {
+        shown(definition, "(taken, shown to clients, without effect)", out)?;
     }
     Ok(())
 }
@@ -44,7 +59,25 @@ pub(crate) fn document_keys(out: &mut impl Write) -> io::Result<()> {
             writeln!(out, "| {}{} | {why} | {hint} |", anchor(row), code(row.foreign))?;
         }
     }
-    Ok(())
+    document_brokers_keys(out)
+}
+
+/// Kafka's keys, which a `diwan.toml` has with `log.` before them.
+fn document_brokers_keys(out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "\n## Kafka's keys\n\n| `server.properties` | what it is | default |\n|---|---|---|")?;
+    for definition in broker::acting() {
+        let default = code(definition.default.unwrap_or_default());
+        writeln!(out, "| {} | {} | {default} |", code(definition.name), definition.about())?;
+    }
+    writeln!(
+        out,
+        "\nOnly values that ask for nothing are taken:\n\n| `server.properties` | why |\n|---|---|"
+    )?;
+    for (definition, why) in broker::restricted() {
+        writeln!(out, "| {} | {why} |", code(definition.name))?;
+    }
+    let names: Vec<String> = broker::without_effect().map(|definition| code(definition.name)).collect();
+    writeln!(out, "\nTaken and shown to clients, without effect: {}.", names.join(", "))
 }
 
 /// Where a link to a key leads: its name, in Diwan's form if there is one.

@@ -1,11 +1,13 @@
 //! A configuration while its settings come in, in any order, and the checks that need more than one of them.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use council_service::ServerConfig;
 use council_service::config::{
     ClientAuth, ConnectionThrottle, KeyStoreKind, MemberConfig, Secret, TlsProtocol,
 };
+use log_config::properties::Property;
 use tracing_subscriber::filter::LevelFilter;
 
 /// Settings as they came in.
@@ -34,6 +36,9 @@ pub(crate) struct Draft {
     pub(crate) dynamic_file: Option<PathBuf>,
     pub(crate) read_only_mode: bool,
     pub(crate) log: LogConfig,
+    pub(crate) broker: BrokerDraft,
+    /// Which services the file speaks of.
+    pub(crate) file: FileKind,
     /// What is odd about the setting that came in last.
     warnings: Vec<String>,
 }
@@ -206,6 +211,39 @@ pub(crate) enum LogFormat {
     Text,
     /// One JSON object a line.
     Json,
+}
+
+/// What kind of file the settings come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum FileKind {
+    /// There is none.
+    #[default]
+    None,
+    /// A `diwan.toml`, and whether it has settings of the council.
+    Toml {
+        /// It has.
+        council: bool,
+    },
+    /// A `zoo.cfg`.
+    Zoo,
+    /// A `server.properties`.
+    Broker,
+}
+
+/// Settings of the broker.
+#[derive(Debug, Default)]
+pub(crate) struct BrokerDraft {
+    /// Whether any source speaks of it.
+    pub(crate) said: bool,
+    /// `log.listen`: the address, or nothing for none.
+    pub(crate) listen: Option<Option<SocketAddr>>,
+    /// `log.data-dir`.
+    pub(crate) data_dir: Option<PathBuf>,
+    /// `log.council`.
+    pub(crate) council: Option<String>,
+    /// Keys of a `server.properties`, and behind them Kafka's keys from elsewhere, which count more.
+    pub(crate) file: Vec<Property>,
+    pub(crate) options: Vec<Property>,
 }
 
 impl Draft {

@@ -1,10 +1,9 @@
 //! The checks that need more than one setting, once all have come in.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 use council_connect::jaas;
-use council_service::ServerConfig;
 use council_service::config::{
     ClientAuth, EnsembleConfig, EnsembleSecret, Framing, KeyStore, KeyStoreKind, MemberConfig, PeerTlsConfig,
     SaslConfig, Secret, SessionConfig, TlsConfig, TlsProtocol,
@@ -12,9 +11,12 @@ use council_service::config::{
 use council_service::digest;
 
 use super::{directories, members};
+use crate::broker::any_address;
 use node_config::{Checked, Problem, Setting};
 
-use super::draft::{Draft, Endpoint, EnsembleDraft, LogConfig, StoreDraft};
+use super::Configuration;
+use super::draft::{Draft, Endpoint, EnsembleDraft, StoreDraft};
+use super::services::Services;
 
 /// The AdminServer's port, where a `zoo.cfg` does not say it.
 const ADMIN_PORT: u16 = 8080;
@@ -23,7 +25,8 @@ const METRICS_PORT: u16 = 7000;
 
 impl Draft {
     /// The whole configuration, or everything that is wrong with it.
-    pub(crate) fn finish(mut self) -> Result<(ServerConfig, LogConfig), Vec<Problem>> {
+    pub(crate) fn finish(mut self) -> Result<Configuration, Vec<Problem>> {
+        let services = self.services();
         let steps: [fn(&mut Self) -> Checked<()>; 10] = [
             Self::finish_storage,
             Self::finish_servers,
@@ -37,8 +40,18 @@ impl Draft {
             // Last: others look for `myid` where the configuration says that the data is.
             Self::finish_directories,
         ];
-        let problems: Vec<Problem> = steps.iter().filter_map(|step| step(&mut self).err()).collect();
-        if problems.is_empty() { Ok((self.config, self.log)) } else { Err(problems) }
+        let serves_council = services.as_ref().map_or(true, |services| services.council);
+        let judged = steps.iter().filter(|_| serves_council);
+        let mut problems: Vec<Problem> = judged.filter_map(|step| step(&mut self).err()).collect();
+        match services {
+            Ok(Services { council, broker }) if problems.is_empty() => {
+                Ok(Configuration { council: council.then_some(self.config), logging: self.log, broker })
+            }
+            services => {
+                problems.extend(services.err().into_iter().flatten());
+                Err(problems)
+            }
+        }
     }
 
     fn finish_storage(&mut self) -> Checked<()> {
@@ -411,14 +424,6 @@ fn bind(host: Option<&str>, port: u16) -> Checked<SocketAddr> {
     match host {
         Some(host) => Setting { key: "the address", value: host }.host(port),
         None => Ok(SocketAddr::new(any_address(), port)),
-    }
-}
-
-/// The address that takes connections to IPv6 and IPv4 alike, where there is IPv6.
-fn any_address() -> IpAddr {
-    match UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)) {
-        Ok(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-        Err(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
     }
 }
 

@@ -10,6 +10,7 @@ pub(crate) mod failure;
 mod finish;
 mod keys;
 mod members;
+mod services;
 
 use std::path::{Path, PathBuf};
 
@@ -18,13 +19,18 @@ use council_service::ServerConfig;
 
 pub(crate) use check::{CheckOptions, check};
 pub(crate) use document::{describe_keys, document_keys};
-use draft::Draft;
+use draft::{Draft, FileKind};
 pub(crate) use draft::{LogConfig, LogFormat};
 use effect::Situation;
 use keys::KEYS;
+use keys::broker::BrokerKey;
 pub(crate) use keys::is_usual;
+use log_config::Effect;
 pub(crate) use node_config::{Checked, Problem};
 use node_config::{Meaning, Names, Setting};
+pub(crate) use services::BrokerPlan;
+
+use crate::broker::read_properties;
 
 /// Where settings come from, weakest first.
 #[derive(Clone, Debug, Default)]
@@ -64,10 +70,23 @@ pub(crate) enum Verdict {
     },
     /// It does nothing here.
     NoMeaningHere(&'static str),
+    /// Kafka's clients are shown it, and it does nothing else.
+    OnlyShown,
     /// The key is unknown.
     Unknown(Option<String>),
     /// It stops the start.
     Refused(Problem),
+}
+
+/// What is to be served, and how it is logged.
+#[derive(Clone, Debug)]
+pub(crate) struct Configuration {
+    /// The council; nothing if only the log is served.
+    pub(crate) council: Option<ServerConfig>,
+    /// What is logged.
+    pub(crate) logging: LogConfig,
+    /// The log.
+    pub(crate) broker: Option<BrokerPlan>,
 }
 
 /// A configuration that was read, with all that there is to say about it.
@@ -76,7 +95,7 @@ pub(crate) struct Loaded {
     /// What became of each setting, in order.
     pub(crate) notices: Vec<Notice>,
     /// The configuration, or every reason why there is none.
-    pub(crate) result: Result<(ServerConfig, LogConfig), Vec<Problem>>,
+    pub(crate) result: Result<Configuration, Vec<Problem>>,
 }
 
 /// Reads all sources.
@@ -88,7 +107,7 @@ pub(crate) fn load(sources: &Sources) -> Loaded {
     let Loading { draft, mut notices, mut problems } = loading;
     let situation = Situation::of(&draft);
     let finished = draft.finish();
-    if let Ok((config, _)) = &finished {
+    if let Ok(Configuration { council: Some(config), .. }) = &finished {
         effect::judge(&mut notices, &situation, config);
     }
     let result = match finished {
@@ -101,6 +120,15 @@ pub(crate) fn load(sources: &Sources) -> Loaded {
         }
     };
     Loaded { notices, result }
+}
+
+/// The council of all sources.
+///
+/// # Errors
+/// Every reason why there is none.
+pub(crate) fn load_council(sources: &Sources) -> Result<ServerConfig, Vec<Problem>> {
+    let none = || vec![Problem::new("this configuration serves no council").hint("name that of a council")];
+    load(sources).result?.council.ok_or_else(none)
 }
 
 /// Whether these properties name keys that there are.
@@ -122,7 +150,11 @@ impl Loading {
             let bytes = read(file)?;
             if file.extension().is_some_and(|extension| extension == "toml") {
                 self.toml(file, &bytes)?;
+            } else if is_of_broker(file, &bytes) {
+                self.draft.file = FileKind::Broker;
+                self.server_properties(file)?;
             } else {
+                self.draft.file = FileKind::Zoo;
                 self.draft.zoo = true;
                 self.zoo(file, &bytes)?;
                 if let Some(dynamic) = self.draft.dynamic_file.take() {
@@ -155,7 +187,10 @@ impl Loading {
 
     fn toml(&mut self, file: &Path, bytes: &[u8]) -> Checked<()> {
         let wrong = |what: String| Problem::new(format!("`{}`: {what}", file.display()));
-        for (at, name, value) in node_config::toml_settings(bytes).map_err(wrong)? {
+        let settings = node_config::toml_settings(bytes).map_err(wrong)?;
+        let council = settings.iter().any(|(_, name, _)| name.starts_with("council."));
+        self.draft.file = FileKind::Toml { council };
+        for (at, name, value) in settings {
             match value {
                 Some(text) => self.take(Names::Own, Some(at), &name, &text),
                 None => self
@@ -166,12 +201,23 @@ impl Loading {
         Ok(())
     }
 
+    fn server_properties(&mut self, file: &Path) -> Checked<()> {
+        let properties = read_properties(file)?;
+        for property in &properties {
+            let verdict = broker_verdict(log_config::definitions::broker(&property.key));
+            let (line, key) = (Some(property.line), property.key.clone());
+            self.notices.push(Notice { line, value: shown_value(&key, &property.value), key, verdict });
+        }
+        self.draft.broker.take_file(properties);
+        Ok(())
+    }
+
     fn property(&mut self, property: &str) -> Checked<()> {
         let Some((key, value)) = property.split_once('=') else {
             return Err(Problem::new(format!("`-D {property}` has no `=`")).hint("write `-D KEY=VALUE`"));
         };
         let bare = key.strip_prefix("zookeeper.").unwrap_or(key);
-        if KEYS.find(Names::Own, key).is_some() {
+        if KEYS.find(Names::Own, key).is_some() || BrokerKey::of(key).is_some() {
             self.take(Names::Own, None, key, value.trim());
         } else if KEYS.find(Names::Foreign, bare).is_some() {
             self.take(Names::Foreign, None, bare, value.trim());
@@ -194,7 +240,13 @@ impl Loading {
             Some((_, Meaning::RefusesStart(why, hint))) => {
                 Verdict::Refused(Problem::new(format!("`{key}`: {why}")).hint(hint))
             }
-            None if names == Names::Own => return self.unknown_own(line, key),
+            None if names == Names::Own => match BrokerKey::of(key) {
+                Some(of_broker) => {
+                    self.draft.broker.take(of_broker.name(), value);
+                    broker_verdict(of_broker.definition())
+                }
+                None => return self.unknown_own(line, key),
+            },
             None => Verdict::Unknown(keys::suggestion(names, key)),
         };
         if let Verdict::Refused(problem) = &verdict {
@@ -213,6 +265,25 @@ impl Loading {
         self.problems.push(Problem { what: at(line, &problem.what), hint: problem.hint.clone() });
         let (key, value) = (String::from(key), String::new());
         self.notices.push(Notice { line, key, value, verdict: Verdict::Refused(problem) });
+    }
+}
+
+/// Whether a file is a `server.properties` of a broker. Kafka's own files for ZooKeeper end in `.properties`, too.
+fn is_of_broker(file: &Path, bytes: &[u8]) -> bool {
+    let is_zookeepers = |key: &str| matches!(key, "dataDir" | "clientPort" | "secureClientPort" | "tickTime");
+    let has_name = file.extension().is_some_and(|extension| extension == "properties");
+    let read = || log_config::properties::read(bytes).unwrap_or_default();
+    has_name && !read().iter().any(|property| is_zookeepers(&property.key))
+}
+
+/// What a key of Kafka's brokers does.
+fn broker_verdict(definition: Option<&log_config::Definition>) -> Verdict {
+    match definition.map(|definition| definition.effect) {
+        Some(Effect::Acts(about) | Effect::ActsWith(_, about)) => {
+            Verdict::Honoured { about, warnings: Vec::new(), idle: None }
+        }
+        Some(Effect::Shown | Effect::Refused { .. }) => Verdict::OnlyShown,
+        None => Verdict::Honoured { about: "a key of Kafka's", warnings: Vec::new(), idle: None },
     }
 }
 

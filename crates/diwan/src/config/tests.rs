@@ -40,7 +40,11 @@ fn load_text(test: &str, name: &str, text: &str) -> Loaded {
 }
 
 fn zoo(test: &str, text: &str) -> ServerConfig {
-    load_text(test, "zoo.cfg", &format!("dataDir=/d\nclientPort=2181\n{text}")).result.expect("it is fine").0
+    load_text(test, "zoo.cfg", &format!("dataDir=/d\nclientPort=2181\n{text}"))
+        .result
+        .expect("it is fine")
+        .council
+        .unwrap()
 }
 
 fn zoo_problem(test: &str, text: &str) -> String {
@@ -53,12 +57,13 @@ fn zoo_problem(test: &str, text: &str) -> String {
 }
 
 fn own(test: &str, text: &str) -> ServerConfig {
-    load_text(test, "diwan.toml", text).result.expect("it is fine").0
+    load_text(test, "diwan.toml", text).result.expect("it is fine").council.unwrap()
 }
 
 #[test]
 fn without_a_file_the_server_is_on_loopback() {
-    let (config, log) = load(&Sources::default()).result.unwrap();
+    let Configuration { council, logging: log, .. } = load(&Sources::default()).result.unwrap();
+    let config = council.unwrap();
     assert_eq!(config.listen.client, Some(SocketAddr::from(([127, 0, 0, 1], 2181))));
     assert_eq!(config.storage.data_dir, PathBuf::from("diwan-data/council"));
     assert_eq!(config.metrics.address, config.admin.address);
@@ -146,7 +151,7 @@ fn a_log_directory_that_is_the_data_directory_is_none() {
 #[test]
 fn the_port_may_stand_in_the_server_line() {
     let text = "dataDir=/d\nserver.1=127.0.0.1:2888:3888:participant;127.0.0.1:2199\n";
-    let (config, _) = load_text("line", "zoo.cfg", text).result.unwrap();
+    let config = load_text("line", "zoo.cfg", text).result.unwrap().council.unwrap();
     assert_eq!(config.listen.client, Some(SocketAddr::from(([127, 0, 0, 1], 2199))));
 }
 
@@ -166,7 +171,7 @@ fn the_servers_of_a_zoo_cfg_are_members_and_myid_says_which_of_them_this_is() {
     let load = || load(&Sources { file: Some(file.clone()), ..Sources::default() }).result;
     assert!(load().unwrap_err().iter().any(|problem| problem.what.contains("myid")));
     scratch.file("myid", "2\n");
-    let config = load().unwrap().0;
+    let config = load().unwrap().council.unwrap();
     let ensemble = config.ensemble.unwrap();
     assert_eq!(
         (ensemble.number, ensemble.roster().participants()),
@@ -196,7 +201,7 @@ fn servers_of_a_dynamic_file_count_too() {
     let dynamic = scratch.file("zoo.cfg.dynamic", "server.1=127.0.0.1:1:2;2188\n");
     let text = format!("dataDir=/d\ndynamicConfigFile={}\n", dynamic.display());
     let file = Some(scratch.file("zoo.cfg", &text));
-    let (config, _) = load(&Sources { file, ..Sources::default() }).result.unwrap();
+    let config = load(&Sources { file, ..Sources::default() }).result.unwrap().council.unwrap();
     assert_eq!(config.listen.client.unwrap().port(), 2188);
 }
 
@@ -299,7 +304,7 @@ fn sasl_users_come_from_a_jaas_file() {
         properties: vec![format!("java.security.auth.login.config={}", jaas.display())],
         flags: Vec::new(),
     };
-    let auth = load(&sources).result.unwrap().0.auth;
+    let auth = load(&sources).result.unwrap().council.unwrap().auth;
     assert_eq!(auth.enforced_schemes, Some(vec!["sasl".into()]));
     let sasl = auth.sasl.unwrap();
     assert_eq!((sasl.users.len(), sasl.super_users), (1, vec!["bob".into()]));
@@ -364,25 +369,29 @@ fn flags_win_over_properties_and_those_over_the_file() {
         properties: vec!["zookeeper.maxCnxns=2".into(), "council.session.tick-ms=2".into()],
         flags: vec![("council.session.tick-ms", "3".into())],
     };
-    let (config, _) = load(&sources).result.unwrap();
+    let config = load(&sources).result.unwrap().council.unwrap();
     assert_eq!((config.session.tick_ms, config.limits.connections_max), (3, 2));
 }
 
 #[test]
 fn a_property_moves_the_admin_server_also_where_there_is_no_zoo_cfg() {
     let sources = Sources { properties: vec!["admin.serverPort=0".into()], ..Sources::default() };
-    let (config, _) = load(&sources).result.unwrap();
+    let config = load(&sources).result.unwrap().council.unwrap();
     assert!(config.admin.address.is_some_and(|at| at.ip().is_unspecified() && at.port() == 0));
     assert!(!config.admin.optional);
     let sources = Sources { properties: vec!["admin.enableServer=false".into()], ..Sources::default() };
-    assert_eq!(load(&sources).result.unwrap().0.admin.address, None);
+    assert_eq!(load(&sources).result.unwrap().council.unwrap().admin.address, None);
 }
 
 #[test]
 fn what_is_documented_as_the_standard_is_the_standard() {
     let meant = |sources: &Sources| {
-        let (config, log) = load(sources).result.unwrap();
-        format!("{:?}", (ServerConfig { settings: Vec::new(), ..config }, log))
+        let Configuration { council, logging, broker } = load(sources).result.unwrap();
+        let config = ServerConfig { settings: Vec::new(), ..council.unwrap() };
+        // Asked for or not, and shown with an absolute path: the same otherwise.
+        let log = broker.map(|plan| plan.setup.config);
+        let log = format!("{log:?}").replace(&std::env::current_dir().unwrap().display().to_string(), ".");
+        format!("{:?}", (config, logging, log))
     };
     // With other members, because a standalone server ignores settings of members.
     let members = ["council.ensemble.number=1", "council.ensemble.members=1=127.0.0.1:1,2=127.0.0.1:2"]
@@ -416,7 +425,7 @@ fn a_flag_wins_over_the_ports_of_a_zoo_cfg() {
         properties: Vec::new(),
         flags: vec![("council.listen.client", "127.0.0.1:0".into()), ("admin.listen", "off".into())],
     };
-    let (config, _) = load(&sources).result.unwrap();
+    let config = load(&sources).result.unwrap().council.unwrap();
     assert_eq!(config.listen.client, Some(SocketAddr::from(([127, 0, 0, 1], 0))));
     assert_eq!(config.admin.address, None);
 }
@@ -496,7 +505,7 @@ fn between_members(name: &str, lines: &str) -> (Result<EnsembleConfig, String>, 
             |problem: &Problem| format!("{} hint: {}\n", problem.what, problem.hint.as_deref().unwrap_or(""));
         problems.iter().map(text).collect::<String>()
     };
-    (loaded.result.map(|(config, _)| config.ensemble.unwrap()).map_err(problems), warnings)
+    (loaded.result.map(|config| config.council.unwrap().ensemble.unwrap()).map_err(problems), warnings)
 }
 
 #[test]

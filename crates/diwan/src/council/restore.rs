@@ -46,8 +46,8 @@ fn target(arguments: &RestoreArguments) -> Result<(StorageConfig, Option<MemberN
         return Ok((storage, arguments.member.map(MemberNumber)));
     }
     let sources = Sources { file: arguments.config.clone(), ..Sources::default() };
-    match config::load(&sources).result {
-        Ok((config, _)) => Ok((config.storage, config.ensemble.map(|ensemble| ensemble.number))),
+    match config::load_council(&sources) {
+        Ok(config) => Ok((config.storage, config.ensemble.map(|ensemble| ensemble.number))),
         Err(problems) => {
             Err(problems.first().map_or_else(|| Failure::new("the configuration is unusable"), failure))
         }

@@ -129,7 +129,18 @@ impl Drop for Server {
 /// `diwan serve` on a port that the system chooses.
 pub(crate) fn serve(data: &Path) -> Command {
     let mut command = diwan();
-    command.args(["serve", "--listen", "127.0.0.1:0", "--metrics", "off", "--admin", "off", "--data-dir"]);
+    command.args([
+        "serve",
+        "--log",
+        "off",
+        "--listen",
+        "127.0.0.1:0",
+        "--metrics",
+        "off",
+        "--admin",
+        "off",
+        "--data-dir",
+    ]);
     command.arg(data);
     command
 }

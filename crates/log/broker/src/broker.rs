@@ -6,17 +6,18 @@ use std::sync::Arc;
 
 use base::{MonoTime, Now};
 use log_coordinators::Participant;
-use log_metadata::{Change, Ended, KeeperEvent, TopicNode, paths};
-use log_partition::PartitionConfig;
-use log_wire::TopicName;
+use log_metadata::{Change, ConfigNode, Ended, KeeperEvent, TopicNode, paths, read_configs};
+use log_wire::{Malformed, TopicName};
 use net_event_loop::ConnId;
 
+use crate::call::{Call, Handled};
 use crate::catalog::{Appointments, TopicImage, change};
 use crate::compaction::{CompactionCommand, CompactionEvent, Compactions};
 use crate::config::BrokerConfig;
 use crate::coordinators::{CoordinatorLoad, LoadOf};
 use crate::council::Purpose;
 use crate::council_calls::CouncilCalls;
+use crate::delete_records::RecordDeletions;
 use crate::disk_work::{DiskCommand, DiskEvent, StoredPartition};
 use crate::fetch::Fetches;
 use crate::groups::Groups;
@@ -27,7 +28,6 @@ use crate::produce::Produces;
 use crate::question::Asker;
 use crate::response::Response;
 use crate::segment_reader::SegmentFault;
-use crate::topics::partition_config;
 use crate::transactions::{TransactionEvent, Transactions};
 use crate::waits::Waiter;
 
@@ -38,6 +38,7 @@ pub struct Broker {
     pub(crate) produces: Produces,
     pub(crate) fetches: Fetches,
     pub(crate) calls: CouncilCalls,
+    pub(crate) record_deletions: RecordDeletions,
     appointments: Appointments,
     pub(crate) groups: Groups,
     pub(crate) transactions: Transactions,
@@ -48,22 +49,18 @@ pub struct Broker {
 impl Broker {
     /// A broker with what its disk held.
     #[must_use]
-    pub fn new(
-        config: BrokerConfig,
-        topic_defaults: PartitionConfig,
-        cluster_id: String,
-        stored: Vec<StoredPartition>,
-    ) -> Self {
+    pub fn new(config: BrokerConfig, cluster_id: String, stored: Vec<StoredPartition>) -> Self {
         Self {
             produces: Produces::default(),
             fetches: Fetches::new(config.fetch_sessions_max, config.seed),
             calls: CouncilCalls::default(),
+            record_deletions: RecordDeletions::default(),
             appointments: Appointments::default(),
             groups: Groups::new(),
             transactions: Transactions::new(),
             compactions: Compactions::new(),
             retention_due: MonoTime::ZERO,
-            node: Node::new(config, topic_defaults, cluster_id, stored),
+            node: Node::new(config, cluster_id, stored),
         }
     }
 
@@ -73,6 +70,8 @@ impl Broker {
             KeeperEvent::Node { path, data } => {
                 if let Some(name) = paths::topic_of(&path) {
                     self.topic_node(name, data, now);
+                } else if let Some(node) = ConfigNode::of(&path) {
+                    self.config_node(node, &path, data);
                 }
             }
             KeeperEvent::Joined => {
@@ -118,6 +117,10 @@ impl Broker {
 
     /// Something happened on the disk.
     pub fn disk_event(&mut self, event: DiskEvent, now: Now) {
+        if let DiskEvent::Volume(volume) = event {
+            self.node.volume = Some(volume);
+            return;
+        }
         let Node { partitions, catalog, .. } = &mut self.node;
         partitions.disk_event(event, catalog);
         self.after_partitions(now);
@@ -128,6 +131,7 @@ impl Broker {
         self.produces.expire(&mut self.node, now);
         self.fetches.expire(&mut self.node, now);
         self.calls.expire(&mut self.node, now);
+        self.record_deletions.expire(&mut self.node, now);
         self.groups.tick(&mut self.node, now);
         self.transactions.tick(&mut self.node, now);
         self.settle(now);
@@ -146,6 +150,7 @@ impl Broker {
             self.produces.next_deadline(),
             self.fetches.next_deadline(),
             self.calls.next_deadline(),
+            self.record_deletions.next_deadline(),
             self.groups.next_deadline(),
             self.transactions.next_deadline(),
         ];
@@ -157,6 +162,7 @@ impl Broker {
         self.produces.disconnected(shard, conn);
         self.fetches.disconnected(shard, conn);
         self.calls.disconnected(shard, conn);
+        self.record_deletions.disconnected(shard, conn);
         self.groups.disconnected(shard, conn);
         self.transactions.disconnected(shard, conn);
         self.node.replies.retain(|(waiter, _)| waiter.shard != shard || waiter.conn != conn);
@@ -188,15 +194,33 @@ impl Broker {
     /// The node of a topic has this data, or is gone.
     fn topic_node(&mut self, name: &str, data: Option<Vec<u8>>, now: Now) {
         let Some(data) = data else { return self.topic_deleted(name, now) };
-        let image = TopicNode::read(&data).map_err(|bad| bad.to_string()).and_then(|node| {
-            let config = partition_config(&self.node.topic_defaults, &node.settings);
-            let config = config.map_err(|bad| format!("its setting `{}`: {}", bad.name, bad.why))?;
-            Ok(TopicImage::new(name, node, config))
-        });
-        match image {
-            Ok(image) => self.topic_changed(image, now),
-            Err(why) => self.node.notices.push(Notice::BadTopic(name.into(), why)),
+        match TopicNode::read(&data) {
+            Ok(node) => {
+                let config = self.node.partition_config(&node.settings);
+                self.topic_changed(TopicImage::new(name, node, config), now);
+            }
+            Err(bad) => self.node.notices.push(Notice::BadTopic(name.into(), bad.to_string())),
         }
+    }
+
+    /// The node of what is set for a broker, a group or a subscription has this data, or is gone.
+    fn config_node(&mut self, node: ConfigNode, path: &str, data: Option<Vec<u8>>) {
+        match read_configs(&data.unwrap_or_default()) {
+            Ok(set) => {
+                if self.node.configs.put(node, set) {
+                    self.configs_changed();
+                }
+            }
+            Err(bad) => self.node.notices.push(Notice::BadConfigs(path.into(), bad.to_string())),
+        }
+    }
+
+    /// Other configurations are in force for this broker, and for topics that do not set them.
+    fn configs_changed(&mut self) {
+        let Node { config, configs, .. } = &mut self.node;
+        config.take(&configs.broker());
+        let names: Vec<Arc<str>> = self.node.catalog.topics().map(|topic| Arc::clone(&topic.name)).collect();
+        names.iter().for_each(|name| self.node.configure(name));
     }
 
     fn topic_changed(&mut self, topic: TopicImage, now: Now) {
@@ -255,6 +279,17 @@ impl Broker {
         }
     }
 
+    /// Handles a request to delete records.
+    ///
+    /// # Errors
+    /// It is malformed.
+    pub(crate) fn delete_records(&mut self, call: Call<'_>) -> Result<Handled, Malformed> {
+        let now = call.now;
+        let handled = self.record_deletions.dispatch(&mut self.node, call);
+        self.after_partitions(now);
+        handled
+    }
+
     /// What happened to partitions reaches who waits for it.
     fn after_partitions(&mut self, now: Now) {
         for event in self.node.partitions.take_events() {
@@ -269,7 +304,10 @@ impl Broker {
                     self.groups.committed(&mut self.node, slot, now);
                     self.transactions.committed(&mut self.node, slot, now);
                 }
+                PartitionEvent::StartMoved(slot) => self.fetches.changed(&mut self.node, slot),
+                PartitionEvent::Started(slot) => self.record_deletions.started(&mut self.node, slot),
                 PartitionEvent::Gone(slot) => {
+                    self.record_deletions.gone(&mut self.node, slot);
                     self.produces.gone(&mut self.node, slot);
                     self.fetches.changed(&mut self.node, slot);
                     self.groups.gone(&mut self.node, slot);

@@ -1,6 +1,17 @@
-//! The settings of a broker, under Kafka's names.
+//! What a broker acts on: the configurations under Kafka's names, and limits of our own.
+//!
+//! What stands in `server.properties` is kept besides, as it is written ([`ServerProperties`]): of it and of what is set while
+//! the broker runs comes what is in force, and what is shown.
 
+use core::fmt;
+use std::sync::Arc;
+
+use log_config::{
+    GroupSettings, InternalTopic, LogMaintenance, NetworkLimits, Overrides, TopicCreation,
+    TransactionSettings, Values,
+};
 use log_coordinators::{GroupLimits, TransactionLimits};
+use log_partition::ProducerLimits;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -13,18 +24,30 @@ pub struct BrokerConfig {
     pub advertised_port: u16,
     /// `broker.rack`.
     pub rack: Option<String>,
+    /// `server.properties`.
+    pub properties: ServerProperties,
     /// `auto.create.topics.enable`.
     pub auto_create_topics: bool,
+    /// `delete.topic.enable`.
+    pub delete_topics: bool,
     /// `num.partitions`.
     pub partitions: i32,
+    /// `default.replication.factor`.
+    pub replication_factor: i16,
     /// `offsets.topic.num.partitions`.
     pub offsets_partitions: i32,
+    /// `offsets.topic.segment.bytes`.
+    pub offsets_segment_bytes: u64,
     /// Groups: `group.*` and `offset.*`.
     pub groups: GroupLimits,
     /// `transaction.state.log.num.partitions`.
     pub transactions_partitions: i32,
+    /// `transaction.state.log.segment.bytes`.
+    pub transactions_segment_bytes: u64,
     /// Transactions: `transaction.*` and `transactional.*`.
     pub transactions: TransactionLimits,
+    /// `producer.id.expiration.ms`, and how many producers a partition knows.
+    pub producers: ProducerLimits,
     /// Drawn once for each start: ids of members come of it.
     pub seed: u64,
     /// `log.retention.check.interval.ms`.
@@ -35,6 +58,10 @@ pub struct BrokerConfig {
     pub fetch_bytes_max: usize,
     /// `max.incremental.fetch.session.cache.slots`.
     pub fetch_sessions_max: usize,
+    /// `max.request.partition.size.limit`: partitions in one answer to DescribeTopicPartitions.
+    pub described_partitions_max: i32,
+    /// Bytes of a segment of any partition, whatever its topic says.
+    pub segment_bytes_max: u64,
     /// Bytes of a request other than Produce.
     pub body_bytes_max: usize,
     /// Requests of one connection that wait for their answers.
@@ -59,17 +86,25 @@ impl Default for BrokerConfig {
             advertised_host: String::from("127.0.0.1"),
             advertised_port: 9092,
             rack: None,
+            properties: ServerProperties::default(),
             auto_create_topics: true,
+            delete_topics: true,
             partitions: 1,
+            replication_factor: 1,
             offsets_partitions: 50,
+            offsets_segment_bytes: 104_857_600,
             groups: GroupLimits::default(),
             transactions_partitions: 50,
+            transactions_segment_bytes: 104_857_600,
             transactions: TransactionLimits::default(),
+            producers: ProducerLimits::default(),
             seed: 0,
             retention_check_ms: 300_000,
             request_bytes_max: 104_857_600,
-            fetch_bytes_max: 16 << 20,
+            fetch_bytes_max: 57_671_680,
             fetch_sessions_max: 1_000,
+            described_partitions_max: 2_000,
+            segment_bytes_max: u64::MAX,
             body_bytes_max: 16 << 20,
             requests_in_flight_max: 1_000,
             waiting_fetches_max: 100_000,
@@ -78,5 +113,120 @@ impl Default for BrokerConfig {
             compaction_map_bytes_max: 128 << 20,
             compaction_check_ms: 15_000,
         }
+    }
+}
+
+impl BrokerConfig {
+    /// With what is in force under Kafka's names, and limits of our own as they are by default.
+    #[must_use]
+    pub fn of(values: &impl Values) -> Self {
+        let mut config = Self::default();
+        config.take(values);
+        config
+    }
+
+    /// Takes what is in force under Kafka's names: at the start, and when it has changed while the broker runs.
+    pub(crate) fn take(&mut self, values: &impl Values) {
+        let (creation, network) = (TopicCreation::of(values), NetworkLimits::of(values));
+        if let Some(id) = values.whole("node.id").and_then(|id| i32::try_from(id).ok()) {
+            self.node_id = id;
+        }
+        self.rack = values.text("broker.rack");
+        self.auto_create_topics = creation.creates_when_asked;
+        self.delete_topics = creation.may_delete;
+        self.partitions = creation.partitions;
+        self.replication_factor = creation.replication_factor;
+        let maintenance = LogMaintenance::of(values);
+        self.retention_check_ms = maintenance.retention_check_ms;
+        self.compacts = maintenance.compacts;
+        self.compaction_map_bytes_max = maintenance.key_bytes_max;
+        self.compaction_check_ms = maintenance.compaction_check_ms;
+        self.request_bytes_max = network.request_bytes_max;
+        self.fetch_bytes_max = network.fetch_bytes_max;
+        self.fetch_sessions_max = network.fetch_sessions_max;
+        self.described_partitions_max = network.described_partitions_max;
+        self.take_transactions(&TransactionSettings::of(values));
+        self.take_groups(&GroupSettings::of(values));
+    }
+
+    const fn take_transactions(&mut self, of: &TransactionSettings) {
+        self.producers.expiration_ms = of.producer_expiration_ms;
+        self.groups.producer_expiration_ms = of.producer_expiration_ms;
+        let transactions = &mut self.transactions;
+        transactions.transaction_timeout_max_ms = of.timeout_max_ms;
+        transactions.transactional_id_expiration_ms = of.id_expiration_ms;
+        transactions.expiration_check_ms = of.expiration_check_ms;
+        let InternalTopic { partitions, segment_bytes, .. } = of.topic;
+        (self.transactions_partitions, self.transactions_segment_bytes) = (partitions, segment_bytes);
+    }
+
+    fn take_groups(&mut self, of: &GroupSettings) {
+        let groups = &mut self.groups;
+        groups.session_timeout_min_ms = of.session_timeout_min_ms;
+        groups.session_timeout_max_ms = of.session_timeout_max_ms;
+        groups.initial_rebalance_delay_ms = of.initial_rebalance_delay_ms;
+        let size_max = of.classic_size_max.and_then(|size| usize::try_from(size).ok());
+        groups.group_size_max = size_max.unwrap_or_else(|| GroupLimits::default().group_size_max);
+        groups.offset_metadata_bytes_max = of.offset_metadata_bytes_max;
+        groups.offsets_retention_ms = of.offsets_retention_ms;
+        groups.retention_check_ms = of.offsets_retention_check_ms;
+        let InternalTopic { partitions, segment_bytes, .. } = of.offsets_topic;
+        (self.offsets_partitions, self.offsets_segment_bytes) = (partitions, segment_bytes);
+    }
+}
+
+/// Keys and values as `server.properties` has them. Values may be secrets: only keys are shown.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct ServerProperties(pub Arc<Overrides>);
+
+impl From<Overrides> for ServerProperties {
+    fn from(properties: Overrides) -> Self {
+        Self(Arc::new(properties))
+    }
+}
+
+impl fmt::Debug for ServerProperties {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use log_config::BrokerLayers;
+
+    use super::*;
+
+    fn config(file: &[(&str, &str)]) -> BrokerConfig {
+        let file = file.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        let nothing = Overrides::new();
+        BrokerConfig::of(&BrokerLayers { broker: &nothing, cluster: &nothing, file: &file })
+    }
+
+    #[test]
+    fn defaults_are_those_of_kafka() {
+        assert_eq!(format!("{:?}", config(&[])), format!("{:?}", BrokerConfig::default()));
+    }
+
+    #[test]
+    fn values_of_the_file_are_in_force() {
+        let set = config(&[
+            ("node.id", "7"),
+            ("num.partitions", "3"),
+            ("group.max.size", "20000"),
+            ("offsets.retention.minutes", "2"),
+            ("producer.id.expiration.ms", "5"),
+            ("log.retention.check.interval.ms", "9"),
+        ]);
+        assert_eq!((set.node_id, set.partitions, set.groups.group_size_max), (7, 3, 20_000));
+        assert_eq!((set.groups.offsets_retention_ms, set.producers.expiration_ms), (120_000, 5));
+        assert_eq!((set.groups.producer_expiration_ms, set.retention_check_ms), (5, 9));
+    }
+
+    #[test]
+    fn secrets_are_not_shown() {
+        let properties = Overrides::from([("ssl.key.password".into(), "hunter2".into())]);
+        let shown = format!("{:?}", ServerProperties::from(properties));
+        assert!(shown.contains("ssl.key.password") && !shown.contains("hunter2"), "{shown}");
     }
 }

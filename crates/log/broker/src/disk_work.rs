@@ -30,6 +30,15 @@ pub enum DiskCommand {
     },
 }
 
+/// The file system that the data lies on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Volume {
+    /// Its size.
+    pub total_bytes: u64,
+    /// How much of it this broker can still use.
+    pub usable_bytes: u64,
+}
+
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DiskEvent {
@@ -47,6 +56,8 @@ pub enum DiskEvent {
     /// So many bytes of batches find room: [`u64::MAX`] if the disk is not full. What it had no room for before that was known
     /// waits for room.
     Room(u64),
+    /// The file system is like this by now.
+    Volume(Volume),
 }
 
 /// A partition as the disk gives it back at a start.

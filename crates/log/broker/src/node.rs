@@ -6,6 +6,7 @@ use core::ops::Range;
 use std::sync::Arc;
 
 use base::{Now, Random};
+use log_config::{Overrides, TopicConfig};
 use log_coordinators::Ticket;
 use log_metadata::paths;
 use log_partition::{NewBatch, PartitionConfig};
@@ -13,8 +14,10 @@ use log_wire::{ErrorCode, TopicName};
 
 use crate::catalog::{Catalog, NewTopic, change};
 use crate::config::BrokerConfig;
+use crate::configs::Configs;
 use crate::council::{Changes, Purpose};
-use crate::disk_work::StoredPartition;
+use crate::disk_work::{StoredPartition, Volume};
+use crate::internal_topics;
 use crate::notice::Notice;
 use crate::partitions::{Hosted, Partitions, Slot};
 use crate::producer_ids::{ProducerIds, take_block};
@@ -33,8 +36,8 @@ const SEED_OF_IDS: u64 = 0x746f_7069_6373_0000;
 pub(crate) struct Node {
     pub(crate) config: BrokerConfig,
     pub(crate) cluster_id: String,
-    /// What holds for topics that do not say otherwise.
-    pub(crate) topic_defaults: PartitionConfig,
+    /// What is set: here, for all brokers, for groups.
+    pub(crate) configs: Configs,
     pub(crate) catalog: Catalog,
     pub(crate) partitions: Partitions,
     pub(crate) producer_ids: ProducerIds,
@@ -46,29 +49,27 @@ pub(crate) struct Node {
     pub(crate) replies: Vec<(Waiter, Response)>,
     /// What the operator should know.
     pub(crate) notices: Vec<Notice>,
+    /// What is known of the disk's size.
+    pub(crate) volume: Option<Volume>,
     last_ticket: u64,
     random: Random,
 }
 
 impl Node {
-    pub(crate) fn new(
-        config: BrokerConfig,
-        topic_defaults: PartitionConfig,
-        cluster_id: String,
-        stored: Vec<StoredPartition>,
-    ) -> Self {
+    pub(crate) fn new(config: BrokerConfig, cluster_id: String, stored: Vec<StoredPartition>) -> Self {
         let seed = config.seed ^ SEED_OF_IDS;
         Self {
             partitions: Partitions::new(config.node_id, stored),
+            configs: Configs::new(config.node_id, config.properties.clone()),
             config,
             cluster_id,
-            topic_defaults,
             catalog: Catalog::default(),
             producer_ids: ProducerIds::default(),
             council: Changes::default(),
             questions: Vec::new(),
             replies: Vec::new(),
             notices: Vec::new(),
+            volume: None,
             last_ticket: 0,
             random: Random::new(seed),
         }
@@ -78,6 +79,29 @@ impl Node {
     pub(crate) const fn ticket(&mut self) -> Ticket {
         self.last_ticket += 1;
         Ticket(self.last_ticket)
+    }
+
+    /// What is in force for a topic that sets this.
+    pub(crate) fn topic_config(&self, settings: &Overrides) -> TopicConfig {
+        TopicConfig::of(&self.configs.topic(settings))
+    }
+
+    /// What its partitions act on.
+    pub(crate) fn partition_config(&self, settings: &Overrides) -> PartitionConfig {
+        let config = self.topic_config(settings).partition_config(self.config.producers);
+        let segment_bytes = config.segment_bytes.min(self.config.segment_bytes_max);
+        PartitionConfig { segment_bytes, ..config }
+    }
+
+    /// The partitions of a topic act on what is in force by now.
+    pub(crate) fn configure(&mut self, name: &str) {
+        let Ok(topic) = self.catalog.find(TopicName::Name(name)) else { return };
+        let config = self.partition_config(&topic.settings);
+        if config != topic.config
+            && let Some(topic) = self.catalog.configure(name, config)
+        {
+            self.partitions.configure(topic);
+        }
     }
 
     /// Answers a request that waited.
@@ -101,6 +125,18 @@ impl Node {
             self.council.ask(paths::PRODUCER_IDS.into(), Purpose::ProducerIds, take_block);
         }
         ids
+    }
+
+    /// Asks the council for a topic that somebody has named. One that brokers keep their state in is made as they need it.
+    pub(crate) fn make_topic_by_name(&mut self, name: &str) {
+        let new = internal_topics::new(name, &self.config).or_else(|| {
+            let has_replicas = self.config.replication_factor == 1 && self.catalog.check_name(name).is_ok();
+            let (partitions, settings) = (self.config.partitions, Overrides::new());
+            has_replicas.then(|| NewTopic { name: name.into(), partitions, settings })
+        });
+        if let Some(new) = new {
+            self.make_topic(&new);
+        }
     }
 
     /// An id that no topic has or will have.

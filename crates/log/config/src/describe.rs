@@ -15,14 +15,14 @@ use crate::topic::{TopicLayers, own_synonym};
 /// Of a topic.
 #[must_use]
 pub fn topic(layers: &TopicLayers<'_>, asked: Option<&[String]>) -> Vec<Entry> {
-    let names = names(definitions::all_of_topic(), &[layers.topic], asked);
+    let names = names(definitions::all_of_topic(), definitions::topic, &[layers.topic], asked);
     names.into_iter().map(|name| layers.entry(name)).collect()
 }
 
 /// Of a group.
 #[must_use]
 pub fn group(layers: &GroupLayers<'_>, asked: Option<&[String]>) -> Vec<Entry> {
-    let names = names(definitions::all_of_group(), &[layers.group], asked);
+    let names = names(definitions::all_of_group(), definitions::group, &[layers.group], asked);
     names.into_iter().map(|name| layers.entry(name)).collect()
 }
 
@@ -30,15 +30,19 @@ pub fn group(layers: &GroupLayers<'_>, asked: Option<&[String]>) -> Vec<Entry> {
 #[must_use]
 pub fn broker(layers: &BrokerLayers<'_>, asked: Option<&[String]>) -> Vec<Entry> {
     let set = [layers.broker, layers.cluster, layers.file];
-    let names = names(definitions::all_of_broker(), &set, asked);
+    let names = names(definitions::all_of_broker(), definitions::broker, &set, asked);
     names.into_iter().map(|name| layers.entry(name)).collect()
 }
 
 /// Of all brokers: what is set for them while they run, as it was written.
 #[must_use]
 pub fn cluster(layers: &BrokerLayers<'_>, asked: Option<&[String]>) -> Vec<Entry> {
-    let set = layers.cluster.keys().map(String::as_str).chain([MIN_INSYNC_REPLICAS]);
-    let names: BTreeSet<&str> = set.filter(|name| is_asked(name, asked)).collect();
+    let is_set = |name: &&str| layers.cluster.contains_key(*name) || *name == MIN_INSYNC_REPLICAS;
+    let all = layers.cluster.keys().map(String::as_str).chain([MIN_INSYNC_REPLICAS]);
+    let names: BTreeSet<&str> = match some(asked) {
+        Some(asked) => asked.iter().map(String::as_str).filter(is_set).collect(),
+        None => all.collect(),
+    };
     let entry = |name: &str| {
         let synonyms = layers.synonyms(&[name]);
         let synonyms: Vec<Synonym> =
@@ -52,15 +56,22 @@ pub fn cluster(layers: &BrokerLayers<'_>, asked: Option<&[String]>) -> Vec<Entry
 /// Of a subscription to client metrics. It need not be there: its defaults are shown.
 #[must_use]
 pub fn client_metrics(set: &Overrides, asked: Option<&[String]>) -> Vec<Entry> {
-    let names = names(definitions::all_of_client_metrics(), &[set], asked);
+    let all = definitions::all_of_client_metrics();
+    let names = names(all, definitions::client_metrics, &[set], asked);
     names.into_iter().map(|name| client_metrics_entry(set, name)).collect()
 }
 
 /// Of a broker's loggers.
 #[must_use]
 pub fn loggers(levels: &BTreeMap<String, String>, asked: Option<&[String]>) -> Vec<Entry> {
-    let asked = levels.iter().filter(|(name, _)| is_asked(name, asked));
-    asked.map(|(name, level)| logger_entry(name, level)).collect()
+    match some(asked) {
+        Some(asked) => {
+            let asked: BTreeSet<&String> = asked.iter().collect();
+            let found = asked.into_iter().filter_map(|name| Some(logger_entry(name, levels.get(name)?)));
+            found.collect()
+        }
+        None => levels.iter().map(|(name, level)| logger_entry(name, level)).collect(),
+    }
 }
 
 fn client_metrics_entry(set: &Overrides, name: &str) -> Entry {
@@ -92,18 +103,28 @@ fn logger_entry(name: &str, level: &str) -> Entry {
     }
 }
 
-/// The names to show, each once.
+/// The names to show, each once. However many are asked for, each is looked up once.
 fn names<'a>(
     known: impl Iterator<Item = &'static Definition>,
+    find: impl Fn(&str) -> Option<&'static Definition>,
     set: &[&'a Overrides],
-    asked: Option<&[String]>,
+    asked: Option<&'a [String]>,
 ) -> BTreeSet<&'a str> {
-    let by_name = |name: &str| asked.is_some_and(|asked| asked.iter().any(|asked| asked == name));
-    let known = known.filter(|own| !own.is_hidden || (own.is_own() && by_name(own.name)));
-    let set = set.iter().flat_map(|set| set.keys().map(String::as_str));
-    known.map(|definition| definition.name).chain(set).filter(|name| is_asked(name, asked)).collect()
+    match some(asked) {
+        Some(asked) => {
+            let is_known = |name: &str| find(name).is_some_and(|own| !own.is_hidden || own.is_own());
+            let is_set = |name: &str| set.iter().any(|set| set.contains_key(name));
+            let asked = asked.iter().map(String::as_str);
+            asked.filter(|name| is_known(name) || is_set(name)).collect()
+        }
+        None => {
+            let set = set.iter().flat_map(|set| set.keys().map(String::as_str));
+            known.filter(|own| !own.is_hidden).map(|own| own.name).chain(set).collect()
+        }
+    }
 }
 
-fn is_asked(name: &str, asked: Option<&[String]>) -> bool {
-    asked.is_none_or(|asked| asked.is_empty() || asked.iter().any(|asked| asked == name))
+/// No names mean all.
+fn some(asked: Option<&[String]>) -> Option<&[String]> {
+    asked.filter(|asked| !asked.is_empty())
 }

@@ -22,13 +22,16 @@
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod broker_node;
+mod config_node;
 mod id;
 mod join;
 mod keeper;
+pub mod node_name;
 pub mod paths;
 mod topic_node;
 
 pub use broker_node::BrokerNode;
+pub use config_node::{ConfigNode, configs_bytes, read_configs};
 pub use id::{id_of, id_text};
 pub use join::{Join, JoinRefusal, JoinStep};
 pub use keeper::{Change, Compute, Decision, Ended, Found, Keeper, KeeperEvent, KeeperLimits, Standing};

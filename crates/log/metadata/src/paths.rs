@@ -13,6 +13,15 @@ pub const BROKERS: &str = "/log/brokers/ids";
 /// The id of each broker's directory, by the broker's number.
 pub const DIRECTORIES: &str = "/log/brokers/directories";
 
+/// What is set for brokers while they run, by their numbers, and for all of them ([`ALL_BROKERS`]).
+pub const BROKER_CONFIGS: &str = "/log/configs/brokers";
+/// The name of the node below [`BROKER_CONFIGS`] that is for all brokers.
+pub const ALL_BROKERS: &str = "default";
+/// What groups set, by their names.
+pub const GROUP_CONFIGS: &str = "/log/configs/groups";
+/// What subscriptions to client metrics set, by their names.
+pub const CLIENT_METRICS_CONFIGS: &str = "/log/configs/client-metrics";
+
 /// The node of a topic.
 #[must_use]
 pub fn topic(name: &str) -> String {

@@ -100,7 +100,7 @@ impl Host {
                         }
                     }
                 }
-                DiskEvent::Early(_) | DiskEvent::Room(_) => {}
+                DiskEvent::Early(_) | DiskEvent::Room(_) | DiskEvent::Volume(_) => {}
             }
         }
     }

@@ -31,14 +31,18 @@ impl Council {
     ///
     /// # Errors
     /// The council cannot be reached.
-    pub(crate) fn connect(servers: &str, supervisor: &Arc<Supervisor>) -> Result<Self, StartError> {
+    pub(crate) fn connect(
+        servers: &str,
+        session: Duration,
+        supervisor: &Arc<Supervisor>,
+    ) -> Result<Self, StartError> {
         if let Some((hosts, path)) = servers.split_once('/') {
-            let root = connect(hosts)?;
+            let root = connect(hosts, session)?;
             let made = make_path(&root, path);
             root.close();
             made.map_err(|error| StartError::Council(error.to_string()))?;
         }
-        let client = connect(servers)?;
+        let client = connect(servers, session)?;
         let (sink, supervisor) = (Sink::default(), Arc::clone(supervisor));
         let keeper = Keeper::new(vec![Acl::open()], KeeperLimits::default());
         let after = {
@@ -117,8 +121,8 @@ fn pass_on(keeper: &mut Keeper, sink: &Sink, supervisor: &Supervisor) {
     to.put_all(&mut mail);
 }
 
-fn connect(servers: &str) -> Result<Client, StartError> {
-    let client = Options::new().renew_session(true).connect(servers);
+fn connect(servers: &str, session: Duration) -> Result<Client, StartError> {
+    let client = Options::new().renew_session(true).session_timeout(session).connect(servers);
     let client = client.map_err(|error| StartError::Council(error.to_string()))?;
     if client.wait_connected(WAIT) {
         return Ok(client);

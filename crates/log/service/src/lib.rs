@@ -21,6 +21,7 @@ mod mail;
 mod segments;
 mod server;
 mod shard;
+mod volume;
 
 pub use config::LogConfig;
 pub use error::{LogFault, StartError};

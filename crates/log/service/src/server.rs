@@ -83,13 +83,17 @@ impl LogServer {
     ///
     /// # Errors
     /// [`StartError`], with everything undone that had begun.
-    pub fn start(config: LogConfig) -> Result<Self, StartError> {
+    pub fn start(mut config: LogConfig) -> Result<Self, StartError> {
         let clock = Clock::start();
         let address = config.listen;
-        let listener = bind(address, None).map_err(|source| StartError::Listen { address, source })?;
+        let listener =
+            bind(address, config.backlog).map_err(|source| StartError::Listen { address, source })?;
         let address = listener.local_addr().map_err(system("read the port"))?;
+        if config.broker.advertised_port == 0 {
+            config.broker.advertised_port = address.port();
+        }
         let supervisor = Arc::new(Supervisor::default());
-        let council = Arc::new(Council::connect(&config.council, &supervisor)?);
+        let council = Arc::new(Council::connect(&config.council, config.council_session, &supervisor)?);
         let ((executor, companion, stored), cluster_id) =
             council.join(config.broker.node_id, random()?, |cluster| {
                 let opened = open(&config, cluster)?;
@@ -99,7 +103,7 @@ impl LogServer {
         let mut post = Post::new(config.threads).map_err(system("make a poll"))?;
         let seed = u64::from_le_bytes(random()?.first_chunk().copied().unwrap_or_default());
         let broker_config = log_broker::BrokerConfig { seed, ..config.broker.clone() };
-        let broker = Arc::new(Mutex::new(Broker::new(broker_config, config.topics, cluster_id, stored)));
+        let broker = Arc::new(Mutex::new(Broker::new(broker_config, cluster_id, stored)));
         let disk = SharedDisk::new(executor, Arc::clone(&post.disk_events), clock);
         let disk_thread = start_disk(&disk, &supervisor)?;
         let compaction = Compaction::new();

@@ -18,6 +18,7 @@ use crate::council::Council;
 use crate::disk_loop::SharedDisk;
 use crate::mail::ShardMail;
 use crate::segments::Segments;
+use crate::volume::VolumeWatch;
 
 /// What a shard shares with the other threads.
 pub(crate) struct ShardLinks {
@@ -37,6 +38,8 @@ pub(crate) struct Shard {
     front: Front<SentFile>,
     mail: Vec<ShardMail>,
     events: Vec<DiskEvent>,
+    /// The first shard looks at it for all.
+    volume: Option<VolumeWatch>,
     /// When segments that were not read lately are to be closed.
     close_due: MonoTime,
     done: bool,
@@ -82,10 +85,11 @@ impl Shard {
         directory: &Path,
     ) -> Self {
         let segments = Segments::new(directory);
+        let volume = (number == 0).then(|| VolumeWatch::new(directory));
         let driver = Driver { number, links, sockets, segments, answers: Vec::new(), events: Vec::new() };
         let (mail, events) = (Vec::new(), Vec::new());
         let (connections, close_due) = (EventLoop::default(), MonoTime::ZERO);
-        Self { driver, connections, front, mail, events, close_due, done: false }
+        Self { driver, connections, front, mail, events, volume, close_due, done: false }
     }
 
     fn take_in(&mut self, accepted: Accepted, now: Now) {
@@ -97,6 +101,8 @@ impl Shard {
     fn take_disk_events(&mut self, now: Now) {
         let Some(mailbox) = &self.driver.links.disk_events else { return };
         mailbox.take_all(&mut self.events);
+        let volume = self.volume.as_mut().and_then(|volume| volume.look(now));
+        self.events.extend(volume.map(DiskEvent::Volume));
         if !self.events.is_empty() {
             let mut broker = self.driver.links.broker.lock();
             self.events.drain(..).for_each(|event| broker.disk_event(event, now));
@@ -164,6 +170,13 @@ fn log(notice: &Notice) {
         Notice::TopicDeleted(topic) => tracing::info!(%topic, "a topic was deleted"),
         Notice::BadTopic(topic, why) => {
             tracing::warn!(%topic, why, "what the council holds of a topic cannot be used");
+        }
+        Notice::BadConfigs(path, why) => {
+            tracing::warn!(
+                path,
+                why,
+                "configurations in the council cannot be used: those of before stay in force"
+            );
         }
         Notice::Damaged(id, damage) => {
             let partition = id.index;

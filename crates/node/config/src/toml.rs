@@ -42,7 +42,8 @@ fn toml_text(value: &DeValue<'_>) -> Option<String> {
                 elements.iter().map(|element| toml_text(element.get_ref())).collect();
             texts?.join(",")
         }
-        DeValue::Float(_) | DeValue::Datetime(_) | DeValue::Table(_) => return None,
+        DeValue::Float(number) => number.as_str().to_owned(),
+        DeValue::Datetime(_) | DeValue::Table(_) => return None,
     })
 }
 
@@ -52,13 +53,16 @@ mod tests {
 
     #[test]
     fn keys_of_tables_have_whole_names_and_lines() {
-        let read = toml_settings(b"a = 1\n[b]\nc = [\"x\", 0x10]\n[b.d]\ne = true\nf = 1.5\n").expect("TOML");
+        let read =
+            toml_settings(b"a = 1\n[b]\nc = [\"x\", 0x10]\n[b.d]\ne = true\nf = 1.5\ng = 1979-05-27\n")
+                .expect("TOML");
         let of = |line, name: &str, value: Option<&str>| (line, String::from(name), value.map(String::from));
         let all = [
             of(1, "a", Some("1")),
             of(3, "b.c", Some("x,16")),
             of(5, "b.d.e", Some("true")),
-            of(6, "b.d.f", None),
+            of(6, "b.d.f", Some("1.5")),
+            of(7, "b.d.g", None),
         ];
         assert_eq!(read, all);
         assert!(toml_settings(b"a = ").is_err() && toml_settings(b"\xff").is_err());

@@ -3,6 +3,7 @@
 //! ZooKeeper makes a system property of each key that it does not know itself, so one table holds both kinds.
 
 mod access;
+pub(crate) mod broker;
 mod ensemble;
 mod own;
 mod server;
@@ -18,8 +19,15 @@ use super::draft::Draft;
 pub(crate) type Row = node_config::Row<Draft>;
 
 /// All keys.
-pub(crate) const KEYS: Keys<Draft> =
-    Keys(&[server::ROWS, access::ROWS, ensemble::ROWS, tls::ROWS, without_meaning::ROWS, own::ROWS]);
+pub(crate) const KEYS: Keys<Draft> = Keys(&[
+    server::ROWS,
+    access::ROWS,
+    ensemble::ROWS,
+    tls::ROWS,
+    without_meaning::ROWS,
+    own::ROWS,
+    broker::ROWS,
+]);
 
 /// The default, if there is one.
 pub(crate) fn standard(row: &Row) -> Option<&'static str> {
@@ -54,6 +62,9 @@ pub(crate) fn suggestion(names: Names, key: &str) -> Option<String> {
         } else {
             format!("here it is `{}`", row.foreign)
         });
+    }
+    if let (Names::Own, Some(near)) = (names, broker::nearest(key)) {
+        return Some(format!("did you mean `{near}`?"));
     }
     // A key without the service's name, or a name from before services had tables of their own.
     let of_council = format!("council.{key}");

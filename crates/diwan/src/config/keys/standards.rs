@@ -2,6 +2,8 @@
 
 /// Keys by Diwan's name, or by ZooKeeper's where Diwan has none.
 pub(super) const STANDARDS: &[(&str, &str)] = &[
+    ("log.listen", "127.0.0.1:9092"),
+    ("log.data-dir", "diwan-data/log"),
     ("council.listen.client", "127.0.0.1:2181"),
     ("council.listen.secure", "off"),
     ("council.listen.client-takes-tls", "false"),

@@ -52,7 +52,8 @@ fn byte_order_mark_is_no_part_of_the_first_key() {
         load_text("bom", "zoo.cfg", "\u{feff}tickTime=7\ndataDir=/d\nclientPort=1\n")
             .result
             .unwrap()
-            .0
+            .council
+            .unwrap()
             .session
             .tick_ms,
         7
@@ -89,7 +90,8 @@ fn client_address_of_the_own_line_decides() {
             scratch.0.display()
         );
         let sources = Sources { file: Some(scratch.file("zoo.cfg", &text)), ..Sources::default() };
-        let result = super::load(&sources).result.map(|(config, _)| config.listen.client.unwrap());
+        let result =
+            super::load(&sources).result.map(|config| config.council.unwrap().listen.client.unwrap());
         result.map_err(|problems| format!("{problems:?}"))
     };
     let everywhere = |port: u16| SocketAddr::new(load("clientPort=1", "").unwrap().ip(), port);
@@ -132,7 +134,7 @@ fn listen_address_may_be_narrower_than_the_line_but_not_elsewhere() {
         );
         load_text("listen", "diwan.toml", &text)
             .result
-            .map(|(config, _)| config.listen.client.unwrap().to_string())
+            .map(|config| config.council.unwrap().listen.client.unwrap().to_string())
     };
     for (listen, line) in [
         ("127.0.0.1:5", ";5"),

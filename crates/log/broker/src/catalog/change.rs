@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use log_metadata::{Compute, Decision, Found, TopicNode};
+use log_config::{Overrides, Refusal};
+use log_metadata::{Compute, Decision, Found, NODE_BYTES_MAX, PartitionNode, TopicNode};
+use log_partition::LeaderEpoch;
 use log_wire::ErrorCode;
 
 use super::NewTopic;
@@ -12,7 +14,7 @@ pub(crate) fn create(new: &NewTopic, id: [u8; 16], broker: i32) -> Compute {
     let partitions = usize::try_from(new.partitions).unwrap_or(1);
     let node = TopicNode::new(id, new.settings.clone(), &vec![vec![broker]; partitions]);
     Box::new(move |found: Found<'_>| match found.data {
-        None => Decision::Write(node.bytes()),
+        None => written(&node),
         Some(data) if id_of(data) == Some(id) => Decision::Keep,
         Some(_) => Decision::Refuse(ErrorCode::TopicAlreadyExists, "there is a topic of that name".into()),
     })
@@ -42,6 +44,63 @@ pub(crate) fn appoint(id: [u8; 16], broker: i32) -> Compute {
         let Some(mut node) = node else { return Decision::Keep };
         if node.appoint(broker) { Decision::Write(node.bytes()) } else { Decision::Keep }
     })
+}
+
+/// The topic of that id has so many partitions, the new ones on that broker.
+pub(crate) fn add_partitions(id: [u8; 16], count: i32, broker: i32) -> Compute {
+    let count = usize::try_from(count).unwrap_or(0);
+    Box::new(move |found: Found<'_>| {
+        let node = found.data.and_then(|data| TopicNode::read(data).ok()).filter(|node| node.id == id);
+        let Some(mut node) = node else {
+            let why = String::from("the topic is gone");
+            return Decision::Refuse(ErrorCode::UnknownTopicOrPartition, why);
+        };
+        let present = node.partitions.len();
+        if present == count && found.may_be_done {
+            return Decision::Keep;
+        }
+        if present >= count {
+            let why = format!("the topic has {present} partitions: it can only have more");
+            return Decision::Refuse(ErrorCode::InvalidPartitions, why);
+        }
+        node.partitions.resize_with(count, || PartitionNode {
+            leader: broker,
+            epoch: LeaderEpoch(0),
+            replicas: vec![broker],
+        });
+        written(&node)
+    })
+}
+
+/// The topic of that id sets what `set` makes of what it sets.
+pub(crate) fn configure(
+    id: [u8; 16],
+    mut set: impl FnMut(&Overrides) -> Result<Overrides, Refusal> + Send + 'static,
+) -> Compute {
+    Box::new(move |found: Found<'_>| {
+        let node = found.data.and_then(|data| TopicNode::read(data).ok()).filter(|node| node.id == id);
+        let Some(mut node) = node else {
+            let why = String::from("the topic is gone");
+            return Decision::Refuse(ErrorCode::UnknownTopicOrPartition, why);
+        };
+        match set(&node.settings) {
+            Ok(settings) if settings == node.settings => Decision::Keep,
+            Ok(settings) => {
+                node.settings = settings;
+                written(&node)
+            }
+            Err(refusal) => Decision::Refuse(refusal.code, refusal.message),
+        }
+    })
+}
+
+fn written(node: &TopicNode) -> Decision {
+    let bytes = node.bytes();
+    if bytes.len() <= NODE_BYTES_MAX {
+        return Decision::Write(bytes);
+    }
+    let why = "the topic would be too large for the council: it has too many partitions";
+    Decision::Refuse(ErrorCode::PolicyViolation, why.into())
 }
 
 fn id_of(data: &[u8]) -> Option<[u8; 16]> {

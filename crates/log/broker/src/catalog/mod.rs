@@ -3,6 +3,7 @@
 mod appointments;
 pub(crate) mod change;
 
+use core::ops::Bound;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -103,6 +104,14 @@ impl Catalog {
         Some(gone)
     }
 
+    /// The partitions of a topic act on this from now on. Gives the topic, if it is there.
+    pub fn configure(&mut self, name: &str, config: PartitionConfig) -> Option<&TopicImage> {
+        let topic = self.by_name.get_mut(name)?;
+        self.version += 1;
+        topic.config = config;
+        Some(topic)
+    }
+
     /// Rises with every change.
     #[must_use]
     pub const fn version(&self) -> u64 {
@@ -137,6 +146,11 @@ impl Catalog {
     /// All topics, by name.
     pub fn topics(&self) -> impl Iterator<Item = &TopicImage> {
         self.by_name.values()
+    }
+
+    /// The topics from that name on, by name.
+    pub fn topics_from<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a TopicImage> {
+        self.by_name.range::<str, _>((Bound::Included(name), Bound::Unbounded)).map(|(_, topic)| topic)
     }
 
     /// Whether a topic of that name may be made.

@@ -1,36 +1,27 @@
 //! The internal topics whose partitions have coordinators.
 
-use std::collections::BTreeMap;
-
 use log_wire::TopicName;
 
-use crate::catalog::{Catalog, NewTopic, OFFSETS_TOPIC, TRANSACTIONS_TOPIC};
-use crate::config::BrokerConfig;
+use crate::catalog::{Catalog, OFFSETS_TOPIC, TRANSACTIONS_TOPIC};
 use crate::node::Node;
 
 /// An internal topic. Which of its partitions a group or a transactional id has says who coordinates it.
 #[derive(Debug)]
 pub(crate) struct InternalTopic {
     pub(crate) name: &'static str,
-    /// How many partitions it gets when it is made.
-    partitions: fn(&BrokerConfig) -> i32,
 }
 
 /// That of groups and their offsets.
-pub(crate) static OFFSETS: InternalTopic =
-    InternalTopic { name: OFFSETS_TOPIC, partitions: |config| config.offsets_partitions };
+pub(crate) static OFFSETS: InternalTopic = InternalTopic { name: OFFSETS_TOPIC };
 
 /// That of transactions.
-pub(crate) static TRANSACTIONS: InternalTopic =
-    InternalTopic { name: TRANSACTIONS_TOPIC, partitions: |config| config.transactions_partitions };
+pub(crate) static TRANSACTIONS: InternalTopic = InternalTopic { name: TRANSACTIONS_TOPIC };
 
 impl InternalTopic {
     /// Makes it if it is not there.
     pub(crate) fn make(&self, node: &mut Node) {
         if node.catalog.find(TopicName::Name(self.name)).is_err() {
-            let settings = BTreeMap::from([("cleanup.policy".into(), "compact".into())]);
-            let partitions = (self.partitions)(&node.config);
-            node.make_topic(&NewTopic { name: self.name.into(), partitions, settings });
+            node.make_topic_by_name(self.name);
         }
     }
 

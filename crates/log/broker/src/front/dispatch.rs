@@ -10,7 +10,10 @@ use crate::broker::Broker;
 use crate::call::{Call, Handled};
 use crate::response::{Form, Head, Response};
 use crate::waits::Waiter;
-use crate::{fetch, find_coordinator, groups, init_producer_id, offsets, produce, topics, transactions};
+use crate::{
+    cluster, configs, delete_records, fetch, find_coordinator, groups, init_producer_id, offsets, produce,
+    topics, transactions,
+};
 
 /// APIs of one kind, and what handles them.
 struct Area {
@@ -40,6 +43,12 @@ const AREAS: &[Area] = &[
         served: transactions::SERVED,
         dispatch: |at, key, call| at.transactions.dispatch(&mut at.node, key, call),
     },
+    Area {
+        served: configs::SERVED,
+        dispatch: |at, key, call| configs::dispatch(&mut at.node, &mut at.calls, key, call),
+    },
+    Area { served: delete_records::SERVED, dispatch: |at, _, call| at.delete_records(call) },
+    Area { served: cluster::SERVED, dispatch: |at, key, call| cluster::dispatch(&at.node, key, call) },
     Area { served: &[ApiKey::ApiVersions], dispatch: |_, _, call| api_versions(call) },
 ];
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use log_partition::{Partition, PartitionId};
+use log_partition::{Offset, Partition, PartitionId};
 use storage_wal::LogId;
 
 /// The place of a partition among those that live here. A place is used again once its partition is gone.
@@ -16,6 +16,8 @@ pub(crate) struct Hosted {
     pub(crate) topic: Arc<str>,
     pub(crate) log: LogId,
     pub(crate) partition: Partition,
+    /// Where the log begins on the disk: what is before that is gone for good.
+    pub(crate) durable_start: Offset,
     /// Whether the beginning of the present leader epoch is durable: nothing is served before (L28).
     pub(crate) is_ready: bool,
     /// Whether it was told that it has timestamps in the future.

@@ -14,6 +14,8 @@ pub(crate) enum Awaited {
     Batch(Slot, Offset),
     /// The beginning of a leader epoch.
     Epoch(Slot),
+    /// A log begins at that offset.
+    Start(Slot, Offset),
     /// Something of a partition that is gone.
     Gone,
 }
@@ -75,7 +77,8 @@ impl InFlight {
     /// A partition is gone: nothing follows from what was on its way.
     pub(crate) fn forget(&mut self, slot: Slot) {
         for entry in &mut self.awaited {
-            if matches!(entry.awaited, Awaited::Batch(of, _) | Awaited::Epoch(of) if of == slot) {
+            if matches!(entry.awaited, Awaited::Batch(of, _) | Awaited::Epoch(of) | Awaited::Start(of, _) if of == slot)
+            {
                 entry.awaited = Awaited::Gone;
             }
         }

@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use base::Now;
 use log_partition::{
-    CompactionJob, CompactionNeed, Damage, NewBatch, Offset, Partition, PartitionId, Replacement, Segment,
+    CompactionJob, CompactionNeed, Damage, NewBatch, NewStart, Offset, Partition, PartitionId, Replacement,
+    Segment,
 };
 use log_storage::Append;
 use log_wire::{ErrorCode, TopicName};
@@ -33,6 +34,10 @@ pub(crate) enum PartitionEvent {
     /// So many bytes more of it are committed. After the end of a transaction a reader of what is committed may read more
     /// than that: the number is [`usize::MAX`].
     Committed(Slot, usize),
+    /// It begins later than before; that is not durable yet.
+    StartMoved(Slot),
+    /// That it begins where it does is durable.
+    Started(Slot),
     /// It is gone with its topic: its slot may be used again.
     Gone(Slot),
 }
@@ -107,6 +112,16 @@ impl Partitions {
         Ok(())
     }
 
+    /// Those of its partitions that live here act on what the topic says by now.
+    pub(crate) fn configure(&mut self, topic: &TopicImage) {
+        for index in (0..).take(topic.partitions.len()) {
+            let slot = self.by_id.get(&topic.partition(index)).copied();
+            if let Some(hosted) = slot.and_then(|slot| self.get_mut(slot)) {
+                hosted.partition.set_config(topic.config);
+            }
+        }
+    }
+
     /// The topic is gone, with its records.
     pub(crate) fn drop_topic(&mut self, topic: &TopicImage) {
         for index in (0..).take(topic.partitions.len()) {
@@ -141,6 +156,8 @@ impl Partitions {
                 }
             }
             DiskEvent::Room(bytes) => self.room_bytes = bytes,
+            // It is the node's.
+            DiskEvent::Volume(_) => {}
         }
     }
 
@@ -166,7 +183,8 @@ impl Partitions {
     /// Old segments are dropped, and producers that were silent for too long. Gives what keeps segments from growing old.
     pub(crate) fn retain(&mut self, now: Now) -> Vec<Notice> {
         let mut notices = Vec::new();
-        for hosted in self.hosted.iter_mut().flatten() {
+        for slot in (0..self.hosted.len()).map(Slot) {
+            let Some(hosted) = self.get_mut(slot) else { continue };
             let future = hosted.partition.future_timestamp(now.wall).filter(|_| !hosted.is_future_told);
             if let Some(time) = future {
                 hosted.is_future_told = true;
@@ -174,7 +192,7 @@ impl Partitions {
             }
             hosted.partition.expire_producers(now.wall);
             if let Some(new) = hosted.partition.retain(now.wall) {
-                self.in_flight.give(DiskCommand::Start(hosted.log, new.start, new.first_segment));
+                self.move_start(slot, new);
             }
         }
         notices
@@ -218,6 +236,29 @@ impl Partitions {
         self.by_log.get(&log).and_then(|slot| self.get(*slot)).map(|hosted| hosted.id)
     }
 
+    /// Deletes the records of a partition before an offset, for a client. Gives where its log begins then, and whether that is
+    /// durable.
+    ///
+    /// # Errors
+    /// As [`Partition::delete_records`].
+    pub(crate) fn delete_records(&mut self, slot: Slot, before: Offset) -> Result<(Offset, bool), ErrorCode> {
+        let hosted = self.get_mut(slot).ok_or(ErrorCode::NotLeaderOrFollower)?;
+        if let Some(new) = hosted.partition.delete_records(before)? {
+            self.move_start(slot, new);
+        }
+        let hosted = self.get(slot).ok_or(ErrorCode::NotLeaderOrFollower)?;
+        let start = hosted.partition.start();
+        Ok((start, start <= hosted.durable_start))
+    }
+
+    /// A log begins later than before.
+    fn move_start(&mut self, slot: Slot, new: NewStart) {
+        let Some(log) = self.get(slot).map(|hosted| hosted.log) else { return };
+        let command = DiskCommand::Start(log, new.start, new.first_segment);
+        self.in_flight.give_awaited(command, 0, Awaited::Start(slot, new.start));
+        self.events.push(PartitionEvent::StartMoved(slot));
+    }
+
     /// The partition of a request, if it is served here.
     ///
     /// # Errors
@@ -237,6 +278,11 @@ impl Partitions {
         let slot = self.by_id.get(&image.partition(index)).copied();
         let found = slot.and_then(|slot| Some((slot, self.get(slot)?)));
         found.filter(|(_, hosted)| hosted.is_ready).ok_or(ErrorCode::NotLeaderOrFollower)
+    }
+
+    /// A partition that lives here, be it served already or not.
+    pub(crate) fn by_id(&self, id: PartitionId) -> Option<&Hosted> {
+        self.get(*self.by_id.get(&id)?)
     }
 
     pub(crate) fn get(&self, slot: Slot) -> Option<&Hosted> {
@@ -293,8 +339,15 @@ impl Partitions {
         }
         partition.set_seed(seed_of(id));
         let state = partition.state();
-        let topic = Arc::clone(&topic.name);
-        let hosted = Hosted { id, topic, log, partition, is_ready: false, is_future_told: false };
+        let hosted = Hosted {
+            id,
+            topic: Arc::clone(&topic.name),
+            log,
+            durable_start: partition.start(),
+            partition,
+            is_ready: false,
+            is_future_told: false,
+        };
         let slot = self.free.pop().unwrap_or_else(|| {
             self.hosted.push(None);
             Slot(self.hosted.len() - 1)
@@ -342,6 +395,12 @@ impl Partitions {
                 if let Some(hosted) = self.get_mut(slot) {
                     hosted.is_ready = true;
                     self.events.push(PartitionEvent::Ready(slot));
+                }
+            }
+            Awaited::Start(slot, start) => {
+                if let Some(hosted) = self.get_mut(slot) {
+                    hosted.durable_start = hosted.durable_start.max(start);
+                    self.events.push(PartitionEvent::Started(slot));
                 }
             }
             Awaited::Gone => {}

@@ -1,15 +1,15 @@
 //! Metadata: brokers, topics and who leads their partitions; topics that are asked for may be made by that.
 
-use std::collections::BTreeMap;
-
+use log_metadata::PartitionNode;
 use log_wire::{
     ErrorCode, Malformed, MetadataHead, MetadataPartition, MetadataRequest, MetadataTopic, MetadataTopicHead,
     NOT_ASKED, NodeEndpoint, TopicName, Writer, end_metadata_response, end_metadata_topic,
 };
 
 use crate::call::Call;
-use crate::catalog::{NewTopic, TopicImage};
+use crate::catalog::{TopicImage, is_internal, is_valid_name};
 use crate::node::Node;
+use crate::operations::{ALL_OF_CLUSTER, ALL_OF_TOPIC};
 use crate::response::Response;
 use crate::topics::metadata_names::{refused, select};
 
@@ -39,19 +39,21 @@ impl Node {
     ) {
         let count = if request.all_topics { self.catalog.topics().count() } else { topics.len() };
         self.write_head(count, (writer, version));
+        let operations = if request.topic_operations { ALL_OF_TOPIC } else { NOT_ASKED };
         if request.all_topics {
             for topic in self.catalog.topics() {
-                self.write_topic(topic, writer, version);
+                self.write_topic(topic, operations, (writer, version));
             }
         } else {
             for topic in topics {
-                let error = self.asked_for(topic, request.may_create, (writer, version));
+                let error = self.asked_for(topic, request, (writer, version));
                 if let Some(error) = error {
-                    write_failed(topic, error, writer, version);
+                    write_failed(topic, error, operations, (writer, version));
                 }
             }
         }
-        end_metadata_response(writer, version, NOT_ASKED, ErrorCode::None);
+        let operations = if request.cluster_operations { ALL_OF_CLUSTER } else { NOT_ASKED };
+        end_metadata_response(writer, version, operations, ErrorCode::None);
     }
 
     fn write_head(&self, topics: usize, (writer, version): (&mut Writer<'_>, i16)) {
@@ -74,40 +76,45 @@ impl Node {
     fn asked_for(
         &mut self,
         asked: &MetadataTopic<'_>,
-        may_create: bool,
+        request: &MetadataRequest,
         (writer, version): (&mut Writer<'_>, i16),
     ) -> Option<ErrorCode> {
         let name = asked.name.map_or(TopicName::Id(asked.id), TopicName::Name);
         let error = match self.catalog.find(name) {
             Ok(topic) => {
-                self.write_topic(topic, writer, version);
+                let operations = if request.topic_operations { ALL_OF_TOPIC } else { NOT_ASKED };
+                self.write_topic(topic, operations, (writer, version));
                 return None;
             }
             Err(error) => error,
         };
         let Some(name) = asked.name else { return Some(error) };
-        if let Err(invalid) = self.catalog.check_name(name) {
-            return Some(invalid);
+        if !is_valid_name(name) {
+            return Some(ErrorCode::InvalidTopic);
         }
-        if may_create && self.config.auto_create_topics {
-            let partitions = self.config.partitions;
-            self.make_topic(&NewTopic { name: name.into(), partitions, settings: BTreeMap::new() });
+        if request.may_create && self.config.auto_create_topics {
+            self.make_topic_by_name(name);
         }
         Some(error)
     }
 
-    /// A partition that this broker leads and does not serve yet has no leader: a client asks again.
-    fn write_topic(&self, topic: &TopicImage, writer: &mut Writer<'_>, version: i16) {
+    /// The leader of a partition. One that this broker leads and does not serve yet has none: a client asks again.
+    pub(super) fn leader_of(&self, topic: &TopicImage, index: i32, image: &PartitionNode) -> Option<i32> {
+        let own = image.leader == self.config.node_id;
+        let is_served = || self.find(TopicName::Id(topic.id), index).is_ok();
+        (image.leader >= 0 && (!own || is_served())).then_some(image.leader)
+    }
+
+    fn write_topic(&self, topic: &TopicImage, operations: i32, (writer, version): (&mut Writer<'_>, i16)) {
         let (name, is_internal) = (Some(&*topic.name), topic.is_internal());
         let head = MetadataTopicHead { error: ErrorCode::None, name, id: topic.id, is_internal };
         head.write(writer, version, topic.partitions.len());
         for (index, image) in (0..).zip(&topic.partitions) {
-            let own = image.leader == self.config.node_id;
-            let has_leader = image.leader >= 0 && (!own || self.find(TopicName::Id(topic.id), index).is_ok());
+            let leader = self.leader_of(topic, index, image);
             let partition = MetadataPartition {
-                error: if has_leader { ErrorCode::None } else { ErrorCode::LeaderNotAvailable },
+                error: if leader.is_some() { ErrorCode::None } else { ErrorCode::LeaderNotAvailable },
                 partition: index,
-                leader: if has_leader { image.leader } else { -1 },
+                leader: leader.unwrap_or(-1),
                 leader_epoch: image.epoch.0,
                 replicas: &image.replicas,
                 in_sync: &image.replicas,
@@ -115,12 +122,18 @@ impl Node {
             };
             partition.write(writer, version);
         }
-        end_metadata_topic(writer, version, NOT_ASKED);
+        end_metadata_topic(writer, version, operations);
     }
 }
 
-fn write_failed(asked: &MetadataTopic<'_>, error: ErrorCode, writer: &mut Writer<'_>, version: i16) {
-    let head = MetadataTopicHead { error, name: asked.name, id: asked.id, is_internal: false };
+fn write_failed(
+    asked: &MetadataTopic<'_>,
+    error: ErrorCode,
+    operations: i32,
+    (writer, version): (&mut Writer<'_>, i16),
+) {
+    let is_internal = asked.name.is_some_and(is_internal);
+    let head = MetadataTopicHead { error, name: asked.name, id: asked.id, is_internal };
     head.write(writer, version, 0);
-    end_metadata_topic(writer, version, NOT_ASKED);
+    end_metadata_topic(writer, version, operations);
 }

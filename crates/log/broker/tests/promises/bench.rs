@@ -11,7 +11,7 @@ use log_broker::{
     SegmentReader, StoredPartition, Waiter,
 };
 use log_metadata::{Change, Decision, Ended, Found, KeeperEvent, PartitionNode, TopicNode, paths};
-use log_partition::{FoundTime, LeaderEpoch, PartitionConfig, PartitionId, SegmentRead, TimeLookup};
+use log_partition::{FoundTime, LeaderEpoch, PartitionId, SegmentRead, TimeLookup};
 use log_storage::SegmentRange;
 use net_event_loop::{ConnId, NoFile};
 
@@ -105,7 +105,7 @@ impl Bench {
 
     pub(crate) fn starting(config: BrokerConfig, stored: Vec<StoredPartition>) -> Self {
         let disk = Disk::holding(&stored);
-        let broker = Broker::new(config.clone(), PartitionConfig::default(), "cluster".into(), stored);
+        let broker = Broker::new(config.clone(), "cluster".into(), stored);
         Self {
             broker,
             now: NOW,
@@ -229,10 +229,9 @@ impl Bench {
     /// The same, but the council does not name one of the topics yet.
     pub(crate) fn crash_until_named(&mut self, more: u64, late: &str) {
         let stored = self.disk.crash(more);
-        let defaults = PartitionConfig::default();
         let config = BrokerConfig { seed: self.config.seed + 1, ..self.config.clone() };
         self.config = config.clone();
-        self.broker = Broker::new(config, defaults, "cluster".into(), stored);
+        self.broker = Broker::new(config, "cluster".into(), stored);
         self.room(ROOM);
         self.waiting.clear();
         self.answered.clear();

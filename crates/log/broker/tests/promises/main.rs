@@ -1,5 +1,6 @@
 //! What a broker promises, seen from outside: what it answers, and when, as its disk goes on or does not.
 
+mod administration;
 mod bench;
 mod disk;
 mod fetch;

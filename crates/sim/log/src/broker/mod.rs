@@ -6,7 +6,6 @@ mod shard;
 
 use base::Now;
 use log_broker::BrokerConfig;
-use log_partition::PartitionConfig;
 use log_storage::StoreConfig;
 use sim_kit::random::Random;
 use sim_kit::{Host, disk::Loss};
@@ -22,7 +21,6 @@ pub(crate) struct Machine {
     pub(crate) host: Host,
     pub(crate) process: Option<Process>,
     config: BrokerConfig,
-    topics: PartitionConfig,
     store: StoreConfig,
     shards: u16,
     servers: usize,
@@ -34,11 +32,10 @@ impl Machine {
     pub(crate) fn new(setting: &Setting, random: &mut Random) -> Self {
         let mut config =
             BrokerConfig { offsets_partitions: 2, compaction_check_ms: 500, ..BrokerConfig::default() };
-        let mut topics = PartitionConfig::default();
         let mut store = StoreConfig::default();
         store.wal = WalConfig { segment_bytes: 256 << 10, first_segment_bytes: 128 << 10, ..store.wal };
         if setting.tiny {
-            topics.segment_bytes = SEGMENT_BYTES;
+            config.segment_bytes_max = SEGMENT_BYTES;
             // The least map that there is.
             config.compaction_map_bytes_max = 1;
             store = StoreConfig {
@@ -58,7 +55,7 @@ impl Machine {
             };
         }
         let host = Host::new(random, true);
-        Self { host, process: None, config, topics, store, shards: setting.shards, servers: setting.servers }
+        Self { host, process: None, config, store, shards: setting.shards, servers: setting.servers }
     }
 
     /// Starts a process.
@@ -66,8 +63,7 @@ impl Machine {
         let config = BrokerConfig { seed: random.number(), ..self.config.clone() };
         let mut drawn = [0; 16];
         drawn.iter_mut().for_each(|byte| *byte = random.number() as u8);
-        self.process =
-            Some(Process::new(config, self.topics, self.store, (self.shards, self.servers), drawn, now));
+        self.process = Some(Process::new(config, self.store, (self.shards, self.servers), drawn, now));
     }
 
     /// The process is killed: its connections end, and what it has written stays.

@@ -9,7 +9,6 @@ use council_client_core::recipes::{Ask, Input, Recipe as _};
 use council_client_core::{Acl, Output};
 use log_broker::{Broker, BrokerConfig, DiskExecutor, Front, Next};
 use log_metadata::{BrokerNode, Join, JoinStep, Keeper, KeeperLimits, id_text};
-use log_partition::PartitionConfig;
 use log_storage::StoreConfig;
 use sim_kit::Host;
 use sim_kit::random::Random;
@@ -42,7 +41,6 @@ pub(crate) enum Ended {
 /// See the module.
 pub(crate) struct Process {
     config: BrokerConfig,
-    topics: PartitionConfig,
     store: StoreConfig,
     shards: u16,
     client: CouncilClient,
@@ -72,7 +70,6 @@ struct Serving {
 impl Process {
     pub(super) fn new(
         config: BrokerConfig,
-        topics: PartitionConfig,
         store: StoreConfig,
         (shards, servers): (u16, usize),
         drawn: [u8; 16],
@@ -84,7 +81,6 @@ impl Process {
         join.begin(&mut keeper);
         Self {
             config,
-            topics,
             store,
             shards,
             client,
@@ -291,7 +287,7 @@ impl Process {
     fn serve(&mut self, host: &Host) {
         let Some(Opened { cluster, executor, stored }) = self.opened.take() else { return };
         let shards = (0..self.shards).map(|number| Shard::new(number, Front::new(number, &self.config)));
-        let broker = Broker::new(self.config.clone(), self.topics, cluster, stored);
+        let broker = Broker::new(self.config.clone(), cluster, stored);
         let shared = Shared {
             broker: RefCell::new(broker),
             disk: RefCell::new(Disk {

@@ -1,0 +1,156 @@
+//! `diwan log`: a broker as a process of its own.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+use log_config::properties::Property;
+use log_service::{LogConfig, LogServer};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use super::setup::{BrokerSetup, Defaults, option, plaintext, plaintext_at, read_properties};
+use crate::config::{self, Problem};
+use crate::files;
+use crate::logging::Log;
+
+pub(crate) const HELP: &str = "\
+The broker keeps its topics in the council and its records in its own directory. Kafka's clients connect as they are.
+
+  diwan serve
+  diwan log --council 127.0.0.1:2181
+  diwan log --config server.properties
+  diwan log --council zk1:2181,zk2:2181/kafka --listen 0.0.0.0:9092 --advertise broker1.example.com";
+
+/// The council, if no source names one.
+const COUNCIL: &str = "127.0.0.1:2181";
+/// Where clients connect, if no source says where.
+const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 9092);
+/// Where the records lie, if no source says where.
+const DIRECTORY: &str = "diwan-data/log";
+
+/// What a broker is told on the command line.
+#[derive(Debug, Args)]
+pub(crate) struct BrokerArguments {
+    /// A `server.properties` of Kafka, taken as it is.
+    #[arg(short, long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// The servers of the council, or of an Apache ZooKeeper, with the path below which the broker keeps its own
+    /// [default: 127.0.0.1:2181].
+    #[arg(short = 's', long, value_name = "HOST:PORT,..[/PATH]")]
+    council: Option<String>,
+
+    /// Where clients connect [default: 127.0.0.1:9092].
+    #[arg(short, long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+
+    /// The host under which clients find this broker, or HOST:PORT [default: the address it listens at].
+    #[arg(long, value_name = "HOST")]
+    advertise: Option<String>,
+
+    /// Where the records lie [default: diwan-data/log].
+    #[arg(short, long, value_name = "DIRECTORY")]
+    data_dir: Option<PathBuf>,
+
+    /// The number of this broker, which no other has [default: 1].
+    #[arg(long, value_name = "N")]
+    node_id: Option<i32>,
+
+    /// How many threads serve connections [default: 1].
+    #[arg(long, value_name = "N")]
+    threads: Option<u16>,
+
+    /// Set one of Kafka's keys.
+    #[arg(short = 'D', value_name = "KEY=VALUE")]
+    properties: Vec<String>,
+}
+
+impl BrokerArguments {
+    fn setup(self) -> Result<BrokerSetup, Vec<Problem>> {
+        let one = |problem| vec![problem];
+        let mut properties: Vec<Property> = Vec::new();
+        if let Some(file) = &self.config {
+            properties = read_properties(file).map_err(one)?;
+        }
+        let listen = if self.config.is_some() { None } else { Some(LISTEN) };
+        properties.extend(self.options().map_err(one)?);
+        BrokerSetup::of(properties, &Defaults { listen, directory: DIRECTORY.into() })
+    }
+
+    /// The options as keys of Kafka's.
+    fn options(self) -> Result<Vec<Property>, Problem> {
+        let mut options = Vec::new();
+        for property in &self.properties {
+            let (key, value) = property.split_once('=').ok_or_else(|| {
+                Problem::new(format!("`-D {property}` has no `=`")).hint("write `-D KEY=VALUE`")
+            })?;
+            options.push(option(key.trim(), value.trim()));
+        }
+        if let Some(listen) = self.listen {
+            options.push(option("listeners", plaintext(listen)));
+        }
+        if let Some(advertise) = &self.advertise {
+            let has_port =
+                advertise.rsplit_once(':').filter(|(host, _)| !host.contains(':') || host.ends_with(']'));
+            let (host, port) = match has_port.and_then(|(host, port)| Some((host, port.parse().ok()?))) {
+                Some((host, port)) => (host, port),
+                None => (advertise.as_str(), self.listen.map_or(0, |listen| listen.port())),
+            };
+            options.push(option("advertised.listeners", plaintext_at(host, port)));
+        }
+        let data_dir = self.data_dir.map(|directory| directory.display().to_string());
+        let others = [
+            ("zookeeper.connect", self.council),
+            ("log.dirs", data_dir),
+            ("node.id", self.node_id.map(|id| id.to_string())),
+            ("num.network.threads", self.threads.map(|threads| threads.to_string())),
+        ];
+        options.extend(others.into_iter().filter_map(|(key, value)| Some(option(key, value?))));
+        Ok(options)
+    }
+}
+
+/// Runs a broker until a signal or a fault ends it.
+pub(crate) fn run(arguments: BrokerArguments) -> ExitCode {
+    let setup = match arguments.setup() {
+        Ok(setup) => setup,
+        Err(problems) => {
+            problems.iter().for_each(|problem| eprintln!("error: {problem}"));
+            return ExitCode::FAILURE;
+        }
+    };
+    match serve(setup) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve(setup: BrokerSetup) -> Result<(), String> {
+    files::make_private();
+    let _log = Log::start(config::LogConfig::default());
+    setup.warnings.iter().for_each(|warning| tracing::warn!("configuration: {warning}"));
+    files::raise_limit();
+    // Before the threads begin, so that none of them gets a signal.
+    let mut signals =
+        Signals::new([SIGTERM, SIGINT]).map_err(|error| format!("signals cannot be caught: {error}"))?;
+    let data = setup.config.directory.clone();
+    let council = setup.council.unwrap_or_else(|| COUNCIL.into());
+    let server = LogServer::start(LogConfig { council, ..setup.config });
+    let server = Arc::new(server.map_err(|error| error.to_string())?);
+    let running = Arc::downgrade(&server);
+    std::thread::spawn(move || {
+        let first = signals.forever().next();
+        tracing::info!(signal = first, "asked to stop");
+        if let Some(server) = running.upgrade() {
+            server.stop();
+        }
+    });
+    tracing::info!(address = %server.address(), data = %data.display(), "ready");
+    server.wait().map_err(|fault| fault.to_string())
+}

@@ -1,0 +1,39 @@
+//! DescribeCluster.
+
+use log_wire::messages::cluster::{DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse};
+use log_wire::{ErrorCode, NOT_ASKED};
+
+use crate::node::Node;
+use crate::operations::ALL_OF_CLUSTER;
+
+/// The kinds of endpoints that may be asked for.
+const BROKERS: i8 = 1;
+const CONTROLLERS: i8 = 2;
+
+/// Handles a request.
+pub(super) fn describe_cluster(node: &Node, request: &DescribeClusterRequest) -> DescribeClusterResponse {
+    let refused = match request.endpoint_type {
+        BROKERS => None,
+        CONTROLLERS => {
+            Some((ErrorCode::MismatchedEndpointType, "this is a broker, and controllers were asked for"))
+        }
+        _ => Some((ErrorCode::UnsupportedEndpointType, "there is no such type of endpoints")),
+    };
+    let mut response = DescribeClusterResponse::default();
+    if let Some((error, why)) = refused {
+        (response.error_code, response.error_message) = (error.code(), Some(why.into()));
+        return response;
+    }
+    response.cluster_id.clone_from(&node.cluster_id);
+    response.controller_id = node.config.node_id;
+    response.brokers.push(DescribeClusterBroker {
+        broker_id: node.config.node_id,
+        host: node.config.advertised_host.clone(),
+        port: i32::from(node.config.advertised_port),
+        rack: node.config.rack.clone(),
+        is_fenced: false,
+    });
+    let asked = request.include_cluster_authorized_operations;
+    response.cluster_authorized_operations = if asked { ALL_OF_CLUSTER } else { NOT_ASKED };
+    response
+}

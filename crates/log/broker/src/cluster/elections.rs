@@ -1,0 +1,78 @@
+//! ElectLeaders. A partition of one replica has its leader, or none can be had.
+
+use log_wire::messages::cluster::{
+    ElectLeadersRequest, ElectLeadersResponse, PartitionResult, ReplicaElectionResult,
+};
+use log_wire::{ErrorCode, TopicName};
+
+use crate::node::Node;
+
+/// The kinds of elections.
+const PREFERRED: i8 = 0;
+const UNCLEAN: i8 = 1;
+
+/// Handles a request.
+pub(super) fn elect_leaders(node: &Node, request: &ElectLeadersRequest) -> ElectLeadersResponse {
+    let mut response = ElectLeadersResponse::default();
+    if !matches!(request.election_type, PREFERRED | UNCLEAN) {
+        response.error_code = ErrorCode::InvalidRequest.code();
+        return response;
+    }
+    let is_late = request.timeout_ms <= 0;
+    if is_late {
+        response.error_code = ErrorCode::RequestTimedOut.code();
+    }
+    let Some(topics) = &request.topic_partitions else {
+        // Where nothing changes, a topic is listed without partitions.
+        let topics = node.catalog.topics().filter(|_| !is_late);
+        response.replica_election_results = topics
+            .map(|topic| ReplicaElectionResult {
+                topic: topic.name.to_string(),
+                partition_result: Vec::new(),
+            })
+            .collect();
+        return response;
+    };
+    let results = topics.iter().map(|topic| ReplicaElectionResult {
+        topic: topic.topic.clone(),
+        partition_result: topic
+            .partitions
+            .iter()
+            .map(|index| match is_late {
+                true => result(*index, ErrorCode::RequestTimedOut, None),
+                false => node.elect(&topic.topic, *index, request.election_type),
+            })
+            .collect(),
+    });
+    response.replica_election_results = results.collect();
+    response
+}
+
+fn result(partition_id: i32, error: ErrorCode, why: Option<String>) -> PartitionResult {
+    PartitionResult { partition_id, error_code: error.code(), error_message: why }
+}
+
+impl Node {
+    fn elect(&self, topic: &str, index: i32, kind: i8) -> PartitionResult {
+        let found = self.catalog.find(TopicName::Name(topic)).ok();
+        let partition = found.and_then(|found| found.partitions.get(usize::try_from(index).ok()?));
+        match partition {
+            None => {
+                let why = format!("there is no partition {index} of a topic `{topic}`");
+                result(index, ErrorCode::UnknownTopicOrPartition, Some(why))
+            }
+            Some(partition) if partition.leader >= 0 => {
+                let why = "the partition has its leader";
+                result(index, ErrorCode::ElectionNotNeeded, Some(why.into()))
+            }
+            Some(_) => {
+                let why = "no replica can lead the partition";
+                let error = match kind {
+                    PREFERRED => ErrorCode::PreferredLeaderNotAvailable,
+                    _ => ErrorCode::EligibleLeadersNotAvailable,
+                };
+                result(index, error, Some(why.into()))
+            }
+        }
+    }
+}

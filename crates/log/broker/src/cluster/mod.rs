@@ -1,0 +1,43 @@
+//! The cluster as a whole: its brokers, who leads what, and where replicas lie. With one broker there is little to say, and
+//! nothing to move.
+
+mod describe;
+mod elections;
+mod log_dirs;
+mod reassignments;
+
+use log_wire::messages::cluster::{ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse};
+use log_wire::{ApiKey, Malformed};
+
+use crate::call::{Call, Handled};
+use crate::node::Node;
+
+/// What is served here.
+pub(crate) const SERVED: &[ApiKey] = &[
+    ApiKey::DescribeCluster,
+    ApiKey::DescribeLogDirs,
+    ApiKey::AlterReplicaLogDirs,
+    ApiKey::ElectLeaders,
+    ApiKey::AlterPartitionReassignments,
+    ApiKey::ListPartitionReassignments,
+];
+
+/// Handles a request.
+///
+/// # Errors
+/// It is malformed.
+pub(crate) fn dispatch(node: &Node, key: ApiKey, mut call: Call<'_>) -> Result<Handled, Malformed> {
+    let form = call.form;
+    Ok(Handled::Done(match key {
+        ApiKey::DescribeCluster => form.response(&describe::describe_cluster(node, &call.body()?)),
+        ApiKey::DescribeLogDirs => form.response(&log_dirs::describe_log_dirs(node, &call.body()?)),
+        ApiKey::AlterReplicaLogDirs => form.response(&log_dirs::alter_replica_log_dirs(node, &call.body()?)),
+        ApiKey::ElectLeaders => form.response(&elections::elect_leaders(node, &call.body()?)),
+        ApiKey::AlterPartitionReassignments => form.response(&reassignments::alter(node, &call.body()?)),
+        _ => {
+            // Nothing moves, whatever topics are asked for.
+            let _: ListPartitionReassignmentsRequest = call.body()?;
+            form.response(&ListPartitionReassignmentsResponse::default())
+        }
+    }))
+}

@@ -1,0 +1,134 @@
+//! CreatePartitions: more partitions for topics that there are.
+
+use std::collections::BTreeMap;
+
+use base::Now;
+use log_metadata::{Ended, paths};
+use log_wire::messages::topics::{
+    CreatePartitionsRequest, CreatePartitionsResponse, CreatePartitionsTopic, CreatePartitionsTopicResult,
+};
+use log_wire::{ErrorCode, TopicName};
+
+use super::refusal::{PARTITIONS_PER_REQUEST_MAX, Refusal};
+use super::replicas;
+use crate::catalog::{TopicImage, change};
+use crate::council_calls::{CouncilAnswer, CouncilCall, CouncilCalls, Part};
+use crate::node::Node;
+use crate::response::{Form, Response};
+use crate::waits::Waiter;
+
+/// Handles a request. The answer comes later if there is none now.
+pub(super) fn create_partitions(
+    node: &mut Node,
+    calls: &mut CouncilCalls,
+    request: &CreatePartitionsRequest,
+    (form, waiter): (Form, Waiter),
+    now: Now,
+) -> Option<Response> {
+    let mut times = BTreeMap::<&str, usize>::new();
+    request.topics.iter().for_each(|topic| *times.entry(&topic.name).or_default() += 1);
+    let is_once = |topic: &CreatePartitionsTopic| times.get(topic.name.as_str()) == Some(&1);
+    let mut twice: Vec<&str> = times.iter().filter(|(_, times)| **times > 1).map(|(name, _)| *name).collect();
+    let added: i64 =
+        request.topics.iter().filter(|topic| is_once(topic)).map(|topic| node.added_by(topic)).sum();
+    let (mut answer, mut parts) = (PartitionsAnswer::default(), Vec::new());
+    for topic in &request.topics {
+        if !is_once(topic) {
+            if let Some(at) = twice.iter().position(|name| *name == topic.name) {
+                twice.swap_remove(at);
+                answer.push(&topic.name, Err(Refusal::named_twice()));
+            }
+            continue;
+        }
+        let judged = if request.timeout_ms <= 0 {
+            Err(Refusal::bare(ErrorCode::RequestTimedOut))
+        } else if added > PARTITIONS_PER_REQUEST_MAX {
+            Err(Refusal::too_many_partitions())
+        } else {
+            node.judge_more(topic)
+        };
+        if let Ok(found) = &judged
+            && !request.validate_only
+        {
+            let compute = change::add_partitions(found.id, topic.count, node.config.node_id);
+            let number = answer.response.results.len();
+            answer.open.push(number);
+            parts.push(Part { number, path: paths::topic(&topic.name), compute });
+        }
+        answer.push(&topic.name, judged.map(|_| ()));
+    }
+    let (answer, timeout_ms) = (Box::new(answer), request.timeout_ms);
+    calls.begin(node, CouncilCall { waiter, form, answer, parts, timeout_ms }, now)
+}
+
+impl Node {
+    /// How many partitions a topic is to have more.
+    fn added_by(&self, topic: &CreatePartitionsTopic) -> i64 {
+        let found = self.catalog.find(TopicName::Name(&topic.name));
+        found.map_or(0, |found| (i64::from(topic.count) - count_of(found)).max(0))
+    }
+
+    /// Whether a topic may have so many partitions.
+    fn judge_more(&self, topic: &CreatePartitionsTopic) -> Result<&TopicImage, Refusal> {
+        let found = self.catalog.find(TopicName::Name(&topic.name)).map_err(Refusal::bare)?;
+        let present = count_of(found);
+        let more = i64::from(topic.count) - present;
+        if more <= 0 {
+            let message = format!("the topic has {present} partitions: it can only have more");
+            return Err(Refusal::new(ErrorCode::InvalidPartitions, message));
+        }
+        let Some(assignments) = &topic.assignments else { return Ok(found) };
+        if i64::try_from(assignments.len()) != Ok(more) {
+            let count = assignments.len();
+            let message = format!("replicas are assigned to {count} partitions, and {more} are added");
+            return Err(Refusal::new(ErrorCode::InvalidReplicaAssignment, message));
+        }
+        for assignment in assignments {
+            replicas::check(&assignment.broker_ids, self.config.node_id)?;
+        }
+        Ok(found)
+    }
+}
+
+fn count_of(topic: &TopicImage) -> i64 {
+    i64::try_from(topic.partitions.len()).unwrap_or(i64::MAX)
+}
+
+/// An answer, with the parts that have not ended.
+#[derive(Debug, Default)]
+struct PartitionsAnswer {
+    response: CreatePartitionsResponse,
+    open: Vec<usize>,
+}
+
+impl PartitionsAnswer {
+    fn push(&mut self, name: &str, judged: Result<(), Refusal>) {
+        let mut result = CreatePartitionsTopicResult { name: name.into(), ..Default::default() };
+        if let Err(refusal) = judged {
+            (result.error_code, result.error_message) = (refusal.code.code(), refusal.message());
+        }
+        self.response.results.push(result);
+    }
+}
+
+impl CouncilAnswer for PartitionsAnswer {
+    fn ended(&mut self, part: usize, ended: Ended) {
+        self.open.retain(|open| *open != part);
+        let result = self.response.results.get_mut(part);
+        if let (Ended::Refused(code, why), Some(result)) = (ended, result) {
+            (result.error_code, result.error_message) = (code.code(), Some(why));
+        }
+    }
+
+    fn time_out(&mut self) {
+        for part in std::mem::take(&mut self.open) {
+            if let Some(result) = self.response.results.get_mut(part) {
+                result.error_code = ErrorCode::RequestTimedOut.code();
+            }
+        }
+    }
+
+    fn response(&self, form: Form) -> Response {
+        form.response(&self.response)
+    }
+}

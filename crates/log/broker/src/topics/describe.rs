@@ -1,0 +1,155 @@
+//! DescribeTopicPartitions: partitions of topics, as many at a time as a client wants, from a cursor on.
+//!
+//! Topics come by name, each once; those that are asked for and are not there with an error.
+
+use core::ops::Bound;
+use std::collections::BTreeSet;
+
+use log_metadata::PartitionNode;
+use log_wire::messages::topics::{
+    DescribeTopicPartitionsCursor, DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponsePartition, DescribeTopicPartitionsResponseTopic,
+};
+use log_wire::{ErrorCode, NOT_ASKED, TopicName};
+
+use crate::catalog::{TopicImage, is_internal, is_valid_name};
+use crate::node::Node;
+use crate::operations::ALL_OF_TOPIC;
+
+/// Handles a request.
+pub(super) fn describe_partitions(
+    node: &Node,
+    request: &DescribeTopicPartitionsRequest,
+) -> DescribeTopicPartitionsResponse {
+    let asked: BTreeSet<&str> = request.topics.iter().map(|topic| topic.name.as_str()).collect();
+    let cursor = request.cursor.as_ref();
+    let is_of_all = asked.is_empty();
+    let is_wrong = |cursor: &DescribeTopicPartitionsCursor| {
+        cursor.partition_index < 0 || !(is_of_all || asked.contains(cursor.topic_name.as_str()))
+    };
+    if cursor.is_some_and(is_wrong) {
+        let refused = request.topics.iter();
+        let refused = refused.map(|topic| failed(&topic.name, ErrorCode::InvalidRequest, NOT_ASKED));
+        return DescribeTopicPartitionsResponse { topics: refused.collect(), ..Default::default() };
+    }
+    let from = cursor.map_or("", |cursor| cursor.topic_name.as_str());
+    let limit = request.response_partition_limit.min(node.config.described_partitions_max).max(1);
+    let mut page = Page { left: usize::try_from(limit).unwrap_or(1), ..Page::default() };
+    let first = |name: &str| cursor.filter(|cursor| cursor.topic_name == name);
+    let first = |name: &str| first(name).map_or(0, |cursor| cursor.partition_index);
+    if is_of_all {
+        for topic in node.catalog.topics_from(from) {
+            if !page.add(node, topic, first(&topic.name)) {
+                break;
+            }
+        }
+    } else {
+        for name in asked.range::<str, _>((Bound::Included(from), Bound::Unbounded)) {
+            let goes_on = match node.catalog.find(TopicName::Name(name)) {
+                Ok(topic) => page.add(node, topic, first(name)),
+                Err(error) => page.add_failed(name, error),
+            };
+            if !goes_on {
+                break;
+            }
+        }
+    }
+    DescribeTopicPartitionsResponse { topics: page.topics, next_cursor: page.next, ..Default::default() }
+}
+
+/// What fits into one answer.
+#[derive(Default)]
+struct Page {
+    topics: Vec<DescribeTopicPartitionsResponseTopic>,
+    left: usize,
+    next: Option<DescribeTopicPartitionsCursor>,
+}
+
+impl Page {
+    /// Whether there is room for more. Otherwise the next page begins with that topic.
+    fn has_room(&mut self, name: &str) -> bool {
+        if self.left == 0 {
+            self.next = Some(cursor(name, 0));
+        }
+        self.left > 0
+    }
+
+    /// Adds a topic that is not there. Gives whether another one may follow.
+    fn add_failed(&mut self, name: &str, error: ErrorCode) -> bool {
+        let has_room = self.has_room(name);
+        if has_room {
+            let error = if is_valid_name(name) { error } else { ErrorCode::InvalidTopic };
+            self.topics.push(failed(name, error, ALL_OF_TOPIC));
+        }
+        has_room
+    }
+
+    /// Adds partitions of a topic, from one on. Gives whether another topic may follow.
+    fn add(&mut self, node: &Node, topic: &TopicImage, first: i32) -> bool {
+        if !self.has_room(&topic.name) {
+            return false;
+        }
+        let first = usize::try_from(first).unwrap_or(0);
+        let partitions: Vec<_> = (0..)
+            .zip(&topic.partitions)
+            .skip(first)
+            .take(self.left)
+            .map(|(index, image)| node.described_partition(topic, index, image))
+            .collect();
+        self.left -= partitions.len();
+        let end = first.saturating_add(partitions.len());
+        self.topics.push(DescribeTopicPartitionsResponseTopic {
+            error_code: 0,
+            name: Some(topic.name.to_string()),
+            topic_id: topic.id,
+            is_internal: topic.is_internal(),
+            partitions,
+            topic_authorized_operations: ALL_OF_TOPIC,
+        });
+        if end < topic.partitions.len() {
+            self.next = Some(cursor(&topic.name, i32::try_from(end).unwrap_or(i32::MAX)));
+        }
+        end >= topic.partitions.len()
+    }
+}
+
+fn cursor(topic: &str, partition_index: i32) -> DescribeTopicPartitionsCursor {
+    DescribeTopicPartitionsCursor { topic_name: topic.into(), partition_index }
+}
+
+fn failed(
+    name: &str,
+    error: ErrorCode,
+    topic_authorized_operations: i32,
+) -> DescribeTopicPartitionsResponseTopic {
+    DescribeTopicPartitionsResponseTopic {
+        error_code: error.code(),
+        name: Some(name.into()),
+        is_internal: is_internal(name),
+        topic_authorized_operations,
+        ..Default::default()
+    }
+}
+
+impl Node {
+    fn described_partition(
+        &self,
+        topic: &TopicImage,
+        index: i32,
+        image: &PartitionNode,
+    ) -> DescribeTopicPartitionsResponsePartition {
+        let leader = self.leader_of(topic, index, image);
+        let error = if leader.is_some() { ErrorCode::None } else { ErrorCode::LeaderNotAvailable };
+        DescribeTopicPartitionsResponsePartition {
+            error_code: error.code(),
+            partition_index: index,
+            leader_id: leader.unwrap_or(-1),
+            leader_epoch: image.epoch.0,
+            replica_nodes: image.replicas.clone(),
+            isr_nodes: image.replicas.clone(),
+            eligible_leader_replicas: Some(Vec::new()),
+            last_known_elr: Some(Vec::new()),
+            offline_replicas: Vec::new(),
+        }
+    }
+}
