@@ -4,5 +4,6 @@ mod acls;
 mod limits;
 mod quotas;
 mod rights;
+mod rights_of_transactions;
 mod sasl;
 mod world;
