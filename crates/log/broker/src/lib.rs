@@ -34,7 +34,7 @@
 //! - Answers of a connection leave in the order of its requests (L79).
 //!
 //! # Not done, and what that costs
-//! - No share groups, and of the administration only what is served, which is advertised.
+//! - No share groups and no delegation tokens: what is not served is not advertised.
 //! - Segments are read by the thread that serves connections: a slow disk delays its other connections.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
