@@ -215,6 +215,7 @@ fn partitions_that_may_have_been_added_already_are_added_once() {
     assert!(world.ask(3, &request).is_none());
     let change = world.bench.broker.take_changes().remove(0);
     world.carry_out(change, true);
+    world.bench.flush();
     assert_eq!(world.answer::<CreatePartitionsRequest>().expect("an answer").results[0].error_code, 0);
     assert_eq!(partitions(&mut world, "t").len(), 3);
 }
@@ -386,7 +387,7 @@ fn topic_is_answered_once_its_partitions_are_served() {
 #[test]
 fn partitions_are_answered_once_they_are_served() {
     let mut world = world(&[("t", 1)]);
-    let topic = CreatePartitionsTopic::default().with_name(name("t")).with_count(3);
+    let topic = CreatePartitionsTopic::default().with_name(name("t")).with_count(3).with_assignments(None);
     let request = CreatePartitionsRequest::default().with_topics(vec![topic]).with_timeout_ms(TIMEOUT_MS);
     assert!(world.ask(3, &request).is_none());
     only_council(&mut world);
