@@ -7,12 +7,12 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use council_connect::{ConnectArguments, Connection, TlsArguments};
 
-use crate::broker::{self, BrokerArguments};
 use crate::certificates::{self, Holder, Order};
 use crate::config::{CheckOptions, Checked, Sources};
 use crate::council::{self, DataCommand};
 use crate::digest::{self, DigestArguments};
 use crate::log::LogCommand;
+use crate::lone_broker::{self, BrokerArguments};
 use crate::member::Wish;
 use crate::shell::ShellOptions;
 use crate::status::StatusOptions;
@@ -143,7 +143,7 @@ pub(crate) enum Command {
     #[command(after_help = UP_HELP)]
     Up(UpArguments),
     /// Run a broker that speaks Kafka's protocol, on a council or an Apache ZooKeeper.
-    #[command(after_help = broker::HELP)]
+    #[command(after_help = lone_broker::HELP)]
     Log(BrokerArguments),
     #[command(flatten)]
     Records(LogCommand),

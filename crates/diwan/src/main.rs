@@ -12,6 +12,7 @@ mod http;
 mod lab;
 mod log;
 mod logging;
+mod lone_broker;
 mod member;
 mod revive;
 mod secret;
@@ -54,7 +55,7 @@ fn run(command: Command) -> io::Result<ExitCode> {
             files::make_private();
             return up::run(&arguments.options(), &mut io::stdout().lock());
         }
-        Command::Log(arguments) => return Ok(broker::run(arguments)),
+        Command::Log(arguments) => return Ok(lone_broker::run(arguments)),
         Command::Records(command) => {
             return log::run(&command, &mut io::BufWriter::new(io::stdout().lock()));
         }

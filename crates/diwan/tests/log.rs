@@ -4,7 +4,6 @@
 mod server;
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::TcpListener;
 use std::process::{Child, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -32,14 +31,16 @@ impl Broker {
             return Self { address, _own: None };
         }
         let (council, folder) = (Server::start(), Folder::new());
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = free.local_addr().unwrap().to_string();
-        drop(free);
         let mut command = diwan();
-        command.args(["log", "--listen", &address, "--council", &council.address(), "--data-dir"]);
+        // Clients are told the port that the system chooses: every test here depends on it.
+        command.args(["log", "--listen", "127.0.0.1:0", "--council", &council.address(), "--data-dir"]);
         let mut child = command.arg(folder.path()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-        assert!(lines.by_ref().any(|line| line.contains("ready")), "the broker ended");
+        let ready = lines.by_ref().find_map(|line| {
+            let (_, after) = line.split_once("ready address=")?;
+            after.split(' ').next().map(String::from)
+        });
+        let address = ready.expect("the broker is ready");
         std::thread::spawn(move || lines.for_each(drop));
         Self { address, _own: Some((Running(child), council, folder)) }
     }
@@ -80,6 +81,37 @@ fn topics_are_made_listed_and_deleted() {
     broker.done("topic delete orders");
     assert!(broker.refused("topic delete orders").contains("UNKNOWN_TOPIC_OR_PARTITION"));
     broker.done("topic delete orders --if-exists");
+}
+
+#[test]
+fn topics_are_described_and_altered() {
+    let broker = Broker::start();
+    broker.done("topic create orders --partitions 2 --config retention.ms=60000");
+    let described = |broker: &Broker| -> serde_json::Value {
+        serde_json::from_str(&broker.done("topic describe orders --json")).unwrap()
+    };
+    let before = described(&broker);
+    assert_eq!(before[0]["settings"]["retention.ms"], "60000");
+    assert_eq!(before[0]["partitions"].as_array().unwrap().len(), 2);
+
+    broker.done("topic alter orders --partitions 5 --set cleanup.policy=compact --unset retention.ms");
+    let after = described(&broker);
+    assert_eq!(after[0]["id"], before[0]["id"]);
+    assert_eq!(after[0]["settings"]["cleanup.policy"], "compact");
+    assert!(after[0]["settings"].get("retention.ms").is_none(), "{after}");
+    assert_eq!(after[0]["partitions"].as_array().unwrap().len(), 5);
+    assert!(broker.done("topic describe orders --all-settings").contains("retention.ms=604800000"));
+
+    for (change, error) in [
+        ("orders --partitions 3", "INVALID_PARTITIONS"),
+        ("orders --set retention.ms=soon", "INVALID_CONFIG"),
+        ("orders --set no.such=1", "INVALID_CONFIG"),
+        ("nowhere --set retention.ms=1", "UNKNOWN_TOPIC_OR_PARTITION"),
+    ] {
+        let errors = broker.refused(&format!("topic alter {change}"));
+        assert!(errors.contains(error), "{change}: {errors}");
+    }
+    assert_eq!(described(&broker), after);
 }
 
 #[test]

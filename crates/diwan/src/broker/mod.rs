@@ -1,9 +1,7 @@
-//! Brokers: what one is started with, and `diwan log`, which runs one as a process of its own.
+//! What a broker is started with, by whichever command.
 
 mod address;
-mod command;
 mod setup;
 
 pub(crate) use address::{any as any_address, from_here};
-pub(crate) use command::{BrokerArguments, HELP, run};
-pub(crate) use setup::{BrokerSetup, Defaults, option, plaintext, read_properties};
+pub(crate) use setup::{BrokerSetup, Defaults, option, plaintext, plaintext_at, read_properties};

@@ -10,9 +10,9 @@ use log_config::properties::Property;
 use log_config::{Council, Given, Listener, LogMaintenance, NetworkLimits, Overrides, StaticConfig};
 use log_service::LogConfig;
 use log_storage::StoreConfig;
+use node_config::Problem;
 
 use super::address;
-use crate::config::Problem;
 
 /// What security brokers of this program have. What a file asks for besides refuses the start.
 const GIVEN: Given<'static> = Given { tls: false, sasl_mechanisms: &[], acls: false };

@@ -46,6 +46,7 @@ mod catalog;
 mod cluster;
 mod compaction;
 mod config;
+mod config_layers;
 mod configs;
 mod coordinators;
 mod council;

@@ -14,7 +14,7 @@ use log_wire::{ErrorCode, TopicName};
 
 use crate::catalog::{Catalog, NewTopic, change};
 use crate::config::BrokerConfig;
-use crate::configs::Configs;
+use crate::config_layers::Configs;
 use crate::council::{Changes, Purpose};
 use crate::disk_work::{StoredPartition, Volume};
 use crate::internal_topics;

@@ -22,7 +22,7 @@ pub fn write(text: &str) -> String {
     name
 }
 
-/// The text of the node of that name; nothing if it is none that [`write`] gives.
+/// The text of the node of that name; nothing if it is none that [`write()`] gives.
 #[must_use]
 pub fn read(name: &str) -> Option<String> {
     if name == "%" {

@@ -4,10 +4,9 @@
 use bytes::Bytes;
 use log_wire::{Reader, Writer};
 
-use crate::read::Boundary;
 use crate::sealed::{Damage, check};
 use crate::segment_index::{INTERVAL_BYTES, IndexEntry, entry_at, entry_of_time, entry_within, put_frame};
-use crate::{Offset, SegmentId};
+use crate::{Boundary, Offset, SegmentId};
 
 /// When there are so many entries, the first [`FRAME_ENTRIES`] are given away. The others are kept, because what is read is
 /// mostly the end of the log.

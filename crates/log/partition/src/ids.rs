@@ -120,6 +120,15 @@ impl Place {
     }
 }
 
+/// A place in a segment, between two batches: no record before has that offset or one above, none behind has one below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Boundary {
+    /// The offset.
+    pub offset: Offset,
+    /// Bytes before.
+    pub position: u64,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

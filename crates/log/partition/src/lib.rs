@@ -34,6 +34,7 @@ mod locate;
 mod partition;
 #[cfg(test)]
 mod partition_tests;
+mod pass_end;
 mod plain_records;
 mod prepared;
 mod producers;
@@ -52,27 +53,28 @@ mod transactions;
 mod varint;
 
 pub use active_index::IndexFrame;
-pub use compaction::{
-    Cleaner, CompactionJob, CompactionNeed, Kept, LastBatch, Mapped, OffsetMap, PassEnd, Replacement, Stale,
-};
+pub use compaction::{Cleaner, CompactionJob, CompactionNeed, Kept, Mapped, OffsetMap, Replacement};
 pub use config::{Compaction, Durability, PartitionConfig, TopicCompression};
 pub use epochs::{EpochEnd, EpochStart, LeaderEpochs};
 pub use ids::{
-    CoordinatorEpoch, LeaderEpoch, Offset, PartitionId, Place, ProducerEpoch, ProducerId, SegmentId, Sequence,
+    Boundary, CoordinatorEpoch, LeaderEpoch, Offset, PartitionId, Place, ProducerEpoch, ProducerId,
+    SegmentId, Sequence,
 };
 pub use locate::{Hint, LocateError, Located, SegmentBytes, follows};
 pub use partition::{Appended, Commit, NewBatch, Partition};
+pub use pass_end::PassEnd;
 pub use plain_records::{RECORDS_BYTES_MAX, Unreadable};
 pub use prepared::{BatchRefused, Prepared};
 pub use producers::{
     KnownBatch, KnownProducer, Marker, MarkerVerdict, ProducerBatch, ProducerLimits, Producers,
     TransactionVersion, Verdict,
 };
-pub use read::{Boundary, Isolation, Read, SegmentRead, Source};
+pub use read::{Isolation, Read, SegmentRead, Source};
 pub use retention::NewStart;
 pub use sealed::Damage;
 pub use segment::Segment;
 pub use segment_index::{IndexBuilder, SegmentIndex};
+pub use segments::Stale;
 pub use state::{StoredBatch, StoredEvent};
 pub use tables::Tables;
 pub use time_lookup::{FoundTime, Looks, TimeLookup, WantedTime};

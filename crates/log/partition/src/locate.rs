@@ -4,10 +4,10 @@
 
 use log_wire::{BATCH_HEADER_BYTES, Batch, BatchHead};
 
-use crate::read::{Boundary, SegmentRead};
+use crate::read::SegmentRead;
 use crate::segment_index::SegmentIndex;
 use crate::time_lookup::{FoundTime, Looks, TimeLookup, WantedTime};
-use crate::{Offset, SegmentId};
+use crate::{Boundary, Offset, SegmentId};
 
 /// The bytes of a segment.
 pub trait SegmentBytes {

@@ -15,8 +15,8 @@ use bytes::Bytes;
 use log_wire::{Attributes, Batch, BatchBuilder, ErrorCode, Producer, TimestampType, stamp_append_time};
 
 use crate::active_index::IndexFrame;
-use crate::compaction::PassEnd;
 use crate::config::{Durability, PartitionConfig};
+use crate::pass_end::PassEnd;
 use crate::prepared::{BatchRefused, Prepared};
 use crate::producers::{KnownBatch, Marker, MarkerVerdict, ProducerBatch, Verdict};
 use crate::segment::Segment;

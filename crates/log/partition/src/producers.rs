@@ -15,7 +15,6 @@ use std::collections::{BTreeMap, VecDeque};
 use base::WallTime;
 use log_wire::{ErrorCode, Reader, Writer};
 
-use crate::compaction::LastBatch;
 use crate::sealed::{Damage, check};
 use crate::{CoordinatorEpoch, Offset, ProducerEpoch, ProducerId, Sequence};
 
@@ -142,6 +141,15 @@ impl Entry {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Producers {
     entries: BTreeMap<ProducerId, Entry>,
+}
+
+/// Which batch says what a producer sends next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LastBatch {
+    /// The one that ends with that offset.
+    Data(Offset),
+    /// The end of a transaction under that epoch.
+    Marker(ProducerEpoch),
 }
 
 impl Producers {

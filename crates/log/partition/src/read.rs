@@ -8,7 +8,7 @@ use log_wire::ErrorCode;
 
 use crate::partition::Partition;
 use crate::segment::Segment;
-use crate::{LeaderEpoch, Offset, SegmentId};
+use crate::{Boundary, LeaderEpoch, Offset, SegmentId};
 
 /// How far a reader may read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,15 +17,6 @@ pub enum Isolation {
     ReadUncommitted,
     /// Whatever is decided by its producer, too.
     ReadCommitted,
-}
-
-/// A place in a segment, between two batches: no record before has that offset or one above, none behind has one below.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Boundary {
-    /// The offset.
-    pub offset: Offset,
-    /// Bytes before.
-    pub position: u64,
 }
 
 /// Where the batches are.

@@ -5,10 +5,9 @@
 //! missing or belongs elsewhere is noticed; the frames before it still hold. The index is never needed: without it a reader
 //! passes over batches from the last place that it knows.
 
-use crate::read::Boundary;
 use crate::sealed::{Damage, check};
 use crate::varint::{put_signed, put_unsigned, take_signed, take_unsigned};
-use crate::{Offset, SegmentId};
+use crate::{Boundary, Offset, SegmentId};
 
 /// How many bytes of batches lie between two entries, at least.
 pub(crate) const INTERVAL_BYTES: u64 = 16 << 10;

@@ -9,11 +9,13 @@ use base::WallTime;
 use log_wire::{Batch, Reader, Writer};
 
 use crate::active_index::{ActiveIndex, IndexFrame};
-use crate::compaction::Stale;
-use crate::read::Boundary;
 use crate::sealed::{Damage, check};
 use crate::segment::{SEGMENT_BYTES, Segment};
-use crate::{Offset, Place, SegmentId};
+use crate::{Boundary, Offset, Place, SegmentId};
+
+/// The log has changed since a pass of compaction began: a step of it does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stale;
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,11 +7,13 @@ use base::WallTime;
 use bytes::Bytes;
 use log_wire::Batch;
 
-use crate::compaction::{PassEnd, Replacement, Stale};
+use crate::compaction::Replacement;
 use crate::config::PartitionConfig;
 use crate::partition::Partition;
+use crate::pass_end::PassEnd;
 use crate::sealed::{Damage, check, open, seal};
 use crate::segments::Segments;
+use crate::segments::Stale;
 use crate::tables::Tables;
 use crate::{LeaderEpoch, Offset, Place};
 

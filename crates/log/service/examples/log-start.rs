@@ -4,11 +4,17 @@
 //! cargo run --release -p log-service --example log-start -- fill DIRECTORY partitions=1000 mib=10240 batch=16384
 //! cargo run --release -p log-service --example log-start -- start DIRECTORY
 //! cargo run --release -p log-service --example log-start -- idle DIRECTORY partitions=10000 seconds=3
+//! cargo run --release -p log-service --example log-start -- journal DIRECTORY partitions=100 waiting=100 batch=10000 seconds=5
+//! cargo run --release -p log-service --example log-start -- segments DIRECTORY partitions=100 waiting=100 batch=10000 seconds=5
 //! ```
 //! `fill` appends and then dies without an end, as by `kill -9`. `start` opens the directory, lets every partition begin a
 //! leader epoch, and appends one batch. `idle` makes partitions and appends one small batch to each.
+//! `journal` and `segments` compare two ways to make batches durable: as many as wait go each to the next partition, and all of
+//! them are flushed, in the write-ahead log (segments are written behind), or each in the file of its partition's segment.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -208,9 +214,98 @@ fn idle(directory: &Path, partitions: i32, seconds: u64) -> Outcome<()> {
     show("idle")
 }
 
+/// How batches are made durable in rounds: so many wait, and are flushed together.
+struct Rounds {
+    partitions: i32,
+    waiting: usize,
+    batch: Vec<u8>,
+    seconds: u64,
+}
+
+impl Rounds {
+    /// Plays rounds and shows how many batches became durable, how long a round took, and what it cost.
+    fn play(&self, mut round: impl FnMut(&[usize]) -> Outcome<()>) -> Outcome<()> {
+        let (began, cpu_began) = (Instant::now(), cpu_ms()?);
+        let (mut took, mut next) = (Vec::new(), 0);
+        while began.elapsed() < Duration::from_secs(self.seconds) {
+            let places: Vec<usize> =
+                (next..next + self.waiting).map(|at| at % self.partitions as usize).collect();
+            next += self.waiting;
+            let at = Instant::now();
+            round(&places)?;
+            took.push(at.elapsed().as_micros());
+        }
+        let seconds = began.elapsed().as_secs_f64();
+        took.sort_unstable();
+        let at = |share: f64| took.get((took.len() as f64 * share) as usize).copied().unwrap_or_default();
+        println!(
+            "{} partitions, {} waiting: {:.0} batches/s, a round p50 {} us, p99 {} us, CPU {:.1} us a batch",
+            self.partitions,
+            self.waiting,
+            next as f64 / seconds,
+            at(0.5),
+            at(0.99),
+            (cpu_ms()? - cpu_began) as f64 * 1_000.0 / next as f64
+        );
+        Ok(())
+    }
+}
+
+/// User and system time of this process.
+fn cpu_ms() -> Outcome<u64> {
+    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    let fields: Vec<&str> = stat.rsplit(')').next().ok_or("no fields")?.split_whitespace().collect();
+    let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).ok_or("no time");
+    // A tick is 10 ms.
+    Ok((ticks(11)? + ticks(12)?) * 10)
+}
+
+fn journal(directory: &Path, rounds: &Rounds) -> Outcome<()> {
+    let mut host = Host::open(directory)?;
+    host.create(rounds.partitions)?;
+    let logs: Vec<LogId> = host.partitions.keys().copied().collect();
+    rounds.play(|places| {
+        for place in places {
+            host.append(*logs.get(*place).ok_or("no such partition")?, &rounds.batch)?;
+        }
+        host.settle()
+    })
+}
+
+/// How many files are open at most: more than partitions that wait, fewer than partitions that there may be.
+const OPEN_FILES_MAX: usize = 512;
+
+fn segments(directory: &Path, rounds: &Rounds) -> Outcome<()> {
+    std::fs::create_dir_all(directory)?;
+    let mut open: BTreeMap<usize, File> = BTreeMap::new();
+    rounds.play(|places| {
+        let mut written = Vec::new();
+        for place in places {
+            if !open.contains_key(place) {
+                if open.len() >= OPEN_FILES_MAX {
+                    open.pop_first();
+                }
+                let path = directory.join(format!("{place}.log"));
+                open.insert(*place, File::options().create(true).append(true).open(path)?);
+            }
+            open.get_mut(place).ok_or("it is open")?.write_all(&rounds.batch)?;
+            written.push(*place);
+        }
+        written.sort_unstable();
+        written.dedup();
+        for place in written {
+            match open.get(&place) {
+                Some(file) => file.sync_data()?,
+                None => File::open(directory.join(format!("{place}.log")))?.sync_data()?,
+            }
+        }
+        Ok(())
+    })
+}
+
 fn main() -> Outcome<()> {
     let mut arguments = std::env::args().skip(1);
-    let usage = "log-start fill|start|idle DIRECTORY key=value..";
+    let usage = "log-start fill|start|idle|journal|segments DIRECTORY key=value..";
     let (kind, directory) = (arguments.next().ok_or(usage)?, arguments.next().ok_or(usage)?);
     let keys: BTreeMap<String, u64> = arguments
         .filter_map(|argument| {
@@ -221,10 +316,18 @@ fn main() -> Outcome<()> {
     let number = |key: &str, default: u64| keys.get(key).copied().unwrap_or(default);
     let directory = Path::new(&directory);
     let partitions = number("partitions", 1_000) as i32;
+    let rounds = Rounds {
+        partitions,
+        waiting: number("waiting", 100) as usize,
+        batch: batch(number("batch", 10_000) as usize),
+        seconds: number("seconds", 5),
+    };
     match kind.as_str() {
         "fill" => fill(directory, partitions, number("mib", 1_024) << 20, number("batch", 16_384) as usize),
         "start" => start(directory),
         "idle" => idle(directory, partitions, number("seconds", 3)),
+        "journal" => journal(directory, &rounds),
+        "segments" => segments(directory, &rounds),
         _ => Err(usage.into()),
     }
 }

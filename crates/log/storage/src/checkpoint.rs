@@ -3,8 +3,6 @@
 use log_partition::{Offset, PartitionId, Place};
 use storage_wal::codec::{Input, Malformed, put_varint};
 
-use crate::record::{put_offset, take_offset};
-
 /// The most bytes that a checkpoint takes.
 pub(crate) const CHECKPOINT_BYTES_MAX: usize = 16 + 6 * 10;
 
@@ -51,6 +49,14 @@ impl Checkpoint {
         let flushed = Flushed { end: flushed_end, place };
         Ok(Self { id: PartitionId { topic, index }, end, flushed, state_in })
     }
+}
+
+pub(crate) fn put_offset(out: &mut Vec<u8>, offset: Offset) {
+    put_varint(out, u64::try_from(offset.0).unwrap_or_default());
+}
+
+pub(crate) fn take_offset(input: &mut Input<'_>) -> Result<Offset, Malformed> {
+    i64::try_from(input.varint()?).map(Offset).map_err(|_| Malformed)
 }
 
 #[cfg(test)]

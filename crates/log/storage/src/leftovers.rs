@@ -8,29 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use log_partition::{PartitionId, SegmentId};
 use storage_disk::{Disk, DiskError};
-use storage_wal::{Fault, LogId};
+use storage_wal::{Fault, LogId, Progress};
 
-use crate::segment_name::{FileKind, SEGMENT_DIRECTORY, index_path, parse_name, segment_path};
+use crate::segment_name::{FileKind, SEGMENT_DIRECTORY, index_path, segment_path};
 use crate::store::Store;
 
-/// The files of segments, as they were listed.
-pub(crate) struct Found {
-    files: BTreeMap<PartitionId, BTreeSet<(SegmentId, FileKind)>>,
-    adopted: BTreeSet<PartitionId>,
-}
-
-impl Found {
-    pub(crate) fn list<D: Disk>(disk: &mut D) -> Result<Self, Fault> {
-        let mut files = BTreeMap::<_, BTreeSet<_>>::new();
-        let refused = |error| Fault::new(SEGMENT_DIRECTORY, "list", error);
-        for name in disk.list(SEGMENT_DIRECTORY).map_err(refused)? {
-            if let Some((id, segment, kind)) = parse_name(&name) {
-                files.entry(id).or_default().insert((segment, kind));
-            }
-        }
-        Ok(Self { files, adopted: BTreeSet::new() })
-    }
-}
+/// How many segments a step removes.
+const STEP_SEGMENTS: usize = 64;
 
 impl<D: Disk> Store<D> {
     /// After a start: these segments make up a partition, those among them that nothing was appended to included. Gives the
@@ -85,6 +69,20 @@ impl<D: Disk> Store<D> {
             self.wal.note(synced, "flush", || SEGMENT_DIRECTORY.into())?;
         }
         Ok(())
+    }
+
+    /// Removes the files of a few segments that are durably gone.
+    ///
+    /// # Errors
+    /// A fault poisons the store.
+    pub fn remove_step(&mut self) -> Result<Progress, Fault> {
+        for _ in 0..STEP_SEGMENTS {
+            let Some((id, segment)) = self.removals.next() else { return Ok(Progress::Idle) };
+            for kind in [FileKind::Batches, FileKind::Index] {
+                self.remove_file(id, segment, kind)?;
+            }
+        }
+        Ok(Progress::More)
     }
 
     /// Whether it was there.

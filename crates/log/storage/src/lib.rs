@@ -42,6 +42,7 @@ mod checkpoint;
 mod compactor;
 mod config;
 mod files;
+mod found;
 mod leftovers;
 mod partition_log;
 mod reader;

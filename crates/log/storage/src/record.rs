@@ -4,7 +4,7 @@ use base::WallTime;
 use log_partition::{Offset, Place};
 use storage_wal::codec::{Input, Malformed, put_varint};
 
-use crate::checkpoint::Flushed;
+use crate::checkpoint::{Flushed, put_offset, take_offset};
 
 const APPEND: u8 = 1;
 const STATE: u8 = 2;
@@ -89,14 +89,6 @@ impl<'a> Record<'a> {
             _ => Err(Malformed),
         }
     }
-}
-
-pub(crate) fn put_offset(out: &mut Vec<u8>, offset: Offset) {
-    put_varint(out, u64::try_from(offset.0).unwrap_or_default());
-}
-
-pub(crate) fn take_offset(input: &mut Input<'_>) -> Result<Offset, Malformed> {
-    i64::try_from(input.varint()?).map(Offset).map_err(|_| Malformed)
 }
 
 #[cfg(test)]

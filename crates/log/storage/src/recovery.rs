@@ -16,7 +16,7 @@ use storage_wal::{Fault, LogId, OpenError, Position, Replayed, Restore, Wal};
 use crate::checkpoint::{Checkpoint, Flushed};
 use crate::config::StoreConfig;
 use crate::files::OpenFiles;
-use crate::leftovers::Found;
+use crate::found::Found;
 use crate::partition_log::{PartitionLog, Pending};
 use crate::record::Record;
 use crate::removals::Removals;

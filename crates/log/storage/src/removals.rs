@@ -6,14 +6,6 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use log_partition::{PartitionId, SegmentId};
-use storage_disk::Disk;
-use storage_wal::{Fault, Progress};
-
-use crate::segment_name::FileKind;
-use crate::store::Store;
-
-/// How many segments a step removes.
-const STEP_SEGMENTS: usize = 64;
 
 /// See the module.
 #[derive(Default)]
@@ -33,20 +25,9 @@ impl Removals {
     pub(crate) fn flushed(&mut self) {
         self.ready.extend(self.waiting.drain(..));
     }
-}
 
-impl<D: Disk> Store<D> {
-    /// Removes the files of a few segments that are durably gone.
-    ///
-    /// # Errors
-    /// A fault poisons the store.
-    pub fn remove_step(&mut self) -> Result<Progress, Fault> {
-        for _ in 0..STEP_SEGMENTS {
-            let Some((id, segment)) = self.removals.ready.pop_front() else { return Ok(Progress::Idle) };
-            for kind in [FileKind::Batches, FileKind::Index] {
-                self.remove_file(id, segment, kind)?;
-            }
-        }
-        Ok(Progress::More)
+    /// The next segment that is durably gone.
+    pub(crate) fn next(&mut self) -> Option<(PartitionId, SegmentId)> {
+        self.ready.pop_front()
     }
 }

@@ -14,7 +14,7 @@ use storage_wal::{
 use crate::checkpoint::CHECKPOINT_BYTES_MAX;
 use crate::config::StoreConfig;
 use crate::files::OpenFiles;
-use crate::leftovers::Found;
+use crate::found::Found;
 use crate::partition_log::{PartitionLog, Pending};
 use crate::record::Record;
 use crate::removals::Removals;

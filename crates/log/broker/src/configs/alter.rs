@@ -11,8 +11,9 @@ use log_wire::messages::configs::{
 };
 use log_wire::{ErrorCode, TopicName};
 
-use super::{Asked, Layers, Request};
+use super::{Asked, Request};
 use crate::catalog::change as topic_change;
+use crate::config_layers::Layers;
 use crate::configs::alteration::Alteration;
 use crate::council_calls::{CouncilAnswer, CouncilCall, CouncilCalls, Part};
 use crate::node::Node;

@@ -8,7 +8,7 @@ use log_wire::messages::configs::{
     AlterConfigsRequest, AlterableConfig, IncrementalAlterConfigsRequest, IncrementalAlterableConfig,
 };
 
-use super::Layers;
+use crate::config_layers::Layers;
 
 /// A request, with the verdict on each resource that it names.
 pub(super) struct Request {

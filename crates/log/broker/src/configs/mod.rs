@@ -1,12 +1,11 @@
 //! Configurations: what is set, for whom, and the requests that show and change it.
 //!
-//! What may be set, and what it comes to, is in [`log_config`]. Here is what the council holds of it ([`Configs`]), followed as it
-//! changes; a change is judged here, judged again where it is made, and answered when this broker acts on it.
+//! What may be set, and what it comes to, is in [`log_config`]. What the council holds of it is in
+//! [`crate::config_layers`]. A change is judged here, judged again where it is made, and answered when this broker acts on it.
 
 mod alter;
 mod alteration;
 mod describe;
-mod known;
 mod list;
 mod shown_topics;
 
@@ -16,7 +15,6 @@ use crate::call::{Call, Handled};
 use crate::council_calls::CouncilCalls;
 use crate::node::Node;
 use alteration::{Asked, Request};
-pub(crate) use known::{Configs, Layers};
 pub(crate) use shown_topics::ShownTopics;
 
 /// What is served here.

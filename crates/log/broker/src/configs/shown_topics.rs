@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use log_config::{BrokerLayers, Entry, Overrides, TopicLayers, describe};
 use log_wire::Writer;
 
-use super::Layers;
+use crate::config_layers::Layers;
 use crate::response::Form;
 
 /// How an entry is written.

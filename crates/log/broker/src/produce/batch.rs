@@ -17,9 +17,12 @@ const FORMAT_MAX: u8 = 2;
 /// # Errors
 /// `CORRUPT_MESSAGE` or `INVALID_RECORD`.
 pub(super) fn only_batch(records: Option<&[u8]>) -> Result<Batch<'_>, ErrorCode> {
-    let (first, rest) = split_batch(records.unwrap_or_default())?.ok_or(ErrorCode::InvalidRecord)?;
-    let (batch, _) = Batch::read(first).map_err(error_of)?;
-    if split_batch(rest)?.is_some() {
+    let records = records.unwrap_or_default();
+    if whole_bytes(records)?.is_none() {
+        return Err(ErrorCode::InvalidRecord);
+    }
+    let (batch, rest) = Batch::read(records).map_err(error_of)?;
+    if whole_bytes(rest)?.is_some() {
         return Err(ErrorCode::InvalidRecord);
     }
     batch.verify().map_err(error_of)?;
@@ -27,8 +30,8 @@ pub(super) fn only_batch(records: Option<&[u8]>) -> Result<Batch<'_>, ErrorCode>
     Ok(batch)
 }
 
-/// The first batch of any format, and what is behind it; nothing if it is not whole.
-fn split_batch(bytes: &[u8]) -> Result<Option<(&[u8], &[u8])>, ErrorCode> {
+/// How many bytes the first batch has, of whichever format; nothing if it is not whole.
+fn whole_bytes(bytes: &[u8]) -> Result<Option<usize>, ErrorCode> {
     let length = bytes.get(LENGTH_END - 4..LENGTH_END).and_then(|length| length.first_chunk());
     let Some(length) = length.map(|length| i32::from_be_bytes(*length)) else { return Ok(None) };
     if length < LENGTH_MIN {
@@ -39,7 +42,7 @@ fn split_batch(bytes: &[u8]) -> Result<Option<(&[u8], &[u8])>, ErrorCode> {
         return Err(ErrorCode::CorruptMessage);
     }
     let whole = usize::try_from(length).ok().and_then(|length| length.checked_add(LENGTH_END));
-    Ok(whole.and_then(|whole| bytes.split_at_checked(whole)))
+    Ok(whole.filter(|whole| *whole <= bytes.len()))
 }
 
 const fn error_of(error: BatchError) -> ErrorCode {

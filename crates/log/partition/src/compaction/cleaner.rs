@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use log_wire::{Batch, Compression, RecordsHead};
 
 use super::kept_records::KeptRecords;
-use super::{CompactionJob, LastBatch, OffsetMap};
+use super::{CompactionJob, OffsetMap};
 use crate::plain_records::{Unreadable, each_record, plain_records};
+use crate::producers::LastBatch;
 use crate::tables::control_kind;
 use crate::{Offset, ProducerId};
 

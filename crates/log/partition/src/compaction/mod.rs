@@ -37,5 +37,5 @@ mod replacement;
 
 pub use cleaner::{Cleaner, Kept, Mapped};
 pub use offset_map::OffsetMap;
-pub use plan::{CompactionJob, CompactionNeed, LastBatch};
-pub use replacement::{PassEnd, Replacement, Stale};
+pub use plan::{CompactionJob, CompactionNeed};
+pub use replacement::Replacement;

@@ -6,8 +6,9 @@ use base::WallTime;
 
 use crate::config::Compaction;
 use crate::partition::Partition;
+use crate::producers::LastBatch;
 use crate::segment::Segment;
-use crate::{Aborted, Offset, ProducerEpoch, ProducerId};
+use crate::{Aborted, Offset, ProducerId};
 
 /// Why a partition is to be compacted, and how much it needs it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,15 +25,6 @@ impl CompactionNeed {
     pub fn is_less_than(&self, other: &Self) -> bool {
         (self.is_forced, self.dirty_ratio) < (other.is_forced, other.dirty_ratio)
     }
-}
-
-/// Which batch says what a producer sends next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LastBatch {
-    /// The one that ends with that offset.
-    Data(Offset),
-    /// The end of a transaction under that epoch.
-    Marker(ProducerEpoch),
 }
 
 /// A pass over a log, as of the moment when it was planned.

@@ -1,10 +1,10 @@
 //! One step of a pass that is done: a compacted segment in the place of others.
 
-use log_wire::{Reader, Writer};
-
 use crate::partition::Partition;
-use crate::sealed::{Damage, check, open, seal};
+use crate::pass_end::PassEnd;
+use crate::sealed::{Damage, open, seal};
 use crate::segment::Segment;
+use crate::segments::Stale;
 use crate::{Offset, SegmentId};
 
 const FORMAT: i16 = 1;
@@ -22,19 +22,6 @@ pub struct Replacement {
     /// If it is the last step of its pass: what comes of that.
     pub pass: Option<PassEnd>,
 }
-
-/// What a pass comes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PassEnd {
-    /// Everything before is compacted.
-    pub cleaned_to: Offset,
-    /// When all that the pass has kept for a while may go, milliseconds; nothing if there is nothing of that kind.
-    pub horizon_ms: Option<i64>,
-}
-
-/// The log has changed since the pass began: the step does not fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stale;
 
 impl Replacement {
     /// Its form in the write-ahead log.
@@ -79,18 +66,6 @@ impl Replacement {
             let pass = reader.bool()?.then(|| PassEnd::read(reader)).transpose()?;
             Ok(Self { removed, added, removed_aborts, pass })
         })
-    }
-}
-
-impl PassEnd {
-    pub(crate) fn write(&self, writer: &mut Writer<'_>) {
-        writer.i64(self.cleaned_to.0).i64(self.horizon_ms.unwrap_or(-1));
-    }
-
-    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, Damage> {
-        let (cleaned_to, horizon_ms) = (Offset(reader.i64()?), reader.i64()?);
-        check(cleaned_to >= Offset::ZERO, "a log that is compacted to below its beginning")?;
-        Ok(Self { cleaned_to, horizon_ms: Some(horizon_ms).filter(|horizon| *horizon >= 0) })
     }
 }
 

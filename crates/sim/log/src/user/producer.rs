@@ -165,22 +165,23 @@ impl Producer {
         }
         batch.is_sent = true;
         batch.is_first = at == 0;
-        let data = PartitionProduceData::default()
-            .with_index(self.partition)
-            .with_records(Some(batch.bytes.clone()));
-        let mut of_topic = TopicProduceData::default().with_partition_data(vec![data]);
-        let version = if self.by_id { BY_ID } else { BY_NAME };
-        of_topic = match self.by_id {
+        let (of, bytes) = (Asked::Batch(batch.sequence), batch.bytes.clone());
+        let request = self.request(topic, bytes);
+        self.link.send(around, if self.by_id { BY_ID } else { BY_NAME }, &request, of);
+    }
+
+    fn request(&self, topic: [u8; 16], records: Bytes) -> ProduceRequest {
+        let data = PartitionProduceData::default().with_index(self.partition).with_records(Some(records));
+        let of_topic = TopicProduceData::default().with_partition_data(vec![data]);
+        let of_topic = match self.by_id {
             true => of_topic.with_topic_id(Uuid::from_bytes(topic)),
             false => of_topic.with_name(topic_name(self.name)),
         };
-        let request = ProduceRequest::default()
+        ProduceRequest::default()
             .with_transactional_id(None)
             .with_acks(self.acks)
             .with_timeout_ms(1_500)
-            .with_topic_data(vec![of_topic]);
-        let of = Asked::Batch(batch.sequence);
-        self.link.send(around, version, &request, of);
+            .with_topic_data(vec![of_topic])
     }
 
     fn make_batch(&mut self, around: &mut Around<'_>, topic: [u8; 16]) {

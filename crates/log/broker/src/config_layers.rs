@@ -70,7 +70,7 @@ impl Configs {
         false
     }
 
-    pub(super) fn set_levels(&mut self, levels: BTreeMap<String, String>) {
+    pub(crate) fn set_levels(&mut self, levels: BTreeMap<String, String>) {
         self.levels = levels;
     }
 

@@ -11,7 +11,7 @@ use log_service::{LogConfig, LogServer};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::setup::{BrokerSetup, Defaults, option, plaintext, plaintext_at, read_properties};
+use crate::broker::{BrokerSetup, Defaults, option, plaintext, plaintext_at, read_properties};
 use crate::config::{self, Problem};
 use crate::files;
 use crate::logging::Log;
