@@ -282,7 +282,9 @@ impl Broker {
     /// What was asked of the council has ended.
     fn change_ended(&mut self, ticket: u64, ended: Ended, now: Now) {
         match self.node.council.ended(ticket) {
-            Some(Purpose::Part(waiter, part)) => self.calls.ended(&mut self.node, waiter, part, ended),
+            Some(Purpose::Part(waiter, part)) => {
+                self.calls.ended(&mut self.node, (waiter, part), ended, now);
+            }
             Some(Purpose::Appointment(name)) => {
                 self.appointments.end(&name);
                 if let Some(topic) = self.node.catalog.find(TopicName::Name(&name)).ok().cloned() {
@@ -312,7 +314,11 @@ impl Broker {
 
     /// What happened to partitions reaches who waits for it.
     fn after_partitions(&mut self, now: Now) {
-        for event in self.node.partitions.take_events() {
+        let events = self.node.partitions.take_events();
+        if events.iter().any(|event| matches!(event, PartitionEvent::Ready(_) | PartitionEvent::Gone(_))) {
+            self.calls.partitions_changed(&mut self.node);
+        }
+        for event in events {
             match event {
                 PartitionEvent::Ready(slot) => {
                     self.groups.ready(&self.node, slot);

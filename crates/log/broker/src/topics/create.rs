@@ -242,6 +242,11 @@ impl CouncilAnswer for CreateAnswer {
         }
     }
 
+    fn extended(&self) -> Vec<String> {
+        let made = self.topics.iter().filter(|(result, _)| result.error_code == 0);
+        made.map(|(result, _)| result.name.clone()).collect()
+    }
+
     fn response(&self, form: Form) -> Response {
         let write = |entry: Entry, writer: &mut Writer<'_>| entry.created().write(writer, form.version);
         let shown = ShownTopics::new(&self.layers, form, &write);

@@ -14,6 +14,8 @@ use super::{Environment, fresh};
 
 /// A broker that does not serve, or does not end, within this is broken.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// What every broker under test is set to, a real Kafka too: lines of `server.properties`.
+const SETTINGS: &str = include_str!("../../../../../interop/jars/broker.properties");
 
 /// A broker in a folder of its own, running or not.
 pub(super) struct Broker {
@@ -48,9 +50,6 @@ impl Broker {
 impl Handled for Broker {
     /// A broker that runs is left alone.
     fn start(&mut self, settings: &[&str]) -> anyhow::Result<()> {
-        if let Some(setting) = settings.first() {
-            bail!("`diwan log` takes no settings of `server.properties`, so not `{setting}`");
-        }
         if self.running.as_mut().is_none_or(Service::has_ended) {
             let mut command = Command::new(&self.binary);
             command.args([
@@ -64,6 +63,9 @@ impl Handled for Broker {
             ]);
             // Several threads for connections, however few cores there are.
             command.args(["--threads", "2"]).current_dir(&self.folder);
+            for setting in SETTINGS.lines().chain(settings.iter().copied()) {
+                command.args(["-D", setting]);
+            }
             self.running = Some(Service::start("the broker", command, &self.log())?);
         }
         let port = self.port;
