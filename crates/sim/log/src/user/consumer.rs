@@ -209,7 +209,7 @@ impl Consumer {
         bound: i64,
         aborted: &[(i64, i64)],
     ) {
-        let batches_end = end_of_batches(&bytes);
+        let (batches_end, epoch) = end_of_batches(&bytes);
         let sets = RecordBatchDecoder::decode_all(&mut bytes).expect("batches can be read");
         let is_compacted = around.topics.is_compacted(&place.topic);
         let Some(progress) = self.places.get_mut(&place) else { return };
@@ -236,13 +236,14 @@ impl Consumer {
                 around.history.wrong(11, format!("{offset} of {place:?} is not below {bound}"));
             }
             progress.next = record.offset + 1;
-            (progress.is_changed, progress.epoch) = (true, record.partition_leader_epoch);
+            progress.is_changed = true;
             let content = see(around, place, record, (self.isolation > 0, is_dropped));
             if self.keeps {
                 let (offset, producer) = (record.offset, (record.producer_id, record.producer_epoch));
                 progress.log.push(Stood { offset, producer, what: content });
             }
         }
+        progress.epoch = epoch;
         if progress.next < batches_end {
             // Compaction leaves batches whose last records are gone, and empty ones.
             progress.next = batches_end;
@@ -306,17 +307,18 @@ fn is_commit(record: &Record) -> bool {
     record.key.as_deref().and_then(|key| key.get(2..4)) == Some(&[0, 1])
 }
 
-/// The offset behind the last of these batches.
-fn end_of_batches(mut bytes: &[u8]) -> i64 {
-    let mut end = 0;
+/// The offset behind the last of these batches, and its leader epoch.
+fn end_of_batches(mut bytes: &[u8]) -> (i64, i32) {
+    let (mut end, mut epoch) = (0, -1);
     while let (Some(base), Some(length), Some(last)) =
         (bytes.first_chunk::<8>(), bytes.get(8..12), bytes.get(23..27))
     {
         let number = |bytes: &[u8]| i64::from(i32::from_be_bytes(bytes.try_into().expect("four bytes")));
         end = i64::from_be_bytes(*base) + number(last) + 1;
+        epoch = number(&bytes[12..16]) as i32;
         bytes = &bytes[12 + number(length) as usize..];
     }
-    end
+    (end, epoch)
 }
 
 fn places(around: &Around<'_>) -> Vec<Place> {

@@ -78,6 +78,9 @@ pub(crate) struct TransactionalProducer {
     who: Option<(i64, i16)>,
     /// The next InitProducerId says who it was.
     continues: bool,
+    /// The coordinator may have raised the epoch of an older client: a transaction that it aborted had timed out, or late
+    /// requests have begun another one.
+    may_be_behind: bool,
     is_found: bool,
     stage: Stage,
     timeout_ms: u64,
@@ -103,6 +106,7 @@ impl TransactionalProducer {
             data: Link::new(),
             who: None,
             continues: false,
+            may_be_behind: false,
             is_found: false,
             stage: Stage::Fresh,
             timeout_ms: 1_500 + around.random.below(6_000),
@@ -128,7 +132,10 @@ impl TransactionalProducer {
             match answer.of.clone() {
                 Asked::Find => drop(answer.read::<FindCoordinatorRequest>()),
                 Asked::Init => self.initialized(around, &answer.read::<InitProducerIdRequest>()),
-                Asked::Add(places) => self.answered_add(around, places, &answer.read()),
+                Asked::Add(places) => {
+                    let answer = answer.read::<AddPartitionsToTxnRequest>();
+                    self.answered_add(around, places, &answer);
+                }
                 Asked::End(commit) => self.answered_end(around, commit, &answer.read::<EndTxnRequest>()),
             }
         }
@@ -136,6 +143,7 @@ impl TransactionalProducer {
             self.answered(around, answer.of, &answer.read::<ProduceRequest>());
         }
         if self.coordinator.is_lost(around, PATIENCE_MS) {
+            self.may_be_behind |= self.coordinator.outstanding() > 0;
             self.coordinator.leave(around);
         }
         if self.data.is_lost(around, PATIENCE_MS) {
@@ -185,7 +193,8 @@ impl TransactionalProducer {
         match answer.error_code {
             0 => {
                 self.take_epoch(around, (answer.producer_id.0, answer.producer_epoch));
-                self.stage = Stage::Ready;
+                (self.stage, self.may_be_behind) = (Stage::Ready, false);
+                self.tell(around, "initialized");
             }
             error if COORDINATOR_RETRIABLE.contains(&error) => {
                 self.is_found = false;
@@ -224,6 +233,7 @@ impl TransactionalProducer {
         (self.began_ms, self.left) = (None, 1 + around.random.below(6));
         self.added.clear();
         self.stage = Stage::Open;
+        self.tell(around, "begins");
     }
 
     fn go_on(&mut self, around: &mut Around<'_>) {
@@ -369,6 +379,8 @@ impl TransactionalProducer {
                     around.history.acked(&batch.values, partition.base_offset);
                 }
             }
+            // The end has overtaken it.
+            _ if self.stage != Stage::Open => {}
             OUT_OF_ORDER if !is_first => self.again(around, at),
             error if RETRIABLE.contains(&error) => self.again(around, at),
             error if ENDED.contains(&error) => self.was_ended(around, error),
@@ -410,8 +422,10 @@ impl TransactionalProducer {
             0 => {
                 let what = if commit { "transaction committed" } else { "transaction aborted" };
                 around.sim.count(what, 1);
+                self.tell(around, what);
                 around.history.ended(transaction, commit);
                 let is_clean = self.batches.is_empty();
+                self.may_be_behind |= !commit && self.open_ms(around) >= self.timeout_ms / 2;
                 self.close(around);
                 if self.has_own_epochs {
                     self.take_epoch(around, (answer.producer_id.0, answer.producer_epoch));
@@ -427,11 +441,17 @@ impl TransactionalProducer {
         }
     }
 
+    /// For how long the transaction may have been open.
+    fn open_ms(&self, around: &Around<'_>) -> u64 {
+        self.began_ms.map_or(0, |began_ms| around.now_ms - began_ms)
+    }
+
     /// The coordinator has ended the transaction, which it does not before its timeout (L41).
     fn was_ended(&mut self, around: &mut Around<'_>, error: i16) {
         around.sim.count("transaction timed out", 1);
-        let open_ms = self.began_ms.map_or(0, |began_ms| around.now_ms - began_ms);
-        if open_ms < self.timeout_ms / 2 || !ENDED.contains(&error) {
+        let open_ms = self.open_ms(around);
+        let may_be = self.may_be_behind && !self.has_own_epochs;
+        if (open_ms < self.timeout_ms / 2 && !may_be) || !ENDED.contains(&error) {
             let (id, timeout_ms) = (self.transaction, self.timeout_ms);
             around.history.wrong(
                 41,
@@ -446,6 +466,7 @@ impl TransactionalProducer {
         if let Some(transaction) = self.transaction {
             around.history.ended(transaction, false);
         }
+        self.tell(around, "gives up");
         self.close(around);
         (self.stage, self.continues) = (Stage::Fresh, false);
     }
@@ -457,6 +478,11 @@ impl TransactionalProducer {
         }
         self.batches.clear();
         self.added.clear();
+    }
+
+    fn tell(&self, around: &mut Around<'_>, what: &str) {
+        let Self { number, transaction, who, .. } = self;
+        around.sim.tell("transactional client", format_args!("client {number}, {transaction:?}, {who:?}: {what}"));
     }
 
     const fn rest(&mut self, around: &Around<'_>) {
