@@ -229,7 +229,7 @@ impl Broker {
             self.node.notices.push(Notice::TopicCreated(Arc::clone(&topic.name)));
         }
         if let Some(before) = before.filter(|before| before.id != topic.id) {
-            self.node.partitions.drop_topic(&before);
+            self.forget_topic(&before, now);
         }
         let broker = self.node.config.node_id;
         let leads = topic.partitions.iter().any(|partition| partition.leader == broker);
@@ -254,9 +254,15 @@ impl Broker {
     fn topic_deleted(&mut self, name: &str, now: Now) {
         if let Some(gone) = self.node.catalog.remove(name) {
             self.node.notices.push(Notice::TopicDeleted(Arc::clone(&gone.name)));
-            self.node.partitions.drop_topic(&gone);
+            self.forget_topic(&gone, now);
             self.after_partitions(now);
         }
+    }
+
+    /// A topic is not there any more: neither are its records and the offsets that groups have committed for it.
+    fn forget_topic(&mut self, gone: &TopicImage, now: Now) {
+        self.node.partitions.drop_topic(gone);
+        self.groups.topic_deleted(&mut self.node, gone, now);
     }
 
     /// What was asked of the council has ended.

@@ -4,6 +4,7 @@
 mod describe;
 mod elections;
 mod log_dirs;
+mod quorum;
 mod reassignments;
 
 use log_wire::messages::cluster::{ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse};
@@ -15,6 +16,7 @@ use crate::node::Node;
 /// What is served here.
 pub(crate) const SERVED: &[ApiKey] = &[
     ApiKey::DescribeCluster,
+    ApiKey::DescribeQuorum,
     ApiKey::DescribeLogDirs,
     ApiKey::AlterReplicaLogDirs,
     ApiKey::ElectLeaders,
@@ -27,9 +29,10 @@ pub(crate) const SERVED: &[ApiKey] = &[
 /// # Errors
 /// It is malformed.
 pub(crate) fn dispatch(node: &Node, key: ApiKey, mut call: Call<'_>) -> Result<Handled, Malformed> {
-    let form = call.form;
+    let (form, now) = (call.form, call.now);
     Ok(Handled::Done(match key {
         ApiKey::DescribeCluster => form.response(&describe::describe_cluster(node, &call.body()?)),
+        ApiKey::DescribeQuorum => form.response(&quorum::describe_quorum(node, &call.body()?, now)),
         ApiKey::DescribeLogDirs => form.response(&log_dirs::describe_log_dirs(node, &call.body()?)),
         ApiKey::AlterReplicaLogDirs => form.response(&log_dirs::alter_replica_log_dirs(node, &call.body()?)),
         ApiKey::ElectLeaders => form.response(&elections::elect_leaders(node, &call.body()?)),

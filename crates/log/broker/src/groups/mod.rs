@@ -8,11 +8,12 @@ mod topics_view;
 mod transactional;
 
 use base::{MonoTime, Now};
-use log_coordinators::{Answer, Effect, GroupCoordinator, Request, Ticket};
+use log_coordinators::{Answer, Effect, GroupCoordinator, Request, Text, Ticket, Topic};
 use log_wire::{ApiKey, ErrorCode, Malformed};
 use net_event_loop::ConnId;
 
 use crate::call::{Call, Caller, Handled};
+use crate::catalog::TopicImage;
 use crate::config::BrokerConfig;
 use crate::coordinators::{Calls, Coordinators, OFFSETS, Parts};
 use crate::node::Node;
@@ -108,6 +109,20 @@ impl Groups {
         for effect in effects.into_iter().flatten() {
             if let Effect::Reply { ticket, answer } = effect {
                 self.answered(node, ticket, answer);
+            }
+        }
+    }
+
+    /// A topic is gone: nobody waits for the answers of the coordinators, which forget its offsets.
+    pub(crate) fn topic_deleted(&mut self, node: &mut Node, gone: &TopicImage, now: Now) {
+        let topic = Topic { name: Text::clone(&gone.name), id: gone.id };
+        let here: Vec<i32> = self.coordinators.partitions().collect();
+        for partition in here {
+            let ticket = node.ticket();
+            if let Some(machine) = self.coordinators.get_mut(partition) {
+                let request = Request::TopicsDeleted(vec![topic.clone()]);
+                machine.handle(request, ticket, &TopicsView(&node.catalog), now);
+                self.take_effects(node, partition, now);
             }
         }
     }
