@@ -207,8 +207,12 @@ impl Broker {
     fn config_node(&mut self, node: ConfigNode, path: &str, data: Option<Vec<u8>>) {
         match read_configs(&data.unwrap_or_default()) {
             Ok(set) => {
+                let group = if let ConfigNode::Group(name) = &node { Some(name.clone()) } else { None };
                 if self.node.configs.put(node, set) {
                     self.configs_changed();
+                }
+                if let Some(group) = group {
+                    self.groups.configured(&self.node, &group);
                 }
             }
             Err(bad) => self.node.notices.push(Notice::BadConfigs(path.into(), bad.to_string())),
@@ -221,6 +225,7 @@ impl Broker {
         config.take(&configs.broker());
         let names: Vec<Arc<str>> = self.node.catalog.topics().map(|topic| Arc::clone(&topic.name)).collect();
         names.iter().for_each(|name| self.node.configure(name));
+        self.groups.limited(&self.node);
     }
 
     fn topic_changed(&mut self, topic: TopicImage, now: Now) {
