@@ -11,7 +11,7 @@ use crate::call::{Call, Handled};
 use crate::response::{Form, Head, Response};
 use crate::waits::Waiter;
 use crate::{
-    cluster, configs, delete_records, fetch, find_coordinator, groups, init_producer_id, offsets, produce,
+    cluster, configs, delegation_tokens, delete_records, fetch, find_coordinator, groups, init_producer_id, offsets, produce,
     topics, transactions,
 };
 
@@ -49,6 +49,7 @@ const AREAS: &[Area] = &[
     },
     Area { served: delete_records::SERVED, dispatch: |at, _, call| at.delete_records(call) },
     Area { served: cluster::SERVED, dispatch: |at, key, call| cluster::dispatch(&at.node, key, call) },
+    Area { served: delegation_tokens::SERVED, dispatch: |_, key, call| delegation_tokens::dispatch(key, call) },
     Area { served: &[ApiKey::ApiVersions], dispatch: |_, _, call| api_versions(call) },
 ];
 

@@ -8,7 +8,9 @@ use kafka_protocol::messages::describe_log_dirs_request::DescribableLogDirTopic;
 use kafka_protocol::messages::describe_quorum_request;
 use kafka_protocol::messages::elect_leaders_request::TopicPartitions;
 use kafka_protocol::messages::{
-    AlterPartitionReassignmentsRequest, AlterReplicaLogDirsRequest, BrokerId, DescribeClusterRequest,
+    AlterPartitionReassignmentsRequest, AlterReplicaLogDirsRequest, BrokerId, CreateDelegationTokenRequest,
+    DescribeClusterRequest, DescribeDelegationTokenRequest, ExpireDelegationTokenRequest,
+    RenewDelegationTokenRequest,
     DescribeLogDirsRequest, DescribeQuorumRequest, ElectLeadersRequest, ListPartitionReassignmentsRequest, ProduceRequest,
     TopicName,
 };
@@ -77,6 +79,16 @@ fn quorum_is_this_broker_alone() {
             assert_eq!(answer.topics[0].partitions[0].error_code, 3, "{topic}");
         }
     }
+}
+
+#[test]
+fn delegation_tokens_are_asked_for_in_vain() {
+    let mut world = world();
+    let made = world.ask(3, &CreateDelegationTokenRequest::default()).expect("an answer at once");
+    let listed = world.ask(3, &DescribeDelegationTokenRequest::default()).expect("an answer at once");
+    let renewed = world.ask(1, &RenewDelegationTokenRequest::default()).expect("an answer at once");
+    let ended = world.ask(2, &ExpireDelegationTokenRequest::default()).expect("an answer at once");
+    assert_eq!([made.error_code, listed.error_code, renewed.error_code, ended.error_code], [64; 4]);
 }
 
 #[test]
