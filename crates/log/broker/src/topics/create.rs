@@ -209,7 +209,7 @@ impl Node {
 
 fn name_trouble(error: ErrorCode, name: &str) -> String {
     match error {
-        ErrorCode::TopicAlreadyExists => format!("there is a topic `{name}`"),
+        ErrorCode::TopicAlreadyExists => format!("topic '{name}' already exists"),
         _ => "the name is not one of a topic, or differs from another's only by `.` for `_`".into(),
     }
 }

@@ -179,9 +179,13 @@ impl Consumer {
                 .wrong(10, format!("the high watermark of {place:?} went from {before} to {after}"));
         }
         around.history.judge(38);
-        if answer.last_stable_offset < progress.last_stable || answer.last_stable_offset > answer.high_watermark {
+        if answer.last_stable_offset < progress.last_stable
+            || answer.last_stable_offset > answer.high_watermark
+        {
             let (before, after) = (progress.last_stable, answer.last_stable_offset);
-            around.history.wrong(38, format!("the last stable offset of {place:?} went from {before} to {after}"));
+            around
+                .history
+                .wrong(38, format!("the last stable offset of {place:?} went from {before} to {after}"));
         }
         if answer.diverging_epoch.end_offset >= 0 {
             let end = answer.diverging_epoch.end_offset;

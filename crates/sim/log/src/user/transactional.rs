@@ -455,7 +455,10 @@ impl TransactionalProducer {
             let (id, timeout_ms) = (self.transaction, self.timeout_ms);
             around.history.wrong(
                 41,
-                format!("{id:?} was answered with {error} after {open_ms} of {timeout_ms} ms ({:?})", self.stage),
+                format!(
+                    "{id:?} was answered with {error} after {open_ms} of {timeout_ms} ms ({:?})",
+                    self.stage
+                ),
             );
         }
         self.give_up(around);
@@ -482,7 +485,9 @@ impl TransactionalProducer {
 
     fn tell(&self, around: &mut Around<'_>, what: &str) {
         let Self { number, transaction, who, .. } = self;
-        around.sim.tell("transactional client", format_args!("client {number}, {transaction:?}, {who:?}: {what}"));
+        around
+            .sim
+            .tell("transactional client", format_args!("client {number}, {transaction:?}, {who:?}: {what}"));
     }
 
     const fn rest(&mut self, around: &Around<'_>) {
