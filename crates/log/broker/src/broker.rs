@@ -227,8 +227,12 @@ impl Broker {
     fn config_node(&mut self, node: ConfigNode, path: &str, data: Option<Vec<u8>>) {
         match read_configs(&data.unwrap_or_default()) {
             Ok(set) => {
+                let group = if let ConfigNode::Group(name) = &node { Some(name.clone()) } else { None };
                 if self.node.configs.put(node, set) {
                     self.configs_changed();
+                }
+                if let Some(group) = group {
+                    self.groups.configured(&self.node, &group);
                 }
             }
             Err(bad) => self.node.notices.push(Notice::BadConfigs(path.into(), bad.to_string())),
@@ -241,6 +245,7 @@ impl Broker {
         config.take(&configs.broker());
         let names: Vec<Arc<str>> = self.node.catalog.topics().map(|topic| Arc::clone(&topic.name)).collect();
         names.iter().for_each(|name| self.node.configure(name));
+        self.groups.limited(&self.node);
     }
 
     fn topic_changed(&mut self, topic: TopicImage, now: Now) {
@@ -249,7 +254,7 @@ impl Broker {
             self.node.notices.push(Notice::TopicCreated(Arc::clone(&topic.name)));
         }
         if let Some(before) = before.filter(|before| before.id != topic.id) {
-            self.node.partitions.drop_topic(&before);
+            self.forget_topic(&before, now);
         }
         let broker = self.node.config.node_id;
         let leads = topic.partitions.iter().any(|partition| partition.leader == broker);
@@ -274,15 +279,23 @@ impl Broker {
     fn topic_deleted(&mut self, name: &str, now: Now) {
         if let Some(gone) = self.node.catalog.remove(name) {
             self.node.notices.push(Notice::TopicDeleted(Arc::clone(&gone.name)));
-            self.node.partitions.drop_topic(&gone);
+            self.forget_topic(&gone, now);
             self.after_partitions(now);
         }
+    }
+
+    /// A topic is not there any more: neither are its records and the offsets that groups have committed for it.
+    fn forget_topic(&mut self, gone: &TopicImage, now: Now) {
+        self.node.partitions.drop_topic(gone);
+        self.groups.topic_deleted(&mut self.node, gone, now);
     }
 
     /// What was asked of the council has ended.
     fn change_ended(&mut self, ticket: u64, ended: Ended, now: Now) {
         match self.node.council.ended(ticket) {
-            Some(Purpose::Part(waiter, part)) => self.calls.ended(&mut self.node, waiter, part, ended),
+            Some(Purpose::Part(waiter, part)) => {
+                self.calls.ended(&mut self.node, (waiter, part), ended, now);
+            }
             Some(Purpose::Appointment(name)) => {
                 self.appointments.end(&name);
                 if let Some(topic) = self.node.catalog.find(TopicName::Name(&name)).ok().cloned() {
@@ -312,7 +325,11 @@ impl Broker {
 
     /// What happened to partitions reaches who waits for it.
     fn after_partitions(&mut self, now: Now) {
-        for event in self.node.partitions.take_events() {
+        let events = self.node.partitions.take_events();
+        if events.iter().any(|event| matches!(event, PartitionEvent::Ready(_) | PartitionEvent::Gone(_))) {
+            self.calls.partitions_changed(&mut self.node);
+        }
+        for event in events {
             match event {
                 PartitionEvent::Ready(slot) => {
                     self.groups.ready(&self.node, slot);

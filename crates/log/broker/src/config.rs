@@ -9,10 +9,10 @@ use std::sync::Arc;
 use log_access::AuthorizerConfig;
 use log_access::quota::QuotaWindows;
 use log_config::{
-    GroupSettings, InternalTopic, LogMaintenance, NetworkLimits, Overrides, TopicCreation,
+    GroupSettings, GroupTime, InternalTopic, LogMaintenance, NetworkLimits, Overrides, TopicCreation,
     TransactionSettings, Values,
 };
-use log_coordinators::{GroupLimits, TransactionLimits};
+use log_coordinators::{Assignor, ConsumerLimits, GroupLimits, MigrationPolicy, TransactionLimits};
 use log_partition::ProducerLimits;
 use net_auth::AttemptLimits;
 
@@ -218,8 +218,37 @@ impl BrokerConfig {
         groups.offset_metadata_bytes_max = of.offset_metadata_bytes_max;
         groups.offsets_retention_ms = of.offsets_retention_ms;
         groups.retention_check_ms = of.offsets_retention_check_ms;
+        self.take_consumer_groups(of);
         let InternalTopic { partitions, segment_bytes, .. } = of.offsets_topic;
         (self.offsets_partitions, self.offsets_segment_bytes) = (partitions, segment_bytes);
+    }
+}
+
+impl BrokerConfig {
+    fn take_consumer_groups(&mut self, of: &GroupSettings) {
+        let consumer = &mut self.groups.consumer;
+        let GroupTime { default_ms, min_ms, max_ms } = of.consumer_session_timeout;
+        consumer.session_timeout_ms = default_ms;
+        (consumer.session_timeout_min_ms, consumer.session_timeout_max_ms) = (min_ms, max_ms);
+        let GroupTime { default_ms, min_ms, max_ms } = of.consumer_heartbeat_interval;
+        consumer.heartbeat_interval_ms = default_ms;
+        (consumer.heartbeat_interval_min_ms, consumer.heartbeat_interval_max_ms) = (min_ms, max_ms);
+        let GroupTime { default_ms, min_ms, max_ms } = of.consumer_assignment_interval;
+        consumer.assignment_interval_ms = default_ms;
+        (consumer.assignment_interval_min_ms, consumer.assignment_interval_max_ms) = (min_ms, max_ms);
+        let size_max = of.consumer_size_max.and_then(|size| usize::try_from(size).ok());
+        consumer.group_size_max = size_max.unwrap_or_else(|| ConsumerLimits::default().group_size_max);
+        let known: Vec<_> = of.consumer_assignors.iter().filter_map(|name| Assignor::named(name)).collect();
+        if !known.is_empty() {
+            consumer.assignors = known;
+        }
+        consumer.migration_policy = match (of.migration.to_consumer, of.migration.to_classic) {
+            (true, true) => MigrationPolicy::Bidirectional,
+            (true, false) => MigrationPolicy::Upgrade,
+            (false, true) => MigrationPolicy::Downgrade,
+            (false, false) => MigrationPolicy::Disabled,
+        };
+        consumer.regex_refresh_max_ms = of.regex_refresh_ms;
     }
 }
 

@@ -52,6 +52,7 @@ mod configs;
 mod coordinators;
 mod council;
 mod council_calls;
+mod delegation_tokens;
 mod delete_records;
 mod disk_executor;
 mod disk_work;

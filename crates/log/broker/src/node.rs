@@ -163,6 +163,12 @@ impl Node {
         self.partitions.store(slot, new, now);
     }
 
+    /// Whether nothing of a topic is still to be served here: all of it is, or the topic is gone.
+    pub(crate) fn serves(&self, topic: &str) -> bool {
+        let found = self.catalog.find(TopicName::Name(topic));
+        found.map_or(true, |topic| self.partitions.serves(topic))
+    }
+
     /// The partition of a request, if it is served here.
     ///
     /// # Errors

@@ -100,9 +100,15 @@ pub(crate) const CLUSTER_ALTER_CONFIGS: Need = Need::of(ResourceType::Cluster, O
 pub(crate) const fn needs(api: ApiKey) -> &'static [Need] {
     match api {
         // Free for all: they tell of nothing that needs a right. DescribeCluster leaves out what the client may not see.
-        ApiKey::ApiVersions | ApiKey::SaslHandshake | ApiKey::SaslAuthenticate | ApiKey::DescribeCluster => {
-            &[]
-        }
+        // Nobody gets a delegation token.
+        ApiKey::ApiVersions
+        | ApiKey::SaslHandshake
+        | ApiKey::SaslAuthenticate
+        | ApiKey::DescribeCluster
+        | ApiKey::CreateDelegationToken
+        | ApiKey::RenewDelegationToken
+        | ApiKey::ExpireDelegationToken
+        | ApiKey::DescribeDelegationToken => &[],
         ApiKey::Produce => &[TRANSACTION_WRITE, TOPIC_WRITE],
         ApiKey::Fetch => &[TOPIC_READ],
         ApiKey::ListOffsets => &[TOPIC_DESCRIBE],
@@ -205,6 +211,11 @@ pub(crate) const fn is_checked(api: ApiKey) -> bool {
             | ApiKey::CreatePartitions
             | ApiKey::DeleteRecords
             | ApiKey::DescribeCluster
+            | ApiKey::DescribeQuorum
+            | ApiKey::CreateDelegationToken
+            | ApiKey::RenewDelegationToken
+            | ApiKey::ExpireDelegationToken
+            | ApiKey::DescribeDelegationToken
             | ApiKey::DescribeLogDirs
             | ApiKey::AlterReplicaLogDirs
             | ApiKey::ElectLeaders

@@ -4,6 +4,7 @@
 mod describe;
 mod elections;
 mod log_dirs;
+mod quorum;
 mod reassignments;
 
 use log_wire::messages::cluster::ListPartitionReassignmentsRequest;
@@ -15,6 +16,7 @@ use crate::node::Node;
 /// What is served here.
 pub(crate) const SERVED: &[ApiKey] = &[
     ApiKey::DescribeCluster,
+    ApiKey::DescribeQuorum,
     ApiKey::DescribeLogDirs,
     ApiKey::AlterReplicaLogDirs,
     ApiKey::ElectLeaders,
@@ -27,9 +29,11 @@ pub(crate) const SERVED: &[ApiKey] = &[
 /// # Errors
 /// It is malformed.
 pub(crate) fn dispatch(node: &Node, key: ApiKey, mut call: Call<'_>) -> Result<Handled, Malformed> {
-    let (form, by) = (call.form, call.by());
+    let (form, now) = (call.form, call.now);
+    let by = call.by();
     Ok(Handled::Done(match key {
         ApiKey::DescribeCluster => form.response(&describe::describe_cluster(node, by, &call.body()?)),
+        ApiKey::DescribeQuorum => form.response(&quorum::describe_quorum(node, by, &call.body()?, now)),
         ApiKey::DescribeLogDirs => form.response(&log_dirs::describe_log_dirs(node, by, &call.body()?)),
         ApiKey::AlterReplicaLogDirs => {
             form.response(&log_dirs::alter_replica_log_dirs(node, by, &call.body()?))

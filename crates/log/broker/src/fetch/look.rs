@@ -30,6 +30,8 @@ pub(crate) struct Terms {
 pub(crate) struct Found {
     pub(crate) parts: Vec<FoundPart>,
     pub(crate) bytes: usize,
+    /// With what the partitions have behind that, which another fetch will give.
+    pub(crate) bytes_readable: usize,
     /// Whether it is to be given whatever its size: something is wrong, or the logs have diverged.
     pub(crate) is_urgent: bool,
     /// Partitions that have nothing new.
@@ -45,11 +47,12 @@ pub(crate) struct FoundPart {
     /// Whether there is more than the client was told by now, or an error: it is looked at again for the next fetch.
     pub(crate) stays: bool,
     bytes: usize,
+    bytes_behind: usize,
 }
 
 impl Found {
     pub(crate) const fn is_enough(&self, terms: &Terms) -> bool {
-        self.is_urgent || self.bytes >= terms.bytes_min
+        self.is_urgent || self.bytes_readable >= terms.bytes_min
     }
 }
 
@@ -83,6 +86,8 @@ impl Found {
         if is_urgent || is_new || terms.is_full {
             self.is_urgent |= is_urgent;
             self.bytes += part_found.bytes;
+            self.bytes_readable =
+                self.bytes_readable.saturating_add(part_found.bytes + part_found.bytes_behind);
             self.parts.push(part_found);
         }
     }
@@ -101,7 +106,10 @@ fn look_at(
     let slot = hosted.as_ref().ok().map(|(slot, _)| *slot);
     // Only a partition that is here knows that its reader does not ask for aborted transactions.
     let aborted = (slot.is_none() || terms.isolation == Isolation::ReadCommitted).then(Vec::new);
-    let looked = hosted.and_then(|(_, hosted)| look_into(hosted, part, terms.isolation, (left, is_first)));
+    let looked = hosted
+        .as_ref()
+        .map_err(|error| *error)
+        .and_then(|(_, hosted)| look_into(hosted, part, terms.isolation, (left, is_first)));
     let (fetched, stays) = looked.unwrap_or_else(|error| {
         (FetchedPartition { aborted, ..FetchedPartition::failed(part.index, error) }, true)
     });
@@ -110,7 +118,11 @@ fn look_at(
         Source::Memory(batches) => batches.iter().map(bytes::Bytes::len).sum(),
         Source::Segment(read) => read.bytes(),
     };
-    FoundPart { place, slot, fetched, stays, bytes }
+    let bytes_wanted = terms.bytes_min.saturating_sub(bytes);
+    let behind = hosted
+        .ok()
+        .map(|(_, hosted)| hosted.partition.bytes_behind(&fetched.source, terms.isolation, bytes_wanted));
+    FoundPart { place, slot, fetched, stays, bytes, bytes_behind: behind.unwrap_or(0) }
 }
 
 /// The offset behind the batches, as far as it is known before they are read.

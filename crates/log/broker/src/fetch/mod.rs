@@ -131,7 +131,7 @@ impl Fetches {
         if found.is_enough(&terms) || wait_ms == 0 || has_none || is_full {
             return Some(self.answer(of, found));
         }
-        let bytes = found.bytes;
+        let bytes = found.bytes_readable;
         self.listen(&mut of, waiter, &found);
         if let Of::Session(id) = &of
             && let Some(session) = self.sessions.get_mut(*id)
@@ -275,7 +275,7 @@ impl Fetches {
             return node.reply(waiter, response);
         }
         set.dequeue(&found.idle);
-        pending.bytes = found.bytes;
+        pending.bytes = found.bytes_readable;
         self.waits.insert(waiter, deadline, pending);
     }
 

@@ -16,8 +16,8 @@ use crate::response::{Form, Head, Response};
 use crate::rights::is_checked;
 use crate::waits::Waiter;
 use crate::{
-    access, authentication, cluster, configs, delete_records, fetch, find_coordinator, groups,
-    init_producer_id, offsets, produce, topics, transactions,
+    access, authentication, cluster, configs, delegation_tokens, delete_records, fetch, find_coordinator,
+    groups, init_producer_id, offsets, produce, topics, transactions,
 };
 
 /// APIs of one kind, and what handles them.
@@ -59,6 +59,10 @@ const AREAS: &[Area] = &[
         dispatch: |at, key, call| access::dispatch(&mut at.node, &mut at.calls, key, call),
     },
     Area { served: authentication::SERVED, dispatch: |_, key, call| authentication::dispatch(key, &call) },
+    Area {
+        served: delegation_tokens::SERVED,
+        dispatch: |_, key, call| delegation_tokens::dispatch(key, call),
+    },
     Area { served: &[ApiKey::ApiVersions], dispatch: |_, _, call| api_versions(call) },
 ];
 

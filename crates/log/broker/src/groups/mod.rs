@@ -10,11 +10,13 @@ mod transactional;
 use std::sync::Arc;
 
 use base::{MonoTime, Now};
-use log_coordinators::{Answer, Effect, GroupCoordinator, Request, Ticket};
+use log_config::{GroupLayers, Source, Value, Values as _};
+use log_coordinators::{Answer, Effect, GroupConfig, GroupCoordinator, Request, Text, Ticket, Topic};
 use log_wire::{ApiKey, ErrorCode, Malformed};
 use net_event_loop::ConnId;
 
 use crate::call::{Call, Caller, Handled};
+use crate::catalog::TopicImage;
 use crate::config::BrokerConfig;
 use crate::coordinators::{Calls, Coordinators, OFFSETS, Parts};
 use crate::node::Node;
@@ -94,6 +96,28 @@ impl Groups {
         if let Some(partition) = self.coordinators.partition_in(node, slot) {
             let machine = GroupCoordinator::new(node.config.groups.clone(), seed(&node.config, partition));
             self.coordinators.begin(node, slot, machine);
+            for group in node.configs.groups() {
+                if self.coordinators.here(&node.catalog, group) == Ok(partition) {
+                    self.configured(node, group);
+                }
+            }
+        }
+    }
+
+    /// A group sets something else from now on.
+    pub(crate) fn configured(&mut self, node: &Node, group: &str) {
+        if let Some(machine) = self.coordinators.of_key(&node.catalog, group) {
+            machine.configure(group.into(), own_config(&node.configs.group(group)));
+        }
+    }
+
+    /// The broker has other settings of groups from now on.
+    pub(crate) fn limited(&mut self, node: &Node) {
+        let here: Vec<i32> = self.coordinators.partitions().collect();
+        for partition in here {
+            if let Some(machine) = self.coordinators.get_mut(partition) {
+                machine.limit(node.config.groups.clone());
+            }
         }
     }
 
@@ -110,6 +134,20 @@ impl Groups {
         for effect in effects.into_iter().flatten() {
             if let Effect::Reply { ticket, answer } = effect {
                 self.answered(node, ticket, answer);
+            }
+        }
+    }
+
+    /// A topic is gone: nobody waits for the answers of the coordinators, which forget its offsets.
+    pub(crate) fn topic_deleted(&mut self, node: &mut Node, gone: &TopicImage, now: Now) {
+        let topic = Topic { name: Text::clone(&gone.name), id: gone.id };
+        let here: Vec<i32> = self.coordinators.partitions().collect();
+        for partition in here {
+            let ticket = node.ticket();
+            if let Some(machine) = self.coordinators.get_mut(partition) {
+                let request = Request::TopicsDeleted(vec![topic.clone()]);
+                machine.handle(request, ticket, &TopicsView(&node.catalog), now);
+                self.take_effects(node, partition, now);
             }
         }
     }
@@ -213,6 +251,19 @@ impl Groups {
             let response = call.response(node, answers);
             node.reply(waiter, response);
         }
+    }
+}
+
+/// What a group sets itself of what its coordinator acts on.
+fn own_config(layers: &GroupLayers<'_>) -> GroupConfig {
+    let own = |name: &str| match layers.value(name) {
+        Some((Value::Whole(ms), Source::Group)) => u64::try_from(ms).ok(),
+        _ => None,
+    };
+    GroupConfig {
+        session_timeout_ms: own("consumer.session.timeout.ms"),
+        heartbeat_interval_ms: own("consumer.heartbeat.interval.ms"),
+        assignment_interval_ms: own("consumer.assignment.interval.ms"),
     }
 }
 

@@ -209,7 +209,7 @@ impl Node {
 
 fn name_trouble(error: ErrorCode, name: &str) -> String {
     match error {
-        ErrorCode::TopicAlreadyExists => format!("there is a topic `{name}`"),
+        ErrorCode::TopicAlreadyExists => format!("topic '{name}' already exists"),
         _ => "the name is not one of a topic, or differs from another's only by `.` for `_`".into(),
     }
 }
@@ -240,6 +240,11 @@ impl CouncilAnswer for CreateAnswer {
         for topic in self.topics.iter_mut().filter(|(result, _)| is_open(result)) {
             *topic = failed(&topic.0.name, &Refusal::bare(ErrorCode::RequestTimedOut));
         }
+    }
+
+    fn extended(&self) -> Vec<String> {
+        let made = self.topics.iter().filter(|(result, _)| result.error_code == 0);
+        made.map(|(result, _)| result.name.clone()).collect()
     }
 
     fn response(&self, form: Form) -> Response {

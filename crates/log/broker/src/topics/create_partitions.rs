@@ -133,6 +133,11 @@ impl CouncilAnswer for PartitionsAnswer {
         }
     }
 
+    fn extended(&self) -> Vec<String> {
+        let extended = self.response.results.iter().filter(|result| result.error_code == 0);
+        extended.map(|result| result.name.clone()).collect()
+    }
+
     fn response(&self, form: Form) -> Response {
         form.response(&self.response)
     }
