@@ -39,6 +39,7 @@
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod access;
+mod access_requests;
 mod authentication;
 mod broker;
 mod call;
@@ -74,6 +75,7 @@ mod producer_ids;
 mod question;
 mod response;
 mod rights;
+mod sasl_requests;
 mod segment_reader;
 mod topics;
 mod transactions;
