@@ -65,7 +65,8 @@ fn find(
         response.coordinators = found;
     } else if let Some(only) = found.pop() {
         (response.error_code, response.node_id) = (only.error_code, only.node_id);
-        response.error_message = (only.error_code == 0).then(|| NO_ERROR.into());
+        let text = only.error_message;
+        response.error_message = if only.error_code == 0 { Some(NO_ERROR.into()) } else { text };
         (response.host, response.port) = (only.host, only.port);
     }
     response
@@ -77,6 +78,7 @@ fn answer(node: &Node, key: &str, error: ErrorCode) -> Coordinator {
         node_id: -1,
         port: -1,
         error_code: error.code(),
+        error_message: why(error).map(String::from),
         ..Coordinator::default()
     };
     if error == ErrorCode::None {
@@ -85,4 +87,13 @@ fn answer(node: &Node, key: &str, error: ErrorCode) -> Coordinator {
         coordinator.port = i32::from(node.config.advertised_port);
     }
     coordinator
+}
+
+/// The reason of an error, for people.
+const fn why(error: ErrorCode) -> Option<&'static str> {
+    match error {
+        ErrorCode::None => None,
+        ErrorCode::InvalidRequest => Some("there is no coordinator for keys of that type"),
+        _ => Some("the coordinator is not there at the moment"),
+    }
 }

@@ -49,7 +49,6 @@
 //!   partition is to be taken away again within the same epoch, cannot be told from a confirmation. So it is in Kafka: the
 //!   caller has to keep the order of a connection, and drop what is left of a closed one.
 //! - Two-phase commit of KIP-939: a transaction without a timeout cannot be had.
-//! - ListTransactions cannot filter by a pattern of transactional ids (version 2): the caller has to.
 //! - A record has our own form, not that of Kafka's `__consumer_offsets` and `__transaction_state`: tools that read these
 //!   topics see nothing they know.
 //! - `retention_time_ms` of OffsetCommit 2 to 4 is ignored: `offsets.retention.minutes` holds for all.
@@ -110,6 +109,7 @@ pub use message::{
     TxnOffsetCommit,
 };
 pub(crate) use retention::RetentionCheck;
+pub use pattern::{InvalidPattern, Pattern};
 pub use topics::Topics;
 pub use transactions::{
     AddPartitions, EndTransaction, InitProducerId, MarkerOutcome, MarkersId, Participant, Producer,

@@ -81,7 +81,7 @@ impl Broker {
     /// Handles the request of a frame, which came from that address.
     ///
     /// # Errors
-    /// It is malformed, too large, or of an API or a version that is not served.
+    /// It is malformed, too large, or of an API or a version that is not served; or it has failed, and is not to be answered.
     pub fn request(
         &mut self,
         frame: &[u8],
@@ -107,7 +107,11 @@ impl Broker {
         let call = Call { form, body, waiter, client_id, host, now };
         let handled = (area.dispatch)(self, api.key, call).map_err(|Malformed(_)| Unanswerable)?;
         self.settle(now);
-        Ok((head, handled))
+        match handled {
+            // Its client waits for no answer: the end of the connection tells it, and nothing behind the request is handled.
+            Handled::Done(Response::Close) => Err(Unanswerable),
+            handled => Ok((head, handled)),
+        }
     }
 }
 
@@ -142,7 +146,7 @@ fn list_apis(version: i16, error: ErrorCode) -> Response {
     };
     let supported: Vec<Feature<'_>> = FEATURES.iter().filter(is_shown).copied().collect();
     let finalized = if error == ErrorCode::None { FINALIZED } else { &[] };
-    let features = Features { supported: &supported, finalized, epoch: 0 };
+    let features = (error == ErrorCode::None).then_some(Features { supported: &supported, finalized, epoch: 0 });
     let mut out = Vec::new();
     let flexible = Api::find(ApiKey::ApiVersions as i16).is_some_and(|api| api.is_flexible(version));
     write_api_versions_response(&mut Writer::new(&mut out, flexible), version, error, &apis, 0, features);

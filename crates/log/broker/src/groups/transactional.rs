@@ -20,7 +20,7 @@ use net_event_loop::ConnId;
 
 use super::Groups;
 use super::call::Kind;
-use super::requests::{known_partition, member, text};
+use super::requests::{asks_nothing, known_partition, member, text};
 use super::topics_view::TopicsView;
 use crate::call::Caller;
 use crate::catalog::Catalog;
@@ -209,6 +209,9 @@ const fn known(error: ErrorCode, version: i16) -> ErrorCode {
 fn plan(catalog: &Catalog, request: &TxnOffsetCommitRequest) -> (TxnCommitPlan, Vec<NewOffset>) {
     let (mut plan, mut offsets) = (TxnOffsetCommitResponse::default(), Vec::new());
     for topic in &request.topics {
+        if asks_nothing(catalog, TopicName::Name(&topic.name), topic.partitions.len()) {
+            continue;
+        }
         let mut partitions = Vec::with_capacity(topic.partitions.len());
         for wanted in &topic.partitions {
             let partition_index = wanted.partition_index;

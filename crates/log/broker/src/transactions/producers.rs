@@ -23,7 +23,11 @@ fn of_partition(node: &Node, topic: &str, index: i32) -> PartitionResponse {
     let named = if is_valid_name(topic) { Ok(TopicName::Name(topic)) } else { Err(ErrorCode::InvalidTopic) };
     match named.and_then(|name| node.find(name, index)) {
         Ok((_, hosted)) => response.active_producers = producers(&hosted.partition),
-        Err(error) => response.error_code = error.code(),
+        Err(error) => {
+            response.error_code = error.code();
+            let is_known = node.catalog.find(TopicName::Name(topic)).is_ok();
+            response.error_message = (!is_known).then(|| "there is no such topic".into());
+        }
     }
     response
 }
