@@ -15,8 +15,9 @@ const OF_TRANSACTION: i8 = 1;
 /// The first version with many keys.
 const MANY_KEYS: i16 = 4;
 
-/// What versions with one key say if nothing is wrong.
+/// What versions with one key, and those with many, say if nothing is wrong.
 const NO_ERROR: &str = "NONE";
+const NO_ERROR_OF_MANY: &str = "";
 
 /// What is served here.
 pub(crate) const SERVED: &[ApiKey] = &[ApiKey::FindCoordinator];
@@ -78,7 +79,7 @@ fn answer(node: &Node, key: &str, error: ErrorCode) -> Coordinator {
         node_id: -1,
         port: -1,
         error_code: error.code(),
-        error_message: why(error).map(String::from),
+        error_message: Some(why(error).into()),
         ..Coordinator::default()
     };
     if error == ErrorCode::None {
@@ -90,10 +91,10 @@ fn answer(node: &Node, key: &str, error: ErrorCode) -> Coordinator {
 }
 
 /// The reason of an error, for people.
-const fn why(error: ErrorCode) -> Option<&'static str> {
+const fn why(error: ErrorCode) -> &'static str {
     match error {
-        ErrorCode::None => None,
-        ErrorCode::InvalidRequest => Some("there is no coordinator for keys of that type"),
-        _ => Some("the coordinator is not there at the moment"),
+        ErrorCode::None => NO_ERROR_OF_MANY,
+        ErrorCode::InvalidRequest => "there is no coordinator for keys of that type",
+        _ => "the coordinator is not there at the moment",
     }
 }

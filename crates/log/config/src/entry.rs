@@ -76,13 +76,12 @@ impl Entry {
         }
     }
 
-    /// As a response to CreateTopics carries it: what the topic sets, as its request wrote it.
+    /// As a response to CreateTopics carries it.
     #[must_use]
     pub fn created(self) -> CreatableTopicConfigs {
-        let written = self.synonyms.into_iter().next().filter(|written| written.source == Source::Topic);
         CreatableTopicConfigs {
             name: self.name,
-            value: written.map_or(self.value, |written| written.value),
+            value: self.value,
             read_only: self.is_read_only,
             config_source: self.source as i8,
             is_sensitive: self.is_sensitive,

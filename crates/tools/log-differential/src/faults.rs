@@ -11,17 +11,11 @@ pub struct Fault {
     pub what: &'static str,
     /// The kinds of differences that it shows as, by how their text begins.
     kinds: &'static [&'static str],
-    /// Only in scripts of this scene.
-    scene: Option<&'static str>,
 }
 
 impl Fault {
     const fn of(what: &'static str, kinds: &'static [&'static str]) -> Self {
-        Self { what, kinds, scene: None }
-    }
-
-    const fn within(scene: &'static str, what: &'static str, kinds: &'static [&'static str]) -> Self {
-        Self { what, kinds, scene: Some(scene) }
+        Self { what, kinds }
     }
 }
 
@@ -46,11 +40,8 @@ pub const OPEN: &[Fault] = &[
 
 /// The one of these faults that a difference belongs to.
 #[must_use]
-pub fn of(faults: &[Fault], scene: &str, difference: &Difference) -> Option<&'static str> {
+pub fn of(faults: &[Fault], difference: &Difference) -> Option<&'static str> {
     let kind = difference.kind();
-    let is_it = |fault: &&Fault| {
-        let in_scene = fault.scene.is_none_or(|only| only == scene);
-        in_scene && fault.kinds.iter().any(|start| kind.starts_with(start))
-    };
+    let is_it = |fault: &&Fault| fault.kinds.iter().any(|start| kind.starts_with(start));
     faults.iter().find(is_it).map(|fault| fault.what)
 }

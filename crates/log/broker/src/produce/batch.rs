@@ -40,7 +40,8 @@ fn whole_bytes(bytes: &[u8]) -> Result<Option<usize>, BatchRefused> {
     }
     let Some(format) = bytes.get(FORMAT_END - 1) else { return Ok(None) };
     if *format > FORMAT_MAX {
-        return Err(ErrorCode::CorruptMessage.into());
+        let message = Some("a batch is of a format that is not known");
+        return Err(BatchRefused { message, ..ErrorCode::CorruptMessage.into() });
     }
     let whole = usize::try_from(length).ok().and_then(|length| length.checked_add(LENGTH_END));
     Ok(whole.filter(|whole| *whole <= bytes.len()))

@@ -19,8 +19,9 @@ impl Refused {
         Self { why: why.into(), log_start: None }
     }
 
-    /// The log, which begins there, has refused it. Of sizes and of faults of the broker, Kafka says nothing more.
-    pub(super) fn by_log(why: BatchRefused, start: Offset) -> Self {
+    /// The log, which begins there, has refused it. Of sizes and of faults of the broker, Kafka says nothing more, and it gives a
+    /// reason only with the records at fault.
+    pub(super) fn by_log(mut why: BatchRefused, start: Offset) -> Self {
         let is_bare = matches!(
             why.error,
             ErrorCode::CorruptMessage
@@ -29,18 +30,18 @@ impl Refused {
                 | ErrorCode::KafkaStorageError
                 | ErrorCode::NotLeaderOrFollower
         );
+        why.message = why.message.filter(|_| !why.records.is_empty());
         Self { why, log_start: (!is_bare).then_some(start) }
     }
 
-    /// The outcome of the batch's partition. A reason is told with the records at fault, and of a batch that is none.
+    /// The outcome of the batch's partition.
     pub(super) fn outcome(&self, partition: i32) -> ProduceOutcome<'static> {
         let BatchRefused { error, records, message } = &self.why;
-        let is_told = !records.is_empty() || *error == ErrorCode::CorruptMessage;
         ProduceOutcome {
             error: *error,
             log_start_offset: self.log_start.map_or(-1, |start| start.0),
             record_errors: records.clone(),
-            message: message.filter(|_| is_told),
+            message: *message,
             ..unknown(partition)
         }
     }
@@ -60,13 +61,14 @@ mod tests {
     }
 
     #[test]
-    fn reason_is_told_of_records_and_of_bytes_that_are_no_batch() {
-        let told = |error: ErrorCode, records: Vec<(i32, &'static str)>| {
-            let why = BatchRefused { error, records, message: Some("why") };
-            Refused::before_log(why).outcome(0).message.is_some()
+    fn reason_is_told_before_the_log_is_asked_and_of_records() {
+        let why = |records: Vec<(i32, &'static str)>| {
+            let error = ErrorCode::InvalidRecord;
+            BatchRefused { error, records, message: Some("why") }
         };
-        assert!(told(ErrorCode::CorruptMessage, Vec::new()));
-        assert!(told(ErrorCode::InvalidRecord, vec![(0, "no key")]));
-        assert!(!told(ErrorCode::InvalidRecord, Vec::new()));
+        let is_told = |refused: Refused| refused.outcome(0).message.is_some();
+        assert!(is_told(Refused::before_log(why(Vec::new()))));
+        assert!(is_told(Refused::by_log(why(vec![(0, "no key")]), Offset(0))));
+        assert!(!is_told(Refused::by_log(why(Vec::new()), Offset(0))));
     }
 }
