@@ -212,7 +212,9 @@ fn keys_of_a_broker_are_read_again_at_a_signal() {
         ];
         let mut command = diwan();
         command.args(arguments).arg(folder.path().join(data));
-        settings.iter().for_each(|setting| drop(command.args(["-D", &format!("{prefix}{setting}")])));
+        for setting in settings {
+            command.args(["-D", &format!("{prefix}{setting}")]);
+        }
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
         let mut child = Running(child);

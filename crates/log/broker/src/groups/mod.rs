@@ -146,7 +146,7 @@ impl Groups {
             let ticket = node.ticket();
             if let Some(machine) = self.coordinators.get_mut(partition) {
                 let request = Request::TopicsDeleted(vec![topic.clone()]);
-                machine.handle(request, ticket, &TopicsView(&node.catalog), now);
+                machine.handle(request, ticket, &TopicsView { node, client: None }, now);
                 self.take_effects(node, partition, now);
             }
         }

@@ -9,7 +9,7 @@ use log_wire::{ErrorCode, TopicName};
 
 use super::Groups;
 use super::call::Kind;
-use super::requests::{known_partition, text};
+use super::requests::{asks_nothing, known_partition, text};
 use crate::call::Caller;
 use crate::node::Node;
 use crate::response::Response;
@@ -38,6 +38,9 @@ impl Groups {
             return Some(of.form.response(&response));
         }
         for topic in &request.topics {
+            if asks_nothing(&node.catalog, TopicName::Name(&topic.name), topic.partitions.len()) {
+                continue;
+            }
             let may = node.may(of.by, TOPIC_READ, &topic.name);
             let mut partitions = Vec::with_capacity(topic.partitions.len());
             for wanted in &topic.partitions {

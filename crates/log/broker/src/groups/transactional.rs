@@ -21,7 +21,7 @@ use net_event_loop::ConnId;
 
 use super::Groups;
 use super::call::Kind;
-use super::requests::{known_partition, member, text};
+use super::requests::{asks_nothing, known_partition, member, text};
 use super::topics_view::TopicsView;
 use crate::call::Caller;
 use crate::client::Client;
@@ -218,6 +218,9 @@ fn plan(node: &Node, by: By<'_>, request: &TxnOffsetCommitRequest) -> (TxnCommit
     let may = node.may(by, TRANSACTION_WRITE, &request.transactional_id);
     let may = may.and_then(|()| node.may(by, GROUP_READ, &request.group_id));
     for topic in &request.topics {
+        if asks_nothing(&node.catalog, TopicName::Name(&topic.name), topic.partitions.len()) {
+            continue;
+        }
         let may = may.and_then(|()| node.may(by, TOPIC_READ, &topic.name));
         let mut partitions = Vec::with_capacity(topic.partitions.len());
         for wanted in &topic.partitions {

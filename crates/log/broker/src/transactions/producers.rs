@@ -30,7 +30,11 @@ fn of_partition(node: &Node, by: By<'_>, (topic, index): (&str, i32)) -> Partiti
     let allowed = named.and_then(|name| node.may_on_topic(by, TOPIC_READ, name).map(|()| name));
     match allowed.and_then(|name| node.find(name, index)) {
         Ok((_, hosted)) => response.active_producers = producers(&hosted.partition),
-        Err(error) => response.error_code = error.code(),
+        Err(error) => {
+            response.error_code = error.code();
+            let is_known = node.catalog.find(TopicName::Name(topic)).is_ok();
+            response.error_message = (!is_known).then(|| "there is no such topic".into());
+        }
     }
     response
 }
