@@ -17,8 +17,9 @@ const OF_TRANSACTION: i8 = 1;
 /// The first version with many keys.
 const MANY_KEYS: i16 = 4;
 
-/// What versions with one key say if nothing is wrong.
+/// What versions with one key, and those with many, say if nothing is wrong.
 const NO_ERROR: &str = "NONE";
+const NO_ERROR_OF_MANY: &str = "";
 
 /// What is served here.
 pub(crate) const SERVED: &[ApiKey] = &[ApiKey::FindCoordinator];
@@ -68,7 +69,8 @@ fn find(
         response.coordinators = found;
     } else if let Some(only) = found.pop() {
         (response.error_code, response.node_id) = (only.error_code, only.node_id);
-        response.error_message = (only.error_code == 0).then(|| NO_ERROR.into());
+        let text = only.error_message;
+        response.error_message = if only.error_code == 0 { Some(NO_ERROR.into()) } else { text };
         (response.host, response.port) = (only.host, only.port);
     }
     response
@@ -89,6 +91,7 @@ fn answer(node: &Node, client: &Client, key: &str, error: ErrorCode) -> Coordina
         node_id: -1,
         port: -1,
         error_code: error.code(),
+        error_message: Some(why(error).into()),
         ..Coordinator::default()
     };
     if error == ErrorCode::None {
@@ -97,4 +100,16 @@ fn answer(node: &Node, client: &Client, key: &str, error: ErrorCode) -> Coordina
         (coordinator.host, coordinator.port) = (host.into(), port);
     }
     coordinator
+}
+
+/// The reason of an error, for people.
+const fn why(error: ErrorCode) -> &'static str {
+    match error {
+        ErrorCode::None => NO_ERROR_OF_MANY,
+        ErrorCode::InvalidRequest => "there is no coordinator for keys of that type",
+        ErrorCode::GroupAuthorizationFailed
+        | ErrorCode::TransactionalIdAuthorizationFailed
+        | ErrorCode::ClusterAuthorizationFailed => "the client has no right to know",
+        _ => "the coordinator is not there at the moment",
+    }
 }

@@ -20,17 +20,15 @@ pub(super) fn elect_leaders(node: &Node, by: By<'_>, request: &ElectLeadersReque
         response.replica_election_results = all_refused(request, error);
         return response;
     }
-    if !matches!(request.election_type, PREFERRED | UNCLEAN) {
-        response.error_code = ErrorCode::InvalidRequest.code();
-        return response;
-    }
-    let is_late = request.timeout_ms <= 0;
-    if is_late {
-        response.error_code = ErrorCode::RequestTimedOut.code();
-    }
+    let refused = match request.election_type {
+        PREFERRED | UNCLEAN if request.timeout_ms <= 0 => Some((ErrorCode::RequestTimedOut, None)),
+        PREFERRED | UNCLEAN => None,
+        _ => Some((ErrorCode::InvalidRequest, Some("there is no election of that type"))),
+    };
+    response.error_code = refused.map_or(0, |(error, _)| error.code());
     let Some(topics) = &request.topic_partitions else {
         // Where nothing changes, a topic is listed without partitions.
-        let topics = node.catalog.topics().filter(|_| !is_late);
+        let topics = node.catalog.topics().filter(|_| refused.is_none());
         response.replica_election_results = topics
             .map(|topic| ReplicaElectionResult {
                 topic: topic.name.to_string(),
@@ -44,9 +42,9 @@ pub(super) fn elect_leaders(node: &Node, by: By<'_>, request: &ElectLeadersReque
         partition_result: topic
             .partitions
             .iter()
-            .map(|index| match is_late {
-                true => result(*index, ErrorCode::RequestTimedOut, None),
-                false => node.elect(&topic.topic, *index, request.election_type),
+            .map(|index| match refused {
+                Some((error, why)) => result(*index, error, why.map(String::from)),
+                None => node.elect(&topic.topic, *index, request.election_type),
             })
             .collect(),
     });

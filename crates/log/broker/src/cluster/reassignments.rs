@@ -98,10 +98,7 @@ impl Node {
         }
         match &wanted.replicas {
             Some(replicas) => check_replicas(replicas, self.config.node_id),
-            None => {
-                let message = "no reassignment of this partition is in progress";
-                Err(Refusal::new(ErrorCode::NoReassignmentInProgress, message))
-            }
+            None => Err(Refusal::bare(ErrorCode::NoReassignmentInProgress)),
         }
     }
 }

@@ -95,7 +95,8 @@ impl Broker {
     /// Handles the request of a frame, which came from that client.
     ///
     /// # Errors
-    /// It is malformed, too large, or of an API or a version that is not served, also because it does not ask for rights.
+    /// It is malformed, too large, or of an API or a version that is not served, also because it does not ask for rights; or it
+    /// has failed, and is not to be answered.
     pub fn request(
         &mut self,
         frame: &[u8],
@@ -129,7 +130,11 @@ impl Broker {
             access.throttle(wait_ms);
         }
         head.throttle_ms = access.take_throttle_ms();
-        Ok((head, handled))
+        match handled {
+            // Its client waits for no answer: the end of the connection tells it, and nothing behind the request is handled.
+            Handled::Done(Response::Close) => Err(Unanswerable),
+            handled => Ok((head, handled)),
+        }
     }
 }
 
@@ -165,7 +170,8 @@ pub(super) fn list_apis(version: i16, error: ErrorCode) -> Response {
     };
     let supported: Vec<Feature<'_>> = FEATURES.iter().filter(is_shown).copied().collect();
     let finalized = if error == ErrorCode::None { FINALIZED } else { &[] };
-    let features = Features { supported: &supported, finalized, epoch: 0 };
+    let features =
+        (error == ErrorCode::None).then_some(Features { supported: &supported, finalized, epoch: 0 });
     let mut out = Vec::new();
     let flexible = Api::find(ApiKey::ApiVersions as i16).is_some_and(|api| api.is_flexible(version));
     write_api_versions_response(&mut Writer::new(&mut out, flexible), version, error, &apis, 0, features);

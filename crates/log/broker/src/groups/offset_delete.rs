@@ -9,7 +9,7 @@ use log_wire::{ErrorCode, TopicName};
 
 use super::Groups;
 use super::call::Kind;
-use super::requests::{known_partition, text};
+use super::requests::{asks_nothing, known_partition, text};
 use crate::call::Caller;
 use crate::node::Node;
 use crate::response::Response;
@@ -39,6 +39,10 @@ impl Groups {
         }
         for topic in &request.topics {
             let may = node.may(of.by, TOPIC_READ, &topic.name);
+            let name = TopicName::Name(&topic.name);
+            if may.is_ok() && asks_nothing(&node.catalog, name, topic.partitions.len()) {
+                continue;
+            }
             let mut partitions = Vec::with_capacity(topic.partitions.len());
             for wanted in &topic.partitions {
                 let partition_index = wanted.partition_index;

@@ -21,7 +21,7 @@ use net_event_loop::ConnId;
 
 use super::Groups;
 use super::call::Kind;
-use super::requests::{known_partition, member, text};
+use super::requests::{asks_nothing, known_partition, member, text};
 use super::topics_view::TopicsView;
 use crate::call::Caller;
 use crate::client::Client;
@@ -219,6 +219,9 @@ fn plan(node: &Node, by: By<'_>, request: &TxnOffsetCommitRequest) -> (TxnCommit
     let may = may.and_then(|()| node.may(by, GROUP_READ, &request.group_id));
     for topic in &request.topics {
         let may = may.and_then(|()| node.may(by, TOPIC_READ, &topic.name));
+        if may.is_ok() && asks_nothing(&node.catalog, TopicName::Name(&topic.name), topic.partitions.len()) {
+            continue;
+        }
         let mut partitions = Vec::with_capacity(topic.partitions.len());
         for wanted in &topic.partitions {
             let partition_index = wanted.partition_index;

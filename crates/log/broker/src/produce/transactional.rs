@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use log_coordinators::{Participant, Producer, Topic, TransactionRef, VerifyPartitions};
-use log_partition::{PartitionId, ProducerEpoch, ProducerId};
+use log_partition::{BatchRefused, PartitionId, ProducerEpoch, ProducerId};
 use log_wire::{Batch, ErrorCode, ProducePartition, ProduceRequest};
 
 use crate::node::Node;
@@ -71,7 +71,7 @@ pub(super) fn check(
     batch: &Batch<'_>,
     version: i16,
     verified: &Verified,
-) -> Result<(), ErrorCode> {
+) -> Result<(), BatchRefused> {
     if !batch.attributes().is_transactional() {
         return Ok(());
     }
@@ -82,14 +82,25 @@ pub(super) fn check(
     }
     match said {
         Some(ErrorCode::None) => {}
-        Some(error) => return Err(error),
-        None => return Err(ErrorCode::InvalidTxnState),
+        Some(error) => return Err(BatchRefused { message: unverified(error), ..error.into() }),
+        None => return Err(ErrorCode::InvalidTxnState.into()),
     }
     let is_unknown = hosted.partition.tables().producers.epoch(id).is_none();
     if version >= ADDS && is_unknown && batch.base_sequence() != 0 {
-        return Err(ErrorCode::OutOfOrderSequenceNumber);
+        return Err(ErrorCode::OutOfOrderSequenceNumber.into());
     }
     Ok(())
+}
+
+/// What a client is told besides the error that the coordinator has said.
+const fn unverified(error: ErrorCode) -> Option<&'static str> {
+    match error {
+        ErrorCode::InvalidTxnState => Some("the partition is not one of the transaction"),
+        ErrorCode::NotEnoughReplicas => {
+            Some("the coordinator of the transaction cannot be asked at the moment")
+        }
+        _ => None,
+    }
 }
 
 /// What the coordinator has said of each partition, with the errors that clients of Produce know.

@@ -22,6 +22,8 @@ use crate::waits::Waiter;
 const BY_STATE: i16 = 6;
 /// The first version that knows that deletion may be disabled.
 const KNOWS_DISABLED: i16 = 3;
+/// In place of an id: none.
+const NO_ID: [u8; 16] = [0; 16];
 
 /// Handles a request. The answer comes later if there is none now.
 pub(super) fn delete_topics(
@@ -41,16 +43,17 @@ pub(super) fn delete_topics(
         response.responses = topics.into_iter().map(|topic| failed(topic, &refusal)).collect();
         return Some(form.response(&response));
     }
-    let twice = Twice::of(node, &topics);
+    let twice = Twice::of(&topics);
     let (mut parts, mut told) = (Vec::new(), BTreeSet::new());
-    for mut topic in topics {
-        let judged = if twice.has(&topic) {
-            if !told.insert((topic.name.clone(), topic.topic_id)) {
-                continue;
+    for topic in topics {
+        let (topic, judged) = match twice.named(node, &topic) {
+            Some(named) if !told.insert((named.name.clone(), named.topic_id)) => continue,
+            Some(named) => (named, Err(Refusal::named_twice())),
+            None => {
+                let mut topic = topic;
+                let judged = judge(node, changer, &mut topic);
+                (topic, judged)
             }
-            Err(Refusal::named_twice())
-        } else {
-            judge(node, changer, &mut topic)
         };
         let result = match judged {
             Ok((name, id)) => {
@@ -123,37 +126,39 @@ fn failed(topic: DeleteTopicState, refusal: &Refusal) -> DeletableTopicResult {
     }
 }
 
-/// Topics that a request names more than once: by their names, by their ids, or by both.
+/// Topics that a request names more than once: by their names, by their ids, or once by each.
 struct Twice {
     names: BTreeMap<String, usize>,
     ids: BTreeMap<[u8; 16], usize>,
 }
 
 impl Twice {
-    fn of(node: &Node, topics: &[DeleteTopicState]) -> Self {
+    fn of(topics: &[DeleteTopicState]) -> Self {
         let mut twice = Self { names: BTreeMap::new(), ids: BTreeMap::new() };
         for topic in topics {
             match &topic.name {
-                Some(_) if topic.topic_id != [0; 16] => {}
-                Some(name) => *twice.names.entry(name.clone()).or_default() += 1,
-                None if topic.topic_id == [0; 16] => {}
-                None => {
-                    *twice.ids.entry(topic.topic_id).or_default() += 1;
-                    if let Ok(found) = node.catalog.find(TopicName::Id(topic.topic_id)) {
-                        *twice.names.entry(found.name.to_string()).or_default() += 1;
-                    }
-                }
+                Some(name) if topic.topic_id == NO_ID => *twice.names.entry(name.clone()).or_default() += 1,
+                None if topic.topic_id != NO_ID => *twice.ids.entry(topic.topic_id).or_default() += 1,
+                _ => {}
             }
         }
         twice
     }
 
-    fn has(&self, topic: &DeleteTopicState) -> bool {
-        match &topic.name {
-            Some(_) if topic.topic_id != [0; 16] => false,
-            Some(name) => self.names.get(name).is_some_and(|times| *times > 1),
-            None => self.ids.get(&topic.topic_id).is_some_and(|times| *times > 1),
-        }
+    /// How the response names a topic that the request names more than once; nothing if it does not.
+    fn named(&self, node: &Node, topic: &DeleteTopicState) -> Option<DeleteTopicState> {
+        let named = match &topic.name {
+            Some(_) if topic.topic_id != NO_ID => return None,
+            Some(name) if self.names.get(name).is_some_and(|times| *times > 1) => return Some(topic.clone()),
+            Some(name) => TopicName::Name(name),
+            None if self.ids.get(&topic.topic_id).is_some_and(|times| *times > 1) => {
+                return Some(topic.clone());
+            }
+            None => TopicName::Id(topic.topic_id),
+        };
+        let found = node.catalog.find(named).ok()?;
+        let is_both = self.names.contains_key(&*found.name) && self.ids.contains_key(&found.id);
+        is_both.then(|| DeleteTopicState { name: Some(found.name.to_string()), topic_id: found.id })
     }
 }
 

@@ -30,7 +30,12 @@ fn of_partition(node: &Node, by: By<'_>, (topic, index): (&str, i32)) -> Partiti
     let allowed = named.and_then(|name| node.may_on_topic(by, TOPIC_READ, name).map(|()| name));
     match allowed.and_then(|name| node.find(name, index)) {
         Ok((_, hosted)) => response.active_producers = producers(&hosted.partition),
-        Err(error) => response.error_code = error.code(),
+        Err(error) => {
+            response.error_code = error.code();
+            // Who may not read a topic is not told whether it is there.
+            let is_told = error != TOPIC_READ.lack && node.catalog.find(TopicName::Name(topic)).is_err();
+            response.error_message = is_told.then(|| "there is no such topic".into());
+        }
     }
     response
 }

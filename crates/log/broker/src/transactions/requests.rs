@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::Now;
 use log_coordinators::{
-    AddPartitions, EndTransaction, InitProducerId, Participant, Producer, Topic, TransactionAnswer,
+    AddPartitions, EndTransaction, InitProducerId, Participant, Pattern, Producer, Topic, TransactionAnswer,
     TransactionFilter, TransactionRef, TransactionRequest, VerifyPartitions,
 };
 use log_partition::{ProducerEpoch, ProducerId};
@@ -188,7 +188,14 @@ impl Transactions {
         of: Caller<'_>,
         now: Now,
     ) -> Option<Response> {
+        let asked = request.transactional_id_pattern.as_deref().filter(|pattern| !pattern.is_empty());
+        let compiled_bytes_max = node.config.groups.consumer.regex_compiled_bytes_max;
+        let Ok(pattern) = asked.map(|pattern| Pattern::new(pattern, compiled_bytes_max)).transpose() else {
+            let failed = TransactionAnswer::Failed(ErrorCode::InvalidRegularExpression);
+            return self.call(node, Kind::List(Vec::new()), vec![Err(failed)], of, now);
+        };
         let filter = TransactionFilter {
+            pattern,
             states: request.state_filters.iter().map(|state| text(state)).collect(),
             producer_ids: request.producer_id_filters.iter().copied().map(ProducerId).collect(),
             duration_ms: Some(request.duration_filter).filter(|duration| *duration >= 0),

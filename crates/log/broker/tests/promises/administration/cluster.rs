@@ -165,6 +165,9 @@ fn leaders_need_no_election() {
     }
     let answer = world.ask(2, &request(5, None)).expect("an answer at once");
     assert_eq!((answer.error_code, answer.replica_election_results.len()), (42, 0));
+    let answer = world.ask(2, &request(5, Some(vec![of("t", &[0])]))).expect("an answer at once");
+    let told = &answer.replica_election_results[0].partition_result[0];
+    assert!(told.error_code == 42 && told.error_message.is_some(), "{told:?}");
     let late = request(0, Some(vec![of("t", &[0])])).with_timeout_ms(0);
     let answer = world.ask(2, &late).expect("an answer at once");
     assert_eq!(
