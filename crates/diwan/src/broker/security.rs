@@ -17,7 +17,7 @@ use log_service::{ListenerConfig, ListenerSasl, ListenerTls, OauthConfig};
 use net_tls::{Framing, KeyStore, KeyStoreKind, TlsConfig, TlsProtocol};
 
 use super::address;
-use crate::config::Problem;
+use node_config::Problem;
 
 /// What security brokers of this program have. What a file asks for besides refuses the start.
 pub(super) const GIVEN: Given<'static> = Given {

@@ -245,6 +245,10 @@ mod tests {
         assert_eq!((config.broker.idle_ms_max, config.broker.quota_windows.rates.count), (None, 5));
         let authorizer = config.broker.authorizer.as_ref().expect("rules are used");
         assert_eq!((authorizer.super_users.len(), authorizer.allow_if_no_rule), (2, true));
-        assert!(warnings.is_empty(), "{warnings:?}");
+        let [warning] = &warnings[..] else { panic!("{warnings:?}") };
+        assert!(
+            warning.ends_with("no effect here: `inter.broker.listener.name`"),
+            "one broker calls no other"
+        );
     }
 }

@@ -34,11 +34,12 @@
 //! - Answers of a connection leave in the order of its requests (L79).
 //!
 //! # Not done, and what that costs
-//! - No share groups, and of the administration only what is served, which is advertised.
+//! - No share groups and no delegation tokens: what is not served is not advertised.
 //! - Segments are read by the thread that serves connections: a slow disk delays its other connections.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod access;
+mod access_requests;
 mod authentication;
 mod broker;
 mod call;
@@ -74,6 +75,7 @@ mod producer_ids;
 mod question;
 mod response;
 mod rights;
+mod sasl_requests;
 mod segment_reader;
 mod topics;
 mod transactions;

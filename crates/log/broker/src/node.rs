@@ -8,7 +8,8 @@ use std::sync::Arc;
 use base::{Now, Random};
 use log_config::{Overrides, TopicConfig};
 use log_coordinators::Ticket;
-use log_metadata::paths;
+use log_metadata::access::ClusterSecret;
+use log_metadata::{Decision, Found, paths};
 use log_partition::{NewBatch, PartitionConfig};
 use log_wire::{ErrorCode, TopicName};
 
@@ -76,6 +77,17 @@ impl Node {
             last_ticket: 0,
             random: Random::new(seed),
         }
+    }
+
+    /// Gives the cluster a secret, if it has none: what all its brokers know and nobody else.
+    pub(crate) fn claim_secret(&mut self) {
+        if self.access.authentication.is_secret_known {
+            return;
+        }
+        let secret = ClusterSecret(self.config.secrets.cluster).bytes();
+        self.council.ask(paths::SECRET.into(), Purpose::Secret, move |found: Found<'_>| {
+            found.data.map_or_else(|| Decision::Write(secret.clone()), |_| Decision::Keep)
+        });
     }
 
     /// Where a client finds this broker that came in at a listener.

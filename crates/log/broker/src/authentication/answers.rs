@@ -1,11 +1,10 @@
 //! What frames of authentication ask, and answers that need no exchange.
 
-use log_wire::messages::security::{SaslAuthenticateResponse, SaslHandshakeResponse};
+use log_wire::messages::security::SaslHandshakeResponse;
 use log_wire::{Api, ApiKey, ApiVersionsRequest, ErrorCode, Malformed, Reader, RequestHeader};
 use net_auth::sasl::Failure;
 
 use super::exchange::Step;
-use crate::call::{Call, Handled};
 use crate::response::{Form, Head, Response};
 
 /// What a frame asks.
@@ -92,22 +91,4 @@ pub(super) fn illegal_state(head: Head) -> Told {
         ApiKey::ApiVersions => Told::Versions(ErrorCode::IllegalSaslState),
         _ => Told::Response(Response::Close),
     }
-}
-
-/// Handles a request of a client that has authenticated, or need not.
-///
-/// # Errors
-/// None.
-pub(crate) fn dispatch(key: ApiKey, call: &Call<'_>) -> Result<Handled, Malformed> {
-    let error_code = ErrorCode::IllegalSaslState.code();
-    Ok(Handled::Done(match key {
-        ApiKey::SaslHandshake => {
-            call.form.response(&SaslHandshakeResponse { error_code, mechanisms: Vec::new() })
-        }
-        _ => call.form.response(&SaslAuthenticateResponse {
-            error_code,
-            error_message: Some(String::from("the client need not authenticate, or has done so already")),
-            ..Default::default()
-        }),
-    }))
 }

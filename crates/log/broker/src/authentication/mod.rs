@@ -10,17 +10,14 @@ mod session;
 mod users;
 
 use base::Now;
-use log_wire::ApiKey;
+use log_metadata::access::ClusterSecret;
 use net_auth::{AttemptLimiter, AttemptLimits, Nonces};
 
 use crate::config::BrokerSecrets;
 
-pub(crate) use answers::{Told, dispatch};
+pub(crate) use answers::Told;
 pub(crate) use session::{Expired, Outcome, Session};
 pub(crate) use users::{ScramUsers, USERS_MAX};
-
-/// What is served here when a client has authenticated, or need not: it is told so.
-pub(crate) const SERVED: &[ApiKey] = &[ApiKey::SaslHandshake, ApiKey::SaslAuthenticate];
 
 /// What all exchanges of a broker share. See the module.
 #[derive(Debug)]
@@ -39,6 +36,14 @@ impl Authentication {
             is_secret_known: false,
             attempts: AttemptLimiter::new(limits),
             nonces: Nonces::new(secrets.start, 0),
+        }
+    }
+
+    /// The council holds this as the secret of the cluster: all its brokers tell the same of users that there are not.
+    pub(crate) fn secret_changed(&mut self, data: Option<&[u8]>) {
+        if let Some(ClusterSecret(secret)) = data.and_then(ClusterSecret::read) {
+            self.users.set_secret(secret);
+            self.is_secret_known = true;
         }
     }
 

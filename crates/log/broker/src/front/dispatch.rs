@@ -16,8 +16,8 @@ use crate::response::{Form, Head, Response};
 use crate::rights::is_checked;
 use crate::waits::Waiter;
 use crate::{
-    access, authentication, cluster, configs, delegation_tokens, delete_records, fetch, find_coordinator,
-    groups, init_producer_id, offsets, produce, topics, transactions,
+    access_requests, cluster, configs, delegation_tokens, delete_records, fetch, find_coordinator, groups,
+    init_producer_id, offsets, produce, sasl_requests, topics, transactions,
 };
 
 /// APIs of one kind, and what handles them.
@@ -55,10 +55,10 @@ const AREAS: &[Area] = &[
     Area { served: delete_records::SERVED, dispatch: |at, _, call| at.delete_records(call) },
     Area { served: cluster::SERVED, dispatch: |at, key, call| cluster::dispatch(&at.node, key, call) },
     Area {
-        served: access::SERVED,
-        dispatch: |at, key, call| access::dispatch(&mut at.node, &mut at.calls, key, call),
+        served: access_requests::SERVED,
+        dispatch: |at, key, call| access_requests::dispatch(&mut at.node, &mut at.calls, key, call),
     },
-    Area { served: authentication::SERVED, dispatch: |_, key, call| authentication::dispatch(key, &call) },
+    Area { served: sasl_requests::SERVED, dispatch: |_, key, call| Ok(sasl_requests::dispatch(key, &call)) },
     Area {
         served: delegation_tokens::SERVED,
         dispatch: |_, key, call| delegation_tokens::dispatch(key, call),

@@ -82,6 +82,7 @@ fn fate(property: &Property, listeners: &[Listener], used: Used) -> Fate {
         };
         return match definition.effect {
             Effect::Acts(_) if is_of_every_listener(name) => Fate::InForce,
+            Effect::Acts(_) if is_of_listener && LIMITS.contains(&definition.name) => Fate::InForce,
             Effect::ActsWith(feature, _) if used.has(feature) && is_of_listener => Fate::InForce,
             _ if is_default(definition, &property.value) => Fate::InForce,
             _ if definitions::is_of_controller(definition.name) => Fate::OfController,
@@ -96,7 +97,10 @@ fn fate(property: &Property, listeners: &[Listener], used: Used) -> Fate {
     }
 }
 
-/// What holds for one listener alone is read for its security; limits hold for all listeners together.
+/// Limits that one listener may have besides those of all listeners together.
+const LIMITS: [&str; 2] = ["max.connections", "max.connection.creation.rate"];
+
+/// What holds for one listener alone is read for its security, and for its [`LIMITS`].
 const fn is_of_every_listener(name: BrokerName<'_>) -> bool {
     matches!(name, BrokerName::Known(_))
 }

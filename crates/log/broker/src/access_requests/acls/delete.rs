@@ -11,8 +11,8 @@ use log_wire::{ErrorCode, Malformed};
 
 use super::NO_AUTHORIZER;
 use super::filter::{BadFilter, filter_of};
-use crate::access::UNAUTHORIZED;
-use crate::access::change::{AccessAnswer, CHANGES_MAX};
+use crate::access_requests::UNAUTHORIZED;
+use crate::access_requests::change::{AccessAnswer, CHANGES_MAX};
 use crate::node::Node;
 use crate::response::{Form, Response};
 use crate::rights::{By, CLUSTER_ALTER};
@@ -108,7 +108,7 @@ fn matching_of(pattern: &ResourcePattern, rule: &AccessRule) -> DeleteAclsMatchi
 ///
 /// # Errors
 /// It is malformed.
-pub(in crate::access) fn delete(
+pub(in crate::access_requests) fn delete(
     node: &Node,
     by: By<'_>,
     request: &DeleteAclsRequest,

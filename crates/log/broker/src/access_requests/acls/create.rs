@@ -11,8 +11,8 @@ use log_wire::messages::acls::{AclCreation, AclCreationResult, CreateAclsRequest
 use log_wire::{ErrorCode, Malformed};
 
 use super::NO_AUTHORIZER;
-use crate::access::UNAUTHORIZED;
-use crate::access::change::{AccessAnswer, CHANGES_MAX};
+use crate::access_requests::UNAUTHORIZED;
+use crate::access_requests::change::{AccessAnswer, CHANGES_MAX};
 use crate::node::Node;
 use crate::response::{Form, Response};
 use crate::rights::{By, CLUSTER_ALTER};
@@ -53,7 +53,7 @@ fn result_of(error: ErrorCode, why: &str) -> AclCreationResult {
 ///
 /// # Errors
 /// It is malformed.
-pub(in crate::access) fn create(
+pub(in crate::access_requests) fn create(
     node: &Node,
     by: By<'_>,
     request: &CreateAclsRequest,

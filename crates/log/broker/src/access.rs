@@ -1,40 +1,16 @@
-//! Access: rules, quotas and users of SCRAM, as they are shown and changed by clients.
+//! Access: rules, quotas and users of SCRAM, as the council holds them, and what clients have used of their quotas.
 //!
-//! All of it is kept in the council, in nodes that [`log_metadata::access`] describes. A request that changes something is
-//! judged here and sent there part by part; what is committed comes back here.
-
-mod acls;
-mod change;
-mod quotas;
-mod scram;
-mod secret;
+//! All of it is kept in nodes that [`log_metadata::access`] describes. This module knows no request.
 
 use base::{MonoTime, Now};
 use log_access::Authorizer;
 use log_access::quota::{QuotaClient, QuotaKey, QuotaLimits, QuotaMeters};
 use log_metadata::access::{AccessContent, AccessPlace};
-use log_wire::{ApiKey, ErrorCode, Malformed};
+use log_wire::ErrorCode;
 
 use crate::authentication::Authentication;
-use crate::call::{Call, Handled};
 use crate::client::Client;
 use crate::config::BrokerConfig;
-use crate::council_calls::CouncilCalls;
-use crate::node::Node;
-
-/// What is served here.
-pub(crate) const SERVED: &[ApiKey] = &[
-    ApiKey::DescribeAcls,
-    ApiKey::CreateAcls,
-    ApiKey::DeleteAcls,
-    ApiKey::DescribeUserScramCredentials,
-    ApiKey::AlterUserScramCredentials,
-    ApiKey::DescribeClientQuotas,
-    ApiKey::AlterClientQuotas,
-];
-
-/// What a client is told that lacks a right.
-const UNAUTHORIZED: &str = "the client has no right to that";
 
 /// What is known of access. See the module.
 #[derive(Debug)]
@@ -143,42 +119,4 @@ impl Access {
     pub(crate) const fn take_throttle_ms(&mut self) -> u64 {
         std::mem::replace(&mut self.throttle_ms, 0)
     }
-}
-
-/// Handles a request.
-///
-/// # Errors
-/// It is malformed.
-pub(crate) fn dispatch(
-    node: &mut Node,
-    calls: &mut CouncilCalls,
-    key: ApiKey,
-    mut call: Call<'_>,
-) -> Result<Handled, Malformed> {
-    let (by, form) = (call.by(), call.form);
-    Ok(match key {
-        ApiKey::DescribeAcls => Handled::Done(form.response(&acls::describe(node, by, &call.body()?)?)),
-        ApiKey::CreateAcls => {
-            let (answer, changes) = acls::create(node, by, &call.body()?)?;
-            Handled::of(change::begin(node, calls, &call, answer, changes))
-        }
-        ApiKey::DeleteAcls => {
-            let (answer, changes) = acls::delete(node, by, &call.body()?)?;
-            Handled::of(change::begin(node, calls, &call, answer, changes))
-        }
-        ApiKey::DescribeUserScramCredentials => {
-            Handled::Done(form.response(&scram::describe(node, by, &call.body()?)))
-        }
-        ApiKey::DescribeClientQuotas => {
-            Handled::Done(form.response(&quotas::describe(node, by, &call.body()?)))
-        }
-        ApiKey::AlterClientQuotas => {
-            let (answer, changes) = quotas::alter(node, by, &call.body()?);
-            Handled::of(change::begin(node, calls, &call, answer, changes))
-        }
-        _ => {
-            let (answer, changes) = scram::alter(node, by, &call.body()?);
-            Handled::of(change::begin(node, calls, &call, answer, changes))
-        }
-    })
 }
