@@ -108,6 +108,11 @@ impl GroupCoordinator {
         }
     }
 
+    /// These limits hold from now on. What was allowed before stays.
+    pub fn limit(&mut self, limits: GroupLimits) {
+        self.limits = limits;
+    }
+
     /// A request of a client, with the topics that it may see. Its answer comes as an effect, now or later.
     pub fn handle(&mut self, request: Request, ticket: Ticket, topics: &dyn Topics, now: Now) {
         if !self.loaded {

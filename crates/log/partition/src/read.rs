@@ -91,6 +91,24 @@ impl Partition {
         Ok(Read { start, high_watermark, last_stable: self.last_stable(), source })
     }
 
+    /// How many bytes a reader finds behind what a read gives: a read ends with the segment, or with what is in files. It is not
+    /// counted further than `bytes_max`.
+    #[must_use]
+    pub fn bytes_behind(&self, source: &Source, isolation: Isolation, bytes_max: usize) -> usize {
+        let bound = self.readable_end(isolation);
+        let (mut bytes, mut end) = (0_usize, end_of(source));
+        while let Some(from) = end.filter(|from| *from < bound && bytes < bytes_max) {
+            let next = self.source(from, bound, bytes_max - bytes);
+            bytes = bytes.saturating_add(match &next {
+                Source::Nothing => 0,
+                Source::Memory(batches) => batches.iter().map(Bytes::len).sum(),
+                Source::Segment(read) => read.bytes(),
+            });
+            end = end_of(&next).filter(|end| *end > from);
+        }
+        bytes
+    }
+
     /// Whether the leader epoch that a client knows is the present one; -1 for a client that knows none.
     ///
     /// # Errors
@@ -160,6 +178,14 @@ impl Partition {
         });
         let batches: Vec<Bytes> = wanted.map(|batch| batch.bytes.clone()).collect();
         if batches.is_empty() { Source::Nothing } else { Source::Memory(batches) }
+    }
+}
+
+/// Where a read of a segment ends that stops for the segment's end alone.
+const fn end_of(source: &Source) -> Option<Offset> {
+    match source {
+        Source::Segment(read) => Some(read.limit.offset),
+        Source::Nothing | Source::Memory(_) => None,
     }
 }
 

@@ -128,6 +128,8 @@ pub enum ErrorCode {
     ReassignmentInProgress = 60,
     /// The broker gives no delegation tokens.
     DelegationTokenAuthDisabled = 61,
+    /// A client that shows no principal of its own asks for a delegation token.
+    DelegationTokenRequestNotAllowed = 64,
     /// The group has members.
     NonEmptyGroup = 68,
     /// There is no such group.
@@ -298,6 +300,7 @@ impl ErrorCode {
         Self::UnknownProducerId,
         Self::ReassignmentInProgress,
         Self::DelegationTokenAuthDisabled,
+        Self::DelegationTokenRequestNotAllowed,
         Self::NonEmptyGroup,
         Self::GroupIdNotFound,
         Self::FetchSessionIdNotFound,

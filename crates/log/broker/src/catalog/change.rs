@@ -16,7 +16,7 @@ pub(crate) fn create(new: &NewTopic, id: [u8; 16], broker: i32) -> Compute {
     Box::new(move |found: Found<'_>| match found.data {
         None => written(&node),
         Some(data) if id_of(data) == Some(id) => Decision::Keep,
-        Some(_) => Decision::Refuse(ErrorCode::TopicAlreadyExists, "there is a topic of that name".into()),
+        Some(_) => Decision::Refuse(ErrorCode::TopicAlreadyExists, "the topic already exists".into()),
     })
 }
 

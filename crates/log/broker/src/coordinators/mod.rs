@@ -187,6 +187,12 @@ impl<M: Machine> Coordinators<M> {
         self.by_partition.values().filter_map(|coordination| coordination.machine.next_deadline()).min()
     }
 
+    /// The coordinator of a group or transactional id, if it lives here.
+    pub(crate) fn of_key(&mut self, catalog: &Catalog, key: &str) -> Option<&mut M> {
+        let partition = self.topic.partition_of(catalog, key)?;
+        self.get_mut(partition)
+    }
+
     pub(crate) fn get_mut(&mut self, partition: i32) -> Option<&mut M> {
         self.by_partition.get_mut(&partition).map(|coordination| &mut coordination.machine)
     }

@@ -1,17 +1,23 @@
 //! What the partitions of a fetch have for it at this moment.
 
+use std::sync::Arc;
+
 use log_partition::{Isolation, LeaderEpoch, Offset, Source};
-use log_wire::{Batch, ErrorCode};
+use log_wire::{ApiKey, Batch, ErrorCode};
 
 use super::part::Part;
 use super::set::{FetchSet, PartPlace};
+use crate::client::Client;
 use crate::node::Node;
 use crate::partitions::{Hosted, Slot};
 use crate::response::{FetchResponse, FetchedPartition};
+use crate::rights::{By, TOPIC_READ};
 
 /// What a client wants of the whole fetch.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Terms {
+    /// Who fetches.
+    pub(crate) client: Arc<Client>,
     pub(crate) isolation: Isolation,
     pub(crate) bytes_min: usize,
     pub(crate) bytes_max: usize,
@@ -24,6 +30,8 @@ pub(crate) struct Terms {
 pub(crate) struct Found {
     pub(crate) parts: Vec<FoundPart>,
     pub(crate) bytes: usize,
+    /// With what the partitions have behind that, which another fetch will give.
+    pub(crate) bytes_readable: usize,
     /// Whether it is to be given whatever its size: something is wrong, or the logs have diverged.
     pub(crate) is_urgent: bool,
     /// Partitions that have nothing new.
@@ -39,11 +47,12 @@ pub(crate) struct FoundPart {
     /// Whether there is more than the client was told by now, or an error: it is looked at again for the next fetch.
     pub(crate) stays: bool,
     bytes: usize,
+    bytes_behind: usize,
 }
 
 impl Found {
     pub(crate) const fn is_enough(&self, terms: &Terms) -> bool {
-        self.is_urgent || self.bytes >= terms.bytes_min
+        self.is_urgent || self.bytes_readable >= terms.bytes_min
     }
 }
 
@@ -67,7 +76,7 @@ pub(crate) fn look(set: &FetchSet, node: &Node, terms: &Terms) -> Found {
 impl Found {
     fn look_at(&mut self, place: PartPlace, part: &Part, node: &Node, terms: &Terms) {
         let left = terms.bytes_max.saturating_sub(self.bytes);
-        let part_found = look_at(place, part, node, terms.isolation, (left, self.bytes == 0));
+        let part_found = look_at(place, part, node, terms, (left, self.bytes == 0));
         let fetched = &part_found.fetched;
         let is_urgent = fetched.error != ErrorCode::None || fetched.divergence.is_some();
         let is_new = part.told != Some((fetched.high_watermark, fetched.start)) || part_found.bytes > 0;
@@ -77,6 +86,8 @@ impl Found {
         if is_urgent || is_new || terms.is_full {
             self.is_urgent |= is_urgent;
             self.bytes += part_found.bytes;
+            self.bytes_readable =
+                self.bytes_readable.saturating_add(part_found.bytes + part_found.bytes_behind);
             self.parts.push(part_found);
         }
     }
@@ -86,14 +97,19 @@ fn look_at(
     place: PartPlace,
     part: &Part,
     node: &Node,
-    isolation: Isolation,
+    terms: &Terms,
     (left, is_first): (usize, bool),
 ) -> FoundPart {
-    let hosted = node.find(part.topic.name(), part.index);
+    let by = By { client: &terms.client, api: ApiKey::Fetch };
+    let may = node.may_on_topic(by, TOPIC_READ, part.topic.name());
+    let hosted = may.and_then(|()| node.find(part.topic.name(), part.index));
     let slot = hosted.as_ref().ok().map(|(slot, _)| *slot);
     // Only a partition that is here knows that its reader does not ask for aborted transactions.
-    let aborted = (slot.is_none() || isolation == Isolation::ReadCommitted).then(Vec::new);
-    let looked = hosted.and_then(|(_, hosted)| look_into(hosted, part, isolation, (left, is_first)));
+    let aborted = (slot.is_none() || terms.isolation == Isolation::ReadCommitted).then(Vec::new);
+    let looked = hosted
+        .as_ref()
+        .map_err(|error| *error)
+        .and_then(|(_, hosted)| look_into(hosted, part, terms.isolation, (left, is_first)));
     let (fetched, stays) = looked.unwrap_or_else(|error| {
         (FetchedPartition { aborted, ..FetchedPartition::failed(part.index, error) }, true)
     });
@@ -102,7 +118,11 @@ fn look_at(
         Source::Memory(batches) => batches.iter().map(bytes::Bytes::len).sum(),
         Source::Segment(read) => read.bytes(),
     };
-    FoundPart { place, slot, fetched, stays, bytes }
+    let bytes_wanted = terms.bytes_min.saturating_sub(bytes);
+    let behind = hosted
+        .ok()
+        .map(|(_, hosted)| hosted.partition.bytes_behind(&fetched.source, terms.isolation, bytes_wanted));
+    FoundPart { place, slot, fetched, stays, bytes, bytes_behind: behind.unwrap_or(0) }
 }
 
 /// The offset behind the batches, as far as it is known before they are read.

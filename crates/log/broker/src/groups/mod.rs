@@ -7,12 +7,16 @@ mod requests;
 mod topics_view;
 mod transactional;
 
+use std::sync::Arc;
+
 use base::{MonoTime, Now};
-use log_coordinators::{Answer, Effect, GroupCoordinator, Request, Ticket};
+use log_config::{GroupLayers, Source, Value, Values as _};
+use log_coordinators::{Answer, Effect, GroupConfig, GroupCoordinator, Request, Text, Ticket, Topic};
 use log_wire::{ApiKey, ErrorCode, Malformed};
 use net_event_loop::ConnId;
 
 use crate::call::{Call, Caller, Handled};
+use crate::catalog::TopicImage;
 use crate::config::BrokerConfig;
 use crate::coordinators::{Calls, Coordinators, OFFSETS, Parts};
 use crate::node::Node;
@@ -92,6 +96,28 @@ impl Groups {
         if let Some(partition) = self.coordinators.partition_in(node, slot) {
             let machine = GroupCoordinator::new(node.config.groups.clone(), seed(&node.config, partition));
             self.coordinators.begin(node, slot, machine);
+            for group in node.configs.groups() {
+                if self.coordinators.here(&node.catalog, group) == Ok(partition) {
+                    self.configured(node, group);
+                }
+            }
+        }
+    }
+
+    /// A group sets something else from now on.
+    pub(crate) fn configured(&mut self, node: &Node, group: &str) {
+        if let Some(machine) = self.coordinators.of_key(&node.catalog, group) {
+            machine.configure(group.into(), own_config(&node.configs.group(group)));
+        }
+    }
+
+    /// The broker has other settings of groups from now on.
+    pub(crate) fn limited(&mut self, node: &Node) {
+        let here: Vec<i32> = self.coordinators.partitions().collect();
+        for partition in here {
+            if let Some(machine) = self.coordinators.get_mut(partition) {
+                machine.limit(node.config.groups.clone());
+            }
         }
     }
 
@@ -108,6 +134,20 @@ impl Groups {
         for effect in effects.into_iter().flatten() {
             if let Effect::Reply { ticket, answer } = effect {
                 self.answered(node, ticket, answer);
+            }
+        }
+    }
+
+    /// A topic is gone: nobody waits for the answers of the coordinators, which forget its offsets.
+    pub(crate) fn topic_deleted(&mut self, node: &mut Node, gone: &TopicImage, now: Now) {
+        let topic = Topic { name: Text::clone(&gone.name), id: gone.id };
+        let here: Vec<i32> = self.coordinators.partitions().collect();
+        for partition in here {
+            let ticket = node.ticket();
+            if let Some(machine) = self.coordinators.get_mut(partition) {
+                let request = Request::TopicsDeleted(vec![topic.clone()]);
+                machine.handle(request, ticket, &TopicsView { node, client: None }, now);
+                self.take_effects(node, partition, now);
             }
         }
     }
@@ -138,39 +178,44 @@ impl Groups {
         of: Caller<'_>,
         now: Now,
     ) -> Option<Response> {
-        let here = |group: &str| self.coordinators.here(&node.catalog, group).unwrap_or(-1);
+        let need = kind.need();
+        let here = |group: &str| {
+            node.may(of.by, need, group)?;
+            self.coordinators.here(&node.catalog, group).map_err(|_| ErrorCode::CoordinatorNotAvailable)
+        };
         let parts = parts.into_iter().map(|(group, request)| (here(&group), request)).collect();
         self.call(node, kind, parts, of, now)
     }
 
-    /// Sends each part to the coordinator of that partition; a negative one stands for none.
+    /// Sends each part to the coordinator of its partition; one that has none fails.
     fn call(
         &mut self,
         node: &mut Node,
         kind: Kind,
-        parts: Vec<(i32, Request)>,
+        parts: Vec<(Result<i32, ErrorCode>, Request)>,
         of: Caller<'_>,
         now: Now,
     ) -> Option<Response> {
-        let mut call = Parts::new(GroupCall { form: of.form, kind }, parts.len());
+        let client = Arc::clone(of.by.client);
+        let mut call = Parts::new(GroupCall { form: of.form, client, kind }, parts.len());
         let mut asked = Vec::new();
         for (part, (partition, request)) in parts.into_iter().enumerate() {
-            if partition >= 0 {
-                asked.push((partition, request, part));
-            } else {
-                call.answer(part, Answer::Failed(ErrorCode::CoordinatorNotAvailable));
+            match partition {
+                Ok(partition) => asked.push((partition, request, part)),
+                Err(error) => call.answer(part, Answer::Failed(error)),
             }
         }
         if asked.is_empty() {
             let (call, answers) = call.take();
-            return Some(call.response(answers));
+            return Some(call.response(node, answers));
         }
         self.calls.insert(of.waiter, call);
         for (partition, request, part) in asked {
             let ticket = node.ticket();
             self.calls.asked(ticket, of.waiter, part);
             if let Some(machine) = self.coordinators.get_mut(partition) {
-                machine.handle(request, ticket, &TopicsView(&node.catalog), now);
+                let topics = TopicsView { node, client: Some(of.by.client) };
+                machine.handle(request, ticket, &topics, now);
                 self.take_effects(node, partition, now);
             }
         }
@@ -203,8 +248,22 @@ impl Groups {
         }
         if let Some((waiter, parts)) = self.calls.answered(ticket, answer) {
             let (call, answers) = parts.take();
-            node.reply(waiter, call.response(answers));
+            let response = call.response(node, answers);
+            node.reply(waiter, response);
         }
+    }
+}
+
+/// What a group sets itself of what its coordinator acts on.
+fn own_config(layers: &GroupLayers<'_>) -> GroupConfig {
+    let own = |name: &str| match layers.value(name) {
+        Some((Value::Whole(ms), Source::Group)) => u64::try_from(ms).ok(),
+        _ => None,
+    };
+    GroupConfig {
+        session_timeout_ms: own("consumer.session.timeout.ms"),
+        heartbeat_interval_ms: own("consumer.heartbeat.interval.ms"),
+        assignment_interval_ms: own("consumer.assignment.interval.ms"),
     }
 }
 

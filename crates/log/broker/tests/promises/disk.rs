@@ -67,6 +67,12 @@ impl Disk {
         Self { logs: logs.collect(), last_log: 7, ..Self::default() }
     }
 
+    /// The log of the partition of that number, if there is one topic.
+    pub(crate) fn log_of(&self, index: i32) -> LogId {
+        let mut logs = self.logs.iter().filter(|(_, log)| log.id.index == index);
+        *logs.next().expect("it is there").0
+    }
+
     /// Takes a command. Gives the log that it creates.
     pub(crate) fn give(&mut self, command: &DiskCommand) -> Option<(PartitionId, LogId)> {
         self.given += 1;

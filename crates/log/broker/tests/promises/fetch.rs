@@ -3,7 +3,8 @@
 use base::{MonoTime, Now};
 use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic, ForgottenTopic};
 use kafka_protocol::messages::{FetchRequest, FetchResponse, ProduceRequest, TopicName};
-use log_broker::BrokerConfig;
+use log_broker::{BrokerConfig, DiskEvent};
+use log_partition::Offset;
 use log_wire::Producer;
 use uuid::Uuid;
 
@@ -95,6 +96,22 @@ fn fetch_waits_until_all_its_bytes_are_there_whatever_partitions_they_are_of() {
     produce_durably(&mut bench, 2);
     let done: Vec<u64> = bench.broker.take_done().iter().map(|(waiter, _)| waiter.request).collect();
     assert_eq!(done, [1, 99]);
+}
+
+#[test]
+fn fetch_ends_when_enough_is_there_though_a_part_is_in_a_file_and_a_part_in_memory() {
+    let mut bench = serving();
+    produce_durably(&mut bench, 0);
+    let log = bench.disk.log_of(0);
+    bench.broker.disk_event(DiskEvent::Written(log, Offset(1)), bench.now);
+    bench.broker.take_done();
+    let bytes = i32::try_from(2 * one()).expect("it is small");
+    let waits = fetch(&[(0, 0)]).with_max_wait_ms(100).with_min_bytes(bytes).with_session_epoch(-1);
+    assert!(bench.ask(99, BY_NAME, &waits).is_none());
+    produce_durably(&mut bench, 0);
+    let done: Vec<u64> = bench.broker.take_done().iter().map(|(waiter, _)| waiter.request).collect();
+    assert_eq!(done, [1, 99]);
+    assert!(bench.ask(98, BY_NAME, &waits).is_some(), "it is there from the beginning");
 }
 
 #[test]

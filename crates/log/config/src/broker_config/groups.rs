@@ -17,6 +17,12 @@ pub struct GroupSettings {
     pub initial_rebalance_delay_ms: u64,
     /// `group.max.size`, of classic groups; nothing for no limit.
     pub classic_size_max: Option<u64>,
+    /// `group.consumer.session.timeout.ms` and its bounds.
+    pub consumer_session_timeout: GroupTime,
+    /// `group.consumer.heartbeat.interval.ms` and its bounds.
+    pub consumer_heartbeat_interval: GroupTime,
+    /// `group.consumer.assignment.interval.ms` and its bounds.
+    pub consumer_assignment_interval: GroupTime,
     /// `group.consumer.max.size`; nothing for no limit.
     pub consumer_size_max: Option<u64>,
     /// `group.consumer.assignors`, by their short names, the default one first.
@@ -41,6 +47,17 @@ pub struct GroupSettings {
     pub commit_timeout_ms: u64,
     /// `offsets.topic.*`: `__consumer_offsets`.
     pub offsets_topic: InternalTopic,
+}
+
+/// A time of a kind of groups, in milliseconds: for a group that does not set it, and what a group may set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupTime {
+    /// `group.KIND.NAME`.
+    pub default_ms: u64,
+    /// `group.KIND.min.NAME`.
+    pub min_ms: u64,
+    /// `group.KIND.max.NAME`.
+    pub max_ms: u64,
 }
 
 /// Which kinds of groups are served. Classic ones always are.
@@ -87,6 +104,9 @@ impl GroupSettings {
             session_timeout_max_ms: unsigned(values, "group.max.session.timeout.ms"),
             initial_rebalance_delay_ms: unsigned(values, "group.initial.rebalance.delay.ms"),
             classic_size_max: limit(values, "group.max.size"),
+            consumer_session_timeout: GroupTime::of(values, "consumer", "session.timeout.ms"),
+            consumer_heartbeat_interval: GroupTime::of(values, "consumer", "heartbeat.interval.ms"),
+            consumer_assignment_interval: GroupTime::of(values, "consumer", "assignment.interval.ms"),
             consumer_size_max: limit(values, "group.consumer.max.size"),
             consumer_assignors: consumer_assignors(values),
             migration: GroupMigration::of(values),
@@ -99,6 +119,16 @@ impl GroupSettings {
             offsets_retention_check_ms: unsigned(values, "offsets.retention.check.interval.ms"),
             commit_timeout_ms: unsigned(values, "offsets.commit.timeout.ms"),
             offsets_topic: InternalTopic::of(values, "offsets.topic"),
+        }
+    }
+}
+
+impl GroupTime {
+    fn of(values: &impl Values, kind: &str, name: &str) -> Self {
+        Self {
+            default_ms: unsigned(values, &format!("group.{kind}.{name}")),
+            min_ms: unsigned(values, &format!("group.{kind}.min.{name}")),
+            max_ms: unsigned(values, &format!("group.{kind}.max.{name}")),
         }
     }
 }

@@ -11,7 +11,7 @@ mod transactions;
 use crate::layers::Values;
 
 pub use creation::TopicCreation;
-pub use groups::{GroupKinds, GroupMigration, GroupSettings, InternalTopic};
+pub use groups::{GroupKinds, GroupMigration, GroupSettings, GroupTime, InternalTopic};
 pub use maintenance::LogMaintenance;
 pub use network::NetworkLimits;
 pub use quotas::{QuotaWindow, QuotaWindows};

@@ -26,6 +26,12 @@ impl Assignor {
             Self::Range => "range",
         }
     }
+
+    /// The one of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Uniform, Self::Range].into_iter().find(|assignor| assignor.name() == name)
+    }
 }
 
 /// A topic that members subscribe to.

@@ -20,6 +20,7 @@ pub mod groups;
 pub mod offsets;
 pub mod quorum;
 pub mod security;
+pub mod tokens;
 pub mod topics;
 pub mod transactions;
 

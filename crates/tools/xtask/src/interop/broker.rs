@@ -14,7 +14,9 @@ use super::{Environment, fresh};
 
 /// A broker that does not serve, or does not end, within this is broken.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// What every broker under test is set to, a real Kafka too: lines of `server.properties`.
+/// Its configuration, in its folder.
+const PROPERTIES: &str = "server.properties";
+/// What a real Kafka is given, too.
 const SETTINGS: &str = include_str!("../../../../../interop/jars/broker.properties");
 
 /// A broker in a folder of its own, running or not.
@@ -34,6 +36,20 @@ impl Broker {
         Ok(Self { binary: binary.to_owned(), folder, port, council: council.to_owned(), running: None })
     }
 
+    /// Writes the configuration. The last line of a key counts, so a start's own settings go over those that are always there.
+    fn configure(&self, settings: &[&str]) -> anyhow::Result<()> {
+        // Several threads for connections, however few cores there are.
+        let text = format!(
+            "node.id=1\nlisteners=PLAINTEXT://{}\nlog.dirs=data\nnum.network.threads=2\nzookeeper.connect={}\n\
+             offsets.topic.num.partitions=4\ntransaction.state.log.num.partitions=4\n{SETTINGS}\n{}\n",
+            self.address(),
+            self.council,
+            settings.join("\n")
+        );
+        std::fs::write(self.folder.join(PROPERTIES), text)
+            .with_context(|| format!("cannot write `{PROPERTIES}`"))
+    }
+
     fn log(&self) -> PathBuf {
         self.folder.join("log")
     }
@@ -51,21 +67,9 @@ impl Handled for Broker {
     /// A broker that runs is left alone.
     fn start(&mut self, settings: &[&str]) -> anyhow::Result<()> {
         if self.running.as_mut().is_none_or(Service::has_ended) {
+            self.configure(settings)?;
             let mut command = Command::new(&self.binary);
-            command.args([
-                "log",
-                "--council",
-                &self.council,
-                "--listen",
-                &self.address(),
-                "--data-dir",
-                "data",
-            ]);
-            // Several threads for connections, however few cores there are.
-            command.args(["--threads", "2"]).current_dir(&self.folder);
-            for setting in SETTINGS.lines().chain(settings.iter().copied()) {
-                command.args(["-D", setting]);
-            }
+            command.args(["log", "--config", PROPERTIES]).current_dir(&self.folder);
             self.running = Some(Service::start("the broker", command, &self.log())?);
         }
         let port = self.port;

@@ -5,11 +5,13 @@ use kafka_protocol::messages::alter_partition_reassignments_request::{
 };
 use kafka_protocol::messages::alter_replica_log_dirs_request::{AlterReplicaLogDir, AlterReplicaLogDirTopic};
 use kafka_protocol::messages::describe_log_dirs_request::DescribableLogDirTopic;
+use kafka_protocol::messages::describe_quorum_request;
 use kafka_protocol::messages::elect_leaders_request::TopicPartitions;
 use kafka_protocol::messages::{
-    AlterPartitionReassignmentsRequest, AlterReplicaLogDirsRequest, BrokerId, DescribeClusterRequest,
-    DescribeLogDirsRequest, ElectLeadersRequest, ListPartitionReassignmentsRequest, ProduceRequest,
-    TopicName,
+    AlterPartitionReassignmentsRequest, AlterReplicaLogDirsRequest, BrokerId, CreateDelegationTokenRequest,
+    DescribeClusterRequest, DescribeDelegationTokenRequest, DescribeLogDirsRequest, DescribeQuorumRequest,
+    ElectLeadersRequest, ExpireDelegationTokenRequest, ListPartitionReassignmentsRequest, ProduceRequest,
+    RenewDelegationTokenRequest, TopicName,
 };
 use log_broker::{DiskEvent, Volume};
 use log_metadata::KeeperEvent;
@@ -52,6 +54,40 @@ fn cluster_is_one_broker_that_is_its_controller() {
         let answer = world.ask(1, &request).expect("an answer at once");
         assert_eq!((answer.error_code, answer.controller_id.0, answer.brokers.len()), (code, -1, 0));
     }
+}
+
+#[test]
+fn quorum_is_this_broker_alone() {
+    let mut world = world();
+    let asked = |topic: &str, partition| {
+        let partition = describe_quorum_request::PartitionData::default().with_partition_index(partition);
+        let topic = describe_quorum_request::TopicData::default()
+            .with_topic_name(name(topic))
+            .with_partitions(vec![partition]);
+        DescribeQuorumRequest::default().with_topics(vec![topic])
+    };
+    for version in 0..=2 {
+        let answer = world.ask(version, &asked("__cluster_metadata", 0)).expect("an answer at once");
+        let partition = &answer.topics[0].partitions[0];
+        assert_eq!((answer.error_code, partition.error_code, partition.leader_id.0), (0, 0, 1));
+        let voters: Vec<_> = partition.current_voters.iter().map(|voter| voter.replica_id.0).collect();
+        assert!(voters == [1] && partition.observers.is_empty() && partition.high_watermark > 0);
+        assert_eq!(answer.nodes.len(), usize::from(version == 2));
+        for (topic, partition) in [("t", 0), ("__cluster_metadata", 1)] {
+            let answer = world.ask(version, &asked(topic, partition)).expect("an answer at once");
+            assert_eq!(answer.topics[0].partitions[0].error_code, 3, "{topic}");
+        }
+    }
+}
+
+#[test]
+fn delegation_tokens_are_asked_for_in_vain() {
+    let mut world = world();
+    let made = world.ask(3, &CreateDelegationTokenRequest::default()).expect("an answer at once");
+    let listed = world.ask(3, &DescribeDelegationTokenRequest::default()).expect("an answer at once");
+    let renewed = world.ask(1, &RenewDelegationTokenRequest::default()).expect("an answer at once");
+    let ended = world.ask(2, &ExpireDelegationTokenRequest::default()).expect("an answer at once");
+    assert_eq!([made.error_code, listed.error_code, renewed.error_code, ended.error_code], [64; 4]);
 }
 
 #[test]
@@ -129,6 +165,9 @@ fn leaders_need_no_election() {
     }
     let answer = world.ask(2, &request(5, None)).expect("an answer at once");
     assert_eq!((answer.error_code, answer.replica_election_results.len()), (42, 0));
+    let answer = world.ask(2, &request(5, Some(vec![of("t", &[0])]))).expect("an answer at once");
+    let told = &answer.replica_election_results[0].partition_result[0];
+    assert!(told.error_code == 42 && told.error_message.is_some(), "{told:?}");
     let late = request(0, Some(vec![of("t", &[0])])).with_timeout_ms(0);
     let answer = world.ask(2, &late).expect("an answer at once");
     assert_eq!(

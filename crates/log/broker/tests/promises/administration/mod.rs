@@ -3,5 +3,6 @@
 mod cluster;
 mod configs;
 mod council;
+mod groups;
 mod records;
 mod topics;
