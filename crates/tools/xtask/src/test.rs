@@ -19,14 +19,12 @@ const RUST: &str = "rust";
 const WITHOUT_DEATHS: &str = "kafka";
 /// Suites of the log that need what our broker does not serve yet: transactions, administration, access control. They are run
 /// by name: `cargo xtask interop`.
-const NOT_SERVED_YET: [&str; 9] = [
+const NOT_SERVED_YET: [&str; 7] = [
     "log-connect",
     "log-go",
     "log-java",
     "log-librdkafka",
     "log-node",
-    "log-python",
-    "log-rust",
     "log-streams",
     "log-tools",
 ];
