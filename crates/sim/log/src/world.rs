@@ -74,6 +74,7 @@ impl World for LogWorld {
         "marker read",
         "pause",
         "producer id exhausted",
+        "records deleted",
         "topic deleted",
         "transaction aborted",
         "transaction committed",
@@ -99,7 +100,7 @@ impl World for LogWorld {
             machine,
             council: Council::new(setting.servers),
             wires: Wires::default(),
-            history: History::default(),
+            history: History::new(setting.epoch_max),
             topics,
             operator: Operator::new(),
             producers: Vec::new(),
@@ -372,6 +373,9 @@ impl LogWorld {
             && self.operator.is_content(&self.topics)
         {
             self.operator.remake = Some(["alpha", "beta"][chance.below(2) as usize]);
+        }
+        if let Some(mut chance) = self.sim.strike(often.trim) {
+            self.operator.trim = Some(chance.below(self.topics.partitions as u64) as i32);
         }
     }
 

@@ -7,13 +7,15 @@ use bytes::Bytes;
 use kafka_protocol::messages::add_partitions_to_txn_request::AddPartitionsToTxnTopic;
 use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
 use kafka_protocol::messages::{
-    AddPartitionsToTxnRequest, AddPartitionsToTxnResponse, EndTxnRequest, EndTxnResponse,
-    FindCoordinatorRequest, InitProducerIdRequest, ProduceRequest, ProduceResponse, TransactionalId,
+    AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, AddPartitionsToTxnResponse, EndTxnRequest,
+    EndTxnResponse, FindCoordinatorRequest, InitProducerIdRequest, OffsetFetchRequest, ProduceRequest,
+    ProduceResponse, TransactionalId, TxnOffsetCommitRequest,
 };
 use kafka_protocol::protocol::StrBytes;
 use uuid::Uuid;
 
 use super::batch::encode;
+use super::offsets::{Committed, Offsets};
 use super::operator::{NAMES, topic_name};
 use super::{Around, Link};
 use crate::history::{Place, TransactionId, Value};
@@ -21,15 +23,17 @@ use crate::history::{Place, TransactionId, Value};
 const FIND: i16 = 4;
 const INIT: i16 = 4;
 const ADD: i16 = 3;
-/// Versions of Produce and EndTxn: of those who begin each transaction under its own epoch, and of others.
+const FETCH: i16 = 8;
+/// Versions of Produce, EndTxn and TxnOffsetCommit: of those who begin each transaction under its own epoch, and of others.
 const PRODUCE: (i16, i16) = (13, 11);
 const END: (i16, i16) = (5, 4);
+const COMMIT: (i16, i16) = (5, 3);
 /// How long a client waits for an answer, milliseconds.
 const PATIENCE_MS: u64 = 4_000;
 const OUTSTANDING_MAX: usize = 5;
 const PLACES_MAX: u64 = 3;
-/// The kind of key by which the coordinator of a transactional id is looked for.
-const KEY_TYPE: i8 = 1;
+/// The kinds of keys by which the coordinators of a group and of a transactional id are looked for.
+const KEY_TYPES: [i8; 2] = [0, 1];
 /// The coordinator is not there for now, or is busy with the transaction before.
 const COORDINATOR_RETRIABLE: [i16; 5] = [3, 14, 15, 16, 51];
 /// After these a batch is sent again.
@@ -54,6 +58,9 @@ enum Asked {
     Find,
     Init,
     Add(Vec<Place>),
+    AddOffsets,
+    Commit(Committed),
+    Fetch(Committed),
     End(bool),
 }
 
@@ -92,6 +99,7 @@ pub(crate) struct TransactionalProducer {
     batches: VecDeque<Batch>,
     sequences: BTreeMap<Place, i32>,
     left: u64,
+    offsets: Offsets,
     next_value: Value,
     rests_until_ms: u64,
 }
@@ -117,6 +125,7 @@ impl TransactionalProducer {
             batches: VecDeque::new(),
             sequences: BTreeMap::new(),
             left: 0,
+            offsets: Offsets::new(number),
             next_value: u64::from(number) << 32,
             rests_until_ms: 0,
         }
@@ -135,6 +144,23 @@ impl TransactionalProducer {
                 Asked::Add(places) => {
                     let answer = answer.read::<AddPartitionsToTxnRequest>();
                     self.answered_add(around, places, &answer);
+                }
+                Asked::AddOffsets => {
+                    let code = answer.read::<AddOffsetsToTxnRequest>().error_code;
+                    self.offsets.is_added = code == 0;
+                    self.offsets_refused(around, code);
+                }
+                Asked::Commit(committed) => {
+                    let answer = answer.read::<TxnOffsetCommitRequest>();
+                    let code = answer.topics.first().and_then(|topic| topic.partitions.first());
+                    let code = code.map_or(0, |partition| partition.error_code);
+                    if code == 0 {
+                        self.offsets.taken(around, committed);
+                    }
+                    self.offsets_refused(around, code);
+                }
+                Asked::Fetch(expected) => {
+                    self.offsets.judge(around, expected, &answer.read::<OffsetFetchRequest>());
                 }
                 Asked::End(commit) => self.answered_end(around, commit, &answer.read::<EndTxnRequest>()),
             }
@@ -156,6 +182,7 @@ impl TransactionalProducer {
         match self.stage {
             Stage::Fresh if around.is_busy => self.initialize(around),
             Stage::Ready if around.is_busy && around.random.chance(20) => self.begin(around),
+            Stage::Ready if around.random.chance(20) => self.fetch(around),
             Stage::Fresh | Stage::Ready => {}
             Stage::Open => self.go_on(around),
             Stage::Ending(commit) => self.end(around, commit),
@@ -171,10 +198,13 @@ impl TransactionalProducer {
             return;
         }
         if !std::mem::replace(&mut self.is_found, true) {
-            let request = FindCoordinatorRequest::default()
-                .with_key_type(KEY_TYPE)
-                .with_coordinator_keys(vec![self.id.0.clone()]);
-            return self.coordinator.send(around, FIND, &request, Asked::Find);
+            for (kind, key) in KEY_TYPES.into_iter().zip([&self.offsets.group.0, &self.id.0]) {
+                let request = FindCoordinatorRequest::default()
+                    .with_key_type(kind)
+                    .with_coordinator_keys(vec![key.clone()]);
+                self.coordinator.send(around, FIND, &request, Asked::Find);
+            }
+            return;
         }
         let (producer, epoch) = self.who.filter(|_| self.continues).unwrap_or((-1, -1));
         let request = InitProducerIdRequest::default()
@@ -232,6 +262,7 @@ impl TransactionalProducer {
         self.transaction = Some(around.history.begin_transaction(self.has_own_epochs));
         (self.began_ms, self.left) = (None, 1 + around.random.below(6));
         self.added.clear();
+        self.offsets.begin(around.random.chance(40));
         self.stage = Stage::Open;
         self.tell(around, "begins");
     }
@@ -264,7 +295,8 @@ impl TransactionalProducer {
         }
         self.add(around);
         self.send(around);
-        if self.left == 0 && self.batches.is_empty() {
+        self.commit_offsets(around);
+        if self.left == 0 && self.batches.is_empty() && self.offsets.wanted(around).is_none() {
             self.stage = Stage::Ending(around.random.chance(75));
         }
     }
@@ -328,6 +360,43 @@ impl TransactionalProducer {
             None => self.added.extend(places),
             Some(error) if COORDINATOR_RETRIABLE.contains(&error) || error == 55 => self.rest(around),
             Some(error) => self.was_ended(around, error),
+        }
+    }
+
+    fn commit_offsets(&mut self, around: &mut Around<'_>) {
+        let (Some(committed), Some(who)) = (self.offsets.wanted(around), self.who) else { return };
+        if !self.is_idle(around) {
+            return;
+        }
+        self.began_ms.get_or_insert(around.now_ms);
+        if self.has_own_epochs || self.offsets.is_added {
+            let request = self.offsets.commit(&self.id, who, committed);
+            let version = version(self.has_own_epochs, COMMIT);
+            return self.coordinator.send(around, version, &request, Asked::Commit(committed));
+        }
+        let request = AddOffsetsToTxnRequest::default()
+            .with_transactional_id(self.id.clone())
+            .with_producer_id(who.0.into())
+            .with_producer_epoch(who.1)
+            .with_group_id(self.offsets.group.clone());
+        self.coordinator.send(around, ADD, &request, Asked::AddOffsets);
+    }
+
+    fn offsets_refused(&mut self, around: &mut Around<'_>, error: i16) {
+        match error {
+            0 => {}
+            _ if self.stage != Stage::Open => {}
+            error if COORDINATOR_RETRIABLE.contains(&error) => self.rest(around),
+            error => self.was_ended(around, error),
+        }
+    }
+
+    /// Reads the offset that it has committed.
+    fn fetch(&mut self, around: &mut Around<'_>) {
+        let Some(expected) = self.offsets.known(around) else { return };
+        if self.is_idle(around) {
+            let request = self.offsets.fetch();
+            self.coordinator.send(around, FETCH, &request, Asked::Fetch(expected));
         }
     }
 
@@ -424,6 +493,7 @@ impl TransactionalProducer {
                 around.sim.count(what, 1);
                 self.tell(around, what);
                 around.history.ended(transaction, commit);
+                self.offsets.ended(commit);
                 let is_clean = self.batches.is_empty();
                 self.may_be_behind |= !commit && self.open_ms(around) >= self.timeout_ms / 2;
                 self.close(around);
@@ -467,6 +537,7 @@ impl TransactionalProducer {
             around.history.ended(transaction, false);
         }
         self.tell(around, "gives up");
+        self.offsets.ended(false);
         self.close(around);
         (self.stage, self.continues) = (Stage::Fresh, false);
     }
