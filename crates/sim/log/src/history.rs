@@ -265,8 +265,7 @@ impl History {
         let found: BTreeMap<i64, Value> = records.iter().copied().collect();
         // What was aborted takes no value's place.
         let counts = records.iter().filter(|(_, value)| !self.is_aborted(*value));
-        let newest: BTreeMap<String, i64> =
-            counts.map(|(offset, value)| (key_of(*value), *offset)).collect();
+        let newest: BTreeMap<String, i64> = counts.map(|(offset, value)| (key_of(*value), *offset)).collect();
         let mut missing = 0;
         let of_place = (place, self.trims(place).0)..=(place, i64::MAX);
         let known: Vec<(i64, Value)> =

@@ -33,12 +33,7 @@ pub(crate) struct BenchArgs {
 }
 
 /// Starts a simulator: the program of that name in that package.
-pub(crate) fn sim(
-    workspace: &Workspace,
-    package: &str,
-    name: &str,
-    args: &SimArgs,
-) -> anyhow::Result<bool> {
+pub(crate) fn sim(workspace: &Workspace, package: &str, name: &str, args: &SimArgs) -> anyhow::Result<bool> {
     succeeds(program(workspace, "release", package, name).args(&args.rest))
 }
 

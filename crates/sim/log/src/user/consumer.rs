@@ -183,7 +183,9 @@ impl Consumer {
         }
         if progress.next < progress.trimmed {
             let (next, trimmed) = (progress.next, progress.trimmed);
-            around.history.wrong(69, format!("{next} of {place:?} was given, and records before {trimmed} deleted"));
+            around
+                .history
+                .wrong(69, format!("{next} of {place:?} was given, and records before {trimmed} deleted"));
         }
         if answer.log_start_offset < progress.start {
             let (before, after) = (progress.start, answer.log_start_offset);
@@ -198,9 +200,13 @@ impl Consumer {
                 .wrong(10, format!("the high watermark of {place:?} went from {before} to {after}"));
         }
         around.history.judge(38);
-        if answer.last_stable_offset < progress.last_stable || answer.last_stable_offset > answer.high_watermark {
+        if answer.last_stable_offset < progress.last_stable
+            || answer.last_stable_offset > answer.high_watermark
+        {
             let (before, after) = (progress.last_stable, answer.last_stable_offset);
-            around.history.wrong(38, format!("the last stable offset of {place:?} went from {before} to {after}"));
+            around
+                .history
+                .wrong(38, format!("the last stable offset of {place:?} went from {before} to {after}"));
         }
         if answer.diverging_epoch.end_offset >= 0 {
             let end = answer.diverging_epoch.end_offset;

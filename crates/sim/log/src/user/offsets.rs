@@ -120,10 +120,9 @@ impl Offsets {
         match (partition.error_code, partition.committed_offset) {
             (UNSTABLE, _) => around.sim.count("offset unstable", 1),
             (0, offset) if offset == expected.offset => around.history.judge(45),
-            (error, offset) => around.history.wrong(
-                45,
-                format!("{:?} has {offset} (error {error}) in place of {expected:?}", self.group),
-            ),
+            (error, offset) => around
+                .history
+                .wrong(45, format!("{:?} has {offset} (error {error}) in place of {expected:?}", self.group)),
         }
     }
 }

@@ -137,7 +137,9 @@ impl Operator {
         let place = Place { topic, partition };
         let offset = around.random.below(around.history.acked_end(place) as u64 + 1) as i64;
         around.history.trim_asked(place, offset);
-        around.sim.tell("records deleted", format_args!("the operator deletes records of {name} before {offset}"));
+        around
+            .sim
+            .tell("records deleted", format_args!("the operator deletes records of {name} before {offset}"));
         let of = DeleteRecordsPartition::default().with_partition_index(partition).with_offset(offset);
         let of = DeleteRecordsTopic::default().with_name(topic_name(name)).with_partitions(vec![of]);
         let request = DeleteRecordsRequest::default().with_topics(vec![of]).with_timeout_ms(2_000);
@@ -198,7 +200,9 @@ fn trimmed(around: &mut Around<'_>, (place, offset): (Place, i64), answer: &Dele
     match partition.error_code {
         0 if partition.low_watermark < offset => {
             let low = partition.low_watermark;
-            around.history.wrong(69, format!("records of {place:?} go before {offset}, and it begins at {low}"));
+            around
+                .history
+                .wrong(69, format!("records of {place:?} go before {offset}, and it begins at {low}"));
         }
         0 => around.history.trimmed(place, partition.low_watermark),
         OFFSET_OUT_OF_RANGE => {

@@ -42,13 +42,16 @@ pub(super) struct Edit {
 pub(super) fn all(root: &Path) -> anyhow::Result<Vec<Mutant>> {
     let mut mutants = Vec::new();
     for folder in FOLDERS {
-        for entry in std::fs::read_dir(root.join(folder)).with_context(|| format!("cannot read `{folder}`"))? {
+        for entry in
+            std::fs::read_dir(root.join(folder)).with_context(|| format!("cannot read `{folder}`"))?
+        {
             let path = entry?.path();
             if path.extension().is_none_or(|extension| extension != EXTENSION) {
                 continue;
             }
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read mutant {name}"))?;
+            let text =
+                std::fs::read_to_string(&path).with_context(|| format!("cannot read mutant {name}"))?;
             mutants.push(Mutant::parse(&name, &text).with_context(|| format!("mutant {name}"))?);
         }
     }
