@@ -3,12 +3,12 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use clap::Args;
 use log_config::properties::Property;
 use log_service::{LogConfig, LogServer};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::broker::{BrokerSetup, Defaults, option, plaintext, plaintext_at, read_properties};
@@ -137,20 +137,36 @@ fn serve(setup: BrokerSetup) -> Result<(), String> {
     setup.warnings.iter().for_each(|warning| tracing::warn!("configuration: {warning}"));
     files::raise_limit();
     // Before the threads begin, so that none of them gets a signal.
-    let mut signals =
-        Signals::new([SIGTERM, SIGINT]).map_err(|error| format!("signals cannot be caught: {error}"))?;
+    let signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
+        .map_err(|error| format!("signals cannot be caught: {error}"))?;
     let data = setup.config.directory.clone();
     let council = setup.council.unwrap_or_else(|| COUNCIL.into());
     let server = LogServer::start(LogConfig { council, ..setup.config });
     let server = Arc::new(server.map_err(|error| error.to_string())?);
     let running = Arc::downgrade(&server);
-    std::thread::spawn(move || {
-        let first = signals.forever().next();
-        tracing::info!(signal = first, "asked to stop");
-        if let Some(server) = running.upgrade() {
-            server.stop();
-        }
-    });
+    std::thread::spawn(move || heed(signals, &running));
     tracing::info!(address = %server.address(), data = %data.display(), "ready");
     server.wait().map_err(|fault| fault.to_string())
+}
+
+/// Stops the broker at a signal, and the process at a second one. `SIGHUP` has keys and certificates read again.
+fn heed(mut signals: Signals, broker: &Weak<LogServer>) {
+    let mut stopping = false;
+    for signal in signals.forever() {
+        let Some(server) = broker.upgrade() else { return };
+        match signal {
+            SIGHUP => {
+                tracing::info!(signal, "asked to read keys and certificates again");
+                server.reload();
+            }
+            // 128 + signal is what a shell makes of a process that a signal ended.
+            _ if stopping => std::process::exit(128 + signal),
+            _ => {
+                tracing::info!(signal, "asked to stop");
+                stopping = true;
+                // On a thread of its own: the second signal must find this one listening.
+                std::thread::spawn(move || server.stop());
+            }
+        }
+    }
 }

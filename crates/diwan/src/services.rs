@@ -74,10 +74,17 @@ impl Services {
         self.council.as_ref()
     }
 
-    /// Has the log level and the certificates read again.
+    /// Has the certificates read again.
     pub(crate) fn reload(&self) {
         if let Some(council) = &self.council {
             council.reload();
+        }
+        let serving = match &*self.lock() {
+            Log::Serving(server) => Some(Arc::clone(server)),
+            Log::None | Log::Starting | Log::Failed(_) | Log::Stopped => None,
+        };
+        if let Some(server) = serving {
+            server.reload();
         }
     }
 

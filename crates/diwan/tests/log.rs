@@ -190,3 +190,46 @@ fn a_broker_that_is_not_there_is_told_with_a_hint() {
         said(command.args(["topic", "list", "--bootstrap-server", "127.0.0.1:1"]).output().unwrap());
     assert!(!fine && errors.contains("127.0.0.1:1") && errors.contains("--bootstrap-server"), "{errors}");
 }
+
+#[test]
+fn keys_of_a_broker_are_read_again_at_a_signal() {
+    let folder = Folder::new();
+    let store = folder.path().join("certs");
+    let made =
+        diwan().args(["certificates", "--member", "1=127.0.0.1", "--dir"]).arg(&store).output().unwrap();
+    assert!(made.status.success());
+    let council = Server::start();
+    let alone = ["log", "--council", &council.address(), "--data-dir"].map(String::from).to_vec();
+    let beside = ["serve", "--listen", "127.0.0.1:0", "--metrics", "off", "--admin", "off", "--data-dir"]
+        .map(String::from);
+    for (prefix, data, arguments) in [("", "a", alone), ("log.", "b", beside.to_vec())] {
+        let keys = store.join(format!("{data}.pem"));
+        std::fs::copy(store.join("member-1.pem"), &keys).unwrap();
+        let settings = [
+            String::from("listeners=SSL://127.0.0.1:0"),
+            String::from("ssl.keystore.type=PEM"),
+            format!("ssl.keystore.location={}", keys.display()),
+        ];
+        let mut command = diwan();
+        command.args(arguments).arg(folder.path().join(data));
+        for setting in settings {
+            command.args(["-D", &format!("{prefix}{setting}")]);
+        }
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let mut child = Running(child);
+        let signal = |child: &Running, signal| kill_process(Pid::from_child(&child.0), signal).unwrap();
+        let ready = if prefix.is_empty() { "ready address=" } else { "the log is ready" };
+        let mut told = |part: &str| lines.any(|line| line.contains(part));
+        assert!(told(ready), "{data}");
+        signal(&child, Signal::HUP);
+        assert!(told("keys and certificates were read again"), "{data}");
+        std::fs::write(&keys, "none").unwrap();
+        signal(&child, Signal::HUP);
+        assert!(told("those read before stay in force"), "{data}");
+        signal(&child, Signal::TERM);
+        assert!(told("asked to stop"), "{data}");
+        std::thread::spawn(move || lines.for_each(drop));
+        assert!(child.0.wait().unwrap().success(), "{data}");
+    }
+}

@@ -38,8 +38,8 @@ use net_peers::OtherEnsembles;
 use net_peers::{Acceptor, Credentials, Diallers, Established, LocalIdentity, Means, PeerConnections};
 use net_reactor::NetworkMetrics;
 use net_reactor::{
-    ConnectionLimiter, LimitNames, Listener, ListenerConfig, Polling, Reactor, Sockets as ClientSockets,
-    SocketsConfig, TlsHints,
+    ConnectionLimiter, LimitNames, LimiterGate, Listener, ListenerConfig, ListeningSocket, Polling, Reactor,
+    Sockets as ClientSockets, SocketsConfig, TlsHints,
 };
 use net_tls::TlsContext;
 use node_pages::{Pages, Registry};
@@ -375,11 +375,12 @@ impl Server {
         gate: Arc<ConnectionLimiter>,
     ) -> Result<(), StartError> {
         let config = &self.overview.config;
-        let listener_config = ListenerConfig {
-            throttle: config.limits.connection_throttle,
-            keep_alive: config.listen.keep_alive,
-            names: LIMIT_NAMES,
-        };
+        let (throttle, clock) = (config.limits.connection_throttle, self.overview.clock);
+        let metrics = Arc::clone(&self.overview.network_metrics);
+        let gate = LimiterGate::new(gate, throttle, LIMIT_NAMES, metrics, clock.now().mono());
+        let listening = |(number, secure), socket| ListeningSocket { socket, number, secure };
+        let plain = sockets.client.map(|socket| listening((0, false), socket));
+        let secure = sockets.secure.map(|socket| listening((1, true), socket));
         let shards = post.shards.clone();
         let hand_on = move |shard: usize, accepted| {
             if let Some(shard) = shards.get(shard) {
@@ -387,12 +388,11 @@ impl Server {
             }
         };
         let (listener, waker) = Listener::new(
-            (sockets.client, sockets.secure),
-            listener_config,
+            plain.into_iter().chain(secure).collect(),
+            ListenerConfig { keep_alive: config.listen.keep_alive },
             (post.shards.len(), hand_on),
             gate,
-            self.overview.clock,
-            Arc::clone(&self.overview.network_metrics),
+            clock,
         )
         .map_err(system("poll the client port"))?;
         let stopping = Arc::new(AtomicBool::new(false));

@@ -1,6 +1,7 @@
 //! What a broker is started with, by whichever command.
 
 mod address;
+mod security;
 mod setup;
 
 pub(crate) use address::{any as any_address, from_here};

@@ -7,15 +7,12 @@ use std::time::Duration;
 
 use log_broker::{BrokerConfig, ServerProperties};
 use log_config::properties::Property;
-use log_config::{Council, Given, Listener, LogMaintenance, NetworkLimits, Overrides, StaticConfig};
+use log_config::{Council, LogMaintenance, NetworkLimits, Overrides, StaticConfig};
 use log_service::LogConfig;
 use log_storage::StoreConfig;
 use node_config::Problem;
 
-use super::address;
-
-/// What security brokers of this program have. What a file asks for besides refuses the start.
-const GIVEN: Given<'static> = Given { tls: false, sasl_mechanisms: &[], acls: false };
+use super::security::{self, GIVEN};
 
 /// Threads that serve connections, if nobody says how many.
 const THREADS: &str = "1";
@@ -60,24 +57,28 @@ impl BrokerSetup {
         let read = read.map_err(|problems| problems.into_iter().map(problem).collect::<Vec<_>>())?;
         let nothing = Overrides::new();
         let values = read.layers(&nothing, &nothing);
-        let (listen, advertised) = the_listener(&read.listeners).map_err(|problem| vec![problem])?;
+        let listeners = security::listeners(&values, &read.listeners, &read.security)?;
         let network = NetworkLimits::of(&values);
+        let quota_windows = security::quota_windows(&values);
+        let connections =
+            security::connections(&network, quota_windows.rates).map_err(|problem| vec![problem])?;
         let broker = BrokerConfig {
-            advertised_host: advertised.0,
-            advertised_port: advertised.1,
+            authorizer: read.authorizer.as_ref().map(security::authorizer),
+            idle_ms_max: network.idle_ms_max,
+            failed_authentication_delay_ms: network.failed_authentication_delay_ms,
+            quota_windows,
             properties: ServerProperties::from(read.file.clone()),
             ..BrokerConfig::of(&values)
         };
-        let limit = |count: Option<u64>| count.map_or(0, |count| u32::try_from(count).unwrap_or(u32::MAX));
         let session = read.council.as_ref().and_then(|council| council.session_timeout_ms);
         let config = LogConfig {
-            listen,
+            listeners,
             directory: read.directory.as_ref().map_or_else(|| defaults.directory.clone(), PathBuf::from),
             council: String::new(),
             council_session: session.map_or(SESSION, |ms| Duration::from_millis(ms.into())),
             backlog: u32::try_from(network.backlog).ok(),
             threads: u16::try_from(network.threads).unwrap_or(u16::MAX),
-            connections: (limit(network.connections_max), limit(network.connections_per_address_max)),
+            connections,
             broker,
             compaction_bytes_per_second_max: LogMaintenance::of(&values).bytes_per_second_max,
             store: StoreConfig::default(),
@@ -119,23 +120,6 @@ pub(crate) fn plaintext_at(host: &str, port: u16) -> String {
     format!("PLAINTEXT://{host}:{port}")
 }
 
-/// Where to listen, and where clients are told to connect; port 0 is the one that is listened at.
-fn the_listener(listeners: &[Listener]) -> Result<(SocketAddr, (String, u16)), Problem> {
-    let advertised: Vec<&Listener> = listeners.iter().filter(|own| own.advertised.is_some()).collect();
-    let [listener] = advertised[..] else {
-        return Err(Problem::new(format!("`listeners` names {} for clients", advertised.len()))
-            .hint("name one: this broker does not serve several yet"));
-    };
-    let address = address::of(listener.host.as_deref(), listener.port).map_err(|error| {
-        let host = listener.host.as_deref().unwrap_or_default();
-        Problem::new(format!("`listeners` names `{host}`, which has no address here: {error}"))
-            .hint("name an address of this machine, or none for all of them")
-    })?;
-    let told = listener.advertised.as_ref();
-    let host = told.and_then(|told| told.host.clone()).unwrap_or_else(address::own_name);
-    Ok((address, (host, told.and_then(|told| told.port).unwrap_or(0))))
-}
-
 fn servers(council: &Council) -> String {
     format!("{}{}", council.servers.join(","), council.path.as_deref().unwrap_or_default())
 }
@@ -168,11 +152,19 @@ mod tests {
     #[test]
     fn nothing_said_is_kafkas_and_is_shown_as_it_holds() {
         let BrokerSetup { config, council, warnings } = setup("").expect("it is fine");
-        assert_eq!((config.listen.port(), config.threads, config.backlog), (9092, 1, Some(50)));
-        assert!(config.listen.ip().is_unspecified() && council.is_none() && warnings.is_empty());
+        let listen = config.listeners[0].address;
+        assert_eq!((listen.port(), config.threads, config.backlog), (9092, 1, Some(50)));
+        assert!(listen.ip().is_unspecified() && council.is_none() && warnings.is_empty());
         assert!(config.directory.is_absolute() && config.directory.ends_with("d/log"));
-        assert_eq!(config.connections, (0, 0));
-        assert_eq!((config.broker.node_id, config.broker.advertised_port), (1, 9092));
+        let advertised = config.listeners[0].advertised.as_ref().map(|(_, port)| *port);
+        assert_eq!((config.broker.node_id, advertised), (1, Some(9092)));
+        let BrokerConfig { idle_ms_max, failed_authentication_delay_ms, quota_windows, .. } =
+            BrokerConfig::default();
+        let broker = &config.broker;
+        let own = (broker.idle_ms_max, broker.failed_authentication_delay_ms, broker.quota_windows);
+        assert_eq!(own, (idle_ms_max, failed_authentication_delay_ms, quota_windows));
+        assert_eq!(config.connections, log_access::ConnectionLimits::default());
+        assert!(broker.authorizer.is_none());
         let properties = config.broker.properties.0;
         assert_eq!(properties.get("num.network.threads").map(String::as_str), Some("1"));
         assert!(properties["log.dirs"].ends_with("/d/log"), "{properties:?}");
@@ -185,9 +177,11 @@ mod tests {
             advertised.listeners=PLAINTEXT://broker.example.com:9292\nlog.dirs=/var/lib/log\nnum.partitions=3\n\
             num.io.threads=16\nzookeeper.connect=a,b:2182/kafka\nzookeeper.session.timeout.ms=7000\n";
         let BrokerSetup { config, council, warnings } = setup(file).expect("it is fine");
-        assert_eq!((config.listen.to_string().as_str(), config.broker.node_id), ("127.0.0.1:9192", 4));
-        let advertised = (config.broker.advertised_host.as_str(), config.broker.advertised_port);
-        assert_eq!(advertised, ("broker.example.com", 9292));
+        assert_eq!(
+            (config.listeners[0].address.to_string().as_str(), config.broker.node_id),
+            ("127.0.0.1:9192", 4)
+        );
+        assert_eq!(config.listeners[0].advertised, Some(("broker.example.com".into(), 9292)));
         assert_eq!((config.directory, config.broker.partitions), ("/var/lib/log".into(), 3));
         assert_eq!(council.as_deref(), Some("a:2181,b:2182/kafka"));
         assert_eq!(config.council_session, Duration::from_secs(7));
@@ -198,16 +192,59 @@ mod tests {
     fn what_cannot_be_given_is_refused_with_a_hint() {
         for (file, part) in [
             ("listeners=SSL://:9092", "TLS"),
-            ("listeners=PLAINTEXT://no.such.host.invalid:9092", "no.such.host.invalid"),
+            ("listeners=SASL_SSL://:9092\nssl.keystore.location=k\nssl.keystore.type=PEM", "GSSAPI"),
             (
-                "listeners=PLAINTEXT://:1,OTHER://:2\nlistener.security.protocol.map=PLAINTEXT:PLAINTEXT,OTHER:PLAINTEXT",
-                "2 for clients",
+                "listeners=SSL://:9092\nssl.keystore.location=k\nssl.keystore.type=PEM\nssl.client.auth=required",
+                "nobody is trusted",
             ),
+            ("listeners=SSL://:9092\nssl.keystore.type=PEM\nssl.keystore.key=x", "taken from files"),
+            (
+                "listeners=SASL_PLAINTEXT://:9092\nsasl.enabled.mechanisms=OAUTHBEARER\n\
+                sasl.oauthbearer.jwks.endpoint.url=https://keys.example.com",
+                "asks no server",
+            ),
+            ("authorizer.class.name=com.example.Own", "loads none"),
+            ("listeners=PLAINTEXT://no.such.host.invalid:9092", "no.such.host.invalid"),
             ("log.dirs=/a,/b", "2 directories"),
         ] {
             let problems = setup(file).expect_err(file);
             let told = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
             assert!(told.contains(part) && told.contains("hint: "), "{told}");
         }
+    }
+
+    #[test]
+    fn security_of_a_file_is_that_of_the_broker() {
+        let file = "listeners=CLIENTS://127.0.0.1:9092,INSIDE://127.0.0.1:9093\n\
+            listener.security.protocol.map=CLIENTS:SASL_SSL,INSIDE:PLAINTEXT\n\
+            inter.broker.listener.name=INSIDE\n\
+            ssl.keystore.location=/k.p12\nssl.keystore.type=PKCS12\nssl.keystore.password=p\nssl.key.password=p\n\
+            sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512\nconnections.max.reauth.ms=5000\n\
+            listener.name.clients.plain.sasl.jaas.config=\
+            org.apache.kafka.common.security.plain.PlainLoginModule required user_bob=\"x\";\n\
+            listener.name.clients.max.connections=7\n\
+            max.connections=100\nmax.connections.per.ip=9\nmax.connections.per.ip.overrides=127.0.0.1:3\n\
+            max.connection.creation.rate=11\nconnections.max.idle.ms=-1\nquota.window.num=5\n\
+            authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n\
+            super.users=User:admin;User:CN=broker\nallow.everyone.if.no.acl.found=true\n";
+        let BrokerSetup { config, warnings, .. } = setup(file).expect("it is fine");
+        let [clients, inside] = &config.listeners[..] else { panic!("two listeners") };
+        assert_eq!((clients.name.as_str(), inside.name.as_str()), ("CLIENTS", "INSIDE"));
+        let (tls, sasl) = (clients.tls.as_ref().expect("TLS"), clients.sasl.as_ref().expect("SASL"));
+        assert_eq!(tls.config.key_store.path, PathBuf::from("/k.p12"));
+        let names: Vec<&str> = sasl.mechanisms.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!((names, sasl.reauthentication_ms), (vec!["PLAIN", "SCRAM-SHA-512"], Some(5_000)));
+        assert!(inside.tls.is_none() && inside.sasl.is_none() && sasl.mechanisms[0].1.is_some());
+        assert_eq!((clients.limits.connections_max, inside.limits.connections_max), (Some(7), None));
+        let limits = &config.connections;
+        assert_eq!(
+            (limits.connections_max, limits.per_ip_max, limits.creation_rate),
+            (Some(100), Some(9), Some(11))
+        );
+        assert_eq!(limits.per_ip_overrides, [([127, 0, 0, 1].into(), 3)].into());
+        assert_eq!((config.broker.idle_ms_max, config.broker.quota_windows.rates.count), (None, 5));
+        let authorizer = config.broker.authorizer.as_ref().expect("rules are used");
+        assert_eq!((authorizer.super_users.len(), authorizer.allow_if_no_rule), (2, true));
+        assert!(warnings.is_empty(), "{warnings:?}");
     }
 }

@@ -125,7 +125,8 @@ fn summary(config: &Configuration) -> Vec<(&'static str, String)> {
     let mut lines = config.council.as_ref().map_or_else(Vec::new, of_council);
     if let Some(plan) = &config.broker {
         let log = &plan.setup.config;
-        lines.push(("Kafka", log.listen.to_string()));
+        let addresses = log.listeners.iter().map(|listener| listener.address.to_string());
+        lines.push(("Kafka", addresses.collect::<Vec<_>>().join(", ")));
         lines.push(("records", absolute(&log.directory)));
         let own = || String::from("this one");
         lines.push(("council", plan.setup.council.clone().unwrap_or_else(own)));

@@ -14,6 +14,7 @@ use std::path::Path;
 
 use council_service::ServerConfig;
 use log_config::properties::Property;
+use log_service::ListenerConfig;
 
 use super::draft::{BrokerDraft, Draft, FileKind};
 use super::{Checked, Problem};
@@ -121,11 +122,14 @@ impl BrokerPlan {
                 return Err(Problem::new(format!("the log uses the council, which {what}")).hint(hint));
             }
         }
-        let address = self.setup.config.listen;
-        let taken = if running { None } else { TcpListener::bind(address).err() };
-        match taken {
+        let taken = |listener: &ListenerConfig| {
+            let address = listener.address;
+            TcpListener::bind(address).err().map(|error| (address, error))
+        };
+        let listeners = if running { &[][..] } else { &self.setup.config.listeners };
+        match listeners.iter().find_map(taken) {
             None => Ok(()),
-            Some(error) => {
+            Some((address, error)) => {
                 Err(Problem::new(format!("{address} cannot be listened at for Kafka's clients: {error}"))
                     .hint("name another address with `log.listen` (`--log`), or `off`"))
             }

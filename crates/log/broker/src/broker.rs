@@ -5,7 +5,9 @@
 use std::sync::Arc;
 
 use base::{MonoTime, Now};
+use log_access::quota::QuotaKey;
 use log_coordinators::Participant;
+use log_metadata::access::AccessPlace;
 use log_metadata::{Change, ConfigNode, Ended, KeeperEvent, TopicNode, paths, read_configs};
 use log_wire::{Malformed, TopicName};
 use net_event_loop::ConnId;
@@ -40,6 +42,8 @@ pub struct Broker {
     pub(crate) calls: CouncilCalls,
     pub(crate) record_deletions: RecordDeletions,
     appointments: Appointments,
+    /// All that the council held when the broker joined is known.
+    is_joined: bool,
     pub(crate) groups: Groups,
     pub(crate) transactions: Transactions,
     compactions: Compactions,
@@ -56,6 +60,7 @@ impl Broker {
             calls: CouncilCalls::default(),
             record_deletions: RecordDeletions::default(),
             appointments: Appointments::default(),
+            is_joined: false,
             groups: Groups::new(),
             transactions: Transactions::new(),
             compactions: Compactions::new(),
@@ -70,19 +75,33 @@ impl Broker {
             KeeperEvent::Node { path, data } => {
                 if let Some(name) = paths::topic_of(&path) {
                     self.topic_node(name, data, now);
+                } else if let Some(place) = AccessPlace::of_path(&path) {
+                    let is_read = self.node.access.changed(&place, data.as_deref());
+                    self.node.notices.extend((!is_read).then_some(Notice::BadAccess(path)));
+                } else if path == paths::SECRET {
+                    self.node.access.authentication.secret_changed(data.as_deref());
                 } else if let Some(node) = ConfigNode::of(&path) {
                     self.config_node(node, &path, data);
                 }
             }
             KeeperEvent::Joined => {
+                self.is_joined = true;
                 self.appointments.complete();
                 self.node.catalog.complete();
+                self.node.claim_secret();
                 let unclaimed = self.node.partitions.unclaimed(&self.node.catalog);
                 self.node.notices.extend((unclaimed > 0).then_some(Notice::Unclaimed(unclaimed)));
             }
             KeeperEvent::Ended { ticket, ended } => self.change_ended(ticket, ended, now),
             KeeperEvent::Standing(_) | KeeperEvent::Over(_) => {}
         }
+    }
+
+    /// How many connections a second an address may make, if it has a quota.
+    #[must_use]
+    pub fn connection_rate_of(&self, ip: std::net::IpAddr) -> Option<f64> {
+        let quotas = &self.node.access.quotas;
+        quotas.has(QuotaKey::ConnectionCreationRate).then(|| quotas.of_ip(&ip.to_string()))?
     }
 
     /// Takes what the council is asked for.
@@ -168,11 +187,12 @@ impl Broker {
         self.node.replies.retain(|(waiter, _)| waiter.shard != shard || waiter.conn != conn);
     }
 
-    /// Whether so much is on its way to the disk that no more should be read from producers.
+    /// Whether requests must wait: so much is on its way to the disk that no more should be read from producers, or it is not
+    /// known yet who may do what.
     #[must_use]
     pub const fn is_congested(&self) -> bool {
         let bytes = self.node.partitions.unflushed_bytes() + self.produces.held_bytes();
-        bytes > self.node.config.unflushed_bytes_max
+        !self.is_joined || bytes > self.node.config.unflushed_bytes_max
     }
 
     /// What a coordinator wants to read next. It is answered with [`Self::loaded`].
@@ -273,7 +293,9 @@ impl Broker {
     /// What was asked of the council has ended.
     fn change_ended(&mut self, ticket: u64, ended: Ended, now: Now) {
         match self.node.council.ended(ticket) {
-            Some(Purpose::Part(waiter, part)) => self.calls.ended(&mut self.node, waiter, part, ended),
+            Some(Purpose::Part(waiter, part)) => {
+                self.calls.ended(&mut self.node, (waiter, part), ended, now);
+            }
             Some(Purpose::Appointment(name)) => {
                 self.appointments.end(&name);
                 if let Some(topic) = self.node.catalog.find(TopicName::Name(&name)).ok().cloned() {
@@ -286,7 +308,7 @@ impl Broker {
                 self.transactions.producer_ids_given(&mut self.node, now);
                 self.settle(now);
             }
-            Some(Purpose::Topic(_)) | None => {}
+            Some(Purpose::Topic(_) | Purpose::Secret) | None => {}
         }
     }
 
@@ -303,7 +325,11 @@ impl Broker {
 
     /// What happened to partitions reaches who waits for it.
     fn after_partitions(&mut self, now: Now) {
-        for event in self.node.partitions.take_events() {
+        let events = self.node.partitions.take_events();
+        if events.iter().any(|event| matches!(event, PartitionEvent::Ready(_) | PartitionEvent::Gone(_))) {
+            self.calls.partitions_changed(&mut self.node);
+        }
+        for event in events {
             match event {
                 PartitionEvent::Ready(slot) => {
                     self.groups.ready(&self.node, slot);

@@ -1,19 +1,24 @@
 //! A request on its way to what handles it, and what that comes to.
 
+use std::sync::Arc;
+
 use base::Now;
 use log_wire::messages::Field;
-use log_wire::{Malformed, Reader};
+use log_wire::{ApiKey, Malformed, Reader};
 
+use crate::client::Client;
 use crate::response::{Form, Response};
+use crate::rights::By;
 use crate::waits::Waiter;
 
 /// A request.
 pub(crate) struct Call<'r> {
+    pub(crate) api: ApiKey,
     pub(crate) form: Form,
     pub(crate) body: Reader<'r>,
     pub(crate) waiter: Waiter,
     pub(crate) client_id: &'r str,
-    pub(crate) host: &'r str,
+    pub(crate) client: &'r Arc<Client>,
     pub(crate) now: Now,
 }
 
@@ -26,14 +31,27 @@ impl<'r> Call<'r> {
         T::read(&mut self.body, self.form.version)
     }
 
-    pub(crate) const fn caller(&self) -> Caller<'r> {
-        Caller { waiter: self.waiter, form: self.form, client_id: self.client_id, client_host: self.host }
+    /// Who asks for what: for its rights.
+    pub(crate) const fn by(&self) -> By<'r> {
+        By { client: self.client, api: self.api }
+    }
+
+    pub(crate) fn caller(&self) -> Caller<'r> {
+        Caller {
+            by: self.by(),
+            waiter: self.waiter,
+            form: self.form,
+            client_id: self.client_id,
+            client_host: &self.client.host,
+        }
     }
 }
 
 /// Who sent a request, and how its answer is written.
 #[derive(Clone, Copy, Debug)]
 pub struct Caller<'c> {
+    /// Who, and for what.
+    pub(crate) by: By<'c>,
     /// Who waits.
     pub waiter: Waiter,
     /// The form of the answer.

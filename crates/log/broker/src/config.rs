@@ -6,22 +6,25 @@
 use core::fmt;
 use std::sync::Arc;
 
+use log_access::AuthorizerConfig;
+use log_access::quota::QuotaWindows;
 use log_config::{
     GroupSettings, GroupTime, InternalTopic, LogMaintenance, NetworkLimits, Overrides, TopicCreation,
     TransactionSettings, Values,
 };
 use log_coordinators::{Assignor, ConsumerLimits, GroupLimits, MigrationPolicy, TransactionLimits};
 use log_partition::ProducerLimits;
+use net_auth::AttemptLimits;
+
+use crate::listener::BrokerListener;
 
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct BrokerConfig {
     /// `node.id`.
     pub node_id: i32,
-    /// `advertised.listeners`: where clients find this broker.
-    pub advertised_host: String,
-    /// The same: its port.
-    pub advertised_port: u16,
+    /// `listeners`, `advertised.listeners`, `listener.security.protocol.map`: there is at least one.
+    pub listeners: Vec<BrokerListener>,
     /// `broker.rack`.
     pub rack: Option<String>,
     /// `server.properties`.
@@ -68,6 +71,26 @@ pub struct BrokerConfig {
     pub requests_in_flight_max: usize,
     /// Fetches that wait, of all connections: above it, they are answered at once.
     pub waiting_fetches_max: usize,
+    /// Bytes that were read of requests that are not handled yet, of all connections: `queued.max.request.bytes`.
+    pub unfinished_bytes_max: usize,
+    /// Bytes of answers that are not sent yet, of all connections: above it, large answers wait.
+    pub unsent_bytes_max: usize,
+    /// Bytes of answers of one connection that are not sent yet: above it, its next request waits.
+    pub unsent_bytes_per_connection_max: usize,
+    /// `connections.max.idle.ms`; nothing if a silent connection is never closed.
+    pub idle_ms_max: Option<u64>,
+    /// `authorizer.class.name`, `super.users`, `allow.everyone.if.no.acl.found`; nothing if everybody may do everything.
+    pub authorizer: Option<AuthorizerConfig>,
+    /// How long a client may take to prove who it is, milliseconds.
+    pub authentication_ms_max: u64,
+    /// `connection.failed.authentication.delay.ms`.
+    pub failed_authentication_delay_ms: u64,
+    /// How often clients of an address may fail to authenticate.
+    pub attempts: AttemptLimits,
+    /// What nobody else knows.
+    pub secrets: BrokerSecrets,
+    /// `quota.window.*`, `controller.quota.window.*`.
+    pub quota_windows: QuotaWindows,
     /// Bytes of batches that are appended and not durable, or that wait for the coordinator of their transaction: above it,
     /// producers are read more slowly.
     pub unflushed_bytes_max: usize,
@@ -83,8 +106,7 @@ impl Default for BrokerConfig {
     fn default() -> Self {
         Self {
             node_id: 1,
-            advertised_host: String::from("127.0.0.1"),
-            advertised_port: 9092,
+            listeners: vec![BrokerListener::default()],
             rack: None,
             properties: ServerProperties::default(),
             auto_create_topics: true,
@@ -108,11 +130,37 @@ impl Default for BrokerConfig {
             body_bytes_max: 16 << 20,
             requests_in_flight_max: 1_000,
             waiting_fetches_max: 100_000,
+            unfinished_bytes_max: 256 << 20,
+            unsent_bytes_max: 256 << 20,
+            unsent_bytes_per_connection_max: 256 << 10,
+            idle_ms_max: Some(600_000),
+            authorizer: None,
+            authentication_ms_max: 10_000,
+            failed_authentication_delay_ms: 100,
+            attempts: AttemptLimits { attempts_max: 100, refill_ms: 200 },
+            secrets: BrokerSecrets::default(),
+            quota_windows: QuotaWindows::default(),
             unflushed_bytes_max: 64 << 20,
             compacts: true,
             compaction_map_bytes_max: 128 << 20,
             compaction_check_ms: 15_000,
         }
+    }
+}
+
+/// What nobody else knows: random bytes, drawn once for each start.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct BrokerSecrets {
+    /// What becomes the secret of the cluster if it has none yet.
+    pub cluster: [u8; 32],
+    /// What only this process knows.
+    pub start: [u8; 32],
+}
+
+impl fmt::Debug for BrokerSecrets {
+    /// Nothing of them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BrokerSecrets(..)")
     }
 }
 

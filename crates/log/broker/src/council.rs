@@ -16,6 +16,8 @@ pub(crate) enum Purpose {
     Topic(Arc<str>),
     /// This broker leads its partitions of a topic anew.
     Appointment(Arc<str>),
+    /// What all brokers of the cluster know.
+    Secret,
     /// A block of producer ids.
     ProducerIds,
 }

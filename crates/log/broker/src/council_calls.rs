@@ -1,4 +1,6 @@
-//! Requests of clients whose parts are with the council: answered when all parts have ended, or when the time is over.
+//! Requests of clients whose parts are with the council: answered when all parts have ended, or when the time is over. If they
+//! make partitions, those are served by then: a client that was told of a topic uses it at once, and some wait for seconds
+//! if it is refused.
 
 use core::fmt::Debug;
 
@@ -11,12 +13,19 @@ use crate::node::Node;
 use crate::response::{Form, Response};
 use crate::waits::{Waiter, Waits};
 
+/// How long an answer waits for the partitions that its request has made. They are made, whether or not the disk is slow.
+const SERVED_WITHIN_MS: u64 = 1_000;
+
 /// An answer, as far as it is known.
 pub(crate) trait CouncilAnswer: Debug + Send {
     /// A part of the request has ended.
     fn ended(&mut self, part: usize, ended: Ended);
     /// The time is over: the parts that have not ended may be done later.
     fn time_out(&mut self);
+    /// The topics that have partitions by this request which they did not have.
+    fn extended(&self) -> Vec<String> {
+        Vec::new()
+    }
     /// The answer.
     fn response(&self, form: Form) -> Response;
 }
@@ -48,9 +57,21 @@ struct Pending {
     missing: usize,
 }
 
+/// A request all of whose parts have ended.
+#[derive(Debug)]
+struct Opening {
+    form: Form,
+    answer: Box<dyn CouncilAnswer>,
+    /// Topics that are not known to be served.
+    topics: Vec<String>,
+}
+
 /// See the module.
 #[derive(Debug, Default)]
-pub(crate) struct CouncilCalls(Waits<Pending>);
+pub(crate) struct CouncilCalls {
+    pending: Waits<Pending>,
+    opening: Waits<Opening>,
+}
 
 impl CouncilCalls {
     /// Begins a request. The answer comes later if there is none now.
@@ -64,36 +85,54 @@ impl CouncilCalls {
             node.council.ask(path, Purpose::Part(waiter, number), compute);
         }
         let deadline = now.mono().plus_ms(u64::try_from(timeout_ms).unwrap_or(0));
-        self.0.insert(waiter, deadline, Pending { form, answer, missing });
+        self.pending.insert(waiter, deadline, Pending { form, answer, missing });
         None
     }
 
     /// A part of a request has ended.
-    pub(crate) fn ended(&mut self, node: &mut Node, waiter: Waiter, part: usize, ended: Ended) {
-        let Some(pending) = self.0.get_mut(waiter) else { return };
+    pub(crate) fn ended(&mut self, node: &mut Node, (waiter, part): (Waiter, usize), ended: Ended, now: Now) {
+        let Some(pending) = self.pending.get_mut(waiter) else { return };
         pending.answer.ended(part, ended);
         pending.missing -= 1;
-        if pending.missing == 0
-            && let Some(pending) = self.0.remove(waiter)
-        {
-            node.reply(waiter, pending.answer.response(pending.form));
+        if pending.missing > 0 {
+            return;
+        }
+        let Some((deadline, Pending { form, answer, .. })) = self.pending.take(waiter) else { return };
+        let deadline = deadline.min(now.mono().plus_ms(SERVED_WITHIN_MS));
+        let topics = answer.extended();
+        self.opening.insert(waiter, deadline, Opening { form, answer, topics });
+        self.partitions_changed(node);
+    }
+
+    /// Partitions are served that were not, or are gone.
+    pub(crate) fn partitions_changed(&mut self, node: &mut Node) {
+        let is_open = |opening: &mut Opening| {
+            while opening.topics.pop_if(|topic| node.serves(topic)).is_some() {}
+            opening.topics.is_empty()
+        };
+        for (waiter, Opening { form, answer, .. }) in self.opening.extract(is_open) {
+            node.reply(waiter, answer.response(form));
         }
     }
 
     /// Answers requests whose time is over.
     pub(crate) fn expire(&mut self, node: &mut Node, now: Now) {
-        while let Some((waiter, mut pending)) = self.0.pop_overdue(now.mono()) {
+        while let Some((waiter, mut pending)) = self.pending.pop_overdue(now.mono()) {
             pending.answer.time_out();
             node.reply(waiter, pending.answer.response(pending.form));
+        }
+        while let Some((waiter, opening)) = self.opening.pop_overdue(now.mono()) {
+            node.reply(waiter, opening.answer.response(opening.form));
         }
     }
 
     /// A connection is gone: nobody waits any more for what it asked for.
     pub(crate) fn disconnected(&mut self, shard: u16, conn: ConnId) {
-        while self.0.pop_of(shard, conn).is_some() {}
+        while self.pending.pop_of(shard, conn).is_some() {}
+        while self.opening.pop_of(shard, conn).is_some() {}
     }
 
     pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
-        self.0.next_deadline()
+        [self.pending.next_deadline(), self.opening.next_deadline()].into_iter().flatten().min()
     }
 }

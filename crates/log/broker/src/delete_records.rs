@@ -14,6 +14,7 @@ use crate::call::{Call, Handled};
 use crate::node::Node;
 use crate::partitions::{BySlot, Slot};
 use crate::response::{Form, Response};
+use crate::rights::{By, TOPIC_DELETE};
 use crate::waits::{Waiter, Waits};
 
 /// What is served here.
@@ -52,13 +53,14 @@ impl RecordDeletions {
     /// # Errors
     /// It is malformed.
     pub(crate) fn dispatch(&mut self, node: &mut Node, mut call: Call<'_>) -> Result<Handled, Malformed> {
-        let request = call.body()?;
-        Ok(Handled::of(self.delete_records(node, &request, (call.form, call.waiter), call.now)))
+        let (request, by) = (call.body()?, call.by());
+        Ok(Handled::of(self.delete_records(node, by, &request, (call.form, call.waiter), call.now)))
     }
 
     fn delete_records(
         &mut self,
         node: &mut Node,
+        by: By<'_>,
         request: &DeleteRecordsRequest,
         (form, waiter): (Form, Waiter),
         now: Now,
@@ -71,10 +73,11 @@ impl RecordDeletions {
         }
         let (mut response, mut open) = (DeleteRecordsResponse::default(), Vec::new());
         for (name, partitions) in wanted {
+            let may = node.may(by, TOPIC_DELETE, name);
             let mut topic = DeleteRecordsTopicResult { name: name.into(), partitions: Vec::new() };
             for (partition_index, offset) in partitions {
                 let place = (response.topics.len(), topic.partitions.len());
-                let judged = node.delete_records(name, partition_index, Offset(offset));
+                let judged = may.and_then(|()| node.delete_records(name, partition_index, Offset(offset)));
                 let mut result = DeleteRecordsPartitionResult {
                     partition_index,
                     low_watermark: NO_WATERMARK,

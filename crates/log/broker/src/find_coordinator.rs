@@ -4,19 +4,22 @@ use log_wire::messages::groups::{Coordinator, FindCoordinatorRequest, FindCoordi
 use log_wire::{ApiKey, ErrorCode, Malformed};
 
 use crate::call::{Call, Handled};
+use crate::client::Client;
 use crate::groups::Groups;
 use crate::node::Node;
 use crate::response::Form;
+use crate::rights::{By, CLUSTER_ACTION, GROUP_DESCRIBE, TRANSACTION_DESCRIBE};
 use crate::transactions::Transactions;
 
-/// The kind of a coordinator that is asked for.
+/// The kinds of coordinators that are asked for.
 const OF_GROUP: i8 = 0;
 const OF_TRANSACTION: i8 = 1;
 /// The first version with many keys.
 const MANY_KEYS: i16 = 4;
 
-/// What versions with one key say if nothing is wrong.
+/// What versions with one key, and those with many, say if nothing is wrong.
 const NO_ERROR: &str = "NONE";
+const NO_ERROR_OF_MANY: &str = "";
 
 /// What is served here.
 pub(crate) const SERVED: &[ApiKey] = &[ApiKey::FindCoordinator];
@@ -31,7 +34,8 @@ pub(crate) fn dispatch(
     transactions: &Transactions,
     mut call: Call<'_>,
 ) -> Result<Handled, Malformed> {
-    let found = find(node, (groups, transactions), &call.body()?, call.form);
+    let of = (call.form, call.by());
+    let found = find(node, (groups, transactions), &call.body()?, of);
     Ok(Handled::Done(call.form.response(&found)))
 }
 
@@ -39,14 +43,14 @@ fn find(
     node: &mut Node,
     (groups, transactions): (&Groups, &Transactions),
     request: &FindCoordinatorRequest,
-    form: Form,
+    (form, by): (Form, By<'_>),
 ) -> FindCoordinatorResponse {
     let one = [request.key.clone()];
     let keys = if form.version >= MANY_KEYS { request.coordinator_keys.as_slice() } else { &one };
     let mut found: Vec<Coordinator> = keys
         .iter()
         .map(|key| {
-            let here = match request.key_type {
+            let here = may(node, by, request.key_type, key).and_then(|()| match request.key_type {
                 OF_GROUP => {
                     groups.make_topic(node);
                     groups.coordinators.here(&node.catalog, key).map(drop)
@@ -56,8 +60,8 @@ fn find(
                     transactions.find(node, key)
                 }
                 _ => Err(ErrorCode::InvalidRequest),
-            };
-            answer(node, key, here.err().unwrap_or_default())
+            });
+            answer(node, by.client, key, here.err().unwrap_or_default())
         })
         .collect();
     let mut response = FindCoordinatorResponse::default();
@@ -65,24 +69,44 @@ fn find(
         response.coordinators = found;
     } else if let Some(only) = found.pop() {
         (response.error_code, response.node_id) = (only.error_code, only.node_id);
-        response.error_message = (only.error_code == 0).then(|| NO_ERROR.into());
+        let text = only.error_message;
+        response.error_message = if only.error_code == 0 { Some(NO_ERROR.into()) } else { text };
         (response.host, response.port) = (only.host, only.port);
     }
     response
 }
 
-fn answer(node: &Node, key: &str, error: ErrorCode) -> Coordinator {
+/// Whether a client may know who coordinates that.
+fn may(node: &Node, by: By<'_>, key_type: i8, key: &str) -> Result<(), ErrorCode> {
+    match key_type {
+        OF_GROUP => node.may(by, GROUP_DESCRIBE, key),
+        OF_TRANSACTION => node.may(by, TRANSACTION_DESCRIBE, key),
+        _ => node.may_on_cluster(by, CLUSTER_ACTION),
+    }
+}
+
+fn answer(node: &Node, client: &Client, key: &str, error: ErrorCode) -> Coordinator {
     let mut coordinator = Coordinator {
         key: key.into(),
         node_id: -1,
         port: -1,
         error_code: error.code(),
+        error_message: Some(why(error).into()),
         ..Coordinator::default()
     };
     if error == ErrorCode::None {
         coordinator.node_id = node.config.node_id;
-        coordinator.host.clone_from(&node.config.advertised_host);
-        coordinator.port = i32::from(node.config.advertised_port);
+        let (host, port) = node.endpoint(client.listener);
+        (coordinator.host, coordinator.port) = (host.into(), port);
     }
     coordinator
+}
+
+/// The reason of an error, for people.
+const fn why(error: ErrorCode) -> &'static str {
+    match error {
+        ErrorCode::None => NO_ERROR_OF_MANY,
+        ErrorCode::InvalidRequest => "there is no coordinator for keys of that type",
+        _ => "the coordinator is not there at the moment",
+    }
 }

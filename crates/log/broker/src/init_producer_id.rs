@@ -5,6 +5,7 @@ use log_wire::{ApiKey, ErrorCode, Malformed};
 
 use crate::call::{Call, Handled};
 use crate::node::Node;
+use crate::rights::{By, CLUSTER_IDEMPOTENT_WRITE};
 use crate::transactions::Transactions;
 
 /// What is served here.
@@ -24,12 +25,16 @@ pub(crate) fn dispatch(
     if request.transactional_id.is_some() {
         return Ok(transactions.init_producer_id(node, &request, of, now));
     }
-    Ok(Handled::Done(call.form.response(&new_producer(node, &request))))
+    Ok(Handled::Done(call.form.response(&new_producer(node, of.by, &request))))
 }
 
-fn new_producer(node: &mut Node, request: &InitProducerIdRequest) -> InitProducerIdResponse {
+/// Who may write to any topic may have a producer id.
+fn new_producer(node: &mut Node, by: By<'_>, request: &InitProducerIdRequest) -> InitProducerIdResponse {
     let mut response = InitProducerIdResponse { producer_epoch: -1, ..InitProducerIdResponse::default() };
-    let error = if (request.producer_id == -1) != (request.producer_epoch == -1) {
+    let may = node.may_on_cluster(by, CLUSTER_IDEMPOTENT_WRITE);
+    let error = if let Some(error) = may.err().filter(|_| !node.may_write_any(by.client)) {
+        error
+    } else if (request.producer_id == -1) != (request.producer_epoch == -1) {
         ErrorCode::InvalidRequest
     } else if let Some(id) = node.take_producer_ids(1).next() {
         (response.producer_id, response.producer_epoch) = (id, 0);

@@ -34,15 +34,16 @@
 //! - Answers of a connection leave in the order of its requests (L79).
 //!
 //! # Not done, and what that costs
-//! - No share groups, and of the administration only topics, groups and transactions: what is not served is not advertised.
-//! - The bytes of requests that are not whole yet are bounded by connection (`socket.request.max.bytes`), not in all.
-//! - Nobody is authenticated, and everybody may do everything.
+//! - No share groups, and of the administration only what is served, which is advertised.
 //! - Segments are read by the thread that serves connections: a slow disk delays its other connections.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
+mod access;
+mod authentication;
 mod broker;
 mod call;
 mod catalog;
+mod client;
 mod cluster;
 mod compaction;
 mod config;
@@ -61,17 +62,18 @@ mod front;
 mod groups;
 mod init_producer_id;
 mod internal_topics;
+mod listener;
 pub mod lone_flush;
 mod node;
 mod notice;
 mod offsets;
-mod operations;
 mod outgoing;
 mod partitions;
 mod produce;
 mod producer_ids;
 mod question;
 mod response;
+mod rights;
 mod segment_reader;
 mod topics;
 mod transactions;
@@ -80,12 +82,15 @@ mod waits;
 pub use broker::Broker;
 pub use call::{Caller, Handled};
 pub use catalog::{Catalog, NewTopic, TopicImage, is_internal, is_valid_name};
+pub use client::{Client, Peer};
 pub use compaction::{CompactionCommand, CompactionEvent};
-pub use config::{BrokerConfig, ServerProperties};
+pub use config::{BrokerConfig, BrokerSecrets, ServerProperties};
 pub use coordinators::CoordinatorLoad;
 pub use disk_executor::{DiskExecutor, Next};
 pub use disk_work::{DiskCommand, DiskEvent, StoredPartition, Volume};
-pub use front::{BrokerDriver, Front, Unanswerable};
+pub use front::{BrokerDriver, Front, Refusal, Unanswerable};
+pub use listener::{BrokerListener, SaslConfig, SaslMechanism, SecurityProtocol};
+pub use net_auth::sasl::oauthbearer::{BadToken, BearerToken, TokenValidator};
 pub use notice::Notice;
 pub use outgoing::Outgoing;
 pub use response::{

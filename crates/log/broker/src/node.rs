@@ -12,6 +12,7 @@ use log_metadata::paths;
 use log_partition::{NewBatch, PartitionConfig};
 use log_wire::{ErrorCode, TopicName};
 
+use crate::access::Access;
 use crate::catalog::{Catalog, NewTopic, change};
 use crate::config::BrokerConfig;
 use crate::config_layers::Configs;
@@ -40,6 +41,7 @@ pub(crate) struct Node {
     pub(crate) configs: Configs,
     pub(crate) catalog: Catalog,
     pub(crate) partitions: Partitions,
+    pub(crate) access: Access,
     pub(crate) producer_ids: ProducerIds,
     /// What the council is asked for.
     pub(crate) council: Changes,
@@ -60,6 +62,7 @@ impl Node {
         let seed = config.seed ^ SEED_OF_IDS;
         Self {
             partitions: Partitions::new(config.node_id, stored),
+            access: Access::new(&config),
             configs: Configs::new(config.node_id, config.properties.clone()),
             config,
             cluster_id,
@@ -73,6 +76,12 @@ impl Node {
             last_ticket: 0,
             random: Random::new(seed),
         }
+    }
+
+    /// Where a client finds this broker that came in at a listener.
+    pub(crate) fn endpoint(&self, listener: u16) -> (&str, i32) {
+        let own = self.config.listeners.get(usize::from(listener)).or_else(|| self.config.listeners.first());
+        own.map_or(("", -1), |own| (&own.advertised_host, i32::from(own.advertised_port)))
     }
 
     /// A ticket that nothing else has.
@@ -152,6 +161,12 @@ impl Node {
     /// Sends a batch that was appended to the disk.
     pub(crate) fn store(&mut self, slot: Slot, new: NewBatch, now: Now) {
         self.partitions.store(slot, new, now);
+    }
+
+    /// Whether nothing of a topic is still to be served here: all of it is, or the topic is gone.
+    pub(crate) fn serves(&self, topic: &str) -> bool {
+        let found = self.catalog.find(TopicName::Name(topic));
+        found.map_or(true, |topic| self.partitions.serves(topic))
     }
 
     /// The partition of a request, if it is served here.

@@ -14,6 +14,8 @@ pub enum Notice {
     TopicDeleted(Arc<str>),
     /// What the council holds of a topic cannot be used.
     BadTopic(Arc<str>, String),
+    /// What the council holds at that path of users, rules or quotas cannot be used.
+    BadAccess(String),
     /// What the council holds in a node of configurations cannot be used: what it held before stays in force.
     BadConfigs(String, String),
     /// What the disk holds of a partition cannot be used: it is not served.

@@ -13,6 +13,7 @@ use log_wire::{ApiKey, ErrorCode, Malformed, TopicName};
 use crate::call::{Call, Handled};
 use crate::node::Node;
 use crate::response::{Lookup, OffsetsResponse, Response};
+use crate::rights::{By, TOPIC_DESCRIBE, TOPIC_FOLLOW};
 
 /// Times that are none, and the first version that knows each.
 const LATEST: i64 = -1;
@@ -34,28 +35,29 @@ pub(crate) const SERVED: &[ApiKey] = &[ApiKey::ListOffsets, ApiKey::OffsetForLea
 /// # Errors
 /// It is malformed.
 pub(crate) fn dispatch(node: &Node, key: ApiKey, mut call: Call<'_>) -> Result<Handled, Malformed> {
-    let form = call.form;
+    let (form, by) = (call.form, call.by());
     Ok(Handled::Done(match key {
-        ApiKey::ListOffsets => Response::Offsets(node.list_offsets(&call.body()?, form.version)),
-        _ => form.response(&node.offset_for_leader_epoch(&call.body()?)),
+        ApiKey::ListOffsets => Response::Offsets(node.list_offsets(by, &call.body()?, form.version)),
+        _ => form.response(&node.offset_for_leader_epoch(by, &call.body()?)),
     }))
 }
 
 impl Node {
     /// Handles a request.
-    fn list_offsets(&self, request: &ListOffsetsRequest, version: i16) -> OffsetsResponse {
+    fn list_offsets(&self, by: By<'_>, request: &ListOffsetsRequest, version: i16) -> OffsetsResponse {
         let isolation =
             if request.isolation_level == 1 { Isolation::ReadCommitted } else { Isolation::ReadUncommitted };
         let mut answer = OffsetsResponse { response: ListOffsetsResponse::default(), lookups: Vec::new() };
         for (at, topic) in request.topics.iter().filter(|topic| !topic.partitions.is_empty()).enumerate() {
+            let may = self.may(by, TOPIC_DESCRIBE, &topic.name);
             let mut partitions = Vec::with_capacity(topic.partitions.len());
             let mut times = BTreeMap::<i32, usize>::new();
             topic.partitions.iter().for_each(|wanted| *times.entry(wanted.partition_index).or_default() += 1);
             for (index, wanted) in topic.partitions.iter().enumerate() {
-                let found = match times.get(&wanted.partition_index) {
+                let found = may.and_then(|()| match times.get(&wanted.partition_index) {
                     Some(1) => self.offset_of(&topic.name, wanted, version, isolation),
                     _ => Err(ErrorCode::InvalidRequest),
-                };
+                });
                 let (partition, lookup) = found.unwrap_or_else(|error| (failed(wanted, error), None));
                 answer.lookups.extend(lookup.map(|(id, lookup)| Lookup { place: (at, index), id, lookup }));
                 partitions.push(partition);
@@ -102,20 +104,34 @@ impl Node {
     }
 
     /// Handles a request.
-    fn offset_for_leader_epoch(&self, request: &OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse {
-        let topics = request.topics.iter().map(|topic| OffsetForLeaderTopicResult {
-            topic: topic.topic.clone(),
-            partitions: topic.partitions.iter().map(|wanted| self.epoch_end(&topic.topic, wanted)).collect(),
+    fn offset_for_leader_epoch(
+        &self,
+        by: By<'_>,
+        request: &OffsetForLeaderEpochRequest,
+    ) -> OffsetForLeaderEpochResponse {
+        let topics = request.topics.iter().map(|topic| {
+            let may = self.may(by, TOPIC_FOLLOW, &topic.topic);
+            let end = |wanted| self.epoch_end(may, &topic.topic, wanted);
+            OffsetForLeaderTopicResult {
+                topic: topic.topic.clone(),
+                partitions: topic.partitions.iter().map(end).collect(),
+            }
         });
         OffsetForLeaderEpochResponse { topics: topics.collect(), ..OffsetForLeaderEpochResponse::default() }
     }
 
-    fn epoch_end(&self, topic: &str, wanted: &OffsetForLeaderPartition) -> EpochEndOffset {
+    fn epoch_end(
+        &self,
+        may: Result<(), ErrorCode>,
+        topic: &str,
+        wanted: &OffsetForLeaderPartition,
+    ) -> EpochEndOffset {
         let mut answer = EpochEndOffset { partition: wanted.partition, ..EpochEndOffset::default() };
-        let found = self.find(TopicName::Name(topic), wanted.partition).and_then(|(_, hosted)| {
-            hosted.partition.check_epoch(LeaderEpoch(wanted.current_leader_epoch))?;
-            Ok(&hosted.partition)
-        });
+        let found =
+            may.and_then(|()| self.find(TopicName::Name(topic), wanted.partition)).and_then(|(_, hosted)| {
+                hosted.partition.check_epoch(LeaderEpoch(wanted.current_leader_epoch))?;
+                Ok(&hosted.partition)
+            });
         match found {
             Ok(partition) => {
                 let epochs = &partition.tables().epochs;

@@ -69,6 +69,17 @@ impl<T> Waits<T> {
         self.remove(waiter).map(|value| (waiter, value))
     }
 
+    /// Takes all that are of a kind.
+    pub(crate) fn extract(&mut self, mut is_of_kind: impl FnMut(&mut T) -> bool) -> Vec<(Waiter, T)> {
+        let of_kind = self.waiting.extract_if(.., |_, (_, value)| is_of_kind(value));
+        let taken: Vec<(Waiter, (MonoTime, T))> = of_kind.collect();
+        let forget = |(waiter, (deadline, value))| {
+            self.deadlines.remove(&(deadline, waiter));
+            (waiter, value)
+        };
+        taken.into_iter().map(forget).collect()
+    }
+
     pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }

@@ -68,8 +68,8 @@ mod topic_config;
 mod value;
 
 pub use broker_config::{
-    GroupKinds, GroupMigration, GroupSettings, GroupTime, InternalTopic, LogMaintenance, NetworkLimits, QuotaWindow,
-    QuotaWindows, TopicCreation, TransactionSettings,
+    GroupKinds, GroupMigration, GroupSettings, GroupTime, InternalTopic, LogMaintenance, NetworkLimits,
+    QuotaWindow, QuotaWindows, TopicCreation, TransactionSettings,
 };
 pub use definition::{Definition, Effect, Feature, Update, ValueType};
 pub use entry::{Detail, Entry, Source, Synonym};

@@ -49,7 +49,6 @@
 //!   partition is to be taken away again within the same epoch, cannot be told from a confirmation. So it is in Kafka: the
 //!   caller has to keep the order of a connection, and drop what is left of a closed one.
 //! - Two-phase commit of KIP-939: a transaction without a timeout cannot be had.
-//! - ListTransactions cannot filter by a pattern of transactional ids (version 2): the caller has to.
 //! - A record has our own form, not that of Kafka's `__consumer_offsets` and `__transaction_state`: tools that read these
 //!   topics see nothing they know.
 //! - `retention_time_ms` of OffsetCommit 2 to 4 is ignored: `offsets.retention.minutes` holds for all.
@@ -109,6 +108,7 @@ pub use message::{
     MemberDescription, MemberRef, NewOffset, OffsetCommit, OffsetFetch, Request, Sync, Synced,
     TxnOffsetCommit,
 };
+pub use pattern::{InvalidPattern, Pattern};
 pub(crate) use retention::RetentionCheck;
 pub use topics::Topics;
 pub use transactions::{

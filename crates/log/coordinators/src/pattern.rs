@@ -1,4 +1,4 @@
-//! Regular expressions over topic names, in the syntax of RE2 as Kafka reads it. They are matched in time that is linear in the
+//! Regular expressions over names of topics and transactional ids, in the syntax of RE2 as Kafka reads it. They are matched in time that is linear in the
 //! name, by the crate `regex`, whose syntax is nearly the same. Where the two differ, an expression is rewritten, or refused as
 //! RE2 refuses it.
 //!
@@ -9,27 +9,40 @@ use regex::bytes::{Regex, RegexBuilder};
 /// How often one thing may be repeated, as RE2 has it.
 const REPEAT_MAX: u32 = 1_000;
 
-/// A regular expression that a whole topic name matches or does not.
+/// A regular expression that a whole name matches or does not.
 #[derive(Clone, Debug)]
-pub(crate) struct Pattern(Regex);
+pub struct Pattern(Regex);
 
 /// It is none, or too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct InvalidPattern;
+pub struct InvalidPattern;
 
 impl Pattern {
     /// Compiles an expression into at most about `compiled_bytes_max`.
-    pub(crate) fn new(text: &str, compiled_bytes_max: usize) -> Result<Self, InvalidPattern> {
+    ///
+    /// # Errors
+    /// [`InvalidPattern`]: the client's fault.
+    pub fn new(text: &str, compiled_bytes_max: usize) -> Result<Self, InvalidPattern> {
         let rewritten = Rewriter::new(text).rewrite()?;
         let mut builder = RegexBuilder::new(&format!(r"\A(?:{rewritten})\z"));
         builder.size_limit(compiled_bytes_max).dfa_size_limit(compiled_bytes_max);
         builder.build().map(Self).map_err(|_| InvalidPattern)
     }
 
-    pub(crate) fn matches(&self, name: &str) -> bool {
+    /// Whether the whole name matches.
+    #[must_use]
+    pub fn matches(&self, name: &str) -> bool {
         self.0.is_match(name.as_bytes())
     }
 }
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_str() == other.0.as_str()
+    }
+}
+
+impl Eq for Pattern {}
 
 /// Rewrites an expression from RE2's syntax to that of the crate.
 struct Rewriter<'t> {
@@ -364,7 +377,7 @@ mod tests {
             let text: String =
                 (0..random.below(9)).map(|_| parts[random.below(parts.len() as u64) as usize]).collect();
             if let Ok(pattern) = Pattern::new(&text, BYTES) {
-                pattern.matches("a1");
+                let _ = pattern.matches("a1");
             }
         }
     }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use base::Now;
 use log_coordinators::{
-    AddPartitions, EndTransaction, InitProducerId, MarkerOutcome, Participant, Producer, Record, Seq, Text,
-    Ticket, Topic, TransactionAnswer, TransactionCoordinator, TransactionEffect, TransactionFilter,
-    TransactionLimits, TransactionRef, TransactionRequest, VerifyPartitions, WriteMarkers,
+    AddPartitions, EndTransaction, InitProducerId, MarkerOutcome, Participant, Pattern, Producer, Record,
+    Seq, Text, Ticket, Topic, TransactionAnswer, TransactionCoordinator, TransactionEffect,
+    TransactionFilter, TransactionLimits, TransactionRef, TransactionRequest, VerifyPartitions, WriteMarkers,
 };
 use log_partition::{CoordinatorEpoch, ProducerEpoch, ProducerId, TransactionVersion};
 use log_wire::ErrorCode;
@@ -738,7 +738,38 @@ fn describe_and_list_show_what_is_open() {
     );
     assert_eq!(count(TransactionFilter { producer_ids: vec![me.id], ..all.clone() }), (1, 0));
     assert_eq!(count(TransactionFilter { duration_ms: Some(4_999), ..all.clone() }), (1, 0));
-    assert_eq!(count(TransactionFilter { duration_ms: Some(5_000), ..all }), (0, 0));
+    assert_eq!(count(TransactionFilter { duration_ms: Some(5_000), ..all.clone() }), (0, 0));
+    let pattern = |text| Some(Pattern::new(text, 1 << 20).expect("a regular expression"));
+    assert_eq!(count(TransactionFilter { pattern: pattern("i."), ..all.clone() }), (1, 0));
+    assert_eq!(count(TransactionFilter { pattern: pattern("i"), ..all }), (0, 0), "the whole id matches");
+}
+
+#[test]
+fn id_that_has_not_begun_is_listed_for_every_duration() {
+    let mut bench = Bench::new();
+    bench.init(None);
+    let filter = TransactionFilter { duration_ms: Some(i64::MAX), ..TransactionFilter::default() };
+    let TransactionAnswer::Listed(listed) = bench.ask(TransactionRequest::List(filter)) else {
+        panic!("not listed")
+    };
+    assert_eq!(listed.iter().map(|one| one.state).collect::<Vec<_>>(), ["Empty"]);
+}
+
+#[test]
+fn transaction_without_participants_begins_and_ends_without_markers() {
+    let mut bench = Bench::new();
+    let me = bench.init(None);
+    bench.fails(end(me, true, 4), ErrorCode::InvalidTxnState);
+    let nothing = || TransactionRequest::Add(AddPartitions { who: who(me), partitions: Vec::new() });
+    assert_eq!(bench.ask(nothing()), TransactionAnswer::Each(Vec::new()));
+    assert_eq!(bench.end(me, true, 4), me);
+    assert!(bench.markers.is_empty());
+    bench.fails(end(me, false, 4), ErrorCode::InvalidTxnState);
+    // It is over, so that the next one begins and a timeout finds nothing.
+    assert_eq!(bench.ask(nothing()), TransactionAnswer::Each(Vec::new()));
+    bench.pass(TIMEOUT_MS);
+    assert!(bench.markers.is_empty());
+    bench.fails(end(me, true, 4), ErrorCode::UnknownProducerId);
 }
 
 #[test]

@@ -21,6 +21,7 @@
 //! - All nodes are kept in memory, also those that this broker does not need.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
+pub mod access;
 mod broker_node;
 mod config_node;
 mod id;

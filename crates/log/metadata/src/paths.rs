@@ -8,6 +8,14 @@ pub const CLUSTER: &str = "/log/cluster";
 pub const TOPICS: &str = "/log/topics";
 /// The next producer id that no broker has.
 pub const PRODUCER_IDS: &str = "/log/producer-ids";
+/// A node for each user of SCRAM.
+pub const USERS: &str = "/log/users";
+/// A node for each pattern that has rules.
+pub const ACLS: &str = "/log/acls";
+/// A node for each entity that has quotas.
+pub const QUOTAS: &str = "/log/quotas";
+/// What all brokers of the cluster know and nobody else: 32 bytes in base64.
+pub const SECRET: &str = "/log/secret";
 /// An ephemeral node for each broker that runs, by its number.
 pub const BROKERS: &str = "/log/brokers/ids";
 /// The id of each broker's directory, by the broker's number.

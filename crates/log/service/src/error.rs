@@ -17,6 +17,14 @@ pub enum StartError {
         /// Why.
         source: io::Error,
     },
+    /// A listener cannot be set up.
+    #[error("the listener `{name}` cannot be used: {reason}")]
+    Listener {
+        /// Its name.
+        name: String,
+        /// Why.
+        reason: String,
+    },
     /// The data directory cannot be used.
     #[error("the data directory `{}` of the log cannot be used: {reason}", directory.display())]
     Data {

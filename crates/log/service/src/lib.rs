@@ -1,15 +1,16 @@
 //! The driver of a broker: its port, its threads, its directory, and its topics in the council.
 //!
-//! - The listener's thread accepts connections and deals them out.
+//! - A thread for each listener accepts connections and deals them out.
 //! - Each shard's thread serves connections with [`log_broker::Front`]; all share one [`log_broker::Broker`] behind a lock,
 //!   which a shard holds while it handles what it has read in a turn.
 //! - The disk's thread runs [`log_broker::DiskExecutor`].
 //! - A client of the council runs a [`log_metadata::Keeper`]: what it tells goes to the first shard, what the broker asks for
 //!   comes from all.
+//! - The reloader's thread reads keys and certificates again when their files change.
 //!
 //! # Not done, and what that costs
 //! - One broker: topics whose leader is another broker are not served, and a leader that is gone is not replaced.
-//! - No encryption, no authentication, no metrics.
+//! - Counts of refused clients are kept ([`LogServer::samples`]), and no page shows them.
 #![deny(missing_docs)]
 
 mod compaction;
@@ -17,7 +18,10 @@ mod config;
 mod council;
 mod disk_loop;
 mod error;
+mod listener;
 mod mail;
+mod oauth;
+mod refusals;
 mod segments;
 mod server;
 mod shard;
@@ -25,4 +29,6 @@ mod volume;
 
 pub use config::LogConfig;
 pub use error::{LogFault, StartError};
+pub use listener::{BadRules, ListenerConfig, ListenerSasl, ListenerTls, PrincipalRules};
+pub use oauth::OauthConfig;
 pub use server::LogServer;

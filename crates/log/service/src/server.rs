@@ -3,16 +3,13 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use log_broker::{Broker, DiskEvent, DiskExecutor, Front};
+use log_broker::{Broker, BrokerListener, BrokerSecrets, DiskEvent, DiskExecutor, Front};
 use log_metadata::{BrokerNode, id_text};
-use net_reactor::{
-    ConnectionLimiter, LimitNames, Listener, ListenerConfig, NetworkMetrics, Polling, Reactor, Sockets,
-    SocketsConfig, TlsHints, bind,
-};
-use node_threads::{Clock, Descriptors, Mailbox, Supervisor, ThreadWaker, spawn};
+use net_reactor::{Accepted, NetworkMetrics, Polling, Reactor, Sockets};
+use node_metrics::Sample;
+use node_threads::{Clock, Mailbox, Supervisor, ThreadWaker, spawn};
 use parking_lot::Mutex;
 use storage_dir_disk::DirDisk;
 
@@ -21,27 +18,20 @@ use crate::config::LogConfig;
 use crate::council::Council;
 use crate::disk_loop::SharedDisk;
 use crate::error::{LogFault, StartError};
+use crate::listener::{Listeners, Listening};
 use crate::mail::ShardMail;
-use crate::shard::{Shard, ShardLinks};
-
-/// How messages of shared parts call Kafka's settings.
-const TLS_HINTS: TlsHints = TlsHints {
-    plain_port: "listeners",
-    client_auth: "ssl.client.auth",
-    trust_store: "ssl.truststore.location",
-};
-const LIMIT_NAMES: LimitNames =
-    LimitNames { connections_max: "max.connections", per_ip_max: "max.connections.per.ip" };
+use crate::refusals::Refusals;
+use crate::shard::{Shard, ShardLinks, ShardListener};
 
 /// A running broker. Dropping it stops it.
 pub struct LogServer {
-    address: SocketAddr,
+    addresses: Vec<SocketAddr>,
     supervisor: Arc<Supervisor>,
     running: Mutex<Option<Running>>,
 }
 
 struct Running {
-    accepting: Option<(Arc<AtomicBool>, mio::Waker, JoinHandle<()>)>,
+    listeners: Listeners,
     shards: Vec<(Arc<Mailbox<ShardMail>>, JoinHandle<()>)>,
     council: Arc<Council>,
     disk: (Arc<SharedDisk<DirDisk>>, JoinHandle<()>),
@@ -71,8 +61,8 @@ fn system(action: &'static str) -> impl Fn(io::Error) -> StartError {
     move |source| StartError::System { action, source }
 }
 
-fn random() -> Result<[u8; 16], StartError> {
-    let mut bytes = [0; 16];
+fn random<const N: usize>() -> Result<[u8; N], StartError> {
+    let mut bytes = [0; N];
     getrandom::fill(&mut bytes)
         .map_err(|error| StartError::System { action: "read randomness", source: error.into() })?;
     Ok(bytes)
@@ -83,46 +73,73 @@ impl LogServer {
     ///
     /// # Errors
     /// [`StartError`], with everything undone that had begun.
-    pub fn start(mut config: LogConfig) -> Result<Self, StartError> {
+    pub fn start(config: LogConfig) -> Result<Self, StartError> {
         let clock = Clock::start();
-        let address = config.listen;
-        let listener =
-            bind(address, config.backlog).map_err(|source| StartError::Listen { address, source })?;
-        let address = listener.local_addr().map_err(system("read the port"))?;
-        if config.broker.advertised_port == 0 {
-            config.broker.advertised_port = address.port();
-        }
+        let listening = listen(&config)?;
         let supervisor = Arc::new(Supervisor::default());
         let council = Arc::new(Council::connect(&config.council, config.council_session, &supervisor)?);
         let ((executor, companion, stored), cluster_id) =
             council.join(config.broker.node_id, random()?, |cluster| {
                 let opened = open(&config, cluster)?;
-                let node = broker_node(&config, &opened.0.directory_id());
+                let node = broker_node(&config, &listening, &opened.0.directory_id());
                 Ok((opened, node))
             })?;
         let mut post = Post::new(config.threads).map_err(system("make a poll"))?;
-        let seed = u64::from_le_bytes(random()?.first_chunk().copied().unwrap_or_default());
-        let broker_config = log_broker::BrokerConfig { seed, ..config.broker.clone() };
+        let seed = u64::from_le_bytes(random()?);
+        let listeners: Vec<BrokerListener> = listening.iter().map(Listening::advertised).collect();
+        let secrets = BrokerSecrets { cluster: random()?, start: random()? };
+        let broker_config = log_broker::BrokerConfig { seed, listeners, secrets, ..config.broker.clone() };
         let broker = Arc::new(Mutex::new(Broker::new(broker_config, cluster_id, stored)));
+        let refusals = Arc::new(Refusals::default());
         let disk = SharedDisk::new(executor, Arc::clone(&post.disk_events), clock);
         let disk_thread = start_disk(&disk, &supervisor)?;
         let compaction = Compaction::new();
-        let shared = (&broker, &disk, &council, &compaction);
-        let shards = start_shards(&mut post, &config, shared, &supervisor, clock)?;
+        let shared = Shared {
+            broker: &broker,
+            disk: &disk,
+            council: &council,
+            compaction: &compaction,
+            refusals: &refusals,
+            listening: &listening,
+        };
+        let shards = start_shards(&mut post, &config, &shared, &supervisor, clock)?;
         let compacting = start_compaction(&compaction, companion, &post, &config, &supervisor)?;
         if let Some(first) = post.shards.first() {
             council.begin(Arc::clone(first));
         }
-        let accepting = start_accepting(listener, &post, &config, &supervisor, clock)?;
+        let mut listeners = Listeners::new(&listening, &config.connections, (&broker, &refusals));
+        let addresses = listeners.addresses().to_vec();
+        let accept = (post.shards.len(), hand_on(&post));
+        listeners.start(listening, accept, &supervisor, clock).map_err(system("accept connections"))?;
         let (disk, compaction) = ((disk, disk_thread), (compaction, compacting));
-        let running = Running { accepting: Some(accepting), shards, council, disk, compaction };
-        Ok(Self { address, supervisor, running: Mutex::new(Some(running)) })
+        let running = Running { listeners, shards, council, disk, compaction };
+        Ok(Self { addresses, supervisor, running: Mutex::new(Some(running)) })
     }
 
-    /// Where clients connect.
+    /// Where clients connect: the first listener.
     #[must_use]
-    pub const fn address(&self) -> SocketAddr {
-        self.address
+    pub fn address(&self) -> SocketAddr {
+        self.addresses.first().copied().unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)))
+    }
+
+    /// Where clients connect, in the order of the listeners.
+    #[must_use]
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Reads the keys and certificates of all listeners again. What cannot be used is told in the log, and what was read before
+    /// stays in force.
+    pub fn reload(&self) {
+        if let Some(running) = self.running.lock().as_ref() {
+            running.listeners.reload();
+        }
+    }
+
+    /// Figures of this moment, for metrics; none once it was stopped.
+    #[must_use]
+    pub fn samples(&self) -> Vec<Sample> {
+        self.running.lock().as_ref().map_or_else(Vec::new, |running| running.listeners.samples())
     }
 
     /// Waits until the broker stops.
@@ -136,11 +153,7 @@ impl LogServer {
     /// Stops the broker: connections are closed, and everything that was appended is written.
     pub fn stop(&self) {
         let Some(mut running) = self.running.lock().take() else { return };
-        if let Some((stopping, waker, thread)) = running.accepting.take() {
-            stopping.store(true, Ordering::SeqCst);
-            let _ = waker.wake();
-            let _ = thread.join();
-        }
+        running.listeners.stop();
         running.shards.iter().for_each(|(mail, _)| mail.put(ShardMail::Stop));
         running.shards.into_iter().for_each(|(_, thread)| drop(thread.join()));
         running.council.close();
@@ -158,6 +171,22 @@ impl Drop for LogServer {
     }
 }
 
+/// Takes all ports, before anything else: one that is in use costs nothing then.
+fn listen(config: &LogConfig) -> Result<Vec<Listening>, StartError> {
+    let listeners = config.listeners.iter().cloned();
+    listeners.map(|listener| Listening::open(listener, config.backlog)).collect()
+}
+
+/// Deals connections out to the shards.
+fn hand_on(post: &Post) -> impl FnMut(usize, Accepted) + Clone + use<> {
+    let shards = post.shards.clone();
+    move |shard, accepted| {
+        if let Some(mail) = shards.get(shard) {
+            mail.put(ShardMail::Accepted(accepted));
+        }
+    }
+}
+
 type Opened = (DiskExecutor<DirDisk>, DirDisk, Vec<log_broker::StoredPartition>);
 
 fn open(config: &LogConfig, cluster: &str) -> Result<Opened, StartError> {
@@ -171,13 +200,13 @@ fn open(config: &LogConfig, cluster: &str) -> Result<Opened, StartError> {
     Ok((executor, companion, stored))
 }
 
-fn broker_node(config: &LogConfig, directory: &[u8; 16]) -> BrokerNode {
-    let broker = &config.broker;
+fn broker_node(config: &LogConfig, listening: &[Listening], directory: &[u8; 16]) -> BrokerNode {
+    let first = listening.first().map(Listening::advertised).unwrap_or_default();
     BrokerNode {
         directory: id_text(directory),
-        host: broker.advertised_host.clone(),
-        port: broker.advertised_port,
-        rack: broker.rack.clone(),
+        host: first.advertised_host,
+        port: first.advertised_port,
+        rack: config.broker.rack.clone(),
     }
 }
 
@@ -208,72 +237,51 @@ fn start_compaction(
 
 type Shards = Vec<(Arc<Mailbox<ShardMail>>, JoinHandle<()>)>;
 
-/// What all shards share.
-type SharedParts<'s> =
-    (&'s Arc<Mutex<Broker>>, &'s Arc<SharedDisk<DirDisk>>, &'s Arc<Council>, &'s Arc<Compaction>);
+/// What the shards share.
+struct Shared<'s> {
+    broker: &'s Arc<Mutex<Broker>>,
+    disk: &'s Arc<SharedDisk<DirDisk>>,
+    council: &'s Arc<Council>,
+    compaction: &'s Arc<Compaction>,
+    refusals: &'s Arc<Refusals>,
+    listening: &'s [Listening],
+}
 
 fn start_shards(
     post: &mut Post,
     config: &LogConfig,
-    (broker, disk, council, compaction): SharedParts<'_>,
+    shared: &Shared<'_>,
     supervisor: &Arc<Supervisor>,
     clock: Clock,
 ) -> Result<Shards, StartError> {
     let metrics = Arc::new(NetworkMetrics::default());
     let polls = std::mem::take(&mut post.polls);
+    let count = u16::try_from(polls.len()).unwrap_or(u16::MAX);
     let mut shards = Vec::with_capacity(polls.len());
+    let listeners: Vec<BrokerListener> = shared.listening.iter().map(Listening::advertised).collect();
+    let front_config = log_broker::BrokerConfig { listeners, ..config.broker.clone() };
     for ((number, poll), mail) in (0..).zip(polls).zip(&post.shards) {
         let links = ShardLinks {
-            broker: Arc::clone(broker),
+            broker: Arc::clone(shared.broker),
             mail: post.shards.clone(),
-            disk: Arc::clone(disk),
+            disk: Arc::clone(shared.disk),
             disk_events: (number == 0).then(|| Arc::clone(&post.disk_events)),
-            council: Arc::clone(council),
-            compaction: Arc::clone(compaction),
+            council: Arc::clone(shared.council),
+            compaction: Arc::clone(shared.compaction),
+            refusals: Arc::clone(shared.refusals),
         };
-        let sockets = SocketsConfig {
-            tls: None,
-            plain_takes_tls: false,
-            hints: TLS_HINTS,
-            metrics: Arc::clone(&metrics),
+        let of_listener = |listening: &Listening| -> io::Result<ShardListener> {
+            let sockets = Sockets::new(listening.sockets(&metrics), poll.watcher(0)?);
+            Ok(ShardListener { sockets, clients: listening.clients() })
         };
-        let sockets = Sockets::new(sockets, poll.watcher(0).map_err(system("share a poll"))?);
-        let front = Front::new(number, &config.broker);
-        let shard = Shard::new(number, links, sockets, front, &config.directory);
+        let listeners = shared.listening.iter().map(of_listener).collect::<io::Result<Vec<_>>>();
+        let listeners = listeners.map_err(system("share a poll"))?;
+        let front = Front::new(number, count, &front_config);
+        let shard = Shard::new(number, links, listeners, front, &config.directory);
         let reactor = Reactor::new(poll, clock, vec![Box::new(shard)]);
         let thread =
             spawn("log-shard", supervisor, move || reactor.run()).map_err(system("start a thread"))?;
         shards.push((Arc::clone(mail), thread));
     }
     Ok(shards)
-}
-
-fn start_accepting(
-    listener: mio::net::TcpListener,
-    post: &Post,
-    config: &LogConfig,
-    supervisor: &Arc<Supervisor>,
-    clock: Clock,
-) -> Result<(Arc<AtomicBool>, mio::Waker, JoinHandle<()>), StartError> {
-    let gate = ConnectionLimiter::new(config.connections.0, config.connections.1, Descriptors::of_process(0));
-    let shards = post.shards.clone();
-    let count = shards.len();
-    let hand_on = move |shard: usize, accepted| {
-        if let Some(mail) = shards.get(shard) {
-            mail.put(ShardMail::Accepted(accepted));
-        }
-    };
-    let listening = ListenerConfig { throttle: None, keep_alive: true, names: LIMIT_NAMES };
-    let metrics = Arc::new(NetworkMetrics::default());
-    let (listener, waker) =
-        Listener::new((Some(listener), None), listening, (count, hand_on), gate, clock, metrics)
-            .map_err(system("make a poll"))?;
-    let stopping = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stopping);
-    let run = move || {
-        listener.run(&flag);
-        Ok::<_, std::convert::Infallible>(())
-    };
-    let thread = spawn("log-listener", supervisor, run).map_err(system("start a thread"))?;
-    Ok((stopping, waker, thread))
 }

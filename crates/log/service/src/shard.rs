@@ -1,12 +1,13 @@
 //! One shard: the connections of one reactor's thread.
 
 use std::io;
-use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
 use base::{MonoTime, Now};
-use log_broker::{Broker, BrokerDriver, DiskEvent, Front, Notice, Response, SegmentReader, Waiter};
+use log_broker::{
+    Broker, BrokerDriver, Client, DiskEvent, Front, Notice, Peer, Refusal, Response, SegmentReader, Waiter,
+};
 use net_event_loop::{Broken, EventLoop, FilePart, ReadOutcome, Readiness, SocketDriver};
 use net_reactor::{Accepted, ClientSocket, SentFile, Service, Sockets};
 use node_threads::Mailbox;
@@ -16,7 +17,9 @@ use storage_dir_disk::DirDisk;
 use crate::compaction::Compaction;
 use crate::council::Council;
 use crate::disk_loop::SharedDisk;
+use crate::listener::ListenerClients;
 use crate::mail::ShardMail;
+use crate::refusals::Refusals;
 use crate::segments::Segments;
 use crate::volume::VolumeWatch;
 
@@ -29,6 +32,13 @@ pub(crate) struct ShardLinks {
     pub(crate) disk_events: Option<Arc<Mailbox<DiskEvent>>>,
     pub(crate) council: Arc<Council>,
     pub(crate) compaction: Arc<Compaction>,
+    pub(crate) refusals: Arc<Refusals>,
+}
+
+/// What a shard has of each listener.
+pub(crate) struct ShardListener {
+    pub(crate) sockets: Sockets,
+    pub(crate) clients: ListenerClients,
 }
 
 /// See the module.
@@ -48,7 +58,7 @@ pub(crate) struct Shard {
 struct Driver {
     number: u16,
     links: ShardLinks,
-    sockets: Sockets,
+    listeners: Vec<ShardListener>,
     segments: Segments,
     answers: Vec<(Waiter, Response)>,
     /// What became of commands that this thread carried out.
@@ -80,21 +90,22 @@ impl Shard {
     pub(crate) fn new(
         number: u16,
         links: ShardLinks,
-        sockets: Sockets,
+        listeners: Vec<ShardListener>,
         front: Front<SentFile>,
         directory: &Path,
     ) -> Self {
         let segments = Segments::new(directory);
         let volume = (number == 0).then(|| VolumeWatch::new(directory));
-        let driver = Driver { number, links, sockets, segments, answers: Vec::new(), events: Vec::new() };
+        let driver = Driver { number, links, listeners, segments, answers: Vec::new(), events: Vec::new() };
         let (mail, events) = (Vec::new(), Vec::new());
         let (connections, close_due) = (EventLoop::default(), MonoTime::ZERO);
         Self { driver, connections, front, mail, events, volume, close_due, done: false }
     }
 
     fn take_in(&mut self, accepted: Accepted, now: Now) {
-        let Some(socket) = self.driver.sockets.begin(accepted) else { return };
-        let opening_ms = self.driver.sockets.opening_ms();
+        let Some(listener) = self.driver.listeners.get(usize::from(accepted.listener())) else { return };
+        let Some(socket) = listener.sockets.begin(accepted) else { return };
+        let opening_ms = listener.sockets.opening_ms();
         self.connections.accept(&mut self.driver, &mut self.front, socket, opening_ms, now);
     }
 
@@ -150,8 +161,7 @@ impl Service for Shard {
     }
 
     fn wait_max_ms(&self) -> u64 {
-        let most = self.connections.wait_max_ms(!self.driver.answers.is_empty());
-        most.min(TICK_MS)
+        self.connections.wait_max_ms(!self.driver.answers.is_empty()).min(TICK_MS)
     }
 
     fn is_done(&self) -> bool {
@@ -171,6 +181,10 @@ fn log(notice: &Notice) {
         Notice::BadTopic(topic, why) => {
             tracing::warn!(%topic, why, "what the council holds of a topic cannot be used");
         }
+        Notice::BadAccess(path) => tracing::error!(
+            path,
+            "what the council holds of a user, of rules or of quotas cannot be used: nobody gets a right by it"
+        ),
         Notice::BadConfigs(path, why) => {
             tracing::warn!(
                 path,
@@ -239,8 +253,12 @@ impl BrokerDriver for Driver {
         }
     }
 
-    fn host(peer: &IpAddr) -> String {
-        peer.to_string()
+    fn authenticated(&mut self, socket: &ClientSocket) {
+        socket.authenticated();
+    }
+
+    fn refused(&mut self, client: &Client, refusal: Refusal, why: &'static str) {
+        self.links.refusals.client(client, refusal, why);
     }
 
     fn segments(&mut self) -> &mut impl SegmentReader<File = SentFile> {
@@ -248,31 +266,38 @@ impl BrokerDriver for Driver {
     }
 }
 
+impl Driver {
+    fn of(&self, socket: &ClientSocket) -> Result<&ShardListener, Broken> {
+        self.listeners.get(usize::from(socket.listener())).ok_or(Broken)
+    }
+}
+
 impl SocketDriver for Driver {
     type Socket = ClientSocket;
-    type Peer = IpAddr;
+    type Peer = Peer;
     type File = SentFile;
 
     fn watch(&mut self, socket: &mut ClientSocket, token: u32) -> Result<(), Broken> {
-        self.sockets.watch(socket, token)
+        self.of(socket)?.sockets.watch(socket, token)
     }
 
     fn prepare(&mut self, socket: &mut ClientSocket) -> Result<bool, Broken> {
-        self.sockets.prepare(socket)
+        self.of(socket)?.sockets.prepare(socket)
     }
 
-    fn open(&mut self, socket: &mut ClientSocket) -> Result<Option<IpAddr>, Broken> {
-        Ok(self.sockets.open(socket)?.then(|| socket.peer().ip()))
+    fn open(&mut self, socket: &mut ClientSocket) -> Result<Option<Peer>, Broken> {
+        let listener = self.of(socket)?;
+        if listener.sockets.open(socket)? { listener.clients.peer(socket).map(Some) } else { Ok(None) }
     }
 
     #[inline]
     fn read(&mut self, socket: &mut ClientSocket, buffer: &mut [u8]) -> Result<ReadOutcome, Broken> {
-        self.sockets.read(socket, buffer)
+        self.of(socket)?.sockets.read(socket, buffer)
     }
 
     #[inline]
     fn write(&mut self, socket: &mut ClientSocket, bytes: &[u8]) -> Result<usize, Broken> {
-        self.sockets.write(socket, bytes)
+        self.of(socket)?.sockets.write(socket, bytes)
     }
 
     fn write_with_file(
@@ -281,19 +306,23 @@ impl SocketDriver for Driver {
         bytes: &[u8],
         part: FilePart<'_, SentFile>,
     ) -> Result<usize, Broken> {
-        self.sockets.write_with_file(socket, bytes, part)
+        self.of(socket)?.sockets.write_with_file(socket, bytes, part)
     }
 
     #[inline]
     fn wants_write(&self, socket: &ClientSocket) -> bool {
-        self.sockets.wants_write(socket)
+        self.of(socket).is_ok_and(|listener| listener.sockets.wants_write(socket))
     }
 
     fn say_goodbye(&mut self, socket: &mut ClientSocket) {
-        self.sockets.say_goodbye(socket);
+        if let Ok(listener) = self.of(socket) {
+            listener.sockets.say_goodbye(socket);
+        }
     }
 
     fn close(&mut self, socket: ClientSocket, unsent_bytes: usize) {
-        self.sockets.close(socket, unsent_bytes);
+        if let Ok(listener) = self.of(&socket) {
+            listener.sockets.close(socket, unsent_bytes);
+        }
     }
 }

@@ -85,14 +85,14 @@ pub struct Features<'a> {
     pub epoch: i64,
 }
 
-/// Writes a response's body.
+/// Writes a response's body. A response that only refuses the request says nothing of features.
 pub fn write_api_versions_response(
     writer: &mut Writer<'_>,
     version: i16,
     error: ErrorCode,
     apis: &[ServedApi],
     throttle_ms: i32,
-    features: Features<'_>,
+    features: Option<Features<'_>>,
 ) {
     writer.i16(error.code()).count(apis.len());
     for api in apis {
@@ -101,6 +101,10 @@ pub fn write_api_versions_response(
     if version >= THROTTLE {
         writer.i32(throttle_ms);
     }
+    let Some(features) = features else {
+        writer.no_tagged_fields();
+        return;
+    };
     // Levels from 0 on are not known to clients of version 3 (KAFKA-17011).
     let is_known = |feature: &&Feature<'_>| version > NAMES || feature.lowest > 0;
     let supported =

@@ -174,8 +174,8 @@ fn words(text: &str) -> Result<Vec<String>, JaasError> {
         } else if rest.starts_with("/*") {
             rest.split_once("*/").map_or("", |(_, after)| after)
         } else if let Some(quoted) = rest.strip_prefix('"') {
-            let (word, after) = quoted.split_once('"').ok_or(JaasError::OpenQuote)?;
-            words.push(String::from(word));
+            let (word, after) = until_quote(quoted).ok_or(JaasError::OpenQuote)?;
+            words.push(word);
             after
         } else if matches!(first, '{' | '}' | ';' | '=') {
             words.push(String::from(first));
@@ -189,6 +189,19 @@ fn words(text: &str) -> Result<Vec<String>, JaasError> {
         rest = after.trim_start();
     }
     Ok(words)
+}
+
+/// A text up to its closing quotation mark, in which a backslash takes the meaning from the next character, and what is behind.
+fn until_quote(quoted: &str) -> Option<(String, &str)> {
+    let mut word = String::new();
+    let mut characters = quoted.chars();
+    loop {
+        match characters.next()? {
+            '"' => return Some((word, characters.as_str())),
+            '\\' => word.push(characters.next()?),
+            character => word.push(character),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -216,6 +229,15 @@ mod tests {
         let users = users_in(FILE, "Server").unwrap();
         let plain: Vec<_> = users.iter().map(|(name, secret)| (name, secret.0.as_str())).collect();
         assert_eq!(plain, [("bob", "b;{}="), ("super", "admin secret")]);
+    }
+
+    #[test]
+    fn backslash_takes_the_meaning_from_a_quotation_mark() {
+        let users =
+            users_in(r#"S { com.example.LoginModule required user_a="x\"y\\z" user_b=""; };"#, "S").unwrap();
+        let plain: Vec<_> = users.iter().map(|(name, secret)| (name, secret.0.as_str())).collect();
+        assert_eq!(plain, [("a", "x\"y\\z"), ("b", "")]);
+        assert_eq!(users_in("S { a \"b\\\"", "S"), Err(JaasError::OpenQuote));
     }
 
     #[test]

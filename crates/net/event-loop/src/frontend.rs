@@ -45,6 +45,12 @@ pub trait Frontend<D: SocketDriver> {
     /// A connection is open.
     fn accept(&mut self, peer: D::Peer, now: Now) -> ConnId;
 
+    /// How many bytes of a connection are read at once, if that is less than the loop's own limit: a frontend that has no
+    /// room for more says so here. What was read cannot be given back.
+    fn read_bytes_max(&self, _conn: ConnId) -> usize {
+        usize::MAX
+    }
+
     /// Evaluates what was read, together with what has come from other threads. Called in every turn, also if nothing
     /// was read.
     fn evaluate(&mut self, driver: &mut D, input: &mut Input<'_, D::Socket>, now: Now);

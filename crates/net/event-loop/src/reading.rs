@@ -46,7 +46,8 @@ impl<S> EventLoop<S> {
                 }
             }
         }
-        let Some(buffer) = self.arena.get_mut(used..used + READ_BYTES_MAX) else { return 0 };
+        let most = socket.conn.map_or(usize::MAX, |conn| front.read_bytes_max(conn));
+        let Some(buffer) = self.arena.get_mut(used..used + READ_BYTES_MAX.min(most.max(1))) else { return 0 };
         let Ok(read) = read(driver, socket, buffer) else {
             self.drop_socket(driver, front, token);
             return 0;

@@ -5,19 +5,30 @@ use std::net::IpAddr;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
+use base::MonoTime;
 use net_event_loop::{Admission, Full};
-use node_threads::Descriptors;
+use node_threads::{Descriptors, RateLimit};
 use parking_lot::Mutex;
+
+use crate::gate::{Gate, Permit, Verdict};
+use crate::metrics::NetworkMetrics;
+use crate::token_bucket::{ConnectionThrottle, TokenBucket};
+
+/// A refused client tries again at once: this limits how often the log says so.
+const REFUSALS_TOLD: Duration = Duration::from_secs(10);
 
 /// A place among the connections that may be.
 #[derive(Debug)]
-pub struct ConnectionPermit {
+struct Place {
     ip: IpAddr,
     gate: Arc<ConnectionLimiter>,
 }
 
-impl Drop for ConnectionPermit {
+impl Permit for Place {}
+
+impl Drop for Place {
     fn drop(&mut self) {
         self.gate.admission.lock().release(self.ip);
     }
@@ -88,10 +99,10 @@ impl ConnectionLimiter {
         self: &Arc<Self>,
         ip: IpAddr,
         descriptor: BorrowedFd<'_>,
-    ) -> Result<ConnectionPermit, Refusal> {
+    ) -> Result<Box<dyn Permit>, Refusal> {
         let refusal = if self.descriptors.admit_client(descriptor) {
             match self.admission.lock().admit(ip) {
-                Ok(()) => return Ok(ConnectionPermit { ip, gate: Arc::clone(self) }),
+                Ok(()) => return Ok(Box::new(Place { ip, gate: Arc::clone(self) })),
                 Err(full) => Refusal::Full(full),
             }
         } else {
@@ -100,6 +111,59 @@ impl ConnectionLimiter {
         };
         self.rejected.fetch_add(1, Ordering::Relaxed);
         Err(refusal)
+    }
+}
+
+/// The gate of a service whose limits are those of one [`ConnectionLimiter`] and a bucket of tokens.
+pub struct LimiterGate {
+    limiter: Arc<ConnectionLimiter>,
+    bucket: Option<TokenBucket>,
+    names: LimitNames,
+    refusals: RateLimit,
+    metrics: Arc<NetworkMetrics>,
+}
+
+impl LimiterGate {
+    /// With the limits of `limiter`; without `throttle`, connections may come in at any rate.
+    #[must_use]
+    pub fn new(
+        limiter: Arc<ConnectionLimiter>,
+        throttle: Option<ConnectionThrottle>,
+        names: LimitNames,
+        metrics: Arc<NetworkMetrics>,
+        now: MonoTime,
+    ) -> Self {
+        let bucket = throttle.map(|throttle| TokenBucket::new(throttle, now));
+        Self { limiter, bucket, names, refusals: RateLimit::default(), metrics }
+    }
+
+    fn tell_refused(&self, ip: IpAddr, refusal: &Refusal) {
+        if self.refusals.allow(Instant::now(), REFUSALS_TOLD) {
+            let refused = self.limiter.rejected.load(Ordering::Relaxed);
+            let why = refusal.tell(self.names);
+            tracing::warn!(peer = %ip, refused, "a connection is refused (the log says so every ten seconds at most): {why}");
+        }
+    }
+}
+
+impl Gate for LimiterGate {
+    fn admit(&mut self, ip: IpAddr, descriptor: BorrowedFd<'_>, now: MonoTime) -> Verdict {
+        if let Some(bucket) = &mut self.bucket
+            && !bucket.take(now)
+        {
+            self.limiter.throttled.fetch_add(1, Ordering::Relaxed);
+            return Verdict::Refused;
+        }
+        match self.limiter.admit(ip, descriptor) {
+            Ok(permit) => {
+                self.metrics.token_deficit.record(self.bucket.as_ref().map_or(0, TokenBucket::deficit));
+                Verdict::Admitted(permit)
+            }
+            Err(refusal) => {
+                self.tell_refused(ip, &refusal);
+                Verdict::Refused
+            }
+        }
     }
 }
 
@@ -119,7 +183,7 @@ mod tests {
         let admit = || gate.admit(ip, file.as_fd());
         let place = admit();
         assert!(place.is_ok());
-        assert_eq!(admit().unwrap_err(), Refusal::Full(Full::Address(1)));
+        assert_eq!(admit().err(), Some(Refusal::Full(Full::Address(1))));
         assert_eq!(gate.rejected.load(Ordering::Relaxed), 1);
         drop(place);
         assert!(admit().is_ok());
@@ -130,7 +194,7 @@ mod tests {
     fn a_connection_in_the_reserve_of_descriptors_is_refused_and_counted() {
         let gate = ConnectionLimiter::new(0, 0, Descriptors::new(24, 0));
         let file = std::fs::File::open("/dev/null").expect("opened");
-        let refusal = gate.admit(IpAddr::from([127, 0, 0, 1]), file.as_fd()).unwrap_err();
+        let refusal = gate.admit(IpAddr::from([127, 0, 0, 1]), file.as_fd()).err().expect("a refusal");
         assert_eq!(refusal, Refusal::NoDescriptor(24));
         assert!(refusal.tell(NAMES).contains("ulimit -n"));
         let counts = (&gate.rejected, &gate.without_descriptor);

@@ -6,6 +6,7 @@
 //! of it. This crate does not know what goes over the sockets.
 
 mod connection_limiter;
+mod gate;
 mod handshake_trouble;
 mod listener;
 mod metrics;
@@ -15,9 +16,10 @@ mod socket;
 mod sockets;
 mod token_bucket;
 
-pub use connection_limiter::{ConnectionLimiter, ConnectionPermit, LimitNames};
+pub use connection_limiter::{ConnectionLimiter, LimitNames, LimiterGate};
+pub use gate::{ConnectionPermit, Gate, Permit, Verdict};
 pub use handshake_trouble::TlsHints;
-pub use listener::{Accepted, Listener, ListenerConfig, bind};
+pub use listener::{Accepted, Listener, ListenerConfig, ListeningSocket, bind};
 pub use metrics::{Handshake, NetworkMetrics};
 pub use net_tls::SentFile;
 pub use reactor::{Polling, Reactor, Watcher};

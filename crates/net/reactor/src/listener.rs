@@ -1,40 +1,45 @@
 //! The thread that accepts clients and deals them out to the reactors in turn.
 //!
-//! If no descriptor is left in spite of the reserve, accepting pauses.
+//! If no descriptor is left in spite of the reserve, accepting pauses. A [`Gate`] decides about each connection.
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use base::MonoTime;
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token, Waker};
-use node_threads::{Clock, RateLimit};
+use node_threads::Clock;
 use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
 
-use crate::connection_limiter::{ConnectionLimiter, ConnectionPermit, LimitNames, Refusal};
-use crate::metrics::NetworkMetrics;
-use crate::token_bucket::{ConnectionThrottle, TokenBucket};
+use crate::gate::{ConnectionPermit, Gate, Verdict};
 
-const PLAIN: Token = Token(0);
-const SECURE: Token = Token(1);
-const STOP: Token = Token(2);
+const STOP: Token = Token(usize::MAX);
 /// The system's maximum (`net.core.somaxconn`) cuts this down.
 const BACKLOG: i32 = 4096;
-/// How long accepting pauses when there is no descriptor left.
-const OUT_OF_DESCRIPTORS_PAUSE: Duration = Duration::from_millis(100);
-/// A refused client tries again at once: this limits how often the log says so.
-const REFUSALS_TOLD: Duration = Duration::from_secs(10);
+/// How long accepting pauses when there is no descriptor left, milliseconds.
+const OUT_OF_DESCRIPTORS_MS: u64 = 100;
+/// How many connections are kept that are to be closed later; further ones are closed at once.
+const CLOSED_LATER_MAX: usize = 1_000;
 
 /// A connection on its way to a reactor. Its place among all is given back when it is dropped.
-#[derive(Debug)]
 pub struct Accepted {
     pub(crate) stream: TcpStream,
     pub(crate) peer: SocketAddr,
+    pub(crate) listener: u16,
     pub(crate) secure: bool,
     pub(crate) place: ConnectionPermit,
+}
+
+impl Accepted {
+    /// The number of the socket that accepted it.
+    #[must_use]
+    pub const fn listener(&self) -> u16 {
+        self.listener
+    }
 }
 
 /// Binds an address without accepting yet; fails if another socket has it. `backlog` is how many connections the system
@@ -55,131 +60,166 @@ pub fn bind(address: SocketAddr, backlog: Option<u32>) -> io::Result<TcpListener
     Ok(TcpListener::from_std(socket.into()))
 }
 
-/// How a listener treats new connections.
+/// A socket that accepts.
+pub struct ListeningSocket {
+    /// The socket.
+    pub socket: TcpListener,
+    /// Its number: connections say by it where they came in.
+    pub number: u16,
+    /// Whether its connections are encrypted.
+    pub secure: bool,
+}
+
+/// How a listener treats connections that it accepts.
 #[derive(Clone, Copy, Debug)]
 pub struct ListenerConfig {
-    /// How fast they may come in.
-    pub throttle: Option<ConnectionThrottle>,
     /// Whether TCP probes silent connections.
     pub keep_alive: bool,
-    /// How the limits are called, for messages.
-    pub names: LimitNames,
 }
 
 /// Accepts until it is stopped, and hands each connection on with the number of the reactor whose turn it is.
-pub struct Listener<F> {
+pub struct Listener<F, G> {
     poll: Poll,
-    plain: Option<TcpListener>,
-    secure: Option<TcpListener>,
+    sockets: Vec<ListeningSocket>,
     reactors: usize,
     hand_on: F,
     next: usize,
-    gate: Arc<ConnectionLimiter>,
-    bucket: Option<TokenBucket>,
-    refusals: RateLimit,
+    gate: G,
     config: ListenerConfig,
     clock: Clock,
-    metrics: Arc<NetworkMetrics>,
+    /// A connection that waits, with its socket's place among the sockets.
+    waiting: Option<(TcpStream, SocketAddr, usize)>,
+    closing: VecDeque<(MonoTime, TcpStream)>,
 }
 
-impl<F: FnMut(usize, Accepted)> Listener<F> {
-    /// A listener at a plain and an encrypted port, and what stops it. `hand_on` gets connections for reactors 0 up to
-    /// `reactors`.
+/// Why accepting pauses.
+enum Pause {
+    /// Nothing is left to be accepted.
+    Idle,
+    /// For so many milliseconds.
+    ForMs(u64),
+    /// No descriptor is left.
+    Starved,
+}
+
+impl<F: FnMut(usize, Accepted), G: Gate> Listener<F, G> {
+    /// A listener at these sockets, and what stops it. `hand_on` gets connections for reactors 0 up to `reactors`.
     ///
     /// # Errors
     /// The system refuses a poll.
     pub fn new(
-        sockets: (Option<TcpListener>, Option<TcpListener>),
+        mut sockets: Vec<ListeningSocket>,
         config: ListenerConfig,
         (reactors, hand_on): (usize, F),
-        gate: Arc<ConnectionLimiter>,
+        gate: G,
         clock: Clock,
-        metrics: Arc<NetworkMetrics>,
     ) -> io::Result<(Self, Waker)> {
         let poll = Poll::new()?;
-        let (mut plain, mut secure) = sockets;
-        if let Some(listener) = &mut plain {
-            poll.registry().register(listener, PLAIN, Interest::READABLE)?;
-        }
-        if let Some(listener) = &mut secure {
-            poll.registry().register(listener, SECURE, Interest::READABLE)?;
+        for (place, listening) in sockets.iter_mut().enumerate() {
+            poll.registry().register(&mut listening.socket, Token(place), Interest::READABLE)?;
         }
         let waker = Waker::new(poll.registry(), STOP)?;
-        let bucket = config.throttle.map(|throttle| TokenBucket::new(throttle, clock.now().mono()));
-        let refusals = RateLimit::default();
-        let listener = Self {
-            poll,
-            plain,
-            secure,
-            reactors,
-            hand_on,
-            next: 0,
-            gate,
-            bucket,
-            refusals,
-            config,
-            clock,
-            metrics,
-        };
+        let (waiting, closing) = (None, VecDeque::new());
+        let listener =
+            Self { poll, sockets, reactors, hand_on, next: 0, gate, config, clock, waiting, closing };
         Ok((listener, waker))
     }
 
     /// Runs until the waker wakes it with `stopping` set.
     pub fn run(mut self, stopping: &AtomicBool) {
         let mut events = Events::with_capacity(8);
-        let mut starved = false;
+        let mut pause = Pause::Idle;
         while !stopping.load(Ordering::SeqCst) {
-            let timeout = starved.then_some(OUT_OF_DESCRIPTORS_PAUSE);
+            let timeout = self.timeout(&pause);
             if let Err(error) = self.poll.poll(&mut events, timeout)
                 && error.kind() != io::ErrorKind::Interrupted
             {
                 tracing::error!(%error, "accepting connections ends: the poll failed");
                 return;
             }
-            // Edge-triggered: both are emptied, no matter which of them woke us.
-            let was_starved = starved;
-            starved = !(self.accept_all(false, was_starved) & self.accept_all(true, was_starved));
-            if was_starved && !starved {
+            self.close_overdue();
+            let was_starved = matches!(pause, Pause::Starved);
+            pause = self.accept_all(was_starved);
+            if was_starved && !matches!(pause, Pause::Starved) {
                 tracing::info!("connections are accepted again");
             }
         }
     }
 
-    /// Accepts what waits; false when there was no descriptor to take it with.
-    fn accept_all(&mut self, secure: bool, told: bool) -> bool {
+    /// How long the poll may take.
+    fn timeout(&self, pause: &Pause) -> Option<Duration> {
+        let paused_ms = match pause {
+            Pause::Idle => None,
+            Pause::ForMs(ms) => Some((*ms).max(1)),
+            Pause::Starved => Some(OUT_OF_DESCRIPTORS_MS),
+        };
+        let now = self.clock.now().mono();
+        let closing_ms = self.closing.front().map(|(at, _)| at.since(now) + 1);
+        paused_ms.into_iter().chain(closing_ms).min().map(Duration::from_millis)
+    }
+
+    /// Accepts what waits. The poll announces each socket only once: all are emptied, no matter which of them woke us.
+    fn accept_all(&mut self, told: bool) -> Pause {
+        if let Some((stream, peer, place)) = self.waiting.take()
+            && let Some(ms) = self.admit(stream, peer, place)
+        {
+            return Pause::ForMs(ms);
+        }
+        for place in 0..self.sockets.len() {
+            match self.accept_from(place, told) {
+                Pause::Idle => {}
+                pause => return pause,
+            }
+        }
+        Pause::Idle
+    }
+
+    fn accept_from(&mut self, place: usize, told: bool) -> Pause {
         loop {
-            let listener = if secure { &self.secure } else { &self.plain };
-            let Some(listener) = listener else { return true };
-            match listener.accept() {
+            let Some(listening) = self.sockets.get(place) else { return Pause::Idle };
+            match listening.socket.accept() {
                 Ok((stream, peer)) => {
                     // A socket for both families shows IPv4 clients in IPv6's clothes.
                     let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
-                    self.admit(stream, peer, secure);
+                    if let Some(ms) = self.admit(stream, peer, place) {
+                        return Pause::ForMs(ms);
+                    }
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Pause::Idle,
                 Err(error) if is_transient(&error) => {}
                 Err(error) => {
                     if !told {
                         tracing::warn!(%error, "connections cannot be accepted for now; those that are open go on");
                     }
-                    return false;
+                    return Pause::Starved;
                 }
             }
         }
     }
 
-    fn admit(&mut self, stream: TcpStream, peer: SocketAddr, secure: bool) {
-        if let Some(bucket) = &mut self.bucket
-            && !bucket.take(self.clock.now().mono())
-        {
-            self.gate.throttled.fetch_add(1, Ordering::Relaxed);
-            return;
+    /// Gives how long to wait, if the connection must wait.
+    fn admit(&mut self, stream: TcpStream, peer: SocketAddr, place: usize) -> Option<u64> {
+        let now = self.clock.now().mono();
+        match self.gate.admit(peer.ip(), stream.as_fd(), now) {
+            Verdict::Admitted(permit) => self.deal_out(stream, peer, place, permit),
+            Verdict::Refused => {}
+            Verdict::ClosedLater(ms) => {
+                if self.closing.len() < CLOSED_LATER_MAX {
+                    let at = now.plus_ms(ms);
+                    let behind = self.closing.partition_point(|(other, _)| *other <= at);
+                    self.closing.insert(behind, (at, stream));
+                }
+            }
+            Verdict::Waits(ms) => {
+                self.waiting = Some((stream, peer, place));
+                return Some(ms);
+            }
         }
-        let place = match self.gate.admit(peer.ip(), stream.as_fd()) {
-            Ok(place) => place,
-            Err(refusal) => return self.tell_refused(peer, &refusal),
-        };
-        self.metrics.token_deficit.record(self.bucket.as_ref().map_or(0, TokenBucket::deficit));
+        None
+    }
+
+    fn deal_out(&mut self, stream: TcpStream, peer: SocketAddr, place: usize, permit: ConnectionPermit) {
+        let Some(listening) = self.sockets.get(place) else { return };
         // Both fail only for a socket that is already gone, which its first read will show.
         let _ = stream.set_nodelay(true);
         if self.config.keep_alive {
@@ -187,15 +227,13 @@ impl<F: FnMut(usize, Accepted)> Listener<F> {
         }
         let reactor = self.next % self.reactors.max(1);
         self.next = self.next.wrapping_add(1);
-        (self.hand_on)(reactor, Accepted { stream, peer, secure, place });
+        let (listener, secure) = (listening.number, listening.secure);
+        (self.hand_on)(reactor, Accepted { stream, peer, listener, secure, place: permit });
     }
 
-    fn tell_refused(&self, peer: SocketAddr, refusal: &Refusal) {
-        if self.refusals.allow(Instant::now(), REFUSALS_TOLD) {
-            let refused = self.gate.rejected.load(Ordering::Relaxed);
-            let why = refusal.tell(self.config.names);
-            tracing::warn!(%peer, refused, "a connection is refused (the log says so every ten seconds at most): {why}");
-        }
+    fn close_overdue(&mut self) {
+        let now = self.clock.now().mono();
+        while self.closing.pop_front_if(|(at, _)| *at <= now).is_some() {}
     }
 }
 

@@ -4,29 +4,42 @@ use std::net::SocketAddr;
 
 use net_tls::{TlsSession, Transport};
 
-use crate::connection_limiter::ConnectionPermit;
+use crate::gate::ConnectionPermit;
 use crate::metrics::Handshake;
 
 /// See the module.
 pub struct ClientSocket {
     pub(crate) transport: Transport,
     peer: SocketAddr,
+    /// The number of the socket that accepted it.
+    listener: u16,
     /// Whether the frontend knows it.
     pub(crate) is_open: bool,
     /// While its encryption is being agreed on.
     pub(crate) handshake: Option<Handshake>,
     /// Given back with the socket.
-    _place: ConnectionPermit,
+    place: ConnectionPermit,
 }
 
 impl ClientSocket {
     pub(crate) const fn new(
         transport: Transport,
-        peer: SocketAddr,
+        (peer, listener): (SocketAddr, u16),
         handshake: Option<Handshake>,
         place: ConnectionPermit,
     ) -> Self {
-        Self { transport, peer, is_open: false, handshake, _place: place }
+        Self { transport, peer, listener, is_open: false, handshake, place }
+    }
+
+    /// The number of the socket that accepted it.
+    #[must_use]
+    pub const fn listener(&self) -> u16 {
+        self.listener
+    }
+
+    /// The client has proved who it is, or need not.
+    pub fn authenticated(&self) {
+        self.place.authenticated();
     }
 
     /// Where the client is.

@@ -43,7 +43,7 @@ impl Sockets {
     /// The socket of a connection that was accepted; nothing if it could not begin.
     #[must_use]
     pub fn begin(&self, accepted: Accepted) -> Option<ClientSocket> {
-        let Accepted { stream, peer, secure, place } = accepted;
+        let Accepted { stream, peer, listener, secure, place } = accepted;
         let speech = match (&self.config.tls, secure) {
             (Some(context), true) => match context.session() {
                 Ok(session) => Security::Tls(Box::new(session)),
@@ -57,7 +57,7 @@ impl Sockets {
         };
         let transport = Transport::new(stream, speech);
         let handshake = transport.is_encrypted().then(|| self.config.metrics.handshake());
-        Some(ClientSocket::new(transport, peer, handshake, place))
+        Some(ClientSocket::new(transport, (peer, listener), handshake, place))
     }
 
     /// How long a connection may take to agree on its encryption, milliseconds.

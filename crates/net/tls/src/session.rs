@@ -111,6 +111,11 @@ impl TlsSession {
         self.connection.send_close_notify();
     }
 
+    /// Whether the peer has shown a certificate.
+    pub fn has_certificate(&self) -> bool {
+        self.certificate().is_some()
+    }
+
     /// The holder of the certificate that the peer has shown, if it has shown one.
     pub fn subject(&self) -> Option<String> {
         net_auth::certificate_subject(self.certificate()?)

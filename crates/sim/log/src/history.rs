@@ -1,9 +1,14 @@
 //! What clients asked, what they were told, and what they saw. The rules are judged here. Every record has a value of its own,
 //! so that what is seen names the write that it came from.
 
+mod transactions;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use sim_kit::Judged;
+
+pub(crate) use transactions::TransactionId;
+use transactions::Transactions;
 
 /// A record's value.
 pub(crate) type Value = u64;
@@ -45,6 +50,23 @@ pub(crate) struct Write {
     /// How often it was sent.
     pub(crate) attempts: u32,
     pub(crate) fate: Fate,
+    pub(crate) transaction: Option<TransactionId>,
+}
+
+/// What stands at an offset, as the last reader found it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stood {
+    pub(crate) offset: i64,
+    pub(crate) producer: (i64, i16),
+    pub(crate) what: Content,
+}
+
+/// See [`Stood`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    Value(Value),
+    /// The end of a transaction, which is a commit or not.
+    Marker(bool),
 }
 
 /// See the module.
@@ -60,6 +82,7 @@ pub(crate) struct History {
     acked: u64,
     acked_ends: BTreeMap<Place, i64>,
     producer_ids: BTreeSet<(i64, i16)>,
+    transactions: Transactions,
 }
 
 impl History {
@@ -70,8 +93,10 @@ impl History {
         place: Place,
         producer: u32,
         (is_idempotent, is_by_id): (bool, bool),
+        transaction: Option<TransactionId>,
     ) {
-        let write = Write { place, producer, is_idempotent, is_by_id, attempts: 1, fate: Fate::Open };
+        let (attempts, fate) = (1, Fate::Open);
+        let write = Write { place, producer, is_idempotent, is_by_id, attempts, fate, transaction };
         self.writes.insert(value, write);
     }
 
@@ -188,29 +213,37 @@ impl History {
         &mut self,
         place: Place,
         end: i64,
-        records: &[(i64, Value)],
+        log: &[Stood],
         is_compacted: bool,
     ) -> u64 {
-        let missing = self.judge_known(place, records, is_compacted);
+        let value_of = |stood: &Stood| match stood.what {
+            Content::Value(value) => Some((stood.offset, value)),
+            Content::Marker(_) => None,
+        };
+        let records: Vec<(i64, Value)> = log.iter().filter_map(value_of).collect();
+        let missing = self.judge_known(place, &records, is_compacted);
         if !is_compacted {
-            self.judge_dense(place, end, records);
+            self.judge_dense(place, end, log);
         }
-        self.judge_producers(place, records);
+        self.judge_producers(place, &records);
+        self.judge_transactions(place, log);
         missing
     }
 
     /// L1, L5: what was acknowledged or seen is there, or a newer record of its key if the log is compacted.
     fn judge_known(&mut self, place: Place, records: &[(i64, Value)], is_compacted: bool) -> u64 {
         let found: BTreeMap<i64, Value> = records.iter().copied().collect();
-        let newest: BTreeMap<String, i64> =
-            records.iter().map(|(offset, value)| (key_of(*value), *offset)).collect();
+        // What was aborted takes no value's place.
+        let counts = records.iter().filter(|(_, value)| !self.is_aborted(*value));
+        let newest: BTreeMap<String, i64> = counts.map(|(offset, value)| (key_of(*value), *offset)).collect();
         let mut missing = 0;
         let of_place = (place, i64::MIN)..=(place, i64::MAX);
         let known: Vec<(i64, Value)> =
             self.known.range(of_place).map(|((_, offset), value)| (*offset, *value)).collect();
         for (offset, value) in known {
             self.judge(1);
-            let may_miss = is_compacted && newest.get(&key_of(value)).is_some_and(|newest| *newest > offset);
+            let is_replaced = newest.get(&key_of(value)).is_some_and(|newest| *newest > offset);
+            let may_miss = is_compacted && (is_replaced || !self.is_committed(value));
             if may_miss && !found.contains_key(&offset) {
                 missing += 1;
             } else if found.get(&offset) != Some(&value) {
@@ -221,10 +254,10 @@ impl History {
         missing
     }
 
-    /// L8: every offset is that of one record.
-    fn judge_dense(&mut self, place: Place, end: i64, records: &[(i64, Value)]) {
+    /// L8: every offset is that of one record or marker.
+    fn judge_dense(&mut self, place: Place, end: i64, log: &[Stood]) {
         self.judge(8);
-        let offsets: Vec<i64> = records.iter().map(|(offset, _)| *offset).collect();
+        let offsets: Vec<i64> = log.iter().map(|stood| stood.offset).collect();
         if offsets != (0..end).collect::<Vec<_>>() {
             self.wrong(8, format!("{place:?} ends at {end}, and has the offsets {offsets:?}"));
         }
@@ -295,6 +328,13 @@ fn name_of(rule: u32) -> &'static str {
         17 => "duplicate",
         22 => "producer ids",
         36 => "liveness",
+        37 => "all or nothing",
+        38 => "last stable offset",
+        40 => "one decision",
+        41 => "end of a transaction",
+        42 => "zombie",
+        43 => "late records",
+        44 => "no hanging",
         73 => "identity",
         79 => "replies in order",
         _ => "a rule",

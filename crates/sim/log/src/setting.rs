@@ -8,6 +8,9 @@ pub(crate) struct Setting {
     pub(crate) shards: u16,
     pub(crate) servers: usize,
     pub(crate) producers: usize,
+    pub(crate) transactional: usize,
+    /// The last epoch of a producer id: a small one is soon used up.
+    pub(crate) epoch_max: i16,
     pub(crate) consumers: usize,
     pub(crate) partitions: i32,
     /// Whether segments and the write-ahead log are tiny, so that much happens to them.
@@ -56,6 +59,8 @@ impl Setting {
             tiny: random.chance(60),
             compacts: random.chance(60),
             faults: Faults::default(),
+            transactional: random.below(3) as usize,
+            epoch_max: if random.chance(50) { 3 + random.below(10) as i16 } else { i16::MAX },
         };
         if light {
             faults = Faults::default();

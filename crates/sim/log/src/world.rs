@@ -11,7 +11,7 @@ use crate::broker::{Ended, Machine, Step};
 use crate::council::Council;
 use crate::history::{History, Place};
 use crate::setting::Setting;
-use crate::user::{Around, Consumer, NAMES, Operator, Producer, Topics};
+use crate::user::{Around, Consumer, NAMES, Operator, Producer, Topics, TransactionalProducer};
 use crate::wire::Wires;
 
 /// How long everything may take to come to rest, milliseconds.
@@ -40,8 +40,10 @@ pub struct LogWorld {
     topics: Topics,
     operator: Operator,
     producers: Vec<Producer>,
+    transactional: Vec<TransactionalProducer>,
     consumers: Vec<Consumer>,
-    last_reader: Option<Consumer>,
+    /// They read everything in the end: all of it, and what is committed.
+    last_readers: Vec<Consumer>,
     restart_at_ms: u64,
     flushed_alone: u64,
 }
@@ -50,7 +52,9 @@ impl World for LogWorld {
     const COMMAND: &'static str = "cargo xtask sim-log";
     const LIGHT: &'static str = "one broker without faults";
     const REACHED: &'static [&'static str] = &[
+        "aborted record dropped",
         "batch acknowledged",
+        "batch of a transaction acknowledged",
         "batch refused",
         "batch sent again",
         "batches read",
@@ -67,8 +71,15 @@ impl World for LogWorld {
         "fetch session lost",
         "flush by a shard",
         "kill",
+        "marker read",
         "pause",
+        "producer id exhausted",
         "topic deleted",
+        "transaction aborted",
+        "transaction committed",
+        "transaction left alone",
+        "transaction timed out",
+        "transactional client replaced",
     ];
     const FLOORS: &'static [Floor] = &[];
 
@@ -92,8 +103,9 @@ impl World for LogWorld {
             topics,
             operator: Operator::new(),
             producers: Vec::new(),
+            transactional: Vec::new(),
             consumers: Vec::new(),
-            last_reader: None,
+            last_readers: Vec::new(),
             restart_at_ms: 0,
             flushed_alone: 0,
             setting,
@@ -101,6 +113,10 @@ impl World for LogWorld {
         for number in 0..world.setting.producers {
             let producer = world.with(|around| Producer::new(number as u32 + 1, around));
             world.producers.push(producer);
+        }
+        for number in 0..world.setting.transactional {
+            let producer = world.with(|around| TransactionalProducer::new(number as u32 + 100, around));
+            world.transactional.push(producer);
         }
         for _ in 0..world.setting.consumers {
             let consumer = world.with(Consumer::new);
@@ -234,13 +250,21 @@ impl LogWorld {
     }
 
     fn user_step(&mut self) {
-        let (producers, consumers) = (self.producers.len() as u64, self.consumers.len() as u64);
-        let drawn = self.sim.random.below(producers + consumers + 2) as usize;
-        if drawn < self.producers.len() {
-            let mut producer = self.producers.swap_remove(drawn);
+        let (producers, transactional) = (self.producers.len(), self.transactional.len());
+        let (consumers, readers) = (self.consumers.len(), self.last_readers.len());
+        let all = producers + transactional + consumers + readers + 2;
+        let mut drawn = self.sim.random.below(all as u64) as usize;
+        if drawn < producers + transactional {
             let before = self.history.acked_count();
-            self.with(|around| producer.step(around));
-            self.producers.push(producer);
+            if drawn < producers {
+                let mut producer = self.producers.swap_remove(drawn);
+                self.with(|around| producer.step(around));
+                self.producers.push(producer);
+            } else {
+                let mut producer = self.transactional.swap_remove(drawn - producers);
+                self.with(|around| producer.step(around));
+                self.transactional.push(producer);
+            }
             let is_acked = self.history.acked_count() > before;
             if self.phase == Phase::Faulty
                 && is_acked
@@ -248,13 +272,17 @@ impl LogWorld {
             {
                 self.crash_at_acknowledgement();
             }
-        } else if drawn < self.producers.len() + self.consumers.len() {
-            let mut consumer = self.consumers.swap_remove(drawn - self.producers.len());
+            return;
+        }
+        drawn -= producers + transactional;
+        if drawn < consumers {
+            let mut consumer = self.consumers.swap_remove(drawn);
             self.with(|around| consumer.step(around));
             self.consumers.push(consumer);
-        } else if let Some(mut reader) = self.last_reader.take() {
+        } else if drawn < consumers + readers {
+            let mut reader = self.last_readers.remove(drawn - consumers);
             self.with(|around| reader.step(around));
-            self.last_reader = Some(reader);
+            self.last_readers.insert(drawn - consumers, reader);
         } else {
             let mut operator = std::mem::replace(&mut self.operator, Operator::new());
             self.with(|around| operator.step(around));
@@ -368,8 +396,10 @@ impl LogWorld {
                 self.sim.tell("last crash", format_args!("everything is at rest: the power fails"));
                 self.machine.crash(Loss::All, &mut self.wires, &mut self.council);
                 self.restart_at_ms = now_ms;
-                let reader = self.with(Consumer::last);
-                self.last_reader = Some(reader);
+                for isolation in [0, 1] {
+                    let reader = self.with(|around| Consumer::last(around, isolation));
+                    self.last_readers.push(reader);
+                }
                 self.begin(Phase::Reading);
             }
             Phase::Reading if is_done => self.phase = Phase::Over,
@@ -387,7 +417,9 @@ impl LogWorld {
     }
 
     fn is_settled(&mut self) -> bool {
-        if !self.producers.iter().all(Producer::is_done) || !self.operator.is_content(&self.topics) {
+        let is_done = self.producers.iter().all(Producer::is_done)
+            && self.transactional.iter().all(TransactionalProducer::is_done);
+        if !is_done || !self.operator.is_content(&self.topics) {
             return false;
         }
         let consumers = std::mem::take(&mut self.consumers);
@@ -397,21 +429,24 @@ impl LogWorld {
     }
 
     fn is_read(&mut self) -> bool {
-        let Some(reader) = self.last_reader.take() else { return false };
-        let done = self.with(|around| reader.is_at_the_end(around));
-        self.last_reader = Some(reader);
+        let readers = std::mem::take(&mut self.last_readers);
+        let done = self.with(|around| readers.iter().all(|reader| reader.is_at_the_end(around)));
+        self.last_readers = readers;
         done
     }
 
     fn judge_all(&mut self) {
-        let Some(reader) = self.last_reader.take() else { return };
+        if self.last_readers.is_empty() {
+            return;
+        }
+        let reader = self.last_readers.remove(0);
         let topics: Vec<[u8; 16]> = self.topics.ids.values().copied().collect();
         for topic in topics {
             for partition in 0..self.topics.partitions {
                 let place = Place { topic, partition };
-                if let Some((end, records)) = reader.read(place) {
+                if let Some((end, log)) = reader.read(place) {
                     let is_compacted = self.topics.is_compacted(&topic);
-                    let missing = self.history.judge_partition(place, end, records, is_compacted);
+                    let missing = self.history.judge_partition(place, end, log, is_compacted);
                     self.sim.count("compacted away", missing);
                 }
             }

@@ -148,7 +148,7 @@ impl<'a> Compared<'a> {
             let context = Context { scene, call: *call, difference: &difference, kafka, ours };
             if let Some(name) = table::excuse(&context) {
                 judged.on_purpose.push(name);
-            } else if let Some(what) = faults::of(open, scene, &difference) {
+            } else if let Some(what) = faults::of(open, &difference) {
                 judged.faults.push(what);
             } else {
                 judged.fields.push(difference);

@@ -83,6 +83,7 @@ pub(crate) const CODES: &[Row<'static>] = &[
 const SOMETIMES: &[Row<'static>] = &[
     ("AddOffsetsToTxn", &[47]),
     ("AddPartitionsToTxn", &[47]),
+    ("InitProducerId", &[47]),
     ("Metadata", &[-1]),
     ("OffsetCommit", &[69, 100]),
     ("Produce", &[100]),

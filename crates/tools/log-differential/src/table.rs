@@ -54,7 +54,30 @@ impl Context<'_> {
             .iter()
             .all(|reply| reply.pointer(place).and_then(Value::as_i64) == Some(value))
     }
+
+    /// Whether the difference is that one log holds more than the other.
+    fn is_about_more_or_less(&self) -> bool {
+        let fields = ["HighWatermark", "LastStableOffset", "Records"];
+        let field = self.difference.field.strip_prefix("Responses[].Partitions[].");
+        field.is_some_and(|field| fields.contains(&field))
+    }
 }
+
+/// Settings of the broker that follow from how it is started.
+const STARTED_WITH: [&str; 12] = [
+    "advertised.listeners",
+    "controller.listener.names",
+    "controller.quorum.voters",
+    "listener.security.protocol.map",
+    "num.network.threads",
+    "offsets.topic.replication.factor",
+    "process.roles",
+    "share.coordinator.state.topic.min.isr",
+    "share.coordinator.state.topic.replication.factor",
+    "transaction.state.log.min.isr",
+    "transaction.state.log.replication.factor",
+    "zookeeper.connect",
+];
 
 /// All of them.
 pub const TABLE: &[Entry] = &[
@@ -89,25 +112,6 @@ pub const TABLE: &[Entry] = &[
         }),
     },
     Entry {
-        name: "features that cannot be changed",
-        reason: "the level of the metadata belongs to KRaft: ours tells one range for all clients",
-        shows: Shows::In(|context| {
-            let level = |features: &Value| {
-                features.as_array().is_some_and(|all| all.iter().all(|one| one["Name"] == "metadata.version"))
-            };
-            context.is("ApiVersions", "FinalizedFeatures") && level(&context.difference.ours)
-        }),
-    },
-    Entry {
-        name: "a text where nothing is wrong",
-        reason: "FindCoordinator of Kafka has a text beside error code 0; ours has none",
-        shows: Shows::In(|context| {
-            let texts = ["ErrorMessage", "Coordinators[].ErrorMessage"];
-            let text = texts.iter().any(|text| context.is("FindCoordinator", text));
-            text && codes(context.kafka).iter().all(|code| *code == 0) && context.difference.ours.is_null()
-        }),
-    },
-    Entry {
         name: "a fetch ends early",
         reason: "ours answers what lies in memory or what lies in one segment, and not both at once: the client asks on",
         shows: Shows::In(|context| {
@@ -115,6 +119,103 @@ pub const TABLE: &[Entry] = &[
             let (Some(all), Some(first)) = lists else { return false };
             let is_start = !first.is_empty() && all.starts_with(first);
             context.is("Fetch", "Responses[].Partitions[].Records") && is_start
+        }),
+    },
+    Entry {
+        name: "aborted transactions of what is sent",
+        reason: "where a fetch of ours ends earlier, it lists only the aborted transactions of the batches that it has",
+        shows: Shows::In(|context| {
+            let lists = (context.difference.kafka.as_array(), context.difference.ours.as_array());
+            let (Some(more), Some(less)) = lists else { return false };
+            let is_less = !more.is_empty() && less.is_empty();
+            context.is("Fetch", "Responses[].Partitions[].AbortedTransactions")
+                && is_less
+                && ends_early(context)
+        }),
+    },
+    Entry {
+        name: "acknowledged by nobody",
+        reason: "what a produce with acks=0 sent is read when it is flushed, not by the next request of its connection",
+        shows: Shows::LeftOut,
+    },
+    Entry {
+        name: "compressed records are not opened",
+        reason: "Kafka decompresses each batch and fails with -1 if it cannot; ours believes the checksum, for that costs more than \
+                 all else that is done with a batch",
+        shows: Shows::In(|context| match context.difference.api.as_str() {
+            "Produce" => {
+                let is_taken = codes(context.kafka).contains(&-1) && !codes(context.ours).contains(&-1);
+                let is_false = |batch: &Value| is_compressed(batch) && batch["records"].is_array();
+                is_taken && context.call.is_some_and(|call| has(&call.body, &is_false))
+            }
+            "Fetch" => {
+                let is_unreadable = |batch: &Value| is_compressed(batch) && batch["records"].is_string();
+                context.is_about_more_or_less() && has(context.ours, &is_unreadable)
+            }
+            _ => false,
+        }),
+    },
+    Entry {
+        name: "offsets that do not follow each other",
+        reason: "Kafka takes them in batches that are not compressed, and serves records with offsets beyond the end of the batch; \
+                 ours answers 87",
+        shows: Shows::In(|context| {
+            let is_here = context.scene == "refused batches";
+            match context.difference.api.as_str() {
+                "Produce" => {
+                    let is_refused = codes(context.kafka) == [0] && codes(context.ours) == [87];
+                    is_here && is_refused && context.call.is_some_and(|call| has(&call.body, &has_gaps))
+                }
+                "Fetch" => is_here && context.is_about_more_or_less() && has(context.kafka, &has_gaps),
+                _ => false,
+            }
+        }),
+    },
+    Entry {
+        name: "flags that only a broker sets",
+        reason: "Kafka keeps the flag of a delete horizon that a client sets, and takes the base timestamp for one; ours clears it",
+        shows: Shows::In(|context| {
+            const DELETE_HORIZON: i64 = 64;
+            let flags = (context.difference.kafka.as_i64(), context.difference.ours.as_i64());
+            let (Some(kafka), Some(ours)) = flags else { return false };
+            context.is("Fetch", "Responses[].Partitions[].Records[].attributes")
+                && kafka == ours | DELETE_HORIZON
+        }),
+    },
+    Entry {
+        name: "the newest record was deleted",
+        reason: "Kafka gives the offset of a record below the log's start; ours says that there is none",
+        shows: Shows::In(|context| {
+            const NEWEST: i64 = -3;
+            let fields = ["Timestamp", "Offset", "LeaderEpoch"];
+            let is_field = context.difference.field.strip_prefix("Topics[].Partitions[].");
+            context.scene == "records are deleted"
+                && context.difference.api == "ListOffsets"
+                && is_field.is_some_and(|field| fields.contains(&field))
+                && context.difference.ours == -1
+                && context.call.is_some_and(|call| has(&call.body, &|part| part["Timestamp"] == NEWEST))
+        }),
+    },
+    Entry {
+        name: "when a producer was heard of",
+        reason: "DescribeProducers finds transactions that hang: ours tells the time of the broker, Kafka that which the client has \
+                 written into its last batch",
+        shows: Shows::In(|context| {
+            let field = "Topics[].Partitions[].ActiveProducers[].LastTimestamp";
+            context.is("DescribeProducers", field) && context.difference.ours == "<time>"
+        }),
+    },
+    Entry {
+        name: "what a broker is started with",
+        reason: "listeners, threads, roles and replicas of internal topics: ours has a council and no controllers",
+        shows: Shows::In(|context| {
+            let started_with = |list: &Value| {
+                let name = |entry: &Value| entry["Name"].as_str().map(String::from).unwrap_or_default();
+                list.as_array()
+                    .is_some_and(|all| all.iter().all(|one| STARTED_WITH.contains(&name(one).as_str())))
+            };
+            let Difference { kafka, ours, .. } = context.difference;
+            context.is("DescribeConfigs", "Results[].Configs") && started_with(kafka) && started_with(ours)
         }),
     },
     Entry {
@@ -169,8 +270,9 @@ pub const TABLE: &[Entry] = &[
     },
     Entry {
         name: "the latest time of a batch",
-        reason: "ours trusts the header of a batch, and never opens it for that; Kafka reads all records and corrects it",
-        shows: Shows::In(|context| context.is("Fetch", "Responses[].Partitions[].Records[].maxTimestamp")),
+        reason: "ours trusts the header of a batch that is compressed, and never opens it for that; Kafka reads all records and \
+                 corrects it",
+        shows: Shows::LeftOut,
     },
 ];
 
@@ -186,6 +288,41 @@ pub fn excuse(context: &Context<'_>) -> Option<&'static str> {
 
 fn is_empty(list: &Value) -> bool {
     list.as_array().is_some_and(Vec::is_empty)
+}
+
+/// Whether an object at any depth is such a one.
+fn has(value: &Value, is_it: &dyn Fn(&Value) -> bool) -> bool {
+    match value {
+        Value::Array(elements) => elements.iter().any(|element| has(element, is_it)),
+        Value::Object(fields) => is_it(value) || fields.values().any(|field| has(field, is_it)),
+        _ => false,
+    }
+}
+
+/// Whether a batch says that its records are compressed, in a way that there is.
+fn is_compressed(batch: &Value) -> bool {
+    const CODECS: std::ops::RangeInclusive<i64> = 1..=4;
+    batch["attributes"].as_i64().is_some_and(|attributes| CODECS.contains(&(attributes & 7)))
+}
+
+/// Whether the records of a batch have other offsets than those that follow each other.
+fn has_gaps(batch: &Value) -> bool {
+    let records = batch["records"].as_array().into_iter().flatten();
+    (0i64..)
+        .zip(records)
+        .any(|(place, record)| record["offsetDelta"].as_i64().is_some_and(|delta| delta != place))
+}
+
+/// Whether a partition of a fetch of ours has only the first of the batches that Kafka has.
+fn ends_early(context: &Context<'_>) -> bool {
+    let of = |reply: &Value| -> Vec<Vec<Value>> {
+        let topics = reply["Responses"].as_array().into_iter().flatten();
+        let partitions = topics.flat_map(|topic| topic["Partitions"].as_array().into_iter().flatten());
+        partitions.map(|partition| partition["Records"].as_array().cloned().unwrap_or_default()).collect()
+    };
+    let is_start =
+        |(all, first): (&Vec<Value>, &Vec<Value>)| first.len() < all.len() && all.starts_with(first);
+    of(context.kafka).iter().zip(&of(context.ours)).any(is_start)
 }
 
 /// Whether a fetch asks for less than all that a script has written.

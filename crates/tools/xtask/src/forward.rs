@@ -9,7 +9,7 @@ use crate::workspace::{Workspace, cargo, program};
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct SimArgs {
-    /// Options of the program `sim`
+    /// Options of the simulator
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     rest: Vec<String>,
 }
@@ -32,8 +32,9 @@ pub(crate) struct BenchArgs {
     rest: Vec<String>,
 }
 
-pub(crate) fn sim(workspace: &Workspace, args: &SimArgs) -> anyhow::Result<bool> {
-    succeeds(program(workspace, "release", "sim-council", "sim").args(&args.rest))
+/// Starts a simulator: the program of that name in that package.
+pub(crate) fn sim(workspace: &Workspace, package: &str, name: &str, args: &SimArgs) -> anyhow::Result<bool> {
+    succeeds(program(workspace, "release", package, name).args(&args.rest))
 }
 
 pub(crate) fn torture(workspace: &Workspace, args: &TortureArgs) -> anyhow::Result<bool> {

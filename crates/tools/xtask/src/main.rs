@@ -58,6 +58,8 @@ enum Command {
     LogDifferential(differential::Args),
     /// Play simulated ensembles under faults; `cargo xtask sim --help` lists the options
     Sim(forward::SimArgs),
+    /// Play simulated brokers of the log under faults; `cargo xtask sim-log --help` lists the options
+    SimLog(forward::SimArgs),
     /// Plant bugs in a copy of the source, one at a time: each must be found
     Mutants(mutants::Args),
     /// Torture recovery and single members on simulated disks, for longer than the tests do
@@ -106,7 +108,8 @@ fn run(command: Command) -> anyhow::Result<bool> {
         Command::Faults(args) => faults::run_alone(&workspace, &args),
         Command::Differential(args) => differential::COUNCIL.run_alone(&workspace, &args),
         Command::LogDifferential(args) => differential::LOG.run_alone(&workspace, &args),
-        Command::Sim(args) => forward::sim(&workspace, &args),
+        Command::Sim(args) => forward::sim(&workspace, "sim-council", "sim", &args),
+        Command::SimLog(args) => forward::sim(&workspace, "sim-log", "sim-log", &args),
         Command::Mutants(args) => mutants::run(&workspace, &args),
         Command::Torture(args) => forward::torture(&workspace, &args),
         Command::Bench(args) => forward::bench(&workspace, &args),

@@ -4,14 +4,18 @@ use log_wire::messages::cluster::{DescribeClusterBroker, DescribeClusterRequest,
 use log_wire::{ErrorCode, NOT_ASKED};
 
 use crate::node::Node;
-use crate::operations::ALL_OF_CLUSTER;
+use crate::rights::By;
 
 /// The kinds of endpoints that may be asked for.
 const BROKERS: i8 = 1;
 const CONTROLLERS: i8 = 2;
 
 /// Handles a request.
-pub(super) fn describe_cluster(node: &Node, request: &DescribeClusterRequest) -> DescribeClusterResponse {
+pub(super) fn describe_cluster(
+    node: &Node,
+    by: By<'_>,
+    request: &DescribeClusterRequest,
+) -> DescribeClusterResponse {
     let refused = match request.endpoint_type {
         BROKERS => None,
         CONTROLLERS => {
@@ -26,14 +30,16 @@ pub(super) fn describe_cluster(node: &Node, request: &DescribeClusterRequest) ->
     }
     response.cluster_id.clone_from(&node.cluster_id);
     response.controller_id = node.config.node_id;
+    let (host, port) = node.endpoint(by.client.listener);
     response.brokers.push(DescribeClusterBroker {
         broker_id: node.config.node_id,
-        host: node.config.advertised_host.clone(),
-        port: i32::from(node.config.advertised_port),
+        host: host.into(),
+        port,
         rack: node.config.rack.clone(),
         is_fenced: false,
     });
     let asked = request.include_cluster_authorized_operations;
-    response.cluster_authorized_operations = if asked { ALL_OF_CLUSTER } else { NOT_ASKED };
+    response.cluster_authorized_operations =
+        if asked { node.cluster_operations(by.client) } else { NOT_ASKED };
     response
 }

@@ -6,25 +6,29 @@ use log_wire::messages::cluster::{
 use log_wire::{ErrorCode, TopicName};
 
 use crate::node::Node;
+use crate::rights::{By, CLUSTER_ALTER};
 
 /// The kinds of elections.
 const PREFERRED: i8 = 0;
 const UNCLEAN: i8 = 1;
 
 /// Handles a request.
-pub(super) fn elect_leaders(node: &Node, request: &ElectLeadersRequest) -> ElectLeadersResponse {
+pub(super) fn elect_leaders(node: &Node, by: By<'_>, request: &ElectLeadersRequest) -> ElectLeadersResponse {
     let mut response = ElectLeadersResponse::default();
-    if !matches!(request.election_type, PREFERRED | UNCLEAN) {
-        response.error_code = ErrorCode::InvalidRequest.code();
+    if let Err(error) = node.may_on_cluster(by, CLUSTER_ALTER) {
+        response.error_code = error.code();
+        response.replica_election_results = all_refused(request, error);
         return response;
     }
-    let is_late = request.timeout_ms <= 0;
-    if is_late {
-        response.error_code = ErrorCode::RequestTimedOut.code();
-    }
+    let refused = match request.election_type {
+        PREFERRED | UNCLEAN if request.timeout_ms <= 0 => Some((ErrorCode::RequestTimedOut, None)),
+        PREFERRED | UNCLEAN => None,
+        _ => Some((ErrorCode::InvalidRequest, Some("there is no election of that type"))),
+    };
+    response.error_code = refused.map_or(0, |(error, _)| error.code());
     let Some(topics) = &request.topic_partitions else {
         // Where nothing changes, a topic is listed without partitions.
-        let topics = node.catalog.topics().filter(|_| !is_late);
+        let topics = node.catalog.topics().filter(|_| refused.is_none());
         response.replica_election_results = topics
             .map(|topic| ReplicaElectionResult {
                 topic: topic.name.to_string(),
@@ -38,14 +42,23 @@ pub(super) fn elect_leaders(node: &Node, request: &ElectLeadersRequest) -> Elect
         partition_result: topic
             .partitions
             .iter()
-            .map(|index| match is_late {
-                true => result(*index, ErrorCode::RequestTimedOut, None),
-                false => node.elect(&topic.topic, *index, request.election_type),
+            .map(|index| match refused {
+                Some((error, why)) => result(*index, error, why.map(String::from)),
+                None => node.elect(&topic.topic, *index, request.election_type),
             })
             .collect(),
     });
     response.replica_election_results = results.collect();
     response
+}
+
+/// What each partition that is named is told.
+fn all_refused(request: &ElectLeadersRequest, error: ErrorCode) -> Vec<ReplicaElectionResult> {
+    let topics = request.topic_partitions.iter().flatten().map(|topic| ReplicaElectionResult {
+        topic: topic.topic.clone(),
+        partition_result: topic.partitions.iter().map(|index| result(*index, error, None)).collect(),
+    });
+    topics.collect()
 }
 
 fn result(partition_id: i32, error: ErrorCode, why: Option<String>) -> PartitionResult {

@@ -12,9 +12,17 @@ use log_wire::{ErrorCode, TopicName};
 
 use crate::catalog::TopicImage;
 use crate::node::Node;
+use crate::rights::{By, CLUSTER_ALTER, CLUSTER_DESCRIBE};
 
 /// Handles a request.
-pub(super) fn describe_log_dirs(node: &Node, request: &DescribeLogDirsRequest) -> DescribeLogDirsResponse {
+pub(super) fn describe_log_dirs(
+    node: &Node,
+    by: By<'_>,
+    request: &DescribeLogDirsRequest,
+) -> DescribeLogDirsResponse {
+    if let Err(error) = node.may_on_cluster(by, CLUSTER_DESCRIBE) {
+        return DescribeLogDirsResponse { error_code: error.code(), ..Default::default() };
+    }
     let topics = match &request.topics {
         None => node.catalog.topics().filter_map(|topic| node.sizes(topic, |_| true)).collect(),
         Some(topics) => {
@@ -48,9 +56,10 @@ pub(super) fn describe_log_dirs(node: &Node, request: &DescribeLogDirsRequest) -
 /// Handles a request.
 pub(super) fn alter_replica_log_dirs(
     node: &Node,
+    by: By<'_>,
     request: &AlterReplicaLogDirsRequest,
 ) -> AlterReplicaLogDirsResponse {
-    let log_dir = node.log_dir();
+    let (log_dir, may) = (node.log_dir(), node.may_on_cluster(by, CLUSTER_ALTER));
     // A partition that is named for several directories goes to the last one.
     let mut wanted = BTreeMap::<&str, BTreeMap<i32, &str>>::new();
     for directory in &request.dirs {
@@ -65,6 +74,7 @@ pub(super) fn alter_replica_log_dirs(
             .into_iter()
             .map(|(partition_index, path)| {
                 let error = match path == log_dir {
+                    _ if may.is_err() => may.err(),
                     // It is there, and stays.
                     true => node.find(TopicName::Name(topic), partition_index).err(),
                     false => Some(ErrorCode::LogDirNotFound),

@@ -7,7 +7,7 @@ mod log_dirs;
 mod quorum;
 mod reassignments;
 
-use log_wire::messages::cluster::{ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse};
+use log_wire::messages::cluster::ListPartitionReassignmentsRequest;
 use log_wire::{ApiKey, Malformed};
 
 use crate::call::{Call, Handled};
@@ -30,17 +30,19 @@ pub(crate) const SERVED: &[ApiKey] = &[
 /// It is malformed.
 pub(crate) fn dispatch(node: &Node, key: ApiKey, mut call: Call<'_>) -> Result<Handled, Malformed> {
     let (form, now) = (call.form, call.now);
+    let by = call.by();
     Ok(Handled::Done(match key {
-        ApiKey::DescribeCluster => form.response(&describe::describe_cluster(node, &call.body()?)),
-        ApiKey::DescribeQuorum => form.response(&quorum::describe_quorum(node, &call.body()?, now)),
-        ApiKey::DescribeLogDirs => form.response(&log_dirs::describe_log_dirs(node, &call.body()?)),
-        ApiKey::AlterReplicaLogDirs => form.response(&log_dirs::alter_replica_log_dirs(node, &call.body()?)),
-        ApiKey::ElectLeaders => form.response(&elections::elect_leaders(node, &call.body()?)),
-        ApiKey::AlterPartitionReassignments => form.response(&reassignments::alter(node, &call.body()?)),
+        ApiKey::DescribeCluster => form.response(&describe::describe_cluster(node, by, &call.body()?)),
+        ApiKey::DescribeQuorum => form.response(&quorum::describe_quorum(node, by, &call.body()?, now)),
+        ApiKey::DescribeLogDirs => form.response(&log_dirs::describe_log_dirs(node, by, &call.body()?)),
+        ApiKey::AlterReplicaLogDirs => {
+            form.response(&log_dirs::alter_replica_log_dirs(node, by, &call.body()?))
+        }
+        ApiKey::ElectLeaders => form.response(&elections::elect_leaders(node, by, &call.body()?)),
+        ApiKey::AlterPartitionReassignments => form.response(&reassignments::alter(node, by, &call.body()?)),
         _ => {
-            // Nothing moves, whatever topics are asked for.
-            let _: ListPartitionReassignmentsRequest = call.body()?;
-            form.response(&ListPartitionReassignmentsResponse::default())
+            let request: ListPartitionReassignmentsRequest = call.body()?;
+            form.response(&reassignments::list(node, by, &request))
         }
     }))
 }

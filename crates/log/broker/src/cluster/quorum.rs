@@ -9,6 +9,7 @@ use log_wire::messages::quorum::{
 };
 
 use crate::node::Node;
+use crate::rights::{By, CLUSTER_DESCRIBE};
 
 /// The only topic that has a quorum.
 const METADATA_TOPIC: &str = "__cluster_metadata";
@@ -16,11 +17,18 @@ const METADATA_TOPIC: &str = "__cluster_metadata";
 /// Handles a request.
 pub(super) fn describe_quorum(
     node: &Node,
+    by: By<'_>,
     request: &DescribeQuorumRequest,
     now: Now,
 ) -> DescribeQuorumResponse {
+    if let Err(error) = node.may_on_cluster(by, CLUSTER_DESCRIBE) {
+        return DescribeQuorumResponse { error_code: error.code(), ..Default::default() };
+    }
     let is_known = match &request.topics[..] {
-        [topic] => topic.topic_name == METADATA_TOPIC && matches!(&topic.partitions[..], [one] if one.partition_index == 0),
+        [topic] => {
+            topic.topic_name == METADATA_TOPIC
+                && matches!(&topic.partitions[..], [one] if one.partition_index == 0)
+        }
         _ => false,
     };
     let partition = |partition_index| match is_known {

@@ -1,19 +1,25 @@
-//! AlterPartitionReassignments: with one broker, every partition is where it can be.
+//! AlterPartitionReassignments and ListPartitionReassignments: with one broker, every partition is where it can be.
 
 use log_wire::messages::cluster::{
-    AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse, ReassignablePartition,
+    AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse,
+    ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse, ReassignablePartition,
     ReassignablePartitionResponse, ReassignableTopicResponse,
 };
 use log_wire::{ErrorCode, TopicName};
 
 use crate::node::Node;
+use crate::rights::{By, CLUSTER_ALTER, CLUSTER_DESCRIBE};
 use crate::topics::{Refusal, check_replicas};
 
 /// Handles a request.
 pub(super) fn alter(
     node: &Node,
+    by: By<'_>,
     request: &AlterPartitionReassignmentsRequest,
 ) -> AlterPartitionReassignmentsResponse {
+    if let Err(error) = node.may_on_cluster(by, CLUSTER_ALTER) {
+        return all_refused(request, error);
+    }
     let is_late = request.timeout_ms <= 0 && !request.topics.is_empty();
     let late = || Err(Refusal::bare(ErrorCode::RequestTimedOut));
     let topics = request.topics.iter().map(|topic| ReassignableTopicResponse {
@@ -37,6 +43,42 @@ pub(super) fn alter(
     }
 }
 
+/// Nothing is done, and each partition is told why.
+fn all_refused(
+    request: &AlterPartitionReassignmentsRequest,
+    error: ErrorCode,
+) -> AlterPartitionReassignmentsResponse {
+    let refused = |partition: &ReassignablePartition| {
+        result(partition.partition_index, Err(Refusal::new(error, NOT_ALLOWED)))
+    };
+    let topics = request.topics.iter().map(|topic| ReassignableTopicResponse {
+        name: topic.name.clone(),
+        partitions: topic.partitions.iter().map(refused).collect(),
+    });
+    AlterPartitionReassignmentsResponse {
+        error_code: error.code(),
+        error_message: Some(NOT_ALLOWED.into()),
+        responses: topics.collect(),
+        ..Default::default()
+    }
+}
+
+/// Handles a request: nothing moves, whatever topics are asked for.
+pub(super) fn list(
+    node: &Node,
+    by: By<'_>,
+    _: &ListPartitionReassignmentsRequest,
+) -> ListPartitionReassignmentsResponse {
+    let mut response = ListPartitionReassignmentsResponse::default();
+    if let Err(error) = node.may_on_cluster(by, CLUSTER_DESCRIBE) {
+        (response.error_code, response.error_message) = (error.code(), Some(NOT_ALLOWED.into()));
+    }
+    response
+}
+
+/// What a client is told that lacks a right.
+const NOT_ALLOWED: &str = "the client has no right to that";
+
 fn result(partition_index: i32, judged: Result<(), Refusal>) -> ReassignablePartitionResponse {
     let mut response = ReassignablePartitionResponse { partition_index, ..Default::default() };
     if let Err(refusal) = judged {
@@ -56,10 +98,7 @@ impl Node {
         }
         match &wanted.replicas {
             Some(replicas) => check_replicas(replicas, self.config.node_id),
-            None => {
-                let message = "no reassignment of this partition is in progress";
-                Err(Refusal::new(ErrorCode::NoReassignmentInProgress, message))
-            }
+            None => Err(Refusal::bare(ErrorCode::NoReassignmentInProgress)),
         }
     }
 }

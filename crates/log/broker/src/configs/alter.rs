@@ -11,13 +11,14 @@ use log_wire::messages::configs::{
 };
 use log_wire::{ErrorCode, TopicName};
 
-use super::{Asked, Request};
+use super::{Asked, Request, may};
 use crate::catalog::change as topic_change;
 use crate::config_layers::Layers;
 use crate::configs::alteration::Alteration;
 use crate::council_calls::{CouncilAnswer, CouncilCall, CouncilCalls, Part};
 use crate::node::Node;
 use crate::response::{Form, Response};
+use crate::rights::{By, CLUSTER_ALTER_CONFIGS, GROUP_ALTER_CONFIGS, Need, TOPIC_ALTER_CONFIGS};
 use crate::waits::Waiter;
 
 /// How long a change may take, in milliseconds: `request.timeout.ms` of Kafka's brokers. The requests do not say.
@@ -27,11 +28,14 @@ const NAMED_MAX: usize = 100_000;
 /// Bytes of the path of such a node. The council takes 8,192.
 const PATH_BYTES_MAX: usize = 4_096;
 
+/// What a client needs for a topic, for a group, for all others.
+const NEEDS: [Need; 3] = [TOPIC_ALTER_CONFIGS, GROUP_ALTER_CONFIGS, CLUSTER_ALTER_CONFIGS];
+
 /// Handles a request. The answer comes later if there is none now.
 pub(super) fn alter_configs(
     node: &mut Node,
     calls: &mut CouncilCalls,
-    request: Request,
+    (by, request): (By<'_>, Request),
     (form, waiter): (Form, Waiter),
     now: Now,
 ) -> Option<Response> {
@@ -39,7 +43,10 @@ pub(super) fn alter_configs(
     let mut answer = AlterAnswer { is_incremental, results: Vec::new(), open: Vec::new() };
     let mut parts = Vec::new();
     for (number, Asked { resource_type, name, verdict }) in request.resources.into_iter().enumerate() {
-        let judged = verdict.and_then(|(resource, alteration)| node.judge(resource, alteration));
+        let judged = verdict.and_then(|(resource, alteration)| {
+            may(node, by, NEEDS, (resource_type, &name))?;
+            node.judge(resource, alteration)
+        });
         let mut result = AlterResult { resource_type, name, ..AlterResult::default() };
         match judged {
             Ok(_) if validate_only => {}

@@ -7,21 +7,35 @@ use log_wire::messages::configs::{
 };
 use log_wire::{ErrorCode, TopicName, Writer};
 
-use super::ShownTopics;
+use super::{ShownTopics, may};
 use crate::node::Node;
 use crate::response::{Form, Response};
+use crate::rights::{By, CLUSTER_DESCRIBE_CONFIGS, GROUP_DESCRIBE_CONFIGS, Need, TOPIC_DESCRIBE_CONFIGS};
 
 /// How long an answer becomes, in bytes: resources behind that are refused.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 /// The longest text in versions that are not flexible.
 const TEXT_BYTES_MAX: usize = i16::MAX as usize;
 
+/// What a client needs for a topic, for a group, for all others.
+const NEEDS: [Need; 3] = [TOPIC_DESCRIBE_CONFIGS, GROUP_DESCRIBE_CONFIGS, CLUSTER_DESCRIBE_CONFIGS];
+
 /// Handles a request.
-pub(super) fn describe_configs(node: &Node, request: &DescribeConfigsRequest, form: Form) -> Response {
-    describe_at_most(ANSWER_BYTES_MAX, node, request, form)
+pub(super) fn describe_configs(
+    node: &Node,
+    by: By<'_>,
+    request: &DescribeConfigsRequest,
+    form: Form,
+) -> Response {
+    describe_at_most(ANSWER_BYTES_MAX, (node, by), request, form)
 }
 
-fn describe_at_most(bytes_max: usize, node: &Node, request: &DescribeConfigsRequest, form: Form) -> Response {
+fn describe_at_most(
+    bytes_max: usize,
+    (node, by): (&Node, By<'_>),
+    request: &DescribeConfigsRequest,
+    form: Form,
+) -> Response {
     // So it is by Kafka: one type that there is not makes the whole request wrong.
     let unknown = request.resources.iter().find(|of| !LISTED.contains(&of.resource_type));
     let unknown = unknown.map(|of| unknown_type(of.resource_type));
@@ -36,7 +50,8 @@ fn describe_at_most(bytes_max: usize, node: &Node, request: &DescribeConfigsRequ
         let found = match &unknown {
             Some(refusal) => Err(refusal.clone()),
             None if out.len() > bytes_max => Err(too_long(bytes_max)),
-            None => node.described(resource),
+            None => may(node, by, NEEDS, (resource.resource_type, &resource.resource_name))
+                .and_then(|()| node.described(resource)),
         };
         let (code, message) = match &found {
             Ok(_) => (ErrorCode::None, ""),
@@ -114,10 +129,13 @@ impl Node {
 
 #[cfg(test)]
 mod tests {
-    use log_wire::Reader;
+    use std::sync::Arc;
+
     use log_wire::messages::configs::DescribeConfigsResponse;
+    use log_wire::{ApiKey, Reader};
 
     use super::*;
+    use crate::client::{Client, Peer};
     use crate::config::BrokerConfig;
 
     #[test]
@@ -129,8 +147,13 @@ mod tests {
             configuration_keys: None,
         };
         let request = DescribeConfigsRequest { resources: vec![broker; 5], ..Default::default() };
+        let peer = Peer { ip: [127, 0, 0, 1].into(), listener: 0, certified: None };
+        let client = Arc::new(Client::of(&peer));
+        let by = By { client: &client, api: ApiKey::DescribeConfigs };
         let form = Form { version: 4, flexible: true };
-        let Response::Body(body) = describe_at_most(20_000, &node, &request, form) else { panic!("a body") };
+        let Response::Body(body) = describe_at_most(20_000, (&node, by), &request, form) else {
+            panic!("a body")
+        };
         let answer = DescribeConfigsResponse::read(&mut Reader::new(&body, true), 4).expect("well formed");
         let codes: Vec<i16> = answer.results.iter().map(|result| result.error_code).collect();
         let shown = codes.iter().take_while(|code| **code == 0).count();

@@ -5,14 +5,20 @@ use log_wire::messages::configs::{ConfigResource, ListConfigResourcesRequest, Li
 
 use crate::node::Node;
 use crate::response::Form;
+use crate::rights::{By, CLUSTER_DESCRIBE_CONFIGS};
 
 /// Handles a request.
 pub(super) fn list_config_resources(
     node: &Node,
+    by: By<'_>,
     request: &ListConfigResourcesRequest,
     form: Form,
 ) -> ListConfigResourcesResponse {
     let mut response = ListConfigResourcesResponse::default();
+    if let Err(error) = node.may_on_cluster(by, CLUSTER_DESCRIBE_CONFIGS) {
+        response.error_code = error.code();
+        return response;
+    }
     let kinds = match to_list(form.version, &request.resource_types) {
         Ok(kinds) => kinds,
         Err(refusal) => {

@@ -17,6 +17,8 @@ pub(crate) struct ShownTopics<'a> {
     broker: BrokerLayers<'a>,
     form: Form,
     write: WriteEntry<'a>,
+    /// What a topic sets is written as its request wrote it, and not in the form of its type.
+    as_written: bool,
     /// What every topic has that does not set it, as it is written.
     inherited: BTreeMap<String, Vec<u8>>,
 }
@@ -25,11 +27,16 @@ impl<'a> ShownTopics<'a> {
     /// With what is set for the broker.
     pub(crate) fn new(layers: &'a Layers, form: Form, write: WriteEntry<'a>) -> Self {
         let (broker, nothing) = (layers.view(), Overrides::new());
-        let mut shown = Self { broker, form, write, inherited: BTreeMap::new() };
+        let mut shown = Self { broker, form, write, as_written: false, inherited: BTreeMap::new() };
         let entries = describe::topic(&TopicLayers { topic: &nothing, broker }, None);
         shown.inherited =
             entries.into_iter().map(|entry| (entry.name.clone(), shown.encoded(entry))).collect();
         shown
+    }
+
+    /// What a topic sets is written as its request wrote it: so Kafka answers to whoever makes the topic.
+    pub(crate) fn as_written(self) -> Self {
+        Self { as_written: true, ..self }
     }
 
     fn encoded(&self, entry: Entry) -> Vec<u8> {
@@ -46,7 +53,13 @@ impl<'a> ShownTopics<'a> {
         for name in names {
             match self.inherited.get(name).filter(|_| !topic.contains_key(name)) {
                 Some(written) => out.extend_from_slice(written),
-                None => (self.write)(layers.entry(name), &mut Writer::new(out, self.form.flexible)),
+                None => {
+                    let mut entry = layers.entry(name);
+                    if self.as_written {
+                        entry.value = topic.get(name).cloned().or(entry.value);
+                    }
+                    (self.write)(entry, &mut Writer::new(out, self.form.flexible));
+                }
             }
         }
     }
@@ -86,5 +99,27 @@ mod tests {
             configs.write(&mut Writer::new(&mut expected, true), 7);
             assert_eq!(written, expected, "{topic:?}");
         }
+    }
+
+    #[test]
+    fn value_is_written_as_its_request_wrote_it_only_where_that_is_wanted() {
+        let node = Node::new(BrokerConfig::default(), "cluster".into(), Vec::new());
+        let form = Form { version: 7, flexible: true };
+        let set = Overrides::from([("preallocate".into(), "TRUE".into())]);
+        let value_in = |shown: ShownTopics<'_>| {
+            let mut written = Vec::new();
+            shown.write(&set, &mut written);
+            ["TRUE", "true"].map(|text| written.windows(4).any(|bytes| bytes == text.as_bytes()))
+        };
+        let write = |entry: Entry, writer: &mut Writer<'_>| {
+            if entry.name == "preallocate" {
+                entry.created().write(writer, 7);
+            }
+        };
+        assert_eq!(value_in(ShownTopics::new(node.configs.layers(), form, &write)), [false, true]);
+        assert_eq!(
+            value_in(ShownTopics::new(node.configs.layers(), form, &write).as_written()),
+            [true, false]
+        );
     }
 }

@@ -1,17 +1,23 @@
 //! What the partitions of a fetch have for it at this moment.
 
+use std::sync::Arc;
+
 use log_partition::{Isolation, LeaderEpoch, Offset, Source};
-use log_wire::{Batch, ErrorCode};
+use log_wire::{ApiKey, Batch, ErrorCode};
 
 use super::part::Part;
 use super::set::{FetchSet, PartPlace};
+use crate::client::Client;
 use crate::node::Node;
 use crate::partitions::{Hosted, Slot};
 use crate::response::{FetchResponse, FetchedPartition};
+use crate::rights::{By, TOPIC_READ};
 
 /// What a client wants of the whole fetch.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Terms {
+    /// Who fetches.
+    pub(crate) client: Arc<Client>,
     pub(crate) isolation: Isolation,
     pub(crate) bytes_min: usize,
     pub(crate) bytes_max: usize,
@@ -80,7 +86,8 @@ impl Found {
         if is_urgent || is_new || terms.is_full {
             self.is_urgent |= is_urgent;
             self.bytes += part_found.bytes;
-            self.bytes_readable = self.bytes_readable.saturating_add(part_found.bytes + part_found.bytes_behind);
+            self.bytes_readable =
+                self.bytes_readable.saturating_add(part_found.bytes + part_found.bytes_behind);
             self.parts.push(part_found);
         }
     }
@@ -93,7 +100,9 @@ fn look_at(
     terms: &Terms,
     (left, is_first): (usize, bool),
 ) -> FoundPart {
-    let hosted = node.find(part.topic.name(), part.index);
+    let by = By { client: &terms.client, api: ApiKey::Fetch };
+    let may = node.may_on_topic(by, TOPIC_READ, part.topic.name());
+    let hosted = may.and_then(|()| node.find(part.topic.name(), part.index));
     let slot = hosted.as_ref().ok().map(|(slot, _)| *slot);
     // Only a partition that is here knows that its reader does not ask for aborted transactions.
     let aborted = (slot.is_none() || terms.isolation == Isolation::ReadCommitted).then(Vec::new);
@@ -110,9 +119,9 @@ fn look_at(
         Source::Segment(read) => read.bytes(),
     };
     let bytes_wanted = terms.bytes_min.saturating_sub(bytes);
-    let behind = hosted.ok().map(|(_, hosted)| {
-        hosted.partition.bytes_behind(&fetched.source, terms.isolation, bytes_wanted)
-    });
+    let behind = hosted
+        .ok()
+        .map(|(_, hosted)| hosted.partition.bytes_behind(&fetched.source, terms.isolation, bytes_wanted));
     FoundPart { place, slot, fetched, stays, bytes, bytes_behind: behind.unwrap_or(0) }
 }
 

@@ -9,19 +9,22 @@ mod part;
 mod session;
 mod set;
 
+use std::sync::Arc;
+
 use base::{MonoTime, Now};
 use log_partition::Isolation;
 use log_wire::{ApiKey, ErrorCode, FetchPartition, FetchRequest, Malformed, TopicName};
 use net_event_loop::ConnId;
 
 use crate::call::{Call, Handled};
+use crate::client::Client;
 use crate::node::Node;
 use crate::partitions::{BySlot, Slot};
 use crate::response::{FetchResponse, Response};
 use crate::waits::{Waiter, Waits};
 use look::{Found, Terms, look, respond};
 use part::size;
-use session::{NEW_SESSION, NO_SESSION, SessionId, Sessions};
+use session::{NEW_SESSION, NO_SESSION, SessionId, SessionOwner, Sessions};
 use set::{FetchSet, PartPlace};
 
 /// What is served here.
@@ -69,6 +72,8 @@ struct Fetch<'r> {
     version: i16,
     partitions: Vec<FetchPartition<'r>>,
     forgotten: Vec<(TopicName<'r>, i32)>,
+    /// The response gives no more, whatever is asked: of the broker, and of the client's quota.
+    bytes_max: usize,
 }
 
 /// The first version that names topics by their ids.
@@ -83,8 +88,10 @@ impl Fetches {
         let (mut partitions, mut forgotten) = (Vec::new(), Vec::new());
         let version = call.form.version;
         let request = FetchRequest::read(&mut call.body, version, &mut partitions, &mut forgotten)?;
-        let fetch = Fetch { request, version, partitions, forgotten };
-        Ok(Handled::of(self.fetch(node, &fetch, call.waiter, call.now)))
+        let quota = node.access.fetch_bytes_max(call.client, call.client_id);
+        let bytes_max = quota.unwrap_or(usize::MAX).min(node.config.fetch_bytes_max);
+        let fetch = Fetch { request, version, partitions, forgotten, bytes_max };
+        Ok(Handled::of(self.fetch(node, &fetch, (call.waiter, call.client), call.now)))
     }
 
     /// With at most so many sessions.
@@ -94,16 +101,25 @@ impl Fetches {
     }
 
     /// Handles a request. The answer comes later if there is none now.
-    fn fetch(&mut self, node: &mut Node, fetch: &Fetch<'_>, waiter: Waiter, now: Now) -> Option<Response> {
+    fn fetch(
+        &mut self,
+        node: &mut Node,
+        fetch: &Fetch<'_>,
+        (waiter, client): (Waiter, &Arc<Client>),
+        now: Now,
+    ) -> Option<Response> {
         let request = &fetch.request;
         let committed = request.isolation_level == 1;
         let mut terms = Terms {
+            client: Arc::clone(client),
             isolation: if committed { Isolation::ReadCommitted } else { Isolation::ReadUncommitted },
             bytes_min: size(request.min_bytes),
-            bytes_max: size(request.max_bytes).min(node.config.fetch_bytes_max),
+            bytes_max: size(request.max_bytes).min(fetch.bytes_max),
             is_full: true,
         };
-        let mut of = match self.begin(fetch, now.mono()) {
+        let rules_version = node.access.rules_version;
+        let owner = SessionOwner { client: Arc::clone(client), rules_version };
+        let mut of = match self.begin(fetch, owner, now.mono()) {
             Ok(of) => of,
             Err(error) => return Some(Response::Fetch(FetchResponse::failed(error))),
         };
@@ -171,15 +187,22 @@ impl Fetches {
     }
 
     /// The partitions of a request: its own, or those of the session that begins or goes on with it.
-    fn begin(&mut self, fetch: &Fetch<'_>, now: MonoTime) -> Result<Of, ErrorCode> {
+    fn begin(&mut self, fetch: &Fetch<'_>, owner: SessionOwner, now: MonoTime) -> Result<Of, ErrorCode> {
         let (id, epoch) = (SessionId(fetch.request.session_id), fetch.request.session_epoch);
         let by_id = fetch.version >= TOPIC_IDS;
+        let is_own = self.sessions.is_of(id, &owner.client);
         if epoch != NEW_SESSION && epoch != NO_SESSION {
+            let id = Some(id).filter(|_| is_own).ok_or(ErrorCode::FetchSessionIdNotFound)?;
             self.sessions.go_on(id, epoch, by_id, now)?;
             self.change_session(id, fetch);
+            if let Some(session) = self.sessions.get_mut(id) {
+                session.follow_rules(owner.rules_version);
+            }
             return Ok(Of::Session(id));
         }
-        self.end_session(id);
+        if is_own {
+            self.end_session(id);
+        }
         let mut set = FetchSet::default();
         fetch.partitions.iter().for_each(|wanted| set.want(wanted));
         let room = if epoch == NEW_SESSION { self.sessions.room_for(set.len(), now) } else { None };
@@ -187,7 +210,7 @@ impl Fetches {
         if let Some(replaced) = replaced {
             self.end_session(replaced);
         }
-        Ok(Of::Session(self.sessions.begin(set, by_id, now)))
+        Ok(Of::Session(self.sessions.begin(set, owner, by_id, now)))
     }
 
     fn change_session(&mut self, id: SessionId, fetch: &Fetch<'_>) {

@@ -42,7 +42,8 @@ impl Part {
 
     /// The client wants this of it from now on.
     pub(super) fn want(&mut self, wanted: &FetchPartition<'_>) {
-        self.known_epoch = LeaderEpoch(wanted.current_leader_epoch);
+        // Any negative epoch stands for none here; in requests for offsets only -1 does.
+        self.known_epoch = LeaderEpoch(wanted.current_leader_epoch.max(-1));
         self.last_fetched = LeaderEpoch(wanted.last_fetched_epoch);
         self.from = Offset(wanted.offset);
         self.bytes_max = size(wanted.max_bytes);

@@ -4,11 +4,13 @@
 //! partitions each time; a session that was not used for a while gives its place to a new one.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use base::{MonoTime, Random};
 use log_wire::ErrorCode;
 
 use super::set::FetchSet;
+use crate::client::Client;
 use crate::waits::Waiter;
 
 /// The number of a session: positive.
@@ -29,6 +31,7 @@ const PARTITIONS_MAX: usize = 1_000_000;
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) set: FetchSet,
+    owner: SessionOwner,
     /// Whether its topics are named by id.
     by_id: bool,
     /// The number of its next request.
@@ -36,6 +39,15 @@ pub(crate) struct Session {
     used: MonoTime,
     /// The fetch of it that waits.
     pub(crate) waiting: Option<Waiter>,
+}
+
+/// Whose a session is.
+#[derive(Clone, Debug)]
+pub(crate) struct SessionOwner {
+    /// Who has begun it. Nobody else goes on with it or ends it.
+    pub(crate) client: Arc<Client>,
+    /// The rules of access under which its partitions were looked at last.
+    pub(crate) rules_version: u64,
 }
 
 /// All sessions. See the module.
@@ -46,6 +58,17 @@ pub(crate) struct Sessions {
     partitions: usize,
     sessions_max: usize,
     random: Random,
+}
+
+impl Session {
+    /// Rules of access have changed since its partitions were looked at: all of them are looked at again.
+    pub(crate) fn follow_rules(&mut self, rules_version: u64) {
+        if self.owner.rules_version != rules_version {
+            self.owner.rules_version = rules_version;
+            let all: Vec<_> = self.set.all().map(|(place, _)| place).collect();
+            all.into_iter().for_each(|place| self.set.enqueue(place));
+        }
+    }
 }
 
 impl Sessions {
@@ -72,15 +95,26 @@ impl Sessions {
     }
 
     /// A session begins.
-    pub(crate) fn begin(&mut self, set: FetchSet, by_id: bool, now: MonoTime) -> SessionId {
+    pub(crate) fn begin(
+        &mut self,
+        set: FetchSet,
+        owner: SessionOwner,
+        by_id: bool,
+        now: MonoTime,
+    ) -> SessionId {
         let mut id = SessionId(0);
         while id.0 == 0 || self.sessions.contains_key(&id) {
             id = SessionId(i32::try_from(self.random.below(i32::MAX as u64)).unwrap_or(0));
         }
         self.partitions += set.len();
         self.by_use.insert((now, id));
-        self.sessions.insert(id, Session { set, by_id, next_epoch: 1, used: now, waiting: None });
+        self.sessions.insert(id, Session { set, owner, by_id, next_epoch: 1, used: now, waiting: None });
         id
+    }
+
+    /// Whether there is such a session, and it is that client's.
+    pub(crate) fn is_of(&self, id: SessionId, client: &Client) -> bool {
+        self.sessions.get(&id).is_some_and(|session| session.owner.client.principal == client.principal)
     }
 
     /// A session ends.
@@ -133,14 +167,24 @@ impl Sessions {
 
 #[cfg(test)]
 mod tests {
+    use log_access::Principal;
+
     use super::*;
+    use crate::client::Peer;
+
+    fn owner() -> SessionOwner {
+        let peer = Peer { ip: [10, 0, 0, 1].into(), listener: 0, certified: None };
+        SessionOwner { client: Arc::new(Client::of(&peer)), rules_version: 0 }
+    }
 
     #[test]
     fn requests_of_a_session_are_numbered() {
         let mut sessions = Sessions::new(2, 1);
         let now = MonoTime::of_ms(1);
-        let id = sessions.begin(FetchSet::default(), true, now);
-        assert!(id.0 > 0);
+        let id = sessions.begin(FetchSet::default(), owner(), true, now);
+        let own = owner().client;
+        let other = Client { principal: Principal::user("eve"), ..(*own).clone() };
+        assert!(id.0 > 0 && sessions.is_of(id, &own) && !sessions.is_of(id, &other));
         assert_eq!(sessions.go_on(id, 2, true, now), Err(ErrorCode::InvalidFetchSessionEpoch));
         assert_eq!(sessions.go_on(id, 1, false, now), Err(ErrorCode::FetchSessionTopicIdError));
         assert_eq!(sessions.go_on(id, 1, true, now), Ok(()));
@@ -155,8 +199,8 @@ mod tests {
     #[test]
     fn session_is_replaced_only_when_it_was_not_used_for_a_while() {
         let mut sessions = Sessions::new(2, 1);
-        let first = sessions.begin(FetchSet::default(), true, MonoTime::of_ms(0));
-        let second = sessions.begin(FetchSet::default(), true, MonoTime::of_ms(10));
+        let first = sessions.begin(FetchSet::default(), owner(), true, MonoTime::of_ms(0));
+        let second = sessions.begin(FetchSet::default(), owner(), true, MonoTime::of_ms(10));
         assert_eq!(sessions.room_for(1, MonoTime::of_ms(KEPT_MS)), None);
         sessions.go_on(first, 1, true, MonoTime::of_ms(20)).expect("it goes on");
         assert_eq!(sessions.room_for(1, MonoTime::of_ms(KEPT_MS + 11)), Some(Some(second)));

@@ -1,6 +1,9 @@
 //! From a request's frame to what handles it.
 
+use std::sync::Arc;
+
 use base::Now;
+use log_access::quota::QuotaKey;
 use log_wire::{
     Api, ApiKey, ApiVersionsRequest, ErrorCode, Feature, Features, Malformed, RequestHeader, ServedApi,
     Writer, write_api_versions_response,
@@ -8,11 +11,13 @@ use log_wire::{
 
 use crate::broker::Broker;
 use crate::call::{Call, Handled};
+use crate::client::Client;
 use crate::response::{Form, Head, Response};
+use crate::rights::is_checked;
 use crate::waits::Waiter;
 use crate::{
-    cluster, configs, delegation_tokens, delete_records, fetch, find_coordinator, groups, init_producer_id, offsets, produce,
-    topics, transactions,
+    access, authentication, cluster, configs, delegation_tokens, delete_records, fetch, find_coordinator,
+    groups, init_producer_id, offsets, produce, topics, transactions,
 };
 
 /// APIs of one kind, and what handles them.
@@ -49,7 +54,15 @@ const AREAS: &[Area] = &[
     },
     Area { served: delete_records::SERVED, dispatch: |at, _, call| at.delete_records(call) },
     Area { served: cluster::SERVED, dispatch: |at, key, call| cluster::dispatch(&at.node, key, call) },
-    Area { served: delegation_tokens::SERVED, dispatch: |_, key, call| delegation_tokens::dispatch(key, call) },
+    Area {
+        served: access::SERVED,
+        dispatch: |at, key, call| access::dispatch(&mut at.node, &mut at.calls, key, call),
+    },
+    Area { served: authentication::SERVED, dispatch: |_, key, call| authentication::dispatch(key, &call) },
+    Area {
+        served: delegation_tokens::SERVED,
+        dispatch: |_, key, call| delegation_tokens::dispatch(key, call),
+    },
     Area { served: &[ApiKey::ApiVersions], dispatch: |_, _, call| api_versions(call) },
 ];
 
@@ -79,36 +92,49 @@ const PRODUCE_LOWEST: i16 = 0;
 pub struct Unanswerable;
 
 impl Broker {
-    /// Handles the request of a frame, which came from that address.
+    /// Handles the request of a frame, which came from that client.
     ///
     /// # Errors
-    /// It is malformed, too large, or of an API or a version that is not served.
+    /// It is malformed, too large, or of an API or a version that is not served, also because it does not ask for rights; or it
+    /// has failed, and is not to be answered.
     pub fn request(
         &mut self,
         frame: &[u8],
         waiter: Waiter,
-        host: &str,
+        client: &Arc<Client>,
         now: Now,
     ) -> Result<(Head, Handled), Unanswerable> {
         let Ok((header, Some(api), body)) = RequestHeader::read(frame) else { return Err(Unanswerable) };
         let area = AREAS.iter().find(|area| area.served.contains(&api.key)).ok_or(Unanswerable)?;
         let is_known = api.has(header.version);
         let is_large = frame.len() > self.node.config.body_bytes_max && api.key != ApiKey::Produce;
-        if (!is_known && api.key != ApiKey::ApiVersions) || is_large {
+        let is_refused = self.node.access.authorizer.is_some() && !is_checked(api.key);
+        if (!is_known && api.key != ApiKey::ApiVersions) || is_large || is_refused {
             return Err(Unanswerable);
         }
         // The answer to an unknown version of ApiVersions is one of version 0.
         let version = if is_known { header.version } else { 0 };
-        let head = Head { api, version, correlation_id: header.correlation_id };
+        let mut head = Head { api, version, correlation_id: header.correlation_id, throttle_ms: 0 };
         if !is_known {
             return Ok((head, Handled::Done(list_apis(0, ErrorCode::UnsupportedVersion))));
         }
         let form = Form { version, flexible: api.is_flexible(version) };
         let client_id = header.client_id.unwrap_or_default();
-        let call = Call { form, body, waiter, client_id, host, now };
+        let call = Call { api: api.key, form, body, waiter, client_id, client, now };
         let handled = (area.dispatch)(self, api.key, call).map_err(|Malformed(_)| Unanswerable)?;
         self.settle(now);
-        Ok((head, handled))
+        let access = &mut self.node.access;
+        if api.key == ApiKey::Produce {
+            let used = (QuotaKey::ProducerByteRate, frame.len());
+            let wait_ms = access.charge(used.0, (client, client_id), used.1, now.mono());
+            access.throttle(wait_ms);
+        }
+        head.throttle_ms = access.take_throttle_ms();
+        match handled {
+            // Its client waits for no answer: the end of the connection tells it, and nothing behind the request is handled.
+            Handled::Done(Response::Close) => Err(Unanswerable),
+            handled => Ok((head, handled)),
+        }
     }
 }
 
@@ -120,7 +146,8 @@ fn api_versions(mut call: Call<'_>) -> Result<Handled, Malformed> {
     Ok(Handled::Done(list_apis(version, error)))
 }
 
-fn list_apis(version: i16, error: ErrorCode) -> Response {
+/// The answer to ApiVersions.
+pub(super) fn list_apis(version: i16, error: ErrorCode) -> Response {
     let is_listed = |key: ApiKey| match error {
         ErrorCode::None => true,
         ErrorCode::UnsupportedVersion => key == ApiKey::ApiVersions,
@@ -143,9 +170,22 @@ fn list_apis(version: i16, error: ErrorCode) -> Response {
     };
     let supported: Vec<Feature<'_>> = FEATURES.iter().filter(is_shown).copied().collect();
     let finalized = if error == ErrorCode::None { FINALIZED } else { &[] };
-    let features = Features { supported: &supported, finalized, epoch: 0 };
+    let features =
+        (error == ErrorCode::None).then_some(Features { supported: &supported, finalized, epoch: 0 });
     let mut out = Vec::new();
     let flexible = Api::find(ApiKey::ApiVersions as i16).is_some_and(|api| api.is_flexible(version));
     write_api_versions_response(&mut Writer::new(&mut out, flexible), version, error, &apis, 0, features);
     Response::Body(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_that_is_served_asks_for_rights() {
+        for api in AREAS.iter().flat_map(|area| area.served) {
+            assert!(is_checked(*api), "{api:?} needs an entry in `rights`, and a handler that asks for it");
+        }
+    }
 }

@@ -2,24 +2,45 @@
 //!
 //! Requests of a connection are handled in order. Produce requests whose batches are appended do not hold up the next request;
 //! behind any other request that waits, the next one waits too, as with Kafka. Answers leave in the order of the requests.
+//!
+//! A connection is not read from while something holds it up: a request of it waits, it has too many of them or too much that is
+//! not sent, there is no room for what it sends, or it has used more than its quota.
 
+mod answering;
 mod connection;
 mod dispatch;
+mod places;
+mod receiving;
+mod refusal;
+mod throttling;
+mod timers;
+mod unfinished;
+mod unsent;
 
-use base::Now;
-use log_wire::{Frame, next_frame};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use base::{MonoTime, Now};
 use net_event_loop::{Ask, ConnId, Frontend, Input, Output, SocketDriver, SocketsByConn};
 
+use crate::authentication::Session;
 use crate::broker::Broker;
-use crate::call::Handled;
+use crate::client::{Client, Peer};
+use crate::config::BrokerConfig;
+use crate::listener::BrokerListener;
 use crate::response::Response;
 use crate::segment_reader::SegmentReader;
 use crate::waits::Waiter;
 use connection::Connection;
 pub use dispatch::Unanswerable;
+use places::Places;
+pub use refusal::Refusal;
+use timers::{Due, Timers};
+use unfinished::UnfinishedRequests;
+use unsent::UnsentAnswers;
 
 /// What drives the thread gives the frontend besides sockets.
-pub trait BrokerDriver: SocketDriver {
+pub trait BrokerDriver: SocketDriver<Peer = Peer> {
     /// The broker, for this thread alone until it is dropped.
     type Guard<'g>: core::ops::DerefMut<Target = Broker>
     where
@@ -34,23 +55,34 @@ pub trait BrokerDriver: SocketDriver {
     /// Hands on what the broker wants done and said: to the disk, to the council, to other threads.
     fn hand_on(&mut self, now: Now);
 
-    /// The address of a peer, without its port.
-    fn host(peer: &Self::Peer) -> String;
+    /// The client of a connection has proved who it is.
+    fn authenticated(&mut self, socket: &Self::Socket);
+
+    /// A client is refused, and its connection is closed. `why` is for the log.
+    fn refused(&mut self, client: &Client, refusal: Refusal, why: &'static str);
 
     /// Reads batches.
     fn segments(&mut self) -> &mut impl SegmentReader<File = Self::File>;
 }
 
-struct Place<F> {
-    generation: u32,
-    connection: Option<Connection<F>>,
+/// The limits of one thread.
+#[derive(Clone, Copy, Debug)]
+struct FrontLimits {
+    authentication_ms_max: u64,
+    failure_delay_ms: u64,
+    fetch_bytes_max: usize,
+    request_bytes_max: usize,
+    in_flight_max: usize,
+    unsent_bytes_max: usize,
+    idle_ms_max: Option<u64>,
 }
 
 /// The connections of one thread. See the module.
 pub struct Front<F> {
     shard: u16,
-    places: Vec<Place<F>>,
-    free: Vec<u32>,
+    listeners: Vec<BrokerListener>,
+    places: Places<F>,
+    limits: FrontLimits,
     dirty: Vec<ConnId>,
     asks: Vec<Ask>,
     gone: Vec<ConnId>,
@@ -58,136 +90,153 @@ pub struct Front<F> {
     congested: Vec<ConnId>,
     /// Answers that are there but not written.
     answers: Vec<(Waiter, Response)>,
-    fetch_bytes_max: usize,
-    request_bytes_max: usize,
-    in_flight_max: usize,
+    /// The same: they wait until others are sent.
+    deferred: VecDeque<(Waiter, Response)>,
+    unfinished: UnfinishedRequests,
+    unsent: UnsentAnswers,
+    timers: Timers,
+    refused: Vec<(Arc<Client>, Refusal, &'static str)>,
+    /// Connections whose clients have just proved who they are.
+    authenticated: Vec<ConnId>,
     needs_tick: bool,
+    now: MonoTime,
 }
 
 impl<F> Front<F> {
-    /// Of the shard of that number.
+    /// Of the shard of that number, which is one of so many.
     #[must_use]
-    pub fn new(shard: u16, config: &crate::BrokerConfig) -> Self {
+    pub fn new(shard: u16, shards: u16, config: &BrokerConfig) -> Self {
+        let share = |bytes: usize| bytes / usize::from(shards.max(1));
+        // One request must always find room.
+        let unfinished_bytes_max = share(config.unfinished_bytes_max).max(config.request_bytes_max);
         Self {
             shard,
-            places: Vec::new(),
-            free: Vec::new(),
+            places: Places::default(),
+            listeners: config.listeners.clone(),
+            limits: FrontLimits {
+                authentication_ms_max: config.authentication_ms_max,
+                failure_delay_ms: config.failed_authentication_delay_ms,
+                fetch_bytes_max: config.fetch_bytes_max,
+                request_bytes_max: config.request_bytes_max,
+                in_flight_max: config.requests_in_flight_max,
+                unsent_bytes_max: config.unsent_bytes_per_connection_max,
+                idle_ms_max: config.idle_ms_max,
+            },
             dirty: Vec::new(),
             asks: Vec::new(),
             gone: Vec::new(),
             congested: Vec::new(),
             answers: Vec::new(),
-            fetch_bytes_max: config.fetch_bytes_max,
-            request_bytes_max: config.request_bytes_max,
-            in_flight_max: config.requests_in_flight_max,
+            deferred: VecDeque::new(),
+            unfinished: UnfinishedRequests::new(unfinished_bytes_max),
+            unsent: UnsentAnswers::new(share(config.unsent_bytes_max)),
+            timers: Timers::default(),
+            refused: Vec::new(),
+            authenticated: Vec::new(),
             needs_tick: false,
+            now: MonoTime::ZERO,
         }
     }
 
-    fn get(&mut self, conn: ConnId) -> Option<&mut Connection<F>> {
-        let place = self.places.get_mut(conn.slot as usize)?;
-        if place.generation == conn.generation { place.connection.as_mut() } else { None }
+    /// When something is to be done with a connection, if nothing happens before.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<MonoTime> {
+        self.timers.next()
     }
 
-    fn peek(&self, conn: ConnId) -> Option<&Connection<F>> {
-        let place = self.places.get(conn.slot as usize)?;
-        if place.generation == conn.generation { place.connection.as_ref() } else { None }
-    }
-
-    /// Handles whole requests at the beginning of `bytes`. Gives how many bytes they are.
-    fn receive(&mut self, broker: &mut Broker, conn: ConnId, bytes: &[u8], now: Now) -> usize {
-        let mut rest = bytes;
-        loop {
-            let in_flight_max = self.in_flight_max;
-            let Some(connection) = self.get(conn).filter(|connection| !connection.is_ending) else {
-                return bytes.len();
-            };
-            let congested = broker.is_congested();
-            if connection.is_blocked() || connection.waiting() >= in_flight_max || congested {
-                connection.is_paused = true;
-                self.asks.push(Ask::PauseReading(conn));
-                self.congested.extend(congested.then_some(conn));
-                break;
-            }
-            match next_frame(rest, self.request_bytes_max) {
-                Frame::Whole { content, rest: behind } => {
-                    self.handle(broker, conn, content, now);
-                    rest = behind;
-                }
-                Frame::Partial { .. } => break,
-                Frame::TooLong => {
-                    self.end(conn);
-                    return bytes.len();
-                }
-            }
-        }
-        bytes.len() - rest.len()
-    }
-
-    fn handle(&mut self, broker: &mut Broker, conn: ConnId, frame: &[u8], now: Now) {
-        let shard = self.shard;
-        let Some(connection) = self.get(conn) else { return };
-        let waiter = Waiter { shard, conn, request: connection.next_request() };
-        let Ok((head, handled)) = broker.request(frame, waiter, &connection.host, now) else {
-            return self.end(conn);
-        };
-        connection.begin(head);
-        match handled {
-            Handled::Pipelined => {}
-            Handled::Waits => connection.blocked_by = Some(waiter.request),
-            Handled::Silent => connection.no_answer(waiter.request),
-            Handled::Done(response) => self.answers.push((waiter, response)),
+    /// Refuses a client: closes its connection once what is answered is sent.
+    fn end(&mut self, conn: ConnId, refusal: Refusal) {
+        if let Some(connection) = self.places.get_mut(conn).filter(|connection| !connection.is_ending) {
+            self.refused.push((connection.client.clone(), refusal, refusal.tell()));
+            self.finish(conn);
         }
     }
 
     /// Closes a connection once what is answered is sent.
-    fn end(&mut self, conn: ConnId) {
-        if let Some(connection) = self.get(conn) {
+    fn finish(&mut self, conn: ConnId) {
+        if let Some(connection) = self.places.get_mut(conn) {
             connection.is_ending = true;
             self.asks.push(Ask::Close { conn, after_output: true });
         }
     }
 
-    /// Writes answers that are there, and lets connections go on that waited for them.
-    fn write_answers<D: BrokerDriver<File = F>>(&mut self, driver: &mut D) {
-        driver.take_answers(&mut self.answers);
-        for (waiter, response) in std::mem::take(&mut self.answers) {
-            self.write_answer(driver.segments(), waiter, &response);
+    /// Refuses a client: closes its connection at once.
+    fn drop_client(&mut self, conn: ConnId, refusal: Refusal) {
+        self.unfinished.forget(conn);
+        self.unsent.forget(conn);
+        if let Some(connection) = self.places.get_mut(conn) {
+            connection.is_ending = true;
+            self.refused.push((connection.client.clone(), refusal, refusal.tell()));
+            self.asks.push(Ask::Close { conn, after_output: false });
         }
     }
 
-    fn write_answer(
-        &mut self,
-        reader: &mut impl SegmentReader<File = F>,
-        waiter: Waiter,
-        response: &Response,
-    ) {
-        let (conn, bytes_max) = (waiter.conn, self.fetch_bytes_max);
-        let Some(connection) = self.get(conn) else { return };
-        let Some(exchange) = connection.exchange(waiter.request) else { return };
-        let head = exchange.head;
-        match response {
-            Response::Close => {
-                connection.no_answer(waiter.request);
-                return self.end(conn);
-            }
-            Response::Nothing => connection.no_answer(waiter.request),
-            response => {
-                connection.answer(waiter.request, |out| response.write(head, reader, out, bytes_max));
-            }
+    fn pause(&mut self, conn: ConnId) {
+        if let Some(connection) = self.places.get_mut(conn) {
+            connection.is_paused = true;
+            self.asks.push(Ask::PauseReading(conn));
         }
-        self.dirty.push(conn);
-        self.resume(conn);
     }
 
     /// Reads on from a connection that was paused, if nothing holds it up any more.
     fn resume(&mut self, conn: ConnId) {
-        let in_flight_max = self.in_flight_max;
-        let Some(connection) = self.get(conn).filter(|connection| connection.is_paused) else { return };
-        if !connection.is_blocked() && connection.waiting() < in_flight_max {
+        let limits = self.limits;
+        let paused = self.places.get_mut(conn).filter(|connection| connection.is_paused);
+        if let Some(connection) = paused.filter(|connection| !limits.hold_up(connection)) {
             connection.is_paused = false;
             self.asks.push(Ask::ResumeReading(conn));
         }
+    }
+
+    /// Does what is due, and makes room.
+    fn look_after_connections(&mut self, now: MonoTime) {
+        while let Some((conn, due)) = self.timers.pop(now) {
+            self.is_due(conn, due, now);
+        }
+        while let Some(conn) = self.unfinished.overdue(now) {
+            self.drop_client(conn, Refusal::SlowRequest);
+        }
+        while let Some(conn) = self.unsent.overdue(now) {
+            self.drop_client(conn, Refusal::SlowReader);
+        }
+        for conn in self.unfinished.take_ready() {
+            if let Some(connection) = self.places.get_mut(conn) {
+                connection.waits_for_room = false;
+            }
+            self.resume(conn);
+        }
+    }
+
+    fn is_due(&mut self, conn: ConnId, due: Due, now: MonoTime) {
+        let Some(connection) = self.places.get_mut(conn) else { return };
+        match due {
+            Due::Idle => {
+                let Some(idle_ms) = self.limits.idle_ms_max else { return };
+                let until = connection.active.plus_ms(idle_ms);
+                if until <= now && connection.waiting() == 0 {
+                    return self.drop_client(conn, Refusal::Idle);
+                }
+                let at = if until <= now { now.plus_ms(idle_ms) } else { until };
+                self.timers.set(conn, &mut connection.deadlines, Due::Idle, at);
+            }
+            Due::Authentication => self.drop_client(conn, Refusal::SlowAuthentication),
+            Due::Failure => self.tell_failure(conn),
+            Due::Unmute => {
+                connection.muted_until = None;
+                self.resume(conn);
+            }
+        }
+    }
+}
+
+impl FrontLimits {
+    /// Whether the next request of a connection must wait.
+    fn hold_up<F>(&self, connection: &Connection<F>) -> bool {
+        connection.is_blocked()
+            || connection.waits_for_room
+            || connection.muted_until.is_some()
+            || connection.waiting() >= self.in_flight_max
+            || connection.unsent() + connection.queued_bytes > self.unsent_bytes_max
     }
 }
 
@@ -201,21 +250,30 @@ fn load_coordinators<D: BrokerDriver>(driver: &mut D, now: Now) {
 }
 
 impl<D: BrokerDriver> Frontend<D> for Front<D::File> {
-    fn accept(&mut self, peer: D::Peer, _now: Now) -> ConnId {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.places.push(Place { generation: 0, connection: None });
-            self.places.len() as u32 - 1
-        });
-        let mut generation = 0;
-        if let Some(place) = self.places.get_mut(slot as usize) {
-            place.generation = place.generation.wrapping_add(1);
-            place.connection = Some(Connection::of(format!("/{}", D::host(&peer))));
-            generation = place.generation;
+    fn accept(&mut self, peer: Peer, now: Now) -> ConnId {
+        let listener = self.listeners.get(usize::from(peer.listener));
+        let session = listener.map_or_else(Session::none, Session::of);
+        let conn = self.places.insert(Connection::of(Client::of(&peer), session, now.mono()));
+        let Some(connection) = self.places.get_mut(conn) else { return conn };
+        let mut due = |due, ms| {
+            self.timers.set(conn, &mut connection.deadlines, due, now.mono().plus_ms(ms));
+        };
+        if let Some(idle_ms) = self.limits.idle_ms_max {
+            due(Due::Idle, idle_ms);
         }
-        ConnId { slot, generation }
+        if !connection.session.is_known() {
+            due(Due::Authentication, self.limits.authentication_ms_max);
+        }
+        conn
+    }
+
+    fn read_bytes_max(&self, conn: ConnId) -> usize {
+        self.unfinished.read_bytes_max(conn)
     }
 
     fn evaluate(&mut self, driver: &mut D, input: &mut Input<'_, D::Socket>, now: Now) {
+        self.now = now.mono();
+        self.look_after_connections(now.mono());
         if !input.is_empty() || !self.gone.is_empty() || self.needs_tick || !self.congested.is_empty() {
             let mut broker = driver.broker();
             for conn in self.gone.drain(..) {
@@ -232,6 +290,9 @@ impl<D: BrokerDriver> Frontend<D> for Front<D::File> {
         load_coordinators(driver, now);
         driver.hand_on(now);
         self.write_answers(driver);
+        for (client, refusal, why) in self.refused.drain(..) {
+            driver.refused(&client, refusal, why);
+        }
     }
 
     fn send(&mut self, driver: &mut D, now: Now) {
@@ -239,42 +300,47 @@ impl<D: BrokerDriver> Frontend<D> for Front<D::File> {
     }
 
     fn output(&self, conn: ConnId) -> Output<'_, D::File> {
-        self.peek(conn).map_or(Output::bytes(&[]), Connection::output)
+        self.places.get(conn).map_or(Output::bytes(&[]), Connection::output)
     }
 
     fn unsent(&self, conn: ConnId) -> usize {
-        self.peek(conn).map_or(0, Connection::unsent)
+        self.places.get(conn).map_or(0, Connection::unsent)
     }
 
     fn sent(&mut self, conn: ConnId, count: usize) {
-        if let Some(connection) = self.get(conn) {
+        self.unsent.sent(conn, count);
+        let now = self.now;
+        if let Some(connection) = self.places.get_mut(conn).filter(|_| count > 0) {
             connection.sent(count);
+            connection.active = now;
         }
+        self.resume(conn);
     }
 
     fn take_dirty(&mut self, into: &mut Vec<ConnId>) {
         into.append(&mut self.dirty);
     }
 
-    fn asks(&mut self, _driver: &mut D, _sockets: &mut SocketsByConn<'_, D::Socket>, into: &mut Vec<Ask>) {
+    fn asks(&mut self, driver: &mut D, sockets: &mut SocketsByConn<'_, D::Socket>, into: &mut Vec<Ask>) {
+        for conn in self.authenticated.drain(..) {
+            if let Some(socket) = sockets.get(conn) {
+                driver.authenticated(socket);
+            }
+        }
         into.append(&mut self.asks);
     }
 
     fn disconnected(&mut self, conn: ConnId) {
-        if let Some(place) = self.places.get_mut(conn.slot as usize)
-            && place.generation == conn.generation
-            && place.connection.take().is_some()
-        {
-            self.free.push(conn.slot);
+        if let Some(mut connection) = self.places.remove(conn) {
+            self.timers.forget(conn, &mut connection.deadlines);
+            self.unfinished.forget(conn);
+            self.unsent.forget(conn);
             self.gone.push(conn);
         }
     }
 
     fn is_answered(&self) -> bool {
-        self.places
-            .iter()
-            .filter_map(|place| place.connection.as_ref())
-            .all(|connection| connection.waiting() == 0)
+        self.places.all().all(|connection| connection.waiting() == 0)
     }
 
     fn sweep(&mut self) {}

@@ -1,7 +1,9 @@
 //! A request about groups while its parts are with coordinators, and how their answers become its response.
 
+use std::sync::Arc;
+
+use log_access::acl::ResourceType;
 use log_coordinators::{Answer, GroupDescription, GroupOffsets, Joined, Synced};
-use log_wire::ErrorCode;
 use log_wire::messages::Blob;
 use log_wire::messages::groups::{
     DeletableGroupResult, DeleteGroupsResponse, DescribeGroupsResponse, DescribedGroup, DescribedGroupMember,
@@ -12,11 +14,15 @@ use log_wire::messages::offsets::{
     OffsetCommitResponse, OffsetFetchResponse, OffsetFetchResponseGroup, OffsetFetchResponsePartition,
     OffsetFetchResponsePartitions, OffsetFetchResponseTopic, OffsetFetchResponseTopics,
 };
+use log_wire::{ApiKey, ErrorCode};
 
 use super::consumer;
 use super::offset_delete::DeletePlan;
 use super::transactional::TxnCommitPlan;
+use crate::client::Client;
+use crate::node::Node;
 use crate::response::{Form, Response};
+use crate::rights::{By, GROUP_DELETE, GROUP_DESCRIBE, GROUP_LIST, GROUP_READ, Need, TOPIC_DESCRIBE};
 
 /// The first versions with a list of groups, or of members, and with topic ids.
 pub(crate) const MANY_GROUPS: i16 = 8;
@@ -29,6 +35,8 @@ pub(crate) const KNOWS_UNKNOWN: i16 = 6;
 #[derive(Debug)]
 pub(crate) struct GroupCall {
     pub(crate) form: Form,
+    /// Who asks.
+    pub(crate) client: Arc<Client>,
     pub(crate) kind: Kind,
 }
 
@@ -43,19 +51,39 @@ pub(crate) enum Kind {
     Commit(CommitPlan),
     TxnCommit(TxnCommitPlan),
     DeleteOffsets(DeletePlan),
-    /// The group of each part, in order.
-    Fetch(Vec<String>),
-    Describe(Vec<String>),
+    /// The group of each part, in order, and whether all its offsets are asked for.
+    Fetch(Vec<(String, bool)>),
+    /// The group of each part, in order, and whether it is asked what the client may do with them.
+    Describe(Vec<String>, bool),
     /// Of these types; none means all.
     List(Vec<String>),
     Delete(Vec<String>),
     ConsumerHeartbeat,
-    ConsumerDescribe(Vec<String>),
+    /// As [`Self::Describe`].
+    ConsumerDescribe(Vec<String>, bool),
 }
 
 /// Where each committed offset stands in the response: those without an error go to the coordinator, in order.
 #[derive(Debug)]
 pub(crate) struct CommitPlan(pub(crate) OffsetCommitResponse);
+
+impl Kind {
+    /// What a client must be allowed to do with each group.
+    pub(crate) const fn need(&self) -> Need {
+        match self {
+            Self::Join(_)
+            | Self::Sync
+            | Self::Heartbeat
+            | Self::ConsumerHeartbeat
+            | Self::Leave(_)
+            | Self::Commit(_)
+            | Self::TxnCommit(_) => GROUP_READ,
+            Self::Fetch(_) | Self::Describe(..) | Self::ConsumerDescribe(..) => GROUP_DESCRIBE,
+            Self::List(_) => GROUP_LIST,
+            Self::Delete(_) | Self::DeleteOffsets(_) => GROUP_DELETE,
+        }
+    }
+}
 
 fn blob(bytes: &[u8]) -> Blob {
     Blob(bytes.to_vec())
@@ -63,14 +91,30 @@ fn blob(bytes: &[u8]) -> Blob {
 
 impl GroupCall {
     /// The response, once all parts have their answers.
-    pub(crate) fn response(&self, mut parts: impl Iterator<Item = Answer>) -> Response {
+    pub(crate) fn response(&self, node: &Node, mut parts: impl Iterator<Item = Answer>) -> Response {
+        let by = |api| By { client: &self.client, api };
         let form = self.form;
         match &self.kind {
-            Kind::List(types) => form.response(&listed(types, parts)),
-            Kind::Fetch(groups) => form.response(&fetched(groups, parts, form.version)),
-            Kind::Describe(groups) => form.response(&described(groups, parts, form.version)),
+            Kind::List(types) => form.response(&listed((node, by(ApiKey::ListGroups)), types, parts)),
+            Kind::Fetch(groups) => {
+                let of = (node, by(ApiKey::OffsetFetch));
+                form.response(&fetched(of, groups, parts, form.version))
+            }
+            Kind::Describe(groups, with_operations) => {
+                let mut response = described(groups, parts, form.version);
+                for group in
+                    response.groups.iter_mut().filter(|group| *with_operations && group.error_code == 0)
+                {
+                    let resource = (ResourceType::Group, group.group_id.as_str());
+                    group.authorized_operations = node.operations(&self.client, resource);
+                }
+                form.response(&response)
+            }
             Kind::Delete(groups) => form.response(&deleted(groups, parts)),
-            Kind::ConsumerDescribe(groups) => form.response(&consumer::described(groups, parts)),
+            Kind::ConsumerDescribe(groups, with_operations) => {
+                let of = (node, by(ApiKey::ConsumerGroupDescribe));
+                form.response(&consumer::described(of, (groups, *with_operations), parts))
+            }
             single => {
                 let answer = parts.next().unwrap_or(Answer::Failed(ErrorCode::CoordinatorNotAvailable));
                 match single {
@@ -166,13 +210,19 @@ fn committed(plan: &CommitPlan, answer: &Answer) -> OffsetCommitResponse {
     response
 }
 
-fn fetched(groups: &[String], parts: impl Iterator<Item = Answer>, version: i16) -> OffsetFetchResponse {
+fn fetched(
+    (node, by): (&Node, By<'_>),
+    groups: &[(String, bool)],
+    parts: impl Iterator<Item = Answer>,
+    version: i16,
+) -> OffsetFetchResponse {
     let mut response = OffsetFetchResponse::default();
-    for (group, answer) in groups.iter().zip(parts) {
+    for ((group, all), answer) in groups.iter().zip(parts) {
         let error_code = code(&answer);
         let offsets = if let Answer::Offsets(mut found) = answer { found.pop() } else { None };
         let error_code = offsets.as_ref().map_or(error_code, |found| found.error.code());
-        let topics = offsets.map(by_topic).unwrap_or_default();
+        let mut topics = offsets.map(by_topic).unwrap_or_default();
+        hide(&mut topics, |topic| node.may(by, TOPIC_DESCRIBE, topic), *all);
         if version >= MANY_GROUPS {
             let group_id = group.clone();
             response.groups.push(OffsetFetchResponseGroup { group_id, topics, error_code });
@@ -182,6 +232,26 @@ fn fetched(groups: &[String], parts: impl Iterator<Item = Answer>, version: i16)
         }
     }
     response
+}
+
+/// Takes out what the client may not see: of all offsets it is left out, of those that were named it is refused, as one is
+/// of an id that no topic has.
+fn hide(topics: &mut Vec<OffsetFetchResponseTopics>, may: impl Fn(&str) -> Result<(), ErrorCode>, all: bool) {
+    topics.retain_mut(|topic| {
+        let is_unknown = topic.name.is_empty() && topic.topic_id != [0; 16];
+        let judged = if is_unknown { Err(ErrorCode::UnknownTopicId) } else { may(&topic.name) };
+        let Err(error) = judged else { return true };
+        for partition in &mut topic.partitions {
+            *partition = OffsetFetchResponsePartitions {
+                partition_index: partition.partition_index,
+                committed_offset: -1,
+                committed_leader_epoch: -1,
+                metadata: Some(String::new()),
+                error_code: error.code(),
+            };
+        }
+        !all
+    });
 }
 
 fn by_topic(of: GroupOffsets) -> Vec<OffsetFetchResponseTopics> {
@@ -264,14 +334,19 @@ fn deleted(groups: &[String], parts: impl Iterator<Item = Answer>) -> DeleteGrou
     DeleteGroupsResponse { results: results.collect(), ..DeleteGroupsResponse::default() }
 }
 
-fn listed(types: &[String], parts: impl Iterator<Item = Answer>) -> ListGroupsResponse {
+fn listed(
+    (node, by): (&Node, By<'_>),
+    types: &[String],
+    parts: impl Iterator<Item = Answer>,
+) -> ListGroupsResponse {
     let is_wanted =
         |kind: &str| types.is_empty() || types.iter().any(|wanted| wanted.eq_ignore_ascii_case(kind));
+    let may = |group: &str| node.may(by, GROUP_LIST, group).is_ok();
     let mut response = ListGroupsResponse::default();
     for answer in parts {
         match answer {
             Answer::Listed(groups) => {
-                let wanted = groups.iter().filter(|group| is_wanted(group.group_type));
+                let wanted = groups.iter().filter(|group| is_wanted(group.group_type) && may(&group.group));
                 response.groups.extend(wanted.map(|group| ListedGroup {
                     group_id: group.group.to_string(),
                     protocol_type: group.protocol_type.to_string(),

@@ -1,6 +1,7 @@
 //! Groups of KIP-848: from the form of the wire to the coordinators, and back.
 
 use base::Now;
+use log_access::acl::ResourceType;
 use log_coordinators::{
     Answer, ConsumerGroupDescription, ConsumerHeartbeat, ConsumerHeartbeatAnswer, ConsumerMemberDescription,
     Epoch, NamedPartitions, Partitions, Request,
@@ -14,10 +15,11 @@ use log_wire::messages::consumer_groups::{
 
 use super::Groups;
 use super::call::{Kind, code};
-use super::requests::text;
+use super::requests::{once_each, text};
 use crate::call::Caller;
 use crate::node::Node;
 use crate::response::Response;
+use crate::rights::{By, GROUP_READ, TOPIC_DESCRIBE};
 
 /// The types of members in ConsumerGroupDescribe.
 const TYPE_CLASSIC: i8 = 0;
@@ -32,6 +34,9 @@ impl Groups {
         of: Caller<'_>,
         now: Now,
     ) -> Option<Response> {
+        if let Err(error) = may_heartbeat(node, of.by, &request) {
+            return Some(of.form.response(&heard(Answer::Failed(error))));
+        }
         let owned = request.topic_partitions.map(|topics| {
             let each =
                 topics.into_iter().map(|topic| (topic.topic_id, topic.partitions.into_iter().collect()));
@@ -65,10 +70,20 @@ impl Groups {
         of: Caller<'_>,
         now: Now,
     ) -> Option<Response> {
-        let part = |group: &String| (group.clone(), Request::ConsumerDescribe(vec![text(group)]));
-        let parts = request.group_ids.iter().map(part).collect();
-        self.call_groups(node, Kind::ConsumerDescribe(request.group_ids), parts, of, now)
+        let part = |group: &str| (group.to_owned(), Request::ConsumerDescribe(vec![text(group)]));
+        let groups = once_each(request.group_ids.iter(), |group| group.as_str());
+        let parts = groups.iter().map(|group| part(group)).collect();
+        let groups = groups.into_iter().cloned().collect();
+        let kind = Kind::ConsumerDescribe(groups, request.include_authorized_operations);
+        self.call_groups(node, kind, parts, of, now)
     }
+}
+
+/// A member must be allowed to read in its group, and to see each topic that it names.
+fn may_heartbeat(node: &Node, by: By<'_>, request: &ConsumerGroupHeartbeatRequest) -> Result<(), ErrorCode> {
+    node.may(by, GROUP_READ, &request.group_id)?;
+    let mut topics = request.subscribed_topic_names.iter().flatten();
+    topics.try_for_each(|topic| node.may(by, TOPIC_DESCRIBE, topic))
 }
 
 /// The response to a heartbeat.
@@ -121,7 +136,8 @@ fn reason(answer: &Answer) -> Option<&'static str> {
 
 /// The response to ConsumerGroupDescribe.
 pub(super) fn described(
-    groups: &[String],
+    (node, by): (&Node, By<'_>),
+    (groups, with_operations): (&[String], bool),
     parts: impl Iterator<Item = Answer>,
 ) -> ConsumerGroupDescribeResponse {
     let described = groups.iter().zip(parts).map(|(group, answer)| {
@@ -132,9 +148,30 @@ pub(super) fn described(
             error_code,
             ..DescribedConsumerGroup::default()
         };
-        found.map_or(unknown, of_description)
+        let mut described = found.map_or(unknown, of_description);
+        if with_operations && described.error_code == 0 {
+            described.authorized_operations = node.operations(by.client, (ResourceType::Group, group));
+        }
+        hide(node, by, &mut described);
+        described
     });
     ConsumerGroupDescribeResponse { groups: described.collect(), ..ConsumerGroupDescribeResponse::default() }
+}
+
+/// A group with topics that the client may not see is not shown to it.
+fn hide(node: &Node, by: By<'_>, described: &mut DescribedConsumerGroup) {
+    let is_seen = |assignment: &ConsumerGroupDescribeAssignment| {
+        let mut topics = assignment.topic_partitions.iter();
+        topics.try_for_each(|topic| node.may(by, TOPIC_DESCRIBE, &topic.topic_name))
+    };
+    let mut members = described.members.iter();
+    let seen = members
+        .try_for_each(|member| is_seen(&member.assignment).and_then(|()| is_seen(&member.target_assignment)));
+    if let Err(error) = seen {
+        described.error_code = error.code();
+        described.error_message = Some(String::from("the group has topics that the client may not see"));
+        described.members.clear();
+    }
 }
 
 fn of_description(found: ConsumerGroupDescription) -> DescribedConsumerGroup {

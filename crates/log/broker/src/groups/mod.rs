@@ -7,6 +7,8 @@ mod requests;
 mod topics_view;
 mod transactional;
 
+use std::sync::Arc;
+
 use base::{MonoTime, Now};
 use log_config::{GroupLayers, Source, Value, Values as _};
 use log_coordinators::{Answer, Effect, GroupConfig, GroupCoordinator, Request, Text, Ticket, Topic};
@@ -144,7 +146,7 @@ impl Groups {
             let ticket = node.ticket();
             if let Some(machine) = self.coordinators.get_mut(partition) {
                 let request = Request::TopicsDeleted(vec![topic.clone()]);
-                machine.handle(request, ticket, &TopicsView(&node.catalog), now);
+                machine.handle(request, ticket, &TopicsView { node, client: None }, now);
                 self.take_effects(node, partition, now);
             }
         }
@@ -176,39 +178,44 @@ impl Groups {
         of: Caller<'_>,
         now: Now,
     ) -> Option<Response> {
-        let here = |group: &str| self.coordinators.here(&node.catalog, group).unwrap_or(-1);
+        let need = kind.need();
+        let here = |group: &str| {
+            node.may(of.by, need, group)?;
+            self.coordinators.here(&node.catalog, group).map_err(|_| ErrorCode::CoordinatorNotAvailable)
+        };
         let parts = parts.into_iter().map(|(group, request)| (here(&group), request)).collect();
         self.call(node, kind, parts, of, now)
     }
 
-    /// Sends each part to the coordinator of that partition; a negative one stands for none.
+    /// Sends each part to the coordinator of its partition; one that has none fails.
     fn call(
         &mut self,
         node: &mut Node,
         kind: Kind,
-        parts: Vec<(i32, Request)>,
+        parts: Vec<(Result<i32, ErrorCode>, Request)>,
         of: Caller<'_>,
         now: Now,
     ) -> Option<Response> {
-        let mut call = Parts::new(GroupCall { form: of.form, kind }, parts.len());
+        let client = Arc::clone(of.by.client);
+        let mut call = Parts::new(GroupCall { form: of.form, client, kind }, parts.len());
         let mut asked = Vec::new();
         for (part, (partition, request)) in parts.into_iter().enumerate() {
-            if partition >= 0 {
-                asked.push((partition, request, part));
-            } else {
-                call.answer(part, Answer::Failed(ErrorCode::CoordinatorNotAvailable));
+            match partition {
+                Ok(partition) => asked.push((partition, request, part)),
+                Err(error) => call.answer(part, Answer::Failed(error)),
             }
         }
         if asked.is_empty() {
             let (call, answers) = call.take();
-            return Some(call.response(answers));
+            return Some(call.response(node, answers));
         }
         self.calls.insert(of.waiter, call);
         for (partition, request, part) in asked {
             let ticket = node.ticket();
             self.calls.asked(ticket, of.waiter, part);
             if let Some(machine) = self.coordinators.get_mut(partition) {
-                machine.handle(request, ticket, &TopicsView(&node.catalog), now);
+                let topics = TopicsView { node, client: Some(of.by.client) };
+                machine.handle(request, ticket, &topics, now);
                 self.take_effects(node, partition, now);
             }
         }
@@ -241,7 +248,8 @@ impl Groups {
         }
         if let Some((waiter, parts)) = self.calls.answered(ticket, answer) {
             let (call, answers) = parts.take();
-            node.reply(waiter, call.response(answers));
+            let response = call.response(node, answers);
+            node.reply(waiter, response);
         }
     }
 }

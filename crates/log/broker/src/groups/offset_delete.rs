@@ -9,10 +9,11 @@ use log_wire::{ErrorCode, TopicName};
 
 use super::Groups;
 use super::call::Kind;
-use super::requests::{known_partition, text};
+use super::requests::{asks_nothing, known_partition, text};
 use crate::call::Caller;
 use crate::node::Node;
 use crate::response::Response;
+use crate::rights::{GROUP_DELETE, TOPIC_READ};
 
 /// The response as far as it is known: partitions without an error have theirs from the coordinator, in order.
 #[derive(Debug)]
@@ -28,15 +29,24 @@ impl Groups {
         now: Now,
     ) -> Option<Response> {
         let (mut response, mut known) = (OffsetDeleteResponse::default(), Vec::new());
+        if let Err(error) = node.may(of.by, GROUP_DELETE, &request.group_id) {
+            response.error_code = error.code();
+            return Some(of.form.response(&response));
+        }
         if request.group_id.is_empty() {
             response.error_code = ErrorCode::InvalidGroupId.code();
             return Some(of.form.response(&response));
         }
         for topic in &request.topics {
+            if asks_nothing(&node.catalog, TopicName::Name(&topic.name), topic.partitions.len()) {
+                continue;
+            }
+            let may = node.may(of.by, TOPIC_READ, &topic.name);
             let mut partitions = Vec::with_capacity(topic.partitions.len());
             for wanted in &topic.partitions {
                 let partition_index = wanted.partition_index;
-                let found = known_partition(&node.catalog, TopicName::Name(&topic.name), partition_index);
+                let name = TopicName::Name(&topic.name);
+                let found = may.and_then(|()| known_partition(&node.catalog, name, partition_index));
                 let error_code = found.as_ref().err().map_or(0, |error| error.code());
                 partitions.push(OffsetDeleteResponsePartition { partition_index, error_code });
                 known.extend(found.ok().map(|topic| (topic, partition_index)));

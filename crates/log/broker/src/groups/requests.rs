@@ -1,5 +1,6 @@
 //! Requests about groups: from the form of the wire to the coordinators, and back.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use base::Now;
@@ -23,6 +24,7 @@ use crate::call::Caller;
 use crate::catalog::Catalog;
 use crate::node::Node;
 use crate::response::Response;
+use crate::rights::{By, GROUP_READ, TOPIC_READ};
 
 /// The first version of SyncGroup in which a member says which protocol it believes in.
 const NAMES_PROTOCOL: i16 = 5;
@@ -141,7 +143,7 @@ impl Groups {
         now: Now,
     ) -> Option<Response> {
         let version = of.form.version;
-        let (plan, offsets) = commit_plan(&node.catalog, request, version);
+        let (plan, offsets) = commit_plan(node, of.by, request, version);
         let instance = request.group_instance_id.as_deref();
         let generation = request.generation_id_or_member_epoch;
         let who = member(&request.group_id, &request.member_id, instance, generation);
@@ -158,10 +160,11 @@ impl Groups {
         now: Now,
     ) -> Option<Response> {
         let version = of.form.version;
-        let mut parts = Vec::new();
+        let (mut groups, mut parts) = (Vec::new(), Vec::new());
         if version >= MANY_GROUPS {
-            for group in &request.groups {
+            for group in once_each(request.groups.iter(), |group| group.group_id.as_str()) {
                 let partitions = group.topics.as_ref().map(|topics| named(&node.catalog, topics, version));
+                groups.push((group.group_id.clone(), partitions.is_none()));
                 let member = fetching_member(group);
                 parts.push(fetch_part(&group.group_id, partitions, request.require_stable, member));
             }
@@ -173,9 +176,9 @@ impl Groups {
                 });
                 named.collect()
             });
+            groups.push((request.group_id.clone(), partitions.is_none()));
             parts.push(fetch_part(&request.group_id, partitions, request.require_stable, None));
         }
-        let groups = parts.iter().map(|(group, _)| group.clone()).collect();
         self.call_groups(node, Kind::Fetch(groups), parts, of, now)
     }
 
@@ -188,8 +191,11 @@ impl Groups {
         now: Now,
     ) -> Option<Response> {
         let part = |group: &String| (group.clone(), Request::Describe(vec![text(group)]));
-        let parts = request.groups.iter().map(part).collect();
-        self.call_groups(node, Kind::Describe(request.groups.clone()), parts, of, now)
+        let groups = once_each(request.groups.iter(), |group| group.as_str());
+        let parts = groups.iter().map(|group| part(group)).collect();
+        let groups = groups.into_iter().cloned().collect();
+        let kind = Kind::Describe(groups, request.include_authorized_operations);
+        self.call_groups(node, kind, parts, of, now)
     }
 
     /// Handles a request.
@@ -214,25 +220,32 @@ impl Groups {
         now: Now,
     ) -> Option<Response> {
         let states: Vec<Text> = request.states_filter.iter().map(|state| text(state)).collect();
-        let parts = self.coordinators.partitions().map(|at| (at, Request::List(states.clone()))).collect();
+        let parts =
+            self.coordinators.partitions().map(|at| (Ok(at), Request::List(states.clone()))).collect();
         self.call(node, Kind::List(request.types_filter), parts, of, now)
     }
 }
 
 /// The response as far as it is known, and what is asked of the coordinator.
 fn commit_plan(
-    catalog: &Catalog,
+    node: &Node,
+    by: By<'_>,
     request: &OffsetCommitRequest,
     version: i16,
 ) -> (CommitPlan, Vec<NewOffset>) {
     let (mut plan, mut offsets) = (OffsetCommitResponse::default(), Vec::new());
+    let may = node.may(by, GROUP_READ, &request.group_id);
     for topic in &request.topics {
         let by_id = version >= TOPIC_IDS;
         let name = if by_id { TopicName::Id(topic.topic_id) } else { TopicName::Name(&topic.name) };
+        if asks_nothing(&node.catalog, name, topic.partitions.len()) {
+            continue;
+        }
+        let may = may.and_then(|()| node.may_on_topic(by, TOPIC_READ, name));
         let mut partitions = Vec::with_capacity(topic.partitions.len());
         for wanted in &topic.partitions {
             let partition_index = wanted.partition_index;
-            let known = known_partition(catalog, name, partition_index);
+            let known = may.and_then(|()| known_partition(&node.catalog, name, partition_index));
             let error_code = known.as_ref().err().map_or(0, |error| error.code());
             partitions.push(OffsetCommitResponsePartition { partition_index, error_code });
             offsets.extend(known.ok().map(|topic| NewOffset {
@@ -247,6 +260,11 @@ fn commit_plan(
         plan.topics.push(OffsetCommitResponseTopic { name, topic_id, partitions });
     }
     (CommitPlan(plan), offsets)
+}
+
+/// Whether a topic is named without partitions: it is left out of the response, as Kafka does, if there is such a topic.
+pub(super) fn asks_nothing(catalog: &Catalog, name: TopicName<'_>, partitions: usize) -> bool {
+    partitions == 0 && catalog.find(name).is_ok()
 }
 
 /// The topic of a partition that there is.
@@ -278,6 +296,15 @@ fn named(catalog: &Catalog, topics: &[OffsetFetchRequestTopics], version: i16) -
         topic.partition_indexes.iter().map(move |index| (known.clone(), *index))
     });
     named.collect()
+}
+
+/// What a request names, each once: one that names a large group very often would have a huge answer.
+pub(super) fn once_each<'r, T>(
+    named: impl Iterator<Item = &'r T>,
+    name: impl Fn(&'r T) -> &'r str,
+) -> Vec<&'r T> {
+    let mut names = BTreeSet::new();
+    named.filter(|one| names.insert(name(one))).collect()
 }
 
 pub(super) fn text(text: &str) -> Text {

@@ -4,6 +4,7 @@
 //! asked, and only then the offsets become pending: if a marker came in between, the guard is another one by now.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use base::Now;
 use log_coordinators::{
@@ -15,19 +16,20 @@ use log_wire::messages::transactions::{
     TxnOffsetCommitRequest, TxnOffsetCommitResponse, TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 };
-use log_wire::{ErrorCode, TopicName};
+use log_wire::{ApiKey, ErrorCode, TopicName};
 use net_event_loop::ConnId;
 
 use super::Groups;
 use super::call::Kind;
-use super::requests::{known_partition, member, text};
+use super::requests::{asks_nothing, known_partition, member, text};
 use super::topics_view::TopicsView;
 use crate::call::Caller;
-use crate::catalog::Catalog;
+use crate::client::Client;
 use crate::coordinators::OFFSETS;
 use crate::node::Node;
 use crate::question::{Asker, Question, Verdict};
 use crate::response::{Form, Response};
+use crate::rights::{By, GROUP_READ, TOPIC_READ, TRANSACTION_WRITE};
 use crate::waits::Waiter;
 
 /// The first versions that know `COORDINATOR_LOAD_IN_PROGRESS` and `TRANSACTION_ABORTABLE`, and the first that adds the offsets
@@ -43,6 +45,8 @@ pub(crate) struct TxnCommitPlan(TxnOffsetCommitResponse);
 /// A request that waits for the transaction's coordinator.
 #[derive(Debug)]
 struct Unverified {
+    /// Who asks.
+    client: Arc<Client>,
     partition: i32,
     form: Form,
     plan: TxnCommitPlan,
@@ -84,7 +88,7 @@ impl Groups {
         of: Caller<'_>,
     ) -> Option<Response> {
         let version = of.form.version;
-        let (mut plan, offsets) = plan(&node.catalog, request);
+        let (mut plan, offsets) = plan(node, of.by, request);
         if offsets.is_empty() {
             return Some(of.form.response(&plan.0));
         }
@@ -110,7 +114,8 @@ impl Groups {
             request.generation_id,
         );
         let commit = TxnOffsetCommit { who, producer, guard: guard.unwrap_or_default(), offsets };
-        let unverified = Unverified { partition, form: of.form, plan, commit };
+        let client = Arc::clone(of.by.client);
+        let unverified = Unverified { client, partition, form: of.form, plan, commit };
         self.transactional.unverified.insert(of.waiter, unverified);
         let who = TransactionRef { transactional_id: text(&request.transactional_id), producer };
         let partitions = vec![Participant::Offsets(partition)];
@@ -122,7 +127,7 @@ impl Groups {
     /// The transaction's coordinator has said whether the offsets may be committed in it.
     pub(crate) fn verified(&mut self, node: &mut Node, waiter: Waiter, verdict: &Verdict, now: Now) {
         let Some(unverified) = self.transactional.unverified.remove(&waiter) else { return };
-        let Unverified { partition, form, mut plan, commit } = unverified;
+        let Unverified { client, partition, form, mut plan, commit } = unverified;
         let error = match verdict {
             _ if self.coordinators.get(partition).is_none() => ErrorCode::NotCoordinator,
             Ok(codes) => codes.first().copied().unwrap_or_default(),
@@ -131,8 +136,9 @@ impl Groups {
             Err(error) => *error,
         };
         let response = if error == ErrorCode::None {
-            let of = Caller { waiter, form, client_id: "", client_host: "" };
-            self.call(node, Kind::TxnCommit(plan), vec![(partition, Request::TxnCommit(commit))], of, now)
+            let by = By { client: &client, api: ApiKey::TxnOffsetCommit };
+            let of = Caller { by, waiter, form, client_id: "", client_host: &client.host };
+            self.call(node, Kind::TxnCommit(plan), vec![(Ok(partition), Request::TxnCommit(commit))], of, now)
         } else {
             plan.fail(known(error, form.version));
             Some(form.response(&plan.0))
@@ -154,7 +160,8 @@ impl Groups {
     ) {
         if let Some(machine) = self.coordinators.get_mut(partition) {
             self.transactional.ending.insert(ticket);
-            machine.handle(Request::EndTransaction(marker), ticket, &TopicsView(&node.catalog), now);
+            let topics = TopicsView { node, client: None };
+            machine.handle(Request::EndTransaction(marker), ticket, &topics, now);
             return self.take_effects(node, partition, now);
         }
         let topic = node.catalog.find(TopicName::Name(OFFSETS.name)).ok();
@@ -206,13 +213,20 @@ const fn known(error: ErrorCode, version: i16) -> ErrorCode {
 }
 
 /// The response as far as it is known, and what is asked of the coordinator.
-fn plan(catalog: &Catalog, request: &TxnOffsetCommitRequest) -> (TxnCommitPlan, Vec<NewOffset>) {
+fn plan(node: &Node, by: By<'_>, request: &TxnOffsetCommitRequest) -> (TxnCommitPlan, Vec<NewOffset>) {
     let (mut plan, mut offsets) = (TxnOffsetCommitResponse::default(), Vec::new());
+    let may = node.may(by, TRANSACTION_WRITE, &request.transactional_id);
+    let may = may.and_then(|()| node.may(by, GROUP_READ, &request.group_id));
     for topic in &request.topics {
+        if asks_nothing(&node.catalog, TopicName::Name(&topic.name), topic.partitions.len()) {
+            continue;
+        }
+        let may = may.and_then(|()| node.may(by, TOPIC_READ, &topic.name));
         let mut partitions = Vec::with_capacity(topic.partitions.len());
         for wanted in &topic.partitions {
             let partition_index = wanted.partition_index;
-            let found = known_partition(catalog, TopicName::Name(&topic.name), partition_index);
+            let name = TopicName::Name(&topic.name);
+            let found = may.and_then(|()| known_partition(&node.catalog, name, partition_index));
             let error_code = found.as_ref().err().map_or(0, |error| error.code());
             partitions.push(TxnOffsetCommitResponsePartition { partition_index, error_code });
             offsets.extend(found.ok().map(|topic| NewOffset {

@@ -280,6 +280,15 @@ impl Partitions {
         found.filter(|(_, hosted)| hosted.is_ready).ok_or(ErrorCode::NotLeaderOrFollower)
     }
 
+    /// Whether the partitions of a topic that are to be served here are served, but for those that cannot be.
+    pub(crate) fn serves(&self, topic: &TopicImage) -> bool {
+        (0..).zip(&topic.partitions).all(|(index, image)| {
+            let id = topic.partition(index);
+            let is_ready = || self.by_id(id).is_some_and(|hosted| hosted.is_ready);
+            image.leader != self.node_id || self.damaged.contains(&id) || is_ready()
+        })
+    }
+
     /// A partition that lives here, be it served already or not.
     pub(crate) fn by_id(&self, id: PartitionId) -> Option<&Hosted> {
         self.get(*self.by_id.get(&id)?)

@@ -1,5 +1,6 @@
 //! What of a client's batch is judged before its partition is asked.
 
+use log_partition::BatchRefused;
 use log_wire::{Batch, BatchError, ErrorCode};
 
 /// Bytes up to the length of a batch and the length itself, which the length does not count.
@@ -12,40 +13,41 @@ const LENGTH_MIN: i32 = 14;
 const FORMAT_MAX: u8 = 2;
 
 /// The batch of a client for one partition: exactly one, whole and undamaged. As with Kafka, bytes behind it that are too few
-/// for another one are passed over.
+/// for another one are passed over. Whether a client [may send it](Batch::check_from_client) is still to be judged.
 ///
 /// # Errors
 /// `CORRUPT_MESSAGE` or `INVALID_RECORD`.
-pub(super) fn only_batch(records: Option<&[u8]>) -> Result<Batch<'_>, ErrorCode> {
+pub(super) fn only_batch(records: Option<&[u8]>) -> Result<Batch<'_>, BatchRefused> {
     let records = records.unwrap_or_default();
     if whole_bytes(records)?.is_none() {
-        return Err(ErrorCode::InvalidRecord);
+        return Err(ErrorCode::InvalidRecord.into());
     }
     let (batch, rest) = Batch::read(records).map_err(error_of)?;
     if whole_bytes(rest)?.is_some() {
-        return Err(ErrorCode::InvalidRecord);
+        return Err(ErrorCode::InvalidRecord.into());
     }
     batch.verify().map_err(error_of)?;
-    batch.check_from_client().map_err(error_of)?;
     Ok(batch)
 }
 
 /// How many bytes the first batch has, of whichever format; nothing if it is not whole.
-fn whole_bytes(bytes: &[u8]) -> Result<Option<usize>, ErrorCode> {
+fn whole_bytes(bytes: &[u8]) -> Result<Option<usize>, BatchRefused> {
     let length = bytes.get(LENGTH_END - 4..LENGTH_END).and_then(|length| length.first_chunk());
     let Some(length) = length.map(|length| i32::from_be_bytes(*length)) else { return Ok(None) };
     if length < LENGTH_MIN {
-        return Err(ErrorCode::CorruptMessage);
+        let message = Some("a batch is shorter than any can be");
+        return Err(BatchRefused { message, ..ErrorCode::CorruptMessage.into() });
     }
     let Some(format) = bytes.get(FORMAT_END - 1) else { return Ok(None) };
     if *format > FORMAT_MAX {
-        return Err(ErrorCode::CorruptMessage);
+        let message = Some("a batch is of a format that is not known");
+        return Err(BatchRefused { message, ..ErrorCode::CorruptMessage.into() });
     }
     let whole = usize::try_from(length).ok().and_then(|length| length.checked_add(LENGTH_END));
     Ok(whole.filter(|whole| *whole <= bytes.len()))
 }
 
-const fn error_of(error: BatchError) -> ErrorCode {
+pub(super) const fn error_of(error: BatchError) -> ErrorCode {
     match error {
         BatchError::Length | BatchError::Checksum => ErrorCode::CorruptMessage,
         BatchError::Format(_) | BatchError::Invalid(_) => ErrorCode::InvalidRecord,
@@ -64,13 +66,13 @@ mod tests {
     }
 
     fn error(bytes: &[u8]) -> Option<ErrorCode> {
-        only_batch(Some(bytes)).err()
+        only_batch(Some(bytes)).err().map(|refused| refused.error)
     }
 
     #[test]
     fn batch_that_is_cut_is_no_batch() {
         let whole = batch();
-        assert_eq!(only_batch(None).err(), Some(ErrorCode::InvalidRecord));
+        assert_eq!(only_batch(None).err().map(|refused| refused.error), Some(ErrorCode::InvalidRecord));
         for cut in 0..whole.len() {
             assert_eq!(error(&whole[..cut]), Some(ErrorCode::InvalidRecord), "{cut}");
         }
@@ -87,6 +89,8 @@ mod tests {
         assert_eq!(with(8, 0xff), Some(ErrorCode::CorruptMessage), "a negative length");
         assert_eq!(with(11, 13), Some(ErrorCode::CorruptMessage));
         assert_eq!(with(11, 14), Some(ErrorCode::CorruptMessage), "shorter than its header");
+        let short = only_batch(Some(&[0; 12])).expect_err("a length of 0");
+        assert!(short.error == ErrorCode::CorruptMessage && short.message.is_some());
         assert_eq!(with(16, 3), Some(ErrorCode::CorruptMessage));
         assert_eq!(with(16, 0xff), Some(ErrorCode::CorruptMessage));
         assert_eq!(with(16, 1), Some(ErrorCode::InvalidRecord), "an old format");

@@ -5,10 +5,12 @@ mod batch;
 mod held;
 mod outcome;
 mod pending;
+mod refusal;
 mod refused;
 mod transactional;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use base::{MonoTime, Now};
 use log_partition::{Appended, BatchRefused, PartitionId, ProducerEpoch, ProducerId};
@@ -25,11 +27,13 @@ use crate::node::Node;
 use crate::partitions::{BySlot, Slot};
 use crate::question::{Asker, Question, Verdict};
 use crate::response::{ProduceResponse, Response};
+use crate::rights::{By, TOPIC_WRITE};
 use crate::waits::{Waiter, Waits};
-use batch::only_batch;
+use batch::{error_of, only_batch};
 use held::Held;
 use outcome::unknown;
 use pending::{PendingProduce, WaitingBatch};
+use refusal::Refused;
 use refused::RefusedFirst;
 use transactional::Verified;
 
@@ -64,14 +68,15 @@ impl Produces {
         let mut partitions = Vec::new();
         let (version, body) = (call.form.version, call.body.rest());
         let request = ProduceRequest::read(&mut call.body, version, &mut partitions)?;
-        let answered = match transactional::question(node, &request, version, &partitions) {
+        let by = call.by();
+        let answered = match transactional::question(node, by, (&request, version), &partitions) {
             Ok(None) => {
                 let verified = Verified::new();
-                self.produce(node, (&request, version), (&partitions, &verified), call.waiter, call.now)
+                self.produce(node, by, (&request, version), (&partitions, &verified), call.waiter, call.now)
             }
             Ok(Some((verify, asked))) => {
-                let has_answer = request.acks != 0;
-                let held = Held { form: call.form, body: body.to_vec(), asked, has_answer };
+                let (client, has_answer) = (Arc::clone(call.client), request.acks != 0);
+                let held = Held { client, form: call.form, body: body.to_vec(), asked, has_answer };
                 self.hold(held, call.waiter, call.now);
                 node.questions.push(Question { asker: Asker::Produce(call.waiter), verify });
                 return Ok(Handled::Waits);
@@ -92,7 +97,8 @@ impl Produces {
         let mut reader = Reader::new(&held.body, held.form.flexible);
         let Ok(request) = ProduceRequest::read(&mut reader, version, &mut partitions) else { return };
         let verified = transactional::verified(&held.asked, verdict, version);
-        match self.produce(node, (&request, version), (&partitions, &verified), waiter, now) {
+        let by = By { client: &held.client, api: ApiKey::Produce };
+        match self.produce(node, by, (&request, version), (&partitions, &verified), waiter, now) {
             Some(response) => node.reply(waiter, response),
             None if !held.has_answer => node.reply(waiter, Response::Nothing),
             None => {}
@@ -119,6 +125,7 @@ impl Produces {
     fn produce(
         &mut self,
         node: &mut Node,
+        by: By<'_>,
         (request, version): (&ProduceRequest<'_>, i16),
         (partitions, verified): (&[ProducePartition<'_>], &Verified),
         waiter: Waiter,
@@ -128,10 +135,12 @@ impl Produces {
         let (mut missing, mut failed) = (Vec::new(), false);
         for partition in partitions {
             let place = response.place_for(partition.topic);
-            let done = self.append_in_order(node, (request, version), (partition, verified), now);
+            let may = node.may_on_topic(by, TOPIC_WRITE, partition.topic).map_err(Refused::before_log);
+            let done =
+                may.and_then(|()| self.append_in_order(node, (request, version), (partition, verified), now));
             let outcome = match &done {
                 Ok((slot, appended)) => outcome_of(node, *slot, partition.partition, appended),
-                Err(refused) => refused_outcome(node, partition, refused),
+                Err(refused) => refused.outcome(partition.partition),
             };
             failed |= done.is_err();
             response.push(place.0, outcome);
@@ -159,14 +168,14 @@ impl Produces {
         request: (&ProduceRequest<'_>, i16),
         (partition, verified): (&ProducePartition<'_>, &Verified),
         now: Now,
-    ) -> Result<(Slot, Appended), BatchRefused> {
+    ) -> Result<(Slot, Appended), Refused> {
         if !self.refused.is_empty()
             && let Some((id, batch)) = of_unknown_producer(node, partition)
         {
-            self.refused.check(id, &batch)?;
+            self.refused.check(id, &batch).map_err(Refused::before_log)?;
         }
         let done = append(node, request, (partition, verified), now);
-        if done.as_ref().is_err_and(|refused| passes(refused.error))
+        if done.as_ref().is_err_and(|refused| passes(refused.why.error))
             && let Some((id, batch)) = of_unknown_producer(node, partition)
         {
             self.refused.refused(id, &batch);
@@ -307,20 +316,33 @@ fn append(
     (request, version): (&ProduceRequest<'_>, i16),
     (partition, verified): (&ProducePartition<'_>, &Verified),
     now: Now,
-) -> Result<(Slot, Appended), BatchRefused> {
-    let (slot, hosted) = node.find(partition.topic, partition.partition)?;
-    let batch = only_batch(partition.records)?;
+) -> Result<(Slot, Appended), Refused> {
+    let (slot, hosted) = node.find(partition.topic, partition.partition).map_err(Refused::before_log)?;
+    let batch = only_batch(partition.records).map_err(Refused::before_log)?;
     if batch.attributes().compression() == Some(Compression::Zstd) && version < ZSTD {
-        return Err(ErrorCode::UnsupportedCompressionType.into());
+        return Err(Refused::before_log(ErrorCode::UnsupportedCompressionType));
     }
-    transactional::check(hosted, &batch, version, verified)?;
+    transactional::check(hosted, &batch, version, verified).map_err(Refused::before_log)?;
     if !ACKS.contains(&request.acks) {
-        return Err(ErrorCode::InvalidRequiredAcks.into());
+        return Err(Refused::before_log(ErrorCode::InvalidRequiredAcks));
     }
     if is_internal(&hosted.topic) {
-        return Err(ErrorCode::InvalidTopic.into());
+        return Err(Refused::before_log(ErrorCode::InvalidTopic));
     }
-    let prepared = hosted.partition.prepare(&batch, now.wall)?;
+    let start = hosted.partition.start();
+    append_to_log(node, slot, &batch, now).map_err(|why| Refused::by_log(why, start))
+}
+
+/// The log of a partition takes a batch, or refuses it.
+fn append_to_log(
+    node: &mut Node,
+    slot: Slot,
+    batch: &Batch<'_>,
+    now: Now,
+) -> Result<(Slot, Appended), BatchRefused> {
+    batch.check_from_client().map_err(error_of)?;
+    let hosted = node.partitions.get(slot).ok_or(ErrorCode::NotLeaderOrFollower)?;
+    let prepared = hosted.partition.prepare(batch, now.wall)?;
     node.partitions.check_room(prepared.bytes())?;
     let hosted = node.partitions.get_mut(slot).ok_or(ErrorCode::NotLeaderOrFollower)?;
     let mut appended = hosted.partition.append_prepared(prepared, now.wall)?;
@@ -328,25 +350,6 @@ fn append(
         node.store(slot, new, now);
     }
     Ok((slot, appended))
-}
-
-/// The outcome of a batch that was refused. If records are at fault, it says where the log begins, as Kafka's does.
-fn refused_outcome(
-    node: &Node,
-    partition: &ProducePartition<'_>,
-    refused: &BatchRefused,
-) -> ProduceOutcome<'static> {
-    let start = match node.find(partition.topic, partition.partition) {
-        Ok((_, hosted)) if refused.message.is_some() => hosted.partition.start().0,
-        _ => -1,
-    };
-    ProduceOutcome {
-        error: refused.error,
-        log_start_offset: start,
-        record_errors: refused.records.clone(),
-        message: refused.message.filter(|_| !refused.records.is_empty()),
-        ..unknown(partition.partition)
-    }
 }
 
 fn outcome_of(node: &Node, slot: Slot, index: i32, appended: &Appended) -> ProduceOutcome<'static> {

@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use log_coordinators::{Participant, Producer, Topic, TransactionRef, VerifyPartitions};
-use log_partition::{PartitionId, ProducerEpoch, ProducerId};
+use log_partition::{BatchRefused, PartitionId, ProducerEpoch, ProducerId};
 use log_wire::{Batch, ErrorCode, ProducePartition, ProduceRequest};
 
 use crate::node::Node;
 use crate::partitions::Hosted;
 use crate::question::Verdict;
+use crate::rights::{By, TOPIC_WRITE, TRANSACTION_WRITE};
 
 /// The first versions that know `TRANSACTION_ABORTABLE`, and that add partitions by themselves (KIP-890).
 const KNOWS_ABORTABLE: i16 = 11;
@@ -23,20 +24,24 @@ pub(super) type Verified = BTreeMap<PartitionId, ErrorCode>;
 /// What the coordinator is to be asked before a request is carried out, if anything, and about which partitions.
 ///
 /// # Errors
-/// Nothing of the request is carried out. `TRANSACTIONAL_ID_AUTHORIZATION_FAILED`: transactional batches, and no transactional id.
-/// `INVALID_PRODUCER_ID_MAPPING`: transactional batches of more than one producer.
+/// Nothing of the request is carried out. `TRANSACTIONAL_ID_AUTHORIZATION_FAILED`: transactional batches, and no transactional id,
+/// or one that the client may not use. `INVALID_PRODUCER_ID_MAPPING`: transactional batches of more than one producer.
 pub(super) fn question(
     node: &Node,
-    request: &ProduceRequest<'_>,
-    version: i16,
+    by: By<'_>,
+    (request, version): (&ProduceRequest<'_>, i16),
     partitions: &[ProducePartition<'_>],
 ) -> Result<Option<(VerifyPartitions, Vec<PartitionId>)>, ErrorCode> {
     let batches = partitions.iter().filter_map(|partition| Some((partition, transactional(partition)?)));
-    let mut producer = None;
+    let (mut producer, mut is_allowed) = (None, false);
     let (mut participants, mut asked) = (Vec::new(), Vec::new());
     for (partition, batch) in batches {
-        if request.transactional_id.is_none() {
-            return Err(ErrorCode::TransactionalIdAuthorizationFailed);
+        if !is_allowed {
+            node.may(by, TRANSACTION_WRITE, request.transactional_id.ok_or(TRANSACTION_WRITE.lack)?)?;
+            is_allowed = true;
+        }
+        if node.may_on_topic(by, TOPIC_WRITE, partition.topic).is_err() {
+            continue;
         }
         let Some(of) = producer_of(&batch) else { continue };
         if *producer.get_or_insert(of) != of {
@@ -66,7 +71,7 @@ pub(super) fn check(
     batch: &Batch<'_>,
     version: i16,
     verified: &Verified,
-) -> Result<(), ErrorCode> {
+) -> Result<(), BatchRefused> {
     if !batch.attributes().is_transactional() {
         return Ok(());
     }
@@ -77,14 +82,25 @@ pub(super) fn check(
     }
     match said {
         Some(ErrorCode::None) => {}
-        Some(error) => return Err(error),
-        None => return Err(ErrorCode::InvalidTxnState),
+        Some(error) => return Err(BatchRefused { message: unverified(error), ..error.into() }),
+        None => return Err(ErrorCode::InvalidTxnState.into()),
     }
     let is_unknown = hosted.partition.tables().producers.epoch(id).is_none();
     if version >= ADDS && is_unknown && batch.base_sequence() != 0 {
-        return Err(ErrorCode::OutOfOrderSequenceNumber);
+        return Err(ErrorCode::OutOfOrderSequenceNumber.into());
     }
     Ok(())
+}
+
+/// What a client is told besides the error that the coordinator has said.
+const fn unverified(error: ErrorCode) -> Option<&'static str> {
+    match error {
+        ErrorCode::InvalidTxnState => Some("the partition is not one of the transaction"),
+        ErrorCode::NotEnoughReplicas => {
+            Some("the coordinator of the transaction cannot be asked at the moment")
+        }
+        _ => None,
+    }
 }
 
 /// What the coordinator has said of each partition, with the errors that clients of Produce know.

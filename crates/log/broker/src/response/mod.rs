@@ -25,6 +25,8 @@ pub struct Head {
     pub version: i16,
     /// What the client calls the request.
     pub correlation_id: i32,
+    /// How long the client is to wait after it, milliseconds.
+    pub throttle_ms: u64,
 }
 
 /// How a body is written.
@@ -73,6 +75,9 @@ impl TopicKey {
     }
 }
 
+/// What an outcome of Produce takes, about.
+const OUTCOME_BYTES: usize = 100;
+
 /// An answer.
 #[derive(Clone, Debug)]
 pub enum Response {
@@ -84,6 +89,8 @@ pub enum Response {
     Offsets(OffsetsResponse),
     /// Any other: its body.
     Body(Vec<u8>),
+    /// Not an answer to a request: a token of an authentication, as a frame without a header.
+    Bare(Vec<u8>),
     /// None: a request that has no answer is done.
     Nothing,
     /// The connection is to be closed: an error of a request that has no answer.
@@ -91,22 +98,32 @@ pub enum Response {
 }
 
 impl Response {
+    /// About how many bytes it keeps until it is written; nothing if it is read from partitions only then, or if nothing comes
+    /// behind it: the next request waits.
+    pub(crate) fn bytes_kept(&self) -> Option<usize> {
+        match self {
+            Self::Produce(produce) => Some(produce.outcomes() * OUTCOME_BYTES),
+            Self::Body(body) | Self::Bare(body) => Some(body.len()),
+            Self::Nothing | Self::Close | Self::Fetch(_) | Self::Offsets(_) => None,
+        }
+    }
+
     /// Writes the body. A fetch gives at most so many bytes of batches, but for the first one.
     pub fn write<R: SegmentReader>(
         &self,
-        Head { api, version, .. }: Head,
+        Head { api, version, throttle_ms, .. }: Head,
         reader: &mut R,
         out: &mut Outgoing<R::File>,
         fetch_bytes_max: usize,
     ) {
         let flexible = api.is_flexible(version);
         match self {
-            Self::Produce(produce) => produce.write(&mut out.writer(flexible), version),
+            Self::Produce(produce) => produce.write(&mut out.writer(flexible), version, throttle_ms),
             Self::Fetch(fetch) => fetch.write(reader, out, (version, flexible), fetch_bytes_max),
             Self::Offsets(offsets) => {
                 offsets.complete(reader).write(&mut out.writer(flexible), version);
             }
-            Self::Body(body) => out.bytes().extend_from_slice(body),
+            Self::Body(body) | Self::Bare(body) => out.bytes().extend_from_slice(body),
             Self::Nothing | Self::Close => {}
         }
     }

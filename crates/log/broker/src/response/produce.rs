@@ -11,10 +11,16 @@ pub struct ProduceResponse {
 }
 
 impl ProduceResponse {
-    /// Writes the body.
-    pub fn write(&self, writer: &mut Writer<'_>, version: i16) {
+    /// How many outcomes it has.
+    pub(crate) fn outcomes(&self) -> usize {
+        self.topics.iter().map(|(_, outcomes)| outcomes.len()).sum()
+    }
+
+    /// Writes the body. The client is to wait for so long after it.
+    pub fn write(&self, writer: &mut Writer<'_>, version: i16, throttle_ms: u64) {
+        let throttle_ms = i32::try_from(throttle_ms).unwrap_or(i32::MAX);
         let topics: Vec<_> =
             self.topics.iter().map(|(topic, outcomes)| (topic.name(), outcomes.as_slice())).collect();
-        write_produce_response(writer, version, &topics, 0, &[]);
+        write_produce_response(writer, version, &topics, throttle_ms, &[]);
     }
 }

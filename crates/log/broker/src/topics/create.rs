@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use base::Now;
 use log_config::{Entry, Overrides, change};
 use log_metadata::{Ended, TopicNode, paths};
 use log_wire::messages::Field as _;
@@ -13,13 +12,14 @@ use log_wire::messages::topics::{
 use log_wire::{ErrorCode, Writer};
 
 use super::refusal::{PARTITIONS_PER_REQUEST_MAX, Refusal};
-use super::replicas;
+use super::{Changer, replicas};
 use crate::catalog::{NewTopic, change as node_change};
 use crate::config_layers::Layers;
 use crate::configs::ShownTopics;
 use crate::council_calls::{CouncilAnswer, CouncilCall, CouncilCalls, Part};
 use crate::node::Node;
 use crate::response::{Form, Response};
+use crate::rights::{By, TOPIC_CREATE, TOPIC_DESCRIBE_CONFIGS};
 use crate::waits::Waiter;
 
 /// The topic of Kafka's metadata, which no broker serves.
@@ -27,16 +27,19 @@ const METADATA_TOPIC: &str = "__cluster_metadata";
 /// The first versions whose answers have configurations, and ids.
 const CONFIGS: i16 = 5;
 const IDS: i16 = 7;
+/// The tag of the error where configurations may not be seen.
+const CONFIG_ERROR_TAG: u32 = 0;
 
 /// Handles a request. The answer comes later if there is none now.
 pub(super) fn create_topics(
     node: &mut Node,
     calls: &mut CouncilCalls,
+    changer: Changer<'_>,
     request: &CreateTopicsRequest,
     (form, waiter): (Form, Waiter),
-    now: Now,
 ) -> Option<Response> {
-    let mut answer = CreateAnswer { topics: Vec::new(), layers: Arc::clone(node.configs.layers()) };
+    let layers = Arc::clone(node.configs.layers());
+    let mut answer = CreateAnswer { throttle_time_ms: 0, topics: Vec::new(), layers };
     if request.timeout_ms <= 0 {
         // So it is by Kafka: there is no time to do anything.
         let refusal = Refusal::bare(ErrorCode::RequestTimedOut);
@@ -44,7 +47,7 @@ pub(super) fn create_topics(
         return Some(answer.response(form));
     }
     let mut parts = Vec::new();
-    for (name, judged) in judge_all(node, &request.topics) {
+    for (name, judged) in judge_all(node, changer, &request.topics) {
         let new = match judged {
             Ok(new) => new,
             Err(refusal) => {
@@ -54,12 +57,7 @@ pub(super) fn create_topics(
         };
         let id = node.draw_id();
         let compute = node_change::create(&new, id, node.config.node_id);
-        let mut result = CreatableTopicResult {
-            name: new.name.to_string(),
-            num_partitions: new.partitions,
-            replication_factor: 1,
-            ..CreatableTopicResult::default()
-        };
+        let mut result = made(node, changer.by, &new);
         if request.validate_only {
             result.topic_id = id;
         } else {
@@ -67,24 +65,63 @@ pub(super) fn create_topics(
         }
         answer.topics.push((result, new.settings));
     }
+    answer.throttle_time_ms = node.access.throttle_time_ms();
     let (answer, timeout_ms) = (Box::new(answer), request.timeout_ms);
-    calls.begin(node, CouncilCall { waiter, form, answer, parts, timeout_ms }, now)
+    calls.begin(node, CouncilCall { waiter, form, answer, parts, timeout_ms }, changer.now)
+}
+
+/// Whether a client may make a topic, where its request makes so many partitions in all.
+fn judge(
+    node: &mut Node,
+    changer: Changer<'_>,
+    topic: &CreatableTopic,
+    wanted: i64,
+) -> Result<NewTopic, Refusal> {
+    let refused = |error| Refusal::new(error, "the client may not create the topic");
+    node.may(changer.by, TOPIC_CREATE, &topic.name).map_err(refused)?;
+    if wanted > PARTITIONS_PER_REQUEST_MAX {
+        return Err(Refusal::too_many_partitions());
+    }
+    let new = node.judge_new(topic)?;
+    changer.charge(node, new.partitions.into())?;
+    Ok(new)
+}
+
+/// What is told of a topic that is made. Not everybody may see how it is configured.
+fn made(node: &Node, by: By<'_>, new: &NewTopic) -> CreatableTopicResult {
+    let name = new.name.to_string();
+    match node.may(by, TOPIC_DESCRIBE_CONFIGS, &new.name) {
+        Ok(()) => CreatableTopicResult {
+            name,
+            num_partitions: new.partitions,
+            replication_factor: 1,
+            ..CreatableTopicResult::default()
+        },
+        Err(error) => CreatableTopicResult {
+            name,
+            topic_config_error_code: error.code(),
+            ..CreatableTopicResult::default()
+        },
+    }
 }
 
 /// Whether each of these topics may be made; each name is judged once.
-fn judge_all<'r>(node: &Node, topics: &'r [CreatableTopic]) -> Vec<(&'r str, Result<NewTopic, Refusal>)> {
+fn judge_all<'r>(
+    node: &mut Node,
+    changer: Changer<'_>,
+    topics: &'r [CreatableTopic],
+) -> Vec<(&'r str, Result<NewTopic, Refusal>)> {
     let mut times = BTreeMap::<&str, usize>::new();
     topics.iter().for_each(|topic| *times.entry(&topic.name).or_default() += 1);
     let is_once = |topic: &&CreatableTopic| times.get(topic.name.as_str()) == Some(&1);
     let wanted: i64 = topics.iter().filter(is_once).map(|topic| node.partitions_of(topic)).sum();
-    let judge = |topic: &CreatableTopic| match () {
-        () if !is_once(&topic) => Err(Refusal::named_twice()),
-        () if wanted > PARTITIONS_PER_REQUEST_MAX => Err(Refusal::too_many_partitions()),
-        () => node.judge_new(topic),
+    let mut judged = |topic: &CreatableTopic| match is_once(&topic) {
+        true => judge(node, changer, topic, wanted),
+        false => Err(Refusal::named_twice()),
     };
     let mut named = BTreeSet::new();
     let topics = topics.iter().filter(|topic| named.insert(topic.name.as_str()));
-    topics.map(|topic| (topic.name.as_str(), judge(topic))).collect()
+    topics.map(|topic| (topic.name.as_str(), judged(topic))).collect()
 }
 
 fn failed(name: &str, refusal: &Refusal) -> (CreatableTopicResult, Overrides) {
@@ -180,6 +217,7 @@ fn name_trouble(error: ErrorCode, name: &str) -> String {
 /// An answer. Configurations are written into it when it is written itself, for they are much longer than a request.
 #[derive(Debug)]
 struct CreateAnswer {
+    throttle_time_ms: i32,
     /// The results, each with what the topic sets.
     topics: Vec<(CreatableTopicResult, Overrides)>,
     layers: Arc<Layers>,
@@ -204,11 +242,16 @@ impl CouncilAnswer for CreateAnswer {
         }
     }
 
+    fn extended(&self) -> Vec<String> {
+        let made = self.topics.iter().filter(|(result, _)| result.error_code == 0);
+        made.map(|(result, _)| result.name.clone()).collect()
+    }
+
     fn response(&self, form: Form) -> Response {
         let write = |entry: Entry, writer: &mut Writer<'_>| entry.created().write(writer, form.version);
-        let shown = ShownTopics::new(&self.layers, form, &write);
+        let shown = ShownTopics::new(&self.layers, form, &write).as_written();
         let mut out = Vec::new();
-        Writer::new(&mut out, form.flexible).i32(0).count(self.topics.len());
+        Writer::new(&mut out, form.flexible).i32(self.throttle_time_ms).count(self.topics.len());
         for (result, settings) in &self.topics {
             let mut writer = Writer::new(&mut out, form.flexible);
             writer.text(&result.name);
@@ -219,11 +262,16 @@ impl CouncilAnswer for CreateAnswer {
             if form.version >= CONFIGS {
                 writer.i32(result.num_partitions).i16(result.replication_factor);
                 match result.error_code {
+                    // The client may not see them.
+                    0 if result.topic_config_error_code != 0 => drop(writer.null_array()),
                     0 => shown.write(settings, &mut out),
                     _ => drop(writer.count(0)),
                 }
             }
-            Writer::new(&mut out, form.flexible).no_tagged_fields();
+            let config_error = result.topic_config_error_code.to_be_bytes();
+            let tagged: &[(u32, &[u8])] = &[(CONFIG_ERROR_TAG, &config_error)];
+            let tagged = if result.topic_config_error_code == 0 { &[] } else { tagged };
+            Writer::new(&mut out, form.flexible).tagged_fields(tagged);
         }
         Writer::new(&mut out, form.flexible).no_tagged_fields();
         Response::Body(out)

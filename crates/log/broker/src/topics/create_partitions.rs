@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use base::Now;
 use log_metadata::{Ended, paths};
 use log_wire::messages::topics::{
     CreatePartitionsRequest, CreatePartitionsResponse, CreatePartitionsTopic, CreatePartitionsTopicResult,
@@ -10,20 +9,21 @@ use log_wire::messages::topics::{
 use log_wire::{ErrorCode, TopicName};
 
 use super::refusal::{PARTITIONS_PER_REQUEST_MAX, Refusal};
-use super::replicas;
+use super::{Changer, replicas};
 use crate::catalog::{TopicImage, change};
 use crate::council_calls::{CouncilAnswer, CouncilCall, CouncilCalls, Part};
 use crate::node::Node;
 use crate::response::{Form, Response};
+use crate::rights::TOPIC_ALTER;
 use crate::waits::Waiter;
 
 /// Handles a request. The answer comes later if there is none now.
 pub(super) fn create_partitions(
     node: &mut Node,
     calls: &mut CouncilCalls,
+    changer: Changer<'_>,
     request: &CreatePartitionsRequest,
     (form, waiter): (Form, Waiter),
-    now: Now,
 ) -> Option<Response> {
     let mut times = BTreeMap::<&str, usize>::new();
     request.topics.iter().for_each(|topic| *times.entry(&topic.name).or_default() += 1);
@@ -42,23 +42,28 @@ pub(super) fn create_partitions(
         }
         let judged = if request.timeout_ms <= 0 {
             Err(Refusal::bare(ErrorCode::RequestTimedOut))
+        } else if let Err(error) = node.may(changer.by, TOPIC_ALTER, &topic.name) {
+            Err(Refusal::new(error, "the client may not change the topic"))
         } else if added > PARTITIONS_PER_REQUEST_MAX {
             Err(Refusal::too_many_partitions())
         } else {
-            node.judge_more(topic)
+            node.judge_more(topic).map(|found| found.id)
         };
-        if let Ok(found) = &judged
+        let more = node.added_by(topic);
+        let judged = judged.and_then(|id| changer.charge(node, more).map(|()| id));
+        if let Ok(id) = &judged
             && !request.validate_only
         {
-            let compute = change::add_partitions(found.id, topic.count, node.config.node_id);
+            let compute = change::add_partitions(*id, topic.count, node.config.node_id);
             let number = answer.response.results.len();
             answer.open.push(number);
             parts.push(Part { number, path: paths::topic(&topic.name), compute });
         }
         answer.push(&topic.name, judged.map(|_| ()));
     }
+    answer.response.throttle_time_ms = node.access.throttle_time_ms();
     let (answer, timeout_ms) = (Box::new(answer), request.timeout_ms);
-    calls.begin(node, CouncilCall { waiter, form, answer, parts, timeout_ms }, now)
+    calls.begin(node, CouncilCall { waiter, form, answer, parts, timeout_ms }, changer.now)
 }
 
 impl Node {
@@ -126,6 +131,11 @@ impl CouncilAnswer for PartitionsAnswer {
                 result.error_code = ErrorCode::RequestTimedOut.code();
             }
         }
+    }
+
+    fn extended(&self) -> Vec<String> {
+        let extended = self.response.results.iter().filter(|result| result.error_code == 0);
+        extended.map(|result| result.name.clone()).collect()
     }
 
     fn response(&self, form: Form) -> Response {

@@ -3,32 +3,35 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use base::Now;
 use log_metadata::{Ended, paths};
 use log_wire::messages::topics::{
     DeletableTopicResult, DeleteTopicState, DeleteTopicsRequest, DeleteTopicsResponse,
 };
 use log_wire::{ErrorCode, TopicName};
 
+use super::Changer;
 use super::refusal::Refusal;
 use crate::catalog::change;
 use crate::council_calls::{CouncilAnswer, CouncilCall, CouncilCalls, Part};
 use crate::node::Node;
 use crate::response::{Form, Response};
+use crate::rights::{By, TOPIC_DELETE, TOPIC_DESCRIBE};
 use crate::waits::Waiter;
 
 /// The first version that names topics in a list of structs.
 const BY_STATE: i16 = 6;
 /// The first version that knows that deletion may be disabled.
 const KNOWS_DISABLED: i16 = 3;
+/// In place of an id: none.
+const NO_ID: [u8; 16] = [0; 16];
 
 /// Handles a request. The answer comes later if there is none now.
 pub(super) fn delete_topics(
     node: &mut Node,
     calls: &mut CouncilCalls,
+    changer: Changer<'_>,
     request: &DeleteTopicsRequest,
     (form, waiter): (Form, Waiter),
-    now: Now,
 ) -> Option<Response> {
     let by_name = |name: &String| DeleteTopicState { name: Some(name.clone()), topic_id: [0; 16] };
     let topics: Vec<DeleteTopicState> = match form.version >= BY_STATE {
@@ -40,16 +43,17 @@ pub(super) fn delete_topics(
         response.responses = topics.into_iter().map(|topic| failed(topic, &refusal)).collect();
         return Some(form.response(&response));
     }
-    let twice = Twice::of(node, &topics);
+    let twice = Twice::of(&topics);
     let (mut parts, mut told) = (Vec::new(), BTreeSet::new());
     for topic in topics {
-        let judged = if twice.has(&topic) {
-            if !told.insert((topic.name.clone(), topic.topic_id)) {
-                continue;
+        let (topic, judged) = match twice.named(node, &topic) {
+            Some(named) if !told.insert((named.name.clone(), named.topic_id)) => continue,
+            Some(named) => (named, Err(Refusal::named_twice())),
+            None => {
+                let mut topic = topic;
+                let judged = judge(node, changer, &mut topic);
+                (topic, judged)
             }
-            Err(Refusal::named_twice())
-        } else {
-            node.judge_deletion(&topic)
         };
         let result = match judged {
             Ok((name, id)) => {
@@ -63,9 +67,44 @@ pub(super) fn delete_topics(
         };
         response.responses.push(result);
     }
+    response.throttle_time_ms = node.access.throttle_time_ms();
     let open = parts.iter().map(|part| part.number).collect();
     let (answer, timeout_ms) = (Box::new(DeleteAnswer { response, open }), request.timeout_ms);
-    calls.begin(node, CouncilCall { waiter, form, answer, parts, timeout_ms }, now)
+    calls.begin(node, CouncilCall { waiter, form, answer, parts, timeout_ms }, changer.now)
+}
+
+/// Whether a client may delete a topic, and the topic may be deleted.
+fn judge(
+    node: &mut Node,
+    changer: Changer<'_>,
+    topic: &mut DeleteTopicState,
+) -> Result<(Arc<str>, [u8; 16]), Refusal> {
+    may_delete(node, changer.by, topic)?;
+    let (name, id) = node.judge_deletion(topic)?;
+    let partitions = node.catalog.find(TopicName::Id(id)).map_or(0, |found| found.partitions.len());
+    changer.charge(node, i64::try_from(partitions).unwrap_or(i64::MAX))?;
+    Ok((name, id))
+}
+
+/// Whether a client may delete a topic. One that is named by its id is told by its name to whoever may see it.
+fn may_delete(node: &Node, by: By<'_>, topic: &mut DeleteTopicState) -> Result<(), Refusal> {
+    let named = topic.name.as_deref().map_or(TopicName::Id(topic.topic_id), TopicName::Name);
+    let refused = |error| Refusal::new(error, "the client may not delete the topic");
+    if topic.name.is_some() && topic.topic_id != [0; 16] {
+        return Ok(());
+    }
+    let found = node.catalog.find(named);
+    if let (TopicName::Id(_), Err(_)) = (named, &found) {
+        return Ok(());
+    }
+    node.may_on_topic(by, TOPIC_DESCRIBE, named).map_err(refused)?;
+    // Of one that is not there the client is told that, whether or not it may delete it.
+    let Ok(found) = found else { return Ok(()) };
+    let may = node.may(by, TOPIC_DELETE, &found.name);
+    if may.is_err() && topic.name.is_none() {
+        topic.name = Some(found.name.to_string());
+    }
+    may.map_err(refused)
 }
 
 fn refused_at_all(node: &Node, timeout_ms: i32, form: Form) -> Option<Refusal> {
@@ -87,37 +126,39 @@ fn failed(topic: DeleteTopicState, refusal: &Refusal) -> DeletableTopicResult {
     }
 }
 
-/// Topics that a request names more than once: by their names, by their ids, or by both.
+/// Topics that a request names more than once: by their names, by their ids, or once by each.
 struct Twice {
     names: BTreeMap<String, usize>,
     ids: BTreeMap<[u8; 16], usize>,
 }
 
 impl Twice {
-    fn of(node: &Node, topics: &[DeleteTopicState]) -> Self {
+    fn of(topics: &[DeleteTopicState]) -> Self {
         let mut twice = Self { names: BTreeMap::new(), ids: BTreeMap::new() };
         for topic in topics {
             match &topic.name {
-                Some(_) if topic.topic_id != [0; 16] => {}
-                Some(name) => *twice.names.entry(name.clone()).or_default() += 1,
-                None if topic.topic_id == [0; 16] => {}
-                None => {
-                    *twice.ids.entry(topic.topic_id).or_default() += 1;
-                    if let Ok(found) = node.catalog.find(TopicName::Id(topic.topic_id)) {
-                        *twice.names.entry(found.name.to_string()).or_default() += 1;
-                    }
-                }
+                Some(name) if topic.topic_id == NO_ID => *twice.names.entry(name.clone()).or_default() += 1,
+                None if topic.topic_id != NO_ID => *twice.ids.entry(topic.topic_id).or_default() += 1,
+                _ => {}
             }
         }
         twice
     }
 
-    fn has(&self, topic: &DeleteTopicState) -> bool {
-        match &topic.name {
-            Some(_) if topic.topic_id != [0; 16] => false,
-            Some(name) => self.names.get(name).is_some_and(|times| *times > 1),
-            None => self.ids.get(&topic.topic_id).is_some_and(|times| *times > 1),
-        }
+    /// How the response names a topic that the request names more than once; nothing if it does not.
+    fn named(&self, node: &Node, topic: &DeleteTopicState) -> Option<DeleteTopicState> {
+        let named = match &topic.name {
+            Some(_) if topic.topic_id != NO_ID => return None,
+            Some(name) if self.names.get(name).is_some_and(|times| *times > 1) => return Some(topic.clone()),
+            Some(name) => TopicName::Name(name),
+            None if self.ids.get(&topic.topic_id).is_some_and(|times| *times > 1) => {
+                return Some(topic.clone());
+            }
+            None => TopicName::Id(topic.topic_id),
+        };
+        let found = node.catalog.find(named).ok()?;
+        let is_both = self.names.contains_key(&*found.name) && self.ids.contains_key(&found.id);
+        is_both.then(|| DeleteTopicState { name: Some(found.name.to_string()), topic_id: found.id })
     }
 }
 

@@ -5,6 +5,7 @@
 use core::ops::Bound;
 use std::collections::BTreeSet;
 
+use log_access::acl::ResourceType;
 use log_metadata::PartitionNode;
 use log_wire::messages::topics::{
     DescribeTopicPartitionsCursor, DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse,
@@ -14,11 +15,12 @@ use log_wire::{ErrorCode, NOT_ASKED, TopicName};
 
 use crate::catalog::{TopicImage, is_internal, is_valid_name};
 use crate::node::Node;
-use crate::operations::ALL_OF_TOPIC;
+use crate::rights::{By, TOPIC_DESCRIBE};
 
 /// Handles a request.
 pub(super) fn describe_partitions(
     node: &Node,
+    by: By<'_>,
     request: &DescribeTopicPartitionsRequest,
 ) -> DescribeTopicPartitionsResponse {
     let asked: BTreeSet<&str> = request.topics.iter().map(|topic| topic.name.as_str()).collect();
@@ -28,33 +30,46 @@ pub(super) fn describe_partitions(
         cursor.partition_index < 0 || !(is_of_all || asked.contains(cursor.topic_name.as_str()))
     };
     if cursor.is_some_and(is_wrong) {
-        let refused = request.topics.iter();
-        let refused = refused.map(|topic| failed(&topic.name, ErrorCode::InvalidRequest, NOT_ASKED));
-        return DescribeTopicPartitionsResponse { topics: refused.collect(), ..Default::default() };
+        return all_refused(request);
     }
     let from = cursor.map_or("", |cursor| cursor.topic_name.as_str());
     let limit = request.response_partition_limit.min(node.config.described_partitions_max).max(1);
     let mut page = Page { left: usize::try_from(limit).unwrap_or(1), ..Page::default() };
+    // As by Kafka, they come last, on every page.
+    let mut unseen = Vec::new();
     let first = |name: &str| cursor.filter(|cursor| cursor.topic_name == name);
     let first = |name: &str| first(name).map_or(0, |cursor| cursor.partition_index);
     if is_of_all {
-        for topic in node.catalog.topics_from(from) {
-            if !page.add(node, topic, first(&topic.name)) {
+        let seen = |topic: &&TopicImage| node.may(by, TOPIC_DESCRIBE, &topic.name).is_ok();
+        for topic in node.catalog.topics_from(from).filter(seen) {
+            if !page.add((node, by), topic, first(&topic.name)) {
                 break;
             }
         }
     } else {
         for name in asked.range::<str, _>((Bound::Included(from), Bound::Unbounded)) {
+            if let Err(error) = node.may(by, TOPIC_DESCRIBE, name) {
+                unseen.push(failed(name, error, NOT_ASKED));
+                continue;
+            }
             let goes_on = match node.catalog.find(TopicName::Name(name)) {
-                Ok(topic) => page.add(node, topic, first(name)),
-                Err(error) => page.add_failed(name, error),
+                Ok(topic) => page.add((node, by), topic, first(name)),
+                Err(error) => page.add_failed((node, by), name, error),
             };
             if !goes_on {
                 break;
             }
         }
     }
+    page.topics.append(&mut unseen);
     DescribeTopicPartitionsResponse { topics: page.topics, next_cursor: page.next, ..Default::default() }
+}
+
+/// The request asks for no place that there is.
+fn all_refused(request: &DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse {
+    let refused = request.topics.iter();
+    let refused = refused.map(|topic| failed(&topic.name, ErrorCode::InvalidRequest, NOT_ASKED));
+    DescribeTopicPartitionsResponse { topics: refused.collect(), ..Default::default() }
 }
 
 /// What fits into one answer.
@@ -75,17 +90,17 @@ impl Page {
     }
 
     /// Adds a topic that is not there. Gives whether another one may follow.
-    fn add_failed(&mut self, name: &str, error: ErrorCode) -> bool {
+    fn add_failed(&mut self, (node, by): (&Node, By<'_>), name: &str, error: ErrorCode) -> bool {
         let has_room = self.has_room(name);
         if has_room {
             let error = if is_valid_name(name) { error } else { ErrorCode::InvalidTopic };
-            self.topics.push(failed(name, error, ALL_OF_TOPIC));
+            self.topics.push(failed(name, error, operations(node, by, name)));
         }
         has_room
     }
 
     /// Adds partitions of a topic, from one on. Gives whether another topic may follow.
-    fn add(&mut self, node: &Node, topic: &TopicImage, first: i32) -> bool {
+    fn add(&mut self, (node, by): (&Node, By<'_>), topic: &TopicImage, first: i32) -> bool {
         if !self.has_room(&topic.name) {
             return false;
         }
@@ -104,13 +119,17 @@ impl Page {
             topic_id: topic.id,
             is_internal: topic.is_internal(),
             partitions,
-            topic_authorized_operations: ALL_OF_TOPIC,
+            topic_authorized_operations: operations(node, by, &topic.name),
         });
         if end < topic.partitions.len() {
             self.next = Some(cursor(&topic.name, i32::try_from(end).unwrap_or(i32::MAX)));
         }
         end >= topic.partitions.len()
     }
+}
+
+fn operations(node: &Node, by: By<'_>, topic: &str) -> i32 {
+    node.operations(by.client, (ResourceType::Topic, topic))
 }
 
 fn cursor(topic: &str, partition_index: i32) -> DescribeTopicPartitionsCursor {

@@ -1,5 +1,8 @@
 //! Metadata: brokers, topics and who leads their partitions; topics that are asked for may be made by that.
 
+use std::collections::BTreeSet;
+
+use log_access::acl::ResourceType;
 use log_metadata::PartitionNode;
 use log_wire::{
     ErrorCode, Malformed, MetadataHead, MetadataPartition, MetadataRequest, MetadataTopic, MetadataTopicHead,
@@ -8,9 +11,10 @@ use log_wire::{
 
 use crate::call::Call;
 use crate::catalog::{TopicImage, is_internal, is_valid_name};
+use crate::client::Client;
 use crate::node::Node;
-use crate::operations::{ALL_OF_CLUSTER, ALL_OF_TOPIC};
 use crate::response::Response;
+use crate::rights::{By, TOPIC_CREATE, TOPIC_DESCRIBE};
 use crate::topics::metadata_names::{refused, select};
 
 /// Handles a request.
@@ -24,9 +28,26 @@ pub(super) fn answer(node: &mut Node, mut call: Call<'_>) -> Result<Response, Ma
     if select(&mut topics, version).is_err() {
         return Ok(refused(&topics, call.form));
     }
+    // Each is answered once: a small request that names a large topic very often would have a huge answer.
+    let mut named = BTreeSet::new();
+    topics.retain(|topic| named.insert((topic.name, topic.id)));
     let mut out = Vec::new();
-    node.metadata(&request, &topics, (&mut Writer::new(&mut out, call.form.flexible), version));
+    let writer = (&mut Writer::new(&mut out, call.form.flexible), version);
+    node.metadata(&request, &topics, call.by(), writer);
     Ok(Response::Body(out))
+}
+
+/// A topic that is answered with an error, and what the client may do with it. As by Kafka, that is left out where it may not see
+/// or make the topic, or named it by an id that none has.
+struct Unwritten {
+    error: ErrorCode,
+    operations: i32,
+}
+
+impl From<ErrorCode> for Unwritten {
+    fn from(error: ErrorCode) -> Self {
+        Self { error, operations: NOT_ASKED }
+    }
 }
 
 impl Node {
@@ -35,34 +56,35 @@ impl Node {
         &mut self,
         request: &MetadataRequest,
         topics: &[MetadataTopic<'_>],
+        by: By<'_>,
         (writer, version): (&mut Writer<'_>, i16),
     ) {
-        let count = if request.all_topics { self.catalog.topics().count() } else { topics.len() };
-        self.write_head(count, (writer, version));
-        let operations = if request.topic_operations { ALL_OF_TOPIC } else { NOT_ASKED };
         if request.all_topics {
-            for topic in self.catalog.topics() {
+            let may_see = |topic: &&TopicImage| self.may(by, TOPIC_DESCRIBE, &topic.name).is_ok();
+            let seen: Vec<&TopicImage> = self.catalog.topics().filter(may_see).collect();
+            self.write_head(by.client, seen.len(), (writer, version));
+            for topic in seen {
+                let operations = self.asked_operations(request, by, &topic.name);
                 self.write_topic(topic, operations, (writer, version));
             }
         } else {
+            self.write_head(by.client, topics.len(), (writer, version));
             for topic in topics {
-                let error = self.asked_for(topic, request, (writer, version));
-                if let Some(error) = error {
+                if let Err(Unwritten { error, operations }) =
+                    self.asked_for(request, topic, by, (writer, version))
+                {
                     write_failed(topic, error, operations, (writer, version));
                 }
             }
         }
-        let operations = if request.cluster_operations { ALL_OF_CLUSTER } else { NOT_ASKED };
-        end_metadata_response(writer, version, operations, ErrorCode::None);
+        let operations = request.cluster_operations.then(|| self.cluster_operations(by.client));
+        end_metadata_response(writer, version, operations.unwrap_or(NOT_ASKED), ErrorCode::None);
     }
 
-    fn write_head(&self, topics: usize, (writer, version): (&mut Writer<'_>, i16)) {
-        let endpoint = NodeEndpoint {
-            id: self.config.node_id,
-            host: &self.config.advertised_host,
-            port: i32::from(self.config.advertised_port),
-            rack: self.config.rack.as_deref(),
-        };
+    fn write_head(&self, client: &Client, topics: usize, (writer, version): (&mut Writer<'_>, i16)) {
+        let (host, port) = self.endpoint(client.listener);
+        let (id, rack) = (self.config.node_id, self.config.rack.as_deref());
+        let endpoint = NodeEndpoint { id, host, port, rack };
         let head = MetadataHead {
             throttle_ms: 0,
             brokers: &[endpoint],
@@ -75,27 +97,40 @@ impl Node {
     /// Writes a topic, or gives what is wrong with it.
     fn asked_for(
         &mut self,
-        asked: &MetadataTopic<'_>,
         request: &MetadataRequest,
+        asked: &MetadataTopic<'_>,
+        by: By<'_>,
         (writer, version): (&mut Writer<'_>, i16),
-    ) -> Option<ErrorCode> {
+    ) -> Result<(), Unwritten> {
         let name = asked.name.map_or(TopicName::Id(asked.id), TopicName::Name);
+        self.may_on_topic(by, TOPIC_DESCRIBE, name)?;
         let error = match self.catalog.find(name) {
             Ok(topic) => {
-                let operations = if request.topic_operations { ALL_OF_TOPIC } else { NOT_ASKED };
+                let operations = self.asked_operations(request, by, &topic.name);
                 self.write_topic(topic, operations, (writer, version));
-                return None;
+                return Ok(());
             }
             Err(error) => error,
         };
-        let Some(name) = asked.name else { return Some(error) };
-        if !is_valid_name(name) {
-            return Some(ErrorCode::InvalidTopic);
+        let name = asked.name.ok_or(error)?;
+        let is_made = request.may_create && self.config.auto_create_topics;
+        if is_made {
+            self.may(by, TOPIC_CREATE, name)?;
         }
-        if request.may_create && self.config.auto_create_topics {
+        let operations = self.asked_operations(request, by, name);
+        if !is_valid_name(name) {
+            return Err(Unwritten { error: ErrorCode::InvalidTopic, operations });
+        }
+        if is_made {
             self.make_topic_by_name(name);
         }
-        Some(error)
+        Err(Unwritten { error, operations })
+    }
+
+    /// What the client may do with a topic, if it asks.
+    fn asked_operations(&self, request: &MetadataRequest, by: By<'_>, topic: &str) -> i32 {
+        let resource = (ResourceType::Topic, topic);
+        if request.topic_operations { self.operations(by.client, resource) } else { NOT_ASKED }
     }
 
     /// The leader of a partition. One that this broker leads and does not serve yet has none: a client asks again.

@@ -1,18 +1,23 @@
 //! Answers of coordinators: back to the form of the wire, with the errors that a version of a request knows.
 
+use std::sync::Arc;
+
 use log_coordinators::{
     Participant, Producer, TransactionAnswer, TransactionDescription, TransactionListing,
 };
-use log_wire::ErrorCode;
 use log_wire::messages::transactions::{
     AddOffsetsToTxnResponse, AddPartitionsToTxnPartitionResult, AddPartitionsToTxnResponse,
     AddPartitionsToTxnResult, AddPartitionsToTxnTopicResult, DescribeTransactionsResponse,
     DescribedTransaction, EndTxnResponse, InitProducerIdResponse, ListTransactionsResponse,
     ListedTransaction, TopicData,
 };
+use log_wire::{ApiKey, ErrorCode};
 
+use crate::client::Client;
 use crate::coordinators::OFFSETS;
+use crate::node::Node;
 use crate::response::{Form, Response};
+use crate::rights::{By, TOPIC_DESCRIBE, TRANSACTION_DESCRIBE};
 
 /// The first versions that know `PRODUCER_FENCED`.
 const INIT_KNOWS_FENCED: i16 = 4;
@@ -24,6 +29,8 @@ const MANY: i16 = 4;
 #[derive(Debug)]
 pub(super) struct TransactionCall {
     pub(super) form: Form,
+    /// Who asks.
+    pub(super) client: Arc<Client>,
     pub(super) kind: Kind,
 }
 
@@ -50,12 +57,25 @@ pub(super) struct Added {
 
 impl TransactionCall {
     /// The response, once all parts have their answers.
-    pub(super) fn response(self, mut parts: impl Iterator<Item = TransactionAnswer>) -> Response {
-        let Self { form, kind } = self;
+    pub(super) fn response(
+        self,
+        node: &Node,
+        mut parts: impl Iterator<Item = TransactionAnswer>,
+    ) -> Response {
+        let Self { form, client, kind } = self;
+        let by = |api| By { client: &client, api };
         match kind {
             Kind::AddPartitions(asked) => form.response(&added(asked, parts, form.version)),
-            Kind::Describe(ids) => form.response(&described(ids, parts)),
-            Kind::List(unknown) => form.response(&listed(unknown, parts)),
+            Kind::Describe(ids) => {
+                let by = by(ApiKey::DescribeTransactions);
+                let may_see = |topic: &str| node.may(by, TOPIC_DESCRIBE, topic).is_ok();
+                form.response(&described(ids, parts, may_see))
+            }
+            Kind::List(unknown) => {
+                let by = by(ApiKey::ListTransactions);
+                let may_see = |id: &str| node.may(by, TRANSACTION_DESCRIBE, id).is_ok();
+                form.response(&listed(unknown, parts, may_see))
+            }
             single => {
                 let failed = TransactionAnswer::Failed(ErrorCode::CoordinatorNotAvailable);
                 let answer = parts.next().unwrap_or(failed);
@@ -138,6 +158,7 @@ fn added(
 fn described(
     ids: Vec<String>,
     parts: impl Iterator<Item = TransactionAnswer>,
+    may_see: impl Fn(&str) -> bool,
 ) -> DescribeTransactionsResponse {
     let states = ids.into_iter().zip(parts).map(|(transactional_id, answer)| {
         let error_code = code(&answer).code();
@@ -145,7 +166,7 @@ fn described(
             DescribedTransaction { transactional_id, error_code, ..DescribedTransaction::default() };
         if let TransactionAnswer::Described(mut found) = answer {
             match found.pop() {
-                Some(Ok(found)) => describe(&mut described, found),
+                Some(Ok(found)) => describe(&mut described, found, &may_see),
                 Some(Err(error)) => described.error_code = error.code(),
                 None => {}
             }
@@ -158,7 +179,12 @@ fn described(
     }
 }
 
-fn describe(described: &mut DescribedTransaction, found: TransactionDescription) {
+/// Topics that the client may not see are left out.
+fn describe(
+    described: &mut DescribedTransaction,
+    found: TransactionDescription,
+    may_see: &impl Fn(&str) -> bool,
+) {
     described.transaction_state = found.state.into();
     described.transaction_timeout_ms = i32::try_from(found.timeout_ms).unwrap_or(i32::MAX);
     described.transaction_start_time_ms = found.started_at.map_or(-1, |at| at.ms());
@@ -168,6 +194,9 @@ fn describe(described: &mut DescribedTransaction, found: TransactionDescription)
             Participant::Partition(topic, index) => (&*topic.name, *index),
             Participant::Offsets(index) => (OFFSETS.name, *index),
         };
+        if !may_see(name) {
+            continue;
+        }
         let topics = &mut described.topics;
         if topics.last().is_none_or(|last| last.topic != name) {
             topics.push(TopicData { topic: name.into(), partitions: Vec::new() });
@@ -178,15 +207,20 @@ fn describe(described: &mut DescribedTransaction, found: TransactionDescription)
     }
 }
 
+/// Transactions that the client may not see are left out.
 fn listed(
     unknown_state_filters: Vec<String>,
     parts: impl Iterator<Item = TransactionAnswer>,
+    may_see: impl Fn(&str) -> bool,
 ) -> ListTransactionsResponse {
     let mut response =
         ListTransactionsResponse { unknown_state_filters, ..ListTransactionsResponse::default() };
     for answer in parts {
         match answer {
-            TransactionAnswer::Listed(found) => response.transaction_states.extend(found.iter().map(listing)),
+            TransactionAnswer::Listed(found) => {
+                let seen = found.iter().filter(|one| may_see(&one.transactional_id));
+                response.transaction_states.extend(seen.map(listing));
+            }
             failed => response.error_code = code(&failed).code(),
         }
     }

@@ -72,7 +72,8 @@ impl Transactions {
         }
         if let Some((waiter, parts)) = self.calls.answered(ticket, answer) {
             let (call, answers) = parts.take();
-            node.reply(waiter, call.response(answers));
+            let response = call.response(node, answers);
+            node.reply(waiter, response);
         }
     }
 

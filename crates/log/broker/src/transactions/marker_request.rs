@@ -19,6 +19,7 @@ use crate::catalog::Catalog;
 use crate::coordinators::OFFSETS;
 use crate::node::Node;
 use crate::response::{Form, Response};
+use crate::rights::CLUSTER_ALTER_OR_ACT;
 use crate::waits::Waiter;
 
 /// The transaction version from which on each transaction has an epoch of its own.
@@ -78,12 +79,14 @@ impl Transactions {
         let mut pending = Pending { form: of.form, response: WriteTxnMarkersResponse::default(), missing: 0 };
         let named: usize = request.markers.iter().flat_map(|marker| &marker.topics).map(partitions_of).sum();
         let is_large = named > node.config.transactions.names_per_request_max;
+        let may = node.may_on_cluster(of.by, CLUSTER_ALTER_OR_ACT);
         for asked in &request.markers {
             for (place, asked_partition) in add_results(&mut pending.response, asked) {
-                let found = match is_large || asked.producer_id < 0 || asked.producer_epoch < 0 {
+                let is_bad = is_large || asked.producer_id < 0 || asked.producer_epoch < 0;
+                let found = may.and_then(|()| match is_bad {
                     true => Err(ErrorCode::InvalidRequest),
                     false => participant(&node.catalog, asked_partition),
-                };
+                });
                 match found {
                     Ok(participant) => {
                         let ticket = node.ticket();

@@ -14,6 +14,7 @@ mod questions;
 mod requests;
 
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use base::{MonoTime, Now};
 use log_coordinators::{
@@ -31,6 +32,7 @@ use crate::node::Node;
 use crate::partitions::Slot;
 use crate::question::{Asker, Question, Verdict};
 use crate::response::Response;
+use crate::rights::TRANSACTION_WRITE;
 use crate::segment_reader::SegmentFault;
 use answers::{Kind, TransactionCall};
 use marker_request::MarkerRequests;
@@ -102,7 +104,7 @@ impl Transactions {
             ApiKey::WriteTxnMarkers => self.write_markers(node, &call.body()?, of),
             ApiKey::DescribeTransactions => self.describe(node, call.body()?, of, now),
             ApiKey::ListTransactions => self.list(node, &call.body()?, of, now),
-            _ => Some(call.form.response(&producers::describe(node, call.body()?))),
+            _ => Some(call.form.response(&producers::describe(node, of.by, call.body()?))),
         }))
     }
 
@@ -247,7 +249,7 @@ impl Transactions {
         }
     }
 
-    /// Sends a request to the coordinator of a transactional id.
+    /// Sends a request to the coordinator of a transactional id, if the client may use that.
     fn call_one(
         &mut self,
         node: &mut Node,
@@ -256,7 +258,8 @@ impl Transactions {
         of: Caller<'_>,
         now: Now,
     ) -> Option<Response> {
-        let at = self.coordinator_of(node, transactional_id);
+        let may = node.may(of.by, TRANSACTION_WRITE, transactional_id);
+        let at = may.and_then(|()| self.coordinator_of(node, transactional_id));
         self.call(node, kind, vec![at.map(|at| (at, request)).map_err(TransactionAnswer::Failed)], of, now)
     }
 
@@ -269,7 +272,8 @@ impl Transactions {
         of: Caller<'_>,
         now: Now,
     ) -> Option<Response> {
-        let mut call = Parts::new(TransactionCall { form: of.form, kind }, parts.len());
+        let client = Arc::clone(of.by.client);
+        let mut call = Parts::new(TransactionCall { form: of.form, client, kind }, parts.len());
         let mut asked = Vec::new();
         for (part, ask) in parts.into_iter().enumerate() {
             match ask {
@@ -279,7 +283,7 @@ impl Transactions {
         }
         if call.is_complete() {
             let (call, answers) = call.take();
-            return Some(call.response(answers));
+            return Some(call.response(node, answers));
         }
         self.calls.insert(of.waiter, call);
         for (partition, request, part) in asked {

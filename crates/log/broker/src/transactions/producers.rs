@@ -8,22 +8,33 @@ use log_wire::{ErrorCode, TopicName};
 
 use crate::catalog::is_valid_name;
 use crate::node::Node;
+use crate::rights::{By, TOPIC_READ};
 
 /// Handles a request.
-pub(super) fn describe(node: &Node, request: DescribeProducersRequest) -> DescribeProducersResponse {
+pub(super) fn describe(
+    node: &Node,
+    by: By<'_>,
+    request: DescribeProducersRequest,
+) -> DescribeProducersResponse {
     let topics = request.topics.into_iter().map(|topic| {
-        let partitions = topic.partition_indexes.iter().map(|index| of_partition(node, &topic.name, *index));
+        let partitions =
+            topic.partition_indexes.iter().map(|index| of_partition(node, by, (&topic.name, *index)));
         TopicResponse { partitions: partitions.collect(), name: topic.name }
     });
     DescribeProducersResponse { topics: topics.collect(), ..DescribeProducersResponse::default() }
 }
 
-fn of_partition(node: &Node, topic: &str, index: i32) -> PartitionResponse {
+fn of_partition(node: &Node, by: By<'_>, (topic, index): (&str, i32)) -> PartitionResponse {
     let mut response = PartitionResponse { partition_index: index, ..PartitionResponse::default() };
     let named = if is_valid_name(topic) { Ok(TopicName::Name(topic)) } else { Err(ErrorCode::InvalidTopic) };
-    match named.and_then(|name| node.find(name, index)) {
+    let allowed = named.and_then(|name| node.may_on_topic(by, TOPIC_READ, name).map(|()| name));
+    match allowed.and_then(|name| node.find(name, index)) {
         Ok((_, hosted)) => response.active_producers = producers(&hosted.partition),
-        Err(error) => response.error_code = error.code(),
+        Err(error) => {
+            response.error_code = error.code();
+            let is_known = node.catalog.find(TopicName::Name(topic)).is_ok();
+            response.error_message = (!is_known).then(|| "there is no such topic".into());
+        }
     }
     response
 }

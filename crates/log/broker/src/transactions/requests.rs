@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use base::Now;
 use log_coordinators::{
-    AddPartitions, EndTransaction, InitProducerId, Participant, Producer, Topic, TransactionAnswer,
+    AddPartitions, EndTransaction, InitProducerId, Participant, Pattern, Producer, Topic, TransactionAnswer,
     TransactionFilter, TransactionRef, TransactionRequest, VerifyPartitions,
 };
 use log_partition::{ProducerEpoch, ProducerId};
 use log_wire::messages::transactions::{
-    AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, AddPartitionsToTxnTransaction,
-    DescribeTransactionsRequest, EndTxnRequest, InitProducerIdRequest, ListTransactionsRequest,
+    AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, AddPartitionsToTxnResponse,
+    AddPartitionsToTxnTransaction, DescribeTransactionsRequest, EndTxnRequest, InitProducerIdRequest,
+    ListTransactionsRequest,
 };
 use log_wire::{ErrorCode, TopicName};
 
@@ -21,6 +22,7 @@ use crate::catalog::{Catalog, is_internal};
 use crate::coordinators::OFFSETS;
 use crate::node::Node;
 use crate::response::Response;
+use crate::rights::{By, CLUSTER_ACTION, GROUP_READ, TOPIC_WRITE, TRANSACTION_DESCRIBE, TRANSACTION_WRITE};
 
 /// The first version of AddPartitionsToTxn that brokers use, for many transactions.
 const OF_BROKERS: i16 = 4;
@@ -40,6 +42,9 @@ impl Transactions {
         now: Now,
     ) -> Option<Response> {
         let id = request.transactional_id.as_deref().unwrap_or_default();
+        if let Err(error) = node.may(of.by, TRANSACTION_WRITE, id) {
+            return self.call(node, Kind::Init, vec![Err(TransactionAnswer::Failed(error))], of, now);
+        }
         let producer = match (request.producer_id, request.producer_epoch) {
             NONE => None,
             (id, epoch) if id == NONE.0 || epoch == NONE.1 => {
@@ -62,6 +67,11 @@ impl Transactions {
         now: Now,
     ) -> Option<Response> {
         let of_client = of.form.version < OF_BROKERS;
+        if !of_client && let Err(error) = node.may_on_cluster(of.by, CLUSTER_ACTION) {
+            let error_code = error.code();
+            let refused = AddPartitionsToTxnResponse { error_code, ..AddPartitionsToTxnResponse::default() };
+            return Some(of.form.response(&refused));
+        }
         let transactions = if of_client {
             vec![AddPartitionsToTxnTransaction {
                 transactional_id: request.v3_and_below_transactional_id,
@@ -73,7 +83,7 @@ impl Transactions {
         } else {
             request.transactions
         };
-        let parts = transactions.iter().map(|asked| self.add_part(node, asked, of_client)).collect();
+        let parts = transactions.iter().map(|asked| self.add_part(node, asked, (of.by, of_client))).collect();
         let asked = transactions.into_iter().map(|asked| Added {
             transactional_id: asked.transactional_id,
             topics: asked.topics.into_iter().map(|topic| (topic.name, topic.partitions)).collect(),
@@ -82,9 +92,21 @@ impl Transactions {
     }
 
     /// All partitions of one transaction, or none.
-    fn add_part(&self, node: &Node, asked: &AddPartitionsToTxnTransaction, of_client: bool) -> Part {
+    fn add_part(
+        &self,
+        node: &Node,
+        asked: &AddPartitionsToTxnTransaction,
+        (by, of_client): (By<'_>, bool),
+    ) -> Part {
+        if of_client {
+            let may = node.may(by, TRANSACTION_WRITE, &asked.transactional_id);
+            may.map_err(TransactionAnswer::Failed)?;
+        }
         let named = asked.topics.iter().flat_map(|topic| {
-            topic.partitions.iter().map(|index| participant(&node.catalog, &topic.name, *index, of_client))
+            let name = &topic.name;
+            let may = if of_client { may_add(node, by, name) } else { Ok(()) };
+            let index = topic.partitions.iter();
+            index.map(move |index| may.and_then(|()| participant(&node.catalog, name, *index)))
         });
         let found: Vec<Result<Participant, ErrorCode>> = named.collect();
         if found.iter().any(Result::is_err) {
@@ -113,6 +135,10 @@ impl Transactions {
         now: Now,
     ) -> Option<Response> {
         let id = request.transactional_id.as_str();
+        let may = node.may(of.by, TRANSACTION_WRITE, id);
+        if let Err(error) = may.and_then(|()| node.may(of.by, GROUP_READ, &request.group_id)) {
+            return self.call(node, Kind::AddOffsets, vec![Err(TransactionAnswer::Failed(error))], of, now);
+        }
         let Some(partition) = OFFSETS.partition_of(&node.catalog, &request.group_id) else {
             OFFSETS.make(node);
             let failed = TransactionAnswer::Failed(ErrorCode::CoordinatorNotAvailable);
@@ -146,7 +172,8 @@ impl Transactions {
         now: Now,
     ) -> Option<Response> {
         let part = |id: &String| -> Part {
-            let at = self.coordinator_of(node, id).map_err(TransactionAnswer::Failed)?;
+            let may = node.may(of.by, TRANSACTION_DESCRIBE, id);
+            let at = may.and_then(|()| self.coordinator_of(node, id)).map_err(TransactionAnswer::Failed)?;
             Ok((at, TransactionRequest::Describe(vec![text(id)])))
         };
         let parts = request.transactional_ids.iter().map(part).collect();
@@ -161,7 +188,14 @@ impl Transactions {
         of: Caller<'_>,
         now: Now,
     ) -> Option<Response> {
+        let asked = request.transactional_id_pattern.as_deref().filter(|pattern| !pattern.is_empty());
+        let compiled_bytes_max = node.config.groups.consumer.regex_compiled_bytes_max;
+        let Ok(pattern) = asked.map(|pattern| Pattern::new(pattern, compiled_bytes_max)).transpose() else {
+            let failed = TransactionAnswer::Failed(ErrorCode::InvalidRegularExpression);
+            return self.call(node, Kind::List(Vec::new()), vec![Err(failed)], of, now);
+        };
         let filter = TransactionFilter {
+            pattern,
             states: request.state_filters.iter().map(|state| text(state)).collect(),
             producer_ids: request.producer_id_filters.iter().copied().map(ProducerId).collect(),
             duration_ms: Some(request.duration_filter).filter(|duration| *duration >= 0),
@@ -181,19 +215,16 @@ fn who(transactional_id: &str, id: i64, epoch: i16) -> TransactionRef {
     TransactionRef { transactional_id: text(transactional_id), producer: producer(id, epoch) }
 }
 
+/// Whether a client may add partitions of a topic. No client may add those of an internal one.
+fn may_add(node: &Node, by: By<'_>, topic: &str) -> Result<(), ErrorCode> {
+    if is_internal(topic) { Err(TOPIC_WRITE.lack) } else { node.may(by, TOPIC_WRITE, topic) }
+}
+
 /// A partition that a request names.
 ///
 /// # Errors
-/// `TOPIC_AUTHORIZATION_FAILED`: no client may add the partition of an internal topic. `UNKNOWN_TOPIC_OR_PARTITION`.
-fn participant(
-    catalog: &Catalog,
-    topic: &str,
-    index: i32,
-    of_client: bool,
-) -> Result<Participant, ErrorCode> {
-    if of_client && is_internal(topic) {
-        return Err(ErrorCode::TopicAuthorizationFailed);
-    }
+/// `UNKNOWN_TOPIC_OR_PARTITION`.
+fn participant(catalog: &Catalog, topic: &str, index: i32) -> Result<Participant, ErrorCode> {
     let image = catalog.find(TopicName::Name(topic))?;
     let place = usize::try_from(index).ok();
     place.and_then(|at| image.partitions.get(at)).ok_or(ErrorCode::UnknownTopicOrPartition)?;

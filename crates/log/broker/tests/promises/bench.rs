@@ -1,15 +1,17 @@
 //! A broker whose disk does what the test says, asked by frames of another implementation of the protocol.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use base::Now;
 use bytes::{Bytes, BytesMut};
 use kafka_protocol::messages::{ApiKey, RequestHeader};
 use kafka_protocol::protocol::{Decodable, Encodable, Request, StrBytes};
 use log_broker::{
-    Broker, BrokerConfig, DiskCommand, DiskEvent, Handled, Head, Outgoing, Response, SegmentFault,
-    SegmentReader, StoredPartition, Waiter,
+    Broker, BrokerConfig, Client, DiskCommand, DiskEvent, Handled, Head, Outgoing, Peer, Response,
+    SegmentFault, SegmentReader, StoredPartition, Waiter,
 };
+use log_metadata::access::ClusterSecret;
 use log_metadata::{Change, Decision, Ended, Found, KeeperEvent, PartitionNode, TopicNode, paths};
 use log_partition::{FoundTime, LeaderEpoch, PartitionId, SegmentRead, TimeLookup};
 use log_storage::SegmentRange;
@@ -91,6 +93,10 @@ pub(crate) fn text(text: &str) -> StrBytes {
     StrBytes::from_string(text.to_owned())
 }
 
+pub(crate) fn peer() -> Peer {
+    Peer { ip: [1, 2, 3, 4].into(), listener: 0, certified: None }
+}
+
 impl Bench {
     pub(crate) fn new(stored: Vec<StoredPartition>) -> Self {
         Self::with(BrokerConfig::default(), stored)
@@ -103,10 +109,11 @@ impl Bench {
         bench
     }
 
+    /// Of a broker that is being told what there was at its start.
     pub(crate) fn starting(config: BrokerConfig, stored: Vec<StoredPartition>) -> Self {
         let disk = Disk::holding(&stored);
         let broker = Broker::new(config.clone(), "cluster".into(), stored);
-        Self {
+        let mut bench = Self {
             broker,
             now: NOW,
             disk,
@@ -116,7 +123,10 @@ impl Bench {
             waiting: BTreeMap::new(),
             answered: BTreeMap::new(),
             last_number: 1 << 32,
-        }
+        };
+        let secret = Some(ClusterSecret([7; 32]).bytes());
+        bench.council(KeeperEvent::Node { path: paths::SECRET.into(), data: secret });
+        bench
     }
 
     /// With topics that are served.
@@ -270,8 +280,10 @@ impl Bench {
     ) -> Option<Option<Bytes>> {
         let frame = frame(version, request);
         let waiter = self.waiter(number);
-        let (head, handled) =
-            self.broker.request(&frame, waiter, "/1.2.3.4", self.now).expect("it is served");
+        let (head, handled) = self
+            .broker
+            .request(&frame, waiter, &Arc::new(Client::of(&peer())), self.now)
+            .expect("it is served");
         match handled {
             Handled::Done(response) => Some(body(&response, head)),
             Handled::Waits | Handled::Pipelined => {

@@ -95,6 +95,7 @@ fn topic_is_created_once_and_its_client_is_told_when_the_broker_knows_it() {
     bench.council(KeeperEvent::Node { path: changes[0].path.clone(), data: Some(data.clone()) });
     assert!(bench.answers::<CreateTopicsRequest>().is_empty());
     bench.council(KeeperEvent::Ended { ticket: changes[0].ticket, ended: Ended::Done(Some(data)) });
+    bench.flush();
     let (_, answer) = bench.answers::<CreateTopicsRequest>().remove(0);
     let result = &answer.topics[0];
     assert_eq!((result.error_code, result.num_partitions), (0, 2));

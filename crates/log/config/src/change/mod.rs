@@ -16,7 +16,6 @@ pub mod topic;
 
 use std::collections::BTreeSet;
 
-use log_wire::ErrorCode;
 use log_wire::messages::configs::{
     AlterConfigsResource, AlterableConfig, IncrementalAlterConfigsResource, IncrementalAlterableConfig,
 };
@@ -73,7 +72,7 @@ fn refuse_unknown_operations(verdicts: Vec<Result<Asked<'_>, Refusal>>) -> Vec<R
     let verdicts: Vec<_> = refused_for_broker.collect();
     let ends = verdicts.iter().flatten().any(|(_, changes)| has_unknown(changes));
     let end = |verdict: Result<Asked<'_>, Refusal>| match verdict? {
-        _ if ends => Err(Refusal { code: ErrorCode::UnknownServerError, message: UNKNOWN.into() }),
+        _ if ends => Err(Refusal::request(UNKNOWN)),
         (resource, _) => Ok(resource),
     };
     verdicts.into_iter().map(end).collect()

@@ -370,14 +370,17 @@ impl TransactionCoordinator {
     }
 
     fn list(&self, filter: &TransactionFilter) -> TransactionAnswer {
-        let wanted = |transaction: &&Transaction| {
-            let open_ms = self.wall.since(transaction.started_at);
+        let wanted = |id: &Text, transaction: &Transaction| {
+            let began_longer_ago = |least: i64| {
+                transaction.state == State::Empty || self.wall.since(transaction.started_at) > least
+            };
             (filter.states.is_empty()
                 || filter.states.iter().any(|state| **state == *transaction.state_name()))
                 && (filter.producer_ids.is_empty() || filter.producer_ids.contains(&transaction.acting().id))
-                && filter.duration_ms.is_none_or(|least| !transaction.is_idle() && open_ms > least)
+                && filter.duration_ms.is_none_or(began_longer_ago)
+                && filter.pattern.as_ref().is_none_or(|pattern| pattern.matches(id))
         };
-        let listed = self.journal.table().iter().filter(|(_, transaction)| wanted(transaction));
+        let listed = self.journal.table().iter().filter(|(Key(id), transaction)| wanted(id, transaction));
         let listing = |(Key(id), transaction): (&Key, &Transaction)| TransactionListing {
             transactional_id: id.clone(),
             producer_id: transaction.acting().id,

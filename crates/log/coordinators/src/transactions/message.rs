@@ -4,6 +4,7 @@ use base::WallTime;
 use log_partition::{Marker, ProducerEpoch, ProducerId};
 use log_wire::ErrorCode;
 
+use crate::pattern::Pattern;
 use crate::{Record, Seq, Text, Ticket, Topic};
 
 /// A producer id with an epoch: who may act in a transaction.
@@ -82,8 +83,10 @@ pub struct TransactionFilter {
     pub states: Vec<Text>,
     /// Those of one of these producer ids.
     pub producer_ids: Vec<ProducerId>,
-    /// Those that are open for longer than this.
+    /// Those that began longer ago than this. One that has not begun did so before all times.
     pub duration_ms: Option<i64>,
+    /// Those whose transactional id matches.
+    pub pattern: Option<Pattern>,
 }
 
 /// The states that Kafka knows. A transaction is never seen in the last two here.

@@ -71,7 +71,8 @@ impl TransactionCoordinator {
         let transaction = self.open_for(&who.transactional_id, who.producer)?;
         let added: BTreeSet<_> = added.into_iter().collect();
         let new: Vec<_> = added.difference(&transaction.participants).cloned().collect();
-        if new.is_empty() {
+        // Also an addition of nothing begins a transaction.
+        if new.is_empty() && transaction.state == State::Ongoing {
             return Ok(());
         }
         if transaction.participants.len() + new.len() > self.limits.partitions_per_transaction_max {

@@ -4,7 +4,7 @@
 //! | from | step | to |
 //! |---|---|---|
 //! | Empty, Complete | a participant is added | Ongoing |
-//! | Ongoing | the client, a timeout or a fence decides | Ending (Kafka's PrepareCommit, PrepareAbort) |
+//! | Ongoing | the client, a timeout or a fence decides | Ending (Kafka's PrepareCommit, PrepareAbort); Complete if nothing takes part |
 //! | Ending | every marker is written | Complete |
 //! | Empty, Complete | InitProducerId | Empty |
 //!
@@ -143,7 +143,8 @@ impl Transaction {
 
     /// Decides under the epoch of the records (transaction version 1).
     pub(crate) fn decide(&mut self, commit: bool) {
-        self.state = State::Ending { commit, marker: self.producer, version: TransactionVersion::Classic };
+        let (marker, version) = (self.producer, TransactionVersion::Classic);
+        self.state = self.decided(State::Ending { commit, marker, version }, commit);
     }
 
     /// Decides under an epoch above that of the records, so that no late record joins (KIP-890, KIP-1228). The next
@@ -157,11 +158,17 @@ impl Transaction {
         let marker = self.producer.raised();
         self.previous = how.map(|how| (self.producer, how));
         self.producer = new_id.map_or(marker, Producer::first);
+        let version = TransactionVersion::EpochPerTransaction;
         self.state = if self.state == State::Ongoing {
-            State::Ending { commit, marker, version: TransactionVersion::EpochPerTransaction }
+            self.decided(State::Ending { commit, marker, version }, commit)
         } else {
             State::Complete { commit }
         };
+    }
+
+    /// The state behind a decision: where nothing takes part, no marker is to be written.
+    fn decided(&self, ending: State, commit: bool) -> State {
+        if self.participants.is_empty() { State::Complete { commit } } else { ending }
     }
 
     /// Every marker is written.

@@ -6,6 +6,7 @@
 //!     [0..] field: Type,            in all versions
 //!     [3..] field: Type = value,    from version 3 on; in others it has this value
 //!     [0..5] field: Type,           up to version 4
+//!     tag 0 [5..] field: Type,      behind all others and tagged, if it has another value than that of `Default`
 //! }
 //! ```
 //! Reading is bounded by the bytes that there are: no count that a peer writes makes room for more than they hold. A field
@@ -215,6 +216,7 @@ macro_rules! messages {
         $(#[$doc:meta])*
         struct $name:ident {
             $([$from:literal .. $($until:literal)?] $field:ident: $type:ty $(= $value:expr)?,)*
+            $(tag $tag:literal [$tagged_from:literal ..] $tagged:ident: $tagged_type:ty,)*
         }
     )+) => {$(
         $(#[$doc])*
@@ -222,11 +224,15 @@ macro_rules! messages {
         #[expect(missing_docs, reason = "the protocol's names")]
         pub struct $name {
             $(pub $field: $type,)*
+            $(pub $tagged: $tagged_type,)*
         }
 
         impl Default for $name {
             fn default() -> Self {
-                Self { $($field: $crate::messages::schema::default_of!($($value)?),)* }
+                Self {
+                    $($field: $crate::messages::schema::default_of!($($value)?),)*
+                    $($tagged: Default::default(),)*
+                }
             }
         }
 
@@ -234,14 +240,15 @@ macro_rules! messages {
             fn read(reader: &mut $crate::Reader<'_>, version: i16) -> Result<Self, $crate::Malformed> {
                 let _ = version;
                 let read = Self {
+                    $($tagged: Default::default(),)*
                     $($field: if $crate::messages::schema::has!(version, $from, $($until)?) {
                         $crate::messages::Field::read(reader, version)?
                     } else {
                         $crate::messages::schema::default_of!($($value)?)
                     },)*
                 };
-                reader.tagged_fields()?;
-                Ok(read)
+                let fields = reader.tagged_fields()?;
+                $crate::messages::schema::read_tagged!(read, fields, version, $($tag $tagged)*)
             }
 
             fn write(&self, writer: &mut $crate::Writer<'_>, version: i16) {
@@ -249,13 +256,16 @@ macro_rules! messages {
                 $(if $crate::messages::schema::has!(version, $from, $($until)?) {
                     $crate::messages::Field::write(&self.$field, writer, version);
                 })*
-                writer.no_tagged_fields();
+                $crate::messages::schema::write_tagged!(self, writer, version, $($tag $tagged_from $tagged)*);
             }
 
             #[cfg(test)]
             fn sample(random: &mut $crate::messages::tests::Draw) -> Self {
                 let _ = &random;
-                Self { $($field: $crate::messages::Field::sample(random),)* }
+                Self {
+                    $($field: $crate::messages::Field::sample(random),)*
+                    $($tagged: $crate::messages::Field::sample(random),)*
+                }
             }
         }
 
@@ -277,6 +287,40 @@ macro_rules! messages {
             }
         }
     )+};
+}
+
+/// Reads tagged fields into a struct, and gives it.
+macro_rules! read_tagged {
+    ($read:ident, $fields:ident, $version:ident,) => {{
+        let _ = $fields;
+        Ok($read)
+    }};
+    ($read:ident, $fields:ident, $version:ident, $($tag:literal $field:ident)+) => {{
+        let mut read = $read;
+        for (tag, data) in $fields {
+            $(if tag == $tag {
+                read.$field = $crate::messages::Field::read(&mut $crate::Reader::new(data, true), $version)?;
+            })+
+        }
+        Ok(read)
+    }};
+}
+
+/// Writes tagged fields that have another value than the usual one.
+macro_rules! write_tagged {
+    ($of:ident, $writer:ident, $version:ident,) => {
+        $writer.no_tagged_fields();
+    };
+    ($of:ident, $writer:ident, $version:ident, $($tag:literal $from:literal $field:ident)+) => {
+        let mut tagged = Vec::new();
+        $(if $version >= $from && $of.$field != Default::default() {
+            let mut data = Vec::new();
+            $crate::messages::Field::write(&$of.$field, &mut $crate::Writer::new(&mut data, true), $version);
+            tagged.push(($tag, data));
+        })+
+        let fields: Vec<(u32, &[u8])> = tagged.iter().map(|(tag, data)| (*tag, data.as_slice())).collect();
+        $writer.tagged_fields(&fields);
+    };
 }
 
 /// Whether a version has a field.
@@ -305,4 +349,4 @@ macro_rules! default_of {
     };
 }
 
-pub(crate) use {default_of, has, messages};
+pub(crate) use {default_of, has, messages, read_tagged, write_tagged};

@@ -58,6 +58,7 @@ messages! {
         [5..] num_partitions: i32 = -1,
         [5..] replication_factor: i16 = -1,
         [5..] configs: Option<Vec<CreatableTopicConfigs>>,
+        tag 0 [5..] topic_config_error_code: i16,
     }
 
     /// The request of DeleteTopics.

@@ -39,7 +39,7 @@ fn questions_for_versions_are_read_and_answered_in_every_version() {
         let served = [ServedApi { key: ApiKey::Fetch, lowest: 4, highest: 18 }];
         let mut out = Vec::new();
         let mut writer = Writer::new(&mut out, api.is_flexible(version));
-        write_api_versions_response(&mut writer, version, ErrorCode::None, &served, 5, features);
+        write_api_versions_response(&mut writer, version, ErrorCode::None, &served, 5, Some(features));
         let response: ApiVersionsResponse = decoded(out, version);
         let theirs = &response.api_keys[0];
         assert_eq!((theirs.api_key, theirs.min_version, theirs.max_version), (1, 4, 18), "{version}");

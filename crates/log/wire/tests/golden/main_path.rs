@@ -232,7 +232,7 @@ fn golden_api_versions_replies_are_written_again_but_for_unknown_apis() {
         let features = Features { supported: &supported, finalized: &finalized, epoch };
         let ours = written(&dialogue, |writer| {
             let (none, throttle) = (ErrorCode::None, theirs.throttle_time_ms);
-            write_api_versions_response(writer, dialogue.version, none, &served, throttle, features);
+            write_api_versions_response(writer, dialogue.version, none, &served, throttle, Some(features));
         });
         let again = ApiVersionsResponse::decode(&mut Bytes::from(ours), dialogue.version);
         assert_eq!(again.expect("they can decode it"), theirs, "{}", dialogue.name());

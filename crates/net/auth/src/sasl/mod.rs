@@ -2,6 +2,9 @@
 //! them. One module a mechanism; what all mechanisms share is here. Knows no connection and no framing of tokens.
 
 pub mod digest_md5;
+pub mod oauthbearer;
+pub mod plain;
+pub mod scram;
 
 use std::fmt;
 

@@ -286,7 +286,8 @@ impl Process {
 
     fn serve(&mut self, host: &Host) {
         let Some(Opened { cluster, executor, stored }) = self.opened.take() else { return };
-        let shards = (0..self.shards).map(|number| Shard::new(number, Front::new(number, &self.config)));
+        let shards =
+            (0..self.shards).map(|number| Shard::new(number, Front::new(number, self.shards, &self.config)));
         let broker = Broker::new(self.config.clone(), cluster, stored);
         let shared = Shared {
             broker: RefCell::new(broker),

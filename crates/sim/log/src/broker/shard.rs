@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use base::{MonoTime, Now};
 use log_broker::lone_flush::{avoid_until_us, is_lone};
 use log_broker::{
-    Broker, BrokerDriver, DiskCommand, DiskEvent, DiskExecutor, Front, Response, SegmentFault, SegmentReader,
-    Waiter,
+    Broker, BrokerDriver, Client, DiskCommand, DiskEvent, DiskExecutor, Front, Peer, Refusal, Response,
+    SegmentFault, SegmentReader, Waiter,
 };
 use log_metadata::{Change, KeeperEvent};
 use log_partition::{FoundTime, PartitionId, SegmentRead, TimeLookup};
@@ -269,9 +269,9 @@ impl BrokerDriver for Driver<'_> {
         }
     }
 
-    fn host(_: &Self::Peer) -> String {
-        String::from("10.0.0.1")
-    }
+    fn authenticated(&mut self, _: &WireId) {}
+
+    fn refused(&mut self, _: &Client, _: Refusal, _: &'static str) {}
 
     fn segments(&mut self) -> &mut impl SegmentReader<File = SimFile> {
         &mut self.reader
@@ -280,7 +280,7 @@ impl BrokerDriver for Driver<'_> {
 
 impl SocketDriver for Driver<'_> {
     type Socket = WireId;
-    type Peer = ();
+    type Peer = Peer;
     type File = SimFile;
 
     fn watch(&mut self, socket: &mut WireId, token: u32) -> Result<(), Broken> {
@@ -292,8 +292,8 @@ impl SocketDriver for Driver<'_> {
         Ok(true)
     }
 
-    fn open(&mut self, _: &mut WireId) -> Result<Option<()>, Broken> {
-        Ok(Some(()))
+    fn open(&mut self, _: &mut WireId) -> Result<Option<Peer>, Broken> {
+        Ok(Some(Peer { ip: [10, 0, 0, 1].into(), listener: 0, certified: None }))
     }
 
     fn read(&mut self, socket: &mut WireId, buffer: &mut [u8]) -> Result<ReadOutcome, Broken> {

@@ -4,14 +4,23 @@ use bytes::Bytes;
 
 use crate::history::{Value, key_of};
 
+/// The attribute of a batch of a transaction.
+const TRANSACTIONAL: i16 = 1 << 4;
+
 /// A batch of values, each with some padding. An idempotent producer has an id and epoch, and the sequence number of its first
-/// record.
-pub(super) fn encode(values: &[Value], producer: Option<((i64, i16), i32)>, padding: usize) -> Bytes {
+/// record; the batch may belong to a transaction of it.
+pub(super) fn encode(
+    values: &[Value],
+    producer: Option<((i64, i16), i32)>,
+    is_transactional: bool,
+    padding: usize,
+) -> Bytes {
     const TIMESTAMP_MS: i64 = 1_700_000_000_000;
     let ((id, epoch), sequence) = producer.unwrap_or(((-1, -1), -1));
     let count = values.len() as i32;
     let mut covered = Vec::new();
-    covered.extend(0i16.to_be_bytes());
+    let attributes = if is_transactional { TRANSACTIONAL } else { 0 };
+    covered.extend(attributes.to_be_bytes());
     covered.extend((count - 1).to_be_bytes());
     covered.extend(TIMESTAMP_MS.to_be_bytes());
     covered.extend(TIMESTAMP_MS.to_be_bytes());

@@ -1,16 +1,16 @@
 //! A consumer of all partitions, from their beginnings on: by a session or without one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
 use kafka_protocol::messages::fetch_response::PartitionData;
 use kafka_protocol::messages::{FetchRequest, FetchResponse};
-use kafka_protocol::records::RecordBatchDecoder;
+use kafka_protocol::records::{Record, RecordBatchDecoder};
 use uuid::Uuid;
 
 use super::{Around, Link};
-use crate::history::{Place, Value};
+use crate::history::{Content, Place, Stood, Value};
 
 const VERSION: i16 = 13;
 const PATIENCE_MS: u64 = 6_000;
@@ -24,9 +24,12 @@ struct Progress {
     next: i64,
     /// The highest watermark that was told on this connection.
     high_watermark: i64,
+    last_stable: i64,
+    /// The leader epoch of the last batch that was read.
+    epoch: i32,
     /// What it would ask for has changed since it asked.
     is_changed: bool,
-    records: Vec<(i64, Value)>,
+    log: Vec<Stood>,
 }
 
 /// See the module.
@@ -54,14 +57,14 @@ impl Consumer {
         }
     }
 
-    /// One that reads everything once more when all is well.
-    pub(crate) fn last(around: &mut Around<'_>) -> Self {
-        Self { keeps: true, isolation: 0, ..Self::new(around) }
+    /// One that reads everything once more when all is well: what is committed only, or all.
+    pub(crate) fn last(around: &mut Around<'_>, isolation: i8) -> Self {
+        Self { keeps: true, isolation, ..Self::new(around) }
     }
 
     /// What it has read of a partition, and how far that goes.
-    pub(crate) fn read(&self, place: Place) -> Option<(i64, &[(i64, Value)])> {
-        self.places.get(&place).map(|progress| (progress.next, progress.records.as_slice()))
+    pub(crate) fn read(&self, place: Place) -> Option<(i64, &[Stood])> {
+        self.places.get(&place).map(|progress| (progress.next, progress.log.as_slice()))
     }
 
     /// Whether it has read everything that was acknowledged.
@@ -85,7 +88,7 @@ impl Consumer {
                 self.session = (0, 0);
             }
             for progress in self.places.values_mut() {
-                (progress.high_watermark, progress.is_changed) = (0, true);
+                (progress.high_watermark, progress.last_stable, progress.is_changed) = (0, 0, true);
             }
         }
         if self.link.outstanding() == 0 && self.link.connect(around) {
@@ -100,7 +103,7 @@ impl Consumer {
         }
         self.places.retain(|place, _| present.contains(place));
         for place in present {
-            self.places.entry(place).or_default();
+            self.places.entry(place).or_insert_with(|| Progress { epoch: -1, ..Progress::default() });
         }
         let is_full = !self.uses_session || self.session.1 == 0;
         // The last one reads everything in the time that there is.
@@ -111,6 +114,7 @@ impl Consumer {
                 let partition = FetchPartition::default()
                     .with_partition(place.partition)
                     .with_fetch_offset(progress.next)
+                    .with_last_fetched_epoch(progress.epoch)
                     .with_partition_max_bytes(around.random.below(2_000 * wide) as i32);
                 topics.entry(place.topic).or_default().push(partition);
             }
@@ -174,25 +178,54 @@ impl Consumer {
                 .history
                 .wrong(10, format!("the high watermark of {place:?} went from {before} to {after}"));
         }
+        around.history.judge(38);
+        if answer.last_stable_offset < progress.last_stable
+            || answer.last_stable_offset > answer.high_watermark
+        {
+            let (before, after) = (progress.last_stable, answer.last_stable_offset);
+            around
+                .history
+                .wrong(38, format!("the last stable offset of {place:?} went from {before} to {after}"));
+        }
+        if answer.diverging_epoch.end_offset >= 0 {
+            let end = answer.diverging_epoch.end_offset;
+            around.history.wrong(14, format!("what was read of {place:?} is said to diverge at {end}"));
+        }
         progress.high_watermark = answer.high_watermark;
+        progress.last_stable = answer.last_stable_offset;
+        let bound = if self.isolation > 0 { answer.last_stable_offset } else { answer.high_watermark };
+        let mut aborted: Vec<(i64, i64)> = Vec::new();
+        for transaction in answer.aborted_transactions.unwrap_or_default() {
+            aborted.push((transaction.first_offset, transaction.producer_id.0));
+        }
+        aborted.sort_unstable();
         let bytes = answer.records.unwrap_or_default();
         if !bytes.is_empty() {
-            self.take(around, place, bytes, answer.high_watermark);
+            self.take(around, place, bytes, bound, &aborted);
         }
     }
 
-    fn take(&mut self, around: &mut Around<'_>, place: Place, mut bytes: Bytes, high_watermark: i64) {
-        let batches_end = end_of_batches(&bytes);
+    fn take(
+        &mut self,
+        around: &mut Around<'_>,
+        place: Place,
+        mut bytes: Bytes,
+        bound: i64,
+        aborted: &[(i64, i64)],
+    ) {
+        let (batches_end, epoch) = end_of_batches(&bytes);
         let sets = RecordBatchDecoder::decode_all(&mut bytes).expect("batches can be read");
         let is_compacted = around.topics.is_compacted(&place.topic);
         let Some(progress) = self.places.get_mut(&place) else { return };
         around.history.judge(13);
-        let mut records = sets.iter().flat_map(|set| &set.records);
+        let records = sets.iter().flat_map(|set| &set.records);
+        let mut filter = Filter { aborted, next: 0, active: BTreeSet::new() };
         if !is_compacted && records.clone().next().is_none_or(|first| first.offset > progress.next) {
             let next = progress.next;
             around.history.wrong(14, format!("a fetch of {place:?} from {next} began behind it"));
         }
-        for record in records.by_ref().filter(|record| !record.control) {
+        for record in records {
+            let is_dropped = self.isolation > 0 && filter.drops(record);
             if record.offset < progress.next {
                 continue;
             }
@@ -202,18 +235,19 @@ impl Consumer {
                 around.history.wrong(14, format!("{offset} of {place:?} came in place of {next}"));
             }
             around.history.judge(11);
-            if record.offset >= high_watermark {
+            if record.offset >= bound {
                 let offset = record.offset;
-                around.history.wrong(11, format!("{offset} of {place:?} is not below {high_watermark}"));
+                around.history.wrong(11, format!("{offset} of {place:?} is not below {bound}"));
             }
-            let value = record.value.as_deref().and_then(parse);
-            around.history.seen(place, record.offset, value);
             progress.next = record.offset + 1;
             progress.is_changed = true;
+            let content = see(around, place, record, (self.isolation > 0, is_dropped));
             if self.keeps {
-                progress.records.push((record.offset, value.unwrap_or_default()));
+                let (offset, producer) = (record.offset, (record.producer_id, record.producer_epoch));
+                progress.log.push(Stood { offset, producer, what: content });
             }
         }
+        progress.epoch = epoch;
         if progress.next < batches_end {
             // Compaction leaves batches whose last records are gone, and empty ones.
             progress.next = batches_end;
@@ -226,17 +260,69 @@ impl Consumer {
     }
 }
 
-/// The offset behind the last of these batches.
-fn end_of_batches(mut bytes: &[u8]) -> i64 {
-    let mut end = 0;
+/// A record is noted in the history. Gives what it is.
+fn see(
+    around: &mut Around<'_>,
+    place: Place,
+    record: &Record,
+    (is_committed, is_dropped): (bool, bool),
+) -> Content {
+    if record.control {
+        around.sim.count("marker read", 1);
+        return Content::Marker(is_commit(record));
+    }
+    let value = record.value.as_deref().and_then(parse);
+    around.history.seen(place, record.offset, value);
+    let value = value.unwrap_or_default();
+    if is_dropped {
+        around.sim.count("aborted record dropped", 1);
+        around.history.seen_aborted(value);
+    } else if is_committed {
+        around.history.seen_committed(value);
+    }
+    Content::Value(value)
+}
+
+/// What a consumer does with the list of aborted transactions.
+struct Filter<'a> {
+    /// First offsets and producers, in order.
+    aborted: &'a [(i64, i64)],
+    next: usize,
+    active: BTreeSet<i64>,
+}
+
+impl Filter<'_> {
+    /// Whether a record is of an aborted transaction.
+    fn drops(&mut self, record: &Record) -> bool {
+        while let Some((first, producer)) = self.aborted.get(self.next).filter(|of| of.0 <= record.offset) {
+            let _ = first;
+            self.active.insert(*producer);
+            self.next += 1;
+        }
+        if record.control && !is_commit(record) {
+            self.active.remove(&record.producer_id);
+        }
+        !record.control && record.transactional && self.active.contains(&record.producer_id)
+    }
+}
+
+/// Whether a control record says that its transaction is committed.
+fn is_commit(record: &Record) -> bool {
+    record.key.as_deref().and_then(|key| key.get(2..4)) == Some(&[0, 1])
+}
+
+/// The offset behind the last of these batches, and its leader epoch.
+fn end_of_batches(mut bytes: &[u8]) -> (i64, i32) {
+    let (mut end, mut epoch) = (0, -1);
     while let (Some(base), Some(length), Some(last)) =
         (bytes.first_chunk::<8>(), bytes.get(8..12), bytes.get(23..27))
     {
         let number = |bytes: &[u8]| i64::from(i32::from_be_bytes(bytes.try_into().expect("four bytes")));
         end = i64::from_be_bytes(*base) + number(last) + 1;
+        epoch = number(&bytes[12..16]) as i32;
         bytes = &bytes[12 + number(length) as usize..];
     }
-    end
+    (end, epoch)
 }
 
 fn places(around: &Around<'_>) -> Vec<Place> {

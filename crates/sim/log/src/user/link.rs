@@ -122,6 +122,12 @@ impl<C> Link<C> {
         Some(Answer { of: first.of, version: first.version, body: frame })
     }
 
+    /// Whether the connection broke, or an answer is late.
+    pub(crate) fn is_lost(&self, around: &Around<'_>, patience_ms: u64) -> bool {
+        let is_broken = self.wire.is_some_and(|wire| around.wires.is_broken(wire));
+        is_broken || self.waits_since_ms().is_some_and(|since| since + patience_ms < around.now_ms)
+    }
+
     /// What was outstanding on a connection that broke; nothing while it stands.
     pub(crate) fn broken(&mut self, around: &mut Around<'_>) -> Option<Vec<C>> {
         let wire = self.wire?;

@@ -5,6 +5,7 @@ mod consumer;
 mod link;
 mod operator;
 mod producer;
+mod transactional;
 
 use sim_kit::Simulation;
 use sim_kit::random::Random;
@@ -16,6 +17,7 @@ pub(crate) use consumer::Consumer;
 pub(crate) use link::Link;
 pub(crate) use operator::{NAMES, Operator, Topics};
 pub(crate) use producer::Producer;
+pub(crate) use transactional::TransactionalProducer;
 
 /// What a client sees and uses at one of its steps.
 pub(crate) struct Around<'w> {

@@ -92,6 +92,7 @@ impl Operator {
         let mut configs = Vec::new();
         if around.topics.compacted == Some(name) {
             configs.extend([("cleanup.policy", "compact"), ("min.cleanable.dirty.ratio", "0.01")]);
+            configs.push(("delete.retention.ms", "400"));
         }
         let config = |(name, value)| {
             let value = Some(StrBytes::from_static_str(value));

@@ -190,10 +190,14 @@ impl Producer {
         let values: Vec<Value> = (0..count).map(|index| self.next_value + index).collect();
         self.next_value += count;
         for value in &values {
-            around.history.sent(*value, place, self.number, (self.is_idempotent, self.by_id));
+            around.history.sent(*value, place, self.number, (self.is_idempotent, self.by_id), None);
         }
-        let bytes =
-            encode(&values, self.id.map(|id| (id, self.next_sequence)), around.random.below(80) as usize);
+        let bytes = encode(
+            &values,
+            self.id.map(|id| (id, self.next_sequence)),
+            false,
+            around.random.below(80) as usize,
+        );
         let sequence = self.next_sequence;
         self.next_sequence += count as i32;
         self.batches.push_back(Batch {

@@ -156,6 +156,7 @@ fn chosen(
         |name: &str| options.scenes.is_empty() || options.scenes.iter().any(|scene| scene == name);
     let (mut all, mut left_out) = (Vec::new(), BTreeMap::new());
     let seeds = seeds(options);
+    println!("seeds: {}", seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", "));
     for seed in &seeds {
         let (scripts, lacking) = scripts(*seed, options.requests() / seeds.len(), served, is_chosen);
         all.extend(scripts);

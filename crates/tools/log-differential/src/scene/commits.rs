@@ -62,10 +62,26 @@ pub(super) fn without_membership(story: &mut Story<'_>) {
     }
     story.call("OffsetCommit", commit("g", "a", &[(0, 1), (0, 2), (7, 3), (-1, 4)]));
     story.call("OffsetFetch", fetch("g", "a", Some(&[0, 0, 7, -1])));
-    story.call("OffsetCommit", with(commit("g", "a", &[(0, 1)]), json!({"GroupId": ""})));
-    story.call_in(1..=7, "OffsetFetch", with(fetch("g", "a", Some(&[0])), json!({"GroupId": ""})));
     strangers(story);
     gone(story);
+}
+
+/// The group without a name, which all scripts share.
+pub(super) fn without_name(story: &mut Story<'_>) {
+    story.topic("a", 1);
+    let nameless = json!({"GroupId": ""});
+    let many = json!({"GroupId": "", "Groups": [{"GroupId": "", "Topics": null}, {"GroupId": "@g", "Topics": null}]});
+    let look = |story: &mut Story<'_>| {
+        story.call_in(1..=7, "OffsetFetch", with(fetch("g", "a", Some(&[0])), nameless.clone()));
+        story.call_in(8..=i16::MAX, "OffsetFetch", many.clone());
+        story.call("ListGroups", json!({}));
+        story.call("DescribeGroups", json!({"Groups": ["", "@missing"]}));
+    };
+    look(story);
+    story.call("OffsetCommit", with(commit("g", "a", &[(0, 1)]), nameless.clone()));
+    look(story);
+    story.each("DeleteGroups", |_| json!({"GroupsNames": ["", "@missing"]}));
+    look(story);
 }
 
 /// Topics, generations and members that a group without members does not have.
@@ -88,7 +104,6 @@ fn strangers(story: &mut Story<'_>) {
     let several = json!({"Groups": [
         {"GroupId": "@g", "Topics": null},
         {"GroupId": "@nobody", "Topics": null},
-        {"GroupId": "", "Topics": null},
         {"GroupId": "@g", "Topics": [{"Name": "@b", "TopicId": "$id-b", "PartitionIndexes": [0]}]},
     ]});
     story.call_in(8..=i16::MAX, "OffsetFetch", several);

@@ -98,6 +98,7 @@ pub const ALL: &[Scene] = &[
     Scene::of("settings are replaced", configs::replaced),
     Scene::of("settings of groups", configs::of_groups),
     Scene { alone: true, ..Scene::of("settings of the broker", configs::of_the_broker) },
+    Scene { alone: true, ..Scene::of("a group without a name", commits::without_name) },
     Scene::of("the cluster", administration::cluster),
     Scene::of("controllers and features", administration::quorum),
     Scene::of("partitions of topics", administration::partitions_of_topics),

@@ -201,8 +201,10 @@ pub(super) fn without_answer(story: &mut Story<'_>) {
     for word in ["one", "two", "three"] {
         story.call("Produce", produce_all("a", 0, &[(0, batch(&[word]))])).silent = true;
     }
-    // On the same connection: answered when all before it is done.
-    story.call("ListOffsets", offsets("a", &[(0, json!(-1))]));
+    // A broker that flushes first shows them later.
+    story
+        .call("ListOffsets", offsets("a", &[(0, json!(-1))]))
+        .until("/Topics/0/Partitions/0/Offset", json!(3));
     // An error shows as the end of the connection.
     story.on(1).call("Produce", produce_all("a", 0, &[(9, batch(&["lost"]))])).silent = true;
     story.on(1).call("ListOffsets", offsets("a", &[(0, json!(-1))]));

@@ -48,6 +48,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "client",
             "partition",
             "config",
+            "access",
             "storage",
             "metadata",
             "coordinators",
@@ -103,7 +104,7 @@ const PURE: &[(&str, &[&str])] = &[
     ("base", &[]),
     ("net-event-loop", &[]),
     ("net-peer-pairs", &[]),
-    ("net-auth", &["base64", "md-5", "sha2", "subtle", "thiserror"]),
+    ("net-auth", &["base64", "hmac", "md-5", "sha2", "subtle", "thiserror"]),
     ("council-wire", &["bytes", "hashbrown", "smallvec", "thiserror"]),
     (
         "council-tree",
@@ -120,6 +121,7 @@ const PURE: &[(&str, &[&str])] = &[
     // `strsim` measures how alike two names are.
     ("log-config", &["strsim"]),
     ("log-storage", &["bytes", "thiserror"]),
+    ("log-access", &[]),
     ("log-broker", &["bytes"]),
     ("storage-disk", &["thiserror"]),
     ("storage-wal", &["crc32c", "thiserror"]),

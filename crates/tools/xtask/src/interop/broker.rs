@@ -14,7 +14,6 @@ use super::{Environment, fresh};
 
 /// A broker that does not serve, or does not end, within this is broken.
 const PATIENCE: Duration = Duration::from_secs(30);
-
 /// Its configuration, in its folder.
 const PROPERTIES: &str = "server.properties";
 /// What a real Kafka is given, too.

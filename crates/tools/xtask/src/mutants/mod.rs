@@ -1,5 +1,5 @@
 //! Checks that the tests find bugs. Bugs are planted one at a time in a copy of the workspace; each must be found by
-//! the simulated ensembles, or by the test that it names.
+//! the simulator, or by the test, that it names.
 
 mod mutant;
 mod scratch;
@@ -101,6 +101,7 @@ fn unchanged(scratch: &Scratch, chosen: &[&Mutant]) -> anyhow::Result<BTreeMap<S
 fn program_of(torture: &Torture) -> &str {
     match torture {
         Torture::Sim => "sim",
+        Torture::SimLog => "sim-log",
         Torture::Test { program, .. } => program,
         Torture::Unit { package, .. } => package,
     }

@@ -7,8 +7,8 @@ use anyhow::{Context, bail, ensure};
 
 use super::torture::{Finding, Torture};
 
-/// Where the planted bugs lie.
-pub(super) const FOLDER: &str = "crates/sim/council/mutants";
+/// Where the planted bugs of the council and of the log lie. Numbers of the log's begin at 301.
+const FOLDERS: [&str; 2] = ["crates/sim/council/mutants", "crates/sim/log/mutants"];
 const EXTENSION: &str = "mutant";
 /// Lines of source that stand for themselves are longer.
 const KEYWORDS: [&str; 3] = ["replace", "by", "end"];
@@ -41,14 +41,19 @@ pub(super) struct Edit {
 /// All of them, in the order of their numbers.
 pub(super) fn all(root: &Path) -> anyhow::Result<Vec<Mutant>> {
     let mut mutants = Vec::new();
-    for entry in std::fs::read_dir(root.join(FOLDER)).with_context(|| format!("cannot read `{FOLDER}`"))? {
-        let path = entry?.path();
-        if path.extension().is_none_or(|extension| extension != EXTENSION) {
-            continue;
+    for folder in FOLDERS {
+        for entry in
+            std::fs::read_dir(root.join(folder)).with_context(|| format!("cannot read `{folder}`"))?
+        {
+            let path = entry?.path();
+            if path.extension().is_none_or(|extension| extension != EXTENSION) {
+                continue;
+            }
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let text =
+                std::fs::read_to_string(&path).with_context(|| format!("cannot read mutant {name}"))?;
+            mutants.push(Mutant::parse(&name, &text).with_context(|| format!("mutant {name}"))?);
         }
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read mutant {name}"))?;
-        mutants.push(Mutant::parse(&name, &text).with_context(|| format!("mutant {name}"))?);
     }
     mutants.sort_by(|one, other| (one.number(), &one.name).cmp(&(other.number(), &other.name)));
     Ok(mutants)

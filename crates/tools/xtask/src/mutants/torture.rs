@@ -1,5 +1,5 @@
-//! What finds planted bugs: the simulated ensembles, a torture test of `sim`, or a unit test of the crate that has the bug,
-//! where no seed brings it about. Built in the scratch copy, run on more and more seeds until one fails.
+//! What finds planted bugs: a simulator, a torture test of `sim`, or a unit test of the crate that has the bug, where no seed
+//! brings it about. Built in the scratch copy, run on more and more seeds until one fails.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,9 +13,11 @@ use tools_process::{Ended, run_lines};
 use super::scratch::Scratch;
 use crate::workspace::cargo;
 
-/// The simulator's package and its program.
+/// The package of the council's simulator, which has the torture tests, and its program.
 const PACKAGE: &str = "sim-council";
 const SIM: &str = "sim";
+/// The package of the log's simulator, and its program.
+const SIM_LOG: &str = "sim-log";
 /// The first word of what a unit test finds.
 const UNIT: &str = "unit";
 /// A complete build on a slow machine takes a part of this.
@@ -40,6 +42,8 @@ const BUILD_SETTINGS: [(&str, &str); 6] = [
 pub(super) enum Torture {
     /// Ensembles under faults, judged by the rules.
     Sim,
+    /// Brokers under faults, judged by theirs.
+    SimLog,
     /// A test of one of the test programs of `sim`.
     Test { program: String, test: String },
     /// A unit test of that package.
@@ -76,12 +80,13 @@ impl Torture {
     pub(super) fn parse(words: &str) -> anyhow::Result<Self> {
         match words.split_once(' ') {
             None if words == SIM => Ok(Self::Sim),
+            None if words == SIM_LOG => Ok(Self::SimLog),
             Some((UNIT, rest)) => {
                 let (package, test) = rest.split_once(' ').context("`unit PACKAGE TEST` expected")?;
                 Ok(Self::Unit { package: package.into(), test: test.into() })
             }
             Some((program, test)) => Ok(Self::Test { program: program.into(), test: test.into() }),
-            None => bail!("`sim`, `PROGRAM TEST` or `unit PACKAGE TEST` expected, not `{words}`"),
+            None => bail!("`sim`, `sim-log`, `PROGRAM TEST` or `unit PACKAGE TEST` expected, not `{words}`"),
         }
     }
 
@@ -92,6 +97,10 @@ impl Torture {
             Self::Sim => {
                 command.args(["build", "--bin", SIM]);
                 (PACKAGE, SIM.to_owned())
+            }
+            Self::SimLog => {
+                command.args(["build", "--bin", SIM_LOG]);
+                (SIM_LOG, SIM_LOG.to_owned())
             }
             Self::Test { program, .. } => {
                 command.args(["test", "--no-run", "--test", program]);
@@ -128,7 +137,7 @@ impl Torture {
         seeds: u64,
     ) -> anyhow::Result<Option<Failure>> {
         match self {
-            Self::Sim => {
+            Self::Sim | Self::SimLog => {
                 let mut from = 0;
                 while let Some((seed, failure)) = play(program, from, seeds.saturating_sub(from))? {
                     if play(unchanged, seed, 1)?.is_none() {
@@ -160,6 +169,7 @@ impl fmt::Display for Torture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sim => write!(f, "{SIM}"),
+            Self::SimLog => write!(f, "{SIM_LOG}"),
             Self::Test { program, test } => write!(f, "{program} {test}"),
             Self::Unit { package, test } => write!(f, "{UNIT} {package} {test}"),
         }

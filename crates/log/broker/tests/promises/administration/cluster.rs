@@ -9,10 +9,9 @@ use kafka_protocol::messages::describe_quorum_request;
 use kafka_protocol::messages::elect_leaders_request::TopicPartitions;
 use kafka_protocol::messages::{
     AlterPartitionReassignmentsRequest, AlterReplicaLogDirsRequest, BrokerId, CreateDelegationTokenRequest,
-    DescribeClusterRequest, DescribeDelegationTokenRequest, ExpireDelegationTokenRequest,
-    RenewDelegationTokenRequest,
-    DescribeLogDirsRequest, DescribeQuorumRequest, ElectLeadersRequest, ListPartitionReassignmentsRequest, ProduceRequest,
-    TopicName,
+    DescribeClusterRequest, DescribeDelegationTokenRequest, DescribeLogDirsRequest, DescribeQuorumRequest,
+    ElectLeadersRequest, ExpireDelegationTokenRequest, ListPartitionReassignmentsRequest, ProduceRequest,
+    RenewDelegationTokenRequest, TopicName,
 };
 use log_broker::{DiskEvent, Volume};
 use log_metadata::KeeperEvent;
@@ -166,6 +165,9 @@ fn leaders_need_no_election() {
     }
     let answer = world.ask(2, &request(5, None)).expect("an answer at once");
     assert_eq!((answer.error_code, answer.replica_election_results.len()), (42, 0));
+    let answer = world.ask(2, &request(5, Some(vec![of("t", &[0])]))).expect("an answer at once");
+    let told = &answer.replica_election_results[0].partition_result[0];
+    assert!(told.error_code == 42 && told.error_message.is_some(), "{told:?}");
     let late = request(0, Some(vec![of("t", &[0])])).with_timeout_ms(0);
     let answer = world.ask(2, &late).expect("an answer at once");
     assert_eq!(

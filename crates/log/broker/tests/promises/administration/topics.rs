@@ -215,6 +215,7 @@ fn partitions_that_may_have_been_added_already_are_added_once() {
     assert!(world.ask(3, &request).is_none());
     let change = world.bench.broker.take_changes().remove(0);
     world.carry_out(change, true);
+    world.bench.flush();
     assert_eq!(world.answer::<CreatePartitionsRequest>().expect("an answer").results[0].error_code, 0);
     assert_eq!(partitions(&mut world, "t").len(), 3);
 }
@@ -245,8 +246,11 @@ fn topic_is_deleted_by_its_name_or_its_id_but_not_by_both() {
     assert_eq!(world.nodes.keys().collect::<Vec<_>>(), ["/log/topics/c"]);
     let mut request = deletion(&[Some("c"), Some("x"), Some("x")]);
     request.topics.push(by_id(c));
-    // By its name it is named twice, by its id once.
-    assert_eq!(deleted(&mut world, &request), [42, 42, 0]);
+    // Named by its name and by its id, it is answered once, with both, and stays.
+    let answer = world.call(6, &request).responses;
+    let told: Vec<_> = answer.iter().map(|one| (one.error_code, one.topic_id == c)).collect();
+    assert_eq!(told, [(42, true), (42, false)]);
+    assert_eq!(world.nodes.keys().collect::<Vec<_>>(), ["/log/topics/c"]);
 }
 
 #[test]
@@ -269,7 +273,7 @@ fn topic_that_a_client_names_is_made_as_the_broker_is_configured() {
         world.settle();
         answer.topics.iter().map(|topic| topic.error_code).collect::<Vec<_>>()
     };
-    assert_eq!(ask(&mut world, &["a.b", "__consumer_offsets", "no name", "a.b"]), [3, 3, 17, 3]);
+    assert_eq!(ask(&mut world, &["a.b", "__consumer_offsets", "no name", "a.b"]), [3, 3, 17]);
     assert_eq!(partitions(&mut world, "a.b").len(), 3);
     assert_eq!(partitions(&mut world, "__consumer_offsets").len(), 5);
     // It would collide with the first, and is not made.
@@ -361,4 +365,61 @@ fn cursor_has_to_be_one_of_what_is_asked_for() {
     assert_eq!((topics, next), (vec![listed("b", 0, &[1])], Some(("b".into(), 2))));
     let (topics, next) = page(&mut world, &["a", "nowhere"], 1, None);
     assert_eq!((topics, next), (vec![listed("a", 0, &[0])], Some(("nowhere".into(), 0))));
+}
+
+/// Carries out what the council is asked for, while the disk does nothing.
+fn only_council(world: &mut World) {
+    for change in world.bench.broker.take_changes() {
+        world.carry_out(change, false);
+    }
+}
+
+#[test]
+fn topic_is_answered_once_its_partitions_are_served() {
+    let mut world = World::new();
+    assert!(world.ask(7, &create(vec![new("a", 3, 1), new("a", 1, 1), new("b", 1, 1)])).is_none());
+    only_council(&mut world);
+    assert!(world.answer::<CreateTopicsRequest>().is_none(), "the logs are not made");
+    world.bench.take();
+    assert!(world.answer::<CreateTopicsRequest>().is_none(), "the epochs are not durable");
+    world.bench.flush();
+    let answer = world.answer::<CreateTopicsRequest>().expect("an answer");
+    assert_eq!(answer.topics.iter().map(|topic| topic.error_code).collect::<Vec<_>>(), [42, 0]);
+}
+
+#[test]
+fn partitions_are_answered_once_they_are_served() {
+    let mut world = world(&[("t", 1)]);
+    let topic = CreatePartitionsTopic::default().with_name(name("t")).with_count(3).with_assignments(None);
+    let request = CreatePartitionsRequest::default().with_topics(vec![topic]).with_timeout_ms(TIMEOUT_MS);
+    assert!(world.ask(3, &request).is_none());
+    only_council(&mut world);
+    assert!(world.answer::<CreatePartitionsRequest>().is_none());
+    world.bench.flush();
+    let answer = world.answer::<CreatePartitionsRequest>().expect("an answer");
+    assert_eq!(answer.results[0].error_code, 0);
+}
+
+#[test]
+fn topic_is_answered_as_made_though_the_disk_is_slow() {
+    let mut world = World::new();
+    assert!(world.ask(7, &create(vec![new("a", 1, 1)]).with_timeout_ms(60_000)).is_none());
+    only_council(&mut world);
+    world.bench.pass(999);
+    assert!(world.answer::<CreateTopicsRequest>().is_none());
+    world.bench.pass(1);
+    let answer = world.answer::<CreateTopicsRequest>().expect("an answer");
+    assert_eq!(answer.topics[0].error_code, 0);
+    world.bench.flush();
+    assert!(world.answer::<CreateTopicsRequest>().is_none(), "it is answered once");
+}
+
+#[test]
+fn topic_is_answered_if_it_is_deleted_before_it_is_served() {
+    let mut world = World::new();
+    assert!(world.ask(7, &create(vec![new("a", 1, 1)])).is_none());
+    only_council(&mut world);
+    world.bench.take();
+    world.write("/log/topics/a", None);
+    assert_eq!(world.answer::<CreateTopicsRequest>().expect("an answer").topics[0].error_code, 0);
 }

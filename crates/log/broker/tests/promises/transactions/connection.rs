@@ -4,13 +4,13 @@ use base::Now;
 use bytes::Bytes;
 use kafka_protocol::messages::{ProduceRequest, ProduceResponse};
 use kafka_protocol::protocol::Request;
-use log_broker::{Broker, BrokerConfig, BrokerDriver, Front, Response, SegmentReader, Waiter};
+use log_broker::{Broker, BrokerConfig, BrokerDriver, Front, Peer, Refusal, Response, SegmentReader, Waiter};
 use net_event_loop::{Broken, EventLoop, FilePart, NoFile, ReadOutcome, Readiness, SocketDriver};
 
 use super::client::{Client, Protocol, outcome, read};
 use super::requests;
 use super::serving;
-use crate::bench::{Bench, NoSegments, decoded, frame};
+use crate::bench::{Bench, NoSegments, decoded, frame, peer};
 
 /// The only connection, from outside, with a broker behind it.
 struct Wire {
@@ -25,7 +25,7 @@ struct Wire {
 
 impl SocketDriver for Wire {
     type Socket = ();
-    type Peer = ();
+    type Peer = Peer;
     type File = NoFile;
 
     fn watch(&mut self, (): &mut (), token: u32) -> Result<(), Broken> {
@@ -37,8 +37,8 @@ impl SocketDriver for Wire {
         Ok(true)
     }
 
-    fn open(&mut self, (): &mut ()) -> Result<Option<()>, Broken> {
-        Ok(Some(()))
+    fn open(&mut self, (): &mut ()) -> Result<Option<Peer>, Broken> {
+        Ok(Some(peer()))
     }
 
     fn read(&mut self, (): &mut (), buffer: &mut [u8]) -> Result<ReadOutcome, Broken> {
@@ -91,8 +91,10 @@ impl BrokerDriver for Wire {
         self.answers.append(&mut self.bench.broker.take_done());
     }
 
-    fn host((): &()) -> String {
-        String::from("1.2.3.4")
+    fn authenticated(&mut self, (): &()) {}
+
+    fn refused(&mut self, _: &log_broker::Client, refusal: Refusal, why: &'static str) {
+        panic!("the client is refused: {refusal:?}, {why}");
     }
 
     fn segments(&mut self) -> &mut impl SegmentReader<File = NoFile> {
@@ -110,7 +112,7 @@ impl Connection {
     fn new(bench: Bench) -> Self {
         let (answers, input, output) = (Vec::new(), Vec::new(), Vec::new());
         let wire = Wire { bench, answers, segments: NoSegments, token: 0, input, output, is_ended: false };
-        let front = Front::new(3, &BrokerConfig::default());
+        let front = Front::new(3, 4, &BrokerConfig::default());
         let mut connection = Self { wire, connections: EventLoop::default(), front };
         let now = connection.wire.bench.now;
         connection.connections.accept(&mut connection.wire, &mut connection.front, (), 5_000, now);

@@ -1,0 +1,9 @@
+//! The connections of a thread, seen from their clients: what is read, what is refused, and who is not disturbed by it.
+
+mod acls;
+mod limits;
+mod quotas;
+mod rights;
+mod rights_of_transactions;
+mod sasl;
+mod world;
