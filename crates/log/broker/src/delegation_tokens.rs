@@ -33,12 +33,20 @@ pub(crate) fn dispatch(key: ApiKey, mut call: Call<'_>) -> Result<Handled, Malfo
         ApiKey::RenewDelegationToken => {
             let _: RenewDelegationTokenRequest = call.body()?;
             let expiry_timestamp_ms = NEVER;
-            form.response(&RenewDelegationTokenResponse { error_code, expiry_timestamp_ms, ..Default::default() })
+            form.response(&RenewDelegationTokenResponse {
+                error_code,
+                expiry_timestamp_ms,
+                ..Default::default()
+            })
         }
         ApiKey::ExpireDelegationToken => {
             let _: ExpireDelegationTokenRequest = call.body()?;
             let expiry_timestamp_ms = NEVER;
-            form.response(&ExpireDelegationTokenResponse { error_code, expiry_timestamp_ms, ..Default::default() })
+            form.response(&ExpireDelegationTokenResponse {
+                error_code,
+                expiry_timestamp_ms,
+                ..Default::default()
+            })
         }
         _ => {
             let _: DescribeDelegationTokenRequest = call.body()?;
