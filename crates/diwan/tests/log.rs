@@ -212,7 +212,7 @@ fn keys_of_a_broker_are_read_again_at_a_signal() {
         ];
         let mut command = diwan();
         command.args(arguments).arg(folder.path().join(data));
-        for setting in settings {
+        for setting in &settings {
             command.args(["-D", &format!("{prefix}{setting}")]);
         }
         let mut child = command.spawn().unwrap();

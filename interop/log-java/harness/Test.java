@@ -27,6 +27,7 @@ import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.IsolationLevel;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.UnsupportedVersionException;
 
 /** One test's surroundings: names of its own, clients that are closed when it ends, and what tests do all the time. */
 public final class Test implements AutoCloseable {
@@ -73,6 +74,28 @@ public final class Test implements AutoCloseable {
             map.put(pairs[place], pairs[place + 1]);
         }
         return map;
+    }
+
+    /**
+     * Skips the test if the broker is ours and does not know yet the API that this calls. Once it does, the test runs, and what is
+     * wrong fails.
+     */
+    public static void needs(String what, Check.Action call) throws Exception {
+        try {
+            call.run();
+        } catch (Exception error) {
+            if (!Broker.isKafka() && Check.unwrapped(error) instanceof UnsupportedVersionException) {
+                throw new Skip("the broker has no " + what + " yet");
+            }
+        }
+    }
+
+    /** The same for a feature that the cluster has finalized. */
+    public static void needsFeature(String feature) throws Exception {
+        boolean has = get(admin().describeFeatures().featureMetadata()).finalizedFeatures().containsKey(feature);
+        if (!has && !Broker.isKafka()) {
+            throw new Skip("the broker has no " + feature + " yet");
+        }
     }
 
     public static <T> T get(KafkaFuture<T> future) throws Exception {

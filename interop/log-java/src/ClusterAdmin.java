@@ -115,7 +115,8 @@ public final class ClusterAdmin {
             () -> Test.get(Test.admin().alterReplicaLogDirs(Map.of(replica, "/no/such/folder")).all()));
     }
 
-    public static void aclsNeedAnAuthorizer(Test test) {
+    public static void aclsNeedAnAuthorizer(Test test) throws Exception {
+        Test.needs("access control lists", () -> Test.get(Test.admin().describeAcls(AclBindingFilter.ANY).values()));
         AclBinding binding = new AclBinding(new ResourcePattern(ResourceType.TOPIC, "t", PatternType.LITERAL),
             new AccessControlEntry("User:alice", "*", AclOperation.READ, AclPermissionType.ALLOW));
         Check.fails(SecurityDisabledException.class, () -> Test.get(Test.admin().describeAcls(AclBindingFilter.ANY).values()));
@@ -125,6 +126,7 @@ public final class ClusterAdmin {
     }
 
     public static void quotasAreSetDescribedAndRemoved(Test test) throws Exception {
+        Test.needs("quotas", () -> Test.get(Test.admin().describeClientQuotas(ClientQuotaFilter.all()).entities()));
         String user = test.fresh("user");
         var entity = new ClientQuotaEntity(Map.of(ClientQuotaEntity.USER, user));
         var filter = ClientQuotaFilter.contains(List.of(ClientQuotaFilterComponent.ofEntity(ClientQuotaEntity.USER, user)));
@@ -142,6 +144,7 @@ public final class ClusterAdmin {
     }
 
     public static void producersQuotaSlowsItDown(Test test) throws Exception {
+        Test.needs("quotas", () -> Test.get(Test.admin().describeClientQuotas(ClientQuotaFilter.all()).entities()));
         String topic = test.topic(1);
         String client = test.fresh("client");
         var entity = new ClientQuotaEntity(Map.of(ClientQuotaEntity.CLIENT_ID, client));
@@ -157,6 +160,7 @@ public final class ClusterAdmin {
     }
 
     public static void usersOfScramAreKept(Test test) throws Exception {
+        Test.needs("users of SCRAM", () -> Test.get(Test.admin().describeUserScramCredentials().all()));
         String user = test.fresh("user");
         List<UserScramCredentialAlteration> upsert = List.of(new UserScramCredentialUpsertion(user,
             new ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 8192), "secret"));

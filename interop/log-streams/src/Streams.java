@@ -39,6 +39,7 @@ public final class Streams {
     }
 
     public static void brokerAssignsTheTasks(Test test) throws Exception {
+        Test.needsFeature("streams.version");
         Shop shop = new Shop(test, "processing.guarantee", "exactly_once_v2", "group.protocol", "streams").start();
         shop.order(600);
         shop.verify(true);

@@ -29,6 +29,8 @@ public final class Cluster {
     }
 
     public static void aclsNeedAnAuthorizer(Test test) throws Exception {
+        Test.needs("access control lists", () -> Test.get(Test.admin().describeAcls(
+            org.apache.kafka.common.acl.AclBindingFilter.ANY).values()));
         String topic = test.fresh("topic");
         Tool.Result result = Tool.with("", "--bootstrap-server", Tool.ACLS, "--list", "--topic", topic);
         result.contains("No Authorizer is configured");

@@ -32,6 +32,8 @@ public final class Configs {
     }
 
     public static void quotasAndUsersAreSet(Test test) throws Exception {
+        Test.needs("quotas", () -> Test.get(Test.admin().describeClientQuotas(
+            org.apache.kafka.common.quota.ClientQuotaFilter.all()).entities()));
         String user = test.fresh("user");
         Tool.run(Tool.CONFIGS, "--alter", "--entity-type", "users", "--entity-name", user, "--add-config",
             "producer_byte_rate=1024");

@@ -88,7 +88,7 @@ final class Tool {
 
     static Process start(String server, String main, String... arguments) throws Exception {
         List<String> command = new ArrayList<>(List.of("java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
-            "-Dlog4j2.configurationFile=" + new File("../jars/log4j2.properties").getAbsolutePath(), "-Dlog.level=" + System.getProperty("tools.log.level", "error"), "-cp",
+            "-Xshare:auto", "-XX:SharedArchiveFile=" + System.getProperty("archive"), "-Dlog4j2.configurationFile=" + new File("../jars/log4j2.properties").getAbsolutePath(), "-Dlog.level=" + System.getProperty("tools.log.level", "error"), "-cp",
             System.getProperty("jars") + "/*", main));
         if (!server.isEmpty()) {
             command.addAll(List.of(server, Broker.CONNECT));

@@ -103,6 +103,7 @@ pub struct BrokerConfig {
 }
 
 impl Default for BrokerConfig {
+    #[expect(clippy::too_many_lines, reason = "a list: a line for each value")]
     fn default() -> Self {
         Self {
             node_id: 1,

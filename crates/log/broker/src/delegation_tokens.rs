@@ -18,6 +18,9 @@ pub(crate) const SERVED: &[ApiKey] = &[
     ApiKey::DescribeDelegationToken,
 ];
 
+/// The times of a token that is not there.
+const NEVER: i64 = -1;
+
 /// Handles a request.
 ///
 /// # Errors
@@ -26,21 +29,46 @@ pub(crate) fn dispatch(key: ApiKey, mut call: Call<'_>) -> Result<Handled, Malfo
     let form = call.form;
     let error_code = ErrorCode::DelegationTokenRequestNotAllowed.code();
     Ok(Handled::Done(match key {
-        ApiKey::CreateDelegationToken => {
-            let _: CreateDelegationTokenRequest = call.body()?;
-            form.response(&CreateDelegationTokenResponse { error_code, ..Default::default() })
-        }
+        ApiKey::CreateDelegationToken => form.response(&not_made(call.body()?, error_code)),
         ApiKey::RenewDelegationToken => {
             let _: RenewDelegationTokenRequest = call.body()?;
-            form.response(&RenewDelegationTokenResponse { error_code, ..Default::default() })
+            let expiry_timestamp_ms = NEVER;
+            form.response(&RenewDelegationTokenResponse {
+                error_code,
+                expiry_timestamp_ms,
+                ..Default::default()
+            })
         }
         ApiKey::ExpireDelegationToken => {
             let _: ExpireDelegationTokenRequest = call.body()?;
-            form.response(&ExpireDelegationTokenResponse { error_code, ..Default::default() })
+            let expiry_timestamp_ms = NEVER;
+            form.response(&ExpireDelegationTokenResponse {
+                error_code,
+                expiry_timestamp_ms,
+                ..Default::default()
+            })
         }
         _ => {
             let _: DescribeDelegationTokenRequest = call.body()?;
             form.response(&DescribeDelegationTokenResponse { error_code, ..Default::default() })
         }
     }))
+}
+
+fn not_made(request: CreateDelegationTokenRequest, error_code: i16) -> CreateDelegationTokenResponse {
+    let own = || (String::from("User"), String::from("ANONYMOUS"));
+    let owner = request.owner_principal_type.zip(request.owner_principal_name);
+    let owner = owner.filter(|(kind, name)| !kind.is_empty() && !name.is_empty());
+    let ((principal_type, principal_name), requester) = (owner.unwrap_or_else(own), own());
+    CreateDelegationTokenResponse {
+        error_code,
+        principal_type,
+        principal_name,
+        token_requester_principal_type: requester.0,
+        token_requester_principal_name: requester.1,
+        issue_timestamp_ms: NEVER,
+        expiry_timestamp_ms: NEVER,
+        max_timestamp_ms: NEVER,
+        ..Default::default()
+    }
 }

@@ -83,9 +83,36 @@ pub(crate) struct History {
     acked_ends: BTreeMap<Place, i64>,
     producer_ids: BTreeSet<(i64, i16)>,
     transactions: Transactions,
+    /// Before which offset records may be gone, and before which they must be.
+    trims: BTreeMap<Place, (i64, i64)>,
+    /// No client is given this epoch or a higher one (L47).
+    epoch_max: i16,
 }
 
 impl History {
+    /// Of brokers that keep that epoch of a producer id for themselves.
+    pub(crate) fn new(epoch_max: i16) -> Self {
+        Self { epoch_max, ..Self::default() }
+    }
+
+    /// Records before that offset are to be deleted.
+    pub(crate) fn trim_asked(&mut self, place: Place, offset: i64) {
+        let asked = &mut self.trims.entry(place).or_default().0;
+        *asked = offset.max(*asked);
+    }
+
+    /// Records before that offset are deleted: nobody may read them again (L69).
+    pub(crate) fn trimmed(&mut self, place: Place, low: i64) {
+        self.trim_asked(place, low);
+        let trimmed = &mut self.trims.entry(place).or_default().1;
+        *trimmed = low.max(*trimmed);
+    }
+
+    /// Before which offset records may be gone, and before which they must be.
+    pub(crate) fn trims(&self, place: Place) -> (i64, i64) {
+        self.trims.get(&place).copied().unwrap_or_default()
+    }
+
     /// A record is sent for the first time.
     pub(crate) fn sent(
         &mut self,
@@ -138,6 +165,9 @@ impl History {
         self.judge(22);
         if !self.producer_ids.insert(id) {
             self.wrong(22, format!("{id:?} was given twice"));
+        }
+        if id.1 >= self.epoch_max {
+            self.wrong(47, format!("{id:?} was given, and the last epoch is {}", self.epoch_max));
         }
     }
 
@@ -237,7 +267,7 @@ impl History {
         let counts = records.iter().filter(|(_, value)| !self.is_aborted(*value));
         let newest: BTreeMap<String, i64> = counts.map(|(offset, value)| (key_of(*value), *offset)).collect();
         let mut missing = 0;
-        let of_place = (place, i64::MIN)..=(place, i64::MAX);
+        let of_place = (place, self.trims(place).0)..=(place, i64::MAX);
         let known: Vec<(i64, Value)> =
             self.known.range(of_place).map(|((_, offset), value)| (*offset, *value)).collect();
         for (offset, value) in known {
@@ -258,7 +288,9 @@ impl History {
     fn judge_dense(&mut self, place: Place, end: i64, log: &[Stood]) {
         self.judge(8);
         let offsets: Vec<i64> = log.iter().map(|stood| stood.offset).collect();
-        if offsets != (0..end).collect::<Vec<_>>() {
+        let trimmed = self.trims(place).0;
+        let start = offsets.first().copied().unwrap_or(end).min(trimmed);
+        if offsets != (start..end).collect::<Vec<_>>() {
             self.wrong(8, format!("{place:?} ends at {end}, and has the offsets {offsets:?}"));
         }
     }
@@ -334,6 +366,10 @@ fn name_of(rule: u32) -> &'static str {
         41 => "end of a transaction",
         42 => "zombie",
         43 => "late records",
+        45 => "offsets in a transaction",
+        47 => "exhaustion",
+        68 => "start is monotone",
+        69 => "deleted records",
         44 => "no hanging",
         73 => "identity",
         79 => "replies in order",

@@ -18,6 +18,7 @@
 mod broker;
 mod council;
 mod history;
+mod reached;
 mod setting;
 mod user;
 mod wire;

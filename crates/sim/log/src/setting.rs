@@ -45,6 +45,8 @@ pub(crate) struct Faults {
     pub(crate) expire: u64,
     /// A topic is deleted, and made again.
     pub(crate) remake: u64,
+    /// Records are deleted.
+    pub(crate) trim: u64,
 }
 
 impl Setting {
@@ -84,6 +86,7 @@ impl Faults {
             part: often(6),
             expire: often(2),
             remake: often(2),
+            trim: often(3),
         }
     }
 }

@@ -10,6 +10,7 @@ use sim_kit::{Floor, Judged, Plan, Simulation, World};
 use crate::broker::{Ended, Machine, Step};
 use crate::council::Council;
 use crate::history::{History, Place};
+use crate::reached::{FLOORS, REACHED};
 use crate::setting::Setting;
 use crate::user::{Around, Consumer, NAMES, Operator, Producer, Topics, TransactionalProducer};
 use crate::wire::Wires;
@@ -51,37 +52,8 @@ pub struct LogWorld {
 impl World for LogWorld {
     const COMMAND: &'static str = "cargo xtask sim-log";
     const LIGHT: &'static str = "one broker without faults";
-    const REACHED: &'static [&'static str] = &[
-        "aborted record dropped",
-        "batch acknowledged",
-        "batch of a transaction acknowledged",
-        "batch refused",
-        "batch sent again",
-        "batches read",
-        "broker joined",
-        "compacted away",
-        "council expired",
-        "council parted",
-        "connection cut",
-        "crash",
-        "crash at an acknowledgement",
-        "disk failed",
-        "disk full",
-        "disk stalled",
-        "fetch session lost",
-        "flush by a shard",
-        "kill",
-        "marker read",
-        "pause",
-        "producer id exhausted",
-        "topic deleted",
-        "transaction aborted",
-        "transaction committed",
-        "transaction left alone",
-        "transaction timed out",
-        "transactional client replaced",
-    ];
-    const FLOORS: &'static [Floor] = &[];
+    const REACHED: &'static [&'static str] = REACHED;
+    const FLOORS: &'static [Floor] = FLOORS;
 
     fn begin(plan: &Plan) -> Self {
         let mut random = Random::new(plan.seed);
@@ -99,7 +71,7 @@ impl World for LogWorld {
             machine,
             council: Council::new(setting.servers),
             wires: Wires::default(),
-            history: History::default(),
+            history: History::new(setting.epoch_max),
             topics,
             operator: Operator::new(),
             producers: Vec::new(),
@@ -372,6 +344,9 @@ impl LogWorld {
             && self.operator.is_content(&self.topics)
         {
             self.operator.remake = Some(["alpha", "beta"][chance.below(2) as usize]);
+        }
+        if let Some(mut chance) = self.sim.strike(often.trim) {
+            self.operator.trim = Some(chance.below(self.topics.partitions as u64) as i32);
         }
     }
 

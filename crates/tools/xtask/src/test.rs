@@ -19,17 +19,8 @@ const RUST: &str = "rust";
 const WITHOUT_DEATHS: &str = "kafka";
 /// Suites of the log that need what our broker does not serve yet: transactions, administration, access control. They are run
 /// by name: `cargo xtask interop`.
-const NOT_SERVED_YET: [&str; 9] = [
-    "log-connect",
-    "log-go",
-    "log-java",
-    "log-librdkafka",
-    "log-node",
-    "log-python",
-    "log-rust",
-    "log-streams",
-    "log-tools",
-];
+const NOT_SERVED_YET: [&str; 7] =
+    ["log-connect", "log-go", "log-java", "log-librdkafka", "log-node", "log-streams", "log-tools"];
 /// Suites with tests of an ensemble's members.
 const WITH_MEMBERS: [&str; 3] = ["curator", "java", "kazoo"];
 

@@ -37,6 +37,7 @@ pub(super) fn describe_quorum(
         false => DescribeQuorumPartition {
             partition_index,
             error_code: ErrorCode::UnknownTopicOrPartition.code(),
+            error_message: Some(String::new()),
             ..Default::default()
         },
     };
@@ -47,6 +48,8 @@ pub(super) fn describe_quorum(
     let own = DescribeQuorumNode { node_id: node.config.node_id, listeners: Vec::new() };
     DescribeQuorumResponse {
         topics: topics.collect(),
+        // A real Kafka's text is empty, too, and not left out.
+        error_message: Some(String::new()),
         nodes: if is_known { vec![own] } else { Vec::new() },
         ..Default::default()
     }
@@ -65,6 +68,7 @@ fn the_quorum(node: &Node, now: Now) -> DescribeQuorumPartition {
     DescribeQuorumPartition {
         leader_id: node.config.node_id,
         leader_epoch: 1,
+        error_message: Some(String::new()),
         high_watermark: end,
         current_voters: vec![own],
         ..Default::default()

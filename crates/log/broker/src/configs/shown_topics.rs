@@ -35,7 +35,7 @@ impl<'a> ShownTopics<'a> {
     }
 
     /// What a topic sets is written as its request wrote it: so Kafka answers to whoever makes the topic.
-    pub(crate) fn as_written(self) -> Self {
+    pub(crate) fn showing_what_is_written(self) -> Self {
         Self { as_written: true, ..self }
     }
 
@@ -118,7 +118,7 @@ mod tests {
         };
         assert_eq!(value_in(ShownTopics::new(node.configs.layers(), form, &write)), [false, true]);
         assert_eq!(
-            value_in(ShownTopics::new(node.configs.layers(), form, &write).as_written()),
+            value_in(ShownTopics::new(node.configs.layers(), form, &write).showing_what_is_written()),
             [true, false]
         );
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use log_access::acl::ResourceType;
-use log_coordinators::{Answer, GroupDescription, GroupOffsets, Joined, Synced};
+use log_coordinators::{Answer, GroupDescription, GroupOffsets, Joined, Synced, Topic};
 use log_wire::messages::Blob;
 use log_wire::messages::groups::{
     DeletableGroupResult, DeleteGroupsResponse, DescribeGroupsResponse, DescribedGroup, DescribedGroupMember,
@@ -51,8 +51,8 @@ pub(crate) enum Kind {
     Commit(CommitPlan),
     TxnCommit(TxnCommitPlan),
     DeleteOffsets(DeletePlan),
-    /// The group of each part, in order, and whether all its offsets are asked for.
-    Fetch(Vec<(String, bool)>),
+    /// Of each part, in order.
+    Fetch(Vec<FetchedGroup>),
     /// The group of each part, in order, and whether it is asked what the client may do with them.
     Describe(Vec<String>, bool),
     /// Of these types; none means all.
@@ -61,6 +61,16 @@ pub(crate) enum Kind {
     ConsumerHeartbeat,
     /// As [`Self::Describe`].
     ConsumerDescribe(Vec<String>, bool),
+}
+
+/// A group whose offsets are asked for.
+#[derive(Debug)]
+pub(crate) struct FetchedGroup {
+    pub(crate) group: String,
+    /// Whether all of them are.
+    pub(crate) all: bool,
+    /// Topics of which no partition is named: the response names them, too.
+    pub(crate) bare: Vec<Topic>,
 }
 
 /// Where each committed offset stands in the response: those without an error go to the coordinator, in order.
@@ -212,17 +222,20 @@ fn committed(plan: &CommitPlan, answer: &Answer) -> OffsetCommitResponse {
 
 fn fetched(
     (node, by): (&Node, By<'_>),
-    groups: &[(String, bool)],
+    groups: &[FetchedGroup],
     parts: impl Iterator<Item = Answer>,
     version: i16,
 ) -> OffsetFetchResponse {
     let mut response = OffsetFetchResponse::default();
-    for ((group, all), answer) in groups.iter().zip(parts) {
+    for (FetchedGroup { group, all, bare }, answer) in groups.iter().zip(parts) {
         let error_code = code(&answer);
         let offsets = if let Answer::Offsets(mut found) = answer { found.pop() } else { None };
         let error_code = offsets.as_ref().map_or(error_code, |found| found.error.code());
         let mut topics = offsets.map(by_topic).unwrap_or_default();
         hide(&mut topics, |topic| node.may(by, TOPIC_DESCRIBE, topic), *all);
+        if error_code == 0 {
+            topics.extend(bare.iter().map(topic_without_offsets));
+        }
         if version >= MANY_GROUPS {
             let group_id = group.clone();
             response.groups.push(OffsetFetchResponseGroup { group_id, topics, error_code });
@@ -254,6 +267,10 @@ fn hide(topics: &mut Vec<OffsetFetchResponseTopics>, may: impl Fn(&str) -> Resul
     });
 }
 
+fn topic_without_offsets(topic: &Topic) -> OffsetFetchResponseTopics {
+    OffsetFetchResponseTopics { name: topic.name.to_string(), topic_id: topic.id, partitions: Vec::new() }
+}
+
 fn by_topic(of: GroupOffsets) -> Vec<OffsetFetchResponseTopics> {
     let mut topics: Vec<OffsetFetchResponseTopics> = Vec::new();
     for found in of.offsets {
@@ -261,8 +278,7 @@ fn by_topic(of: GroupOffsets) -> Vec<OffsetFetchResponseTopics> {
             last.name == *found.topic.name && last.topic_id == found.topic.id
         };
         if !topics.last().is_some_and(is_same) {
-            let (name, topic_id) = (found.topic.name.to_string(), found.topic.id);
-            topics.push(OffsetFetchResponseTopics { name, topic_id, partitions: Vec::new() });
+            topics.push(topic_without_offsets(&found.topic));
         }
         if let Some(topic) = topics.last_mut() {
             topic.partitions.push(OffsetFetchResponsePartitions {

@@ -19,7 +19,7 @@ use log_wire::messages::offsets::{
 use log_wire::{ErrorCode, TopicName};
 
 use super::Groups;
-use super::call::{CommitPlan, Kind, MANY_GROUPS, MANY_MEMBERS, TOPIC_IDS};
+use super::call::{CommitPlan, FetchedGroup, Kind, MANY_GROUPS, MANY_MEMBERS, TOPIC_IDS};
 use crate::call::Caller;
 use crate::catalog::Catalog;
 use crate::node::Node;
@@ -163,20 +163,24 @@ impl Groups {
         let (mut groups, mut parts) = (Vec::new(), Vec::new());
         if version >= MANY_GROUPS {
             for group in once_each(request.groups.iter(), |group| group.group_id.as_str()) {
-                let partitions = group.topics.as_ref().map(|topics| named(&node.catalog, topics, version));
-                groups.push((group.group_id.clone(), partitions.is_none()));
+                let topics = group.topics.as_ref().map(|topics| {
+                    let named =
+                        topics.iter().map(|topic| (name_of(topic, version), &*topic.partition_indexes));
+                    wanted(&node.catalog, named)
+                });
+                let (fetched, partitions) = fetched_group(&group.group_id, topics);
+                groups.push(fetched);
                 let member = fetching_member(group);
                 parts.push(fetch_part(&group.group_id, partitions, request.require_stable, member));
             }
         } else {
-            let partitions = request.topics.as_ref().map(|topics| {
-                let named = topics.iter().flat_map(|topic| {
-                    let known = topic_of(&node.catalog, TopicName::Name(&topic.name));
-                    topic.partition_indexes.iter().map(move |index| (known.clone(), *index))
-                });
-                named.collect()
+            let topics = request.topics.as_ref().map(|topics| {
+                let named =
+                    topics.iter().map(|topic| (TopicName::Name(&topic.name), &*topic.partition_indexes));
+                wanted(&node.catalog, named)
             });
-            groups.push((request.group_id.clone(), partitions.is_none()));
+            let (fetched, partitions) = fetched_group(&request.group_id, topics);
+            groups.push(fetched);
             parts.push(fetch_part(&request.group_id, partitions, request.require_stable, None));
         }
         self.call_groups(node, Kind::Fetch(groups), parts, of, now)
@@ -289,14 +293,30 @@ fn topic_of(catalog: &Catalog, name: TopicName<'_>) -> Topic {
     }
 }
 
-fn named(catalog: &Catalog, topics: &[OffsetFetchRequestTopics], version: i16) -> Vec<(Topic, i32)> {
-    let named = topics.iter().flat_map(|topic| {
-        let by_id = version >= TOPIC_IDS;
-        let name = if by_id { TopicName::Id(topic.topic_id) } else { TopicName::Name(&topic.name) };
-        let known = topic_of(catalog, name);
-        topic.partition_indexes.iter().map(move |index| (known.clone(), *index))
-    });
-    named.collect()
+const fn name_of(topic: &OffsetFetchRequestTopics, version: i16) -> TopicName<'_> {
+    if version >= TOPIC_IDS { TopicName::Id(topic.topic_id) } else { TopicName::Name(topic.name.as_str()) }
+}
+
+/// The partitions whose offsets are asked for, and the topics of which none is named.
+type Wanted = (Vec<(Topic, i32)>, Vec<Topic>);
+
+fn wanted<'r>(catalog: &Catalog, topics: impl Iterator<Item = (TopicName<'r>, &'r [i32])>) -> Wanted {
+    let (mut partitions, mut bare) = (Vec::new(), Vec::new());
+    for (name, indexes) in topics {
+        let topic = topic_of(catalog, name);
+        partitions.extend(indexes.iter().map(|index| (topic.clone(), *index)));
+        if indexes.is_empty() {
+            bare.push(topic);
+        }
+    }
+    (partitions, bare)
+}
+
+/// A group of an OffsetFetch, and the partitions that are asked for; nothing for all of them.
+fn fetched_group(group: &str, topics: Option<Wanted>) -> (FetchedGroup, Option<Vec<(Topic, i32)>>) {
+    let all = topics.is_none();
+    let (partitions, bare) = topics.unzip();
+    (FetchedGroup { group: group.into(), all, bare: bare.unwrap_or_default() }, partitions)
 }
 
 /// What a request names, each once: one that names a large group very often would have a huge answer.

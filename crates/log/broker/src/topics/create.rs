@@ -249,7 +249,7 @@ impl CouncilAnswer for CreateAnswer {
 
     fn response(&self, form: Form) -> Response {
         let write = |entry: Entry, writer: &mut Writer<'_>| entry.created().write(writer, form.version);
-        let shown = ShownTopics::new(&self.layers, form, &write).as_written();
+        let shown = ShownTopics::new(&self.layers, form, &write).showing_what_is_written();
         let mut out = Vec::new();
         Writer::new(&mut out, form.flexible).i32(self.throttle_time_ms).count(self.topics.len());
         for (result, settings) in &self.topics {

@@ -4,6 +4,7 @@ mod acls;
 mod limits;
 mod quotas;
 mod rights;
+mod rights_of_administrators;
 mod rights_of_transactions;
 mod sasl;
 mod world;

@@ -1,4 +1,5 @@
 //! Rights of clients that run transactions, and of those who look at them and end them.
+#![expect(clippy::too_many_lines, reason = "tables of rights and answers")]
 
 use bytes::Bytes;
 use kafka_protocol::messages::add_partitions_to_txn_request::{

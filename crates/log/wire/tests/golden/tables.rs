@@ -37,6 +37,11 @@ use log_wire::messages::security::{
     DescribeUserScramCredentialsRequest, DescribeUserScramCredentialsResponse, SaslAuthenticateRequest,
     SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse,
 };
+use log_wire::messages::tokens::{
+    CreateDelegationTokenRequest, CreateDelegationTokenResponse, DescribeDelegationTokenRequest,
+    DescribeDelegationTokenResponse, ExpireDelegationTokenRequest, ExpireDelegationTokenResponse,
+    RenewDelegationTokenRequest, RenewDelegationTokenResponse,
+};
 use log_wire::messages::topics::{
     CreatePartitionsRequest, CreatePartitionsResponse, CreateTopicsRequest, CreateTopicsResponse,
     DeleteRecordsRequest, DeleteRecordsResponse, DeleteTopicsRequest, DeleteTopicsResponse,
@@ -106,6 +111,10 @@ messages! {
     AlterPartitionReassignments: AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse;
     ListPartitionReassignments: ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse;
     OffsetDelete: OffsetDeleteRequest, OffsetDeleteResponse;
+    CreateDelegationToken: CreateDelegationTokenRequest, CreateDelegationTokenResponse;
+    RenewDelegationToken: RenewDelegationTokenRequest, RenewDelegationTokenResponse;
+    ExpireDelegationToken: ExpireDelegationTokenRequest, ExpireDelegationTokenResponse;
+    DescribeDelegationToken: DescribeDelegationTokenRequest, DescribeDelegationTokenResponse;
     DescribeClientQuotas: DescribeClientQuotasRequest, DescribeClientQuotasResponse;
     AlterClientQuotas: AlterClientQuotasRequest, AlterClientQuotasResponse;
     DescribeUserScramCredentials: DescribeUserScramCredentialsRequest, DescribeUserScramCredentialsResponse;

@@ -33,6 +33,7 @@ impl Machine {
         let mut config =
             BrokerConfig { offsets_partitions: 2, compaction_check_ms: 500, ..BrokerConfig::default() };
         config.transactions_partitions = 2;
+        config.retention_check_ms = 1_000;
         config.transactions.producer_epoch_max = setting.epoch_max;
         let mut store = StoreConfig::default();
         store.wal = WalConfig { segment_bytes: 256 << 10, first_segment_bytes: 128 << 10, ..store.wal };

@@ -42,6 +42,7 @@ impl History {
 
     /// Its client was told that it is committed, or that it is not; or nobody will ever ask for its commit.
     pub(crate) fn ended(&mut self, id: TransactionId, commit: bool) {
+        self.acked += 1;
         self.decided(id, commit, (40, "its client was told so"));
     }
 

@@ -25,6 +25,9 @@ struct Progress {
     /// The highest watermark that was told on this connection.
     high_watermark: i64,
     last_stable: i64,
+    start: i64,
+    /// Records before that offset were deleted before it asked.
+    trimmed: i64,
     /// The leader epoch of the last batch that was read.
     epoch: i32,
     /// What it would ask for has changed since it asked.
@@ -89,6 +92,7 @@ impl Consumer {
             }
             for progress in self.places.values_mut() {
                 (progress.high_watermark, progress.last_stable, progress.is_changed) = (0, 0, true);
+                progress.start = 0;
             }
         }
         if self.link.outstanding() == 0 && self.link.connect(around) {
@@ -110,6 +114,7 @@ impl Consumer {
         let wide = if self.keeps { 10 } else { 1 };
         let mut topics = BTreeMap::<[u8; 16], Vec<FetchPartition>>::new();
         for (place, progress) in &mut self.places {
+            progress.trimmed = around.history.trims(*place).1;
             if is_full || std::mem::take(&mut progress.is_changed) {
                 let partition = FetchPartition::default()
                     .with_partition(place.partition)
@@ -161,6 +166,11 @@ impl Consumer {
             UNKNOWN_TOPIC_ID if !around.history.must_be_there(&place.topic) => return,
             // The broker that was just started may not know its topics yet.
             UNKNOWN_TOPIC_ID => return,
+            OFFSET_OUT_OF_RANGE if progress.next < around.history.trims(place).0 => {
+                around.history.judge(69);
+                (progress.next, progress.is_changed) = (around.history.trims(place).0, true);
+                return;
+            }
             OFFSET_OUT_OF_RANGE => {
                 let next = progress.next;
                 return around
@@ -171,6 +181,17 @@ impl Consumer {
                 return around.history.wrong(10, format!("a fetch of {place:?} was answered with {other}"));
             }
         }
+        if progress.next < progress.trimmed {
+            let (next, trimmed) = (progress.next, progress.trimmed);
+            around
+                .history
+                .wrong(69, format!("{next} of {place:?} was given, and records before {trimmed} deleted"));
+        }
+        if answer.log_start_offset < progress.start {
+            let (before, after) = (progress.start, answer.log_start_offset);
+            around.history.wrong(68, format!("{place:?} began at {before}, and begins at {after}"));
+        }
+        progress.start = answer.log_start_offset;
         around.history.judge(10);
         if answer.high_watermark < progress.high_watermark {
             let (before, after) = (progress.high_watermark, answer.high_watermark);

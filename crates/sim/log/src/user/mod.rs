@@ -3,6 +3,7 @@
 mod batch;
 mod consumer;
 mod link;
+mod offsets;
 mod operator;
 mod producer;
 mod transactional;

@@ -3,13 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kafka_protocol::messages::create_topics_request::{CreatableTopic, CreatableTopicConfig};
+use kafka_protocol::messages::delete_records_request::{DeleteRecordsPartition, DeleteRecordsTopic};
 use kafka_protocol::messages::delete_topics_request::DeleteTopicState;
 use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
-use kafka_protocol::messages::{CreateTopicsRequest, DeleteTopicsRequest, MetadataRequest, TopicName};
+use kafka_protocol::messages::{
+    CreateTopicsRequest, DeleteRecordsRequest, DeleteRecordsResponse, DeleteTopicsRequest, MetadataRequest,
+    TopicName,
+};
 use kafka_protocol::protocol::StrBytes;
 use uuid::Uuid;
 
 use super::{Around, Link};
+use crate::history::Place;
 
 /// Names of topics.
 pub(crate) const NAMES: [&str; 2] = ["alpha", "beta"];
@@ -18,6 +23,8 @@ const PATIENCE_MS: u64 = 5_000;
 const CREATE: i16 = 7;
 const DELETE: i16 = 6;
 const METADATA: i16 = 12;
+const TRIM: i16 = 2;
+const OFFSET_OUT_OF_RANGE: i16 = 1;
 
 /// What all clients know of the topics: their present ids.
 #[derive(Debug, Default)]
@@ -42,6 +49,8 @@ enum Asked {
     Create,
     Delete,
     Look(&'static str),
+    /// Records before that offset are to be deleted.
+    Trim(Place, i64),
 }
 
 /// See the module.
@@ -49,11 +58,15 @@ pub(crate) struct Operator {
     link: Link<Asked>,
     /// The topic that is to be deleted and made again.
     pub(crate) remake: Option<&'static str>,
+    /// Records of that partition of the first topic are to be deleted.
+    pub(crate) trim: Option<i32>,
+    /// A request to delete records was lost, and may arrive still: by its name it must not find another topic.
+    has_lost_trim: bool,
 }
 
 impl Operator {
     pub(crate) const fn new() -> Self {
-        Self { link: Link::new(), remake: None }
+        Self { link: Link::new(), remake: None, trim: None, has_lost_trim: false }
     }
 
     /// Whether every topic is there, as far as it knows.
@@ -66,14 +79,24 @@ impl Operator {
             match answer.of {
                 Asked::Create => drop(answer.read::<CreateTopicsRequest>()),
                 Asked::Delete => drop(answer.read::<DeleteTopicsRequest>()),
+                Asked::Trim(place, offset) => {
+                    trimmed(around, (place, offset), &answer.read::<DeleteRecordsRequest>());
+                }
                 Asked::Look(name) => self.looked(around, name, &answer.read::<MetadataRequest>()),
             }
         }
         let is_late = self.link.waits_since_ms().is_some_and(|since| since + PATIENCE_MS < around.now_ms);
-        if self.link.broken(around).is_some() || is_late {
-            self.link.leave(around);
+        if self.link.broken(around).is_some_and(|lost| lost.iter().any(is_trim)) {
+            self.has_lost_trim = true;
+        }
+        if is_late {
+            self.has_lost_trim |= self.link.leave(around).iter().any(is_trim);
         }
         if self.link.outstanding() > 0 || !self.link.connect(around) {
+            return;
+        }
+        if let Some(partition) = self.trim.take() {
+            self.trim_now(around, partition);
             return;
         }
         if let Some(name) = self.remake {
@@ -107,8 +130,27 @@ impl Operator {
         self.link.send(around, CREATE, &request, Asked::Create);
     }
 
+    /// Deletes some of the records that were acknowledged.
+    fn trim_now(&mut self, around: &mut Around<'_>, partition: i32) {
+        let name = NAMES[0];
+        let Some(topic) = around.topics.ids.get(name).copied() else { return };
+        let place = Place { topic, partition };
+        let offset = around.random.below(around.history.acked_end(place) as u64 + 1) as i64;
+        around.history.trim_asked(place, offset);
+        around
+            .sim
+            .tell("records deleted", format_args!("the operator deletes records of {name} before {offset}"));
+        let of = DeleteRecordsPartition::default().with_partition_index(partition).with_offset(offset);
+        let of = DeleteRecordsTopic::default().with_name(topic_name(name)).with_partitions(vec![of]);
+        let request = DeleteRecordsRequest::default().with_topics(vec![of]).with_timeout_ms(2_000);
+        self.link.send(around, TRIM, &request, Asked::Trim(place, offset));
+    }
+
     fn delete(&mut self, around: &mut Around<'_>, name: &'static str) {
         self.remake = None;
+        if self.has_lost_trim && name == NAMES[0] {
+            return;
+        }
         let Some(id) = around.topics.ids.remove(name) else { return };
         around.history.topic_may_go(id);
         around.sim.tell("topic deleted", format_args!("the operator deletes {name}"));
@@ -145,6 +187,28 @@ impl Operator {
         if around.topics.compacted == Some(name) {
             around.topics.compacted_ids.insert(id);
         }
+    }
+}
+
+const fn is_trim(asked: &Asked) -> bool {
+    matches!(asked, Asked::Trim(..))
+}
+
+/// Records were deleted, or not.
+fn trimmed(around: &mut Around<'_>, (place, offset): (Place, i64), answer: &DeleteRecordsResponse) {
+    let Some(partition) = answer.topics.first().and_then(|topic| topic.partitions.first()) else { return };
+    match partition.error_code {
+        0 if partition.low_watermark < offset => {
+            let low = partition.low_watermark;
+            around
+                .history
+                .wrong(69, format!("records of {place:?} go before {offset}, and it begins at {low}"));
+        }
+        0 => around.history.trimmed(place, partition.low_watermark),
+        OFFSET_OUT_OF_RANGE => {
+            around.history.wrong(69, format!("{offset} of {place:?} is acknowledged, and out of range"));
+        }
+        _ => {}
     }
 }
 

@@ -23,6 +23,9 @@ pub(super) fn quorum(story: &mut Story<'_>) {
         story.call("DescribeQuorum", of(topic, partition));
     }
     story.call("DescribeQuorum", json!({"Topics": []}));
+}
+
+pub(super) fn features(story: &mut Story<'_>) {
     let update = |feature: &str, level: i64, how: i64| {
         let update = json!({
             "Feature": feature, "MaxVersionLevel": level, "UpgradeType": how, "AllowDowngrade": how != 1,

@@ -1,0 +1,188 @@
+//! What a transaction consists of: its partitions, its batches, and the offset that it commits.
+
+use std::collections::BTreeMap;
+
+use kafka_protocol::messages::add_partitions_to_txn_request::AddPartitionsToTxnTopic;
+use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
+use kafka_protocol::messages::{
+    AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, AddPartitionsToTxnResponse, ProduceRequest,
+    ProduceResponse,
+};
+use uuid::Uuid;
+
+use super::{
+    ADD, Asked, Batch, COMMIT, COORDINATOR_RETRIABLE, ENDED, FETCH, OUT_OF_ORDER, OUTSTANDING_MAX, PRODUCE,
+    RETRIABLE, Stage, TransactionalProducer, version,
+};
+use crate::history::{Place, Value};
+use crate::user::Around;
+use crate::user::batch::encode;
+use crate::user::operator::topic_name;
+
+impl TransactionalProducer {
+    pub(super) fn make_batch(&mut self, around: &mut Around<'_>) {
+        let (Some(who), Some(transaction)) = (self.who, self.transaction) else { return };
+        let at = around.random.below(self.places.len() as u64) as usize;
+        let (name, place) = self.places[at];
+        let count = 1 + around.random.below(4);
+        let values: Vec<Value> = (0..count).map(|index| self.next_value + index).collect();
+        self.next_value += count;
+        for value in &values {
+            let kind = (true, self.has_own_epochs);
+            around.history.sent(*value, place, self.number, kind, Some(transaction));
+        }
+        let next = self.sequences.entry(place).or_default();
+        let sequence = *next;
+        *next += count as i32;
+        let bytes = encode(&values, Some((who, sequence)), true, around.random.below(80) as usize);
+        let (is_sent, was_sent) = (false, false);
+        self.batches.push_back(Batch { place, name, values, sequence, bytes, is_sent, was_sent });
+        self.left -= 1;
+    }
+
+    /// Older clients tell the coordinator of each partition first.
+    pub(super) fn add(&mut self, around: &mut Around<'_>) {
+        if self.has_own_epochs {
+            return;
+        }
+        let missing = |batch: &&Batch| !self.added.contains(&batch.place);
+        let new: BTreeMap<Place, &'static str> =
+            self.batches.iter().filter(missing).map(|batch| (batch.place, batch.name)).collect();
+        let (Some((producer, epoch)), false) = (self.who, new.is_empty()) else { return };
+        if !self.is_idle(around) {
+            return;
+        }
+        let topics = new.iter().map(|(place, name)| {
+            AddPartitionsToTxnTopic::default()
+                .with_name(topic_name(name))
+                .with_partitions(vec![place.partition])
+        });
+        let request = AddPartitionsToTxnRequest::default()
+            .with_v3_and_below_transactional_id(self.id.clone())
+            .with_v3_and_below_producer_id(producer.into())
+            .with_v3_and_below_producer_epoch(epoch)
+            .with_v3_and_below_topics(topics.collect());
+        self.began_ms.get_or_insert(around.now_ms);
+        self.coordinator.send(around, ADD, &request, Asked::Add(new.into_keys().collect()));
+    }
+
+    pub(super) fn answered_add(
+        &mut self,
+        around: &mut Around<'_>,
+        places: Vec<Place>,
+        answer: &AddPartitionsToTxnResponse,
+    ) {
+        let of_topics = answer.results_by_topic_v3_and_below.iter();
+        let codes = of_topics.flat_map(|topic| &topic.results_by_partition);
+        let worst = codes.map(|partition| partition.partition_error_code).find(|code| *code != 0);
+        match worst {
+            None => self.added.extend(places),
+            Some(error) if COORDINATOR_RETRIABLE.contains(&error) || error == 55 => self.rest(around),
+            Some(error) => self.was_ended(around, error),
+        }
+    }
+
+    pub(super) fn commit_offsets(&mut self, around: &mut Around<'_>) {
+        let (Some(committed), Some(who)) = (self.offsets.wanted(around), self.who) else { return };
+        if !self.is_idle(around) {
+            return;
+        }
+        self.began_ms.get_or_insert(around.now_ms);
+        if self.has_own_epochs || self.offsets.is_added {
+            let request = self.offsets.commit(&self.id, who, committed);
+            let version = version(self.has_own_epochs, COMMIT);
+            return self.coordinator.send(around, version, &request, Asked::Commit(committed));
+        }
+        let request = AddOffsetsToTxnRequest::default()
+            .with_transactional_id(self.id.clone())
+            .with_producer_id(who.0.into())
+            .with_producer_epoch(who.1)
+            .with_group_id(self.offsets.group.clone());
+        self.coordinator.send(around, ADD, &request, Asked::AddOffsets);
+    }
+
+    pub(super) fn offsets_refused(&mut self, around: &mut Around<'_>, error: i16) {
+        match error {
+            0 => {}
+            _ if self.stage != Stage::Open => {}
+            error if COORDINATOR_RETRIABLE.contains(&error) => self.rest(around),
+            error => self.was_ended(around, error),
+        }
+    }
+
+    /// Reads the offset that it has committed.
+    pub(super) fn fetch(&mut self, around: &mut Around<'_>) {
+        let Some(expected) = self.offsets.known(around) else { return };
+        if self.is_idle(around) {
+            let request = self.offsets.fetch();
+            self.coordinator.send(around, FETCH, &request, Asked::Fetch(expected));
+        }
+    }
+
+    pub(super) fn send(&mut self, around: &mut Around<'_>) {
+        if self.data.outstanding() >= OUTSTANDING_MAX || !self.data.connect(around) {
+            return;
+        }
+        let (is_own, added) = (self.has_own_epochs, &self.added);
+        let may = |batch: &Batch| is_own || added.contains(&batch.place);
+        let Some(at) = self.batches.iter().position(|batch| !batch.is_sent && may(batch)) else { return };
+        let batch = &mut self.batches[at];
+        if std::mem::replace(&mut batch.was_sent, true) {
+            batch.values.iter().for_each(|value| around.history.sent_again(*value));
+            around.sim.count("batch sent again", 1);
+        }
+        batch.is_sent = true;
+        let data = PartitionProduceData::default()
+            .with_index(batch.place.partition)
+            .with_records(Some(batch.bytes.clone()));
+        let of_topic = TopicProduceData::default().with_partition_data(vec![data]);
+        let of_topic = match is_own {
+            true => of_topic.with_topic_id(Uuid::from_bytes(batch.place.topic)),
+            false => of_topic.with_name(topic_name(batch.name)),
+        };
+        let request = ProduceRequest::default()
+            .with_transactional_id(Some(self.id.clone()))
+            .with_acks(-1)
+            .with_timeout_ms(1_500)
+            .with_topic_data(vec![of_topic]);
+        let of = (batch.place, batch.sequence);
+        self.began_ms.get_or_insert(around.now_ms);
+        self.data.send(around, version(is_own, PRODUCE), &request, of);
+    }
+
+    pub(super) fn answered(&mut self, around: &mut Around<'_>, of: (Place, i32), answer: &ProduceResponse) {
+        let partition = answer.responses.first().and_then(|topic| topic.partition_responses.first());
+        let Some(partition) = partition else {
+            return around.history.wrong(79, String::from("an answer to Produce without its partition"));
+        };
+        let is_it = |batch: &Batch| (batch.place, batch.sequence) == of;
+        let Some(at) = self.batches.iter().position(is_it) else { return };
+        let is_first = !self.batches.iter().take(at).any(|batch| batch.place == of.0);
+        match partition.error_code {
+            0 => {
+                let Some(batch) = self.batches.remove(at) else { return };
+                around.sim.count("batch of a transaction acknowledged", 1);
+                // By its name the batch may have gone to a topic that was made anew.
+                if self.has_own_epochs || around.topics.ids.get(batch.name) == Some(&batch.place.topic) {
+                    around.history.acked(&batch.values, partition.base_offset);
+                }
+            }
+            // The end has overtaken it.
+            _ if self.stage != Stage::Open => {}
+            OUT_OF_ORDER if !is_first => self.again(around, at),
+            error if RETRIABLE.contains(&error) => self.again(around, at),
+            error if ENDED.contains(&error) => self.was_ended(around, error),
+            error => {
+                let who = self.who;
+                around.history.wrong(18, format!("batch {of:?} of {who:?} was answered with {error}"));
+            }
+        }
+    }
+
+    pub(super) fn again(&mut self, around: &Around<'_>, at: usize) {
+        if let Some(batch) = self.batches.get_mut(at) {
+            batch.is_sent = false;
+        }
+        self.rest(around);
+    }
+}
