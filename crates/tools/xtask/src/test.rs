@@ -19,8 +19,7 @@ const RUST: &str = "rust";
 const WITHOUT_DEATHS: &str = "kafka";
 /// Suites of the log that need what our broker does not serve yet: transactions, administration, access control. They are run
 /// by name: `cargo xtask interop`.
-const NOT_SERVED_YET: [&str; 7] =
-    ["log-connect", "log-go", "log-java", "log-librdkafka", "log-node", "log-streams", "log-tools"];
+const NOT_SERVED_YET: [&str; 3] = ["log-go", "log-librdkafka", "log-node"];
 /// Suites with tests of an ensemble's members.
 const WITH_MEMBERS: [&str; 3] = ["curator", "java", "kazoo"];
 
