@@ -35,6 +35,81 @@ struct Progress {
     log: Vec<Stood>,
 }
 
+impl Progress {
+    /// A fetch of the partition was answered with an error.
+    fn refused(&mut self, around: &mut Around<'_>, place: Place, error_code: i16) {
+        match error_code {
+            // The broker that was just started may not know its topics yet, and others are deleted.
+            NOT_LEADER | UNKNOWN_TOPIC_ID => {}
+            OFFSET_OUT_OF_RANGE if self.next < around.history.trims(place).0 => {
+                around.history.judge(69);
+                (self.next, self.is_changed) = (around.history.trims(place).0, true);
+            }
+            OFFSET_OUT_OF_RANGE => {
+                let next = self.next;
+                around.history.wrong(10, format!("{next} of {place:?} was read before, and is out of range"));
+            }
+            other => {
+                around.history.wrong(10, format!("a fetch of {place:?} was answered with {other}"));
+            }
+        }
+    }
+
+    /// All records of batches up to that offset, the last one of that leader epoch, were read.
+    fn ended(
+        &mut self,
+        around: &mut Around<'_>,
+        place: Place,
+        (batches_end, epoch): (i64, i32),
+        is_compacted: bool,
+    ) {
+        self.epoch = epoch;
+        if self.next < batches_end {
+            // Compaction leaves batches whose last records are gone, and empty ones.
+            self.next = batches_end;
+            self.is_changed = true;
+            if !is_compacted {
+                around.history.wrong(14, format!("records of {place:?} before {batches_end} are missing"));
+            }
+        }
+    }
+
+    /// Whether the marks of the partition are where they may be after those before.
+    fn judge(&mut self, around: &mut Around<'_>, place: Place, answer: &PartitionData) {
+        if self.next < self.trimmed {
+            let (next, trimmed) = (self.next, self.trimmed);
+            around
+                .history
+                .wrong(69, format!("{next} of {place:?} was given, and records before {trimmed} deleted"));
+        }
+        if answer.log_start_offset < self.start {
+            let (before, after) = (self.start, answer.log_start_offset);
+            around.history.wrong(68, format!("{place:?} began at {before}, and begins at {after}"));
+        }
+        self.start = answer.log_start_offset;
+        around.history.judge(10);
+        if answer.high_watermark < self.high_watermark {
+            let (before, after) = (self.high_watermark, answer.high_watermark);
+            around
+                .history
+                .wrong(10, format!("the high watermark of {place:?} went from {before} to {after}"));
+        }
+        around.history.judge(38);
+        if answer.last_stable_offset < self.last_stable || answer.last_stable_offset > answer.high_watermark {
+            let (before, after) = (self.last_stable, answer.last_stable_offset);
+            around
+                .history
+                .wrong(38, format!("the last stable offset of {place:?} went from {before} to {after}"));
+        }
+        if answer.diverging_epoch.end_offset >= 0 {
+            let end = answer.diverging_epoch.end_offset;
+            around.history.wrong(14, format!("what was read of {place:?} is said to diverge at {end}"));
+        }
+        self.high_watermark = answer.high_watermark;
+        self.last_stable = answer.last_stable_offset;
+    }
+}
+
 /// See the module.
 pub(crate) struct Consumer {
     link: Link<()>,
@@ -166,60 +241,10 @@ impl Consumer {
 
     fn fetched_of(&mut self, around: &mut Around<'_>, place: Place, answer: PartitionData) {
         let Some(progress) = self.places.get_mut(&place) else { return };
-        match answer.error_code {
-            0 => {}
-            NOT_LEADER => return,
-            UNKNOWN_TOPIC_ID if !around.history.must_be_there(&place.topic) => return,
-            // The broker that was just started may not know its topics yet.
-            UNKNOWN_TOPIC_ID => return,
-            OFFSET_OUT_OF_RANGE if progress.next < around.history.trims(place).0 => {
-                around.history.judge(69);
-                (progress.next, progress.is_changed) = (around.history.trims(place).0, true);
-                return;
-            }
-            OFFSET_OUT_OF_RANGE => {
-                let next = progress.next;
-                return around
-                    .history
-                    .wrong(10, format!("{next} of {place:?} was read before, and is out of range"));
-            }
-            other => {
-                return around.history.wrong(10, format!("a fetch of {place:?} was answered with {other}"));
-            }
+        if answer.error_code != 0 {
+            return progress.refused(around, place, answer.error_code);
         }
-        if progress.next < progress.trimmed {
-            let (next, trimmed) = (progress.next, progress.trimmed);
-            around
-                .history
-                .wrong(69, format!("{next} of {place:?} was given, and records before {trimmed} deleted"));
-        }
-        if answer.log_start_offset < progress.start {
-            let (before, after) = (progress.start, answer.log_start_offset);
-            around.history.wrong(68, format!("{place:?} began at {before}, and begins at {after}"));
-        }
-        progress.start = answer.log_start_offset;
-        around.history.judge(10);
-        if answer.high_watermark < progress.high_watermark {
-            let (before, after) = (progress.high_watermark, answer.high_watermark);
-            around
-                .history
-                .wrong(10, format!("the high watermark of {place:?} went from {before} to {after}"));
-        }
-        around.history.judge(38);
-        if answer.last_stable_offset < progress.last_stable
-            || answer.last_stable_offset > answer.high_watermark
-        {
-            let (before, after) = (progress.last_stable, answer.last_stable_offset);
-            around
-                .history
-                .wrong(38, format!("the last stable offset of {place:?} went from {before} to {after}"));
-        }
-        if answer.diverging_epoch.end_offset >= 0 {
-            let end = answer.diverging_epoch.end_offset;
-            around.history.wrong(14, format!("what was read of {place:?} is said to diverge at {end}"));
-        }
-        progress.high_watermark = answer.high_watermark;
-        progress.last_stable = answer.last_stable_offset;
+        progress.judge(around, place, &answer);
         let bound = if self.isolation > 0 { answer.last_stable_offset } else { answer.high_watermark };
         let mut aborted: Vec<(i64, i64)> = Vec::new();
         for transaction in answer.aborted_transactions.unwrap_or_default() {
@@ -274,15 +299,7 @@ impl Consumer {
                 progress.log.push(Stood { offset, producer, what: content });
             }
         }
-        progress.epoch = epoch;
-        if progress.next < batches_end {
-            // Compaction leaves batches whose last records are gone, and empty ones.
-            progress.next = batches_end;
-            progress.is_changed = true;
-            if !is_compacted {
-                around.history.wrong(14, format!("records of {place:?} before {batches_end} are missing"));
-            }
-        }
+        progress.ended(around, place, (batches_end, epoch), is_compacted);
         around.sim.count("batches read", sets.len() as u64);
     }
 }

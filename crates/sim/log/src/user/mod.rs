@@ -15,7 +15,7 @@ use crate::broker::Process;
 use crate::history::History;
 use crate::wire::Wires;
 pub(crate) use consumer::Consumer;
-pub(crate) use link::Link;
+pub(crate) use link::{Answer, Link};
 pub(crate) use operator::{NAMES, Operator, Topics};
 pub(crate) use producer::Producer;
 pub(crate) use transactional::TransactionalProducer;

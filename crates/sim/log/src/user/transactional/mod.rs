@@ -16,7 +16,7 @@ use kafka_protocol::protocol::StrBytes;
 
 use super::offsets::{Committed, Offsets};
 use super::operator::NAMES;
-use super::{Around, Link};
+use super::{Answer, Around, Link};
 use crate::history::{Place, TransactionId, Value};
 
 const FIND: i16 = 4;
@@ -142,32 +142,7 @@ impl TransactionalProducer {
 
     pub(crate) fn step(&mut self, around: &mut Around<'_>) {
         while let Some(answer) = self.coordinator.receive(around) {
-            match answer.of.clone() {
-                Asked::Find => drop(answer.read::<FindCoordinatorRequest>()),
-                Asked::Init => self.initialized(around, &answer.read::<InitProducerIdRequest>()),
-                Asked::Add(places) => {
-                    let answer = answer.read::<AddPartitionsToTxnRequest>();
-                    self.answered_add(around, places, &answer);
-                }
-                Asked::AddOffsets => {
-                    let code = answer.read::<AddOffsetsToTxnRequest>().error_code;
-                    self.offsets.is_added = code == 0;
-                    self.offsets_refused(around, code);
-                }
-                Asked::Commit(committed) => {
-                    let answer = answer.read::<TxnOffsetCommitRequest>();
-                    let code = answer.topics.first().and_then(|topic| topic.partitions.first());
-                    let code = code.map_or(0, |partition| partition.error_code);
-                    if code == 0 {
-                        self.offsets.taken(around, committed);
-                    }
-                    self.offsets_refused(around, code);
-                }
-                Asked::Fetch(expected) => {
-                    self.offsets.judge(around, expected, &answer.read::<OffsetFetchRequest>());
-                }
-                Asked::End(commit) => self.answered_end(around, commit, &answer.read::<EndTxnRequest>()),
-            }
+            self.coordinated(around, answer);
         }
         while let Some(answer) = self.data.receive(around) {
             self.answered(around, answer.of, &answer.read::<ProduceRequest>());
@@ -193,6 +168,36 @@ impl TransactionalProducer {
             Stage::Fresh | Stage::Ready => {}
             Stage::Open => self.go_on(around),
             Stage::Ending(commit) => self.end(around, commit),
+        }
+    }
+
+    /// The coordinator has answered.
+    fn coordinated(&mut self, around: &mut Around<'_>, answer: Answer<Asked>) {
+        match answer.of.clone() {
+            Asked::Find => drop(answer.read::<FindCoordinatorRequest>()),
+            Asked::Init => self.initialized(around, &answer.read::<InitProducerIdRequest>()),
+            Asked::Add(places) => {
+                let answer = answer.read::<AddPartitionsToTxnRequest>();
+                self.answered_add(around, places, &answer);
+            }
+            Asked::AddOffsets => {
+                let code = answer.read::<AddOffsetsToTxnRequest>().error_code;
+                self.offsets.is_added = code == 0;
+                self.offsets_refused(around, code);
+            }
+            Asked::Commit(committed) => {
+                let answer = answer.read::<TxnOffsetCommitRequest>();
+                let code = answer.topics.first().and_then(|topic| topic.partitions.first());
+                let code = code.map_or(0, |partition| partition.error_code);
+                if code == 0 {
+                    self.offsets.taken(around, committed);
+                }
+                self.offsets_refused(around, code);
+            }
+            Asked::Fetch(expected) => {
+                self.offsets.judge(around, expected, &answer.read::<OffsetFetchRequest>());
+            }
+            Asked::End(commit) => self.answered_end(around, commit, &answer.read::<EndTxnRequest>()),
         }
     }
 
