@@ -234,7 +234,8 @@ fn security_that_no_listener_uses_is_named_as_ignored() {
     assert_eq!(
         config.warnings,
         ["ignored, for they have no effect here: `ssl.keystore.location`, `super.users`, \
-          `sasl.enabled.mechanisms`, `listener.name.x.ssl.client.auth`, `listener.name.plaintext.max.connections`"]
+          `sasl.enabled.mechanisms`, `listener.name.x.ssl.client.auth`"],
+        "and the limit of the one listener is kept"
     );
 }
 
