@@ -17,6 +17,8 @@ pub(crate) struct Setting {
     pub(crate) tiny: bool,
     /// Whether one of the topics is compacted.
     pub(crate) compacts: bool,
+    /// How often it is looked for a partition to compact. If seldom, passes meet more keys than their map holds.
+    pub(crate) compaction_check_ms: u64,
     pub(crate) faults: Faults,
 }
 
@@ -62,6 +64,7 @@ impl Setting {
             compacts: random.chance(60),
             faults: Faults::default(),
             transactional: random.below(3) as usize,
+            compaction_check_ms: if random.chance(30) { 15_000 } else { 500 },
             epoch_max: if random.chance(50) { 3 + random.below(10) as i16 } else { i16::MAX },
         };
         if light {

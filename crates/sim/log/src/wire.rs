@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 
 use sim_kit::random::Random;
 
+/// On every other connection, what a client has sent before it left is late: of a hundred moments, it moves in so many.
+const LATE_PERCENT: u64 = 3;
+
 /// One of all connections of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct WireId(pub(crate) u32);
@@ -90,6 +93,9 @@ impl Wires {
             .collect();
         let id = *moving.get(random.below(moving.len().max(1) as u64) as usize)?;
         let wire = self.wires.get_mut(&id)?;
+        if wire.left && id.0.is_multiple_of(2) && !random.chance(LATE_PERCENT) {
+            return None;
+        }
         let some = |random: &mut Random, bytes: &mut Vec<u8>| {
             let whole = bytes.len();
             let count = if random.chance(80) { whole } else { random.below(whole as u64 + 1) as usize };

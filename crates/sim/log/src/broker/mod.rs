@@ -30,8 +30,11 @@ const SEGMENT_BYTES: u64 = 2_000;
 
 impl Machine {
     pub(crate) fn new(setting: &Setting, random: &mut Random) -> Self {
-        let mut config =
-            BrokerConfig { offsets_partitions: 2, compaction_check_ms: 500, ..BrokerConfig::default() };
+        let mut config = BrokerConfig {
+            offsets_partitions: 2,
+            compaction_check_ms: setting.compaction_check_ms,
+            ..BrokerConfig::default()
+        };
         config.transactions_partitions = 2;
         config.retention_check_ms = 1_000;
         config.transactions.producer_epoch_max = setting.epoch_max;
