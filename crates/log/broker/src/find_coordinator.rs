@@ -107,6 +107,9 @@ const fn why(error: ErrorCode) -> &'static str {
     match error {
         ErrorCode::None => NO_ERROR_OF_MANY,
         ErrorCode::InvalidRequest => "there is no coordinator for keys of that type",
+        ErrorCode::GroupAuthorizationFailed
+        | ErrorCode::TransactionalIdAuthorizationFailed
+        | ErrorCode::ClusterAuthorizationFailed => "the client has no right to know",
         _ => "the coordinator is not there at the moment",
     }
 }

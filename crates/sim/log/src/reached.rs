@@ -20,6 +20,7 @@ pub(crate) const REACHED: &[&str] = &[
     "disk failed",
     "disk full",
     "disk stalled",
+    "epoch raised by its client",
     "fetch session lost",
     "flush by a shard",
     "kill",

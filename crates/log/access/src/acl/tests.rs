@@ -87,6 +87,7 @@ fn any_resource_is_allowed_unless_a_denial_dominates() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of filters")]
 fn filters_mean_what_they_mean_in_kafka() {
     let read = rule("User:a", "*", Read, Allow);
     let acls = acls(&[

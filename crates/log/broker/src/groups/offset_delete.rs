@@ -38,10 +38,11 @@ impl Groups {
             return Some(of.form.response(&response));
         }
         for topic in &request.topics {
-            if asks_nothing(&node.catalog, TopicName::Name(&topic.name), topic.partitions.len()) {
+            let may = node.may(of.by, TOPIC_READ, &topic.name);
+            let name = TopicName::Name(&topic.name);
+            if may.is_ok() && asks_nothing(&node.catalog, name, topic.partitions.len()) {
                 continue;
             }
-            let may = node.may(of.by, TOPIC_READ, &topic.name);
             let mut partitions = Vec::with_capacity(topic.partitions.len());
             for wanted in &topic.partitions {
                 let partition_index = wanted.partition_index;

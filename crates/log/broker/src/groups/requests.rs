@@ -242,10 +242,10 @@ fn commit_plan(
     for topic in &request.topics {
         let by_id = version >= TOPIC_IDS;
         let name = if by_id { TopicName::Id(topic.topic_id) } else { TopicName::Name(&topic.name) };
-        if asks_nothing(&node.catalog, name, topic.partitions.len()) {
+        let may = may.and_then(|()| node.may_on_topic(by, TOPIC_READ, name));
+        if may.is_ok() && asks_nothing(&node.catalog, name, topic.partitions.len()) {
             continue;
         }
-        let may = may.and_then(|()| node.may_on_topic(by, TOPIC_READ, name));
         let mut partitions = Vec::with_capacity(topic.partitions.len());
         for wanted in &topic.partitions {
             let partition_index = wanted.partition_index;
@@ -266,7 +266,8 @@ fn commit_plan(
     (CommitPlan(plan), offsets)
 }
 
-/// Whether a topic is named without partitions: it is left out of the response, as Kafka does, if there is such a topic.
+/// Whether a topic is named without partitions: it is left out of the response, as Kafka does, if there is such a topic. To
+/// be asked only for who may read it.
 pub(super) fn asks_nothing(catalog: &Catalog, name: TopicName<'_>, partitions: usize) -> bool {
     partitions == 0 && catalog.find(name).is_ok()
 }

@@ -218,10 +218,10 @@ fn plan(node: &Node, by: By<'_>, request: &TxnOffsetCommitRequest) -> (TxnCommit
     let may = node.may(by, TRANSACTION_WRITE, &request.transactional_id);
     let may = may.and_then(|()| node.may(by, GROUP_READ, &request.group_id));
     for topic in &request.topics {
-        if asks_nothing(&node.catalog, TopicName::Name(&topic.name), topic.partitions.len()) {
+        let may = may.and_then(|()| node.may(by, TOPIC_READ, &topic.name));
+        if may.is_ok() && asks_nothing(&node.catalog, TopicName::Name(&topic.name), topic.partitions.len()) {
             continue;
         }
-        let may = may.and_then(|()| node.may(by, TOPIC_READ, &topic.name));
         let mut partitions = Vec::with_capacity(topic.partitions.len());
         for wanted in &topic.partitions {
             let partition_index = wanted.partition_index;

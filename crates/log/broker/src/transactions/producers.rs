@@ -32,8 +32,9 @@ fn of_partition(node: &Node, by: By<'_>, (topic, index): (&str, i32)) -> Partiti
         Ok((_, hosted)) => response.active_producers = producers(&hosted.partition),
         Err(error) => {
             response.error_code = error.code();
-            let is_known = node.catalog.find(TopicName::Name(topic)).is_ok();
-            response.error_message = (!is_known).then(|| "there is no such topic".into());
+            // Who may not read a topic is not told whether it is there.
+            let is_told = error != TOPIC_READ.lack && node.catalog.find(TopicName::Name(topic)).is_err();
+            response.error_message = is_told.then(|| "there is no such topic".into());
         }
     }
     response

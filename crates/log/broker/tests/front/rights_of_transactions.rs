@@ -1,4 +1,5 @@
 //! Rights of clients that run transactions, and of those who look at them and end them.
+#![expect(clippy::too_many_lines, reason = "tables of rights and answers")]
 
 use bytes::Bytes;
 use kafka_protocol::messages::add_partitions_to_txn_request::{
@@ -259,6 +260,20 @@ fn offsets_of_a_transaction_need_read_of_their_group_and_topics() {
         let partitions = answer.topics.into_iter().flat_map(|topic| topic.partitions);
         partitions.map(|partition| partition.error_code).collect::<Vec<_>>()
     };
+    // Who may not read a topic sees by nothing whether it is there.
+    let empty = commit
+        .clone()
+        .with_topics(vec![named("t").with_partitions(Vec::new()), named("nope").with_partitions(Vec::new())]);
+    check(
+        &mut world,
+        (3, &empty),
+        |answer| answer.topics.len(),
+        &[
+            (NOTHING, 2),
+            (&["TransactionalId:x:Write", "Group:g:Read"], 2),
+            (&["TransactionalId:x:Write", "Group:g:Read", "Topic:*:Read"], 1),
+        ],
+    );
     check(
         &mut world,
         (3, &commit),
@@ -366,7 +381,15 @@ fn producers_and_transactions_are_shown_to_who_may_see_them() {
         DescribeProducersRequest::default().with_topics(vec![named("t"), named("nope"), named("a b")]);
     let told = |answer: kafka_protocol::messages::DescribeProducersResponse| {
         let partitions = answer.topics.into_iter().flat_map(|topic| topic.partitions);
-        partitions.map(|partition| partition.error_code).collect::<Vec<_>>()
+        let codes = partitions.map(|partition| {
+            let is_told = partition.error_message.is_some();
+            assert!(
+                partition.error_code != 29 || !is_told,
+                "whether a topic is there is no business of a stranger"
+            );
+            partition.error_code
+        });
+        codes.collect::<Vec<_>>()
     };
     check(
         &mut world,

@@ -70,6 +70,12 @@ impl Consumer {
         self.places.get(&place).map(|progress| (progress.next, progress.log.as_slice()))
     }
 
+    /// Whether both have read each partition to the same offset.
+    pub(crate) fn has_read_as_far_as(&self, other: &Self) -> bool {
+        let next = |consumer: &Self| -> Vec<i64> { consumer.places.values().map(|of| of.next).collect() };
+        next(self) == next(other)
+    }
+
     /// Whether it has read everything that was acknowledged.
     pub(crate) fn is_at_the_end(&self, around: &Around<'_>) -> bool {
         let places = places(around);

@@ -71,6 +71,11 @@ impl Offsets {
         }
     }
 
+    /// Nobody knows what is committed.
+    pub(super) fn forget(&mut self) {
+        (self.known, self.pending) = (None, None);
+    }
+
     /// What must be read now, if that is known.
     pub(super) fn known(&mut self, around: &Around<'_>) -> Option<Committed> {
         let topic = around.topics.ids.get(NAMES[0]).copied();

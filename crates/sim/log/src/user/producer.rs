@@ -282,10 +282,22 @@ impl Producer {
 
     /// The connection is gone: what was outstanding may be in the log.
     fn parted(&mut self, around: &mut Around<'_>) {
+        if self.is_idempotent && !self.batches.is_empty() && around.random.chance(20) {
+            return self.raise_epoch(around);
+        }
         if self.is_idempotent || around.random.chance(50) {
             self.batches.iter_mut().for_each(|batch| batch.is_sent = false);
         } else {
             self.batches.clear();
         }
+    }
+
+    /// As Kafka's clients do when they give batches up: they count from 0 again under the next epoch (KIP-360). What is on
+    /// its way still comes too late then.
+    fn raise_epoch(&mut self, around: &mut Around<'_>) {
+        around.sim.count("epoch raised by its client", 1);
+        self.batches.clear();
+        self.id = self.id.map(|(id, epoch)| (id, epoch + 1));
+        self.next_sequence = 0;
     }
 }

@@ -59,7 +59,8 @@ impl TransactionalProducer {
     pub(super) fn was_ended(&mut self, around: &mut Around<'_>, error: i16) {
         around.sim.count("transaction timed out", 1);
         let open_ms = self.open_ms(around);
-        let may_be = self.may_be_behind && !self.has_own_epochs;
+        let is_late = around.now_ms < self.fences_itself_until_ms;
+        let may_be = (self.may_be_behind && !self.has_own_epochs) || is_late;
         if (open_ms < self.timeout_ms / 2 && !may_be) || !ENDED.contains(&error) {
             let (id, timeout_ms) = (self.transaction, self.timeout_ms);
             around.history.wrong(
@@ -69,6 +70,11 @@ impl TransactionalProducer {
                     self.stage
                 ),
             );
+        }
+        if is_late && self.stage == Stage::Ending(true) {
+            // It may have been committed before, and only the answer to the retry is lost.
+            self.transaction = None;
+            self.offsets.forget();
         }
         self.give_up(around);
     }

@@ -30,6 +30,8 @@ const COMMIT: (i16, i16) = (5, 3);
 /// How long a client waits for an answer, milliseconds.
 const PATIENCE_MS: u64 = 4_000;
 const OUTSTANDING_MAX: usize = 5;
+/// How late a request of a connection that was left may arrive, milliseconds.
+const LATE_MS: u64 = 15_000;
 const PLACES_MAX: u64 = 3;
 /// The kinds of keys by which the coordinators of a group and of a transactional id are looked for.
 const KEY_TYPES: [i8; 2] = [0, 1];
@@ -87,6 +89,8 @@ pub(crate) struct TransactionalProducer {
     /// The coordinator may have raised the epoch of an older client: a transaction that it aborted had timed out, or late
     /// requests have begun another one.
     may_be_behind: bool,
+    /// Until then a lost InitProducerId of its own may arrive, and fence it.
+    fences_itself_until_ms: u64,
     is_found: bool,
     stage: Stage,
     timeout_ms: u64,
@@ -114,6 +118,7 @@ impl TransactionalProducer {
             who: None,
             continues: false,
             may_be_behind: false,
+            fences_itself_until_ms: 0,
             is_found: false,
             stage: Stage::Fresh,
             timeout_ms: 1_500 + around.random.below(6_000),
@@ -168,8 +173,11 @@ impl TransactionalProducer {
             self.answered(around, answer.of, &answer.read::<ProduceRequest>());
         }
         if self.coordinator.is_lost(around, PATIENCE_MS) {
-            self.may_be_behind |= self.coordinator.outstanding() > 0;
-            self.coordinator.leave(around);
+            let lost = self.coordinator.leave(around);
+            self.may_be_behind |= !lost.is_empty();
+            if lost.iter().any(|asked| matches!(asked, Asked::Init)) {
+                self.fences_itself_until_ms = around.now_ms + LATE_MS;
+            }
         }
         if self.data.is_lost(around, PATIENCE_MS) {
             self.data.leave(around);
