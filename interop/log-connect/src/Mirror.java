@@ -35,7 +35,9 @@ public final class Mirror {
             + "sync.topic.configs.interval.seconds=1\nsync.group.offsets.enabled=true\nsync.group.offsets.interval.seconds=1\n"
             + "emit.checkpoints.interval.seconds=1\nemit.heartbeats.interval.seconds=1\ntasks.max=2\noffset.lag.max=0\n"
             + "offset.storage.partitions=2\nstatus.storage.partitions=2\nreconnect.backoff.max.ms=200\n"
-            + "other.plugin.discovery=service_load\nhere.plugin.discovery=service_load\noffset.flush.interval.ms=500\n"));
+            + "other.plugin.discovery=service_load\nhere.plugin.discovery=service_load\n"
+            // Its workers take this under a cluster's name only. Syncs of offsets that it has put off wait for it.
+            + "other.offset.flush.interval.ms=500\nhere.offset.flush.interval.ms=500\n"));
     }
 
     /** Ends it; what it printed is kept beside the program. */
@@ -93,9 +95,11 @@ public final class Mirror {
                     .get("other." + name).partitions().size() == 2);
                 TopicPartition there = new TopicPartition(name, 0);
                 Test.get(other.alterConsumerGroupOffsets(group, Map.of(there, new OffsetAndMetadata(300))).all());
-                Check.await("the translated offset", () -> {
+                Object[] seen = {null};
+                Check.await(() -> "the translated offset, which is " + seen[0], () -> {
                     var offset = Test.get(Test.admin().listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata())
                         .get(new TopicPartition("other." + name, 0));
+                    seen[0] = offset;
                     return offset != null && offset.offset() == 300;
                 });
                 var resource = new org.apache.kafka.common.config.ConfigResource(

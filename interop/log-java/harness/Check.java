@@ -4,6 +4,7 @@ import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
+import java.util.function.Supplier;
 
 /** Assertions, and waiting with a deadline. */
 public final class Check {
@@ -59,9 +60,16 @@ public final class Check {
 
     /** Waits until the condition holds. */
     public static void await(String what, Callable<Boolean> condition) throws Exception {
+        await(() -> what, condition);
+    }
+
+    /** The same; what is waited for is told when the wait was in vain. */
+    public static void await(Supplier<String> what, Callable<Boolean> condition) throws Exception {
         long deadline = System.nanoTime() + WAIT_MS * 1_000_000;
         while (!condition.call()) {
-            that(System.nanoTime() < deadline, "waited " + WAIT_MS + " ms for " + what);
+            if (System.nanoTime() > deadline) {
+                throw new AssertionError("waited " + WAIT_MS + " ms for " + what.get());
+            }
             Thread.sleep(20);
         }
     }

@@ -21,7 +21,7 @@ use crate::rights::{By, CLUSTER_DESCRIBE};
 
 /// Why rules are neither shown nor changed.
 const NO_AUTHORIZER: (ErrorCode, &str) =
-    (ErrorCode::SecurityDisabled, "no authorizer is configured: rules of access are not used");
+    (ErrorCode::SecurityDisabled, "No Authorizer is configured: rules of access are not used");
 
 /// Handles a request.
 ///
