@@ -220,7 +220,8 @@ pub const TABLE: &[Entry] = &[
                     .is_some_and(|all| all.iter().all(|one| STARTED_WITH.contains(&name(one).as_str())))
             };
             let Difference { kafka, ours, .. } = context.difference;
-            context.is("DescribeConfigs", "Results[].Configs") && started_with(kafka) && started_with(ours)
+            (context.is("DescribeConfigs", "Results[].Configs") && started_with(kafka) && started_with(ours))
+                || (context.is("DescribeQuorum", "Nodes[].Listeners") && *ours == Value::Array(Vec::new()))
         }),
     },
     Entry {
