@@ -175,6 +175,7 @@ impl Consumer {
             OFFSET_OUT_OF_RANGE if progress.next < around.history.trims(place).0 => {
                 around.history.judge(69);
                 (progress.next, progress.is_changed) = (around.history.trims(place).0, true);
+                progress.epoch = -1;
                 return;
             }
             OFFSET_OUT_OF_RANGE => {
