@@ -7,7 +7,7 @@ use sim_kit::disk::Loss;
 use sim_kit::random::Random;
 use sim_kit::{Floor, Judged, Plan, Simulation, World};
 
-use crate::broker::{Ended, Machine, Step};
+use crate::broker::{Ended, Machine, Process, Step};
 use crate::council::Council;
 use crate::history::{History, Place};
 use crate::reached::{FLOORS, REACHED};
@@ -363,6 +363,9 @@ impl LogWorld {
         match self.phase {
             Phase::Faulty if is_done => {
                 self.sim.tell("healed", format_args!("all is well from now on"));
+                if self.machine.process.as_ref().is_some_and(Process::has_failed) {
+                    self.machine.kill(&mut self.wires, &mut self.council);
+                }
                 self.machine.host.heal();
                 self.restart_at_ms = now_ms;
                 self.begin(Phase::Settling);

@@ -104,6 +104,11 @@ impl Process {
         self.serving.as_ref().map_or(0, |serving| *serving.shared.alone.borrow())
     }
 
+    /// Whether its disk has failed, and it has not ended yet.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.serving.as_ref().is_some_and(|serving| serving.shared.disk.borrow().fault.is_some())
+    }
+
     /// A step that may be next.
     pub(crate) fn draw(&self, random: &mut Random) -> Step {
         match random.below(u64::from(self.shards) + 2) {

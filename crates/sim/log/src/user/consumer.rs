@@ -44,6 +44,7 @@ impl Progress {
             OFFSET_OUT_OF_RANGE if self.next < around.history.trims(place).0 => {
                 around.history.judge(69);
                 (self.next, self.is_changed) = (around.history.trims(place).0, true);
+                self.epoch = -1;
             }
             OFFSET_OUT_OF_RANGE => {
                 let next = self.next;

@@ -40,8 +40,8 @@ impl TransactionalProducer {
                     self.take_epoch(around, (answer.producer_id.0, answer.producer_epoch));
                     self.stage = Stage::Ready;
                 } else {
-                    // What is on its way still must not join the next transaction.
-                    self.stage = if is_clean { Stage::Ready } else { Stage::Fresh };
+                    // What is on its way still must not join the next transaction, nor end it.
+                    self.stage = if is_clean && !self.may_be_behind { Stage::Ready } else { Stage::Fresh };
                     self.continues = around.random.chance(50);
                 }
             }
@@ -60,8 +60,8 @@ impl TransactionalProducer {
         around.sim.count("transaction timed out", 1);
         let open_ms = self.open_ms(around);
         let is_late = around.now_ms < self.fences_itself_until_ms;
-        let may_be = (self.may_be_behind && !self.has_own_epochs) || is_late;
-        if (open_ms < self.timeout_ms / 2 && !may_be) || !ENDED.contains(&error) {
+
+        if (open_ms < self.timeout_ms / 2 && !is_late) || !ENDED.contains(&error) {
             let (id, timeout_ms) = (self.transaction, self.timeout_ms);
             around.history.wrong(
                 41,
