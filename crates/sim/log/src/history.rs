@@ -81,7 +81,7 @@ pub(crate) struct History {
     wrongs: Vec<String>,
     judged: BTreeMap<u32, u64>,
     acked: u64,
-    acked_ends: BTreeMap<Place, i64>,
+    known_ends: BTreeMap<Place, i64>,
     producer_ids: BTreeSet<(i64, i16)>,
     transactions: Transactions,
     /// Before which offset records may be gone, and before which they must be.
@@ -148,8 +148,6 @@ impl History {
             if let Some(write) = self.writes.get_mut(value) {
                 write.fate = Fate::Acked(offset);
             }
-            let end = self.acked_ends.entry(place).or_default();
-            *end = (*end).max(offset + 1);
             self.judge(1);
             self.stands(place, offset, *value);
         }
@@ -222,6 +220,8 @@ impl History {
     /// Whoever reads an offset reads the same, always.
     fn stands(&mut self, place: Place, offset: i64, value: Value) {
         self.judge(7);
+        let end = self.known_ends.entry(place).or_default();
+        *end = (*end).max(offset + 1);
         let known = *self.known.entry((place, offset)).or_insert(value);
         if known != value {
             self.wrong(7, format!("offset {offset} of {place:?} held {known}, and holds {value}"));
@@ -327,9 +327,9 @@ impl History {
         }
     }
 
-    /// The offset behind the last record that was acknowledged of a partition.
-    pub(crate) fn acked_end(&self, place: Place) -> i64 {
-        self.acked_ends.get(&place).copied().unwrap_or(0)
+    /// The offset behind the last record of a partition that was acknowledged or seen.
+    pub(crate) fn known_end(&self, place: Place) -> i64 {
+        self.known_ends.get(&place).copied().unwrap_or(0)
     }
 
     pub(crate) fn take_wrongs(&mut self) -> Vec<String> {

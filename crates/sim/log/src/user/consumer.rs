@@ -156,7 +156,7 @@ impl Consumer {
     pub(crate) fn is_at_the_end(&self, around: &Around<'_>) -> bool {
         let places = places(around);
         places.into_iter().all(|place| {
-            let end = around.history.acked_end(place);
+            let end = around.history.known_end(place);
             self.places.get(&place).is_some_and(|progress| progress.next >= end.max(progress.high_watermark))
         })
     }

@@ -135,7 +135,7 @@ impl Operator {
         let name = NAMES[0];
         let Some(topic) = around.topics.ids.get(name).copied() else { return };
         let place = Place { topic, partition };
-        let offset = around.random.below(around.history.acked_end(place) as u64 + 1) as i64;
+        let offset = around.random.below(around.history.known_end(place) as u64 + 1) as i64;
         around.history.trim_asked(place, offset);
         around
             .sim
