@@ -104,6 +104,7 @@ impl History {
 
     /// Records before that offset are deleted: nobody may read them again (L69).
     pub(crate) fn trimmed(&mut self, place: Place, low: i64) {
+        self.acked += 1;
         self.trim_asked(place, low);
         let trimmed = &mut self.trims.entry(place).or_default().1;
         *trimmed = low.max(*trimmed);
@@ -154,7 +155,7 @@ impl History {
         self.acked += 1;
     }
 
-    /// How many batches were acknowledged.
+    /// How often a client was told that something is done.
     pub(crate) const fn acked_count(&self) -> u64 {
         self.acked
     }
@@ -355,11 +356,13 @@ fn name_of(rule: u32) -> &'static str {
         8 => "dense offsets",
         9 => "agreement",
         10 => "high watermark",
+        11 => "bounds of a read",
         12 => "order of a producer",
         13 => "whole batches",
         14 => "no skips",
         16 => "once",
         17 => "duplicate",
+        18 => "gap or overlap",
         22 => "producer ids",
         36 => "liveness",
         37 => "all or nothing",
@@ -374,6 +377,7 @@ fn name_of(rule: u32) -> &'static str {
         69 => "deleted records",
         44 => "no hanging",
         73 => "identity",
+        75 => "disk errors",
         79 => "replies in order",
         _ => "a rule",
     }

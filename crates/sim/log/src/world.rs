@@ -18,6 +18,9 @@ use crate::wire::Wires;
 /// How long everything may take to come to rest, milliseconds.
 const REST_MAX_MS: u64 = 60_000;
 
+/// An operator is told something far less often than producers are.
+const OPERATOR_WEIGHT: u64 = 40;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Faulty,
@@ -237,14 +240,7 @@ impl LogWorld {
                 self.with(|around| producer.step(around));
                 self.transactional.push(producer);
             }
-            let is_acked = self.history.acked_count() > before;
-            if self.phase == Phase::Faulty
-                && is_acked
-                && self.sim.random.below(1_000) < self.setting.faults.acked
-            {
-                self.crash_at_acknowledgement();
-            }
-            return;
+            return self.crash_if_told(before, 1);
         }
         drawn -= producers + transactional;
         if drawn < consumers {
@@ -257,13 +253,19 @@ impl LogWorld {
             self.last_readers.insert(drawn - consumers, reader);
         } else {
             let mut operator = std::mem::replace(&mut self.operator, Operator::new());
+            let before = self.history.acked_count();
             self.with(|around| operator.step(around));
             self.operator = operator;
+            self.crash_if_told(before, OPERATOR_WEIGHT);
         }
     }
 
-    /// The power fails at the moment of an acknowledgement (L2, L3).
-    fn crash_at_acknowledgement(&mut self) {
+    /// The power may fail at the moment of an acknowledgement (L2, L3), of which there were so many before.
+    fn crash_if_told(&mut self, before: u64, weight: u64) {
+        let is_told = self.history.acked_count() > before && self.phase == Phase::Faulty;
+        if !is_told || self.sim.random.below(1_000) >= self.setting.faults.acked * weight {
+            return;
+        }
         self.sim.tell("crash at an acknowledgement", format_args!("the power fails as a client is answered"));
         self.machine.crash(Loss::All, &mut self.wires, &mut self.council);
         self.restart_at_ms = self.sim.now_ms();
