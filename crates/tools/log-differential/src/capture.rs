@@ -39,7 +39,7 @@ pub fn capture(
     folder: &Path,
 ) -> Result<usize, PeerError> {
     let Contestants { software, schemas, deadline, .. } = contestants;
-    let broker = pair::start(&software[0], contestants.folder.clone())?;
+    let broker = pair::start(&software[0], contestants.folder.clone(), false)?;
     let served = Served::ask(schemas, broker.address(), *deadline).map_err(pair::failed)?;
     let runs = AtomicU64::new(1);
     let stage = || Stage {
@@ -49,8 +49,9 @@ pub fn capture(
         run: runs.fetch_add(1, Ordering::Relaxed),
         now: pair::now(),
     };
-    play(&pair::first_answers(&served), &stage()).map_err(pair::failed)?;
-    let (all, _) = scripts(seed, 1, &served, |_| true);
+    play(&pair::first_answers(&served, schemas, false), &stage()).map_err(pair::failed)?;
+    let (all, _) = scripts(seed, 1, (&served, schemas), |_| true);
+    let all: Vec<_> = all.into_iter().filter(|script| !script.secured).collect();
     let (next, chosen) = (AtomicUsize::new(0), Mutex::new(Chosen::new()));
     let work = || -> Result<(), PeerError> {
         while let Some(script) = all.get(next.fetch_add(1, Ordering::Relaxed)) {

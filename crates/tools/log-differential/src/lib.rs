@@ -29,4 +29,5 @@ pub mod script;
 pub mod served;
 pub mod story;
 pub mod table;
+mod users;
 pub mod variables;

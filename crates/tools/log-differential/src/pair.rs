@@ -1,7 +1,7 @@
 //! Two brokers, kept alive over many scripts.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -14,6 +14,7 @@ use crate::schema::Schemas;
 use crate::script::Script;
 use crate::served::Served;
 use crate::story::Story;
+use crate::users::{USERS, password};
 
 /// Enough for scripts; small, so that two JVMs fit beside everything else.
 const HEAP_MB: u32 = 768;
@@ -35,6 +36,8 @@ pub struct Pair {
     schemas: Schemas,
     deadline: Duration,
     brokers: [Broker; 2],
+    /// Those that check rights, if scripts need them.
+    secured: Option<[Broker; 2]>,
     served: [Served; 2],
     runs: AtomicU64,
 }
@@ -46,16 +49,29 @@ impl Pair {
     /// One of them does not start.
     pub fn start(contestants: &Contestants) -> Result<Self, PeerError> {
         let Contestants { software, schemas, folder, deadline } = contestants;
-        let start = |index: usize, name: &str| start(&software[index], folder.join(name));
-        let [kafka, ours] = both(|| start(0, "kafka"), || start(1, "ours"));
-        let brokers = [kafka?, ours?];
+        let brokers = start_both(software, folder, false)?;
         let ask = |broker: &Broker| Served::ask(schemas, broker.address(), *deadline).map_err(failed);
         let served = [ask(&brokers[0])?, ask(&brokers[1])?];
         let pair =
-            Self { schemas: schemas.clone(), deadline: *deadline, brokers, served, runs: AtomicU64::new(1) };
-        let common = pair.served[0].in_common(&pair.served[1]);
-        pair.play(&first_answers(&common)).map_err(failed)?;
+            Self { schemas: schemas.clone(), deadline: *deadline, brokers, secured: None, served, runs: AtomicU64::new(1) };
+        pair.await_first_answers(false)?;
         Ok(pair)
+    }
+
+    /// Starts the brokers that check rights, too.
+    ///
+    /// # Errors
+    /// One of them does not start.
+    pub fn add_secured(&mut self, contestants: &Contestants) -> Result<(), PeerError> {
+        let Contestants { software, folder, .. } = contestants;
+        self.secured = Some(start_both(software, &folder.join("secured"), true)?);
+        self.await_first_answers(true)
+    }
+
+    fn await_first_answers(&self, secured: bool) -> Result<(), PeerError> {
+        let common = self.served[0].in_common(&self.served[1]);
+        self.play(&first_answers(&common, &self.schemas, secured)).map_err(failed)?;
+        Ok(())
     }
 
     /// What the first serves, and the second.
@@ -83,7 +99,8 @@ impl Pair {
             run,
             now,
         };
-        let [kafka, ours] = self.brokers.each_ref().map(stage);
+        let secured = self.secured.as_ref().filter(|_| script.secured);
+        let [kafka, ours] = secured.unwrap_or(&self.brokers).each_ref().map(stage);
         let [kafka, ours] = both(|| play(script, &kafka), || play(script, &ours));
         Ok([kafka?, ours?])
     }
@@ -94,7 +111,8 @@ impl Pair {
     /// It does not start again.
     pub fn revive(&mut self) -> Result<Vec<String>, PeerError> {
         let mut ended = Vec::new();
-        for (broker, name) in self.brokers.iter_mut().zip(["the first broker", "the second broker"]) {
+        let names = ["the first broker", "the second broker"].into_iter().cycle();
+        for (broker, name) in self.brokers.iter_mut().chain(self.secured.iter_mut().flatten()).zip(names) {
             if broker.has_ended() {
                 ended.push(format!("{name} has ended:\n{}", broker.log_tail()));
                 broker.restart()?;
@@ -104,11 +122,18 @@ impl Pair {
     }
 }
 
-/// One broker on an empty folder.
+/// Both on empty folders of their own.
+fn start_both(software: &[BrokerSoftware; 2], folder: &Path, secured: bool) -> Result<[Broker; 2], PeerError> {
+    let start = |index: usize, name: &str| start(&software[index], folder.join(name), secured);
+    let [kafka, ours] = both(|| start(0, "kafka"), || start(1, "ours"));
+    Ok([kafka?, ours?])
+}
+
+/// One broker on an empty folder, which checks rights or not.
 ///
 /// # Errors
 /// It does not start.
-pub fn start(software: &BrokerSoftware, folder: PathBuf) -> Result<Broker, PeerError> {
+pub fn start(software: &BrokerSoftware, folder: PathBuf, secured: bool) -> Result<Broker, PeerError> {
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(PeerError::io(&folder))?;
     }
@@ -119,7 +144,8 @@ pub fn start(software: &BrokerSoftware, folder: PathBuf) -> Result<Broker, PeerE
         }
         BrokerSoftware::Diwan(_) => Vec::new(),
     };
-    let config = BrokerConfig { folder, heap_mb: HEAP_MB, settings: Vec::new(), flags };
+    let users = USERS.iter().filter(|_| secured).map(|user| ((*user).to_owned(), password(user).to_owned()));
+    let config = BrokerConfig { folder, users: users.collect(), heap_mb: HEAP_MB, settings: Vec::new(), flags };
     Broker::start(software, &config)
 }
 
@@ -128,15 +154,14 @@ pub(crate) fn failed(what: String) -> PeerError {
 }
 
 /// Asks until all that a fresh broker answers with "not yet" is there: coordinators, and a block of producer ids.
-pub(crate) fn first_answers(served: &Served) -> Script {
-    let mut story = Story::new(Dice::new(0), served);
+pub(crate) fn first_answers(served: &Served, schemas: &Schemas, secured: bool) -> Script {
+    let mut story = Story::new(Dice::new(0), served, schemas);
+    if secured {
+        story.log_in(0, USERS[0]);
+    }
     crate::scene::first_answers(&mut story);
-    story.end(0, 0, "first answers").unwrap_or_else(|_| Script {
-        seed: 0,
-        number: 0,
-        scene: String::new(),
-        steps: Vec::new(),
-    })
+    let script = story.end(0, 0, "first answers").unwrap_or_default();
+    Script { secured, ..script }
 }
 
 pub(crate) fn now() -> i64 {

@@ -178,7 +178,7 @@ mod tests {
     fn script(seed: u64, api: &str) -> Script {
         let call = Call { api: api.into(), ..Call::default() };
         let steps = vec![Step { connection: 0, action: Action::Call(call) }];
-        Script { seed, number: 0, scene: "any".into(), steps }
+        Script { seed, scene: "any".into(), steps, ..Script::default() }
     }
 
     /// One change for each of many seeds.

@@ -18,6 +18,7 @@ use crate::faults::Fault;
 use crate::pair::Pair;
 use crate::planted::Planted;
 use crate::scene;
+use crate::schema::Schemas;
 use crate::script::Script;
 use crate::served::Served;
 use crate::story::LeftOut;
@@ -80,7 +81,7 @@ struct Failure {
 pub fn scripts(
     seed: u64,
     requests: usize,
-    served: &Served,
+    (served, schemas): (&Served, &Schemas),
     chosen: impl Fn(&str) -> bool,
 ) -> (Vec<Script>, BTreeMap<&'static str, LeftOut>) {
     let (mut scripts, mut left_out, mut total) = (Vec::new(), BTreeMap::new(), 0);
@@ -94,7 +95,7 @@ pub fn scripts(
         if !chosen(scene.name) {
             continue;
         }
-        match scene::script(seed, number, served) {
+        match scene::script(seed, number, served, schemas) {
             Ok(script) => {
                 total += script.requests();
                 scripts.push(script);

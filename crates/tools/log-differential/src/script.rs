@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A whole script: short, and independent of all others.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Script {
     /// The seed that decided it.
     pub seed: u64,
@@ -20,6 +21,9 @@ pub struct Script {
     pub number: usize,
     /// What the generator had in mind.
     pub scene: String,
+    /// Whether it is played on the brokers that ask who a client is, and check its rights.
+    #[serde(skip_serializing_if = "is_false")]
+    pub secured: bool,
     /// The steps.
     pub steps: Vec<Step>,
 }
@@ -201,7 +205,7 @@ mod tests {
             Step { connection: 1, action: Action::Await },
             Step { connection: 2, action: Action::Bytes("00ff".into()) },
         ];
-        let script = Script { seed: 7, number: 3, scene: "a scene".into(), steps };
+        let script = Script { seed: 7, number: 3, scene: "a scene".into(), secured: true, steps };
         let text = serde_json::to_string(&script).expect("it is plain data");
         assert_eq!(serde_json::from_str::<Script>(&text).expect("it is what was written"), script);
         assert_eq!(script.requests(), 3);
@@ -219,7 +223,7 @@ mod tests {
             step(0, Action::Await),
             step(0, Action::Await),
         ];
-        let script = Script { seed: 0, number: 0, scene: String::new(), steps };
+        let script = Script { seed: 0, number: 0, scene: String::new(), secured: false, steps };
         let asked: Vec<Option<&str>> =
             script.asked().into_iter().map(|call| call.map(|call| call.api.as_str())).collect();
         assert_eq!(asked, [None, None, None, Some("A"), Some("B"), Some("C"), None]);

@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use serde_json::{Value, json};
 use tools_testbed::dice::Dice;
 
+use crate::schema::Schemas;
 use crate::script::{Action, Call, Script, Step};
 use crate::served::Served;
 
@@ -28,6 +29,7 @@ pub struct Story<'a> {
     /// What its seed decides.
     pub dice: Dice,
     served: &'a Served,
+    schemas: &'a Schemas,
     connection: usize,
     client_id: Option<String>,
     steps: Vec<Step>,
@@ -38,10 +40,10 @@ pub struct Story<'a> {
 impl<'a> Story<'a> {
     /// An empty one.
     #[must_use]
-    pub fn new(dice: Dice, served: &'a Served) -> Self {
+    pub fn new(dice: Dice, served: &'a Served, schemas: &'a Schemas) -> Self {
         let client_id = Some(String::from("diff"));
         let (steps, lacking) = (Vec::new(), BTreeSet::new());
-        Self { dice, served, connection: 0, client_id, steps, lacking, settled: 0 }
+        Self { dice, served, schemas, connection: 0, client_id, steps, lacking, settled: 0 }
     }
 
     /// The script.
@@ -53,7 +55,7 @@ impl<'a> Story<'a> {
             let uses = self.steps.iter().filter_map(Step::call).map(|call| call.api.clone()).collect();
             return Err(LeftOut { lacks: self.lacking, uses });
         }
-        Ok(Script { seed, number, scene: scene.to_owned(), steps: self.steps })
+        Ok(Script { seed, number, scene: scene.to_owned(), secured: false, steps: self.steps })
     }
 
     /// The script is left out unless both serve an API.
@@ -66,6 +68,18 @@ impl<'a> Story<'a> {
     #[must_use]
     pub fn serves(&self, api: &str) -> bool {
         self.served.versions(api).is_some()
+    }
+
+    /// The messages.
+    #[must_use]
+    pub fn schemas(&self) -> &'a Schemas {
+        self.schemas
+    }
+
+    /// One of the versions of an API that both serve.
+    pub fn version(&mut self, api: &str) -> i16 {
+        let versions = self.versions(api);
+        self.one_of(&versions)
     }
 
     /// The connection of what follows.
@@ -162,6 +176,14 @@ impl<'a> Story<'a> {
         self
     }
 
+    /// Authenticates a connection by SASL PLAIN.
+    pub fn log_in(&mut self, connection: usize, user: &str) -> &mut Self {
+        self.on(connection).call_in(1..=i16::MAX, "SaslHandshake", json!({"Mechanism": "PLAIN"}));
+        let token = format!("\0{user}\0{}", crate::users::password(user));
+        self.call_in(0..=i16::MAX, "SaslAuthenticate", json!({"AuthBytes": token}));
+        self
+    }
+
     /// Waits until what was changed before shows in every answer: a broker learns of changes in their order, so it has learnt of
     /// all that came before a topic when it knows the topic.
     pub fn settle(&mut self) -> &mut Self {
@@ -181,15 +203,20 @@ impl<'a> Story<'a> {
         if lowest > highest {
             self.lacking.insert(format!("{api} {}-{}", wanted.start(), wanted.end()));
         }
-        let spread = usize::try_from(highest - lowest + 1).unwrap_or(1);
-        // The newest version is what today's clients use.
-        let version = match self.dice.once_in(4) {
-            true => highest,
-            false => lowest + i16::try_from(self.dice.below(spread)).unwrap_or(0),
-        };
+        let version = self.one_of(&(lowest..=highest));
         let retry = if is_of_a_coordinator(api) { COORDINATOR_EARLY.to_vec() } else { Vec::new() };
         let client_id = self.client_id.clone();
         Call { api: api.to_owned(), version, body, client_id, retry, ..Call::default() }
+    }
+
+    fn one_of(&mut self, versions: &RangeInclusive<i16>) -> i16 {
+        let (lowest, highest) = (*versions.start(), *versions.end());
+        let spread = usize::try_from(highest - lowest + 1).unwrap_or(1);
+        // The newest version is what today's clients use.
+        match self.dice.once_in(4) {
+            true => highest,
+            false => lowest + i16::try_from(self.dice.below(spread)).unwrap_or(0),
+        }
     }
 
     fn push(&mut self, action: Action) -> &mut Call {

@@ -20,6 +20,10 @@ const ANSWER_DEADLINE: Duration = Duration::from_secs(1);
 const CLUSTER_ID: &str = "MkU3OEVBNTcwNTJENDM2Qg";
 /// ApiVersions of version 0 from nobody: the one request that every broker answers before all others.
 const API_VERSIONS: [u8; 10] = [0, 18, 0, 0, 0, 0, 0, 1, 255, 255];
+/// The module that checks names and passwords.
+const PLAIN_MODULE: &str = "org.apache.kafka.common.security.plain.PlainLoginModule";
+/// The rules of access that are kept in the log of the controllers, or in our council.
+const AUTHORIZER: &str = "org.apache.kafka.metadata.authorizer.StandardAuthorizer";
 /// What a broker logs: warnings, to standard output.
 const LOG4J: &str = "status = error\n\
     appender.c.type = Console\n\
@@ -41,6 +45,9 @@ pub enum BrokerSoftware {
 /// How one broker is set up.
 #[derive(Clone, Debug)]
 pub struct BrokerConfig {
+    /// Names and passwords of those who may connect (SASL PLAIN). If there are any, each request is checked by rules of access,
+    /// and the first of them may do everything. Without, everybody may.
+    pub users: Vec<(String, String)>,
     /// Its folder: holds configuration, data and logs. Made if absent.
     pub folder: PathBuf,
     /// The heap limit of a JVM, in MiB; Diwan has none.
@@ -188,13 +195,17 @@ fn server_properties(config: &BrokerConfig, client: SocketAddr, controller: Sock
         "process.roles=broker,controller\n\
          node.id=1\n\
          controller.quorum.voters=1@{controller}\n\
-         listeners=PLAINTEXT://{client},CONTROLLER://{controller}\n\
-         advertised.listeners=PLAINTEXT://{client}\n\
          controller.listener.names=CONTROLLER\n\
-         listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT\n\
          log.dirs={}\n",
         config.folder.join("data").display()
     );
+    for (key, value) in listener(config, client, &format!(",CONTROLLER://{controller}")) {
+        let _ = writeln!(text, "{key}={value}");
+    }
+    if !config.users.is_empty() {
+        // It asks its own controller, which takes the broker for nobody in particular.
+        text.push_str("inter.broker.listener.name=CLIENT\nsasl.mechanism.inter.broker.protocol=PLAIN\n");
+    }
     // A broker alone has no other replicas.
     for topic in ["offsets.topic", "transaction.state.log", "share.coordinator.state.topic"] {
         let _ = writeln!(text, "{topic}.replication.factor=1");
@@ -206,6 +217,31 @@ fn server_properties(config: &BrokerConfig, client: SocketAddr, controller: Sock
         let _ = writeln!(text, "{key}={value}");
     }
     text
+}
+
+/// The keys that say where clients connect, and who they may be. `others` are further listeners of Kafka's.
+fn listener(config: &BrokerConfig, client: SocketAddr, others: &str) -> Vec<(String, String)> {
+    let key = |key: &str, value: String| (key.to_owned(), value);
+    let Some((first, password)) = config.users.first() else {
+        return vec![
+            key("listeners", format!("PLAINTEXT://{client}{others}")),
+            key("advertised.listeners", format!("PLAINTEXT://{client}")),
+            key("listener.security.protocol.map", "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT".into()),
+        ];
+    };
+    let mut jaas = format!("{PLAIN_MODULE} required username=\"{first}\" password=\"{password}\"");
+    for (name, password) in &config.users {
+        let _ = write!(jaas, " user_{name}=\"{password}\"");
+    }
+    vec![
+        key("listeners", format!("CLIENT://{client}{others}")),
+        key("advertised.listeners", format!("CLIENT://{client}")),
+        key("listener.security.protocol.map", "CLIENT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT".into()),
+        key("sasl.enabled.mechanisms", "PLAIN".into()),
+        key("listener.name.client.plain.sasl.jaas.config", format!("{jaas};")),
+        key("authorizer.class.name", AUTHORIZER.into()),
+        key("super.users", format!("User:{first};User:ANONYMOUS")),
+    ]
 }
 
 fn start_council(binary: &Path, folder: &Path, client: SocketAddr) -> Result<Server, PeerError> {
@@ -223,8 +259,11 @@ fn start_council(binary: &Path, folder: &Path, client: SocketAddr) -> Result<Ser
 
 fn diwan(binary: &Path, config: &BrokerConfig, client: SocketAddr, council: SocketAddr) -> Command {
     let mut command = Command::new(binary);
-    command.args(["log", "--council", &council.to_string(), "--listen", &client.to_string(), "--data-dir"]);
+    command.args(["log", "--council", &council.to_string(), "--data-dir"]);
     command.arg(config.folder.join("data")).args(&config.flags);
+    for (key, value) in listener(config, client, "").iter().chain(&config.settings) {
+        command.arg("-D").arg(format!("{key}={value}"));
+    }
     command
 }
 
@@ -236,6 +275,7 @@ mod tests {
     fn properties_name_both_listeners_and_end_with_the_given_settings() {
         let config = BrokerConfig {
             folder: PathBuf::from("/somewhere"),
+            users: Vec::new(),
             heap_mb: 256,
             settings: vec![(String::from("num.partitions"), String::from("3"))],
             flags: Vec::new(),
@@ -245,5 +285,11 @@ mod tests {
         assert!(text.contains("listeners=PLAINTEXT://127.0.0.1:21,CONTROLLER://127.0.0.1:22\n"));
         assert!(text.contains("controller.quorum.voters=1@127.0.0.1:22\n"));
         assert!(text.contains("log.dirs=/somewhere/data\n") && text.ends_with("num.partitions=3\n"));
+        assert!(!text.contains("sasl") && !text.contains("authorizer"));
+        let users = [("root", "r"), ("alice", "a")].map(|(name, word)| (name.to_owned(), word.to_owned()));
+        let text = server_properties(&BrokerConfig { users: users.to_vec(), ..config }, at(21), at(22));
+        assert!(text.contains("listeners=CLIENT://127.0.0.1:21,CONTROLLER://127.0.0.1:22\n"));
+        assert!(text.contains("user_root=\"r\" user_alice=\"a\";\n"));
+        assert!(text.contains("super.users=User:root;User:ANONYMOUS\n"));
     }
 }

@@ -118,11 +118,15 @@ fn main() -> ExitCode {
 }
 
 fn compared(options: &Options, folder: PathBuf) -> Result<bool, PeerError> {
-    let mut pair = Pair::start(&contestants(options, folder)?)?;
+    let contestants = contestants(options, folder)?;
+    let mut pair = Pair::start(&contestants)?;
     let [its, own] = pair.served();
     let served = its.in_common(own);
     println!("not served by ours, so not played: {}", its.beyond(&served).join(", "));
-    let (all, left_out) = chosen(options, &served)?;
+    let (all, left_out) = chosen(options, &served, &contestants.schemas)?;
+    if all.iter().any(|script| script.secured) {
+        pair.add_secured(&contestants)?;
+    }
     if options.show || options.trace {
         all.iter().for_each(|script| println!("{}", told(options, &pair, script)));
         return Ok(true);
@@ -148,6 +152,7 @@ fn compared(options: &Options, folder: PathBuf) -> Result<bool, PeerError> {
 fn chosen(
     options: &Options,
     served: &Served,
+    schemas: &Schemas,
 ) -> Result<(Vec<Script>, BTreeMap<&'static str, LeftOut>), PeerError> {
     if let Some(file) = &options.script {
         return Ok((vec![script(file)?], BTreeMap::new()));
@@ -158,7 +163,7 @@ fn chosen(
     let seeds = seeds(options);
     println!("seeds: {}", seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", "));
     for seed in &seeds {
-        let (scripts, lacking) = scripts(*seed, options.requests() / seeds.len(), served, is_chosen);
+        let (scripts, lacking) = scripts(*seed, options.requests() / seeds.len(), (served, schemas), is_chosen);
         all.extend(scripts);
         left_out.extend(lacking);
     }

@@ -13,6 +13,8 @@ mod malformed;
 mod metadata;
 mod offsets;
 mod produce;
+mod random;
+mod rights;
 mod security;
 mod sessions;
 mod topics;
@@ -21,6 +23,7 @@ mod transactions;
 use serde_json::json;
 use tools_testbed::dice::Dice;
 
+use crate::schema::Schemas;
 use crate::script::Script;
 use crate::served::Served;
 use crate::story::{LeftOut, Story};
@@ -32,12 +35,19 @@ pub struct Scene {
     pub name: &'static str,
     /// Whether it changes what other scripts see, so that it is played when no other is.
     pub alone: bool,
+    /// Whether it is played on the brokers that check rights.
+    pub secured: bool,
     write: fn(&mut Story<'_>),
 }
 
 impl Scene {
     const fn of(name: &'static str, write: fn(&mut Story<'_>)) -> Self {
-        Self { name, alone: false, write }
+        Self { name, alone: false, secured: false, write }
+    }
+
+    /// On the brokers that check rights, where rules hold for all connections.
+    const fn secured(name: &'static str, write: fn(&mut Story<'_>)) -> Self {
+        Self { name, alone: true, secured: true, write }
     }
 }
 
@@ -116,12 +126,31 @@ pub const ALL: &[Scene] = &[
     Scene::of("malformed requests", malformed::bodies),
     Scene::of("unknown APIs and versions", malformed::headers),
     Scene::of("bytes that are no request", malformed::frames),
+    Scene::of("drawn requests about topics", random::administration),
+    Scene::of("drawn requests about records", random::records),
+    Scene::of("drawn requests about groups", random::of_groups),
+    Scene::of("drawn requests about transactions", random::of_transactions),
+    Scene::of("drawn requests about users", random::cluster),
+    Scene::secured("who somebody is", rights::authentication),
+    Scene::secured("rules of access", rights::administration),
+    Scene::secured("somebody without rights", rights::none),
+    Scene::secured("one right at a time", rights::one_each),
+    Scene::secured("rights of transactions", rights::transactions),
+    Scene::secured("drawn rules of access", rights::drawn),
 ];
+
+/// Scenes of which each seed shows something else. A long run goes on with them when all have been played twice.
+const DRAWN: &str = "drawn ";
 
 /// The scene of a script.
 #[must_use]
 pub fn of(number: usize) -> Scene {
-    ALL[number % ALL.len()]
+    const ROUNDS: usize = 2;
+    if number < ROUNDS * ALL.len() {
+        return ALL[number % ALL.len()];
+    }
+    let drawn: Vec<&Scene> = ALL.iter().filter(|scene| scene.name.starts_with(DRAWN)).collect();
+    *drawn[number % drawn.len()]
 }
 
 /// Whether scripts of that scene are played when no other is.
@@ -134,11 +163,18 @@ pub fn is_alone(name: &str) -> bool {
 ///
 /// # Errors
 /// It needs APIs that are not served.
-pub fn script(seed: u64, number: usize, served: &Served) -> Result<Script, LeftOut> {
+pub fn script(
+    seed: u64,
+    number: usize,
+    served: &Served,
+    schemas: &Schemas,
+) -> Result<Script, LeftOut> {
     let scene = of(number);
-    let mut story = Story::new(Dice::new(Dice::new(seed).roll() ^ number as u64), served);
+    let dice = Dice::new(Dice::new(seed).roll() ^ number as u64);
+    let mut story = Story::new(dice, served, schemas);
     (scene.write)(&mut story);
-    story.end(seed, number, scene.name)
+    let script = story.end(seed, number, scene.name)?;
+    Ok(Script { secured: scene.secured, ..script })
 }
 
 /// Asks for all that a fresh broker does not have at once.
@@ -180,11 +216,11 @@ mod tests {
     fn a_seed_decides_every_script_and_a_number_its_scene() {
         let served = everything();
         for number in 0..ALL.len() {
-            let one = |seed| script(seed, number, &served).expect("everything is served");
+            let one = |seed| script(seed, number, &served, &Schemas::default()).expect("everything is served");
             assert_eq!(one(5), one(5));
             assert_eq!(one(5).scene, of(number).name);
         }
-        let all = |seed| (0..ALL.len()).map(|number| script(seed, number, &served).ok()).collect::<Vec<_>>();
+        let all = |seed| (0..ALL.len()).map(|number| script(seed, number, &served, &Schemas::default()).ok()).collect::<Vec<_>>();
         assert_ne!(all(5), all(6));
     }
 
@@ -192,7 +228,7 @@ mod tests {
     fn every_api_whose_codes_are_expected_is_asked_in_every_version() {
         let served = everything();
         let scripts: Vec<Script> =
-            (0..ALL.len()).map(|number| script(1, number, &served).expect("everything is served")).collect();
+            (0..ALL.len()).map(|number| script(1, number, &served, &Schemas::default()).expect("everything is served")).collect();
         let calls = scripts.iter().flat_map(|script| script.asked().into_iter().flatten());
         let asked: BTreeSet<(&str, i16)> = calls.map(|call| (call.api.as_str(), call.version)).collect();
         let all = CODES.iter().flat_map(|(api, _)| (0..=20).map(move |version| (*api, version)));
@@ -204,7 +240,7 @@ mod tests {
     fn script_of_an_api_that_is_not_served_is_left_out_with_its_reason() {
         let served = Served::everything(["Metadata"].into_iter());
         let number = ALL.iter().position(|scene| scene.name == "topics are made").expect("it is a scene");
-        let why = script(1, number, &served).expect_err("CreateTopics is not served");
+        let why = script(1, number, &served, &Schemas::default()).expect_err("CreateTopics is not served");
         assert!(why.lacks.contains("CreateTopics") && why.uses.contains("CreateTopics"));
     }
 }

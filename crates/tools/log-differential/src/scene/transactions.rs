@@ -24,19 +24,19 @@ fn init(id: &str, timeout_ms: i64) -> Value {
 }
 
 /// A producer of that transactional id: `$p-ID` and `$e-ID` are its id and its epoch.
-fn producer(story: &mut Story<'_>, id: &str) {
+pub(super) fn producer(story: &mut Story<'_>, id: &str) {
     let body = json!({"Key": format!("@{id}"), "CoordinatorKeys": [format!("@{id}")], "KeyType": 1});
     story.call_in(1..=i16::MAX, "FindCoordinator", body);
     again(story, id);
 }
 
-fn again(story: &mut Story<'_>, id: &str) {
+pub(super) fn again(story: &mut Story<'_>, id: &str) {
     let call = story.call("InitProducerId", init(&format!("@{id}"), 60_000));
     call.retry(&ENDING).bind(&format!("p-{id}"), "/ProducerId").bind(&format!("e-{id}"), "/ProducerEpoch");
 }
 
 /// One batch of a transaction.
-fn batch(id: &str, sequence: i64, values: &[&str]) -> Value {
+pub(super) fn batch(id: &str, sequence: i64, values: &[&str]) -> Value {
     json!([{
         "records": records(values), "producer": format!("$p-{id}"), "epoch": format!("$e-{id}"),
         "sequence": sequence, "transactional": true,
@@ -57,6 +57,37 @@ fn add(id: &str, topic: &str, partitions: &[i32]) -> Value {
         "V3AndBelowTopics": topics,
         "Transactions": [{"TransactionalId": id, "ProducerId": producer, "ProducerEpoch": epoch, "Topics": topics}],
     })
+}
+
+/// The steps of a transaction, on the connection of somebody who may be refused any of them.
+pub(super) fn as_somebody(story: &mut Story<'_>, id: &str) {
+    story.call("InitProducerId", init(&format!("@{id}"), 60_000)).retry(&ENDING);
+    for other in ["@other", "@t"] {
+        let body = json!({"Key": other, "CoordinatorKeys": [other], "KeyType": 1});
+        story.call_in(1..=i16::MAX, "FindCoordinator", body);
+    }
+    // The epoch that the owner knows; somebody who may has raised it.
+    story.call("InitProducerId", init(&format!("@{id}"), 60_000)).retry(&ENDING);
+    story.each("AddPartitionsToTxn", |_| add(id, "a", &[0]));
+    story.each("AddOffsetsToTxn", |_| offsets(id, "live"));
+    story.each("TxnOffsetCommit", |_| commit(id, "live", 3));
+    story.call_in(OLD_PRODUCE, "Produce", send(id, "a", 0, batch(id, 0, &["x"]))).retry(&BUSY);
+    story.call_in(NEW_PRODUCE, "Produce", send(id, "a", 0, batch(id, 0, &["x"]))).retry(&ENDING);
+    story.call("Produce", send(id, "b", 0, batch(id, 0, &["x"])));
+    story.each("EndTxn", |_| end(id, true));
+    story.call("DescribeTransactions", json!({"TransactionalIds": [format!("@{id}"), "@other"]}));
+    story.call("ListTransactions", json!({}));
+}
+
+/// Begins one by the new protocol.
+pub(super) fn begin_new(story: &mut Story<'_>, id: &str, topic: &str, records: Value) {
+    story.call_in(NEW_PRODUCE, "Produce", send(id, topic, 0, records)).retry(&ENDING);
+}
+
+/// Begins one by the old protocol.
+pub(super) fn begin_old(story: &mut Story<'_>, id: &str, topic: &str, records: Value) {
+    story.call_in(0..=3, "AddPartitionsToTxn", add(id, topic, &[0])).retry(&ENDING);
+    story.call_in(OLD_PRODUCE, "Produce", send(id, topic, 0, records)).retry(&BUSY);
 }
 
 /// Of EndTxn.

@@ -98,7 +98,7 @@ pub struct Api {
 }
 
 /// All messages of a release.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Schemas {
     apis: BTreeMap<i16, Api>,
     data: BTreeMap<String, Message>,
