@@ -21,6 +21,38 @@ public final class Deaths {
         shop.verify(true);
     }
 
+    public static void exactlyOnceOutlivesKillsOfBoth(Test test) throws Exception {
+        Shop shop = new Shop(test, "processing.guarantee", "exactly_once_v2").startApart();
+        for (int kill = 0; kill < KILLS; kill++) {
+            long written = shop.written();
+            // Both have work in hand when they die: more is ordered than one commit holds.
+            shop.order(200 + 50 * (kill % 5));
+            shop.awaitMoreThan(written);
+            // In turn: the application first, the broker first, and the application while there is no broker.
+            switch (kill % 3) {
+                case 0 -> {
+                    shop.killApart();
+                    Broker.killAndStart();
+                    shop.startApart();
+                }
+                case 1 -> {
+                    Broker.killAndStart();
+                    shop.order(50);
+                    shop.killApart();
+                    shop.startApart();
+                }
+                default -> {
+                    Broker.control("kill");
+                    shop.killApart();
+                    shop.startApart();
+                    Broker.control("start");
+                }
+            }
+        }
+        shop.order(100);
+        shop.verify(true);
+    }
+
     public static void restartOfTheApplicationMeetsADeadBroker(Test test) throws Exception {
         Shop shop = new Shop(test, "processing.guarantee", "exactly_once_v2").start().awaitRunning();
         shop.order(500);

@@ -12,24 +12,14 @@ import java.util.TreeMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
-import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.streams.CloseOptions;
 import org.apache.kafka.streams.KafkaStreams;
-import org.apache.kafka.streams.KeyValue;
 import org.apache.kafka.streams.StoreQueryParameters;
-import org.apache.kafka.streams.StreamsBuilder;
-import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse;
-import org.apache.kafka.streams.kstream.Consumed;
-import org.apache.kafka.streams.kstream.Grouped;
-import org.apache.kafka.streams.kstream.KStream;
-import org.apache.kafka.streams.kstream.KTable;
-import org.apache.kafka.streams.kstream.Materialized;
-import org.apache.kafka.streams.kstream.Produced;
-import org.apache.kafka.streams.kstream.TimeWindows;
 import org.apache.kafka.streams.state.QueryableStoreTypes;
 
 /**
@@ -41,7 +31,6 @@ final class Shop implements AutoCloseable {
     static final int PARTITIONS = 2;
     private static final int CUSTOMERS = 12;
     private static final int REGIONS = 3;
-    private static final long WINDOW_MS = 10_000;
     private static final long BEGIN = 1_700_000_000_000L;
 
     final String orders;
@@ -55,6 +44,7 @@ final class Shop implements AutoCloseable {
     private final Path directory;
     private final KafkaProducer<String, String> producer;
     private KafkaStreams streams;
+    private Process apart;
     private int sent;
 
     Shop(Test test, String... settings) throws Exception {
@@ -81,37 +71,46 @@ final class Shop implements AutoCloseable {
         test.closing(this);
     }
 
-    private Topology topology() {
-        var text = Serdes.String();
-        StreamsBuilder builder = new StreamsBuilder();
-        KStream<String, String> in = builder.stream(orders, Consumed.with(text, text));
-        KTable<String, String> regions = builder.table(customers, Consumed.with(text, text));
-        in.groupByKey(Grouped.with(text, text)).count(Materialized.as("counts")).toStream()
-            .to(counts, Produced.with(text, Serdes.Long()));
-        in.groupByKey(Grouped.with(text, text)).windowedBy(TimeWindows.ofSizeAndGrace(Duration.ofMillis(WINDOW_MS), Duration.ofDays(1)))
-            .count(Materialized.as("windows")).toStream().map((window, count) -> KeyValue.pair(window.key() + "@" + window.window().start(), count))
-            .to(windows, Produced.with(text, Serdes.Long()));
-        in.join(regions, (order, region) -> region + ":" + order).selectKey((customer, joined) -> joined.split(":")[0])
-            .mapValues(joined -> Long.valueOf(joined.split(":")[1])).groupByKey(Grouped.with(text, Serdes.Long()))
-            .reduce(Long::sum, Materialized.as("sums")).toStream().to(sums, Produced.with(text, Serdes.Long()));
-        return builder.build();
-    }
-
     Shop start() throws Exception {
-        Properties properties = Test.properties("application.id", id, "state.dir", directory.toString(), "num.stream.threads", "2",
-            "commit.interval.ms", "200", "statestore.cache.max.bytes", "0", "auto.offset.reset", "earliest", "replication.factor", "1",
-            "max.task.idle.ms", "1000", "main.consumer.session.timeout.ms", "6000", "main.consumer.heartbeat.interval.ms", "500",
-            "producer.request.timeout.ms", "5000", "producer.reconnect.backoff.max.ms", "200", "consumer.reconnect.backoff.max.ms",
-            "200", "admin.reconnect.backoff.max.ms", "200", "producer.delivery.timeout.ms", "60000", "task.timeout.ms", "120000",
-            "repartition.purge.interval.ms", "1000");
-        properties.putAll(Test.map(settings));
-        streams = new KafkaStreams(topology(), properties);
+        Application application = application();
+        streams = new KafkaStreams(application.topology(), application.properties());
         streams.setUncaughtExceptionHandler(error -> {
             error.printStackTrace();
             return StreamThreadExceptionResponse.REPLACE_THREAD;
         });
         streams.start();
         return this;
+    }
+
+    private Application application() {
+        return new Application(id, directory.toString(), List.of(orders, customers, counts, windows, sums), settings);
+    }
+
+    /** Starts the application as a process of its own, which can be killed. */
+    Shop startApart() throws Exception {
+        apart = application().start();
+        return this;
+    }
+
+    /** SIGKILL: the application can say nothing any more, and its local state is as it was. */
+    void killApart() throws Exception {
+        apart.destroyForcibly();
+        Check.that(apart.waitFor(30, TimeUnit.SECONDS), "the application does not die");
+    }
+
+    /** Waits until the application has written something since there were so many results, committed or not. */
+    void awaitMoreThan(long results) throws Exception {
+        Check.await("the application to work", () -> {
+            Check.that(apart.isAlive(), "the application ended by itself");
+            return written() > results;
+        });
+    }
+
+    /** How many results by customer have been written, committed or not, markers included. */
+    long written() throws Exception {
+        try (var reader = reader()) {
+            return reader.endOffsets(Test.partitions(counts, PARTITIONS)).values().stream().mapToLong(Long::longValue).sum();
+        }
     }
 
     Shop awaitRunning() throws Exception {
@@ -142,6 +141,9 @@ final class Shop implements AutoCloseable {
         if (streams != null) {
             close(Duration.ofSeconds(5));
         }
+        if (apart != null) {
+            apart.destroyForcibly();
+        }
     }
 
     /** Sends this many orders, and waits until they are acknowledged. */
@@ -167,7 +169,7 @@ final class Shop implements AutoCloseable {
         for (int order = 0; order < sent; order++) {
             long time = BEGIN + order * 100L;
             count.merge(customer(order), 1L, Long::sum);
-            window.merge(customer(order) + "@" + (time - time % WINDOW_MS), 1L, Long::sum);
+            window.merge(customer(order) + "@" + (time - time % Application.WINDOW_MS), 1L, Long::sum);
             sum.merge("r" + Integer.parseInt(customer(order).substring(1)) % REGIONS, (long) order, Long::sum);
         }
         for (var each : Map.of(counts, count, windows, window, sums, sum).entrySet()) {
@@ -196,12 +198,18 @@ final class Shop implements AutoCloseable {
         return last;
     }
 
+    private static KafkaConsumer<String, Long> reader() {
+        return new KafkaConsumer<>(Test.properties("isolation.level", "read_uncommitted", "key.deserializer",
+            "org.apache.kafka.common.serialization.StringDeserializer", "value.deserializer",
+            "org.apache.kafka.common.serialization.LongDeserializer"));
+    }
+
     private List<ConsumerRecord<String, Long>> results(String topic) throws Exception {
         Properties properties = Test.properties("isolation.level", "read_committed", "key.deserializer",
             "org.apache.kafka.common.serialization.StringDeserializer", "value.deserializer",
             "org.apache.kafka.common.serialization.LongDeserializer");
         List<ConsumerRecord<String, Long>> records = new ArrayList<>();
-        try (var reader = new org.apache.kafka.clients.consumer.KafkaConsumer<String, Long>(properties)) {
+        try (var reader = new KafkaConsumer<String, Long>(properties)) {
             var partitions = Test.partitions(topic, PARTITIONS);
             reader.assign(partitions);
             reader.seekToBeginning(partitions);
