@@ -74,6 +74,10 @@ impl Node {
         version: i16,
         isolation: Isolation,
     ) -> Result<(ListOffsetsPartitionResponse, Option<(PartitionId, TimeLookup)>), ErrorCode> {
+        // What a version does not have is refused before the partition is looked for.
+        if !has_time(wanted.timestamp, version) {
+            return Err(ErrorCode::UnsupportedVersion);
+        }
         let (_, hosted) = self.find(TopicName::Name(topic), wanted.partition_index)?;
         let (id, partition) = (hosted.id, &hosted.partition);
         partition.check_epoch(LeaderEpoch(wanted.current_leader_epoch))?;
@@ -90,15 +94,13 @@ impl Node {
                     (partition.start().0, first.map_or(epoch, |epoch| epoch.0));
                 return Ok((answer, None));
             }
-            EARLIEST_LOCAL if version >= EARLIEST_LOCAL_FROM => {
+            EARLIEST_LOCAL => {
                 (answer.offset, answer.leader_epoch) = (partition.start().0, epoch);
                 return Ok((answer, None));
             }
-            LAST_TIERED if version >= LAST_TIERED_FROM => return Ok((answer, None)),
-            EARLIEST_PENDING if version >= EARLIEST_PENDING_FROM => return Ok((answer, None)),
-            HIGHEST if version >= HIGHEST_FROM => partition.look_for_newest(isolation),
-            time if time >= 0 => Some(partition.look_for_time(time, isolation)),
-            _ => return Err(ErrorCode::UnsupportedVersion),
+            LAST_TIERED | EARLIEST_PENDING => return Ok((answer, None)),
+            HIGHEST => partition.look_for_newest(isolation),
+            time => Some(partition.look_for_time(time, isolation)),
         };
         Ok((answer, lookup.map(|lookup| (id, lookup))))
     }
@@ -142,6 +144,18 @@ impl Node {
             Err(error) => answer.error_code = error.code(),
         }
         answer
+    }
+}
+
+/// Whether a version of ListOffsets has that time: a time of records, or one of those with a meaning of their own.
+const fn has_time(time: i64, version: i16) -> bool {
+    match time {
+        LATEST | EARLIEST => true,
+        HIGHEST => version >= HIGHEST_FROM,
+        EARLIEST_LOCAL => version >= EARLIEST_LOCAL_FROM,
+        LAST_TIERED => version >= LAST_TIERED_FROM,
+        EARLIEST_PENDING => version >= EARLIEST_PENDING_FROM,
+        time => time >= 0,
     }
 }
 

@@ -39,9 +39,10 @@ pub(super) fn describe(
     by: By<'_>,
     request: &DescribeClientQuotasRequest,
 ) -> DescribeClientQuotasResponse {
-    let may = node.may_on_cluster(by, CLUSTER_DESCRIBE_CONFIGS);
-    let filter = may.map_err(|error| (error, UNAUTHORIZED.into())).and_then(|()| Filter::of(request));
-    match filter {
+    if let Err(error) = node.may_on_cluster(by, CLUSTER_DESCRIBE_CONFIGS) {
+        return DescribeClientQuotasResponse { error_code: error.code(), ..Default::default() };
+    }
+    match Filter::of(request) {
         Ok(filter) => {
             let found = node.access.quotas.entities().filter(|(entity, _)| filter.matches(entity));
             DescribeClientQuotasResponse {

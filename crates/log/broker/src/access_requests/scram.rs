@@ -49,7 +49,9 @@ pub(super) fn describe(
 ) -> DescribeUserScramCredentialsResponse {
     let mut response = DescribeUserScramCredentialsResponse::default();
     if let Err(error) = node.may_on_cluster(by, CLUSTER_DESCRIBE) {
-        (response.error_code, response.error_message) = (error.code(), Some(UNAUTHORIZED.into()));
+        response.error_code = error.code();
+        // A real Kafka names nobody, and not no user at all.
+        response.results.push(DescribeUserScramCredentialsResult { error_code: error.code(), ..Default::default() });
         return response;
     }
     let users = &node.access.authentication.users;
@@ -96,25 +98,24 @@ pub(super) fn alter(
     request: &AlterUserScramCredentialsRequest,
 ) -> (AlterUserScramCredentialsResponse, Vec<(usize, AccessChange)>) {
     let may = node.may_on_cluster(by, CLUSTER_ALTER);
-    let mut by_user = BTreeMap::<&str, Vec<Judged>>::new();
+    let mut by_user = BTreeMap::<&str, Judged>::new();
     for gone in &request.deletions {
-        by_user.entry(&gone.name).or_default().push(judge_deletion(node, &gone.name, gone.mechanism));
+        add(&mut by_user, &gone.name, judge_deletion(node, &gone.name, gone.mechanism));
     }
     for new in &request.upsertions {
         let (Blob(salt), Blob(salted)) = (&new.salt, &new.salted_password);
         let judged = judge_upsertion(node, (&new.name, new.mechanism), new.iterations, (salt, salted));
-        by_user.entry(&new.name).or_default().push(judged);
+        add(&mut by_user, &new.name, judged);
     }
     let (mut response, mut changes) = (AlterUserScramCredentialsResponse::default(), Vec::new());
     let is_too_much = by_user.len() > CHANGES_MAX;
     for (part, (user, judged)) in by_user.into_iter().enumerate() {
-        let judged = match (may, <[Judged; 1]>::try_from(judged)) {
-            (Err(error), _) => Err((error, UNAUTHORIZED)),
-            (_, Err(_)) => Err((ErrorCode::DuplicateResource, "the user is named twice")),
-            _ if is_too_much => {
+        let judged = match may {
+            Err(error) => Err((error, UNAUTHORIZED)),
+            Ok(()) if is_too_much => {
                 Err((ErrorCode::PolicyViolation, "a request changes 10,000 users at the most"))
             }
-            (_, Ok([judged])) => judged,
+            Ok(()) => judged,
         };
         let mut result = AlterUserScramCredentialsResult { user: user.into(), ..Default::default() };
         match judged {
@@ -128,6 +129,18 @@ pub(super) fn alter(
         response.results.push(result);
     }
     (response, changes)
+}
+
+/// The first reason against a change of a user counts; a second change is one against the first.
+fn add<'a>(by_user: &mut BTreeMap<&'a str, Judged>, user: &'a str, judged: Judged) {
+    by_user
+        .entry(user)
+        .and_modify(|first| {
+            if first.is_ok() {
+                *first = Err((ErrorCode::DuplicateResource, "the user is named twice"));
+            }
+        })
+        .or_insert(judged);
 }
 
 impl AccessAnswer for AlterUserScramCredentialsResponse {

@@ -56,7 +56,11 @@ pub(super) fn elect_leaders(node: &Node, by: By<'_>, request: &ElectLeadersReque
 fn all_refused(request: &ElectLeadersRequest, error: ErrorCode) -> Vec<ReplicaElectionResult> {
     let topics = request.topic_partitions.iter().flatten().map(|topic| ReplicaElectionResult {
         topic: topic.topic.clone(),
-        partition_result: topic.partitions.iter().map(|index| result(*index, error, None)).collect(),
+        partition_result: topic
+            .partitions
+            .iter()
+            .map(|index| result(*index, error, Some("the client has no right to that".into())))
+            .collect(),
     });
     topics.collect()
 }

@@ -60,10 +60,13 @@ pub(super) fn alter_replica_log_dirs(
     request: &AlterReplicaLogDirsRequest,
 ) -> AlterReplicaLogDirsResponse {
     let (log_dir, may) = (node.log_dir(), node.may_on_cluster(by, CLUSTER_ALTER));
+    if let Err(error) = may {
+        return refused(request, error);
+    }
     // A partition that is named for several directories goes to the last one.
     let mut wanted = BTreeMap::<&str, BTreeMap<i32, &str>>::new();
     for directory in &request.dirs {
-        for topic in &directory.topics {
+        for topic in directory.topics.iter().filter(|topic| !topic.partitions.is_empty()) {
             let of_topic = wanted.entry(&topic.name).or_default();
             of_topic.extend(topic.partitions.iter().map(|index| (*index, directory.path.as_str())));
         }
@@ -74,7 +77,6 @@ pub(super) fn alter_replica_log_dirs(
             .into_iter()
             .map(|(partition_index, path)| {
                 let error = match path == log_dir {
-                    _ if may.is_err() => may.err(),
                     // It is there, and stays.
                     true => node.find(TopicName::Name(topic), partition_index).err(),
                     false => Some(ErrorCode::LogDirNotFound),
@@ -83,6 +85,17 @@ pub(super) fn alter_replica_log_dirs(
                 AlterReplicaLogDirPartitionResult { partition_index, error_code }
             })
             .collect(),
+    });
+    AlterReplicaLogDirsResponse { results: results.collect(), ..Default::default() }
+}
+
+/// What each partition that is named is told.
+fn refused(request: &AlterReplicaLogDirsRequest, error: ErrorCode) -> AlterReplicaLogDirsResponse {
+    let result = |index: &i32| AlterReplicaLogDirPartitionResult { partition_index: *index, error_code: error.code() };
+    let topics = request.dirs.iter().flat_map(|directory| &directory.topics);
+    let results = topics.map(|topic| AlterReplicaLogDirTopicResult {
+        topic_name: topic.name.clone(),
+        partitions: topic.partitions.iter().map(result).collect(),
     });
     AlterReplicaLogDirsResponse { results: results.collect(), ..Default::default() }
 }

@@ -22,7 +22,8 @@ pub(super) fn describe_quorum(
     now: Now,
 ) -> DescribeQuorumResponse {
     if let Err(error) = node.may_on_cluster(by, CLUSTER_DESCRIBE) {
-        return DescribeQuorumResponse { error_code: error.code(), ..Default::default() };
+        let error_message = Some("the client has no right to that".into());
+        return DescribeQuorumResponse { error_code: error.code(), error_message, ..Default::default() };
     }
     let is_known = match &request.topics[..] {
         [topic] => {

@@ -2,7 +2,8 @@
 
 use log_wire::messages::cluster::{
     AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse,
-    ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse, ReassignablePartition,
+    ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse, ListPartitionReassignmentsTopics,
+    OngoingPartitionReassignment, OngoingTopicReassignment, ReassignablePartition,
     ReassignablePartitionResponse, ReassignableTopicResponse,
 };
 use log_wire::{ErrorCode, TopicName};
@@ -67,13 +68,24 @@ fn all_refused(
 pub(super) fn list(
     node: &Node,
     by: By<'_>,
-    _: &ListPartitionReassignmentsRequest,
+    request: &ListPartitionReassignmentsRequest,
 ) -> ListPartitionReassignmentsResponse {
     let mut response = ListPartitionReassignmentsResponse::default();
     if let Err(error) = node.may_on_cluster(by, CLUSTER_DESCRIBE) {
         (response.error_code, response.error_message) = (error.code(), Some(NOT_ALLOWED.into()));
+        response.topics = request.topics.iter().flatten().map(without_replicas).collect();
     }
     response
+}
+
+/// What is named, beside an error.
+fn without_replicas(topic: &ListPartitionReassignmentsTopics) -> OngoingTopicReassignment {
+    let partition =
+        |index: &i32| OngoingPartitionReassignment { partition_index: *index, ..Default::default() };
+    OngoingTopicReassignment {
+        name: topic.name.clone(),
+        partitions: topic.partition_indexes.iter().map(partition).collect(),
+    }
 }
 
 /// What a client is told that lacks a right.

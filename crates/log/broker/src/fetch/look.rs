@@ -104,8 +104,8 @@ fn look_at(
     let may = node.may_on_topic(by, TOPIC_READ, part.topic.name());
     let hosted = may.and_then(|()| node.find(part.topic.name(), part.index));
     let slot = hosted.as_ref().ok().map(|(slot, _)| *slot);
-    // Only a partition that is here knows that its reader does not ask for aborted transactions.
-    let aborted = (slot.is_none() || terms.isolation == Isolation::ReadCommitted).then(Vec::new);
+    // A partition that is here has no list of them beside an error.
+    let aborted = slot.is_none().then(Vec::new);
     let looked = hosted
         .as_ref()
         .map_err(|error| *error)

@@ -71,6 +71,8 @@ pub(crate) struct FetchedGroup {
     pub(crate) all: bool,
     /// Topics of which no partition is named: the response names them, too.
     pub(crate) bare: Vec<Topic>,
+    /// The partitions that an error is told of, in versions that cannot tell it of the group.
+    pub(crate) told: Vec<(Topic, i32)>,
 }
 
 /// Where each committed offset stands in the response: those without an error go to the coordinator, in order.
@@ -148,7 +150,7 @@ pub(super) fn code(answer: &Answer) -> i16 {
     if let Answer::Failed(error) = answer { error.code() } else { 0 }
 }
 
-/// A member that is refused finds its own id in the response, unless there was no room for it.
+/// A member that is refused finds its own id in the response, unless there was no room for it, or its client lacks the right.
 fn joined(answer: Answer, id: &str, version: i16) -> JoinGroupResponse {
     const NULL_PROTOCOL: i16 = 7;
     let mut response = JoinGroupResponse { error_code: code(&answer), ..JoinGroupResponse::default() };
@@ -177,7 +179,7 @@ fn joined(answer: Answer, id: &str, version: i16) -> JoinGroupResponse {
             });
             response.members = members.collect();
         }
-        Answer::Failed(ErrorCode::GroupMaxSizeReached) => {}
+        Answer::Failed(ErrorCode::GroupMaxSizeReached | ErrorCode::GroupAuthorizationFailed) => {}
         _ => response.member_id = id.into(),
     }
     response
@@ -227,12 +229,16 @@ fn fetched(
     version: i16,
 ) -> OffsetFetchResponse {
     let mut response = OffsetFetchResponse::default();
-    for (FetchedGroup { group, all, bare }, answer) in groups.iter().zip(parts) {
+    for (FetchedGroup { group, all, bare, told }, answer) in groups.iter().zip(parts) {
         let error_code = code(&answer);
         let offsets = if let Answer::Offsets(mut found) = answer { found.pop() } else { None };
         let error_code = offsets.as_ref().map_or(error_code, |found| found.error.code());
         let mut topics = offsets.map(by_topic).unwrap_or_default();
-        hide(&mut topics, |topic| node.may(by, TOPIC_DESCRIBE, topic), *all);
+        let may = |topic: &OffsetFetchResponseTopics| match topic.name.is_empty() {
+            true if version >= TOPIC_IDS || topic.topic_id != [0; 16] => Err(ErrorCode::UnknownTopicId),
+            _ => node.may(by, TOPIC_DESCRIBE, &topic.name),
+        };
+        hide(&mut topics, may, *all);
         if error_code == 0 {
             topics.extend(bare.iter().map(topic_without_offsets));
         }
@@ -240,6 +246,9 @@ fn fetched(
             let group_id = group.clone();
             response.groups.push(OffsetFetchResponseGroup { group_id, topics, error_code });
         } else {
+            if error_code != 0 {
+                topics = all_refused(told, error_code);
+            }
             response.error_code = error_code;
             response.topics = topics.into_iter().map(old_form).collect();
         }
@@ -249,22 +258,39 @@ fn fetched(
 
 /// Takes out what the client may not see: of all offsets it is left out, of those that were named it is refused, as one is
 /// of an id that no topic has.
-fn hide(topics: &mut Vec<OffsetFetchResponseTopics>, may: impl Fn(&str) -> Result<(), ErrorCode>, all: bool) {
+fn hide(
+    topics: &mut Vec<OffsetFetchResponseTopics>,
+    may: impl Fn(&OffsetFetchResponseTopics) -> Result<(), ErrorCode>,
+    all: bool,
+) {
     topics.retain_mut(|topic| {
-        let is_unknown = topic.name.is_empty() && topic.topic_id != [0; 16];
-        let judged = if is_unknown { Err(ErrorCode::UnknownTopicId) } else { may(&topic.name) };
-        let Err(error) = judged else { return true };
+        let Err(error) = may(topic) else { return true };
         for partition in &mut topic.partitions {
-            *partition = OffsetFetchResponsePartitions {
-                partition_index: partition.partition_index,
-                committed_offset: -1,
-                committed_leader_epoch: -1,
-                metadata: Some(String::new()),
-                error_code: error.code(),
-            };
+            *partition = without_offset(partition.partition_index, error.code());
         }
         !all
     });
+}
+
+fn without_offset(partition_index: i32, error_code: i16) -> OffsetFetchResponsePartitions {
+    OffsetFetchResponsePartitions {
+        partition_index,
+        committed_offset: -1,
+        committed_leader_epoch: -1,
+        metadata: Some(String::new()),
+        error_code,
+    }
+}
+
+/// The error of a group, told of each partition that was asked for.
+fn all_refused(told: &[(Topic, i32)], error_code: i16) -> Vec<OffsetFetchResponseTopics> {
+    let topics = told.chunk_by(|(one, _), (other, _)| one == other);
+    let refused = topics.filter_map(|partitions| {
+        let mut topic = topic_without_offsets(&partitions.first()?.0);
+        topic.partitions = partitions.iter().map(|(_, index)| without_offset(*index, error_code)).collect();
+        Some(topic)
+    });
+    refused.collect()
 }
 
 fn topic_without_offsets(topic: &Topic) -> OffsetFetchResponseTopics {

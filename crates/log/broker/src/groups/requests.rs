@@ -26,6 +26,8 @@ use crate::node::Node;
 use crate::response::Response;
 use crate::rights::{By, GROUP_READ, TOPIC_READ};
 
+/// The first version of OffsetFetch whose response has an error of the group.
+const GROUP_ERROR: i16 = 2;
 /// The first version of SyncGroup in which a member says which protocol it believes in.
 const NAMES_PROTOCOL: i16 = 5;
 
@@ -168,7 +170,7 @@ impl Groups {
                         topics.iter().map(|topic| (name_of(topic, version), &*topic.partition_indexes));
                     wanted(&node.catalog, named)
                 });
-                let (fetched, partitions) = fetched_group(&group.group_id, topics);
+                let (fetched, partitions) = fetched_group(&group.group_id, topics, version);
                 groups.push(fetched);
                 let member = fetching_member(group);
                 parts.push(fetch_part(&group.group_id, partitions, request.require_stable, member));
@@ -179,7 +181,7 @@ impl Groups {
                     topics.iter().map(|topic| (TopicName::Name(&topic.name), &*topic.partition_indexes));
                 wanted(&node.catalog, named)
             });
-            let (fetched, partitions) = fetched_group(&request.group_id, topics);
+            let (fetched, partitions) = fetched_group(&request.group_id, topics, version);
             groups.push(fetched);
             parts.push(fetch_part(&request.group_id, partitions, request.require_stable, None));
         }
@@ -313,10 +315,15 @@ fn wanted<'r>(catalog: &Catalog, topics: impl Iterator<Item = (TopicName<'r>, &'
 }
 
 /// A group of an OffsetFetch, and the partitions that are asked for; nothing for all of them.
-fn fetched_group(group: &str, topics: Option<Wanted>) -> (FetchedGroup, Option<Vec<(Topic, i32)>>) {
+fn fetched_group(
+    group: &str,
+    topics: Option<Wanted>,
+    version: i16,
+) -> (FetchedGroup, Option<Vec<(Topic, i32)>>) {
     let all = topics.is_none();
     let (partitions, bare) = topics.unzip();
-    (FetchedGroup { group: group.into(), all, bare: bare.unwrap_or_default() }, partitions)
+    let told = if version < GROUP_ERROR { partitions.clone().unwrap_or_default() } else { Vec::new() };
+    (FetchedGroup { group: group.into(), all, bare: bare.unwrap_or_default(), told }, partitions)
 }
 
 /// What a request names, each once: one that names a large group very often would have a huge answer.

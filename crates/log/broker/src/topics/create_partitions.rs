@@ -43,7 +43,7 @@ pub(super) fn create_partitions(
         let judged = if request.timeout_ms <= 0 {
             Err(Refusal::bare(ErrorCode::RequestTimedOut))
         } else if let Err(error) = node.may(changer.by, TOPIC_ALTER, &topic.name) {
-            Err(Refusal::new(error, "the client may not change the topic"))
+            Err(Refusal::bare(error))
         } else if added > PARTITIONS_PER_REQUEST_MAX {
             Err(Refusal::too_many_partitions())
         } else {

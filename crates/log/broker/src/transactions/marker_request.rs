@@ -127,7 +127,7 @@ fn add_results<'r>(
     });
     let Some(result) = markers.get_mut(number) else { return Vec::new() };
     let mut places = Vec::new();
-    for topic in &asked.topics {
+    for topic in asked.topics.iter().filter(|topic| partitions_of(topic) > 0) {
         let indexes = topic.partition_indexes.iter().enumerate();
         let named =
             indexes.map(|(place, index)| ((number, result.topics.len(), place), (&*topic.name, *index)));

@@ -32,9 +32,12 @@ fn of_partition(node: &Node, by: By<'_>, (topic, index): (&str, i32)) -> Partiti
         Ok((_, hosted)) => response.active_producers = producers(&hosted.partition),
         Err(error) => {
             response.error_code = error.code();
-            // Who may not read a topic is not told whether it is there.
-            let is_told = error != TOPIC_READ.lack && node.catalog.find(TopicName::Name(topic)).is_err();
-            response.error_message = is_told.then(|| "there is no such topic".into());
+            let is_missing = || node.catalog.find(TopicName::Name(topic)).is_err();
+            response.error_message = match error == TOPIC_READ.lack {
+                // Who may not read a topic is not told whether it is there.
+                true => Some("the client has no right to that".into()),
+                false => is_missing().then(|| "there is no such topic".into()),
+            };
         }
     }
     response

@@ -86,7 +86,8 @@ const APIS: [&str; 52] = [
 
 /// Three users, two topics with records, a group with a member, and a producer with transactions: all of root's.
 fn stage(story: &mut Story<'_>) {
-    story.log_in(ROOT, "root").log_in(ALICE, "alice").log_in(BOB, "bob").log_in(10, "root").on(ROOT);
+    // The last two are used by the scenes of groups.
+    story.log_in(ROOT, "root").log_in(ALICE, "alice").log_in(BOB, "bob").log_in(9, "root").log_in(10, "root").on(ROOT);
     forget(story);
     story.topic("a", 2).topic("b", 1).topic("c", 1);
     for topic in ["a", "b"] {

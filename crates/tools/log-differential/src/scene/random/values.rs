@@ -27,7 +27,7 @@ pub(super) fn early(api: &str) -> &'static [i64] {
 
 impl Draw<'_> {
     /// A body.
-    pub fn message(&mut self, message: &Message) -> Value {
+    pub(in crate::scene) fn message(&mut self, message: &Message) -> Value {
         self.object(&message.fields)
     }
 
