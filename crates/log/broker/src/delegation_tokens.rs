@@ -58,7 +58,7 @@ pub(crate) fn dispatch(key: ApiKey, mut call: Call<'_>) -> Result<Handled, Malfo
 fn not_made(request: CreateDelegationTokenRequest, error_code: i16) -> CreateDelegationTokenResponse {
     let own = || (String::from("User"), String::from("ANONYMOUS"));
     let owner = request.owner_principal_type.zip(request.owner_principal_name);
-    let owner = owner.filter(|(kind, name)| !kind.is_empty() && !name.is_empty());
+    let owner = owner.filter(|(_, name)| !name.is_empty());
     let ((principal_type, principal_name), requester) = (owner.unwrap_or_else(own), own());
     CreateDelegationTokenResponse {
         error_code,

@@ -67,7 +67,7 @@ impl RecordDeletions {
     ) -> Option<Response> {
         // A partition that is named more than once is judged by the last offset.
         let mut wanted = BTreeMap::<&str, BTreeMap<i32, i64>>::new();
-        for topic in &request.topics {
+        for topic in request.topics.iter().filter(|topic| !topic.partitions.is_empty()) {
             let of_topic = wanted.entry(&topic.name).or_default();
             of_topic.extend(topic.partitions.iter().map(|of| (of.partition_index, of.offset)));
         }

@@ -12,6 +12,7 @@
 //! are set and read, and not felt.
 
 pub mod capture;
+mod codes;
 pub mod compare;
 pub mod coverage;
 pub mod difference;

@@ -97,6 +97,11 @@ pub const TABLE: &[Entry] = &[
         shows: Shows::LeftOut,
     },
     Entry {
+        name: "partitions of no transaction",
+        reason: "Kafka 4.3.1 never answers an AddPartitionsToTxn of version 4 or later that names no transaction",
+        shows: Shows::LeftOut,
+    },
+    Entry {
         name: "an internal topic is deleted",
         reason: "Kafka 4.3.1 deletes it with all groups or transactions; ours answers 17",
         shows: Shows::LeftOut,
@@ -346,7 +351,7 @@ fn has_limits(body: &Value) -> bool {
 
 /// Whether some list of a request has two entries of the same name or number.
 fn names_twice(body: &Value) -> bool {
-    const KEYS: [&str; 10] = [
+    const KEYS: [&str; 11] = [
         "Name",
         "Entity",
         "Topic",
@@ -357,6 +362,7 @@ fn names_twice(body: &Value) -> bool {
         "PartitionIndex",
         "TransactionalId",
         "MemberId",
+        "ProducerId",
     ];
     match body {
         Value::Array(elements) => {

@@ -156,3 +156,15 @@ pub(super) fn of_members(story: &mut Story<'_>) {
     story.call("OffsetCommit", by(-1, "", None));
     story.call_in(2..=i16::MAX, "OffsetFetch", fetch("g", "a", None));
 }
+
+/// Of a member that has joined, before its group has assignments.
+pub(super) fn before_assignments(story: &mut Story<'_>) {
+    story.topic("a", 1);
+    groups::arrive(story, 0, "g", "m");
+    story.on(0).wait();
+    for (member, generation) in [("$m", 1), ("$m", 0), ("nobody", 1)] {
+        let who = json!({"GenerationIdOrMemberEpoch": generation, "MemberId": member});
+        story.each("OffsetCommit", |_| with(commit("g", "a", &[(0, 5)]), who.clone()));
+    }
+    story.each("OffsetFetch", |_| fetch("g", "a", Some(&[0])));
+}

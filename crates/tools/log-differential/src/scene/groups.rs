@@ -55,7 +55,7 @@ fn describe(groups: &[&str]) -> Value {
 }
 
 /// A member with an id of its own, which its first join tells it: the group waits for more of them.
-fn arrive(story: &mut Story<'_>, connection: usize, group: &str, member: &str) {
+pub(super) fn arrive(story: &mut Story<'_>, connection: usize, group: &str, member: &str) {
     story.on(connection).call_in(4..=i16::MAX, "JoinGroup", join(group, "")).bind(member, "/MemberId");
     story.on(connection).send("JoinGroup", join(group, &format!("${member}")));
     let preparing = json!("PreparingRebalance");

@@ -60,6 +60,7 @@ pub const ALL: &[Scene] = &[
     Scene::of("static members", groups::static_members),
     Scene::of("groups are listed and deleted", groups::administration),
     Scene::of("commits of members", commits::of_members),
+    Scene::of("commits before assignments", commits::before_assignments),
     Scene::of("commits without membership", commits::without_membership),
     Scene::of("commits in every version", commits::every_version),
     Scene::of("offsets of transactions", transactions::of_offsets),
@@ -200,7 +201,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::coverage::CODES;
+    use crate::codes::CODES;
 
     fn everything() -> Served {
         Served::everything(CODES.iter().map(|(api, _)| *api))

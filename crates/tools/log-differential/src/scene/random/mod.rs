@@ -177,9 +177,9 @@ pub(super) fn cluster(story: &mut Story<'_>) {
 
 /// The value with what makes it the only one of its kind in a list.
 pub(super) fn key_of(value: &Value) -> Option<String> {
-    const KEYS: [&str; 12] = [
+    const KEYS: [&str; 13] = [
         "Name", "Topic", "TopicName", "TopicId", "GroupId", "Index", "Partition", "PartitionIndex", "TransactionalId",
-        "ResourceName", "EntityType", "Key",
+        "ResourceName", "EntityType", "Key", "ProducerId",
     ];
     match value {
         Value::Object(fields) => KEYS.iter().find_map(|key| fields.get(*key)).map(Value::to_string),

@@ -67,7 +67,14 @@ impl Draw<'_> {
 
     fn list(&mut self, name: &str, element: &Kind) -> Value {
         // What is set of an entity that is named twice differs on purpose.
-        let count = if name == "Entries" { 1 } else { self.dice.weighted(&[1, 8, 4, 2]) };
+        let count = match (self.api, name) {
+            ("AlterClientQuotas", "Entries") => 1,
+            // Kafka never answers if there is none; of quotas, those of all others would be shown.
+            ("AddPartitionsToTxn", "Transactions") | ("DescribeClientQuotas", "Components") => {
+                1 + self.dice.weighted(&[8, 4, 2])
+            }
+            _ => self.dice.weighted(&[1, 8, 4, 2]),
+        };
         let mut list: Vec<Value> = Vec::new();
         for _ in 0..count {
             let value = match element {
