@@ -1,7 +1,8 @@
 //! What can be fuzzed, by name. Knows no driver.
 
 use crate::targets::{
-    auth, canary, command, connection, entries, kafka_request, peer, peer_canary, peer_wire, recovery, reply,
+    auth, canary, command, connection, entries, kafka_codecs, kafka_connection, kafka_coordinators, kafka_recovery,
+    kafka_request, kafka_sasl, peer, peer_canary, peer_wire, recovery, reply,
     request, server_properties, snapshot,
 };
 
@@ -33,6 +34,41 @@ pub const TARGETS: &[Target] = &[
         about: "requests of Kafka's clients and their record batches: decoding ends, and reads nothing that is not there",
         run: kafka_request::run,
         seeds: kafka_request::seeds,
+        planted: false,
+    },
+    Target {
+        name: "kafka-connection",
+        about: "a client's bytes to a whole broker: frames, requests of all APIs and versions; others are served",
+        run: kafka_connection::run,
+        seeds: kafka_connection::seeds,
+        planted: false,
+    },
+    Target {
+        name: "kafka-codecs",
+        about: "compressed records, bombs among them: what they become is bounded",
+        run: kafka_codecs::run,
+        seeds: kafka_codecs::seeds,
+        planted: false,
+    },
+    Target {
+        name: "kafka-coordinators",
+        about: "records of the internal topics: read or refused, and what a coordinator writes it can read",
+        run: kafka_coordinators::run,
+        seeds: kafka_coordinators::seeds,
+        planted: false,
+    },
+    Target {
+        name: "kafka-recovery",
+        about: "a broker's damaged directory: its store opens or says why not, and opens again",
+        run: kafka_recovery::run,
+        seeds: kafka_recovery::seeds,
+        planted: false,
+    },
+    Target {
+        name: "kafka-sasl",
+        about: "tokens of PLAIN, SCRAM and OAUTHBEARER: nobody unknown is let in, and an exchange ends",
+        run: kafka_sasl::run,
+        seeds: kafka_sasl::seeds,
         planted: false,
     },
     Target {
