@@ -14,6 +14,9 @@ use crate::transactions::Transactions;
 /// The kinds of coordinators that are asked for.
 const OF_GROUP: i8 = 0;
 const OF_TRANSACTION: i8 = 1;
+const OF_SHARE: i8 = 2;
+/// The first version that asks for the coordinator of a share group.
+const SHARES: i16 = 6;
 /// The first version with many keys.
 const MANY_KEYS: i16 = 4;
 
@@ -50,7 +53,8 @@ fn find(
     let mut found: Vec<Coordinator> = keys
         .iter()
         .map(|key| {
-            let here = may(node, by, request.key_type, key).and_then(|()| match request.key_type {
+            let may = may(node, by, (request.key_type, form.version), key);
+            let here = may.and_then(|()| match request.key_type {
                 OF_GROUP => {
                     groups.make_topic(node);
                     groups.coordinators.here(&node.catalog, key).map(drop)
@@ -76,12 +80,13 @@ fn find(
     response
 }
 
-/// Whether a client may know who coordinates that.
-fn may(node: &Node, by: By<'_>, key_type: i8, key: &str) -> Result<(), ErrorCode> {
+/// Whether a client may know who coordinates that. What there is not is told to everybody.
+fn may(node: &Node, by: By<'_>, (key_type, version): (i8, i16), key: &str) -> Result<(), ErrorCode> {
     match key_type {
         OF_GROUP => node.may(by, GROUP_DESCRIBE, key),
         OF_TRANSACTION => node.may(by, TRANSACTION_DESCRIBE, key),
-        _ => node.may_on_cluster(by, CLUSTER_ACTION),
+        OF_SHARE if version >= SHARES => node.may_on_cluster(by, CLUSTER_ACTION),
+        _ => Err(ErrorCode::InvalidRequest),
     }
 }
 

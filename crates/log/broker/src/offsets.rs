@@ -48,8 +48,10 @@ impl Node {
         let isolation =
             if request.isolation_level == 1 { Isolation::ReadCommitted } else { Isolation::ReadUncommitted };
         let mut answer = OffsetsResponse { response: ListOffsetsResponse::default(), lookups: Vec::new() };
-        for (at, topic) in request.topics.iter().filter(|topic| !topic.partitions.is_empty()).enumerate() {
-            let may = self.may(by, TOPIC_DESCRIBE, &topic.name);
+        // Of a topic without partitions only a client that may not see it is told.
+        let judged = request.topics.iter().map(|topic| (topic, self.may(by, TOPIC_DESCRIBE, &topic.name)));
+        let judged = judged.filter(|(topic, may)| may.is_err() || !topic.partitions.is_empty());
+        for (at, (topic, may)) in judged.enumerate() {
             let mut partitions = Vec::with_capacity(topic.partitions.len());
             let mut times = BTreeMap::<i32, usize>::new();
             topic.partitions.iter().for_each(|wanted| *times.entry(wanted.partition_index).or_default() += 1);

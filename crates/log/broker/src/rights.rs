@@ -56,8 +56,12 @@ pub(crate) const TOPIC_FOLLOW: Need = TOPIC_DESCRIBE.or_on_cluster(Operation::Cl
 /// Create a topic.
 pub(crate) const TOPIC_CREATE: Need =
     Need::of(ResourceType::Topic, Operation::Create).or_on_cluster(Operation::Create);
-/// Delete a topic, or records of it.
+/// Delete records of a topic.
 pub(crate) const TOPIC_DELETE: Need = Need::of(ResourceType::Topic, Operation::Delete);
+/// Delete a topic.
+pub(crate) const TOPIC_REMOVE: Need = TOPIC_DELETE.or_on_cluster(Operation::Delete);
+/// See a topic that is to be deleted.
+pub(crate) const TOPIC_SEE_REMOVED: Need = TOPIC_DESCRIBE.or_on_cluster(Operation::Delete);
 /// Change a topic.
 pub(crate) const TOPIC_ALTER: Need = Need::of(ResourceType::Topic, Operation::Alter);
 /// See the settings of a topic.
@@ -128,7 +132,7 @@ pub(crate) const fn needs(api: ApiKey) -> &'static [Need] {
         // Settings of a new topic are shown to whoever may see them.
         ApiKey::CreateTopics => &[TOPIC_CREATE, TOPIC_DESCRIBE_CONFIGS],
         // Whether a topic is there is told to whoever may see it.
-        ApiKey::DeleteTopics => &[TOPIC_DESCRIBE, TOPIC_DELETE],
+        ApiKey::DeleteTopics => &[TOPIC_SEE_REMOVED, TOPIC_REMOVE],
         ApiKey::DeleteRecords => &[TOPIC_DELETE],
         ApiKey::CreatePartitions => &[TOPIC_ALTER],
         ApiKey::InitProducerId => &[TRANSACTION_WRITE, CLUSTER_IDEMPOTENT_WRITE],

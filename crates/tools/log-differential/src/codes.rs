@@ -71,7 +71,7 @@ pub(crate) const CODES: &[Row<'static>] = &[
 /// A long run must see these too: they need a request that is drawn.
 pub(crate) const DRAWN: &[Row<'static>] = &[
     ("AddOffsetsToTxn", &[30, 42]),
-    ("AddPartitionsToTxn", &[29, 120]),
+    ("AddPartitionsToTxn", &[29, 42, 120]),
     ("AlterConfigs", &[29, 30, 31]),
     ("ConsumerGroupHeartbeat", &[29]),
     ("DescribeConfigs", &[30]),
@@ -87,6 +87,8 @@ pub(crate) const SOMETIMES: &[Row<'static>] = &[
     ("AddPartitionsToTxn", &[47]),
     ("AlterUserScramCredentials", &[-1]),
     ("CreateAcls", &[-1]),
+    ("CreateDelegationToken", &[-1]),
+    ("DescribeConfigs", &[31]),
     ("InitProducerId", &[47]),
     ("Metadata", &[-1]),
     ("OffsetCommit", &[69, 100]),

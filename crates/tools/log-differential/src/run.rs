@@ -86,7 +86,7 @@ pub fn scripts(
 ) -> (Vec<Script>, BTreeMap<&'static str, LeftOut>) {
     let (mut scripts, mut left_out, mut total) = (Vec::new(), BTreeMap::new(), 0);
     for number in 0.. {
-        let round_is_over = number % scene::ALL.len() == 0;
+        let round_is_over = number % scene::ALL.len() == 0 || scene::is_beyond_rounds(number);
         let none_fits = number > 0 && scripts.is_empty();
         if round_is_over && (total >= requests || none_fits) {
             break;

@@ -35,9 +35,9 @@ pub(super) fn alter(
             .collect(),
     });
     AlterPartitionReassignmentsResponse {
-        allow_replication_factor_change: request.allow_replication_factor_change,
-        error_code: if is_late { ErrorCode::RequestTimedOut.code() } else { 0 },
         // So it is by Kafka: a request for nothing is answered elsewhere.
+        allow_replication_factor_change: request.allow_replication_factor_change || request.topics.is_empty(),
+        error_code: if is_late { ErrorCode::RequestTimedOut.code() } else { 0 },
         error_message: request.topics.is_empty().then(String::new),
         responses: topics.collect(),
         ..Default::default()

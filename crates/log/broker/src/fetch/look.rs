@@ -157,7 +157,9 @@ fn look_into(
     let has_more = read.source != Source::Nothing;
     let fits = is_first || fits(&read.source, bytes_max);
     let source = if fits { read.source } else { Source::Nothing };
-    let aborted = (isolation == Isolation::ReadCommitted).then(|| {
+    // A reader that is told of a divergence is given nothing, and no list of what it was not given.
+    let is_listed = isolation == Isolation::ReadCommitted && divergence.is_none();
+    let aborted = is_listed.then(|| {
         let end = end_of(&source, from).min(partition.readable_end(isolation));
         let listed = partition.tables().transactions.aborted(from, end);
         listed.map(|aborted| (aborted.producer_id.0, aborted.first.0)).collect()

@@ -15,7 +15,7 @@ use crate::catalog::change;
 use crate::council_calls::{CouncilAnswer, CouncilCall, CouncilCalls, Part};
 use crate::node::Node;
 use crate::response::{Form, Response};
-use crate::rights::{By, TOPIC_DELETE, TOPIC_DESCRIBE};
+use crate::rights::{By, TOPIC_REMOVE, TOPIC_SEE_REMOVED};
 use crate::waits::Waiter;
 
 /// The first version that names topics in a list of structs.
@@ -97,10 +97,10 @@ fn may_delete(node: &Node, by: By<'_>, topic: &mut DeleteTopicState) -> Result<(
     if let (TopicName::Id(_), Err(_)) = (named, &found) {
         return Ok(());
     }
-    node.may_on_topic(by, TOPIC_DESCRIBE, named).map_err(refused)?;
+    node.may_on_topic(by, TOPIC_SEE_REMOVED, named).map_err(refused)?;
     // Of one that is not there the client is told that, whether or not it may delete it.
     let Ok(found) = found else { return Ok(()) };
-    let may = node.may(by, TOPIC_DELETE, &found.name);
+    let may = node.may(by, TOPIC_REMOVE, &found.name);
     if may.is_err() && topic.name.is_none() {
         topic.name = Some(found.name.to_string());
     }

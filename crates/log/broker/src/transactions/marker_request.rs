@@ -119,6 +119,9 @@ fn add_results<'r>(
     response: &mut WriteTxnMarkersResponse,
     asked: &'r WritableTxnMarker,
 ) -> Vec<(Place, (&'r str, i32))> {
+    if asked.topics.iter().all(|topic| partitions_of(topic) == 0) {
+        return Vec::new();
+    }
     let markers = &mut response.markers;
     let number = markers.iter().position(|of| of.producer_id == asked.producer_id).unwrap_or_else(|| {
         let producer_id = asked.producer_id;

@@ -143,11 +143,17 @@ pub const ALL: &[Scene] = &[
 /// Scenes of which each seed shows something else. A long run goes on with them when all have been played twice.
 const DRAWN: &str = "drawn ";
 
+/// Whether all scenes have been played often enough before that script.
+#[must_use]
+pub fn is_beyond_rounds(number: usize) -> bool {
+    const ROUNDS: usize = 2;
+    number >= ROUNDS * ALL.len()
+}
+
 /// The scene of a script.
 #[must_use]
 pub fn of(number: usize) -> Scene {
-    const ROUNDS: usize = 2;
-    if number < ROUNDS * ALL.len() {
+    if !is_beyond_rounds(number) {
         return ALL[number % ALL.len()];
     }
     let drawn: Vec<&Scene> = ALL.iter().filter(|scene| scene.name.starts_with(DRAWN)).collect();

@@ -131,6 +131,9 @@ impl Draw<'_> {
             (_, "PartitionIndex" | "Partition" | "Index" | "PartitionIndexes" | "Partitions") => {
                 self.number(&[0, 0, 0, 0, 1, 1, 2, 9, -1])
             }
+            // A group without members lasts a while when its last offset is gone.
+            ("OffsetDelete", "GroupId") => self.pick(&["@live", "@missing"].map(Value::from)),
+            ("OffsetCommit", "GroupId") => self.pick(&["@live", "@live", "@g", "@h"].map(Value::from)),
             (_, "GroupId") => self.group(),
             ("DescribeGroups", "Groups") | ("DeleteGroups", "GroupsNames") | (_, "GroupIds") => self.group(),
             ("FindCoordinator", "Key" | "CoordinatorKeys") => self.group(),
