@@ -158,7 +158,9 @@ fn look_into(
     let fits = is_first || fits(&read.source, bytes_max);
     let source = if fits { read.source } else { Source::Nothing };
     // A reader that is told of a divergence is given nothing, and no list of what it was not given.
-    let is_listed = isolation == Isolation::ReadCommitted && divergence.is_none();
+    // Nor is one whose first batch is larger than what is left of the limit.
+    let is_given = divergence.is_none() && (fits || bytes_max == 0);
+    let is_listed = isolation == Isolation::ReadCommitted && is_given;
     let aborted = is_listed.then(|| {
         let end = end_of(&source, from).min(partition.readable_end(isolation));
         let listed = partition.tables().transactions.aborted(from, end);

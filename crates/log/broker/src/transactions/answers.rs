@@ -52,6 +52,8 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub(super) struct Added {
     pub(super) transactional_id: String,
+    /// Whether each partition has an answer of its own, and topics without partitions have none.
+    pub(super) is_by_partition: bool,
     pub(super) topics: Vec<(String, Vec<i32>)>,
 }
 
@@ -128,7 +130,7 @@ fn added(
     version: i16,
 ) -> AddPartitionsToTxnResponse {
     let mut response = AddPartitionsToTxnResponse::default();
-    for (Added { transactional_id, topics }, answer) in asked.into_iter().zip(parts) {
+    for (Added { transactional_id, is_by_partition, topics }, answer) in asked.into_iter().zip(parts) {
         let codes = if let TransactionAnswer::Each(codes) = &answer { codes.as_slice() } else { &[] };
         let mut codes = codes.iter().copied();
         let mut one = |partition_index| {
@@ -144,7 +146,9 @@ fn added(
             name,
             results_by_partition: partitions.into_iter().map(&mut one).collect(),
         });
-        let topic_results: Vec<_> = results.filter(|topic| !topic.results_by_partition.is_empty()).collect();
+        let topic_results: Vec<_> = results
+            .filter(|topic| !is_by_partition || !topic.results_by_partition.is_empty())
+            .collect();
         if version >= MANY {
             let result = AddPartitionsToTxnResult { transactional_id, topic_results };
             response.results_by_transaction.push(result);

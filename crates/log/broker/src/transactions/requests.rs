@@ -83,12 +83,15 @@ impl Transactions {
         } else {
             request.transactions
         };
-        let parts = transactions.iter().map(|asked| self.add_part(node, asked, (of.by, of_client))).collect();
-        let asked = transactions.into_iter().map(|asked| Added {
+        let parts: Vec<Part> =
+            transactions.iter().map(|asked| self.add_part(node, asked, (of.by, of_client))).collect();
+        let asked = transactions.into_iter().zip(&parts).map(|(asked, part)| Added {
             transactional_id: asked.transactional_id,
+            is_by_partition: asked.verify_only || matches!(part, Err(TransactionAnswer::Each(_))),
             topics: asked.topics.into_iter().map(|topic| (topic.name, topic.partitions)).collect(),
         });
-        self.call(node, Kind::AddPartitions(asked.collect()), parts, of, now)
+        let kind = Kind::AddPartitions(asked.collect());
+        self.call(node, kind, parts, of, now)
     }
 
     /// All partitions of one transaction, or none.
