@@ -243,10 +243,15 @@ pub const TABLE: &[Entry] = &[
         reason: "Kafka fills a limit with a part of a batch, which clients throw away, and counts it against the limit of the \
                  reply; ours sends whole batches",
         shows: Shows::In(|context| {
-            let lists = (context.difference.kafka.as_array(), context.difference.ours.as_array());
-            let (Some(kafka), Some(ours)) = lists else { return false };
-            let is_start = kafka.starts_with(ours) || ours.starts_with(kafka);
+            let Difference { kafka, ours, .. } = context.difference;
             let is_limited = context.call.is_some_and(|call| has_limits(&call.body));
+            // No list if a batch is left out, an empty one if nothing is left of the limit.
+            let is_about_nothing = |list: &Value| list.is_null() || is_empty(list);
+            if context.is("Fetch", "Responses[].Partitions[].AbortedTransactions") {
+                return is_limited && is_about_nothing(kafka) && is_about_nothing(ours);
+            }
+            let (Some(kafka), Some(ours)) = (kafka.as_array(), ours.as_array()) else { return false };
+            let is_start = kafka.starts_with(ours) || ours.starts_with(kafka);
             context.is("Fetch", "Responses[].Partitions[].Records") && is_start && is_limited
         }),
     },

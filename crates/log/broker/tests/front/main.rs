@@ -1,6 +1,7 @@
 //! The connections of a thread, seen from their clients: what is read, what is refused, and who is not disturbed by it.
 
 mod acls;
+mod beside_kafka;
 mod limits;
 mod quotas;
 mod rights;

@@ -471,8 +471,7 @@ fn coordinators_are_told_to_whom_their_group_or_transaction_may_be_told() {
     };
     assert_eq!(refused(&mut world, 1, NOTHING), [53]);
     assert_ne!(refused(&mut world, 1, &["TransactionalId:x:Describe"]), [53]);
-    assert_eq!(refused(&mut world, 2, &["Group:x:All"]), [31]);
-    assert_eq!(refused(&mut world, 2, &["Cluster::ClusterAction"]), [42]);
+    assert_eq!(refused(&mut world, 2, &["Group:x:All"]), [42], "there is none in this version");
 }
 
 /// What members of a group are told with each right on it.
@@ -737,8 +736,11 @@ fn topics_are_created_and_deleted_by_who_may() {
             (NOTHING, vec![is(29, "t"), is(29, "nope")]),
             (&["Topic:t:Describe", "Topic:nope:Describe"], vec![is(29, "t"), is(3, "nope")]),
             (&["Topic:nope:Delete"], vec![is(29, "t"), is(3, "nope")]),
+            (&["Cluster::Alter"], vec![is(29, "t"), is(29, "nope")]),
         ],
     );
+    let missing = request.clone().with_topics(vec![named("nope")]);
+    check(&mut world, (6, &missing), told, &[(&["Cluster::Delete"], vec![is(3, "nope")])]);
     let ids = request.with_topics(vec![by_id(T), by_id(NONE)]);
     check(
         &mut world,
@@ -750,6 +752,15 @@ fn topics_are_created_and_deleted_by_who_may() {
             (&["Topic:t:Delete"], vec![is(0, "t"), (100, None)]),
         ],
     );
+}
+
+#[test]
+fn right_to_delete_on_the_cluster_deletes_any_topic() {
+    let mut world = world();
+    let state = DeleteTopicState::default().with_name(Some(topic("t")));
+    let request = DeleteTopicsRequest::default().with_topics(vec![state]).with_timeout_ms(1_000);
+    let told = |answer: kafka_protocol::messages::DeleteTopicsResponse| answer.responses[0].error_code;
+    check(&mut world, (6, &request), told, &[(&["Cluster::Describe"], 29), (&["Cluster::Delete"], 0)]);
 }
 
 #[test]

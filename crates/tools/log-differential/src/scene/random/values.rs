@@ -183,6 +183,7 @@ impl Draw<'_> {
             ("Fetch", "ReplicaId") | ("ListOffsets" | "OffsetForLeaderEpoch", "ReplicaId") => &[-1, -1, -2],
             ("Fetch", "LogStartOffset") => &[-1, 0],
             (_, "IsolationLevel") => &[0, 1],
+            ("WriteTxnMarkers", "TransactionVersion") => &[0, 0, 1, 2],
             (_, "CurrentLeaderEpoch") => &[-1, -1, 0, 0, 1],
             ("Fetch", "LastFetchedEpoch") => &[-1, -1, 0],
             (_, "LeaderEpoch") => &[0, 0, 1, -1],
