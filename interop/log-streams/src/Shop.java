@@ -31,7 +31,8 @@ final class Shop implements AutoCloseable {
     static final int PARTITIONS = 2;
     private static final int CUSTOMERS = 12;
     private static final int REGIONS = 3;
-    private static final long BEGIN = 1_700_000_000_000L;
+    /** An hour ago, where a window begins: a broker deletes what is older than a changelog keeps, and a store that is restored lacks it. */
+    private static final long BEGIN = (System.currentTimeMillis() - 3_600_000) / Application.WINDOW_MS * Application.WINDOW_MS;
 
     final String orders;
     final String counts;
@@ -190,9 +191,19 @@ final class Shop implements AutoCloseable {
         Map<String, Long> seen = last(topic);
         while (!seen.equals(wanted)) {
             Map<String, Long> before = seen;
-            Check.await(() -> "more results in " + topic + ": " + before + " instead of " + wanted, () -> !last(topic).equals(before));
+            Check.await(() -> "more results in " + topic + ": " + difference(before, wanted), () -> !last(topic).equals(before));
             seen = last(topic);
         }
+    }
+
+    private static String difference(Map<String, Long> seen, Map<String, Long> wanted) {
+        Map<String, String> different = new TreeMap<>();
+        wanted.forEach((key, value) -> {
+            if (!value.equals(seen.get(key))) {
+                different.put(key, seen.get(key) + " instead of " + value);
+            }
+        });
+        return different.size() + " differ: " + different;
     }
 
     /** A query of the application's own store. */

@@ -19,6 +19,8 @@ const RUST: &str = "rust";
 const WITHOUT_DEATHS: &str = "kafka";
 /// Suites with tests of an ensemble's members.
 const WITH_MEMBERS: [&str; 3] = ["curator", "java", "kazoo"];
+/// The suite of the log that is played on a broker whose council is a real ZooKeeper, too: it kills and restarts the broker.
+const ON_ZOOKEEPER: &str = "log-librdkafka";
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -66,6 +68,11 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
         tally.add(part("the interop suites", || {
             interop::run_suites(workspace, Flavor::Diwan, &Among::ALONE, &args.interop, |name| {
                 args.chosen(name)
+            })
+        }));
+        tally.add(part("a broker on a real ZooKeeper", || {
+            interop::run_suites(workspace, Flavor::Zookeeper, &Among::ALONE, &args.interop, |name| {
+                args.chosen(name) && name == ON_ZOOKEEPER
             })
         }));
         tally.add(part("the interop suites, while members die", || {

@@ -58,6 +58,10 @@ pub(crate) struct Args {
     /// Only tests whose names contain one of these
     #[arg(long, value_name = "PART,...", value_delimiter = ',')]
     tests: Vec<String>,
+    /// How often the tests of `log-java` and `log-streams` about deaths kill the broker, and the application; a suite may take
+    /// a minute longer for each
+    #[arg(long, value_name = "N")]
+    kills: Option<u16>,
     #[command(flatten)]
     options: Options,
 }
@@ -101,7 +105,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     let between = Duration::from_millis(args.between);
     let deaths = args.deaths.map(|of| servers::Deaths { of, between });
     let (members, form) = (usize::from(args.ensemble), args.form);
-    let among = Among { members, form, deaths, tests: args.tests.clone() };
+    let among = Among { members, form, deaths, tests: args.tests.clone(), kills: args.kills };
     if let Some(suite) =
         args.suites.iter().find(|suite| args.against == Flavor::Kafka && !is_of_the_log(suite))
     {
@@ -176,11 +180,11 @@ fn run_one(
     among: &Among,
 ) -> Tally {
     let ports = members[0];
-    let deadline = Duration::from_secs(options.deadline);
+    let deadline = among.deadline(options);
     let attempt = suite.prepare().and_then(|()| match server {
         Server::Zookeeper { script, binary } => {
             let mut command = Command::new(script);
-            command.env("SECURE_PORT", ports.secure.to_string()).arg(ports.plain.to_string());
+            command.envs(among.environment()).env("SECURE_PORT", ports.secure.to_string()).arg(ports.plain.to_string());
             if let (Some(binary), true) = (binary, suite.is_of_the_log()) {
                 let ourselves = std::env::current_exe().context("cannot find this program's own file")?;
                 command
@@ -196,7 +200,8 @@ fn run_one(
         }
         Server::Kafka(script) => {
             let mut command = Command::new(script);
-            command.arg(ports.plain.to_string()).arg(&suite.program).args(&among.tests);
+            command.envs(among.environment()).arg(ports.plain.to_string());
+            command.arg(&suite.program).args(&among.tests);
             suite.run(&mut command, deadline, None)
         }
         Server::Diwan { binary, keys } => {
@@ -220,9 +225,9 @@ fn run_on(
     options: &Options,
     among: &Among,
 ) -> anyhow::Result<Tally> {
-    let deadline = Duration::from_secs(options.deadline);
+    let deadline = among.deadline(options);
     let mut command = Command::new(&suite.program);
-    command.args(&among.tests);
+    command.args(&among.tests).envs(among.environment());
     if !suite.is_of_the_log() {
         return suite.run(command.envs(council.environment()), deadline, Some(council.log()));
     }
@@ -238,18 +243,30 @@ pub(crate) struct Among {
     deaths: Option<servers::Deaths>,
     /// Parts of names; none for all tests.
     tests: Vec<String>,
+    /// How often tests about deaths kill; nothing for as often as a suite does by itself.
+    kills: Option<u16>,
 }
 
 impl Among {
     /// One server, which only its suite treats badly.
     pub(crate) const ALONE: Self =
-        Self { members: 1, form: diwan::Form::Zoo, deaths: None, tests: Vec::new() };
+        Self { members: 1, form: diwan::Form::Zoo, deaths: None, tests: Vec::new(), kills: None };
 
     /// Three, each killed in turn, and what must hold through that.
     pub(crate) fn dying() -> Self {
         let tests = ["deaths.", "Deaths."].map(String::from).to_vec();
         let deaths = servers::Deaths { of: servers::Doomed::All, between: Duration::from_millis(1500) };
-        Self { members: 3, form: diwan::Form::Zoo, deaths: Some(deaths), tests }
+        Self { members: 3, form: diwan::Form::Zoo, deaths: Some(deaths), tests, kills: None }
+    }
+
+    /// How long a suite may take: a minute more for each kill.
+    fn deadline(&self, options: &Options) -> Duration {
+        Duration::from_secs(options.deadline + 60 * u64::from(self.kills.unwrap_or(0)))
+    }
+
+    /// What suites are told beside where the server is.
+    fn environment(&self) -> Option<(&'static str, String)> {
+        self.kills.map(|kills| ("KILLS", kills.to_string()))
     }
 
     /// Three, with clients that read and change the membership, once for each way in which a configuration names
@@ -257,7 +274,7 @@ impl Among {
     pub(crate) fn changing() -> impl Iterator<Item = Self> {
         diwan::Form::value_variants().iter().map(|form| {
             let tests = ["Members.", "Ensemble.", "members."].map(String::from).to_vec();
-            Self { members: 3, form: *form, deaths: None, tests }
+            Self { members: 3, form: *form, deaths: None, tests, kills: None }
         })
     }
 }
