@@ -1,9 +1,9 @@
 //! What can be fuzzed, by name. Knows no driver.
 
 use crate::targets::{
-    auth, canary, command, connection, entries, kafka_codecs, kafka_connection, kafka_coordinators, kafka_recovery,
-    kafka_request, kafka_sasl, peer, peer_canary, peer_wire, recovery, reply,
-    request, server_properties, snapshot,
+    auth, canary, command, connection, entries, kafka_codecs, kafka_connection, kafka_coordinators,
+    kafka_recovery, kafka_request, kafka_sasl, peer, peer_canary, peer_wire, recovery, reply, request,
+    server_properties, snapshot,
 };
 
 /// Something that takes any bytes.

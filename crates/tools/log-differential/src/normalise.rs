@@ -30,8 +30,7 @@ const PLACES: [&str; 5] =
     ["advertised.listeners", "controller.quorum.voters", "listeners", "log.dir", "log.dirs"];
 const ZERO_ID: &str = "00000000000000000000000000000000";
 /// By which an entry of a list belongs to a script.
-const NAMES: [&str; 7] =
-    ["Name", "Topic", "TopicName", "GroupId", "TransactionalId", "ResourceName", "User"];
+const NAMES: [&str; 7] = ["Name", "Topic", "TopicName", "GroupId", "TransactionalId", "ResourceName", "User"];
 /// By which the entries of a list are told apart.
 const KEYS: [&str; 9] = [
     "Name",

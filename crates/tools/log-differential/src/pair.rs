@@ -52,8 +52,14 @@ impl Pair {
         let brokers = start_both(software, folder, false)?;
         let ask = |broker: &Broker| Served::ask(schemas, broker.address(), *deadline).map_err(failed);
         let served = [ask(&brokers[0])?, ask(&brokers[1])?];
-        let pair =
-            Self { schemas: schemas.clone(), deadline: *deadline, brokers, secured: None, served, runs: AtomicU64::new(1) };
+        let pair = Self {
+            schemas: schemas.clone(),
+            deadline: *deadline,
+            brokers,
+            secured: None,
+            served,
+            runs: AtomicU64::new(1),
+        };
         pair.await_first_answers(false)?;
         Ok(pair)
     }
@@ -123,7 +129,11 @@ impl Pair {
 }
 
 /// Both on empty folders of their own.
-fn start_both(software: &[BrokerSoftware; 2], folder: &Path, secured: bool) -> Result<[Broker; 2], PeerError> {
+fn start_both(
+    software: &[BrokerSoftware; 2],
+    folder: &Path,
+    secured: bool,
+) -> Result<[Broker; 2], PeerError> {
     let start = |index: usize, name: &str| start(&software[index], folder.join(name), secured);
     let [kafka, ours] = both(|| start(0, "kafka"), || start(1, "ours"));
     Ok([kafka?, ours?])
@@ -145,7 +155,8 @@ pub fn start(software: &BrokerSoftware, folder: PathBuf, secured: bool) -> Resul
         BrokerSoftware::Diwan(_) => Vec::new(),
     };
     let users = USERS.iter().filter(|_| secured).map(|user| ((*user).to_owned(), password(user).to_owned()));
-    let config = BrokerConfig { folder, users: users.collect(), heap_mb: HEAP_MB, settings: Vec::new(), flags };
+    let config =
+        BrokerConfig { folder, users: users.collect(), heap_mb: HEAP_MB, settings: Vec::new(), flags };
     Broker::start(software, &config)
 }
 

@@ -22,7 +22,8 @@ impl Served {
     pub fn ask(schemas: &Schemas, address: SocketAddr, deadline: Duration) -> Result<Self, String> {
         let call = Call { api: "ApiVersions".into(), ..Call::default() };
         let steps = vec![Step { connection: 0, action: Action::Call(call) }];
-        let script = Script { seed: 0, number: 0, scene: "what is served".into(), steps, ..Script::default() };
+        let script =
+            Script { seed: 0, number: 0, scene: "what is served".into(), steps, ..Script::default() };
         let stage = Stage { schemas, address, deadline, run: 0, now: 0 };
         let record = play(&script, &stage)?;
         let Some(Seen::Reply(exchange)) = record.steps.first() else {

@@ -51,7 +51,9 @@ pub(super) fn describe(
     if let Err(error) = node.may_on_cluster(by, CLUSTER_DESCRIBE) {
         response.error_code = error.code();
         // A real Kafka names nobody, and not no user at all.
-        response.results.push(DescribeUserScramCredentialsResult { error_code: error.code(), ..Default::default() });
+        response
+            .results
+            .push(DescribeUserScramCredentialsResult { error_code: error.code(), ..Default::default() });
         return response;
     }
     let users = &node.access.authentication.users;

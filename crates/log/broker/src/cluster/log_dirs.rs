@@ -91,7 +91,8 @@ pub(super) fn alter_replica_log_dirs(
 
 /// What each partition that is named is told.
 fn refused(request: &AlterReplicaLogDirsRequest, error: ErrorCode) -> AlterReplicaLogDirsResponse {
-    let result = |index: &i32| AlterReplicaLogDirPartitionResult { partition_index: *index, error_code: error.code() };
+    let result =
+        |index: &i32| AlterReplicaLogDirPartitionResult { partition_index: *index, error_code: error.code() };
     let topics = request.dirs.iter().flat_map(|directory| &directory.topics);
     let results = topics.map(|topic| AlterReplicaLogDirTopicResult {
         topic_name: topic.name.clone(),

@@ -146,9 +146,8 @@ fn added(
             name,
             results_by_partition: partitions.into_iter().map(&mut one).collect(),
         });
-        let topic_results: Vec<_> = results
-            .filter(|topic| !is_by_partition || !topic.results_by_partition.is_empty())
-            .collect();
+        let topic_results: Vec<_> =
+            results.filter(|topic| !is_by_partition || !topic.results_by_partition.is_empty()).collect();
         if version >= MANY {
             let result = AddPartitionsToTxnResult { transactional_id, topic_results };
             response.results_by_transaction.push(result);

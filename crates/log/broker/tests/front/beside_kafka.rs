@@ -23,8 +23,7 @@ fn time_that_a_version_lacks_is_refused_before_its_topic_is_looked_for() {
     let mut world = World::new(BrokerConfig::default());
     let client = world.connect(0);
     let mut code = |name: &str, version: i16, time: i64, epoch: i32| {
-        let partition =
-            ListOffsetsPartition::default().with_timestamp(time).with_current_leader_epoch(epoch);
+        let partition = ListOffsetsPartition::default().with_timestamp(time).with_current_leader_epoch(epoch);
         let of = ListOffsetsTopic::default().with_name(topic(name)).with_partitions(vec![partition]);
         let answer = world.ask(client, version, &ListOffsetsRequest::default().with_topics(vec![of]));
         answer.map(|answer| answer.topics[0].partitions[0].error_code)
@@ -95,7 +94,8 @@ fn first_reason_against_changes_of_a_user_counts() {
             .with_salt("salt".into())
             .with_salted_password("salted".into())
     };
-    let gone = |mechanism: i8| ScramCredentialDeletion::default().with_name(text("u")).with_mechanism(mechanism);
+    let gone =
+        |mechanism: i8| ScramCredentialDeletion::default().with_name(text("u")).with_mechanism(mechanism);
     let mut code = |deletions: Vec<ScramCredentialDeletion>, upsertions: Vec<ScramCredentialUpsertion>| {
         let request =
             AlterUserScramCredentialsRequest::default().with_deletions(deletions).with_upsertions(upsertions);
@@ -113,11 +113,10 @@ fn first_reason_against_changes_of_a_user_counts() {
 fn user_is_named_by_nobody_to_who_may_not_see_users() {
     let mut world = world();
     let told = |answer: kafka_protocol::messages::DescribeUserScramCredentialsResponse| {
-        let results = answer.results.into_iter();
-        (answer.error_code, results.map(|one| (one.user.to_string(), one.error_code)).collect::<Vec<_>>())
+        assert!(answer.results.iter().all(|one| one.user.is_empty() && one.error_code == 31));
+        (answer.error_code, answer.results.len())
     };
-    let expected: &[(&[&str], (i16, Vec<(String, i16)>))] =
-        &[(NOTHING, (31, vec![(String::new(), 31)])), (&["Cluster::Describe"], (0, vec![]))];
+    let expected: &[(&[&str], (i16, usize))] = &[(NOTHING, (31, 1)), (&["Cluster::Describe"], (0, 0))];
     check(&mut world, (0, &DescribeUserScramCredentialsRequest::default()), told, expected);
 }
 

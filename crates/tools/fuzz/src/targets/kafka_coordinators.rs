@@ -148,20 +148,25 @@ fn of_groups() -> Vec<Record> {
     let mut records = Vec::new();
     for (ticket, request) in (0..).zip([Request::Commit(commit), Request::Join(join)]) {
         coordinator.handle(request, Ticket(ticket), &(), now);
-        loop {
-            let effects = coordinator.take_effects();
-            if effects.is_empty() {
-                break;
-            }
-            for effect in effects {
-                if let Effect::Append { seq, records: more } = effect {
-                    records.extend(more);
-                    coordinator.persisted(seq, now);
-                }
+        settle(&mut coordinator, &mut records, now);
+    }
+    records
+}
+
+/// All that it wants to write is written.
+fn settle(coordinator: &mut GroupCoordinator, records: &mut Vec<Record>, now: Now) {
+    loop {
+        let effects = coordinator.take_effects();
+        if effects.is_empty() {
+            break;
+        }
+        for effect in effects {
+            if let Effect::Append { seq, records: more } = effect {
+                records.extend(more);
+                coordinator.persisted(seq, now);
             }
         }
     }
-    records
 }
 
 fn of_transactions() -> Vec<Record> {
@@ -170,8 +175,7 @@ fn of_transactions() -> Vec<Record> {
     coordinator.loaded(now);
     let mut records = Vec::new();
     for ticket in 0..3 {
-        let init =
-            InitProducerId { transactional_id: "payments".into(), timeout_ms: 60_000, producer: None };
+        let init = InitProducerId { transactional_id: "payments".into(), timeout_ms: 60_000, producer: None };
         coordinator.handle(TransactionRequest::Init(init), Ticket(ticket), now);
         loop {
             let effects = coordinator.take_effects();

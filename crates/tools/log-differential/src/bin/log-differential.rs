@@ -143,7 +143,11 @@ fn compared(options: &Options, folder: PathBuf) -> Result<bool, PeerError> {
     let tally = run(&plan, &mut pair, &mut |text| println!("{text}\n"))?;
     let untried: BTreeSet<&str> =
         left_out.values().flat_map(|why| why.uses.iter().map(String::as_str)).collect();
-    let missing = if options.is_whole() { tally.coverage.missing(&served, &untried, options.requests() >= LONG) } else { Vec::new() };
+    let missing = if options.is_whole() {
+        tally.coverage.missing(&served, &untried, options.requests() >= LONG)
+    } else {
+        Vec::new()
+    };
     println!("{}", tally.coverage.tables(&served));
     Ok(verdict(&tally, &missing, options.is_whole() && !options.strict))
 }
@@ -163,7 +167,8 @@ fn chosen(
     let seeds = seeds(options);
     println!("seeds: {}", seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", "));
     for seed in &seeds {
-        let (scripts, lacking) = scripts(*seed, options.requests() / seeds.len(), (served, schemas), is_chosen);
+        let (scripts, lacking) =
+            scripts(*seed, options.requests() / seeds.len(), (served, schemas), is_chosen);
         all.extend(scripts);
         left_out.extend(lacking);
     }

@@ -170,12 +170,7 @@ pub fn is_alone(name: &str) -> bool {
 ///
 /// # Errors
 /// It needs APIs that are not served.
-pub fn script(
-    seed: u64,
-    number: usize,
-    served: &Served,
-    schemas: &Schemas,
-) -> Result<Script, LeftOut> {
+pub fn script(seed: u64, number: usize, served: &Served, schemas: &Schemas) -> Result<Script, LeftOut> {
     let scene = of(number);
     let dice = Dice::new(Dice::new(seed).roll() ^ number as u64);
     let mut story = Story::new(dice, served, schemas);
@@ -223,19 +218,25 @@ mod tests {
     fn a_seed_decides_every_script_and_a_number_its_scene() {
         let served = everything();
         for number in 0..ALL.len() {
-            let one = |seed| script(seed, number, &served, &Schemas::default()).expect("everything is served");
+            let one =
+                |seed| script(seed, number, &served, &Schemas::default()).expect("everything is served");
             assert_eq!(one(5), one(5));
             assert_eq!(one(5).scene, of(number).name);
         }
-        let all = |seed| (0..ALL.len()).map(|number| script(seed, number, &served, &Schemas::default()).ok()).collect::<Vec<_>>();
+        let all = |seed| {
+            (0..ALL.len())
+                .map(|number| script(seed, number, &served, &Schemas::default()).ok())
+                .collect::<Vec<_>>()
+        };
         assert_ne!(all(5), all(6));
     }
 
     #[test]
     fn every_api_whose_codes_are_expected_is_asked_in_every_version() {
         let served = everything();
-        let scripts: Vec<Script> =
-            (0..ALL.len()).map(|number| script(1, number, &served, &Schemas::default()).expect("everything is served")).collect();
+        let scripts: Vec<Script> = (0..ALL.len())
+            .map(|number| script(1, number, &served, &Schemas::default()).expect("everything is served"))
+            .collect();
         let calls = scripts.iter().flat_map(|script| script.asked().into_iter().flatten());
         let asked: BTreeSet<(&str, i16)> = calls.map(|call| (call.api.as_str(), call.version)).collect();
         let all = CODES.iter().flat_map(|(api, _)| (0..=20).map(move |version| (*api, version)));

@@ -184,7 +184,10 @@ fn run_one(
     let attempt = suite.prepare().and_then(|()| match server {
         Server::Zookeeper { script, binary } => {
             let mut command = Command::new(script);
-            command.envs(among.environment()).env("SECURE_PORT", ports.secure.to_string()).arg(ports.plain.to_string());
+            command
+                .envs(among.environment())
+                .env("SECURE_PORT", ports.secure.to_string())
+                .arg(ports.plain.to_string());
             if let (Some(binary), true) = (binary, suite.is_of_the_log()) {
                 let ourselves = std::env::current_exe().context("cannot find this program's own file")?;
                 command

@@ -51,7 +51,10 @@ fn topics(story: &mut Story<'_>) {
     for partition in [0, 0, 1] {
         story.call("Produce", produce("a", partition, batch(&["x", "y", "z"])));
     }
-    story.call("Produce", produce("c", 0, json!([{"records": [{"key": "k", "value": "v", "timestamp": "$now-5000"}]}])));
+    story.call(
+        "Produce",
+        produce("c", 0, json!([{"records": [{"key": "k", "value": "v", "timestamp": "$now-5000"}]}])),
+    );
 }
 
 /// Topics, their settings, their partitions.
@@ -178,8 +181,19 @@ pub(super) fn cluster(story: &mut Story<'_>) {
 /// The value with what makes it the only one of its kind in a list.
 pub(super) fn key_of(value: &Value) -> Option<String> {
     const KEYS: [&str; 13] = [
-        "Name", "Topic", "TopicName", "TopicId", "GroupId", "Index", "Partition", "PartitionIndex", "TransactionalId",
-        "ResourceName", "EntityType", "Key", "ProducerId",
+        "Name",
+        "Topic",
+        "TopicName",
+        "TopicId",
+        "GroupId",
+        "Index",
+        "Partition",
+        "PartitionIndex",
+        "TransactionalId",
+        "ResourceName",
+        "EntityType",
+        "Key",
+        "ProducerId",
     ];
     match value {
         Value::Object(fields) => KEYS.iter().find_map(|key| fields.get(*key)).map(Value::to_string),

@@ -111,12 +111,19 @@ impl Draw<'_> {
 
     fn text(&mut self, name: &str) -> Value {
         match name {
-            _ if name.ends_with("GroupId") || name == "Groups" || name == "GroupIds" || name == "GroupsNames" => self.group(),
+            _ if name.ends_with("GroupId")
+                || name == "Groups"
+                || name == "GroupIds"
+                || name == "GroupsNames" =>
+            {
+                self.group()
+            }
             _ => self.pick(&[json!("@a"), json!("x"), json!(""), json!("@live")]),
         }
     }
 
     /// By the name of a field, in all APIs or in this one. A list has `whole`: only a few names have a value for all of it.
+    #[expect(clippy::too_many_lines, reason = "a table: an arm for each kind of field")]
     fn named(&mut self, name: &str, whole: bool) -> Option<Value> {
         if whole {
             return self.named_list(name);
@@ -125,7 +132,9 @@ impl Draw<'_> {
         Some(match (self.api, name) {
             ("AlterUserScramCredentials" | "DescribeUserScramCredentials", "Name") => self.user(),
             ("SaslHandshake", "Mechanism") => json!("PLAIN"),
-            ("Produce", "TransactionalId") => self.pick(&[Value::Null, Value::Null, Value::Null, json!("@t")]),
+            ("Produce", "TransactionalId") => {
+                self.pick(&[Value::Null, Value::Null, Value::Null, json!("@t")])
+            }
             (_, "Records") => self.records(),
             (_, "Name" | "Topic" | "TopicName") => self.topic(),
             (_, "TopicId") => self.topic_id(),
@@ -141,13 +150,21 @@ impl Draw<'_> {
             ("FindCoordinator", "Key" | "CoordinatorKeys") => self.group(),
             (_, "KeyType") => self.number(&[0, 0, 1, 1, 9]),
             (_, "TransactionalId" | "V3AndBelowTransactionalId") => self.transactional_id(),
-            ("ListTransactions", "StateFilters") => self.pick(&["Ongoing", "Empty", "CompleteCommit", "CompleteAbort", "Dead", "Nonsense"].map(Value::from)),
-            ("ListTransactions", "TransactionalIdPattern") => self.pick(&[json!(".*-t"), json!(".*"), json!("")]),
+            ("ListTransactions", "StateFilters") => self.pick(
+                &["Ongoing", "Empty", "CompleteCommit", "CompleteAbort", "Dead", "Nonsense"].map(Value::from),
+            ),
+            ("ListTransactions", "TransactionalIdPattern") => {
+                self.pick(&[json!(".*-t"), json!(".*"), json!("")])
+            }
             ("ListTransactions", "DurationFilter") => self.number(&[-1, -1, 3_600_000]),
             (_, "ProducerIdFilters") => self.pick(&[json!("$p-t"), json!(123_456)]),
             ("InitProducerId", "ProducerId" | "ProducerEpoch") => json!(-1),
             (_, "ProducerId" | "V3AndBelowProducerId") => {
-                if self.dice.once_in(9) { json!("$p-t+1000") } else { json!("$p-t") }
+                if self.dice.once_in(9) {
+                    json!("$p-t+1000")
+                } else {
+                    json!("$p-t")
+                }
             }
             (_, "ProducerEpoch" | "V3AndBelowProducerEpoch") => {
                 self.pick(&["$e-t", "$e-t", "$e-t", "$e-t", "$e-t", "$e-t+1", "$e-t-1"].map(Value::from))
@@ -155,14 +172,28 @@ impl Draw<'_> {
             (_, "TransactionTimeoutMs") => numbers(self, &[60_000, 60_000, 60_000, 1_000_000, 0]),
             ("ConsumerGroupHeartbeat", "MemberEpoch") => self.number(&[5, 1, -3, 7]),
             ("ConsumerGroupHeartbeat", "RebalanceTimeoutMs") => self.number(&[-1, 30_000]),
-            ("ConsumerGroupHeartbeat", "ServerAssignor") => self.pick(&[Value::Null, json!("range"), json!("nonsense")]),
-            (_, "MemberId") => self.pick(&[json!("$m-live"), json!("$m-live"), json!("$m-live"), json!("nobody"), json!("")]),
+            ("ConsumerGroupHeartbeat", "ServerAssignor") => {
+                self.pick(&[Value::Null, json!("range"), json!("nonsense")])
+            }
+            (_, "MemberId") => {
+                self.pick(&[json!("$m-live"), json!("$m-live"), json!("$m-live"), json!("nobody"), json!("")])
+            }
             (_, "GenerationId" | "GenerationIdOrMemberEpoch") => self.number(&[1, 1, 1, -1, -1, 0, 2]),
-            (_, "GroupInstanceId" | "InstanceId") => self.pick(&[Value::Null, Value::Null, Value::Null, json!("i")]),
-            ("SyncGroup", "ProtocolType") => self.pick(&[json!("consumer"), json!("consumer"), Value::Null, json!("connect")]),
-            ("SyncGroup", "ProtocolName") => self.pick(&[json!("range"), json!("range"), Value::Null, json!("sticky")]),
-            ("ListGroups", "StatesFilter") => self.pick(&["Stable", "Empty", "stable", "Dead", "Nonsense"].map(Value::from)),
-            ("ListGroups", "TypesFilter") => self.pick(&["classic", "Consumer", "share", "nonsense"].map(Value::from)),
+            (_, "GroupInstanceId" | "InstanceId") => {
+                self.pick(&[Value::Null, Value::Null, Value::Null, json!("i")])
+            }
+            ("SyncGroup", "ProtocolType") => {
+                self.pick(&[json!("consumer"), json!("consumer"), Value::Null, json!("connect")])
+            }
+            ("SyncGroup", "ProtocolName") => {
+                self.pick(&[json!("range"), json!("range"), Value::Null, json!("sticky")])
+            }
+            ("ListGroups", "StatesFilter") => {
+                self.pick(&["Stable", "Empty", "stable", "Dead", "Nonsense"].map(Value::from))
+            }
+            ("ListGroups", "TypesFilter") => {
+                self.pick(&["classic", "Consumer", "share", "nonsense"].map(Value::from))
+            }
             (_, "CommittedOffset") => self.number(&[0, 5, 77, -1, i64::MAX]),
             (_, "CommittedMetadata") => self.pick(&[json!("m"), json!(""), Value::Null]),
             (_, "CommittedLeaderEpoch") => self.number(&[-1, 0, 3]),
@@ -171,6 +202,7 @@ impl Draw<'_> {
     }
 
     /// Fields whose value is a number with a meaning.
+    #[expect(clippy::too_many_lines, reason = "a table: an arm for each kind of field")]
     fn named_number(&mut self, name: &str) -> Option<Value> {
         let all: &[i64] = match (self.api, name) {
             ("Fetch", "MaxWaitMs") => &[0, 0, 0, 1],
@@ -199,13 +231,17 @@ impl Draw<'_> {
             (_, "ResponsePartitionLimit") => &[2000, 2, 1],
             (_, "ElectionType") => &[0, 0, 1],
             (_, "EndpointType") => &[1, 1, 2, 3],
-            ("DescribeConfigs" | "AlterConfigs" | "IncrementalAlterConfigs", "ResourceType") => &[2, 2, 2, 2, 32, 16],
+            ("DescribeConfigs" | "AlterConfigs" | "IncrementalAlterConfigs", "ResourceType") => {
+                &[2, 2, 2, 2, 32, 16]
+            }
             (_, "ConfigOperation") => &[0, 0, 0, 1, 2, 3],
             (_, "ConfigResourceTypes" | "ResourceTypes") => &[2, 4, 8, 16, 32, 0],
             (_, "Mechanism") => &[1, 1, 2, 2, 0, 9],
             (_, "Iterations") => &[4_096, 4_096, 8_192, 4_095, 16_385],
             (_, "MatchType") => &[0, 0, 0, 9],
-            (_, "MaxLifetimeMs" | "RenewPeriodMs" | "ExpiryTimePeriodMs" | "RetentionTimeMs") => &[-1, 86_400_000],
+            (_, "MaxLifetimeMs" | "RenewPeriodMs" | "ExpiryTimePeriodMs" | "RetentionTimeMs") => {
+                &[-1, 86_400_000]
+            }
             (_, "ResourceType" | "ResourceTypeFilter") => &[1, 2, 2, 3, 4, 5, 6],
             (_, "ResourcePatternType" | "PatternTypeFilter") => &[3, 3, 4, 1, 2],
             (_, "Operation") => &[1, 2, 3, 3, 4, 8, 12],
@@ -221,14 +257,21 @@ impl Draw<'_> {
             (_, "EntityType") => self.pick(&["user", "user", "client-id", "nonsense"].map(Value::from)),
             (_, "EntityName" | "Match") => self.pick(&[json!("@u"), json!("@u"), json!("@v")]),
             ("AlterClientQuotas", "Key") => self.pick(&QUOTAS.map(Value::from)),
-            ("AlterClientQuotas", "Value") => self.pick(&[json!(5e6), json!(1e9), json!(2.5), json!(0.0), json!(-1.0)]),
-            (_, "Principal" | "PrincipalFilter") => self.pick(&["User:alice", "User:bob", "User:*", "alice"].map(Value::from)),
+            ("AlterClientQuotas", "Value") => {
+                self.pick(&[json!(5e6), json!(1e9), json!(2.5), json!(0.0), json!(-1.0)])
+            }
+            (_, "Principal" | "PrincipalFilter") => {
+                self.pick(&["User:alice", "User:bob", "User:*", "alice"].map(Value::from))
+            }
             (_, "Host" | "HostFilter") => self.pick(&["*", "*", "127.0.0.1", "10.1.2.3"].map(Value::from)),
             (_, "ResourceNameFilter") => self.pick(&[json!("@a"), json!("@live"), json!("@")]),
-            ("DescribeConfigs" | "AlterConfigs" | "IncrementalAlterConfigs" | "CreateAcls" | "DeleteAcls", "ResourceName") => {
-                self.pick(&["@a", "@b", "@c", "@missing"].map(Value::from))
+            (
+                "DescribeConfigs" | "AlterConfigs" | "IncrementalAlterConfigs" | "CreateAcls" | "DeleteAcls",
+                "ResourceName",
+            ) => self.pick(&["@a", "@b", "@c", "@missing"].map(Value::from)),
+            ("ApiVersions", "ClientSoftwareName") => {
+                self.pick(&["client", "a.b-c", "-", ""].map(Value::from))
             }
-            ("ApiVersions", "ClientSoftwareName") => self.pick(&["client", "a.b-c", "-", ""].map(Value::from)),
             ("ApiVersions", "ClientSoftwareVersion") => self.pick(&["1.0", "x y", ""].map(Value::from)),
             (_, "Path") => json!("/no/such/folder"),
             ("DescribeCluster" | "DescribeConfigs", "IncludeFencedBrokers") => json!(false),
@@ -241,7 +284,9 @@ impl Draw<'_> {
 
     fn named_list(&mut self, name: &str) -> Option<Value> {
         match (self.api, name) {
-            ("ConsumerGroupHeartbeat", "SubscribedTopicNames") => Some(self.pick(&[Value::Null, json!(["@a"]), json!([])])),
+            ("ConsumerGroupHeartbeat", "SubscribedTopicNames") => {
+                Some(self.pick(&[Value::Null, json!(["@a"]), json!([])]))
+            }
             // A list without topics has another meaning in the first version.
             ("Metadata", "Topics") if self.version == 0 => Some(json!([{"Name": "@a"}])),
             ("DescribeUserScramCredentials", "Users") => Some(json!([{"Name": self.user()}])),
@@ -276,7 +321,17 @@ impl Draw<'_> {
     }
 
     fn time(&mut self) -> Value {
-        let all = [json!(-1), json!(-2), json!(-3), json!("$now-2500"), json!("$now+90000"), json!(0), json!(-4), json!(-5), json!(-9)];
+        let all = [
+            json!(-1),
+            json!(-2),
+            json!(-3),
+            json!("$now-2500"),
+            json!("$now+90000"),
+            json!(0),
+            json!(-4),
+            json!(-5),
+            json!(-9),
+        ];
         self.pick(&all)
     }
 
@@ -309,8 +364,13 @@ impl Draw<'_> {
     }
 }
 
-const QUOTAS: [&str; 5] =
-    ["producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate", "nonsense"];
+const QUOTAS: [&str; 5] = [
+    "producer_byte_rate",
+    "consumer_byte_rate",
+    "request_percentage",
+    "controller_mutation_rate",
+    "nonsense",
+];
 
 /// APIs in which a name comes with the value of a setting.
 const SETTERS: [&str; 3] = ["AlterConfigs", "CreateTopics", "IncrementalAlterConfigs"];
