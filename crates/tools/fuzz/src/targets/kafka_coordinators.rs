@@ -100,9 +100,10 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let records = [of_groups(), of_transactions()];
     let mut seeds = Vec::new();
     for (kind, records) in (0u8..).zip(records) {
-        for end in 0..=records.len() {
+        let (all, singles) = ((0..=records.len()).map(|end| 0..end), (1..records.len()).map(|at| at..at + 1));
+        for of in all.chain(singles) {
             let mut seed = vec![kind];
-            for Record { key, value } in &records[..end] {
+            for Record { key, value } in &records[of] {
                 seed.push(u8::from(value.is_some()));
                 put_piece(&mut seed, key);
                 if let Some(value) = value {

@@ -104,6 +104,18 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
         add(mechanism, &[&first, &last, &last]);
         add(mechanism, &[b"n,a=other,n=nobody,r=nonce,tokenauth=true", b"c=biws,r=nonce,p=AAAA"]);
     }
+    for token in ["", "\0", "\0\0", "bob\0jürgen\0pässword", "\0jürgen\0", "\0jürgen\0pässword\0"] {
+        add(0, &[token.as_bytes()]);
+    }
+    for first in [
+        "n,,n=jürgen,r=nonce",
+        "y,,n=jürgen,r=nonce",
+        "p=tls-unique,,n=x,r=y",
+        "n,,m=x,n=a,r=b",
+        "n,,n==2C=3D,r=b",
+    ] {
+        add(1, &[first.as_bytes(), b"c=biws,r=nonce,p=AAAA"]);
+    }
     add(3, &[b"n,,\x01auth=Bearer good\x01\x01", b"\x01"]);
     add(3, &[b"n,a=somebody,\x01auth=Bearer other\x01host=h\x01port=1\x01\x01", b"\x01"]);
     seeds
