@@ -162,7 +162,8 @@ impl Broker {
         }
     }
 
-    /// When to call [`Self::tick`], if nothing happens before.
+    /// When the first of the requests that wait is to be answered, whatever happens: [`Self::tick`] is to be called then. The
+    /// coordinators' own times are seconds, and are kept by a tick every now and then.
     #[must_use]
     pub fn next_deadline(&self) -> Option<MonoTime> {
         let deadlines = [
@@ -170,8 +171,6 @@ impl Broker {
             self.fetches.next_deadline(),
             self.calls.next_deadline(),
             self.record_deletions.next_deadline(),
-            self.groups.next_deadline(),
-            self.transactions.next_deadline(),
         ];
         deadlines.into_iter().flatten().min()
     }

@@ -10,7 +10,7 @@ mod topic;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use base::{MonoTime, Now};
+use base::Now;
 use log_coordinators::{Record, Seq};
 use log_partition::{Isolation, Offset, Source};
 use log_wire::{Attributes, BatchBuilder, ErrorCode, Producer};
@@ -181,10 +181,6 @@ impl<M: Machine> Coordinators<M> {
             *partition
         })
         .collect()
-    }
-
-    pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
-        self.by_partition.values().filter_map(|coordination| coordination.machine.next_deadline()).min()
     }
 
     /// The coordinator of a group or transactional id, if it lives here.

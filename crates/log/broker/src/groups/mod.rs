@@ -9,7 +9,7 @@ mod transactional;
 
 use std::sync::Arc;
 
-use base::{MonoTime, Now};
+use base::Now;
 use log_config::{GroupLayers, Source, Value, Values as _};
 use log_coordinators::{Answer, Effect, GroupConfig, GroupCoordinator, Request, Text, Ticket, Topic};
 use log_wire::{ApiKey, ErrorCode, Malformed};
@@ -157,10 +157,6 @@ impl Groups {
         for partition in self.coordinators.tick(now) {
             self.take_effects(node, partition, now);
         }
-    }
-
-    pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
-        self.coordinators.next_deadline()
     }
 
     /// A connection is gone: nobody waits any more for what it asked for.
