@@ -22,6 +22,7 @@ use crate::council_calls::CouncilCalls;
 use crate::delete_records::RecordDeletions;
 use crate::disk_work::{DiskCommand, DiskEvent, StoredPartition};
 use crate::fetch::Fetches;
+use crate::figures::RequestCounts;
 use crate::groups::Groups;
 use crate::node::Node;
 use crate::notice::Notice;
@@ -46,6 +47,7 @@ pub struct Broker {
     is_joined: bool,
     pub(crate) groups: Groups,
     pub(crate) transactions: Transactions,
+    pub(crate) requests: RequestCounts,
     compactions: Compactions,
     retention_due: MonoTime,
 }
@@ -63,6 +65,7 @@ impl Broker {
             is_joined: false,
             groups: Groups::new(),
             transactions: Transactions::new(),
+            requests: RequestCounts::default(),
             compactions: Compactions::new(),
             retention_due: MonoTime::ZERO,
             node: Node::new(config, cluster_id, stored),

@@ -197,6 +197,11 @@ impl<M: Machine> Coordinators<M> {
         self.by_partition.get(&partition).map(|coordination| &coordination.machine)
     }
 
+    /// All that live here.
+    pub(crate) fn machines(&self) -> impl Iterator<Item = &M> {
+        self.by_partition.values().map(|coordination| &coordination.machine)
+    }
+
     /// The partitions whose coordinators live here.
     pub(crate) fn partitions(&self) -> impl Iterator<Item = i32> {
         self.by_partition.keys().copied()

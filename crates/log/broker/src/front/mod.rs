@@ -33,6 +33,7 @@ use crate::segment_reader::SegmentReader;
 use crate::waits::Waiter;
 use connection::Connection;
 pub use dispatch::Unanswerable;
+pub(crate) use dispatch::served;
 use places::Places;
 pub use refusal::Refusal;
 use timers::{Due, Timers};

@@ -53,6 +53,16 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
+    /// What is committed here: group, topic, partition, offset.
+    pub(crate) fn committed_offsets(&self) -> impl Iterator<Item = (&str, &str, i32, i64)> {
+        self.coordinators.machines().flat_map(GroupCoordinator::committed_offsets)
+    }
+
+    /// How many groups have their coordinator here.
+    pub(crate) fn count(&self) -> usize {
+        self.coordinators.machines().map(GroupCoordinator::count).sum()
+    }
+
     /// Handles a request.
     ///
     /// # Errors
