@@ -154,6 +154,18 @@ pub const TABLE: &[Entry] = &[
         shows: Shows::LeftOut,
     },
     Entry {
+        name: "a produce that may not wait",
+        reason: "ours flushes before it answers, and says so if the timeout of the request is over until then; Kafka waits only for \
+                 replicas",
+        shows: Shows::In(|context| {
+            let waits = context.call.and_then(|call| call.body["TimeoutMs"].as_i64()).unwrap_or(1);
+            context.is("Produce", "Responses[].PartitionResponses[].ErrorCode")
+                && waits <= 0
+                && context.difference.kafka == 0
+                && context.difference.ours == 7
+        }),
+    },
+    Entry {
         name: "compressed records are not opened",
         reason: "Kafka decompresses each batch and fails with -1 if it cannot; ours believes the checksum, for that costs more than \
                  all else that is done with a batch",

@@ -175,6 +175,8 @@ impl Draw<'_> {
             ("ConsumerGroupHeartbeat", "ServerAssignor") => {
                 self.pick(&[Value::Null, json!("range"), json!("nonsense")])
             }
+            // The group keeps its member.
+            ("LeaveGroup", "MemberId") => self.pick(&[json!("nobody"), json!("")]),
             (_, "MemberId") => {
                 self.pick(&[json!("$m-live"), json!("$m-live"), json!("$m-live"), json!("nobody"), json!("")])
             }
@@ -205,8 +207,9 @@ impl Draw<'_> {
     #[expect(clippy::too_many_lines, reason = "a table: an arm for each kind of field")]
     fn named_number(&mut self, name: &str) -> Option<Value> {
         let all: &[i64] = match (self.api, name) {
-            ("Fetch", "MaxWaitMs") => &[0, 0, 0, 1],
-            ("Fetch", "MinBytes") => &[0, 1, 1, 100],
+            // One that waits, and comes to nothing, is not always answered by Kafka.
+            ("Fetch", "MaxWaitMs") => &[0],
+            ("Fetch", "MinBytes") => &[0, 1, 1],
             ("Fetch", "MaxBytes") => &[1 << 20, 1 << 20, 10 << 20, 400, 1],
             ("Fetch", "PartitionMaxBytes") => &[1 << 20, 1 << 20, 300, 1],
             ("Fetch", "SessionId") => &[0, 0, 0, 77],
