@@ -83,8 +83,8 @@ pub(super) fn users(story: &mut Story<'_>) {
     ] {
         story.call("AlterUserScramCredentials", asked(deletions, upsertions));
     }
-    story.settle();
     story.each("AlterUserScramCredentials", |_| asked(json!([]), json!([upsert("@w", 1, 4_096)])));
+    story.settle();
     let names = |names: &[&str]| -> Value { names.iter().map(|name| json!({"Name": name})).collect() };
     story.each("DescribeUserScramCredentials", |_| json!({"Users": names(&["@u", "@v"])}));
     for users in [
