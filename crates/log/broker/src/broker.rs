@@ -22,7 +22,6 @@ use crate::council_calls::CouncilCalls;
 use crate::delete_records::RecordDeletions;
 use crate::disk_work::{DiskCommand, DiskEvent, StoredPartition};
 use crate::fetch::Fetches;
-use crate::figures::RequestCounts;
 use crate::groups::Groups;
 use crate::node::Node;
 use crate::notice::Notice;
@@ -31,6 +30,7 @@ use crate::produce::Produces;
 use crate::question::Asker;
 use crate::response::Response;
 use crate::segment_reader::SegmentFault;
+use crate::traffic::RequestCounts;
 use crate::transactions::{TransactionEvent, Transactions};
 use crate::waits::Waiter;
 

@@ -79,6 +79,7 @@ mod rights;
 mod sasl_requests;
 mod segment_reader;
 mod topics;
+mod traffic;
 mod transactions;
 mod waits;
 
@@ -91,7 +92,7 @@ pub use config::{BrokerConfig, BrokerSecrets, ServerProperties};
 pub use coordinators::CoordinatorLoad;
 pub use disk_executor::{DiskExecutor, Next};
 pub use disk_work::{DiskCommand, DiskEvent, StoredPartition, Volume};
-pub use figures::{Figures, GroupFigures, PartitionFigures, Traffic};
+pub use figures::{Figures, GroupFigures, PartitionFigures};
 pub use front::{BrokerDriver, Front, Refusal, Unanswerable};
 pub use listener::{BrokerListener, SaslConfig, SaslMechanism, SecurityProtocol};
 pub use net_auth::sasl::oauthbearer::{BadToken, BearerToken, TokenValidator};
@@ -101,4 +102,5 @@ pub use response::{
     FetchResponse, FetchedPartition, Form, Head, OffsetsResponse, ProduceResponse, Response, TopicKey,
 };
 pub use segment_reader::{SegmentFault, SegmentReader};
+pub use traffic::Traffic;
 pub use waits::Waiter;

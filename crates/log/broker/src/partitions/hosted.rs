@@ -5,7 +5,7 @@ use std::sync::Arc;
 use log_partition::{Offset, Partition, PartitionId};
 use storage_wal::LogId;
 
-use crate::figures::Traffic;
+use crate::traffic::Traffic;
 
 /// The place of a partition among those that live here. A place is used again once its partition is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
