@@ -70,7 +70,8 @@ impl Draw<'_> {
         let count = match (self.api, name) {
             ("AlterClientQuotas", "Entries") => 1,
             // One that Kafka did not foresee has it refuse all.
-            ("CreateAcls", "Creations") => 1,
+            // Several markers, of which some are for what is not there, are never answered.
+            ("CreateAcls", "Creations") | ("WriteTxnMarkers", "Markers") => 1,
             // Kafka never answers if there is none; of quotas, those of all others would be shown.
             ("AddPartitionsToTxn", "Transactions") | ("DescribeClientQuotas", "Components") => {
                 1 + self.dice.weighted(&[8, 4, 2])
