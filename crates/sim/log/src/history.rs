@@ -1,12 +1,18 @@
 //! What clients asked, what they were told, and what they saw. The rules are judged here. Every record has a value of its own,
 //! so that what is seen names the write that it came from.
 
+mod groups;
+mod offsets;
 mod transactions;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use sim_kit::Judged;
 
+use groups::Groups;
+pub(crate) use groups::{Holder, Identity, Synced};
+use offsets::Offsets;
+pub(crate) use offsets::Register;
 pub(crate) use transactions::TransactionId;
 use transactions::Transactions;
 
@@ -84,6 +90,8 @@ pub(crate) struct History {
     known_ends: BTreeMap<Place, i64>,
     producer_ids: BTreeSet<(i64, i16)>,
     transactions: Transactions,
+    groups: Groups,
+    offsets: Offsets,
     /// Before which offset records may be gone, and before which they must be.
     trims: BTreeMap<Place, (i64, i64)>,
     /// No client is given this epoch or a higher one (L47).
@@ -373,6 +381,13 @@ fn name_of(rule: u32) -> &'static str {
         43 => "late records",
         45 => "offsets in a transaction",
         47 => "exhaustion",
+        48 => "one owner",
+        49 => "generations rise",
+        50 => "fenced commits",
+        51 => "offsets are registers",
+        52 => "no early expulsion",
+        53 => "progress of groups",
+        54 => "static members",
         68 => "start is monotone",
         69 => "deleted records",
         44 => "no hanging",

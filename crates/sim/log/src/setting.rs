@@ -19,6 +19,11 @@ pub(crate) struct Setting {
     pub(crate) compacts: bool,
     /// How often it is looked for a partition to compact. If seldom, passes meet more keys than their map holds.
     pub(crate) compaction_check_ms: u64,
+    /// Members of the group of the classic protocol, and whether all of them are static.
+    pub(crate) classic: usize,
+    pub(crate) all_static: bool,
+    /// Members of the group of KIP-848.
+    pub(crate) consumer: usize,
     pub(crate) faults: Faults,
 }
 
@@ -62,15 +67,21 @@ impl Setting {
             partitions: 1 + random.below(3) as i32,
             tiny: random.chance(60),
             compacts: random.chance(60),
+            classic: 0,
+            all_static: false,
+            consumer: 0,
             faults: Faults::default(),
             transactional: random.below(3) as usize,
             compaction_check_ms: if random.chance(30) { 15_000 } else { 500 },
             epoch_max: if random.chance(50) { 3 + random.below(10) as i16 } else { i16::MAX },
         };
+        let mut members = || if random.chance(50) { 2 + random.below(3) as usize } else { 0 };
+        let (classic, consumer) = (members(), members());
+        let all_static = random.chance(30);
         if light {
             faults = Faults::default();
         }
-        Self { faults, ..setting }
+        Self { classic, all_static, consumer, faults, ..setting }
     }
 }
 

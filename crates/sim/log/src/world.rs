@@ -11,8 +11,12 @@ use crate::broker::{Ended, Machine, Process, Step};
 use crate::council::Council;
 use crate::history::{History, Place};
 use crate::reached::{FLOORS, REACHED};
+use crate::served::Served;
 use crate::setting::Setting;
-use crate::user::{Around, Consumer, NAMES, Operator, Producer, Topics, TransactionalProducer};
+use crate::user::{
+    Around, ClassicMember, Consumer, ConsumerMember, GroupMember, NAMES, OffsetReader, Operator, Producer, Topics,
+    TransactionalProducer, are_at_rest,
+};
 use crate::wire::Wires;
 
 /// How long everything may take to come to rest, milliseconds.
@@ -20,6 +24,8 @@ const REST_MAX_MS: u64 = 60_000;
 
 /// An operator is told something far less often than producers are.
 const OPERATOR_WEIGHT: u64 = 40;
+/// And so are members of groups.
+const MEMBER_WEIGHT: u64 = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -46,6 +52,9 @@ pub struct LogWorld {
     producers: Vec<Producer>,
     transactional: Vec<TransactionalProducer>,
     consumers: Vec<Consumer>,
+    members: Vec<GroupMember>,
+    offset_reader: OffsetReader,
+    served: Served,
     /// They read everything in the end: all of it, and what is committed.
     last_readers: Vec<Consumer>,
     restart_at_ms: u64,
@@ -80,6 +89,9 @@ impl World for LogWorld {
             producers: Vec::new(),
             transactional: Vec::new(),
             consumers: Vec::new(),
+            members: Vec::new(),
+            offset_reader: OffsetReader::new(),
+            served: Served::default(),
             last_readers: Vec::new(),
             restart_at_ms: 0,
             flushed_alone: 0,
@@ -97,6 +109,7 @@ impl World for LogWorld {
             let consumer = world.with(Consumer::new);
             world.consumers.push(consumer);
         }
+        world.make_members();
         world
     }
 
@@ -157,6 +170,7 @@ impl LogWorld {
             sim: &mut self.sim,
             random: &mut random,
             now_ms,
+            served: self.served,
             is_busy: self.phase == Phase::Faulty,
         };
         call(&mut around)
@@ -185,6 +199,7 @@ impl LogWorld {
         self.sim.count("flush by a shard", u64::from(alone > self.flushed_alone));
         self.flushed_alone = alone;
         if !was_serving && process.is_serving() {
+            self.served.begin();
             self.sim.tell("broker joined", format_args!("the broker has joined"));
         }
         self.machine.process = Some(process);
@@ -227,7 +242,8 @@ impl LogWorld {
     fn user_step(&mut self) {
         let (producers, transactional) = (self.producers.len(), self.transactional.len());
         let (consumers, readers) = (self.consumers.len(), self.last_readers.len());
-        let all = producers + transactional + consumers + readers + 2;
+        let members = self.members.len() + 1;
+        let all = producers + transactional + consumers + readers + members + 2;
         let mut drawn = self.sim.random.below(all as u64) as usize;
         if drawn < producers + transactional {
             let before = self.history.acked_count();
@@ -251,12 +267,42 @@ impl LogWorld {
             let mut reader = self.last_readers.remove(drawn - consumers);
             self.with(|around| reader.step(around));
             self.last_readers.insert(drawn - consumers, reader);
+        } else if drawn < consumers + readers + members {
+            self.member_step(drawn - consumers - readers);
         } else {
             let mut operator = std::mem::replace(&mut self.operator, Operator::new());
             let before = self.history.acked_count();
             self.with(|around| operator.step(around));
             self.operator = operator;
             self.crash_if_told(before, OPERATOR_WEIGHT);
+        }
+    }
+
+    /// A member of a group does something, or whoever reads the offsets of all groups.
+    fn member_step(&mut self, drawn: usize) {
+        let before = self.history.acked_count();
+        if drawn < self.members.len() {
+            let mut member = self.members.swap_remove(drawn);
+            self.with(|around| member.step(around));
+            self.members.push(member);
+        } else {
+            let mut reader = std::mem::replace(&mut self.offset_reader, OffsetReader::new());
+            self.with(|around| reader.step(around));
+            self.offset_reader = reader;
+        }
+        self.crash_if_told(before, MEMBER_WEIGHT);
+    }
+
+    fn make_members(&mut self) {
+        let Setting { classic, all_static, consumer, .. } = self.setting;
+        for number in 0..classic {
+            let all = all_static.then_some(classic);
+            let member = self.with(|around| ClassicMember::new(number as u32 + 200, all, around));
+            self.members.push(GroupMember::Classic(member));
+        }
+        for number in 0..consumer {
+            let member = self.with(|around| ConsumerMember::new(number as u32 + 300, around));
+            self.members.push(GroupMember::Consumer(member));
         }
     }
 
@@ -274,6 +320,10 @@ impl LogWorld {
     fn time_passes(&mut self) {
         let ms = 1 + self.sim.random.below(8);
         self.sim.pass(ms);
+        let is_serving = self.machine.process.as_ref().is_some_and(Process::is_serving);
+        if is_serving && !self.machine.host.is_paused(self.sim.now_ms()) {
+            self.served.pass(ms);
+        }
         self.machine.host.give_room_in_time(self.sim.now_ms());
         if self.phase == Phase::Faulty {
             self.faults();
@@ -297,6 +347,7 @@ impl LogWorld {
         if let Some(mut chance) = self.sim.strike(often.pause) {
             let long_ms = chance.below(3_000);
             self.sim.tell("pause", format_args!("the process stands still for {long_ms} ms"));
+            self.served.pause();
             self.machine.host.pause(now_ms, long_ms);
         }
         if let Some(mut chance) = self.sim.strike(often.stall) {
@@ -380,11 +431,15 @@ impl LogWorld {
                     let reader = self.with(|around| Consumer::last(around, isolation));
                     self.last_readers.push(reader);
                 }
+                self.offset_reader = OffsetReader::new();
                 self.begin(Phase::Reading);
             }
             Phase::Reading if is_done => self.phase = Phase::Over,
             Phase::Settling | Phase::Reading if is_late => {
-                let phase = self.phase;
+                let (phase, are_members_at_rest) = (self.phase, self.are_members_at_rest());
+                if !are_members_at_rest {
+                    self.history.wrong(53, format!("groups are not at rest after {REST_MAX_MS} ms ({phase:?})"));
+                }
                 self.history.wrong(36, format!("not at rest after {REST_MAX_MS} ms ({phase:?})"));
             }
             _ => {}
@@ -405,6 +460,13 @@ impl LogWorld {
         let consumers = std::mem::take(&mut self.consumers);
         let done = self.with(|around| consumers.iter().all(|consumer| consumer.is_at_the_end(around)));
         self.consumers = consumers;
+        done && self.are_members_at_rest()
+    }
+
+    fn are_members_at_rest(&mut self) -> bool {
+        let members = std::mem::take(&mut self.members);
+        let done = self.with(|around| are_at_rest(&members, around));
+        self.members = members;
         done
     }
 
@@ -414,7 +476,10 @@ impl LogWorld {
         // A marker may have come since one of them was at the end.
         let is_same = readers.windows(2).all(|two| two[0].has_read_as_far_as(&two[1]));
         self.last_readers = readers;
-        done && is_same
+        let reader = std::mem::replace(&mut self.offset_reader, OffsetReader::new());
+        let offsets_done = self.with(|around| reader.is_done(around));
+        self.offset_reader = reader;
+        done && is_same && offsets_done
     }
 
     fn judge_all(&mut self) {

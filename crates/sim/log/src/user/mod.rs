@@ -2,6 +2,7 @@
 
 mod batch;
 mod consumer;
+mod group;
 mod link;
 mod offsets;
 mod operator;
@@ -13,8 +14,10 @@ use sim_kit::random::Random;
 
 use crate::broker::Process;
 use crate::history::History;
+use crate::served::Served;
 use crate::wire::Wires;
 pub(crate) use consumer::Consumer;
+pub(crate) use group::{ClassicMember, ConsumerMember, GroupMember, OffsetReader, SESSION_MS, are_at_rest};
 pub(crate) use link::{Answer, Link};
 pub(crate) use operator::{NAMES, Operator, Topics};
 pub(crate) use producer::Producer;
@@ -30,6 +33,7 @@ pub(crate) struct Around<'w> {
     pub(crate) sim: &'w mut Simulation,
     pub(crate) random: &'w mut Random,
     pub(crate) now_ms: u64,
+    pub(crate) served: Served,
     /// Whether new things may be begun; else only what was begun is ended.
     pub(crate) is_busy: bool,
 }

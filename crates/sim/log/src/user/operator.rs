@@ -18,6 +18,8 @@ use crate::history::Place;
 
 /// Names of topics.
 pub(crate) const NAMES: [&str; 2] = ["alpha", "beta"];
+/// The topic of the groups' members: it stays, and nobody writes into it.
+pub(crate) const GROUP_TOPIC: &str = "gamma";
 /// How long the operator waits for an answer, milliseconds.
 const PATIENCE_MS: u64 = 5_000;
 const CREATE: i16 = 7;
@@ -25,6 +27,10 @@ const DELETE: i16 = 6;
 const METADATA: i16 = 12;
 const TRIM: i16 = 2;
 const OFFSET_OUT_OF_RANGE: i16 = 1;
+
+fn all_names() -> impl Iterator<Item = &'static str> {
+    NAMES.into_iter().chain([GROUP_TOPIC])
+}
 
 /// What all clients know of the topics: their present ids.
 #[derive(Debug, Default)]
@@ -71,7 +77,7 @@ impl Operator {
 
     /// Whether every topic is there, as far as it knows.
     pub(crate) fn is_content(&self, topics: &Topics) -> bool {
-        self.remake.is_none() && NAMES.iter().all(|name| topics.ids.contains_key(name))
+        self.remake.is_none() && all_names().all(|name| topics.ids.contains_key(name))
     }
 
     pub(crate) fn step(&mut self, around: &mut Around<'_>) {
@@ -102,7 +108,7 @@ impl Operator {
         if let Some(name) = self.remake {
             return self.delete(around, name);
         }
-        let missing = NAMES.iter().find(|name| !around.topics.ids.contains_key(*name));
+        let missing = all_names().find(|name| !around.topics.ids.contains_key(*name));
         if let Some(name) = missing {
             match around.random.chance(50) {
                 true => self.create(around, name),
