@@ -1,12 +1,15 @@
 //! How long the broker has served: only in this time it can hear its clients.
 
+/// Of how many processes it is known when they began.
+const BEGINNINGS: usize = 6;
+
 /// A reading of the broker's time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Served {
     /// Milliseconds in which a process served and did not stand still.
     ms: u64,
-    /// What [`Self::ms`] was when the present process began to serve.
-    began_ms: u64,
+    /// What [`Self::ms`] was when the last processes began to serve, the present one at the end.
+    began_ms: [u64; BEGINNINGS],
     /// How often the process stood still.
     pauses: u64,
 }
@@ -25,14 +28,20 @@ impl Served {
     }
 
     /// Another process serves.
-    pub(crate) const fn begin(&mut self) {
-        self.began_ms = self.ms;
+    pub(crate) fn begin(&mut self) {
+        self.began_ms.rotate_left(1);
+        self.began_ms[BEGINNINGS - 1] = self.ms;
     }
 
-    /// Whether the broker may take it that so much time has passed since `then`. A process that began since then counts from its
-    /// beginning (L52).
-    pub(crate) const fn may_have_passed(&self, then: Self, ms: u64) -> bool {
-        let from = if then.ms > self.began_ms { then.ms } else { self.began_ms };
-        self.ms - from + SLACK_MS * (1 + self.pauses - then.pauses) >= ms
+    /// Whether one of the processes since `then` may take it that so much time has passed. Each counts from its beginning (L52).
+    pub(crate) fn may_have_passed(&self, then: Self, ms: u64) -> bool {
+        if self.began_ms[0] > then.ms {
+            // There were more processes than are known.
+            return true;
+        }
+        let since = self.began_ms.iter().copied().filter(|began_ms| *began_ms > then.ms);
+        let bounds: Vec<u64> = [then.ms].into_iter().chain(since).chain([self.ms]).collect();
+        let longest_ms = bounds.windows(2).map(|two| two[1] - two[0]).max().unwrap_or(0);
+        longest_ms + SLACK_MS * (1 + self.pauses - then.pauses) >= ms
     }
 }

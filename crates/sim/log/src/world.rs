@@ -14,8 +14,8 @@ use crate::reached::{FLOORS, REACHED};
 use crate::served::Served;
 use crate::setting::Setting;
 use crate::user::{
-    Around, ClassicMember, Consumer, ConsumerMember, GroupMember, NAMES, OffsetReader, Operator, Producer, Topics,
-    TransactionalProducer, are_at_rest,
+    Around, ClassicMember, Consumer, ConsumerMember, GroupMember, NAMES, OffsetReader, Operator, Producer,
+    Topics, TransactionalProducer, are_at_rest,
 };
 use crate::wire::Wires;
 
@@ -438,7 +438,8 @@ impl LogWorld {
             Phase::Settling | Phase::Reading if is_late => {
                 let (phase, are_members_at_rest) = (self.phase, self.are_members_at_rest());
                 if !are_members_at_rest {
-                    self.history.wrong(53, format!("groups are not at rest after {REST_MAX_MS} ms ({phase:?})"));
+                    self.history
+                        .wrong(53, format!("groups are not at rest after {REST_MAX_MS} ms ({phase:?})"));
                 }
                 self.history.wrong(36, format!("not at rest after {REST_MAX_MS} ms ({phase:?})"));
             }

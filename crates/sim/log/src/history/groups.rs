@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::History;
 use super::offsets::Register;
-use super::{History, Place};
 use crate::served::Served;
 
 /// Who a member is for others: a static one stays the same through its starts.
@@ -42,7 +42,7 @@ pub(crate) struct Holder {
 
 impl Holder {
     /// Whether the coordinator may have removed it.
-    pub(crate) const fn may_be_gone(&self, now: Served) -> bool {
+    pub(crate) fn may_be_gone(&self, now: Served) -> bool {
         now.may_have_passed(self.heard, self.session_ms)
             || now.may_have_passed(self.confirmed, self.rebalance_ms)
     }
@@ -78,7 +78,13 @@ impl History {
     }
 
     /// A member of a classic group has joined a generation, and may be its leader.
-    pub(crate) fn joined(&mut self, group: &'static str, generation: i32, known: i32, leader: Option<Identity>) {
+    pub(crate) fn joined(
+        &mut self,
+        group: &'static str,
+        generation: i32,
+        known: i32,
+        leader: Option<Identity>,
+    ) {
         self.told_generation(group, generation, known);
         self.generation_follows(group, generation);
         let of = self.groups.generations.entry((group, generation)).or_default();
@@ -101,13 +107,7 @@ impl History {
     }
 
     /// A member was given its assignment (L48): what the leader of its generation has sent for it, and at one time for all.
-    pub(crate) fn assigned(
-        &mut self,
-        group: &'static str,
-        generation: i32,
-        identity: &Identity,
-        got: &[u8],
-    ) {
+    pub(crate) fn assigned(&mut self, group: &'static str, generation: i32, identity: &Identity, got: &[u8]) {
         self.judge(48);
         let of = self.groups.generations.entry((group, generation)).or_default();
         let is_sent = |sent: &BTreeMap<Identity, Vec<u8>>| sent.get(identity).is_some_and(|own| own == got);
@@ -201,7 +201,8 @@ impl History {
         owners.insert(member);
         if let Some(other) = other {
             let holder = self.groups.holders.get(&other);
-            let text = format!("{register:?} was given to {member}, and {other} owns it: {holder:?} at {now:?}");
+            let text =
+                format!("{register:?} was given to {member}, and {other} owns it: {holder:?} at {now:?}");
             self.wrong(48, text);
         }
         self.owner_follows(register, member);

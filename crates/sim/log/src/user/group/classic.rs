@@ -51,7 +51,11 @@ enum Stage {
 /// What a request is for, and when it was sent.
 enum Asked {
     /// The highest generation that was known, the moment, and whether it starts anew.
-    Join { known: i32, moment: u64, is_new: bool },
+    Join {
+        known: i32,
+        moment: u64,
+        is_new: bool,
+    },
     Sync,
     Heartbeat,
     /// As the member that it was before another start.
@@ -177,9 +181,9 @@ impl ClassicMember {
 
     fn answered(&mut self, around: &mut Around<'_>, answer: Answer<(Asked, Served)>) {
         let sent = answer.of.1;
-        match answer.of.0 {
+        match &answer.of.0 {
             Asked::Join { known, moment, is_new } => {
-                self.joined(around, (known, moment, is_new), &answer.read::<JoinGroupRequest>());
+                self.joined(around, (*known, *moment, *is_new), &answer.read::<JoinGroupRequest>());
             }
             Asked::Sync => self.synced(around, sent, &answer.read::<SyncGroupRequest>()),
             Asked::Heartbeat => {
@@ -196,7 +200,7 @@ impl ClassicMember {
             Asked::Leave(id) => {
                 let answer = answer.read::<LeaveGroupRequest>();
                 if answer.error_code == 0 && answer.members.iter().all(|member| member.error_code == 0) {
-                    around.history.left(&id);
+                    around.history.left(id);
                 }
             }
         }
@@ -266,9 +270,7 @@ impl ClassicMember {
         if assigns {
             let turn = around.random.below(8) as usize;
             for (at, member) in answer.members.iter().enumerate() {
-                let own = |place: &&Place| {
-                    (place.partition as usize + turn) % answer.members.len() == at
-                };
+                let own = |place: &&Place| (place.partition as usize + turn) % answer.members.len() == at;
                 let own: Vec<i32> = all.iter().filter(own).map(|place| place.partition).collect();
                 let bytes = assignment(&own, around.random.number() as u32);
                 let identity = member.group_instance_id.as_ref().unwrap_or(&member.member_id);

@@ -3,20 +3,23 @@
 
 use std::collections::BTreeSet;
 
-use kafka_protocol::messages::offset_commit_request::{OffsetCommitRequestPartition, OffsetCommitRequestTopic};
+use kafka_protocol::messages::offset_commit_request::{
+    OffsetCommitRequestPartition, OffsetCommitRequestTopic,
+};
 use kafka_protocol::messages::offset_fetch_request::{OffsetFetchRequestGroup, OffsetFetchRequestTopics};
 use kafka_protocol::messages::{
-    GroupId, OffsetCommitRequest, OffsetFetchRequest, OffsetFetchResponse,
+    FindCoordinatorRequest, GroupId, OffsetCommitRequest, OffsetFetchRequest, OffsetFetchResponse,
 };
 use kafka_protocol::protocol::StrBytes;
 
-use super::registers;
+use super::{GROUPS, registers};
 use crate::history::{Place, Register};
 use crate::user::operator::{GROUP_TOPIC, topic_name};
 use crate::user::{Around, Link};
 
 const COMMIT: i16 = 9;
 const FETCH: i16 = 9;
+const FIND: i16 = 4;
 const PATIENCE_MS: u64 = 4_000;
 const OUTSTANDING_MAX: usize = 3;
 /// The commit has no effect.
@@ -115,20 +118,26 @@ impl Commits {
 
 /// A client that is no member, and reads all offsets.
 pub(crate) struct OffsetReader {
-    link: Link<(Register, u64)>,
+    link: Link<Option<(Register, u64)>>,
+    /// The topic of the coordinators is there, or is being made.
+    is_found: bool,
     /// What it has read since it was made.
     read: BTreeSet<Register>,
 }
 
 impl OffsetReader {
     pub(crate) const fn new() -> Self {
-        Self { link: Link::new(), read: BTreeSet::new() }
+        Self { link: Link::new(), is_found: false, read: BTreeSet::new() }
     }
 
     pub(crate) fn step(&mut self, around: &mut Around<'_>) {
         while let Some(answer) = self.link.receive(around) {
-            let (register, asked) = answer.of;
-            if judge(around, register, asked, &answer.read::<OffsetFetchRequest>()) {
+            let Some((register, asked)) = answer.of else {
+                drop(answer.read::<FindCoordinatorRequest>());
+                continue;
+            };
+            self.is_found = judge(around, register, asked, &answer.read::<OffsetFetchRequest>());
+            if self.is_found {
                 self.read.insert(register);
             }
         }
@@ -139,11 +148,16 @@ impl OffsetReader {
         if all.is_empty() || self.link.outstanding() > 0 || !self.link.connect(around) {
             return;
         }
+        if !std::mem::replace(&mut self.is_found, true) {
+            let keys = GROUPS.map(StrBytes::from_static_str).to_vec();
+            let request = FindCoordinatorRequest::default().with_key_type(0).with_coordinator_keys(keys);
+            return self.link.send(around, FIND, &request, None);
+        }
         let unread = all.iter().find(|register| !self.read.contains(register));
         let drawn = all[around.random.below(all.len() as u64) as usize];
         let register = unread.copied().unwrap_or(drawn);
         let asked = around.history.moment();
-        self.link.send(around, FETCH, &request(register), (register, asked));
+        self.link.send(around, FETCH, &request(register), Some((register, asked)));
     }
 
     /// Whether it has read everything.

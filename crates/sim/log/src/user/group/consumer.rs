@@ -69,8 +69,7 @@ pub(crate) struct ConsumerMember {
 
 impl ConsumerMember {
     pub(crate) fn new(number: u32, around: &mut Around<'_>) -> Self {
-        let instance =
-            around.random.chance(30).then(|| StrBytes::from_string(format!("instance-{number}")));
+        let instance = around.random.chance(30).then(|| StrBytes::from_string(format!("instance-{number}")));
         Self {
             number,
             link: Link::new(),
@@ -192,7 +191,9 @@ impl ConsumerMember {
             self.follow(around, target, asked.sent);
         }
         let Self { heard, confirmed, rebalance_ms, .. } = *self;
-        around.history.holder_is(self.number, Holder { heard, confirmed, session_ms: SESSION_MS, rebalance_ms });
+        around
+            .history
+            .holder_is(self.number, Holder { heard, confirmed, session_ms: SESSION_MS, rebalance_ms });
     }
 
     fn judge_epoch(&self, around: &mut Around<'_>, asked: &Asked, epoch: i32) {
@@ -228,8 +229,10 @@ impl ConsumerMember {
                     rebalance_ms: self.rebalance_ms,
                 };
                 // Behind an answer that was lost, a member may be two epochs behind.
-                let may = holder.may_be_gone(around.served) || (error == FENCED_MEMBER_EPOCH && self.has_lost);
-                let why = format!("member {} is gone ({error}): {holder:?}, {:?}", self.number, around.served);
+                let may =
+                    holder.may_be_gone(around.served) || (error == FENCED_MEMBER_EPOCH && self.has_lost);
+                let why =
+                    format!("member {} is gone ({error}): {holder:?}, {:?}", self.number, around.served);
                 around.history.expelled(&self.who.id, !may, why);
                 around.sim.count("member expelled", 1);
                 self.has_left(around);

@@ -29,6 +29,9 @@ pub(crate) enum GroupMember {
 
 impl GroupMember {
     pub(crate) fn step(&mut self, around: &mut Around<'_>) {
+        if !around.topics.ids.contains_key(GROUP_TOPIC) {
+            return;
+        }
         match self {
             Self::Classic(member) => member.step(around),
             Self::Consumer(member) => member.step(around),
