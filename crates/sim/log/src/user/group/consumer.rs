@@ -167,6 +167,9 @@ impl ConsumerMember {
 
     fn answered(&mut self, around: &mut Around<'_>, asked: &Asked, answer: &ConsumerGroupHeartbeatResponse) {
         if matches!(self.stage, Stage::Leaving(_)) {
+            if asked.epoch >= JOINS {
+                return;
+            }
             if answer.error_code == 0 {
                 around.history.left(&self.who.id);
             }
