@@ -9,13 +9,13 @@ use sim_kit::{Floor, Judged, Plan, Simulation, World};
 
 use crate::broker::{Ended, Machine, Process, Step};
 use crate::council::Council;
-use crate::history::{History, Place};
+use crate::history::{History, Place, RETENTION_CHECK_MS, Retention};
 use crate::reached::{FLOORS, REACHED};
 use crate::served::Served;
 use crate::setting::Setting;
 use crate::user::{
     Around, ClassicMember, Consumer, ConsumerMember, GroupMember, NAMES, OffsetReader, Operator, Producer,
-    Topics, TransactionalProducer, are_at_rest,
+    TimeReader, Topics, TransactionalProducer, are_at_rest,
 };
 use crate::wire::Wires;
 
@@ -57,6 +57,8 @@ pub struct LogWorld {
     served: Served,
     /// They read everything in the end: all of it, and what is committed.
     last_readers: Vec<Consumer>,
+    /// It looks offsets up behind that.
+    times: Option<TimeReader>,
     restart_at_ms: u64,
     flushed_alone: u64,
 }
@@ -74,7 +76,14 @@ impl World for LogWorld {
         let mut sim = Simulation::new(random);
         sim.leave_out(plan.without.clone());
         let compacted = setting.compacts.then_some(NAMES[1]);
-        let topics = Topics { partitions: setting.partitions, compacted, ..Topics::default() };
+        let topics = Topics {
+            partitions: setting.partitions,
+            compacted,
+            flushing: setting.flushing,
+            retention: setting.retention,
+            keeps_tombstones: setting.keeps_tombstones,
+            ..Topics::default()
+        };
         let phase_until_ms = sim.now_ms() + plan.faulty_ms;
         let mut world = Self {
             sim,
@@ -93,6 +102,7 @@ impl World for LogWorld {
             offset_reader: OffsetReader::new(),
             served: Served::default(),
             last_readers: Vec::new(),
+            times: None,
             restart_at_ms: 0,
             flushed_alone: 0,
             setting,
@@ -109,6 +119,7 @@ impl World for LogWorld {
             let consumer = world.with(Consumer::new);
             world.consumers.push(consumer);
         }
+        world.history.may_lose_tombstones = !world.setting.keeps_tombstones;
         world.make_members();
         world
     }
@@ -171,6 +182,7 @@ impl LogWorld {
             random: &mut random,
             now_ms,
             served: self.served,
+            wall_ms: self.machine.host.now(now_ms).wall.ms(),
             is_busy: self.phase == Phase::Faulty,
         };
         call(&mut around)
@@ -289,6 +301,10 @@ impl LogWorld {
             let mut reader = std::mem::replace(&mut self.offset_reader, OffsetReader::new());
             self.with(|around| reader.step(around));
             self.offset_reader = reader;
+            if let Some(mut times) = self.times.take() {
+                self.with(|around| times.step(around));
+                self.times = Some(times);
+            }
         }
         self.crash_if_told(before, MEMBER_WEIGHT);
     }
@@ -313,13 +329,14 @@ impl LogWorld {
             return;
         }
         self.sim.tell("crash at an acknowledgement", format_args!("the power fails as a client is answered"));
-        self.machine.crash(Loss::All, &mut self.wires, &mut self.council);
+        self.power_fails(Loss::All);
         self.restart_at_ms = self.sim.now_ms();
     }
 
     fn time_passes(&mut self) {
         let ms = 1 + self.sim.random.below(8);
         self.sim.pass(ms);
+        self.history.now_ms = self.sim.now_ms();
         let is_serving = self.machine.process.as_ref().is_some_and(Process::is_serving);
         if is_serving && !self.machine.host.is_paused(self.sim.now_ms()) {
             self.served.pass(ms);
@@ -336,7 +353,7 @@ impl LogWorld {
         if let Some(mut chance) = self.sim.strike(often.crash) {
             let loss = [Loss::All, Loss::Nothing, Loss::Some][chance.below(3) as usize];
             self.sim.tell("crash", format_args!("the power fails: {loss:?} is lost"));
-            self.machine.crash(loss, &mut self.wires, &mut self.council);
+            self.power_fails(loss);
             self.restart_at_ms = now_ms + chance.below(300);
         }
         if let Some(mut chance) = self.sim.strike(often.kill) {
@@ -425,16 +442,15 @@ impl LogWorld {
             }
             Phase::Settling if is_done => {
                 self.sim.tell("last crash", format_args!("everything is at rest: the power fails"));
-                self.machine.crash(Loss::All, &mut self.wires, &mut self.council);
+                self.power_fails(Loss::All);
                 self.restart_at_ms = now_ms;
-                for isolation in [0, 1] {
-                    let reader = self.with(|around| Consumer::last(around, isolation));
-                    self.last_readers.push(reader);
-                }
                 self.offset_reader = OffsetReader::new();
                 self.begin(Phase::Reading);
             }
             Phase::Reading if is_done => self.phase = Phase::Over,
+            Phase::Reading if self.last_readers.is_empty() && self.is_retention_over_again() => {
+                self.begin_reading()
+            }
             Phase::Settling | Phase::Reading if is_late => {
                 let (phase, are_members_at_rest) = (self.phase, self.are_members_at_rest());
                 if !are_members_at_rest {
@@ -455,13 +471,47 @@ impl LogWorld {
     fn is_settled(&mut self) -> bool {
         let is_done = self.producers.iter().all(Producer::is_done)
             && self.transactional.iter().all(TransactionalProducer::is_done);
-        if !is_done || !self.operator.is_content(&self.topics) {
+        if !is_done || !self.operator.is_content(&self.topics) || !self.is_retention_over() {
             return false;
         }
         let consumers = std::mem::take(&mut self.consumers);
         let done = self.with(|around| consumers.iter().all(|consumer| consumer.is_at_the_end(around)));
         self.consumers = consumers;
         done && self.are_members_at_rest()
+    }
+
+    /// Whether everything had the time to go that may.
+    fn is_retention_over(&self) -> bool {
+        let long_ms = match self.setting.retention {
+            None => return true,
+            Some(Retention::Bytes(_)) => 0,
+            Some(Retention::Time(ms)) => ms.unsigned_abs(),
+        };
+        self.sim.now_ms() + REST_MAX_MS >= self.phase_until_ms + long_ms + RETENTION_CHECK_MS
+    }
+
+    /// Whether retention has taken once more what came back with the last start.
+    fn is_retention_over_again(&self) -> bool {
+        let is_retained = self.setting.retention.is_some();
+        !is_retained || self.sim.now_ms() + REST_MAX_MS >= self.phase_until_ms + 2 * RETENTION_CHECK_MS
+    }
+
+    fn begin_reading(&mut self) {
+        for isolation in [0, 1] {
+            let reader = self.with(|around| Consumer::last(around, isolation));
+            self.last_readers.push(reader);
+        }
+    }
+
+    fn power_fails(&mut self, loss: Loss) {
+        if !matches!(loss, Loss::Nothing) {
+            self.history.power_failed();
+        }
+        self.machine.crash(loss, &mut self.wires, &mut self.council);
+        if self.setting.flushing.is_some() {
+            // They tell of a log that is not there any more.
+            self.wires.lose_answers();
+        }
     }
 
     fn are_members_at_rest(&mut self) -> bool {
@@ -472,6 +522,9 @@ impl LogWorld {
     }
 
     fn is_read(&mut self) -> bool {
+        if self.last_readers.is_empty() {
+            return false;
+        }
         let readers = std::mem::take(&mut self.last_readers);
         let done = self.with(|around| readers.iter().all(|reader| reader.is_at_the_end(around)));
         // A marker may have come since one of them was at the end.
@@ -480,7 +533,34 @@ impl LogWorld {
         let reader = std::mem::replace(&mut self.offset_reader, OffsetReader::new());
         let offsets_done = self.with(|around| reader.is_done(around));
         self.offset_reader = reader;
-        done && is_same && offsets_done
+        done && is_same && offsets_done && self.are_times_read()
+    }
+
+    fn are_times_read(&mut self) -> bool {
+        if self.times.is_none() {
+            let mut times = TimeReader::default();
+            let readers = std::mem::take(&mut self.last_readers);
+            for place in self.places() {
+                let is_compacted = self.topics.is_compacted(&place.topic);
+                if let Some(read) =
+                    readers.first().and_then(|reader| reader.read(place)).filter(|_| !is_compacted)
+                {
+                    self.with(|around| times.look(around, place, read));
+                }
+            }
+            self.last_readers = readers;
+            self.times = Some(times);
+        }
+        self.times.as_ref().is_some_and(TimeReader::is_done)
+    }
+
+    fn places(&self) -> Vec<Place> {
+        let partitions = self.topics.partitions;
+        let of = |topic: &[u8; 16]| {
+            let topic = *topic;
+            (0..partitions).map(move |partition| Place { topic, partition })
+        };
+        self.topics.ids.values().flat_map(of).collect()
     }
 
     fn judge_all(&mut self) {
@@ -488,16 +568,11 @@ impl LogWorld {
             return;
         }
         let reader = self.last_readers.remove(0);
-        let topics: Vec<[u8; 16]> = self.topics.ids.values().copied().collect();
-        for topic in topics {
-            for partition in 0..self.topics.partitions {
-                let place = Place { topic, partition };
-                if let Some((end, log)) = reader.read(place) {
-                    let is_compacted = self.topics.is_compacted(&topic);
-                    let missing = self.history.judge_partition(place, end, log, is_compacted);
-                    self.sim.count("compacted away", missing);
-                }
-            }
+        for place in self.places() {
+            let Some((end, log)) = reader.read(place) else { continue };
+            let kind = (self.topics.is_compacted(&place.topic), reader.bytes(place));
+            let missing = self.history.judge_partition(place, end, log, kind);
+            self.sim.count("compacted away", missing);
         }
     }
 }

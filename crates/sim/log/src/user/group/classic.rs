@@ -392,7 +392,7 @@ impl ClassicMember {
             }
             3 => self.commits.fetch(around, place),
             4 => {
-                if let Some(before) = self.before.clone().filter(|before| !before.id.is_empty()) {
+                if let Some(before) = self.before.clone().filter(|before| before.generation >= 0) {
                     self.commits.commit(around, &before, place, true);
                 }
             }
