@@ -109,8 +109,9 @@ pub(crate) struct History {
     groups: Groups,
     offsets: Offsets,
     volatile: Volatile,
-    /// The time.
+    /// The time, and when a record was sent last.
     pub(crate) now_ms: u64,
+    pub(crate) sent_ms: u64,
     /// Before which offset records may be gone, and before which they must be.
     trims: BTreeMap<Place, (i64, i64)>,
     /// Before which offset a client asked that records go.
@@ -163,6 +164,7 @@ impl History {
         (is_idempotent, is_by_id): (bool, bool),
         transaction: Option<TransactionId>,
     ) {
+        self.sent_ms = self.now_ms;
         let (attempts, fate) = (1, Fate::Open);
         let write = Write {
             place,
@@ -180,6 +182,7 @@ impl History {
 
     /// It is sent once more.
     pub(crate) fn sent_again(&mut self, value: Value) {
+        self.sent_ms = self.now_ms;
         if let Some(write) = self.writes.get_mut(&value) {
             write.attempts += 1;
         }

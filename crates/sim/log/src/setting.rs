@@ -91,7 +91,7 @@ impl Setting {
         let (classic, consumer) = (members(), members());
         let all_static = random.chance(30);
         let retention = match random.below(100) {
-            0..25 => Some(Retention::Time(2_000 + random.below(8_000) as i64)),
+            0..25 => Some(Retention::Time(2_000 + random.below(5_000) as i64)),
             // Only small segments are ever whole.
             25..45 if setting.tiny => Some(Retention::Bytes(3_000 + random.below(8_000) as i64)),
             _ => None,

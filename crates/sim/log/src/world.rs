@@ -22,6 +22,9 @@ use crate::wire::Wires;
 /// How long everything may take to come to rest, milliseconds.
 const REST_MAX_MS: u64 = 60_000;
 
+/// The longest timeout of a transaction, with some time for its end.
+const TRANSACTION_MAX_MS: u64 = 10_000;
+
 /// An operator is told something far less often than producers are.
 const OPERATOR_WEIGHT: u64 = 40;
 /// And so are members of groups.
@@ -487,7 +490,8 @@ impl LogWorld {
             Some(Retention::Bytes(_)) => 0,
             Some(Retention::Time(ms)) => ms.unsigned_abs(),
         };
-        self.sim.now_ms() + REST_MAX_MS >= self.phase_until_ms + long_ms + RETENTION_CHECK_MS
+        // Markers of transactions that time out come behind.
+        self.sim.now_ms() >= self.history.sent_ms + TRANSACTION_MAX_MS + long_ms + RETENTION_CHECK_MS
     }
 
     /// Whether retention has taken once more what came back with the last start.

@@ -22,6 +22,11 @@ impl History {
         self.retentions.insert(topic, retention);
     }
 
+    /// Whether records of a topic go with time, at any moment.
+    pub(crate) fn goes_with_time(&self, place: Place) -> bool {
+        matches!(self.retentions.get(&place.topic), Some(Retention::Time(_)))
+    }
+
     /// Whether records of a topic go by themselves.
     pub(crate) fn is_retained(&self, place: Place) -> bool {
         self.retentions.contains_key(&place.topic)

@@ -33,6 +33,8 @@ struct Progress {
     /// The last record that it has read, and how often the power had failed then.
     last: Option<(i64, Value)>,
     failures: u64,
+    /// It was answered.
+    is_answered: bool,
     /// It has to ask where the log begins.
     is_lost: bool,
     /// The bytes of the batches that it has read.
@@ -113,6 +115,7 @@ impl Progress {
             around.history.wrong(68, format!("{place:?} began at {before}, and begins at {after}"));
         }
         self.start = answer.log_start_offset;
+        self.is_answered = true;
         around.history.begins(place, self.start, around.wall_ms);
         around.history.judge(10);
         if answer.high_watermark < self.high_watermark {
@@ -193,7 +196,10 @@ impl Consumer {
         let places = places(around);
         places.into_iter().all(|place| {
             let end = around.history.known_end(place);
-            self.places.get(&place).is_some_and(|progress| progress.next >= end.max(progress.high_watermark))
+            self.places.get(&place).is_some_and(|progress| {
+                let is_answered = progress.is_answered || !self.keeps;
+                is_answered && progress.next >= end.max(progress.high_watermark)
+            })
         })
     }
 
@@ -238,6 +244,10 @@ impl Consumer {
         }
         (progress.next, progress.epoch) = (start, -1);
         (progress.is_lost, progress.is_changed) = (false, true);
+        if self.keeps {
+            // A session would say nothing of a partition in which nothing has changed since.
+            self.session = (0, 0);
+        }
     }
 
     fn ask(&mut self, around: &mut Around<'_>) {

@@ -37,7 +37,7 @@ impl TimeReader {
     /// Looks into a log that ends there. The newest record is not asked for if records were deleted: it may be one of those.
     pub(crate) fn look(&mut self, around: &mut Around<'_>, place: Place, (end, log): (i64, &[Stood])) {
         let first = log.first().map_or(end, |first| first.offset);
-        if around.history.trims(place).0 > first {
+        if around.history.trims(place).0 > first || around.history.goes_with_time(place) {
             // Records were asked to go, and may go at any time.
             return;
         }
