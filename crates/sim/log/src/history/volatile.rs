@@ -18,19 +18,19 @@ struct Life {
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Volatile {
-    /// Topics, with `flush.ms` if it is short.
-    topics: BTreeMap<[u8; 16], Option<u64>>,
+    /// Topics, with the time after which they are flushed.
+    topics: BTreeMap<[u8; 16], u64>,
     known_since: BTreeMap<(Place, i64), u64>,
     lives: Vec<Life>,
     failures: u64,
 }
 
 /// How much longer a flush may take, with a disk and a process that stand still, milliseconds.
-const LATE_MS: u64 = 8_000;
+const LATE_MS: u64 = 6_000;
 
 impl History {
     /// A topic of that id is volatile.
-    pub(crate) fn topic_is_volatile(&mut self, topic: [u8; 16], flush_ms: Option<u64>) {
+    pub(crate) fn topic_is_volatile(&mut self, topic: [u8; 16], flush_ms: u64) {
         self.volatile.topics.insert(topic, flush_ms);
     }
 
@@ -85,7 +85,7 @@ impl History {
         }
     }
 
-    fn judge_life(&mut self, life: &Life, found: &BTreeMap<i64, Value>, flush_ms: Option<u64>) {
+    fn judge_life(&mut self, life: &Life, found: &BTreeMap<i64, Value>, flush_ms: u64) {
         let mut lost_from = None;
         for (offset, (value, since_ms)) in &life.records {
             self.judge(3);
@@ -98,7 +98,6 @@ impl History {
                 continue;
             }
             lost_from = Some(*offset);
-            let Some(flush_ms) = flush_ms else { continue };
             self.judge(2);
             if since_ms + flush_ms + LATE_MS < life.failed_ms {
                 let (place, failed_ms) = (life.place, life.failed_ms);

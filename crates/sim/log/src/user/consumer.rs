@@ -244,10 +244,6 @@ impl Consumer {
         }
         (progress.next, progress.epoch) = (start, -1);
         (progress.is_lost, progress.is_changed) = (false, true);
-        if self.keeps {
-            // A session would say nothing of a partition in which nothing has changed since.
-            self.session = (0, 0);
-        }
     }
 
     fn ask(&mut self, around: &mut Around<'_>) {
@@ -317,6 +313,10 @@ impl Consumer {
     fn fetched_of(&mut self, around: &mut Around<'_>, place: Place, answer: PartitionData) {
         let Some(progress) = self.places.get_mut(&place) else { return };
         if answer.error_code != 0 {
+            if self.keeps {
+                // A session would say nothing of a partition in which nothing has changed since.
+                self.session = (0, 0);
+            }
             return progress.refused(around, place, answer.error_code);
         }
         progress.judge(around, place, &answer);

@@ -32,6 +32,9 @@ fn all_names() -> impl Iterator<Item = &'static str> {
     NAMES.into_iter().chain([GROUP_TOPIC])
 }
 
+/// A volatile topic is flushed after so many milliseconds, whatever `flush.ms` says.
+const FLUSH_MS: u64 = 1_000;
+
 /// When a volatile topic is flushed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flushing {
@@ -220,7 +223,7 @@ impl Operator {
             around.topics.compacted_ids.insert(id);
         }
         if let Some(flushing) = around.topics.flushing.filter(|_| name == NAMES[0]) {
-            around.history.topic_is_volatile(id, flushing.ms);
+            around.history.topic_is_volatile(id, flushing.ms.unwrap_or(FLUSH_MS).min(FLUSH_MS));
         }
         if let Some(retention) = around.topics.retention.filter(|_| name == NAMES[0]) {
             around.history.retained(id, retention);
