@@ -38,6 +38,12 @@ impl Clock {
         self.reading = self.reading.plus_ms(passed);
     }
 
+    /// When to look at this clock if a member's timeout ends at `deadline`. Without a look in between, a pause that ends shortly
+    /// behind the deadline could not be told from time that passed.
+    pub(crate) fn before_a_pause(&self, deadline: MonoTime) -> MonoTime {
+        deadline.min(self.reading.plus_ms(self.pause_ms_max))
+    }
+
     /// What this clock shows.
     pub(crate) const fn reading(&self) -> MonoTime {
         self.reading

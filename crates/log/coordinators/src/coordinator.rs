@@ -220,7 +220,8 @@ impl GroupCoordinator {
     }
 
     fn due(&self) -> MonoTime {
-        self.timers.first().map_or(self.retention.due, |(at, _)| self.retention.due.min(*at))
+        let first = self.timers.first().map(|(at, _)| self.clock.before_a_pause(*at));
+        first.map_or(self.retention.due, |at| self.retention.due.min(at))
     }
 
     fn fail(&mut self, effects: Vec<Effect>, code: ErrorCode) {

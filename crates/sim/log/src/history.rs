@@ -1,14 +1,24 @@
 //! What clients asked, what they were told, and what they saw. The rules are judged here. Every record has a value of its own,
 //! so that what is seen names the write that it came from.
 
+mod groups;
+mod offsets;
+mod retention;
 mod transactions;
+mod volatile;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use sim_kit::Judged;
 
+use groups::Groups;
+pub(crate) use groups::{Holder, Identity, Synced};
+use offsets::Offsets;
+pub(crate) use offsets::Register;
+pub(crate) use retention::{RETENTION_CHECK_MS, Retention};
 pub(crate) use transactions::TransactionId;
 use transactions::Transactions;
+use volatile::Volatile;
 
 /// A record's value.
 pub(crate) type Value = u64;
@@ -40,6 +50,15 @@ pub(crate) enum Fate {
     Refused,
 }
 
+/// A record that is about to be sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct New {
+    pub(crate) value: Value,
+    pub(crate) timestamp_ms: i64,
+    /// It says that its key is gone.
+    pub(crate) is_tombstone: bool,
+}
+
 /// A record that was sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Write {
@@ -52,12 +71,15 @@ pub(crate) struct Write {
     pub(crate) attempts: u32,
     pub(crate) fate: Fate,
     pub(crate) transaction: Option<TransactionId>,
+    pub(crate) timestamp_ms: i64,
+    pub(crate) is_tombstone: bool,
 }
 
 /// What stands at an offset, as the last reader found it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stood {
     pub(crate) offset: i64,
+    pub(crate) timestamp_ms: i64,
     pub(crate) producer: (i64, i16),
     pub(crate) what: Content,
 }
@@ -84,8 +106,19 @@ pub(crate) struct History {
     known_ends: BTreeMap<Place, i64>,
     producer_ids: BTreeSet<(i64, i16)>,
     transactions: Transactions,
+    groups: Groups,
+    offsets: Offsets,
+    volatile: Volatile,
+    /// The time, and when a record was sent last.
+    pub(crate) now_ms: u64,
+    pub(crate) sent_ms: u64,
     /// Before which offset records may be gone, and before which they must be.
     trims: BTreeMap<Place, (i64, i64)>,
+    /// Before which offset a client asked that records go.
+    trims_asked: BTreeMap<Place, i64>,
+    retentions: BTreeMap<[u8; 16], Retention>,
+    /// Whether `delete.retention.ms` is over in a run.
+    pub(crate) may_lose_tombstones: bool,
     /// No client is given this epoch or a higher one (L47).
     epoch_max: i16,
 }
@@ -97,7 +130,7 @@ impl History {
     }
 
     /// Records before that offset are to be deleted.
-    pub(crate) fn trim_asked(&mut self, place: Place, offset: i64) {
+    fn trim_asked(&mut self, place: Place, offset: i64) {
         let asked = &mut self.trims.entry(place).or_default().0;
         *asked = offset.max(*asked);
     }
@@ -105,9 +138,16 @@ impl History {
     /// Records before that offset are deleted: nobody may read them again (L69).
     pub(crate) fn trimmed(&mut self, place: Place, low: i64) {
         self.acked += 1;
-        self.trim_asked(place, low);
+        self.client_trims(place, low);
         let trimmed = &mut self.trims.entry(place).or_default().1;
         *trimmed = low.max(*trimmed);
+    }
+
+    /// A client asks that records before that offset go.
+    pub(crate) fn client_trims(&mut self, place: Place, offset: i64) {
+        let asked = self.trims_asked.entry(place).or_default();
+        *asked = offset.max(*asked);
+        self.trim_asked(place, offset);
     }
 
     /// Before which offset records may be gone, and before which they must be.
@@ -118,19 +158,31 @@ impl History {
     /// A record is sent for the first time.
     pub(crate) fn sent(
         &mut self,
-        value: Value,
+        New { value, timestamp_ms, is_tombstone }: New,
         place: Place,
         producer: u32,
         (is_idempotent, is_by_id): (bool, bool),
         transaction: Option<TransactionId>,
     ) {
+        self.sent_ms = self.now_ms;
         let (attempts, fate) = (1, Fate::Open);
-        let write = Write { place, producer, is_idempotent, is_by_id, attempts, fate, transaction };
+        let write = Write {
+            place,
+            producer,
+            is_idempotent,
+            is_by_id,
+            attempts,
+            fate,
+            transaction,
+            timestamp_ms,
+            is_tombstone,
+        };
         self.writes.insert(value, write);
     }
 
     /// It is sent once more.
     pub(crate) fn sent_again(&mut self, value: Value) {
+        self.sent_ms = self.now_ms;
         if let Some(write) = self.writes.get_mut(&value) {
             write.attempts += 1;
         }
@@ -201,7 +253,7 @@ impl History {
     }
 
     /// A consumer was given a record.
-    pub(crate) fn seen(&mut self, place: Place, offset: i64, value: Option<Value>) {
+    pub(crate) fn seen(&mut self, place: Place, offset: i64, value: Option<Value>, timestamp_ms: i64) {
         self.judge(5);
         let write = value.and_then(|value| Some((value, *self.writes.get(&value)?)));
         let Some((value, write)) = write else {
@@ -211,6 +263,11 @@ impl History {
         if write.place != place && write.is_by_id {
             self.wrong(73, format!("{value} of {:?} was given from {place:?}", write.place));
         }
+        self.judge(9);
+        if write.timestamp_ms != timestamp_ms {
+            let sent_ms = write.timestamp_ms;
+            self.wrong(9, format!("{value} was sent with time {sent_ms}, and has {timestamp_ms}"));
+        }
         self.judge(6);
         if write.fate == Fate::Refused {
             self.wrong(6, format!("{value} was refused, and is at offset {offset} of {place:?}"));
@@ -219,8 +276,9 @@ impl History {
     }
 
     /// Whoever reads an offset reads the same, always.
-    fn stands(&mut self, place: Place, offset: i64, value: Value) {
+    pub(crate) fn stands(&mut self, place: Place, offset: i64, value: Value) {
         self.judge(7);
+        self.known_now(place, offset);
         let end = self.known_ends.entry(place).or_default();
         *end = (*end).max(offset + 1);
         let known = *self.known.entry((place, offset)).or_insert(value);
@@ -246,7 +304,7 @@ impl History {
         place: Place,
         end: i64,
         log: &[Stood],
-        is_compacted: bool,
+        (is_compacted, bytes): (bool, i64),
     ) -> u64 {
         let value_of = |stood: &Stood| match stood.what {
             Content::Value(value) => Some((stood.offset, value)),
@@ -259,6 +317,8 @@ impl History {
         }
         self.judge_producers(place, &records);
         self.judge_transactions(place, log);
+        self.judge_retention(place, log, bytes);
+        self.judge_lives(place, log);
         missing
     }
 
@@ -267,11 +327,15 @@ impl History {
         let found: BTreeMap<i64, Value> = records.iter().copied().collect();
         // What was aborted takes no value's place.
         let counts = records.iter().filter(|(_, value)| !self.is_aborted(*value));
-        let newest: BTreeMap<String, i64> = counts.map(|(offset, value)| (key_of(*value), *offset)).collect();
+        let mut newest: BTreeMap<String, i64> =
+            counts.map(|(offset, value)| (key_of(*value), *offset)).collect();
         let mut missing = 0;
         let of_place = (place, self.trims(place).0)..=(place, i64::MAX);
         let known: Vec<(i64, Value)> =
             self.known.range(of_place).map(|((_, offset), value)| (*offset, *value)).collect();
+        if is_compacted {
+            self.judge_tombstones(place, &found, &known, &mut newest);
+        }
         for (offset, value) in known {
             self.judge(1);
             let is_replaced = newest.get(&key_of(value)).is_some_and(|newest| *newest > offset);
@@ -284,6 +348,38 @@ impl History {
             }
         }
         missing
+    }
+
+    /// L62: what says that a key is gone may go itself when `delete.retention.ms` is over, once no older record of it is left. It
+    /// takes their places still.
+    fn judge_tombstones(
+        &mut self,
+        place: Place,
+        found: &BTreeMap<i64, Value>,
+        known: &[(i64, Value)],
+        newest: &mut BTreeMap<String, i64>,
+    ) {
+        let is_tombstone = |value: &Value| self.writes.get(value).is_some_and(|write| write.is_tombstone);
+        let is_gone =
+            |of: &&(i64, Value)| is_tombstone(&of.1) && self.is_committed(of.1) && !found.contains_key(&of.0);
+        let gone: Vec<(i64, Value)> = known.iter().filter(is_gone).copied().collect();
+        for (offset, value) in gone {
+            let key = key_of(value);
+            if newest.get(&key).is_some_and(|newest| *newest > offset) {
+                continue;
+            }
+            self.judge(62);
+            let mut older =
+                found.iter().filter(|(_, other)| !self.is_aborted(**other) && key_of(**other) == key);
+            let older = older.next().map(|(offset, value)| (*offset, *value));
+            if let Some(older) = older {
+                self.wrong(62, format!("{value} at {offset} of {place:?} is gone, and {older:?} is there"));
+            }
+            if !self.may_lose_tombstones {
+                self.wrong(62, format!("{value} at {offset} of {place:?} is gone before its time"));
+            }
+            newest.insert(key, offset + 1);
+        }
     }
 
     /// L8: every offset is that of one record or marker.
@@ -350,6 +446,7 @@ fn name_of(rule: u32) -> &'static str {
     match rule {
         1 => "acknowledged survives",
         2 => "acknowledged means disk",
+        3 => "power loss",
         5 => "seen is kept",
         6 => "definite errors",
         7 => "contents never change",
@@ -373,6 +470,15 @@ fn name_of(rule: u32) -> &'static str {
         43 => "late records",
         45 => "offsets in a transaction",
         47 => "exhaustion",
+        48 => "one owner",
+        49 => "generations rise",
+        50 => "fenced commits",
+        51 => "offsets are registers",
+        52 => "no early expulsion",
+        53 => "progress of groups",
+        54 => "static members",
+        62 => "last value",
+        71 => "offsets by time",
         68 => "start is monotone",
         69 => "deleted records",
         44 => "no hanging",

@@ -19,6 +19,7 @@ mod broker;
 mod council;
 mod history;
 mod reached;
+mod served;
 mod setting;
 mod user;
 mod wire;

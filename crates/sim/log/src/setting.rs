@@ -2,6 +2,9 @@
 
 use sim_kit::random::Random;
 
+use crate::history::Retention;
+use crate::user::Flushing;
+
 /// See the module. Frequencies of faults are of a thousand moments.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
@@ -19,6 +22,17 @@ pub(crate) struct Setting {
     pub(crate) compacts: bool,
     /// How often it is looked for a partition to compact. If seldom, passes meet more keys than their map holds.
     pub(crate) compaction_check_ms: u64,
+    /// If the first topic is volatile: when it is flushed. Then nothing else takes records of it.
+    pub(crate) flushing: Option<Flushing>,
+    /// What the first topic's records are kept for, if that is not long.
+    pub(crate) retention: Option<Retention>,
+    /// Whether tombstones stay for longer than a run.
+    pub(crate) keeps_tombstones: bool,
+    /// Members of the group of the classic protocol, and whether all of them are static.
+    pub(crate) classic: usize,
+    pub(crate) all_static: bool,
+    /// Members of the group of KIP-848.
+    pub(crate) consumer: usize,
     pub(crate) faults: Faults,
 }
 
@@ -62,15 +76,39 @@ impl Setting {
             partitions: 1 + random.below(3) as i32,
             tiny: random.chance(60),
             compacts: random.chance(60),
+            flushing: None,
+            retention: None,
+            keeps_tombstones: false,
+            classic: 0,
+            all_static: false,
+            consumer: 0,
             faults: Faults::default(),
             transactional: random.below(3) as usize,
             compaction_check_ms: if random.chance(30) { 15_000 } else { 500 },
             epoch_max: if random.chance(50) { 3 + random.below(10) as i16 } else { i16::MAX },
         };
+        let mut members = || if random.chance(50) { 2 + random.below(3) as usize } else { 0 };
+        let (classic, consumer) = (members(), members());
+        let all_static = random.chance(30);
+        let retention = match random.below(100) {
+            0..25 => Some(Retention::Time(2_000 + random.below(5_000) as i64)),
+            // Only small segments are ever whole.
+            25..45 if setting.tiny => Some(Retention::Bytes(3_000 + random.below(8_000) as i64)),
+            _ => None,
+        };
+        let flushing = random.chance(30).then(|| Flushing {
+            messages: random.chance(50).then(|| 1 + random.below(20)),
+            ms: random.chance(60).then(|| 100 + random.below(2_000)),
+        });
+        let flushing = flushing.filter(|_| retention.is_none());
+        if flushing.is_some() {
+            faults.trim = 0;
+        }
+        let keeps_tombstones = random.chance(40);
         if light {
             faults = Faults::default();
         }
-        Self { faults, ..setting }
+        Self { flushing, retention, keeps_tombstones, classic, all_static, consumer, faults, ..setting }
     }
 }
 

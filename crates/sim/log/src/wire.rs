@@ -109,6 +109,14 @@ impl Wires {
         Some((id, some(random, &mut wire.to_broker)))
     }
 
+    /// Answers that are on their way are lost, all of them.
+    pub(crate) fn lose_answers(&mut self) {
+        for wire in self.wires.values_mut() {
+            wire.to_client.clear();
+            wire.arrived.clear();
+        }
+    }
+
     /// Connections that the client has left and of which the broker has everything: it finds their end.
     pub(crate) fn ended(&self) -> Vec<WireId> {
         let is_ended = |wire: &Wire| wire.left && !wire.closed && wire.to_broker.is_empty();

@@ -9,17 +9,26 @@ use sim_kit::{Floor, Judged, Plan, Simulation, World};
 
 use crate::broker::{Ended, Machine, Process, Step};
 use crate::council::Council;
-use crate::history::{History, Place};
+use crate::history::{History, Place, RETENTION_CHECK_MS, Retention};
 use crate::reached::{FLOORS, REACHED};
+use crate::served::Served;
 use crate::setting::Setting;
-use crate::user::{Around, Consumer, NAMES, Operator, Producer, Topics, TransactionalProducer};
+use crate::user::{
+    Around, ClassicMember, Consumer, ConsumerMember, GroupMember, NAMES, OffsetReader, Operator, Producer,
+    TimeReader, Topics, TransactionalProducer, are_at_rest,
+};
 use crate::wire::Wires;
 
 /// How long everything may take to come to rest, milliseconds.
 const REST_MAX_MS: u64 = 60_000;
 
+/// The longest timeout of a transaction, with some time for its end.
+const TRANSACTION_MAX_MS: u64 = 10_000;
+
 /// An operator is told something far less often than producers are.
 const OPERATOR_WEIGHT: u64 = 40;
+/// And so are members of groups.
+const MEMBER_WEIGHT: u64 = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -46,8 +55,13 @@ pub struct LogWorld {
     producers: Vec<Producer>,
     transactional: Vec<TransactionalProducer>,
     consumers: Vec<Consumer>,
+    members: Vec<GroupMember>,
+    offset_reader: OffsetReader,
+    served: Served,
     /// They read everything in the end: all of it, and what is committed.
     last_readers: Vec<Consumer>,
+    /// It looks offsets up behind that.
+    times: Option<TimeReader>,
     restart_at_ms: u64,
     flushed_alone: u64,
 }
@@ -65,7 +79,14 @@ impl World for LogWorld {
         let mut sim = Simulation::new(random);
         sim.leave_out(plan.without.clone());
         let compacted = setting.compacts.then_some(NAMES[1]);
-        let topics = Topics { partitions: setting.partitions, compacted, ..Topics::default() };
+        let topics = Topics {
+            partitions: setting.partitions,
+            compacted,
+            flushing: setting.flushing,
+            retention: setting.retention,
+            keeps_tombstones: setting.keeps_tombstones,
+            ..Topics::default()
+        };
         let phase_until_ms = sim.now_ms() + plan.faulty_ms;
         let mut world = Self {
             sim,
@@ -80,7 +101,11 @@ impl World for LogWorld {
             producers: Vec::new(),
             transactional: Vec::new(),
             consumers: Vec::new(),
+            members: Vec::new(),
+            offset_reader: OffsetReader::new(),
+            served: Served::default(),
             last_readers: Vec::new(),
+            times: None,
             restart_at_ms: 0,
             flushed_alone: 0,
             setting,
@@ -97,6 +122,8 @@ impl World for LogWorld {
             let consumer = world.with(Consumer::new);
             world.consumers.push(consumer);
         }
+        world.history.may_lose_tombstones = !world.setting.keeps_tombstones;
+        world.make_members();
         world
     }
 
@@ -157,6 +184,8 @@ impl LogWorld {
             sim: &mut self.sim,
             random: &mut random,
             now_ms,
+            served: self.served,
+            wall_ms: self.machine.host.now(now_ms).wall.ms(),
             is_busy: self.phase == Phase::Faulty,
         };
         call(&mut around)
@@ -185,6 +214,7 @@ impl LogWorld {
         self.sim.count("flush by a shard", u64::from(alone > self.flushed_alone));
         self.flushed_alone = alone;
         if !was_serving && process.is_serving() {
+            self.served.begin();
             self.sim.tell("broker joined", format_args!("the broker has joined"));
         }
         self.machine.process = Some(process);
@@ -227,7 +257,8 @@ impl LogWorld {
     fn user_step(&mut self) {
         let (producers, transactional) = (self.producers.len(), self.transactional.len());
         let (consumers, readers) = (self.consumers.len(), self.last_readers.len());
-        let all = producers + transactional + consumers + readers + 2;
+        let members = self.members.len() + 1;
+        let all = producers + transactional + consumers + readers + members + 2;
         let mut drawn = self.sim.random.below(all as u64) as usize;
         if drawn < producers + transactional {
             let before = self.history.acked_count();
@@ -251,12 +282,46 @@ impl LogWorld {
             let mut reader = self.last_readers.remove(drawn - consumers);
             self.with(|around| reader.step(around));
             self.last_readers.insert(drawn - consumers, reader);
+        } else if drawn < consumers + readers + members {
+            self.member_step(drawn - consumers - readers);
         } else {
             let mut operator = std::mem::replace(&mut self.operator, Operator::new());
             let before = self.history.acked_count();
             self.with(|around| operator.step(around));
             self.operator = operator;
             self.crash_if_told(before, OPERATOR_WEIGHT);
+        }
+    }
+
+    /// A member of a group does something, or whoever reads the offsets of all groups.
+    fn member_step(&mut self, drawn: usize) {
+        let before = self.history.acked_count();
+        if drawn < self.members.len() {
+            let mut member = self.members.swap_remove(drawn);
+            self.with(|around| member.step(around));
+            self.members.push(member);
+        } else {
+            let mut reader = std::mem::replace(&mut self.offset_reader, OffsetReader::new());
+            self.with(|around| reader.step(around));
+            self.offset_reader = reader;
+            if let Some(mut times) = self.times.take() {
+                self.with(|around| times.step(around));
+                self.times = Some(times);
+            }
+        }
+        self.crash_if_told(before, MEMBER_WEIGHT);
+    }
+
+    fn make_members(&mut self) {
+        let Setting { classic, all_static, consumer, .. } = self.setting;
+        for number in 0..classic {
+            let all = all_static.then_some(classic);
+            let member = self.with(|around| ClassicMember::new(number as u32 + 200, all, around));
+            self.members.push(GroupMember::Classic(member));
+        }
+        for number in 0..consumer {
+            let member = self.with(|around| ConsumerMember::new(number as u32 + 300, around));
+            self.members.push(GroupMember::Consumer(member));
         }
     }
 
@@ -267,13 +332,18 @@ impl LogWorld {
             return;
         }
         self.sim.tell("crash at an acknowledgement", format_args!("the power fails as a client is answered"));
-        self.machine.crash(Loss::All, &mut self.wires, &mut self.council);
+        self.power_fails(Loss::All);
         self.restart_at_ms = self.sim.now_ms();
     }
 
     fn time_passes(&mut self) {
         let ms = 1 + self.sim.random.below(8);
         self.sim.pass(ms);
+        self.history.now_ms = self.sim.now_ms();
+        let is_serving = self.machine.process.as_ref().is_some_and(Process::is_serving);
+        if is_serving && !self.machine.host.is_paused(self.sim.now_ms()) {
+            self.served.pass(ms);
+        }
         self.machine.host.give_room_in_time(self.sim.now_ms());
         if self.phase == Phase::Faulty {
             self.faults();
@@ -286,7 +356,7 @@ impl LogWorld {
         if let Some(mut chance) = self.sim.strike(often.crash) {
             let loss = [Loss::All, Loss::Nothing, Loss::Some][chance.below(3) as usize];
             self.sim.tell("crash", format_args!("the power fails: {loss:?} is lost"));
-            self.machine.crash(loss, &mut self.wires, &mut self.council);
+            self.power_fails(loss);
             self.restart_at_ms = now_ms + chance.below(300);
         }
         if let Some(mut chance) = self.sim.strike(often.kill) {
@@ -297,6 +367,7 @@ impl LogWorld {
         if let Some(mut chance) = self.sim.strike(often.pause) {
             let long_ms = chance.below(3_000);
             self.sim.tell("pause", format_args!("the process stands still for {long_ms} ms"));
+            self.served.pause();
             self.machine.host.pause(now_ms, long_ms);
         }
         if let Some(mut chance) = self.sim.strike(often.stall) {
@@ -374,17 +445,21 @@ impl LogWorld {
             }
             Phase::Settling if is_done => {
                 self.sim.tell("last crash", format_args!("everything is at rest: the power fails"));
-                self.machine.crash(Loss::All, &mut self.wires, &mut self.council);
+                self.power_fails(Loss::All);
                 self.restart_at_ms = now_ms;
-                for isolation in [0, 1] {
-                    let reader = self.with(|around| Consumer::last(around, isolation));
-                    self.last_readers.push(reader);
-                }
+                self.offset_reader = OffsetReader::new();
                 self.begin(Phase::Reading);
             }
             Phase::Reading if is_done => self.phase = Phase::Over,
+            Phase::Reading if self.last_readers.is_empty() && self.is_retention_over_again() => {
+                self.begin_reading()
+            }
             Phase::Settling | Phase::Reading if is_late => {
-                let phase = self.phase;
+                let (phase, are_members_at_rest) = (self.phase, self.are_members_at_rest());
+                if !are_members_at_rest {
+                    self.history
+                        .wrong(53, format!("groups are not at rest after {REST_MAX_MS} ms ({phase:?})"));
+                }
                 self.history.wrong(36, format!("not at rest after {REST_MAX_MS} ms ({phase:?})"));
             }
             _ => {}
@@ -399,22 +474,97 @@ impl LogWorld {
     fn is_settled(&mut self) -> bool {
         let is_done = self.producers.iter().all(Producer::is_done)
             && self.transactional.iter().all(TransactionalProducer::is_done);
-        if !is_done || !self.operator.is_content(&self.topics) {
+        if !is_done || !self.operator.is_content(&self.topics) || !self.is_retention_over() {
             return false;
         }
         let consumers = std::mem::take(&mut self.consumers);
         let done = self.with(|around| consumers.iter().all(|consumer| consumer.is_at_the_end(around)));
         self.consumers = consumers;
+        done && self.are_members_at_rest()
+    }
+
+    /// Whether everything had the time to go that may.
+    fn is_retention_over(&self) -> bool {
+        let long_ms = match self.setting.retention {
+            None => return true,
+            Some(Retention::Bytes(_)) => 0,
+            Some(Retention::Time(ms)) => ms.unsigned_abs(),
+        };
+        // Markers of transactions that time out come behind.
+        self.sim.now_ms() >= self.history.sent_ms + TRANSACTION_MAX_MS + long_ms + RETENTION_CHECK_MS
+    }
+
+    /// Whether retention has taken once more what came back with the last start.
+    fn is_retention_over_again(&self) -> bool {
+        let is_retained = self.setting.retention.is_some();
+        !is_retained || self.sim.now_ms() + REST_MAX_MS >= self.phase_until_ms + 2 * RETENTION_CHECK_MS
+    }
+
+    fn begin_reading(&mut self) {
+        for isolation in [0, 1] {
+            let reader = self.with(|around| Consumer::last(around, isolation));
+            self.last_readers.push(reader);
+        }
+    }
+
+    fn power_fails(&mut self, loss: Loss) {
+        if !matches!(loss, Loss::Nothing) {
+            self.history.power_failed();
+        }
+        self.machine.crash(loss, &mut self.wires, &mut self.council);
+        if self.setting.flushing.is_some() {
+            // They tell of a log that is not there any more.
+            self.wires.lose_answers();
+        }
+    }
+
+    fn are_members_at_rest(&mut self) -> bool {
+        let members = std::mem::take(&mut self.members);
+        let done = self.with(|around| are_at_rest(&members, around));
+        self.members = members;
         done
     }
 
     fn is_read(&mut self) -> bool {
+        if self.last_readers.is_empty() {
+            return false;
+        }
         let readers = std::mem::take(&mut self.last_readers);
         let done = self.with(|around| readers.iter().all(|reader| reader.is_at_the_end(around)));
         // A marker may have come since one of them was at the end.
         let is_same = readers.windows(2).all(|two| two[0].has_read_as_far_as(&two[1]));
         self.last_readers = readers;
-        done && is_same
+        let reader = std::mem::replace(&mut self.offset_reader, OffsetReader::new());
+        let offsets_done = self.with(|around| reader.is_done(around));
+        self.offset_reader = reader;
+        done && is_same && offsets_done && self.are_times_read()
+    }
+
+    fn are_times_read(&mut self) -> bool {
+        if self.times.is_none() {
+            let mut times = TimeReader::default();
+            let readers = std::mem::take(&mut self.last_readers);
+            for place in self.places() {
+                let is_compacted = self.topics.is_compacted(&place.topic);
+                if let Some(read) =
+                    readers.first().and_then(|reader| reader.read(place)).filter(|_| !is_compacted)
+                {
+                    self.with(|around| times.look(around, place, read));
+                }
+            }
+            self.last_readers = readers;
+            self.times = Some(times);
+        }
+        self.times.as_ref().is_some_and(TimeReader::is_done)
+    }
+
+    fn places(&self) -> Vec<Place> {
+        let partitions = self.topics.partitions;
+        let of = |topic: &[u8; 16]| {
+            let topic = *topic;
+            (0..partitions).map(move |partition| Place { topic, partition })
+        };
+        self.topics.ids.values().flat_map(of).collect()
     }
 
     fn judge_all(&mut self) {
@@ -422,16 +572,11 @@ impl LogWorld {
             return;
         }
         let reader = self.last_readers.remove(0);
-        let topics: Vec<[u8; 16]> = self.topics.ids.values().copied().collect();
-        for topic in topics {
-            for partition in 0..self.topics.partitions {
-                let place = Place { topic, partition };
-                if let Some((end, log)) = reader.read(place) {
-                    let is_compacted = self.topics.is_compacted(&topic);
-                    let missing = self.history.judge_partition(place, end, log, is_compacted);
-                    self.sim.count("compacted away", missing);
-                }
-            }
+        for place in self.places() {
+            let Some((end, log)) = reader.read(place) else { continue };
+            let kind = (self.topics.is_compacted(&place.topic), reader.bytes(place));
+            let missing = self.history.judge_partition(place, end, log, kind);
+            self.sim.count("compacted away", missing);
         }
     }
 }

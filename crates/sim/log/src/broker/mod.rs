@@ -13,6 +13,7 @@ use storage_wal::WalConfig;
 
 use crate::council::Council;
 use crate::setting::Setting;
+use crate::user::SESSION_MS;
 use crate::wire::Wires;
 pub(crate) use process::{Ended, Process, Step};
 
@@ -26,6 +27,9 @@ pub(crate) struct Machine {
     servers: usize,
 }
 
+/// How late a coordinator's tick may be and still count as time that passed.
+const PAUSE_MS_MAX: u64 = 200;
+
 const SEGMENT_BYTES: u64 = 2_000;
 
 impl Machine {
@@ -35,6 +39,12 @@ impl Machine {
             compaction_check_ms: setting.compaction_check_ms,
             ..BrokerConfig::default()
         };
+        let groups = &mut config.groups;
+        (groups.session_timeout_min_ms, groups.initial_rebalance_delay_ms) = (1_000, 300);
+        groups.pause_ms_max = PAUSE_MS_MAX;
+        let consumer = &mut groups.consumer;
+        (consumer.session_timeout_ms, consumer.session_timeout_min_ms) = (SESSION_MS, SESSION_MS);
+        (consumer.heartbeat_interval_ms, consumer.heartbeat_interval_min_ms) = (400, 400);
         config.transactions_partitions = 2;
         config.retention_check_ms = 1_000;
         config.transactions.producer_epoch_max = setting.epoch_max;

@@ -97,7 +97,7 @@ impl History {
         let mut epochs = BTreeMap::<i64, i16>::new();
         let mut open = BTreeMap::<i64, (TransactionId, i16)>::new();
         let mut last = BTreeMap::<u32, TransactionId>::new();
-        for Stood { offset, producer: (producer, epoch), what } in log.iter().copied() {
+        for Stood { offset, producer: (producer, epoch), what, .. } in log.iter().copied() {
             if producer < 0 {
                 continue;
             }

@@ -5,14 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
 use kafka_protocol::messages::fetch_response::PartitionData;
-use kafka_protocol::messages::{FetchRequest, FetchResponse};
+use kafka_protocol::messages::{FetchRequest, FetchResponse, ListOffsetsRequest, ListOffsetsResponse};
 use kafka_protocol::records::{Record, RecordBatchDecoder};
 use uuid::Uuid;
 
+use super::batch::ID;
+use super::times::{EARLIEST, found, request};
 use super::{Around, Link};
 use crate::history::{Content, Place, Stood, Value};
 
 const VERSION: i16 = 13;
+const LIST_OFFSETS: i16 = 7;
 const PATIENCE_MS: u64 = 6_000;
 const OFFSET_OUT_OF_RANGE: i16 = 1;
 const NOT_LEADER: i16 = 6;
@@ -25,7 +28,17 @@ struct Progress {
     /// The highest watermark that was told on this connection.
     high_watermark: i64,
     last_stable: i64,
+    /// Where the log began, as was told on this connection: before a start is durable, a crash takes it back.
     start: i64,
+    /// The last record that it has read, and how often the power had failed then.
+    last: Option<(i64, Value)>,
+    failures: u64,
+    /// It was answered.
+    is_answered: bool,
+    /// It has to ask where the log begins.
+    is_lost: bool,
+    /// The bytes of the batches that it has read.
+    bytes: i64,
     /// Records before that offset were deleted before it asked.
     trimmed: i64,
     /// The leader epoch of the last batch that was read.
@@ -41,10 +54,13 @@ impl Progress {
         match error_code {
             // The broker that was just started may not know its topics yet, and others are deleted.
             NOT_LEADER | UNKNOWN_TOPIC_ID => {}
-            OFFSET_OUT_OF_RANGE if self.next < around.history.trims(place).0 => {
-                around.history.judge(69);
-                (self.next, self.is_changed) = (around.history.trims(place).0, true);
-                self.epoch = -1;
+            OFFSET_OUT_OF_RANGE if around.history.is_volatile(place) && self.has_failed(around) => {
+                self.turns_back(0);
+            }
+            OFFSET_OUT_OF_RANGE
+                if around.history.is_retained(place) || self.next < around.history.trims(place).0 =>
+            {
+                self.is_lost = true;
             }
             OFFSET_OUT_OF_RANGE => {
                 let next = self.next;
@@ -54,6 +70,17 @@ impl Progress {
                 around.history.wrong(10, format!("a fetch of {place:?} was answered with {other}"));
             }
         }
+    }
+
+    /// Whether the power has failed since it has read.
+    fn has_failed(&self, around: &Around<'_>) -> bool {
+        self.failures != around.history.power_failures()
+    }
+
+    /// What it has read from that offset on is lost.
+    fn turns_back(&mut self, offset: i64) {
+        (self.next, self.epoch, self.last) = (offset, -1, None);
+        self.is_changed = true;
     }
 
     /// All records of batches up to that offset, the last one of that leader epoch, were read.
@@ -88,6 +115,8 @@ impl Progress {
             around.history.wrong(68, format!("{place:?} began at {before}, and begins at {after}"));
         }
         self.start = answer.log_start_offset;
+        self.is_answered = true;
+        around.history.begins(place, self.start, around.wall_ms);
         around.history.judge(10);
         if answer.high_watermark < self.high_watermark {
             let (before, after) = (self.high_watermark, answer.high_watermark);
@@ -102,8 +131,12 @@ impl Progress {
                 .history
                 .wrong(38, format!("the last stable offset of {place:?} went from {before} to {after}"));
         }
-        if answer.diverging_epoch.end_offset >= 0 {
-            let end = answer.diverging_epoch.end_offset;
+        let end = answer.diverging_epoch.end_offset;
+        if end >= 0 && around.history.is_volatile(place) && self.has_failed(around) {
+            around.sim.count("divergence told", 1);
+            around.history.judge(29);
+            self.turns_back(end.min(self.next));
+        } else if end >= 0 {
             around.history.wrong(14, format!("what was read of {place:?} is said to diverge at {end}"));
         }
         self.high_watermark = answer.high_watermark;
@@ -113,7 +146,8 @@ impl Progress {
 
 /// See the module.
 pub(crate) struct Consumer {
-    link: Link<()>,
+    /// Fetches, and questions where the log of a partition begins.
+    link: Link<Option<Place>>,
     uses_session: bool,
     session: (i32, i32),
     places: BTreeMap<Place, Progress>,
@@ -146,6 +180,11 @@ impl Consumer {
         self.places.get(&place).map(|progress| (progress.next, progress.log.as_slice()))
     }
 
+    /// The bytes of what it has read of a partition.
+    pub(crate) fn bytes(&self, place: Place) -> i64 {
+        self.places.get(&place).map_or(0, |progress| progress.bytes)
+    }
+
     /// Whether both have read each partition to the same offset.
     pub(crate) fn has_read_as_far_as(&self, other: &Self) -> bool {
         let next = |consumer: &Self| -> Vec<i64> { consumer.places.values().map(|of| of.next).collect() };
@@ -157,13 +196,19 @@ impl Consumer {
         let places = places(around);
         places.into_iter().all(|place| {
             let end = around.history.known_end(place);
-            self.places.get(&place).is_some_and(|progress| progress.next >= end.max(progress.high_watermark))
+            self.places.get(&place).is_some_and(|progress| {
+                let is_answered = progress.is_answered || !self.keeps;
+                is_answered && progress.next >= end.max(progress.high_watermark)
+            })
         })
     }
 
     pub(crate) fn step(&mut self, around: &mut Around<'_>) {
         while let Some(answer) = self.link.receive(around) {
-            self.fetched(around, answer.read::<FetchRequest>());
+            match answer.of {
+                None => self.fetched(around, answer.read::<FetchRequest>()),
+                Some(place) => self.found_start(around, place, &answer.read::<ListOffsetsRequest>()),
+            }
         }
         let is_late = self.link.waits_since_ms().is_some_and(|since| since + PATIENCE_MS < around.now_ms);
         if self.link.broken(around).is_some() || is_late {
@@ -182,6 +227,25 @@ impl Consumer {
         }
     }
 
+    /// The log of a partition begins there, as it was told.
+    fn found_start(&mut self, around: &mut Around<'_>, place: Place, answer: &ListOffsetsResponse) {
+        let Some(progress) = self.places.get_mut(&place) else { return };
+        let Some((0, (start, _))) = found(answer) else { return };
+        around.history.begins(place, start, around.wall_ms);
+        if progress.next > start {
+            let next = progress.next;
+            around
+                .history
+                .wrong(10, format!("{next} of {place:?} is out of range, and it begins at {start}"));
+        }
+        around.sim.count("records gone by retention", u64::from(around.history.is_retained(place)));
+        if around.history.trims(place).1 > 0 {
+            around.history.judge(69);
+        }
+        (progress.next, progress.epoch) = (start, -1);
+        (progress.is_lost, progress.is_changed) = (false, true);
+    }
+
     fn ask(&mut self, around: &mut Around<'_>) {
         let present = places(around);
         if present.iter().any(|place| !self.places.contains_key(place)) {
@@ -190,6 +254,12 @@ impl Consumer {
         self.places.retain(|place, _| present.contains(place));
         for place in present {
             self.places.entry(place).or_insert_with(|| Progress { epoch: -1, ..Progress::default() });
+        }
+        let lost = self.places.iter().find(|(_, progress)| progress.is_lost).map(|(place, _)| *place);
+        if let Some(place) = lost
+            && let Some(request) = request(around, place, EARLIEST, 0)
+        {
+            return self.link.send(around, LIST_OFFSETS, &request, Some(place));
         }
         let is_full = !self.uses_session || self.session.1 == 0;
         // The last one reads everything in the time that there is.
@@ -218,7 +288,7 @@ impl Consumer {
             .with_session_id(self.session.0)
             .with_session_epoch(epoch)
             .with_topics(topics.collect());
-        self.link.send(around, VERSION, &request, ());
+        self.link.send(around, VERSION, &request, None);
     }
 
     fn fetched(&mut self, around: &mut Around<'_>, answer: FetchResponse) {
@@ -243,6 +313,10 @@ impl Consumer {
     fn fetched_of(&mut self, around: &mut Around<'_>, place: Place, answer: PartitionData) {
         let Some(progress) = self.places.get_mut(&place) else { return };
         if answer.error_code != 0 {
+            if self.keeps {
+                // A session would say nothing of a partition in which nothing has changed since.
+                self.session = (0, 0);
+            }
             return progress.refused(around, place, answer.error_code);
         }
         progress.judge(around, place, &answer);
@@ -266,10 +340,12 @@ impl Consumer {
         bound: i64,
         aborted: &[(i64, i64)],
     ) {
-        let (batches_end, epoch) = end_of_batches(&bytes);
+        let next = self.places.get(&place).map_or(0, |progress| progress.next);
+        let (batches_end, epoch, new_bytes) = end_of_batches(&bytes, next);
         let sets = RecordBatchDecoder::decode_all(&mut bytes).expect("batches can be read");
         let is_compacted = around.topics.is_compacted(&place.topic);
         let Some(progress) = self.places.get_mut(&place) else { return };
+        progress.bytes += new_bytes;
         around.history.judge(13);
         let records = sets.iter().flat_map(|set| &set.records);
         let mut filter = Filter { aborted, next: 0, active: BTreeSet::new() };
@@ -292,12 +368,25 @@ impl Consumer {
                 let offset = record.offset;
                 around.history.wrong(11, format!("{offset} of {place:?} is not below {bound}"));
             }
+            if progress.has_failed(around)
+                && around.history.is_volatile(place)
+                && let Some((offset, value)) = progress.last.take()
+            {
+                // The broker lets it read on: what it has read before is there still (L29).
+                around.history.judge(29);
+                around.history.stands(place, offset, value);
+            }
+            progress.failures = around.history.power_failures();
             progress.next = record.offset + 1;
             progress.is_changed = true;
             let content = see(around, place, record, (self.isolation > 0, is_dropped));
+            if let Content::Value(value) = content {
+                progress.last = Some((record.offset, value));
+            }
             if self.keeps {
-                let (offset, producer) = (record.offset, (record.producer_id, record.producer_epoch));
-                progress.log.push(Stood { offset, producer, what: content });
+                let producer = (record.producer_id, record.producer_epoch);
+                let (offset, timestamp_ms) = (record.offset, record.timestamp);
+                progress.log.push(Stood { offset, timestamp_ms, producer, what: content });
             }
         }
         progress.ended(around, place, (batches_end, epoch), is_compacted);
@@ -316,8 +405,12 @@ fn see(
         around.sim.count("marker read", 1);
         return Content::Marker(is_commit(record));
     }
-    let value = record.value.as_deref().and_then(parse);
-    around.history.seen(place, record.offset, value);
+    let id = record.headers.iter().find(|(name, _)| name.as_str() == ID).and_then(|(_, id)| id.as_deref());
+    let value = record.value.as_deref().or(id).and_then(parse);
+    if record.value.is_none() {
+        around.sim.count("tombstone read", 1);
+    }
+    around.history.seen(place, record.offset, value, record.timestamp);
     let value = value.unwrap_or_default();
     if is_dropped {
         around.sim.count("aborted record dropped", 1);
@@ -356,18 +449,20 @@ fn is_commit(record: &Record) -> bool {
     record.key.as_deref().and_then(|key| key.get(2..4)) == Some(&[0, 1])
 }
 
-/// The offset behind the last of these batches, and its leader epoch.
-fn end_of_batches(mut bytes: &[u8]) -> (i64, i32) {
-    let (mut end, mut epoch) = (0, -1);
+/// The offset behind the last of these batches, its leader epoch, and the bytes of those that end behind `next`.
+fn end_of_batches(mut bytes: &[u8], next: i64) -> (i64, i32, i64) {
+    let (mut end, mut epoch, mut new) = (0, -1, 0);
     while let (Some(base), Some(length), Some(last)) =
         (bytes.first_chunk::<8>(), bytes.get(8..12), bytes.get(23..27))
     {
         let number = |bytes: &[u8]| i64::from(i32::from_be_bytes(bytes.try_into().expect("four bytes")));
         end = i64::from_be_bytes(*base) + number(last) + 1;
         epoch = number(&bytes[12..16]) as i32;
-        bytes = &bytes[12 + number(length) as usize..];
+        let length = 12 + number(length);
+        new += if end > next { length } else { 0 };
+        bytes = &bytes[length as usize..];
     }
-    (end, epoch)
+    (end, epoch, new)
 }
 
 fn places(around: &Around<'_>) -> Vec<Place> {

@@ -137,6 +137,14 @@ impl<C> Link<C> {
         Some(self.leave(around))
     }
 
+    /// Gives the connection up, and with it what is on its way. Gives what was outstanding.
+    pub(crate) fn forget(&mut self, around: &mut Around<'_>) -> Vec<C> {
+        if let Some(wire) = self.wire {
+            around.wires.lose(wire);
+        }
+        self.leave(around)
+    }
+
     /// Gives the connection up. Gives what was outstanding.
     pub(crate) fn leave(&mut self, around: &mut Around<'_>) -> Vec<C> {
         if let Some(wire) = self.wire.take() {

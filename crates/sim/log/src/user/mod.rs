@@ -2,10 +2,12 @@
 
 mod batch;
 mod consumer;
+mod group;
 mod link;
 mod offsets;
 mod operator;
 mod producer;
+mod times;
 mod transactional;
 
 use sim_kit::Simulation;
@@ -13,11 +15,14 @@ use sim_kit::random::Random;
 
 use crate::broker::Process;
 use crate::history::History;
+use crate::served::Served;
 use crate::wire::Wires;
 pub(crate) use consumer::Consumer;
+pub(crate) use group::{ClassicMember, ConsumerMember, GroupMember, OffsetReader, SESSION_MS, are_at_rest};
 pub(crate) use link::{Answer, Link};
-pub(crate) use operator::{NAMES, Operator, Topics};
+pub(crate) use operator::{Flushing, NAMES, Operator, Topics};
 pub(crate) use producer::Producer;
+pub(crate) use times::TimeReader;
 pub(crate) use transactional::TransactionalProducer;
 
 /// What a client sees and uses at one of its steps.
@@ -30,6 +35,9 @@ pub(crate) struct Around<'w> {
     pub(crate) sim: &'w mut Simulation,
     pub(crate) random: &'w mut Random,
     pub(crate) now_ms: u64,
+    pub(crate) served: Served,
+    /// What the broker's wall clock says.
+    pub(crate) wall_ms: i64,
     /// Whether new things may be begun; else only what was begun is ended.
     pub(crate) is_busy: bool,
 }

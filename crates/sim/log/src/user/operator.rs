@@ -14,10 +14,12 @@ use kafka_protocol::protocol::StrBytes;
 use uuid::Uuid;
 
 use super::{Around, Link};
-use crate::history::Place;
+use crate::history::{Place, Retention};
 
 /// Names of topics.
 pub(crate) const NAMES: [&str; 2] = ["alpha", "beta"];
+/// The topic of the groups' members: it stays, and nobody writes into it.
+pub(crate) const GROUP_TOPIC: &str = "gamma";
 /// How long the operator waits for an answer, milliseconds.
 const PATIENCE_MS: u64 = 5_000;
 const CREATE: i16 = 7;
@@ -26,11 +28,31 @@ const METADATA: i16 = 12;
 const TRIM: i16 = 2;
 const OFFSET_OUT_OF_RANGE: i16 = 1;
 
+fn all_names() -> impl Iterator<Item = &'static str> {
+    NAMES.into_iter().chain([GROUP_TOPIC])
+}
+
+/// A volatile topic is flushed after so many milliseconds, whatever `flush.ms` says.
+const FLUSH_MS: u64 = 1_000;
+
+/// When a volatile topic is flushed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flushing {
+    pub(crate) messages: Option<u64>,
+    pub(crate) ms: Option<u64>,
+}
+
 /// What all clients know of the topics: their present ids.
 #[derive(Debug, Default)]
 pub(crate) struct Topics {
     pub(crate) ids: BTreeMap<&'static str, [u8; 16]>,
     pub(crate) partitions: i32,
+    /// If the first topic is volatile: when it is flushed.
+    pub(crate) flushing: Option<Flushing>,
+    /// What the first topic's records are kept for.
+    pub(crate) retention: Option<Retention>,
+    /// Tombstones stay for longer than a run.
+    pub(crate) keeps_tombstones: bool,
     /// The topic that is compacted, if there is one.
     pub(crate) compacted: Option<&'static str>,
     /// The ids that it has had.
@@ -71,7 +93,7 @@ impl Operator {
 
     /// Whether every topic is there, as far as it knows.
     pub(crate) fn is_content(&self, topics: &Topics) -> bool {
-        self.remake.is_none() && NAMES.iter().all(|name| topics.ids.contains_key(name))
+        self.remake.is_none() && all_names().all(|name| topics.ids.contains_key(name))
     }
 
     pub(crate) fn step(&mut self, around: &mut Around<'_>) {
@@ -102,7 +124,7 @@ impl Operator {
         if let Some(name) = self.remake {
             return self.delete(around, name);
         }
-        let missing = NAMES.iter().find(|name| !around.topics.ids.contains_key(*name));
+        let missing = all_names().find(|name| !around.topics.ids.contains_key(*name));
         if let Some(name) = missing {
             match around.random.chance(50) {
                 true => self.create(around, name),
@@ -115,10 +137,23 @@ impl Operator {
         let mut configs = Vec::new();
         if around.topics.compacted == Some(name) {
             configs.extend([("cleanup.policy", "compact"), ("min.cleanable.dirty.ratio", "0.01")]);
-            configs.push(("delete.retention.ms", "400"));
+            let keeps_long = around.topics.keeps_tombstones;
+            configs.push(("delete.retention.ms", if keeps_long { "3600000" } else { "400" }));
         }
-        let config = |(name, value)| {
-            let value = Some(StrBytes::from_static_str(value));
+        let mut configs: Vec<(&str, String)> =
+            configs.into_iter().map(|(name, value)| (name, String::from(value))).collect();
+        match around.topics.retention.filter(|_| name == NAMES[0]) {
+            None => {}
+            Some(Retention::Time(ms)) => configs.push(("retention.ms", ms.to_string())),
+            Some(Retention::Bytes(bytes)) => configs.push(("retention.bytes", bytes.to_string())),
+        }
+        if let Some(flushing) = around.topics.flushing.filter(|_| name == NAMES[0]) {
+            configs.push(("diwan.durability", String::from("replicated")));
+            configs.extend(flushing.messages.map(|count| ("flush.messages", count.to_string())));
+            configs.extend(flushing.ms.map(|ms| ("flush.ms", ms.to_string())));
+        }
+        let config = |(name, value): (&'static str, String)| {
+            let value = Some(StrBytes::from_string(value));
             CreatableTopicConfig::default().with_name(StrBytes::from_static_str(name)).with_value(value)
         };
         let topic = CreatableTopic::default()
@@ -136,7 +171,7 @@ impl Operator {
         let Some(topic) = around.topics.ids.get(name).copied() else { return };
         let place = Place { topic, partition };
         let offset = around.random.below(around.history.known_end(place) as u64 + 1) as i64;
-        around.history.trim_asked(place, offset);
+        around.history.client_trims(place, offset);
         around
             .sim
             .tell("records deleted", format_args!("the operator deletes records of {name} before {offset}"));
@@ -186,6 +221,12 @@ impl Operator {
         around.topics.ids.insert(name, id);
         if around.topics.compacted == Some(name) {
             around.topics.compacted_ids.insert(id);
+        }
+        if let Some(flushing) = around.topics.flushing.filter(|_| name == NAMES[0]) {
+            around.history.topic_is_volatile(id, flushing.ms.unwrap_or(FLUSH_MS).min(FLUSH_MS));
+        }
+        if let Some(retention) = around.topics.retention.filter(|_| name == NAMES[0]) {
+            around.history.retained(id, retention);
         }
     }
 }

@@ -8,7 +8,7 @@ use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProdu
 use kafka_protocol::messages::{InitProducerIdRequest, ProduceRequest, ProduceResponse};
 use uuid::Uuid;
 
-use super::batch::encode;
+use super::batch::{draw, encode};
 use super::operator::{NAMES, topic_name};
 use super::{Around, Link};
 use crate::history::{Place, Value};
@@ -189,11 +189,13 @@ impl Producer {
         let place = Place { topic, partition: self.partition };
         let values: Vec<Value> = (0..count).map(|index| self.next_value + index).collect();
         self.next_value += count;
-        for value in &values {
-            around.history.sent(*value, place, self.number, (self.is_idempotent, self.by_id), None);
+        let is_compacted = around.topics.is_compacted(&topic);
+        let records = draw(&values, is_compacted, around);
+        for new in &records {
+            around.history.sent(*new, place, self.number, (self.is_idempotent, self.by_id), None);
         }
         let bytes = encode(
-            &values,
+            &records,
             self.id.map(|id| (id, self.next_sequence)),
             false,
             around.random.below(80) as usize,
@@ -239,6 +241,10 @@ impl Producer {
             {
                 self.again(around, at);
             }
+            OUT_OF_ORDER if self.is_idempotent && self.is_volatile(around) => {
+                self.link.leave(around);
+                self.raise_epoch(around);
+            }
             _ if RETRIABLE.contains(&error) => self.refused(around, at, error),
             _ => {
                 around.history.wrong(
@@ -266,6 +272,12 @@ impl Producer {
         } else {
             self.batches.remove(at);
         }
+    }
+
+    /// Whether the power may have taken batches before this one.
+    fn is_volatile(&self, around: &Around<'_>) -> bool {
+        let place = self.topic.map(|topic| Place { topic, partition: self.partition });
+        place.is_some_and(|place| around.history.is_volatile(place)) && around.history.power_failures() > 0
     }
 
     fn is_topic_alive(&self, around: &Around<'_>) -> bool {

@@ -260,6 +260,9 @@ impl TransactionalProducer {
             let partition = around.random.below(around.topics.partitions as u64) as i32;
             let Some(topic) = around.topics.ids.get(name).copied() else { continue };
             let place = (name, Place { topic, partition });
+            if around.history.is_volatile(place.1) {
+                continue;
+            }
             if !self.places.contains(&place) {
                 self.places.push(place);
             }

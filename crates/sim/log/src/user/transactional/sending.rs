@@ -16,7 +16,7 @@ use super::{
 };
 use crate::history::{Place, Value};
 use crate::user::Around;
-use crate::user::batch::encode;
+use crate::user::batch::{draw, encode};
 use crate::user::operator::topic_name;
 
 impl TransactionalProducer {
@@ -27,14 +27,16 @@ impl TransactionalProducer {
         let count = 1 + around.random.below(4);
         let values: Vec<Value> = (0..count).map(|index| self.next_value + index).collect();
         self.next_value += count;
-        for value in &values {
+        let is_compacted = around.topics.is_compacted(&place.topic);
+        let records = draw(&values, is_compacted, around);
+        for new in &records {
             let kind = (true, self.has_own_epochs);
-            around.history.sent(*value, place, self.number, kind, Some(transaction));
+            around.history.sent(*new, place, self.number, kind, Some(transaction));
         }
         let next = self.sequences.entry(place).or_default();
         let sequence = *next;
         *next += count as i32;
-        let bytes = encode(&values, Some((who, sequence)), true, around.random.below(80) as usize);
+        let bytes = encode(&records, Some((who, sequence)), true, around.random.below(80) as usize);
         let (is_sent, was_sent) = (false, false);
         self.batches.push_back(Batch { place, name, values, sequence, bytes, is_sent, was_sent });
         self.left -= 1;
