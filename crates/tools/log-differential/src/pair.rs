@@ -117,7 +117,7 @@ pub fn start(software: &BrokerSoftware, folder: PathBuf) -> Result<Broker, PeerE
         BrokerSoftware::Kafka(_) => {
             ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"].map(String::from).to_vec()
         }
-        BrokerSoftware::Diwan(_) => Vec::new(),
+        BrokerSoftware::Diwan(_) | BrokerSoftware::Whole(_) => Vec::new(),
     };
     let config = BrokerConfig { folder, heap_mb: HEAP_MB, settings: Vec::new(), flags };
     Broker::start(software, &config)

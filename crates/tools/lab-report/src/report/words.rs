@@ -71,7 +71,7 @@ pub(super) const WORSE: Word = Word("worse", "أسوأ");
 pub(super) const OTHER_LANGUAGE: Word = Word("العربية", "English");
 
 /// What each of these is called in Arabic: figures, then what series are made of.
-const ARABIC: [(&str, &str); 55] = [
+const ARABIC: [(&str, &str); 67] = [
     (figure::RATE, "المعدل (عملية/ث)"),
     (figure::MEAN, "المتوسط (م.ث)"),
     (figure::P50, "الوسيط (م.ث)"),
@@ -91,6 +91,11 @@ const ARABIC: [(&str, &str); 55] = [
     (figure::OUTAGE, "أطول انقطاع (م.ث)"),
     (figure::DISTRIBUTION, "النسبة (٪)"),
     (figure::LATENCY_OVER_TIME, "زمن الاستجابة (م.ث)"),
+    (figure::OVERHEAD, "الزيادة (بايت/رسالة)"),
+    (figure::OPEN_FILES, "الملفات المفتوحة"),
+    (figure::IDLE_CPU, "المعالج في الخمول (م.ث/ث)"),
+    (figure::START, "حتى أول رسالة (م.ث)"),
+    (figure::START_CPU, "المعالج حتى أول رسالة (م.ث)"),
     ("outage 1 (ms)", "الانقطاع الأول (م.ث)"),
     ("outage 2 (ms)", "الانقطاع الثاني (م.ث)"),
     ("create", "إنشاء"),
@@ -109,6 +114,13 @@ const ARABIC: [(&str, &str); 55] = [
     ("leader stands still", "تجمّد القائد"),
     ("leader cut off", "عزل القائد"),
     ("rolling restart", "إعادة تشغيل متتابعة"),
+    ("page cache", "ذاكرة الصفحات"),
+    ("flushed", "مكتوب على القرص"),
+    ("kafka", "كافكا"),
+    ("rabbitmq", "رابِت إم كيو"),
+    ("activemq", "أكتف إم كيو"),
+    ("sendfile", "\u{2068}sendfile\u{2069}"),
+    ("1 broker", "وسيط واحد"),
     ("1 acceptor", "قابل واحد"),
     ("diwan", "ديوان"),
     ("zookeeper", "ZooKeeper"),
@@ -130,7 +142,7 @@ const ARABIC: [(&str, &str); 55] = [
 ];
 
 /// What each of these is called in English, where that is not what points have.
-const ENGLISH: [(&str, &str); 7] = [
+const ENGLISH: [(&str, &str); 10] = [
     (figure::DISTRIBUTION, "share (%)"),
     (figure::LATENCY_OVER_TIME, "latency (ms)"),
     ("memory gib", "memory (GiB)"),
@@ -138,6 +150,9 @@ const ENGLISH: [(&str, &str); 7] = [
     ("zookeeper", "ZooKeeper"),
     ("concoord", "ConCoord"),
     ("other", "other Diwan"),
+    ("kafka", "Kafka"),
+    ("rabbitmq", "RabbitMQ"),
+    ("activemq", "ActiveMQ"),
 ];
 
 /// What is counted: one to ten of them, eleven to ninety-nine, hundreds.

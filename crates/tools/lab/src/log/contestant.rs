@@ -1,0 +1,89 @@
+//! Which brokers there are, and where they come from.
+
+use std::path::PathBuf;
+
+use tools_testbed::peer::kafka::Distribution;
+use tools_testbed::{BrokerSoftware, PeerError};
+
+use crate::measure::Sources;
+
+/// What can be measured.
+#[derive(Clone, Debug)]
+pub enum Contestant {
+    /// Diwan, or another build of it.
+    Diwan {
+        /// Its name in the report.
+        name: String,
+        /// The program, whose `serve` serves.
+        program: PathBuf,
+    },
+    /// Apache Kafka.
+    Kafka(Distribution),
+    /// A server that only sends a file: this program, whose `floor` serves.
+    Bare(PathBuf),
+}
+
+impl Contestant {
+    /// The names that [`Contestant::find`] knows.
+    pub const NAMES: [&str; 4] = ["diwan", "other", "kafka", "sendfile"];
+
+    /// The contestant of that name, fetched if it is not there yet.
+    ///
+    /// # Errors
+    /// `Missing`, with what is missing, if it cannot be had here.
+    pub fn find(name: &str, sources: &Sources) -> Result<Self, PeerError> {
+        match name {
+            "diwan" => Ok(Self::Diwan { name: name.to_owned(), program: sources.diwan.clone() }),
+            "other" => match &sources.other {
+                Some(program) => Ok(Self::Diwan { name: name.to_owned(), program: program.clone() }),
+                None => Err(PeerError::Missing("no other build of Diwan is named (`--against`)".into())),
+            },
+            "kafka" => Distribution::find(&sources.cache).map(Self::Kafka),
+            "sendfile" => {
+                std::env::current_exe().map(Self::Bare).map_err(PeerError::io("this program"))
+            }
+            other => Err(PeerError::Missing(format!("there is no broker `{other}`"))),
+        }
+    }
+
+    /// Its name in the report.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Diwan { name, .. } => name,
+            Self::Kafka(_) => "kafka",
+            Self::Bare(_) => "sendfile",
+        }
+    }
+
+    /// Its version, as it says itself.
+    #[must_use]
+    pub fn version(&self) -> String {
+        match self {
+            Self::Diwan { program, .. } => {
+                let said = std::process::Command::new(program).arg("--version").output();
+                said.map_or_else(
+                    |_| String::from("unknown"),
+                    |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+                )
+            }
+            Self::Kafka(distribution) => distribution.version(),
+            Self::Bare(_) => String::from("of this program: sends a file, and nothing else"),
+        }
+    }
+
+    /// Whether a part of it is only compiled while it runs: it needs a longer warm-up.
+    #[must_use]
+    pub const fn is_jvm(&self) -> bool {
+        matches!(self, Self::Kafka(_))
+    }
+
+    /// What serves, if it is a broker of Kafka's protocol.
+    pub(super) fn software(&self) -> Option<BrokerSoftware> {
+        match self {
+            Self::Diwan { program, .. } => Some(BrokerSoftware::Whole(program.clone())),
+            Self::Kafka(distribution) => Some(BrokerSoftware::Kafka(distribution.clone())),
+            Self::Bare(_) => None,
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! A broker that runs over an empty folder, which goes with it.
+
+use std::fs;
+use std::io;
+use std::net::SocketAddr;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use tools_testbed::{Broker, BrokerConfig};
+
+use super::Contestant;
+use crate::measure::{BareServer, StandError};
+
+/// See the module. Dropping it ends the broker and removes its files.
+pub struct Stand {
+    contestant: Contestant,
+    running: Running,
+    folder: PathBuf,
+}
+
+enum Running {
+    Broker(Box<Broker>),
+    Bare(BareServer),
+    /// Between the end of the broker and that of the stand.
+    Nothing,
+}
+
+fn failed(what: &'static str) -> impl FnOnce(io::Error) -> StandError {
+    move |source| StandError::Io { what, source }
+}
+
+impl Stand {
+    /// Starts it over an empty `folder`, and waits until it serves.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn start(contestant: &Contestant, heap_mb: u32, folder: &Path) -> Result<Self, StandError> {
+        if folder.exists() {
+            fs::remove_dir_all(folder).map_err(failed("an old folder cannot be removed"))?;
+        }
+        fs::create_dir_all(folder).map_err(failed("a folder cannot be made"))?;
+        let mut stand =
+            Self { contestant: contestant.clone(), running: Running::Nothing, folder: folder.to_owned() };
+        let config = BrokerConfig {
+            folder: folder.to_owned(),
+            heap_mb,
+            settings: settings(contestant),
+            flags: flags(contestant),
+        };
+        stand.running = match (contestant.software(), contestant) {
+            (Some(software), _) => Running::Broker(Box::new(Broker::start(&software, &config)?)),
+            (None, Contestant::Bare(program)) => {
+                let server = BareServer::start(program, "sendfile").map_err(failed("the bare server"))?;
+                Running::Bare(server)
+            }
+            (None, _) => Running::Nothing,
+        };
+        Ok(stand)
+    }
+
+    /// What runs.
+    #[must_use]
+    pub const fn contestant(&self) -> &Contestant {
+        &self.contestant
+    }
+
+    /// Where clients connect.
+    ///
+    /// # Errors
+    /// Nothing runs.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        match &self.running {
+            Running::Broker(broker) => Ok(broker.address()),
+            Running::Bare(server) => Ok(server.address()),
+            Running::Nothing => Err(io::Error::other("no broker runs")),
+        }
+    }
+
+    /// The processes of the broker.
+    #[must_use]
+    pub fn pids(&self) -> Vec<u32> {
+        match &self.running {
+            Running::Broker(broker) => vec![broker.pid()],
+            Running::Bare(server) => vec![server.pid()],
+            Running::Nothing => Vec::new(),
+        }
+    }
+
+    /// Files, sockets and pipes that all its processes have open.
+    #[must_use]
+    pub fn open_files(&self) -> usize {
+        let of = |pid: u32| fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count);
+        self.pids().into_iter().map(of).sum()
+    }
+
+    /// Bytes on the disk of all its data, without what it logs about itself.
+    #[must_use]
+    pub fn disk_bytes(&self) -> u64 {
+        fn of(folder: &Path) -> u64 {
+            let Ok(entries) = fs::read_dir(folder) else { return 0 };
+            let bytes = |entry: fs::DirEntry| match entry.metadata() {
+                Ok(data) if data.is_dir() => of(&entry.path()),
+                Ok(data) => data.blocks() * 512,
+                // It was removed meanwhile.
+                Err(_) => 0,
+            };
+            entries.flatten().map(bytes).sum()
+        }
+        of(&self.folder.join("data"))
+    }
+
+    /// SIGTERM, and until the broker has ended.
+    ///
+    /// # Errors
+    /// The host could not.
+    pub fn stop(&mut self) -> Result<(), StandError> {
+        self.broker().map_or(Ok(()), |broker| Ok(broker.stop()?))
+    }
+
+    /// SIGKILL.
+    ///
+    /// # Errors
+    /// The host could not.
+    pub fn kill(&mut self) -> Result<(), StandError> {
+        self.broker().map_or(Ok(()), |broker| Ok(broker.kill()?))
+    }
+
+    /// Starts it again over what it has, and waits until it answers.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn restart(&mut self) -> Result<(), StandError> {
+        self.broker().map_or(Ok(()), |broker| Ok(broker.restart()?))
+    }
+
+    /// Starts it again over what it has, and does not wait.
+    ///
+    /// # Errors
+    /// The host could not.
+    pub fn launch_again(&mut self) -> Result<(), StandError> {
+        self.broker().map_or(Ok(()), |broker| Ok(broker.launch_again()?))
+    }
+
+    /// The end of its log, if it has ended by itself.
+    pub fn has_ended(&mut self) -> Option<String> {
+        let broker = self.broker().filter(|broker| broker.has_ended())?;
+        Some(broker.log_tail())
+    }
+
+    fn broker(&mut self) -> Option<&mut Broker> {
+        match &mut self.running {
+            Running::Broker(broker) => Some(broker),
+            _ => None,
+        }
+    }
+}
+
+/// What a broker is told beside what every one is.
+fn settings(contestant: &Contestant) -> Vec<(String, String)> {
+    let keys: &[(&str, &str)] = match contestant {
+        // Topics that a load deleted make room soon.
+        Contestant::Kafka(_) => &[("log.segment.delete.delay.ms", "1000"), ("auto.create.topics.enable", "false")],
+        _ => &[("auto.create.topics.enable", "false")],
+    };
+    keys.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+}
+
+/// How Kafka's own script starts its JVM.
+fn flags(contestant: &Contestant) -> Vec<String> {
+    let flags: &[&str] = match contestant {
+        Contestant::Kafka(_) => &[
+            "-Xms1g",
+            "-XX:+UseG1GC",
+            "-XX:MaxGCPauseMillis=20",
+            "-XX:InitiatingHeapOccupancyPercent=35",
+            "-XX:+ExplicitGCInvokesConcurrent",
+        ],
+        _ => &[],
+    };
+    flags.iter().map(ToString::to_string).collect()
+}
+
+impl Drop for Stand {
+    fn drop(&mut self) {
+        self.running = Running::Nothing;
+        // What cannot be removed stays in a folder for temporary files.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
