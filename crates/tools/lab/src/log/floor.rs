@@ -118,7 +118,8 @@ fn answer(mut stream: TcpStream, file: &File, batch_bytes: u64) -> io::Result<()
         }
         let (mut at, end) = (from, from + bytes);
         while at < end {
-            let sent = rustix::fs::sendfile(&stream, file, Some(&mut at), (end - at) as usize)?;
+            let left = (end - at) as usize;
+            let sent = rustix::fs::sendfile(&stream, file, Some(&mut at), left)?;
             if sent == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }

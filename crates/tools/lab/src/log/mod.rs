@@ -22,4 +22,4 @@ pub use contestant::Contestant;
 pub use floor::serve as serve_floor;
 pub use job::{Job, Mode};
 pub use perform::{Seen, Turn, perform};
-pub use stand::Stand;
+pub use stand::{Pids, Stand};

@@ -1,10 +1,12 @@
 //! A broker that runs over an empty folder, which goes with it.
 
+use std::cell::RefCell;
 use std::fs;
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use tools_testbed::{Broker, BrokerConfig};
 
@@ -16,6 +18,19 @@ pub struct Stand {
     contestant: Contestant,
     running: Running,
     folder: PathBuf,
+    pids: Pids,
+}
+
+/// The processes of a broker, which change when it is started again.
+#[derive(Clone, Debug, Default)]
+pub struct Pids(Rc<RefCell<Vec<u32>>>);
+
+impl Pids {
+    /// Those that run now.
+    #[must_use]
+    pub fn now(&self) -> Vec<u32> {
+        self.0.borrow().clone()
+    }
 }
 
 enum Running {
@@ -39,8 +54,12 @@ impl Stand {
             fs::remove_dir_all(folder).map_err(failed("an old folder cannot be removed"))?;
         }
         fs::create_dir_all(folder).map_err(failed("a folder cannot be made"))?;
-        let mut stand =
-            Self { contestant: contestant.clone(), running: Running::Nothing, folder: folder.to_owned() };
+        let mut stand = Self {
+            contestant: contestant.clone(),
+            running: Running::Nothing,
+            folder: folder.to_owned(),
+            pids: Pids::default(),
+        };
         let config = BrokerConfig {
             folder: folder.to_owned(),
             heap_mb,
@@ -55,6 +74,7 @@ impl Stand {
             }
             (None, _) => Running::Nothing,
         };
+        stand.look();
         Ok(stand)
     }
 
@@ -76,14 +96,25 @@ impl Stand {
         }
     }
 
+    /// The processes of the broker, at any time.
+    #[must_use]
+    pub fn live_pids(&self) -> Pids {
+        self.pids.clone()
+    }
+
     /// The processes of the broker.
     #[must_use]
     pub fn pids(&self) -> Vec<u32> {
-        match &self.running {
+        self.pids.now()
+    }
+
+    /// Looks which processes run.
+    fn look(&self) {
+        *self.pids.0.borrow_mut() = match &self.running {
             Running::Broker(broker) => vec![broker.pid()],
             Running::Bare(server) => vec![server.pid()],
             Running::Nothing => Vec::new(),
-        }
+        };
     }
 
     /// Files, sockets and pipes that all its processes have open.
@@ -130,7 +161,9 @@ impl Stand {
     /// # Errors
     /// It does not.
     pub fn restart(&mut self) -> Result<(), StandError> {
-        self.broker().map_or(Ok(()), |broker| Ok(broker.restart()?))
+        let started = self.broker().map_or(Ok(()), |broker| Ok(broker.restart()?));
+        self.look();
+        started
     }
 
     /// Starts it again over what it has, and does not wait.
@@ -138,13 +171,15 @@ impl Stand {
     /// # Errors
     /// The host could not.
     pub fn launch_again(&mut self) -> Result<(), StandError> {
-        self.broker().map_or(Ok(()), |broker| Ok(broker.launch_again()?))
+        let started = self.broker().map_or(Ok(()), |broker| Ok(broker.launch_again()?));
+        self.look();
+        started
     }
 
     /// The end of its log, if it has ended by itself.
     pub fn has_ended(&mut self) -> Option<String> {
-        let broker = self.broker().filter(|broker| broker.has_ended())?;
-        Some(broker.log_tail())
+        let broker = self.broker()?;
+        broker.has_ended().then(|| broker.log_tail())
     }
 
     fn broker(&mut self) -> Option<&mut Broker> {

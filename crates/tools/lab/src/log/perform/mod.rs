@@ -17,7 +17,7 @@ use log_client::load::{Measured, Recounted, recount};
 use log_client::{Cluster, NewTopic};
 use tools_testbed::meter::{Edge, Edges};
 
-use super::{Contestant, Job, Mode, Stand};
+use super::{Job, Mode, Stand};
 use crate::measure::Phase;
 use crate::task::Outcome;
 
@@ -135,7 +135,7 @@ fn compare(acknowledged: u64, found: u64, outcome: &mut Outcome) {
 }
 
 /// What a load tells at its two edges, as the laboratory's.
-fn both<'e>(edges: &'e mut Edges<'_>) -> impl FnMut() + use<'e, '_> {
+fn both<'e, 'f>(edges: &'e mut Edges<'f>) -> impl FnMut() + use<'e, 'f> {
     let mut passed = [Edge::Begin, Edge::End].into_iter();
     move || passed.next().into_iter().for_each(|edge| edges(edge, PHASE))
 }

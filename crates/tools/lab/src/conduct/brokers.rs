@@ -1,0 +1,127 @@
+//! Experiments on the log: contestants take turns on each block, every time over a fresh broker that is alone on the machine.
+
+use std::time::{Duration, Instant};
+
+use tools_lab_report::record::{Key, StoreError};
+use tools_testbed::meter::Reading;
+
+use super::gather::{self, Read};
+use super::{Conductor, Options};
+use crate::experiment::{BrokerBlock, BrokerSpec, Experiment, Plan};
+use crate::log::{Contestant, Seen, Stand, Turn, perform};
+use crate::measure::{First, StandError, Turns};
+
+/// How long all contestants take for a plan, roughly.
+pub(super) fn estimate(plan: &Plan, contestants: &[Contestant], options: &Options) -> Duration {
+    let of_block = |block: &BrokerBlock| -> Duration {
+        let taking_part = contestants.iter().filter(|contestant| block.has(contestant));
+        taking_part.map(|contestant| block.estimate(contestant, &options.scale)).sum()
+    };
+    plan.brokers.iter().map(of_block).sum::<Duration>() * options.repetitions
+}
+
+impl Conductor<'_, '_> {
+    /// All of an experiment on the log.
+    pub(super) fn brokers(
+        &mut self,
+        experiment: &Experiment,
+        plan: &Plan,
+        contestants: &[Contestant],
+    ) -> Result<(), StoreError> {
+        let turns = Turns { first: First::Next, repetitions: self.options.repetitions };
+        for repetition in turns.repetitions() {
+            for block in &plan.brokers {
+                let taking_part: Vec<_> =
+                    contestants.iter().filter(|contestant| block.has(contestant)).collect();
+                for place in turns.order(repetition, taking_part.len()) {
+                    if self.is_stopped() {
+                        return Ok(());
+                    }
+                    let contestant = taking_part[place];
+                    let began = Instant::now();
+                    self.broker_block(experiment, block, contestant, repetition)?;
+                    let planned = block.estimate(contestant, &self.options.scale);
+                    self.progress.done(planned, began.elapsed());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn broker_block(
+        &mut self,
+        experiment: &Experiment,
+        block: &BrokerBlock,
+        contestant: &Contestant,
+        repetition: u32,
+    ) -> Result<(), StoreError> {
+        let (id, name) = (experiment.about.id, contestant.name());
+        let key = |spec: &BrokerSpec| Key {
+            experiment: id.to_owned(),
+            system: name.to_owned(),
+            series: spec.series.clone(),
+            at: spec.at.clone(),
+            repetition,
+        };
+        let lacking: Vec<_> = block
+            .specs
+            .iter()
+            .filter(|spec| spec.job.is_for(contestant))
+            .map(|spec| (spec, key(spec)))
+            .filter(|(_, key)| !self.run.has(key))
+            .collect();
+        if lacking.is_empty() {
+            return Ok(());
+        }
+        self.turn += 1;
+        self.say(id, name, repetition, "starting");
+        let folder = self.options.data.join(format!("lab-{}-{}", std::process::id(), self.turn));
+        let keys = || lacking.iter().map(|(_, key)| key.clone()).collect();
+        let mut stand = match Stand::start(contestant, block.heap_mb, &folder) {
+            Ok(stand) => stand,
+            Err(StandError::Missing(what)) => return self.skip(id, name, what),
+            Err(error) => return self.fail(id, name, "start", &error.to_string(), keys()),
+        };
+        for (place, (spec, key)) in lacking.iter().enumerate() {
+            if self.is_stopped() {
+                break;
+            }
+            self.say(id, name, repetition, &spec.place());
+            let turn = Turn {
+                number: place as u32,
+                warm_up: self.options.scale.broker_warm_up(contestant, place == 0),
+                measured: self.options.scale.measured,
+                patience: self.options.patience,
+            };
+            match job(spec, &mut stand, turn) {
+                Ok((seen, read)) if seen.outcome.wrong.is_empty() => {
+                    self.run.add(gather::broker_point(key.clone(), spec, &seen, &read))?;
+                }
+                Ok((seen, _)) => {
+                    let wrong = seen.outcome.wrong.join("; ");
+                    self.fail(id, name, &spec.place(), &wrong, vec![key.clone()])?;
+                }
+                Err(error) => {
+                    self.fail(id, name, &spec.place(), &error.to_string(), vec![key.clone()])?;
+                    // A broker that has ended fails in all that follows.
+                    if stand.has_ended().is_some() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Does a job, and reads the meters at its edges.
+fn job(spec: &BrokerSpec, stand: &mut Stand, turn: Turn) -> std::io::Result<(Seen, Read)> {
+    let mut read = Read { load_is_here: true, ..Read::default() };
+    // Some jobs start the broker again before they measure.
+    let pids = stand.live_pids();
+    let seen = perform(&spec.job, stand, turn, &mut |edge, phase| {
+        read.meters.edge(edge, phase, Reading::of(&pids.now()));
+    })?;
+    read.disk_bytes = stand.disk_bytes();
+    Ok((seen, read))
+}
