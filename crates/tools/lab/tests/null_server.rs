@@ -28,6 +28,7 @@ fn run(name: &str, address: SocketAddr, experiments: Vec<&'static Experiment>, p
         other: None,
         cache: folder.clone(),
         addresses: vec![(String::from("null"), address.into())],
+        brokers: Vec::new(),
     };
     let options = Options {
         experiments,

@@ -52,10 +52,13 @@ pub(super) fn broker_point(key: Key, spec: &BrokerSpec, seen: &Seen, read: &Read
             latencies(&phase, &mut add);
         }
         let spent = read.meters.spent([phase.name.as_str()].into_iter());
-        add(figure::CPU, phase.each(spent.cpu.as_secs_f64() * 1e6));
-        add(figure::WRITTEN, phase.each(spent.written as f64));
-        add(figure::MEMORY, spent.resident as f64 / f64::from(1 << 20));
-        add(figure::DISK, read.disk_bytes as f64 / f64::from(1 << 20));
+        // Nothing is known of a broker that runs elsewhere.
+        if spent.resident > 0 {
+            add(figure::CPU, phase.each(spent.cpu.as_secs_f64() * 1e6));
+            add(figure::WRITTEN, phase.each(spent.written as f64));
+            add(figure::MEMORY, spent.resident as f64 / f64::from(1 << 20));
+            add(figure::DISK, read.disk_bytes as f64 / f64::from(1 << 20));
+        }
         if read.load_is_here {
             add(figure::LOAD_CPU, phase.each(spent.load_cpu.as_secs_f64() * 1e6));
         }

@@ -26,7 +26,8 @@ impl Found {
         let sources = &options.sources;
         let mut found = Self::default();
         for name in &options.systems {
-            let is_contestant = Contestant::NAMES.contains(&name.as_str());
+            let is_contestant = Contestant::NAMES.contains(&name.as_str())
+                || sources.brokers.iter().any(|(known, _)| known == name);
             let is_system = System::NAMES.contains(&name.as_str())
                 || sources.addresses.iter().any(|(known, _)| known == name);
             tell(News::Doing(&format!("finding {name}")));

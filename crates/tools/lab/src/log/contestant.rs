@@ -1,5 +1,6 @@
 //! Which brokers there are, and where they come from.
 
+use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
 
 use tools_testbed::peer::kafka::Distribution;
@@ -19,6 +20,13 @@ pub enum Contestant {
     },
     /// Apache Kafka.
     Kafka(Distribution),
+    /// A broker of Kafka's protocol that the laboratory did not start.
+    Elsewhere {
+        /// Its name in the report.
+        name: String,
+        /// Where clients connect.
+        address: SocketAddr,
+    },
     /// A server that only sends a file: this program, whose `floor` serves.
     Bare(PathBuf),
 }
@@ -32,6 +40,9 @@ impl Contestant {
     /// # Errors
     /// `Missing`, with what is missing, if it cannot be had here.
     pub fn find(name: &str, sources: &Sources) -> Result<Self, PeerError> {
+        if let Some((name, address)) = sources.brokers.iter().find(|(known, _)| known == name) {
+            return Ok(Self::Elsewhere { name: name.clone(), address: *address });
+        }
         match name {
             "diwan" => Ok(Self::Diwan { name: name.to_owned(), program: sources.diwan.clone() }),
             "other" => match &sources.other {
@@ -50,7 +61,7 @@ impl Contestant {
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
-            Self::Diwan { name, .. } => name,
+            Self::Diwan { name, .. } | Self::Elsewhere { name, .. } => name,
             Self::Kafka(_) => "kafka",
             Self::Bare(_) => "sendfile",
         }
@@ -68,6 +79,7 @@ impl Contestant {
                 )
             }
             Self::Kafka(distribution) => distribution.version(),
+            Self::Elsewhere { address, .. } => format!("at {address}"),
             Self::Bare(_) => String::from("of this program: sends a file, and nothing else"),
         }
     }
@@ -83,7 +95,19 @@ impl Contestant {
         match self {
             Self::Diwan { program, .. } => Some(BrokerSoftware::Whole(program.clone())),
             Self::Kafka(distribution) => Some(BrokerSoftware::Kafka(distribution.clone())),
-            Self::Bare(_) => None,
+            Self::Elsewhere { .. } | Self::Bare(_) => None,
         }
     }
+}
+
+/// Takes `NAME=HOST:PORT` apart.
+///
+/// # Errors
+/// It is of another form, or the host has no address.
+pub fn named_broker(text: &str) -> Result<(String, SocketAddr), String> {
+    let (name, place) =
+        text.split_once('=').ok_or_else(|| format!("`{text}` is not of the form NAME=HOST:PORT"))?;
+    let mut addresses = place.to_socket_addrs().map_err(|error| format!("`{place}`: {error}"))?;
+    let address = addresses.next().ok_or_else(|| format!("`{place}` has no address"))?;
+    Ok((name.to_owned(), address))
 }

@@ -105,6 +105,10 @@ impl Job {
     pub const fn is_for(&self, contestant: &Contestant) -> bool {
         match contestant {
             Contestant::Diwan { .. } | Contestant::Kafka(_) => true,
+            // It is not started again, and its files are not looked at.
+            Contestant::Elsewhere { .. } => {
+                !matches!(self, Self::Store { .. } | Self::Idle { .. } | Self::Restart { .. })
+            }
             Contestant::Bare(_) => matches!(self, Self::Consume { .. }),
         }
     }

@@ -18,7 +18,7 @@ mod job;
 mod perform;
 mod stand;
 
-pub use contestant::Contestant;
+pub use contestant::{Contestant, named_broker};
 pub use floor::serve as serve_floor;
 pub use job::{Job, Mode};
 pub use perform::{Seen, Turn, perform};

@@ -36,6 +36,8 @@ impl Pids {
 enum Running {
     Broker(Box<Broker>),
     Bare(BareServer),
+    /// It runs without us.
+    Elsewhere(SocketAddr),
     /// Between the end of the broker and that of the stand.
     Nothing,
 }
@@ -72,6 +74,7 @@ impl Stand {
                 let server = BareServer::start(program, "sendfile").map_err(failed("the bare server"))?;
                 Running::Bare(server)
             }
+            (None, Contestant::Elsewhere { address, .. }) => Running::Elsewhere(*address),
             (None, _) => Running::Nothing,
         };
         stand.look();
@@ -92,6 +95,7 @@ impl Stand {
         match &self.running {
             Running::Broker(broker) => Ok(broker.address()),
             Running::Bare(server) => Ok(server.address()),
+            Running::Elsewhere(address) => Ok(*address),
             Running::Nothing => Err(io::Error::other("no broker runs")),
         }
     }
@@ -113,7 +117,7 @@ impl Stand {
         *self.pids.0.borrow_mut() = match &self.running {
             Running::Broker(broker) => vec![broker.pid()],
             Running::Bare(server) => vec![server.pid()],
-            Running::Nothing => Vec::new(),
+            Running::Elsewhere(_) | Running::Nothing => Vec::new(),
         };
     }
 

@@ -9,7 +9,7 @@ use council_client::load::Servers;
 use council_connect::AccessArguments;
 use tools_lab::conduct::Options;
 use tools_lab::experiment::{self, Capacity, Experiment, Scale};
-use tools_lab::log::Contestant;
+use tools_lab::log::{Contestant, named_broker};
 use tools_lab::measure::{Sources, System, named_addresses};
 use tools_testbed::peer::{default_cache, diwan};
 
@@ -113,6 +113,10 @@ pub(crate) struct RunArguments {
     /// Further servers that speak ZooKeeper's protocol; the lab's nodes on them are removed.
     #[arg(long = "address", value_name = "NAME=HOST:PORT[,..]", value_parser = named_addresses)]
     addresses: Vec<(String, Servers)>,
+
+    /// A further broker that speaks Kafka's protocol; topics whose names begin with `lab-` are made and deleted on it.
+    #[arg(long = "broker", value_name = "NAME=HOST:PORT", value_parser = named_broker)]
+    brokers: Vec<(String, std::net::SocketAddr)>,
 
     /// Another build of Diwan, measured beside this one as `other`.
     #[arg(long, value_name = "PROGRAM")]
@@ -228,7 +232,8 @@ impl RunArguments {
                 }
             }
         }
-        let further = self.addresses.iter().map(|(name, _)| name.clone());
+        let brokers = self.brokers.iter().map(|(name, _)| name.clone());
+        let further = self.addresses.iter().map(|(name, _)| name.clone()).chain(brokers);
         for name in self.against.iter().map(|_| OTHER.to_owned()).chain(further) {
             if !systems.contains(&name) {
                 systems.push(name);
@@ -239,6 +244,7 @@ impl RunArguments {
             other: self.against,
             cache: self.cache.unwrap_or_else(default_cache),
             addresses: let_in(self.addresses, self.access)?,
+            brokers: self.brokers,
         };
         Ok(Options {
             experiments: chosen(self.experiments),
