@@ -30,14 +30,19 @@ impl Found {
                 || sources.brokers.iter().any(|(known, _)| known == name);
             let is_system = System::NAMES.contains(&name.as_str())
                 || sources.addresses.iter().any(|(known, _)| known == name);
-            tell(News::Doing(&format!("finding {name}")));
-            if has_council && (is_system || !is_contestant) {
+            let is_unknown = !is_system && !is_contestant;
+            let (of_council, of_log) =
+                (has_council && (is_system || is_unknown), has_log && (is_contestant || is_unknown));
+            if of_council || of_log {
+                tell(News::Doing(&format!("finding {name}")));
+            }
+            if of_council {
                 match sources.find(name) {
                     Ok(system) => found.systems.push(system),
                     Err(error) => found.missing_systems.push((name.clone(), error)),
                 }
             }
-            if has_log && (is_contestant || !is_system) {
+            if of_log {
                 match Contestant::find(name, sources) {
                     Ok(contestant) => found.contestants.push(contestant),
                     Err(error) => found.missing_contestants.push((name.clone(), error)),

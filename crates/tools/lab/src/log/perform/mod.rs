@@ -11,10 +11,11 @@ mod transact;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use log_client::load::{Measured, Recounted, recount};
-use log_client::{Cluster, NewTopic};
+use log_client::{Cluster, End, NewTopic};
 use tools_testbed::meter::{Edge, Edges};
 
 use super::{Job, Mode, Stand};
@@ -45,6 +46,8 @@ pub struct Seen {
 
 /// The name of the phase of each job.
 const PHASE: &str = "measured";
+/// Between two looks whether a topic is there. Not a synchronisation: only how often we look.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// What administrators' requests name as their client.
 const CLIENT: &str = "diwan-lab";
 
@@ -102,9 +105,28 @@ impl Topic {
         };
         let mut cluster = Cluster::connect(&address.to_string(), CLIENT).map_err(io::Error::other)?;
         cluster.create_topic(&new).map_err(io::Error::other)?;
-        // It is there once every partition has a leader.
-        cluster.topic(&name, false).map_err(io::Error::other)?;
-        Ok(Self { address, name, partitions })
+        let topic = Self { address, name, partitions };
+        topic.wait(turn)?;
+        Ok(topic)
+    }
+
+    /// Waits until every partition has a leader that knows of it. Brokers answer that a topic is made before that, and serve
+    /// before that when they are started again.
+    fn wait(&self, turn: Turn) -> io::Result<()> {
+        let all: Vec<i32> = (0..self.partitions).collect();
+        let began = Instant::now();
+        let mut cluster =
+            Cluster::connect(&self.address.to_string(), CLIENT).map_err(io::Error::other)?;
+        loop {
+            let looked = cluster.topic(&self.name, false);
+            match looked.and_then(|_| cluster.offsets(&self.name, &all, End::Latest)) {
+                Ok(_) => return Ok(()),
+                Err(error) if error.is_retriable() && began.elapsed() < turn.patience => {
+                    thread::sleep(LOOK_EVERY);
+                }
+                Err(error) => return Err(io::Error::other(error)),
+            }
+        }
     }
 
     /// Reads all of it.

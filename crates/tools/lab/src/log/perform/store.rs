@@ -24,6 +24,7 @@ pub(super) fn perform(
     stand.stop().map_err(io::Error::other)?;
     let before = stand.disk_bytes();
     stand.restart().map_err(io::Error::other)?;
+    topic.wait(turn)?;
     let load = Fill {
         address: stand.address()?,
         topic: topic.name.clone(),
