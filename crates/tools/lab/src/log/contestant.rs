@@ -4,7 +4,8 @@ use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
 
 use tools_testbed::peer::kafka::Distribution;
-use tools_testbed::{BrokerSoftware, PeerError};
+use tools_testbed::peer::{LoadProgram, Queues, RabbitMq};
+use tools_testbed::{BrokerSoftware, PeerError, QueueSoftware};
 
 use crate::measure::Sources;
 
@@ -20,6 +21,10 @@ pub enum Contestant {
     },
     /// Apache Kafka.
     Kafka(Distribution),
+    /// RabbitMQ, with the program that loads it.
+    RabbitMq(RabbitMq, Queues),
+    /// ActiveMQ Classic, with the program that loads it.
+    ActiveMq(Queues),
     /// A broker of Kafka's protocol that the laboratory did not start.
     Elsewhere {
         /// Its name in the report.
@@ -33,7 +38,7 @@ pub enum Contestant {
 
 impl Contestant {
     /// The names that [`Contestant::find`] knows.
-    pub const NAMES: [&str; 4] = ["diwan", "other", "kafka", "sendfile"];
+    pub const NAMES: [&str; 6] = ["diwan", "other", "kafka", "rabbitmq", "activemq", "sendfile"];
 
     /// The contestant of that name, fetched if it is not there yet.
     ///
@@ -50,6 +55,10 @@ impl Contestant {
                 None => Err(PeerError::Missing("no other build of Diwan is named (`--against`)".into())),
             },
             "kafka" => Distribution::find(&sources.cache).map(Self::Kafka),
+            "rabbitmq" => {
+                Ok(Self::RabbitMq(RabbitMq::find(&sources.cache)?, Queues::find(&sources.cache)?))
+            }
+            "activemq" => Queues::find(&sources.cache).map(Self::ActiveMq),
             "sendfile" => {
                 std::env::current_exe().map(Self::Bare).map_err(PeerError::io("this program"))
             }
@@ -63,6 +72,8 @@ impl Contestant {
         match self {
             Self::Diwan { name, .. } | Self::Elsewhere { name, .. } => name,
             Self::Kafka(_) => "kafka",
+            Self::RabbitMq(..) => "rabbitmq",
+            Self::ActiveMq(_) => "activemq",
             Self::Bare(_) => "sendfile",
         }
     }
@@ -79,15 +90,17 @@ impl Contestant {
                 )
             }
             Self::Kafka(distribution) => distribution.version(),
+            Self::RabbitMq(package, _) => format!("{}, classic queues", package.version()),
+            Self::ActiveMq(queues) => format!("{}, KahaDB", queues.version()),
             Self::Elsewhere { address, .. } => format!("at {address}"),
             Self::Bare(_) => String::from("of this program: sends a file, and nothing else"),
         }
     }
 
-    /// Whether a part of it is only compiled while it runs: it needs a longer warm-up.
+    /// Whether a part of it, or of what loads it, is only compiled while it runs: it needs a longer warm-up.
     #[must_use]
     pub const fn is_jvm(&self) -> bool {
-        matches!(self, Self::Kafka(_))
+        matches!(self, Self::Kafka(_) | Self::RabbitMq(..) | Self::ActiveMq(_))
     }
 
     /// What serves, if it is a broker of Kafka's protocol.
@@ -95,7 +108,27 @@ impl Contestant {
         match self {
             Self::Diwan { program, .. } => Some(BrokerSoftware::Whole(program.clone())),
             Self::Kafka(distribution) => Some(BrokerSoftware::Kafka(distribution.clone())),
-            Self::Elsewhere { .. } | Self::Bare(_) => None,
+            _ => None,
+        }
+    }
+
+    /// What serves, if it is a server of queues.
+    pub(super) fn queue_software(&self, heap_mb: u32, is_flushed: bool) -> Option<QueueSoftware> {
+        match self {
+            Self::RabbitMq(package, _) => Some(QueueSoftware::RabbitMq(package.clone())),
+            Self::ActiveMq(queues) => {
+                Some(QueueSoftware::ActiveMq { queues: queues.clone(), heap_mb, is_flushed })
+            }
+            _ => None,
+        }
+    }
+
+    /// What loads it, if it is a server of queues.
+    pub(super) fn queue_load(&self) -> Option<LoadProgram> {
+        match self {
+            Self::RabbitMq(_, queues) => Some(queues.load("rabbitmq")),
+            Self::ActiveMq(queues) => Some(queues.load("activemq")),
+            _ => None,
         }
     }
 }

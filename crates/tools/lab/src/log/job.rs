@@ -10,9 +10,11 @@ pub(crate) const MESSAGE_BYTES: usize = 200;
 /// When a message counts as taken. It means the same for every broker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// When the operating system has it: Kafka's default, and Diwan's `diwan.durability=replicated`.
+    /// When the operating system has it: Kafka's default, and Diwan's `diwan.durability=replicated`. On RabbitMQ these are
+    /// transient messages, on ActiveMQ those of a journal that is never flushed.
     PageCache,
-    /// When it is on the disk, flushed: Kafka's `flush.messages=1`, and Diwan's default.
+    /// When it is on the disk, flushed: Kafka's `flush.messages=1`, and Diwan's default. On RabbitMQ these are persistent
+    /// messages, on ActiveMQ those of a journal that is always flushed.
     Flushed,
 }
 
@@ -105,6 +107,9 @@ impl Job {
     pub const fn is_for(&self, contestant: &Contestant) -> bool {
         match contestant {
             Contestant::Diwan { .. } | Contestant::Kafka(_) => true,
+            Contestant::RabbitMq(..) | Contestant::ActiveMq(_) => {
+                matches!(self, Self::Produce { producers: 1, .. } | Self::Store { .. } | Self::Consume { .. })
+            }
             // It is not started again, and its files are not looked at.
             Contestant::Elsewhere { .. } => {
                 !matches!(self, Self::Store { .. } | Self::Idle { .. } | Self::Restart { .. })

@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use tools_testbed::{Broker, BrokerConfig};
+use tools_testbed::{Broker, BrokerConfig, QueueServer};
 
 use super::Contestant;
 use crate::measure::{BareServer, StandError};
@@ -18,6 +18,9 @@ pub struct Stand {
     contestant: Contestant,
     running: Running,
     folder: PathBuf,
+    heap_mb: u32,
+    /// Whether an ActiveMQ flushes its journal.
+    is_flushed: bool,
     pids: Pids,
 }
 
@@ -35,6 +38,7 @@ impl Pids {
 
 enum Running {
     Broker(Box<Broker>),
+    Queue(Box<QueueServer>),
     Bare(BareServer),
     /// It runs without us.
     Elsewhere(SocketAddr),
@@ -60,6 +64,8 @@ impl Stand {
             contestant: contestant.clone(),
             running: Running::Nothing,
             folder: folder.to_owned(),
+            heap_mb,
+            is_flushed: false,
             pids: Pids::default(),
         };
         let config = BrokerConfig {
@@ -75,10 +81,30 @@ impl Stand {
                 Running::Bare(server)
             }
             (None, Contestant::Elsewhere { address, .. }) => Running::Elsewhere(*address),
-            (None, _) => Running::Nothing,
+            (None, _) => stand.queue()?,
         };
         stand.look();
         Ok(stand)
+    }
+
+    fn queue(&self) -> Result<Running, StandError> {
+        let software = self.contestant.queue_software(self.heap_mb, self.is_flushed);
+        let software = software.ok_or_else(|| StandError::Missing(String::from("it is no server")))?;
+        Ok(Running::Queue(Box::new(QueueServer::start(&software, &self.folder)?)))
+    }
+
+    /// Gives a server of queues the mode that all its messages have. ActiveMQ is started again for another one.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub fn be_flushed(&mut self, is_flushed: bool) -> Result<(), StandError> {
+        if matches!(self.contestant, Contestant::ActiveMq(_)) && self.is_flushed != is_flushed {
+            self.stop()?;
+            self.is_flushed = is_flushed;
+            self.running = self.queue()?;
+            self.look();
+        }
+        Ok(())
     }
 
     /// What runs.
@@ -94,6 +120,7 @@ impl Stand {
     pub fn address(&self) -> io::Result<SocketAddr> {
         match &self.running {
             Running::Broker(broker) => Ok(broker.address()),
+            Running::Queue(server) => Ok(server.address()),
             Running::Bare(server) => Ok(server.address()),
             Running::Elsewhere(address) => Ok(*address),
             Running::Nothing => Err(io::Error::other("no broker runs")),
@@ -116,6 +143,7 @@ impl Stand {
     fn look(&self) {
         *self.pids.0.borrow_mut() = match &self.running {
             Running::Broker(broker) => vec![broker.pid()],
+            Running::Queue(server) => server.pids(),
             Running::Bare(server) => vec![server.pid()],
             Running::Elsewhere(_) | Running::Nothing => Vec::new(),
         };
@@ -149,7 +177,11 @@ impl Stand {
     /// # Errors
     /// The host could not.
     pub fn stop(&mut self) -> Result<(), StandError> {
-        self.broker().map_or(Ok(()), |broker| Ok(broker.stop()?))
+        match &mut self.running {
+            Running::Broker(broker) => Ok(broker.stop()?),
+            Running::Queue(server) => Ok(server.stop()?),
+            _ => Ok(()),
+        }
     }
 
     /// SIGKILL.
@@ -165,7 +197,11 @@ impl Stand {
     /// # Errors
     /// It does not.
     pub fn restart(&mut self) -> Result<(), StandError> {
-        let started = self.broker().map_or(Ok(()), |broker| Ok(broker.restart()?));
+        let started = match &mut self.running {
+            Running::Broker(broker) => Ok(broker.restart()?),
+            Running::Queue(server) => Ok(server.restart()?),
+            _ => Ok(()),
+        };
         self.look();
         started
     }
@@ -182,8 +218,11 @@ impl Stand {
 
     /// The end of its log, if it has ended by itself.
     pub fn has_ended(&mut self) -> Option<String> {
-        let broker = self.broker()?;
-        broker.has_ended().then(|| broker.log_tail())
+        match &mut self.running {
+            Running::Broker(broker) => broker.has_ended().then(|| broker.log_tail()),
+            Running::Queue(server) => server.has_ended().then(|| server.log_tail()),
+            _ => None,
+        }
     }
 
     fn broker(&mut self) -> Option<&mut Broker> {

@@ -1,9 +1,10 @@
-//! Doing a job on a broker that speaks Kafka's protocol, and counting again what was acknowledged.
+//! Doing a job on a broker that speaks Kafka's protocol, or on a server of queues, and counting again what was acknowledged.
 
 mod consume;
 mod deliver;
 mod idle;
 mod produce;
+mod queues;
 mod restart;
 mod store;
 mod transact;
@@ -57,6 +58,7 @@ const CLIENT: &str = "diwan-lab";
 /// The broker failed, was silent for too long, or answered with an error.
 pub fn perform(job: &Job, stand: &mut Stand, turn: Turn, edges: &mut Edges<'_>) -> io::Result<Seen> {
     let done = match job {
+        _ if stand.contestant().queue_load().is_some() => queues::perform(job, stand, turn, edges),
         Job::Produce { .. } => produce::perform(job, stand, turn, edges),
         Job::Store { batch, batches } => store::perform((*batch, *batches), stand, turn, edges),
         Job::Consume { fetch_bytes, batches } => {
