@@ -36,6 +36,8 @@ pub const LOST: &str = "lost answers";
 pub const OUTAGE: &str = "longest outage (ms)";
 /// What a message takes on the disk beyond its content.
 pub const OVERHEAD: &str = "overhead (B/message)";
+/// The same, with what a broker keeps once, however many messages it has.
+pub const WHOLE_OVERHEAD: &str = "overhead of all files (B/message)";
 /// Files, sockets and pipes that a broker has open.
 pub const OPEN_FILES: &str = "open files";
 /// Processor time of a broker that nobody uses.

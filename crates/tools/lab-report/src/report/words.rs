@@ -71,7 +71,7 @@ pub(super) const WORSE: Word = Word("worse", "أسوأ");
 pub(super) const OTHER_LANGUAGE: Word = Word("العربية", "English");
 
 /// What each of these is called in Arabic: figures, then what series are made of.
-const ARABIC: [(&str, &str); 67] = [
+const ARABIC: [(&str, &str); 68] = [
     (figure::RATE, "المعدل (عملية/ث)"),
     (figure::MEAN, "المتوسط (م.ث)"),
     (figure::P50, "الوسيط (م.ث)"),
@@ -92,6 +92,7 @@ const ARABIC: [(&str, &str); 67] = [
     (figure::DISTRIBUTION, "النسبة (٪)"),
     (figure::LATENCY_OVER_TIME, "زمن الاستجابة (م.ث)"),
     (figure::OVERHEAD, "الزيادة (بايت/رسالة)"),
+    (figure::WHOLE_OVERHEAD, "زيادة كل الملفات (بايت/رسالة)"),
     (figure::OPEN_FILES, "الملفات المفتوحة"),
     (figure::IDLE_CPU, "المعالج في الخمول (م.ث/ث)"),
     (figure::START, "حتى أول رسالة (م.ث)"),

@@ -3,6 +3,8 @@
 
 import java.io.File;
 import org.apache.activemq.broker.BrokerService;
+import org.apache.activemq.broker.region.policy.PolicyEntry;
+import org.apache.activemq.broker.region.policy.PolicyMap;
 import org.apache.activemq.store.kahadb.KahaDBPersistenceAdapter;
 
 public final class ActiveMq {
@@ -18,6 +20,12 @@ public final class ActiveMq {
         broker.setPersistenceAdapter(store);
         broker.getSystemUsage().getStoreUsage().setLimit(64L << 30);
         broker.getSystemUsage().getMemoryUsage().setLimit(400L << 20);
+        // As many as a consumer takes at once: by default a queue holds 200 ready, and a consumer waits for more.
+        PolicyEntry policy = new PolicyEntry();
+        policy.setMaxPageSize(4000);
+        PolicyMap policies = new PolicyMap();
+        policies.setDefaultEntry(policy);
+        broker.setDestinationPolicy(policies);
         broker.addConnector("tcp://127.0.0.1:" + arguments[0]);
         Runtime.getRuntime().addShutdownHook(new Thread(() -> {
             try {

@@ -103,7 +103,7 @@ public final class QueueLoad {
         private final ActiveMQMessageProducer producer;
 
         Active(int port, String name, boolean persistent) throws Exception {
-            String options = "?jms.prefetchPolicy.queuePrefetch=1000&jms.optimizeAcknowledge=true&jms.watchTopicAdvisories=false";
+            String options = "?jms.prefetchPolicy.queuePrefetch=1000&jms.watchTopicAdvisories=false";
             ActiveMQConnectionFactory factory =
                     new ActiveMQConnectionFactory("tcp://127.0.0.1:" + port + options);
             this.connection = (ActiveMQConnection) factory.createConnection();
@@ -273,7 +273,8 @@ public final class QueueLoad {
         AtomicLong received = new AtomicLong();
         long there = of(order, "expected");
         queue.consume(received::incrementAndGet);
-        waitFor(received, there, of(order, "warm_up_ms"));
+        // Most of the messages are left to what counts.
+        waitFor(received, there / 4, of(order, "warm_up_ms"));
         edge("begin");
         long before = received.get();
         long began = System.nanoTime();

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use std::io;
 
 use council_client::load::Patience;
-use tools_lab_report::figure;
 use tools_testbed::meter::Edges;
 
+use super::store::{counted, overheads};
 use super::{PHASE, Seen, Turn, compare};
 use crate::log::job::{Job, MESSAGE_BYTES};
 use crate::log::{Mode, Stand};
@@ -98,15 +98,17 @@ fn store(messages: u64, stand: &mut Stand, turn: Turn, edges: &mut Edges<'_>) ->
     }
     // The queue is there before its files are counted.
     order(stand, turn).obey("drain", &[("expected", 0)], &mut |_, _| {})?;
-    stand.stop().map_err(io::Error::other)?;
-    let before = stand.disk_bytes();
-    stand.restart().map_err(io::Error::other)?;
-    let words = [("messages", messages), ("window", WINDOW as u64)];
-    let (acknowledged, mut seen) = taken(order(stand, turn).obey("fill", &words, edges)?);
-    stand.stop().map_err(io::Error::other)?;
-    let each = (stand.disk_bytes() as f64 - before as f64) / acknowledged as f64;
-    seen.figures.insert(figure::OVERHEAD, each - MESSAGE_BYTES as f64);
-    stand.restart().map_err(io::Error::other)?;
+    let mut bytes = vec![counted(stand)?];
+    let words = [("messages", messages / 2), ("window", WINDOW as u64)];
+    let mut acknowledged = 0;
+    let mut seen = Seen::default();
+    for _ in 0..2 {
+        let (taken, part) = taken(order(stand, turn).obey("fill", &words, edges)?);
+        acknowledged += taken;
+        seen.outcome.phases.extend(part.outcome.phases);
+        bytes.push(counted(stand)?);
+    }
+    seen.figures = overheads(&bytes, acknowledged);
     order(stand, turn).drain(acknowledged, &mut seen)?;
     Ok(seen)
 }

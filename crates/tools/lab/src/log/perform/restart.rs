@@ -55,6 +55,7 @@ pub(super) fn perform(
     let mut seen = Seen::default();
     seen.figures.insert(figure::START, took.as_secs_f64() * 1000.0);
     seen.figures.insert(figure::START_CPU, after.cpu.as_secs_f64() * 1000.0);
+    topic.wait(turn)?;
     topic.check(acknowledged, turn, &mut seen.outcome)?;
     Ok(seen)
 }
