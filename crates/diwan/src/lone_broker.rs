@@ -8,10 +8,11 @@ use std::sync::{Arc, Weak};
 use clap::Args;
 use log_config::properties::Property;
 use log_service::{LogConfig, LogServer};
+use net_http::HttpListener;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::broker::{BrokerSetup, Defaults, option, plaintext, plaintext_at, read_properties};
+use crate::broker::{BrokerSetup, Defaults, option, plaintext, plaintext_at, read_properties, serve_pages};
 use crate::config::{self, Problem};
 use crate::files;
 use crate::logging::Log;
@@ -30,6 +31,23 @@ const COUNCIL: &str = "127.0.0.1:2181";
 const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 9092);
 /// Where the records lie, if no source says where.
 const DIRECTORY: &str = "diwan-data/log";
+
+/// Where metrics are served, if the command line does not say where.
+const METRICS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7001);
+
+/// Where metrics are served.
+#[derive(Clone, Copy, Debug)]
+enum MetricsPlace {
+    At(SocketAddr),
+    Off,
+}
+
+fn metrics_place(text: &str) -> Result<MetricsPlace, String> {
+    match text {
+        "off" => Ok(MetricsPlace::Off),
+        address => address.parse().map(MetricsPlace::At).map_err(|_| "not `HOST:PORT` or `off`".into()),
+    }
+}
 
 /// What a broker is told on the command line.
 #[derive(Debug, Args)]
@@ -62,6 +80,10 @@ pub(crate) struct BrokerArguments {
     /// How many threads serve connections [default: 1].
     #[arg(long, value_name = "N")]
     threads: Option<u16>,
+
+    /// Where metrics and probes are served over HTTP, or `off` [default: 127.0.0.1:7001, if it is free].
+    #[arg(long, value_name = "ADDRESS", value_parser = metrics_place)]
+    metrics: Option<MetricsPlace>,
 
     /// Set one of Kafka's keys.
     #[arg(short = 'D', value_name = "KEY=VALUE")]
@@ -115,6 +137,7 @@ impl BrokerArguments {
 
 /// Runs a broker until a signal or a fault ends it.
 pub(crate) fn run(arguments: BrokerArguments) -> ExitCode {
+    let metrics = arguments.metrics;
     let setup = match arguments.setup() {
         Ok(setup) => setup,
         Err(problems) => {
@@ -122,7 +145,7 @@ pub(crate) fn run(arguments: BrokerArguments) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    match serve(setup) {
+    match serve(setup, metrics) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("error: {message}");
@@ -131,7 +154,7 @@ pub(crate) fn run(arguments: BrokerArguments) -> ExitCode {
     }
 }
 
-fn serve(setup: BrokerSetup) -> Result<(), String> {
+fn serve(setup: BrokerSetup, metrics: Option<MetricsPlace>) -> Result<(), String> {
     files::make_private();
     let _log = Log::start(config::LogConfig::default());
     setup.warnings.iter().for_each(|warning| tracing::warn!("configuration: {warning}"));
@@ -145,8 +168,34 @@ fn serve(setup: BrokerSetup) -> Result<(), String> {
     let server = Arc::new(server.map_err(|error| error.to_string())?);
     let running = Arc::downgrade(&server);
     std::thread::spawn(move || heed(signals, &running));
-    tracing::info!(address = %server.address(), data = %data.display(), "ready");
+    let page = metrics_page(metrics, &server)?;
+    let metrics = page.as_ref().map(|page| page.address().to_string());
+    tracing::info!(address = %server.address(), metrics, data = %data.display(), "ready");
     server.wait().map_err(|fault| fault.to_string())
+}
+
+/// Serves the figures. That nobody asked for a port which is taken is no reason to stop.
+fn metrics_page(
+    place: Option<MetricsPlace>,
+    server: &Arc<LogServer>,
+) -> Result<Option<HttpListener>, String> {
+    let (address, is_asked) = match place {
+        Some(MetricsPlace::Off) => return Ok(None),
+        Some(MetricsPlace::At(address)) => (address, true),
+        None => (METRICS, false),
+    };
+    match serve_pages(address, server) {
+        Ok(page) => Ok(Some(page)),
+        Err(error) if is_asked => Err(format!("{address} cannot be listened at for metrics: {error}")),
+        Err(error) => {
+            tracing::info!(
+                %address,
+                %error,
+                "metrics are not served: the address that is taken when none is named is in use; hint: `--metrics ADDRESS`"
+            );
+            Ok(None)
+        }
+    }
 }
 
 /// Stops the broker at a signal, and the process at a second one. `SIGHUP` has keys and certificates read again.

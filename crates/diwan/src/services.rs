@@ -12,7 +12,7 @@ use std::time::Duration;
 use council_service::Server;
 use log_service::{LogConfig, LogServer};
 
-use crate::broker::from_here;
+use crate::broker::{BrokerFigures, from_here};
 
 /// How often it is looked whether a member serves.
 const LOOK: Duration = Duration::from_millis(20);
@@ -182,6 +182,9 @@ impl Services {
                 return Ok(());
             }
             *log = Log::Serving(Arc::clone(&server));
+        }
+        if let Some(council) = &self.council {
+            council.registry().register(Arc::new(BrokerFigures(Arc::downgrade(&server))));
         }
         let directory = std::path::absolute(&directory).unwrap_or(directory);
         tell(self, Ready::Log(server.address(), directory));

@@ -12,6 +12,8 @@ use server::{Folder, Server, diwan, said};
 /// A broker on a council.
 struct Broker {
     address: String,
+    /// Where its metrics are.
+    metrics: Option<String>,
     _own: Option<(Running, Server, Folder)>,
 }
 
@@ -28,21 +30,23 @@ impl Drop for Running {
 impl Broker {
     fn start() -> Self {
         if let Ok(address) = std::env::var("KAFKA_CONNECT") {
-            return Self { address, _own: None };
+            return Self { address, metrics: None, _own: None };
         }
         let (council, folder) = (Server::start(), Folder::new());
         let mut command = diwan();
         // Clients are told the port that the system chooses: every test here depends on it.
-        command.args(["log", "--listen", "127.0.0.1:0", "--council", &council.address(), "--data-dir"]);
+        command.args(["log", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]);
+        command.args(["--council", &council.address(), "--data-dir"]);
         let mut child = command.arg(folder.path()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
         let ready = lines.by_ref().find_map(|line| {
             let (_, after) = line.split_once("ready address=")?;
-            after.split(' ').next().map(String::from)
+            let (address, after) = after.split_once(" metrics=\"")?;
+            Some((String::from(address), String::from(after.split('"').next()?)))
         });
-        let address = ready.expect("the broker is ready");
+        let (address, metrics) = ready.expect("the broker is ready");
         std::thread::spawn(move || lines.for_each(drop));
-        Self { address, _own: Some((Running(child), council, folder)) }
+        Self { address, metrics: Some(metrics), _own: Some((Running(child), council, folder)) }
     }
 
     fn run(&self, arguments: &[&str], input: &str) -> (bool, String, String) {
@@ -170,6 +174,29 @@ fn a_group_goes_on_where_it_stopped_and_is_set_back() {
     assert_eq!(broker.done("consume work --group audit"), "one\ntwo\n");
     broker.done("group delete audit");
     assert!(broker.refused("group describe audit").contains("GROUP_ID_NOT_FOUND"));
+}
+
+#[test]
+fn metrics_show_traffic_and_the_lag_of_a_group() {
+    let broker = Broker::start();
+    // A Kafka has none.
+    let Some(metrics) = broker.metrics.clone() else { return };
+    broker.done("topic create orders --partitions 1");
+    assert!(broker.run(&["produce", "orders"], "one\ntwo\nthree\n").0);
+    broker.done("consume orders --group billing --max 2");
+    let get = |path: &str| {
+        let mut stream = std::net::TcpStream::connect(&metrics).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+        std::io::read_to_string(stream).unwrap()
+    };
+    let page = get("/metrics");
+    for line in [
+        "kafka_server_brokertopicmetrics_messagesin_total{topic=\"orders\"} 3",
+        "kafka_consumergroup_lag{consumergroup=\"billing\",topic=\"orders\",partition=\"0\"} 1",
+    ] {
+        assert!(page.lines().any(|other| other == line), "{line} is missing in:\n{page}");
+    }
+    assert!(get("/readyz").starts_with("HTTP/1.1 200"));
 }
 
 #[test]

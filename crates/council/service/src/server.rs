@@ -62,6 +62,7 @@ pub struct Server {
     supervisor: Arc<Supervisor>,
     running: Mutex<Option<Running>>,
     overview: Arc<Introspection>,
+    registry: Registry,
     tls: Option<Arc<TlsContext>>,
     credentials: Option<Arc<Credentials>>,
 }
@@ -188,6 +189,7 @@ impl Server {
             supervisor: Arc::new(Supervisor::default()),
             running: Mutex::new(Some(Running::default())),
             overview,
+            registry: Registry::default(),
             tls: tls.clone(),
             credentials: None,
         };
@@ -215,15 +217,15 @@ impl Server {
 
     /// The pages come first: a probe may ask while data is being loaded.
     fn start_http(&mut self, descriptors: Descriptors) -> Result<(), StartError> {
+        self.registry.register(Arc::clone(&self.overview) as Arc<dyn node_pages::Source>);
         let command_url = self.overview.config.admin.command_url.trim_end_matches('/').to_owned();
         let hosts = self.overview.config.admin.hosts.clone();
         for Page { purpose, address, optional, metrics, commands } in listeners::pages(&self.overview.config)
         {
             let mut pages = Pages::default();
             if metrics {
-                let (overview, mut registry) = (Arc::clone(&self.overview), Registry::default());
-                registry.register(Arc::clone(&self.overview) as Arc<dyn node_pages::Source>);
-                pages = pages.metrics(registry).ready(move || overview.standing.is_serving());
+                let overview = Arc::clone(&self.overview);
+                pages = pages.metrics(self.registry.clone()).ready(move || overview.standing.is_serving());
             }
             if commands {
                 let names = Hosts::new(address, hosts.iter().cloned().chain(net_http::own_name()));
@@ -422,6 +424,12 @@ impl Server {
     #[must_use]
     pub const fn http_addr(&self) -> Option<SocketAddr> {
         self.addresses.http
+    }
+
+    /// The figures on its page of metrics: other services of this process add theirs.
+    #[must_use]
+    pub const fn registry(&self) -> &Registry {
+        &self.registry
     }
 
     /// Where the AdminServer's commands are.

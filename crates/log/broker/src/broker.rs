@@ -22,6 +22,7 @@ use crate::council_calls::CouncilCalls;
 use crate::delete_records::RecordDeletions;
 use crate::disk_work::{DiskCommand, DiskEvent, StoredPartition};
 use crate::fetch::Fetches;
+use crate::figures::RequestCounts;
 use crate::groups::Groups;
 use crate::node::Node;
 use crate::notice::Notice;
@@ -46,6 +47,7 @@ pub struct Broker {
     is_joined: bool,
     pub(crate) groups: Groups,
     pub(crate) transactions: Transactions,
+    pub(crate) requests: RequestCounts,
     compactions: Compactions,
     retention_due: MonoTime,
 }
@@ -63,6 +65,7 @@ impl Broker {
             is_joined: false,
             groups: Groups::new(),
             transactions: Transactions::new(),
+            requests: RequestCounts::default(),
             compactions: Compactions::new(),
             retention_due: MonoTime::ZERO,
             node: Node::new(config, cluster_id, stored),
@@ -162,7 +165,8 @@ impl Broker {
         }
     }
 
-    /// When to call [`Self::tick`], if nothing happens before.
+    /// When the first of the requests that wait is to be answered, whatever happens: [`Self::tick`] is to be called then. The
+    /// coordinators' own times are seconds, and are kept by a tick every now and then.
     #[must_use]
     pub fn next_deadline(&self) -> Option<MonoTime> {
         let deadlines = [
@@ -170,8 +174,6 @@ impl Broker {
             self.fetches.next_deadline(),
             self.calls.next_deadline(),
             self.record_deletions.next_deadline(),
-            self.groups.next_deadline(),
-            self.transactions.next_deadline(),
         ];
         deadlines.into_iter().flatten().min()
     }

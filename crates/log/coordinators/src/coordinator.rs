@@ -186,6 +186,22 @@ impl GroupCoordinator {
         std::mem::take(&mut self.effects)
     }
 
+    /// What is committed, in the order of groups, topics and partitions: these, and the offset.
+    pub fn committed_offsets(&self) -> impl Iterator<Item = (&str, &str, i32, i64)> {
+        self.journal.table().iter().filter_map(|(key, value)| match (key, value) {
+            (Key::Offset(group, topic, index), Value::Offset(stored)) => {
+                Some((&**group, &**topic, *index, stored.offset.0))
+            }
+            _ => None,
+        })
+    }
+
+    /// How many groups there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.groups.len()
+    }
+
     /// When to call [`Self::tick`], if nothing happens before.
     #[must_use]
     pub fn next_deadline(&self) -> Option<MonoTime> {

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use log_broker::lone_flush::{avoid_until_us, is_lone};
 use log_broker::{DiskCommand, DiskEvent, DiskExecutor, Next};
+use node_metrics::{Distribution, Histogram};
 use node_threads::{Clock, Mailbox, ThreadWaker};
 use parking_lot::{Mutex, MutexGuard};
 use storage_disk::Disk;
@@ -34,6 +35,8 @@ pub(crate) struct SharedDisk<D: Disk> {
     /// The disk's thread sleeps for longer than it should once a shard flushes.
     sleeps_long: AtomicBool,
     avoid_until_us: AtomicU64,
+    /// How long writing and flushing took, microseconds.
+    turns: Histogram,
     fault: Mutex<Option<Fault>>,
 }
 
@@ -56,6 +59,7 @@ impl<D: Disk> SharedDisk<D> {
             alongside: AtomicBool::new(false),
             sleeps_long: AtomicBool::new(false),
             avoid_until_us: AtomicU64::new(0),
+            turns: Histogram::default(),
             fault: Mutex::new(None),
         })
     }
@@ -82,6 +86,11 @@ impl<D: Disk> SharedDisk<D> {
         self.commands.wake();
     }
 
+    /// How long writing and flushing took, microseconds.
+    pub(crate) fn turns(&self) -> Distribution {
+        self.turns.snapshot()
+    }
+
     /// The disk's thread: runs until it is told to stop and nothing is left to do.
     ///
     /// # Errors
@@ -96,7 +105,11 @@ impl<D: Disk> SharedDisk<D> {
             self.commands.take_all(&mut commands);
             let stopping = commands.is_empty() && self.stopping.load(Ordering::SeqCst);
             let Some(executor) = guard.as_mut() else { return Ok(()) };
-            executor.turn(&mut commands, &mut events, self.clock.now().mono())?;
+            let (began, has_work) = (self.clock.now(), !commands.is_empty());
+            executor.turn(&mut commands, &mut events, began.mono())?;
+            if has_work {
+                self.turns.record(self.clock.now().mono_us.saturating_sub(began.mono_us));
+            }
             self.events.put_all(&mut events);
             let next = executor.work(&mut events)?;
             if stopping {
@@ -133,6 +146,7 @@ impl<D: Disk> Seat<'_, D> {
             return;
         }
         let ended = self.disk.clock.now().mono_us;
+        self.disk.turns.record(ended.saturating_sub(began));
         if let Some(until) = avoid_until_us(began, ended, executor.is_behind()) {
             self.disk.avoid_until_us.store(until, Ordering::Relaxed);
         }

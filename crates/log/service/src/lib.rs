@@ -10,7 +10,6 @@
 //!
 //! # Not done, and what that costs
 //! - One broker: topics whose leader is another broker are not served, and a leader that is gone is not replaced.
-//! - Counts of refused clients are kept ([`LogServer::samples`]), and no page shows them.
 #![deny(missing_docs)]
 
 mod compaction;
@@ -20,6 +19,7 @@ mod disk_loop;
 mod error;
 mod listener;
 mod mail;
+mod metrics;
 mod oauth;
 mod refusals;
 mod segments;

@@ -115,7 +115,7 @@ impl Refusals {
         let sample =
             |(name, help): (&'static str, &'static str), of: &'static str, label: &str, count: &Count| {
                 let value = Measure::Counter(count.count.load(Ordering::Relaxed));
-                Sample { name, help, label: Some((of, label.into())), value }
+                Sample { name, help, labels: vec![(of, label.into())], value }
             };
         let limits = LIMITS.iter().zip(&self.connections);
         let limits = limits.map(|((_, name, _), count)| sample(CONNECTIONS, "limit", name, count));

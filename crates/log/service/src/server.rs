@@ -20,6 +20,7 @@ use crate::disk_loop::SharedDisk;
 use crate::error::{LogFault, StartError};
 use crate::listener::{Listeners, Listening};
 use crate::mail::ShardMail;
+use crate::metrics;
 use crate::refusals::Refusals;
 use crate::shard::{Shard, ShardLinks, ShardListener};
 
@@ -31,6 +32,7 @@ pub struct LogServer {
 }
 
 struct Running {
+    broker: Arc<Mutex<Broker>>,
     listeners: Listeners,
     shards: Vec<(Arc<Mailbox<ShardMail>>, JoinHandle<()>)>,
     council: Arc<Council>,
@@ -112,7 +114,7 @@ impl LogServer {
         let accept = (post.shards.len(), hand_on(&post));
         listeners.start(listening, accept, &supervisor, clock).map_err(system("accept connections"))?;
         let (disk, compaction) = ((disk, disk_thread), (compaction, compacting));
-        let running = Running { listeners, shards, council, disk, compaction };
+        let running = Running { broker, listeners, shards, council, disk, compaction };
         Ok(Self { addresses, supervisor, running: Mutex::new(Some(running)) })
     }
 
@@ -139,7 +141,12 @@ impl LogServer {
     /// Figures of this moment, for metrics; none once it was stopped.
     #[must_use]
     pub fn samples(&self) -> Vec<Sample> {
-        self.running.lock().as_ref().map_or_else(Vec::new, |running| running.listeners.samples())
+        let running = self.running.lock();
+        let Some(Running { broker, listeners, disk, .. }) = running.as_ref() else { return Vec::new() };
+        let figures = broker.lock().figures();
+        let mut samples = listeners.samples();
+        samples.extend(metrics::samples(&figures, disk.0.turns()));
+        samples
     }
 
     /// Waits until the broker stops.

@@ -52,6 +52,8 @@ pub(crate) struct Shard {
     volume: Option<VolumeWatch>,
     /// When segments that were not read lately are to be closed.
     close_due: MonoTime,
+    /// Of the last turn.
+    now: MonoTime,
     done: bool,
 }
 
@@ -98,8 +100,8 @@ impl Shard {
         let volume = (number == 0).then(|| VolumeWatch::new(directory));
         let driver = Driver { number, links, listeners, segments, answers: Vec::new(), events: Vec::new() };
         let (mail, events) = (Vec::new(), Vec::new());
-        let (connections, close_due) = (EventLoop::default(), MonoTime::ZERO);
-        Self { driver, connections, front, mail, events, volume, close_due, done: false }
+        let (connections, close_due, now) = (EventLoop::default(), MonoTime::ZERO, MonoTime::ZERO);
+        Self { driver, connections, front, mail, events, volume, close_due, now, done: false }
     }
 
     fn take_in(&mut self, accepted: Accepted, now: Now) {
@@ -153,6 +155,7 @@ impl Service for Shard {
     }
 
     fn turn(&mut self, now: Now) {
+        self.now = now.mono();
         if self.close_due <= now.mono() {
             self.close_due = now.mono().plus_ms(CLOSE_MS);
             self.driver.segments.close_unused();
@@ -161,7 +164,9 @@ impl Service for Shard {
     }
 
     fn wait_max_ms(&self) -> u64 {
-        self.connections.wait_max_ms(!self.driver.answers.is_empty()).min(TICK_MS)
+        // A millisecond at least: what is due within it is not yet due at once.
+        let due = self.front.next_deadline().map_or(TICK_MS, |due| due.since(self.now).clamp(1, TICK_MS));
+        self.connections.wait_max_ms(!self.driver.answers.is_empty()).min(due)
     }
 
     fn is_done(&self) -> bool {
@@ -217,7 +222,7 @@ fn log(notice: &Notice) {
 
 /// How long a segment that nobody reads stays open, milliseconds.
 const CLOSE_MS: u64 = 2_000;
-/// How late a request that waits may be answered, milliseconds.
+/// How often coordinators look at the time, milliseconds; the longest that a thread sleeps.
 const TICK_MS: u64 = 50;
 
 impl BrokerDriver for Driver {

@@ -27,7 +27,8 @@ pub fn prometheus(samples: &[Sample]) -> String {
 
 fn prometheus_lines(out: &mut String, sample: &Sample) {
     let name = sample.name;
-    let own = sample.label.as_ref().map(|(label, value)| format!("{label}=\"{}\"", escape_label(value)));
+    let own = sample.labels.iter().map(|(label, value)| format!("{label}=\"{}\"", escape_label(value)));
+    let own = (!sample.labels.is_empty()).then(|| own.collect::<Vec<_>>().join(","));
     let only = own.as_ref().map_or_else(String::new, |own| format!("{{{own}}}"));
     let with = |other: String| match &own {
         Some(own) => format!("{{{own},{other}}}"),

@@ -9,8 +9,8 @@ pub struct Sample {
     pub name: &'static str,
     /// What it means, in one line.
     pub help: &'static str,
-    /// `{name="value"}`, or empty.
-    pub label: Option<(&'static str, String)>,
+    /// `{name="value",..}`, or none.
+    pub labels: Vec<(&'static str, String)>,
     /// What it is at that moment.
     pub value: Measure,
 }
@@ -44,49 +44,49 @@ impl Sample {
     /// A number that only grows.
     #[must_use]
     pub fn counter(name: &'static str, help: &'static str, value: u64) -> Self {
-        Self { name, help, label: None, value: Measure::Counter(value) }
+        Self { name, help, labels: Vec::new(), value: Measure::Counter(value) }
     }
 
     /// A number that goes up and down.
     #[must_use]
     pub fn gauge(name: &'static str, help: &'static str, value: i64) -> Self {
-        Self { name, help, label: None, value: Measure::Gauge(value) }
+        Self { name, help, labels: Vec::new(), value: Measure::Gauge(value) }
     }
 
     /// A number with a fraction that goes up and down.
     #[must_use]
     pub fn fraction(name: &'static str, help: &'static str, value: f64) -> Self {
-        Self { name, help, label: None, value: Measure::Fraction(value) }
+        Self { name, help, labels: Vec::new(), value: Measure::Fraction(value) }
     }
 
     /// A distribution by its median.
     #[must_use]
     pub fn summary(name: &'static str, help: &'static str, values: Distribution) -> Self {
-        Self { name, help, label: None, value: Measure::Summary { values, detailed: false } }
+        Self { name, help, labels: Vec::new(), value: Measure::Summary { values, detailed: false } }
     }
 
     /// A distribution by several quantiles.
     #[must_use]
     pub fn detailed(name: &'static str, help: &'static str, values: Distribution) -> Self {
-        Self { name, help, label: None, value: Measure::Summary { values, detailed: true } }
+        Self { name, help, labels: Vec::new(), value: Measure::Summary { values, detailed: true } }
     }
 
     /// A distribution of microseconds, shown in seconds.
     #[must_use]
     pub fn seconds(name: &'static str, help: &'static str, microseconds: Distribution) -> Self {
-        Self { name, help, label: None, value: Measure::Histogram { values: microseconds, unit: 1e6 } }
+        Self { name, help, labels: Vec::new(), value: Measure::Histogram { values: microseconds, unit: 1e6 } }
     }
 
     /// A distribution of whole numbers, shown as they are.
     #[must_use]
     pub fn sizes(name: &'static str, help: &'static str, values: Distribution) -> Self {
-        Self { name, help, label: None, value: Measure::Histogram { values, unit: 1.0 } }
+        Self { name, help, labels: Vec::new(), value: Measure::Histogram { values, unit: 1.0 } }
     }
 
-    /// The same with a label.
+    /// The same with one label more.
     #[must_use]
     pub fn labelled(mut self, label: &'static str, value: impl Into<String>) -> Self {
-        self.label = Some((label, value.into()));
+        self.labels.push((label, value.into()));
         self
     }
 }

@@ -10,6 +10,7 @@ mod forward;
 mod fuzz;
 mod gates;
 mod interop;
+mod lanes;
 mod mutants;
 mod porcupine;
 mod rust_tests;

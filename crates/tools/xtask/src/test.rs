@@ -1,5 +1,6 @@
 //! `cargo xtask test`: every test there is, and one line that counts them.
 
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::bail;
@@ -7,7 +8,8 @@ use anyhow::bail;
 use crate::differential;
 use crate::faults;
 use crate::fuzz;
-use crate::interop::{self, Among, Flavor};
+use crate::interop::{self, Among, Flavor, Runner};
+use crate::lanes::{self, Job};
 use crate::rust_tests;
 use crate::tally::Tally;
 use crate::workspace::Workspace;
@@ -15,7 +17,7 @@ use crate::workspace::Workspace;
 /// The name by which `--only` and `--require` know the tests of the Rust workspace.
 const RUST: &str = "rust";
 
-/// A suite without tests of what must hold while members are killed; those of the log have none either.
+/// A suite without tests of what must hold while members are killed.
 const WITHOUT_DEATHS: &str = "kafka";
 /// Suites with tests of an ensemble's members.
 const WITH_MEMBERS: [&str; 3] = ["curator", "java", "kazoo"];
@@ -28,6 +30,9 @@ pub(crate) struct Args {
     /// Leave out the suites that need other languages' runtimes
     #[arg(long)]
     no_interop: bool,
+    /// How many test programs and suites run at the same time
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=16))]
+    lanes: u8,
     #[command(flatten)]
     interop: interop::Options,
 }
@@ -38,7 +43,6 @@ impl Args {
     }
 }
 
-#[expect(clippy::too_many_lines, reason = "one group of tests after the other")]
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     let mut known = interop::names(workspace)?;
     known.extend([RUST, fuzz::NAME, faults::NAME].map(String::from));
@@ -50,50 +54,84 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     }
     let started = Instant::now();
     let mut tally = missing(&known, args);
-    if args.chosen(RUST) {
-        tally.add(part("the Rust tests", || rust_tests::run(workspace)));
-    }
-    if args.chosen(fuzz::NAME) {
-        tally.add(part("the fuzz targets, briefly", || fuzz::run_briefly(workspace)));
+    // One build for all programs, with both cores.
+    let rust = if args.chosen(RUST) { rust_tests::jobs(workspace) } else { Ok(Vec::new()) };
+    let diwan = interop::diwan_binary(workspace, &args.interop)?;
+    println!("== built after {:.0} s", started.elapsed().as_secs_f64());
+    let runner = interop::Runner::new(workspace, Flavor::Diwan, &args.interop, |_| true)?;
+    let mut jobs = rust.unwrap_or_else(|error| {
+        tally.fail(format!("{RUST}: {error:#}"));
+        Vec::new()
+    });
+    // The longest first.
+    let of_the_council = |name: &String| args.chosen(name) && !interop::is_of_the_log(name);
+    if !args.no_interop && interop::names(workspace)?.iter().any(of_the_council) {
+        jobs.push(council_suites(args, &runner));
     }
     if args.chosen(faults::NAME) {
-        tally.add(part("ensembles under faults", || {
-            faults::run(workspace, &interop::diwan_binary(workspace, &args.interop)?)
-        }));
+        jobs.push(Job::new("ensembles under faults", || faults::run(workspace, &diwan)));
     }
-    let suites = interop::names(workspace)?;
-    if !args.no_interop && suites.iter().any(|suite| args.chosen(suite)) {
-        tally.add(part("the interop suites", || {
-            interop::run_suites(workspace, Flavor::Diwan, &Among::ALONE, &args.interop, |name| {
-                args.chosen(name)
-            })
-        }));
-        tally.add(part("the interop suites, while members die", || {
-            interop::run_suites(workspace, Flavor::Diwan, &Among::dying(), &args.interop, |name| {
-                args.chosen(name) && name != WITHOUT_DEATHS && !interop::is_of_the_log(name)
-            })
-        }));
-        tally.add(part("the interop suites, whose members change", || {
-            let mut tally = Tally::default();
-            for among in Among::changing() {
-                let chosen = |name: &str| args.chosen(name) && WITH_MEMBERS.contains(&name);
-                tally.add(interop::run_suites(workspace, Flavor::Diwan, &among, &args.interop, chosen)?);
-            }
-            Ok(tally)
-        }));
+    if !args.no_interop {
+        jobs.extend(log_suites(workspace, args, &runner)?);
+        let chosen = differentials.iter().filter(|suite| args.chosen(suite.name));
+        jobs.extend(chosen.map(|suite| beside_a_peer(workspace, args, suite, &diwan)));
     }
-    for suite in differentials.iter().filter(|suite| !args.no_interop && args.chosen(suite.name)) {
-        tally.add(part(suite.name, || {
-            let mut tally = suite.run(workspace, &interop::diwan_binary(workspace, &args.interop)?)?;
-            if args.interop.requires(suite.name) {
-                tally.skips_fail();
-            }
-            Ok(tally)
-        }));
+    if args.chosen(fuzz::NAME) {
+        jobs.push(Job::new("the fuzz targets, briefly", || fuzz::run_briefly(workspace)));
     }
+    tally.add(lanes::run(jobs, args.lanes.into()));
     println!("== all in {:.0} s", started.elapsed().as_secs_f64());
     tally.print();
     Ok(tally.failed == 0)
+}
+
+/// The suites of the council, each alone and then among members that die or change: one job, for a suite's folder is shared.
+fn council_suites<'a>(args: &'a Args, runner: &'a Runner<'a>) -> Job<'a> {
+    let chosen = |name: &str| args.chosen(name) && !interop::is_of_the_log(name);
+    let alone = move || runner.run(&Among::ALONE, chosen);
+    let dying = move || runner.run(&Among::dying(), |name| chosen(name) && name != WITHOUT_DEATHS);
+    let changing = move || {
+        let mut tally = Tally::default();
+        for among in Among::changing() {
+            tally.add(runner.run(&among, |name| chosen(name) && WITH_MEMBERS.contains(&name))?);
+        }
+        Ok(tally)
+    };
+    let all = move || {
+        let mut tally = Job::new("the interop suites of the council", alone).done();
+        tally.add(Job::new("the interop suites, while members die", dying).done());
+        tally.add(Job::new("the interop suites, whose members change", changing).done());
+        Ok(tally)
+    };
+    Job::new("the council's suites", all)
+}
+
+/// Each suite of the log is a job of its own.
+fn log_suites<'a>(
+    workspace: &Workspace,
+    args: &'a Args,
+    runner: &'a Runner<'a>,
+) -> anyhow::Result<impl Iterator<Item = Job<'a>>> {
+    let names = interop::names(workspace)?.into_iter();
+    let chosen = names.filter(|name| args.chosen(name) && interop::is_of_the_log(name));
+    Ok(chosen.map(move |suite| {
+        Job::new(format!("interop suite {suite}"), move || runner.run(&Among::ALONE, |name| name == suite))
+    }))
+}
+
+fn beside_a_peer<'a>(
+    workspace: &'a Workspace,
+    args: &'a Args,
+    suite: &'a differential::Suite,
+    diwan: &'a Path,
+) -> Job<'a> {
+    Job::new(suite.name, move || {
+        let mut tally = suite.run(workspace, diwan)?;
+        if args.interop.requires(suite.name) {
+            tally.skips_fail();
+        }
+        Ok(tally)
+    })
 }
 
 /// A required suite that does not exist, or is not chosen, is a failure: a typing error must not pass.
@@ -107,18 +145,5 @@ fn missing(known: &[String], args: &Args) -> Tally {
             tally.fail(format!("{required}: required, but left out"));
         }
     }
-    tally
-}
-
-/// A part that cannot be run at all is one failure; the others still run.
-fn part(name: &str, run: impl FnOnce() -> anyhow::Result<Tally>) -> Tally {
-    let started = Instant::now();
-    println!("== {name}");
-    let tally = run().unwrap_or_else(|error| {
-        let mut tally = Tally::default();
-        tally.fail(format!("{name}: {error:#}"));
-        tally
-    });
-    println!("== {name}: {tally} in {:.0} s", started.elapsed().as_secs_f64());
     tally
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 /// apart into `avg_`, `min_`, `max_`, `cnt_`, `sum_` and, when detailed, percentiles.
 fn flatten(samples: &[Sample], mut each: impl FnMut(String, Number)) {
     for sample in samples {
-        let name = match &sample.label {
+        let name = match sample.labels.first() {
             Some((_, value)) => format!("{value}_{}", sample.name),
             None => String::from(sample.name),
         };

@@ -10,7 +10,7 @@ mod topic;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use base::{MonoTime, Now};
+use base::Now;
 use log_coordinators::{Record, Seq};
 use log_partition::{Isolation, Offset, Source};
 use log_wire::{Attributes, BatchBuilder, ErrorCode, Producer};
@@ -183,10 +183,6 @@ impl<M: Machine> Coordinators<M> {
         .collect()
     }
 
-    pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
-        self.by_partition.values().filter_map(|coordination| coordination.machine.next_deadline()).min()
-    }
-
     /// The coordinator of a group or transactional id, if it lives here.
     pub(crate) fn of_key(&mut self, catalog: &Catalog, key: &str) -> Option<&mut M> {
         let partition = self.topic.partition_of(catalog, key)?;
@@ -199,6 +195,11 @@ impl<M: Machine> Coordinators<M> {
 
     pub(crate) fn get(&self, partition: i32) -> Option<&M> {
         self.by_partition.get(&partition).map(|coordination| &coordination.machine)
+    }
+
+    /// All that live here.
+    pub(crate) fn machines(&self) -> impl Iterator<Item = &M> {
+        self.by_partition.values().map(|coordination| &coordination.machine)
     }
 
     /// The partitions whose coordinators live here.

@@ -74,6 +74,15 @@ pub(crate) fn look(set: &FetchSet, node: &Node, terms: &Terms) -> Found {
 }
 
 impl Found {
+    /// It is given to a client: counts that.
+    pub(crate) fn count(&self, node: &mut Node) {
+        for part in self.parts.iter().filter(|part| part.bytes > 0) {
+            if let Some(hosted) = part.slot.and_then(|slot| node.partitions.get_mut(slot)) {
+                hosted.traffic.bytes_out += part.bytes as u64;
+            }
+        }
+    }
+
     fn look_at(&mut self, place: PartPlace, part: &Part, node: &Node, terms: &Terms) {
         let left = terms.bytes_max.saturating_sub(self.bytes);
         let part_found = look_at(place, part, node, terms, (left, self.bytes == 0));

@@ -129,7 +129,7 @@ impl Fetches {
         let is_full = self.waits.len() >= node.config.waiting_fetches_max;
         let has_none = self.set(&mut of)?.len() == 0;
         if found.is_enough(&terms) || wait_ms == 0 || has_none || is_full {
-            return Some(self.answer(of, found));
+            return Some(self.answer(node, of, found));
         }
         let bytes = found.bytes_readable;
         self.listen(&mut of, waiter, &found);
@@ -271,7 +271,7 @@ impl Fetches {
         let found = look(set, node, &pending.terms);
         if found.is_enough(&pending.terms) {
             self.unlisten(waiter, &pending.of);
-            let response = self.answer(pending.of, found);
+            let response = self.answer(node, pending.of, found);
             return node.reply(waiter, response);
         }
         set.dequeue(&found.idle);
@@ -283,12 +283,13 @@ impl Fetches {
         self.unlisten(waiter, &pending.of);
         let Some(set) = self.set(&mut pending.of) else { return node.reply(waiter, ended()) };
         let found = look(set, node, &pending.terms);
-        let response = self.answer(pending.of, found);
+        let response = self.answer(node, pending.of, found);
         node.reply(waiter, response);
     }
 
     /// The answer. A session remembers what its client is told by it.
-    fn answer(&mut self, of: Of, found: Found) -> Response {
+    fn answer(&mut self, node: &mut Node, of: Of, found: Found) -> Response {
+        found.count(node);
         let id = match of {
             Of::Own(set) => return Response::Fetch(respond(found.parts, &set, 0)),
             Of::Session(id) => id,

@@ -106,6 +106,7 @@ impl Broker {
     ) -> Result<(Head, Handled), Unanswerable> {
         let Ok((header, Some(api), body)) = RequestHeader::read(frame) else { return Err(Unanswerable) };
         let area = AREAS.iter().find(|area| area.served.contains(&api.key)).ok_or(Unanswerable)?;
+        self.requests.one_more(api.key);
         let is_known = api.has(header.version);
         let is_large = frame.len() > self.node.config.body_bytes_max && api.key != ApiKey::Produce;
         let is_refused = self.node.access.authorizer.is_some() && !is_checked(api.key);
@@ -136,6 +137,11 @@ impl Broker {
             handled => Ok((head, handled)),
         }
     }
+}
+
+/// The APIs that are served.
+pub(crate) fn served() -> impl Iterator<Item = ApiKey> {
+    AREAS.iter().flat_map(|area| area.served.iter().copied())
 }
 
 fn api_versions(mut call: Call<'_>) -> Result<Handled, Malformed> {

@@ -33,6 +33,7 @@ use crate::segment_reader::SegmentReader;
 use crate::waits::Waiter;
 use connection::Connection;
 pub use dispatch::Unanswerable;
+pub(crate) use dispatch::served;
 use places::Places;
 pub use refusal::Refusal;
 use timers::{Due, Timers};
@@ -99,6 +100,8 @@ pub struct Front<F> {
     /// Connections whose clients have just proved who they are.
     authenticated: Vec<ConnId>,
     needs_tick: bool,
+    /// When a request that waits is to be answered, as of when this thread had the broker last.
+    broker_due: Option<MonoTime>,
     now: MonoTime,
 }
 
@@ -134,14 +137,15 @@ impl<F> Front<F> {
             refused: Vec::new(),
             authenticated: Vec::new(),
             needs_tick: false,
+            broker_due: None,
             now: MonoTime::ZERO,
         }
     }
 
-    /// When something is to be done with a connection, if nothing happens before.
+    /// When something is to be done with a connection or with a request that waits, if nothing happens before.
     #[must_use]
     pub fn next_deadline(&self) -> Option<MonoTime> {
-        self.timers.next()
+        [self.timers.next(), self.broker_due].into_iter().flatten().min()
     }
 
     /// Refuses a client: closes its connection once what is answered is sent.
@@ -274,6 +278,7 @@ impl<D: BrokerDriver> Frontend<D> for Front<D::File> {
     fn evaluate(&mut self, driver: &mut D, input: &mut Input<'_, D::Socket>, now: Now) {
         self.now = now.mono();
         self.look_after_connections(now.mono());
+        self.needs_tick |= self.broker_due.is_some_and(|due| due <= now.mono());
         if !input.is_empty() || !self.gone.is_empty() || self.needs_tick || !self.congested.is_empty() {
             let mut broker = driver.broker();
             for conn in self.gone.drain(..) {
@@ -286,6 +291,7 @@ impl<D: BrokerDriver> Frontend<D> for Front<D::File> {
                 std::mem::take(&mut self.congested).into_iter().for_each(|conn| self.resume(conn));
             }
             input.receive(|conn, bytes| self.receive(&mut broker, conn, bytes, now));
+            self.broker_due = broker.next_deadline();
         }
         load_coordinators(driver, now);
         driver.hand_on(now);

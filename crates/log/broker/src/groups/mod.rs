@@ -9,7 +9,7 @@ mod transactional;
 
 use std::sync::Arc;
 
-use base::{MonoTime, Now};
+use base::Now;
 use log_config::{GroupLayers, Source, Value, Values as _};
 use log_coordinators::{Answer, Effect, GroupConfig, GroupCoordinator, Request, Text, Ticket, Topic};
 use log_wire::{ApiKey, ErrorCode, Malformed};
@@ -53,6 +53,16 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
+    /// What is committed here: group, topic, partition, offset.
+    pub(crate) fn committed_offsets(&self) -> impl Iterator<Item = (&str, &str, i32, i64)> {
+        self.coordinators.machines().flat_map(GroupCoordinator::committed_offsets)
+    }
+
+    /// How many groups have their coordinator here.
+    pub(crate) fn count(&self) -> usize {
+        self.coordinators.machines().map(GroupCoordinator::count).sum()
+    }
+
     /// Handles a request.
     ///
     /// # Errors
@@ -157,10 +167,6 @@ impl Groups {
         for partition in self.coordinators.tick(now) {
             self.take_effects(node, partition, now);
         }
-    }
-
-    pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
-        self.coordinators.next_deadline()
     }
 
     /// A connection is gone: nobody waits any more for what it asked for.

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use log_partition::{Offset, Partition, PartitionId};
 use storage_wal::LogId;
 
+use crate::figures::Traffic;
+
 /// The place of a partition among those that live here. A place is used again once its partition is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Slot(pub(crate) usize);
@@ -20,6 +22,7 @@ pub(crate) struct Hosted {
     pub(crate) durable_start: Offset,
     /// Whether the beginning of the present leader epoch is durable: nothing is served before (L28).
     pub(crate) is_ready: bool,
+    pub(crate) traffic: Traffic,
     /// Whether it was told that it has timestamps in the future.
     pub(crate) is_future_told: bool,
 }

@@ -21,6 +21,7 @@ use storage_wal::LogId;
 
 use crate::catalog::{Catalog, TopicImage};
 use crate::disk_work::{DiskCommand, DiskEvent, StoredPartition};
+use crate::figures::Traffic;
 use crate::notice::Notice;
 pub(crate) use by_slot::BySlot;
 pub(crate) use hosted::{Hosted, Slot};
@@ -311,6 +312,11 @@ impl Partitions {
         if (bytes as u64) <= room { Ok(()) } else { Err(ErrorCode::KafkaStorageError) }
     }
 
+    /// All that live here.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Hosted> {
+        self.hosted.iter().flatten()
+    }
+
     /// Bytes of batches that are appended and not durable.
     pub(crate) const fn unflushed_bytes(&self) -> usize {
         self.in_flight.bytes()
@@ -355,6 +361,7 @@ impl Partitions {
             durable_start: partition.start(),
             partition,
             is_ready: false,
+            traffic: Traffic::default(),
             is_future_told: false,
         };
         let slot = self.free.pop().unwrap_or_else(|| {

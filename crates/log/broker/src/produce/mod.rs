@@ -330,7 +330,12 @@ fn append(
         return Err(Refused::before_log(ErrorCode::InvalidTopic));
     }
     let start = hosted.partition.start();
-    append_to_log(node, slot, &batch, now).map_err(|why| Refused::by_log(why, start))
+    append_to_log(node, slot, &batch, now).map_err(|why| {
+        if let Some(hosted) = node.partitions.get_mut(slot) {
+            hosted.traffic.refused += 1;
+        }
+        Refused::by_log(why, start)
+    })
 }
 
 /// The log of a partition takes a batch, or refuses it.
@@ -347,6 +352,9 @@ fn append_to_log(
     let hosted = node.partitions.get_mut(slot).ok_or(ErrorCode::NotLeaderOrFollower)?;
     let mut appended = hosted.partition.append_prepared(prepared, now.wall)?;
     if let Some(new) = appended.new.take() {
+        let records = appended.end.0.saturating_sub(appended.base.0);
+        hosted.traffic.records_in += u64::try_from(records).unwrap_or(0);
+        hosted.traffic.bytes_in += batch.bytes().len() as u64;
         node.store(slot, new, now);
     }
     Ok((slot, appended))

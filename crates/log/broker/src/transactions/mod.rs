@@ -200,11 +200,6 @@ impl Transactions {
         }
     }
 
-    pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
-        let deadlines = [self.coordinators.next_deadline(), self.questions.next_deadline()];
-        deadlines.into_iter().flatten().min()
-    }
-
     /// A connection is gone: nobody waits any more for what it asked for.
     pub(crate) fn disconnected(&mut self, shard: u16, conn: ConnId) {
         self.calls.disconnected(shard, conn);

@@ -72,8 +72,4 @@ impl Questions {
         });
         overdue
     }
-
-    pub(super) fn next_deadline(&self) -> Option<MonoTime> {
-        self.waiting.values().flatten().map(|(_, until)| *until).min()
-    }
 }

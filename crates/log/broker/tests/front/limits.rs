@@ -1,5 +1,6 @@
 //! Limits of connections: clients that send or take slowly, too much or nothing.
 
+use base::MonoTime;
 use bytes::Bytes;
 use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
 use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
@@ -139,6 +140,21 @@ fn silent_client_is_closed_after_a_while_unless_it_waits_for_an_answer() {
     world.pass_ms(12_000);
     assert!(world.is_closed(waiting) && world.is_closed(active));
     assert_eq!(world.deadline(), None, "nothing is left of connections that are gone");
+}
+
+#[test]
+fn fetch_that_waits_is_answered_when_its_time_is_over_and_not_at_the_next_tick() {
+    let mut world = World::new(BrokerConfig::default());
+    let client = world.connect(0);
+    let wait = fetch().with_max_wait_ms(7).with_min_bytes(1_000_000);
+    assert!(world.ask(client, 12, &wait).is_none());
+    assert_eq!(world.deadline(), Some(MonoTime::of_ms(world.now_ms + 7)));
+    world.now_ms += 6;
+    world.turns(1);
+    assert_eq!(world.frames(client).len(), 0);
+    world.now_ms += 1;
+    world.turns(1);
+    assert_eq!(world.frames(client).len(), 1);
 }
 
 #[test]

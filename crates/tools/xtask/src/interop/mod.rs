@@ -13,6 +13,7 @@ mod suite;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -107,10 +108,11 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     {
         bail!("the suite `{suite}` needs a council, so it does not run against Kafka");
     }
-    let tally = run_suites(workspace, args.against, &among, &args.options, |name| {
+    let chosen = |name: &str| {
         let any = args.suites.is_empty() && (args.against != Flavor::Kafka || is_of_the_log(name));
         any || args.suites.iter().any(|suite| suite == name)
-    })?;
+    };
+    let tally = Runner::new(workspace, args.against, &args.options, chosen)?.run(&among, chosen)?;
     tally.print();
     Ok(tally.failed == 0)
 }
@@ -120,42 +122,58 @@ pub(crate) fn names(workspace: &Workspace) -> anyhow::Result<Vec<String>> {
     Ok(suite::discover(workspace)?.into_iter().map(|suite| suite.name).collect())
 }
 
-/// Runs the chosen suites one after another: they measure time-outs, so they do not share the machine.
-pub(crate) fn run_suites(
-    workspace: &Workspace,
-    against: Flavor,
-    among: &Among,
-    options: &Options,
-    chosen: impl Fn(&str) -> bool,
-) -> anyhow::Result<Tally> {
-    let suites: Vec<Suite> =
-        suite::discover(workspace)?.into_iter().filter(|suite| chosen(&suite.name)).collect();
-    let mut tally = Tally::default();
-    if suites.is_empty() {
-        return Ok(tally);
+/// Runs suites against servers of one flavor; several threads may share it.
+pub(crate) struct Runner<'a> {
+    workspace: &'a Workspace,
+    options: &'a Options,
+    server: Server,
+    ports: Mutex<Ports>,
+}
+
+impl<'a> Runner<'a> {
+    /// Builds what the servers need.
+    pub(crate) fn new(
+        workspace: &'a Workspace,
+        against: Flavor,
+        options: &'a Options,
+        chosen: impl Fn(&str) -> bool,
+    ) -> anyhow::Result<Self> {
+        let needs_broker = names(workspace)?.iter().any(|name| chosen(name) && is_of_the_log(name));
+        let server = Server::new(workspace, against, options, needs_broker)?;
+        Ok(Self { workspace, options, server, ports: Mutex::new(Ports::from(options.ports)) })
     }
-    let server = Server::new(workspace, against, options, &suites)?;
-    let mut ports = Ports::from(options.ports);
-    for suite in suites {
-        let started = Instant::now();
-        println!("== {} against {}", suite.name, server.name());
-        let part = match suite.check()? {
-            Availability::Ready => {
-                let of_member = |_| {
-                    let (plain, secure, peer) = (ports.free()?, ports.free()?, ports.free()?);
-                    // ZooKeeper's lines name a port behind that.
-                    ports.free()?;
-                    Ok(ServerPorts { plain, secure, peer })
-                };
-                let members = (0..among.members).map(of_member).collect::<anyhow::Result<Vec<_>>>()?;
-                run_one(&suite, &server, options, (&members, ports.free()?), among)
-            }
-            Availability::Missing(reason) => unavailable(&suite.name, &reason, options),
+
+    /// Runs the chosen suites one after another.
+    pub(crate) fn run(&self, among: &Among, chosen: impl Fn(&str) -> bool) -> anyhow::Result<Tally> {
+        let mut tally = Tally::default();
+        for suite in suite::discover(self.workspace)?.iter().filter(|suite| chosen(&suite.name)) {
+            let started = Instant::now();
+            println!("== {} against {}", suite.name, self.server.name());
+            let part = match suite.check()? {
+                Availability::Ready => {
+                    let (members, broker_port) = self.ports(among.members)?;
+                    run_one(suite, &self.server, self.options, (&members, broker_port), among)
+                }
+                Availability::Missing(reason) => unavailable(&suite.name, &reason, self.options),
+            };
+            println!("== {}: {part} in {:.0} s", suite.name, started.elapsed().as_secs_f64());
+            tally.add(part);
+        }
+        Ok(tally)
+    }
+
+    /// Ports for the servers of one suite.
+    fn ports(&self, members: usize) -> anyhow::Result<(Vec<ServerPorts>, u16)> {
+        let mut ports = self.ports.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let of_member = |_| {
+            let (plain, secure, peer) = (ports.free()?, ports.free()?, ports.free()?);
+            // ZooKeeper's lines name a port behind that.
+            ports.free()?;
+            Ok(ServerPorts { plain, secure, peer })
         };
-        println!("== {}: {part} in {:.0} s", suite.name, started.elapsed().as_secs_f64());
-        tally.add(part);
+        let members = (0..members).map(of_member).collect::<anyhow::Result<Vec<_>>>()?;
+        Ok((members, ports.free()?))
     }
-    Ok(tally)
 }
 
 fn unavailable(name: &str, reason: &str, options: &Options) -> Tally {
@@ -277,10 +295,9 @@ impl Server {
         workspace: &Workspace,
         against: Flavor,
         options: &Options,
-        suites: &[Suite],
+        needs_broker: bool,
     ) -> anyhow::Result<Self> {
         let interop = workspace.root.join("interop");
-        let needs_broker = suites.iter().any(Suite::is_of_the_log);
         Ok(match against {
             Flavor::Diwan => Server::Diwan {
                 binary: diwan_binary(workspace, options)?,

@@ -1,0 +1,143 @@
+//! What a broker has done and holds at one moment: plain numbers, for metrics.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use log_wire::{ApiKey, TopicName};
+
+use crate::broker::Broker;
+use crate::front::served;
+
+/// What went into a partition and out of it since this broker has led it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Records that producers have appended.
+    pub records_in: u64,
+    /// Bytes of their batches, as they were sent.
+    pub bytes_in: u64,
+    /// Bytes of batches that were given to fetches.
+    pub bytes_out: u64,
+    /// Batches that were refused.
+    pub refused: u64,
+}
+
+impl Traffic {
+    fn add(&mut self, other: &Self) {
+        self.records_in += other.records_in;
+        self.bytes_in += other.bytes_in;
+        self.bytes_out += other.bytes_out;
+        self.refused += other.refused;
+    }
+}
+
+/// A partition that this broker leads.
+#[derive(Clone, Debug)]
+pub struct PartitionFigures {
+    /// Its topic.
+    pub topic: Arc<str>,
+    /// Its number in the topic.
+    pub index: i32,
+    /// The first offset that can be read.
+    pub start: i64,
+    /// The offset behind the last record that is committed.
+    pub high_watermark: i64,
+    /// Bytes of its log.
+    pub bytes: u64,
+}
+
+/// The offset that a group has committed in a partition.
+#[derive(Clone, Debug)]
+pub struct GroupFigures {
+    /// The group.
+    pub group: String,
+    /// The topic.
+    pub topic: String,
+    /// The partition's number.
+    pub index: i32,
+    /// What is committed.
+    pub offset: i64,
+    /// How far that is behind the partition's high watermark; nothing if another broker leads the partition.
+    pub lag: Option<i64>,
+}
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub struct Figures {
+    /// Requests so far, by API; none of those that were never asked.
+    pub requests: Vec<(ApiKey, u64)>,
+    /// By topic, in the order of names.
+    pub topics: Vec<(Arc<str>, Traffic)>,
+    /// In no order that means something.
+    pub partitions: Vec<PartitionFigures>,
+    /// Topics of the whole cluster, and their partitions.
+    pub cluster: (usize, usize),
+    /// How many groups the coordinators here have.
+    pub groups: usize,
+    /// In the order of groups, topics and partitions of each coordinator.
+    pub offsets: Vec<GroupFigures>,
+    /// Bytes on their way to the disk.
+    pub unflushed_bytes: usize,
+}
+
+/// Counts requests by API.
+#[derive(Clone, Debug)]
+pub(crate) struct RequestCounts([u64; APIS]);
+
+/// More than there are keys.
+const APIS: usize = 128;
+
+impl Default for RequestCounts {
+    fn default() -> Self {
+        Self([0; APIS])
+    }
+}
+
+impl RequestCounts {
+    pub(crate) fn one_more(&mut self, api: ApiKey) {
+        if let Some(count) = usize::try_from(api as i16).ok().and_then(|key| self.0.get_mut(key)) {
+            *count += 1;
+        }
+    }
+
+    fn of(&self, api: ApiKey) -> u64 {
+        usize::try_from(api as i16).ok().and_then(|key| self.0.get(key)).copied().unwrap_or(0)
+    }
+}
+
+impl Broker {
+    /// The figures of this moment. Copies one small entry for each partition and for each committed offset.
+    #[must_use]
+    pub fn figures(&self) -> Figures {
+        let mut by_topic: BTreeMap<&Arc<str>, Traffic> = BTreeMap::new();
+        let mut partitions = Vec::new();
+        for hosted in self.node.partitions.all() {
+            by_topic.entry(&hosted.topic).or_default().add(&hosted.traffic);
+            partitions.push(PartitionFigures {
+                topic: Arc::clone(&hosted.topic),
+                index: hosted.id.index,
+                start: hosted.partition.start().0,
+                high_watermark: hosted.partition.high_watermark().0,
+                bytes: hosted.partition.bytes(),
+            });
+        }
+        let topics = self.node.catalog.topics();
+        let cluster = topics.fold((0, 0), |(topics, all), topic| (topics + 1, all + topic.partitions.len()));
+        let offsets = self.groups.committed_offsets().map(|(group, topic, index, offset)| {
+            let hosted = self.node.find(TopicName::Name(topic), index);
+            let lag = hosted.ok().map(|(_, hosted)| (hosted.partition.high_watermark().0 - offset).max(0));
+            GroupFigures { group: group.to_owned(), topic: topic.to_owned(), index, offset, lag }
+        });
+        Figures {
+            requests: served()
+                .map(|api| (api, self.requests.of(api)))
+                .filter(|(_, count)| *count > 0)
+                .collect(),
+            topics: by_topic.into_iter().map(|(topic, traffic)| (Arc::clone(topic), traffic)).collect(),
+            partitions,
+            cluster,
+            groups: self.groups.count(),
+            offsets: offsets.collect(),
+            unflushed_bytes: self.node.partitions.unflushed_bytes(),
+        }
+    }
+}
