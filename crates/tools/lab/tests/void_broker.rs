@@ -53,7 +53,11 @@ fn void_broker_has_no_figure() {
         assert!(run.points.is_empty(), "{id}: {:?}", run.points);
         assert!(!run.failed.is_empty(), "{id}");
         for failed in run.failed {
-            assert!(failed.reason.contains("messages were acknowledged, and 0 are there"), "{}", failed.reason);
+            assert!(
+                failed.reason.contains("messages were acknowledged, and 0 are there"),
+                "{}",
+                failed.reason
+            );
         }
     }
 }
@@ -70,6 +74,9 @@ fn broker_that_keeps_everything_has_its_figures() {
         let run = run(id, void::Keeps::All);
         assert!(run.failed.is_empty(), "{id}: {:?}", run.failed);
         assert!(run.points.iter().all(|point| point.figures[figure::RATE] > 0.0), "{id}");
-        assert!(run.points.iter().all(|point| !point.figures.contains_key(figure::CPU)), "{id}: it is elsewhere");
+        assert!(
+            run.points.iter().all(|point| !point.figures.contains_key(figure::CPU)),
+            "{id}: it is elsewhere"
+        );
     }
 }

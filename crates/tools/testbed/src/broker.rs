@@ -92,9 +92,7 @@ impl Broker {
                 let server = start_council(binary, &config.folder, local(council))?;
                 (diwan(binary, config, local(client), local(council)), Some(server))
             }
-            BrokerSoftware::Whole(binary) => {
-                (whole(binary, config, local(client), local(council)), None)
-            }
+            BrokerSoftware::Whole(binary) => (whole(binary, config, local(client), local(council)), None),
         };
         let service = Service::start(software.name(), command, &config.folder.join("log"))?;
         let mut broker = Self { address: local(client), service, _council: council };
@@ -246,7 +244,12 @@ fn diwan(binary: &Path, config: &BrokerConfig, client: SocketAddr, council: Sock
 fn whole(binary: &Path, config: &BrokerConfig, client: SocketAddr, council: SocketAddr) -> Command {
     let mut command = Command::new(binary);
     command.args(["serve", "--listen", &council.to_string(), "--log", &client.to_string(), "--data-dir"]);
-    command.arg(config.folder.join("data")).args(["-D", "metrics.listen=off", "-D", "admin.enableServer=false"]);
+    command.arg(config.folder.join("data")).args([
+        "-D",
+        "metrics.listen=off",
+        "-D",
+        "admin.enableServer=false",
+    ]);
     for (key, value) in &config.settings {
         command.arg("-D").arg(format!("log.{key}={value}"));
     }

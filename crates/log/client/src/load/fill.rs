@@ -36,12 +36,7 @@ pub struct Fill {
 /// A connection failed or was closed, a request was answered with an error, or none was answered for `patience`.
 pub fn fill(load: &Fill, patience: Duration) -> io::Result<u64> {
     let mut sockets = Sockets::connect(load.address, CONNECTIONS)?;
-    let request = ProduceRequest::new(
-        (&load.topic, 0),
-        1,
-        (load.batch, load.message_bytes),
-        Producer::NONE,
-    );
+    let request = ProduceRequest::new((&load.topic, 0), 1, (load.batch, load.message_bytes), Producer::NONE);
     let mut run = Run { load, request, sent: 0, outstanding: [0; CONNECTIONS] };
     for number in 0..CONNECTIONS {
         run.send(number, &mut sockets)?;

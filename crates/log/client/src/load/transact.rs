@@ -73,8 +73,7 @@ pub fn transact(
     }
     let time = AtomicU8::new(WARM_UP);
     let (elapsed, each) = thread::scope(|scope| {
-        let running: Vec<_> =
-            clients.into_iter().map(|client| scope.spawn(|| client.run(&time))).collect();
+        let running: Vec<_> = clients.into_iter().map(|client| scope.spawn(|| client.run(&time))).collect();
         // How long each lasts is what was asked for.
         thread::sleep(warm_up);
         edge();
@@ -84,9 +83,9 @@ pub fn transact(
         time.store(OVER, Ordering::Relaxed);
         let elapsed = began.elapsed();
         edge();
-        let joined = running.into_iter().map(|client| {
-            client.join().unwrap_or_else(|_| Err(io::Error::other("a client has panicked")))
-        });
+        let joined = running
+            .into_iter()
+            .map(|client| client.join().unwrap_or_else(|_| Err(io::Error::other("a client has panicked"))));
         (elapsed, joined.collect::<io::Result<Vec<_>>>())
     });
     let mut all = Measured::none();
@@ -222,7 +221,8 @@ impl Client {
             if answer.error_code == 0 { partition.map_or(0, |of| of.error_code) } else { answer.error_code }
         })?;
         let partition = answer.responses.into_iter().flat_map(|topic| topic.partitions).next();
-        let partition = partition.ok_or_else(|| io::Error::other("an answer to Fetch without a partition"))?;
+        let partition =
+            partition.ok_or_else(|| io::Error::other("an answer to Fetch without a partition"))?;
         let mut records = Vec::new();
         let from = (self.input.as_str(), self.partition);
         let end = read_batches(from, &partition.records.0, self.offset, &mut records);

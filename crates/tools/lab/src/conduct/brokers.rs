@@ -56,61 +56,69 @@ impl Conductor<'_, '_> {
         repetition: u32,
     ) -> Result<(), StoreError> {
         let (id, name) = (experiment.about.id, contestant.name());
-        let key = |spec: &BrokerSpec| Key {
-            experiment: id.to_owned(),
-            system: name.to_owned(),
-            series: spec.series.clone(),
-            at: spec.at.clone(),
-            repetition,
-        };
-        let lacking: Vec<_> = block
-            .specs
-            .iter()
-            .filter(|spec| spec.job.is_for(contestant))
-            .map(|spec| (spec, key(spec)))
-            .filter(|(_, key)| !self.run.has(key))
-            .collect();
+        let lacking = self.lacking(id, block, contestant, repetition);
         if lacking.is_empty() {
             return Ok(());
         }
         self.turn += 1;
         self.say(id, name, repetition, "starting");
         let folder = self.options.data.join(format!("lab-{}-{}", std::process::id(), self.turn));
-        let keys = || lacking.iter().map(|(_, key)| key.clone()).collect();
         let mut stand = match Stand::start(contestant, block.heap_mb, &folder) {
             Ok(stand) => stand,
             Err(StandError::Missing(what)) => return self.skip(id, name, what),
-            Err(error) => return self.fail(id, name, "start", &error.to_string(), keys()),
+            Err(error) => {
+                let keys = lacking.into_iter().map(|(_, key)| key).collect();
+                return self.fail(id, name, "start", &error.to_string(), keys);
+            }
         };
-        for (place, (spec, key)) in lacking.iter().enumerate() {
+        for (number, (spec, key)) in (0..).zip(lacking) {
             if self.is_stopped() {
                 break;
             }
             self.say(id, name, repetition, &spec.place());
             let turn = Turn {
-                number: place as u32,
-                warm_up: self.options.scale.broker_warm_up(contestant, place == 0),
+                number,
+                warm_up: self.options.scale.broker_warm_up(contestant, number == 0),
                 measured: self.options.scale.measured,
                 patience: self.options.patience,
             };
-            match job(spec, &mut stand, turn) {
+            let wrong = match job(spec, &mut stand, turn) {
                 Ok((seen, read)) if seen.outcome.wrong.is_empty() => {
-                    self.run.add(gather::broker_point(key.clone(), spec, &seen, &read))?;
+                    self.run.add(gather::broker_point(key, spec, &seen, &read))?;
+                    continue;
                 }
-                Ok((seen, _)) => {
-                    let wrong = seen.outcome.wrong.join("; ");
-                    self.fail(id, name, &spec.place(), &wrong, vec![key.clone()])?;
-                }
-                Err(error) => {
-                    self.fail(id, name, &spec.place(), &error.to_string(), vec![key.clone()])?;
-                    // A broker that has ended fails in all that follows.
-                    if stand.has_ended().is_some() {
-                        return Ok(());
-                    }
-                }
+                Ok((seen, _)) => seen.outcome.wrong.join("; "),
+                Err(error) => error.to_string(),
+            };
+            self.fail(id, name, &spec.place(), &wrong, vec![key])?;
+            if stand.has_ended().is_some() {
+                // All that follows would fail, too.
+                break;
             }
         }
         Ok(())
+    }
+
+    /// What that contestant does of a block and was not measured yet, with the keys of the points.
+    fn lacking<'b>(
+        &self,
+        id: &str,
+        block: &'b BrokerBlock,
+        contestant: &Contestant,
+        repetition: u32,
+    ) -> Vec<(&'b BrokerSpec, Key)> {
+        let specs = block.specs.iter().filter(|spec| spec.job.is_for(contestant));
+        let keyed = specs.map(|spec| {
+            let key = Key {
+                experiment: id.to_owned(),
+                system: contestant.name().to_owned(),
+                series: spec.series.clone(),
+                at: spec.at.clone(),
+                repetition,
+            };
+            (spec, key)
+        });
+        keyed.filter(|(_, key)| !self.run.has(key)).collect()
     }
 }
 

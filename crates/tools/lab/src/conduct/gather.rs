@@ -87,7 +87,6 @@ fn distribution(phase: &Phase) -> Vec<(f64, f64)> {
     shares.map(|share| (phase.latency_ms(share), share)).collect()
 }
 
-#[expect(clippy::too_many_lines, reason = "a list: a line for each figure")]
 fn figures(phases: &[&Phase], spec: &Spec, outcome: &Outcome, read: &Read) -> BTreeMap<String, f64> {
     let mut figures = BTreeMap::new();
     let mut add = |name: &str, value: f64| {

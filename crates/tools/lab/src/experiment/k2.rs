@@ -20,7 +20,10 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
         references: &[Reference::of("", figure::OVERHEAD, &[(50.0, 9.0)])],
         panels: &[
             Panel::bars(
-                text("Bytes on the disk beyond the content, a message", "البايتات على القرص فوق المحتوى لكل رسالة"),
+                text(
+                    "Bytes on the disk beyond the content, a message",
+                    "البايتات على القرص فوق المحتوى لكل رسالة",
+                ),
                 MESSAGES_A_REQUEST,
                 figure::OVERHEAD,
             ),

@@ -127,6 +127,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::log::Contestant;
 
     #[test]
     fn every_experiment_says_everything_in_both_languages_and_has_work_at_both_scales() {
@@ -146,10 +147,6 @@ mod tests {
                 let plan = experiment.plan(&scale.lasting(Duration::from_secs(1)));
                 assert_ne!(plan.blocks.is_empty(), plan.brokers.is_empty(), "{}", experiment.about.id);
                 assert!(!about.ratios.is_empty(), "{}", experiment.about.id);
-                let jobs = plan.brokers.iter().flat_map(|block| &block.specs);
-                let places: Vec<_> = jobs.map(|spec| (&spec.series, &spec.at)).collect();
-                let distinct: BTreeSet<_> = places.iter().collect();
-                assert_eq!(distinct.len(), places.len(), "{}: two points at one place", experiment.about.id);
                 if experiment.is_on_log() {
                     continue;
                 }
@@ -169,6 +166,22 @@ mod tests {
                     "{}: servers that are gone make no calls",
                     experiment.about.id
                 );
+            }
+        }
+    }
+
+    #[test]
+    fn jobs_on_the_log_have_places_of_their_own_and_contestants() {
+        let diwan = Contestant::Diwan { name: String::from("diwan"), program: "diwan".into() };
+        for experiment in all_named("log") {
+            for scale in [Scale::small().lasting(Duration::from_millis(500)), Scale::small(), Scale::paper()]
+            {
+                let plan = experiment.plan(&scale);
+                let specs = plan.brokers.iter().flat_map(|block| &block.specs);
+                let places: Vec<_> = specs.clone().map(|spec| (&spec.series, &spec.at)).collect();
+                let distinct: BTreeSet<_> = places.iter().collect();
+                assert_eq!(distinct.len(), places.len(), "{}: two points at one place", experiment.about.id);
+                assert!(specs.clone().all(|spec| spec.job.is_for(&diwan)), "{}", experiment.about.id);
             }
         }
     }

@@ -55,13 +55,9 @@ impl Contestant {
                 None => Err(PeerError::Missing("no other build of Diwan is named (`--against`)".into())),
             },
             "kafka" => Distribution::find(&sources.cache).map(Self::Kafka),
-            "rabbitmq" => {
-                Ok(Self::RabbitMq(RabbitMq::find(&sources.cache)?, Queues::find(&sources.cache)?))
-            }
+            "rabbitmq" => Ok(Self::RabbitMq(RabbitMq::find(&sources.cache)?, Queues::find(&sources.cache)?)),
             "activemq" => Queues::find(&sources.cache).map(Self::ActiveMq),
-            "sendfile" => {
-                std::env::current_exe().map(Self::Bare).map_err(PeerError::io("this program"))
-            }
+            "sendfile" => std::env::current_exe().map(Self::Bare).map_err(PeerError::io("this program")),
             other => Err(PeerError::Missing(format!("there is no broker `{other}`"))),
         }
     }

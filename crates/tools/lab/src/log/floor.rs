@@ -139,7 +139,9 @@ mod tests {
     fn bare_server_gives_the_load_whole_batches() {
         let (tell, told) = std::sync::mpsc::channel();
         // It ends with this program: standard input of tests may have ended already, and the listener serves on.
-        thread::spawn(move || serve("127.0.0.1:0".parse().expect("an address"), |at| tell.send(at).expect("heard")));
+        thread::spawn(move || {
+            serve("127.0.0.1:0".parse().expect("an address"), |at| tell.send(at).expect("heard"))
+        });
         let address = told.recv_timeout(Duration::from_secs(20)).expect("it serves");
         let load = Consume {
             address,

@@ -237,7 +237,9 @@ impl Stand {
 fn settings(contestant: &Contestant) -> Vec<(String, String)> {
     let keys: &[(&str, &str)] = match contestant {
         // Topics that a load deleted make room soon.
-        Contestant::Kafka(_) => &[("log.segment.delete.delay.ms", "1000"), ("auto.create.topics.enable", "false")],
+        Contestant::Kafka(_) => {
+            &[("log.segment.delete.delay.ms", "1000"), ("auto.create.topics.enable", "false")]
+        }
         _ => &[("auto.create.topics.enable", "false")],
     };
     keys.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()

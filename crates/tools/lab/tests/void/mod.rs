@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use log_wire::messages::data::{
-    FetchBody, FetchResponse, FetchResponsePartition, FetchResponseTopic, MetadataBody, MetadataResponse,
-    MetadataBroker, MetadataResponsePartition, MetadataResponseTopic, ProduceBody, ProduceResponse,
+    FetchBody, FetchResponse, FetchResponsePartition, FetchResponseTopic, MetadataBody, MetadataBroker,
+    MetadataResponse, MetadataResponsePartition, MetadataResponseTopic, ProduceBody, ProduceResponse,
     ProduceResponsePartition, ProduceResponseTopic,
 };
 use log_wire::messages::offsets::{
@@ -125,7 +125,7 @@ impl State {
                 topic.seen += 1;
                 let is_kept = match self.keeps {
                     Keeps::Nothing => false,
-                    Keeps::AllButOneInHundred => topic.seen % 100 != 0,
+                    Keeps::AllButOneInHundred => !topic.seen.is_multiple_of(100),
                     Keeps::All => true,
                 };
                 if is_kept {
@@ -135,7 +135,11 @@ impl State {
                 }
             }
             let partition_responses = vec![ProduceResponsePartition::default()];
-            responses.push(ProduceResponseTopic { name: data.name, partition_responses, ..Default::default() });
+            responses.push(ProduceResponseTopic {
+                name: data.name,
+                partition_responses,
+                ..Default::default()
+            });
         }
         ProduceResponse { responses, ..ProduceResponse::default() }
     }

@@ -177,9 +177,8 @@ fn some(name: &str) -> Result<Chosen, String> {
 /// Each once, in the order of the papers.
 fn chosen(words: Vec<Chosen>) -> Vec<&'static Experiment> {
     let named: Vec<_> = words.into_iter().flat_map(|word| word.0).collect();
-    let is_named = |one: &&Experiment| {
-        named.is_empty() || named.iter().any(|other| other.about.id == one.about.id)
-    };
+    let is_named =
+        |one: &&Experiment| named.is_empty() || named.iter().any(|other| other.about.id == one.about.id);
     experiment::ALL.into_iter().filter(is_named).collect()
 }
 

@@ -90,12 +90,7 @@ struct Topic {
 
 impl Topic {
     /// Makes it.
-    fn make(
-        stand: &Stand,
-        (turn, name): (Turn, &str),
-        partitions: i32,
-        mode: Mode,
-    ) -> io::Result<Self> {
+    fn make(stand: &Stand, (turn, name): (Turn, &str), partitions: i32, mode: Mode) -> io::Result<Self> {
         let address = stand.address()?;
         let name = format!("lab-{}-{name}", turn.number);
         let settings = mode.setting(stand.contestant()).into_iter();
@@ -117,8 +112,7 @@ impl Topic {
     fn wait(&self, turn: Turn) -> io::Result<()> {
         let all: Vec<i32> = (0..self.partitions).collect();
         let began = Instant::now();
-        let mut cluster =
-            Cluster::connect(&self.address.to_string(), CLIENT).map_err(io::Error::other)?;
+        let mut cluster = Cluster::connect(&self.address.to_string(), CLIENT).map_err(io::Error::other)?;
         loop {
             let looked = cluster.topic(&self.name, false);
             match looked.and_then(|_| cluster.offsets(&self.name, &all, End::Latest)) {

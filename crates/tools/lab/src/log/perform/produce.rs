@@ -9,12 +9,7 @@ use super::{Seen, Topic, Turn, both, phase};
 use crate::log::job::{Job, MESSAGE_BYTES};
 use crate::log::{Mode, Stand};
 
-pub(super) fn perform(
-    job: &Job,
-    stand: &Stand,
-    turn: Turn,
-    edges: &mut Edges<'_>,
-) -> io::Result<Seen> {
+pub(super) fn perform(job: &Job, stand: &Stand, turn: Turn, edges: &mut Edges<'_>) -> io::Result<Seen> {
     let Some((mode, load)) = load(job) else { return Err(io::ErrorKind::InvalidInput.into()) };
     let topic = Topic::make(stand, (turn, "produce"), load.partitions, mode)?;
     let load = Produce { address: topic.address, topic: topic.name.clone(), ..load };

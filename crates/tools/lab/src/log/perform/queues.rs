@@ -18,12 +18,7 @@ const WINDOW: usize = 3200;
 /// A queue is emptied at a fraction of the rate at which a log is read: so much less is in it.
 const LESS: u64 = 4;
 
-pub(super) fn perform(
-    job: &Job,
-    stand: &mut Stand,
-    turn: Turn,
-    edges: &mut Edges<'_>,
-) -> io::Result<Seen> {
+pub(super) fn perform(job: &Job, stand: &mut Stand, turn: Turn, edges: &mut Edges<'_>) -> io::Result<Seen> {
     match job {
         Job::Produce { mode, batch, outstanding, .. } => {
             produce((*mode, batch * outstanding), stand, turn, edges)

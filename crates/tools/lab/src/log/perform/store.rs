@@ -62,14 +62,10 @@ pub(super) fn counted(stand: &mut Stand) -> io::Result<u64> {
 /// What so many messages of both parts take beyond their content, from the bytes before, between and behind the parts.
 pub(super) fn overheads(bytes: &[u64], messages: u64) -> BTreeMap<&'static str, f64> {
     let [before, half, all] = bytes else { return BTreeMap::new() };
-    let beyond = |from: &u64, messages: u64| {
-        (*all as f64 - *from as f64) / messages as f64 - MESSAGE_BYTES as f64
-    };
-    [
-        (figure::OVERHEAD, beyond(half, messages / 2)),
-        (figure::WHOLE_OVERHEAD, beyond(before, messages)),
-    ]
-    .into()
+    let beyond =
+        |from: &u64, messages: u64| (*all as f64 - *from as f64) / messages as f64 - MESSAGE_BYTES as f64;
+    [(figure::OVERHEAD, beyond(half, messages / 2)), (figure::WHOLE_OVERHEAD, beyond(before, messages))]
+        .into()
 }
 
 #[cfg(test)]

@@ -29,12 +29,8 @@ pub(super) fn perform(
         message_bytes: MESSAGE_BYTES,
     };
     fill(&load, turn.patience)?;
-    let load = Transact {
-        address: input.address,
-        input: input.name.clone(),
-        output: output.name.clone(),
-        clients,
-    };
+    let load =
+        Transact { address: input.address, input: input.name.clone(), output: output.name.clone(), clients };
     let measured = transact(&load, turn.warm_up, turn.measured, both(edges))?;
     let mut seen = Seen::default();
     seen.outcome.phases.push(phase(&measured));
