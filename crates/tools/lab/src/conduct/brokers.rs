@@ -76,13 +76,7 @@ impl Conductor<'_, '_> {
                 break;
             }
             self.say(id, name, repetition, &spec.place());
-            let turn = Turn {
-                number,
-                warm_up: self.options.scale.broker_warm_up(contestant, number == 0),
-                measured: self.options.scale.measured,
-                patience: self.options.patience,
-            };
-            let wrong = match job(spec, &mut stand, turn) {
+            let wrong = match job(spec, &mut stand, self.turn_of(contestant, number)) {
                 Ok((seen, read)) if seen.outcome.wrong.is_empty() => {
                     self.run.add(gather::broker_point(key, spec, &seen, &read))?;
                     continue;
@@ -97,6 +91,13 @@ impl Conductor<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// The job of that number on a fresh broker.
+    fn turn_of(&self, contestant: &Contestant, number: u32) -> Turn {
+        let Options { scale, patience, .. } = self.options;
+        let warm_up = scale.broker_warm_up(contestant, number == 0);
+        Turn { number, warm_up, measured: scale.measured, patience: *patience }
     }
 
     /// What that contestant does of a block and was not measured yet, with the keys of the points.
