@@ -184,7 +184,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::describe::{Description, Text};
+    use crate::describe::{Description, Middle, Text};
     use crate::record::Checked;
     use crate::statistics::Mean;
 
@@ -198,6 +198,7 @@ mod tests {
         references: &[],
         panels: &[Panel::bars(NOTHING, NOTHING, figure::OUTAGE)],
         ratios: &[],
+        middle: Middle::Mean,
     };
 
     fn summary<'r>(

@@ -53,6 +53,8 @@ pub(super) const FAILED: Word = Word("Failed, and drawn nowhere", "ما أخفق
 pub(super) const ALL_FIGURES: Word = Word("All figures", "جميع القيم");
 pub(super) const MEAN_SD: Word =
     Word("mean of the repetitions ± standard deviation", "متوسط التكرارات ± الانحراف المعياري");
+pub(super) const MEDIAN_SD: Word =
+    Word("median of the repetitions ± standard deviation", "وسيط التكرارات ± الانحراف المعياري");
 pub(super) const MACHINE: Word = Word("Machine and run", "الجهاز والتشغيل");
 pub(super) const VERSIONS: Word = Word("Versions", "الإصدارات");
 pub(super) const COMMAND: Word = Word("Command", "الأمر");

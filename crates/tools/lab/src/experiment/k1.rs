@@ -1,7 +1,9 @@
 //! K1: one producer.
 
 use super::text::{BROKER_CPU, KAFKA_2011, MESSAGES_A_REQUEST, MESSAGES_A_SECOND, PERCENTILE_99, text};
-use super::{BrokerBlock, BrokerSpec, Description, Experiment, Panel, Plan, Reference, Scale, figure};
+use super::{
+    BrokerBlock, BrokerSpec, Description, Experiment, Middle, Panel, Plan, Reference, Scale, figure,
+};
 use crate::log::{Job, Mode};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -24,6 +26,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             Panel::bars(PERCENTILE_99, MESSAGES_A_REQUEST, figure::P99),
         ],
         ratios: &[figure::CPU, figure::RATE, figure::P99],
+        middle: Middle::Median,
     },
     plan,
 };

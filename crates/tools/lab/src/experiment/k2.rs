@@ -1,7 +1,9 @@
 //! K2: what messages take on the disk.
 
 use super::text::{KAFKA_2011, MESSAGES_A_REQUEST, text};
-use super::{BrokerBlock, BrokerSpec, Description, Experiment, Panel, Plan, Reference, Scale, figure};
+use super::{
+    BrokerBlock, BrokerSpec, Description, Experiment, Middle, Panel, Plan, Reference, Scale, figure,
+};
 use crate::log::Job;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -34,6 +36,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             ),
         ],
         ratios: &[figure::OVERHEAD, figure::WHOLE_OVERHEAD, figure::CPU],
+        middle: Middle::Median,
     },
     plan,
 };

@@ -1,7 +1,9 @@
 //! K3: one consumer.
 
 use super::text::{BROKER_CPU, KAFKA_2011, MESSAGES_A_SECOND, text};
-use super::{BrokerBlock, BrokerSpec, Description, Experiment, Panel, Plan, Reference, Scale, Text, figure};
+use super::{
+    BrokerBlock, BrokerSpec, Description, Experiment, Middle, Panel, Plan, Reference, Scale, Text, figure,
+};
 use crate::log::Job;
 
 const BYTES: Text = text("bytes a fetch", "بايتات كل جلب");
@@ -25,6 +27,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             Panel::bars(BROKER_CPU, BYTES, figure::CPU),
         ],
         ratios: &[figure::CPU, figure::RATE, figure::P99],
+        middle: Middle::Median,
     },
     plan,
 };

@@ -1,7 +1,7 @@
 //! From producer to consumer.
 
 use super::text::{NOT_PUBLISHED, NOTHING_PUBLISHED, text};
-use super::{BrokerBlock, BrokerSpec, Description, Experiment, Panel, Plan, Scale, figure};
+use super::{BrokerBlock, BrokerSpec, Description, Experiment, Middle, Panel, Plan, Scale, figure};
 use crate::log::{Job, Mode};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -29,6 +29,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             ),
         ],
         ratios: &[figure::P999, figure::P99, figure::P50, figure::CPU],
+        middle: Middle::Median,
     },
     plan,
 };

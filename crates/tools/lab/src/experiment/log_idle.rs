@@ -1,7 +1,7 @@
 //! Partitions that nobody uses.
 
 use super::text::{NOT_PUBLISHED, NOTHING_PUBLISHED, text};
-use super::{BrokerBlock, BrokerSpec, Description, Experiment, Panel, Plan, Scale, Text, figure};
+use super::{BrokerBlock, BrokerSpec, Description, Experiment, Middle, Panel, Plan, Scale, Text, figure};
 use crate::log::Job;
 
 const PARTITIONS: Text = text("partitions", "عدد الأقسام");
@@ -23,6 +23,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             Panel::bars(text("Processor time", "زمن المعالج"), PARTITIONS, figure::IDLE_CPU),
         ],
         ratios: &[figure::MEMORY, figure::OPEN_FILES, figure::IDLE_CPU],
+        middle: Middle::Median,
     },
     plan,
 };

@@ -1,7 +1,7 @@
 //! Many idempotent producers.
 
 use super::text::{BROKER_CPU, NOT_PUBLISHED, NOTHING_PUBLISHED, text};
-use super::{BrokerBlock, BrokerSpec, Description, Experiment, Panel, Plan, Scale, Text, figure};
+use super::{BrokerBlock, BrokerSpec, Description, Experiment, Middle, Panel, Plan, Scale, Text, figure};
 use crate::log::{Job, Mode};
 
 const OFFERED: Text = text("messages offered a second", "الرسائل المعروضة في الثانية");
@@ -27,6 +27,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             ),
         ],
         ratios: &[figure::CPU, figure::P999, figure::P50],
+        middle: Middle::Median,
     },
     plan,
 };

@@ -1,7 +1,7 @@
 //! A broker that was killed starts again.
 
 use super::text::{NOT_PUBLISHED, NOTHING_PUBLISHED, text};
-use super::{BrokerBlock, BrokerSpec, Description, Experiment, Panel, Plan, Scale, Text, figure};
+use super::{BrokerBlock, BrokerSpec, Description, Experiment, Middle, Panel, Plan, Scale, Text, figure};
 use crate::log::Job;
 
 const MB: Text = text("MB of messages", "ميغابايت من الرسائل");
@@ -22,6 +22,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             Panel::bars(text("Processor time until then", "زمن المعالج حتى ذلك"), MB, figure::START_CPU),
         ],
         ratios: &[figure::START, figure::START_CPU],
+        middle: Middle::Median,
     },
     plan,
 };

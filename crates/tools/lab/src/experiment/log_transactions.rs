@@ -1,7 +1,7 @@
 //! Read-process-write transactions.
 
 use super::text::{BROKER_CPU, MESSAGES_A_SECOND, NOT_PUBLISHED, NOTHING_PUBLISHED, PERCENTILE_99, text};
-use super::{BrokerBlock, BrokerSpec, Description, Experiment, Panel, Plan, Scale, Text, figure};
+use super::{BrokerBlock, BrokerSpec, Description, Experiment, Middle, Panel, Plan, Scale, Text, figure};
 use crate::log::Job;
 
 const CLIENTS: Text = text("clients", "عدد العملاء");
@@ -23,6 +23,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             Panel::bars(MESSAGES_A_SECOND, CLIENTS, figure::RATE),
         ],
         ratios: &[figure::CPU, figure::P99, figure::RATE],
+        middle: Middle::Median,
     },
     plan,
 };

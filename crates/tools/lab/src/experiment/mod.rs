@@ -43,7 +43,7 @@ pub use plan::{Block, BrokerBlock, BrokerSpec, Plan};
 pub use scale::Scale;
 pub use spec::{Fate, Spec, Split};
 
-use tools_lab_report::describe::{Description, Panel, Reference, Text};
+use tools_lab_report::describe::{Description, Middle, Panel, Reference, Text};
 use tools_lab_report::figure;
 
 /// An experiment.
