@@ -42,7 +42,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 fn plan(scale: &Scale) -> Plan {
-    let messages: u64 = scale.sized(200_000, 2_000_000, 10_000_000);
+    let messages: u64 = scale.sized(200_000, 6_000_000, 10_000_000);
     let job = Job::Store { batch: 50, batches: messages / 50 };
     Plan::of_brokers(vec![BrokerBlock::of(vec![BrokerSpec::new("", 50, job)])])
 }

@@ -1,6 +1,7 @@
 //! From a producer at a fixed rate to a consumer that waits.
 
 use std::io;
+use std::time::Duration;
 
 use log_client::load::{Deliver, deliver};
 use tools_testbed::meter::Edges;
@@ -15,8 +16,7 @@ pub(super) fn perform(
     turn: Turn,
     edges: &mut Edges<'_>,
 ) -> io::Result<Seen> {
-    let topic = Topic::make(stand, (turn, "deliver"), 1, mode)?;
-    let load = Deliver {
+    let load = |topic: &Topic| Deliver {
         address: topic.address,
         topic: topic.name.clone(),
         per_second,
@@ -24,7 +24,13 @@ pub(super) fn perform(
         message_bytes: MESSAGE_BYTES,
         acks: 1,
     };
-    let measured = deliver(&load, turn.warm_up, turn.measured, both(edges))?;
+    // What a cold broker is late with must not be waited for by what counts.
+    let cold = Topic::make(stand, (turn, "warm-up"), 1, mode)?;
+    deliver(&load(&cold), Duration::ZERO, turn.warm_up, || ())?;
+    cold.delete()?;
+    let topic = Topic::make(stand, (turn, "deliver"), 1, mode)?;
+    let turn = turn.warmed_up();
+    let measured = deliver(&load(&topic), turn.warm_up, turn.measured, both(edges))?;
     let mut seen = Seen::default();
     seen.outcome.checked.reads += measured.messages;
     seen.outcome.phases.push(phase(&measured));

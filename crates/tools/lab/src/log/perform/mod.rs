@@ -36,6 +36,16 @@ pub struct Turn {
     pub patience: Duration,
 }
 
+impl Turn {
+    /// How long a load at a fixed rate runs right before it counts, if it was over once before that.
+    const SETTLED: Duration = Duration::from_secs(1);
+
+    /// The same behind a warm-up of its own.
+    fn warmed_up(self) -> Self {
+        Self { warm_up: self.warm_up.min(Self::SETTLED), ..self }
+    }
+}
+
 /// What was seen.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {

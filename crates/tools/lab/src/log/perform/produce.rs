@@ -1,6 +1,7 @@
 //! Producers write, as many requests as they may or at a fixed rate.
 
 use std::io;
+use std::time::Duration;
 
 use log_client::load::{Pace, Produce, produce};
 use tools_testbed::meter::Edges;
@@ -11,6 +12,15 @@ use crate::log::{Mode, Stand};
 
 pub(super) fn perform(job: &Job, stand: &Stand, turn: Turn, edges: &mut Edges<'_>) -> io::Result<Seen> {
     let Some((mode, load)) = load(job) else { return Err(io::ErrorKind::InvalidInput.into()) };
+    let mut turn = turn;
+    if matches!(load.pace, Pace::Open { .. }) {
+        // What a cold broker is late with must not be waited for by what counts.
+        let cold = Topic::make(stand, (turn, "warm-up"), load.partitions, mode)?;
+        let load = Produce { address: cold.address, topic: cold.name.clone(), ..load.clone() };
+        produce(&load, Duration::ZERO, turn.warm_up, || ())?;
+        cold.delete()?;
+        turn = turn.warmed_up();
+    }
     let topic = Topic::make(stand, (turn, "produce"), load.partitions, mode)?;
     let load = Produce { address: topic.address, topic: topic.name.clone(), ..load };
     let measured = produce(&load, turn.warm_up, turn.measured, both(edges))?;

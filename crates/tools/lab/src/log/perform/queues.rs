@@ -15,16 +15,18 @@ use crate::task::{Outcome, obey};
 
 /// Messages that are unconfirmed at most while a queue is filled.
 const WINDOW: usize = 3200;
-/// A queue is emptied at a fraction of the rate at which a log is read: so much less is in it.
-const LESS: u64 = 4;
+/// A queue is filled and emptied at a fraction of the rate of a log: so much less is written to it, ...
+const LESS_STORED: u64 = 20;
+/// ... and read from it.
+const LESS_READ: u64 = 4;
 
 pub(super) fn perform(job: &Job, stand: &mut Stand, turn: Turn, edges: &mut Edges<'_>) -> io::Result<Seen> {
     match job {
         Job::Produce { mode, batch, outstanding, .. } => {
             produce((*mode, batch * outstanding), stand, turn, edges)
         }
-        Job::Store { batch, batches } => store(*batch as u64 * batches / LESS, stand, turn, edges),
-        Job::Consume { batches, .. } => consume(50 * batches / LESS, stand, turn, edges),
+        Job::Store { batch, batches } => store(*batch as u64 * batches / LESS_STORED, stand, turn, edges),
+        Job::Consume { batches, .. } => consume(50 * batches / LESS_READ, stand, turn, edges),
         _ => Err(io::Error::other("a queue does not do that")),
     }
 }
