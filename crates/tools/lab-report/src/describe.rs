@@ -52,6 +52,17 @@ pub struct Description {
     pub panels: &'static [Panel],
     /// The figures whose ratios to the peers stand first.
     pub ratios: &'static [&'static str],
+    /// How repetitions of a point become one figure.
+    pub middle: Middle,
+}
+
+/// One figure for all repetitions of a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Middle {
+    /// Their mean.
+    Mean,
+    /// Their median: one turn that was disturbed does not move it.
+    Median,
 }
 
 /// How servers were set up, as far as it matters to a reader.

@@ -34,6 +34,18 @@ pub const ERRORS: &str = "errors";
 pub const LOST: &str = "lost answers";
 /// The longest time without any answer.
 pub const OUTAGE: &str = "longest outage (ms)";
+/// What a message takes on the disk beyond its content.
+pub const OVERHEAD: &str = "overhead (B/message)";
+/// The same, with what a broker keeps once, however many messages it has.
+pub const WHOLE_OVERHEAD: &str = "overhead of all files (B/message)";
+/// Files, sockets and pipes that a broker has open.
+pub const OPEN_FILES: &str = "open files";
+/// Processor time of a broker that nobody uses.
+pub const IDLE_CPU: &str = "idle cpu (ms/s)";
+/// From a broker's start until the first message is acknowledged.
+pub const START: &str = "until the first message (ms)";
+/// Processor time of a broker from its start until the first message is acknowledged.
+pub const START_CPU: &str = "cpu until the first message (ms)";
 
 /// The curve of how many took no longer.
 pub const DISTRIBUTION: &str = "distribution";

@@ -8,5 +8,6 @@
 pub mod bench;
 pub mod conduct;
 pub mod experiment;
+pub mod log;
 pub mod measure;
 pub mod task;

@@ -152,7 +152,7 @@ pub fn start(software: &BrokerSoftware, folder: PathBuf, secured: bool) -> Resul
         BrokerSoftware::Kafka(_) => {
             ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"].map(String::from).to_vec()
         }
-        BrokerSoftware::Diwan(_) => Vec::new(),
+        BrokerSoftware::Diwan(_) | BrokerSoftware::Whole(_) => Vec::new(),
     };
     let users = USERS.iter().filter(|_| secured).map(|user| ((*user).to_owned(), password(user).to_owned()));
     let config =

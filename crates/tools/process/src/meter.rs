@@ -87,6 +87,24 @@ pub fn is_stopped(pid: u32) -> io::Result<bool> {
     Ok(true)
 }
 
+/// All processes of a group, in no order.
+#[must_use]
+pub fn processes_of_group(group: u32) -> Vec<u32> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let is_in = |pid: &u32| {
+        // One that has ended meanwhile is in no group.
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        group_of(&stat) == Some(group)
+    };
+    numbers.filter(is_in).collect()
+}
+
+/// The group is field 5.
+fn group_of(stat: &str) -> Option<u32> {
+    stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace().nth(2)?.parse().ok()
+}
+
 /// utime and stime are fields 14 and 15; field 2, the program's name, may hold spaces and brackets of its own.
 fn parse_stat(stat: &str) -> Option<CpuTime> {
     let mut fields = stat[stat.rfind(')')? + 1..].split_ascii_whitespace().skip(11);
@@ -108,6 +126,7 @@ mod tests {
         let cpu = parse_stat("7 (a) b (c) S 1 7 7 0 -1 4194560 1 2 3 4 150 25 0 0 20 0 1 0 9 9 9").unwrap();
         assert_eq!((cpu.user, cpu.system), (Duration::from_millis(1500), Duration::from_millis(250)));
         assert_eq!(cpu.total(), Duration::from_millis(1750));
+        assert_eq!(group_of("8 (a) b (c) S 1 7 7 0 -1"), Some(7));
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! One broker that speaks Kafka's protocol: a real Apache Kafka, or ours beside a council of its own.
+//! One broker that speaks Kafka's protocol: a real Apache Kafka, ours beside a council of its own, or ours as most people
+//! start it, with the council in the same process.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -38,8 +39,10 @@ const LOG4J: &str = "status = error\n\
 pub enum BrokerSoftware {
     /// A real Apache Kafka in KRaft mode, broker and controller in one process.
     Kafka(Distribution),
-    /// Diwan, by the path of its binary.
+    /// Diwan, by the path of its binary: `diwan log`, and a council as another process.
     Diwan(PathBuf),
+    /// Diwan, by the path of its binary: `diwan serve`, council and log in one process.
+    Whole(PathBuf),
 }
 
 /// How one broker is set up.
@@ -52,7 +55,7 @@ pub struct BrokerConfig {
     pub folder: PathBuf,
     /// The heap limit of a JVM, in MiB; Diwan has none.
     pub heap_mb: u32,
-    /// Further keys of Kafka's `server.properties`.
+    /// Further keys of Kafka's `server.properties`; `diwan log` is given none.
     pub settings: Vec<(String, String)>,
     /// Further arguments: of the JVM for Kafka, of `diwan log` for Diwan.
     pub flags: Vec<String>,
@@ -73,7 +76,7 @@ impl BrokerSoftware {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Kafka(_) => "kafka",
-            Self::Diwan(_) => "diwan",
+            Self::Diwan(_) | Self::Whole(_) => "diwan",
         }
     }
 }
@@ -96,6 +99,7 @@ impl Broker {
                 let server = start_council(binary, &config.folder, local(council))?;
                 (diwan(binary, config, local(client), local(council)), Some(server))
             }
+            BrokerSoftware::Whole(binary) => (whole(binary, config, local(client), local(council)), None),
         };
         let service = Service::start(software.name(), command, &config.folder.join("log"))?;
         let mut broker = Self { address: local(client), service, _council: council };
@@ -126,6 +130,14 @@ impl Broker {
     pub fn restart(&mut self) -> Result<(), PeerError> {
         self.service.start_again()?;
         self.wait_until_serving()
+    }
+
+    /// As [`Broker::restart`], and does not wait until it answers: how long that takes is what the caller measures.
+    ///
+    /// # Errors
+    /// The program cannot be started.
+    pub fn launch_again(&mut self) -> Result<(), PeerError> {
+        Ok(self.service.start_again()?)
     }
 
     /// Where clients connect.
@@ -264,6 +276,23 @@ fn diwan(binary: &Path, config: &BrokerConfig, client: SocketAddr, council: Sock
     for (key, value) in listener(config, client, "").iter().chain(&config.settings) {
         command.arg("-D").arg(format!("{key}={value}"));
     }
+    command
+}
+
+/// Council and log in one process, each in a directory of its own below `data`.
+fn whole(binary: &Path, config: &BrokerConfig, client: SocketAddr, council: SocketAddr) -> Command {
+    let mut command = Command::new(binary);
+    command.args(["serve", "--listen", &council.to_string(), "--log", &client.to_string(), "--data-dir"]);
+    command.arg(config.folder.join("data")).args([
+        "-D",
+        "metrics.listen=off",
+        "-D",
+        "admin.enableServer=false",
+    ]);
+    for (key, value) in &config.settings {
+        command.arg("-D").arg(format!("log.{key}={value}"));
+    }
+    command.args(&config.flags);
     command
 }
 

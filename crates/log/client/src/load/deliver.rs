@@ -9,6 +9,7 @@ use log_wire::Producer;
 
 use super::measured::{Measured, thread_cpu};
 use super::poll::Sockets;
+use super::produce::ANSWERED_WITHIN;
 use super::requests::{FetchRequest, ProduceRequest, count, read_fetched, read_produced};
 
 /// One producer and one consumer of partition 0 of a topic.
@@ -53,6 +54,7 @@ pub fn deliver(
         next: 0,
         batch: load.batch as u64,
         measured: Measured::none(),
+        acknowledged: 0,
     };
     run.ask(0)?;
     let every = Duration::from_secs_f64(load.batch as f64 / load.per_second);
@@ -63,7 +65,9 @@ pub fn deliver(
     run.drive(duration, every)?;
     let (elapsed, cpu) = (began.elapsed(), thread_cpu().saturating_sub(cpu));
     edge();
-    Ok(Measured { elapsed, cpu, ..run.measured })
+    let measured = std::mem::replace(&mut run.measured, Measured::none());
+    run.drain()?;
+    Ok(Measured { elapsed, cpu, total: run.acknowledged, ..measured })
 }
 
 struct Run {
@@ -75,6 +79,8 @@ struct Run {
     next: i32,
     batch: u64,
     measured: Measured,
+    /// Messages since the load began.
+    acknowledged: u64,
 }
 
 impl Run {
@@ -90,14 +96,35 @@ impl Run {
                 due += every;
             }
             self.sockets.wait(Some(due.min(until)), &mut readable)?;
-            for number in readable.iter().copied() {
-                if number == PRODUCER {
-                    while let Some(frame) = self.sockets.at(PRODUCER)?.next_frame() {
-                        read_produced(frame)?;
-                    }
-                } else {
-                    self.receive()?;
+            self.take(&readable)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the consumer has every record, and the producer every answer.
+    fn drain(&mut self) -> io::Result<()> {
+        let (until, mut readable) = (Instant::now() + ANSWERED_WITHIN, Vec::new());
+        let sent = u64::from(self.next.unsigned_abs()) * self.batch;
+        while !self.due.is_empty() || self.acknowledged < sent {
+            if Instant::now() >= until {
+                let what = format!("{} batches did not reach the consumer", self.due.len());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, what));
+            }
+            self.sockets.wait(Some(until), &mut readable)?;
+            self.take(&readable)?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, readable: &[usize]) -> io::Result<()> {
+        for number in readable.iter().copied() {
+            if number == PRODUCER {
+                while let Some(frame) = self.sockets.at(PRODUCER)?.next_frame() {
+                    read_produced(frame)?;
+                    self.acknowledged += self.batch;
                 }
+            } else {
+                self.receive()?;
             }
         }
         Ok(())

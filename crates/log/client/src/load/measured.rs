@@ -18,8 +18,11 @@ pub struct Measured {
     pub elapsed: Duration,
     /// Microseconds of each request; of each message for [`deliver`](super::deliver).
     pub latency: Histogram<u64>,
-    /// Processor time that the load's own thread spent, in user space and in the kernel.
+    /// Processor time that the load's own threads spent, in user space and in the kernel.
     pub cpu: Duration,
+    /// Messages that were acknowledged since the load began, before and after what was measured, too: as many must be there
+    /// when [`recount`](super::recount) reads them. 0 of a load that only reads.
+    pub total: u64,
 }
 
 impl Measured {
@@ -31,6 +34,7 @@ impl Measured {
             elapsed: Duration::ZERO,
             latency: histogram(),
             cpu: Duration::ZERO,
+            total: 0,
         }
     }
 

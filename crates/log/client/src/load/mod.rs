@@ -7,6 +7,9 @@
 //! - [`produce`]: producers that each keep a number of requests outstanding, or that send at a fixed rate. At a fixed rate a
 //!   latency counts from the moment at which the request was due.
 //! - [`consume`]: consumers that read partitions from their beginning, again and again.
+//! - [`fill`]: a number of records, spread over all partitions of a topic.
+//! - [`recount`]: reads all of a topic from its beginning, verifies its batches, and counts its records.
+//! - [`transact`]: reads, and writes what was read together with its offsets, transaction by transaction.
 //! - [`deliver`]: records at a fixed rate, and the time from the moment at which each was due until a consumer has it.
 //!
 //! Knows neither who runs the broker nor what the figures are compared with.
@@ -17,13 +20,19 @@
 
 mod consume;
 mod deliver;
+mod fill;
 mod measured;
 mod poll;
 mod produce;
+mod recount;
 mod requests;
 mod socket;
+mod transact;
 
 pub use consume::{Consume, consume};
 pub use deliver::{Deliver, deliver};
+pub use fill::{Fill, fill};
 pub use measured::Measured;
 pub use produce::{Pace, Produce, produce};
+pub use recount::{Recounted, recount};
+pub use transact::{Transact, transact};

@@ -11,6 +11,9 @@ use super::measured::{Measured, thread_cpu};
 use super::poll::Sockets;
 use super::requests::{ProduceRequest, init_producer_id, read_produced, read_producer};
 
+/// How long the broker may take to answer what is outstanding at the end.
+pub(super) const ANSWERED_WITHIN: Duration = Duration::from_secs(60);
+
 /// When requests are sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pace {
@@ -57,7 +60,7 @@ struct Connection {
 }
 
 /// Runs a load for `warm_up` without counting, then for `duration`. Calls `edge` at both ends of the latter, to take what else
-/// is measured.
+/// is measured. At the end it waits until every request is answered, so that the total is exact.
 ///
 /// # Errors
 /// A connection failed or was closed, or a request was answered with an error.
@@ -80,7 +83,7 @@ pub fn produce(
         }
         connections.push(Connection { request, outstanding: VecDeque::new(), next: 0 });
     }
-    let mut run = Run { load, sockets, connections, turn: 0, measured: Measured::none() };
+    let mut run = Run { load, sockets, connections, turn: 0, measured: Measured::none(), acknowledged: 0 };
     run.drive(warm_up)?;
     edge();
     run.measured = Measured::none();
@@ -88,7 +91,9 @@ pub fn produce(
     run.drive(duration)?;
     let (elapsed, cpu) = (began.elapsed(), thread_cpu().saturating_sub(cpu));
     edge();
-    Ok(Measured { elapsed, cpu, ..run.measured })
+    let measured = std::mem::replace(&mut run.measured, Measured::none());
+    run.drain()?;
+    Ok(Measured { elapsed, cpu, total: run.acknowledged, ..measured })
 }
 
 fn ask_producer(sockets: &mut Sockets, number: usize) -> io::Result<(i64, i16)> {
@@ -116,6 +121,8 @@ struct Run<'l> {
     /// Whose turn it is in an open load.
     turn: usize,
     measured: Measured,
+    /// Messages since the load began.
+    acknowledged: u64,
 }
 
 impl Run<'_> {
@@ -138,6 +145,21 @@ impl Run<'_> {
                 if let Pace::Closed { outstanding } = self.load.pace {
                     self.fill(*number, outstanding)?;
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until every request is answered.
+    fn drain(&mut self) -> io::Result<()> {
+        let (until, mut readable) = (Instant::now() + ANSWERED_WITHIN, Vec::new());
+        while self.connections.iter().any(|connection| !connection.outstanding.is_empty()) {
+            if Instant::now() >= until {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "requests were not answered"));
+            }
+            self.sockets.wait(Some(until), &mut readable)?;
+            for number in &readable {
+                self.take(*number)?;
             }
         }
         Ok(())
@@ -184,6 +206,7 @@ impl Run<'_> {
             self.measured.note(now.saturating_duration_since(sent), 1);
             self.measured.requests += 1;
             self.measured.messages += self.load.batch as u64;
+            self.acknowledged += self.load.batch as u64;
             self.measured.bytes += connection.request.batch_bytes() as u64;
         }
         Ok(())

@@ -110,6 +110,12 @@ impl ProduceRequest {
         self.request.send(correlation_id, out);
     }
 
+    /// The partition that it is for from now on.
+    pub(super) fn set_partition(&mut self, partition: i32) {
+        // The partition and the length of its batch stand before the batch.
+        put(&mut self.request.bytes, self.batch_at - 8, &partition.to_be_bytes());
+    }
+
     /// Its batch, to be changed. [`Self::sign`] is to be called behind that.
     pub(super) fn batch_mut(&mut self) -> &mut [u8] {
         self.request.bytes.get_mut(self.batch_at..).unwrap_or_default()
@@ -170,6 +176,12 @@ impl FetchRequest {
         // Nothing forgotten, no rack.
         request.number(&0i32.to_be_bytes()).text("");
         Self { request: request.finish(), offset_at }
+    }
+
+    /// The partition that it reads from now on.
+    pub(super) fn set_partition(&mut self, partition: i32) {
+        // The partition and the epoch of its leader stand before the offset.
+        put(&mut self.request.bytes, self.offset_at - 8, &partition.to_be_bytes());
     }
 
     pub(super) fn send(&mut self, offset: i64, out: &mut Vec<u8>) {

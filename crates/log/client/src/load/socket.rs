@@ -74,6 +74,14 @@ impl Socket {
         }
     }
 
+    /// Whether a whole frame is there.
+    pub(super) fn has_frame(&self) -> bool {
+        let rest = self.input.get(self.taken..).unwrap_or_default();
+        rest.split_first_chunk::<4>().is_some_and(|(length, content)| {
+            usize::try_from(i32::from_be_bytes(*length)).is_ok_and(|length| content.len() >= length)
+        })
+    }
+
     /// The next whole frame, without its length.
     pub(super) fn next_frame(&mut self) -> Option<&[u8]> {
         let rest = self.input.get(self.taken..)?;

@@ -6,7 +6,7 @@ use super::chart::{escaped, number};
 use super::summary::{Counted, Ratio, Summary, skipped_everywhere, summaries};
 use super::words::{self, Word};
 use super::{Language, SCRIPT, STYLE, Spoken, picture, verdict};
-use crate::describe::{Catalogue, Servers};
+use crate::describe::{Catalogue, Middle, Servers};
 use crate::figure;
 use crate::record::{Checked, Run, Skipped};
 use crate::statistics::Mean;
@@ -330,7 +330,10 @@ fn table(out: &mut String, summary: &Summary<'_>) {
         format_args!(
             "<details><summary>{} <small>({})</small></summary><div class=\"wide\"><table><thead><tr>",
             word(words::ALL_FIGURES),
-            word(words::MEAN_SD)
+            word(match summary.experiment.middle {
+                Middle::Mean => words::MEAN_SD,
+                Middle::Median => words::MEDIAN_SD,
+            })
         ),
     );
     for head in [words::SERIES, words::AT, words::SYSTEM] {

@@ -9,9 +9,14 @@ use crate::figure;
 
 /// Systems that have a colour of their own.
 const COLOURED: [&str; 5] = ["diwan", "zookeeper", "etcd", "concoord", "other"];
+/// Systems that are never beside those whose colour they have.
+const SHARING: [(&str, &str); 4] =
+    [("kafka", "zookeeper"), ("rabbitmq", "etcd"), ("activemq", "concoord"), ("sendfile", "elsewhere")];
 
 /// The class that gives a system its colour.
 fn class(system: &str) -> String {
+    let shared = SHARING.iter().find(|(name, _)| *name == system).map(|(_, colour)| *colour);
+    let system = shared.unwrap_or(system);
     match COLOURED.contains(&system) {
         true => format!("s-{system}"),
         false => String::from("s-elsewhere"),
@@ -179,7 +184,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::describe::{Description, Text};
+    use crate::describe::{Description, Middle, Text};
     use crate::record::Checked;
     use crate::statistics::Mean;
 
@@ -193,6 +198,7 @@ mod tests {
         references: &[],
         panels: &[Panel::bars(NOTHING, NOTHING, figure::OUTAGE)],
         ratios: &[],
+        middle: Middle::Mean,
     };
 
     fn summary<'r>(

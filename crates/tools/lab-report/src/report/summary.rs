@@ -1,11 +1,11 @@
-//! A run, experiment by experiment: repetitions become means, and means become ratios. Knows nothing of how it is shown.
+//! A run, experiment by experiment: repetitions become means or medians, and these become ratios. Knows nothing of how it is shown.
 
 use std::collections::BTreeMap;
 
-use crate::describe::{Catalogue, Description};
+use crate::describe::{Catalogue, Description, Middle};
 use crate::figure;
 use crate::record::{Checked, Failed, Point, Run, Skipped};
-use crate::statistics::Mean;
+use crate::statistics::{Mean, median};
 
 /// The system with the ratios.
 pub(super) const OURS: &str = "diwan";
@@ -111,7 +111,10 @@ impl<'r> Summary<'r> {
             }
         }
         let rows = rows.into_iter().map(|(row, values)| Row {
-            figures: values.into_iter().map(|(name, values)| (name, Mean::of(&values))).collect(),
+            figures: values
+                .into_iter()
+                .map(|(name, values)| (name, middle(&values, experiment.middle)))
+                .collect(),
             ..row
         });
         let mut rows: Vec<_> = rows.collect();
@@ -191,6 +194,15 @@ impl<'r> Summary<'r> {
     }
 }
 
+/// One figure for all repetitions, and how far they lie from their mean.
+fn middle(values: &[f64], middle: Middle) -> Mean {
+    let mean = Mean::of(values);
+    match middle {
+        Middle::Mean => mean,
+        Middle::Median => Mean { value: median(values).unwrap_or(mean.value), ..mean },
+    }
+}
+
 fn places<'r>(rows: &[Row<'r>]) -> Vec<(&'r str, &'r str)> {
     let mut places = Vec::new();
     for row in rows {
@@ -199,4 +211,17 @@ fn places<'r>(rows: &[Row<'r>]) -> Vec<(&'r str, &'r str)> {
         }
     }
     places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn median_is_not_moved_by_one_turn_that_was_disturbed() {
+        let values = [1.0, 1.2, 9.0];
+        assert_eq!(middle(&values, Middle::Median).value, 1.2);
+        assert!(middle(&values, Middle::Mean).value > 3.0);
+        assert!(middle(&values, Middle::Median).deviation > 4.0);
+    }
 }

@@ -53,6 +53,8 @@ pub(super) const FAILED: Word = Word("Failed, and drawn nowhere", "ما أخفق
 pub(super) const ALL_FIGURES: Word = Word("All figures", "جميع القيم");
 pub(super) const MEAN_SD: Word =
     Word("mean of the repetitions ± standard deviation", "متوسط التكرارات ± الانحراف المعياري");
+pub(super) const MEDIAN_SD: Word =
+    Word("median of the repetitions ± standard deviation", "وسيط التكرارات ± الانحراف المعياري");
 pub(super) const MACHINE: Word = Word("Machine and run", "الجهاز والتشغيل");
 pub(super) const VERSIONS: Word = Word("Versions", "الإصدارات");
 pub(super) const COMMAND: Word = Word("Command", "الأمر");
@@ -71,7 +73,7 @@ pub(super) const WORSE: Word = Word("worse", "أسوأ");
 pub(super) const OTHER_LANGUAGE: Word = Word("العربية", "English");
 
 /// What each of these is called in Arabic: figures, then what series are made of.
-const ARABIC: [(&str, &str); 55] = [
+const ARABIC: [(&str, &str); 68] = [
     (figure::RATE, "المعدل (عملية/ث)"),
     (figure::MEAN, "المتوسط (م.ث)"),
     (figure::P50, "الوسيط (م.ث)"),
@@ -91,6 +93,12 @@ const ARABIC: [(&str, &str); 55] = [
     (figure::OUTAGE, "أطول انقطاع (م.ث)"),
     (figure::DISTRIBUTION, "النسبة (٪)"),
     (figure::LATENCY_OVER_TIME, "زمن الاستجابة (م.ث)"),
+    (figure::OVERHEAD, "الزيادة (بايت/رسالة)"),
+    (figure::WHOLE_OVERHEAD, "زيادة كل الملفات (بايت/رسالة)"),
+    (figure::OPEN_FILES, "الملفات المفتوحة"),
+    (figure::IDLE_CPU, "المعالج في الخمول (م.ث/ث)"),
+    (figure::START, "حتى أول رسالة (م.ث)"),
+    (figure::START_CPU, "المعالج حتى أول رسالة (م.ث)"),
     ("outage 1 (ms)", "الانقطاع الأول (م.ث)"),
     ("outage 2 (ms)", "الانقطاع الثاني (م.ث)"),
     ("create", "إنشاء"),
@@ -109,6 +117,13 @@ const ARABIC: [(&str, &str); 55] = [
     ("leader stands still", "تجمّد القائد"),
     ("leader cut off", "عزل القائد"),
     ("rolling restart", "إعادة تشغيل متتابعة"),
+    ("page cache", "ذاكرة الصفحات"),
+    ("flushed", "مكتوب على القرص"),
+    ("kafka", "كافكا"),
+    ("rabbitmq", "رابِت إم كيو"),
+    ("activemq", "أكتف إم كيو"),
+    ("sendfile", "\u{2068}sendfile\u{2069}"),
+    ("1 broker", "وسيط واحد"),
     ("1 acceptor", "قابل واحد"),
     ("diwan", "ديوان"),
     ("zookeeper", "ZooKeeper"),
@@ -130,7 +145,7 @@ const ARABIC: [(&str, &str); 55] = [
 ];
 
 /// What each of these is called in English, where that is not what points have.
-const ENGLISH: [(&str, &str); 7] = [
+const ENGLISH: [(&str, &str); 10] = [
     (figure::DISTRIBUTION, "share (%)"),
     (figure::LATENCY_OVER_TIME, "latency (ms)"),
     ("memory gib", "memory (GiB)"),
@@ -138,6 +153,9 @@ const ENGLISH: [(&str, &str); 7] = [
     ("zookeeper", "ZooKeeper"),
     ("concoord", "ConCoord"),
     ("other", "other Diwan"),
+    ("kafka", "Kafka"),
+    ("rabbitmq", "RabbitMQ"),
+    ("activemq", "ActiveMQ"),
 ];
 
 /// What is counted: one to ten of them, eleven to ninety-nine, hundreds.

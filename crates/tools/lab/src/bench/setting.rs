@@ -50,6 +50,7 @@ impl Bench {
             other: None,
             cache: options.cache.clone().unwrap_or_else(default_cache),
             addresses: Vec::new(),
+            brokers: Vec::new(),
         };
         let found = |takes_part: bool, name: &str| match takes_part {
             true => sources.find(name).map(|system| system.software()),

@@ -6,7 +6,8 @@ use std::time::Duration;
 use tools_lab_report::figure;
 use tools_lab_report::record::{Key, Point};
 
-use crate::experiment::{Fate, Spec, Split};
+use crate::experiment::{BrokerSpec, Fate, Spec, Split};
+use crate::log::{Job, Seen};
 use crate::measure::{CallsOf, Meters, Phase};
 use crate::task::{Outcome, Slot};
 
@@ -35,7 +36,57 @@ pub(super) fn points(keys: Vec<Key>, spec: &Spec, outcome: &Outcome, read: &Read
     keys.into_iter().zip(groups).map(point).collect()
 }
 
-#[expect(clippy::too_many_lines, reason = "a list: a line for each figure")]
+/// The point of a job on a broker, under that key.
+pub(super) fn broker_point(key: Key, spec: &BrokerSpec, seen: &Seen, read: &Read) -> Point {
+    let mut figures: BTreeMap<String, f64> =
+        seen.figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+    let mut add = |name: &str, value: f64| {
+        if value.is_finite() {
+            figures.insert(name.to_owned(), value);
+        }
+    };
+    let mut curves = BTreeMap::new();
+    if let Some(phase) = Phase::sum(&seen.outcome.phases.iter().collect::<Vec<_>>()) {
+        add(figure::RATE, phase.per_second());
+        if !phase.latency.is_empty() {
+            latencies(&phase, &mut add);
+        }
+        let spent = read.meters.spent([phase.name.as_str()].into_iter());
+        // Nothing is known of a broker that runs elsewhere.
+        if spent.resident > 0 {
+            add(figure::CPU, phase.each(spent.cpu.as_secs_f64() * 1e6));
+            add(figure::WRITTEN, phase.each(spent.written as f64));
+            add(figure::MEMORY, spent.resident as f64 / f64::from(1 << 20));
+            add(figure::DISK, read.disk_bytes as f64 / f64::from(1 << 20));
+        }
+        if read.load_is_here {
+            add(figure::LOAD_CPU, phase.each(spent.load_cpu.as_secs_f64() * 1e6));
+        }
+        if matches!(spec.job, Job::Deliver { .. }) {
+            curves.insert(figure::DISTRIBUTION.to_owned(), distribution(&phase));
+        }
+    }
+    Point { key, figures, curves, checked: seen.outcome.checked }
+}
+
+fn latencies(phase: &Phase, add: &mut impl FnMut(&str, f64)) {
+    add(figure::MEAN, phase.latency.mean() / 1000.0);
+    let percentiles = [
+        (figure::P50, 50.0),
+        (figure::P90, 90.0),
+        (figure::P99, 99.0),
+        (figure::P999, 99.9),
+        (figure::P9999, 99.99),
+        (figure::MAX, 100.0),
+    ];
+    percentiles.iter().for_each(|(name, percentile)| add(name, phase.latency_ms(*percentile)));
+}
+
+fn distribution(phase: &Phase) -> Vec<(f64, f64)> {
+    let shares = (0..=100).map(f64::from).chain([99.5, 99.9, 99.95, 99.99]);
+    shares.map(|share| (phase.latency_ms(share), share)).collect()
+}
+
 fn figures(phases: &[&Phase], spec: &Spec, outcome: &Outcome, read: &Read) -> BTreeMap<String, f64> {
     let mut figures = BTreeMap::new();
     let mut add = |name: &str, value: f64| {
@@ -45,16 +96,7 @@ fn figures(phases: &[&Phase], spec: &Spec, outcome: &Outcome, read: &Read) -> BT
     };
     let Some(all) = Phase::sum(phases) else { return figures };
     add(figure::RATE, all.per_second());
-    add(figure::MEAN, all.latency.mean() / 1000.0);
-    let percentiles = [
-        (figure::P50, 50.0),
-        (figure::P90, 90.0),
-        (figure::P99, 99.0),
-        (figure::P999, 99.9),
-        (figure::P9999, 99.99),
-        (figure::MAX, 100.0),
-    ];
-    percentiles.iter().for_each(|(name, percentile)| add(name, all.latency_ms(*percentile)));
+    latencies(&all, &mut add);
     add(figure::ERRORS, all.errors as f64);
     let names = || phases.iter().map(|phase| phase.name.as_str());
     let spent = read.meters.spent(names());
@@ -108,9 +150,7 @@ fn curves(phases: &[&Phase], spec: &Spec, outcome: &Outcome) -> BTreeMap<String,
         curves.insert(figure::LATENCY_OVER_TIME.to_owned(), curve(|slot| slot.longest_us / 1000.0));
         curves.insert(figure::RATE_OVER_TIME.to_owned(), curve(|slot| slot.answered));
     } else if let ([phase], true) = (phases, spec.task.per_second > 0.0) {
-        let shares = (0..=100).map(f64::from).chain([99.5, 99.9, 99.95, 99.99]);
-        let at = |share: f64| (phase.latency_ms(share), share);
-        curves.insert(figure::DISTRIBUTION.to_owned(), shares.map(at).collect());
+        curves.insert(figure::DISTRIBUTION.to_owned(), distribution(phase));
     }
     curves
 }

@@ -5,11 +5,10 @@ use tools_lab_report::record::Header;
 use tools_testbed::meter::Machine;
 
 use super::Options;
-use crate::measure::System;
+use super::systems::Found;
 
 /// Looks at the machine, and asks each system what it is.
-#[must_use]
-pub fn header(options: &Options, systems: &[System]) -> Header {
+pub(super) fn header(options: &Options, found: &Found) -> Header {
     let machine = match Machine::look(&options.data).json() {
         Value::Object(fields) => fields,
         _ => Map::new(),
@@ -23,6 +22,6 @@ pub fn header(options: &Options, systems: &[System]) -> Header {
         seed: options.seed,
         repetitions: options.repetitions,
         machine,
-        versions: systems.iter().map(|system| (system.name().to_owned(), system.version())).collect(),
+        versions: found.versions(),
     }
 }

@@ -4,10 +4,12 @@
 //! alone on the machine, and whose turn it is first changes from one repetition to the next. A point whose checks found
 //! something wrong is no figure: it is kept as failed.
 
+mod brokers;
 mod fate;
 mod gather;
 mod header;
 mod progress;
+mod systems;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,11 +24,12 @@ use crate::experiment::{Block, Experiment, Plan, Scale, Spec, Split};
 use crate::measure::{CallsOf, First, Sources, Stand, StandError, System, Turns, raise_open_files};
 use crate::task::{Kind, Outcome, Performer, Step, Task};
 
-pub use header::header;
 pub use progress::{News, Tell};
 
 use gather::Read;
+use header::header;
 use progress::Progress;
+use systems::Found;
 
 /// Why a system is left out of an experiment.
 const NOT_PUBLISHED: &str = "it takes part where it did in what was published";
@@ -66,33 +69,31 @@ pub struct Options {
 /// The run cannot be kept.
 pub fn run(options: &Options, patience: &Patience, tell: &mut Tell<'_>) -> Result<Run, StoreError> {
     raise_open_files();
-    let mut found = Vec::new();
-    let mut missing = Vec::new();
-    for name in &options.systems {
-        tell(News::Doing(&format!("finding {name}")));
-        match options.sources.find(name) {
-            Ok(system) => found.push(system),
-            Err(error) => missing.push((name.clone(), error)),
-        }
-    }
+    let plans: Vec<_> =
+        options.experiments.iter().map(|experiment| (*experiment, experiment.plan(&options.scale))).collect();
+    let found = Found::of(options, &plans, tell);
     let header = header(options, &found);
     let run = match options.resume {
         true => Run::go_on(&options.folder, &header)?,
         false => Run::begin(&options.folder, header)?,
     };
-    let plans: Vec<_> =
-        options.experiments.iter().map(|experiment| (*experiment, experiment.plan(&options.scale))).collect();
+    let systems = &found.systems;
     let turns =
-        |plan: &Plan| found.iter().filter(|system| plan.has(system)).count() * options.repetitions as usize;
-    let progress = Progress::new(&plans, &options.scale, turns);
+        |plan: &Plan| systems.iter().filter(|system| plan.has(system)).count() * options.repetitions as usize;
+    let of_brokers = plans.iter().map(|(_, plan)| brokers::estimate(plan, &found.contestants, options));
+    let progress = Progress::new(&plans, &options.scale, turns).and(of_brokers.sum());
     let mut conductor = Conductor { options, patience, run, progress, tell, turn: 0 };
     for (experiment, plan) in &plans {
-        let (taking_part, others): (Vec<_>, Vec<_>) = found.iter().partition(|system| plan.has(system));
+        for (name, error) in found.missing(plan) {
+            conductor.skip(experiment.about.id, name, reason(error))?;
+        }
+        if !plan.brokers.is_empty() {
+            conductor.brokers(experiment, plan, &found.contestants)?;
+            continue;
+        }
+        let (taking_part, others): (Vec<_>, Vec<_>) = systems.iter().partition(|system| plan.has(system));
         for system in others {
             conductor.skip(experiment.about.id, system.name(), String::from(NOT_PUBLISHED))?;
-        }
-        for (name, error) in &missing {
-            conductor.skip(experiment.about.id, name, reason(error))?;
         }
         for (system, beyond) in
             taking_part.iter().flat_map(|system| plan.beyond.iter().map(move |what| (system, what)))

@@ -58,6 +58,12 @@ impl Progress {
         Self { total, done: Duration::ZERO, took: Duration::ZERO }
     }
 
+    /// With so much more to do.
+    pub(super) fn and(mut self, more: Duration) -> Self {
+        self.total += more;
+        self
+    }
+
     /// How long a block takes, roughly.
     pub(super) fn of_block(block: &Block, scale: &Scale) -> Duration {
         let servers = (block.setting.servers + block.setting.observers) as u32;
@@ -87,6 +93,7 @@ impl Progress {
 mod tests {
     use super::*;
     use crate::experiment::ALL;
+    use crate::log::Contestant;
 
     #[test]
     fn the_default_run_is_planned_to_take_less_than_an_hour() {
@@ -94,6 +101,11 @@ mod tests {
         let plans: Vec<_> = ALL.iter().map(|experiment| (*experiment, experiment.plan(&scale))).collect();
         let progress = Progress::new(&plans, &scale, |_| 3 * Scale::REPETITIONS as usize);
         assert!(progress.total < Duration::from_secs(3000), "{:?}", progress.total);
+        // That of the log, with Diwan's twice, for a broker that is no slower than its peer.
+        let diwan = Contestant::Diwan { name: String::from("diwan"), program: "diwan".into() };
+        let blocks = plans.iter().flat_map(|(_, plan)| &plan.brokers);
+        let of_log: Duration = blocks.map(|block| block.estimate(&diwan, &scale)).sum();
+        assert!(of_log * 2 * Scale::REPETITIONS < Duration::from_secs(1500), "{of_log:?}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! C1: a client's latency against the number of replicas.
 
 use super::text::{CONCOORD_2012, MEAN_LATENCY, PERCENTILE_99, REPLICAS, text};
-use super::{Block, Description, Experiment, Panel, Plan, Scale, Spec, figure};
+use super::{Block, Description, Experiment, Middle, Panel, Plan, Scale, Spec, figure};
 use crate::task::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -23,6 +23,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             Panel::lines(PERCENTILE_99, REPLICAS, figure::P99),
         ],
         ratios: &[figure::MEAN, figure::P99, figure::CPU],
+        middle: Middle::Mean,
     },
     plan,
 };

@@ -1,7 +1,7 @@
 //! C2: how a client's latency is distributed.
 
 use super::text::{CONCOORD_2012, text};
-use super::{Block, Description, Experiment, Panel, Plan, Scale, Spec, figure};
+use super::{Block, Description, Experiment, Middle, Panel, Plan, Scale, Spec, figure};
 use crate::task::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -32,6 +32,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             ),
         ],
         ratios: &[figure::P50, figure::P99, figure::P999],
+        middle: Middle::Mean,
     },
     plan,
 };

@@ -3,7 +3,7 @@
 use tools_testbed::Setting;
 
 use super::text::{CONCOORD_2012, SERVERS_CPU, text};
-use super::{Block, Description, Experiment, Panel, Plan, Scale, Spec, figure};
+use super::{Block, Description, Experiment, Middle, Panel, Plan, Scale, Spec, figure};
 use crate::task::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -29,6 +29,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             Panel::lines_over_log(SERVERS_CPU, text("bytes of state", "حجم الحالة (بايت)"), figure::CPU),
         ],
         ratios: &[figure::P50, figure::P99, figure::CPU, figure::WRITTEN],
+        middle: Middle::Mean,
     },
     plan,
 };

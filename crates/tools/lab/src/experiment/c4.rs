@@ -3,7 +3,7 @@
 use tools_testbed::Setting;
 
 use super::text::{CONCOORD_2012, MEAN_LATENCY, REPLICAS, THROUGHPUT, text};
-use super::{Block, Description, Experiment, Panel, Plan, Scale, Spec, figure};
+use super::{Block, Description, Experiment, Middle, Panel, Plan, Scale, Spec, figure};
 use crate::task::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -25,6 +25,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             Panel::lines(THROUGHPUT, REPLICAS, figure::RATE),
         ],
         ratios: &[figure::MEAN, figure::RATE, figure::CPU],
+        middle: Middle::Mean,
     },
     plan,
 };

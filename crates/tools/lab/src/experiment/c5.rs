@@ -3,7 +3,9 @@
 use tools_testbed::Setting;
 
 use super::text::{CONCOORD_2012, SECONDS, text};
-use super::{Block, Description, Experiment, Fate, Panel, Plan, Reference, Scale, Spec, Text, figure};
+use super::{
+    Block, Description, Experiment, Fate, Middle, Panel, Plan, Reference, Scale, Spec, Text, figure,
+};
 use crate::task::{Kind, Task};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -36,6 +38,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             timeline("snapshots", text("Snapshots are taken", "أخذ اللقطات")),
         ],
         ratios: &[figure::OUTAGE, figure::P99, figure::MAX],
+        middle: Middle::Mean,
     },
     plan,
 };

@@ -10,8 +10,8 @@ use super::{ALL, Capacity, Scale};
 /// All experiments, as the report shows them.
 pub const CATALOGUE: Catalogue = Catalogue {
     subtitle: Text::of(
-        "The published experiments on coordination services, repeated on one machine, side by side in one run",
-        "التجارب المنشورة على خدمات التنسيق، معادة على جهاز واحد، جنبًا إلى جنب في تشغيل واحد",
+        "The published experiments on coordination services and logs, repeated on one machine, side by side in one run",
+        "التجارب المنشورة على خدمات التنسيق والسجلات، معادة على جهاز واحد، جنبًا إلى جنب في تشغيل واحد",
     ),
     fairness: Text::of(
         "Servers and load share the processors of one machine, so absolute rates are lower than on machines of their own; what counts is the ratio. Reads are answered by the server that is asked, on every system (etcd: serializable reads). ConCoord keeps nothing on disk, and of a value an update sends it 100 bytes at most: the rest lives in its object. The heaps of JVMs are limited, as each experiment says.",
@@ -37,7 +37,14 @@ fn servers(run: &Run, about: &Description) -> Vec<Servers> {
     let seconds = Duration::try_from_secs_f64(run.header.seconds).unwrap_or(scale.measured);
     let scale = scale.lasting(seconds).on(Capacity::recorded(&run.header.machine));
     let mut all: Vec<Servers> = Vec::new();
-    for block in experiment.plan(&scale).blocks {
+    let plan = experiment.plan(&scale);
+    for block in plan.brokers {
+        let servers = Servers { members: 1, observers: 0, heap_mb: block.heap_mb, snapshot_every: None };
+        if !all.contains(&servers) {
+            all.push(servers);
+        }
+    }
+    for block in plan.blocks {
         let setting = block.setting;
         // Where the network is does not matter to a reader.
         let servers = Servers {
@@ -81,6 +88,11 @@ mod tests {
                     });
                     for text in steps.chain([spec.series.clone(), spec.at.clone()]) {
                         assert!(is_told(&text), "{}: `{text}` is `{}`", experiment.about.id, arabic(&text));
+                    }
+                }
+                for spec in plan.brokers.iter().flat_map(|block| &block.specs) {
+                    for text in [&spec.series, &spec.at] {
+                        assert!(is_told(text), "{}: `{text}` is `{}`", experiment.about.id, arabic(text));
                     }
                 }
             }

@@ -9,6 +9,14 @@ mod c3;
 mod c4;
 mod c5;
 mod capacity;
+mod k1;
+mod k2;
+mod k3;
+mod log_delivery;
+mod log_idle;
+mod log_producers;
+mod log_start;
+mod log_transactions;
 mod plan;
 #[cfg(test)]
 mod published;
@@ -31,11 +39,11 @@ mod catalogue;
 
 pub use capacity::Capacity;
 pub use catalogue::CATALOGUE;
-pub use plan::{Block, Plan};
+pub use plan::{Block, BrokerBlock, BrokerSpec, Plan};
 pub use scale::Scale;
 pub use spec::{Fate, Spec, Split};
 
-use tools_lab_report::describe::{Description, Panel, Reference, Text};
+use tools_lab_report::describe::{Description, Middle, Panel, Reference, Text};
 use tools_lab_report::figure;
 
 /// An experiment.
@@ -53,10 +61,16 @@ impl Experiment {
     pub fn plan(&self, scale: &Scale) -> Plan {
         (self.plan)(scale).held_by(scale.capacity).counting_calls()
     }
+
+    /// Whether it is on the log, and not on the council.
+    #[must_use]
+    pub fn is_on_log(&self) -> bool {
+        !(self.plan)(&Scale::small()).brokers.is_empty()
+    }
 }
 
 /// All of them, in the order of the papers.
-pub const ALL: [&Experiment; 16] = [
+pub const ALL: [&Experiment; 24] = [
     &z1::EXPERIMENT,
     &z2::EXPERIMENT,
     &z3::EXPERIMENT,
@@ -73,12 +87,30 @@ pub const ALL: [&Experiment; 16] = [
     &r3::EXPERIMENT,
     &r4::EXPERIMENT,
     &r5::EXPERIMENT,
+    &k1::EXPERIMENT,
+    &k2::EXPERIMENT,
+    &k3::EXPERIMENT,
+    &log_producers::EXPERIMENT,
+    &log_delivery::EXPERIMENT,
+    &log_transactions::EXPERIMENT,
+    &log_idle::EXPERIMENT,
+    &log_start::EXPERIMENT,
 ];
 
 /// The experiment of that name, however it is written.
 #[must_use]
 pub fn named(id: &str) -> Option<&'static Experiment> {
     ALL.into_iter().find(|experiment| experiment.about.id.eq_ignore_ascii_case(id))
+}
+
+/// The experiments of a name: one, or all that are on the `council` or on the `log`.
+#[must_use]
+pub fn all_named(name: &str) -> Vec<&'static Experiment> {
+    match name.to_ascii_lowercase().as_str() {
+        "council" => ALL.into_iter().filter(|experiment| !experiment.is_on_log()).collect(),
+        "log" => ALL.into_iter().filter(|experiment| experiment.is_on_log()).collect(),
+        _ => named(name).into_iter().collect(),
+    }
 }
 
 fn servers(count: usize) -> String {
@@ -95,6 +127,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::log::Contestant;
 
     #[test]
     fn every_experiment_says_everything_in_both_languages_and_has_work_at_both_scales() {
@@ -112,7 +145,11 @@ mod tests {
             }
             for scale in [Scale::small(), Scale::paper()] {
                 let plan = experiment.plan(&scale.lasting(Duration::from_secs(1)));
-                assert!(!plan.blocks.is_empty() && !about.ratios.is_empty(), "{}", experiment.about.id);
+                assert_ne!(plan.blocks.is_empty(), plan.brokers.is_empty(), "{}", experiment.about.id);
+                assert!(!about.ratios.is_empty(), "{}", experiment.about.id);
+                if experiment.is_on_log() {
+                    continue;
+                }
                 let specs = plan.blocks.iter().flat_map(|block| &block.specs);
                 let places: Vec<_> = specs.clone().map(|spec| (&spec.series, &spec.at)).collect();
                 let distinct: BTreeSet<_> = places.iter().collect();
@@ -134,6 +171,22 @@ mod tests {
     }
 
     #[test]
+    fn jobs_on_the_log_have_places_of_their_own_and_contestants() {
+        let diwan = Contestant::Diwan { name: String::from("diwan"), program: "diwan".into() };
+        for experiment in all_named("log") {
+            for scale in [Scale::small().lasting(Duration::from_millis(500)), Scale::small(), Scale::paper()]
+            {
+                let plan = experiment.plan(&scale);
+                let specs = plan.brokers.iter().flat_map(|block| &block.specs);
+                let places: Vec<_> = specs.clone().map(|spec| (&spec.series, &spec.at)).collect();
+                let distinct: BTreeSet<_> = places.iter().collect();
+                assert_eq!(distinct.len(), places.len(), "{}: two points at one place", experiment.about.id);
+                assert!(specs.clone().all(|spec| spec.job.is_for(&diwan)), "{}", experiment.about.id);
+            }
+        }
+    }
+
+    #[test]
     fn concoord_takes_part_where_something_was_published_of_it() {
         let plans = ALL.iter().map(|experiment| (experiment.about.id, experiment.plan(&Scale::small())));
         let places: Vec<_> = plans
@@ -150,6 +203,8 @@ mod tests {
     #[test]
     fn an_experiment_is_found_by_its_name() {
         assert_eq!(named("z1").map(|experiment| experiment.about.id), Some("Z1"));
-        assert!(named("K1").is_none());
+        assert!(named("V1").is_none());
+        assert_eq!((all_named("log").len(), all_named("council").len()), (8, 16));
+        assert_eq!(all_named("k2").len(), 1);
     }
 }

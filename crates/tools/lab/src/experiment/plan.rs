@@ -1,9 +1,10 @@
 //! What an experiment comes to: servers that are started together with what is measured on them; and what of it a
-//! machine holds.
+//! machine holds. An experiment is on the council or on the log.
 
 use tools_testbed::Setting;
 
-use super::{Capacity, Spec};
+use super::{Capacity, Scale, Spec};
+use crate::log::{Contestant, Job};
 use crate::measure::System;
 use crate::task::Kind;
 
@@ -12,11 +13,18 @@ use crate::task::Kind;
 pub struct Plan {
     /// Servers, and what is measured on them.
     pub blocks: Vec<Block>,
+    /// Brokers, and what is measured on them.
+    pub brokers: Vec<BrokerBlock>,
     /// What the machine does not hold, and what is done instead, in words.
     pub beyond: Vec<String>,
 }
 
 impl Plan {
+    /// Brokers alone.
+    pub(super) fn of_brokers(brokers: Vec<BrokerBlock>) -> Self {
+        Self { brokers, ..Self::default() }
+    }
+
     /// Whether that system takes part in anything of it.
     #[must_use]
     pub fn has(&self, system: &System) -> bool {
@@ -129,5 +137,64 @@ impl Block {
     #[must_use]
     pub const fn members(&self) -> usize {
         self.setting.servers + self.setting.observers
+    }
+}
+
+/// A broker that is started, and what is measured on it.
+#[derive(Clone, Debug)]
+pub struct BrokerBlock {
+    /// Its heap limit if it is a JVM, MiB.
+    pub heap_mb: u32,
+    /// What is measured, in this order.
+    pub specs: Vec<BrokerSpec>,
+}
+
+/// One job, and where its figures stand.
+#[derive(Clone, Debug)]
+pub struct BrokerSpec {
+    /// The line of the figure.
+    pub series: String,
+    /// Where on it.
+    pub at: String,
+    /// What is measured.
+    pub job: Job,
+}
+
+impl BrokerSpec {
+    pub(super) fn new(series: impl Into<String>, at: impl ToString, job: Job) -> Self {
+        Self { series: series.into(), at: at.to_string(), job }
+    }
+
+    /// Where it stands, in words.
+    #[must_use]
+    pub fn place(&self) -> String {
+        let words = [self.series.as_str(), self.at.as_str()];
+        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl BrokerBlock {
+    /// The heap that Kafka's own script gives it, MiB.
+    const HEAP_MB: u32 = 1024;
+
+    pub(super) const fn of(specs: Vec<BrokerSpec>) -> Self {
+        Self { heap_mb: Self::HEAP_MB, specs }
+    }
+
+    /// Whether that contestant takes part.
+    #[must_use]
+    pub fn has(&self, contestant: &Contestant) -> bool {
+        self.specs.iter().any(|spec| spec.job.is_for(contestant))
+    }
+
+    /// How long it takes, roughly.
+    #[must_use]
+    pub fn estimate(&self, contestant: &Contestant, scale: &Scale) -> std::time::Duration {
+        let specs = self.specs.iter().filter(|spec| spec.job.is_for(contestant)).enumerate();
+        let each = specs.map(|(place, spec)| {
+            spec.job.estimate(scale.broker_warm_up(contestant, place == 0), scale.measured)
+        });
+        let start = if contestant.is_jvm() { 6 } else { 1 };
+        std::time::Duration::from_secs(start) + each.sum::<std::time::Duration>()
     }
 }

@@ -1,7 +1,7 @@
 //! R1: making and deleting empty nodes.
 
 use super::text::{CLIENTS, MEAN_LATENCY, RUST_LOAD_TEST, text};
-use super::{Block, Description, Experiment, Panel, Plan, Reference, Scale, Spec, Split, figure};
+use super::{Block, Description, Experiment, Middle, Panel, Plan, Reference, Scale, Spec, Split, figure};
 use crate::task::Step;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -26,6 +26,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             Panel::bars(MEAN_LATENCY, CLIENTS, figure::MEAN),
         ],
         ratios: &[figure::RATE, figure::MEAN, figure::P99, figure::CPU],
+        middle: Middle::Mean,
     },
     plan,
 };

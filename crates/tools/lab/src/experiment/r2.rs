@@ -3,7 +3,7 @@
 use tools_testbed::Setting;
 
 use super::text::{CLIENTS, PERCENTILE_99, REQUESTS, RUST_LOAD_TEST, text};
-use super::{Block, Description, Experiment, Panel, Plan, Reference, Scale, Spec, Split, figure};
+use super::{Block, Description, Experiment, Middle, Panel, Plan, Reference, Scale, Spec, Split, figure};
 use crate::task::Step;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -28,6 +28,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             Panel::bars(PERCENTILE_99, CLIENTS, figure::P99),
         ],
         ratios: &[figure::RATE, figure::P99, figure::CPU, figure::WRITTEN],
+        middle: Middle::Mean,
     },
     plan,
 };

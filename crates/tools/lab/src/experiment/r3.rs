@@ -1,7 +1,7 @@
 //! R3: reading, reading or writing, deleting nodes of 1,000 bytes.
 
 use super::text::{CLIENTS, REQUESTS, RUST_LOAD_TEST, SERVERS_CPU, text};
-use super::{Block, Description, Experiment, Panel, Plan, Reference, Scale, Spec, Split, figure};
+use super::{Block, Description, Experiment, Middle, Panel, Plan, Reference, Scale, Spec, Split, figure};
 use crate::task::Step;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -30,6 +30,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             Panel::bars(SERVERS_CPU, CLIENTS, figure::CPU),
         ],
         ratios: &[figure::RATE, figure::P99, figure::CPU],
+        middle: Middle::Mean,
     },
     plan,
 };

@@ -3,7 +3,7 @@
 use tools_testbed::Setting;
 
 use super::text::{CLIENTS, MEAN_LATENCY, REQUESTS, RUST_LOAD_TEST, text};
-use super::{Block, Description, Experiment, Panel, Plan, Reference, Scale, Spec, Split, figure};
+use super::{Block, Description, Experiment, Middle, Panel, Plan, Reference, Scale, Spec, Split, figure};
 use crate::task::Step;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -30,6 +30,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             Panel::bars(MEAN_LATENCY, CLIENTS, figure::MEAN),
         ],
         ratios: &[figure::RATE, figure::MEAN, figure::P99, figure::CPU],
+        middle: Middle::Mean,
     },
     plan,
 };

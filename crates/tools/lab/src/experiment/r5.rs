@@ -3,7 +3,7 @@
 use tools_testbed::Setting;
 
 use super::text::{RUST_LOAD_TEST, SECONDS, text};
-use super::{Block, Description, Experiment, Panel, Plan, Scale, Spec, Text, figure};
+use super::{Block, Description, Experiment, Middle, Panel, Plan, Scale, Spec, Text, figure};
 use crate::task::{Kind, Task};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -31,6 +31,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             ),
         ],
         ratios: &[figure::MAX, figure::P99, figure::DISK, figure::WRITTEN, figure::CPU],
+        middle: Middle::Mean,
     },
     plan,
 };

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::Capacity;
+use crate::log::Contestant;
 use crate::task::{Kind, Step, Task};
 
 /// How much is done.
@@ -54,6 +55,22 @@ impl Scale {
     #[must_use]
     pub fn warm_up_ms(&self) -> u64 {
         self.measured_ms(0.25)
+    }
+
+    /// How long a broker is loaded before a job counts; longest before the first one on a JVM, which compiles meanwhile.
+    #[must_use]
+    pub fn broker_warm_up(&self, contestant: &Contestant, is_first: bool) -> Duration {
+        match (contestant.is_jvm(), is_first) {
+            (true, true) if self.is_trial() => self.warm_up.max(Duration::from_secs(2)),
+            (true, true) => self.warm_up.max(Duration::from_secs(10)),
+            (true, false) => self.warm_up * 2,
+            (false, _) => self.warm_up,
+        }
+    }
+
+    /// What is done in a quick trial, on a small machine, or as published.
+    pub(super) fn sized<T>(&self, trial: T, small: T, paper: T) -> T {
+        if self.is_trial() { trial } else { self.pick(small, paper) }
     }
 
     /// What is done on a small machine, or as published.

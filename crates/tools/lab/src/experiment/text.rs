@@ -28,3 +28,13 @@ pub(super) const CONCOORD_2012: Text =
     text("ConCoord's evaluation, OpenReplica 2012", "تقييم ConCoord، \u{2068}OpenReplica 2012\u{2069}");
 pub(super) const RUST_LOAD_TEST: Text =
     text("a load test of ZooKeeper with a Rust client", "اختبار حمل لـ ZooKeeper بعميل بلغة Rust");
+pub(super) const KAFKA_2011: Text =
+    text("Kafka's own evaluation, NetDB 2011", "تقييم كافكا نفسها، \u{2068}NetDB 2011\u{2069}");
+pub(super) const NOT_PUBLISHED: Text = text("Diwan's own comparison with Kafka", "مقارنة ديوان نفسه بكافكا");
+pub(super) const NOTHING_PUBLISHED: Text = text("Nothing was published of this.", "لم يُنشر عن هذا شيء.");
+
+// What experiments on the log share.
+pub(super) const MESSAGES_A_SECOND: Text = text("Messages a second", "الرسائل في الثانية");
+pub(super) const MESSAGES_A_REQUEST: Text = text("messages a request", "رسائل كل طلب");
+pub(super) const BROKER_CPU: Text =
+    text("Processor time of the broker, a message", "زمن معالج الوسيط لكل رسالة");

@@ -1,7 +1,9 @@
 //! Z1: throughput against the share of reads.
 
 use super::text::{SERVERS_CPU, THROUGHPUT, ZOOKEEPER_2010, text};
-use super::{Block, Description, Experiment, Panel, Plan, Reference, Scale, Spec, Text, figure, servers};
+use super::{
+    Block, Description, Experiment, Middle, Panel, Plan, Reference, Scale, Spec, Text, figure, servers,
+};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     about: &Description {
@@ -22,6 +24,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             Panel::lines(SERVERS_CPU, READS, figure::CPU),
         ],
         ratios: &[figure::RATE, figure::CPU, figure::P99, figure::WRITTEN],
+        middle: Middle::Mean,
     },
     plan,
 };

@@ -1,7 +1,9 @@
 //! Z2: the latency of one client with one request outstanding.
 
 use super::text::{MEDIAN_LATENCY, PERCENTILE_99, ZOOKEEPER_2010, text};
-use super::{Block, Description, Experiment, Panel, Plan, Reference, Scale, Spec, Split, Text, figure};
+use super::{
+    Block, Description, Experiment, Middle, Panel, Plan, Reference, Scale, Spec, Split, Text, figure,
+};
 use crate::task::Step;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -23,6 +25,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             Panel::bars(PERCENTILE_99, OPERATION, figure::P99),
         ],
         ratios: &[figure::P50, figure::P99, figure::CPU],
+        middle: Middle::Mean,
     },
     plan,
 };

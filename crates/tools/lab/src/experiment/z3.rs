@@ -1,7 +1,9 @@
 //! Z3: double barriers.
 
 use super::text::{ZOOKEEPER_2010, text};
-use super::{Block, Description, Experiment, Panel, Plan, Reference, Scale, Spec, Text, clients, figure};
+use super::{
+    Block, Description, Experiment, Middle, Panel, Plan, Reference, Scale, Spec, Text, clients, figure,
+};
 use crate::task::{Kind, Task};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -34,6 +36,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             ),
         ],
         ratios: &[figure::RATE, figure::P50, figure::CPU],
+        middle: Middle::Mean,
     },
     plan,
 };

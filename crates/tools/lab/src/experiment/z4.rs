@@ -1,7 +1,7 @@
 //! Z4: the atomic broadcast alone.
 
 use super::text::{SERVERS_CPU, ZOOKEEPER_2010, text};
-use super::{Block, Description, Experiment, Panel, Plan, Reference, Scale, Spec, Text, figure};
+use super::{Block, Description, Experiment, Middle, Panel, Plan, Reference, Scale, Spec, Text, figure};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     about: &Description {
@@ -22,6 +22,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             Panel::lines(SERVERS_CPU, SERVERS, figure::CPU),
         ],
         ratios: &[figure::RATE, figure::CPU, figure::WRITTEN],
+        middle: Middle::Mean,
     },
     plan,
 };

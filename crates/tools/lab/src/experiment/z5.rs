@@ -3,7 +3,7 @@
 use tools_testbed::Setting;
 
 use super::text::{THROUGHPUT, ZOOKEEPER_2010, text};
-use super::{Block, Description, Experiment, Panel, Plan, Scale, Spec, Text, figure};
+use super::{Block, Description, Experiment, Middle, Panel, Plan, Scale, Spec, Text, figure};
 use crate::task::Task;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -25,6 +25,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             Panel::lines_over_log(text("Memory of all servers", "ذاكرة جميع الخوادم"), NODES, figure::MEMORY),
         ],
         ratios: &[figure::RATE, figure::CPU, figure::MEMORY],
+        middle: Middle::Mean,
     },
     plan,
 };

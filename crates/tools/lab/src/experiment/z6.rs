@@ -1,7 +1,7 @@
 //! Z6: watch notifications.
 
 use super::text::{CLIENTS, ZOOKEEPER_2010, text};
-use super::{Block, Description, Experiment, Panel, Plan, Reference, Scale, Spec, figure};
+use super::{Block, Description, Experiment, Middle, Panel, Plan, Reference, Scale, Spec, figure};
 use crate::task::{Kind, Task};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -27,6 +27,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             ),
         ],
         ratios: &[figure::RATE, figure::CPU],
+        middle: Middle::Mean,
     },
     plan,
 };

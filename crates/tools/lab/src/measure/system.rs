@@ -1,5 +1,6 @@
 //! Which systems there are, and where they come from. If one is not available, it says why.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use council_client::load::Servers;
@@ -43,6 +44,8 @@ pub struct Sources {
     pub cache: PathBuf,
     /// Further servers, each ensemble under its name.
     pub addresses: Vec<(String, Servers)>,
+    /// Further brokers of Kafka's protocol, each under its name.
+    pub brokers: Vec<(String, SocketAddr)>,
 }
 
 impl System {

@@ -46,11 +46,24 @@ pub(crate) fn perform(
     edges: &mut Edges<'_>,
 ) -> io::Result<Outcome> {
     let task = &Task { count: task.count.min(i32::MAX as u32), ..task.clone() };
+    let order = serde_json::to_string(&Order { endpoints, task })?;
+    obey(load, &order, patience, edges)
+}
+
+/// Has a program do what a line of its own language says.
+///
+/// # Errors
+/// The program failed; the error has its output.
+pub(crate) fn obey(
+    load: &LoadProgram,
+    order: &str,
+    patience: &Patience,
+    edges: &mut Edges<'_>,
+) -> io::Result<Outcome> {
     let mut command = load.command();
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = Group::spawn(&mut command).map_err(io::Error::other)?;
-    let order = serde_json::to_string(&Order { endpoints, task })?;
-    converse(load.of, &mut child, &order, patience, edges)
+    converse(load.of, &mut child, order, patience, edges)
 }
 
 fn converse(

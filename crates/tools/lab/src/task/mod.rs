@@ -24,6 +24,7 @@ use council_client::load::{Nodes, Patience, Servers, extend_patiently};
 use serde::Serialize;
 use tools_testbed::meter::Edges;
 
+pub(crate) use driver::obey;
 pub use outcome::{Outcome, Slot};
 pub use performer::Performer;
 

@@ -6,11 +6,15 @@ pub mod etcd;
 pub mod kafka;
 mod maven;
 mod others;
+mod queues;
+mod rabbitmq;
 pub mod zookeeper;
 
 use std::path::PathBuf;
 
 pub use others::{LoadProgram, Others};
+pub use queues::Queues;
+pub use rabbitmq::Package as RabbitMq;
 
 /// The folder for fetched peers: beside the build's other output if this program lies in a build folder, otherwise the user's.
 #[must_use]

@@ -9,17 +9,20 @@ use council_client::load::Servers;
 use council_connect::AccessArguments;
 use tools_lab::conduct::Options;
 use tools_lab::experiment::{self, Capacity, Experiment, Scale};
+use tools_lab::log::{Contestant, named_broker};
 use tools_lab::measure::{Sources, System, named_addresses};
 use tools_testbed::peer::{default_cache, diwan};
 
 use super::command;
 
 const HELP: &str = "\
-Peers are fetched once: ZooKeeper through Maven, etcd through Go. One that cannot be had is left out, and the \
+Peers are fetched once: ZooKeeper and Kafka through Maven, etcd through Go. One that cannot be had is left out, and the \
 report says why.
 
-  diwan lab run                                all experiments, all systems, in less than an hour
+  diwan lab run                                all experiments, all systems, in less than two hours
   diwan lab run Z1 C5 --systems diwan,etcd     some
+  diwan lab run log --quick                    those on the log, as a trial of a few minutes
+  diwan lab run K1,K2,K3 --repetitions 5       some of the log; `council` names all others
   diwan lab run --resume                       goes on with what was broken off
   diwan lab run Z1 --address mine=zk1:2181     another server that speaks ZooKeeper's protocol
   diwan lab run Z1 --address mine=zk1:2281 --tls-ca ca.pem --sasl-user bob
@@ -50,6 +53,15 @@ pub(crate) enum LabCommand {
         #[arg(default_value = FOLDER)]
         folder: PathBuf,
     },
+    /// The bare server that experiments on the log stand on.
+    #[command(hide = true)]
+    Floor {
+        /// `sendfile`.
+        #[arg(value_parser = ["sendfile"])]
+        kind: String,
+        /// Where it listens.
+        address: std::net::SocketAddr,
+    },
     /// Say which figures of B moved beyond noise against A; the status is 1 then.
     Compare(CompareArguments),
 }
@@ -69,7 +81,7 @@ pub(crate) struct CompareArguments {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ScaleName {
-    /// What finishes on a small machine within an hour.
+    /// What finishes on a small machine: the council within an hour, the log within another.
     Small,
     /// As published.
     Paper,
@@ -77,9 +89,9 @@ enum ScaleName {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
-    /// Which experiments [default: all].
-    #[arg(value_name = "EXPERIMENT", value_parser = one)]
-    experiments: Vec<&'static Experiment>,
+    /// Which experiments; `council` and `log` name all of one service [default: all].
+    #[arg(value_name = "EXPERIMENT", value_parser = some, value_delimiter = ',')]
+    experiments: Vec<Chosen>,
 
     /// Where the run is kept.
     #[arg(short, long, value_name = "DIRECTORY", default_value = FOLDER)]
@@ -93,7 +105,8 @@ pub(crate) struct RunArguments {
     #[arg(long, value_enum, default_value = "small")]
     scale: ScaleName,
 
-    /// Which systems, besides those of `--address` and `--against` [default: diwan,zookeeper,etcd,concoord].
+    /// Which systems, besides those of `--address` and `--against` [default: diwan,zookeeper,etcd,concoord for the council,
+    /// diwan,kafka,sendfile for the log].
     #[arg(long, value_name = "NAME[,..]", value_delimiter = ',')]
     systems: Vec<String>,
 
@@ -101,13 +114,21 @@ pub(crate) struct RunArguments {
     #[arg(long = "address", value_name = "NAME=HOST:PORT[,..]", value_parser = named_addresses)]
     addresses: Vec<(String, Servers)>,
 
+    /// A further broker that speaks Kafka's protocol; topics whose names begin with `lab-` are made and deleted on it.
+    #[arg(long = "broker", value_name = "NAME=HOST:PORT", value_parser = named_broker)]
+    brokers: Vec<(String, std::net::SocketAddr)>,
+
     /// Another build of Diwan, measured beside this one as `other`.
     #[arg(long, value_name = "PROGRAM")]
     against: Option<PathBuf>,
 
-    /// How often each point is measured.
-    #[arg(long, value_name = "N", default_value_t = Scale::REPETITIONS, value_parser = clap::value_parser!(u32).range(1..=100))]
-    repetitions: u32,
+    /// Only to see that everything works: half a second a point, once, and small sizes.
+    #[arg(long, conflicts_with = "scale")]
+    quick: bool,
+
+    /// How often each point is measured [default: 2, or once with `--quick`].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    repetitions: Option<u32>,
 
     /// How long a point is measured [default: 2, or 30 at the scale of the papers]. Less than 1 also makes sizes smaller.
     #[arg(long, value_name = "SECONDS")]
@@ -134,12 +155,31 @@ pub(crate) struct RunArguments {
     access: AccessArguments,
 }
 
+/// How long a point is measured with `--quick`.
+const QUICK_SECONDS: f64 = 0.5;
+
 /// What the build of `--against` is called.
 const OTHER: &str = "other";
 
-fn one(name: &str) -> Result<&'static Experiment, String> {
-    experiment::named(name)
-        .ok_or_else(|| String::from("there is no such experiment; `diwan lab list` lists them all"))
+/// What one word names.
+#[derive(Clone, Debug)]
+struct Chosen(Vec<&'static Experiment>);
+
+fn some(name: &str) -> Result<Chosen, String> {
+    match experiment::all_named(name) {
+        none if none.is_empty() => {
+            Err(String::from("there is no such experiment; `diwan lab list` lists them all"))
+        }
+        named => Ok(Chosen(named)),
+    }
+}
+
+/// Each once, in the order of the papers.
+fn chosen(words: Vec<Chosen>) -> Vec<&'static Experiment> {
+    let named: Vec<_> = words.into_iter().flat_map(|word| word.0).collect();
+    let is_named =
+        |one: &&Experiment| named.is_empty() || named.iter().any(|other| other.about.id == one.about.id);
+    experiment::ALL.into_iter().filter(is_named).collect()
 }
 
 /// Servers with what lets clients in.
@@ -176,38 +216,42 @@ impl RunArguments {
             _ => Err(format!("{seconds} s is no time")),
         };
         let scale = scale.on(Capacity::here());
-        let scale = match self.seconds {
+        let scale = match self.seconds.or(self.quick.then_some(QUICK_SECONDS)) {
             Some(seconds) => scale.lasting(lasting(seconds)?),
             None => scale,
         };
+        let once_or_more = if self.quick { 1 } else { Scale::REPETITIONS };
         let diwan = diwan::find().map_err(|error| error.to_string())?;
         let mut systems = self.systems;
         if systems.is_empty() {
-            systems.extend(System::NAMES.into_iter().filter(|name| *name != OTHER).map(String::from));
+            let names = System::NAMES.into_iter().chain(Contestant::NAMES);
+            for name in names.filter(|name| *name != OTHER).map(String::from) {
+                if !systems.contains(&name) {
+                    systems.push(name);
+                }
+            }
         }
-        let further = self.addresses.iter().map(|(name, _)| name.clone());
+        let brokers = self.brokers.iter().map(|(name, _)| name.clone());
+        let further = self.addresses.iter().map(|(name, _)| name.clone()).chain(brokers);
         for name in self.against.iter().map(|_| OTHER.to_owned()).chain(further) {
             if !systems.contains(&name) {
                 systems.push(name);
             }
         }
-        let experiments = match self.experiments.is_empty() {
-            true => experiment::ALL.to_vec(),
-            false => self.experiments,
-        };
         let sources = Sources {
             diwan,
             other: self.against,
             cache: self.cache.unwrap_or_else(default_cache),
             addresses: let_in(self.addresses, self.access)?,
+            brokers: self.brokers,
         };
         Ok(Options {
-            experiments,
+            experiments: chosen(self.experiments),
             systems,
             sources,
             scale,
             seed: self.seed,
-            repetitions: self.repetitions,
+            repetitions: self.repetitions.unwrap_or(once_or_more),
             folder: self.dir,
             resume: self.resume,
             data: self.data.unwrap_or_else(env::temp_dir),

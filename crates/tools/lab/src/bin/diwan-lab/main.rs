@@ -26,7 +26,7 @@ use progress::Bar;
 const MOVED: u8 = 1;
 
 fn main() -> ExitCode {
-    match run(LabArguments::parse().command, &mut io::stdout().lock()) {
+    match run(LabArguments::parse().command, &mut io::stdout()) {
         Ok(code) => code,
         // The reader of the pipe has closed it.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
@@ -42,13 +42,17 @@ fn run(command: LabCommand, out: &mut impl Write) -> io::Result<ExitCode> {
         LabCommand::List => list(out),
         LabCommand::Run(arguments) => measure(*arguments, out),
         LabCommand::Report { folder } => draw(&folder, out),
+        LabCommand::Floor { address, .. } => {
+            tools_lab::log::serve_floor(address, |address| println!("{address}"))?;
+            Ok(ExitCode::SUCCESS)
+        }
         LabCommand::Compare(arguments) => hold(&arguments, out),
     }
 }
 
 fn list(out: &mut impl Write) -> io::Result<ExitCode> {
     for Experiment { about, .. } in experiment::ALL {
-        writeln!(out, "{}  {}", about.id, about.title.en)?;
+        writeln!(out, "{:<16}  {}", about.id, about.title.en)?;
     }
     Ok(ExitCode::SUCCESS)
 }

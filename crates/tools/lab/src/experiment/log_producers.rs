@@ -1,0 +1,52 @@
+//! Many idempotent producers.
+
+use super::text::{BROKER_CPU, NOT_PUBLISHED, NOTHING_PUBLISHED, text};
+use super::{BrokerBlock, BrokerSpec, Description, Experiment, Middle, Panel, Plan, Scale, Text, figure};
+use crate::log::{Job, Mode};
+
+const OFFERED: Text = text("messages offered a second", "الرسائل المعروضة في الثانية");
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    about: &Description {
+        id: "log-producers",
+        title: text("A hundred idempotent producers", "مئة منتج متكرر بأمان"),
+        source: NOT_PUBLISHED,
+        setup: text(
+            "100 producers, 100 partitions, acks=all, idempotent, page cache mode. As with linger.ms=5, a producer sends what it gathered within 5 ms, or within 10 ms at the lower rate, to its partition: 5 messages of 200 bytes. The rate is fixed; a latency counts from the moment at which the request was due. An operation is a message.",
+            "100 منتج و100 قسم، acks=all، متكررة بأمان، بنمط ذاكرة الصفحات. كما مع linger.ms=5 يرسل المنتج ما جمعه خلال 5 ملّي ثوانٍ، أو 10 في المعدل الأدنى، إلى قسمه: 5 رسائل بحجم 200 بايت. المعدل ثابت، ويُحسب الزمن من لحظة استحقاق الطلب. العملية رسالة.",
+        ),
+        published: NOTHING_PUBLISHED,
+        references: &[],
+        panels: &[
+            Panel::bars(BROKER_CPU, OFFERED, figure::CPU),
+            Panel::bars(text("99.9th percentile", "المئين 99.9"), OFFERED, figure::P999),
+            Panel::bars(
+                text("Messages that were acknowledged a second", "الرسائل المؤكدة في الثانية"),
+                OFFERED,
+                figure::RATE,
+            ),
+        ],
+        ratios: &[figure::CPU, figure::P999, figure::P50],
+        middle: Middle::Median,
+    },
+    plan,
+};
+
+const PRODUCERS: usize = 100;
+const BATCH: usize = 5;
+
+fn plan(_: &Scale) -> Plan {
+    let spec = |every_ms: f64| {
+        let requests_per_second = PRODUCERS as f64 * 1000.0 / every_ms;
+        let job = Job::Produce {
+            mode: Mode::PageCache,
+            producers: PRODUCERS,
+            batch: BATCH,
+            outstanding: 0,
+            requests_per_second,
+            is_idempotent: true,
+        };
+        BrokerSpec::new("", requests_per_second * BATCH as f64, job)
+    };
+    Plan::of_brokers(vec![BrokerBlock::of([10.0, 5.0].map(spec).to_vec())])
+}

@@ -1,0 +1,140 @@
+//! What is measured of a broker.
+
+use std::time::Duration;
+
+use super::Contestant;
+
+/// Bytes of a message in all experiments on the log: as in Kafka's own evaluation.
+pub(crate) const MESSAGE_BYTES: usize = 200;
+
+/// When a message counts as taken. It means the same for every broker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// When the operating system has it: Kafka's default, and Diwan's `diwan.durability=replicated`. On RabbitMQ these are
+    /// transient messages, on ActiveMQ those of a journal that is never flushed.
+    PageCache,
+    /// When it is on the disk, flushed: Kafka's `flush.messages=1`, and Diwan's default. On RabbitMQ these are persistent
+    /// messages, on ActiveMQ those of a journal that is always flushed.
+    Flushed,
+}
+
+impl Mode {
+    /// Its name in the report.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PageCache => "page cache",
+            Self::Flushed => "flushed",
+        }
+    }
+
+    /// The setting of a topic that gives a broker this mode, if it is not its default.
+    #[must_use]
+    pub const fn setting(self, of: &Contestant) -> Option<(&'static str, &'static str)> {
+        match (self, of) {
+            (Self::PageCache, Contestant::Diwan { .. }) => Some(("diwan.durability", "replicated")),
+            (Self::Flushed, Contestant::Kafka(_)) => Some(("flush.messages", "1")),
+            _ => None,
+        }
+    }
+}
+
+/// One thing that is measured.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Job {
+    /// Producers write, each to a partition of its own.
+    Produce {
+        /// When they are answered.
+        mode: Mode,
+        /// How many, each with a connection and a partition.
+        producers: usize,
+        /// Messages of a request.
+        batch: usize,
+        /// Requests that each keeps outstanding; 0 if they send at a fixed rate.
+        outstanding: usize,
+        /// Requests a second of all together, if they send at a fixed rate.
+        requests_per_second: f64,
+        /// Whether they number their messages, and wait for all replicas.
+        is_idempotent: bool,
+    },
+    /// A number of messages is written; counted is what they take on the disk.
+    Store {
+        /// Messages of a request.
+        batch: usize,
+        /// Requests.
+        batches: u64,
+    },
+    /// One consumer reads a partition again and again.
+    Consume {
+        /// Bytes of an answer.
+        fetch_bytes: i32,
+        /// What the partition holds, in batches of 50 messages.
+        batches: u64,
+    },
+    /// One producer at a fixed rate, and one consumer, which waits for each message.
+    Deliver {
+        /// When the producer is answered.
+        mode: Mode,
+        /// Messages of a request.
+        batch: usize,
+        /// Messages a second.
+        per_second: f64,
+    },
+    /// Clients read, and write what they read with their offsets, transaction by transaction.
+    Transact {
+        /// How many, each with a partition to read and one to write.
+        clients: i32,
+        /// Messages of a transaction.
+        messages: usize,
+    },
+    /// Partitions with a message each, which nobody uses.
+    Idle {
+        /// How many.
+        partitions: i32,
+    },
+    /// The broker is killed and started again; counted is the time until a message is acknowledged.
+    Restart {
+        /// Partitions.
+        partitions: i32,
+        /// Bytes of all messages.
+        bytes: u64,
+    },
+}
+
+impl Job {
+    /// Whether that contestant can do it.
+    #[must_use]
+    pub const fn is_for(&self, contestant: &Contestant) -> bool {
+        match contestant {
+            Contestant::Diwan { .. } | Contestant::Kafka(_) => true,
+            Contestant::RabbitMq(..) | Contestant::ActiveMq(_) => {
+                matches!(self, Self::Produce { producers: 1, .. } | Self::Store { .. } | Self::Consume { .. })
+            }
+            // It is not started again, and its files are not looked at.
+            Contestant::Elsewhere { .. } => {
+                !matches!(self, Self::Store { .. } | Self::Idle { .. } | Self::Restart { .. })
+            }
+            Contestant::Bare(_) => matches!(self, Self::Consume { .. }),
+        }
+    }
+
+    /// How long it takes, roughly, if a point is measured for so long after such a warm-up.
+    #[must_use]
+    pub fn estimate(&self, warm_up: Duration, measured: Duration) -> Duration {
+        // Rates that a small machine reaches: bytes a second, and partitions.
+        let written = |bytes: u64| Duration::from_millis(bytes / 100_000);
+        let made = |partitions: i32| Duration::from_millis(u64::from(partitions.unsigned_abs()) * 3);
+        let bytes = |batches: u64, batch: usize| batches * (batch * MESSAGE_BYTES) as u64;
+        match self {
+            // What was written is read again.
+            Self::Produce { .. } | Self::Transact { .. } => warm_up + measured * 2,
+            Self::Deliver { .. } => warm_up + measured,
+            Self::Store { batch, batches } => written(2 * bytes(*batches, *batch)) + Duration::from_secs(4),
+            Self::Consume { batches, .. } => written(2 * bytes(*batches, 50)) + warm_up + measured,
+            Self::Idle { partitions } => made(*partitions) + measured * 2,
+            Self::Restart { partitions, bytes } => {
+                made(*partitions) + written(2 * bytes) + Duration::from_secs(5)
+            }
+        }
+    }
+}
