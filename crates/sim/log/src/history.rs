@@ -442,6 +442,7 @@ impl History {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "one line for each rule")]
 fn name_of(rule: u32) -> &'static str {
     match rule {
         1 => "acknowledged survives",

@@ -3,7 +3,16 @@
 use sim_kit::random::Random;
 
 use crate::history::Retention;
-use crate::user::Flushing;
+
+/// How long a member may be silent, milliseconds: as the broker is configured.
+pub(crate) const SESSION_MS: u64 = 3_000;
+
+/// When a volatile topic is flushed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flushing {
+    pub(crate) messages: Option<u64>,
+    pub(crate) ms: Option<u64>,
+}
 
 /// See the module. Frequencies of faults are of a thousand moments.
 #[derive(Clone, Debug)]
@@ -66,6 +75,7 @@ pub(crate) struct Faults {
 }
 
 impl Setting {
+    #[expect(clippy::too_many_lines, reason = "one draw after the other")]
     pub(crate) fn draw(random: &mut Random, light: bool) -> Self {
         let mut faults = Faults::draw(random);
         let setting = Self {

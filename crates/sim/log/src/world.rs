@@ -72,6 +72,7 @@ impl World for LogWorld {
     const REACHED: &'static [&'static str] = REACHED;
     const FLOORS: &'static [Floor] = FLOORS;
 
+    #[expect(clippy::too_many_lines, reason = "one part of the world after the other")]
     fn begin(plan: &Plan) -> Self {
         let mut random = Random::new(plan.seed);
         let setting = Setting::draw(&mut random, plan.light);

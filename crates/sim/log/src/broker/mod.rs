@@ -12,8 +12,7 @@ use sim_kit::{Host, disk::Loss};
 use storage_wal::WalConfig;
 
 use crate::council::Council;
-use crate::setting::Setting;
-use crate::user::SESSION_MS;
+use crate::setting::{SESSION_MS, Setting};
 use crate::wire::Wires;
 pub(crate) use process::{Ended, Process, Step};
 

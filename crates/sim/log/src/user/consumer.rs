@@ -246,6 +246,7 @@ impl Consumer {
         (progress.is_lost, progress.is_changed) = (false, true);
     }
 
+    #[expect(clippy::too_many_lines, reason = "one kind of request after the other")]
     fn ask(&mut self, around: &mut Around<'_>) {
         let present = places(around);
         if present.iter().any(|place| !self.places.contains_key(place)) {
@@ -332,6 +333,7 @@ impl Consumer {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "one rule after the other for a batch")]
     fn take(
         &mut self,
         around: &mut Around<'_>,

@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use super::{Around, Link};
 use crate::history::{Place, Retention};
+use crate::setting::Flushing;
 
 /// Names of topics.
 pub(crate) const NAMES: [&str; 2] = ["alpha", "beta"];
@@ -34,13 +35,6 @@ fn all_names() -> impl Iterator<Item = &'static str> {
 
 /// A volatile topic is flushed after so many milliseconds, whatever `flush.ms` says.
 const FLUSH_MS: u64 = 1_000;
-
-/// When a volatile topic is flushed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Flushing {
-    pub(crate) messages: Option<u64>,
-    pub(crate) ms: Option<u64>,
-}
 
 /// What all clients know of the topics: their present ids.
 #[derive(Debug, Default)]

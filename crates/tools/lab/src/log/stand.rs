@@ -69,6 +69,7 @@ impl Stand {
             pids: Pids::default(),
         };
         let config = BrokerConfig {
+            users: Vec::new(),
             folder: folder.to_owned(),
             heap_mb,
             settings: settings(contestant),

@@ -12,6 +12,7 @@ use super::commits::{Commits, Who, group_id};
 use super::{COORDINATOR_RETRIABLE, GROUPS, UNKNOWN_MEMBER_ID};
 use crate::history::{Holder, Place, Register};
 use crate::served::Served;
+use crate::setting::SESSION_MS;
 use crate::user::operator::{GROUP_TOPIC, NAMES, topic_name};
 use crate::user::{Around, Link};
 
@@ -21,8 +22,6 @@ const FENCED_MEMBER_EPOCH: i16 = 110;
 const UNRELEASED_INSTANCE_ID: i16 = 111;
 const PATIENCE_MS: u64 = 2_500;
 const INTERVAL_MS: u64 = 400;
-/// How long a member may be silent, milliseconds: as the broker is configured.
-pub(crate) const SESSION_MS: u64 = 3_000;
 /// The epochs of a member that joins, of one that leaves, and of a static one that comes back.
 const JOINS: i32 = 0;
 const LEAVES: i32 = -1;
@@ -295,8 +294,8 @@ impl ConsumerMember {
 
     fn commit(&mut self, around: &mut Around<'_>) {
         let topic = around.topics.ids.get(GROUP_TOPIC);
-        let own = self.owned.iter().filter(|place| Some(&place.topic) == topic);
-        let Some(place) = own.last().copied() else { return };
+        let mut own = self.owned.iter().filter(|place| Some(&place.topic) == topic);
+        let Some(place) = own.next_back().copied() else { return };
         match around.random.below(60) {
             0..3 => {
                 let who = self.who.clone();

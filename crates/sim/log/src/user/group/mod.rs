@@ -8,7 +8,7 @@ mod subscription;
 use super::Around;
 pub(crate) use classic::ClassicMember;
 pub(crate) use commits::OffsetReader;
-pub(crate) use consumer::{ConsumerMember, SESSION_MS};
+pub(crate) use consumer::ConsumerMember;
 
 use super::operator::GROUP_TOPIC;
 use crate::history::{Place, Register};
