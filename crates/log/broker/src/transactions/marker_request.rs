@@ -87,10 +87,15 @@ impl Transactions {
                 continue;
             }
             for (place, asked_partition) in add_results(&mut pending.response, asked) {
-                let is_bad = is_large || asked.producer_id < 0 || asked.producer_epoch < 0;
-                let found = may.and_then(|()| match is_bad {
+                let found = may.and_then(|()| match is_large {
                     true => Err(ErrorCode::InvalidRequest),
                     false => participant(&node.catalog, asked_partition),
+                });
+                // Kafka looks for the partition first.
+                let is_bad = asked.producer_id < 0 || asked.producer_epoch < 0;
+                let found = found.and_then(|found| match is_bad {
+                    true => Err(ErrorCode::InvalidRequest),
+                    false => Ok(found),
                 });
                 match found {
                     Ok(participant) => {
