@@ -9,7 +9,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
-use council_client::{Client, CreateMode, ErrorCode};
+use council_client::{Client, CreateMode};
 use rustix::process::{Pid, Signal, kill_process};
 use server::{Folder, Server, diwan, said, serve};
 
@@ -222,29 +222,34 @@ fn revocation_that_is_not_looked_at_refuses_the_start() {
 fn a_zoo_cfg_is_served_as_it_is_and_its_odd_keys_are_named() {
     let folder = Folder::new();
     let file = folder.path().join("zoo.cfg");
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let text = format!(
-        "tickTime=500\ninitLimit=5\nmaxClientCnxn=1\ndataDir={}\nclientPort={port}\nadmin.enableServer=false\n",
+        "tickTime=500\ninitLimit=5\nmaxClientCnxn=1\ndataDir={}\nclientPort=0\nadmin.enableServer=false\n",
         folder.path().join("data").display()
     );
     fs::write(&file, text).unwrap();
-    let mut child = diwan()
-        .args(["serve", "--metrics", "off", "--log-format", "json", "--config"])
-        .arg(&file)
-        .spawn()
-        .unwrap();
-    let client = Client::connect(&format!("127.0.0.1:{port}")).unwrap();
-    while client.sync("/").wait().is_err_and(|error| error.is(ErrorCode::ConnectionLoss)) {}
+    let mut command = diwan();
+    command.args(["serve", "--log", "off", "--metrics", "off", "--log-format", "json", "--config"]).arg(&file);
+    let mut server = Logged::start(command);
+    let mut log = Vec::new();
+    let address = loop {
+        let line = server.line("");
+        log.push(line);
+        let found = log.last().and_then(|line| line.split_once("\"client\":\"")?.1.split_once('"'));
+        if let Some((address, _)) = found {
+            break String::from(address);
+        }
+    };
+    let client = Client::connect(&address).unwrap();
+    client.sync("/").wait().unwrap();
     assert_eq!(client.session_timeout(), std::time::Duration::from_secs(10));
     client.close();
-    rustix::process::kill_process(rustix::process::Pid::from_child(&child), Signal::TERM).unwrap();
-    assert!(child.wait().unwrap().success());
-    let (_, _, log) = said(child.wait_with_output().unwrap());
-    assert!(log.lines().all(|line| line.starts_with('{') && line.ends_with('}')), "{log}");
-    assert!(
-        log.contains("`initLimit` is ignored") && log.contains("did you mean `maxClientCnxns`?"),
-        "{log}"
-    );
+    server.signal(Signal::TERM);
+    assert!(server.child.wait().unwrap().success());
+    log.extend(server.lines.iter());
+    assert!(log.iter().all(|line| line.starts_with('{') && line.ends_with('}')), "{log:?}");
+    for named in ["`initLimit` is ignored", "did you mean `maxClientCnxns`?"] {
+        assert!(log.iter().any(|line| line.contains(named)), "{log:?}");
+    }
 }
 
 /// A server with a log that can be read line by line.
