@@ -340,11 +340,13 @@ impl LogWorld {
     fn time_passes(&mut self) {
         let ms = 1 + self.sim.random.below(8);
         self.sim.pass(ms);
-        self.history.now_ms = self.sim.now_ms();
+        let now_ms = self.sim.now_ms();
         let is_serving = self.machine.process.as_ref().is_some_and(Process::is_serving);
-        if is_serving && !self.machine.host.is_paused(self.sim.now_ms()) {
+        let is_up = is_serving && !self.machine.host.is_paused(now_ms);
+        if is_up {
             self.served.pass(ms);
         }
+        self.history.passes(now_ms, is_up && !self.machine.host.is_disk_stalled(now_ms));
         self.machine.host.give_room_in_time(self.sim.now_ms());
         if self.phase == Phase::Faulty {
             self.faults();
