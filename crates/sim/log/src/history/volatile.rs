@@ -114,7 +114,9 @@ impl History {
             self.judge(2);
             if *known_ms > flush_ms + LATE_MS {
                 let (place, failed_ms) = (life.place, life.failed_ms);
-                let text = format!("{offset} of {place:?} was lost at {failed_ms}, {known_ms} ms after it was known");
+                let text = format!(
+                    "{offset} of {place:?} was lost at {failed_ms}, {known_ms} ms after it was known"
+                );
                 self.wrong(2, text);
             }
         }
