@@ -229,6 +229,7 @@ impl LogWorld {
         match ended {
             Ended::Fault(fault) if may_fail => {
                 self.sim.tell("fault", format_args!("the broker stops: {fault}"));
+                self.unflushed_is_lost();
             }
             Ended::Fault(why) | Ended::Refused(why) => {
                 self.history.wrong(75, format!("the broker stopped on a good disk: {why}"));
@@ -511,10 +512,15 @@ impl LogWorld {
     }
 
     fn power_fails(&mut self, loss: Loss) {
-        if !matches!(loss, Loss::Nothing) {
-            self.history.power_failed();
-        }
         self.machine.crash(loss, &mut self.wires, &mut self.council);
+        if !matches!(loss, Loss::Nothing) {
+            self.unflushed_is_lost();
+        }
+    }
+
+    /// The power takes what was not flushed, and so does a flush that fails: the kernel drops what it could not write.
+    fn unflushed_is_lost(&mut self) {
+        self.history.power_failed();
         if self.setting.flushing.is_some() {
             // They tell of a log that is not there any more.
             self.wires.lose_answers();

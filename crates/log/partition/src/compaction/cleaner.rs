@@ -188,7 +188,9 @@ impl Cleaner {
     }
 
     fn with_chosen(&mut self, batch: &Batch<'_>, plain: &[u8], kept: &KeptRecords) -> Kept {
-        let sets_horizon = kept.has_tombstones && horizon_of(batch).is_none();
+        // Where not all keys are noted, older records of one may stay: whoever reads those must find its tombstone, too.
+        let is_mapped = Offset(batch.last_offset()) < self.mapped_to;
+        let sets_horizon = kept.has_tombstones && is_mapped && horizon_of(batch).is_none();
         match kept.count {
             0 => self.without_records(batch),
             count if count == batch.count() && !sets_horizon => self.keep(batch),
