@@ -128,7 +128,7 @@ impl Default for BrokerConfig {
             fetch_sessions_max: 1_000,
             described_partitions_max: 2_000,
             segment_bytes_max: u64::MAX,
-            body_bytes_max: 16 << 20,
+            body_bytes_max: 4 << 20,
             requests_in_flight_max: 1_000,
             waiting_fetches_max: 100_000,
             unfinished_bytes_max: 256 << 20,

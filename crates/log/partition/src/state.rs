@@ -77,6 +77,7 @@ impl Partition {
         for event in events {
             match event {
                 StoredEvent::Batch(stored) => restored.take_back(&stored)?,
+                StoredEvent::Start(start) if start <= restored.start() => {}
                 StoredEvent::Start(start) => drop(restored.truncate_start(start)),
                 StoredEvent::Replaced(bytes) => {
                     let replaced = restored.replaced(&Replacement::of_bytes(bytes)?);

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use log_partition::{IndexFrame, Offset, PartitionId, Place, SegmentId};
 
 use crate::checkpoint::{Checkpoint, Flushed};
+use crate::record::LogStart;
 
 /// A batch that is not in its segment yet.
 pub(crate) struct Pending {
@@ -27,6 +28,8 @@ pub(crate) struct Run {
 /// See the module.
 pub(crate) struct PartitionLog {
     pub(crate) id: PartitionId,
+    /// Where it begins at least, as far as was said here.
+    pub(crate) start: LogStart,
     /// The end of what was appended to the write-ahead log.
     pub(crate) end: Offset,
     /// In order; those before are in the segments.
@@ -60,6 +63,7 @@ impl PartitionLog {
         let flushed = Flushed { end: start, place };
         Self {
             id,
+            start: LogStart::NONE,
             end: start,
             pending: VecDeque::new(),
             pending_bytes: 0,
@@ -145,8 +149,11 @@ impl PartitionLog {
         bytes
     }
 
-    /// Segments before that offset are gone: nothing of them is written any more. Gives how many bytes that was.
-    pub(crate) fn drop_before(&mut self, first_segment: Offset) -> usize {
+    /// The log begins there, or later: nothing of earlier segments is written any more. Gives how many bytes that was.
+    pub(crate) fn begins_at(&mut self, start: LogStart) -> usize {
+        self.start.offset = self.start.offset.max(start.offset);
+        self.start.first_segment = self.start.first_segment.max(start.first_segment);
+        let first_segment = self.start.first_segment;
         let before = self.pending_bytes;
         while let Some(gone) = self.pending.pop_front_if(|pending| pending.at.segment < first_segment) {
             self.pending_bytes -= gone.batch.len();

@@ -14,15 +14,37 @@ const REPLACED: u8 = 4;
 /// Bytes of a record besides its batch or state, at most.
 pub(crate) const OVERHEAD_BYTES: usize = 48;
 
+/// Where a log begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LogStart {
+    pub(crate) offset: Offset,
+    /// Segments before that are gone.
+    pub(crate) first_segment: Offset,
+}
+
+impl LogStart {
+    /// It was not said.
+    pub(crate) const NONE: Self = Self { offset: Offset::ZERO, first_segment: Offset::ZERO };
+
+    fn encode(self, out: &mut Vec<u8>) {
+        put_offset(out, self.offset);
+        put_offset(out, self.first_segment);
+    }
+
+    fn decode(input: &mut Input<'_>) -> Result<Self, Malformed> {
+        Ok(Self { offset: take_offset(input)?, first_segment: take_offset(input)? })
+    }
+}
+
 /// A record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Record<'a> {
     /// A batch was appended.
     Append { at: Place, end: Offset, now: WallTime, batch: &'a [u8] },
-    /// The tables, as of everything before.
-    State(&'a [u8]),
-    /// The log begins there; segments before the second offset are gone.
-    Start(Offset, Offset),
+    /// The tables, as of everything before, but for where the log begins: there at least, as in [`Self::Start`].
+    State(LogStart, &'a [u8]),
+    /// The log begins later.
+    Start(LogStart),
     /// Segments took the place of others, as the owner says. Everything that was written was flushed before, up to there.
     Replaced(Flushed, &'a [u8]),
 }
@@ -32,8 +54,8 @@ impl<'a> Record<'a> {
         OVERHEAD_BYTES
             + match self {
                 Self::Append { batch, .. } => batch.len(),
-                Self::State(bytes) | Self::Replaced(_, bytes) => bytes.len(),
-                Self::Start(..) => 0,
+                Self::State(_, bytes) | Self::Replaced(_, bytes) => bytes.len(),
+                Self::Start(_) => 0,
             }
     }
 
@@ -47,14 +69,14 @@ impl<'a> Record<'a> {
                 out.extend_from_slice(&now.ms().to_le_bytes());
                 out.extend_from_slice(batch);
             }
-            Self::State(state) => {
+            Self::State(start, state) => {
                 out.push(STATE);
+                start.encode(out);
                 out.extend_from_slice(state);
             }
-            Self::Start(start, first_segment) => {
+            Self::Start(start) => {
                 out.push(START);
-                put_offset(out, *start);
-                put_offset(out, *first_segment);
+                start.encode(out);
             }
             Self::Replaced(flushed, change) => {
                 out.push(REPLACED);
@@ -75,11 +97,14 @@ impl<'a> Record<'a> {
                 let now = WallTime::of_ms(i64::from_le_bytes(input.array()?));
                 Ok(Self::Append { at, end, now, batch: input.rest() })
             }
-            STATE => Ok(Self::State(input.rest())),
+            STATE => {
+                let start = LogStart::decode(&mut input)?;
+                Ok(Self::State(start, input.rest()))
+            }
             START => {
-                let (start, first_segment) = (take_offset(&mut input)?, take_offset(&mut input)?);
+                let start = LogStart::decode(&mut input)?;
                 input.finish()?;
-                Ok(Self::Start(start, first_segment))
+                Ok(Self::Start(start))
             }
             REPLACED => {
                 let end = take_offset(&mut input)?;
@@ -99,10 +124,11 @@ mod tests {
     fn record_is_read_back_within_the_bytes_that_it_said() {
         let at = Place { segment: Offset(i64::MAX), position: u64::MAX };
         let now = WallTime::of_ms(-5);
+        let start = LogStart { offset: Offset(i64::MAX), first_segment: Offset(7) };
         let records = [
             Record::Append { at, end: Offset(i64::MAX), now, batch: b"batch" },
-            Record::State(b"state"),
-            Record::Start(Offset(i64::MAX), Offset(7)),
+            Record::State(start, b"state"),
+            Record::Start(start),
             Record::Replaced(Flushed { end: Offset(i64::MAX), place: at }, b"change"),
         ];
         for record in records {

@@ -53,7 +53,7 @@ pub struct Restored {
 pub enum RestoredEvent {
     /// A batch was appended.
     Batch(RestoredBatch),
-    /// The log begins at that offset.
+    /// The log begins at that offset, or later.
     Start(Offset),
     /// Segments took the place of others: what was given to [`Store::replace`].
     Replaced(Vec<u8>),
@@ -230,7 +230,7 @@ impl Restore for Restoring {
                 let batch = RestoredBatch { at: place, end, now, is_behind_state, is_written, batch };
                 known.events.push(RestoredEvent::Batch(batch));
             }
-            Record::State(state) => {
+            Record::State(start, state) => {
                 begun.state_in = at.sequence;
                 known.state = Some(state.to_vec());
                 known.events.retain_mut(|event| match event {
@@ -240,10 +240,12 @@ impl Restore for Restoring {
                     }
                     RestoredEvent::Start(_) | RestoredEvent::Replaced(_) => false,
                 });
+                begun.begins_at(start);
+                known.events.push(RestoredEvent::Start(start.offset));
             }
-            Record::Start(start, first_segment) => {
-                known.events.push(RestoredEvent::Start(start));
-                begun.drop_before(first_segment);
+            Record::Start(start) => {
+                begun.begins_at(start);
+                known.events.push(RestoredEvent::Start(start.offset));
             }
             Record::Replaced(flushed, change) => {
                 begun.is_flushed_to(flushed);

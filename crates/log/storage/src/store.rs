@@ -16,7 +16,7 @@ use crate::config::StoreConfig;
 use crate::files::OpenFiles;
 use crate::found::Found;
 use crate::partition_log::{PartitionLog, Pending};
-use crate::record::Record;
+use crate::record::{LogStart, Record};
 use crate::removals::Removals;
 
 /// A batch to be appended. Those of a partition come in order, without a hole.
@@ -159,12 +159,14 @@ impl<D: Disk> Store<D> {
         Ok(Appended { room_bytes: self.room_bytes() })
     }
 
-    /// The tables of a partition, as of every batch that was given to [`Self::append`] until now.
+    /// The tables of a partition, as of every batch that was given to [`Self::append`] until now. They may be of a moment at which
+    /// the log began earlier than was [said here](Self::set_start) since: it does not begin there again.
     ///
     /// # Errors
     /// Every error but a fault leaves the store as it was.
     pub fn put_state(&mut self, log: LogId, state: &[u8]) -> Result<(), AppendError> {
-        let sequence = self.put(log, &Record::State(state))?;
+        let start = self.logs.0.get(&log).map_or(LogStart::NONE, |of| of.start);
+        let sequence = self.put(log, &Record::State(start, state))?;
         // First: what a new segment says of this partition, it says without this state.
         self.after_append()?;
         if let Some(log) = self.logs.0.get_mut(&log) {
@@ -179,11 +181,12 @@ impl<D: Disk> Store<D> {
     /// # Errors
     /// Every error but a fault leaves the store as it was.
     pub fn set_start(&mut self, log: LogId, start: Offset, first_segment: Offset) -> Result<(), AppendError> {
-        self.put(log, &Record::Start(start, first_segment))?;
+        let start = LogStart { offset: start, first_segment };
+        self.put(log, &Record::Start(start))?;
         self.after_append()?;
         let Some(of) = self.logs.0.get_mut(&log) else { return Ok(()) };
         let (id, gone) = (of.id, of.take_files_before(first_segment));
-        self.memory_bytes -= of.drop_before(first_segment);
+        self.memory_bytes -= of.begins_at(start);
         self.remove_later(id, gone);
         Ok(())
     }
@@ -196,6 +199,8 @@ impl<D: Disk> Store<D> {
     /// # Errors
     /// Every error but a fault leaves the store as it was. [`AppendError::Full`] also if the disk has no room for what was
     /// appended to the partition.
+    ///
+    /// Segments that are gone, because the log begins [behind them](Self::set_start), are not replaced.
     pub fn replace(
         &mut self,
         log: LogId,
@@ -203,6 +208,13 @@ impl<D: Disk> Store<D> {
         removed: &[SegmentId],
         added: Option<SegmentId>,
     ) -> Result<(), AppendError> {
+        let Some(of) = self.logs.0.get(&log) else { return Ok(()) };
+        let first_segment = of.start.first_segment;
+        if !removed.is_empty() && removed.iter().all(|segment| segment.base < first_segment) {
+            // They are gone since this was asked for, and with them what was to take their place.
+            self.remove_later(of.id, added.into_iter().collect());
+            return Ok(());
+        }
         // What was written to the old segments must not be written again: they will not be there.
         self.sync_one(log)?;
         let Some(of) = self.logs.0.get(&log) else { return Ok(()) };

@@ -229,6 +229,7 @@ impl LogWorld {
         match ended {
             Ended::Fault(fault) if may_fail => {
                 self.sim.tell("fault", format_args!("the broker stops: {fault}"));
+                self.unflushed_is_lost();
             }
             Ended::Fault(why) | Ended::Refused(why) => {
                 self.history.wrong(75, format!("the broker stopped on a good disk: {why}"));
@@ -340,11 +341,13 @@ impl LogWorld {
     fn time_passes(&mut self) {
         let ms = 1 + self.sim.random.below(8);
         self.sim.pass(ms);
-        self.history.now_ms = self.sim.now_ms();
+        let now_ms = self.sim.now_ms();
         let is_serving = self.machine.process.as_ref().is_some_and(Process::is_serving);
-        if is_serving && !self.machine.host.is_paused(self.sim.now_ms()) {
+        let is_up = is_serving && !self.machine.host.is_paused(now_ms);
+        if is_up {
             self.served.pass(ms);
         }
+        self.history.passes(now_ms, is_up && !self.machine.host.is_disk_stalled(now_ms));
         self.machine.host.give_room_in_time(self.sim.now_ms());
         if self.phase == Phase::Faulty {
             self.faults();
@@ -509,10 +512,15 @@ impl LogWorld {
     }
 
     fn power_fails(&mut self, loss: Loss) {
-        if !matches!(loss, Loss::Nothing) {
-            self.history.power_failed();
-        }
         self.machine.crash(loss, &mut self.wires, &mut self.council);
+        if !matches!(loss, Loss::Nothing) {
+            self.unflushed_is_lost();
+        }
+    }
+
+    /// The power takes what was not flushed, and so does a flush that fails: the kernel drops what it could not write.
+    fn unflushed_is_lost(&mut self) {
+        self.history.power_failed();
         if self.setting.flushing.is_some() {
             // They tell of a log that is not there any more.
             self.wires.lose_answers();

@@ -2,7 +2,8 @@
 //!
 //! They are carried out in order, but for one case: while the first of them finds no room, those that make room are carried out
 //! before it. Otherwise a full disk would stay full. That a log begins later, or is dropped, depends on no command before it:
-//! only committed records are deleted, and nobody asks for anything of a log that is dropped.
+//! only committed records are deleted, and nobody asks for anything of a log that is dropped. A state, or compacted segments,
+//! that come after a later start than they know of do not take it back: the store sees to that.
 
 use std::collections::VecDeque;
 

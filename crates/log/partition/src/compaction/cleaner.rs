@@ -188,7 +188,9 @@ impl Cleaner {
     }
 
     fn with_chosen(&mut self, batch: &Batch<'_>, plain: &[u8], kept: &KeptRecords) -> Kept {
-        let sets_horizon = kept.has_tombstones && horizon_of(batch).is_none();
+        // Where not all keys are noted, older records of one may stay: whoever reads those must find its tombstone, too.
+        let is_mapped = Offset(batch.last_offset()) < self.mapped_to;
+        let sets_horizon = kept.has_tombstones && is_mapped && horizon_of(batch).is_none();
         match kept.count {
             0 => self.without_records(batch),
             count if count == batch.count() && !sets_horizon => self.keep(batch),
@@ -261,4 +263,54 @@ impl Cleaner {
 
 fn horizon_of(batch: &Batch<'_>) -> Option<i64> {
     batch.attributes().has_delete_horizon().then(|| batch.base_timestamp())
+}
+
+#[cfg(test)]
+mod tests {
+    use base::WallTime;
+    use log_wire::{Attributes, BatchBuilder, Producer};
+
+    use super::*;
+    use crate::SegmentId;
+    use crate::segment::Segment;
+    use crate::test_support::assigned;
+
+    /// A batch of one record.
+    fn batch(offset: i64, key: i64, value: Option<&[u8]>) -> Vec<u8> {
+        let mut builder = BatchBuilder::new(Attributes(0), Producer::NONE);
+        builder.push(5, Some(&key.to_be_bytes()), value, &[]);
+        let mut bytes = builder.finish();
+        Batch::assign(&mut bytes, offset, 0);
+        bytes
+    }
+
+    #[test]
+    fn time_of_a_tombstone_begins_when_its_key_is_noted() {
+        let keys = 60;
+        let value = |key| batch(key, key, Some(b"value"));
+        let batches: Vec<Vec<u8>> = (0..keys).map(value).chain([batch(keys, 0, None)]).collect();
+        let mut segment = Segment::new(SegmentId::appended(Offset::ZERO));
+        batches.iter().for_each(|bytes| segment.push(&assigned(bytes), WallTime::of_ms(5)));
+        // There is room for fewer keys in one pass, so the value of the first key stays in it.
+        let mut job = CompactionJob {
+            segments: vec![segment],
+            dirty_from: Offset::ZERO,
+            now: WallTime::of_ms(9),
+            delete_retention_ms: 0,
+            segment_bytes: 1 << 20,
+            map_bytes_max: 0,
+            aborted: Vec::new(),
+            last_batches: BTreeMap::new(),
+        };
+        for is_noted in [false, true] {
+            let mut cleaner = Cleaner::new(&job);
+            let _ = batches.iter().find(|bytes| cleaner.map(&assigned(bytes)) == Mapped::Full);
+            let kept: Vec<Kept> = batches.iter().map(|bytes| cleaner.clean(&assigned(bytes))).collect();
+            assert_eq!(kept[0] == Kept::Nothing, is_noted);
+            let is_begun =
+                matches!(&kept[60], Kept::Instead(bytes) if horizon_of(&assigned(bytes)).is_some());
+            assert_eq!(is_begun, is_noted);
+            job.dirty_from = cleaner.mapped_to();
+        }
+    }
 }

@@ -3,8 +3,8 @@
 use base::WallTime;
 use bytes::Bytes;
 use log_partition::{
-    Isolation, LeaderEpoch, Offset, Partition, PartitionConfig, PartitionId, Segment, SegmentRead, Source,
-    StoredBatch, StoredEvent,
+    Isolation, LeaderEpoch, Offset, Partition, PartitionConfig, PartitionId, Segment, SegmentId, SegmentRead,
+    Source, StoredBatch, StoredEvent,
 };
 use log_storage::{Append, Restored, RestoredEvent, Store, StoreConfig};
 use log_wire::{Attributes, Batch, BatchBuilder, Compression, Producer, RecordsHead};
@@ -127,6 +127,13 @@ impl Host {
         self.store.set_start(self.log, new.start, new.first_segment).expect("there is room");
         self.store.flush().expect("the disk is well");
         while self.store.remove_step().expect("the disk is well") == Progress::More {}
+    }
+
+    /// What was asked for before the log began later comes after that, as on a full disk: a state, and compacted segments.
+    pub(crate) fn come_late(&mut self, state: &[u8], replaced: SegmentId) {
+        self.store.put_state(self.log, state).expect("there is room");
+        self.store.replace(self.log, b"no change", &[replaced], None).expect("there is room");
+        self.store.flush().expect("the disk is well");
     }
 
     /// What of the log is read from a segment.

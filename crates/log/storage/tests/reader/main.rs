@@ -156,6 +156,21 @@ fn segment_that_was_removed_is_gone_unless_it_is_open() {
 }
 
 #[test]
+fn log_begins_where_it_was_said_last_whatever_was_asked_for_before() {
+    let mut host = Host::new(20_000);
+    for _ in 0..100 {
+        host.append(&batch(1_000, 10, 300));
+    }
+    host.write();
+    let (state, first) = (host.partition.state(), host.segment_read(0, 1).segment);
+    let start = host.partition.end().0 - 1;
+    host.delete_before(start);
+    host.come_late(&state, first);
+    let host = host.restart();
+    assert_eq!(host.partition.start().0, start);
+}
+
+#[test]
 fn reader_keeps_few_segments_open() {
     let mut host = Host::new(20_000);
     for _ in 0..100 {

@@ -11,7 +11,7 @@ use super::{Content, Fate, History, Place, Stood, Value};
 struct Life {
     place: Place,
     failed_ms: u64,
-    /// Values, and since when they were known.
+    /// Values, and for how long they were known while the broker could flush them.
     records: BTreeMap<i64, (Value, u64)>,
 }
 
@@ -20,13 +20,17 @@ struct Life {
 pub(super) struct Volatile {
     /// Topics, with the time after which they are flushed.
     topics: BTreeMap<[u8; 16], u64>,
-    known_since: BTreeMap<(Place, i64), u64>,
+    /// For how long the broker could have flushed what it had to, in the whole run, milliseconds: its process ran, and its disk
+    /// took what it wrote.
+    able_ms: u64,
+    /// What that was when a record became known.
+    known_at: BTreeMap<(Place, i64), u64>,
     lives: Vec<Life>,
     failures: u64,
 }
 
-/// How much longer a flush may take, with a disk and a process that stand still, milliseconds.
-const LATE_MS: u64 = 6_000;
+/// How much longer a flush may take, milliseconds.
+const LATE_MS: u64 = 2_000;
 
 impl History {
     /// A topic of that id is volatile.
@@ -44,10 +48,18 @@ impl History {
         self.volatile.failures
     }
 
+    /// It is that time. Whether the broker could flush since the time before is said with it.
+    pub(crate) const fn passes(&mut self, now_ms: u64, could_flush: bool) {
+        if could_flush {
+            self.volatile.able_ms += now_ms - self.now_ms;
+        }
+        self.now_ms = now_ms;
+    }
+
     pub(super) fn known_now(&mut self, place: Place, offset: i64) {
         if self.is_volatile(place) {
-            let now_ms = self.now_ms;
-            self.volatile.known_since.entry((place, offset)).or_insert(now_ms);
+            let able_ms = self.volatile.able_ms;
+            self.volatile.known_at.entry((place, offset)).or_insert(able_ms);
         }
     }
 
@@ -55,9 +67,10 @@ impl History {
     pub(crate) fn power_failed(&mut self) {
         self.volatile.failures += 1;
         let mut lives = BTreeMap::<Place, BTreeMap<i64, (Value, u64)>>::new();
-        for ((place, offset), since_ms) in std::mem::take(&mut self.volatile.known_since) {
+        let able_ms = self.volatile.able_ms;
+        for ((place, offset), known_at) in std::mem::take(&mut self.volatile.known_at) {
             let Some(value) = self.known.remove(&(place, offset)) else { continue };
-            lives.entry(place).or_default().insert(offset, (value, since_ms));
+            lives.entry(place).or_default().insert(offset, (value, able_ms - known_at));
             self.known_ends.remove(&place);
             if let Some(write) = self.writes.get_mut(&value) {
                 write.fate = Fate::Open;
@@ -87,7 +100,7 @@ impl History {
 
     fn judge_life(&mut self, life: &Life, found: &BTreeMap<i64, Value>, flush_ms: u64) {
         let mut lost_from = None;
-        for (offset, (value, since_ms)) in &life.records {
+        for (offset, (value, known_ms)) in &life.records {
             self.judge(3);
             let is_there = found.get(offset) == Some(value);
             if is_there && let Some(lost) = lost_from {
@@ -99,9 +112,11 @@ impl History {
             }
             lost_from = Some(*offset);
             self.judge(2);
-            if since_ms + flush_ms + LATE_MS < life.failed_ms {
+            if *known_ms > flush_ms + LATE_MS {
                 let (place, failed_ms) = (life.place, life.failed_ms);
-                let text = format!("{offset} of {place:?}, known at {since_ms}, was lost at {failed_ms}");
+                let text = format!(
+                    "{offset} of {place:?} was lost at {failed_ms}, {known_ms} ms after it was known"
+                );
                 self.wrong(2, text);
             }
         }

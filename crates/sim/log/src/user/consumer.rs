@@ -35,7 +35,7 @@ struct Progress {
     failures: u64,
     /// It was answered.
     is_answered: bool,
-    /// It has to ask where the log begins.
+    /// It has to ask where the log begins: on this connection it was told that its offset is out of range.
     is_lost: bool,
     /// The bytes of the batches that it has read.
     bytes: i64,
@@ -219,7 +219,7 @@ impl Consumer {
             }
             for progress in self.places.values_mut() {
                 (progress.high_watermark, progress.last_stable, progress.is_changed) = (0, 0, true);
-                progress.start = 0;
+                (progress.start, progress.is_lost) = (0, false);
             }
         }
         if self.link.outstanding() == 0 && self.link.connect(around) {

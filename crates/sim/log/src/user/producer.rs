@@ -230,7 +230,10 @@ impl Producer {
                     around.history.acked(&batch.values, base);
                 }
             }
-            _ if UNKNOWN_TOPIC.contains(&error) && !self.is_topic_alive(around) => {
+            // By its name a later batch may have begun in a topic that was made anew, with a sequence of its own.
+            _ if (UNKNOWN_TOPIC.contains(&error) || (error == OUT_OF_ORDER && !self.by_id))
+                && !self.is_topic_alive(around) =>
+            {
                 self.batches.clear();
                 // The topic may turn out to be there still: those that follow do not follow what was given up.
                 self.id = None;
