@@ -283,3 +283,28 @@ impl RestoringLog {
         (own, restored)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use log_partition::SegmentId;
+    use storage_disk::sim::SimDisk;
+
+    use super::*;
+
+    #[test]
+    fn log_does_not_begin_earlier_for_what_comes_late() {
+        let disk = SimDisk::new(1);
+        let open = |number| Store::open(disk.clone(), StoreConfig::default(), [number; 16], "ours");
+        let (mut store, _) = open(1).expect("it is empty");
+        let log =
+            store.create(PartitionId { topic: [7; 16], index: 0 }, Offset::ZERO).expect("there is room");
+        store.set_start(log, Offset(5), Offset(3)).expect("there is room");
+        store.put_state(log, b"made before").expect("there is room");
+        store.replace(log, b"made before", &[SegmentId::appended(Offset(1))], None).expect("there is room");
+        store.flush().expect("the disk is well");
+        drop(store);
+        let (_, restored) = open(2).expect("the disk is well");
+        assert_eq!(restored[0].state.as_deref(), Some(&b"made before"[..]));
+        assert_eq!(restored[0].events, [RestoredEvent::Start(Offset(5))]);
+    }
+}

@@ -30,7 +30,7 @@ pub(super) struct Volatile {
 }
 
 /// How much longer a flush may take, milliseconds.
-const LATE_MS: u64 = 2_000;
+const LATE_MS: u64 = 700;
 
 impl History {
     /// A topic of that id is volatile.
