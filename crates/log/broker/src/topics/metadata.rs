@@ -1,6 +1,6 @@
 //! Metadata: brokers, topics and who leads their partitions; topics that are asked for may be made by that.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use log_access::acl::ResourceType;
 use log_metadata::PartitionNode;
@@ -29,7 +29,7 @@ pub(super) fn answer(node: &mut Node, mut call: Call<'_>) -> Result<Response, Ma
         return Ok(refused(&topics, call.form));
     }
     // Each is answered once: a small request that names a large topic very often would have a huge answer.
-    let mut named = HashSet::with_capacity(topics.len());
+    let mut named = BTreeSet::new();
     topics.retain(|topic| named.insert((topic.name, topic.id)));
     let mut out = Vec::new();
     let writer = (&mut Writer::new(&mut out, call.form.flexible), version);

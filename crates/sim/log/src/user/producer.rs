@@ -230,10 +230,7 @@ impl Producer {
                     around.history.acked(&batch.values, base);
                 }
             }
-            // By its name a later batch may have begun in a topic that was made anew, with a sequence of its own.
-            _ if (UNKNOWN_TOPIC.contains(&error) || (error == OUT_OF_ORDER && !self.by_id))
-                && !self.is_topic_alive(around) =>
-            {
+            _ if self.may_be_of_no_topic(error) && !self.is_topic_alive(around) => {
                 self.batches.clear();
                 // The topic may turn out to be there still: those that follow do not follow what was given up.
                 self.id = None;
@@ -281,6 +278,11 @@ impl Producer {
     fn is_volatile(&self, around: &Around<'_>) -> bool {
         let place = self.topic.map(|topic| Place { topic, partition: self.partition });
         place.is_some_and(|place| around.history.is_volatile(place)) && around.history.power_failures() > 0
+    }
+
+    /// Whether the topic of a batch may have been deleted. By its name a later batch may have begun in a topic that was made anew.
+    fn may_be_of_no_topic(&self, error: i16) -> bool {
+        UNKNOWN_TOPIC.contains(&error) || (error == OUT_OF_ORDER && !self.by_id)
     }
 
     fn is_topic_alive(&self, around: &Around<'_>) -> bool {
