@@ -1,8 +1,12 @@
 //! Where the members of an ensemble are: at addresses of their own on loopback, or in network namespaces.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::process::Command;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Who listens there, on the first address of a range (127.N.0.0), has all addresses of it.
+const CLAIM_PORT: u16 = 21_809;
 
 /// Where members are.
 #[derive(Clone, Debug)]
@@ -14,13 +18,14 @@ pub enum Place {
 }
 
 impl Place {
-    /// Addresses on loopback that no other ensemble of this process uses, nor likely one of another.
+    /// Addresses on loopback that no other ensemble uses, of this process or another.
+    ///
+    /// # Panics
+    /// 255 processes have such ensembles already.
     #[must_use]
     pub fn loopback() -> Self {
         static NEXT: AtomicU8 = AtomicU8::new(0);
-        let [_, _, high, low] = std::process::id().to_be_bytes();
-        let third = low.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
-        Self::Loopback(Ipv4Addr::new(127, high.max(1), third, 0))
+        Self::Loopback(Ipv4Addr::new(127, own_range(), NEXT.fetch_add(1, Ordering::Relaxed), 0))
     }
 
     /// The address of a member, counted from 1.
@@ -50,6 +55,21 @@ impl Place {
     pub(crate) fn command(&self, number: usize, command: Command) -> Command {
         within(self.namespace(number), command)
     }
+}
+
+/// The second number of all addresses of this process on loopback.
+fn own_range() -> u8 {
+    static CLAIM: OnceLock<(u8, TcpListener)> = OnceLock::new();
+    let claim = || {
+        let [.., own] = std::process::id().to_be_bytes();
+        let mut ranges = (0..=u8::MAX).map(|number| own.wrapping_add(number)).filter(|range| *range > 0);
+        let claimed = ranges.find_map(|range| {
+            let address = (Ipv4Addr::new(127, range, 0, 0), CLAIM_PORT);
+            TcpListener::bind(address).ok().map(|listener| (range, listener))
+        });
+        claimed.expect("a range of addresses on loopback is free")
+    };
+    CLAIM.get_or_init(claim).0
 }
 
 /// The same command, run in a network namespace if one is named.
