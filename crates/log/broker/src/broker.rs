@@ -262,7 +262,12 @@ impl Broker {
         let leads = topic.partitions.iter().any(|partition| partition.leader == broker);
         if self.appointments.begin(&topic.name, leads) {
             let purpose = Purpose::Appointment(Arc::clone(&topic.name));
-            self.node.council.ask(paths::topic(&topic.name), purpose, change::appoint(topic.id, broker));
+            let known = self.node.partitions.stored_epochs(&topic);
+            self.node.council.ask(
+                paths::topic(&topic.name),
+                purpose,
+                change::appoint(topic.id, broker, known),
+            );
         }
         if !self.appointments.is_under_way(&topic.name) {
             self.serve(&topic);

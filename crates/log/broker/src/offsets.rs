@@ -91,7 +91,7 @@ impl Node {
                 return Ok((answer, None));
             }
             EARLIEST => {
-                let first = partition.tables().epochs.epoch_at(partition.start());
+                let first = partition.epochs().epoch_at(partition.start());
                 (answer.offset, answer.leader_epoch) =
                     (partition.start().0, first.map_or(epoch, |epoch| epoch.0));
                 return Ok((answer, None));
@@ -138,8 +138,7 @@ impl Node {
             });
         match found {
             Ok(partition) => {
-                let epochs = &partition.tables().epochs;
-                if let Some(end) = epochs.end_of(LeaderEpoch(wanted.leader_epoch), partition.end()) {
+                if let Some(end) = partition.epochs().end_of(LeaderEpoch(wanted.leader_epoch)) {
                     (answer.leader_epoch, answer.end_offset) = (end.epoch.0, end.end.0);
                 }
             }

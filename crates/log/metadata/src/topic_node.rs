@@ -94,10 +94,16 @@ impl TopicNode {
         serde_json::to_vec(&raw).unwrap_or_default()
     }
 
-    /// The broker leads its partitions anew, each under the next epoch. Gives whether there are any.
-    pub fn appoint(&mut self, broker: i32) -> bool {
-        let own = self.partitions.iter_mut().filter(|partition| partition.leader == broker);
-        own.map(|partition| partition.epoch.0 += 1).count() > 0
+    /// The broker leads its partitions anew, each under an epoch above that of the node and above the one that the broker
+    /// knows of the partition with that number. Gives whether there are any.
+    pub fn appoint(&mut self, broker: i32, known: &BTreeMap<i32, LeaderEpoch>) -> bool {
+        let own = (0..).zip(&mut self.partitions).filter(|(_, partition)| partition.leader == broker);
+        own.map(|(index, partition)| {
+            let known = known.get(&index).copied().unwrap_or_default();
+            partition.epoch = LeaderEpoch(partition.epoch.max(known).0 + 1);
+        })
+        .count()
+            > 0
     }
 }
 
@@ -109,13 +115,20 @@ mod tests {
     fn node_is_read_back_and_a_start_raises_the_epochs_of_its_broker() {
         let settings = BTreeMap::from([("a".into(), "b".into())]);
         let mut node = TopicNode::new([7; 16], settings, &[vec![1], vec![2, 1]]);
-        assert!(node.appoint(1) && !node.clone().appoint(3));
+        assert!(node.appoint(1, &BTreeMap::new()) && !node.clone().appoint(3, &BTreeMap::new()));
         let read = TopicNode::read(&node.bytes()).expect("it is one");
         assert_eq!(
             read.partitions.iter().map(|of| (of.leader, of.epoch.0)).collect::<Vec<_>>(),
             [(1, 1), (2, 0)]
         );
         assert_eq!(read, node);
+    }
+
+    #[test]
+    fn epoch_rises_above_the_one_that_the_broker_knows() {
+        let mut node = TopicNode::new([7; 16], BTreeMap::new(), &[vec![1], vec![1]]);
+        assert!(node.appoint(1, &BTreeMap::from([(1, LeaderEpoch(6))])));
+        assert_eq!(node.partitions.iter().map(|of| of.epoch.0).collect::<Vec<_>>(), [1, 7]);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use replication_appointed::{Epoch, Seq};
+
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident($number:ty)),+ $(,)?) => {$(
         $(#[$doc])*
@@ -59,6 +61,30 @@ impl Offset {
     #[must_use]
     pub const fn since(self, earlier: Self) -> i64 {
         self.0.saturating_sub(earlier.0)
+    }
+}
+
+/// A record is an entry of the replica's log; both are numbered alike.
+impl Offset {
+    pub(crate) const fn seq(self) -> Seq {
+        Seq(self.0.cast_unsigned())
+    }
+
+    pub(crate) const fn of(seq: Seq) -> Self {
+        Self(seq.0.cast_signed())
+    }
+}
+
+/// The first epoch of a replica is 1, that of a partition's leader is 0. -1 is none.
+impl LeaderEpoch {
+    /// The same as the epoch of a replica.
+    #[must_use]
+    pub const fn epoch(self) -> Epoch {
+        Epoch(self.0.wrapping_add(1).cast_unsigned())
+    }
+
+    pub(crate) const fn of(epoch: Epoch) -> Self {
+        Self(epoch.0.cast_signed().wrapping_sub(1))
     }
 }
 

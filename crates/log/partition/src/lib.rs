@@ -1,9 +1,10 @@
 //! One partition of a topic: what may be appended to its log, what of it is committed, and what may be read.
 //!
 //! It is a deterministic machine. A batch goes in and comes out with its offset and its place; when it is durable is told
-//! from outside. It knows no frame, no file and no thread.
+//! from outside. It knows no frame, no file and no thread. What of the log is committed, and where each leader's epoch begins,
+//! its [`Replica`](replication_appointed::Replica) knows: the same that replicates logs to other brokers, here alone.
 //!
-//! Besides the records a partition knows where each leader's epoch begins, which producers wrote which batches, and which
+//! Besides the records a partition knows which producers wrote which batches, and which
 //! transactions are open, decided or aborted. These [`Tables`] are a function of the log: a batch or a marker that is
 //! appended changes them, in the order of the log, and nothing else does (L20). It also knows its segments: which there are,
 //! how long each is and of when its records are. All of that is its [`state`](Partition::state), sealed by a checksum and kept
@@ -55,7 +56,7 @@ mod varint;
 pub use active_index::IndexFrame;
 pub use compaction::{Cleaner, CompactionJob, CompactionNeed, Kept, Mapped, OffsetMap, Replacement};
 pub use config::{Compaction, Durability, PartitionConfig, TopicCompression};
-pub use epochs::{EpochEnd, EpochStart, LeaderEpochs};
+pub use epochs::{EpochEnd, LeaderEpochs};
 pub use ids::{
     Boundary, CoordinatorEpoch, LeaderEpoch, Offset, PartitionId, Place, ProducerEpoch, ProducerId,
     SegmentId, Sequence,
@@ -70,6 +71,7 @@ pub use producers::{
     TransactionVersion, Verdict,
 };
 pub use read::{Isolation, Read, SegmentRead, Source};
+pub use replication_appointed::{LeadError, PersistId, ReplicaId};
 pub use retention::NewStart;
 pub use sealed::Damage;
 pub use segment::Segment;

@@ -1,6 +1,6 @@
-//! One replica of a partition that leads: what may be appended, what is committed, and what may be read.
+//! One replica of a partition: what may be appended, what is committed, and what may be read.
 //!
-//! It is told when what it appended is durable, and when it is in its segment. It touches no disk: a batch that it takes
+//! What is committed is what its [`Replica`] says. It is told when what it appended is durable, and when it is in its segment. It touches no disk: a batch that it takes
 //! comes back as a [`NewBatch`] with the place where it is to stand, and a read as the place where to read.
 //!
 //! # Invariants
@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use base::{Random, WallTime};
 use bytes::Bytes;
 use log_wire::{Attributes, Batch, BatchBuilder, ErrorCode, Producer, TimestampType, stamp_append_time};
+use replication_appointed::{Config, Fence, LeadError, PersistId, Refused, Replica, ReplicaId};
 
 use crate::active_index::IndexFrame;
 use crate::config::{Durability, PartitionConfig};
@@ -22,7 +23,7 @@ use crate::producers::{KnownBatch, Marker, MarkerVerdict, ProducerBatch, Verdict
 use crate::segment::Segment;
 use crate::segments::Segments;
 use crate::tables::{Tables, control_record};
-use crate::{LeaderEpoch, Offset, Place, ProducerEpoch, ProducerId, Sequence};
+use crate::{LeaderEpoch, LeaderEpochs, Offset, Place, ProducerEpoch, ProducerId, Sequence};
 
 const TRANSACTIONAL: i16 = 1 << 4;
 const CONTROL: i16 = 1 << 5;
@@ -50,6 +51,8 @@ pub struct NewBatch {
     pub bytes: Bytes,
     /// When it counts as committed.
     pub commit: Commit,
+    /// Once it is durable, [`Partition::persisted`] is told this.
+    pub persist: PersistId,
     /// Parts of indices of segments, which may be written once everything before the batch is.
     pub index: Vec<IndexFrame>,
 }
@@ -80,9 +83,8 @@ pub(crate) struct TailBatch {
 #[derive(Clone, Debug)]
 pub struct Partition {
     pub(crate) config: PartitionConfig,
-    pub(crate) epoch: LeaderEpoch,
+    pub(crate) replica: Replica,
     pub(crate) tables: Tables,
-    pub(crate) high_watermark: Offset,
     pub(crate) segments: Segments,
     /// Batches that were not told to be in their segments.
     pub(crate) tail: VecDeque<TailBatch>,
@@ -102,9 +104,8 @@ impl Partition {
     pub fn new(config: PartitionConfig, start: Offset) -> Self {
         Self {
             config,
-            epoch: LeaderEpoch(0),
-            tables: Tables::new(start),
-            high_watermark: start,
+            replica: Replica::new(start.seq()),
+            tables: Tables::default(),
             segments: Segments::new(start),
             tail: VecDeque::new(),
             restored_end: Place { segment: start, position: 0 },
@@ -114,10 +115,17 @@ impl Partition {
         }
     }
 
-    /// This replica leads from now on, under that epoch.
-    pub fn lead(&mut self, epoch: LeaderEpoch) {
-        self.epoch = epoch;
-        self.tables.epochs.assign(epoch, self.tables.end);
+    /// This replica, on that broker, is the only one, and leads. What has that number is to be made durable: its
+    /// [`state`](Partition::state), which knows where the epoch begins.
+    ///
+    /// # Errors
+    /// It cannot lead under that epoch; a higher one is needed.
+    pub fn lead_alone(&mut self, broker: ReplicaId, epoch: LeaderEpoch) -> Result<PersistId, LeadError> {
+        // Its own disk is the only one that counts: nobody else is to be asked.
+        if let Fence::Refused(Refused { promised }) = self.replica.fence(epoch.epoch()) {
+            return Err(LeadError::Promised(promised));
+        }
+        self.replica.lead(broker, Config::alone(broker, epoch.epoch()))
     }
 
     /// What is drawn for it is drawn from this number: how early its segments end (`segment.jitter.ms`).
@@ -166,7 +174,7 @@ impl Partition {
         if stamps {
             stamp_append_time(&mut bytes, now.ms());
         }
-        let base = self.tables.end;
+        let base = self.end();
         let records = u64::try_from(batch.count()).unwrap_or(0);
         let commit = self.commit_of(records);
         let new = NewBatch { commit, ..self.put(bytes, now)? };
@@ -202,10 +210,16 @@ impl Partition {
         self.put(builder.finish(), now).map(Some)
     }
 
-    /// Everything before that offset is durable on as many replicas as it takes.
-    pub fn committed(&mut self, end: Offset) {
-        self.high_watermark = self.high_watermark.max(end.min(self.tables.end));
-        self.tables.transactions.committed(self.high_watermark);
+    /// Everything that was to be made durable is, up to that number.
+    pub fn persisted(&mut self, id: PersistId) {
+        self.replica.persisted(id);
+        self.tables.transactions.committed(self.high_watermark());
+    }
+
+    /// The last number of something that was to be made durable.
+    #[must_use]
+    pub const fn last_persist(&self) -> PersistId {
+        self.replica.last_persist()
     }
 
     /// Every batch before that offset is in its segment: its memory is free.
@@ -229,34 +243,40 @@ impl Partition {
         &self.config
     }
 
-    /// The epoch under which this replica leads.
+    /// The epoch under which this replica leads, or the newest that it knows.
     #[must_use]
     pub const fn epoch(&self) -> LeaderEpoch {
-        self.epoch
+        LeaderEpoch::of(self.replica.promised())
+    }
+
+    /// Where each leader epoch begins.
+    #[must_use]
+    pub const fn epochs(&self) -> LeaderEpochs<'_> {
+        LeaderEpochs(self.replica.log())
     }
 
     /// Where the log begins.
     #[must_use]
     pub const fn start(&self) -> Offset {
-        self.tables.start
+        Offset::of(self.replica.log().start())
     }
 
     /// Where it ends.
     #[must_use]
     pub const fn end(&self) -> Offset {
-        self.tables.end
+        Offset::of(self.replica.log().end())
     }
 
     /// Everything below is committed.
     #[must_use]
     pub const fn high_watermark(&self) -> Offset {
-        self.high_watermark
+        Offset::of(self.replica.committed())
     }
 
     /// Everything below is decided, and its decision is committed.
     #[must_use]
     pub fn last_stable(&self) -> Offset {
-        self.tables.transactions.last_stable(self.high_watermark).max(self.tables.start)
+        self.tables.transactions.last_stable(self.high_watermark()).max(self.start())
     }
 
     /// Whether this producer has a transaction open here, under this epoch.
@@ -315,7 +335,7 @@ impl Partition {
 
     /// Appends a batch at the end, to be flushed: what a coordinator relies on must not be lost, nor anything before it.
     fn put(&mut self, mut bytes: Vec<u8>, now: WallTime) -> Result<NewBatch, ErrorCode> {
-        Batch::assign(&mut bytes, self.tables.end.0, self.epoch.0);
+        Batch::assign(&mut bytes, self.end().0, self.epoch().0);
         let bytes = Bytes::from(bytes);
         let batch = Batch::read(&bytes).map_err(|_| ErrorCode::CorruptMessage)?.0;
         self.tables.append(&batch, now).map_err(|_| ErrorCode::InvalidRecord)?;
@@ -323,8 +343,9 @@ impl Partition {
         let at = self.segments.end_place();
         self.segments.push(&batch, now);
         self.keep(&batch, at, bytes.clone());
-        let (end, index) = (self.tables.end, self.segments.take_frames());
-        Ok(NewBatch { at, end, bytes, commit: Commit::Flushed, index })
+        let (end, index) = (Offset(batch.last_offset()).next(), self.segments.take_frames());
+        let persist = self.replica.appended(end.seq());
+        Ok(NewBatch { at, end, bytes, commit: Commit::Flushed, persist, index })
     }
 
     fn commit_of(&mut self, records: u64) -> Commit {

@@ -6,7 +6,7 @@ use base::{Random, WallTime};
 use bytes::Bytes;
 use log_wire::{Batch, ErrorCode};
 
-use crate::test_support::{assigned, plain, transactional};
+use crate::test_support::{assigned, lead, plain, transactional};
 use crate::{
     CoordinatorEpoch, Isolation, Located, Marker, NewBatch, Offset, Partition, PartitionConfig, Place,
     ProducerEpoch, ProducerId, SegmentBytes, SegmentId, SegmentIndex, SegmentRead, Source, StoredBatch,
@@ -69,7 +69,7 @@ impl World {
     fn new(seed: u64) -> Self {
         let large = seed.is_multiple_of(3);
         let mut partition = Partition::new(config(large), Offset(0));
-        partition.lead(crate::LeaderEpoch(3));
+        lead(&mut partition, crate::LeaderEpoch(3));
         Self {
             partition,
             random: Random::new(seed),
@@ -143,7 +143,7 @@ impl World {
 
     fn commit(&mut self) {
         self.durable = self.partition.end();
-        self.partition.committed(self.durable);
+        self.partition.persisted(self.partition.last_persist());
         self.ended.clear();
     }
 
@@ -200,7 +200,7 @@ impl World {
                 batch.base_offset() <= next && next <= batch.last_offset() && batch.last_offset() < bound
             );
             assert_eq!(Some(batch.bytes()), self.log.get(&next).map(|bytes| &bytes[..]), "offset {next}");
-            assert!(batch.verify().is_ok() && batch.leader_epoch() == 3);
+            assert!(batch.verify().is_ok() && batch.leader_epoch() >= 3);
             (rest, next, first) = (behind, batch.last_offset() + 1, false);
         }
         let first_bytes = self.log.get(&from).map_or(0, Bytes::len);
@@ -273,9 +273,7 @@ impl World {
             })
         });
         let restored = Partition::restore(config(self.large), Offset(0), Some(&state), stored);
-        let restored = restored.expect("it fits together");
-        assert_eq!((restored.tables(), restored.end()), (self.partition.tables(), self.partition.end()));
-        self.partition = restored;
+        self.comes_back_as(restored.expect("it fits together"));
     }
 
     /// The same with what was appended behind an older state.
@@ -289,8 +287,15 @@ impl World {
             StoredEvent::Batch(StoredBatch { at: *at, now: NOW, is_behind_state: true, is_written, bytes })
         });
         let restored = Partition::restore(config(self.large), Offset(0), Some(state), stored);
-        let restored = restored.expect("it fits together");
-        assert_eq!((restored.tables(), restored.bytes()), (self.partition.tables(), self.partition.bytes()));
+        self.comes_back_as(restored.expect("it fits together"));
+    }
+
+    /// It is the same as before, and leads under the next epoch.
+    fn comes_back_as(&mut self, mut restored: Partition) {
+        assert_eq!(restored.state(), self.partition.state());
+        assert_eq!(restored.bytes(), self.partition.bytes());
+        lead(&mut restored, crate::LeaderEpoch(self.partition.epoch().0 + 1));
+        assert_eq!(restored.high_watermark(), restored.end());
         self.partition = restored;
     }
 }

@@ -72,7 +72,7 @@ impl Partition {
     #[must_use]
     pub fn readable_end(&self, isolation: Isolation) -> Offset {
         match isolation {
-            Isolation::ReadUncommitted => self.high_watermark,
+            Isolation::ReadUncommitted => self.high_watermark(),
             Isolation::ReadCommitted => self.last_stable(),
         }
     }
@@ -87,7 +87,7 @@ impl Partition {
         }
         let bound = self.readable_end(isolation);
         let source = if from >= bound { Source::Nothing } else { self.source(from, bound, bytes_max) };
-        let (start, high_watermark) = (self.start(), self.high_watermark);
+        let (start, high_watermark) = (self.start(), self.high_watermark());
         Ok(Read { start, high_watermark, last_stable: self.last_stable(), source })
     }
 

@@ -31,7 +31,7 @@ impl Partition {
             let own = segment.bytes();
             let old = self.config.retention_ms.is_some_and(|limit| is_old(segment, limit));
             let over = self.config.retention_bytes.is_some_and(|limit| bytes.saturating_sub(own) >= limit);
-            let is_whole = own > 0 && segment.end() <= self.high_watermark;
+            let is_whole = own > 0 && segment.end() <= self.high_watermark();
             if !is_whole || !(old || over) {
                 break;
             }
@@ -56,16 +56,17 @@ impl Partition {
     /// # Errors
     /// `OFFSET_OUT_OF_RANGE`: it is beyond the high watermark, or below -1.
     pub fn delete_records(&mut self, before: Offset) -> Result<Option<NewStart>, ErrorCode> {
-        let before = if before == Offset(-1) { self.high_watermark } else { before };
-        if before < Offset::ZERO || before > self.high_watermark {
+        let before = if before == Offset(-1) { self.high_watermark() } else { before };
+        if before < Offset::ZERO || before > self.high_watermark() {
             return Err(ErrorCode::OffsetOutOfRange);
         }
         Ok((before > self.start()).then(|| self.truncate_start(before)))
     }
 
-    /// The log begins at that offset from now on: records before it are gone.
-    pub fn truncate_start(&mut self, start: Offset) -> NewStart {
-        self.tables.truncate_start(start);
+    /// The log begins at that offset from now on: records before it, which are committed, are gone.
+    pub(crate) fn truncate_start(&mut self, start: Offset) -> NewStart {
+        self.replica.cut_start(start.seq());
+        self.tables.truncate_start(self.start());
         self.segments.truncate_start(start);
         NewStart { start, first_segment: self.segments.first_base() }
     }
@@ -74,7 +75,7 @@ impl Partition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_support::{assigned, plain};
+    use crate::test_support::{assigned, leading, plain};
     use crate::{Compaction, PartitionConfig};
 
     const NOW: WallTime = WallTime::of_ms(10_000_000);
@@ -82,10 +83,10 @@ mod tests {
     /// A log of segments with one batch each, of two records of these times; all is committed.
     fn log(config: PartitionConfig, times: &[i64]) -> Partition {
         let config = PartitionConfig { segment_bytes: 200, timestamp_after_max_ms: i64::MAX, ..config };
-        let mut partition = Partition::new(config, Offset(0));
+        let mut partition = leading(config);
         for time_ms in times {
             let appended = partition.append(&assigned(&plain(0, *time_ms, 2, 40)), NOW);
-            partition.committed(appended.expect("it may be appended").end);
+            partition.persisted(appended.expect("it may be appended").new.expect("it is new").persist);
         }
         assert_eq!(partition.segments().count(), times.len());
         partition
@@ -150,7 +151,7 @@ mod tests {
     }
 
     fn segments_after(config: PartitionConfig, appends: &[(i64, i64)]) -> usize {
-        let mut partition = Partition::new(config, Offset(0));
+        let mut partition = leading(config);
         for (time_ms, now_ms) in appends {
             let appended = partition.append(&assigned(&plain(0, *time_ms, 1, 10)), WallTime::of_ms(*now_ms));
             appended.expect("it may be appended");
@@ -171,7 +172,7 @@ mod tests {
         assert_eq!(segments_after(config, &[(-1, 5_000), (-1, 6_001)]), 2);
         let compaction = Some(Compaction { lag_max_ms: 300, ..Compaction::default() });
         let compacted = PartitionConfig { compaction, ..config };
-        let mut partition = Partition::new(compacted, Offset(0));
+        let mut partition = leading(compacted);
         for time_ms in [5_000, 5_300, 5_301] {
             partition.append_own(plain(0, time_ms, 1, 10), WallTime::of_ms(time_ms)).expect("there is room");
         }
@@ -184,7 +185,7 @@ mod tests {
             PartitionConfig { segment_ms: 1_000, segment_jitter_ms: 400, ..PartitionConfig::default() };
         let ages: std::collections::BTreeSet<i64> = (0..100)
             .map(|seed| {
-                let mut partition = Partition::new(config, Offset(0));
+                let mut partition = leading(config);
                 partition.set_seed(seed);
                 let batch = plain(0, 0, 1, 10);
                 let rolls = |age: &i64| {
@@ -204,7 +205,7 @@ mod tests {
 
     #[test]
     fn segment_holds_no_more_offsets_than_an_index_can_name() {
-        let mut partition = Partition::new(PartitionConfig::default(), Offset(0));
+        let mut partition = leading(PartitionConfig::default());
         for _ in 0..3 {
             // A batch of more offsets than records is one that compaction has made; the widest has 2^31.
             let mut batch = plain(0, 0, 1, 10);

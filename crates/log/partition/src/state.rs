@@ -6,9 +6,11 @@
 use base::WallTime;
 use bytes::Bytes;
 use log_wire::Batch;
+use replication_appointed::{Durable, Epoch, Replica};
 
 use crate::compaction::Replacement;
 use crate::config::PartitionConfig;
+use crate::epochs::{read_shape, write_shape};
 use crate::partition::Partition;
 use crate::pass_end::PassEnd;
 use crate::sealed::{Damage, check, open, seal};
@@ -17,8 +19,8 @@ use crate::segments::Stale;
 use crate::tables::Tables;
 use crate::{LeaderEpoch, Offset, Place};
 
-/// Format 1 had no segments.
-const FORMAT: i16 = 2;
+/// Format 1 had no segments, format 2 no epoch before the start.
+const FORMAT: i16 = 3;
 
 /// A batch that a start gives back.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +53,7 @@ impl Partition {
     #[must_use]
     pub fn state(&self) -> Vec<u8> {
         seal(FORMAT, |writer| {
+            write_shape(self.replica.log(), writer);
             self.tables.write(writer);
             self.segments.write(writer);
             self.last_pass.write(writer);
@@ -58,7 +61,7 @@ impl Partition {
     }
 
     /// One that was there before: its last state, and what happened since; without a state, it began empty at `created`.
-    /// Everything that is given is durable.
+    /// Everything that is given is durable; what of it is committed is known once it leads or follows.
     ///
     /// # Errors
     /// The state is damaged, or the parts do not fit together.
@@ -70,15 +73,22 @@ impl Partition {
     ) -> Result<Self, Damage> {
         let mut restored = Self::new(config, created);
         if let Some(state) = state {
-            (restored.tables, restored.segments, restored.last_pass) = open(state, FORMAT, |reader| {
-                Ok((Tables::read(reader)?, Segments::read(reader)?, PassEnd::read(reader)?))
+            let log;
+            (log, restored.tables, restored.segments, restored.last_pass) = open(state, FORMAT, |reader| {
+                let (log, tables) = (read_shape(reader)?, Tables::read(reader)?);
+                Ok((log, tables, Segments::read(reader)?, PassEnd::read(reader)?))
             })?;
+            restored.replica =
+                Replica::restore(Durable { promised: Epoch::NONE, committed: log.start(), log });
         }
         for event in events {
             match event {
                 StoredEvent::Batch(stored) => restored.take_back(&stored)?,
                 StoredEvent::Start(start) if start <= restored.start() => {}
-                StoredEvent::Start(start) => drop(restored.truncate_start(start)),
+                StoredEvent::Start(start) => {
+                    restored.replica.found_committed(start.seq());
+                    restored.truncate_start(restored.high_watermark().min(start));
+                }
                 StoredEvent::Replaced(bytes) => {
                     let replaced = restored.replaced(&Replacement::of_bytes(bytes)?);
                     replaced.map_err(|Stale| Damage::Content("compacted segments that replace others"))?;
@@ -86,19 +96,21 @@ impl Partition {
             }
         }
         let end = restored.segments.last().map_or(Offset::ZERO, crate::Segment::end);
-        let fits = restored.tables.end == end;
+        let fits = restored.end() == end;
         check(fits, "the segments end elsewhere than the tables say")?;
-        restored.high_watermark = restored.tables.end;
-        restored.tables.transactions.committed(restored.high_watermark);
         restored.restored_end = restored.segments.end_place();
-        restored.epoch = restored.tables.epochs.newest().unwrap_or(LeaderEpoch(0));
         Ok(restored)
     }
 
     fn take_back(&mut self, stored: &StoredBatch<'_>) -> Result<(), Damage> {
         let batch = Batch::read(stored.bytes).map_err(|_| Damage::Content("a batch that is none"))?.0;
         if stored.is_behind_state {
+            let follows = Offset(batch.base_offset()) == self.end();
+            check(follows, "a batch that does not stand at the end")?;
+            check(batch.leader_epoch() >= 0, "a batch under no leader epoch")?;
             self.tables.append(&batch, stored.now)?;
+            let end = Offset(batch.last_offset()).next();
+            self.replica.found(LeaderEpoch(batch.leader_epoch()).epoch(), end.seq());
             if self.segments.end_place().segment != stored.at.segment {
                 self.segments.roll(stored.at.segment);
             }

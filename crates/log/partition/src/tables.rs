@@ -1,12 +1,11 @@
-//! The three tables of a partition together: what a batch changes in them, and their form in a state.
+//! The tables of a partition together: what a batch changes in them, and their form in a state.
 
 use base::WallTime;
 use log_wire::{Batch, Reader, Records, Writer};
 
-use crate::sealed::{Damage, check};
+use crate::sealed::Damage;
 use crate::{
-    CoordinatorEpoch, LeaderEpoch, LeaderEpochs, Offset, ProducerBatch, ProducerEpoch, ProducerId, Producers,
-    Sequence, Transactions,
+    CoordinatorEpoch, Offset, ProducerBatch, ProducerEpoch, ProducerId, Producers, Sequence, Transactions,
 };
 
 /// The types of control records that end a transaction.
@@ -16,12 +15,6 @@ const COMMIT: i16 = 1;
 /// What a partition knows of its log besides the records, as of its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tables {
-    /// Where the log begins.
-    pub start: Offset,
-    /// Where it ends.
-    pub end: Offset,
-    /// Leader epochs.
-    pub epochs: LeaderEpochs,
     /// Idempotent producers.
     pub producers: Producers,
     /// Transactions.
@@ -35,59 +28,44 @@ pub(crate) struct ControlRecord {
 }
 
 impl Tables {
-    /// Of an empty log.
-    #[must_use]
-    pub fn new(start: Offset) -> Self {
-        Self { start, end: start, ..Self::default() }
-    }
-
     /// Takes over a batch that was appended at that time.
     ///
     /// # Errors
-    /// It does not stand at the end, or is a control batch that cannot be understood.
+    /// It is a control batch that cannot be understood.
     pub fn append(&mut self, batch: &Batch<'_>, now: WallTime) -> Result<(), Damage> {
-        check(Offset(batch.base_offset()) == self.end, "a batch that does not stand at the end")?;
-        self.epochs.assign(LeaderEpoch(batch.leader_epoch()), self.end);
+        let base = Offset(batch.base_offset());
         let id = ProducerId(batch.producer_id());
         if batch.attributes().is_control() {
             let control = control_kind(batch).ok_or(Damage::Content("a control batch of no meaning"))?;
             let epoch = ProducerEpoch(batch.producer_epoch());
             self.producers.append_marker(id, epoch, control.coordinator_epoch, now);
-            self.transactions.decide(id, control.commits, self.end);
+            self.transactions.decide(id, control.commits, base);
         } else if id.0 >= 0 {
             let first = Sequence(batch.base_sequence());
             let last = first.plus(batch.last_offset_delta());
             let of = ProducerBatch { id, epoch: ProducerEpoch(batch.producer_epoch()), first, last };
-            let known = of.known(self.end, Offset(batch.last_offset()), batch.max_timestamp());
+            let known = of.known(base, Offset(batch.last_offset()), batch.max_timestamp());
             self.producers.append(&of, known, now);
             if batch.attributes().is_transactional() {
-                self.transactions.append(id, self.end);
+                self.transactions.append(id, base);
             }
         }
-        self.end = Offset(batch.last_offset()).next();
         Ok(())
     }
 
-    /// The log begins at that offset from now on, which is not beyond its end.
+    /// The log begins at that offset from now on.
     pub fn truncate_start(&mut self, start: Offset) {
-        self.start = self.start.max(start.min(self.end));
-        self.epochs.truncate_start(self.start);
-        self.transactions.truncate_start(self.start);
+        self.transactions.truncate_start(start);
     }
 
     pub(crate) fn write(&self, writer: &mut Writer<'_>) {
-        writer.i64(self.start.0).i64(self.end.0);
-        self.epochs.write(writer);
         self.producers.write(writer);
         self.transactions.write(writer);
     }
 
     pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, Damage> {
-        let (start, end) = (Offset(reader.i64()?), Offset(reader.i64()?));
-        check(Offset::ZERO <= start && start <= end, "a log that ends before it begins")?;
-        let epochs = LeaderEpochs::read(reader)?;
         let producers = Producers::read(reader)?;
-        Ok(Self { start, end, epochs, producers, transactions: Transactions::read(reader)? })
+        Ok(Self { producers, transactions: Transactions::read(reader)? })
     }
 }
 
@@ -115,17 +93,15 @@ mod tests {
 
     #[test]
     fn tables_are_a_function_of_the_log_and_their_bytes_give_them_back() {
-        let mut tables = Tables::new(Offset(0));
+        let mut tables = Tables::default();
         let now = WallTime::of_ms(77);
         for bytes in [transactional(0, 7, 2, 0, 3), transactional(3, 8, 0, 0, 1), marker(4, 7, 2, false)] {
             tables.append(&assigned(&bytes), now).expect("it stands at the end");
         }
-        assert_eq!((tables.end, tables.transactions.last_stable(tables.end)), (Offset(5), Offset(0)));
+        assert_eq!(tables.transactions.last_stable(Offset(5)), Offset(0));
         assert_eq!(tables.producers.len(), 2);
         let bytes = written(&tables);
         assert_eq!(Tables::read(&mut Reader::new(&bytes, false)), Ok(tables.clone()));
-        let twice = tables.append(&assigned(&transactional(3, 8, 0, 0, 1)), now);
-        assert_eq!(twice, Err(Damage::Content("a batch that does not stand at the end")));
     }
 
     fn written(tables: &Tables) -> Vec<u8> {
@@ -136,7 +112,7 @@ mod tests {
 
     #[test]
     fn bytes_that_end_early_are_refused() {
-        let bytes = written(&Tables::new(Offset(4)));
+        let bytes = written(&Tables::default());
         assert!((0..bytes.len()).all(|cut| Tables::read(&mut Reader::new(&bytes[..cut], false)).is_err()));
     }
 }

@@ -2,11 +2,26 @@
 
 use log_wire::{Attributes, Batch, BatchBuilder, Compression, Producer, RecordsHead};
 
-use crate::CoordinatorEpoch;
+use replication_appointed::ReplicaId;
+
 use crate::tables::control_record;
+use crate::{CoordinatorEpoch, LeaderEpoch, Offset, Partition, PartitionConfig};
 
 const TRANSACTIONAL: i16 = 1 << 4;
 const CONTROL: i16 = 1 << 5;
+
+/// An empty partition that leads.
+pub(crate) fn leading(config: PartitionConfig) -> Partition {
+    let mut partition = Partition::new(config, Offset(0));
+    lead(&mut partition, LeaderEpoch(0));
+    partition
+}
+
+/// It leads, and the beginning of its epoch is durable.
+pub(crate) fn lead(partition: &mut Partition, epoch: LeaderEpoch) {
+    let persist = partition.lead_alone(ReplicaId(1), epoch).expect("it may lead");
+    partition.persisted(persist);
+}
 
 pub(crate) fn assigned(bytes: &[u8]) -> Batch<'_> {
     Batch::read(bytes).expect("a batch").0

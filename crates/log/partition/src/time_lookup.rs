@@ -178,13 +178,13 @@ mod tests {
 
     use super::*;
     use crate::PartitionConfig;
-    use crate::test_support::{assigned, plain};
+    use crate::test_support::{assigned, leading, plain};
 
     fn newest(times: &[i64]) -> Option<(i64, i64)> {
-        let mut partition = Partition::new(PartitionConfig::default(), Offset::ZERO);
+        let mut partition = leading(PartitionConfig::default());
         for time_ms in times {
             let appended = partition.append(&assigned(&plain(0, *time_ms, 1, 10)), WallTime::of_ms(1_000));
-            partition.committed(appended.expect("it may be appended").end);
+            partition.persisted(appended.expect("it may be appended").new.expect("it is new").persist);
         }
         let lookup = partition.look_for_newest(Isolation::ReadUncommitted)?;
         lookup.find_in_memory().map(|found| (found.offset.0, found.timestamp_ms))

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use base::{MonoTime, WallTime};
 use log_broker::{DiskCommand, DiskEvent, DiskExecutor, Next, StoredPartition};
-use log_partition::{LeaderEpoch, Offset, Partition, PartitionConfig, PartitionId};
+use log_partition::{LeaderEpoch, Offset, Partition, PartitionConfig, PartitionId, ReplicaId};
 use log_storage::{Append, StoreConfig};
 use log_wire::{Attributes, Batch, BatchBuilder, Producer};
 use storage_dir_disk::DirDisk;
@@ -87,7 +87,7 @@ impl Host {
             match event {
                 DiskEvent::Created(_, log) => {
                     let mut partition = Partition::new(PartitionConfig::default(), Offset(0));
-                    partition.lead(LeaderEpoch(1));
+                    let Ok(_) = partition.lead_alone(ReplicaId(1), LeaderEpoch(1)) else { continue };
                     let state = partition.state();
                     self.partitions.insert(log, partition);
                     self.give(DiskCommand::State(log, state));
@@ -95,7 +95,7 @@ impl Host {
                 DiskEvent::Durable(count) => self.durable = count,
                 DiskEvent::Written(log, end) => {
                     if let Some(partition) = self.partitions.get_mut(&log) {
-                        partition.committed(end);
+                        partition.persisted(partition.last_persist());
                         partition.written(end);
                     }
                 }
@@ -187,7 +187,8 @@ fn start(directory: &Path) -> Outcome<()> {
     let logs: Vec<LogId> = host.partitions.keys().copied().collect();
     for log in &logs {
         let Some(partition) = host.partitions.get_mut(log) else { continue };
-        partition.lead(LeaderEpoch(partition.epoch().0 + 1));
+        let epoch = LeaderEpoch(partition.epoch().0 + 1);
+        partition.lead_alone(ReplicaId(1), epoch).map_err(|error| format!("{error:?}"))?;
         let state = partition.state();
         host.give(DiskCommand::State(*log, state));
     }

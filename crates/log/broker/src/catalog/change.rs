@@ -1,5 +1,6 @@
 //! What becomes of a topic's node.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use log_config::{Overrides, Refusal};
@@ -36,13 +37,14 @@ pub(crate) fn delete(name: Arc<str>, id: [u8; 16]) -> Compute {
     })
 }
 
-/// The broker leads its partitions of the topic of that id anew.
-pub(crate) fn appoint(id: [u8; 16], broker: i32) -> Compute {
+/// The broker leads its partitions of the topic of that id anew, each under an epoch above all that it knows: the council may
+/// be one that was brought back from a backup.
+pub(crate) fn appoint(id: [u8; 16], broker: i32, known: BTreeMap<i32, LeaderEpoch>) -> Compute {
     Box::new(move |found: Found<'_>| {
         let node = found.data.and_then(|data| TopicNode::read(data).ok()).filter(|node| node.id == id);
         // Of another id it was made meanwhile, and has no earlier leader.
         let Some(mut node) = node else { return Decision::Keep };
-        if node.appoint(broker) { Decision::Write(node.bytes()) } else { Decision::Keep }
+        if node.appoint(broker, &known) { Decision::Write(node.bytes()) } else { Decision::Keep }
     })
 }
 

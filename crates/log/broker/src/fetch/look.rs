@@ -157,7 +157,7 @@ fn look_into(
     partition.check_epoch(part.known_epoch)?;
     let divergence = match part.last_fetched {
         LeaderEpoch(..0) => None,
-        epoch => partition.tables().epochs.divergence(epoch, part.from, partition.end())?,
+        epoch => partition.epochs().divergence(epoch, part.from)?,
     };
     let bytes_max = part.bytes_max.min(left);
     // A reader whose log has diverged may be beyond the end of this one.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use log_partition::Offset;
+use log_partition::{Offset, PersistId};
 
 use super::Slot;
 use crate::disk_work::DiskCommand;
@@ -10,10 +10,10 @@ use crate::disk_work::DiskCommand;
 /// What a command stands for once it is durable.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Awaited {
-    /// Batches of a partition up to that offset.
-    Batch(Slot, Offset),
+    /// A batch of a partition, which has that number there.
+    Batch(Slot, PersistId),
     /// The beginning of a leader epoch.
-    Epoch(Slot),
+    Epoch(Slot, PersistId),
     /// A log begins at that offset.
     Start(Slot, Offset),
     /// Something of a partition that is gone.
@@ -77,7 +77,7 @@ impl InFlight {
     /// A partition is gone: nothing follows from what was on its way.
     pub(crate) fn forget(&mut self, slot: Slot) {
         for entry in &mut self.awaited {
-            if matches!(entry.awaited, Awaited::Batch(of, _) | Awaited::Epoch(of) | Awaited::Start(of, _) if of == slot)
+            if matches!(entry.awaited, Awaited::Batch(of, _) | Awaited::Epoch(of, _) | Awaited::Start(of, _) if of == slot)
             {
                 entry.awaited = Awaited::Gone;
             }

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use base::Now;
 use log_partition::{
-    CompactionJob, CompactionNeed, Damage, NewBatch, NewStart, Offset, Partition, PartitionId, Replacement,
-    Segment,
+    CompactionJob, CompactionNeed, Damage, LeaderEpoch, NewBatch, NewStart, Offset, Partition, PartitionId,
+    PersistId, Replacement, ReplicaId, Segment,
 };
 use log_storage::Append;
 use log_wire::{ErrorCode, TopicName};
@@ -105,7 +105,10 @@ impl Partitions {
                 self.stored.remove(&id)
             {
                 partition.set_config(topic.config);
-                self.host(id, log, partition, topic);
+                if !self.host(id, log, partition, topic) {
+                    self.damaged.insert(id);
+                    return Err((id, Damage::Content("its leader epoch is above that of the council")));
+                }
             } else if self.creating.insert(id, Arc::clone(&topic.name)).is_none() {
                 self.in_flight.give(DiskCommand::Create(id, Offset::ZERO));
             }
@@ -175,8 +178,8 @@ impl Partitions {
     /// Sends a batch that was appended to the disk.
     pub(crate) fn store(&mut self, slot: Slot, new: NewBatch, now: Now) {
         let Some(log) = self.get(slot).map(|hosted| hosted.log) else { return };
-        let (bytes, awaited) = (new.bytes.len(), Awaited::Batch(slot, new.end));
-        let NewBatch { at, end, bytes: batch, commit, index } = new;
+        let (bytes, awaited) = (new.bytes.len(), Awaited::Batch(slot, new.persist));
+        let NewBatch { at, end, bytes: batch, commit, index, .. } = new;
         let append = Append { log, at, end, now: now.wall, batch, commit, index };
         self.in_flight.give_awaited(DiskCommand::Append(append), bytes, awaited);
     }
@@ -340,18 +343,19 @@ impl Partitions {
         let Some(name) = self.creating.remove(&id) else { return };
         let topic = catalog.find(TopicName::Name(&name)).ok().filter(|topic| topic.id == id.topic);
         match topic {
-            Some(topic) => self.host(id, log, Partition::new(topic.config, Offset::ZERO), topic),
+            Some(topic) => drop(self.host(id, log, Partition::new(topic.config, Offset::ZERO), topic)),
             // It was deleted meanwhile.
             None => self.in_flight.give(DiskCommand::Drop(log)),
         }
     }
 
-    /// A partition lives here from now on. It is served once the beginning of its leader epoch is durable.
-    fn host(&mut self, id: PartitionId, log: LogId, mut partition: Partition, topic: &TopicImage) {
+    /// A partition lives here from now on. It is served once the beginning of its leader epoch is durable. Gives whether it may
+    /// lead under the epoch that the council says.
+    fn host(&mut self, id: PartitionId, log: LogId, mut partition: Partition, topic: &TopicImage) -> bool {
         let image = usize::try_from(id.index).ok().and_then(|index| topic.partitions.get(index));
-        if let Some(image) = image {
-            partition.lead(image.epoch);
-        }
+        let Some(epoch) = image.map(|image| image.epoch) else { return false };
+        let Ok(broker) = u32::try_from(self.node_id).map(ReplicaId) else { return false };
+        let Ok(began) = partition.lead_alone(broker, epoch) else { return false };
         partition.set_seed(seed_of(id));
         let state = partition.state();
         let hosted = Hosted {
@@ -373,7 +377,17 @@ impl Partitions {
         }
         self.by_id.insert(id, slot);
         self.by_log.insert(log, slot);
-        self.in_flight.give_awaited(DiskCommand::State(log, state), 0, Awaited::Epoch(slot));
+        self.in_flight.give_awaited(DiskCommand::State(log, state), 0, Awaited::Epoch(slot, began));
+        true
+    }
+
+    /// The newest leader epochs of the partitions of a topic that the disk has and that are not served yet, by number.
+    pub(crate) fn stored_epochs(&self, topic: &TopicImage) -> BTreeMap<i32, LeaderEpoch> {
+        let of = |index: i32| {
+            let stored = self.stored.get(&topic.partition(index))?;
+            Some((index, stored.partition.as_ref()?.epoch()))
+        };
+        (0..).take(topic.partitions.len()).filter_map(of).collect()
     }
 
     /// Commits what is durable.
@@ -399,16 +413,17 @@ impl Partitions {
     /// What a command stands for has happened. Batches of a partition that follow each other are told together.
     fn happened(&mut self, awaited: Awaited, bytes: usize, committed: &mut Vec<(Slot, usize)>) {
         match awaited {
-            Awaited::Batch(slot, end) => {
+            Awaited::Batch(slot, persist) => {
                 let Some(hosted) = self.get_mut(slot) else { return };
-                let readable = commit(&mut hosted.partition, end, bytes);
+                let readable = commit(&mut hosted.partition, persist, bytes);
                 match committed.last_mut() {
                     Some((last, sum)) if *last == slot => *sum = sum.saturating_add(readable),
                     _ => committed.push((slot, readable)),
                 }
             }
-            Awaited::Epoch(slot) => {
+            Awaited::Epoch(slot, persist) => {
                 if let Some(hosted) = self.get_mut(slot) {
+                    hosted.partition.persisted(persist);
                     hosted.is_ready = true;
                     self.events.push(PartitionEvent::Ready(slot));
                 }
@@ -430,10 +445,10 @@ fn seed_of(id: PartitionId) -> u64 {
     words.iter().fold(u64::from(id.index.cast_unsigned()), |seed, word| seed ^ u64::from_le_bytes(*word))
 }
 
-/// Commits a partition up to `end`, which are so many bytes. Gives how many more can be read.
-fn commit(partition: &mut Partition, end: Offset, bytes: usize) -> usize {
+/// What has that number in a partition is durable: a batch of so many bytes. Gives how many more can be read.
+fn commit(partition: &mut Partition, persist: PersistId, bytes: usize) -> usize {
     let undecided = |partition: &Partition| partition.high_watermark().0 - partition.last_stable().0;
     let before = undecided(partition);
-    partition.committed(end);
+    partition.persisted(persist);
     if undecided(partition) < before { usize::MAX } else { bytes }
 }

@@ -6,8 +6,8 @@ use base::{Random, WallTime};
 use log_compression::compress;
 use log_partition::{
     Compaction, CoordinatorEpoch, Isolation, LeaderEpoch, Marker, NewBatch, Offset, Partition,
-    PartitionConfig, PartitionId, ProducerEpoch, ProducerId, Replacement, Segment, Source, StoredBatch,
-    StoredEvent, TransactionVersion,
+    PartitionConfig, PartitionId, ProducerEpoch, ProducerId, Replacement, ReplicaId, Segment, Source,
+    StoredBatch, StoredEvent, TransactionVersion,
 };
 use log_storage::{
     Append, CompactionError, Compactor, CompactorConfig, CompactorStep, ReaderConfig, Restored,
@@ -146,7 +146,8 @@ impl World {
         self.fine(store.remove_leftovers())?;
         self.history.cut(partition.end().0);
         self.producers = known_producers(&self.history);
-        partition.lead(LeaderEpoch(1));
+        let epoch = LeaderEpoch(partition.epoch().0 + 1);
+        partition.lead_alone(ReplicaId(1), epoch).expect("it may lead");
         let compactor = Compactor::new(self.disk.clone(), CompactorConfig { step_bytes: 700 });
         let planned = WallTime::of_ms(0);
         let mut process = Process { partition, store, compactor, log, works: false, planned };
@@ -272,7 +273,7 @@ impl World {
         before: Partition,
         new: NewBatch,
     ) -> Result<bool, Crashed> {
-        let NewBatch { at, end, bytes: batch, commit, index } = new;
+        let NewBatch { at, end, bytes: batch, commit, index, .. } = new;
         let frame = Frame::of(&Batch::read(&batch).expect("a batch").0);
         let append = Append { log: process.log, at, end, now: self.now(), batch, commit, index };
         self.history.frames.insert(frame.base, frame);
@@ -290,7 +291,7 @@ impl World {
 
     pub(crate) fn flush(&mut self, process: &mut Process) -> Result<(), Crashed> {
         if self.fine(process.store.flush())?.is_some() {
-            process.partition.committed(process.partition.end());
+            process.partition.persisted(process.partition.last_persist());
         }
         Ok(())
     }

@@ -3,8 +3,8 @@
 use base::WallTime;
 use bytes::Bytes;
 use log_partition::{
-    Isolation, LeaderEpoch, Offset, Partition, PartitionConfig, PartitionId, Segment, SegmentId, SegmentRead,
-    Source, StoredBatch, StoredEvent,
+    Isolation, LeaderEpoch, Offset, Partition, PartitionConfig, PartitionId, ReplicaId, Segment, SegmentId,
+    SegmentRead, Source, StoredBatch, StoredEvent,
 };
 use log_storage::{Append, Restored, RestoredEvent, Store, StoreConfig};
 use log_wire::{Attributes, Batch, BatchBuilder, Compression, Producer, RecordsHead};
@@ -68,7 +68,8 @@ impl Host {
         let (mut store, _) = opened.expect("it is empty");
         let log = store.create(ID, Offset(0)).expect("there is room");
         let mut partition = Partition::new(config(segment_bytes), Offset(0));
-        partition.lead(LeaderEpoch(1));
+        let began = partition.lead_alone(ReplicaId(1), LeaderEpoch(1)).expect("it may lead");
+        partition.persisted(began);
         let mut host = Self { disk, partition, store, log, batches: Vec::new() };
         host.put_state();
         host
@@ -89,7 +90,7 @@ impl Host {
         let append = Append { log: self.log, at, end, now, batch, commit, index };
         self.store.append(&[append]).expect("there is room");
         self.store.flush().expect("the disk is well");
-        self.partition.committed(end);
+        self.partition.persisted(new.persist);
         for log in self.store.take_states_asked() {
             self.store.put_state(log, &self.partition.state()).expect("there is room");
         }
@@ -113,10 +114,14 @@ impl Host {
         drop(store);
         let opened = Store::open(disk.clone(), store_config(), [2; 16], "ours");
         let (mut store, restored) = opened.expect("the disk is well");
-        let partition = restore(config, &restored[0]);
+        let mut partition = restore(config, &restored[0]);
         assert_eq!(store.adopt(log, partition.segments().map(Segment::id)), None);
         store.remove_leftovers().expect("the disk is well");
+        let epoch = LeaderEpoch(partition.epoch().0 + 1);
+        let began = partition.lead_alone(ReplicaId(1), epoch).expect("it may lead");
+        partition.persisted(began);
         let mut host = Self { disk, partition, store, log, batches };
+        host.put_state();
         host.write();
         host
     }

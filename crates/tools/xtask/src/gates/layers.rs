@@ -20,12 +20,13 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("", &["base"]),
     ("storage", &["disk", "dir-disk", "wal", "raft-log"]),
     ("consensus", &["raft", "replica"]),
+    ("replication", &["appointed"]),
     ("net", &["event-loop", "peer-pairs", "auth"]),
     ("node", &["config", "threads", "metrics"]),
     ("net", &["tls", "reactor", "http", "peers"]),
     ("node", &["pages"]),
     // What every simulator stands on; the simulators themselves stand above what they simulate.
-    ("sim", &["kit"]),
+    ("sim", &["kit", "appointed"]),
     (
         "council",
         &[
@@ -122,6 +123,7 @@ const PURE: &[(&str, &[&str])] = &[
     ("log-config", &["strsim"]),
     ("log-storage", &["bytes", "thiserror"]),
     ("log-access", &[]),
+    ("replication-appointed", &[]),
     ("log-broker", &["bytes"]),
     ("storage-disk", &["thiserror"]),
     ("storage-wal", &["crc32c", "thiserror"]),

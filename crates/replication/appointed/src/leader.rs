@@ -1,0 +1,209 @@
+//! A replica that leads: what it sends, what it counts, and the change of its voters.
+
+use std::collections::BTreeMap;
+
+use crate::replica::{LeadError, Replica};
+use crate::role::{Leading, Peer, Role};
+use crate::{Append, Appended, Config, Diverged, Epoch, PersistId, Refused, ReplicaId, Seq, Voters};
+
+impl Replica {
+    /// The configuration service has appointed this replica, which has that number. Its epoch begins at the end of the log; that is to be made durable. One that
+    /// leads already, with other voters from now on, goes on under the new epoch.
+    ///
+    /// # Errors
+    /// [`LeadError`].
+    pub fn lead(&mut self, own_id: ReplicaId, config: Config) -> Result<PersistId, LeadError> {
+        let epoch = config.epoch;
+        if config.leader != own_id || epoch == Epoch::NONE {
+            return Err(LeadError::NotLeader);
+        }
+        if epoch < self.promised {
+            return Err(LeadError::Promised(self.promised));
+        }
+        if epoch <= self.log.position().epoch || (!config.chosen && !self.is_leading()) {
+            return Err(LeadError::Restarted);
+        }
+        if config.chosen && epoch != self.promised {
+            return Err(LeadError::NotFenced);
+        }
+        let known = match &self.role {
+            Role::Leading(before) => before.peers.clone(),
+            _ => BTreeMap::new(),
+        };
+        self.promised = epoch;
+        let epoch_start = self.log.end();
+        self.log.begin(epoch, epoch_start);
+        // What replicas have said counts for the epoch before: they say it again.
+        let next = |id: &ReplicaId| known.get(id).and_then(|peer| peer.durable).unwrap_or(epoch_start);
+        let peers = config.others(own_id).into_iter().map(|id| (id, Peer::new(next(&id)))).collect();
+        self.role = Role::Leading(Box::new(Leading {
+            own_id,
+            config,
+            epoch_start,
+            has_begun: false,
+            is_established: false,
+            peers,
+            next_voters: None,
+            own: None,
+        }));
+        Ok(self.pending.add(self.point()))
+    }
+
+    /// The owner has appended entries: the log ends there. They are to be made durable.
+    ///
+    /// # Panics
+    /// This replica does not lead.
+    pub fn appended(&mut self, end: Seq) -> PersistId {
+        assert!(self.is_leading(), "only a leader appends");
+        self.log.extend(end);
+        self.pending.add(self.point())
+    }
+
+    /// What is to be sent to this replica next, without entries: the owner adds as many as it wants, and says so by
+    /// [`Replica::sent`]. Nothing if there is nothing to send, or an answer has to come first.
+    #[must_use]
+    pub fn next_append(&self, to: ReplicaId) -> Option<Append> {
+        let Role::Leading(leading) = &self.role else { return None };
+        let peer = leading.peers.get(&to)?;
+        let has_news = peer.next < self.log.end() || peer.told < self.committed.min(peer.next);
+        if !leading.has_begun || peer.waits || (peer.streams && !has_news) {
+            return None;
+        }
+        let resets = peer.resets || peer.next < self.log.start();
+        let next = peer.next.max(self.log.start());
+        Some(Append {
+            epoch: self.promised,
+            epoch_start: leading.epoch_start,
+            after: self.log.position_at(next),
+            to: next,
+            starts: Vec::new(),
+            committed: self.committed,
+            resets,
+            probes: !peer.streams,
+        })
+    }
+
+    /// The same with the entries up to `end`, or as many of them as there are.
+    #[must_use]
+    pub fn with_entries(&self, append: Append, end: Seq) -> Append {
+        let to = end.clamp(append.after.end, self.log.end());
+        let starts = self.log.history().within(append.after.end, to).iter().copied();
+        // A log whose start was cut off within an epoch says that it begins there.
+        let starts = starts.filter(|known| known.epoch > append.after.epoch).collect();
+        Append { to, starts, ..append }
+    }
+
+    /// That was sent.
+    pub fn sent(&mut self, to: ReplicaId, append: &Append) {
+        let Role::Leading(leading) = &mut self.role else { return };
+        if let Some(peer) = leading.peers.get_mut(&to) {
+            peer.next = append.to;
+            peer.waits = !peer.streams;
+            peer.told = peer.told.max(append.committed.min(append.to));
+        }
+    }
+
+    /// A follower has made entries durable.
+    pub fn receive_appended(&mut self, from: ReplicaId, answer: Appended) {
+        let (epoch, end) = (self.promised, self.log.end());
+        let Role::Leading(leading) = &mut self.role else { return };
+        let Some(peer) = leading.peers.get_mut(&from) else { return };
+        if answer.epoch != epoch || answer.durable > end {
+            return;
+        }
+        peer.durable = peer.durable.max(Some(answer.durable));
+        if !peer.streams {
+            (peer.streams, peer.waits, peer.resets) = (true, false, false);
+            peer.next = answer.durable;
+        }
+        self.count();
+    }
+
+    /// A follower does not have what was before the entries.
+    pub fn receive_diverged(&mut self, from: ReplicaId, answer: Diverged) {
+        let (common, base) = (self.log.common_with(answer.common), self.log.base());
+        let Role::Leading(leading) = &mut self.role else { return };
+        let Some(peer) = leading.peers.get_mut(&from) else { return };
+        if answer.epoch != self.promised {
+            return;
+        }
+        peer.next = common.end.max(peer.durable.unwrap_or_default());
+        (peer.streams, peer.waits) = (false, false);
+        peer.resets = answer.common.end <= base.end && answer.common != base && peer.durable.is_none();
+    }
+
+    /// Somebody has promised a higher epoch: this one leads no more. Whether what it has appended and not committed is kept is
+    /// the next leader's to say.
+    pub fn receive_refused(&mut self, answer: Refused) {
+        if self.is_leading() && answer.promised > self.promised {
+            self.role = Role::Idle;
+        }
+    }
+
+    /// The connection to that replica is new: what was sent may be lost.
+    pub fn send_again(&mut self, to: ReplicaId) {
+        let end = self.log.end();
+        let Role::Leading(leading) = &mut self.role else { return };
+        if let Some(peer) = leading.peers.get_mut(&to) {
+            let durable = peer.durable;
+            *peer = Peer { durable, ..Peer::new(durable.unwrap_or(end)) };
+        }
+    }
+
+    /// Other voters are asked for: from now on entries commit only on enough of both. They are sent everything.
+    pub fn ask_for_voters(&mut self, voters: Voters) {
+        let end = self.log.end();
+        let Role::Leading(leading) = &mut self.role else { return };
+        let own_id = leading.own_id;
+        for id in voters.replicas().iter().filter(|id| **id != own_id) {
+            leading.peers.entry(*id).or_insert_with(|| Peer::new(end));
+        }
+        leading.next_voters = Some(voters);
+    }
+
+    /// Whether the voters that are asked for may be written into the configuration: enough of them have everything that is
+    /// committed, and what commits from now on.
+    #[must_use]
+    pub fn are_voters_ready(&self) -> bool {
+        let Role::Leading(leading) = &self.role else { return false };
+        let durable = |id| leading.durable_of(id);
+        let next = leading.next_voters.as_ref().and_then(|next| next.durable_to(durable));
+        self.is_established() && next.is_some_and(|next| next >= self.committed)
+    }
+
+    /// The voters that are asked for, and that are known not to be in the configuration, are given up.
+    pub fn give_up_voters(&mut self) {
+        if let Role::Leading(leading) = &mut self.role {
+            leading.next_voters = None;
+        }
+        self.count();
+    }
+
+    /// Whether it leads.
+    #[must_use]
+    pub const fn is_leading(&self) -> bool {
+        matches!(self.role, Role::Leading(_))
+    }
+
+    /// Whether it leads, and the beginning of its epoch is committed: everything that any leader before has committed is here,
+    /// and known to be.
+    #[must_use]
+    pub fn is_established(&self) -> bool {
+        matches!(&self.role, Role::Leading(leading) if leading.is_established)
+    }
+
+    /// Counts on how many disks entries are.
+    pub(crate) fn count(&mut self) {
+        let durable = self.pending.durable();
+        let epoch = self.promised;
+        let Role::Leading(leading) = &mut self.role else { return };
+        if durable.position.epoch == epoch {
+            leading.own = durable.matched;
+            leading.has_begun = true;
+        }
+        if let Some(end) = leading.durable_to().filter(|end| *end >= leading.epoch_start) {
+            leading.is_established = true;
+            self.committed = self.committed.max(end);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What a replica does, and what it knows for that.
+
+use std::collections::BTreeMap;
+
+use crate::{Config, ReplicaId, Seq, Voters};
+
+/// What a replica does now.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Role {
+    /// It waits for a leader.
+    Idle,
+    Following(Following),
+    Leading(Box<Leading>),
+}
+
+/// Whom a replica follows, and how far.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Following {
+    pub(crate) leader: ReplicaId,
+    /// Up to where the log is known to be the leader's.
+    pub(crate) matched: Option<Seq>,
+    /// Up to where the leader was told that this is durable.
+    pub(crate) told: Option<Seq>,
+}
+
+/// What a leader knows of another replica.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Peer {
+    /// The next entry to send.
+    pub(crate) next: Seq,
+    /// Whether the replica is known to have everything before `next`, sent or on its way.
+    pub(crate) streams: bool,
+    /// What was sent to a replica of which that is not known is not answered yet.
+    pub(crate) waits: bool,
+    /// It has nothing in common with what is left of the log: it has to start anew where the log starts.
+    pub(crate) resets: bool,
+    /// The log is the same there, durably, up to here.
+    pub(crate) durable: Option<Seq>,
+    /// What it was told to be committed.
+    pub(crate) told: Seq,
+}
+
+impl Peer {
+    pub(crate) const fn new(next: Seq) -> Self {
+        Self { next, streams: false, waits: false, resets: false, durable: None, told: Seq(0) }
+    }
+}
+
+/// What a leader knows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Leading {
+    pub(crate) own_id: ReplicaId,
+    pub(crate) config: Config,
+    pub(crate) epoch_start: Seq,
+    /// The beginning of the epoch is durable. Nothing is sent before: a process that starts again must know of it.
+    pub(crate) has_begun: bool,
+    /// The beginning of the epoch is committed.
+    pub(crate) is_established: bool,
+    pub(crate) peers: BTreeMap<ReplicaId, Peer>,
+    /// Voters that are asked for.
+    pub(crate) next_voters: Option<Voters>,
+    /// Up to where this disk has the log.
+    pub(crate) own: Option<Seq>,
+}
+
+impl Leading {
+    pub(crate) const fn own_id(&self) -> ReplicaId {
+        self.own_id
+    }
+
+    /// Up to where a replica has the log on its disk.
+    pub(crate) fn durable_of(&self, id: ReplicaId) -> Option<Seq> {
+        if id == self.own_id { self.own } else { self.peers.get(&id)?.durable }
+    }
+
+    /// Up to where entries are durable on enough voters.
+    pub(crate) fn durable_to(&self) -> Option<Seq> {
+        let present = self.config.voters.durable_to(|id| self.durable_of(id))?;
+        match &self.next_voters {
+            Some(next) => Some(present.min(next.durable_to(|id| self.durable_of(id))?)),
+            None => Some(present),
+        }
+    }
+}
