@@ -8,6 +8,9 @@ use log_partition::{IndexFrame, Offset, PartitionId, Place, SegmentId};
 use crate::checkpoint::{Checkpoint, Flushed};
 use crate::record::LogStart;
 
+/// Batches are written to their segment in runs of so many bytes, and one batch more.
+pub(crate) const RUN_BYTES: usize = 1 << 20;
+
 /// A batch that is not in its segment yet.
 pub(crate) struct Pending {
     pub(crate) at: Place,
@@ -113,13 +116,14 @@ impl PartitionLog {
         bytes
     }
 
-    /// The first batches that wait and stand one behind the other.
+    /// The first batches that wait and stand one behind the other, as many as are written at once.
     pub(crate) fn next_run(&self, bytes: &mut Vec<u8>) -> Option<Run> {
         let first = self.pending.front()?;
         let mut run = Run { at: first.at, end: first.end, count: 0 };
         bytes.clear();
         for next in self.pending.iter().take_while(|next| next.at.segment == first.at.segment) {
-            if next.at != run.at.plus(bytes.len() as u64) {
+            let is_full = bytes.len() >= RUN_BYTES;
+            if next.at != run.at.plus(bytes.len() as u64) || is_full {
                 break;
             }
             bytes.extend_from_slice(&next.batch);
@@ -206,6 +210,11 @@ impl PartitionLog {
     /// Whether batches lie in a segment of the write-ahead log before that one, and are not flushed in their own.
     pub(crate) fn holds_before(&self, sequence: u64) -> bool {
         self.is_dirty() && self.first_ends.front().is_some_and(|(first, _)| *first < sequence)
+    }
+
+    /// The oldest segment of the write-ahead log in which batches lie that are not flushed in their own.
+    pub(crate) fn oldest_unflushed(&self) -> u64 {
+        self.first_ends.front().map_or(u64::MAX, |(sequence, _)| *sequence)
     }
 
     pub(crate) fn is_dirty(&self) -> bool {

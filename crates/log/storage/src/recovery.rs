@@ -184,6 +184,7 @@ fn store<D: Disk>(wal: Wal<D>, config: StoreConfig, logs: Logs) -> Store<D> {
         is_short: false,
         found: None,
         written: Vec::new(),
+        run_bytes: Vec::new(),
     }
 }
 

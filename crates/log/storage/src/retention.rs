@@ -55,6 +55,16 @@ impl<D: Disk> Store<D> {
                 self.state_due.push_back(*id);
             }
         }
+        // Those that hold up the oldest segment come first: under load all partitions are due again with each segment, and the
+        // last ones would never be reached.
+        let oldest = |id: &LogId| self.logs.0.get(id).map_or(u64::MAX, |log| log.oldest_unflushed());
+        self.sync_due.make_contiguous().sort_by_key(oldest);
+    }
+
+    /// How many segments the write-ahead log has: what a start has to read.
+    #[must_use]
+    pub fn wal_segments(&self) -> u64 {
+        self.wal.stats().segments
     }
 
     /// Partitions whose owners have to give their state anew, with [`Self::put_state`], so that the write-ahead log can be

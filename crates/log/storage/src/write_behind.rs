@@ -10,6 +10,7 @@ use storage_disk::{Disk, DiskError};
 use storage_wal::{Fault, LogId};
 
 use crate::files::open;
+use crate::partition_log::RUN_BYTES;
 use crate::segment_name::{index_path, segment_path};
 use crate::store::{Store, Written};
 
@@ -37,12 +38,12 @@ impl<D: Disk> Store<D> {
     /// Writes all batches of a partition that wait, those of one segment at once, until the disk is full.
     pub(crate) fn write_one(&mut self, id: LogId) -> Result<(), Fault> {
         let Some(log) = self.logs.0.get_mut(&id) else { return Ok(()) };
-        let (partition, mut bytes) = (log.id, Vec::new());
-        while let Some(run) = log.next_run(&mut bytes) {
+        let (partition, bytes) = (log.id, &mut self.run_bytes);
+        while let Some(run) = log.next_run(bytes) {
             let (create, segment) = (run.at.position == 0, SegmentId::appended(run.at.segment));
             let disk = self.wal.disk();
             let result = match self.files.get(disk, partition, segment, create) {
-                Ok(file) => disk.write_at(file, run.at.position, &bytes),
+                Ok(file) => disk.write_at(file, run.at.position, bytes),
                 Err(error) => Err(error),
             };
             if result.as_ref().is_err_and(DiskError::is_shortage) {
@@ -55,6 +56,8 @@ impl<D: Disk> Store<D> {
             self.memory_bytes -= log.run_written(&run);
             self.written.push(Written { log: id, end: run.end });
         }
+        bytes.clear();
+        bytes.shrink_to(2 * RUN_BYTES);
         self.write_indices(id);
         Ok(())
     }

@@ -38,6 +38,9 @@ const RETRY_MS: u64 = 100;
 /// How long a batch is only with the operating system, at most, milliseconds.
 const RELAXED_MS: u64 = 1_000;
 
+/// How many segments the write-ahead log has while flushing keeps up with it.
+const WAL_SEGMENTS: u64 = 2;
+
 /// When the next turn is due, if no command comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
@@ -139,7 +142,7 @@ impl<D: Disk> DiskExecutor<D> {
             self.store.write_behind(all)?;
         }
         self.store.keep_ahead()?;
-        let synced = if is_committed { self.store.sync_step()? } else { Progress::Idle };
+        let synced = if is_committed { self.sync()? } else { Progress::Idle };
         // On a full disk too: it makes room.
         let removed = self.store.remove_step()?;
         let has_more = [synced, removed, self.store.prepare()?].contains(&Progress::More);
@@ -151,6 +154,18 @@ impl<D: Disk> DiskExecutor<D> {
             (false, true) => Next::Now,
             (false, false) => Next::InMs(self.idle_ms()),
         })
+    }
+
+    /// Flushes a few partitions, and more of them the longer the write-ahead log is: a start has to read all of it.
+    fn sync(&mut self) -> Result<Progress, Fault> {
+        let more = self.store.wal_segments().saturating_sub(WAL_SEGMENTS);
+        let mut progress = self.store.sync_step()?;
+        for _ in 0..more {
+            if progress == Progress::More {
+                progress = self.store.sync_step()?;
+            }
+        }
+        Ok(progress)
     }
 
     /// The same for a thread that has other things to do: what can wait is left to the disk's own thread.
