@@ -80,7 +80,7 @@ If a majority can be brought back, bring it back instead.
   diwan force-new-ensemble --config zoo.cfg
   diwan force-new-ensemble --config zoo.cfg --yes";
 
-/// A coordination service that speaks ZooKeeper's protocol.
+/// Coordination by ZooKeeper's protocol, and a log by Kafka's.
 #[derive(Debug, Parser)]
 #[command(name = "diwan", version, max_term_width = 110, arg_required_else_help = true)]
 pub(crate) struct Cli {

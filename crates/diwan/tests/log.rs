@@ -32,10 +32,14 @@ impl Broker {
         if let Ok(address) = std::env::var("KAFKA_CONNECT") {
             return Self { address, metrics: None, _own: None };
         }
+        // Clients are told the port that the system chooses: every test here depends on it.
+        Self::own(&["--listen", "127.0.0.1:0"])
+    }
+
+    fn own(options: &[&str]) -> Self {
         let (council, folder) = (Server::start(), Folder::new());
         let mut command = diwan();
-        // Clients are told the port that the system chooses: every test here depends on it.
-        command.args(["log", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]);
+        command.args(["log", "--metrics", "127.0.0.1:0"]).args(options);
         command.args(["--council", &council.address(), "--data-dir"]);
         let mut child = command.arg(folder.path()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
@@ -216,6 +220,48 @@ fn a_broker_that_is_not_there_is_told_with_a_hint() {
     let (fine, _, errors) =
         said(command.args(["topic", "list", "--bootstrap-server", "127.0.0.1:1"]).output().unwrap());
     assert!(!fine && errors.contains("127.0.0.1:1") && errors.contains("--bootstrap-server"), "{errors}");
+}
+
+#[test]
+fn secured_broker_is_used_with_the_properties_of_a_kafka_client() {
+    let folder = Folder::new();
+    let store = folder.path().join("certs");
+    let made =
+        diwan().args(["certificates", "--member", "1=127.0.0.1", "--dir"]).arg(&store).output().unwrap();
+    assert!(made.status.success());
+    let module = "org.apache.kafka.common.security.plain.PlainLoginModule required";
+    let server = folder.path().join("server.properties");
+    let keys = store.join("member-1.pem");
+    let text = format!(
+        "listeners=SASL_SSL://127.0.0.1:0\nssl.keystore.type=PEM\nssl.keystore.location={}\n\
+         sasl.enabled.mechanisms=PLAIN\nlistener.name.sasl_ssl.plain.sasl.jaas.config={module} user_bob=\"secret\";\n",
+        keys.display()
+    );
+    std::fs::write(&server, text).unwrap();
+    let broker = Broker::own(&["--config", server.to_str().unwrap()]);
+    let client = |name: &str, password: &str| {
+        let file = folder.path().join(name);
+        let text = format!(
+            "security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nssl.truststore.type=PEM\nssl.truststore.location={}\n\
+             sasl.jaas.config={module} username=\"bob\" password=\"{password}\";\n",
+            store.join("ca.pem").display()
+        );
+        std::fs::write(&file, text).unwrap();
+        format!("--command-config {}", file.display())
+    };
+    let (right, wrong) = (client("right", "secret"), client("wrong", "guessed"));
+    broker.done(&format!("topic create orders {right}"));
+    let line = format!("produce orders {right}");
+    assert!(broker.run(&line.split(' ').collect::<Vec<_>>(), "one\ntwo\n").0);
+    assert_eq!(broker.done(&format!("consume orders {right}")), "one\ntwo\n");
+    assert!(broker.done(&format!("group list {right}")).contains("GROUP"));
+    let errors = broker.refused(&format!("topic list {wrong}"));
+    assert!(
+        errors.contains("SASL_AUTHENTICATION_FAILED") && errors.contains("user and password"),
+        "{errors}"
+    );
+    let errors = broker.refused("topic list");
+    assert!(errors.contains("--command-config"), "{errors}");
 }
 
 #[test]

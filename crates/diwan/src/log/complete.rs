@@ -1,9 +1,12 @@
 //! Names that the shell completes: it runs this program, which asks the brokers that the line names.
 
 use std::ffi::OsStr;
+use std::path::PathBuf;
 
 use clap_complete::engine::CompletionCandidate;
 use log_client::Cluster;
+
+use super::access::ClusterArguments;
 
 /// Names of topics.
 pub(super) fn topics(begun: &OsStr) -> Vec<CompletionCandidate> {
@@ -26,20 +29,23 @@ fn candidates(begun: &OsStr, names: impl Iterator<Item = String>) -> Vec<Complet
 /// Who cannot be reached completes nothing.
 fn connect() -> Option<Cluster> {
     let words: Vec<String> = std::env::args().collect();
-    Cluster::connect(&server(&words), "diwan").ok()
+    let server = named(&words, &["-b", "--bootstrap-server", "--broker"], "DIWAN_BOOTSTRAP_SERVER");
+    let access = ClusterArguments {
+        bootstrap_server: server.unwrap_or_else(|| String::from("127.0.0.1:9092")),
+        command_config: named(&words, &["--command-config"], "DIWAN_COMMAND_CONFIG").map(PathBuf::from),
+    };
+    access.connect().ok()
 }
 
-/// The brokers that a line names.
-fn server(words: &[String]) -> String {
-    const NAMES: [&str; 3] = ["-b", "--bootstrap-server", "--broker"];
+/// The value that a line gives an option, or that a variable has.
+fn named(words: &[String], options: &[&str], variable: &str) -> Option<String> {
     let after = |place: usize| words.get(place + 1).cloned();
     let named = words.iter().enumerate().find_map(|(place, word)| match word.split_once('=') {
-        _ if NAMES.contains(&word.as_str()) => after(place),
-        Some((name, value)) if NAMES.contains(&name) => Some(value.into()),
+        _ if options.contains(&word.as_str()) => after(place),
+        Some((name, value)) if options.contains(&name) => Some(value.into()),
         _ => None,
     });
-    let variable = || std::env::var("DIWAN_BOOTSTRAP_SERVER").ok();
-    named.or_else(variable).unwrap_or_else(|| String::from("127.0.0.1:9092"))
+    named.or_else(|| std::env::var(variable).ok())
 }
 
 #[cfg(test)]
@@ -48,9 +54,13 @@ mod tests {
 
     #[test]
     fn the_line_says_where_the_brokers_are() {
-        let of = |line: &str| server(&line.split(' ').map(String::from).collect::<Vec<_>>());
-        assert_eq!(of("diwan topic describe -b h:1 o"), "h:1");
-        assert_eq!(of("diwan topic --bootstrap-server=h:1,i:2 describe o"), "h:1,i:2");
+        let of = |line: &str| {
+            let words: Vec<_> = line.split(' ').map(String::from).collect();
+            named(&words, &["-b", "--bootstrap-server"], "NO_SUCH_VARIABLE")
+        };
+        assert_eq!(of("diwan topic describe -b h:1 o").as_deref(), Some("h:1"));
+        assert_eq!(of("diwan topic --bootstrap-server=h:1,i:2 describe o").as_deref(), Some("h:1,i:2"));
+        assert_eq!(of("diwan topic describe o"), None);
     }
 
     #[test]

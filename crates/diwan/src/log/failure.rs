@@ -68,10 +68,17 @@ fn hint(error: &Error) -> Option<&'static str> {
         (Code::GroupIdNotFound, "`diwan group list` shows the groups"),
         (Code::NonEmptyGroup, "stop its members first: `diwan group describe` shows them"),
         (Code::UnknownMemberId, "the group has members: stop them first"),
+        (Code::SaslAuthenticationFailed, "check user and password in the file of `--command-config`"),
+        (Code::UnsupportedSaslMechanism, "set `sasl.mechanism` in the file of `--command-config`"),
         (Code::InvalidConfig, "`diwan topic describe` shows the settings of a topic"),
     ];
     match error {
-        Error::Unreachable(_) => Some("name a broker that runs with `--bootstrap-server HOST:PORT`"),
+        Error::Unreachable(_) => Some(
+            "name a broker that runs with `--bootstrap-server HOST:PORT`; one with TLS or SASL needs `--command-config FILE`",
+        ),
+        Error::Malformed { .. } => {
+            Some("if the broker wants TLS, name a file that says so: `--command-config FILE`")
+        }
         _ => hints.into_iter().find(|(code, _)| error.is(*code)).map(|(_, hint)| hint),
     }
 }

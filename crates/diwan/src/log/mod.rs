@@ -2,6 +2,7 @@
 //! protocol.
 
 mod access;
+mod client_properties;
 mod complete;
 mod consume;
 mod failure;

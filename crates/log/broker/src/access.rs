@@ -69,14 +69,22 @@ impl Access {
         &mut self,
         key: QuotaKey,
         (client, client_id): (&Client, &str),
-        amount: usize,
+        amount: f64,
         now: MonoTime,
     ) -> u64 {
         if !self.quotas.has(key) {
             return 0;
         }
         let client = QuotaClient { user: client.principal.name(), client_id };
-        self.meters.used(&self.quotas, key, client, amount as f64, now)
+        self.meters.used(&self.quotas, key, client, amount, now)
+    }
+
+    /// A request of this client took a thread so long, nanoseconds: the client waits if it has taken too much of late, but at
+    /// most as long as one window is.
+    pub(crate) fn worked(&mut self, client: (&Client, &str), ns: u64, now: MonoTime) {
+        let percent_seconds = ns as f64 / 1e7;
+        let wait_ms = self.charge(QuotaKey::RequestPercentage, client, percent_seconds, now);
+        self.throttle(wait_ms.min(self.meters.request_wait_ms_max()));
     }
 
     /// A client changes so many partitions. It waits for that, or is refused if it is told so: `is_strict`.

@@ -91,6 +91,9 @@ pub struct BrokerConfig {
     pub secrets: BrokerSecrets,
     /// `quota.window.*`, `controller.quota.window.*`.
     pub quota_windows: QuotaWindows,
+    /// The time that the calling thread has worked, nanoseconds since some start: read around a request if its client has a
+    /// quota of `request_percentage`. By default it stands still, and no request counts.
+    pub worked_ns: fn() -> u64,
     /// Bytes of batches that are appended and not durable, or that wait for the coordinator of their transaction: above it,
     /// producers are read more slowly.
     pub unflushed_bytes_max: usize,
@@ -141,6 +144,7 @@ impl Default for BrokerConfig {
             attempts: AttemptLimits { attempts_max: 100, refill_ms: 200 },
             secrets: BrokerSecrets::default(),
             quota_windows: QuotaWindows::default(),
+            worked_ns: || 0,
             unflushed_bytes_max: 64 << 20,
             compacts: true,
             compaction_map_bytes_max: 128 << 20,

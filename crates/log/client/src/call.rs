@@ -1,7 +1,9 @@
 //! Requests that this client sends, each in the one version that it uses. Kafka from 3.0 on and our brokers serve all of them.
 
 use log_wire::ApiKey;
-use log_wire::messages::{Field, configs, consumer_groups, data, groups, offsets, topics, transactions};
+use log_wire::messages::{
+    Field, configs, consumer_groups, data, groups, offsets, security, topics, transactions,
+};
 
 /// A request.
 pub trait Call: Field {
@@ -44,5 +46,7 @@ calls! {
     topics::CreatePartitionsRequest, 3 => CreatePartitions, topics::CreatePartitionsResponse;
     configs::DescribeConfigsRequest, 4 => DescribeConfigs, configs::DescribeConfigsResponse;
     configs::IncrementalAlterConfigsRequest, 1 => IncrementalAlterConfigs, configs::IncrementalAlterConfigsResponse;
+    security::SaslHandshakeRequest, 1 => SaslHandshake, security::SaslHandshakeResponse;
+    security::SaslAuthenticateRequest, 2 => SaslAuthenticate, security::SaslAuthenticateResponse;
     transactions::InitProducerIdRequest, 4 => InitProducerId, transactions::InitProducerIdResponse;
 }

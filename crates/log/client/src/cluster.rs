@@ -11,6 +11,7 @@ use log_wire::messages::groups::FindCoordinatorRequest;
 use crate::call::Call;
 use crate::connection::Connection;
 use crate::error::{Error, Result};
+use crate::security::Security;
 
 /// How long something that may go well soon is tried again.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -22,6 +23,7 @@ const REST: Duration = Duration::from_millis(50);
 pub struct Cluster {
     bootstrap: Vec<String>,
     client_id: String,
+    security: Security,
     brokers: BTreeMap<i32, String>,
     controller: i32,
     id: Option<String>,
@@ -35,10 +37,19 @@ impl Cluster {
     /// # Errors
     /// None does.
     pub fn connect(bootstrap: &str, client_id: &str) -> Result<Self> {
+        Self::connect_secured(bootstrap, client_id, Security::default())
+    }
+
+    /// The same, with brokers that want encryption or want to know who the client is.
+    ///
+    /// # Errors
+    /// None answers, or none lets the client in.
+    pub fn connect_secured(bootstrap: &str, client_id: &str, security: Security) -> Result<Self> {
         let bootstrap = bootstrap.split(',').map(str::trim).filter(|address| !address.is_empty());
         let mut cluster = Self {
             bootstrap: bootstrap.map(String::from).collect(),
             client_id: client_id.into(),
+            security,
             brokers: BTreeMap::new(),
             controller: -1,
             id: None,
@@ -125,7 +136,7 @@ impl Cluster {
                 .brokers
                 .get(&id)
                 .ok_or_else(|| Error::Unreachable(format!("broker {id} is not known to the others")))?;
-            self.connections.insert(id, Connection::open(address, &self.client_id)?);
+            self.connections.insert(id, self.security.connect(address, &self.client_id)?);
         }
         self.connections.get_mut(&id).ok_or_else(|| Error::Unreachable(format!("broker {id}")))
     }
@@ -195,12 +206,12 @@ impl Cluster {
             }
         }
         for address in &self.bootstrap {
-            let mut answer = Connection::open(address, &self.client_id);
-            match answer
-                .as_mut()
-                .map_err(|error| Error::Unreachable(error.to_string()))
-                .and_then(|it| it.call(request))
-            {
+            let opened = self.security.connect(address, &self.client_id);
+            let opened = opened.map_err(|error| match error {
+                Error::Connection { .. } => Error::Unreachable(error.to_string()),
+                other => other,
+            });
+            match opened.and_then(|mut connection| connection.call(request)) {
                 Ok(answer) => return Ok(answer),
                 Err(error) => last = Some(error),
             }

@@ -2,13 +2,16 @@
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{TcpStream, ToSocketAddrs as _};
+use std::sync::Arc;
 use std::time::Duration;
 
 use log_wire::messages::Field as _;
 use log_wire::{Api, Reader, Writer, end_frame, start_frame};
+use rustls::ClientConfig;
 
 use crate::call::Call;
 use crate::error::{Error, Result};
+use crate::stream::Stream;
 
 /// How long a connection is waited for.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -20,25 +23,26 @@ const ANSWER_BYTES_MAX: usize = 256 << 20;
 /// See the module.
 #[derive(Debug)]
 pub struct Connection {
-    stream: TcpStream,
+    stream: Stream,
     address: String,
     client_id: String,
     next: i32,
 }
 
 impl Connection {
-    /// Connects with a broker at `HOST:PORT`.
+    /// Connects with a broker at `HOST:PORT`, encrypted if that is asked for.
     ///
     /// # Errors
     /// There is no such host, or it does not answer.
-    pub fn open(address: &str, client_id: &str) -> Result<Self> {
+    pub fn open(address: &str, client_id: &str, tls: Option<&Arc<ClientConfig>>) -> Result<Self> {
         let failed = |source| Error::Connection { address: address.into(), source };
         let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
         for resolved in address.to_socket_addrs().map_err(failed)? {
             match TcpStream::connect_timeout(&resolved, CONNECT) {
-                Ok(stream) => {
-                    stream.set_nodelay(true).map_err(failed)?;
-                    stream.set_read_timeout(Some(ANSWER)).map_err(failed)?;
+                Ok(socket) => {
+                    socket.set_nodelay(true).map_err(failed)?;
+                    socket.set_read_timeout(Some(ANSWER)).map_err(failed)?;
+                    let stream = Stream::over(socket, address, tls).map_err(failed)?;
                     let (address, client_id) = (address.into(), client_id.into());
                     return Ok(Self { stream, address, client_id, next: 0 });
                 }
@@ -73,7 +77,8 @@ impl Connection {
         request.write(&mut Writer::new(&mut frame, flexible), C::VERSION);
         end_frame(&mut frame, start);
         self.next = self.next.wrapping_add(1);
-        self.stream.write_all(&frame).map_err(|source| self.failed(source))
+        let sent = self.stream.write_all(&frame).and_then(|()| self.stream.flush());
+        sent.map_err(|source| self.failed(source))
     }
 
     /// Waits for the next answer, to a request of that kind.
@@ -102,12 +107,11 @@ impl Connection {
     /// # Errors
     /// The system refuses.
     pub fn set_patience(&self, patience: Duration) -> Result<()> {
-        self.stream
-            .set_read_timeout(Some(patience.max(Duration::from_millis(1))))
-            .map_err(|source| self.failed(source))
+        let patience = patience.max(Duration::from_millis(1));
+        self.stream.set_read_timeout(patience).map_err(|source| self.failed(source))
     }
 
-    fn failed(&self, source: io::Error) -> Error {
+    pub(crate) fn failed(&self, source: io::Error) -> Error {
         let source = match source.kind() {
             io::ErrorKind::UnexpectedEof => {
                 io::Error::new(io::ErrorKind::ConnectionReset, "the broker has closed it without an answer")

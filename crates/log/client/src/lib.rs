@@ -5,8 +5,8 @@
 //! [`Member`] takes part in a consumer group. Behind the feature `load` is a load generator that has nothing to do with these.
 //!
 //! # Not done, and what that costs
-//! - No encryption and no authentication: brokers that require them cannot be used.
-//! - Compressed batches cannot be read.
+//! - Of SASL there are PLAIN, SCRAM and OAUTHBEARER with a token that is given: brokers that know Kerberos only cannot be used.
+//! - Records are not compressed when they are written.
 #![deny(missing_docs)]
 
 mod call;
@@ -22,6 +22,8 @@ mod member;
 mod partitioner;
 mod producer;
 mod record;
+mod security;
+mod stream;
 mod topics;
 
 pub use call::Call;
@@ -36,4 +38,5 @@ pub use member::Member;
 pub use partitioner::partition_of;
 pub use producer::{NewRecord, Producer};
 pub use record::ConsumedRecord;
+pub use security::{Login, Security};
 pub use topics::{End, NewTopic, TopicPartition};

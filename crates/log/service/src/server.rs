@@ -90,8 +90,8 @@ impl LogServer {
         let seed = u64::from_le_bytes(random()?);
         let listeners: Vec<BrokerListener> = listening.iter().map(Listening::advertised).collect();
         let secrets = BrokerSecrets { cluster: random()?, start: random()? };
-        let broker_config = log_broker::BrokerConfig { seed, listeners, secrets, ..config.broker.clone() };
-        let broker = Arc::new(Mutex::new(Broker::new(broker_config, cluster_id, stored)));
+        let own = log_broker::BrokerConfig { seed, listeners, secrets, worked_ns, ..config.broker.clone() };
+        let broker = Arc::new(Mutex::new(Broker::new(own, cluster_id, stored)));
         let refusals = Arc::new(Refusals::default());
         let disk = SharedDisk::new(executor, Arc::clone(&post.disk_events), clock);
         let disk_thread = start_disk(&disk, &supervisor)?;
@@ -223,6 +223,12 @@ fn start_disk(
 ) -> Result<JoinHandle<()>, StartError> {
     let disk = Arc::clone(disk);
     spawn("log-disk", supervisor, move || disk.run()).map_err(system("start a thread"))
+}
+
+/// The processor time of the calling thread, nanoseconds.
+fn worked_ns() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
 }
 
 fn start_compaction(

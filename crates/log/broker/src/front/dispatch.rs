@@ -122,12 +122,18 @@ impl Broker {
         let form = Form { version, flexible: api.is_flexible(version) };
         let client_id = header.client_id.unwrap_or_default();
         let call = Call { api: api.key, form, body, waiter, client_id, client, now };
+        let worked_ns = self.node.config.worked_ns;
+        let is_timed = self.node.access.quotas.has(QuotaKey::RequestPercentage);
+        let began_ns = if is_timed { worked_ns() } else { 0 };
         let handled = (area.dispatch)(self, api.key, call).map_err(|Malformed(_)| Unanswerable)?;
         self.settle(now);
         let access = &mut self.node.access;
+        if is_timed {
+            access.worked((client, client_id), worked_ns().saturating_sub(began_ns), now.mono());
+        }
         if api.key == ApiKey::Produce {
-            let used = (QuotaKey::ProducerByteRate, frame.len());
-            let wait_ms = access.charge(used.0, (client, client_id), used.1, now.mono());
+            let (key, used) = (QuotaKey::ProducerByteRate, frame.len() as f64);
+            let wait_ms = access.charge(key, (client, client_id), used, now.mono());
             access.throttle(wait_ms);
         }
         head.throttle_ms = access.take_throttle_ms();

@@ -65,7 +65,7 @@ impl Fetcher {
     ) -> u64 {
         let (at, before) = (out.bytes().len(), out.len());
         response.write(head, driver.segments(), out, bytes_max);
-        let (key, used) = (QuotaKey::ConsumerByteRate, out.len() - before);
+        let (key, used) = (QuotaKey::ConsumerByteRate, (out.len() - before) as f64);
         let wait_ms =
             driver.broker().node.access.charge(key, (&self.client, &self.client_id), used, self.now);
         // The time to wait is what a body begins with.

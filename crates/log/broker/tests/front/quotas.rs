@@ -1,6 +1,8 @@
 //! Quotas of clients: how they are shown and changed, and that whoever uses more must wait.
 #![expect(clippy::too_many_lines, reason = "tables of filters and changes")]
 
+use std::cell::Cell;
+
 use bytes::Bytes;
 use kafka_protocol::messages::alter_client_quotas_request::{EntityData, EntryData, OpData};
 use kafka_protocol::messages::create_topics_request::CreatableTopic;
@@ -14,7 +16,7 @@ use kafka_protocol::messages::{
 use log_broker::BrokerConfig;
 use log_wire::{Attributes, BatchBuilder, Producer};
 
-use crate::world::{World, frame, text};
+use crate::world::{World, frame, frame_of, text};
 
 const INVALID: i16 = 42;
 const UNSUPPORTED: i16 = 35;
@@ -213,6 +215,41 @@ fn producer_beyond_its_quota_is_told_to_wait_and_is_not_read_meanwhile() {
     world.pass_ms(1_000);
     assert_eq!(world.frames(client).len(), 1, "what it has sent meanwhile is answered");
     assert!(is_served(&mut world, client) && is_served(&mut world, other));
+}
+
+thread_local! {
+    static WORKED_NS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Each request takes 100 ms.
+fn worked_ns() -> u64 {
+    WORKED_NS.replace(WORKED_NS.get() + 100_000_000)
+}
+
+#[test]
+fn whoever_takes_more_time_than_its_quota_waits_for_one_window_at_a_time() {
+    let mut world = World::new(BrokerConfig { worked_ns, ..BrokerConfig::default() });
+    let (client, other) = (world.connect(0), world.connect(0));
+    assert!(is_served(&mut world, client));
+    assert_eq!(WORKED_NS.get(), 0, "without a quota nobody is timed");
+    let quotas = vec![
+        entry("client-id=client", "request_percentage", Some(1.0)),
+        entry("client-id=else", "request_percentage", Some(1e9)),
+    ];
+    assert_eq!(alter(&mut world, quotas), [0; 2]);
+    // One percent of a thread for ten seconds is 100 ms.
+    assert!(is_served(&mut world, client) && is_served(&mut world, client));
+    assert!(!is_served(&mut world, client), "it has taken 200 ms");
+    world.pass_ms(900);
+    assert!(world.frames(client).is_empty(), "it still waits");
+    world.pass_ms(200);
+    assert_eq!(world.frames(client).len(), 1);
+    world.send(other, &frame_of("else", 4, &ListGroupsRequest::default()));
+    world.turns(5);
+    assert_eq!(world.frames(other).len(), 1, "that of others is their own");
+    assert_eq!(alter(&mut world, vec![entry("client-id=client", "request_percentage", None)]), [0]);
+    world.pass_ms(1_100);
+    assert!((0..5).all(|_| is_served(&mut world, client)));
 }
 
 #[test]

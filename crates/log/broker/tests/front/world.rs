@@ -343,12 +343,17 @@ impl World {
 }
 
 pub(crate) fn frame<R: Request>(version: i16, request: &R) -> Vec<u8> {
+    frame_of("client", version, request)
+}
+
+/// The same, of a client that calls itself so.
+pub(crate) fn frame_of<R: Request>(client_id: &str, version: i16, request: &R) -> Vec<u8> {
     let mut frame = BytesMut::from(&[0; 4][..]);
     let header = RequestHeader::default()
         .with_request_api_key(R::KEY)
         .with_request_api_version(version)
         .with_correlation_id(7)
-        .with_client_id(Some(text("client")));
+        .with_client_id(Some(text(client_id)));
     let key = ApiKey::try_from(R::KEY).expect("it is an API");
     header.encode(&mut frame, key.request_header_version(version)).expect("they can encode it");
     request.encode(&mut frame, version).expect("they can encode it");

@@ -116,7 +116,8 @@ struct Client {
 impl Client {
     fn start(load: &Transact, partition: i32) -> io::Result<Self> {
         let mut client = Self {
-            connection: Connection::open(&load.address.to_string(), "log-load").map_err(io::Error::other)?,
+            connection: Connection::open(&load.address.to_string(), "log-load", None)
+                .map_err(io::Error::other)?,
             input: load.input.clone(),
             output: load.output.clone(),
             partition,
