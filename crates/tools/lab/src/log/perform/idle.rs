@@ -11,6 +11,8 @@ use super::{Seen, Topic, Turn};
 use crate::log::job::MESSAGE_BYTES;
 use crate::log::{Mode, Stand};
 
+/// How many periods a broker has time to settle.
+const PERIODS_MAX: usize = 15;
 /// Partitions of a topic.
 const EACH: i32 = 1000;
 
@@ -25,9 +27,8 @@ pub(super) fn perform(
     for (topic, acknowledged) in &topics {
         topic.check(*acknowledged, turn, &mut seen.outcome)?;
     }
-    // How long it is left alone, and how long it is watched, are what was asked for.
-    thread::sleep(turn.measured);
     let read = || Reading::of_all(&stand.pids());
+    settle(turn, &read)?;
     let before = read()?;
     thread::sleep(turn.measured);
     let after = read()?;
@@ -36,6 +37,20 @@ pub(super) fn perform(
     seen.figures.insert(figure::MEMORY, after.resident as f64 / f64::from(1 << 20));
     seen.figures.insert(figure::OPEN_FILES, stand.open_files() as f64);
     Ok(seen)
+}
+
+/// Waits until the broker has done what was left to do of the messages: for one period it has used less than a twentieth of a
+/// processor. What it has not done after [`PERIODS_MAX`] of them it may be measured with.
+fn settle(turn: Turn, read: &impl Fn() -> io::Result<Reading>) -> io::Result<()> {
+    for _ in 0..PERIODS_MAX {
+        let before = read()?;
+        // How long it is left alone is what was asked for.
+        thread::sleep(turn.measured);
+        if read()?.cpu.saturating_sub(before.cpu) < turn.measured / 20 {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Topics with so many partitions together, each with one message; and what was acknowledged of each.
