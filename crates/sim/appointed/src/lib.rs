@@ -18,6 +18,7 @@ mod explore;
 mod violation;
 mod walk;
 mod world;
+pub mod worlds;
 
 pub use action::Action;
 pub use explore::{Explored, explore};

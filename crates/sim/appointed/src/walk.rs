@@ -1,7 +1,6 @@
 //! One long random order, drawn from a seed, after which all faults are healed and everything has to come to its end.
 
 use base::Random;
-use replication_appointed::ReplicaId;
 
 use crate::action::Action;
 use crate::explore::step;
@@ -59,10 +58,8 @@ fn end(world: &mut World, random: &mut Random, way: &mut Vec<Action>) -> Result<
         if world.is_quiet() && world.is_settled() {
             return Ok(());
         }
-        let wanted = |action: &Action| match action {
-            Action::Send(..) | Action::Deliver(_) | Action::Disk(_) | Action::ReadConfig(_) => true,
-            Action::Propose(ReplicaId(_)) => false,
-            _ => false,
+        let wanted = |action: &Action| {
+            matches!(action, Action::Send(..) | Action::Deliver(_) | Action::Disk(_) | Action::ReadConfig(_))
         };
         let actions: Vec<Action> = world.actions().into_iter().filter(wanted).collect();
         let place = random.below(actions.len().max(1) as u64) as usize;
