@@ -136,11 +136,11 @@ impl Settings {
     pub(crate) fn protocols(&mut self) -> Checked<Option<Vec<TlsProtocol>>> {
         let protocol = self.take("ssl.protocol").filter(|name| name != "TLS");
         let Some(names) = self.take("ssl.enabledProtocols").or(protocol) else { return Ok(None) };
-        let version = |name: &str| match name.trim() {
-            "TLSv1.2" => Ok(TlsProtocol::Tls12),
-            "TLSv1.3" => Ok(TlsProtocol::Tls13),
-            other => Err(Problem::new(format!("`ssl.enabledProtocols` names `{other}`"))
-                .hint("`TLSv1.2` and `TLSv1.3` are known")),
+        let version = |name: &str| {
+            TlsProtocol::named(name.trim()).ok_or_else(|| {
+                Problem::new(format!("`ssl.enabledProtocols` names `{}`", name.trim()))
+                    .hint("`TLSv1.2` and `TLSv1.3` are known")
+            })
         };
         names.split(',').map(version).collect::<Checked<_>>().map(Some)
     }

@@ -2,7 +2,7 @@
 
 mod address;
 mod pages;
-mod security;
+pub(crate) mod security;
 mod setup;
 
 pub(crate) use address::{any as any_address, from_here};

@@ -98,11 +98,11 @@ fn listener_tls(listener: &str, tls: &Tls) -> Result<ListenerTls, Problem> {
         let what = "clients show certificates, and nobody is trusted to have signed them".into();
         return Err(problem(what).hint("set `ssl.truststore.location` and `ssl.truststore.type`"));
     }
-    let protocol = |name: &String| match name.as_str() {
-        "TLSv1.2" => Ok(TlsProtocol::Tls12),
-        "TLSv1.3" => Ok(TlsProtocol::Tls13),
-        _ => Err(problem(format!("`{name}` is not served"))
-            .hint("`ssl.enabled.protocols` may name TLSv1.2 and TLSv1.3")),
+    let protocol = |name: &String| {
+        TlsProtocol::named(name).ok_or_else(|| {
+            problem(format!("`{name}` is not served"))
+                .hint("`ssl.enabled.protocols` may name TLSv1.2 and TLSv1.3")
+        })
     };
     let rules = tls.principal_rules.trim();
     Ok(ListenerTls {
@@ -126,7 +126,11 @@ fn listener_tls(listener: &str, tls: &Tls) -> Result<ListenerTls, Problem> {
     })
 }
 
-fn key_store(store: &Store, key_password: Option<&Secret>) -> Result<Option<KeyStore>, String> {
+/// The store that Kafka's keys name, of a broker or of a client.
+///
+/// # Errors
+/// Its type is not known, or its key has a password of its own.
+pub(crate) fn key_store(store: &Store, key_password: Option<&Secret>) -> Result<Option<KeyStore>, String> {
     let Some(location) = &store.location else { return Ok(None) };
     let kind = match store.kind.to_ascii_uppercase().as_str() {
         "JKS" => KeyStoreKind::Jks,

@@ -1,17 +1,19 @@
-//! Kafka's properties of a client, as far as they say how brokers let it in: `security.protocol`, `sasl.*`, `ssl.*`. All others
-//! are nothing to these commands.
+//! Kafka's properties of a client, as far as they concern TLS and authentication: `security.protocol`, `sasl.*`, `ssl.*`. All
+//! others are ignored.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use base::Secret;
 use log_client::{Login, Security};
+use log_config::Store;
 use net_auth::jaas;
 use net_auth::sasl::SaslUser;
 use net_auth::sasl::scram::ScramHash;
 use net_tls::client::{self, ClientTls};
-use net_tls::{KeyStore, KeyStoreKind, TlsProtocol};
+use net_tls::{KeyStore, TlsProtocol};
 
+use crate::broker::security::key_store;
 use crate::config::{Checked, Problem};
 
 const PLAIN_MODULE: &str = "org.apache.kafka.common.security.plain.PlainLoginModule";
@@ -87,7 +89,7 @@ impl Properties {
         }
     }
 
-    /// A token is made by somebody else, and lies in a file.
+    /// Reads the token from a file: another program has to put it there.
     fn token(&self) -> Checked<Secret> {
         let key = "sasl.oauthbearer.token.endpoint.url";
         let url = self.get(key).unwrap_or_default();
@@ -112,11 +114,11 @@ impl Properties {
                 .hint("set `ssl.truststore.location` to the authority that signed the brokers' certificates, and `ssl.truststore.type` (PEM, PKCS12, JKS)")
         })?;
         let names = |key: &str| self.get(key).map(|names| names.split(',').map(str::trim));
-        let protocol = |name: &str| match name {
-            "TLSv1.2" => Ok(TlsProtocol::Tls12),
-            "TLSv1.3" => Ok(TlsProtocol::Tls13),
-            _ => Err(Problem::new(format!("`ssl.enabled.protocols` names `{name}`"))
-                .hint("`TLSv1.2` and `TLSv1.3` are known")),
+        let protocol = |name: &str| {
+            TlsProtocol::named(name).ok_or_else(|| {
+                Problem::new(format!("`ssl.enabled.protocols` names `{name}`"))
+                    .hint("`TLSv1.2` and `TLSv1.3` are known")
+            })
         };
         Ok(ClientTls {
             trust_store,
@@ -135,21 +137,18 @@ impl Properties {
 
     /// `truststore` or `keystore`.
     fn store(&self, name: &str) -> Checked<Option<KeyStore>> {
-        let Some(location) = self.get(&format!("ssl.{name}.location")) else { return Ok(None) };
-        let kind = self.get(&format!("ssl.{name}.type")).unwrap_or("JKS");
-        let kind = match kind.to_ascii_uppercase().as_str() {
-            "JKS" => KeyStoreKind::Jks,
-            "PKCS12" => KeyStoreKind::Pkcs12,
-            "PEM" => KeyStoreKind::Pem,
-            _ => {
-                return Err(Problem::new(format!("`ssl.{name}.type` is `{kind}`"))
-                    .hint("JKS, PKCS12 and PEM are known"));
-            }
+        let of = |key: &str| self.get(&format!("ssl.{name}.{key}")).map(String::from);
+        let store = Store {
+            location: of("location"),
+            kind: of("type").unwrap_or_else(|| String::from("JKS")),
+            password: of("password").map(Secret),
         };
-        let own = self.get(&format!("ssl.{name}.password"));
-        let of_key = self.get("ssl.key.password").filter(|_| name == "keystore");
-        let password = own.or(of_key).map(|password| Secret(password.to_owned())).unwrap_or_default();
-        Ok(Some(KeyStore { path: PathBuf::from(location), password, kind }))
+        let own_key = self.get("ssl.key.password").filter(|_| name == "keystore");
+        let own_key = own_key.map(|password| Secret(password.to_owned()));
+        key_store(&store, own_key.as_ref()).map_err(|what| {
+            Problem::new(format!("`ssl.{name}`: {what}"))
+                .hint(format!("set `ssl.{name}.type`: JKS, PKCS12 or PEM"))
+        })
     }
 }
 
@@ -163,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn without_any_word_nothing_is_encrypted_and_nobody_is_named() {
+    fn client_without_security_properties_neither_encrypts_nor_authenticates() {
         let security = of("bootstrap.servers=h:9092\nacks=all").security().expect("plain");
         assert!(security.tls.is_none() && security.sasl.is_none());
     }

@@ -13,7 +13,7 @@ use rustls::ClientConfig;
 use crate::connection::Connection;
 use crate::error::{Error, Result};
 
-/// How brokers let a client in. By default connections are not encrypted, and nobody is told who the client is.
+/// How brokers let a client in. By default connections are neither encrypted nor authenticated.
 #[derive(Clone, Debug, Default)]
 pub struct Security {
     /// Encrypts connections.
@@ -43,7 +43,7 @@ pub enum Login {
     Plain(SaslUser),
     /// SCRAM: proof that it has the password.
     Scram(ScramHash, SaslUser),
-    /// OAUTHBEARER: a token that somebody else has signed.
+    /// OAUTHBEARER: a token that an identity provider has signed.
     Bearer(Secret),
 }
 

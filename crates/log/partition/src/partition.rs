@@ -121,7 +121,7 @@ impl Partition {
     /// # Errors
     /// It cannot lead under that epoch; a higher one is needed.
     pub fn lead_alone(&mut self, broker: ReplicaId, epoch: LeaderEpoch) -> Result<PersistId, LeadError> {
-        // Its own disk is the only one that counts: nobody else is to be asked.
+        // Its own disk is the only one that counts: no other replica has to promise.
         if let Fence::Refused(Refused { promised }) = self.replica.fence(epoch.epoch()) {
             return Err(LeadError::Promised(promised));
         }

@@ -73,3 +73,15 @@ pub enum TlsProtocol {
     /// TLS 1.3.
     Tls13,
 }
+
+impl TlsProtocol {
+    /// The version by Java's name, `TLSv1.2` or `TLSv1.3`.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "TLSv1.2" => Some(Self::Tls12),
+            "TLSv1.3" => Some(Self::Tls13),
+            _ => None,
+        }
+    }
+}

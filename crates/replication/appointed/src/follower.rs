@@ -58,7 +58,7 @@ impl Replica {
         let has = self.log.has(after);
         // A log that starts later than the entries has all that it lacks behind its start.
         if !has && (!append.resets || after.end < self.log.start()) {
-            // It follows nobody by that, and has promised nothing.
+            // The replica does not follow this leader yet, and has promised nothing.
             let common = self.log.common_with(after);
             return Ok(Received::Answer(Answer::Diverged(Diverged { epoch, common })));
         }
@@ -117,7 +117,7 @@ impl Replica {
     pub fn leader(&self) -> Option<(ReplicaId, Epoch)> {
         match &self.role {
             Role::Following(following) => Some((following.leader, self.promised)),
-            Role::Leading(leading) => Some((leading.own_id(), self.promised)),
+            Role::Leading(leading) => Some((leading.own_id, self.promised)),
             Role::Idle => None,
         }
     }

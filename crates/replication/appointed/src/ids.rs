@@ -11,7 +11,7 @@ pub struct ReplicaId(pub u32);
 pub struct Epoch(pub u32);
 
 impl Epoch {
-    /// Before every other: nobody leads it.
+    /// Before every other: it has no leader.
     pub const NONE: Self = Self(0);
 }
 

@@ -7,8 +7,8 @@ use crate::role::{Leading, Peer, Role};
 use crate::{Append, Appended, Config, Diverged, Epoch, PersistId, Refused, ReplicaId, Seq, Voters};
 
 impl Replica {
-    /// The configuration service has appointed this replica, which has that number. Its epoch begins at the end of the log; that is to be made durable. One that
-    /// leads already, with other voters from now on, goes on under the new epoch.
+    /// The configuration service has appointed this replica, whose number is `own_id`. The epoch begins at the end of the log;
+    /// the owner makes that durable. A replica that leads already goes on under the new epoch, with other voters.
     ///
     /// # Errors
     /// [`LeadError`].
@@ -132,8 +132,8 @@ impl Replica {
         peer.resets = answer.common.end <= base.end && answer.common != base && peer.durable.is_none();
     }
 
-    /// Somebody has promised a higher epoch: this one leads no more. Whether what it has appended and not committed is kept is
-    /// the next leader's to say.
+    /// Another replica has promised a higher epoch: this replica stops leading. The next leader decides whether entries that are
+    /// appended and not committed are kept.
     pub fn receive_refused(&mut self, answer: Refused) {
         if self.is_leading() && answer.promised > self.promised {
             self.role = Role::Idle;

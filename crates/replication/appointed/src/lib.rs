@@ -6,7 +6,7 @@
 //! PacificA. The rules for logs that differ are those that other systems learnt late (KIP-101, KIP-279, KIP-320, KIP-966).
 //!
 //! [`Replica`] is a deterministic machine. It holds no entry: it knows the [`LogShape`], which is where the log starts and
-//! ends and where each epoch begins in it, and says what is to be stored, cut off, sent and answered. Whoever owns it moves
+//! ends and where each epoch begins in it, and says what is to be stored, cut off, sent and answered. The owner moves
 //! the bytes.
 //!
 //! # A write
@@ -21,7 +21,7 @@
 //!    nothing from older leaders, and tells the [`Position`] of its log.
 //! 2. With the answers of N - W + 1 voters [`choose`] names the longest log. Each committed entry is on W voters, so one of
 //!    those that answered has it.
-//! 3. The controller writes the new epoch and leader into the configuration if nobody else has changed it. The new leader marks
+//! 3. The controller writes the new epoch and leader into the configuration if that has not changed meanwhile. The new leader marks
 //!    where its epoch begins ([`Replica::lead`]); what the others have beyond that they cut off.
 //!
 //! # A restart

@@ -32,7 +32,7 @@ impl Append {
     /// Whether a leader could have sent it.
     pub(crate) fn check(&self) -> Result<(), BadAppend> {
         if self.epoch == Epoch::NONE || self.after.epoch > self.epoch {
-            return Err(BadAppend("an epoch that nobody leads"));
+            return Err(BadAppend("an epoch that has no leader"));
         }
         if self.to < self.after.end {
             return Err(BadAppend("entries that end before they begin"));

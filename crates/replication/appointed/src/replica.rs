@@ -37,14 +37,14 @@ pub enum Fence {
 /// Why a replica cannot lead an epoch that it was appointed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeadError {
-    /// Somebody else was appointed.
+    /// Another replica was appointed.
     NotLeader,
     /// It has promised a higher epoch: a controller is choosing another leader.
     Promised(Epoch),
     /// It was chosen without having promised this epoch.
     NotFenced,
-    /// The epoch, or the reign that it continues, began before this process did: it may have sent entries that its disk has
-    /// lost. A controller has to raise the epoch.
+    /// The epoch, or the one that it continues, began before this process did: the replica may have sent entries that its disk
+    /// has lost. A controller has to raise the epoch.
     Restarted,
 }
 

@@ -64,10 +64,6 @@ pub(crate) struct Leading {
 }
 
 impl Leading {
-    pub(crate) const fn own_id(&self) -> ReplicaId {
-        self.own_id
-    }
-
     /// Up to where a replica has the log on its disk.
     pub(crate) fn durable_of(&self, id: ReplicaId) -> Option<Seq> {
         if id == self.own_id { self.own } else { self.peers.get(&id)?.durable }

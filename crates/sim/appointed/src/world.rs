@@ -483,7 +483,7 @@ impl World {
         let config = self.council.clone();
         let node = self.node_mut(id);
         let Some(replica) = &mut node.replica else { return Ok(()) };
-        // At first all logs are new, and empty: the leader asks nobody but itself.
+        // At first all logs are new, and empty: the leader needs no promise but its own.
         if config.epoch == Epoch(1) && matches!(replica.fence(config.epoch), Fence::Persist(_)) {
             node.queue.extend([Operation::Promise(config.epoch), Operation::Tell]);
         }
@@ -556,7 +556,7 @@ impl Sent {
 
 /// After faults: everything that is needed for an end.
 impl World {
-    /// All processes run, all connections are new, and nobody waits for what is gone.
+    /// All processes run, all connections are new, and no replica waits for a message that is gone.
     pub(crate) fn heal(&mut self) {
         for id in self.ids() {
             if self.node(id).replica.is_none() {
@@ -588,7 +588,7 @@ impl World {
             self.step(Action::Collect(number, *id))?;
         }
         self.appoint(number);
-        if self.council.epoch == epoch { Ok(()) } else { Err(Violation::Stuck("nobody was appointed")) }
+        if self.council.epoch == epoch { Ok(()) } else { Err(Violation::Stuck("no leader was appointed")) }
     }
 
     /// Whether everybody that the council names has the same log, all of it committed.

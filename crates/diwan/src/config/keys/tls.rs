@@ -206,9 +206,7 @@ pub(super) fn kind(setting: Setting<'_>) -> Checked<Option<KeyStoreKind>> {
 pub(super) fn protocol(setting: Setting<'_>) -> Checked<Option<TlsProtocol>> {
     match setting.value {
         "TLS" => Ok(None),
-        "TLSv1.2" => Ok(Some(TlsProtocol::Tls12)),
-        "TLSv1.3" => Ok(Some(TlsProtocol::Tls13)),
-        _ => Err(old_tls(setting)),
+        name => TlsProtocol::named(name).map(Some).ok_or_else(|| old_tls(setting)),
     }
 }
 
@@ -216,10 +214,9 @@ pub(super) fn protocol(setting: Setting<'_>) -> Checked<Option<TlsProtocol>> {
 pub(super) fn protocols(draft: &mut Draft, setting: Setting<'_>) -> Checked<Vec<TlsProtocol>> {
     let mut protocols = Vec::new();
     for name in setting.list() {
-        match name.as_str() {
-            "TLSv1.2" => protocols.push(TlsProtocol::Tls12),
-            "TLSv1.3" => protocols.push(TlsProtocol::Tls13),
-            _ => draft.warn(format!("`{name}` is not offered: it is broken")),
+        match TlsProtocol::named(&name) {
+            Some(protocol) => protocols.push(protocol),
+            None => draft.warn(format!("`{name}` is not offered: it is broken")),
         }
     }
     if protocols.is_empty() { Err(old_tls(setting)) } else { Ok(protocols) }

@@ -41,6 +41,9 @@ const RELAXED_MS: u64 = 1_000;
 /// How many segments the write-ahead log has while flushing keeps up with it.
 const WAL_SEGMENTS: u64 = 2;
 
+/// How many steps of flushing come after the first, at most: the next turn waits for them.
+const SYNC_STEPS_MAX: u64 = 8;
+
 /// When the next turn is due, if no command comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
@@ -158,7 +161,7 @@ impl<D: Disk> DiskExecutor<D> {
 
     /// Flushes a few partitions, and more of them the longer the write-ahead log is: a start has to read all of it.
     fn sync(&mut self) -> Result<Progress, Fault> {
-        let more = self.store.wal_segments().saturating_sub(WAL_SEGMENTS);
+        let more = self.store.wal_segments().saturating_sub(WAL_SEGMENTS).min(SYNC_STEPS_MAX);
         let mut progress = self.store.sync_step()?;
         for _ in 0..more {
             if progress == Progress::More {

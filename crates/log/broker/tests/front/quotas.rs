@@ -227,11 +227,11 @@ fn worked_ns() -> u64 {
 }
 
 #[test]
-fn whoever_takes_more_time_than_its_quota_waits_for_one_window_at_a_time() {
+fn client_that_takes_more_time_than_its_quota_waits_for_one_window_at_a_time() {
     let mut world = World::new(BrokerConfig { worked_ns, ..BrokerConfig::default() });
     let (client, other) = (world.connect(0), world.connect(0));
     assert!(is_served(&mut world, client));
-    assert_eq!(WORKED_NS.get(), 0, "without a quota nobody is timed");
+    assert_eq!(WORKED_NS.get(), 0, "without a quota requests are not timed");
     let quotas = vec![
         entry("client-id=client", "request_percentage", Some(1.0)),
         entry("client-id=else", "request_percentage", Some(1e9)),
