@@ -156,7 +156,7 @@ pub(crate) fn run(arguments: BrokerArguments) -> ExitCode {
 
 fn serve(setup: BrokerSetup, metrics: Option<MetricsPlace>) -> Result<(), String> {
     files::make_private();
-    let _log = Log::start(config::LogConfig::default());
+    let log = Log::start(config::LogConfig::default());
     setup.warnings.iter().for_each(|warning| tracing::warn!("configuration: {warning}"));
     files::raise_limit();
     // Before the threads begin, so that none of them gets a signal.
@@ -164,7 +164,9 @@ fn serve(setup: BrokerSetup, metrics: Option<MetricsPlace>) -> Result<(), String
         .map_err(|error| format!("signals cannot be caught: {error}"))?;
     let data = setup.config.directory.clone();
     let council = setup.council.unwrap_or_else(|| COUNCIL.into());
-    let server = LogServer::start(LogConfig { council, ..setup.config });
+    let mut config = LogConfig { council, ..setup.config };
+    log.of_broker(&mut config);
+    let server = LogServer::start(config);
     let server = Arc::new(server.map_err(|error| error.to_string())?);
     let running = Arc::downgrade(&server);
     std::thread::spawn(move || heed(signals, &running));

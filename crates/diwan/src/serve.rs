@@ -55,7 +55,7 @@ fn refuse(notices: &[Notice], problems: &[Problem]) -> ExitCode {
 fn serve(config: Configuration, sources: &Sources, log: Log, until_input_ends: bool) -> Result<(), String> {
     // Before the threads begin, so that none of them gets a signal.
     let signals = signals::catch().map_err(|error| format!("signals cannot be caught: {error}"))?;
-    let broker = broker(&config)?;
+    let broker = broker(&config, &log)?;
     let council = match &config.council {
         Some(council) => Some(
             Server::start(council.clone()).map_err(|error| failure::problem(&error, council).to_string())?,
@@ -82,13 +82,15 @@ fn serve(config: Configuration, sources: &Sources, log: Log, until_input_ends: b
 }
 
 /// The log that is to be served.
-fn broker(config: &Configuration) -> Result<Option<log_service::LogConfig>, String> {
+fn broker(config: &Configuration, log: &Log) -> Result<Option<log_service::LogConfig>, String> {
     let Some(plan) = &config.broker else { return Ok(None) };
     plan.setup.warnings.iter().for_each(|warning| tracing::warn!("configuration: {warning}"));
     match plan.check(config.council.as_ref(), false) {
         Ok(()) => {
             let council = plan.setup.council.clone().unwrap_or_default();
-            Ok(Some(log_service::LogConfig { council, ..plan.setup.config.clone() }))
+            let mut config = log_service::LogConfig { council, ..plan.setup.config.clone() };
+            log.of_broker(&mut config);
+            Ok(Some(config))
         }
         Err(problem) if plan.is_optional => {
             let (what, hint) = (problem.what, problem.hint.unwrap_or_default());

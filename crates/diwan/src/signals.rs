@@ -48,7 +48,7 @@ pub(crate) fn heed(
     services: &Arc<Services>,
     mut signals: Signals,
     sources: Sources,
-    mut log: Log,
+    log: Log,
 ) -> io::Result<()> {
     let services = Arc::downgrade(services);
     std::thread::Builder::new().name(String::from("signals")).spawn(move || {
@@ -68,7 +68,7 @@ pub(crate) fn heed(
                 }
                 Wish::Reload => {
                     tracing::info!(signal = name, "asked to read the log level and the certificates again");
-                    set_level(&sources, &mut log);
+                    set_level(&sources, &log);
                     if let Some(services) = services.upgrade() {
                         services.reload();
                     }
@@ -81,7 +81,7 @@ pub(crate) fn heed(
 }
 
 /// Takes the log level from the configuration as it is now; every other setting is read at the next start.
-fn set_level(sources: &Sources, log: &mut Log) {
+fn set_level(sources: &Sources, log: &Log) {
     match config::load(sources).result {
         Ok(next) => log.set_level(next.logging.level),
         Err(problems) => {

@@ -15,7 +15,7 @@ import org.apache.kafka.common.errors.InvalidRequestException;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 
-/** Settings of topics, brokers, loggers and client metrics: read, changed, put back. */
+/** Settings of topics, brokers and client metrics: read, changed, put back. */
 public final class Configs {
     private Configs() {
     }
@@ -141,17 +141,6 @@ public final class Configs {
         alter(BROKER, AlterConfigOp.OpType.DELETE, setting, "");
         alter(ALL_BROKERS, AlterConfigOp.OpType.DELETE, setting, "");
         Check.fails(InvalidRequestException.class, () -> alter(BROKER, AlterConfigOp.OpType.SET, "node.id", "7"));
-    }
-
-    public static void loggersAreDescribedAndChanged(Test test) throws Exception {
-        var loggers = new ConfigResource(ConfigResource.Type.BROKER_LOGGER, "1");
-        Config config = described(loggers);
-        Check.that(!config.entries().isEmpty(), "there are loggers");
-        String name = config.entries().iterator().next().name();
-        alter(loggers, AlterConfigOp.OpType.SET, name, "DEBUG");
-        Check.equal(described(loggers).get(name).value(), "DEBUG");
-        alter(loggers, AlterConfigOp.OpType.SET, name, "ERROR");
-        Check.fails(InvalidConfigurationException.class, () -> alter(loggers, AlterConfigOp.OpType.SET, name, "LOUD"));
     }
 
     public static void settingsOfClientMetricsAreKept(Test test) throws Exception {

@@ -21,7 +21,7 @@ public final class Main {
             runner.together(together);
         }
         if (!part.equals("together")) {
-            runner.alone(List.of(Deaths.class));
+            runner.alone(List.of(Deaths.class, Loggers.class));
         }
         runner.exit();
     }

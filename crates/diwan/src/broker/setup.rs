@@ -8,7 +8,7 @@ use std::time::Duration;
 use log_broker::{BrokerConfig, ServerProperties};
 use log_config::properties::Property;
 use log_config::{Council, LogMaintenance, NetworkLimits, Overrides, StaticConfig};
-use log_service::LogConfig;
+use log_service::{LogConfig, SetLogLevel};
 use log_storage::StoreConfig;
 use node_config::Problem;
 
@@ -80,6 +80,7 @@ impl BrokerSetup {
             threads: u16::try_from(network.threads).unwrap_or(u16::MAX),
             connections,
             broker,
+            set_log_level: SetLogLevel::default(),
             compaction_bytes_per_second_max: LogMaintenance::of(&values).bytes_per_second_max,
             store: StoreConfig::default(),
         };

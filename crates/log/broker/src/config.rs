@@ -101,6 +101,8 @@ pub struct BrokerConfig {
     pub compacts: bool,
     /// `log.cleaner.dedupe.buffer.size`: bytes of the map of keys.
     pub compaction_map_bytes_max: usize,
+    /// What the driver logs from: the level of the root logger, as Kafka writes it.
+    pub log_level: String,
     /// `log.cleaner.backoff.ms`: how often it is looked for a partition to compact, milliseconds.
     pub compaction_check_ms: u64,
 }
@@ -148,6 +150,7 @@ impl Default for BrokerConfig {
             unflushed_bytes_max: 64 << 20,
             compacts: true,
             compaction_map_bytes_max: 128 << 20,
+            log_level: String::from("INFO"),
             compaction_check_ms: 15_000,
         }
     }

@@ -34,21 +34,18 @@ pub(crate) struct Configs {
     levels: BTreeMap<String, String>,
 }
 
-/// The level that this broker logs at, before anybody has set another.
-const LEVEL: &str = "INFO";
-
 /// What is set for those that set nothing.
 static NOTHING: Overrides = Overrides::new();
 
 impl Configs {
-    /// Of the broker of that number, of which the council has told nothing yet.
-    pub(crate) fn new(node_id: i32, properties: ServerProperties) -> Self {
+    /// Of the broker of that number, of which the council has told nothing yet. It logs from `level` on.
+    pub(crate) fn new(node_id: i32, properties: ServerProperties, level: &str) -> Self {
         Self {
             node_id,
             layers: Arc::new(Layers { properties, ..Layers::default() }),
             groups: BTreeMap::new(),
             client_metrics: BTreeMap::new(),
-            levels: BTreeMap::from([(change::loggers::ROOT.into(), LEVEL.into())]),
+            levels: BTreeMap::from([(change::loggers::ROOT.into(), level.into())]),
         }
     }
 
@@ -70,8 +67,11 @@ impl Configs {
         false
     }
 
-    pub(crate) fn set_levels(&mut self, levels: BTreeMap<String, String>) {
-        self.levels = levels;
+    /// Gives the level of the root logger if that is another one now.
+    pub(crate) fn set_levels(&mut self, levels: BTreeMap<String, String>) -> Option<String> {
+        let before = std::mem::replace(&mut self.levels, levels);
+        let root = self.levels.get(change::loggers::ROOT)?;
+        (before.get(change::loggers::ROOT) != Some(root)).then(|| root.clone())
     }
 
     pub(crate) const fn node_id(&self) -> i32 {

@@ -64,7 +64,7 @@ impl Node {
         Self {
             partitions: Partitions::new(config.node_id, stored),
             access: Access::new(&config),
-            configs: Configs::new(config.node_id, config.properties.clone()),
+            configs: Configs::new(config.node_id, config.properties.clone(), &config.log_level),
             config,
             cluster_id,
             catalog: Catalog::default(),

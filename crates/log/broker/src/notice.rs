@@ -27,4 +27,6 @@ pub enum Notice {
     FutureTimestamp(PartitionId, i64),
     /// The disk holds so many partitions of topics that the council does not know. They are kept, and not served.
     Unclaimed(usize),
+    /// A client has set the level of the root logger.
+    LogLevel(String),
 }

@@ -1,6 +1,8 @@
 //! What a broker is started with.
 
+use core::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use log_access::ConnectionLimits;
@@ -30,6 +32,25 @@ pub struct LogConfig {
     pub broker: BrokerConfig,
     /// The disk.
     pub store: StoreConfig,
+    /// What is done when a client sets the level of the root logger.
+    pub set_log_level: SetLogLevel,
     /// `log.cleaner.io.max.bytes.per.second`: how fast compaction reads at most; nothing for no limit.
     pub compaction_bytes_per_second_max: Option<f64>,
+}
+
+/// Takes the level that the whole program is to log from: `TRACE`, `DEBUG`, `INFO`, `WARN`, `ERROR` or `FATAL`.
+#[derive(Clone)]
+pub struct SetLogLevel(pub Arc<dyn Fn(&str) + Send + Sync>);
+
+impl Default for SetLogLevel {
+    /// Nothing is done.
+    fn default() -> Self {
+        Self(Arc::new(|_| {}))
+    }
+}
+
+impl fmt::Debug for SetLogLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SetLogLevel")
+    }
 }

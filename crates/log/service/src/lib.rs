@@ -27,7 +27,7 @@ mod server;
 mod shard;
 mod volume;
 
-pub use config::LogConfig;
+pub use config::{LogConfig, SetLogLevel};
 pub use error::{LogFault, StartError};
 pub use listener::{BadRules, ListenerConfig, ListenerSasl, ListenerTls, PrincipalRules};
 pub use oauth::OauthConfig;

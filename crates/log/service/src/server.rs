@@ -282,6 +282,7 @@ fn start_shards(
             council: Arc::clone(shared.council),
             compaction: Arc::clone(shared.compaction),
             refusals: Arc::clone(shared.refusals),
+            set_log_level: config.set_log_level.clone(),
         };
         let of_listener = |listening: &Listening| -> io::Result<ShardListener> {
             let sockets = Sockets::new(listening.sockets(&metrics), poll.watcher(0)?);

@@ -15,6 +15,7 @@ use parking_lot::{Mutex, MutexGuard};
 use storage_dir_disk::DirDisk;
 
 use crate::compaction::Compaction;
+use crate::config::SetLogLevel;
 use crate::council::Council;
 use crate::disk_loop::SharedDisk;
 use crate::listener::ListenerClients;
@@ -33,6 +34,7 @@ pub(crate) struct ShardLinks {
     pub(crate) council: Arc<Council>,
     pub(crate) compaction: Arc<Compaction>,
     pub(crate) refusals: Arc<Refusals>,
+    pub(crate) set_log_level: SetLogLevel,
 }
 
 /// What a shard has of each listener.
@@ -179,8 +181,9 @@ impl Service for Shard {
     }
 }
 
-fn log(notice: &Notice) {
+fn log(notice: &Notice, set_log_level: &SetLogLevel) {
     match notice {
+        Notice::LogLevel(level) => (set_log_level.0)(level),
         Notice::TopicCreated(topic) => tracing::info!(%topic, "a topic was created"),
         Notice::TopicDeleted(topic) => tracing::info!(%topic, "a topic was deleted"),
         Notice::BadTopic(topic, why) => {
@@ -249,7 +252,7 @@ impl BrokerDriver for Driver {
         if !changes.is_empty() {
             self.links.council.ask(changes);
         }
-        notices.iter().for_each(log);
+        notices.iter().for_each(|notice| log(notice, &self.links.set_log_level));
         for (waiter, response) in done {
             match self.links.mail.get(usize::from(waiter.shard)) {
                 Some(mail) if waiter.shard != self.number => mail.put(ShardMail::Answer(waiter, response)),

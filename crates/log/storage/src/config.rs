@@ -27,7 +27,7 @@ impl Default for StoreConfig {
                 first_segment_bytes: 8 << 20,
                 reserved_bytes: 2 << 20,
                 prepare_step_bytes: 256 << 10,
-                write_buffer_bytes: 4 << 20,
+                write_buffer_bytes: 512 << 10,
                 recycled_segments_max: 2,
             },
             write_behind_bytes: 64 << 10,

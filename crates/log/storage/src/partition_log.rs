@@ -9,7 +9,9 @@ use crate::checkpoint::{Checkpoint, Flushed};
 use crate::record::LogStart;
 
 /// Batches are written to their segment in runs of so many bytes, and one batch more.
-pub(crate) const RUN_BYTES: usize = 1 << 20;
+const RUN_BYTES: usize = 1 << 20;
+/// And of so many batches at most.
+const RUN_BATCHES: usize = 512;
 
 /// A batch that is not in its segment yet.
 pub(crate) struct Pending {
@@ -117,19 +119,20 @@ impl PartitionLog {
     }
 
     /// The first batches that wait and stand one behind the other, as many as are written at once.
-    pub(crate) fn next_run(&self, bytes: &mut Vec<u8>) -> Option<Run> {
+    pub(crate) fn next_run(&self) -> Option<(Run, Vec<&[u8]>)> {
         let first = self.pending.front()?;
         let mut run = Run { at: first.at, end: first.end, count: 0 };
-        bytes.clear();
+        let (mut batches, mut bytes) = (Vec::new(), 0);
         for next in self.pending.iter().take_while(|next| next.at.segment == first.at.segment) {
-            let is_full = bytes.len() >= RUN_BYTES;
-            if next.at != run.at.plus(bytes.len() as u64) || is_full {
+            let is_full = bytes >= RUN_BYTES || batches.len() >= RUN_BATCHES;
+            if next.at != run.at.plus(bytes as u64) || is_full {
                 break;
             }
-            bytes.extend_from_slice(&next.batch);
+            batches.push(&*next.batch);
+            bytes += next.batch.len();
             (run.end, run.count) = (next.end, run.count + 1);
         }
-        Some(run)
+        Some((run, batches))
     }
 
     /// They are in their segment. Gives how many bytes they have.

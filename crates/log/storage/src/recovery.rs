@@ -184,7 +184,6 @@ fn store<D: Disk>(wal: Wal<D>, config: StoreConfig, logs: Logs) -> Store<D> {
         is_short: false,
         found: None,
         written: Vec::new(),
-        run_bytes: Vec::new(),
     }
 }
 

@@ -101,8 +101,6 @@ pub struct Store<D: Disk> {
     pub(crate) found: Option<Found>,
     /// What was written to segments and not told yet.
     pub(crate) written: Vec<Written>,
-    /// The batches that are written at once. Kept: to allocate a large buffer for each write takes longer than to copy.
-    pub(crate) run_bytes: Vec<u8>,
 }
 
 impl<D: Disk> Store<D> {

@@ -10,7 +10,6 @@ use storage_disk::{Disk, DiskError};
 use storage_wal::{Fault, LogId};
 
 use crate::files::open;
-use crate::partition_log::RUN_BYTES;
 use crate::segment_name::{index_path, segment_path};
 use crate::store::{Store, Written};
 
@@ -38,12 +37,12 @@ impl<D: Disk> Store<D> {
     /// Writes all batches of a partition that wait, those of one segment at once, until the disk is full.
     pub(crate) fn write_one(&mut self, id: LogId) -> Result<(), Fault> {
         let Some(log) = self.logs.0.get_mut(&id) else { return Ok(()) };
-        let (partition, bytes) = (log.id, &mut self.run_bytes);
-        while let Some(run) = log.next_run(bytes) {
+        let partition = log.id;
+        while let Some((run, batches)) = log.next_run() {
             let (create, segment) = (run.at.position == 0, SegmentId::appended(run.at.segment));
             let disk = self.wal.disk();
             let result = match self.files.get(disk, partition, segment, create) {
-                Ok(file) => disk.write_at(file, run.at.position, bytes),
+                Ok(file) => disk.write_parts_at(file, run.at.position, &batches),
                 Err(error) => Err(error),
             };
             if result.as_ref().is_err_and(DiskError::is_shortage) {
@@ -56,8 +55,6 @@ impl<D: Disk> Store<D> {
             self.memory_bytes -= log.run_written(&run);
             self.written.push(Written { log: id, end: run.end });
         }
-        bytes.clear();
-        bytes.shrink_to(2 * RUN_BYTES);
         self.write_indices(id);
         Ok(())
     }

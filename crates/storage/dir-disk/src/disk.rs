@@ -1,17 +1,17 @@
 //! A data directory on a real disk. Promises no more than the system calls, and does not know what an error means for
 //! the data.
 
-use crate::descriptors::{self, SpareDescriptors};
-use crate::errands::{Errands, Flush};
+use crate::descriptors::SpareDescriptors;
+use crate::errands::Errands;
+use crate::errors::disk_error;
 use crate::private;
-use parking_lot::Mutex;
+use crate::shared_file::Shared;
 use rustix::fs::{Access, OFlags, access};
-use rustix::io::{Errno, ReadWriteFlags};
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use storage_disk::{Disk, DiskError};
@@ -60,57 +60,6 @@ pub struct DirDisk {
 #[derive(Clone, Debug)]
 pub struct DirFile(Arc<Shared>);
 
-#[derive(Debug)]
-pub(crate) struct Shared {
-    file: File,
-    /// A flush in the background failed. The system reports such a failure only once, so it must be kept for the flush
-    /// that counts; the lock is held during any flush, so that none can miss it.
-    failed: Mutex<Option<DiskError>>,
-}
-
-impl Shared {
-    fn sync_data(&self) -> Result<(), DiskError> {
-        let mut failed = self.failed.lock();
-        if let Some(error) = failed.as_ref() {
-            return Err(error.clone());
-        }
-        self.file.sync_data().map_err(|error| failed.insert(disk_error(&error)).clone())
-    }
-
-    /// In one system call, where the system has that.
-    fn write_durably_at(&self, mut offset: u64, mut bytes: &[u8]) -> Result<(), DiskError> {
-        let mut failed = self.failed.lock();
-        if let Some(error) = failed.as_ref() {
-            return Err(error.clone());
-        }
-        while !bytes.is_empty() {
-            let flags = ReadWriteFlags::DSYNC;
-            match rustix::io::pwritev2(&self.file, &[io::IoSlice::new(bytes)], offset, flags) {
-                Ok(0) => return Err(DiskError::Other("the system writes nothing".to_owned())),
-                Ok(written) => {
-                    offset += written as u64;
-                    bytes = bytes.get(written..).unwrap_or_default();
-                }
-                Err(Errno::INTR) => {}
-                Err(Errno::NOSYS | Errno::OPNOTSUPP | Errno::INVAL) => {
-                    drop(failed);
-                    self.file.write_all_at(bytes, offset).map_err(|error| disk_error(&error))?;
-                    return self.sync_data();
-                }
-                Err(errno) => {
-                    let error = disk_error(&errno.into());
-                    // Without room nothing is lost: the caller still has these bytes and writes them all again.
-                    if error != DiskError::Full {
-                        *failed = Some(error.clone());
-                    }
-                    return Err(error);
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
 /// What is written past the cache must lie and go on such boundaries.
 const ALIGNMENT: u64 = 4096;
 
@@ -125,13 +74,6 @@ static ZEROS: Aligned = Aligned([0; 256 << 10]);
 struct Filling {
     of: Arc<Shared>,
     direct: Option<File>,
-}
-
-impl Flush for Arc<Shared> {
-    fn flush(&self) {
-        // The flush that counts learns of a failure.
-        let _ = self.sync_data();
-    }
 }
 
 impl DirDisk {
@@ -196,11 +138,13 @@ impl DirDisk {
             return Ok(0);
         }
         if !self.filling.as_ref().is_some_and(|filling| Arc::ptr_eq(&filling.of, &file.0)) {
-            self.filling = Some(Filling { direct: open_directly(&file.0.file), of: Arc::clone(&file.0) });
+            self.filling = Some(Filling { direct: open_directly(file.0.file()), of: Arc::clone(&file.0) });
         }
         let direct = self.filling.as_ref().and_then(|filling| filling.direct.as_ref());
         let (Some(direct), Some(zeros)) = (direct, ZEROS.0.get(..length as usize)) else { return Ok(0) };
-        match direct.write_all_at(zeros, from) {
+        let result = direct.write_all_at(zeros, from);
+        file.0.written();
+        match result {
             Ok(()) => Ok(length),
             Err(error) if error.kind() == ErrorKind::InvalidInput => {
                 self.filling = Some(Filling { direct: None, of: Arc::clone(&file.0) });
@@ -293,18 +237,9 @@ fn sync_directory(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-pub(crate) fn disk_error(error: &io::Error) -> DiskError {
-    match error.kind() {
-        _ if descriptors::has_run_out(error) => DiskError::NoDescriptor,
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => DiskError::Full,
-        ErrorKind::NotFound => DiskError::NotFound,
-        _ => DiskError::Other(error.to_string()),
-    }
-}
-
 fn opened(result: io::Result<File>) -> Result<DirFile, DiskError> {
     let file = result.map_err(|error| disk_error(&error))?;
-    Ok(DirFile(Arc::new(Shared { file, failed: Mutex::new(None) })))
+    Ok(DirFile(Arc::new(Shared::new(file))))
 }
 
 impl Disk for DirDisk {
@@ -346,13 +281,13 @@ impl Disk for DirDisk {
     }
 
     fn len(&mut self, file: &DirFile) -> Result<u64, DiskError> {
-        file.0.file.metadata().map(|metadata| metadata.len()).map_err(|error| disk_error(&error))
+        file.0.file().metadata().map(|metadata| metadata.len()).map_err(|error| disk_error(&error))
     }
 
     fn read_at(&mut self, file: &DirFile, offset: u64, buffer: &mut [u8]) -> Result<usize, DiskError> {
         let mut read = 0;
         while let Some(rest) = buffer.get_mut(read..).filter(|rest| !rest.is_empty()) {
-            match file.0.file.read_at(rest, offset + read as u64) {
+            match file.0.file().read_at(rest, offset + read as u64) {
                 Ok(0) => break,
                 Ok(bytes) => read += bytes,
                 Err(error) if error.kind() == ErrorKind::Interrupted => (),
@@ -363,7 +298,11 @@ impl Disk for DirDisk {
     }
 
     fn write_at(&mut self, file: &DirFile, offset: u64, bytes: &[u8]) -> Result<(), DiskError> {
-        file.0.file.write_all_at(bytes, offset).map_err(|error| disk_error(&error))
+        file.0.write_at(offset, bytes)
+    }
+
+    fn write_parts_at(&mut self, file: &DirFile, offset: u64, parts: &[&[u8]]) -> Result<(), DiskError> {
+        file.0.write_parts_at(offset, parts)
     }
 
     fn write_durably_at(&mut self, file: &DirFile, offset: u64, bytes: &[u8]) -> Result<(), DiskError> {

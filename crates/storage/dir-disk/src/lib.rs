@@ -13,8 +13,10 @@
 mod descriptors;
 mod disk;
 mod errands;
+mod errors;
 pub mod private;
 mod reading_disk;
+mod shared_file;
 #[cfg(test)]
 mod testing;
 

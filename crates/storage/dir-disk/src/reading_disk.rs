@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use storage_disk::{Disk, DiskError};
 
-use crate::disk::disk_error;
+use crate::errors::disk_error;
 
 /// See the module.
 #[derive(Debug)]

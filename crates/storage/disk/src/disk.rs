@@ -54,8 +54,17 @@ pub trait Disk {
     fn read_at(&mut self, file: &Self::File, offset: u64, buffer: &mut [u8]) -> Result<usize, DiskError>;
     /// Writes all of `bytes`, growing the file if they reach past its end.
     fn write_at(&mut self, file: &Self::File, offset: u64, bytes: &[u8]) -> Result<(), DiskError>;
-    /// Writes all of `bytes` and makes them durable, with everything else that was written to the file. After a failure
-    /// any part of `bytes` may be there, durable or not.
+    /// The same for bytes that lie in several places and follow each other in the file.
+    fn write_parts_at(&mut self, file: &Self::File, offset: u64, parts: &[&[u8]]) -> Result<(), DiskError> {
+        let mut at = offset;
+        for part in parts {
+            self.write_at(file, at, part)?;
+            at += part.len() as u64;
+        }
+        Ok(())
+    }
+    /// Writes all of `bytes` and makes them durable. What else was written to the file and is not durable need not be
+    /// so afterwards. After a failure any part of `bytes` may be there, durable or not.
     fn write_durably_at(&mut self, file: &Self::File, offset: u64, bytes: &[u8]) -> Result<(), DiskError> {
         self.write_at(file, offset, bytes)?;
         self.sync_data(file)

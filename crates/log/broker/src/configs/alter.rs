@@ -17,6 +17,7 @@ use crate::config_layers::Layers;
 use crate::configs::alteration::Alteration;
 use crate::council_calls::{CouncilAnswer, CouncilCall, CouncilCalls, Part};
 use crate::node::Node;
+use crate::notice::Notice;
 use crate::response::{Form, Response};
 use crate::rights::{By, CLUSTER_ALTER_CONFIGS, GROUP_ALTER_CONFIGS, Need, TOPIC_ALTER_CONFIGS};
 use crate::waits::Waiter;
@@ -54,7 +55,10 @@ pub(super) fn alter_configs(
                 answer.open.push(number);
                 parts.push(Part { number, path, compute });
             }
-            Ok(Judged::Levels(levels)) => node.configs.set_levels(levels),
+            Ok(Judged::Levels(levels)) => {
+                let root = node.configs.set_levels(levels);
+                node.notices.extend(root.map(Notice::LogLevel));
+            }
             Err(Refusal { code, message }) => (result.code, result.message) = (code, Some(message)),
         }
         answer.results.push(result);

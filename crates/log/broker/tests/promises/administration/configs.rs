@@ -268,9 +268,15 @@ fn node_that_cannot_be_read_is_told_and_what_was_before_stays() {
 fn levels_of_loggers_are_set_at_once_and_only_here() {
     let mut world = World::new();
     let request = changes(&[(LOGGERS, "1", &[("root", SET, Some("DEBUG"))])]);
-    let answer = world.ask(1, &request).expect("an answer at once");
-    assert_eq!(answer.responses[0].error_code, 0);
-    assert_eq!(value(&mut world, LOGGERS, "1", "root"), pair("DEBUG", 6));
+    // The driver is told of a level once.
+    for told in [1, 0] {
+        let answer = world.ask(1, &request).expect("an answer at once");
+        assert_eq!(answer.responses[0].error_code, 0);
+        assert_eq!(value(&mut world, LOGGERS, "1", "root"), pair("DEBUG", 6));
+        let notices = world.bench.broker.take_notices();
+        assert!(notices.iter().all(|notice| matches!(notice, Notice::LogLevel(level) if level == "DEBUG")));
+        assert_eq!(notices.len(), told, "{notices:?}");
+    }
     assert!(world.nodes.is_empty());
 }
 
