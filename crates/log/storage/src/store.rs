@@ -154,7 +154,6 @@ impl<D: Disk> Store<D> {
                 self.due.insert(append.log);
             }
         }
-        group.end()?;
         self.after_append()?;
         Ok(Appended { room_bytes: self.room_bytes() })
     }
@@ -242,7 +241,6 @@ impl<D: Disk> Store<D> {
         let bytes = record_bytes_max(record.bytes_max());
         let mut group = self.wal.group(bytes, Class::Reserved, &self.logs)?;
         let position = group.append(log, record.bytes_max(), &self.logs, |out| record.encode(out))?;
-        group.end()?;
         Ok(position.sequence)
     }
 

@@ -38,7 +38,7 @@ pub(crate) fn has_run_out(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::disk_error;
+    use crate::errors::disk_error;
     use std::io::ErrorKind;
     use storage_disk::DiskError;
 

@@ -18,8 +18,8 @@
 //! # An append, a read, a crash
 //! *An append.* An owner asks for room for a group of records ([`Wal::group`]): if they do not fit into the current
 //! segment, the next one is made ready now, so only this step can find the disk full. [`Group::append`] encodes each
-//! record into the write buffer, behind the id of its log, and returns its [`Position`]. A record that does not fit
-//! begins the next segment: a mark that names it ends the old one, which is flushed; then the first record of the new
+//! record into the write buffer, behind the id of its log, and returns its [`Position`]; a large buffer is written
+//! at once, so that it stays in the processor's cache. A record that does not fit begins the next segment: a mark that names it ends the old one, which is flushed; then the first record of the new
 //! one asks [`Checkpoints`] for every owner's present checkpoint. No record is durable yet. [`Wal::flush`] writes the
 //! buffer and flushes the file once, for all owners; then all of it is durable, and each may acknowledge its own.
 //!

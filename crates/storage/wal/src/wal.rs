@@ -429,15 +429,9 @@ impl<D: Disk> Group<'_, D> {
             payload(out);
         });
         assert!(wal.current.end <= wal.current.limit(), "log {log} appended more bytes than it said");
-        Ok(Position { sequence: wal.current.sequence, offset })
-    }
-
-    /// Ends the group: what was appended is written if it is much.
-    ///
-    /// # Errors
-    /// A fault poisons the log.
-    pub fn end(self) -> Result<(), Fault> {
-        self.wal.write_if_large()
+        let position = Position { sequence: wal.current.sequence, offset };
+        wal.write_if_large()?;
+        Ok(position)
     }
 }
 

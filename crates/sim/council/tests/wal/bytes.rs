@@ -56,7 +56,6 @@ fn open_and_use(disk: &SimDisk, floors: &BTreeMap<LogId, u64>) -> bool {
     for log in given.keys() {
         let mut group = wal.group(record_bytes_max(3), Class::Ordinary, &owners).unwrap();
         group.append(*log, 3, &owners, |out| out.extend_from_slice(b"new")).unwrap();
-        group.end().unwrap();
     }
     wal.flush().unwrap();
     true

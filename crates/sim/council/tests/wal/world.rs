@@ -165,7 +165,6 @@ impl World {
                 group.append(log, payload.len(), &self.owners, |out| out.extend_from_slice(&payload))?;
             self.owners.0.get_mut(&log).expect("a log that there is").append(&payload, position);
         }
-        group.end()?;
         Ok(true)
     }
 

@@ -10,8 +10,13 @@ use crate::figure;
 /// Systems that have a colour of their own.
 const COLOURED: [&str; 5] = ["diwan", "zookeeper", "etcd", "concoord", "other"];
 /// Systems that are never beside those whose colour they have.
-const SHARING: [(&str, &str); 4] =
-    [("kafka", "zookeeper"), ("rabbitmq", "etcd"), ("activemq", "concoord"), ("sendfile", "elsewhere")];
+const SHARING: [(&str, &str); 5] = [
+    ("kafka", "zookeeper"),
+    ("rabbitmq", "etcd"),
+    ("activemq", "concoord"),
+    ("sendfile", "elsewhere"),
+    ("bare", "elsewhere"),
+];
 
 /// The class that gives a system its colour.
 fn class(system: &str) -> String {

@@ -73,7 +73,7 @@ pub(super) const WORSE: Word = Word("worse", "أسوأ");
 pub(super) const OTHER_LANGUAGE: Word = Word("العربية", "English");
 
 /// What each of these is called in Arabic: figures, then what series are made of.
-const ARABIC: [(&str, &str); 68] = [
+const ARABIC: [(&str, &str); 69] = [
     (figure::RATE, "المعدل (عملية/ث)"),
     (figure::MEAN, "المتوسط (م.ث)"),
     (figure::P50, "الوسيط (م.ث)"),
@@ -123,6 +123,7 @@ const ARABIC: [(&str, &str); 68] = [
     ("rabbitmq", "رابِت إم كيو"),
     ("activemq", "أكتف إم كيو"),
     ("sendfile", "\u{2068}sendfile\u{2069}"),
+    ("bare", "خادم مجرد"),
     ("1 broker", "وسيط واحد"),
     ("1 acceptor", "قابل واحد"),
     ("diwan", "ديوان"),

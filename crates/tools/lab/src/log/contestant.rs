@@ -32,13 +32,13 @@ pub enum Contestant {
         /// Where clients connect.
         address: SocketAddr,
     },
-    /// A server that only sends a file: this program, whose `floor` serves.
+    /// A server that only sends a file, or writes one: this program, whose `floor` serves.
     Bare(PathBuf),
 }
 
 impl Contestant {
     /// The names that [`Contestant::find`] knows.
-    pub const NAMES: [&str; 6] = ["diwan", "other", "kafka", "rabbitmq", "activemq", "sendfile"];
+    pub const NAMES: [&str; 6] = ["diwan", "other", "kafka", "rabbitmq", "activemq", "bare"];
 
     /// The contestant of that name, fetched if it is not there yet.
     ///
@@ -57,7 +57,7 @@ impl Contestant {
             "kafka" => Distribution::find(&sources.cache).map(Self::Kafka),
             "rabbitmq" => Ok(Self::RabbitMq(RabbitMq::find(&sources.cache)?, Queues::find(&sources.cache)?)),
             "activemq" => Queues::find(&sources.cache).map(Self::ActiveMq),
-            "sendfile" => std::env::current_exe().map(Self::Bare).map_err(PeerError::io("this program")),
+            "bare" => std::env::current_exe().map(Self::Bare).map_err(PeerError::io("this program")),
             other => Err(PeerError::Missing(format!("there is no broker `{other}`"))),
         }
     }
@@ -70,7 +70,7 @@ impl Contestant {
             Self::Kafka(_) => "kafka",
             Self::RabbitMq(..) => "rabbitmq",
             Self::ActiveMq(_) => "activemq",
-            Self::Bare(_) => "sendfile",
+            Self::Bare(_) => "bare",
         }
     }
 
@@ -89,7 +89,7 @@ impl Contestant {
             Self::RabbitMq(package, _) => format!("{}, classic queues", package.version()),
             Self::ActiveMq(queues) => format!("{}, KahaDB", queues.version()),
             Self::Elsewhere { address, .. } => format!("at {address}"),
-            Self::Bare(_) => String::from("of this program: sends a file, and nothing else"),
+            Self::Bare(_) => String::from("of this program: sends a file, or writes one, and nothing else"),
         }
     }
 

@@ -114,7 +114,9 @@ impl Job {
             Contestant::Elsewhere { .. } => {
                 !matches!(self, Self::Store { .. } | Self::Idle { .. } | Self::Restart { .. })
             }
-            Contestant::Bare(_) => matches!(self, Self::Consume { .. }),
+            Contestant::Bare(_) => {
+                matches!(self, Self::Consume { .. } | Self::Produce { mode: Mode::PageCache, .. })
+            }
         }
     }
 

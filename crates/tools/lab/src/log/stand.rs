@@ -78,7 +78,7 @@ impl Stand {
         stand.running = match (contestant.software(), contestant) {
             (Some(software), _) => Running::Broker(Box::new(Broker::start(&software, &config)?)),
             (None, Contestant::Bare(program)) => {
-                let server = BareServer::start(program, "sendfile").map_err(failed("the bare server"))?;
+                let server = BareServer::start(program, "bare").map_err(failed("the bare server"))?;
                 Running::Bare(server)
             }
             (None, Contestant::Elsewhere { address, .. }) => Running::Elsewhere(*address),

@@ -56,8 +56,8 @@ pub(crate) enum LabCommand {
     /// The bare server that experiments on the log stand on.
     #[command(hide = true)]
     Floor {
-        /// `sendfile`.
-        #[arg(value_parser = ["sendfile"])]
+        /// `bare`.
+        #[arg(value_parser = ["bare"])]
         kind: String,
         /// Where it listens.
         address: std::net::SocketAddr,
@@ -106,7 +106,7 @@ pub(crate) struct RunArguments {
     scale: ScaleName,
 
     /// Which systems, besides those of `--address` and `--against` [default: diwan,zookeeper,etcd,concoord for the council,
-    /// diwan,kafka,sendfile for the log].
+    /// diwan,kafka,bare for the log].
     #[arg(long, value_name = "NAME[,..]", value_delimiter = ',')]
     systems: Vec<String>,
 

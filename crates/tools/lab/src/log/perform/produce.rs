@@ -8,10 +8,13 @@ use tools_testbed::meter::Edges;
 
 use super::{Seen, Topic, Turn, both, phase};
 use crate::log::job::{Job, MESSAGE_BYTES};
-use crate::log::{Mode, Stand};
+use crate::log::{Contestant, Mode, Stand};
 
 pub(super) fn perform(job: &Job, stand: &Stand, turn: Turn, edges: &mut Edges<'_>) -> io::Result<Seen> {
     let Some((mode, load)) = load(job) else { return Err(io::ErrorKind::InvalidInput.into()) };
+    if matches!(stand.contestant(), Contestant::Bare(_)) {
+        return bare(Produce { address: stand.address()?, topic: String::from("file"), ..load }, turn, edges);
+    }
     let mut turn = turn;
     if matches!(load.pace, Pace::Open { .. }) {
         // What a cold broker is late with must not be waited for by what counts.
@@ -28,6 +31,14 @@ pub(super) fn perform(job: &Job, stand: &Stand, turn: Turn, edges: &mut Edges<'_
     seen.outcome.phases.push(phase(&measured));
     topic.check(measured.total, turn, &mut seen.outcome)?;
     topic.delete()?;
+    Ok(seen)
+}
+
+/// On a server that keeps nothing to be counted again.
+fn bare(load: Produce, turn: Turn, edges: &mut Edges<'_>) -> io::Result<Seen> {
+    let measured = produce(&load, turn.warm_up, turn.measured, both(edges))?;
+    let mut seen = Seen::default();
+    seen.outcome.phases.push(phase(&measured));
     Ok(seen)
 }
 
