@@ -1,0 +1,43 @@
+#![deny(clippy::disallowed_types, clippy::disallowed_methods)]
+
+mod balance;
+mod capacity;
+mod change;
+mod cluster;
+mod decisions;
+mod ids;
+mod level;
+mod model;
+mod node;
+mod obstacle;
+mod partition;
+mod place;
+mod plan;
+mod problem;
+mod reason;
+mod relocate;
+mod repair;
+mod resource;
+mod route;
+mod schedule;
+mod settings;
+mod step;
+mod summary;
+mod target;
+mod trial;
+mod trigger;
+mod zones;
+
+pub use cluster::{Cluster, ClusterError};
+pub use ids::{NodeId, PartitionId, ZoneId};
+pub use node::{Capacity, Node, NodeState};
+pub use obstacle::Obstacle;
+pub use partition::{Load, Partition};
+pub use plan::{Plan, is_out_of_balance, plan, plan_new};
+pub use problem::{Problem, ProblemKind};
+pub use reason::Reason;
+pub use resource::{Resource, Utilisation};
+pub use settings::Settings;
+pub use step::{Action, Step};
+pub use summary::{ResourceSummary, Summary};
+pub use trigger::Trigger;
