@@ -88,7 +88,8 @@ fn room_obstacle(model: &Model, partition: usize, to: usize, headroom_percent: u
     }
 }
 
-fn zone_obstacle(
+/// Why the zone of a node may not get a replica.
+pub(crate) fn zone_obstacle(
     model: &Model,
     partition: usize,
     from: Option<usize>,

@@ -48,10 +48,7 @@ fn drain_replica(
     if model.leader_is_lost(partition) {
         return;
     }
-    let anywhere = Demands { zones: None, ..demands };
-    let to = target::for_replica(model, partition, Some(from), demands)
-        .or_else(|| target::for_replica(model, partition, Some(from), anywhere));
-    let Some(to) = to else {
+    let Some(to) = target::for_data(model, partition, Some(from), demands) else {
         decisions.problem(model, ProblemKind::NoRoom, partition);
         return;
     };
@@ -69,7 +66,9 @@ pub(crate) fn spread(model: &mut Model, headroom_percent: u32, decisions: &mut D
         }
         while let Some(from) = crowded(model, partition, &zones) {
             // Not as a move from there: a move inside a zone would be allowed.
-            let Some(to) = target::for_replica(model, partition, None, demands) else { break };
+            let to = target::learner(model, partition, None, demands)
+                .or_else(|| target::for_replica(model, partition, None, demands));
+            let Some(to) = to else { break };
             let reason = Reason::ZoneHasTooMany(model.nodes[from].zone);
             decisions.replace(model, partition, (from, to), reason);
         }

@@ -50,7 +50,7 @@ fn fill_up(model: &mut Model, partition: usize, demands: Demands<'_>, decisions:
             return;
         }
         let gone = of.voters.iter().copied().find(|voter| model.nodes[*voter].state == NodeState::Gone);
-        let Some(to) = replacement(model, partition, demands) else {
+        let Some(to) = target::for_data(model, partition, None, demands) else {
             let nodes = model.nodes.iter().filter(|node| node.is_target).count();
             let kind =
                 if nodes < of.wanted { ProblemKind::TooFewNodes } else { ProblemKind::NoRoom };
@@ -65,24 +65,6 @@ fn fill_up(model: &mut Model, partition: usize, demands: Demands<'_>, decisions:
             decisions.add(model, partition, to, reason);
         }
     }
-}
-
-/// A learner that may become a voter, since it has the data; otherwise a node without a replica.
-fn replacement(model: &Model, partition: usize, demands: Demands<'_>) -> Option<usize> {
-    let learners = model.partitions[partition].learners.iter().copied();
-    let limits = demands.zones;
-    let fits = |node: usize| {
-        let zone = model.nodes[node].zone;
-        let limit = limits.map_or(usize::MAX, |limits| limits.limit(model.partitions[partition].wanted));
-        model.nodes[node].is_target && voters_in(model, partition, zone, None) < limit
-    };
-    let anywhere = Demands { zones: None, ..demands };
-    learners
-        .clone()
-        .find(|learner| fits(*learner))
-        .or_else(|| target::for_replica(model, partition, None, demands))
-        .or_else(|| learners.clone().find(|learner| model.nodes[*learner].is_target))
-        .or_else(|| target::for_replica(model, partition, None, anywhere))
 }
 
 /// Removes voters on nodes that are gone if enough others live.
@@ -103,6 +85,10 @@ fn remove_gone(model: &mut Model, partition: usize, decisions: &mut Decisions) {
 /// Removes learners on nodes that do not serve, and voters beyond the wanted number.
 pub(crate) fn superfluous(model: &mut Model, decisions: &mut Decisions) {
     for partition in 0..model.partitions.len() {
+        // A learner may have the last data.
+        if model.live(partition).next().is_none() {
+            continue;
+        }
         for learner in model.partitions[partition].learners.clone() {
             let node = &model.nodes[learner];
             let reason = match node.state {
@@ -126,8 +112,8 @@ fn shrink(model: &mut Model, partition: usize, decisions: &mut Decisions) {
         let reason = Reason::TooManyReplicas { live, wanted };
         let Some(from) = dispensable(model, partition) else { return };
         if of.leader == Some(from) {
-            let others: Vec<usize> = model.live(partition).filter(|voter| *voter != from).collect();
-            if let Some(to) = target::for_leader(model, partition, others.into_iter()) {
+            let heirs = heirs(model, partition);
+            if let Some(to) = target::for_leader(model, partition, heirs.into_iter()) {
                 decisions.lead(model, partition, to, reason);
             }
         }
@@ -135,13 +121,21 @@ fn shrink(model: &mut Model, partition: usize, decisions: &mut Decisions) {
     }
 }
 
-/// The live voter that is needed least: on a draining node, then in the zone with the most, then on the most used node; a
-/// leader that is not on a draining node last.
+/// The voters that may lead instead of the leader.
+fn heirs(model: &Model, partition: usize) -> Vec<usize> {
+    let of = &model.partitions[partition];
+    let may_lead = |voter: &usize| of.leader != Some(*voter) && model.nodes[*voter].is_target;
+    of.voters.iter().copied().filter(may_lead).collect()
+}
+
+/// The live voter that is needed least: on a draining node, then in the zone with the most, then on the most used node. The
+/// leader goes only if it is on a draining node and another may lead.
 fn dispensable(model: &Model, partition: usize) -> Option<usize> {
+    let may_lose_leader = !heirs(model, partition).is_empty();
     let key = |voter: &usize| {
         let node = &model.nodes[*voter];
-        let is_draining = node.state == NodeState::Draining;
         let leads = model.partitions[partition].leader == Some(*voter);
+        let is_draining = node.state == NodeState::Draining && (!leads || may_lose_leader);
         (is_draining, !leads, voters_in(model, partition, node.zone, None))
     };
     let most = model.live(partition).map(|voter| key(&voter)).max()?;

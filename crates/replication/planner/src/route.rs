@@ -24,7 +24,9 @@ pub(crate) fn route(before: &Model, after: &Model, partition: usize, decisions: 
     if let Some(emergency) = decisions.emergency_leaders.get(&partition) {
         way.change(Change::Lead { from: from.leader, to: *emergency }, Reason::LeaderLost);
     }
-    let removed: Vec<usize> = from.voters.difference(&to.voters).copied().collect();
+    let mut removed: Vec<usize> = from.voters.difference(&to.voters).copied().collect();
+    // Replicas on nodes that serve count for their zones: they make room there first.
+    removed.sort_by_key(|node| before.nodes[*node].state);
     let (promoted, added): (Vec<usize>, Vec<usize>) =
         to.voters.difference(&from.voters).partition(|node| from.learners.contains(node));
     for node in promoted {

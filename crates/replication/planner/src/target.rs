@@ -4,7 +4,7 @@ use core::cmp::Reverse;
 
 use crate::ids::NodeId;
 use crate::model::Model;
-use crate::obstacle::{Demands, obstacle};
+use crate::obstacle::{Demands, obstacle, state_obstacle, zone_obstacle};
 use crate::resource::{Amounts, Utilisation};
 
 /// How used a node is: by its most used resource, by all of them, and its number, so that no two are equal.
@@ -32,6 +32,35 @@ pub(crate) fn for_replica(
         rank(model, *to, &used)
     };
     (0..model.nodes.len()).filter(free).min_by_key(rank_with)
+}
+
+/// The node that gets the data of a partition: a learner, since it has them; otherwise the best node for a replica. A place in
+/// the wrong zone is the last choice.
+pub(crate) fn for_data(
+    model: &Model,
+    partition: usize,
+    from: Option<usize>,
+    demands: Demands<'_>,
+) -> Option<usize> {
+    let anywhere = Demands { zones: None, ..demands };
+    learner(model, partition, from, demands)
+        .or_else(|| for_replica(model, partition, from, demands))
+        .or_else(|| learner(model, partition, from, anywhere))
+        .or_else(|| for_replica(model, partition, from, anywhere))
+}
+
+/// The first learner that may become a voter.
+pub(crate) fn learner(
+    model: &Model,
+    partition: usize,
+    from: Option<usize>,
+    demands: Demands<'_>,
+) -> Option<usize> {
+    let is_free = |to: &usize| {
+        let zone = |zones| zone_obstacle(model, partition, from, *to, zones);
+        state_obstacle(model, *to).or_else(|| demands.zones.and_then(zone)).is_none()
+    };
+    model.partitions[partition].learners.iter().copied().find(is_free)
 }
 
 /// The best of these voters as a leader: one that may get something, if there is one.
