@@ -59,6 +59,7 @@ pub(crate) fn balance(
         levels: Balance::new(model, settings),
         zones: ZoneLimits::possible(model),
         changes_max,
+        out: Vec::new(),
         model: model.clone(),
         decisions: decisions.clone(),
     };
@@ -76,6 +77,8 @@ struct Search<'a> {
     levels: Balance,
     zones: ZoneLimits,
     changes_max: usize,
+    /// The resources that are or were out of balance: they are relieved down to the aim.
+    out: Vec<Resource>,
     model: Model,
     decisions: Decisions,
 }
@@ -96,10 +99,13 @@ impl Search<'_> {
 
     /// Relieves each node of each resource that is out of balance, the most used first. Whether anything changed.
     fn pass(&mut self, relieve: fn(&mut Self, usize, Resource) -> bool) -> bool {
-        let out: Vec<Resource> = self.levels.out_of_balance(&self.model);
+        let out = self.levels.out_of_balance(&self.model);
+        self.out.extend(out);
+        self.out.sort_unstable();
+        self.out.dedup();
         let mut pairs: Vec<(Reverse<Utilisation>, usize, Resource)> = Vec::new();
         for (place, node) in self.model.nodes.iter().enumerate() {
-            for resource in &out {
+            for resource in &self.out {
                 let used = node.utilisation(*resource);
                 if node.state == NodeState::Serving && used > self.levels.aim(*resource) {
                     pairs.push((Reverse(used), place, *resource));

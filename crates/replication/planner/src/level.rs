@@ -1,6 +1,6 @@
 //! When the load is out of balance, how far it is to be balanced, and when that was worth it.
 
-use crate::model::Model;
+use crate::model::{Model, NodeModel};
 use crate::node::NodeState;
 use crate::resource::{Resource, Utilisation};
 use crate::settings::Settings;
@@ -11,6 +11,8 @@ use crate::trial::Levels;
 pub(crate) struct Balance {
     even: Levels,
     begin: Levels,
+    /// Below this a node has too little. Only counts have such a level: other resources need not be used.
+    low: Levels,
     aim: Levels,
 }
 
@@ -20,6 +22,12 @@ impl Balance {
         Self {
             even,
             begin: even.map(|even| even.times_percent(settings.begin_percent)),
+            low: Resource::ALL.map(|resource| match resource {
+                Resource::Leaders | Resource::Replicas => {
+                    even[resource.index()].times_percent(settings.begin_low_percent)
+                }
+                _ => Utilisation(0),
+            }),
             aim: even.map(|even| even.times_percent(settings.aim_percent)),
         }
     }
@@ -33,25 +41,31 @@ impl Balance {
         &self.aim
     }
 
-    /// The resources of which some node uses too much.
+    /// The resources of which some node uses too much or too little.
     pub(crate) fn out_of_balance(&self, model: &Model) -> Vec<Resource> {
-        let serving = || model.nodes.iter().filter(|node| node.state == NodeState::Serving);
         let is_out = |resource: &Resource| {
-            serving().any(|node| node.utilisation(*resource) > self.begin[resource.index()])
+            model.nodes.iter().any(|node| self.is_high(node, *resource) || self.is_low(node, *resource))
         };
         Resource::ALL.into_iter().filter(is_out).collect()
     }
 
-    /// Whether a node that used too much of a resource gained enough.
+    fn is_high(&self, node: &NodeModel, resource: Resource) -> bool {
+        node.state == NodeState::Serving && node.utilisation(resource) > self.begin[resource.index()]
+    }
+
+    fn is_low(&self, node: &NodeModel, resource: Resource) -> bool {
+        node.is_target && node.utilisation(resource) < self.low[resource.index()]
+    }
+
+    /// Whether a node that used too much or too little of a resource gained enough.
     pub(crate) fn gained(&self, before: &Model, after: &Model, settings: &Settings) -> bool {
-        before.nodes.iter().zip(&after.nodes).any(|(before, after)| {
-            let gained = |resource: Resource| {
-                let index = resource.index();
-                let (before, after) = (before.utilisation(resource), after.utilisation(resource));
-                let enough = self.even[index].times_percent(settings.gain_min_percent);
-                before > self.begin[index] && before.0.saturating_sub(after.0) >= enough.0
-            };
-            before.state == NodeState::Serving && Resource::ALL.into_iter().any(gained)
+        before.nodes.iter().zip(&after.nodes).any(|(old, new)| {
+            Resource::ALL.into_iter().any(|resource| {
+                let enough = self.even[resource.index()].times_percent(settings.gain_min_percent).0;
+                let (before, after) = (old.utilisation(resource).0, new.utilisation(resource).0);
+                (self.is_high(old, resource) && before.saturating_sub(after) >= enough)
+                    || (self.is_low(old, resource) && after.saturating_sub(before) >= enough)
+            })
         })
     }
 }

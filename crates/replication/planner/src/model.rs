@@ -246,8 +246,7 @@ fn all_nodes(cluster: &Cluster) -> Vec<Node> {
 fn partitions(cluster: &Cluster, settings: &Settings, nodes: &[Node]) -> Vec<PartitionModel> {
     let places: BTreeMap<NodeId, usize> =
         nodes.iter().enumerate().map(|(place, node)| (node.id, place)).collect();
-    let measured: Vec<Load> =
-        cluster.partitions.iter().filter_map(|partition| partition.load).collect();
+    let measured: Vec<Load> = cluster.partitions.iter().filter_map(|partition| partition.load).collect();
     let mean = Load::mean(&measured);
     let rest_ms = u64::try_from(settings.rest.as_millis()).unwrap_or(u64::MAX);
     let mut sorted: Vec<&Partition> = cluster.partitions.iter().collect();

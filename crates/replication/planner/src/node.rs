@@ -65,12 +65,8 @@ impl Node {
     /// A node that serves, with a declared capacity and the usual weight.
     #[must_use]
     pub const fn serving(id: NodeId, zone: ZoneId, declared: Capacity) -> Self {
-        let measured = Capacity {
-            cpu_us_per_s: None,
-            network_bytes_per_s: None,
-            disk_bytes: None,
-            memory_bytes: None,
-        };
+        let measured =
+            Capacity { cpu_us_per_s: None, network_bytes_per_s: None, disk_bytes: None, memory_bytes: None };
         Self { id, zone, state: NodeState::Serving, declared, measured, weight_percent: 100 }
     }
 

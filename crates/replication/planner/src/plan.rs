@@ -118,9 +118,17 @@ pub fn is_out_of_balance(cluster: &Cluster, settings: &Settings) -> Result<bool,
     Ok(!Balance::new(&model, settings).out_of_balance(&model).is_empty())
 }
 
-fn finish(before: &Model, after: &Model, settings: &Settings, mut decisions: Decisions, ended: Ended) -> Plan {
-    let routes =
-        decisions.in_order().into_iter().map(|partition| (partition, route(before, after, partition, &decisions)));
+fn finish(
+    before: &Model,
+    after: &Model,
+    settings: &Settings,
+    mut decisions: Decisions,
+    ended: Ended,
+) -> Plan {
+    let routes = decisions
+        .in_order()
+        .into_iter()
+        .map(|partition| (partition, route(before, after, partition, &decisions)));
     let scheduled = schedule(before, routes.collect(), settings);
     for partition in &scheduled.waiting {
         decisions.problem(before, ProblemKind::WaitsForRoom, *partition);

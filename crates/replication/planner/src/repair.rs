@@ -52,8 +52,7 @@ fn fill_up(model: &mut Model, partition: usize, demands: Demands<'_>, decisions:
         let gone = of.voters.iter().copied().find(|voter| model.nodes[*voter].state == NodeState::Gone);
         let Some(to) = target::for_data(model, partition, None, demands) else {
             let nodes = model.nodes.iter().filter(|node| node.is_target).count();
-            let kind =
-                if nodes < of.wanted { ProblemKind::TooFewNodes } else { ProblemKind::NoRoom };
+            let kind = if nodes < of.wanted { ProblemKind::TooFewNodes } else { ProblemKind::NoRoom };
             decisions.problem(model, kind, partition);
             return;
         };

@@ -189,7 +189,7 @@ impl<'a> Timetable<'a> {
 /// How long a copy takes if all copies that a node may make at a time share what it may copy.
 fn copy_duration(bytes: u64, settings: &Settings) -> Duration {
     let at_a_time = settings.copies_in_per_node.max(settings.copies_out_per_node).max(1);
-    let micros = u128::from(bytes) * at_a_time as u128 * 1_000_000
-        / u128::from(settings.copy_bytes_per_s.max(1));
+    let micros =
+        u128::from(bytes) * at_a_time as u128 * 1_000_000 / u128::from(settings.copy_bytes_per_s.max(1));
     Duration::from_micros(u64::try_from(micros).unwrap_or(u64::MAX))
 }

@@ -15,6 +15,9 @@ pub struct Settings {
     pub balance: bool,
     /// A resource is out of balance if a node uses more than this percentage of the even level.
     pub begin_percent: u32,
+    /// The cluster is also out of balance if a node has less than this percentage of its part of leaders or replicas, as one
+    /// that has just joined.
+    pub begin_low_percent: u32,
     /// A node is relieved until it uses no more than this percentage of the even level. The gap to `begin_percent` is the
     /// hysteresis: loads that change by less move nothing.
     pub aim_percent: u32,
@@ -59,6 +62,7 @@ impl Default for Settings {
             excluded: BTreeSet::new(),
             balance: true,
             begin_percent: 115,
+            begin_low_percent: 50,
             aim_percent: 103,
             even_min: Utilisation::percent(5),
             counts_level: Utilisation::percent(10),

@@ -71,11 +71,7 @@ fn of_resource(model: &Model, resource: Resource) -> ResourceSummary {
 
 impl fmt::Display for ResourceSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}: highest {}, lowest {}, even {}",
-            self.resource, self.highest, self.lowest, self.even
-        )?;
+        write!(f, "{}: highest {}, lowest {}, even {}", self.resource, self.highest, self.lowest, self.even)?;
         self.most_used.map_or(Ok(()), |node| write!(f, "; {node} uses most"))
     }
 }

@@ -12,10 +12,10 @@ use replication_planner::{
 pub fn play(cluster: &Cluster, settings: &Settings, plan: &Plan) -> Cluster {
     let mut after = cluster.clone();
     for step in &plan.steps {
-        let before = after.clone();
+        let old = partition(&after, step.partition).clone();
+        check_disks(&after, step);
         apply(&mut after, step);
-        check_partition(cluster, &before, &after, settings, step);
-        check_disks(&before, step);
+        check_partition(cluster, &old, &after, settings, step);
     }
     check_times(plan, settings, cluster.partitions.len());
     check_room_over_time(cluster, plan);
@@ -81,8 +81,8 @@ fn receivers(action: &Action) -> Vec<NodeId> {
     }
 }
 
-fn check_partition(first: &Cluster, before: &Cluster, after: &Cluster, settings: &Settings, step: &Step) {
-    let (old, new) = (partition(before, step.partition), partition(after, step.partition));
+fn check_partition(first: &Cluster, old: &Partition, after: &Cluster, settings: &Settings, step: &Step) {
+    let new = partition(after, step.partition);
     let is_failover = step.reason == replication_planner::Reason::LeaderLost;
     for to in receivers(&step.action) {
         let state = state(after, to);
@@ -92,31 +92,28 @@ fn check_partition(first: &Cluster, before: &Cluster, after: &Cluster, settings:
         );
         assert!(is_failover || !settings.excluded.contains(&to), "{to} is not excluded: {step}");
     }
-    let least = new.replicas_wanted.min(live(before, old).len());
+    let least = new.replicas_wanted.min(live(after, old).len());
     assert!(live(after, new).len() >= least, "below the wanted number: {step}");
     assert!(!live(after, new).is_empty(), "no live replica: {step}");
     if let Action::MoveReplica { from, .. } | Action::RemoveReplica { from } = &step.action {
         let is_learner = old.learners.contains(from);
-        let free = !old.pinned || is_learner || state(before, *from) == NodeState::Gone;
+        let free = !old.pinned || is_learner || state(after, *from) == NodeState::Gone;
         assert!(free, "a pinned partition stays: {step}");
     }
-    check_zones(first, before, after, settings, step);
+    check_zones(first, old, after, settings, step);
 }
 
 /// A step never puts more replicas in a zone than it must, or than there were.
-fn check_zones(first: &Cluster, before: &Cluster, after: &Cluster, settings: &Settings, step: &Step) {
+fn check_zones(first: &Cluster, old: &Partition, after: &Cluster, settings: &Settings, step: &Step) {
     let of = partition(after, step.partition);
     let possible = zone_limit(after, of.replicas_wanted, |node| {
         node.state == NodeState::Serving && !settings.excluded.contains(&node.id)
     });
-    let most = |cluster: &Cluster| {
-        let counts = zones_of(cluster, partition(cluster, step.partition));
-        counts.values().copied().max().unwrap_or(0)
-    };
+    let most = |of: &Partition| zones_of(after, of).values().copied().max().unwrap_or(0);
     let roomy = first.nodes.iter().all(|node| node.capacity().disk_bytes.is_none_or(|disk| disk > 1 << 50));
     if roomy {
-        let allowed = possible.max(most(before)).max(most(first));
-        assert!(most(after) <= allowed, "zones {:?}: {step}", zones_of(after, of));
+        let allowed = possible.max(most(old)).max(most(partition(first, step.partition)));
+        assert!(most(of) <= allowed, "zones {:?}: {step}", zones_of(after, of));
     }
 }
 
@@ -244,7 +241,12 @@ fn check_complete(after: &Cluster, settings: &Settings, plan: &Plan) {
         }
         assert!(live.len() >= of.replicas_wanted || no_room, "{} has {} replicas", of.id, live.len());
         let waits = told(&[ProblemKind::WaitsForRoom]);
-        assert!(live.len() <= of.replicas_wanted || of.pinned || waits, "{} has {} replicas", of.id, live.len());
+        assert!(
+            live.len() <= of.replicas_wanted || of.pinned || waits,
+            "{} has {} replicas",
+            of.id,
+            live.len()
+        );
         assert!(of.leader.is_some_and(|leader| live.contains(&leader)) || no_room, "{} has no leader", of.id);
         let drains = live.iter().any(|voter| state(after, *voter) == NodeState::Draining);
         assert!(!drains || no_room || of.pinned, "{} stays on a draining node", of.id);
