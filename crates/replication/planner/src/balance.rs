@@ -216,7 +216,9 @@ impl Search<'_> {
         self.best(trials, from, resource)
     }
 
-    /// The trial with the largest gain of those that pay.
+    /// The trial with the largest gain of those that pay. The other node must end as far below where the relieved one was as the
+    /// aim is from the even level: where all nodes are above their part, as in a zone that is too small, they would
+    /// exchange replicas for gains that nobody notices.
     fn best(
         &self,
         trials: impl Iterator<Item = (usize, Trial)>,
@@ -224,13 +226,16 @@ impl Search<'_> {
         resource: Resource,
     ) -> Option<(usize, Reason)> {
         let model = &self.model;
+        let before = model.nodes[from].utilisation(resource);
         let paying = trials.filter_map(|(to, trial)| {
+            if trial.burdened(model, resource).times_percent(self.settings.aim_percent) > before {
+                return None;
+            }
             let gain = trial.gain(model, self.levels.aims())?;
             let needed = trial.needed_benefit(model, self.settings);
             (benefit(gain, self.horizon) > needed).then_some((to, trial, gain))
         });
         let (to, trial, gain) = paying.max_by_key(|(to, _, gain)| (*gain, Reverse(*to)))?;
-        let before = model.nodes[from].utilisation(resource);
         let after = trial.relieved(model, resource);
         Some((to, Reason::Balance { resource, before, after, gain }))
     }

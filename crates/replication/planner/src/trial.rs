@@ -48,6 +48,11 @@ impl Trial {
         model.nodes[self.from].utilisation_by(&self.from_after, resource)
     }
 
+    /// How much of a resource the other node would use.
+    pub(crate) fn burdened(&self, model: &Model, resource: Resource) -> Utilisation {
+        model.nodes[self.to].utilisation_by(&self.to_after, resource)
+    }
+
     /// By how much the change lowers the highest utilisation that it changes at all; nothing if it raises that.
     ///
     /// The utilisations of both nodes are sorted, highest first, and compared before and after: the first that differs

@@ -9,7 +9,7 @@ use replication_planner::{
 };
 
 /// Checks a plan, and gives the cluster that it makes.
-pub fn play(cluster: &Cluster, settings: &Settings, plan: &Plan) -> Cluster {
+pub(crate) fn play(cluster: &Cluster, settings: &Settings, plan: &Plan) -> Cluster {
     let mut after = cluster.clone();
     for step in &plan.steps {
         let old = partition(&after, step.partition).clone();
@@ -258,7 +258,7 @@ fn check_complete(after: &Cluster, settings: &Settings, plan: &Plan) {
 }
 
 /// The voters on nodes that work.
-pub fn live(cluster: &Cluster, of: &Partition) -> BTreeSet<NodeId> {
+pub(crate) fn live(cluster: &Cluster, of: &Partition) -> BTreeSet<NodeId> {
     of.voters.iter().copied().filter(|voter| state(cluster, *voter) != NodeState::Gone).collect()
 }
 
@@ -266,7 +266,7 @@ fn state(cluster: &Cluster, id: NodeId) -> NodeState {
     cluster.nodes.iter().find(|node| node.id == id).map_or(NodeState::Gone, |node| node.state)
 }
 
-pub fn partition(cluster: &Cluster, id: PartitionId) -> &Partition {
+pub(crate) fn partition(cluster: &Cluster, id: PartitionId) -> &Partition {
     cluster.partitions.iter().find(|partition| partition.id == id).expect("the partition exists")
 }
 

@@ -119,7 +119,7 @@ fn node_that_joins_gets_its_part_and_little_else_moves() {
         let got = replicas(&after)[count];
         assert!(got * 100 > fair * 40, "{count} nodes: {got} of {fair}");
         let cpu = plan.after.of_resource(Resource::Cpu);
-        assert!(cpu.lowest >= cpu.even.times_percent(90), "{cpu}");
+        assert!(cpu.lowest >= cpu.even.times_percent(75), "{cpu}");
         assert!(plan.copies() <= got * 11 / 10, "{} copies for {got}", plan.copies());
         assert!(replan(&after).is_empty());
     }

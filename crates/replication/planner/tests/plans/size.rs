@@ -50,7 +50,6 @@ fn timed(name: &str, cluster: &Cluster) -> replication_planner::Plan {
 #[test]
 fn size_of_a_large_cluster_is_no_obstacle() {
     let mut large = large(100, 10_000);
-    let settings = Settings::default();
     let plan = timed("random places", &large);
     for resource in &plan.after.resources {
         println!("{resource}");
@@ -67,7 +66,6 @@ fn size_of_a_large_cluster_is_no_obstacle() {
         *of = Partition::new(of.id, 3);
     }
     assert_eq!(timed("new", &large).steps.len(), 10_000);
-    drop(settings);
 }
 
 #[test]

@@ -8,12 +8,12 @@ use replication_planner::{
 };
 
 /// A core.
-pub const CORE: u64 = 1_000_000;
+pub(crate) const CORE: u64 = 1_000_000;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
 /// So much of everything: one is one core, a link of 125 MB/s, a disk of 100 GiB.
-pub const fn capacity(times: u64) -> Capacity {
+pub(crate) const fn capacity(times: u64) -> Capacity {
     Capacity {
         cpu_us_per_s: Some(times * CORE),
         network_bytes_per_s: Some(times * 125_000_000),
@@ -23,13 +23,13 @@ pub const fn capacity(times: u64) -> Capacity {
 }
 
 /// A node of each size, each in a zone of its own, numbered from one.
-pub fn nodes(sizes: &[u64]) -> Vec<Node> {
+pub(crate) fn nodes(sizes: &[u64]) -> Vec<Node> {
     let node = |(id, size): (u32, &u64)| Node::serving(NodeId(id), ZoneId(id), capacity(*size));
     (1..).zip(sizes).map(node).collect()
 }
 
 /// A partition with its leader first.
-pub fn partition(id: u64, voters: &[u32], load: Load) -> Partition {
+pub(crate) fn partition(id: u64, voters: &[u32], load: Load) -> Partition {
     Partition {
         voters: voters.iter().copied().map(NodeId).collect(),
         leader: voters.first().copied().map(NodeId),
@@ -39,7 +39,7 @@ pub fn partition(id: u64, voters: &[u32], load: Load) -> Partition {
 }
 
 /// So much CPU time of a leader, a tenth of it for a follower, little else.
-pub const fn cpu_load(us_per_s: u64) -> Load {
+pub(crate) const fn cpu_load(us_per_s: u64) -> Load {
     Load {
         cpu_leader_us_per_s: us_per_s,
         cpu_follower_us_per_s: us_per_s / 10,
@@ -51,13 +51,13 @@ pub const fn cpu_load(us_per_s: u64) -> Load {
 }
 
 /// A cluster whose imbalance has lasted for an hour.
-pub fn cluster(nodes: Vec<Node>, partitions: Vec<Partition>) -> Cluster {
+pub(crate) fn cluster(nodes: Vec<Node>, partitions: Vec<Partition>) -> Cluster {
     Cluster { now_ms: 10_000_000, imbalance_lasted: Duration::from_secs(3_600), nodes, partitions }
 }
 
 /// What a random cluster is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// All nodes serve, with much room: only balance is asked for.
     Healthy,
     /// Nodes are gone, draining and excluded; replicas are missing, too many, new, pinned.
@@ -67,7 +67,7 @@ pub enum Kind {
 }
 
 /// A random cluster with settings for it.
-pub fn draw(random: &mut Random, kind: Kind) -> (Cluster, Settings) {
+pub(crate) fn draw(random: &mut Random, kind: Kind) -> (Cluster, Settings) {
     let count = 3 + random.below(10) as u32;
     let zones = 1 + random.below(4) as u32;
     let nodes: Vec<Node> = (1..=count).map(|id| draw_node(random, id, zones, kind)).collect();
@@ -77,9 +77,11 @@ pub fn draw(random: &mut Random, kind: Kind) -> (Cluster, Settings) {
         (0..partitions).map(|id| draw_partition(random, id, &nodes, skew, kind)).collect();
     let mut cluster = cluster(nodes, core::mem::take(&mut partitions));
     scale(&mut cluster, random, kind);
-    let mut settings = Settings::default();
-    settings.copies_in_per_node = 1 + random.below(3) as usize;
-    settings.copies_out_per_node = 1 + random.below(3) as usize;
+    let mut settings = Settings {
+        copies_in_per_node: 1 + random.below(3) as usize,
+        copies_out_per_node: 1 + random.below(3) as usize,
+        ..Settings::default()
+    };
     if kind != Kind::Healthy && random.chance(20) {
         settings.excluded.insert(NodeId(1 + random.below(u64::from(count)) as u32));
     }
