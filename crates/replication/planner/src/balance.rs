@@ -1,12 +1,12 @@
-//! Balance: nodes that use more than their part of a resource are relieved, first by changes of leader, which copy nothing,
-//! then by moves of replicas.
+//! Balance: nodes that use more than their part of a resource are relieved, first by changes of leader, which
+//! copy nothing, then by moves of replicas.
 //!
-//! Each change lowers the sorted list of all utilisations ([`Trial::gain`]), so the search ends, and it ends where no change
-//! is left that pays. A plan made from there is empty.
+//! Each change lowers the sorted list of all utilisations ([`Trial::gain`]), so the search ends, and it ends
+//! where no change is left that pays. A plan made from there is empty.
 //!
-//! A pass looks at each pair of node and resource once. For a pair it looks at each partition on the node, and for a partition at
-//! no more than [`TARGETS_MAX`] nodes with room. The work is at most passes x pairs x partitions on a node x targets, and
-//! passes, failures and changes are limited.
+//! A pass looks at each pair of node and resource once. For a pair it looks at each partition on the node, and
+//! for a partition at no more than [`TARGETS_MAX`] nodes with room. The work is at most passes x pairs x
+//! partitions on a node x targets, and passes, failures and changes are limited.
 
 use core::cmp::Reverse;
 use core::time::Duration;
@@ -172,8 +172,8 @@ impl Search<'_> {
         changed
     }
 
-    /// The partitions on a node whose replica uses some of a resource: those first that use most of it for each byte that
-    /// a move copies, and of equal ones the largest.
+    /// The partitions on a node whose replica uses some of a resource: those first that use most of it for each
+    /// byte that a move copies, and of equal ones the largest.
     fn movable(&self, node: usize, resource: Resource) -> Vec<usize> {
         /// What a move costs besides its bytes, so that a small replica is not free.
         const FIXED_BYTES: u64 = 1 << 20;
@@ -216,9 +216,9 @@ impl Search<'_> {
         self.best(trials, from, resource)
     }
 
-    /// The trial with the largest gain of those that pay. The other node must end as far below where the relieved one was as the
-    /// aim is from the even level: where all nodes are above their part, as in a zone that is too small, they would
-    /// exchange replicas for gains that nobody notices.
+    /// The trial with the largest gain of those that pay. The other node must end as far below where the
+    /// relieved one was as the aim is from the even level: where all nodes are above their part, as in a zone
+    /// that is too small, they would exchange replicas for gains that nobody notices.
     fn best(
         &self,
         trials: impl Iterator<Item = (usize, Trial)>,

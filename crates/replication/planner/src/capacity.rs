@@ -1,7 +1,8 @@
-//! From what nodes have to how much of it an amount is: the divisor of each resource on each node, and the even level.
+//! From what nodes have to how much of it an amount is: the divisor of each resource on each node, and the even
+//! level.
 //!
-//! An unknown capacity counts as the mean of the known ones. A node of which nothing is known would otherwise look empty and
-//! get everything. A resource of which no node's capacity is known does not count.
+//! An unknown capacity counts as the mean of the known ones. A node of which nothing is known would otherwise
+//! look empty and get everything. A resource of which no node's capacity is known does not count.
 
 use crate::node::{Capacity, Node, NodeState};
 use crate::resource::{Amounts, RESOURCES, Resource, Utilisation};
@@ -110,7 +111,8 @@ impl Capacities {
 
 /// How much of a capacity an amount is.
 pub(crate) fn utilisation(amount: u64, per_unit: f64) -> Utilisation {
-    // A capacity of zero gives an infinite divisor. The cast makes the largest number of it, and zero of zero times infinity.
+    // A capacity of zero gives an infinite divisor. The cast makes the largest number of it, and zero of zero
+    // times infinity.
     Utilisation((amount as f64 * per_unit) as u32)
 }
 

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 
 use crate::ids::{NodeId, PartitionId};
 use crate::node::Node;
-use crate::partition::Partition;
+use crate::partition::{LOAD_MAX, Partition};
 
 /// See the module. The same cluster gives the same plan, whatever the order of nodes and partitions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cluster {
     /// The time, in milliseconds on any clock that does not go back.
     pub now_ms: u64,
-    /// For how long the load has been out of balance, as [`Trigger`](crate::Trigger) tells. If zero, nothing is moved for
-    /// balance.
+    /// For how long the load has been out of balance, as [`Trigger`](crate::Trigger) tells. If zero, nothing is
+    /// moved for balance.
     pub imbalance_lasted: Duration,
     /// The nodes. A replica on a node that is not listed is on a node that is gone.
     pub nodes: Vec<Node>,
@@ -39,6 +39,9 @@ pub enum ClusterError {
     /// The leader does not vote.
     #[error("{0} is led by a node that is not one of its voters")]
     LeaderNoVoter(PartitionId),
+    /// A load above 2^44 of its unit.
+    #[error("{0} has a load that no partition can have")]
+    LoadTooLarge(PartitionId),
     /// A node has two replicas.
     #[error("{0} has a voter and a learner on one node")]
     VoterAndLearner(PartitionId),
@@ -76,6 +79,8 @@ fn check_partition(partition: &Partition) -> Result<(), ClusterError> {
         Err(ClusterError::LeaderNoVoter(partition.id))
     } else if !partition.voters.is_disjoint(&partition.learners) {
         Err(ClusterError::VoterAndLearner(partition.id))
+    } else if partition.load.is_some_and(|load| load.largest() > LOAD_MAX) {
+        Err(ClusterError::LoadTooLarge(partition.id))
     } else {
         Ok(())
     }
@@ -86,6 +91,7 @@ mod tests {
     use super::*;
     use crate::ids::ZoneId;
     use crate::node::Capacity;
+    use crate::partition::Load;
 
     fn node(id: u32) -> Node {
         Node::serving(NodeId(id), ZoneId(0), Capacity::default())
@@ -112,6 +118,8 @@ mod tests {
         assert_eq!(check(|_| ()), Ok(()));
         assert_eq!(check(|it| it.replicas_wanted = 0), Err(ClusterError::NoReplicasWanted(id)));
         assert_eq!(check(|it| it.leader = Some(NodeId(1))), Err(ClusterError::LeaderNoVoter(id)));
+        let load = check(|it| it.load = Some(Load { memory_bytes: u64::MAX, ..Load::default() }));
+        assert_eq!(load, Err(ClusterError::LoadTooLarge(id)));
         let both = check(|it| {
             it.voters.insert(NodeId(1));
             it.learners.insert(NodeId(1));

@@ -1,5 +1,6 @@
-//! Why a partition or a node is as it is, and why nothing is better: every place that it could have, with what speaks
-//! against it. The answer is made from the same cluster and settings as a plan, so it says what the planner sees.
+//! Why a partition or a node is as it is, and why nothing is better: every place that it could have, with what
+//! speaks against it. The answer is made from the same cluster and settings as a plan, so it says what the
+//! planner sees.
 
 use core::cmp::Reverse;
 use core::fmt;

@@ -1,4 +1,5 @@
-//! By what nodes, zones and partitions are known. The owner of a plan gives the numbers; here they have no other meaning.
+//! By what nodes, zones and partitions are known. The owner of a plan gives the numbers; here they have no
+//! other meaning.
 
 use core::fmt;
 

@@ -1,4 +1,5 @@
-//! The cluster with indexes instead of numbers, and with the sums that a search needs. Steps of a search change it.
+//! The cluster with indexes instead of numbers, and with the sums that a search needs. Steps of a search change
+//! it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -215,16 +216,16 @@ impl NodeModel {
         known(self.capacity, resource)
     }
 
-    /// Bytes of a resource that are left if so many percent of it are to stay free; `None` if its capacity is unknown.
+    /// Bytes of a resource that are left if so many percent of it are to stay free; `None` if its capacity is
+    /// unknown.
     pub(crate) fn room(&self, resource: Resource, free_percent: u32) -> Option<u64> {
         Some(self.usable(resource, free_percent)?.saturating_sub(self.used[resource]))
     }
 
     /// Bytes of a resource that may be used if so many percent of it are to stay free.
     pub(crate) fn usable(&self, resource: Resource, free_percent: u32) -> Option<u64> {
-        let percent = u128::from(100_u32.saturating_sub(free_percent));
-        let usable = u128::from(self.capacity(resource)?) * percent / 100;
-        Some(u64::try_from(usable).unwrap_or(u64::MAX))
+        let (capacity, percent) = (self.capacity(resource)?, u64::from(100_u32.saturating_sub(free_percent)));
+        Some(capacity / 100 * percent + capacity % 100 * percent / 100)
     }
 }
 

@@ -16,8 +16,8 @@ pub enum NodeState {
 /// What a node has. `None` is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capacity {
-    /// CPU time in microseconds per second: 1,000,000 is one core. If the cores of nodes differ in speed, the unit is a
-    /// microsecond of the median core of the cluster.
+    /// CPU time in microseconds per second: 1,000,000 is one core. If the cores of nodes differ in speed, the
+    /// unit is a microsecond of the median core of the cluster.
     pub cpu_us_per_s: Option<u64>,
     /// Bytes per second in each direction.
     pub network_bytes_per_s: Option<u64>,
@@ -56,8 +56,8 @@ pub struct Node {
     pub declared: Capacity,
     /// What was measured. The smaller of both counts; where both are unknown, the mean of the other nodes counts.
     pub measured: Capacity,
-    /// How much of its capacity it is to use, compared with other nodes, in percent: 50 gives it half of the load that its
-    /// capacity suggests. It does not change how much the disk and the memory hold.
+    /// How much of its capacity it is to use, compared with other nodes, in percent: 50 gives it half of the
+    /// load that its capacity suggests. It does not change how much the disk and the memory hold.
     pub weight_percent: u32,
 }
 

@@ -105,3 +105,37 @@ pub(crate) fn zone_obstacle(
     let would_have = voters_in(model, partition, zone, from) + 1;
     (would_have > limits.limit(model.partitions[partition].wanted)).then_some(Obstacle::ZoneHasEnough)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::model;
+
+    fn to(model: &Model, from: Option<usize>, to: usize) -> Option<Obstacle> {
+        let zones = ZoneLimits::possible(model);
+        obstacle(model, 0, from, to, Demands { headroom_percent: 20, zones: Some(&zones) })
+    }
+
+    #[test]
+    fn each_obstacle_is_found() {
+        let mut model = model(&[0, 0, 1, 2, 2, 2], &[&[0, 2]]);
+        model.nodes[3].state = NodeState::Draining;
+        model.nodes[4].is_excluded = true;
+        assert_eq!(to(&model, None, 0), Some(Obstacle::HasReplica));
+        assert_eq!(to(&model, None, 1), Some(Obstacle::ZoneHasEnough));
+        assert_eq!(to(&model, None, 3), Some(Obstacle::Draining));
+        assert_eq!(to(&model, None, 4), Some(Obstacle::Excluded));
+        assert_eq!(to(&model, None, 5), None);
+        model.nodes[3].state = NodeState::Gone;
+        model.nodes[5].used[Resource::Disk] = 701;
+        assert_eq!(to(&model, None, 3), Some(Obstacle::Gone));
+        assert_eq!(to(&model, None, 5), Some(Obstacle::NoDiskSpace), "800 of 1,000 bytes may be used");
+    }
+
+    #[test]
+    fn move_inside_a_zone_and_into_the_zone_that_it_leaves_are_possible() {
+        let model = model(&[0, 0, 1], &[&[0, 2]]);
+        assert_eq!(to(&model, Some(0), 1), None);
+        assert_eq!(to(&model, Some(2), 1), Some(Obstacle::ZoneHasEnough));
+    }
+}

@@ -16,11 +16,15 @@ pub struct Load {
     pub write_bytes_per_s: u64,
     /// Bytes per second that clients read from the leader.
     pub read_bytes_per_s: u64,
-    /// Bytes on the disk of each replica. A new replica copies so many.
+    /// Bytes on the disk of each replica. A new replica copies the larger of these and the bytes in memory.
     pub stored_bytes: u64,
     /// Bytes in the memory of each replica.
     pub memory_bytes: u64,
 }
+
+/// The most that a load may have of anything: 16 TiB, or so many microseconds. With this limit no sum over half
+/// a million replicas overflows.
+pub(crate) const LOAD_MAX: u64 = 1 << 44;
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +43,8 @@ pub struct Partition {
     pub load: Option<Load>,
     /// Whether an operator wants it to stay where it is. Only replicas on nodes that are gone are replaced.
     pub pinned: bool,
-    /// When a plan last moved a replica of it or its leader, on the clock of [`Cluster::now_ms`](crate::Cluster::now_ms).
+    /// When a plan last moved a replica of it or its leader, on the clock of
+    /// [`Cluster::now_ms`](crate::Cluster::now_ms).
     pub moved_at_ms: Option<u64>,
 }
 
@@ -79,6 +84,13 @@ impl Load {
         amounts[Resource::NetworkOut] = self.read_bytes_per_s + self.write_bytes_per_s * others as u64;
         amounts[Resource::Leaders] = 1;
         amounts
+    }
+
+    /// The largest of its amounts.
+    pub(crate) fn largest(&self) -> u64 {
+        let rates = self.write_bytes_per_s.max(self.read_bytes_per_s);
+        let cpu = self.cpu_leader_us_per_s.max(self.cpu_follower_us_per_s);
+        rates.max(cpu).max(self.stored_bytes).max(self.memory_bytes)
     }
 
     /// The mean of several; zero of none.

@@ -107,8 +107,8 @@ pub fn plan_new(cluster: &Cluster, settings: &Settings) -> Result<Plan, ClusterE
     Ok(finish(&before, &after, settings, decisions, Ended::Balanced))
 }
 
-/// Whether some node uses so much more than its part that a plan would relieve it. A [`Trigger`](crate::Trigger) wants to
-/// know this once in each window of time.
+/// Whether some node uses so much more than its part that a plan would relieve it. A
+/// [`Trigger`](crate::Trigger) wants to know this once in each window of time.
 ///
 /// # Errors
 /// [`ClusterError`]: the caller is at fault.

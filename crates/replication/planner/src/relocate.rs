@@ -1,4 +1,5 @@
-//! What must leave the place where it is: everything on a draining node, and replicas of which a zone has too many.
+//! What must leave the place where it is: everything on a draining node, and replicas of which a zone has too
+//! many.
 
 use crate::decisions::Decisions;
 use crate::model::Model;

@@ -127,8 +127,8 @@ fn heirs(model: &Model, partition: usize) -> Vec<usize> {
     of.voters.iter().copied().filter(may_lead).collect()
 }
 
-/// The live voter that is needed least: on a draining node, then in the zone with the most, then on the most used node. The
-/// leader goes only if it is on a draining node and another may lead.
+/// The live voter that is needed least: on a draining node, then in the zone with the most, then on the most
+/// used node. The leader goes only if it is on a draining node and another may lead.
 fn dispensable(model: &Model, partition: usize) -> Option<usize> {
     let may_lose_leader = !heirs(model, partition).is_empty();
     let key = |voter: &usize| {

@@ -1,5 +1,5 @@
-//! What replicas use and nodes have. Amounts are whole numbers, so that a sum does not depend on the order of its parts;
-//! only the comparison of an amount with a capacity divides.
+//! What replicas use and nodes have. Amounts are whole numbers, so that a sum does not depend on the order of
+//! its parts; only the comparison of an amount with a capacity divides.
 
 use core::fmt;
 use core::ops::{AddAssign, Index, IndexMut, SubAssign};
@@ -61,7 +61,8 @@ impl fmt::Display for Resource {
     }
 }
 
-/// The part of a capacity that is in use, in millionths. More than all of it is possible: demand may exceed capacity.
+/// The part of a capacity that is in use, in millionths. More than all of it is possible: demand may exceed
+/// capacity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Utilisation(pub u32);
 

@@ -1,7 +1,8 @@
-//! From where the replicas of a partition are to where a search wants them: the changes between, in an order in which the
-//! partition never has fewer replicas than before, and no zone more than it has before or after.
+//! From where the replicas of a partition are to where a search wants them: the changes between, in an order in
+//! which the partition never has fewer replicas than before, and no zone more than it has before or after.
 //!
-//! A search may move a replica from one node to a second and on to a third. Only the first and the last place matter here.
+//! A search may move a replica from one node to a second and on to a third. Only the first and the last place
+//! matter here.
 
 use std::collections::BTreeSet;
 
@@ -130,5 +131,67 @@ impl Way<'_> {
     fn remove(&mut self, node: usize) {
         let reason = self.decisions.why_remove(self.partition, node);
         self.change(Change::Remove(node), reason.expect("each removal was decided"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::NodeId;
+    use crate::testing::model;
+
+    const REASON: Reason = Reason::Draining(NodeId(0));
+
+    fn changes(before: &Model, decide: impl Fn(&mut Model, &mut Decisions)) -> Vec<Change> {
+        let (mut after, mut decisions) = (before.clone(), Decisions::default());
+        decide(&mut after, &mut decisions);
+        route(before, &after, 0, &decisions).into_iter().map(|(change, _)| change).collect()
+    }
+
+    #[test]
+    fn route_leaves_out_places_between() {
+        let before = model(&[0, 0, 0], &[&[0]]);
+        let changes = changes(&before, |model, decisions| {
+            decisions.replace(model, 0, (0, 1), REASON);
+            decisions.replace(model, 0, (1, 2), REASON);
+        });
+        assert_eq!(changes, [Change::Move { from: 0, to: 2, leads: true }]);
+    }
+
+    #[test]
+    fn route_there_and_back_is_empty() {
+        let before = model(&[0, 0], &[&[0]]);
+        let changes = changes(&before, |model, decisions| {
+            decisions.replace(model, 0, (0, 1), REASON);
+            decisions.replace(model, 0, (1, 0), REASON);
+        });
+        assert_eq!(changes, []);
+    }
+
+    #[test]
+    fn route_moves_inside_zones_and_moves_the_leader_last() {
+        let before = model(&[0, 1, 1, 0], &[&[0, 1]]);
+        let changes = changes(&before, |model, decisions| {
+            decisions.replace(model, 0, (0, 2), REASON);
+            decisions.replace(model, 0, (1, 3), REASON);
+        });
+        let expected = [
+            Change::Move { from: 1, to: 2, leads: false },
+            Change::Lead { from: Some(0), to: 2 },
+            Change::Move { from: 0, to: 3, leads: false },
+        ];
+        assert_eq!(changes, expected);
+    }
+
+    #[test]
+    fn route_adds_before_it_removes() {
+        let before = model(&[0, 0, 0], &[&[0, 1]]);
+        let changes = changes(&before, |model, decisions| {
+            decisions.remove(model, 0, 1, REASON);
+            decisions.add(model, 0, 2, REASON);
+            decisions.remove(model, 0, 0, REASON);
+            decisions.lead(model, 0, 2, REASON);
+        });
+        assert_eq!(changes, [Change::Move { from: 0, to: 2, leads: true }, Change::Remove(1)]);
     }
 }

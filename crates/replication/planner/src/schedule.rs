@@ -1,7 +1,7 @@
 //! When each step begins: within the limits of copies at a time, of leaders that change in a second, and of room.
 //!
-//! A new replica takes room at once, and the old one gives it back later. Within a stage only room counts that was free when
-//! the stage began. So the steps of a stage may end in any order without filling a disk.
+//! A new replica takes room at once, and the old one gives it back later. Within a stage only room counts that
+//! was free when the stage began. So the steps of a stage may end in any order without filling a disk.
 
 use core::time::Duration;
 use std::collections::BTreeSet;
@@ -76,7 +76,7 @@ struct Timetable<'a> {
 
 impl<'a> Timetable<'a> {
     fn new(model: &Model, settings: &'a Settings) -> Self {
-        let slots = |count: usize| vec![vec![Duration::ZERO; count.max(1)]; model.nodes.len()];
+        let free = |count: usize| vec![vec![Duration::ZERO; count.max(1)]; model.nodes.len()];
         let transfers_per_s =
             model.partitions.len() as u64 * u64::from(settings.transfers_percent_per_s) / 100;
         Self {
@@ -87,8 +87,8 @@ impl<'a> Timetable<'a> {
             stage_start: Duration::ZERO,
             end: Duration::ZERO,
             reserved: Vec::new(),
-            receives: slots(settings.copies_in_per_node),
-            sends: slots(settings.copies_out_per_node),
+            receives: free(settings.copies_in_per_node),
+            sends: free(settings.copies_out_per_node),
             next_transfer: Duration::ZERO,
             transfer_interval: Duration::from_micros(1_000_000 / transfers_per_s.max(1)),
         }
@@ -151,11 +151,11 @@ impl<'a> Timetable<'a> {
         let duration = copy_duration(of.copy_bytes, self.settings);
         let receive = self.receives[to].iter_mut().min();
         let send = of.leader.and_then(|leader| self.sends[leader].iter_mut().min());
-        let mut slots: Vec<&mut Duration> = receive.into_iter().chain(send).collect();
-        let free = slots.iter().map(|slot| **slot).max().unwrap_or_default();
+        let mut ends: Vec<&mut Duration> = receive.into_iter().chain(send).collect();
+        let free = ends.iter().map(|end| **end).max().unwrap_or_default();
         let start = rest.ready.max(free);
-        for slot in &mut slots {
-            **slot = start.saturating_add(duration);
+        for end in &mut ends {
+            **end = start.saturating_add(duration);
         }
         (start, duration)
     }
@@ -192,4 +192,63 @@ fn copy_duration(bytes: u64, settings: &Settings) -> Duration {
     let micros =
         u128::from(bytes) * at_a_time as u128 * 1_000_000 / u128::from(settings.copy_bytes_per_s.max(1));
     Duration::from_micros(u64::try_from(micros).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::NodeId;
+    use crate::testing::model;
+
+    fn moves(moves: &[(usize, usize, usize)]) -> Vec<(usize, Route)> {
+        let route = |(partition, from, to): &(usize, usize, usize)| {
+            let change = Change::Move { from: *from, to: *to, leads: true };
+            (*partition, vec![(change, Reason::Draining(NodeId(0)))])
+        };
+        moves.iter().map(route).collect()
+    }
+
+    /// A copy of 100 bytes takes a second.
+    fn settings() -> Settings {
+        Settings { copy_bytes_per_s: 100, ..Settings::default() }
+    }
+
+    fn starts(schedule: &Schedule) -> Vec<u64> {
+        schedule.steps.iter().map(|step| step.start.as_secs()).collect()
+    }
+
+    #[test]
+    fn copies_of_one_node_follow_each_other_and_others_run_beside() {
+        let model = model(&[0; 4], &[&[0], &[0], &[1]]);
+        let schedule = schedule(&model, moves(&[(0, 0, 2), (1, 0, 3), (2, 1, 3)]), &settings());
+        assert_eq!(starts(&schedule), [0, 1, 2]);
+        assert!(schedule.steps.iter().all(|step| step.duration == Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn copies_at_a_time_share_what_a_node_may_copy() {
+        let model = model(&[0; 4], &[&[0], &[0]]);
+        let settings = Settings { copies_out_per_node: 2, ..settings() };
+        let schedule = schedule(&model, moves(&[(0, 0, 2), (1, 0, 3)]), &settings);
+        assert_eq!(starts(&schedule), [0, 0]);
+        assert!(schedule.steps.iter().all(|step| step.duration == Duration::from_secs(2)));
+    }
+
+    #[test]
+    fn step_that_needs_the_room_of_another_waits_for_the_next_stage() {
+        // Nine replicas of 100 bytes fill a disk of 1,000 up to its headroom.
+        let model = model(&[0; 3], &[&[0], &[1], &[1], &[1], &[1], &[1], &[1], &[1], &[1], &[1]]);
+        let schedule = schedule(&model, moves(&[(0, 0, 1), (1, 1, 2)]), &settings());
+        let stages: Vec<_> = schedule.steps.iter().map(|step| (step.partition.0, step.stage)).collect();
+        assert_eq!(stages, [(1, 0), (0, 1)]);
+        assert_eq!(starts(&schedule), [0, 1]);
+    }
+
+    #[test]
+    fn steps_that_wait_for_each_other_are_left_out() {
+        let full: Vec<&[u32]> = [[0_u32].as_slice(); 9].into_iter().chain([[1_u32].as_slice(); 9]).collect();
+        let schedule = schedule(&model(&[0; 2], &full), moves(&[(0, 0, 1), (9, 1, 0)]), &settings());
+        assert!(schedule.steps.is_empty());
+        assert_eq!(schedule.waiting, [0, 9].into());
+    }
 }

@@ -11,26 +11,27 @@ use crate::resource::Utilisation;
 pub struct Settings {
     /// Nodes that get no replica and no leader. They keep what they have.
     pub excluded: BTreeSet<NodeId>,
-    /// Whether anything is moved for balance. Without it a plan still places, repairs, drains and spreads over zones.
+    /// Whether anything is moved for balance. Without it a plan still places, repairs, drains and spreads over
+    /// zones.
     pub balance: bool,
     /// A resource is out of balance if a node uses more than this percentage of the even level.
     pub begin_percent: u32,
-    /// The cluster is also out of balance if a node has less than this percentage of its part of leaders or replicas, as one
-    /// that has just joined.
+    /// The cluster is also out of balance if a node has less than this percentage of its part of leaders or
+    /// replicas, as one that has just joined.
     pub begin_low_percent: u32,
-    /// A node is relieved until it uses no more than this percentage of the even level. The gap to `begin_percent` is the
-    /// hysteresis: loads that change by less move nothing.
+    /// A node is relieved until it uses no more than this percentage of the even level. The gap to
+    /// `begin_percent` is the hysteresis: loads that change by less move nothing.
     pub aim_percent: u32,
     /// Below this level nobody waits for anything: a lower even level counts as this one.
     pub even_min: Utilisation,
-    /// The even level of the number of leaders and of replicas. It lies below the usual levels of the other resources, so
-    /// that counts decide only in an idle cluster.
+    /// The even level of the number of leaders and of replicas. It lies below the usual levels of the other
+    /// resources, so that counts decide only in an idle cluster.
     pub counts_level: Utilisation,
-    /// By how much of the even level, in percent, the utilisation of one node that is out of balance must fall. Otherwise
-    /// nothing is moved for balance.
+    /// By how much of the even level, in percent, the utilisation of one node that is out of balance must fall.
+    /// Otherwise nothing is moved for balance.
     pub gain_min_percent: u32,
-    /// For how long a balance is taken to last. The benefit of a move is the fall of utilisation over the shorter of this
-    /// time and three times the time for which the imbalance has lasted.
+    /// For how long a balance is taken to last. The benefit of a move is the fall of utilisation over the
+    /// shorter of this time and three times the time for which the imbalance has lasted.
     pub horizon_max: Duration,
     /// How many times its cost the benefit of a move must be.
     pub benefit_over_cost: u32,

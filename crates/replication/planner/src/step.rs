@@ -16,8 +16,8 @@ pub enum Action {
     },
     /// The leadership goes from one voter to another.
     TransferLeadership {
-        /// The leader before. If there is none, or its node is gone, this is a failover, and the data decides which voters can
-        /// lead: then `to` is a preference.
+        /// The leader before. If there is none, or its node is gone, this is a failover, and the data decides
+        /// which voters can lead: then `to` is a preference.
         from: Option<NodeId>,
         /// The leader after.
         to: NodeId,

@@ -1,4 +1,5 @@
-//! How the load lies on the nodes: for each resource, who uses most of it, and how much that is compared with an even spread.
+//! How the load lies on the nodes: for each resource, who uses most of it, and how much that is compared with
+//! an even spread.
 
 use core::fmt;
 

@@ -34,8 +34,8 @@ pub(crate) fn for_replica(
     (0..model.nodes.len()).filter(free).min_by_key(rank_with)
 }
 
-/// The node that gets the data of a partition: a learner, since it has them; otherwise the best node for a replica. A place in
-/// the wrong zone is the last choice.
+/// The node that gets the data of a partition: a learner, since it has them; otherwise the best node for a
+/// replica. A place in the wrong zone is the last choice.
 pub(crate) fn for_data(
     model: &Model,
     partition: usize,

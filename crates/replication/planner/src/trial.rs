@@ -55,10 +55,10 @@ impl Trial {
 
     /// By how much the change lowers the highest utilisation that it changes at all; nothing if it raises that.
     ///
-    /// The utilisations of both nodes are sorted, highest first, and compared before and after: the first that differs
-    /// decides. This is a strict order over whole clusters, because what a change does not touch is the same before and after.
-    /// So changes with a gain cannot lead in a circle. What lies below `levels` counts as the level: between nodes that use
-    /// no more than their part, nothing is to be gained or lost.
+    /// The utilisations of both nodes are sorted, highest first, and compared before and after: the first that
+    /// differs decides. This is a strict order over whole clusters, because what a change does not touch is the
+    /// same before and after. So changes with a gain cannot lead in a circle. What lies below `levels` counts
+    /// as the level: between nodes that use no more than their part, nothing is to be gained or lost.
     pub(crate) fn gain(&self, model: &Model, levels: &Levels) -> Option<Utilisation> {
         let (from, to) = (&model.nodes[self.from], &model.nodes[self.to]);
         let before = sorted(&from.utilisations_by(&from.used), &to.utilisations_by(&to.used), levels);
@@ -107,4 +107,47 @@ fn sorted(one: &Levels, other: &Levels, levels: &Levels) -> [Utilisation; 2 * RE
     }
     all.sort_unstable_by(|one, other| other.cmp(one));
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::model;
+
+    const NO_LEVELS: Levels = [Utilisation(0); RESOURCES];
+
+    #[test]
+    fn gain_is_the_fall_of_the_highest_utilisation_that_changes() {
+        let model = model(&[0, 1], &[&[0, 1], &[0, 1], &[0, 1]]);
+        let trial = Trial::transfer(&model, 0, 0, 1);
+        assert_eq!(trial.relieved(&model, Resource::Cpu), Utilisation::percent(21));
+        assert_eq!(trial.burdened(&model, Resource::Cpu), Utilisation::percent(12));
+        // 30 % of the CPU and 30 % of the disk before; the disk stays.
+        assert_eq!(trial.gain(&model, &NO_LEVELS), Some(Utilisation::percent(9)));
+    }
+
+    #[test]
+    fn exchange_of_places_gains_nothing() {
+        let model = model(&[0, 1], &[&[0, 1]]);
+        assert_eq!(Trial::transfer(&model, 0, 0, 1).gain(&model, &NO_LEVELS), None);
+    }
+
+    #[test]
+    fn node_below_all_levels_has_nothing_to_gain() {
+        let model = model(&[0, 1], &[&[0], &[0]]);
+        let trial = Trial::relocation(&model, 0, 0, 1);
+        assert!(trial.gain(&model, &NO_LEVELS).is_some());
+        assert_eq!(trial.gain(&model, &[Utilisation::percent(100); RESOURCES]), None);
+    }
+
+    #[test]
+    fn cost_is_the_time_that_the_slower_link_is_in_use() {
+        let mut model = model(&[0, 1], &[&[0]]);
+        model.partitions[0].copy_bytes = 1_000_000_000;
+        let settings = Settings::default();
+        let trial = Trial::relocation(&model, 0, 0, 1);
+        assert_eq!(trial.cost(&model, &settings), Duration::from_millis(10_005));
+        model.partitions[0].rests = true;
+        assert_eq!(trial.needed_benefit(&model, &settings), Duration::from_millis(60_030));
+    }
 }

@@ -1,5 +1,5 @@
-//! When an imbalance has lasted long enough to act: in three of the last four windows of time. A load that is high in one
-//! window and low in the next moves nothing.
+//! When an imbalance has lasted long enough to act: in three of the last four windows of time. A load that is
+//! high in one window and low in the next moves nothing.
 
 use core::time::Duration;
 

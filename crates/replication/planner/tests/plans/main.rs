@@ -1,5 +1,5 @@
-//! Plans for whole clusters: scenarios by name, and random clusters. An oracle that shares nothing with the planner but
-//! its public types checks each step.
+//! Plans for whole clusters: scenarios by name, and random clusters. An oracle that shares nothing with the
+//! planner but its public types checks each step.
 
 mod oracle;
 mod scenarios;

@@ -1,5 +1,5 @@
-//! Plays the steps of a plan one after the other and checks each rule. Written from the rules alone: it knows nothing of
-//! how the planner finds its steps.
+//! Plays the steps of a plan one after the other and checks each rule. Written from the rules alone: it knows
+//! nothing of how the planner finds its steps.
 
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};

@@ -104,9 +104,9 @@ const USES: [Use; 3] = [
     },
 ];
 
-/// No placement at all has a lower highest utilisation of a resource than this. A node takes no more than its capacity times
-/// the utilisation, and no more than the leader of each partition, since it has one replica of each at most. The largest
-/// leader is at best on the largest node.
+/// No placement at all has a lower highest utilisation of a resource than this. A node takes no more than its
+/// capacity times the utilisation, and no more than the leader of each partition, since it has one replica of
+/// each at most. The largest leader is at best on the largest node.
 fn lower_bound(cluster: &Cluster, plan: &Plan, of: &Use) -> f64 {
     let even = plan.after.of_resource(of.resource).even.fraction();
     let known: Vec<u64> = cluster.nodes.iter().filter_map(|node| (of.capacity)(&node.capacity())).collect();
@@ -131,7 +131,8 @@ fn lower_bound(cluster: &Cluster, plan: &Plan, of: &Use) -> f64 {
     bound
 }
 
-/// Raises the loads until an even spread would use about half of everything: in an idle cluster counts decide instead.
+/// Raises the loads until an even spread would use about half of everything: in an idle cluster counts decide
+/// instead.
 fn heat(cluster: &mut Cluster) {
     let capacity: u64 = cluster.nodes.iter().filter_map(|node| node.capacity().cpu_us_per_s).sum();
     let needs = |part: &Partition| {
