@@ -22,7 +22,7 @@ use crate::settings::Settings;
 use crate::trial::{Trial, benefit};
 use crate::zones::ZoneLimits;
 
-/// How many passes a search makes. Few searches need ten.
+/// How many passes a search makes at most. Few need ten; the longest of the tests needs 54.
 const PASSES_MAX: usize = 100;
 
 /// How many nodes are tried as the target of one replica: those that use least of the resource.

@@ -138,6 +138,7 @@ impl Way<'_> {
 mod tests {
     use super::*;
     use crate::ids::NodeId;
+    use crate::node::NodeState;
     use crate::testing::model;
 
     const REASON: Reason = Reason::Draining(NodeId(0));
@@ -181,6 +182,18 @@ mod tests {
             Change::Move { from: 0, to: 3, leads: false },
         ];
         assert_eq!(changes, expected);
+    }
+
+    #[test]
+    fn route_makes_room_in_a_zone_by_replicas_that_count_for_it() {
+        let mut before = model(&[0, 0, 0, 1, 2], &[&[4, 0, 1]]);
+        before.nodes[0].state = NodeState::Draining;
+        let changes = changes(&before, |model, decisions| {
+            decisions.replace(model, 0, (0, 2), REASON);
+            decisions.replace(model, 0, (1, 3), REASON);
+        });
+        let replaced = |from, to| Change::Move { from, to, leads: false };
+        assert_eq!(changes, [replaced(1, 2), replaced(0, 3)]);
     }
 
     #[test]

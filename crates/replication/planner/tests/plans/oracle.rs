@@ -100,6 +100,8 @@ fn check_partition(first: &Cluster, old: &Partition, after: &Cluster, settings: 
         let free = !old.pinned || is_learner || state(after, *from) == NodeState::Gone;
         assert!(free, "a pinned partition stays: {step}");
     }
+    let is_transfer = matches!(step.action, Action::TransferLeadership { .. });
+    assert!(!old.pinned || !is_transfer || is_failover, "the leader of a pinned partition stays: {step}");
     check_zones(first, old, after, settings, step);
 }
 

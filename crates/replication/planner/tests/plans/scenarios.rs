@@ -279,6 +279,17 @@ fn move_that_costs_more_than_it_gains_is_not_made_and_is_explained() {
 }
 
 #[test]
+fn changes_that_gain_too_little_together_are_not_made() {
+    let partitions = (0..210).map(|id| partition(id, &[id as u32 % 3 + 1], cpu_load(CORE / 60))).collect();
+    let cluster = cluster(nodes(&[1, 2, 4]), partitions);
+    // The smallest node uses 233 % of the even level, and can fall by 130 % of it.
+    for (gain_min_percent, is_empty) in [(120, false), (150, true)] {
+        let settings = Settings { gain_min_percent, ..Settings::default() };
+        assert_eq!(plan(&cluster, &settings).expect("sound").is_empty(), is_empty);
+    }
+}
+
+#[test]
 fn partition_that_was_just_moved_rests() {
     let mut load = cpu_load(CORE / 100);
     load.stored_bytes = 60 << 30;
