@@ -1,6 +1,6 @@
 //! What a broker asks of its disk, and what it hears of it.
 
-use log_partition::{Damage, Offset, Partition, PartitionId, SegmentId};
+use log_partition::{Cut, Damage, LeaderEpoch, Offset, Partition, PartitionId, SegmentId, State};
 use log_storage::Append;
 use storage_wal::LogId;
 
@@ -13,8 +13,14 @@ pub enum DiskCommand {
     Drop(LogId),
     /// Append a batch.
     Append(Append),
-    /// Keep the tables of a partition, as of everything before.
-    State(LogId, Vec<u8>),
+    /// Keep the state of a partition.
+    State(LogId, State),
+    /// An epoch is promised, and begins there.
+    Epoch(LogId, LeaderEpoch, Option<Offset>),
+    /// The end of the log is cut off.
+    Cut(LogId, Cut),
+    /// The log is dropped, and begins there.
+    Reset(LogId, Offset),
     /// The log begins at the first offset; segments before the second are gone.
     Start(LogId, Offset, Offset),
     /// A segment that compaction has made takes the place of others, which may be removed then.
@@ -49,8 +55,8 @@ pub enum DiskEvent {
     /// These commands, of which the first has number 1, count as committed before they are durable: they were handed to the
     /// operating system, and their partitions ask for no more.
     Early(Vec<u64>),
-    /// Batches of a log before that offset are in their segments.
-    Written(LogId, Offset),
+    /// Batches of a log before that offset are in their segments. The end of the log had been cut off so often before.
+    Written(LogId, Offset, u32),
     /// The tables of these partitions are to be given again.
     StatesAsked(Vec<LogId>),
     /// So many bytes of batches find room: [`u64::MAX`] if the disk is not full. What it had no room for before that was known

@@ -15,6 +15,8 @@ const FRAME_ENTRIES: usize = 512;
 /// Of the entries that are not in a frame, every so many is kept with the state: 1 MiB of batches lies between two.
 const STATE_EVERY: usize = 64;
 const ENTRY_BYTES: usize = 16;
+/// Instead of the length of a file that is lost.
+const NO_FILE: i64 = -1;
 
 /// A part of an index, for the file beside its segment. Nothing depends on it: it may be lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,17 +32,44 @@ pub struct IndexFrame {
 }
 
 /// See the module.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ActiveIndex {
     /// The first entry of each frame that was given away.
     frames: Vec<IndexEntry>,
     /// Those behind the frames.
     entries: Vec<IndexEntry>,
-    /// Bytes of the frames.
-    file_bytes: u64,
+    /// Bytes of the frames; nothing if the file is lost, because something that it tells of was cut off. Then nothing more is
+    /// given away: a file without its beginning tells nothing.
+    file_bytes: Option<u64>,
+}
+
+impl Default for ActiveIndex {
+    fn default() -> Self {
+        Self { frames: Vec::new(), entries: Vec::new(), file_bytes: Some(0) }
+    }
 }
 
 impl ActiveIndex {
+    /// Of a segment that is appended to again: what was known of it was given away.
+    pub(crate) const fn lost() -> Self {
+        Self { frames: Vec::new(), entries: Vec::new(), file_bytes: None }
+    }
+
+    /// The segment ends there from now on. What was given away may tell of more: then its file is lost.
+    pub(crate) fn cut(&mut self, bytes: u64) {
+        let is_before = |entry: &IndexEntry| u64::from(entry.position) < bytes;
+        self.entries.retain(is_before);
+        if self.entries.is_empty() && !self.frames.is_empty() {
+            self.frames.retain(is_before);
+            self.file_bytes = None;
+        }
+    }
+
+    /// Whether the file beside the segment, if there is one, tells nothing false.
+    pub(crate) const fn has_file(&self) -> bool {
+        self.file_bytes.is_some()
+    }
+
     /// A batch follows at that place. Gives a frame if there are many entries.
     pub(crate) fn push(
         &mut self,
@@ -53,23 +82,23 @@ impl ActiveIndex {
             return None;
         }
         self.entries.push(IndexEntry::new(segment.base, at, highest_before_ms)?);
-        (self.entries.len() == ENTRIES_MAX).then(|| self.give(segment, FRAME_ENTRIES, false))
+        if self.entries.len() == ENTRIES_MAX { self.give(segment, FRAME_ENTRIES, false) } else { None }
     }
 
     /// Nothing more is appended to the segment. Gives what is left, if there is anything.
     pub(crate) fn seal(self, segment: SegmentId) -> Option<IndexFrame> {
         let (mut sealed, left) = (self.clone(), self.entries.len());
-        (left > 0).then(|| sealed.give(segment, left, true))
+        if left > 0 { sealed.give(segment, left, true) } else { None }
     }
 
-    fn give(&mut self, segment: SegmentId, count: usize, is_last: bool) -> IndexFrame {
+    fn give(&mut self, segment: SegmentId, count: usize, is_last: bool) -> Option<IndexFrame> {
         let entries: Vec<IndexEntry> = self.entries.drain(..count).collect();
         self.frames.extend(entries.first());
         let mut bytes = Vec::new();
+        let position = self.file_bytes?;
         put_frame(segment, &entries, &mut bytes);
-        let position = self.file_bytes;
-        self.file_bytes += bytes.len() as u64;
-        IndexFrame { segment, position, is_last, bytes: bytes.into() }
+        self.file_bytes = Some(position + bytes.len() as u64);
+        Some(IndexFrame { segment, position, is_last, bytes: bytes.into() })
     }
 
     /// The last place known that is not behind `offset`, with the highest timestamp before it.
@@ -93,7 +122,7 @@ impl ActiveIndex {
     }
 
     pub(crate) fn write(&self, writer: &mut Writer<'_>) {
-        writer.i64(self.file_bytes.cast_signed());
+        writer.i64(self.file_bytes.map_or(NO_FILE, u64::cast_signed));
         let entries: Vec<&IndexEntry> = self.entries.iter().step_by(STATE_EVERY).collect();
         for list in [&self.frames.iter().collect(), &entries] {
             let list: &Vec<&IndexEntry> = list;
@@ -106,7 +135,10 @@ impl ActiveIndex {
     }
 
     pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, Damage> {
-        let file_bytes = u64::try_from(reader.i64()?).map_err(|_| Damage::Content("a file of no length"))?;
+        let file_bytes = match reader.i64()? {
+            NO_FILE => None,
+            bytes => Some(u64::try_from(bytes).map_err(|_| Damage::Content("a file of no length"))?),
+        };
         let frames = read_entries(reader)?;
         let entries = read_entries(reader)?;
         let rises = frames.last().zip(entries.first()).is_none_or(|(a, b)| a.position < b.position);
@@ -157,7 +189,7 @@ mod tests {
         assert_eq!(index.frames.len(), 20_000 / 4 / FRAME_ENTRIES - 1);
         let (file_bytes, end) = (index.file_bytes, index.clone());
         let last = index.seal(SEGMENT).expect("something is left");
-        assert_eq!((last.position, last.is_last), (file_bytes, true));
+        assert_eq!((Some(last.position), last.is_last), (file_bytes, true));
         file.extend_from_slice(&last.bytes);
         let mut read = SegmentIndex::new(SEGMENT);
         assert_eq!((read.extend(&file), read.len()), (file.len(), 4_999));
@@ -184,6 +216,27 @@ mod tests {
         for cut in 0..bytes.len() {
             assert!(ActiveIndex::read(&mut Reader::new(&bytes[..cut], false)).is_err(), "{cut}");
         }
+    }
+
+    #[test]
+    fn index_of_a_segment_that_is_cut_forgets_what_is_cut_off() {
+        let (mut index, _) = grown(9_000);
+        let known =
+            |index: &ActiveIndex| index.before(SEGMENT.base, Offset::MAX).map_or(0, |(at, _)| at.position);
+        let at = place(8_999).position;
+        index.cut(at);
+        assert!(index.has_file() && known(&index) < at && known(&index) > at - 20_000);
+        // Of this the file tells already.
+        let at = place(2_000).position;
+        index.cut(at);
+        assert!(!index.has_file() && known(&index) < at && index.clone().seal(SEGMENT).is_none());
+        let pushed = (2_000..9_000)
+            .filter(|number| index.push(SEGMENT, place(*number), number.cast_signed()).is_some());
+        assert_eq!(pushed.count(), 0, "a file without its beginning is not made");
+        assert!(index.entries.len() < ENTRIES_MAX);
+        let mut bytes = Vec::new();
+        index.write(&mut Writer::new(&mut bytes, false));
+        assert!(!ActiveIndex::read(&mut Reader::new(&bytes, false)).expect("it was written").has_file());
     }
 
     #[test]

@@ -17,8 +17,15 @@
 //! earlier read ended. A read ends at the end of a batch. Its last batch may be left out because it is too long, its first
 //! never.
 //!
+//! # A replica that follows
+//! [`Partition::receive`] takes batches of the leader as they are, with their offsets. It looks into the headers only. Batches
+//! that the leader of a newer epoch does not have are cut off: what they had changed in the tables and the segments is taken
+//! back, batch by batch, the last first. The [`state`](Partition::state) that is kept is therefore that of what is committed:
+//! no cut ever goes below it.
+//!
 //! # Not done, and what that costs
-//! - A replica that follows: a partition lives on one broker.
+//! - A replica that has to start anew, because what it lacks is gone on the leader, knows only of producers that have written
+//!   since: a retry of an older batch is taken for a new one there, as by Kafka's replicas.
 //! - Records of compressed batches are not looked into when they are appended, unless the topic is compacted or wants another
 //!   codec: the highest timestamp of other compressed batches is what their producer says.
 //! - The state holds 68 bytes for each segment, and is written anew once for each segment of the write-ahead log: a partition
@@ -40,6 +47,9 @@ mod plain_records;
 mod prepared;
 mod producers;
 mod read;
+mod replication;
+#[cfg(test)]
+mod replication_tests;
 mod retention;
 mod sealed;
 mod segment;
@@ -50,6 +60,7 @@ mod tables;
 #[cfg(test)]
 mod test_support;
 mod time_lookup;
+mod trail;
 mod transactions;
 mod varint;
 
@@ -71,13 +82,17 @@ pub use producers::{
     TransactionVersion, Verdict,
 };
 pub use read::{Isolation, Read, SegmentRead, Source};
-pub use replication_appointed::{LeadError, PersistId, ReplicaId};
+pub use replication::{Change, Cut, NewEpoch, Taken};
+pub use replication_appointed::{
+    Answer, Append, Appended as ReplicaAppended, BadAppend, Config, Diverged, Epoch, LeadError, PersistId,
+    Position, Refused, ReplicaId, Seq, Voters, choose,
+};
 pub use retention::NewStart;
 pub use sealed::Damage;
 pub use segment::Segment;
 pub use segment_index::{IndexBuilder, SegmentIndex};
 pub use segments::Stale;
-pub use state::{StoredBatch, StoredEvent};
-pub use tables::Tables;
+pub use state::{State, StoredBatch, StoredEvent};
+pub use tables::{Tables, TablesUndo};
 pub use time_lookup::{FoundTime, Looks, TimeLookup, WantedTime};
 pub use transactions::{Aborted, Transactions};

@@ -1,29 +1,32 @@
 //! One replica of a partition: what may be appended, what is committed, and what may be read.
 //!
-//! What is committed is what its [`Replica`] says. It is told when what it appended is durable, and when it is in its segment. It touches no disk: a batch that it takes
-//! comes back as a [`NewBatch`] with the place where it is to stand, and a read as the place where to read.
+//! What is committed is what its [`Replica`] says. It is told when what it appended is durable, and when it is in its segment.
+//! It touches no disk: a batch that it takes comes back as a [`NewBatch`] with the place where it is to stand, and a read as the
+//! place where to read.
 //!
 //! # Invariants
 //! - Every offset from the start to the end is that of exactly one record, or of a hole that compaction made.
 //! - `start <= last stable offset <= high watermark <= end`. Nothing at or above the high watermark is ever read.
-//! - The tables are those of the log up to its end (L20): what is refused changes nothing.
+//! - The tables are those of the log up to its end (L20): what is refused changes nothing, and what is cut off is taken back.
 
 use std::collections::VecDeque;
 
 use base::{Random, WallTime};
 use bytes::Bytes;
 use log_wire::{Attributes, Batch, BatchBuilder, ErrorCode, Producer, TimestampType, stamp_append_time};
-use replication_appointed::{Config, Fence, LeadError, PersistId, Refused, Replica, ReplicaId};
+use replication_appointed::{PersistId, Replica};
 
 use crate::active_index::IndexFrame;
 use crate::config::{Durability, PartitionConfig};
 use crate::pass_end::PassEnd;
 use crate::prepared::{BatchRefused, Prepared};
 use crate::producers::{KnownBatch, Marker, MarkerVerdict, ProducerBatch, Verdict};
+use crate::sealed::Damage;
 use crate::segment::Segment;
 use crate::segments::Segments;
 use crate::tables::{Tables, control_record};
-use crate::{LeaderEpoch, LeaderEpochs, Offset, Place, ProducerEpoch, ProducerId, Sequence};
+use crate::trail::{Step, Trail};
+use crate::{LeaderEpoch, LeaderEpochs, Offset, Place, ProducerEpoch, ProducerId, SegmentId, Sequence};
 
 const TRANSACTIONAL: i16 = 1 << 4;
 const CONTROL: i16 = 1 << 5;
@@ -86,6 +89,10 @@ pub struct Partition {
     pub(crate) replica: Replica,
     pub(crate) tables: Tables,
     pub(crate) segments: Segments,
+    /// How batches that are not committed are taken back.
+    pub(crate) trail: Trail,
+    /// How often batches were cut off: what readers know of a segment counts no more then.
+    pub(crate) cuts: u32,
     /// Batches that were not told to be in their segments.
     pub(crate) tail: VecDeque<TailBatch>,
     /// Where the log ended when this process began: what was written before may have been damaged since.
@@ -107,25 +114,14 @@ impl Partition {
             replica: Replica::new(start.seq()),
             tables: Tables::default(),
             segments: Segments::new(start),
+            trail: Trail::default(),
+            cuts: 0,
             tail: VecDeque::new(),
             restored_end: Place { segment: start, position: 0 },
             last_pass: PassEnd { cleaned_to: Offset::ZERO, horizon_ms: None },
             seed: 0,
             unflushed_records: 0,
         }
-    }
-
-    /// This replica, on that broker, is the only one, and leads. What has that number is to be made durable: its
-    /// [`state`](Partition::state), which knows where the epoch begins.
-    ///
-    /// # Errors
-    /// It cannot lead under that epoch; a higher one is needed.
-    pub fn lead_alone(&mut self, broker: ReplicaId, epoch: LeaderEpoch) -> Result<PersistId, LeadError> {
-        // Its own disk is the only one that counts: no other replica has to promise.
-        if let Fence::Refused(Refused { promised }) = self.replica.fence(epoch.epoch()) {
-            return Err(LeadError::Promised(promised));
-        }
-        self.replica.lead(broker, Config::alone(broker, epoch.epoch()))
     }
 
     /// What is drawn for it is drawn from this number: how early its segments end (`segment.jitter.ms`).
@@ -213,7 +209,14 @@ impl Partition {
     /// Everything that was to be made durable is, up to that number.
     pub fn persisted(&mut self, id: PersistId) {
         self.replica.persisted(id);
-        self.tables.transactions.committed(self.high_watermark());
+        self.after_commit();
+    }
+
+    /// More may be committed than before.
+    pub(crate) fn after_commit(&mut self) {
+        let high_watermark = self.high_watermark();
+        self.tables.transactions.committed(high_watermark);
+        self.trail.committed(high_watermark);
     }
 
     /// The last number of something that was to be made durable.
@@ -222,8 +225,12 @@ impl Partition {
         self.replica.last_persist()
     }
 
-    /// Every batch before that offset is in its segment: its memory is free.
-    pub fn written(&mut self, end: Offset) {
+    /// Every batch before that offset is in its segment: its memory is free. Not so if the end was cut off more often than the disk
+    /// knew: other batches have these offsets by now.
+    pub fn written(&mut self, end: Offset, cuts: u32) {
+        if cuts != self.cuts {
+            return;
+        }
         while self.tail.pop_front_if(|batch| batch.end <= end).is_some() {}
         if self.tail.is_empty() {
             // Thousands of partitions are idle at a time.
@@ -338,17 +345,38 @@ impl Partition {
         Batch::assign(&mut bytes, self.end().0, self.epoch().0);
         let bytes = Bytes::from(bytes);
         let batch = Batch::read(&bytes).map_err(|_| ErrorCode::CorruptMessage)?.0;
-        self.tables.append(&batch, now).map_err(|_| ErrorCode::InvalidRecord)?;
-        self.roll_before(&batch, now);
-        let at = self.segments.end_place();
-        self.segments.push(&batch, now);
-        self.keep(&batch, at, bytes.clone());
-        let (end, index) = (Offset(batch.last_offset()).next(), self.segments.take_frames());
+        let (at, index) = self.take(&batch, bytes.clone(), now).map_err(|_| ErrorCode::InvalidRecord)?;
+        let end = Offset(batch.last_offset()).next();
         let persist = self.replica.appended(end.seq());
         Ok(NewBatch { at, end, bytes, commit: Commit::Flushed, persist, index })
     }
 
-    fn commit_of(&mut self, records: u64) -> Commit {
+    /// A batch stands at the end from now on, in everything but the replica's log. Gives its place.
+    pub(crate) fn take(
+        &mut self,
+        batch: &Batch<'_>,
+        bytes: Bytes,
+        now: WallTime,
+    ) -> Result<(Place, Vec<IndexFrame>), Damage> {
+        self.note_step(batch, now)?;
+        self.roll_before(batch, now);
+        let at = self.segments.end_place();
+        self.segments.push(batch, now);
+        self.keep(batch, at, bytes);
+        Ok((at, self.segments.take_frames()))
+    }
+
+    /// The tables take over a batch, and how it is taken back is noted. It is not in the segments yet.
+    pub(crate) fn note_step(&mut self, batch: &Batch<'_>, now: WallTime) -> Result<(), Damage> {
+        let (base, end) = (Offset(batch.base_offset()), Offset(batch.last_offset()).next());
+        let before = self.segments.last().cloned();
+        let before = before.unwrap_or_else(|| Segment::new(SegmentId::appended(base)));
+        let tables = self.tables.append(batch, now)?;
+        self.trail.push(Step { base, end, tables, before });
+        Ok(())
+    }
+
+    pub(crate) fn commit_of(&mut self, records: u64) -> Commit {
         self.unflushed_records = self.unflushed_records.saturating_add(records);
         let is_enough = self.unflushed_records >= self.config.flush_messages;
         match self.config.durability {

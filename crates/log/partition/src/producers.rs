@@ -10,7 +10,7 @@
 //!
 //! Source: KIP-98, KIP-890, KIP-1228, and the behaviour of Kafka 4.3.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque, btree_map};
 
 use base::WallTime;
 use log_wire::{ErrorCode, Reader, Writer};
@@ -123,11 +123,34 @@ impl Entry {
         Self { epoch, coordinator_epoch: None, last_heard: WallTime::of_ms(0), batches: VecDeque::new() }
     }
 
-    /// Begins the epoch if it is another. The sequence numbers of the old one mean nothing in it.
-    fn enter(&mut self, epoch: ProducerEpoch) {
-        if self.epoch != epoch {
-            self.epoch = epoch;
-            self.batches.clear();
+    /// Begins the epoch if it is another. The sequence numbers of the old one mean nothing in it. Gives what was before.
+    fn enter(&mut self, epoch: ProducerEpoch) -> Before {
+        let batches = if self.epoch == epoch {
+            BatchesBefore::Same
+        } else {
+            BatchesBefore::Others(std::mem::take(&mut self.batches))
+        };
+        let Self { coordinator_epoch, last_heard, .. } = *self;
+        Before { epoch: std::mem::replace(&mut self.epoch, epoch), coordinator_epoch, last_heard, batches }
+    }
+
+    /// Adds a batch. Gives the one that is forgotten for it.
+    fn add(&mut self, known: KnownBatch) -> Option<KnownBatch> {
+        let forgotten = if self.batches.len() == BATCHES_KEPT { self.batches.pop_front() } else { None };
+        self.batches.push_back(known);
+        forgotten
+    }
+
+    fn restore(&mut self, before: Before) {
+        (self.epoch, self.last_heard) = (before.epoch, before.last_heard);
+        self.coordinator_epoch = before.coordinator_epoch;
+        match before.batches {
+            BatchesBefore::Same => {}
+            BatchesBefore::OneLess(first) => {
+                self.batches.pop_back();
+                first.into_iter().for_each(|first| self.batches.push_front(first));
+            }
+            BatchesBefore::Others(batches) => self.batches = batches,
         }
     }
 
@@ -135,6 +158,32 @@ impl Entry {
         let last = self.batches.back().filter(|_| epoch == self.epoch);
         last.map_or(Sequence(0), |batch| batch.last.next())
     }
+}
+
+/// What a batch or a marker has changed of a producer: enough to take it back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ProducerUndo {
+    id: ProducerId,
+    /// As it was before; nothing if the producer was unknown.
+    before: Option<Before>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Before {
+    epoch: ProducerEpoch,
+    coordinator_epoch: Option<CoordinatorEpoch>,
+    last_heard: WallTime,
+    batches: BatchesBefore,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum BatchesBefore {
+    /// The same.
+    Same,
+    /// One less, and this one at the beginning.
+    OneLess(Option<KnownBatch>),
+    /// Those of an older epoch.
+    Others(VecDeque<KnownBatch>),
 }
 
 /// The producer table of a partition.
@@ -155,13 +204,17 @@ pub enum LastBatch {
 impl Producers {
     /// Takes over a batch that was appended.
     pub fn append(&mut self, batch: &ProducerBatch, known: KnownBatch, now: WallTime) {
-        let entry = self.entries.entry(batch.id).or_insert_with(|| Entry::new(batch.epoch));
-        entry.enter(batch.epoch);
-        entry.last_heard = entry.last_heard.max(now);
-        if entry.batches.len() == BATCHES_KEPT {
-            entry.batches.pop_front();
+        self.take(batch, known, now);
+    }
+
+    /// The same, with what takes it back.
+    pub(crate) fn take(&mut self, batch: &ProducerBatch, known: KnownBatch, now: WallTime) -> ProducerUndo {
+        let (entry, mut before) = self.enter(batch.id, batch.epoch, now);
+        let forgotten = entry.add(known);
+        if let Some(before) = before.as_mut().filter(|before| before.batches == BatchesBefore::Same) {
+            before.batches = BatchesBefore::OneLess(forgotten);
         }
-        entry.batches.push_back(known);
+        ProducerUndo { id: batch.id, before }
     }
 
     /// Takes over a marker that was appended.
@@ -172,10 +225,44 @@ impl Producers {
         coordinator_epoch: CoordinatorEpoch,
         now: WallTime,
     ) {
-        let entry = self.entries.entry(id).or_insert_with(|| Entry::new(epoch));
-        entry.enter(epoch);
+        self.take_marker(id, epoch, coordinator_epoch, now);
+    }
+
+    /// The same, with what takes it back.
+    pub(crate) fn take_marker(
+        &mut self,
+        id: ProducerId,
+        epoch: ProducerEpoch,
+        coordinator_epoch: CoordinatorEpoch,
+        now: WallTime,
+    ) -> ProducerUndo {
+        let (entry, before) = self.enter(id, epoch, now);
         entry.coordinator_epoch = Some(coordinator_epoch);
+        ProducerUndo { id, before }
+    }
+
+    /// Takes back what was taken over last.
+    pub(crate) fn take_back(&mut self, undo: ProducerUndo) {
+        match (undo.before, self.entries.get_mut(&undo.id)) {
+            (Some(before), Some(entry)) => entry.restore(before),
+            (None, _) => drop(self.entries.remove(&undo.id)),
+            // It was silent for so long that it is forgotten.
+            (Some(_), None) => {}
+        }
+    }
+
+    /// The producer writes under that epoch. Gives what it was before, if it was known.
+    fn enter(&mut self, id: ProducerId, epoch: ProducerEpoch, now: WallTime) -> (&mut Entry, Option<Before>) {
+        let (entry, before) = match self.entries.entry(id) {
+            btree_map::Entry::Vacant(vacant) => (vacant.insert(Entry::new(epoch)), None),
+            btree_map::Entry::Occupied(known) => {
+                let entry = known.into_mut();
+                let before = entry.enter(epoch);
+                (entry, Some(before))
+            }
+        };
         entry.last_heard = entry.last_heard.max(now);
+        (entry, before)
     }
 
     /// Forgets producers that were silent for `producer.id.expiration.ms`. A producer with an open transaction stays: its

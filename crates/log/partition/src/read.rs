@@ -52,6 +52,8 @@ pub struct SegmentRead {
     pub limit: Boundary,
     /// What lies before this position was written before this process began, and may have been damaged since.
     pub unverified: u64,
+    /// How often the end of the log was cut off: what is known of the segment from before that counts no more.
+    pub cuts: u32,
 }
 
 /// What a read gives. All of it is of one instant (L11).
@@ -122,7 +124,7 @@ impl Partition {
         }
     }
 
-    fn source(&self, from: Offset, bound: Offset, bytes_max: usize) -> Source {
+    pub(crate) fn source(&self, from: Offset, bound: Offset, bytes_max: usize) -> Source {
         if self.tail.front().is_some_and(|first| first.base <= from) {
             return self.memory_source(from, bound, bytes_max);
         }
@@ -154,8 +156,19 @@ impl Partition {
             Ordering::Equal => self.restored_end.position,
             Ordering::Greater => 0,
         };
-        let segment = segment.id();
-        SegmentRead { segment, from, bound, bytes_max, begin, highest_before_ms, end, limit, unverified }
+        let (segment, cuts) = (segment.id(), self.cuts);
+        SegmentRead {
+            segment,
+            from,
+            bound,
+            bytes_max,
+            begin,
+            highest_before_ms,
+            end,
+            limit,
+            unverified,
+            cuts,
+        }
     }
 
     /// Where what is in the file of a segment ends.

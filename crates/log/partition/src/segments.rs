@@ -55,6 +55,29 @@ impl Segments {
         self.list.push_back(Segment::new(SegmentId::appended(base)));
     }
 
+    /// The last batch, before which the last segment was this one, is taken back. The log ends at `end` then.
+    pub(crate) fn take_back(&mut self, before: &Segment, end: Offset) {
+        let Some(last) = self.list.pop_back() else { return };
+        if last.id() == before.id() {
+            self.index.cut(before.bytes());
+            self.list.push_back(before.clone());
+        } else if self.list.back().is_some_and(|sealed| sealed.id() == before.id()) {
+            self.index = ActiveIndex::lost();
+        } else {
+            // It was empty, or is compacted or gone by now: all of it was committed.
+            let base = if before.is_empty() { before.base() } else { end };
+            self.list.push_back(Segment::new(SegmentId::appended(base)));
+            self.index = ActiveIndex::default();
+        }
+        let last = self.last().map(Segment::id);
+        self.frames.retain(|frame| Some(frame.segment) < last);
+    }
+
+    /// Whether the file beside the last segment, if there is one, tells nothing false.
+    pub(crate) const fn has_index_file(&self) -> bool {
+        self.index.has_file()
+    }
+
     /// The log begins at `start` from now on: segments that end there or before are gone.
     pub(crate) fn truncate_start(&mut self, start: Offset) {
         while self.list.len() > 1 && self.list.front().is_some_and(|first| first.end() <= start) {
@@ -225,6 +248,40 @@ mod tests {
         assert_eq!(bases(&segments), [40]);
         segments.truncate_start(Offset(60));
         assert_eq!((bases(&segments), segments.bytes()), (vec![60], 0));
+    }
+
+    #[test]
+    fn batches_are_taken_back_over_the_beginning_of_a_segment() {
+        let mut segments = segments(&[0]);
+        let mut befores = Vec::new();
+        for (base, rolls) in [(20, false), (22, true), (24, false)] {
+            befores.push((segments.last().expect("one").clone(), Offset(base), segments.list.clone()));
+            if rolls {
+                segments.roll(Offset(base));
+            }
+            segments.push(&assigned(&plain(base, 9_000, 2, 4_000)), NOW);
+        }
+        while let Some((before, end, list)) = befores.pop() {
+            segments.take_back(&before, end);
+            assert_eq!(segments.list, list);
+            assert_eq!(segments.end_place(), before.end_place());
+        }
+        assert!(!segments.has_index_file(), "what was known of the segment was given away");
+    }
+
+    #[test]
+    fn batch_is_taken_back_behind_a_segment_that_compaction_has_replaced() {
+        let mut segments = segments(&[0]);
+        let sealed = segments.last().expect("one").clone();
+        segments.roll(Offset(20));
+        segments.push(&assigned(&plain(20, 9_000, 2, 4_000)), NOW);
+        let compacted = Segment::compacted(SegmentId { base: Offset(0), generation: 1 }, &[sealed.clone()]);
+        let mut added = compacted;
+        added.push(&assigned(&plain(4, 9_000, 2, 40)), NOW);
+        segments.replace(&[sealed.id()], Some(added)).expect("it is sealed");
+        segments.take_back(&sealed, Offset(20));
+        assert_eq!(bases(&segments), [0, 20]);
+        assert_eq!(segments.end_place(), Place { segment: Offset(20), position: 0 });
     }
 
     #[test]

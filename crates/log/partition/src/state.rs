@@ -5,8 +5,8 @@
 
 use base::WallTime;
 use bytes::Bytes;
-use log_wire::Batch;
-use replication_appointed::{Durable, Epoch, Replica};
+use log_wire::{Batch, Reader};
+use replication_appointed::{Durable, LogShape, Replica};
 
 use crate::compaction::Replacement;
 use crate::config::PartitionConfig;
@@ -14,13 +14,13 @@ use crate::epochs::{read_shape, write_shape};
 use crate::partition::Partition;
 use crate::pass_end::PassEnd;
 use crate::sealed::{Damage, check, open, seal};
-use crate::segments::Segments;
-use crate::segments::Stale;
+use crate::segment::Segment;
+use crate::segments::{Segments, Stale};
 use crate::tables::Tables;
 use crate::{LeaderEpoch, Offset, Place};
 
-/// Format 1 had no segments, format 2 no epoch before the start.
-const FORMAT: i16 = 3;
+/// Format 1 had no segments, format 2 no epoch before the start. Format 3 knew no promise, and was of the end of the log.
+const FORMAT: i16 = 4;
 
 /// A batch that a start gives back.
 #[derive(Clone, Copy, Debug)]
@@ -46,16 +46,45 @@ pub enum StoredEvent<'a> {
     Start(Offset),
     /// A step of compaction took place: a [`Replacement`] in bytes.
     Replaced(&'a [u8]),
+    /// That epoch was promised. With an offset: it begins there, where the log ended.
+    Epoch(LeaderEpoch, Option<Offset>),
+}
+
+/// What is to be kept of a partition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    /// Of which batches: those before this offset. Behind it, everything may still be cut off.
+    pub end: Offset,
+    /// For [`Partition::restore`].
+    pub bytes: Vec<u8>,
+}
+
+/// What the replica was, as of a state: all that it tells of was committed.
+fn read_durable(reader: &mut Reader<'_>) -> Result<Durable, Damage> {
+    let promised = LeaderEpoch(reader.i32()?);
+    check(promised >= LeaderEpoch(-1), "a promise of an epoch that is none")?;
+    let log = read_shape(reader)?;
+    Ok(Durable { promised: promised.epoch(), committed: log.end(), log })
 }
 
 impl Partition {
-    /// What is to be kept of it, as of everything that was appended until now.
+    /// What is to be kept of it, as of everything that is committed.
     #[must_use]
-    pub fn state(&self) -> Vec<u8> {
+    pub fn state(&self) -> State {
+        let Some(end) = self.trail.first() else {
+            let end = self.end();
+            return State { end, bytes: self.state_of(self.replica.log(), &self.tables, &self.segments) };
+        };
+        let (tables, segments) = self.trail.all_taken_back(&self.tables, &self.segments);
+        State { end, bytes: self.state_of(&self.replica.log().up_to(end.seq()), &tables, &segments) }
+    }
+
+    fn state_of(&self, log: &LogShape, tables: &Tables, segments: &Segments) -> Vec<u8> {
         seal(FORMAT, |writer| {
-            write_shape(self.replica.log(), writer);
-            self.tables.write(writer);
-            self.segments.write(writer);
+            writer.i32(self.epoch().0);
+            write_shape(log, writer);
+            tables.write(writer);
+            segments.write(writer);
             self.last_pass.write(writer);
         })
     }
@@ -73,33 +102,53 @@ impl Partition {
     ) -> Result<Self, Damage> {
         let mut restored = Self::new(config, created);
         if let Some(state) = state {
-            let log;
-            (log, restored.tables, restored.segments, restored.last_pass) = open(state, FORMAT, |reader| {
-                let (log, tables) = (read_shape(reader)?, Tables::read(reader)?);
-                Ok((log, tables, Segments::read(reader)?, PassEnd::read(reader)?))
-            })?;
-            restored.replica =
-                Replica::restore(Durable { promised: Epoch::NONE, committed: log.start(), log });
+            let durable;
+            (durable, restored.tables, restored.segments, restored.last_pass) =
+                open(state, FORMAT, |reader| {
+                    let (durable, tables) = (read_durable(reader)?, Tables::read(reader)?);
+                    Ok((durable, tables, Segments::read(reader)?, PassEnd::read(reader)?))
+                })?;
+            restored.replica = Replica::restore(durable);
         }
         for event in events {
-            match event {
-                StoredEvent::Batch(stored) => restored.take_back(&stored)?,
-                StoredEvent::Start(start) if start <= restored.start() => {}
-                StoredEvent::Start(start) => {
-                    restored.replica.found_committed(start.seq());
-                    restored.truncate_start(restored.high_watermark().min(start));
-                }
-                StoredEvent::Replaced(bytes) => {
-                    let replaced = restored.replaced(&Replacement::of_bytes(bytes)?);
-                    replaced.map_err(|Stale| Damage::Content("compacted segments that replace others"))?;
-                }
-            }
+            restored.take_event(event)?;
         }
-        let end = restored.segments.last().map_or(Offset::ZERO, crate::Segment::end);
+        let end = restored.segments.last().map_or(Offset::ZERO, Segment::end);
         let fits = restored.end() == end;
         check(fits, "the segments end elsewhere than the tables say")?;
         restored.restored_end = restored.segments.end_place();
         Ok(restored)
+    }
+
+    fn take_event(&mut self, event: StoredEvent<'_>) -> Result<(), Damage> {
+        match event {
+            StoredEvent::Batch(stored) => self.take_back(&stored)?,
+            StoredEvent::Start(start) if start <= self.start() => {}
+            StoredEvent::Start(start) => {
+                self.found_committed(start);
+                self.truncate_start(self.high_watermark().min(start));
+            }
+            StoredEvent::Epoch(promised, begins) => {
+                check(promised >= LeaderEpoch(0), "a promise of an epoch that is none")?;
+                self.replica.found_epoch(promised.epoch(), begins.map(Offset::seq));
+            }
+            StoredEvent::Replaced(bytes) => {
+                let by = Replacement::of_bytes(bytes)?;
+                // Only what is committed is compacted.
+                let of = |segment: &&Segment| by.removed.contains(&segment.id());
+                let end = self.segments.iter().filter(of).map(Segment::end).max();
+                end.into_iter().for_each(|end| self.found_committed(end));
+                let replaced = self.replaced(&by);
+                replaced.map_err(|Stale| Damage::Content("compacted segments that replace others"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Something that is only done to what is committed was done to what is before that offset.
+    fn found_committed(&mut self, end: Offset) {
+        self.replica.found_committed(end.seq());
+        self.after_commit();
     }
 
     fn take_back(&mut self, stored: &StoredBatch<'_>) -> Result<(), Damage> {
@@ -108,7 +157,7 @@ impl Partition {
             let follows = Offset(batch.base_offset()) == self.end();
             check(follows, "a batch that does not stand at the end")?;
             check(batch.leader_epoch() >= 0, "a batch under no leader epoch")?;
-            self.tables.append(&batch, stored.now)?;
+            self.note_step(&batch, stored.now)?;
             let end = Offset(batch.last_offset()).next();
             self.replica.found(LeaderEpoch(batch.leader_epoch()).epoch(), end.seq());
             if self.segments.end_place().segment != stored.at.segment {

@@ -3,7 +3,9 @@
 use base::WallTime;
 use log_wire::{Batch, Reader, Records, Writer};
 
+use crate::producers::ProducerUndo;
 use crate::sealed::Damage;
+use crate::transactions::TransactionUndo;
 use crate::{
     CoordinatorEpoch, Offset, ProducerBatch, ProducerEpoch, ProducerId, Producers, Sequence, Transactions,
 };
@@ -21,6 +23,13 @@ pub struct Tables {
     pub transactions: Transactions,
 }
 
+/// What a batch has changed in the tables: enough to take it back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TablesUndo {
+    producer: Option<ProducerUndo>,
+    transaction: TransactionUndo,
+}
+
 /// The end of a transaction, as a control batch says it.
 pub(crate) struct ControlRecord {
     pub(crate) commits: bool,
@@ -28,29 +37,38 @@ pub(crate) struct ControlRecord {
 }
 
 impl Tables {
-    /// Takes over a batch that was appended at that time.
+    /// Takes over a batch that was appended at that time. Gives what [takes it back](Self::take_back).
     ///
     /// # Errors
     /// It is a control batch that cannot be understood.
-    pub fn append(&mut self, batch: &Batch<'_>, now: WallTime) -> Result<(), Damage> {
+    pub fn append(&mut self, batch: &Batch<'_>, now: WallTime) -> Result<TablesUndo, Damage> {
         let base = Offset(batch.base_offset());
         let id = ProducerId(batch.producer_id());
+        let mut undo = TablesUndo { producer: None, transaction: TransactionUndo::Nothing };
         if batch.attributes().is_control() {
             let control = control_kind(batch).ok_or(Damage::Content("a control batch of no meaning"))?;
             let epoch = ProducerEpoch(batch.producer_epoch());
-            self.producers.append_marker(id, epoch, control.coordinator_epoch, now);
-            self.transactions.decide(id, control.commits, base);
+            undo.producer = Some(self.producers.take_marker(id, epoch, control.coordinator_epoch, now));
+            undo.transaction = self.transactions.take_marker(id, control.commits, base);
         } else if id.0 >= 0 {
             let first = Sequence(batch.base_sequence());
             let last = first.plus(batch.last_offset_delta());
             let of = ProducerBatch { id, epoch: ProducerEpoch(batch.producer_epoch()), first, last };
             let known = of.known(base, Offset(batch.last_offset()), batch.max_timestamp());
-            self.producers.append(&of, known, now);
+            undo.producer = Some(self.producers.take(&of, known, now));
             if batch.attributes().is_transactional() {
-                self.transactions.append(id, base);
+                undo.transaction = self.transactions.take(id, base);
             }
         }
-        Ok(())
+        Ok(undo)
+    }
+
+    /// Takes back the batch that was taken over last. It was not committed.
+    pub fn take_back(&mut self, undo: TablesUndo) {
+        self.transactions.take_back(undo.transaction);
+        if let Some(producer) = undo.producer {
+            self.producers.take_back(producer);
+        }
     }
 
     /// The log begins at that offset from now on.

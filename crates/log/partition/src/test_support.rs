@@ -19,8 +19,8 @@ pub(crate) fn leading(config: PartitionConfig) -> Partition {
 
 /// It leads, and the beginning of its epoch is durable.
 pub(crate) fn lead(partition: &mut Partition, epoch: LeaderEpoch) {
-    let persist = partition.lead_alone(ReplicaId(1), epoch).expect("it may lead");
-    partition.persisted(persist);
+    let began = partition.lead_alone(ReplicaId(1), epoch).expect("it may lead");
+    partition.persisted(began.persist);
 }
 
 pub(crate) fn assigned(bytes: &[u8]) -> Batch<'_> {

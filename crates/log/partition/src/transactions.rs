@@ -5,7 +5,7 @@
 //! marker is not below the high watermark. The second half matters: a consumer must not see a transaction as committed while
 //! its marker may still be lost with the leader (L38).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map};
 
 use log_wire::{Reader, Writer};
 
@@ -30,6 +30,17 @@ pub struct Aborted {
     later_begin: Offset,
 }
 
+/// What a batch or a marker has changed: enough to take it back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TransactionUndo {
+    /// Nothing.
+    Nothing,
+    /// It began one.
+    Began(ProducerId),
+    /// It decided the one that began there.
+    Decided(ProducerId, Offset),
+}
+
 /// The transactions of a partition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Transactions {
@@ -46,20 +57,49 @@ pub struct Transactions {
 impl Transactions {
     /// A transactional batch was appended: if its producer has no open transaction, one begins with it.
     pub fn append(&mut self, id: ProducerId, base_offset: Offset) {
-        if let std::collections::btree_map::Entry::Vacant(vacant) = self.open.entry(id) {
-            vacant.insert(base_offset);
-            self.open_by_first.insert(base_offset, id);
-        }
+        self.take(id, base_offset);
+    }
+
+    /// The same, with what takes it back.
+    pub(crate) fn take(&mut self, id: ProducerId, base_offset: Offset) -> TransactionUndo {
+        let btree_map::Entry::Vacant(vacant) = self.open.entry(id) else { return TransactionUndo::Nothing };
+        vacant.insert(base_offset);
+        self.open_by_first.insert(base_offset, id);
+        TransactionUndo::Began(id)
     }
 
     /// A marker was appended. Without an open transaction it decides nothing.
     pub fn decide(&mut self, id: ProducerId, commit: bool, marker: Offset) {
-        let Some(first) = self.open.remove(&id) else { return };
+        self.take_marker(id, commit, marker);
+    }
+
+    /// The same, with what takes it back.
+    pub(crate) fn take_marker(&mut self, id: ProducerId, commit: bool, marker: Offset) -> TransactionUndo {
+        let Some(first) = self.open.remove(&id) else { return TransactionUndo::Nothing };
         self.open_by_first.remove(&first);
         self.decided.insert(first, marker);
         if !commit {
             let later_begin = self.oldest_open().unwrap_or_else(|| marker.next());
             self.aborted.push(Aborted { producer_id: id, first, marker, later_begin });
+        }
+        TransactionUndo::Decided(id, first)
+    }
+
+    /// Takes back what was taken over last; it is not committed.
+    pub(crate) fn take_back(&mut self, undo: TransactionUndo) {
+        match undo {
+            TransactionUndo::Nothing => {}
+            TransactionUndo::Began(id) => {
+                if let Some(first) = self.open.remove(&id) {
+                    self.open_by_first.remove(&first);
+                }
+            }
+            TransactionUndo::Decided(id, first) => {
+                let marker = self.decided.remove(&first);
+                self.open.insert(id, first);
+                self.open_by_first.insert(first, id);
+                self.aborted.pop_if(|aborted| Some(aborted.marker) == marker);
+            }
         }
     }
 

@@ -87,16 +87,15 @@ impl Host {
             match event {
                 DiskEvent::Created(_, log) => {
                     let mut partition = Partition::new(PartitionConfig::default(), Offset(0));
-                    let Ok(_) = partition.lead_alone(ReplicaId(1), LeaderEpoch(1)) else { continue };
-                    let state = partition.state();
+                    let Ok(began) = partition.lead_alone(ReplicaId(1), LeaderEpoch(1)) else { continue };
                     self.partitions.insert(log, partition);
-                    self.give(DiskCommand::State(log, state));
+                    self.give(DiskCommand::Epoch(log, began.promised, began.begins));
                 }
                 DiskEvent::Durable(count) => self.durable = count,
-                DiskEvent::Written(log, end) => {
+                DiskEvent::Written(log, end, cuts) => {
                     if let Some(partition) = self.partitions.get_mut(&log) {
                         partition.persisted(partition.last_persist());
-                        partition.written(end);
+                        partition.written(end, cuts);
                     }
                 }
                 DiskEvent::StatesAsked(logs) => {
@@ -188,9 +187,8 @@ fn start(directory: &Path) -> Outcome<()> {
     for log in &logs {
         let Some(partition) = host.partitions.get_mut(log) else { continue };
         let epoch = LeaderEpoch(partition.epoch().0 + 1);
-        partition.lead_alone(ReplicaId(1), epoch).map_err(|error| format!("{error:?}"))?;
-        let state = partition.state();
-        host.give(DiskCommand::State(*log, state));
+        let began = partition.lead_alone(ReplicaId(1), epoch).map_err(|error| format!("{error:?}"))?;
+        host.give(DiskCommand::Epoch(*log, began.promised, began.begins));
     }
     host.settle()?;
     println!("every partition leads after {:?}", host.began.elapsed());

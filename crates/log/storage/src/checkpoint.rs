@@ -15,6 +15,20 @@ pub(crate) struct Flushed {
     pub(crate) place: Place,
 }
 
+impl Flushed {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        put_offset(out, self.end);
+        put_offset(out, self.place.segment);
+        put_varint(out, self.place.position);
+    }
+
+    pub(crate) fn decode(input: &mut Input<'_>) -> Result<Self, Malformed> {
+        let end = take_offset(input)?;
+        let place = Place { segment: take_offset(input)?, position: input.varint()? };
+        Ok(Self { end, place })
+    }
+}
+
 /// A partition at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Checkpoint {
@@ -22,8 +36,9 @@ pub(crate) struct Checkpoint {
     /// The end of the log: of what was appended before.
     pub(crate) end: Offset,
     pub(crate) flushed: Flushed,
-    /// The number of the segment of the write-ahead log that holds the last state.
-    pub(crate) state_in: u64,
+    /// The number of the segment of the write-ahead log from which on it is needed: it holds the last state, every batch that the
+    /// state does not know, and every batch that is not flushed. Above that of every segment if nothing is needed.
+    pub(crate) needed: u64,
 }
 
 impl Checkpoint {
@@ -31,10 +46,8 @@ impl Checkpoint {
         out.extend_from_slice(&self.id.topic);
         put_varint(out, u64::from(self.id.index.cast_unsigned()));
         put_offset(out, self.end);
-        put_offset(out, self.flushed.end);
-        put_offset(out, self.flushed.place.segment);
-        put_varint(out, self.flushed.place.position);
-        put_varint(out, self.state_in);
+        self.flushed.encode(out);
+        put_varint(out, self.needed);
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
@@ -42,12 +55,10 @@ impl Checkpoint {
         let topic = input.array()?;
         let index = u32::try_from(input.varint()?).map_err(|_| Malformed)?.cast_signed();
         let end = take_offset(&mut input)?;
-        let flushed_end = take_offset(&mut input)?;
-        let place = Place { segment: take_offset(&mut input)?, position: input.varint()? };
-        let state_in = input.varint()?;
+        let flushed = Flushed::decode(&mut input)?;
+        let needed = input.varint()?;
         input.finish()?;
-        let flushed = Flushed { end: flushed_end, place };
-        Ok(Self { id: PartitionId { topic, index }, end, flushed, state_in })
+        Ok(Self { id: PartitionId { topic, index }, end, flushed, needed })
     }
 }
 
@@ -70,7 +81,7 @@ mod tests {
             id: PartitionId { topic: [7; 16], index: i32::MAX },
             end: Offset(i64::MAX),
             flushed: Flushed { end: Offset(i64::MAX), place },
-            state_in: u64::MAX,
+            needed: u64::MAX,
         };
         let mut bytes = Vec::new();
         checkpoint.encode(&mut bytes);

@@ -53,13 +53,18 @@ pub(crate) struct PartitionLog {
     pub(crate) unflushed_indices: Vec<SegmentId>,
     /// All of its segments that have a file.
     pub(crate) files: BTreeSet<SegmentId>,
-    /// The segment of the write-ahead log with the last state.
+    /// The segment of the write-ahead log from which on it holds the last state and every batch that the state does not know.
     pub(crate) state_in: u64,
     /// Whether the owner was asked for a state.
     pub(crate) state_asked: bool,
     /// For segments of the write-ahead log that hold batches of this partition: the number, and the end of the log when
     /// the first of them was appended. Both rise.
     pub(crate) first_ends: VecDeque<(u64, Offset)>,
+    /// For segments of the write-ahead log that hold batches which the last state does not know: the number, and the end of the
+    /// last of them. Both rise.
+    pub(crate) behind_state: VecDeque<(u64, Offset)>,
+    /// How often batches were cut off since the start.
+    pub(crate) cuts: u32,
 }
 
 impl PartitionLog {
@@ -81,11 +86,13 @@ impl PartitionLog {
             state_in,
             state_asked: false,
             first_ends: VecDeque::new(),
+            behind_state: VecDeque::new(),
+            cuts: 0,
         }
     }
 
-    pub(crate) const fn checkpoint(&self) -> Checkpoint {
-        Checkpoint { id: self.id, end: self.end, flushed: self.flushed, state_in: self.state_in }
+    pub(crate) fn checkpoint(&self) -> Checkpoint {
+        Checkpoint { id: self.id, end: self.end, flushed: self.flushed, needed: self.needed() }
     }
 
     /// A batch was appended to that segment of the write-ahead log.
@@ -93,11 +100,61 @@ impl PartitionLog {
         if self.first_ends.back().is_none_or(|(last, _)| *last < sequence) {
             self.first_ends.push_back((sequence, self.end));
         }
+        match self.behind_state.back_mut() {
+            Some((last, last_end)) if *last == sequence => *last_end = end,
+            _ => self.behind_state.push_back((sequence, end)),
+        }
         self.end = end;
     }
 
-    /// The oldest segment of the write-ahead log, of which `current` is the newest, that is needed to begin with: all batches
-    /// that are not in the flushed part lie in it or behind it, and so does the last state.
+    /// A state of the batches before `end` was appended to that segment of the write-ahead log.
+    pub(crate) fn state_given(&mut self, sequence: u64, end: Offset) {
+        while self.behind_state.pop_front_if(|(_, last)| *last <= end).is_some() {}
+        if self.behind_state.is_empty() {
+            // Thousands of partitions are idle at a time.
+            self.behind_state = VecDeque::new();
+        }
+        self.state_in = self.behind_state.front().map_or(sequence, |(first, _)| sequence.min(*first));
+        self.state_asked = false;
+    }
+
+    /// Batches from there on are cut off; the next one stands there. Gives how many bytes need not be written any more.
+    pub(crate) fn cut(&mut self, at: Flushed) -> usize {
+        let before = self.pending_bytes;
+        while let Some(gone) = self.pending.pop_back_if(|pending| pending.end > at.end) {
+            self.pending_bytes -= gone.batch.len();
+        }
+        for reached in [&mut self.written, &mut self.flushed] {
+            if reached.end > at.end {
+                *reached = at;
+            }
+        }
+        while self.first_ends.pop_back_if(|(_, end)| *end > at.end).is_some() {}
+        self.behind_state.iter_mut().for_each(|(_, end)| *end = at.end.min(*end));
+        self.end = at.end;
+        before - self.pending_bytes
+    }
+
+    /// Everything is gone, by a record in that segment of the write-ahead log; the log begins there. Gives how many bytes need not
+    /// be written any more.
+    pub(crate) fn reset(&mut self, sequence: u64, start: Offset) -> usize {
+        let old = std::mem::replace(self, Self::new(self.id, start, sequence));
+        (self.files, self.cuts) = (old.files, old.cuts);
+        old.pending_bytes
+    }
+
+    /// Takes the segments behind that place, to be removed, and forgets what was to be written of their indices, and of the one
+    /// of that place if it is not kept.
+    pub(crate) fn take_files_behind(&mut self, at: Place, keeps_index: bool) -> BTreeSet<SegmentId> {
+        let own = SegmentId::appended(at.segment);
+        let is_kept = |segment: SegmentId| segment.base < at.segment || (keeps_index && segment == own);
+        self.frames.retain(|frame| is_kept(frame.segment));
+        self.unflushed_indices.retain(|segment| is_kept(*segment));
+        self.unflushed_segments.retain(|segment| segment.base <= at.segment);
+        self.files.split_off(&SegmentId { base: at.segment.next(), generation: 0 })
+    }
+
+    /// The oldest segment of the write-ahead log, of which `current` is the newest, that is needed to begin with.
     pub(crate) fn needed_from(&mut self, current: u64) -> u64 {
         let flushed = self.flushed.end;
         while self.first_ends.get(1).is_some_and(|(_, end)| *end <= flushed) {
@@ -106,8 +163,15 @@ impl PartitionLog {
         if self.end <= flushed {
             self.first_ends.clear();
         }
-        let batches = self.first_ends.front().map_or(current, |(sequence, _)| *sequence);
-        batches.min(self.state_in)
+        self.needed().min(current)
+    }
+
+    /// The oldest segment of the write-ahead log with a batch that is not in the flushed part, or with what of the last state
+    /// and behind it is needed; [`u64::MAX`] if there is none.
+    fn needed(&self) -> u64 {
+        let batches = self.first_ends.iter().take_while(|(_, end)| *end <= self.flushed.end).last();
+        let batches = batches.or_else(|| self.first_ends.front()).filter(|_| self.is_dirty());
+        batches.map_or(u64::MAX, |(sequence, _)| *sequence).min(self.state_in)
     }
 
     /// Keeps a batch in memory until it is in its segment. Gives its size.

@@ -1,7 +1,7 @@
 //! The records of a partition in the write-ahead log.
 
 use base::WallTime;
-use log_partition::{Offset, Place};
+use log_partition::{LeaderEpoch, Offset, Place};
 use storage_wal::codec::{Input, Malformed, put_varint};
 
 use crate::checkpoint::{Flushed, put_offset, take_offset};
@@ -10,6 +10,9 @@ const APPEND: u8 = 1;
 const STATE: u8 = 2;
 const START: u8 = 3;
 const REPLACED: u8 = 4;
+const CUT: u8 = 5;
+const EPOCH: u8 = 6;
+const RESET: u8 = 7;
 
 /// Bytes of a record besides its batch or state, at most.
 pub(crate) const OVERHEAD_BYTES: usize = 48;
@@ -41,12 +44,19 @@ impl LogStart {
 pub(crate) enum Record<'a> {
     /// A batch was appended.
     Append { at: Place, end: Offset, now: WallTime, batch: &'a [u8] },
-    /// The tables, as of everything before, but for where the log begins: there at least, as in [`Self::Start`].
-    State(LogStart, &'a [u8]),
+    /// The tables, as of the batches before that offset and everything else before, but for where the log begins: there at least,
+    /// as in [`Self::Start`].
+    State(LogStart, Offset, &'a [u8]),
     /// The log begins later.
     Start(LogStart),
     /// Segments took the place of others, as the owner says. Everything that was written was flushed before, up to there.
     Replaced(Flushed, &'a [u8]),
+    /// Batches from that offset on are cut off; the next one stands at that place. Whether the index beside its segment is kept.
+    Cut(Flushed, bool),
+    /// An epoch was promised, and begins there.
+    Epoch(LeaderEpoch, Option<Offset>),
+    /// Everything is gone, and the log begins there.
+    Reset(Offset),
 }
 
 impl<'a> Record<'a> {
@@ -54,8 +64,8 @@ impl<'a> Record<'a> {
         OVERHEAD_BYTES
             + match self {
                 Self::Append { batch, .. } => batch.len(),
-                Self::State(_, bytes) | Self::Replaced(_, bytes) => bytes.len(),
-                Self::Start(_) => 0,
+                Self::State(_, _, bytes) | Self::Replaced(_, bytes) => bytes.len(),
+                Self::Start(_) | Self::Cut(..) | Self::Epoch(..) | Self::Reset(_) => 0,
             }
     }
 
@@ -69,9 +79,10 @@ impl<'a> Record<'a> {
                 out.extend_from_slice(&now.ms().to_le_bytes());
                 out.extend_from_slice(batch);
             }
-            Self::State(start, state) => {
+            Self::State(start, end, state) => {
                 out.push(STATE);
                 start.encode(out);
+                put_offset(out, *end);
                 out.extend_from_slice(state);
             }
             Self::Start(start) => {
@@ -80,10 +91,23 @@ impl<'a> Record<'a> {
             }
             Self::Replaced(flushed, change) => {
                 out.push(REPLACED);
-                put_offset(out, flushed.end);
-                put_offset(out, flushed.place.segment);
-                put_varint(out, flushed.place.position);
+                flushed.encode(out);
                 out.extend_from_slice(change);
+            }
+            Self::Cut(at, keeps_index) => {
+                out.push(CUT);
+                at.encode(out);
+                out.push(u8::from(*keeps_index));
+            }
+            Self::Epoch(promised, begins) => {
+                out.push(EPOCH);
+                out.extend_from_slice(&promised.0.to_le_bytes());
+                out.push(u8::from(begins.is_some()));
+                put_offset(out, begins.unwrap_or_default());
+            }
+            Self::Reset(start) => {
+                out.push(RESET);
+                put_offset(out, *start);
             }
         }
     }
@@ -99,20 +123,40 @@ impl<'a> Record<'a> {
             }
             STATE => {
                 let start = LogStart::decode(&mut input)?;
-                Ok(Self::State(start, input.rest()))
+                Ok(Self::State(start, take_offset(&mut input)?, input.rest()))
             }
             START => {
                 let start = LogStart::decode(&mut input)?;
                 input.finish()?;
                 Ok(Self::Start(start))
             }
-            REPLACED => {
-                let end = take_offset(&mut input)?;
-                let place = Place { segment: take_offset(&mut input)?, position: input.varint()? };
-                Ok(Self::Replaced(Flushed { end, place }, input.rest()))
+            REPLACED => Ok(Self::Replaced(Flushed::decode(&mut input)?, input.rest())),
+            CUT => {
+                let (at, keeps_index) = (Flushed::decode(&mut input)?, flag(&mut input)?);
+                input.finish()?;
+                Ok(Self::Cut(at, keeps_index))
+            }
+            EPOCH => {
+                let promised = LeaderEpoch(i32::from_le_bytes(input.array()?));
+                let (begins, at) = (flag(&mut input)?, take_offset(&mut input)?);
+                input.finish()?;
+                Ok(Self::Epoch(promised, begins.then_some(at)))
+            }
+            RESET => {
+                let start = take_offset(&mut input)?;
+                input.finish()?;
+                Ok(Self::Reset(start))
             }
             _ => Err(Malformed),
         }
+    }
+}
+
+fn flag(input: &mut Input<'_>) -> Result<bool, Malformed> {
+    match input.byte()? {
+        0 => Ok(false),
+        1 => Ok(true),
+        _ => Err(Malformed),
     }
 }
 
@@ -127,9 +171,13 @@ mod tests {
         let start = LogStart { offset: Offset(i64::MAX), first_segment: Offset(7) };
         let records = [
             Record::Append { at, end: Offset(i64::MAX), now, batch: b"batch" },
-            Record::State(start, b"state"),
+            Record::State(start, Offset(i64::MAX), b"state"),
             Record::Start(start),
             Record::Replaced(Flushed { end: Offset(i64::MAX), place: at }, b"change"),
+            Record::Cut(Flushed { end: Offset(i64::MAX), place: at }, true),
+            Record::Epoch(LeaderEpoch(i32::MAX), Some(Offset(i64::MAX))),
+            Record::Epoch(LeaderEpoch(0), None),
+            Record::Reset(Offset(i64::MAX)),
         ];
         for record in records {
             let mut bytes = Vec::new();

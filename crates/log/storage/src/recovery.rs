@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use base::WallTime;
 use bytes::Bytes;
-use log_partition::{Offset, PartitionId, Place};
+use log_partition::{LeaderEpoch, Offset, PartitionId, Place, SegmentId};
 use storage_disk::Disk;
 use storage_wal::codec::Malformed;
 use storage_wal::meta::{self, Meta, Names};
@@ -20,7 +20,7 @@ use crate::found::Found;
 use crate::partition_log::{PartitionLog, Pending};
 use crate::record::Record;
 use crate::removals::Removals;
-use crate::segment_name::SEGMENT_DIRECTORY;
+use crate::segment_name::{FileKind, SEGMENT_DIRECTORY};
 use crate::store::{Logs, Store};
 
 /// What the directory's owner begins with; behind it stands the cluster.
@@ -57,6 +57,8 @@ pub enum RestoredEvent {
     Start(Offset),
     /// Segments took the place of others: what was given to [`Store::replace`].
     Replaced(Vec<u8>),
+    /// An epoch was promised, and begins there: what was given to [`Store::put_epoch`].
+    Epoch(LeaderEpoch, Option<Offset>),
 }
 
 /// A batch, as it was appended.
@@ -80,11 +82,13 @@ pub struct RestoredBatch {
 struct RestoringLog {
     /// From the newest checkpoint.
     flushed: Flushed,
-    state_in: u64,
+    needed: u64,
     log: Option<PartitionLog>,
     created: Offset,
     state: Option<Vec<u8>>,
     events: Vec<RestoredEvent>,
+    /// Segments whose indices tell of what was cut off.
+    lost_indices: BTreeSet<SegmentId>,
 }
 
 #[derive(Default)]
@@ -152,7 +156,9 @@ fn resume<D: Disk>(
     let (mut wal, _) = replayed.resume()?;
     let found = Found::list(wal.disk())?;
     let (mut logs, mut restored) = (Logs::default(), Vec::new());
+    let mut lost_indices = Vec::new();
     for (id, restoring) in restoring.0 {
+        lost_indices.extend(restoring.lost_indices());
         let (log, given) = restoring.end(id);
         restored.push(given);
         logs.0.insert(id, log);
@@ -160,6 +166,9 @@ fn resume<D: Disk>(
     let mut store = store(wal, config, logs);
     store.memory_bytes = store.logs.0.values().map(|log| log.pending_bytes).sum();
     store.found = Some(found);
+    for (id, segment) in lost_indices {
+        store.remove_file(id, segment, FileKind::Index)?;
+    }
     store.find_due();
     Ok((store, restored))
 }
@@ -196,10 +205,10 @@ fn sync_names<D: Disk>(disk: &mut D) -> Result<(), Fault> {
 
 impl Restore for Restoring {
     fn offer(&mut self, log: LogId, sequence: u64, checkpoint: &[u8]) -> Result<bool, Malformed> {
-        let Checkpoint { end, flushed, state_in, .. } = Checkpoint::decode(checkpoint)?;
-        // The first that is offered is the newest, and knows how far the segments are flushed.
-        let known = self.0.entry(log).or_insert_with(|| RestoringLog::new(flushed, state_in));
-        Ok(end <= known.flushed.end && sequence <= known.state_in)
+        let Checkpoint { flushed, needed, .. } = Checkpoint::decode(checkpoint)?;
+        // The first that is offered is the newest, and knows how far the segments are flushed and what is needed besides.
+        let known = self.0.entry(log).or_insert_with(|| RestoringLog::new(flushed, needed));
+        Ok(sequence <= known.needed)
     }
 
     fn begin(&mut self, log: LogId, at: Position, checkpoint: &[u8]) -> Result<(), Malformed> {
@@ -230,18 +239,36 @@ impl Restore for Restoring {
                 let batch = RestoredBatch { at: place, end, now, is_behind_state, is_written, batch };
                 known.events.push(RestoredEvent::Batch(batch));
             }
-            Record::State(start, state) => {
-                begun.state_in = at.sequence;
+            Record::State(start, end, state) => {
+                begun.state_given(at.sequence, end);
                 known.state = Some(state.to_vec());
                 known.events.retain_mut(|event| match event {
                     RestoredEvent::Batch(batch) => {
-                        batch.is_behind_state = false;
-                        batch.end > flushed
+                        batch.is_behind_state = batch.end > end;
+                        batch.is_behind_state || batch.end > flushed
                     }
-                    RestoredEvent::Start(_) | RestoredEvent::Replaced(_) => false,
+                    RestoredEvent::Start(_) | RestoredEvent::Replaced(_) | RestoredEvent::Epoch(..) => false,
                 });
                 begun.begins_at(start);
                 known.events.push(RestoredEvent::Start(start.offset));
+            }
+            Record::Cut(cut, keeps_index) => {
+                begun.cut(cut);
+                known.events.retain(|event| match event {
+                    RestoredEvent::Batch(batch) => batch.end <= cut.end,
+                    _ => true,
+                });
+                if !keeps_index {
+                    known.lost_indices.insert(SegmentId::appended(cut.place.segment));
+                }
+            }
+            Record::Epoch(promised, begins) => {
+                known.events.push(RestoredEvent::Epoch(promised, begins));
+            }
+            Record::Reset(start) => {
+                begun.reset(at.sequence, start);
+                (known.created, known.state) = (start, None);
+                known.events.clear();
             }
             Record::Start(start) => {
                 begun.begins_at(start);
@@ -261,8 +288,14 @@ impl Restore for Restoring {
 }
 
 impl RestoringLog {
-    const fn new(flushed: Flushed, state_in: u64) -> Self {
-        Self { flushed, state_in, log: None, created: Offset::ZERO, state: None, events: Vec::new() }
+    fn new(flushed: Flushed, needed: u64) -> Self {
+        let (created, events, lost_indices) = (Offset::ZERO, Vec::new(), BTreeSet::new());
+        Self { flushed, needed, log: None, created, state: None, events, lost_indices }
+    }
+
+    fn lost_indices(&self) -> Vec<(PartitionId, SegmentId)> {
+        let Some(log) = &self.log else { return Vec::new() };
+        self.lost_indices.iter().map(|segment| (log.id, *segment)).collect()
     }
 
     fn end(self, log: LogId) -> (PartitionLog, Restored) {
@@ -275,7 +308,7 @@ impl RestoringLog {
                 batch.is_written = batch.end <= flushed_end;
                 batch.is_behind_state || !batch.is_written
             }
-            RestoredEvent::Start(_) | RestoredEvent::Replaced(_) => true,
+            RestoredEvent::Start(_) | RestoredEvent::Replaced(_) | RestoredEvent::Epoch(..) => true,
         });
         let (created, state) = (self.created, self.state);
         let restored =
@@ -286,7 +319,7 @@ impl RestoringLog {
 
 #[cfg(test)]
 mod tests {
-    use log_partition::SegmentId;
+    use log_partition::State;
     use storage_disk::sim::SimDisk;
 
     use super::*;
@@ -299,7 +332,8 @@ mod tests {
         let log =
             store.create(PartitionId { topic: [7; 16], index: 0 }, Offset::ZERO).expect("there is room");
         store.set_start(log, Offset(5), Offset(3)).expect("there is room");
-        store.put_state(log, b"made before").expect("there is room");
+        let state = State { end: Offset::ZERO, bytes: b"made before".to_vec() };
+        store.put_state(log, &state).expect("there is room");
         store.replace(log, b"made before", &[SegmentId::appended(Offset(1))], None).expect("there is room");
         store.flush().expect("the disk is well");
         drop(store);

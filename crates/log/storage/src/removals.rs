@@ -26,6 +26,12 @@ impl Removals {
         self.ready.extend(self.waiting.drain(..));
     }
 
+    /// A segment of a partition is made anew, under the name of one that is gone.
+    pub(crate) fn keep(&mut self, id: PartitionId, segment: SegmentId) {
+        self.waiting.retain(|gone| *gone != (id, segment));
+        self.ready.retain(|gone| *gone != (id, segment));
+    }
+
     /// The next segment that is durably gone.
     pub(crate) fn next(&mut self) -> Option<(PartitionId, SegmentId)> {
         self.ready.pop_front()

@@ -4,20 +4,21 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use base::WallTime;
 use bytes::Bytes;
-use log_partition::{Commit, IndexFrame, Offset, PartitionId, Place, SegmentId};
+use log_partition::{Commit, Cut, IndexFrame, LeaderEpoch, Offset, PartitionId, Place, SegmentId, State};
 use storage_disk::Disk;
 use storage_wal::{
     AppendError, Checkpoints, Class, CreateError, Fault, LogId, Progress, Space, Wal, WalStats,
     record_bytes_max,
 };
 
-use crate::checkpoint::CHECKPOINT_BYTES_MAX;
+use crate::checkpoint::{CHECKPOINT_BYTES_MAX, Flushed};
 use crate::config::StoreConfig;
 use crate::files::OpenFiles;
 use crate::found::Found;
 use crate::partition_log::{PartitionLog, Pending};
 use crate::record::{LogStart, Record};
 use crate::removals::Removals;
+use crate::segment_name::FileKind;
 
 /// A batch to be appended. Those of a partition come in order, without a hole.
 #[derive(Clone, Debug)]
@@ -52,6 +53,8 @@ pub struct Written {
     pub log: LogId,
     /// The offset behind the last of them.
     pub end: Offset,
+    /// How often batches of the partition were cut off before, since the start.
+    pub cuts: u32,
 }
 
 /// The logs that there are, which answer for them when a segment of the write-ahead log is begun.
@@ -163,14 +166,69 @@ impl<D: Disk> Store<D> {
     ///
     /// # Errors
     /// Every error but a fault leaves the store as it was.
-    pub fn put_state(&mut self, log: LogId, state: &[u8]) -> Result<(), AppendError> {
+    pub fn put_state(&mut self, log: LogId, state: &State) -> Result<(), AppendError> {
         let start = self.logs.0.get(&log).map_or(LogStart::NONE, |of| of.start);
-        let sequence = self.put(log, &Record::State(start, state))?;
+        let sequence = self.put(log, &Record::State(start, state.end, &state.bytes))?;
         // First: what a new segment says of this partition, it says without this state.
         self.after_append()?;
         if let Some(log) = self.logs.0.get_mut(&log) {
-            (log.state_in, log.state_asked) = (sequence, false);
+            log.state_given(sequence, state.end);
         }
+        Ok(())
+    }
+
+    /// An epoch was promised, and begins there, at the end of the log. Durable after the next flush.
+    ///
+    /// # Errors
+    /// Every error but a fault leaves the store as it was.
+    pub fn put_epoch(
+        &mut self,
+        log: LogId,
+        promised: LeaderEpoch,
+        begins: Option<Offset>,
+    ) -> Result<(), AppendError> {
+        self.put(log, &Record::Epoch(promised, begins))?;
+        Ok(self.after_append()?)
+    }
+
+    /// The end of a log is cut off. Durable after the next flush, behind which segments that begin behind it are
+    /// [removed](Self::remove_step).
+    ///
+    /// # Errors
+    /// Every error but a fault leaves the store as it was.
+    pub fn cut(&mut self, log: LogId, cut: &Cut) -> Result<(), AppendError> {
+        let at = Flushed { end: cut.end, place: cut.at };
+        self.put(log, &Record::Cut(at, cut.keeps_index))?;
+        self.after_append()?;
+        let Some(of) = self.logs.0.get_mut(&log) else { return Ok(()) };
+        self.memory_bytes -= of.cut(at);
+        of.cuts = of.cuts.wrapping_add(1);
+        let (id, gone) = (of.id, of.take_files_behind(cut.at, cut.keeps_index));
+        // At once: an index that tells of what is not there must not be met, and nothing depends on one.
+        let own = (!cut.keeps_index).then_some(SegmentId::appended(cut.at.segment));
+        for segment in gone.iter().copied().chain(own) {
+            self.remove_file(id, segment, FileKind::Index)?;
+        }
+        self.remove_later(id, gone);
+        Ok(())
+    }
+
+    /// Everything of a log is dropped, and it begins there. Durable after the next flush, behind which its segments are
+    /// [removed](Self::remove_step).
+    ///
+    /// # Errors
+    /// Every error but a fault leaves the store as it was.
+    pub fn reset(&mut self, log: LogId, start: Offset) -> Result<(), AppendError> {
+        let sequence = self.put(log, &Record::Reset(start))?;
+        self.after_append()?;
+        let Some(of) = self.logs.0.get_mut(&log) else { return Ok(()) };
+        self.memory_bytes -= of.reset(sequence, start);
+        of.cuts = of.cuts.wrapping_add(1);
+        let (id, gone) = (of.id, std::mem::take(&mut of.files));
+        for segment in &gone {
+            self.remove_file(id, *segment, FileKind::Index)?;
+        }
+        self.remove_later(id, gone);
         Ok(())
     }
 

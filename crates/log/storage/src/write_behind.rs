@@ -40,6 +40,9 @@ impl<D: Disk> Store<D> {
         let partition = log.id;
         while let Some((run, batches)) = log.next_run() {
             let (create, segment) = (run.at.position == 0, SegmentId::appended(run.at.segment));
+            if create {
+                self.removals.keep(partition, segment);
+            }
             let disk = self.wal.disk();
             let result = match self.files.get(disk, partition, segment, create) {
                 Ok(file) => disk.write_parts_at(file, run.at.position, &batches),
@@ -53,7 +56,7 @@ impl<D: Disk> Store<D> {
             self.wal.note(result, "write", || segment_path(partition, segment))?;
             self.names_unflushed |= create;
             self.memory_bytes -= log.run_written(&run);
-            self.written.push(Written { log: id, end: run.end });
+            self.written.push(Written { log: id, end: run.end, cuts: log.cuts });
         }
         self.write_indices(id);
         Ok(())

@@ -156,6 +156,14 @@ impl LogShape {
         self.history.epoch_of(entry).unwrap_or(self.base.epoch)
     }
 
+    /// The beginning of this log, up to there.
+    #[must_use]
+    pub fn up_to(&self, end: Seq) -> Self {
+        let mut log = self.clone();
+        log.cut_end(end.max(self.start()));
+        log
+    }
+
     /// Entries from `from` on are stored, the first of them of this epoch. An epoch that was to begin there, and of which
     /// there is no entry, is none if it is another one.
     pub(crate) fn continue_with(&mut self, epoch: Epoch, from: Seq) {

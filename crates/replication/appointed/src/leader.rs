@@ -1,5 +1,6 @@
 //! A replica that leads: what it sends, what it counts, and the change of its voters.
 
+use core::ops::Range;
 use std::collections::BTreeMap;
 
 use crate::replica::{LeadError, Replica};
@@ -83,14 +84,17 @@ impl Replica {
         })
     }
 
-    /// The same with the entries up to `end`, or as many of them as there are.
+    /// The same with these entries, or as many of them as there are. They may begin before what is to be sent: where several
+    /// entries are one thing to the owner, another leader's things may have begun elsewhere.
     #[must_use]
-    pub fn with_entries(&self, append: Append, end: Seq) -> Append {
-        let to = end.clamp(append.after.end, self.log.end());
-        let starts = self.log.history().within(append.after.end, to).iter().copied();
+    pub fn with_entries(&self, append: Append, entries: Range<Seq>) -> Append {
+        let is_earlier = entries.start < append.after.end;
+        let after = if is_earlier { self.log.position_at(entries.start) } else { append.after };
+        let to = entries.end.clamp(after.end, self.log.end());
+        let starts = self.log.history().within(after.end, to).iter().copied();
         // A log whose start was cut off within an epoch says that it begins there.
-        let starts = starts.filter(|known| known.epoch > append.after.epoch).collect();
-        Append { to, starts, ..append }
+        let starts = starts.filter(|known| known.epoch > after.epoch).collect();
+        Append { after, to, starts, ..append }
     }
 
     /// That was sent.

@@ -54,7 +54,8 @@ impl Append {
     }
 
     /// The epoch of the entry `at`, one of those that are sent.
-    pub(crate) fn epoch_of(&self, at: Seq) -> Epoch {
+    #[must_use]
+    pub fn epoch_of(&self, at: Seq) -> Epoch {
         let behind = self.starts.partition_point(|known| known.start <= at);
         let known = behind.checked_sub(1).and_then(|last| self.starts.get(last));
         known.map_or(self.after.epoch, |known| known.epoch)

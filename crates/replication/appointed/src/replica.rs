@@ -77,6 +77,19 @@ impl Replica {
         self.pending = Pending::new(self.promised, self.log.position());
     }
 
+    /// A start that finds that this epoch was promised; with a beginning, that it begins there, where the log ends.
+    ///
+    /// # Panics
+    /// The replica does something already.
+    pub fn found_epoch(&mut self, promised: Epoch, begins: Option<Seq>) {
+        assert!(matches!(self.role, Role::Idle), "a promise is found before anything is done");
+        if begins.is_some_and(|begins| begins == self.log.end()) {
+            self.log.begin(promised, self.log.end());
+        }
+        self.promised = self.promised.max(promised);
+        self.pending = Pending::new(self.promised, self.log.position());
+    }
+
     /// A start that finds that everything below this entry was committed.
     pub fn found_committed(&mut self, end: Seq) {
         self.committed = self.committed.max(end.min(self.log.end()));

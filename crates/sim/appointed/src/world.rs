@@ -337,7 +337,7 @@ impl World {
         let node = self.node_mut(from);
         let Some(replica) = &mut node.replica else { return };
         let Some(append) = replica.next_append(to) else { return };
-        let append = replica.with_entries(append, replica.log().end());
+        let append = replica.with_entries(append.clone(), append.after.end..replica.log().end());
         replica.sent(to, &append);
         let start = replica.log().start().0;
         let entries =

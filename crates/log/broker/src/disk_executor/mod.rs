@@ -253,6 +253,9 @@ impl<D: Disk> DiskExecutor<D> {
             },
             DiskCommand::Drop(log) => self.store.drop_log(log),
             DiskCommand::State(log, state) => self.store.put_state(log, &state),
+            DiskCommand::Epoch(log, promised, begins) => self.store.put_epoch(log, promised, begins),
+            DiskCommand::Cut(log, cut) => self.store.cut(log, &cut),
+            DiskCommand::Reset(log, start) => self.store.reset(log, start),
             DiskCommand::Start(log, start, first) => self.store.set_start(log, start, first),
             DiskCommand::Replace { log, change, removed, added } => {
                 self.store.replace(log, &change, &removed, added)
@@ -340,7 +343,7 @@ impl<D: Disk> DiskExecutor<D> {
 
     fn tell(&mut self, events: &mut Vec<DiskEvent>) {
         let written = self.store.take_written().into_iter();
-        events.extend(written.map(|written| DiskEvent::Written(written.log, written.end)));
+        events.extend(written.map(|written| DiskEvent::Written(written.log, written.end, written.cuts)));
         let asked = self.store.take_states_asked();
         if !asked.is_empty() {
             events.push(DiskEvent::StatesAsked(asked));

@@ -49,6 +49,7 @@ fn restore(restored: &Restored) -> Result<Partition, Damage> {
         }),
         RestoredEvent::Start(start) => StoredEvent::Start(*start),
         RestoredEvent::Replaced(change) => StoredEvent::Replaced(change),
+        RestoredEvent::Epoch(promised, begins) => StoredEvent::Epoch(*promised, *begins),
     });
     Partition::restore(PartitionConfig::default(), restored.created, restored.state.as_deref(), events)
 }

@@ -89,6 +89,9 @@ const fn log_of(command: &DiskCommand) -> Option<LogId> {
         DiskCommand::Append(append) => Some(append.log),
         DiskCommand::Drop(log)
         | DiskCommand::State(log, _)
+        | DiskCommand::Epoch(log, ..)
+        | DiskCommand::Cut(log, _)
+        | DiskCommand::Reset(log, _)
         | DiskCommand::Start(log, ..)
         | DiskCommand::Replace { log, .. } => Some(*log),
         DiskCommand::Create(..) => None,

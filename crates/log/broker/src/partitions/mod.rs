@@ -13,7 +13,7 @@ use std::sync::Arc;
 use base::Now;
 use log_partition::{
     CompactionJob, CompactionNeed, Damage, LeaderEpoch, NewBatch, NewStart, Offset, Partition, PartitionId,
-    PersistId, Replacement, ReplicaId, Segment,
+    PersistId, Replacement, ReplicaId, Segment, State,
 };
 use log_storage::Append;
 use log_wire::{ErrorCode, TopicName};
@@ -147,9 +147,9 @@ impl Partitions {
             DiskEvent::Created(id, log) => self.created(id, log, catalog),
             DiskEvent::Durable(commands) => self.durable(commands),
             DiskEvent::Early(commands) => self.early(&commands),
-            DiskEvent::Written(log, end) => {
+            DiskEvent::Written(log, end, cuts) => {
                 if let Some(hosted) = self.by_log.get(&log).copied().and_then(|slot| self.get_mut(slot)) {
-                    hosted.partition.written(end);
+                    hosted.partition.written(end, cuts);
                 }
             }
             DiskEvent::StatesAsked(logs) => {
@@ -331,7 +331,7 @@ impl Partitions {
     }
 
     /// The state of a partition that lives here, or that nobody has asked for yet.
-    fn state_of(&self, log: LogId) -> Option<Vec<u8>> {
+    fn state_of(&self, log: LogId) -> Option<State> {
         if let Some(hosted) = self.by_log.get(&log).and_then(|slot| self.get(*slot)) {
             return Some(hosted.partition.state());
         }
@@ -357,7 +357,6 @@ impl Partitions {
         let Ok(broker) = u32::try_from(self.node_id).map(ReplicaId) else { return false };
         let Ok(began) = partition.lead_alone(broker, epoch) else { return false };
         partition.set_seed(seed_of(id));
-        let state = partition.state();
         let hosted = Hosted {
             id,
             topic: Arc::clone(&topic.name),
@@ -377,7 +376,8 @@ impl Partitions {
         }
         self.by_id.insert(id, slot);
         self.by_log.insert(log, slot);
-        self.in_flight.give_awaited(DiskCommand::State(log, state), 0, Awaited::Epoch(slot, began));
+        let command = DiskCommand::Epoch(log, began.promised, began.begins);
+        self.in_flight.give_awaited(command, 0, Awaited::Epoch(slot, began.persist));
         true
     }
 

@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use base::WallTime;
 use bytes::Bytes;
 use log_broker::{DiskCommand, StoredPartition};
-use log_partition::{Offset, Partition, PartitionConfig, PartitionId, Place, StoredBatch, StoredEvent};
+use log_partition::{
+    LeaderEpoch, Offset, Partition, PartitionConfig, PartitionId, Place, StoredBatch, StoredEvent,
+};
 use log_storage::Append;
+use log_wire::Batch;
 use storage_wal::LogId;
 
 /// A log: its newest state, its batches, and where it begins.
@@ -15,6 +18,8 @@ struct Log {
     created: Offset,
     state: Option<Vec<u8>>,
     batches: Vec<Kept>,
+    /// Behind the state.
+    epochs: Vec<(LeaderEpoch, Option<Offset>)>,
     start: Option<Offset>,
 }
 
@@ -37,7 +42,17 @@ impl Log {
                 bytes: &batch.bytes,
             })
         });
-        let events = batches.chain(self.start.map(StoredEvent::Start));
+        // An epoch that begins is found at its place.
+        let epochs = self.epochs.iter().map(|(promised, begins)| StoredEvent::Epoch(*promised, *begins));
+        let mut events: Vec<_> = epochs.collect();
+        for batch in batches {
+            let base = |batch: &StoredBatch<'_>| Batch::read(batch.bytes).expect("a batch").0.base_offset();
+            let StoredEvent::Batch(stored) = batch else { continue };
+            let begun = |event: &StoredEvent<'_>| matches!(event, StoredEvent::Epoch(_, Some(begins)) if begins.0 > base(&stored));
+            let at = events.iter().position(begun).unwrap_or(events.len());
+            events.insert(at, batch);
+        }
+        let events = events.into_iter().chain(self.start.map(StoredEvent::Start));
         let config = PartitionConfig::default();
         let partition = Partition::restore(config, self.created, self.state.as_deref(), events);
         let partition = Some(partition.expect("it fits together"));
@@ -60,9 +75,9 @@ impl Disk {
     /// With partitions that were there before.
     pub(crate) fn holding(stored: &[StoredPartition]) -> Self {
         let logs = stored.iter().map(|stored| {
-            let state = stored.partition.as_ref().map(Partition::state);
-            let (created, batches) = (Offset(0), Vec::new());
-            (stored.log, Log { id: stored.id, created, state, batches, start: None })
+            let state = stored.partition.as_ref().map(|partition| partition.state().bytes);
+            let (created, batches, epochs) = (Offset(0), Vec::new(), Vec::new());
+            (stored.log, Log { id: stored.id, created, state, batches, epochs, start: None })
         });
         Self { logs: logs.collect(), last_log: 7, ..Self::default() }
     }
@@ -111,8 +126,8 @@ fn carry_out(logs: &mut BTreeMap<LogId, Log>, command: DiskCommand, created: Opt
     match command {
         DiskCommand::Create(id, created_at) => {
             let log = created.expect("a log was created");
-            let (state, batches) = (None, Vec::new());
-            logs.insert(log, Log { id, created: created_at, state, batches, start: None });
+            let (state, batches, epochs) = (None, Vec::new(), Vec::new());
+            logs.insert(log, Log { id, created: created_at, state, batches, epochs, start: None });
         }
         DiskCommand::Append(Append { log, at, now, batch: bytes, .. }) => {
             let stored = logs.get_mut(&log).expect("the log is there");
@@ -120,13 +135,21 @@ fn carry_out(logs: &mut BTreeMap<LogId, Log>, command: DiskCommand, created: Opt
         }
         DiskCommand::State(log, state) => {
             let stored = logs.get_mut(&log).expect("the log is there");
-            stored.batches.iter_mut().for_each(|batch| batch.is_behind_state = false);
-            stored.state = Some(state);
+            let is_behind =
+                |batch: &Kept| Batch::read(&batch.bytes).expect("a batch").0.base_offset() >= state.end.0;
+            stored.batches.iter_mut().for_each(|batch| batch.is_behind_state = is_behind(batch));
+            stored.epochs.clear();
+            stored.state = Some(state.bytes);
+        }
+        DiskCommand::Epoch(log, promised, begins) => {
+            logs.get_mut(&log).expect("the log is there").epochs.push((promised, begins));
         }
         DiskCommand::Start(log, start, _) => {
             logs.get_mut(&log).expect("the log is there").start = Some(start);
         }
         DiskCommand::Drop(log) => drop(logs.remove(&log)),
-        DiskCommand::Replace { .. } => panic!("nothing is compacted here"),
+        DiskCommand::Replace { .. } | DiskCommand::Cut(..) | DiskCommand::Reset(..) => {
+            panic!("nothing is compacted or cut here")
+        }
     }
 }

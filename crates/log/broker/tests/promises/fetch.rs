@@ -103,7 +103,7 @@ fn fetch_ends_when_enough_is_there_though_a_part_is_in_a_file_and_a_part_in_memo
     let mut bench = serving();
     produce_durably(&mut bench, 0);
     let log = bench.disk.log_of(0);
-    bench.broker.disk_event(DiskEvent::Written(log, Offset(1)), bench.now);
+    bench.broker.disk_event(DiskEvent::Written(log, Offset(1), 0), bench.now);
     bench.broker.take_done();
     let bytes = i32::try_from(2 * one()).expect("it is small");
     let waits = fetch(&[(0, 0)]).with_max_wait_ms(100).with_min_bytes(bytes).with_session_epoch(-1);

@@ -26,12 +26,14 @@ pub(super) struct Known {
     /// The oldest first.
     ends: Vec<Hint>,
     pub(super) verified: Verified,
+    /// How often batches had been cut off.
+    pub(super) cuts: u32,
 }
 
 impl Known {
-    pub(super) fn new(segment: SegmentId) -> Self {
-        let index = SegmentIndex::new(segment);
-        Self { index, index_bytes: 0, looked_at: None, ends: Vec::new(), verified: Verified::default() }
+    pub(super) fn new(segment: SegmentId, cuts: u32) -> Self {
+        let (index, verified) = (SegmentIndex::new(segment), Verified::default());
+        Self { index, index_bytes: 0, looked_at: None, ends: Vec::new(), verified, cuts }
     }
 
     /// The end of an earlier read, if one ended there.

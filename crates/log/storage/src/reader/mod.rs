@@ -199,10 +199,13 @@ impl<D: Disk<File: Clone>> SegmentReader<D> {
     ) -> Result<(&mut Known, Window<'_, D>), ReadError> {
         self.clock += 1;
         let key = (id, read.segment);
-        if !self.open.contains_key(&key) {
+        // What was known before a cut counts no more, and the file may be another one.
+        if self.open.get(&key).is_none_or(|open| open.known.cuts != read.cuts) {
+            self.open.remove(&key);
             self.make_room();
             let file = self.disk.open(&segment_path(id, read.segment)).map_err(gone)?;
-            self.open.insert(key, OpenSegment { file, known: Known::new(read.segment), used: 0 });
+            let known = Known::new(read.segment, read.cuts);
+            self.open.insert(key, OpenSegment { file, known, used: 0 });
         }
         let Self { disk, open, window, clock, .. } = self;
         let OpenSegment { file, known, used } = open.get_mut(&key).ok_or(ReadError::Gone)?;

@@ -147,10 +147,13 @@ impl World {
         self.history.cut(partition.end().0);
         self.producers = known_producers(&self.history);
         let epoch = LeaderEpoch(partition.epoch().0 + 1);
-        partition.lead_alone(ReplicaId(1), epoch).expect("it may lead");
+        let began = partition.lead_alone(ReplicaId(1), epoch).expect("it may lead");
         let compactor = Compactor::new(self.disk.clone(), CompactorConfig { step_bytes: 700 });
         let planned = WallTime::of_ms(0);
         let mut process = Process { partition, store, compactor, log, works: false, planned };
+        while self.well(process.store.put_epoch(log, began.promised, began.begins))?.is_none() {
+            self.give_room(&mut process)?;
+        }
         self.put_state(&mut process)?;
         self.flush(&mut process)?;
         self.log = Some(log);
@@ -302,7 +305,7 @@ impl World {
         self.fine(process.store.sync_step())?;
         self.fine(process.store.remove_step())?;
         for written in process.store.take_written() {
-            process.partition.written(written.end);
+            process.partition.written(written.end, written.cuts);
         }
         if !process.store.take_states_asked().is_empty() {
             self.put_state(process)?;
@@ -552,6 +555,7 @@ fn restore(config: PartitionConfig, restored: &Restored) -> Partition {
         }),
         RestoredEvent::Start(start) => StoredEvent::Start(*start),
         RestoredEvent::Replaced(change) => StoredEvent::Replaced(change),
+        RestoredEvent::Epoch(promised, begins) => StoredEvent::Epoch(*promised, *begins),
     });
     let restored = Partition::restore(config, restored.created, restored.state.as_deref(), events);
     restored.expect("it fits together")

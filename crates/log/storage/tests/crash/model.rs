@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use base::WallTime;
-use log_partition::{Offset, Place, SegmentId};
+use log_partition::{LeaderEpoch, Offset, Place, SegmentId, State};
 use log_storage::{Restored, RestoredBatch, RestoredEvent};
 
 /// See the module. A batch ends at the offset that is its key.
@@ -18,6 +18,12 @@ pub(crate) struct Model {
     pub(crate) place: Place,
     /// Where the log begins, which is where a segment does.
     pub(crate) start: i64,
+    /// Everything before is committed: it is never cut off.
+    pub(crate) committed: i64,
+    /// As it was before its end was cut off, if that is not durable.
+    pub(crate) before_cut: Option<Box<Model>>,
+    /// The epochs that were given, and how many of them are durable.
+    pub(crate) epochs: Vec<(LeaderEpoch, Option<Offset>)>,
     /// Where it begins at least, after a crash.
     pub(crate) least_start: i64,
     /// Whether it must be there, and whether it may be.
@@ -38,12 +44,35 @@ impl Model {
     }
 
     /// The state that the owner gives.
-    pub(crate) fn state(&self) -> Vec<u8> {
-        [self.end.to_be_bytes(), self.start.to_be_bytes()].concat()
+    pub(crate) fn state(&self) -> State {
+        let bytes = [self.committed.to_be_bytes(), self.start.to_be_bytes()].concat();
+        State { end: Offset(self.committed), bytes }
+    }
+
+    /// Where the next batch stands if the log ends there.
+    pub(crate) fn place_at(&self, end: i64) -> Place {
+        let last = self.batches.range(..=end).next_back();
+        let last = last.map(|(_, (at, bytes))| at.plus(bytes.len() as u64));
+        last.filter(|at| at.segment.0 >= self.start).unwrap_or(Place { segment: Offset(end), position: 0 })
+    }
+
+    /// Whether what was given back is a beginning of it.
+    fn has(&self, given: &Restored) -> bool {
+        let is_own = |event: &RestoredEvent| match event {
+            RestoredEvent::Batch(batch) => self
+                .batches
+                .get(&batch.end.0)
+                .is_some_and(|own| (own.0, own.1.as_slice()) == (batch.at, &batch.batch[..])),
+            _ => true,
+        };
+        given.end.0 <= self.end && given.events.iter().all(is_own)
     }
 
     /// What was given back must be what was flushed, with a beginning of what was not. It is the model from then on.
     pub(crate) fn restored(&self, given: &Restored) -> Self {
+        if let Some(before) = self.before_cut.as_ref().filter(|_| !self.has(given)) {
+            return before.restored(given);
+        }
         let (log, end) = (given.log, given.end.0);
         assert!(end >= self.flushed_end, "{log}: flushed to {}, ends at {end}", self.flushed_end);
         let mut model = self.clone();
@@ -56,8 +85,9 @@ impl Model {
         let state = given.state.as_ref().map_or((0, 0), |state| (number(&state[..8]), number(&state[8..])));
         model.start = given.events.iter().fold(state.1, |start, event| match event {
             RestoredEvent::Start(later) => start.max(later.0),
-            RestoredEvent::Batch(_) | RestoredEvent::Replaced(_) => start,
+            RestoredEvent::Batch(_) | RestoredEvent::Replaced(_) | RestoredEvent::Epoch(..) => start,
         });
+        model.check_epochs(given);
         assert!(model.start >= self.least_start && model.start <= self.start, "{log}: start {}", model.start);
         model.check_batches(given, state.0);
         (model.end, model.flushed_end, model.least_start) = (end, end, model.start);
@@ -66,8 +96,22 @@ impl Model {
         if model.place.segment.0 < model.start {
             model.place = Place { segment: Offset(model.end), position: 0 };
         }
-        (model.created_durably, model.dropped) = (true, false);
+        (model.created_durably, model.dropped, model.before_cut) = (true, false, None);
         model
+    }
+
+    /// Those behind the state are given back, in order.
+    fn check_epochs(&self, given: &Restored) {
+        let epochs: Vec<_> = given
+            .events
+            .iter()
+            .filter_map(|event| match event {
+                RestoredEvent::Epoch(promised, begins) => Some((*promised, *begins)),
+                _ => None,
+            })
+            .collect();
+        let at = self.epochs.iter().position(|own| epochs.first() == Some(own)).unwrap_or_default();
+        assert!(self.epochs[at..].starts_with(&epochs), "{epochs:?} of {:?}", self.epochs);
     }
 
     fn check_batches(&self, given: &Restored, state_end: i64) {
@@ -75,7 +119,7 @@ impl Model {
         let batches = || {
             given.events.iter().filter_map(|event| match event {
                 RestoredEvent::Batch(batch) => Some(batch),
-                RestoredEvent::Start(_) | RestoredEvent::Replaced(_) => None,
+                RestoredEvent::Start(_) | RestoredEvent::Replaced(_) | RestoredEvent::Epoch(..) => None,
             })
         };
         for batch in batches() {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use base::{Random, WallTime};
 use bytes::Bytes;
-use log_partition::{Commit, IndexFrame, Offset, PartitionId, Place, SegmentId};
+use log_partition::{Commit, Cut, IndexFrame, LeaderEpoch, Offset, PartitionId, Place, SegmentId};
 use log_storage::{Append, Restored, Store, index_path, segment_path};
 use storage_disk::DiskError;
 use storage_disk::sim::{Loss, SimDisk};
@@ -132,6 +132,7 @@ impl World {
         self.partitions.retain(|_, model| !model.dropped);
         for model in self.partitions.values_mut() {
             (model.flushed_end, model.least_start, model.created_durably) = (model.end, model.start, true);
+            model.before_cut = None;
         }
     }
 
@@ -168,6 +169,7 @@ impl World {
             model.place = Place { segment: Offset(model.end), position: 0 };
         }
         model.start = model.start.max(model.place.segment.0);
+        model.committed = model.end;
         let start = Offset(model.start);
         if self.well(store.set_start(log, start, start))?.is_none() {
             self.partitions.insert(log, before);
@@ -175,8 +177,52 @@ impl World {
         Ok(())
     }
 
+    /// More is committed.
+    fn commit(&mut self, log: LogId) {
+        let Some(model) = self.partitions.get_mut(&log) else { return };
+        let ends: Vec<i64> = model
+            .batches
+            .range(model.committed + 1..)
+            .take_while(|(end, _)| **end <= model.flushed_end)
+            .map(|(end, _)| *end)
+            .collect();
+        if let Some(end) = ends.get(self.random.below(ends.len() as u64 + 1) as usize) {
+            model.committed = *end;
+        }
+    }
+
+    /// The end of a log is cut off, and an epoch begins there.
+    fn cut(&mut self, store: &mut Store<SimDisk>) -> Done {
+        let Some(log) = self.any() else { return Ok(()) };
+        self.commit(log);
+        let before = self.partitions[&log].clone();
+        let ends = before.batches.range(before.committed.max(before.start)..).map(|(end, _)| *end);
+        let ends: Vec<i64> = ends.collect();
+        if ends.is_empty() || before.before_cut.is_some() {
+            return Ok(());
+        }
+        let end = ends[self.random.below(ends.len() as u64) as usize];
+        let cut = Cut { end: Offset(end), at: before.place_at(end), keeps_index: self.random.below(2) == 0 };
+        if self.well(store.cut(log, &cut))?.is_none() {
+            return Ok(());
+        }
+        let Some(model) = self.partitions.get_mut(&log) else { return Ok(()) };
+        model.batches.retain(|batch, _| *batch <= end);
+        (model.end, model.place, model.flushed_end) = (end, cut.at, model.flushed_end.min(end));
+        model.before_cut = Some(Box::new(before));
+        let epoch = (LeaderEpoch(model.epochs.len() as i32), Some(Offset(end)));
+        model.epochs.push(epoch);
+        if self.well(store.put_epoch(log, epoch.0, epoch.1))?.is_none()
+            && let Some(model) = self.partitions.get_mut(&log)
+        {
+            model.epochs.pop();
+        }
+        self.flush(store).map(drop)
+    }
+
     fn put_states(&mut self, store: &mut Store<SimDisk>) -> Done {
         for log in store.take_states_asked() {
+            self.commit(log);
             // One that finds no room is given when there is room.
             let state = self.partitions[&log].state();
             while self.well(store.put_state(log, &state))?.is_none() {
@@ -193,7 +239,7 @@ impl World {
 
     /// One thing that an owner may do.
     fn act(&mut self, store: &mut Store<SimDisk>) -> Done {
-        match self.random.below(23) {
+        match self.random.below(24) {
             0 if self.partitions.len() < 6 => self.create(store)?,
             1 if self.random.below(4) == 0 => self.drop_one(store)?,
             2..=9 => self.append(store)?,
@@ -211,6 +257,7 @@ impl World {
             }
             20 => self.give_room(store)?,
             21 => drop(self.well(store.remove_step())?),
+            22 => self.cut(store)?,
             _ => drop(self.well(store.prepare())?),
         }
         Ok(())

@@ -3,8 +3,8 @@
 use base::WallTime;
 use bytes::Bytes;
 use log_partition::{
-    Isolation, LeaderEpoch, Offset, Partition, PartitionConfig, PartitionId, ReplicaId, Segment, SegmentId,
-    SegmentRead, Source, StoredBatch, StoredEvent,
+    Isolation, LeaderEpoch, NewEpoch, Offset, Partition, PartitionConfig, PartitionId, ReplicaId, Segment,
+    SegmentId, SegmentRead, Source, State, StoredBatch, StoredEvent,
 };
 use log_storage::{Append, Restored, RestoredEvent, Store, StoreConfig};
 use log_wire::{Attributes, Batch, BatchBuilder, Compression, Producer, RecordsHead};
@@ -69,10 +69,15 @@ impl Host {
         let log = store.create(ID, Offset(0)).expect("there is room");
         let mut partition = Partition::new(config(segment_bytes), Offset(0));
         let began = partition.lead_alone(ReplicaId(1), LeaderEpoch(1)).expect("it may lead");
-        partition.persisted(began);
+        partition.persisted(began.persist);
         let mut host = Self { disk, partition, store, log, batches: Vec::new() };
+        host.put_epoch(began);
         host.put_state();
         host
+    }
+
+    fn put_epoch(&mut self, began: NewEpoch) {
+        self.store.put_epoch(self.log, began.promised, began.begins).expect("there is room");
     }
 
     fn put_state(&mut self) {
@@ -103,7 +108,7 @@ impl Host {
         self.store.flush().expect("the disk is well");
         self.store.write_behind(true).expect("the disk is well");
         for written in self.store.take_written() {
-            self.partition.written(written.end);
+            self.partition.written(written.end, written.cuts);
         }
     }
 
@@ -119,8 +124,9 @@ impl Host {
         store.remove_leftovers().expect("the disk is well");
         let epoch = LeaderEpoch(partition.epoch().0 + 1);
         let began = partition.lead_alone(ReplicaId(1), epoch).expect("it may lead");
-        partition.persisted(began);
+        partition.persisted(began.persist);
         let mut host = Self { disk, partition, store, log, batches };
+        host.put_epoch(began);
         host.put_state();
         host.write();
         host
@@ -135,7 +141,7 @@ impl Host {
     }
 
     /// What was asked for before the log began later comes after that, as on a full disk: a state, and compacted segments.
-    pub(crate) fn come_late(&mut self, state: &[u8], replaced: SegmentId) {
+    pub(crate) fn come_late(&mut self, state: &State, replaced: SegmentId) {
         self.store.put_state(self.log, state).expect("there is room");
         self.store.replace(self.log, b"no change", &[replaced], None).expect("there is room");
         self.store.flush().expect("the disk is well");
@@ -166,6 +172,7 @@ fn restore(config: PartitionConfig, restored: &Restored) -> Partition {
         }),
         RestoredEvent::Start(start) => StoredEvent::Start(*start),
         RestoredEvent::Replaced(change) => StoredEvent::Replaced(change),
+        RestoredEvent::Epoch(promised, begins) => StoredEvent::Epoch(*promised, *begins),
     });
     let restored = Partition::restore(config, restored.created, restored.state.as_deref(), events);
     restored.expect("it fits together")

@@ -2,7 +2,7 @@
 
 use base::WallTime;
 use bytes::Bytes;
-use log_partition::{Commit, IndexFrame, Offset, PartitionId, Place, SegmentId};
+use log_partition::{Commit, IndexFrame, Offset, PartitionId, Place, SegmentId, State};
 use log_storage::{Append, Restored, Store, StoreConfig};
 use storage_disk::sim::{Loss, SimDisk};
 use storage_wal::{LogId, WalConfig};
@@ -78,7 +78,9 @@ fn write(disk: &SimDisk, mut script: Input<'_>) {
             (0, _) | (_, None) => create(&mut store, &mut logs),
             (1..=3, Some(log)) => append(&mut store, log, script.short().unwrap_or_default()),
             (4, _) => store.flush().is_ok(),
-            (5, Some(log)) => store.put_state(log.log, &log.end.to_be_bytes()).is_ok(),
+            (5, Some(log)) => store
+                .put_state(log.log, &State { end: Offset(log.end), bytes: log.end.to_be_bytes().into() })
+                .is_ok(),
             (6, Some(log)) => {
                 let (start, first) = (Offset(log.end), log.place.segment);
                 store.set_start(log.log, start, first).is_ok()

@@ -46,7 +46,7 @@ pub(super) enum Torture {
     SimLog,
     /// A test of one of the test programs of `sim`.
     Test { program: String, test: String },
-    /// A unit test of that package.
+    /// A unit test of that package, or, behind a `/`, of one of its test programs.
     Unit { package: String, test: String },
 }
 
@@ -106,10 +106,16 @@ impl Torture {
                 command.args(["test", "--no-run", "--test", program]);
                 (PACKAGE, program.clone())
             }
-            Self::Unit { package, .. } => {
-                command.args(["test", "--no-run", "--lib"]);
-                (&**package, package.replace('-', "_"))
-            }
+            Self::Unit { package, .. } => match package.split_once('/') {
+                Some((package, program)) => {
+                    command.args(["test", "--no-run", "--test", program]);
+                    (package, program.to_owned())
+                }
+                None => {
+                    command.args(["test", "--no-run", "--lib"]);
+                    (&**package, package.replace('-', "_"))
+                }
+            },
         };
         command.args([
             "--release",

@@ -1,0 +1,405 @@
+//! Three replicas of a partition, with a network and disks that lose things, against what was ever committed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use base::{Random, WallTime};
+use bytes::Bytes;
+use replication_appointed::{Answer, Append, Appended, Config, Diverged, Refused, Voters, choose};
+
+use crate::test_support::{assigned, plain, transactional};
+use crate::{
+    Change, LeaderEpoch, NewEpoch, Offset, Partition, PartitionConfig, PersistId, ReplicaId, Source, State,
+    StoredBatch, StoredEvent, Tables,
+};
+
+const REPLICAS: [ReplicaId; 3] = [ReplicaId(1), ReplicaId(2), ReplicaId(3)];
+const DURABLE_ON: usize = 2;
+
+fn config() -> PartitionConfig {
+    PartitionConfig { segment_bytes: 1_500, batch_bytes_max: 1_000, ..PartitionConfig::default() }
+}
+
+/// What a disk was asked to do.
+#[derive(Clone, Debug)]
+enum Record {
+    Change(Change, WallTime),
+    State(State),
+}
+
+/// What a disk keeps, in the form that a start gives back.
+#[derive(Clone, Debug, Default)]
+struct Kept {
+    created: Offset,
+    state: Option<State>,
+    batches: Vec<(crate::Place, WallTime, Bytes)>,
+    /// Epochs behind the state, with the number of batches before.
+    epochs: Vec<(usize, LeaderEpoch, Option<Offset>)>,
+}
+
+fn end_of(bytes: &Bytes) -> Offset {
+    Offset(assigned(bytes).last_offset()).next()
+}
+
+impl Kept {
+    fn take(&mut self, record: Record) {
+        match record {
+            Record::State(state) => {
+                self.epochs.clear();
+                self.state = Some(state);
+            }
+            Record::Change(Change::State(state), _) => self.take(Record::State(state)),
+            Record::Change(Change::Reset(start), _) => *self = Self { created: start, ..Self::default() },
+            Record::Change(Change::Cut(cut), _) => {
+                self.batches.retain(|(_, _, bytes)| end_of(bytes) <= cut.end);
+            }
+            Record::Change(Change::Batch(new), now) => self.batches.push((new.at, now, new.bytes)),
+            Record::Change(Change::Epoch(new), _) => {
+                self.epochs.push((self.batches.len(), new.promised, new.begins));
+            }
+        }
+    }
+
+    fn restore(&self) -> Partition {
+        let known = self.state.as_ref().map_or(self.created, |state| state.end);
+        let mut events = Vec::new();
+        for at in 0..=self.batches.len() {
+            let here = self.epochs.iter().filter(|(before, ..)| (*before).min(self.batches.len()) == at);
+            events.extend(here.map(|(_, promised, begins)| StoredEvent::Epoch(*promised, *begins)));
+            events.extend(self.batches.get(at).map(|(place, now, bytes)| {
+                let is_behind_state = end_of(bytes) > known;
+                let (at, now) = (*place, *now);
+                StoredEvent::Batch(StoredBatch { at, now, is_behind_state, is_written: false, bytes })
+            }));
+        }
+        let state = self.state.as_ref().map(|state| state.bytes.as_slice());
+        let restored = Partition::restore(config(), self.created, state, events.into_iter());
+        restored.expect("it fits together")
+    }
+}
+
+struct Node {
+    partition: Partition,
+    kept: Kept,
+    /// What is not durable yet, in order.
+    waiting: Vec<(Option<PersistId>, Record)>,
+    /// The batches of its log.
+    content: Vec<(WallTime, Bytes)>,
+}
+
+#[derive(Clone, Debug)]
+enum Message {
+    Append(Append, Bytes),
+    Appended(Appended),
+    Diverged(Diverged),
+    Refused(Refused),
+}
+
+struct World {
+    random: Random,
+    now: i64,
+    nodes: BTreeMap<ReplicaId, Node>,
+    network: Vec<(ReplicaId, ReplicaId, Message)>,
+    /// The configuration.
+    epoch: i32,
+    /// Batches that were committed anywhere, by their first offset.
+    committed: BTreeMap<Offset, Bytes>,
+    producers: BTreeMap<i64, i32>,
+    cuts: u32,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let node = || Node {
+            partition: Partition::new(config(), Offset(0)),
+            kept: Kept::default(),
+            waiting: Vec::new(),
+            content: Vec::new(),
+        };
+        Self {
+            random: Random::new(seed),
+            now: 1_000,
+            nodes: REPLICAS.iter().map(|id| (*id, node())).collect(),
+            network: Vec::new(),
+            epoch: -1,
+            committed: BTreeMap::new(),
+            producers: BTreeMap::new(),
+            cuts: 0,
+        }
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        self.random.below(bound as u64) as usize
+    }
+
+    fn any(&mut self) -> ReplicaId {
+        REPLICAS[self.below(3)]
+    }
+
+    fn node(&mut self, id: ReplicaId) -> &mut Node {
+        self.nodes.get_mut(&id).expect("it is there")
+    }
+
+    fn leader(&self) -> Option<ReplicaId> {
+        let leads = |(id, node): (&ReplicaId, &Node)| {
+            node.partition.leader().filter(|(leader, _)| leader == id).map(|(_, epoch)| (epoch, *id))
+        };
+        self.nodes.iter().filter_map(leads).max().map(|(_, id)| id)
+    }
+
+    fn begin_epoch(&mut self, id: ReplicaId, began: NewEpoch) {
+        let now = WallTime::of_ms(self.now);
+        let record = Record::Change(Change::Epoch(began), now);
+        self.node(id).waiting.push((Some(began.persist), record));
+    }
+
+    /// Clients write.
+    fn append(&mut self) {
+        let Some(id) = self.leader() else { return };
+        self.now += 1;
+        let (now, producer) = (WallTime::of_ms(self.now), 1 + self.below(3) as i64);
+        let sequence = *self.producers.entry(producer).or_default();
+        if self.below(5) == 0 {
+            return self.end_transaction(id, now);
+        }
+        let is_plain = self.below(4) == 0;
+        let bytes = match is_plain {
+            true => plain(0, self.now, 1 + self.below(3) as i32, self.below(300)),
+            false => transactional(0, producer, 0, sequence, 2),
+        };
+        let appended = self.node(id).partition.append(&assigned(&bytes), now);
+        let Ok(Some(new)) = appended.map(|appended| appended.new) else {
+            // Its epoch was cut off: the producer begins anew with what the log knows.
+            self.resequence(id);
+            return;
+        };
+        if !is_plain {
+            self.producers.insert(producer, sequence + 2);
+        }
+        self.stored(id, new, now);
+    }
+
+    fn resequence(&mut self, id: ReplicaId) {
+        let known: Vec<(i64, i32)> = {
+            let producers = &self.node(id).partition.tables.producers;
+            producers
+                .known()
+                .map(|known| (known.id.0, known.last_sequence.map_or(0, |last| last.0 + 1)))
+                .collect()
+        };
+        self.producers = known.into_iter().collect();
+    }
+
+    fn end_transaction(&mut self, id: ReplicaId, now: WallTime) {
+        let open: Vec<_> = self.node(id).partition.tables.transactions.open().collect();
+        let Some((producer, _)) = open.first().copied() else { return };
+        let commit = self.below(2) == 0;
+        let wanted = marker_of(producer, commit);
+        if let Ok(Some(new)) = self.node(id).partition.append_marker(&wanted, now) {
+            self.stored(id, new, now);
+        }
+    }
+
+    fn stored(&mut self, id: ReplicaId, new: crate::NewBatch, now: WallTime) {
+        let node = self.node(id);
+        node.content.push((now, new.bytes.clone()));
+        node.waiting.push((Some(new.persist), Record::Change(Change::Batch(new), now)));
+    }
+
+    /// The disk of a replica does some of what it was asked.
+    fn persist(&mut self, id: ReplicaId) {
+        let count = self.below(4);
+        let node = self.node(id);
+        for (persist, record) in node.waiting.drain(..count.min(node.waiting.len())).collect::<Vec<_>>() {
+            node.kept.take(record);
+            // Everything with the same number has to be.
+            let is_last = node.waiting.first().is_none_or(|(next, _)| *next != persist);
+            if let Some(persist) = persist.filter(|_| is_last) {
+                node.partition.persisted(persist);
+            }
+        }
+        let answer = node.partition.take_answer();
+        if let Some((to, answer)) = answer {
+            self.network.push((id, to, Message::Appended(answer)));
+        }
+        self.check(id);
+    }
+
+    /// A leader sends what the others lack.
+    fn send(&mut self, id: ReplicaId) {
+        for to in REPLICAS.into_iter().filter(|to| *to != id) {
+            let most = 1 + self.below(2_000);
+            let node = self.node(id);
+            let Some(append) = node.partition.next_append(to) else { continue };
+            let batches = match node.partition.batches_for(&append, most) {
+                Source::Memory(batches) => batches,
+                Source::Nothing => Vec::new(),
+                Source::Segment(read) => panic!("nothing is in a segment: {read:?}"),
+            };
+            let after = Offset::of(append.after.end);
+            let base = batches.first().map_or(after, |first| Offset(assigned(first).base_offset()));
+            let append = node.partition.sent(to, append, base..batches.last().map_or(after, end_of));
+            self.network.push((id, to, Message::Append(append, batches.concat().into())));
+        }
+    }
+
+    fn deliver(&mut self) {
+        if self.network.is_empty() {
+            return;
+        }
+        let at = self.below(self.network.len());
+        let (from, to, message) = match self.below(8) {
+            0 => self.network[at].clone(),
+            _ => self.network.remove(at),
+        };
+        let partition = &mut self.node(to).partition;
+        match message {
+            Message::Append(append, batches) => self.receive(from, to, &append, &batches),
+            Message::Appended(answer) => partition.receive_appended(from, answer),
+            Message::Diverged(answer) => partition.receive_diverged(from, answer),
+            Message::Refused(answer) => partition.receive_refused(answer),
+        }
+        self.check(to);
+    }
+
+    fn receive(&mut self, from: ReplicaId, to: ReplicaId, append: &Append, batches: &Bytes) {
+        let now = WallTime::of_ms(self.now);
+        let node = self.node(to);
+        let taken = node.partition.receive(from, append, batches, now);
+        let taken = taken.unwrap_or_else(|bad| panic!("{bad:?}: {append:?}"));
+        let mut cuts = 0;
+        for change in taken.changes {
+            match &change {
+                Change::Cut(cut) => {
+                    node.content.retain(|(_, bytes)| end_of(bytes) <= cut.end);
+                    cuts += 1;
+                }
+                Change::Batch(new) => node.content.push((now, new.bytes.clone())),
+                Change::Reset(_) => node.content.clear(),
+                Change::State(_) | Change::Epoch(_) => {}
+            }
+            node.waiting.push((taken.persist, Record::Change(change, now)));
+        }
+        self.cuts += cuts;
+        match taken.answer {
+            Some(Answer::Diverged(answer)) => self.network.push((to, from, Message::Diverged(answer))),
+            Some(Answer::Refused(answer)) => self.network.push((to, from, Message::Refused(answer))),
+            None => {}
+        }
+    }
+
+    /// A process dies, with what its disk did not do, and another begins.
+    fn crash(&mut self, id: ReplicaId) {
+        self.network.retain(|(from, to, _)| *from != id && *to != id);
+        let node = self.node(id);
+        node.waiting.clear();
+        node.partition = node.kept.restore();
+        node.content = node.kept.batches.iter().map(|(_, now, bytes)| (*now, bytes.clone())).collect();
+        for other in REPLICAS.into_iter().filter(|other| *other != id) {
+            let partition = &mut self.node(other).partition;
+            partition.send_again(id);
+            partition.tell_again();
+        }
+        self.check(id);
+    }
+
+    /// A state is kept.
+    fn keep_state(&mut self, id: ReplicaId) {
+        let node = self.node(id);
+        let state = node.partition.state();
+        node.waiting.push((None, Record::State(state)));
+    }
+
+    /// A controller appoints a leader.
+    fn appoint(&mut self) {
+        self.epoch += 1;
+        let epoch = LeaderEpoch(self.epoch);
+        let mut told = BTreeMap::new();
+        for id in REPLICAS {
+            if self.below(4) == 0 {
+                continue;
+            }
+            let Ok(promised) = self.node(id).partition.fence(epoch) else { continue };
+            self.begin_epoch(id, promised);
+            while !self.node(id).waiting.is_empty() {
+                self.persist(id);
+            }
+            told.extend(self.node(id).partition.fenced(epoch).map(|position| (id, position)));
+        }
+        let voters = Voters::new(REPLICAS, DURABLE_ON).expect("voters");
+        let Some(leader) = choose(&voters, &told, &[]) else { return };
+        let config = Config { epoch: epoch.epoch(), leader, voters, learners: BTreeSet::new(), chosen: true };
+        let began = self.node(leader).partition.lead(leader, config).expect("it was chosen");
+        self.begin_epoch(leader, began);
+        self.resequence(leader);
+    }
+
+    /// What a replica knows must be a function of its log, and what is committed must be the same everywhere.
+    fn check(&mut self, id: ReplicaId) {
+        let node = &self.nodes[&id];
+        let partition = &node.partition;
+        let mut tables = Tables::default();
+        let mut bytes = 0;
+        for (now, batch) in &node.content {
+            tables.append(&assigned(batch), *now).expect("it stands there");
+            bytes += batch.len() as u64;
+        }
+        tables.transactions.committed(partition.high_watermark());
+        let ends = node.content.last().map_or(partition.start(), |(_, batch)| end_of(batch));
+        assert_eq!((partition.end(), partition.bytes()), (ends, bytes));
+        assert_eq!(&without_times(&tables), &without_times(partition.tables()));
+        let segments: Vec<_> = partition.segments().collect();
+        assert!(segments.windows(2).all(|pair| pair[0].end() <= pair[1].base()));
+        for (_, batch) in &node.content {
+            if end_of(batch) > partition.high_watermark() {
+                break;
+            }
+            let known =
+                self.committed.entry(Offset(assigned(batch).base_offset())).or_insert_with(|| batch.clone());
+            assert_eq!(known, batch, "another batch is committed there");
+        }
+    }
+
+    fn act(&mut self) {
+        let id = self.any();
+        match self.below(40) {
+            0 => self.appoint(),
+            1 if self.below(4) == 0 => self.crash(id),
+            2 => self.keep_state(id),
+            3..=10 => self.append(),
+            11..=18 => self.send(id),
+            19..=28 => self.persist(id),
+            _ => self.deliver(),
+        }
+    }
+}
+
+fn marker_of(producer_id: crate::ProducerId, commit: bool) -> crate::Marker {
+    crate::Marker {
+        producer_id,
+        epoch: crate::ProducerEpoch(0),
+        coordinator_epoch: crate::CoordinatorEpoch(0),
+        commit,
+        version: crate::TransactionVersion::Classic,
+    }
+}
+
+/// A follower takes batches later than its leader did: the times at which producers were heard differ.
+fn without_times(tables: &Tables) -> String {
+    let producers = tables.producers.known().map(|known| (known.id, known.epoch, known.last_sequence));
+    format!("{:?} {:?}", producers.collect::<Vec<_>>(), tables.transactions)
+}
+
+#[test]
+fn replicas_agree_on_what_is_committed_and_know_their_logs_whatever_is_lost() {
+    let (mut committed, mut cuts) = (0, 0);
+    for seed in 0..300 {
+        let mut world = World::new(seed);
+        world.appoint();
+        for _ in 0..1_500 {
+            world.act();
+        }
+        committed += world.committed.len();
+        cuts += world.cuts;
+    }
+    assert!(committed > 5_000 && cuts > 300, "{committed} batches, {cuts} cuts");
+}
