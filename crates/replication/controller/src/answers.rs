@@ -51,7 +51,7 @@ impl Controller {
                 partition.confirmed = config.epoch;
             }
         }
-        if report.epoch > config.epoch {
+        if report.version > partition.version {
             self.read(id);
         }
         self.learn_promise(id, report.promised);

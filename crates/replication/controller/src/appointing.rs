@@ -92,7 +92,7 @@ impl Controller {
         let is_asked = partition.hand_over.is_some_and(|asked| asked.to == to);
         let is_leader = config.leader == node && config.epoch == epoch;
         let is_free = !partition.is_reading && !partition.needs_leader(&self.nodes);
-        let can_lead = self.nodes.may_lead(to) && partition.has_enough_voters(&self.nodes);
+        let can_lead = self.nodes.is_alive(to) && partition.has_enough_voters(&self.nodes);
         if is_asked && is_leader && is_free && can_lead {
             partition.wanted = Some(to);
             self.begin(id);

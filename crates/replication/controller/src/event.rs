@@ -1,6 +1,6 @@
 //! What a controller is told.
 
-use replication_appointed::{Epoch, Position, ReplicaId};
+use replication_appointed::{Epoch, Position, Replica, ReplicaId};
 
 use crate::effect::Known;
 use crate::ids::{Incarnation, PartitionId, ProposalId, Version};
@@ -118,10 +118,29 @@ pub enum Promise {
 pub struct Report {
     /// Of which partition.
     pub partition: PartitionId,
-    /// The epoch of the configuration that the node knows, and under which it has tried to lead if it is to.
+    /// The version of the record that the node knows.
+    pub version: Version,
+    /// Its epoch, under which the node has tried to lead if it is to.
     pub epoch: Epoch,
     /// What it has promised.
     pub promised: Epoch,
     /// Whether it leads that epoch.
     pub leads: bool,
+}
+
+impl Report {
+    /// What a replica of node `own` does, which knows that record.
+    #[must_use]
+    pub fn of(own: ReplicaId, known: &Known, replica: &Replica) -> Self {
+        let (epoch, promised) = (known.record.config.epoch, replica.promised());
+        let leads = known.record.config.leader == own && replica.is_leading() && promised == epoch;
+        Self { partition: known.partition, version: known.version, epoch, promised, leads }
+    }
+
+    /// Whether the partition may need a leader, which a controller has to hear: this replica is to lead and does not, or it has
+    /// made a promise that no leader has come of.
+    #[must_use]
+    pub fn needs_controller(&self, own: ReplicaId, known: &Known) -> bool {
+        self.promised > self.epoch || (known.record.config.leader == own && !self.leads)
+    }
 }

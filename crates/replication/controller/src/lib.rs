@@ -63,9 +63,18 @@
 //! # Duties of the owner
 //! - Effects are taken after each event ([`Controller::take_effects`]), and [`Controller::tick`] is called when
 //!   [`Controller::next_deadline`] has come. Any message may be lost, doubled or late.
+//! - Records that others write, a leader or another controller, are observed, late or not; after an observer was disconnected they are
+//!   all read. What is missed meanwhile costs time.
 //! - The number of a partition is never used again. A node whose disk was emptied has another number.
-//! - A node answers each [`Known`] with a [`Report`] after it has tried to lead, and reports on its own when it stops leading, and
-//!   when it has connected and has promised more than its configuration says.
+//! - A node answers each [`Known`] with a [`Report`] after it has tried to lead. It answers a [`Task`] with a report if that is about
+//!   another version than it knows: so the controller hears of what a leader has written.
+//! - A node reports on its own, to each controller that it is connected to, when it stops leading, and repeats each report for which
+//!   [`Report::needs_controller`] holds, about once a second, until it does not. A controller that fenced a follower and died may
+//!   have left a leader that waits for that follower's answer and does not know why none comes.
+//! - A node makes a copy only for a record that names it, with the promise of that record's epoch: it may have had a copy before,
+//!   and dropped it with its promise. A node that is sent entries of an epoch above that of the record that it knows, or for a
+//!   partition of which it has no copy, reads the record first.
+//! - A leader that learns of a record with a higher epoch, and cannot lead that, stops leading.
 //! - A leader gives up the voters that it has asked for and not written, and ends a pause, when the task was not
 //!   repeated for a few times [`Settings::resend_ms`].
 //! - A node that finds [`Record::loss`] with an epoch above that of its own log, and does not lead, drops its copy and starts anew:

@@ -58,8 +58,15 @@ pub(crate) fn next_leader(partition: &Partition, nodes: &Nodes) -> Option<Replic
     let record = &partition.record;
     let (leader, voters) = (record.config.leader, record.config.voters.replicas());
     let may = |id: &ReplicaId| *id != leader && voters.contains(id) && nodes.may_lead(*id);
-    let leaves = !voters.contains(&leader) || nodes.drains(leader);
     let first = record.preferred.first().copied().filter(|_| partition.goes_back);
-    let best = || preference(record, None, nodes).into_iter().find(may).filter(|_| leaves);
-    partition.wanted.filter(may).or_else(|| first.filter(may)).or_else(best)
+    let wanted = partition.wanted.filter(may).or_else(|| first.filter(may));
+    let best = |may: &dyn Fn(&ReplicaId) -> bool| preference(record, None, nodes).into_iter().find(may);
+    if !voters.contains(&leader) {
+        // Even to a node that drains: this one is to have no copy at all.
+        wanted.or_else(|| best(&|id| nodes.is_alive(*id)))
+    } else if nodes.drains(leader) {
+        wanted.or_else(|| best(&may))
+    } else {
+        wanted
+    }
 }
