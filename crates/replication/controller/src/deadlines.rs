@@ -60,9 +60,4 @@ impl Deadlines {
         (at <= now).then(|| self.clear(deadline))?;
         Some(deadline)
     }
-
-    #[cfg(test)]
-    pub(crate) fn of_partitions(&self) -> usize {
-        self.times.keys().filter(|deadline| matches!(deadline, Deadline::Partition(_))).count()
-    }
 }

@@ -115,8 +115,6 @@ mod settings;
 mod settled;
 mod status;
 mod step;
-#[cfg(test)]
-mod tests;
 
 pub use acts::ActError;
 pub use controller::Controller;

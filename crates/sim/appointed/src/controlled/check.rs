@@ -69,10 +69,12 @@ impl World {
         shown: &[Entry],
     ) -> Result<(), Violation> {
         let Some(run) = self.run_of(leader, partition) else { return Ok(()) };
-        let appointed =
-            self.store.said.get(&(partition, run.replica.promised())).map(|config| &config.voters);
-        let asked = run.asked.as_ref().filter(|asked| asked.is_counted);
-        let asked = asked.map(|asked| &asked.record.config.voters);
+        let said = |epoch| self.store.said.get(&(partition, epoch));
+        let asked = run.asked.as_ref().filter(|asked| asked.is_counted).map(|asked| &asked.record.config);
+        // Once other voters are written, though the leader does not know it, those before may drop their copies.
+        let is_written = asked.is_some_and(|config| said(config.epoch) == Some(config));
+        let appointed = said(run.replica.promised()).filter(|_| !is_written).map(|config| &config.voters);
+        let asked = asked.map(|config| &config.voters);
         let is_on = |voters: &Voters| {
             let has = |id: &&ReplicaId| {
                 let copy = self.nodes.get(*id).and_then(|node| node.copies.get(&partition));

@@ -11,10 +11,12 @@ use crate::violation::Violation;
 
 /// Steps with faults.
 const STEPS: u32 = 2_500;
-/// Steps that the end may take, and how long the world then is left alone.
+/// Steps that the end may take.
 const END_STEPS: u32 = 60_000;
 /// After so long without faults everything has to be settled.
 const END_MS: u64 = 30_000;
+/// How long a controller then has to do nothing.
+const REST_MS: u64 = 8_000;
 
 /// What a walk has come to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -74,6 +76,7 @@ impl World {
         for step in 0..END_STEPS {
             self.step(story)?;
             if step % 64 == 0 && self.packets.is_empty() && self.unsettled().is_none() {
+                self.rest()?;
                 let committed = self.truths.values().map(|truth| truth.committed.len()).sum();
                 let epochs = self.truths.values().map(|truth| truth.leaders.len()).sum();
                 return Ok(Walked { committed, epochs, settled_ms: self.now - begun });
@@ -84,6 +87,23 @@ impl World {
         }
         note(story, || format!("{self:#?}"));
         Err(Violation::Stuck(self.unsettled().unwrap_or("it goes on for ever")))
+    }
+
+    /// Time passes and nothing happens: the controller has nothing to do, unless it gives leads back.
+    fn rest(&mut self) -> Result<(), Violation> {
+        let end = self.now + REST_MS;
+        while self.now < end && self.settings.preferred_after_ms.is_none() {
+            self.now += 100;
+            for id in self.controllers.keys().copied().collect::<Vec<_>>() {
+                self.ids().into_iter().for_each(|node| self.feed(id, Event::Heard { node }));
+                let now = self.time();
+                self.control(id, |controller| controller.tick(now));
+            }
+            if !self.packets.is_empty() {
+                return Err(Violation::Stuck("a controller does not rest"));
+            }
+        }
+        Ok(())
     }
 
     fn step(&mut self, story: &mut Story) -> Result<(), Violation> {
