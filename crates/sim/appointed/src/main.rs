@@ -45,11 +45,15 @@ fn explored(states_max: u64) -> ExitCode {
 
 fn controlled(seeds: u64, first: u64) -> ExitCode {
     let (mut committed, mut epochs, mut settled_ms) = (0, 0, 0);
+    let (mut changes, mut losses, mut hand_overs) = (0, 0, 0);
     for seed in first..first + seeds {
         match sim_appointed::controlled::walk(seed) {
             Ok(walked) => {
                 committed += walked.committed;
                 epochs += walked.epochs;
+                changes += walked.changes;
+                losses += walked.losses;
+                hand_overs += walked.hand_overs;
                 settled_ms = walked.settled_ms.max(settled_ms);
             }
             Err((violation, story)) => {
@@ -60,9 +64,10 @@ fn controlled(seeds: u64, first: u64) -> ExitCode {
         }
     }
     println!(
-        "{seeds} seeds from {first} on: nothing found; {committed} entries were committed in {epochs} epochs; the longest end \
-         took {settled_ms} ms"
+        "{seeds} seeds from {first} on: nothing found; {committed} entries were committed in {epochs} epochs"
     );
+    println!("{changes} changes of replicas, {hand_overs} hand-overs prepared, {losses} losses accepted");
+    println!("the longest end took {settled_ms} ms");
     ExitCode::SUCCESS
 }
 

@@ -56,6 +56,7 @@ impl World {
     pub(super) fn write(&mut self, changes: &[Change]) -> Result<Vec<Written>, Violation> {
         let results = self.store.write(changes)?;
         for (partition, leader, epoch) in core::mem::take(&mut self.store.losses) {
+            self.losses += 1;
             self.lose(partition, leader, epoch);
         }
         let written = results.iter().any(|result| matches!(result, Written::Yes(_)));
@@ -201,6 +202,8 @@ impl World {
         let Some(run) = self.run(node, task.partition) else { return };
         let known = run.known.as_ref().map(|known| known.version);
         let leads = run.replica.is_leading() && run.replica.promised() == task.epoch;
+        self.hand_overs += usize::from(leads && matches!(task.work, Work::HandOver { .. }));
+        let Some(run) = self.run(node, task.partition) else { return };
         match task.work {
             Work::HandOver { to } if leads => run.pause = Some((to, now + PAUSE_MS)),
             Work::Change { version, record } if leads && known == Some(version) => {

@@ -1,7 +1,7 @@
 //! What goes wrong, what people ask for, and the end of it.
 
 use replication_appointed::ReplicaId;
-use replication_controller::{Controller, Event, Members, PartitionId, Settings};
+use replication_controller::{Controller, Event, Members, PartitionId, Settings, Waits};
 
 use super::packet::{ControllerId, Packet};
 use super::world::{NODES, World};
@@ -46,8 +46,13 @@ impl World {
     pub(super) fn act(&mut self) {
         let Some(id) = self.drawn_controller() else { return };
         let node = self.drawn_node();
-        let (partition, now) = (self.drawn_partition(), self.time());
+        let (mut partition, now) = (self.drawn_partition(), self.time());
         let (draw, loses) = (self.random.below(8), self.settings.seed.is_multiple_of(5));
+        if draw == 7
+            && let Some(waits) = self.waiting_for_voters(id)
+        {
+            partition = waits;
+        }
         let voters = self.drawn_voters();
         let learner = self.drawn_node();
         let learners =
@@ -59,6 +64,13 @@ impl World {
             _ if loses => drop(controller.recover_with_loss(partition, now)),
             _ => {}
         });
+    }
+
+    /// A partition that has too few voters for a leader.
+    fn waiting_for_voters(&self, id: ControllerId) -> Option<PartitionId> {
+        let status = self.controllers.get(&id)?.status();
+        let mut waiting = status.partitions.iter().filter(|(_, waits)| matches!(waits, Waits::Voters { .. }));
+        waiting.next().map(|(partition, _)| *partition)
     }
 
     pub(super) fn crash(&mut self, node: ReplicaId) {

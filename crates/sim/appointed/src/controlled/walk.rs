@@ -25,6 +25,12 @@ pub struct Walked {
     pub committed: usize,
     /// Epochs that began.
     pub epochs: usize,
+    /// Epochs in which a leader went on with other replicas.
+    pub changes: usize,
+    /// Appointments that accepted a loss.
+    pub losses: usize,
+    /// Hand-overs that leaders prepared.
+    pub hand_overs: usize,
     /// How long the end took.
     pub settled_ms: u64,
 }
@@ -79,7 +85,10 @@ impl World {
                 self.rest()?;
                 let committed = self.truths.values().map(|truth| truth.committed.len()).sum();
                 let epochs = self.truths.values().map(|truth| truth.leaders.len()).sum();
-                return Ok(Walked { committed, epochs, settled_ms: self.now - begun });
+                let changes = self.store.said.values().filter(|config| !config.chosen).count();
+                let (losses, hand_overs) = (self.losses, self.hand_overs);
+                let settled_ms = self.now - begun;
+                return Ok(Walked { committed, epochs, changes, losses, hand_overs, settled_ms });
             }
             if self.now > begun + END_MS {
                 break;

@@ -58,6 +58,9 @@ pub(super) struct World {
     pub(super) controller_cuts: BTreeSet<(ControllerId, ReplicaId)>,
     pub(super) truths: BTreeMap<PartitionId, Truth>,
     pub(super) settings: Settings,
+    /// Appointments that accepted a loss, and hand-overs that leaders prepared.
+    pub(super) losses: usize,
+    pub(super) hand_overs: usize,
     /// Messages are lost and doubled.
     pub(super) is_faulty: bool,
 }
@@ -80,6 +83,8 @@ impl World {
             controller_cuts: BTreeSet::new(),
             truths: BTreeMap::new(),
             settings,
+            losses: 0,
+            hand_overs: 0,
             is_faulty: true,
         };
         for id in 0..PARTITIONS {
