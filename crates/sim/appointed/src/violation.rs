@@ -25,6 +25,8 @@ pub enum Violation {
     Epoch(Epoch),
     /// A replica leads what the configuration did not say.
     NotAppointed(ReplicaId, Epoch),
+    /// An appointment accepts a loss that no person has accepted.
+    Loss(Epoch),
     /// All faults are healed, and something does not come to its end.
     Stuck(&'static str),
 }

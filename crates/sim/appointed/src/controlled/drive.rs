@@ -56,6 +56,9 @@ impl World {
     pub(super) fn write(&mut self, changes: &[Change]) -> Result<Vec<Written>, Violation> {
         let results = self.store.write(changes)?;
         for (partition, leader, epoch) in core::mem::take(&mut self.store.losses) {
+            if !self.accepted.remove(&partition) {
+                return Err(Violation::Loss(epoch));
+            }
             self.losses += 1;
             self.lose(partition, leader, epoch);
         }

@@ -57,13 +57,17 @@ impl World {
         let learner = self.drawn_node();
         let learners =
             [learner].into_iter().filter(|id| id.0 % 2 == 0 && !voters.replicas().contains(id)).collect();
+        let mut is_accepted = false;
         self.control(id, |controller| match draw {
             0..=2 => drop(controller.hand_over(partition, node, now)),
             3..=5 => drop(controller.reassign(partition, Members { voters, learners }, now)),
             6 => drop(controller.cancel(partition, now)),
-            _ if loses => drop(controller.recover_with_loss(partition, now)),
+            _ if loses => is_accepted = controller.recover_with_loss(partition, now).is_ok(),
             _ => {}
         });
+        if is_accepted {
+            self.accepted.insert(partition);
+        }
     }
 
     /// A partition that has too few voters for a leader.

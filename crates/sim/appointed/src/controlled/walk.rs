@@ -81,7 +81,8 @@ impl World {
         let begun = self.now;
         for step in 0..END_STEPS {
             self.step(story)?;
-            if step % 64 == 0 && self.packets.is_empty() && self.unsettled().is_none() {
+            if step % 64 == 0 && self.packets.is_empty() && self.late.is_empty() && self.unsettled().is_none()
+            {
                 self.rest()?;
                 let committed = self.truths.values().map(|truth| truth.committed.len()).sum();
                 let epochs = self.truths.values().map(|truth| truth.leaders.len()).sum();
@@ -171,6 +172,10 @@ impl World {
             if self.random.chance(8) {
                 self.packets.push(packet.clone());
             }
+            if self.random.chance(5) {
+                self.late.push((self.now + self.random.below(1_500), packet));
+                return Ok(());
+            }
         }
         note(story, || format!("{} {packet:?}", self.now));
         match packet {
@@ -202,6 +207,8 @@ impl World {
 
     fn pass_time(&mut self, story: &mut Story) -> Result<(), Violation> {
         self.now += 1 + self.random.below(30);
+        let now = self.now;
+        self.packets.extend(self.late.extract_if(.., |(at, _)| *at <= now).map(|(_, packet)| packet));
         for id in self.controllers.keys().copied().collect::<Vec<_>>() {
             for node in self.ids() {
                 if self.controller_hears(id, node) && (!self.is_faulty || self.random.chance(90)) {

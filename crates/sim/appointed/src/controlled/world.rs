@@ -52,12 +52,16 @@ pub(super) struct World {
     pub(super) last_controller: u32,
     pub(super) store: Store,
     pub(super) packets: Vec<Packet>,
+    /// What arrives late, and when.
+    pub(super) late: Vec<(u64, Packet)>,
     /// Pairs of nodes, the lower first, that do not hear each other.
     pub(super) cuts: BTreeSet<(ReplicaId, ReplicaId)>,
     /// Nodes that a controller does not hear.
     pub(super) controller_cuts: BTreeSet<(ControllerId, ReplicaId)>,
     pub(super) truths: BTreeMap<PartitionId, Truth>,
     pub(super) settings: Settings,
+    /// Partitions of which people have accepted a loss that has not come yet.
+    pub(super) accepted: BTreeSet<PartitionId>,
     /// Appointments that accepted a loss, and hand-overs that leaders prepared.
     pub(super) losses: usize,
     pub(super) hand_overs: usize,
@@ -79,10 +83,12 @@ impl World {
             last_controller: 0,
             store: Store::default(),
             packets: Vec::new(),
+            late: Vec::new(),
             cuts: BTreeSet::new(),
             controller_cuts: BTreeSet::new(),
             truths: BTreeMap::new(),
             settings,
+            accepted: BTreeSet::new(),
             losses: 0,
             hand_overs: 0,
             is_faulty: true,
