@@ -101,6 +101,10 @@ impl Controller {
         for node in before.difference(now) {
             if let Some(partitions) = self.of_node.get_mut(node) {
                 partitions.remove(&id);
+                if partitions.is_empty() {
+                    self.of_node.remove(node);
+                    self.forget_if_unnamed(*node);
+                }
             }
         }
         for node in now.difference(before) {

@@ -59,6 +59,15 @@ impl Controller {
             self.deadlines.clear(Deadline::Silence(node));
             self.look_at_all_of(node);
         }
+        self.forget_if_unnamed(node);
+    }
+
+    /// A node that is gone, and that no record names, is nothing to remember.
+    pub(crate) fn forget_if_unnamed(&mut self, node: ReplicaId) {
+        let is_gone = self.nodes.node(node).is_some_and(|known| known.standing == Standing::Gone);
+        if is_gone && !self.of_node.contains_key(&node) {
+            self.nodes.forget(node);
+        }
     }
 
     pub(crate) fn draining(&mut self, node: ReplicaId, drains: bool) {

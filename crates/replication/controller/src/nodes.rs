@@ -107,6 +107,10 @@ impl Nodes {
         }
     }
 
+    pub(crate) fn forget(&mut self, id: ReplicaId) {
+        self.nodes.remove(&id);
+    }
+
     pub(crate) fn node(&self, id: ReplicaId) -> Option<&Node> {
         self.nodes.get(&id)
     }

@@ -84,3 +84,27 @@ fn preferred_leader_is_back_after_a_delay_that_begins_anew_with_each_death() {
     bench.pass(1_100);
     assert_eq!(bench.leader(P), Some(1));
 }
+
+#[test]
+fn node_that_is_gone_and_has_nothing_is_forgotten() {
+    let mut bench = Bench::new([(P, record(&[1, 2, 3], 2))]);
+    bench.tell(Event::Gone { node: node(5) });
+    assert!(!bench.controller.status().nodes.contains_key(&node(5)));
+    bench.tell(Event::Gone { node: node(3) });
+    assert!(bench.controller.status().nodes[&node(3)].is_gone);
+    bench.tell(Event::Removed { partition: P });
+    assert!(!bench.controller.status().nodes.contains_key(&node(3)));
+    assert!(bench.controller.status().nodes[&node(1)].is_alive);
+}
+
+#[test]
+fn partition_that_is_removed_is_left_alone() {
+    let mut bench = Bench::new([(P, record(&[1, 2, 3], 2))]);
+    bench.die(1);
+    let effects = bench.controller.take_effects();
+    bench.tell(Event::Removed { partition: P });
+    effects.into_iter().for_each(|effect| bench.carry_out(effect));
+    bench.pass(3_000);
+    assert_eq!(bench.config().epoch, Epoch(1));
+    assert!(bench.controller.status().partitions.is_empty());
+}

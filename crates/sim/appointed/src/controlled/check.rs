@@ -99,14 +99,24 @@ impl World {
         }
     }
 
+    /// A partition without a leader that is known to have everything.
+    pub(super) fn unled(&self) -> Option<&'static str> {
+        let leads = |(id, (_, record)): (&PartitionId, &(_, replication_controller::Record))| {
+            let config = &record.config;
+            let run = self.run_of(config.leader, *id);
+            run.is_some_and(|run| run.replica.is_established() && run.replica.promised() == config.epoch)
+        };
+        (!self.store.records.iter().all(leads)).then_some("a partition has no leader")
+    }
+
     /// What is not as it should be long after all faults.
     pub(super) fn unsettled(&self) -> Option<&'static str> {
+        if let Some(unled) = self.unled() {
+            return Some(unled);
+        }
         for (id, (_, record)) in &self.store.records {
             let config = &record.config;
             let Some(leader) = self.run_of(config.leader, *id) else { return Some("a leader has no copy") };
-            if !leader.replica.is_established() || leader.replica.promised() != config.epoch {
-                return Some("a partition has no leader");
-            }
             if record.goal.is_some() {
                 return Some("replicas are not those that there should be");
             }

@@ -13,7 +13,9 @@ use crate::violation::Violation;
 const STEPS: u32 = 2_500;
 /// Steps that the end may take.
 const END_STEPS: u32 = 60_000;
-/// After so long without faults everything has to be settled.
+/// After so long without faults each partition must have a leader.
+const LED_MS: u64 = 6_000;
+/// After so long without faults everything must be settled.
 const END_MS: u64 = 30_000;
 /// How long a controller then has to do nothing.
 const REST_MS: u64 = 8_000;
@@ -31,6 +33,8 @@ pub struct Walked {
     pub losses: usize,
     /// Hand-overs that leaders prepared.
     pub hand_overs: usize,
+    /// After how long without faults each partition had its leader.
+    pub led_ms: u64,
     /// How long the end took.
     pub settled_ms: u64,
 }
@@ -78,9 +82,12 @@ impl World {
     }
 
     fn settle(&mut self, story: &mut Story) -> Result<Walked, Violation> {
-        let begun = self.now;
+        let (begun, mut led_ms) = (self.now, None);
         for step in 0..END_STEPS {
             self.step(story)?;
+            if led_ms.is_none() && self.unled().is_none() {
+                led_ms = Some(self.now - begun);
+            }
             if step % 64 == 0 && self.packets.is_empty() && self.late.is_empty() && self.unsettled().is_none()
             {
                 self.rest()?;
@@ -88,10 +95,11 @@ impl World {
                 let epochs = self.truths.values().map(|truth| truth.leaders.len()).sum();
                 let changes = self.store.said.values().filter(|config| !config.chosen).count();
                 let (losses, hand_overs) = (self.losses, self.hand_overs);
-                let settled_ms = self.now - begun;
-                return Ok(Walked { committed, epochs, changes, losses, hand_overs, settled_ms });
+                let (led_ms, settled_ms) = (led_ms.unwrap_or_default(), self.now - begun);
+                return Ok(Walked { committed, epochs, changes, losses, hand_overs, led_ms, settled_ms });
             }
-            if self.now > begun + END_MS {
+            let is_late = led_ms.is_none() && self.now > begun + LED_MS;
+            if is_late || self.now > begun + END_MS {
                 break;
             }
         }
@@ -158,26 +166,32 @@ impl World {
         all.get(place).copied().unwrap_or((ReplicaId(1), PartitionId(0)))
     }
 
-    fn deliver(&mut self, story: &mut Story) -> Result<(), Violation> {
+    /// The next message that arrives. Before that one may be lost, come twice, or be late.
+    fn arrives(&mut self, story: &mut Story) -> Option<Packet> {
         if self.packets.is_empty() {
-            return Ok(());
+            return None;
         }
         let place = self.random.below(self.packets.len() as u64) as usize;
         let packet = self.packets.swap_remove(place);
         if self.is_faulty && may_be_lost(&packet) {
             if self.random.chance(8) {
                 note(story, || format!("{} lost: {packet:?}", self.now));
-                return Ok(());
+                return None;
             }
             if self.random.chance(8) {
                 self.packets.push(packet.clone());
             }
             if self.random.chance(5) {
                 self.late.push((self.now + self.random.below(1_500), packet));
-                return Ok(());
+                return None;
             }
         }
         note(story, || format!("{} {packet:?}", self.now));
+        Some(packet)
+    }
+
+    fn deliver(&mut self, story: &mut Story) -> Result<(), Violation> {
+        let Some(packet) = self.arrives(story) else { return Ok(()) };
         match packet {
             Packet::ToNode(from, to, effect) => self.deliver_to_node(from, to, effect)?,
             Packet::ToController(from, to, event) => {
