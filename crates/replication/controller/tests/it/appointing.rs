@@ -226,6 +226,19 @@ fn survivors_go_on_alone_where_each_voter_has_everything() {
 }
 
 #[test]
+fn survivors_that_may_lack_entries_do_not_go_on_alone() {
+    let shrinks = Record { voters_min: Some(1), ..record(&[1, 2, 3], 2) };
+    let mut bench = Bench::new([(P, shrinks)]);
+    bench.die(1);
+    bench.run();
+    assert_eq!((bench.leader(P), bench.store[&P].1.members()), (Some(2), members(&[1, 2, 3], 2, &[])));
+    bench.die(2);
+    bench.pass(2_000);
+    assert_eq!(bench.leader(P), None);
+    assert!(matches!(bench.controller.status().partitions[&P], Waits::Voters { .. }));
+}
+
+#[test]
 fn loss_is_accepted_only_if_asked_for_and_is_marked() {
     let mut bench = Bench::new([(P, record(&[1, 2, 3], 2))]);
     let now = bench.time();

@@ -1,7 +1,7 @@
 //! Which nodes are alive.
 
 use replication_appointed::Epoch;
-use replication_controller::{Event, Incarnation, Settings};
+use replication_controller::{Effect, Event, Incarnation, Settings};
 
 use crate::bench::{Bench, P, node, record};
 
@@ -20,6 +20,11 @@ fn node_that_is_silent_is_suspected_after_its_time() {
 fn node_that_restarted_leads_under_a_new_epoch_only() {
     let mut bench = Bench::new([(P, record(&[1, 2, 3], 2))]);
     bench.come_back(1, 2);
+    // Nobody is asked first whether it leads.
+    let effects = bench.controller.take_effects();
+    assert!(effects.iter().all(|effect| matches!(effect, Effect::SendFence { .. })), "{effects:?}");
+    assert_eq!(effects.len(), 3);
+    effects.into_iter().for_each(|effect| bench.carry_out(effect));
     bench.run();
     assert_eq!((bench.leader(P), bench.config().epoch), (Some(1), Epoch(2)));
     // An announcement that comes late says nothing.

@@ -14,7 +14,7 @@ const STEPS: u32 = 2_500;
 /// Steps that the end may take.
 const END_STEPS: u32 = 60_000;
 /// After so long without faults each partition must have a leader.
-const LED_MS: u64 = 6_000;
+const LED_MS: u64 = 10_000;
 /// After so long without faults everything must be settled.
 const END_MS: u64 = 30_000;
 /// How long a controller then has to do nothing.
@@ -132,11 +132,11 @@ impl World {
                 let (node, partition) = self.drawn(|run| !run.queue.is_empty());
                 self.disk(node, partition)?;
             }
-            700..720 if self.is_faulty => {
+            700..740 if self.is_faulty => {
                 let (node, partition) = self.drawn(|run| run.replica.is_leading());
                 self.append(node, partition)?;
             }
-            720..870 => {
+            740..870 => {
                 let (node, partition) = self.drawn(|run| run.replica.is_leading());
                 let to = self.drawn_node();
                 self.send(node, partition, to);

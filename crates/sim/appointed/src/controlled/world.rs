@@ -17,7 +17,7 @@ pub(super) const NODES: u32 = 5;
 /// Partitions, numbered from 0.
 const PARTITIONS: u64 = 3;
 /// Entries of a partition.
-pub(super) const ENTRIES_MAX: u8 = 200;
+pub(super) const ENTRIES_MAX: u8 = 250;
 
 /// A node: its disks stay, its process comes and goes.
 #[derive(Debug, Default)]
