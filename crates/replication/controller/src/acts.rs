@@ -99,8 +99,6 @@ impl Controller {
 
     fn judge_now(&mut self, id: PartitionId) {
         self.look_at(id);
-        while let Some(id) = self.to_judge.pop_first() {
-            self.judge(id);
-        }
+        self.judge_all();
     }
 }

@@ -128,9 +128,17 @@ impl Controller {
         self.deadlines.set_by(Deadline::Configuration, by);
     }
 
-    fn judge_all(&mut self) {
-        while let Some(id) = self.to_judge.pop_first() {
-            self.judge(id);
+    /// Judges what has to be, and then the partitions whose turn it is to be handed over.
+    pub(crate) fn judge_all(&mut self) {
+        loop {
+            while let Some(id) = self.to_judge.pop_first() {
+                self.judge(id);
+            }
+            if self.hand_overs.len() >= self.settings.hand_overs_max {
+                return;
+            }
+            let Some(next) = self.hand_overs_waiting.pop_first() else { return };
+            self.look_at(next);
         }
     }
 }

@@ -66,17 +66,13 @@ impl Controller {
         self.look_at(id);
     }
 
-    /// Whatever became of it, the next one may begin.
+    /// Whatever became of it, another one may begin.
     pub(crate) fn end_hand_over(&mut self, id: PartitionId) {
         if let Some(partition) = self.partitions.get_mut(&id) {
             partition.hand_over = None;
         }
         self.hand_overs_waiting.remove(&id);
-        if self.hand_overs.remove(&id)
-            && let Some(next) = self.hand_overs_waiting.pop_first()
-        {
-            self.look_at(next);
-        }
+        self.hand_overs.remove(&id);
     }
 
     /// The node has been alive for long enough to lead again what prefers it.

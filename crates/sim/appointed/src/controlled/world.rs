@@ -73,8 +73,17 @@ impl World {
     pub(super) fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
         let preferred_after_ms = random.chance(60).then_some(500);
-        let settings =
-            Settings { preferred_after_ms, proposal_ms: 1_000, changes_max: 2, seed, ..Settings::default() };
+        // Small bounds, so that they are met.
+        let settings = Settings {
+            preferred_after_ms,
+            proposal_ms: 1_000,
+            changes_max: 2,
+            proposals_max: 1,
+            message_max: 2,
+            hand_overs_max: 1,
+            seed,
+            ..Settings::default()
+        };
         let mut world = Self {
             random,
             now: 0,
