@@ -21,8 +21,8 @@
 //! # The death of a leader
 //! 1. [`Event::Broken`], or silence. The controller judges the partitions of that node.
 //! 2. It picks an epoch above all that it has heard of, and asks the voters that are alive to promise it
-//!    ([`Effect::SendFence`], one message for each node). It asks nobody before N - W + 1 voters are alive: a controller on the
-//!    small side of a divided network must not disturb a leader on the other side.
+//!    ([`Effect::SendFence`], one message for each node). It asks nobody before N - W + 1 voters are alive: a controller that
+//!    reaches a minority must not disturb a leader that the others reach.
 //! 3. With N - W + 1 answers it waits up to [`Settings::grace_ms`] for the other voters that are alive, and chooses the longest
 //!    log; of equal ones the first of [`Record::preferred`] that is alive. A refusal makes it read the configuration and pick
 //!    again.
@@ -65,6 +65,8 @@
 //!   [`Controller::next_deadline`] has come. Any message may be lost, doubled or late.
 //! - Records that others write, a leader or another controller, are observed, late or not; after an observer was disconnected they are
 //!   all read. What is missed meanwhile costs time.
+//! - The owner may write [`Record::preferred`], [`Record::voters_min`] and [`Record::loss`] by compare-and-set whenever it likes. The
+//!   rest is written by the controller, and by leaders that were asked to.
 //! - The number of a partition is never used again. A node whose disk was emptied has another number.
 //! - A node answers each [`Known`] with a [`Report`] after it has tried to lead. It answers a [`Task`] with a report if that is about
 //!   another version than it knows: so the controller hears of what a leader has written.
@@ -75,10 +77,11 @@
 //!   and dropped it with its promise. A node that is sent entries of an epoch above that of the record that it knows, or for a
 //!   partition of which it has no copy, reads the record first.
 //! - A leader that learns of a record with a higher epoch, and cannot lead that, stops leading.
-//! - A leader gives up the voters that it has asked for and not written, and ends a pause, when the task was not
-//!   repeated for a few times [`Settings::resend_ms`].
-//! - A node that finds [`Record::loss`] with an epoch above that of its own log, and does not lead, drops its copy and starts anew:
-//!   it may have entries that it knows to be committed and that are lost.
+//! - A leader ends a pause, and gives up the voters that it has asked for, when the task was not repeated for a few times
+//!   [`Settings::resend_ms`]. Once it has sent the record with those voters it does not give them up by time: it sends the same
+//!   again until it learns of a newer version. If that has its own epoch, the voters were never written.
+//! - A node that finds [`Record::loss`] with an epoch above that of its own log, and does not lead, drops its copy and starts anew
+//!   with the promise that it had: it may have entries that it knows to be committed and that are lost.
 //!
 //! # Invariants
 //! - *Version.* A choice rests on the voters of one version of the record, and is written over that version only.
@@ -92,6 +95,7 @@
 //! # Not done, and what that costs
 //! - A batch is written whole or not at all, so one partition that changed meanwhile delays the up to 255 others by one round.
 //! - Followers are told of a change once. One that misses it reads the configuration when it starts or reconnects.
+//! - Leases: a voter that has granted one answers a fence when it is over. The controller waits for the answer as for any.
 //! - Balance: who leads what, and which replicas there shall be, is decided elsewhere.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 

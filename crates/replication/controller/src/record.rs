@@ -45,7 +45,8 @@ pub struct Record {
     pub voters_min: Option<usize>,
     /// A change of replicas that is under way.
     pub goal: Option<Goal>,
-    /// Entries may have been lost. It stays until the owner removes it.
+    /// Entries may have been lost. The owner removes this once each node that had a replica has seen it: one that has not would
+    /// keep a copy with entries that are lost.
     pub loss: Option<Loss>,
 }
 
