@@ -260,6 +260,26 @@ fn loss_is_accepted_only_if_asked_for_and_is_marked() {
 }
 
 #[test]
+fn voters_that_are_left_after_a_loss_learn_until_they_have_what_the_leader_has() {
+    let mut bench = Bench::new([(P, record(&[1, 2, 3, 4, 5], 3))]);
+    bench.ends.extend([((node(4), P), 3), ((node(5), P), 8)]);
+    for id in [1, 2, 3] {
+        bench.die(id);
+    }
+    let now = bench.time();
+    bench.controller.recover_with_loss(P, now).expect("it is accepted");
+    for effect in bench.controller.take_effects() {
+        bench.carry_out(effect);
+    }
+    let effects = bench.controller.take_effects();
+    let [Effect::Propose { changes, .. }] = &effects[..] else { panic!("{effects:?}") };
+    let record = &changes[0].record;
+    assert_eq!(record.members(), members(&[5], 1, &[1, 2, 3, 4]));
+    assert_eq!(record.loss.as_ref().map(|loss| loss.kept.end), Some(Seq(8)));
+    assert_eq!(record.goal.as_ref().map(|goal| goal.to.clone()), Some(members(&[1, 2, 3, 4, 5], 3, &[])));
+}
+
+#[test]
 fn promise_that_nobody_used_is_followed_by_an_appointment() {
     let mut bench = Bench::new([(P, record(&[1, 2, 3], 2))]);
     // A controller that has died had fenced a follower.

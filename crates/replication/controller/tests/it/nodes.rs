@@ -1,7 +1,7 @@
 //! Which nodes are alive.
 
 use replication_appointed::Epoch;
-use replication_controller::{Effect, Event, Incarnation, Settings};
+use replication_controller::{Effect, Event, Incarnation, Report, Settings, Version, Waits};
 
 use crate::bench::{Bench, P, node, record};
 
@@ -40,6 +40,28 @@ fn connection_that_is_renewed_leaves_the_leader_alone() {
     bench.run();
     assert_eq!((bench.leader(P), bench.config().epoch), (Some(1), Epoch(1)));
     assert!(bench.controller.status().partitions.is_empty());
+}
+
+#[test]
+fn leader_is_asked_again_over_a_new_connection() {
+    let mut bench = Bench::new([(P, record(&[1, 2, 3], 2))]);
+    // It was fenced while it was cut off, and what it said of that is lost.
+    bench.leads.clear();
+    bench.tell(Event::Announced { node: node(1), incarnation: Incarnation(1) });
+    bench.run();
+    assert_eq!((bench.leader(P), bench.config().epoch), (Some(1), Epoch(2)));
+}
+
+#[test]
+fn report_of_a_process_that_is_gone_says_nothing() {
+    let mut bench = Bench::new([(P, record(&[1, 2, 3], 2))]);
+    bench.alive.insert(node(1), Incarnation(2));
+    bench.restart_controller();
+    let report =
+        Report { partition: P, version: Version(1), epoch: Epoch(1), promised: Epoch(1), leads: true };
+    let incarnation = Incarnation(1);
+    bench.tell(Event::Reported { node: node(1), incarnation, reports: vec![report] });
+    assert_eq!(bench.controller.status().partitions[&P], Waits::Leader(node(1)));
 }
 
 #[test]
