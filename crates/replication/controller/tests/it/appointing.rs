@@ -98,6 +98,21 @@ fn refusal_makes_the_controller_read_and_pick_a_higher_epoch() {
 }
 
 #[test]
+fn read_that_is_lost_is_repeated() {
+    let mut bench = Bench::new([(P, record(&[1, 2, 3], 2))]);
+    bench.promised.insert((node(2), P), Epoch(8));
+    bench.die(1);
+    for effect in bench.controller.take_effects() {
+        bench.carry_out(effect);
+    }
+    let effects = bench.controller.take_effects();
+    assert!(matches!(&effects[..], [Effect::Read { .. }]), "{effects:?}");
+    assert_eq!(bench.controller.status().partitions[&P], Waits::Configuration);
+    bench.pass(bench.settings.proposal_ms + 100);
+    assert_eq!((bench.config().epoch, bench.leader(P)), (Epoch(9), Some(2)));
+}
+
+#[test]
 fn appointment_of_another_controller_is_taken_over() {
     let mut bench = Bench::new([(P, record(&[1, 2, 3], 2))]);
     bench.die(1);
