@@ -220,7 +220,7 @@ impl Replica {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Position;
+    use crate::{Answer, Durable, LogShape, Position, Received};
 
     const LEADER: ReplicaId = ReplicaId(1);
     const FOLLOWER: ReplicaId = ReplicaId(2);
@@ -267,5 +267,16 @@ mod tests {
         assert_eq!(replica.durable_on(FOLLOWER), Some(Seq(0)));
         let _ = replica.fence(Epoch(2));
         assert_eq!(replica.durable_on(LEADER), None);
+    }
+
+    #[test]
+    fn replica_that_joins_is_counted_by_no_leader_before_its_configuration() {
+        let append = next(&mut leader());
+        // Without a promise it would help a leader that was followed long ago.
+        assert!(matches!(Replica::new(Seq(0)).receive_append(LEADER, &append), Ok(Received::Store(_))));
+        let log = LogShape::empty(Position::default());
+        let mut joins = Replica::restore(Durable { promised: Epoch(3), log, committed: Seq(0) });
+        let refused = Received::Answer(Answer::Refused(Refused { promised: Epoch(3) }));
+        assert_eq!(joins.receive_append(LEADER, &append), Ok(refused));
     }
 }
