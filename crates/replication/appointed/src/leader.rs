@@ -133,6 +133,8 @@ impl Replica {
         }
         peer.next = common.end.max(peer.durable.unwrap_or_default());
         (peer.streams, peer.waits) = (false, false);
+        // With the entries it has not taken what is committed.
+        peer.told = Seq(0);
         peer.resets = answer.common.end <= base.end && answer.common != base && peer.durable.is_none();
     }
 
@@ -183,6 +185,13 @@ impl Replica {
         self.count();
     }
 
+    /// Up to where this replica's disk is known to have this leader's log. Nothing if that is not known, or this is no leader.
+    #[must_use]
+    pub fn durable_on(&self, id: ReplicaId) -> Option<Seq> {
+        let Role::Leading(leading) = &self.role else { return None };
+        leading.durable_of(id)
+    }
+
     /// Whether it leads.
     #[must_use]
     pub const fn is_leading(&self) -> bool {
@@ -209,5 +218,69 @@ impl Replica {
             leading.is_established = true;
             self.committed = self.committed.max(end);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Answer, Durable, LogShape, Position, Received};
+
+    const LEADER: ReplicaId = ReplicaId(1);
+    const FOLLOWER: ReplicaId = ReplicaId(2);
+
+    fn leader() -> Replica {
+        let mut replica = Replica::new(Seq(0));
+        let _ = replica.fence(Epoch(1));
+        let voters = Voters::new([LEADER, FOLLOWER], 1).expect("voters");
+        let config = Config { voters, ..Config::alone(LEADER, Epoch(1)) };
+        let id = replica.lead(LEADER, config).expect("it was fenced");
+        replica.persisted(id);
+        replica
+    }
+
+    fn next(replica: &mut Replica) -> Append {
+        let append = replica.next_append(FOLLOWER).expect("something to send");
+        let append = replica.with_entries(append, replica.log().end());
+        replica.sent(FOLLOWER, &append);
+        append
+    }
+
+    #[test]
+    fn leader_tells_again_what_is_committed_after_messages_came_in_another_order() {
+        let mut replica = leader();
+        next(&mut replica);
+        replica.receive_appended(FOLLOWER, Appended { epoch: Epoch(1), durable: Seq(0) });
+        let id = replica.appended(Seq(1));
+        assert_eq!((next(&mut replica).to, replica.committed()), (Seq(1), Seq(0)));
+        replica.persisted(id);
+        assert_eq!(next(&mut replica).committed, Seq(1));
+        // The second message came first: the follower lacks the entry, and gets it with the message that says less.
+        let common = Position { epoch: Epoch(1), end: Seq(0) };
+        replica.receive_diverged(FOLLOWER, Diverged { epoch: Epoch(1), common });
+        replica.receive_appended(FOLLOWER, Appended { epoch: Epoch(1), durable: Seq(1) });
+        assert_eq!(next(&mut replica).committed, Seq(1));
+    }
+
+    #[test]
+    fn leader_knows_on_which_disks_its_log_is() {
+        let mut replica = leader();
+        assert_eq!((replica.durable_on(LEADER), replica.durable_on(FOLLOWER)), (Some(Seq(0)), None));
+        next(&mut replica);
+        replica.receive_appended(FOLLOWER, Appended { epoch: Epoch(1), durable: Seq(0) });
+        assert_eq!(replica.durable_on(FOLLOWER), Some(Seq(0)));
+        let _ = replica.fence(Epoch(2));
+        assert_eq!(replica.durable_on(LEADER), None);
+    }
+
+    #[test]
+    fn replica_that_joins_is_counted_by_no_leader_before_its_configuration() {
+        let append = next(&mut leader());
+        // Without a promise it would help a leader that was followed long ago.
+        assert!(matches!(Replica::new(Seq(0)).receive_append(LEADER, &append), Ok(Received::Store(_))));
+        let log = LogShape::empty(Position::default());
+        let mut joins = Replica::restore(Durable { promised: Epoch(3), log, committed: Seq(0) });
+        let refused = Received::Answer(Answer::Refused(Refused { promised: Epoch(3) }));
+        assert_eq!(joins.receive_append(LEADER, &append), Ok(refused));
     }
 }

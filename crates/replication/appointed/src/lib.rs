@@ -29,6 +29,10 @@
 //! it may have sent entries that its own disk has lost. It follows, or leads under a new epoch for which it was chosen. Nor does
 //! it go on where it had asked for other voters: what it had committed may be on their disks alone.
 //!
+//! A replica that is dropped takes its promise with it. If the node gets another replica of the partition later, that begins with
+//! the promise of the configuration that names it, and no replica is made for anything else: a leader of long ago, which does
+//! not know that it was followed, would otherwise count it among its voters.
+//!
 //! # Invariants
 //! - *Position.* A log at position (epoch, end) is the beginning, up to `end`, of the log of the leader of `epoch`.
 //! - *Promise.* A replica that has promised an epoch stores nothing for an older one, and its answers count for no older one.

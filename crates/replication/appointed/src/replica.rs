@@ -59,7 +59,8 @@ impl Replica {
         Self { log, promised, committed, role: Role::Idle, pending }
     }
 
-    /// A replica of a log that is new, and whose first entry will have this number.
+    /// A replica of a log that is new, and whose first entry will have this number. A replica that joins a log begins by
+    /// [`Replica::restore`], with the promise of the configuration that names it.
     #[must_use]
     pub fn new(start: Seq) -> Self {
         let log = LogShape::empty(Position { epoch: Epoch::NONE, end: start });

@@ -33,6 +33,11 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
+    /// An empty one that has promised this.
+    pub(crate) fn promising(promised: Epoch) -> Self {
+        Self { promised, ..Self::default() }
+    }
+
     pub(crate) fn end(&self) -> Seq {
         Seq(self.base.end.0 + self.entries.len() as u64)
     }

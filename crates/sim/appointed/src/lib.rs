@@ -13,6 +13,7 @@
 
 mod action;
 mod check;
+pub mod controlled;
 mod disk;
 mod explore;
 mod violation;

@@ -8,7 +8,8 @@ const HELP: &str = "\
 Explores appointed replication.
 
   sim-appointed [explore] [STATES_MAX]     every order within bounds (default: 3,000,000 states of each world)
-  sim-appointed walk [SEEDS] [FIRST]       random orders (default: 10,000 seeds from 1 on)";
+  sim-appointed walk [SEEDS] [FIRST]       random orders (default: 10,000 seeds from 1 on)
+  sim-appointed control [SEEDS] [FIRST]    the same under real controllers (default: 1,000 seeds from 1 on)";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -17,6 +18,7 @@ fn main() -> ExitCode {
     // A replica that stops by an assertion is a finding, and is told as one.
     std::panic::set_hook(Box::new(|_| {}));
     match words.first().map(String::as_str) {
+        Some("control") => controlled(number(1, 1_000), number(2, 1)),
         Some("walk") => walked(number(1, 10_000), number(2, 1)),
         None | Some("explore") => explored(number(1, 3_000_000)),
         Some(_) => {
@@ -39,6 +41,35 @@ fn explored(states_max: u64) -> ExitCode {
         }
     }
     status
+}
+
+fn controlled(seeds: u64, first: u64) -> ExitCode {
+    let (mut committed, mut epochs, mut settled_ms) = (0, 0, 0);
+    let (mut changes, mut losses, mut hand_overs, mut led_ms) = (0, 0, 0, 0);
+    for seed in first..first + seeds {
+        match sim_appointed::controlled::walk(seed) {
+            Ok(walked) => {
+                committed += walked.committed;
+                epochs += walked.epochs;
+                changes += walked.changes;
+                losses += walked.losses;
+                led_ms = walked.led_ms.max(led_ms);
+                hand_overs += walked.hand_overs;
+                settled_ms = walked.settled_ms.max(settled_ms);
+            }
+            Err((violation, story)) => {
+                story.iter().for_each(|line| println!("{line}"));
+                println!("seed {seed}: {violation}");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    println!(
+        "{seeds} seeds from {first} on: nothing found; {committed} entries were committed in {epochs} epochs"
+    );
+    println!("{changes} changes of replicas, {hand_overs} hand-overs prepared, {losses} losses accepted");
+    println!("each partition had its leader within {led_ms} ms; the longest end took {settled_ms} ms");
+    ExitCode::SUCCESS
 }
 
 fn walked(seeds: u64, first: u64) -> ExitCode {

@@ -21,6 +21,12 @@ pub enum Violation {
     Refused(&'static str),
     /// A replica has stopped by an assertion.
     Stopped(String),
+    /// The configuration has two contents for one epoch, or an epoch that does not rise.
+    Epoch(Epoch),
+    /// A replica leads what the configuration did not say.
+    NotAppointed(ReplicaId, Epoch),
+    /// An appointment accepts a loss that no person has accepted.
+    Loss(Epoch),
     /// All faults are healed, and something does not come to its end.
     Stuck(&'static str),
 }

@@ -1,6 +1,6 @@
 //! A little of what the program does: enough to notice a change that breaks replication.
 
-use sim_appointed::{explore, walk, worlds};
+use sim_appointed::{controlled, explore, walk, worlds};
 
 #[test]
 fn no_order_of_steps_shows_what_must_not_be() {
@@ -20,4 +20,29 @@ fn long_orders_end_with_equal_logs_and_with_entries_committed() {
         })
         .sum();
     assert!(committed > 30_000, "{committed} entries");
+}
+
+#[test]
+fn controllers_give_each_partition_its_leader_and_its_replicas_in_the_end() {
+    let (mut committed, mut epochs) = (0, 0);
+    for seed in 1..=400 {
+        match controlled::walk(seed) {
+            Ok(walked) => {
+                committed += walked.committed;
+                epochs += walked.epochs;
+            }
+            Err((violation, story)) => {
+                let last = story.len().saturating_sub(60);
+                panic!("seed {seed}: {violation} after {:#?}", &story[last..]);
+            }
+        }
+    }
+    assert!(committed > 12_000, "{committed} entries");
+    assert!(epochs > 3_000, "{epochs} epochs");
+}
+
+#[test]
+fn controllers_do_the_same_again_for_the_same_seed() {
+    let walk = |seed| controlled::walk(seed).map(|walked| format!("{walked:?}")).expect("nothing is found");
+    assert_eq!(walk(7), walk(7));
 }

@@ -75,7 +75,6 @@ fn append(wal: &mut Wal<SimDisk>, owner: &Owner, log: LogId, payload: &[u8]) {
     let bytes = record_bytes_max(payload.len());
     let mut group = wal.group(bytes, Class::Ordinary, owner).unwrap();
     group.append(log, payload.len(), owner, |out| out.extend_from_slice(payload)).unwrap();
-    group.end().unwrap();
 }
 
 #[test]

@@ -1,0 +1,219 @@
+//! Nodes, controllers, the configuration, and what is on its way between them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use base::{MonoTime, Random};
+use replication_appointed::{Config, Epoch, ReplicaId, Voters};
+use replication_controller::{Controller, Event, Incarnation, PartitionId, Record, Report, Settings};
+
+use super::copy::{Copy, Run};
+use super::packet::{ControllerId, Packet};
+use super::store::Store;
+use crate::disk::Entry;
+use crate::violation::Violation;
+
+/// Nodes, numbered from 1.
+pub(super) const NODES: u32 = 5;
+/// Partitions, numbered from 0.
+const PARTITIONS: u64 = 3;
+/// Entries of a partition.
+pub(super) const ENTRIES_MAX: u8 = 250;
+
+/// A node: its disks stay, its process comes and goes.
+#[derive(Debug, Default)]
+pub(super) struct Node {
+    pub(super) is_up: bool,
+    pub(super) incarnation: u64,
+    pub(super) copies: BTreeMap<PartitionId, Copy>,
+    /// The newest version that the process has seen.
+    pub(super) seen: BTreeMap<PartitionId, u64>,
+    pub(super) drains: bool,
+}
+
+/// What is known of a partition from outside.
+#[derive(Debug, Default)]
+pub(super) struct Truth {
+    /// Values that leaders have shown as committed.
+    pub(super) committed: Vec<Entry>,
+    pub(super) leaders: BTreeMap<Epoch, ReplicaId>,
+    /// Who had what was committed was asked for: the number of the next value.
+    pub(super) values: u8,
+    /// An appointment of that epoch has accepted a loss.
+    pub(super) lost: Epoch,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct World {
+    pub(super) random: Random,
+    pub(super) now: u64,
+    pub(super) nodes: BTreeMap<ReplicaId, Node>,
+    pub(super) controllers: BTreeMap<ControllerId, Controller>,
+    pub(super) last_controller: u32,
+    pub(super) store: Store,
+    pub(super) packets: Vec<Packet>,
+    /// What arrives late, and when.
+    pub(super) late: Vec<(u64, Packet)>,
+    /// Pairs of nodes, the lower first, that do not hear each other.
+    pub(super) cuts: BTreeSet<(ReplicaId, ReplicaId)>,
+    /// Nodes that a controller does not hear.
+    pub(super) controller_cuts: BTreeSet<(ControllerId, ReplicaId)>,
+    pub(super) truths: BTreeMap<PartitionId, Truth>,
+    pub(super) settings: Settings,
+    /// Partitions of which people have accepted a loss that has not come yet.
+    pub(super) accepted: BTreeSet<PartitionId>,
+    /// Appointments that accepted a loss, and hand-overs that leaders prepared.
+    pub(super) losses: usize,
+    pub(super) hand_overs: usize,
+    /// Messages are lost and doubled.
+    pub(super) is_faulty: bool,
+}
+
+impl World {
+    pub(super) fn new(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let preferred_after_ms = random.chance(60).then_some(500);
+        // Small bounds, so that they are met.
+        let settings = Settings {
+            preferred_after_ms,
+            proposal_ms: 1_000,
+            changes_max: 2,
+            proposals_max: 1,
+            message_max: 2,
+            hand_overs_max: 1,
+            seed,
+            ..Settings::default()
+        };
+        let mut world = Self {
+            random,
+            now: 0,
+            nodes: (1..=NODES).map(|id| (ReplicaId(id), Node::default())).collect(),
+            controllers: BTreeMap::new(),
+            last_controller: 0,
+            store: Store::default(),
+            packets: Vec::new(),
+            late: Vec::new(),
+            cuts: BTreeSet::new(),
+            controller_cuts: BTreeSet::new(),
+            truths: BTreeMap::new(),
+            settings,
+            accepted: BTreeSet::new(),
+            losses: 0,
+            hand_overs: 0,
+            is_faulty: true,
+        };
+        for id in 0..PARTITIONS {
+            let record = world.drawn_record();
+            world.store.create(PartitionId(id), record);
+            world.truths.insert(PartitionId(id), Truth::default());
+        }
+        world
+    }
+
+    fn drawn_record(&mut self) -> Record {
+        let voters = self.drawn_voters();
+        let mut preferred: Vec<ReplicaId> = voters.replicas().iter().copied().collect();
+        let turn = self.random.below(preferred.len() as u64) as usize;
+        preferred.rotate_left(turn);
+        let leader = preferred[0];
+        let config = Config { epoch: Epoch(1), leader, voters, learners: BTreeSet::new(), chosen: true };
+        let voters_min = self.random.chance(50).then_some(1);
+        Record { preferred, voters_min, ..Record::new(config) }
+    }
+
+    pub(super) fn drawn_voters(&mut self) -> Voters {
+        let count = 1 + self.random.below(3).max(self.random.below(3));
+        let mut replicas = BTreeSet::new();
+        while (replicas.len() as u64) < count {
+            replicas.insert(ReplicaId(1 + self.random.below(NODES.into()) as u32));
+        }
+        let durable_on = 1 + self.random.below(count) as usize;
+        Voters::new(replicas, durable_on).expect("drawn to be fine")
+    }
+
+    pub(super) fn ids(&self) -> Vec<ReplicaId> {
+        self.nodes.keys().copied().collect()
+    }
+
+    pub(super) fn partitions(&self) -> Vec<PartitionId> {
+        self.truths.keys().copied().collect()
+    }
+
+    pub(super) fn node(&mut self, id: ReplicaId) -> &mut Node {
+        self.nodes.entry(id).or_default()
+    }
+
+    pub(super) fn run(&mut self, node: ReplicaId, partition: PartitionId) -> Option<&mut Run> {
+        self.nodes.get_mut(&node)?.copies.get_mut(&partition)?.run.as_mut()
+    }
+
+    pub(super) fn run_of(&self, node: ReplicaId, partition: PartitionId) -> Option<&Run> {
+        self.nodes.get(&node)?.copies.get(&partition)?.run.as_ref()
+    }
+
+    pub(super) fn hear(&self, one: ReplicaId, other: ReplicaId) -> bool {
+        let is_up = |id: ReplicaId| self.nodes.get(&id).is_some_and(|node| node.is_up);
+        is_up(one) && is_up(other) && !self.cuts.contains(&(one.min(other), one.max(other)))
+    }
+
+    pub(super) fn controller_hears(&self, controller: ControllerId, node: ReplicaId) -> bool {
+        let is_up = self.nodes.get(&node).is_some_and(|node| node.is_up);
+        is_up
+            && self.controllers.contains_key(&controller)
+            && !self.controller_cuts.contains(&(controller, node))
+    }
+
+    /// The node connects to the controller.
+    pub(super) fn announce(&mut self, controller: ControllerId, node: ReplicaId) {
+        if self.controller_hears(controller, node) {
+            let known = self.node(node);
+            let (incarnation, drains) = (Incarnation(known.incarnation), known.drains);
+            let events = [Event::Announced { node, incarnation }, Event::Draining { node, drains }];
+            self.packets.extend(events.map(|event| Packet::ToController(node, controller, event)));
+        }
+    }
+
+    /// Says to all controllers, or to one, what a replica does.
+    pub(super) fn report(&mut self, node: ReplicaId, partition: PartitionId, to: Option<ControllerId>) {
+        let incarnation = Incarnation(self.node(node).incarnation);
+        let Some(report) = self.report_of(node, partition) else { return };
+        for controller in self.controllers.keys().copied() {
+            if to.is_none_or(|to| to == controller) {
+                let event = Event::Reported { node, incarnation, reports: vec![report] };
+                self.packets.push(Packet::ToController(node, controller, event));
+            }
+        }
+    }
+
+    fn report_of(&self, node: ReplicaId, partition: PartitionId) -> Option<Report> {
+        let run = self.run_of(node, partition)?;
+        Some(Report::of(node, run.known.as_ref()?, &run.replica))
+    }
+
+    /// Says again what a controller has to hear.
+    pub(super) fn report_again(&mut self, node: ReplicaId, partition: PartitionId) {
+        let known = self.run_of(node, partition).and_then(|run| run.known.as_ref());
+        let report = self.report_of(node, partition);
+        let is_urgent = report.zip(known).is_some_and(|(report, known)| report.needs_controller(node, known));
+        if is_urgent {
+            self.report(node, partition, None);
+        }
+    }
+
+    /// What has become of a replica after a step: what it shows is checked, and what it has to say is said.
+    pub(super) fn after(&mut self, node: ReplicaId, partition: PartitionId) -> Result<(), Violation> {
+        self.answer(node, partition);
+        let Some(run) = self.run(node, partition) else { return Ok(()) };
+        let epoch = run.config_epoch();
+        let is_leader = run.known.as_ref().is_some_and(|known| known.record.config.leader == node);
+        if is_leader && !run.replica.is_leading() && run.said != epoch {
+            run.said = epoch;
+            self.report(node, partition, None);
+        }
+        self.check(node, partition)
+    }
+
+    pub(super) fn time(&self) -> MonoTime {
+        MonoTime::of_ms(self.now)
+    }
+}
