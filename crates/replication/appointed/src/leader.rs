@@ -241,7 +241,8 @@ mod tests {
 
     fn next(replica: &mut Replica) -> Append {
         let append = replica.next_append(FOLLOWER).expect("something to send");
-        let append = replica.with_entries(append, replica.log().end());
+        let entries = append.after.end..replica.log().end();
+        let append = replica.with_entries(append, entries);
         replica.sent(FOLLOWER, &append);
         append
     }

@@ -140,7 +140,8 @@ impl Run {
     /// What is to be sent to this replica, with all entries.
     pub(super) fn next_append(&mut self, to: ReplicaId) -> Option<(Append, Vec<Entry>)> {
         let append = self.replica.next_append(to)?;
-        let append = self.replica.with_entries(append, self.replica.log().end());
+        let entries = append.after.end..self.replica.log().end();
+        let append = self.replica.with_entries(append, entries);
         self.replica.sent(to, &append);
         let start = self.replica.log().start().0;
         let places = (append.after.end.0 - start) as usize..(append.to.0 - start) as usize;
