@@ -291,7 +291,7 @@ fn files_of_a_dropped_log_are_removed_a_step_at_a_time() {
 #[test]
 fn committed_batches_outlive_what_they_have_to() {
     let mut lost = 0;
-    for seed in 0..400 {
+    for seed in 0..600 {
         let disk = SimDisk::new(seed);
         let mut random = Random::new(seed);
         let mut world = World::new(disk.clone(), 4);

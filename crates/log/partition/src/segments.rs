@@ -275,7 +275,8 @@ mod tests {
         let sealed = segments.last().expect("one").clone();
         segments.roll(Offset(20));
         segments.push(&assigned(&plain(20, 9_000, 2, 4_000)), NOW);
-        let compacted = Segment::compacted(SegmentId { base: Offset(0), generation: 1 }, &[sealed.clone()]);
+        let compacted =
+            Segment::compacted(SegmentId { base: Offset(0), generation: 1 }, std::slice::from_ref(&sealed));
         let mut added = compacted;
         added.push(&assigned(&plain(4, 9_000, 2, 40)), NOW);
         segments.replace(&[sealed.id()], Some(added)).expect("it is sealed");

@@ -224,43 +224,18 @@ impl Restore for Restoring {
     fn record(&mut self, log: LogId, at: Position, payload: &[u8]) -> Result<(), Malformed> {
         let known = self.0.get_mut(&log).ok_or(Malformed)?;
         let begun = known.log.as_mut().ok_or(Malformed)?;
-        let flushed = begun.flushed.end;
         match Record::decode(payload)? {
             Record::Append { at: place, end, now, batch } => {
-                if end <= begun.end {
-                    return Err(Malformed);
-                }
-                begun.appended(at.sequence, end);
-                let batch = Bytes::copy_from_slice(batch);
-                if end > flushed {
-                    begun.keep(Pending { at: place, end, batch: batch.clone(), index: Vec::new() });
-                }
-                let (is_behind_state, is_written) = (true, end <= flushed);
-                let batch = RestoredBatch { at: place, end, now, is_behind_state, is_written, batch };
-                known.events.push(RestoredEvent::Batch(batch));
+                return known.append(at.sequence, (place, end), now, batch);
             }
             Record::State(start, end, state) => {
                 begun.state_given(at.sequence, end);
-                known.state = Some(state.to_vec());
-                known.events.retain_mut(|event| match event {
-                    RestoredEvent::Batch(batch) => {
-                        batch.is_behind_state = batch.end > end;
-                        batch.is_behind_state || batch.end > flushed
-                    }
-                    RestoredEvent::Start(_) | RestoredEvent::Replaced(_) | RestoredEvent::Epoch(..) => false,
-                });
                 begun.begins_at(start);
-                known.events.push(RestoredEvent::Start(start.offset));
+                known.take_state(start.offset, end, state);
             }
             Record::Cut(cut, keeps_index) => {
                 begun.cut(cut);
-                known.events.retain(|event| match event {
-                    RestoredEvent::Batch(batch) => batch.end <= cut.end,
-                    _ => true,
-                });
-                if !keeps_index {
-                    known.lost_indices.insert(SegmentId::appended(cut.place.segment));
-                }
+                known.cut(cut, keeps_index);
             }
             Record::Epoch(promised, begins) => {
                 known.events.push(RestoredEvent::Epoch(promised, begins));
@@ -291,6 +266,49 @@ impl RestoringLog {
     fn new(flushed: Flushed, needed: u64) -> Self {
         let (created, events, lost_indices) = (Offset::ZERO, Vec::new(), BTreeSet::new());
         Self { flushed, needed, log: None, created, state: None, events, lost_indices }
+    }
+
+    fn append(
+        &mut self,
+        sequence: u64,
+        (at, end): (Place, Offset),
+        now: WallTime,
+        batch: &[u8],
+    ) -> Result<(), Malformed> {
+        let begun = self.log.as_mut().filter(|begun| end > begun.end).ok_or(Malformed)?;
+        begun.appended(sequence, end);
+        let batch = Bytes::copy_from_slice(batch);
+        let is_written = end <= begun.flushed.end;
+        if !is_written {
+            begun.keep(Pending { at, end, batch: batch.clone(), index: Vec::new() });
+        }
+        let batch = RestoredBatch { at, end, now, is_behind_state: true, is_written, batch };
+        self.events.push(RestoredEvent::Batch(batch));
+        Ok(())
+    }
+
+    /// A state of the batches before `end`, and of everything else until now.
+    fn take_state(&mut self, start: Offset, end: Offset, state: &[u8]) {
+        let flushed = self.log.as_ref().map_or(Offset::ZERO, |log| log.flushed.end);
+        self.state = Some(state.to_vec());
+        self.events.retain_mut(|event| match event {
+            RestoredEvent::Batch(batch) => {
+                batch.is_behind_state = batch.end > end;
+                batch.is_behind_state || batch.end > flushed
+            }
+            RestoredEvent::Start(_) | RestoredEvent::Replaced(_) | RestoredEvent::Epoch(..) => false,
+        });
+        self.events.push(RestoredEvent::Start(start));
+    }
+
+    fn cut(&mut self, cut: Flushed, keeps_index: bool) {
+        self.events.retain(|event| match event {
+            RestoredEvent::Batch(batch) => batch.end <= cut.end,
+            _ => true,
+        });
+        if !keeps_index {
+            self.lost_indices.insert(SegmentId::appended(cut.place.segment));
+        }
     }
 
     fn lost_indices(&self) -> Vec<(PartitionId, SegmentId)> {

@@ -117,14 +117,8 @@ impl Torture {
                 }
             },
         };
-        command.args([
-            "--release",
-            "--quiet",
-            "--package",
-            package,
-            "--message-format",
-            "json-render-diagnostics",
-        ]);
+        command.args(["--release", "--quiet", "--package", package]);
+        command.args(["--message-format", "json-render-diagnostics"]);
         command.envs(BUILD_SETTINGS).env("CARGO_TARGET_DIR", &scratch.target);
         command.current_dir(&scratch.copy).stderr(Stdio::inherit());
         let mut built = None;
