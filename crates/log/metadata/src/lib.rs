@@ -28,6 +28,7 @@ mod id;
 mod join;
 mod keeper;
 pub mod node_name;
+mod partition_node;
 pub mod paths;
 mod topic_node;
 
@@ -36,4 +37,5 @@ pub use config_node::{ConfigNode, configs_bytes, read_configs};
 pub use id::{id_of, id_text};
 pub use join::{Join, JoinRefusal, JoinStep};
 pub use keeper::{Change, Compute, Decision, Ended, Found, Keeper, KeeperEvent, KeeperLimits, Standing};
-pub use topic_node::{BadNode, NODE_BYTES_MAX, PartitionNode, TopicNode};
+pub use partition_node::{GoalNode, LossNode, PartitionNode, PartitionRest, ReplicasNode};
+pub use topic_node::{BadNode, NODE_BYTES_MAX, TopicNode};

@@ -4,13 +4,14 @@
 //! {"id": "AbEi...", "settings": {"retention.ms": "1000"}, "partitions": [[1, 4, [1]]]}
 //! ```
 //! The id is that of the protocol. A partition has its leader (-1 for none), the leader's epoch, and its replicas, the preferred
-//! leader first.
+//! leader first; see [`PartitionNode`].
 
 use std::collections::BTreeMap;
 
 use log_partition::LeaderEpoch;
 use serde::{Deserialize, Serialize};
 
+use crate::partition_node::{PartitionNode, Raw};
 use crate::{id_of, id_text};
 
 /// How many bytes a node may have: a little less than an ensemble takes by default (`jute.maxbuffer`).
@@ -27,17 +28,6 @@ pub struct TopicNode {
     pub partitions: Vec<PartitionNode>,
 }
 
-/// A partition of a topic.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PartitionNode {
-    /// Its leader; -1 for none.
-    pub leader: i32,
-    /// Which of all its leaders that is.
-    pub epoch: LeaderEpoch,
-    /// Its replicas, the preferred leader first.
-    pub replicas: Vec<i32>,
-}
-
 /// Why a node is none of a topic.
 #[derive(Debug, thiserror::Error)]
 pub enum BadNode {
@@ -50,23 +40,18 @@ pub enum BadNode {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Raw {
+struct RawTopic {
     id: String,
     #[serde(default)]
     settings: BTreeMap<String, String>,
-    partitions: Vec<(i32, i32, Vec<i32>)>,
+    partitions: Vec<Raw>,
 }
 
 impl TopicNode {
     /// A topic whose partitions have these replicas, and are led by the first of them.
     #[must_use]
     pub fn new(id: [u8; 16], settings: BTreeMap<String, String>, replicas: &[Vec<i32>]) -> Self {
-        let partition = |replicas: &Vec<i32>| PartitionNode {
-            leader: replicas.first().copied().unwrap_or(-1),
-            epoch: LeaderEpoch(0),
-            replicas: replicas.clone(),
-        };
-        Self { id, settings, partitions: replicas.iter().map(partition).collect() }
+        Self { id, settings, partitions: replicas.iter().cloned().map(PartitionNode::new).collect() }
     }
 
     /// Reads the data of a node.
@@ -74,23 +59,16 @@ impl TopicNode {
     /// # Errors
     /// It is not that of a topic.
     pub fn read(data: &[u8]) -> Result<Self, BadNode> {
-        let Raw { id, settings, partitions } = serde_json::from_slice(data)?;
-        let partitions = partitions.into_iter();
+        let RawTopic { id, settings, partitions } = serde_json::from_slice(data)?;
         let id = id_of(&id).ok_or(BadNode::Id(id))?;
-        let partitions = partitions.map(|(leader, epoch, replicas)| PartitionNode {
-            leader,
-            epoch: LeaderEpoch(epoch),
-            replicas,
-        });
-        Ok(Self { id, settings, partitions: partitions.collect() })
+        Ok(Self { id, settings, partitions: partitions.into_iter().map(PartitionNode::of_raw).collect() })
     }
 
     /// The data of its node.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
-        let partitions = self.partitions.iter();
-        let partitions = partitions.map(|of| (of.leader, of.epoch.0, of.replicas.clone())).collect();
-        let raw = Raw { id: id_text(&self.id), settings: self.settings.clone(), partitions };
+        let partitions = self.partitions.iter().map(PartitionNode::raw).collect();
+        let raw = RawTopic { id: id_text(&self.id), settings: self.settings.clone(), partitions };
         serde_json::to_vec(&raw).unwrap_or_default()
     }
 

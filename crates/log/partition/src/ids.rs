@@ -83,7 +83,9 @@ impl LeaderEpoch {
         Epoch(self.0.wrapping_add(1).cast_unsigned())
     }
 
-    pub(crate) const fn of(epoch: Epoch) -> Self {
+    /// The same as the epoch of a partition's leader.
+    #[must_use]
+    pub const fn of(epoch: Epoch) -> Self {
         Self(epoch.0.cast_signed().wrapping_sub(1))
     }
 }

@@ -65,11 +65,7 @@ pub(crate) fn add_partitions(id: [u8; 16], count: i32, broker: i32) -> Compute {
             let why = format!("the topic has {present} partitions: it can only have more");
             return Decision::Refuse(ErrorCode::InvalidPartitions, why);
         }
-        node.partitions.resize_with(count, || PartitionNode {
-            leader: broker,
-            epoch: LeaderEpoch(0),
-            replicas: vec![broker],
-        });
+        node.partitions.resize_with(count, || PartitionNode::new(vec![broker]));
         written(&node)
     })
 }

@@ -24,9 +24,9 @@ pub(super) struct Batches {
 }
 
 impl Batches {
-    /// Writes all of them.
-    pub(super) fn write() -> io::Result<Self> {
-        let path = std::env::temp_dir().join(format!("lab-bare-{}", std::process::id()));
+    /// Writes all of them, for the server of that port.
+    pub(super) fn write(port: u16) -> io::Result<Self> {
+        let path = std::env::temp_dir().join(format!("lab-bare-{port}"));
         let written = write(&path);
         let batches = written.and_then(|batch_bytes| Ok(Self { file: File::open(&path)?, batch_bytes }));
         // Its bytes stay until it is closed.

@@ -40,20 +40,22 @@ impl Header {
 /// # Errors
 /// The address is taken, or the file cannot be written.
 pub fn serve(address: SocketAddr, listening: impl FnOnce(SocketAddr)) -> io::Result<()> {
-    let batches = Arc::new(Batches::write()?);
     let listener = TcpListener::bind(address)?;
-    listening(listener.local_addr()?);
+    let address = listener.local_addr()?;
+    let port = address.port();
+    let batches = Arc::new(Batches::write(port)?);
+    listening(address);
     thread::spawn(move || {
         for (number, stream) in (0..).zip(listener.incoming().flatten()) {
             let batches = Arc::clone(&batches);
             // One that fails or is closed is at its end.
-            thread::spawn(move || answer(stream, &batches, number));
+            thread::spawn(move || answer(stream, &batches, (port, number)));
         }
     });
     io::stdin().read_to_end(&mut Vec::new()).map(drop)
 }
 
-fn answer(mut stream: TcpStream, batches: &Batches, number: u64) -> io::Result<()> {
+fn answer(mut stream: TcpStream, batches: &Batches, (port, number): (u16, u64)) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let (mut request, mut appended) = (Vec::new(), None);
     loop {
@@ -71,7 +73,7 @@ fn answer(mut stream: TcpStream, batches: &Batches, number: u64) -> io::Result<(
             INIT_PRODUCER_ID => produce::answer_producer(&stream, header, number)?,
             PRODUCE => match &mut appended {
                 Some(appended) => Appended::answer(appended, &stream, header, &request)?,
-                None => appended.insert(Appended::create(number)?).answer(&stream, header, &request)?,
+                None => appended.insert(Appended::create(port, number)?).answer(&stream, header, &request)?,
             },
             _ => return Err(io::ErrorKind::Unsupported.into()),
         }

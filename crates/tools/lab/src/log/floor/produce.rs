@@ -23,8 +23,8 @@ pub(super) struct Appended {
 
 impl Appended {
     /// An empty one.
-    pub(super) fn create(number: u64) -> io::Result<Self> {
-        let path = std::env::temp_dir().join(format!("lab-bare-{}-{number}", std::process::id()));
+    pub(super) fn create(port: u16, number: u64) -> io::Result<Self> {
+        let path = std::env::temp_dir().join(format!("lab-bare-{port}-{number}"));
         let file = File::create(&path);
         let _ = fs::remove_file(&path);
         Ok(Self { file: file?, end: 0 })
