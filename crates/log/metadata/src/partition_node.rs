@@ -88,7 +88,7 @@ pub struct LossNode {
 #[serde(untagged)]
 pub(crate) enum Raw {
     Usual(i32, i32, Vec<i32>),
-    Other(i32, i32, Vec<i32>, PartitionRest),
+    Other(i32, i32, Vec<i32>, Box<PartitionRest>),
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
@@ -107,7 +107,7 @@ impl PartitionNode {
     pub(crate) fn of_raw(raw: Raw) -> Self {
         let (leader, epoch, replicas, rest) = match raw {
             Raw::Usual(leader, epoch, replicas) => (leader, epoch, replicas, PartitionRest::default()),
-            Raw::Other(leader, epoch, replicas, rest) => (leader, epoch, replicas, rest),
+            Raw::Other(leader, epoch, replicas, rest) => (leader, epoch, replicas, *rest),
         };
         Self { leader, epoch: LeaderEpoch(epoch), replicas, rest }
     }
@@ -116,7 +116,7 @@ impl PartitionNode {
         let (leader, epoch, replicas) = (self.leader, self.epoch.0, self.replicas.clone());
         match self.rest == PartitionRest::default() {
             true => Raw::Usual(leader, epoch, replicas),
-            false => Raw::Other(leader, epoch, replicas, self.rest.clone()),
+            false => Raw::Other(leader, epoch, replicas, Box::new(self.rest.clone())),
         }
     }
 
