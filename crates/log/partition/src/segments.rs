@@ -55,19 +55,24 @@ impl Segments {
         self.list.push_back(Segment::new(SegmentId::appended(base)));
     }
 
-    /// The last batch, before which the last segment was this one, is taken back. The log ends at `end` then.
+    /// The last batch, before which the last segment was this one, is taken back. The log ends at `end` then. Segments may have been
+    /// begun since, with that batch or without one.
     pub(crate) fn take_back(&mut self, before: &Segment, end: Offset) {
-        let Some(last) = self.list.pop_back() else { return };
-        if last.id() == before.id() {
+        let was_last = self.last().is_some_and(|last| last.id() == before.id());
+        while self.list.pop_back_if(|last| last.base() > before.base()).is_some() {}
+        match self.list.back_mut() {
+            Some(last) if last.id() == before.id() => *last = before.clone(),
+            _ => {
+                // It was empty, or is compacted or gone by now: all of it was committed.
+                let base = if before.is_empty() { before.base() } else { end };
+                self.list.push_back(Segment::new(SegmentId::appended(base)));
+            }
+        }
+        if was_last {
             self.index.cut(before.bytes());
-            self.list.push_back(before.clone());
-        } else if self.list.back().is_some_and(|sealed| sealed.id() == before.id()) {
-            self.index = ActiveIndex::lost();
         } else {
-            // It was empty, or is compacted or gone by now: all of it was committed.
-            let base = if before.is_empty() { before.base() } else { end };
-            self.list.push_back(Segment::new(SegmentId::appended(base)));
-            self.index = ActiveIndex::default();
+            let is_empty = self.last().is_none_or(Segment::is_empty);
+            self.index = if is_empty { ActiveIndex::default() } else { ActiveIndex::lost() };
         }
         let last = self.last().map(Segment::id);
         self.frames.retain(|frame| Some(frame.segment) < last);
@@ -267,6 +272,22 @@ mod tests {
             assert_eq!(segments.end_place(), before.end_place());
         }
         assert!(!segments.has_index_file(), "what was known of the segment was given away");
+    }
+
+    #[test]
+    fn batch_is_taken_back_over_a_segment_that_was_begun_without_one() {
+        for rolls in [false, true] {
+            let mut segments = segments(&[0]);
+            let (before, list) = (segments.last().expect("one").clone(), segments.list.clone());
+            if rolls {
+                segments.roll(Offset(20));
+            }
+            segments.push(&assigned(&plain(20, 9_000, 2, 4_000)), NOW);
+            // The segment was idle, and is sealed for compaction.
+            segments.roll(Offset(22));
+            segments.take_back(&before, Offset(20));
+            assert_eq!(segments.list, list);
+        }
     }
 
     #[test]
