@@ -288,6 +288,7 @@ impl World {
             let is_written = assigned(bytes).base_offset() < end.0;
             StoredEvent::Batch(StoredBatch { at: *at, now: NOW, is_behind_state: true, is_written, bytes })
         });
+        let stored = stored.chain([StoredEvent::Start(self.partition.start())]);
         let restored = Partition::restore(config(self.large), Offset(0), Some(state), stored);
         self.comes_back_as(restored.expect("it fits together"));
     }
@@ -301,6 +302,10 @@ impl World {
         };
         assert_eq!(whole(&restored), whole(&self.partition));
         assert_eq!(restored.bytes(), self.partition.bytes());
+        // What it keeps before it leads is one to begin with, too.
+        let state = restored.state();
+        let again = Partition::restore(config(self.large), Offset(0), Some(&state.bytes), std::iter::empty());
+        assert_eq!(again.map(|again| again.end()), Ok(state.end));
         lead(&mut restored, crate::LeaderEpoch(self.partition.epoch().0 + 1));
         assert_eq!(restored.high_watermark(), restored.end());
         self.partition = restored;
@@ -347,6 +352,7 @@ fn partition_comes_back_from_an_old_state_and_what_was_appended_behind_it() {
         if world.random.below(2) == 0 {
             world.commit();
             world.write();
+            world.delete();
         }
         world.restart_from(&state, &behind);
         for _ in 0..50 {

@@ -145,9 +145,9 @@ impl Partition {
         Ok(())
     }
 
-    /// Something that is only done to what is committed was done to what is before that offset.
+    /// Something that is only done to what is committed was done to what is before that offset. A batch is committed as a whole.
     fn found_committed(&mut self, end: Offset) {
-        self.replica.found_committed(end.seq());
+        self.replica.found_committed(self.trail.end_around(end).seq());
         self.after_commit();
     }
 

@@ -61,6 +61,12 @@ impl Trail {
         (tables, segments)
     }
 
+    /// That offset; the end of the batch, if it lies within one.
+    pub(crate) fn end_around(&self, offset: Offset) -> Offset {
+        let at = self.0.partition_point(|step| step.end <= offset);
+        self.0.get(at).filter(|step| step.base < offset).map_or(offset, |step| step.end)
+    }
+
     /// Where its first batch begins.
     pub(crate) fn first(&self) -> Option<Offset> {
         self.0.front().map(|step| step.base)

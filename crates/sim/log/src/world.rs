@@ -21,6 +21,8 @@ use crate::wire::Wires;
 
 /// How long everything may take to come to rest, milliseconds.
 const REST_MAX_MS: u64 = 60_000;
+/// Passes of compaction that follow each other quickly are over after that time, if no more is sent.
+const COMPACTION_REST_MS: u64 = 10_000;
 
 /// The longest timeout of a transaction, with some time for its end.
 const TRANSACTION_MAX_MS: u64 = 10_000;
@@ -498,10 +500,13 @@ impl LogWorld {
         self.sim.now_ms() >= self.history.sent_ms + TRANSACTION_MAX_MS + long_ms + RETENTION_CHECK_MS
     }
 
-    /// Whether retention has taken once more what came back with the last start.
+    /// Whether retention has taken once more what came back with the last start, and compaction too: who takes longer to read a log
+    /// than tombstones are kept may miss one whose key it has read.
     fn is_retention_over_again(&self) -> bool {
-        let is_retained = self.setting.retention.is_some();
-        !is_retained || self.sim.now_ms() + REST_MAX_MS >= self.phase_until_ms + 2 * RETENTION_CHECK_MS
+        let retained_ms = if self.setting.retention.is_some() { 2 * RETENTION_CHECK_MS } else { 0 };
+        let loses_tombstones = self.setting.compacts && !self.setting.keeps_tombstones;
+        let compacted_ms = if loses_tombstones { COMPACTION_REST_MS } else { 0 };
+        self.sim.now_ms() + REST_MAX_MS >= self.phase_until_ms + retained_ms.max(compacted_ms)
     }
 
     fn begin_reading(&mut self) {

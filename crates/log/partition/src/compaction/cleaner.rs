@@ -210,8 +210,9 @@ impl Cleaner {
         Kept::Whole
     }
 
+    /// What was to go by now is gone, or stays for another reason: nothing waits for a time that is over.
     fn note_horizon(&mut self, horizon: Option<i64>) {
-        self.horizon_ms = self.horizon_ms.max(horizon);
+        self.horizon_ms = self.horizon_ms.max(horizon.filter(|horizon| *horizon > self.now_ms));
     }
 
     /// No record of it is kept: the batch itself is if it says what comes next.
@@ -284,6 +285,45 @@ mod tests {
         bytes
     }
 
+    fn job(segments: Vec<Segment>) -> CompactionJob {
+        CompactionJob {
+            segments,
+            dirty_from: Offset::ZERO,
+            now: WallTime::of_ms(9),
+            delete_retention_ms: 0,
+            segment_bytes: 1 << 20,
+            map_bytes_max: 0,
+            aborted: Vec::new(),
+            last_batches: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn pass_does_not_wait_for_a_time_that_is_over() {
+        let mut builder = BatchBuilder::new(Attributes(0), Producer::NONE);
+        for (key, value) in [(b"1", Some(&b"value"[..])), (b"2", None)] {
+            builder.push(5, Some(key), value, &[]);
+        }
+        let mut bytes = builder.finish();
+        Batch::assign(&mut bytes, 0, 0);
+        let mut segment = Segment::new(SegmentId::appended(Offset::ZERO));
+        segment.push(&assigned(&bytes), WallTime::of_ms(5));
+        let mut job = job(vec![segment]);
+        job.delete_retention_ms = 10;
+        let mut waits = Vec::new();
+        for now_ms in [9, 18, 19, 20] {
+            job.now = WallTime::of_ms(now_ms);
+            let mut cleaner = Cleaner::new(&job);
+            cleaner.map(&assigned(&bytes));
+            if let Kept::Instead(instead) = cleaner.clean(&assigned(&bytes)) {
+                bytes = instead;
+            }
+            waits.push((cleaner.horizon_ms(), assigned(&bytes).count()));
+            job.dirty_from = cleaner.mapped_to();
+        }
+        assert_eq!(waits, [(Some(19), 2), (Some(19), 2), (None, 1), (None, 1)]);
+    }
+
     #[test]
     fn time_of_a_tombstone_begins_when_its_key_is_noted() {
         let keys = 60;
@@ -292,16 +332,7 @@ mod tests {
         let mut segment = Segment::new(SegmentId::appended(Offset::ZERO));
         batches.iter().for_each(|bytes| segment.push(&assigned(bytes), WallTime::of_ms(5)));
         // There is room for fewer keys in one pass, so the value of the first key stays in it.
-        let mut job = CompactionJob {
-            segments: vec![segment],
-            dirty_from: Offset::ZERO,
-            now: WallTime::of_ms(9),
-            delete_retention_ms: 0,
-            segment_bytes: 1 << 20,
-            map_bytes_max: 0,
-            aborted: Vec::new(),
-            last_batches: BTreeMap::new(),
-        };
+        let mut job = job(vec![segment]);
         for is_noted in [false, true] {
             let mut cleaner = Cleaner::new(&job);
             let _ = batches.iter().find(|bytes| cleaner.map(&assigned(bytes)) == Mapped::Full);

@@ -1,9 +1,11 @@
 package interop.kafka;
 
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.apache.zookeeper.ZooKeeper;
 
@@ -132,7 +134,11 @@ final class FailureTests {
             throw new AssertionError("a stopped broker is still registered: " + ids());
         }
         cluster.awaitLedBy("orders", cluster.partitions("orders").size(), cluster.other(leaving));
-        orders.send(100);
+        try {
+            orders.send(100);
+        } catch (ExecutionException failed) {
+            throw new AssertionError(failed.getCause() + "; in the tree: " + statesInTree("orders"), failed);
+        }
         orders.readAll("group-8");
     }
 
@@ -170,6 +176,19 @@ final class FailureTests {
             ids.sort(null);
             return ids;
         }
+    }
+
+    /** Leader, epochs and replicas in sync of each partition. */
+    private static String statesInTree(String topic) throws Exception {
+        String partitions = Server.CHROOT + "/brokers/topics/" + topic + "/partitions";
+        var states = new ArrayList<String>();
+        try (var client = client()) {
+            for (String partition : client.getChildren(partitions, false)) {
+                byte[] state = client.getData(partitions + "/" + partition + "/state", false, null);
+                states.add(partition + ": " + new String(state, StandardCharsets.UTF_8));
+            }
+        }
+        return String.join(", ", states);
     }
 
     private static ZooKeeper client() throws Exception {
