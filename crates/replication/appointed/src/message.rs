@@ -29,8 +29,12 @@ pub struct Append {
 pub struct BadAppend(pub &'static str);
 
 impl Append {
-    /// Whether a leader could have sent it.
-    pub(crate) fn check(&self) -> Result<(), BadAppend> {
+    /// Whether a leader could have sent it. [`Replica::receive_append`](crate::Replica::receive_append) asks this; a decoder may ask
+    /// it earlier.
+    ///
+    /// # Errors
+    /// No leader sends that.
+    pub fn check(&self) -> Result<(), BadAppend> {
         if self.epoch == Epoch::NONE || self.after.epoch > self.epoch {
             return Err(BadAppend("an epoch that has no leader"));
         }
