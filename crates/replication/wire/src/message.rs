@@ -1,0 +1,36 @@
+//! Any message, as it arrives.
+
+use crate::codec::Input;
+use crate::{ControllerMessage, NodeMessage, PartitionKey, Replicas, VERSION, WireError, kind};
+
+/// Any message. Whether the sender may send such a one is the receiver's to judge.
+#[derive(Clone, Debug)]
+pub enum Message<'a, K> {
+    /// Between replicas, of any number of partitions.
+    Replicas(Replicas<'a, K>),
+    /// From a controller to a node.
+    Controller(ControllerMessage),
+    /// From a node to a controller.
+    Node(NodeMessage),
+}
+
+impl<'a, K: PartitionKey> Message<'a, K> {
+    /// Reads one message. Of [`Replicas`] the items are read later, one at a time.
+    ///
+    /// # Errors
+    /// The sender is at fault, or is of a later build: the receiver closes the connection.
+    pub fn decode(bytes: &'a [u8]) -> Result<Self, WireError> {
+        let mut input = Input::new(bytes);
+        let version = input.byte()?;
+        if version != VERSION {
+            return Err(WireError::UnknownVersion(version));
+        }
+        match input.byte()? {
+            kind::REPLICAS => Replicas::decode(input).map(Self::Replicas),
+            kind @ (kind::FENCE | kind::TELL | kind::ASK) => {
+                ControllerMessage::decode(kind, input).map(Self::Controller)
+            }
+            kind => NodeMessage::decode(kind, input).map(Self::Node),
+        }
+    }
+}

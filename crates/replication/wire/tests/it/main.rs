@@ -1,0 +1,53 @@
+//! Messages of every kind: they come back, and nothing else is taken for one.
+//!
+//! The messages are made from seeds ([`generate`]). A failure names the seed or the bytes.
+
+mod generate;
+mod golden;
+mod hostile;
+mod limits;
+mod round_trip;
+
+use replication_wire::{
+    ControllerMessage, GroupedKey, Message, NodeMessage, PartitionKey, ReplicaMessage, ReplicasWriter,
+    WireError,
+};
+
+/// A message with all of its items.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Whole<'a, K> {
+    Replicas(Vec<(K, ReplicaMessage<'a>)>),
+    Controller(ControllerMessage),
+    Node(NodeMessage),
+}
+
+impl<'a, K: PartitionKey> Whole<'a, K> {
+    fn decode(bytes: &'a [u8]) -> Result<Self, WireError> {
+        Ok(match Message::decode(bytes)? {
+            Message::Replicas(items) => Self::Replicas(items.collect::<Result<_, _>>()?),
+            Message::Controller(message) => Self::Controller(message),
+            Message::Node(message) => Self::Node(message),
+        })
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        match self {
+            Self::Replicas(items) => {
+                let mut writer = ReplicasWriter::new(&mut out, usize::MAX);
+                for (key, message) in items {
+                    writer.put(*key, message).expect("there is no limit");
+                }
+                assert_eq!(writer.count() as usize, items.len());
+            }
+            Self::Controller(message) => message.encode(&mut out),
+            Self::Node(message) => message.encode(&mut out),
+        }
+        out
+    }
+}
+
+/// Decodes with the key that most tests use.
+fn decode(bytes: &[u8]) -> Result<Whole<'_, GroupedKey>, WireError> {
+    Whole::decode(bytes)
+}
