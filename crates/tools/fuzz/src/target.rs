@@ -2,8 +2,8 @@
 
 use crate::targets::{
     auth, canary, command, connection, entries, kafka_codecs, kafka_connection, kafka_coordinators,
-    kafka_recovery, kafka_request, kafka_sasl, peer, peer_canary, peer_wire, recovery, reply, request,
-    server_properties, snapshot,
+    kafka_recovery, kafka_request, kafka_sasl, peer, peer_canary, peer_wire, recovery, replication_wire,
+    reply, request, server_properties, snapshot,
 };
 
 /// Something that takes any bytes.
@@ -132,6 +132,13 @@ pub const TARGETS: &[Target] = &[
         about: "bytes at the port between members: nobody is let in without proof, frames are cut and decoded alike",
         run: peer_wire::run,
         seeds: peer_wire::seeds,
+        planted: false,
+    },
+    Target {
+        name: "replication-wire",
+        about: "messages between nodes of a replicated service: decoded in bounded memory, to the same bytes again",
+        run: replication_wire::run,
+        seeds: replication_wire::seeds,
         planted: false,
     },
     Target {

@@ -16,6 +16,7 @@ pub(crate) mod peer;
 pub(crate) mod peer_canary;
 pub(crate) mod peer_wire;
 pub(crate) mod recovery;
+pub(crate) mod replication_wire;
 pub(crate) mod reply;
 pub(crate) mod request;
 mod restart;
