@@ -44,7 +44,7 @@
 //! | a list with one item | what its sender makes; a receiver takes [`message_bytes_max`] |
 //! | the entries of one append that shares its message | what is left of [`BATCH_BYTES_MAX`] |
 //! | the entries of one append that has a message to itself | `request_bytes_max` of the receiver, in bytes |
-//! | memory for a decoded message | [`Replicas`]: 16 bytes for each 2 of `starts`; the others: about 40 times its bytes |
+//! | memory of a decoded message | 64 times its bytes and 4 KiB; an append without `starts` takes none |
 //!
 //! # Invariants
 //! - *One form.* Bytes that are decoded are those that the decoded message encodes to. Nothing is ignored.

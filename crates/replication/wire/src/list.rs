@@ -10,7 +10,8 @@ use crate::limits::BATCH_BYTES_MAX;
 use crate::{VERSION, WireError};
 
 /// The message has no room for the item: it is sent, and the item begins the next one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the message has no room for the item")]
 pub struct Full;
 
 /// Where the number of items stands: behind the version and the kind.

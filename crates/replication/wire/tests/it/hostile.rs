@@ -150,6 +150,17 @@ fn append_that_no_leader_sends_is_an_error() {
 }
 
 #[test]
+fn list_of_epochs_that_is_there_and_empty_is_an_error() {
+    // Of partition 7: kind, epoch 3 from entry 4 on, after entry 9 of the same epoch, nothing committed, no entries.
+    let item = |kind: u8, starts: &[u8]| {
+        let bytes = [&[1, 1, 1, 0, 0, 0, 14, kind, 3, 4, 0, 9, 0, 17], starts, &[0]].concat();
+        Whole::<PartitionId>::decode(&bytes).map(|_| ())
+    };
+    assert_eq!(item(0x01, &[]), Ok(()));
+    assert!(matches!(item(0x41, &[0]), Err(WireError::Forbidden(_))), "{:?}", item(0x41, &[0]));
+}
+
+#[test]
 fn answer_of_an_epoch_that_cannot_be_is_an_error() {
     let position = |epoch| Position { epoch: Epoch(epoch), end: Seq(9) };
     refused_item(ReplicaMessage::Appended(Appended { epoch: Epoch::NONE, durable: Seq(1) }));

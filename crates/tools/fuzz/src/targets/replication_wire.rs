@@ -56,7 +56,7 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let mut seeds = vec![replicas(&of_groups()), replicas(&of_numbers())];
     seeds.extend(of_groups().into_iter().map(|item| replicas(&[item])));
     seeds.extend(of_numbers().into_iter().map(|item| replicas(&[item])));
-    for message in of_controller() {
+    for message in of_controller().into_iter().chain([small_records()]) {
         message.encode_parts(|part| seeds.push(part.to_vec()));
     }
     for message in of_node() {
@@ -144,6 +144,13 @@ fn of_controller() -> Vec<ControllerMessage> {
         ControllerMessage::Tell(known.to_vec()),
         ControllerMessage::Ask(tasks.to_vec()),
     ]
+}
+
+/// The records that take the most memory for their bytes.
+fn small_records() -> ControllerMessage {
+    let record = Record::new(Config::alone(ReplicaId(1), Epoch(1)));
+    let known = |id| Known { partition: PartitionId(id), version: Version(1), record: record.clone() };
+    ControllerMessage::Tell((0..300).map(known).collect())
 }
 
 fn of_node() -> Vec<NodeMessage> {
