@@ -15,7 +15,7 @@ use crate::workspace::{Workspace, program};
 pub(crate) const PACKAGE: &str = "tools-fuzz";
 pub(crate) const NAME: &str = "fuzz";
 /// How long each target is fed within the test command, besides its fixed inputs.
-const BRIEF_SECONDS: u64 = 3;
+const BRIEF_SECONDS: u64 = 1;
 /// For building, and for a target's fixed inputs on a loaded machine.
 const BESIDES: Duration = Duration::from_secs(30 * 60);
 
