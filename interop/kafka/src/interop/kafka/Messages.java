@@ -30,6 +30,9 @@ final class Messages implements AutoCloseable {
                 Map.of(
                         ProducerConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrap,
                         ProducerConfig.ACKS_CONFIG, "all",
+                        // It looks who is there each second: a client that has last looked while one broker was dead would know
+                        // of that broker alone, and of none once the other stops.
+                        ProducerConfig.METADATA_MAX_AGE_CONFIG, 1000,
                         ProducerConfig.MAX_BLOCK_MS_CONFIG, (int) Wait.PATIENCE.toMillis(),
                         ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, 3000,
                         ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, (int) Wait.PATIENCE.toMillis()),
