@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long)]
     no_interop: bool,
     /// How many test programs and suites run at the same time
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=16))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=16))]
     lanes: u8,
     #[command(flatten)]
     interop: interop::Options,
