@@ -70,11 +70,11 @@ impl World {
     ) -> Result<(), Violation> {
         let Some(run) = self.run_of(leader, partition) else { return Ok(()) };
         let said = |epoch| self.store.said.get(&(partition, epoch));
-        let asked = run.asked.as_ref().filter(|asked| asked.is_counted).map(|asked| &asked.record.config);
+        let (epoch, asked) = (run.replica.promised(), run.next_voters.as_ref());
         // Once other voters are written, though the leader does not know it, those before may drop their copies.
-        let is_written = asked.is_some_and(|config| said(config.epoch) == Some(config));
-        let appointed = said(run.replica.promised()).filter(|_| !is_written).map(|config| &config.voters);
-        let asked = asked.map(|config| &config.voters);
+        let next = said(Epoch(epoch.0 + 1)).filter(|config| !config.chosen && config.leader == leader);
+        let is_written = asked.is_some_and(|asked| next.is_some_and(|config| config.voters == *asked));
+        let appointed = said(epoch).filter(|_| !is_written).map(|config| &config.voters);
         let is_on = |voters: &Voters| {
             let has = |id: &&ReplicaId| {
                 let copy = self.nodes.get(*id).and_then(|node| node.copies.get(&partition));
@@ -127,6 +127,12 @@ impl World {
                     return Some("a log differs");
                 }
             }
+        }
+        let is_busy = |node: &super::world::Node| {
+            node.process.as_ref().is_some_and(|process| process.machine.next_deadline().is_some())
+        };
+        if self.nodes.values().any(is_busy) {
+            return Some("a node waits");
         }
         let waits =
             |controller: &replication_controller::Controller| !controller.status().partitions.is_empty();
