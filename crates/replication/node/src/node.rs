@@ -210,8 +210,9 @@ impl Node {
             note(reading);
             return true;
         }
-        let is_named = self.assignments.contains_key(&partition);
-        if !is_named && self.readings.len() >= self.settings.reads_max {
+        // Of partitions that are assigned there are only so many as there are copies.
+        let is_assigned = self.assignments.contains_key(&partition);
+        if !is_assigned && self.readings.len() >= self.settings.reads_max {
             return false;
         }
         note(self.readings.entry(partition).or_default());

@@ -9,6 +9,7 @@ use crate::copy::{Copies, LogCopy};
 use crate::deadlines::Deadline;
 use crate::effect::Effect;
 use crate::node::Node;
+use crate::reading::Verdict;
 
 impl Node {
     /// The configuration says that, read or observed. A version that is not above one that was seen changes nothing.
@@ -93,11 +94,15 @@ impl Node {
             let fences = reading.fences.take();
             fences.into_iter().for_each(|(from, fenced)| self.fence(from, partition, fenced, copies));
         }
-        if !reading.is_answered_by(epoch) {
-            self.readings.insert(partition, reading);
-            return self.send_read(partition);
+        match reading.judge(epoch) {
+            Verdict::Done => self.deadlines.set(Deadline::Read(partition), None),
+            verdict => {
+                self.readings.insert(partition, reading);
+                return if verdict == Verdict::ReadNow {
+                    self.send_read(partition)
+                };
+            }
         }
-        self.deadlines.set(Deadline::Read(partition), None);
         let Some((leader, sent)) = reading.dropped.filter(|dropped| dropped.1 <= epoch) else { return };
         match self.assignments.get_mut(&partition) {
             Some(assignment) if assignment.creating.is_some() => assignment.dropped = Some((leader, sent)),
