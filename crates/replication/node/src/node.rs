@@ -201,7 +201,9 @@ impl Node {
         let mut context = Context { own, now, settings, outbox: &mut self.outbox };
         what(assignment, &mut copy, &mut context);
         assignment.follow_up(&mut copy, &mut context);
-        self.deadlines.set(Deadline::Partition(partition), assignment.deadline(settings));
+        // What is due was done just now. A deadline that is over would keep `tick` busy for ever.
+        let deadline = assignment.deadline(settings).map(|at| at.max(now.plus_ms(1)));
+        self.deadlines.set(Deadline::Partition(partition), deadline);
     }
 
     /// The record is read, and that is noted; whether there was room.
