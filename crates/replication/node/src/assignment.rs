@@ -198,9 +198,8 @@ impl Assignment {
     /// Which replicas have something to be sent.
     fn find_receivers(&self, copy: &dyn LogCopy, context: &mut Context<'_>) {
         let config = &self.known.record.config;
-        let change = self.change.as_ref().filter(|change| change.is_counted());
-        let next = change.map(|change| change.record.config.voters.replicas());
-        let all = config.voters.replicas().iter().chain(&config.learners).chain(next.into_iter().flatten());
+        // Voters that are asked for are replicas already: one that is none has no disk that could catch up.
+        let all = config.voters.replicas().iter().chain(&config.learners);
         for id in all.filter(|id| **id != context.own) {
             if copy.replica().next_append(*id).is_some() {
                 context.outbox.send(*id, self.known.partition);

@@ -84,9 +84,4 @@ impl VoterChange {
             State::Sent(at) => at.plus_ms(settings.task_ms),
         }
     }
-
-    /// Whether the next voters count.
-    pub(crate) fn is_counted(&self) -> bool {
-        self.state != State::CatchesUp
-    }
 }

@@ -1,6 +1,6 @@
 //! What controllers ask a leader for.
 
-use replication_appointed::{Epoch, Voters};
+use replication_appointed::{Epoch, ReplicaId, Voters};
 use replication_controller::{Change, Event, Version, Work, Written};
 use replication_node::Effect;
 
@@ -33,7 +33,7 @@ fn writes(effects: &[Effect]) -> Vec<Change> {
 /// A leader with voters 1, 2 and 3 and learner 4, which nobody has heard of yet.
 fn with_learner() -> Bench {
     let mut record = record(1, 1, &[1, 2, 3]);
-    record.config.learners.insert(replication_appointed::ReplicaId(4));
+    record.config.learners.insert(ReplicaId(4));
     let mut bench = Bench::assigned(record);
     bench.acknowledge(2, 0);
     bench.append(3);
@@ -114,6 +114,27 @@ fn voters_count_when_they_have_caught_up_and_are_written_then() {
 }
 
 #[test]
+fn voters_are_not_written_before_the_leader_knows_what_is_committed() {
+    let mut record = record(1, 1, &[1, 2, 3]);
+    record.config.learners.insert(ReplicaId(4));
+    let mut bench = Bench::assigned(record);
+    // Neither of the other voters has said anything, so entries may be committed that the leader does not know to be.
+    let next = Box::new(goes_on(2, &[1, 4]));
+    bench.ask(1, Work::Change { version: Version(1), record: next });
+    assert_eq!(writes(&bench.acknowledge(4, 0)), []);
+    assert_eq!(writes(&bench.acknowledge(2, 0)).len(), 1);
+}
+
+#[test]
+fn voters_that_are_no_replicas_yet_are_not_counted() {
+    let mut bench = Bench::leading();
+    bench.ask(1, change());
+    bench.append(1);
+    bench.acknowledge(3, 1);
+    assert_eq!(bench.copy().replica.committed().0, 1);
+}
+
+#[test]
 fn voters_that_are_not_asked_for_again_are_given_up_before_they_are_written() {
     let mut bench = with_learner();
     bench.ask(1, change());
@@ -179,6 +200,6 @@ fn second_change_waits_for_the_outcome_of_the_first() {
     let record = Box::new(goes_on(2, &[1, 2]));
     bench.ask(1, Work::Change { version: Version(1), record });
     let written = writes(&bench.pass(1_500));
-    let four = Voters::new([1, 2, 4].map(replication_appointed::ReplicaId), 2).expect("voters");
+    let four = Voters::new([1, 2, 4].map(ReplicaId), 2).expect("voters");
     assert!(matches!(&written[..], [change] if change.record.config.voters == four), "{written:?}");
 }
