@@ -14,8 +14,8 @@ impl World {
             return Ok(());
         };
         let (replica, epoch) = (&run.replica, run.replica.promised());
-        if replica.log().position().epoch < truth.lost {
-            // A person has given up what it has.
+        if truth.is_removed || replica.log().position().epoch < truth.lost {
+            // Nobody wants what it has any more.
             return Ok(());
         }
         let leads = replica.is_leading();
@@ -51,7 +51,7 @@ impl World {
             return Ok(());
         };
         let epoch = run.replica.promised();
-        if epoch < truth.lost {
+        if truth.is_removed || epoch < truth.lost {
             return Ok(());
         }
         let lacks =
@@ -127,6 +127,12 @@ impl World {
                     return Some("a log differs");
                 }
             }
+        }
+        let is_left = |node: &super::world::Node| {
+            node.copies.keys().any(|partition| !self.store.records.contains_key(partition))
+        };
+        if self.nodes.values().any(is_left) {
+            return Some("a copy of a removed partition is left");
         }
         let is_busy = |node: &super::world::Node| {
             node.process.as_ref().is_some_and(|process| process.machine.next_deadline().is_some())

@@ -37,6 +37,10 @@ impl World {
                 self.drawn_controller().map_or(Ok(()), |id| self.end_controller(id))?;
             }
             12 if self.random.chance(20) => self.drain(node)?,
+            13 if self.random.chance(25) => {
+                let partition = self.drawn_partition();
+                self.remove_partition(partition);
+            }
             _ => {}
         }
         Ok(())

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use base::MonoTime;
 use replication_appointed::{Epoch, ReplicaId};
-use replication_controller::{Event, Incarnation, PartitionId, Version, Written};
+use replication_controller::{Event, Incarnation, Known, PartitionId, Version, Written};
 use replication_node::{Effect, Node, Settings};
 
 use super::copy::{Copy, Run};
@@ -160,15 +160,36 @@ impl World {
 
     /// A record is read, as fast as can be.
     pub(super) fn read_record(&mut self, node: ReplicaId, partition: PartitionId) -> Result<(), Violation> {
-        let Some(known) = self.store.known(partition) else { return Ok(()) };
-        self.drive(node, |machine, copies, now| machine.learn(known, now, copies))
+        let (known, incarnation) = (self.store.known(partition), self.node(node).incarnation);
+        self.node_answer(node, incarnation, partition, known)
     }
 
     /// The configuration answers a node some time later.
     pub(super) fn answer_node(&mut self, node: ReplicaId, incarnation: u64, partitions: &[PartitionId]) {
-        for known in partitions.iter().filter_map(|id| self.store.known(*id)) {
-            self.packets.push(Packet::NodeAnswer(node, incarnation, Box::new(known)));
+        for partition in partitions {
+            let known = self.store.known(*partition).map(Box::new);
+            self.packets.push(Packet::NodeAnswer(node, incarnation, *partition, known));
         }
+    }
+
+    /// The answer arrives. Of a partition that is known to be removed nothing that was read before follows.
+    pub(super) fn node_answer(
+        &mut self,
+        node: ReplicaId,
+        incarnation: u64,
+        partition: PartitionId,
+        known: Option<Known>,
+    ) -> Result<(), Violation> {
+        if self.node(node).incarnation != incarnation {
+            return Ok(());
+        }
+        let Some(known) = known else {
+            let is_old = |packet: &Packet| matches!(packet, Packet::NodeAnswer(to, _, of, _) if (*to, *of) == (node, partition));
+            self.packets.retain(|packet| !is_old(packet));
+            self.late.retain(|(_, packet)| !is_old(packet));
+            return self.drive(node, |machine, copies, _| machine.removed(partition, copies));
+        };
+        self.drive(node, |machine, copies, now| machine.learn(known, now, copies))
     }
 
     /// What has become of a leader's write.

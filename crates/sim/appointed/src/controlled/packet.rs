@@ -27,8 +27,8 @@ pub(super) enum Packet {
     Wrote(ReplicaId, u64, PartitionId, Written),
     /// From a node to the configuration: its process, and what it reads.
     NodeRead(ReplicaId, u64, Vec<PartitionId>),
-    /// From the configuration to a node.
-    NodeAnswer(ReplicaId, u64, Box<Known>),
+    /// From the configuration to a node: a record, or that there is none.
+    NodeAnswer(ReplicaId, u64, PartitionId, Option<Box<Known>>),
     /// A copy that a node's process wanted is there, with that promise.
     Created(ReplicaId, u64, PartitionId, Epoch),
     /// From one replica to another.

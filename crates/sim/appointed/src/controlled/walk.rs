@@ -44,6 +44,8 @@ pub struct Figures {
     pub losses: usize,
     /// Hand-overs of which a leader said that they were prepared.
     pub hand_overs: usize,
+    /// Partitions that were removed.
+    pub removed: usize,
     /// Copies that were dropped.
     pub dropped: usize,
     /// Copies that were started anew after a loss.
@@ -59,10 +61,11 @@ pub struct Figures {
 impl Figures {
     /// Their names, and what was counted.
     #[must_use]
-    pub const fn all(&self) -> [(&'static str, usize); 7] {
+    pub const fn all(&self) -> [(&'static str, usize); 8] {
         [
             ("losses accepted", self.losses),
             ("hand-overs prepared", self.hand_overs),
+            ("partitions removed", self.removed),
             ("copies dropped", self.dropped),
             ("copies started anew after a loss", self.renewed),
             ("entries held back until the record was read", self.held_back),
@@ -75,6 +78,7 @@ impl Figures {
     pub const fn add(&mut self, other: &Self) {
         self.losses += other.losses;
         self.hand_overs += other.hand_overs;
+        self.removed += other.removed;
         self.dropped += other.dropped;
         self.renewed += other.renewed;
         self.held_back += other.held_back;
@@ -256,10 +260,8 @@ impl World {
             Packet::NodeRead(from, incarnation, partitions) => {
                 self.answer_node(from, incarnation, &partitions);
             }
-            Packet::NodeAnswer(to, incarnation, known) => {
-                if self.node(to).incarnation == incarnation {
-                    self.drive(to, |machine, copies, now| machine.learn(*known, now, copies))?;
-                }
+            Packet::NodeAnswer(to, incarnation, partition, known) => {
+                self.node_answer(to, incarnation, partition, known.map(|known| *known))?;
             }
             Packet::Created(to, incarnation, partition, promised) => {
                 if self.node(to).incarnation == incarnation {

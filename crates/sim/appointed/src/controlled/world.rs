@@ -41,6 +41,8 @@ pub(super) struct Truth {
     pub(super) values: u8,
     /// An appointment of that epoch has accepted a loss.
     pub(super) lost: Epoch,
+    /// The partition was removed: its copies are dropped one after the other, and nothing holds any more.
+    pub(super) is_removed: bool,
 }
 
 /// See the module.
@@ -100,12 +102,29 @@ impl World {
             figures: Figures::default(),
             is_faulty: true,
         };
-        for id in 0..PARTITIONS {
-            let record = world.drawn_record();
-            world.store.create(PartitionId(id), record);
-            world.truths.insert(PartitionId(id), Truth::default());
+        for _ in 0..PARTITIONS {
+            world.create_partition();
         }
         world
+    }
+
+    fn create_partition(&mut self) -> PartitionId {
+        let (id, record) = (PartitionId(self.truths.len() as u64), self.drawn_record());
+        self.store.create(id, record);
+        self.truths.insert(id, Truth::default());
+        id
+    }
+
+    /// A partition is removed, and another one is created.
+    pub(super) fn remove_partition(&mut self, id: PartitionId) {
+        let Some(truth) = self.truths.get_mut(&id).filter(|truth| !truth.is_removed) else { return };
+        truth.is_removed = true;
+        self.store.records.remove(&id);
+        self.figures.removed += 1;
+        let new = self.create_partition();
+        for controller in self.controllers.keys().copied().collect::<Vec<_>>() {
+            self.read(controller, &[id, new]);
+        }
     }
 
     fn drawn_record(&mut self) -> Record {
