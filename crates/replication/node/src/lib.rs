@@ -83,6 +83,7 @@ mod outbox;
 mod reading;
 mod records;
 mod settings;
+mod tasks;
 mod voter_change;
 
 pub use copy::{Copies, Input, LogCopy};
