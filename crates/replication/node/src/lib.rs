@@ -44,7 +44,8 @@
 //!   one before anything is sent over it.
 //! - [`Effect::Create`] is one step: a crash leaves the copy before, if there was one, or the new one with its promise.
 //! - Records that were read or observed of a removed partition do not follow [`Node::removed`].
-//! - A copy is lent unless it is being made. A copy that the owner cannot use any more is a reason to stop the process.
+//! - A copy is lent unless it is being made. A copy that the owner cannot use any more, or cannot read at a start, is a reason to
+//!   stop the process: an empty one in its place would be a voter that has forgotten entries.
 //!
 //! # Invariants
 //! - *Copy.* A copy is made only for a record that names the node, and begins with the promise of that record, or with a higher

@@ -56,8 +56,10 @@ impl Node {
         if !names(&known.record, self.own) {
             return self.drop_copy(partition, copies);
         }
+        let is_assigned = self.assignments.contains_key(&partition);
         let promised = match copies.copy(partition) {
-            None => Some(epoch),
+            // One that there was must not give way to an empty one because the owner cannot use it now.
+            None => (!is_assigned).then_some(epoch),
             Some(copy) => {
                 is_lost(&copy, &known.record, self.own).then(|| epoch.max(copy.replica().promised()))
             }

@@ -24,6 +24,13 @@ fn copy_is_made_with_the_promise_of_the_record_that_names_it() {
 }
 
 #[test]
+fn copy_that_cannot_be_used_does_not_give_way_to_an_empty_one() {
+    let mut bench = Bench::assigned(record(1, 2, &[1, 2, 3]));
+    bench.copies.0.clear();
+    assert_eq!(bench.learn(2, record(2, 2, &[1, 2, 3])), []);
+}
+
+#[test]
 fn copy_that_was_made_for_an_earlier_record_is_not_taken_for_the_one_that_is_wanted() {
     let mut bench = Bench::new();
     bench.learn(1, record(4, 1, &[1, 2, 3]));

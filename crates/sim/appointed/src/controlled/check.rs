@@ -32,6 +32,7 @@ impl World {
         }
         let Some(truth) = self.truths.get_mut(&partition) else { return Ok(()) };
         truth.committed.extend(&shown[common..]);
+        truth.committed_in.resize(truth.committed.len(), epoch);
         if leads {
             let before = *truth.leaders.entry(epoch).or_insert(node);
             let said = self.store.said.get(&(partition, epoch));
@@ -45,7 +46,7 @@ impl World {
         Ok(())
     }
 
-    /// A replica has begun to lead.
+    /// A replica has begun to lead: it has what was committed in the epochs before.
     pub(super) fn check_leader(&self, node: ReplicaId, partition: PartitionId) -> Result<(), Violation> {
         let (Some(run), Some(truth)) = (self.run_of(node, partition), self.truths.get(&partition)) else {
             return Ok(());
@@ -54,9 +55,12 @@ impl World {
         if truth.is_removed || epoch < truth.lost {
             return Ok(());
         }
-        let lacks =
-            |(at, known): (usize, &Entry)| run.entry(Seq(at as u64)) != Some(*known) && at < usize::MAX;
-        match truth.committed.iter().enumerate().position(lacks) {
+        // A leader whose record comes late may have been followed already: what was committed after its epoch is not there.
+        let lacks = |(at, (known, committed_in)): (usize, (&Entry, &Epoch))| {
+            *committed_in < epoch && run.entry(Seq(at as u64)) != Some(*known)
+        };
+        let all = truth.committed.iter().zip(&truth.committed_in);
+        match all.enumerate().position(lacks) {
             Some(at) => Err(Violation::Lacks(node, epoch, Seq(at as u64))),
             None => Ok(()),
         }
@@ -95,6 +99,7 @@ impl World {
         if let Some(truth) = self.truths.get_mut(&partition) {
             let same = truth.committed.iter().zip(&kept).take_while(|(one, other)| one == other).count();
             truth.committed.truncate(same);
+            truth.committed_in.truncate(same);
             truth.lost = epoch;
         }
     }

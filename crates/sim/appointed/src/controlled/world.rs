@@ -36,6 +36,8 @@ pub(super) struct Node {
 pub(super) struct Truth {
     /// Values that leaders have shown as committed.
     pub(super) committed: Vec<Entry>,
+    /// The epoch of the leader that showed each of them first.
+    pub(super) committed_in: Vec<Epoch>,
     pub(super) leaders: BTreeMap<Epoch, ReplicaId>,
     /// Who had what was committed was asked for: the number of the next value.
     pub(super) values: u8,
