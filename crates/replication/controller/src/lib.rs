@@ -61,6 +61,7 @@
 //! is next. [`Controller::cancel`] makes the goal what there was before.
 //!
 //! # Duties of the owner
+//! What is said of nodes here is done by `replication-node`.
 //! - Effects are taken after each event ([`Controller::take_effects`]), and [`Controller::tick`] is called when
 //!   [`Controller::next_deadline`] has come. Any message may be lost, doubled or late.
 //! - Records that others write, a leader or another controller, are observed, late or not; after an observer was disconnected they are

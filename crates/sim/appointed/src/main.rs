@@ -44,17 +44,16 @@ fn explored(states_max: u64) -> ExitCode {
 }
 
 fn controlled(seeds: u64, first: u64) -> ExitCode {
-    let (mut committed, mut epochs, mut settled_ms) = (0, 0, 0);
-    let (mut changes, mut losses, mut hand_overs, mut led_ms) = (0, 0, 0, 0);
+    let (mut committed, mut epochs, mut changes, mut settled_ms, mut led_ms) = (0, 0, 0, 0, 0);
+    let mut figures = sim_appointed::controlled::Figures::default();
     for seed in first..first + seeds {
         match sim_appointed::controlled::walk(seed) {
             Ok(walked) => {
                 committed += walked.committed;
                 epochs += walked.epochs;
                 changes += walked.changes;
-                losses += walked.losses;
+                figures.add(&walked.figures);
                 led_ms = walked.led_ms.max(led_ms);
-                hand_overs += walked.hand_overs;
                 settled_ms = walked.settled_ms.max(settled_ms);
             }
             Err((violation, story)) => {
@@ -67,7 +66,8 @@ fn controlled(seeds: u64, first: u64) -> ExitCode {
     println!(
         "{seeds} seeds from {first} on: nothing found; {committed} entries were committed in {epochs} epochs"
     );
-    println!("{changes} changes of replicas, {hand_overs} hand-overs prepared, {losses} losses accepted");
+    println!("{changes} changes of replicas");
+    figures.all().into_iter().for_each(|(name, count)| println!("{count} {name}"));
     println!("each partition had its leader within {led_ms} ms; the longest end took {settled_ms} ms");
     ExitCode::SUCCESS
 }

@@ -24,12 +24,15 @@ fn long_orders_end_with_equal_logs_and_with_entries_committed() {
 
 #[test]
 fn controllers_give_each_partition_its_leader_and_its_replicas_in_the_end() {
-    let (mut committed, mut epochs) = (0, 0);
+    let (mut committed, mut epochs, mut changes) = (0, 0, 0);
+    let mut figures = controlled::Figures::default();
     for seed in 1..=400 {
         match controlled::walk(seed) {
             Ok(walked) => {
                 committed += walked.committed;
                 epochs += walked.epochs;
+                changes += walked.changes;
+                figures.add(&walked.figures);
             }
             Err((violation, story)) => {
                 let last = story.len().saturating_sub(60);
@@ -39,6 +42,11 @@ fn controllers_give_each_partition_its_leader_and_its_replicas_in_the_end() {
     }
     assert!(committed > 12_000, "{committed} entries");
     assert!(epochs > 3_000, "{epochs} epochs");
+    assert!(changes > 1_000, "{changes} changes of replicas");
+    // Rules for what never happens are not tested.
+    for (name, count) in figures.all() {
+        assert!(count > 0, "{count} {name}");
+    }
 }
 
 #[test]

@@ -14,8 +14,8 @@ impl World {
             return Ok(());
         };
         let (replica, epoch) = (&run.replica, run.replica.promised());
-        if replica.log().position().epoch < truth.lost {
-            // A person has given up what it has.
+        if truth.is_removed || replica.log().position().epoch < truth.lost {
+            // Nobody wants what it has any more.
             return Ok(());
         }
         let leads = replica.is_leading();
@@ -32,6 +32,7 @@ impl World {
         }
         let Some(truth) = self.truths.get_mut(&partition) else { return Ok(()) };
         truth.committed.extend(&shown[common..]);
+        truth.committed_in.resize(truth.committed.len(), epoch);
         if leads {
             let before = *truth.leaders.entry(epoch).or_insert(node);
             let said = self.store.said.get(&(partition, epoch));
@@ -45,18 +46,21 @@ impl World {
         Ok(())
     }
 
-    /// A replica has begun to lead.
+    /// A replica has begun to lead: it has what was committed in the epochs before.
     pub(super) fn check_leader(&self, node: ReplicaId, partition: PartitionId) -> Result<(), Violation> {
         let (Some(run), Some(truth)) = (self.run_of(node, partition), self.truths.get(&partition)) else {
             return Ok(());
         };
         let epoch = run.replica.promised();
-        if epoch < truth.lost {
+        if truth.is_removed || epoch < truth.lost {
             return Ok(());
         }
-        let lacks =
-            |(at, known): (usize, &Entry)| run.entry(Seq(at as u64)) != Some(*known) && at < usize::MAX;
-        match truth.committed.iter().enumerate().position(lacks) {
+        // A leader whose record comes late may have been followed already: what was committed after its epoch is not there.
+        let lacks = |(at, (known, committed_in)): (usize, (&Entry, &Epoch))| {
+            *committed_in < epoch && run.entry(Seq(at as u64)) != Some(*known)
+        };
+        let all = truth.committed.iter().zip(&truth.committed_in);
+        match all.enumerate().position(lacks) {
             Some(at) => Err(Violation::Lacks(node, epoch, Seq(at as u64))),
             None => Ok(()),
         }
@@ -70,11 +74,11 @@ impl World {
     ) -> Result<(), Violation> {
         let Some(run) = self.run_of(leader, partition) else { return Ok(()) };
         let said = |epoch| self.store.said.get(&(partition, epoch));
-        let asked = run.asked.as_ref().filter(|asked| asked.is_counted).map(|asked| &asked.record.config);
+        let (epoch, asked) = (run.replica.promised(), run.next_voters.as_ref());
         // Once other voters are written, though the leader does not know it, those before may drop their copies.
-        let is_written = asked.is_some_and(|config| said(config.epoch) == Some(config));
-        let appointed = said(run.replica.promised()).filter(|_| !is_written).map(|config| &config.voters);
-        let asked = asked.map(|config| &config.voters);
+        let next = said(Epoch(epoch.0 + 1)).filter(|config| !config.chosen && config.leader == leader);
+        let is_written = asked.is_some_and(|asked| next.is_some_and(|config| config.voters == *asked));
+        let appointed = said(epoch).filter(|_| !is_written).map(|config| &config.voters);
         let is_on = |voters: &Voters| {
             let has = |id: &&ReplicaId| {
                 let copy = self.nodes.get(*id).and_then(|node| node.copies.get(&partition));
@@ -95,6 +99,7 @@ impl World {
         if let Some(truth) = self.truths.get_mut(&partition) {
             let same = truth.committed.iter().zip(&kept).take_while(|(one, other)| one == other).count();
             truth.committed.truncate(same);
+            truth.committed_in.truncate(same);
             truth.lost = epoch;
         }
     }
@@ -127,6 +132,18 @@ impl World {
                     return Some("a log differs");
                 }
             }
+        }
+        let is_left = |node: &super::world::Node| {
+            node.copies.keys().any(|partition| !self.store.records.contains_key(partition))
+        };
+        if self.nodes.values().any(is_left) {
+            return Some("a copy of a removed partition is left");
+        }
+        let is_busy = |node: &super::world::Node| {
+            node.process.as_ref().is_some_and(|process| process.machine.next_deadline().is_some())
+        };
+        if self.nodes.values().any(is_busy) {
+            return Some("a node waits");
         }
         let waits =
             |controller: &replication_controller::Controller| !controller.status().partitions.is_empty();

@@ -3,26 +3,13 @@
 use std::collections::VecDeque;
 
 use replication_appointed::{
-    Append, Epoch, EpochStart, Fence, PersistId, Received, Replica, ReplicaId, Seq, Stored,
+    Append, Appended, Config, Epoch, EpochStart, Fence, LeadError, PersistId, Received, Refused, Replica,
+    ReplicaId, Seq, Stored, Voters,
 };
-use replication_controller::{Known, Record, Version};
+use replication_node::{Input, LogCopy};
 
-use super::packet::ControllerId;
 use crate::disk::{Disk, Entry, Operation};
 use crate::violation::Violation;
-
-/// A change of replicas that a leader was asked for.
-#[derive(Clone, Debug)]
-pub(super) struct Asked {
-    pub(super) version: Version,
-    pub(super) record: Record,
-    /// The replica counts on both sets.
-    pub(super) is_counted: bool,
-    /// It was sent to the configuration then, and the outcome is not known.
-    pub(super) sent: Option<u64>,
-    /// When it is given up, if it is not asked for again.
-    pub(super) until: u64,
-}
 
 /// A replica in a process.
 #[derive(Clone, Debug)]
@@ -31,14 +18,12 @@ pub(super) struct Run {
     /// The entries in memory, from the start of the log.
     pub(super) entries: Vec<Entry>,
     pub(super) queue: VecDeque<Operation>,
-    /// Promises that controllers wait for.
-    pub(super) fences: Vec<(ControllerId, Epoch)>,
-    pub(super) known: Option<Known>,
-    pub(super) asked: Option<Asked>,
-    /// Who is to have everything, and until when nothing is appended.
-    pub(super) pause: Option<(ReplicaId, u64)>,
-    /// The epoch that it was said not to lead.
-    pub(super) said: Epoch,
+    /// Voters that are asked for.
+    pub(super) next_voters: Option<Voters>,
+    /// It has begun to lead, and that was not checked.
+    pub(super) has_begun: bool,
+    /// How often voters that were asked for were given up, and not counted.
+    pub(super) given_up: usize,
 }
 
 /// See the module.
@@ -49,11 +34,9 @@ pub(super) struct Copy {
 }
 
 impl Copy {
-    /// A new copy: it begins with the promise of the configuration that names it.
+    /// A new copy with that promise, not ready yet.
     pub(super) fn new(promised: Epoch) -> Self {
-        let mut copy = Self { disk: Disk::promising(promised), run: None };
-        copy.start();
-        copy
+        Self { disk: Disk::promising(promised), run: None }
     }
 
     pub(super) fn start(&mut self) {
@@ -61,11 +44,9 @@ impl Copy {
             replica: Replica::restore(self.disk.read()),
             entries: self.disk.entries.clone(),
             queue: VecDeque::new(),
-            fences: Vec::new(),
-            known: None,
-            asked: None,
-            pause: None,
-            said: Epoch::NONE,
+            next_voters: None,
+            has_begun: false,
+            given_up: 0,
         });
     }
 
@@ -88,46 +69,47 @@ impl Copy {
     }
 }
 
-impl Run {
-    pub(super) fn entry(&self, at: Seq) -> Option<Entry> {
-        let start = self.replica.log().start();
-        self.entries.get(at.0.checked_sub(start.0)? as usize).copied()
+impl LogCopy for Run {
+    fn replica(&self) -> &Replica {
+        &self.replica
     }
 
-    pub(super) fn config_epoch(&self) -> Epoch {
-        self.known.as_ref().map_or(Epoch::NONE, |known| known.record.config.epoch)
-    }
-
-    /// Leads if that is what the configuration says; whether it begins to.
-    pub(super) fn try_lead(&mut self, own: ReplicaId) -> bool {
-        let Some(known) = &self.known else { return false };
-        if self.replica.lead(own, known.record.config.clone()).is_err() {
-            return false;
-        }
-        (self.asked, self.pause) = (None, None);
-        let known = EpochStart { epoch: self.replica.promised(), start: self.replica.log().end() };
-        self.queue.extend([Operation::Promise(known.epoch), Operation::Begin(known), Operation::Tell]);
-        true
-    }
-
-    /// The epoch that it has promised already, if that is higher.
-    pub(super) fn fence(&mut self, from: ControllerId, epoch: Epoch) -> Option<Epoch> {
+    fn fence(&mut self, epoch: Epoch) -> Result<(), Refused> {
         match self.replica.fence(epoch) {
-            Fence::Refused(refused) => Some(refused.promised),
+            Fence::Refused(refused) => Err(refused),
             Fence::Persist(_) => {
                 self.queue.extend([Operation::Promise(epoch), Operation::Tell]);
-                self.fences.push((from, epoch));
-                self.stop_if_idle();
-                None
+                Ok(())
             }
         }
     }
 
-    /// A leader that leads no more has nothing to change.
-    pub(super) fn stop_if_idle(&mut self) {
-        if !self.replica.is_leading() {
-            (self.asked, self.pause) = (None, None);
+    fn lead(&mut self, own: ReplicaId, config: &Config) -> Result<(), LeadError> {
+        self.replica.lead(own, config.clone())?;
+        (self.next_voters, self.has_begun) = (None, true);
+        let known = EpochStart { epoch: config.epoch, start: self.replica.log().end() };
+        self.queue.extend([Operation::Promise(known.epoch), Operation::Begin(known), Operation::Tell]);
+        Ok(())
+    }
+
+    fn apply(&mut self, input: Input) {
+        match &input {
+            Input::AskForVoters(voters) => self.next_voters = Some(voters.clone()),
+            Input::GiveUpVoters => self.given_up += usize::from(self.next_voters.take().is_some()),
+            _ => {}
         }
+        input.apply_to(&mut self.replica);
+    }
+
+    fn take_answer(&mut self) -> Option<(ReplicaId, Appended)> {
+        self.replica.take_answer()
+    }
+}
+
+impl Run {
+    pub(super) fn entry(&self, at: Seq) -> Option<Entry> {
+        let start = self.replica.log().start();
+        self.entries.get(at.0.checked_sub(start.0)? as usize).copied()
     }
 
     pub(super) fn append(&mut self, value: u8) {
@@ -155,7 +137,6 @@ impl Run {
         sent: &[Entry],
     ) -> Result<Option<replication_appointed::Answer>, Violation> {
         let received = self.replica.receive_append(from, append).map_err(|bad| Violation::Refused(bad.0))?;
-        self.stop_if_idle();
         match received {
             Received::Nothing => Ok(None),
             Received::Answer(answer) => Ok(Some(answer)),

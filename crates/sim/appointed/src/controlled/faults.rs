@@ -3,6 +3,7 @@
 use replication_appointed::ReplicaId;
 use replication_controller::{Controller, Event, Members, PartitionId, Settings, Waits};
 
+use super::node::Process;
 use super::packet::{ControllerId, Packet};
 use super::world::{NODES, World};
 use crate::violation::Violation;
@@ -30,13 +31,16 @@ impl World {
             5 => drop(self.cuts.insert((node.min(other), node.max(other)))),
             6 => self.heal_pair(node, other)?,
             7 => self.cut_controller(node),
-            8 | 9 => self.heal_controller(node),
-            10 if self.controllers.len() < 2 => self.start_controller(),
+            8 | 9 => self.heal_controller(node)?,
+            10 if self.controllers.len() < 2 => self.start_controller()?,
             11 if self.controllers.len() > 1 || self.random.chance(50) => {
-                let id = self.drawn_controller();
-                id.map(|id| self.controllers.remove(&id));
+                self.drawn_controller().map_or(Ok(()), |id| self.end_controller(id))?;
             }
-            12 if self.random.chance(20) => self.drain(node),
+            12 if self.random.chance(20) => self.drain(node)?,
+            13 if self.random.chance(25) => {
+                let partition = self.drawn_partition();
+                self.remove_partition(partition);
+            }
             _ => {}
         }
         Ok(())
@@ -89,7 +93,7 @@ impl World {
         }
         let state = self.node(node);
         state.is_up = false;
-        state.seen.clear();
+        state.process = None;
         let is_between = |packet: &Packet| {
             matches!(packet, Packet::Replica(_, from, to, _) if *from == node || *to == node)
                 || matches!(packet, Packet::ToNode(_, to, _) if *to == node)
@@ -115,18 +119,25 @@ impl World {
         state.is_up = true;
         state.incarnation += 1;
         state.copies.values_mut().for_each(super::copy::Copy::start);
+        state.process = Some(Process::new(node, state.incarnation, state.drains));
         for other in self.ids().into_iter().filter(|other| *other != node) {
             self.reconnect(node, other)?;
         }
         for partition in self.partitions() {
-            self.read_configuration(node, partition)?;
+            self.read_record(node, partition)?;
         }
-        self.controllers
-            .keys()
-            .copied()
-            .collect::<Vec<_>>()
-            .into_iter()
-            .for_each(|id| self.announce(id, node));
+        let controllers: Vec<_> = self.controllers.keys().copied().collect();
+        controllers.into_iter().try_for_each(|id| self.announce(id, node))
+    }
+
+    /// The process of a controller ends. Not every node is told.
+    fn end_controller(&mut self, id: ControllerId) -> Result<(), Violation> {
+        self.controllers.remove(&id);
+        for node in self.ids() {
+            if self.random.chance(70) {
+                self.drive(node, |machine, _, _| machine.disconnected(id))?;
+            }
+        }
         Ok(())
     }
 
@@ -145,7 +156,7 @@ impl World {
         }
     }
 
-    fn heal_controller(&mut self, node: ReplicaId) {
+    fn heal_controller(&mut self, node: ReplicaId) -> Result<(), Violation> {
         let cuts: Vec<_> = self.controller_cuts.iter().filter(|cut| cut.1 == node).copied().collect();
         for (id, node) in cuts {
             self.controller_cuts.remove(&(id, node));
@@ -155,11 +166,12 @@ impl World {
                 _ => false,
             };
             self.packets.retain(|packet| !is_between(packet));
-            self.announce(id, node);
+            self.announce(id, node)?;
         }
+        Ok(())
     }
 
-    pub(super) fn start_controller(&mut self) {
+    pub(super) fn start_controller(&mut self) -> Result<(), Violation> {
         self.last_controller += 1;
         let id = ControllerId(self.last_controller);
         let settings = Settings { seed: self.random.number(), ..self.settings };
@@ -169,38 +181,36 @@ impl World {
         }
         self.controllers.insert(id, controller);
         self.control(id, |_| {});
-        self.ids().into_iter().for_each(|node| self.announce(id, node));
+        self.ids().into_iter().try_for_each(|node| self.announce(id, node))
     }
 
-    fn drain(&mut self, node: ReplicaId) {
+    fn drain(&mut self, node: ReplicaId) -> Result<(), Violation> {
         let drains = !self.node(node).drains;
-        self.set_drains(node, drains);
+        self.set_drains(node, drains)
     }
 
     /// What was said of it before is not heard any more.
-    fn set_drains(&mut self, node: ReplicaId, drains: bool) {
+    fn set_drains(&mut self, node: ReplicaId, drains: bool) -> Result<(), Violation> {
         let is_old = |packet: &Packet| matches!(packet, Packet::ToController(from, _, Event::Draining { .. }) if *from == node);
         self.packets.retain(|packet| !is_old(packet));
         self.node(node).drains = drains;
-        for id in self.controllers.keys().copied().collect::<Vec<_>>() {
-            self.packets.push(Packet::ToController(node, id, Event::Draining { node, drains }));
-        }
+        self.drive(node, |machine, _, _| machine.drain(drains))
     }
 
     /// All faults end, and one controller is left, the one before or a new one.
     pub(super) fn heal(&mut self) -> Result<(), Violation> {
         self.is_faulty = false;
         while self.controllers.len() > 1 {
-            self.controllers.pop_first();
+            self.drawn_controller().map_or(Ok(()), |id| self.end_controller(id))?;
         }
         if self.controllers.is_empty() || self.random.chance(30) {
-            self.controllers.clear();
-            self.start_controller();
+            self.drawn_controller().map_or(Ok(()), |id| self.end_controller(id))?;
+            self.start_controller()?;
         }
         for node in self.ids() {
             self.restart(node)?;
-            self.heal_controller(node);
-            self.set_drains(node, false);
+            self.heal_controller(node)?;
+            self.set_drains(node, false)?;
         }
         for (one, other) in self.cuts.clone() {
             self.heal_pair(one, other)?;

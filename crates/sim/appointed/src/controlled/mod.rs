@@ -1,5 +1,5 @@
-//! Real controllers ([`replication_controller::Controller`]) that appoint the leaders of a few partitions on a few nodes, in
-//! random orders that end with all faults healed.
+//! Real controllers ([`replication_controller::Controller`]) that appoint the leaders of a few partitions, and real nodes
+//! ([`replication_node::Node`]) that have their copies, in random orders that end with all faults healed.
 //!
 //! Processes die with a part of what their disks have not done, connections break with and without notice, up to two controllers
 //! act at once, die and start, messages come twice, late or never, and the configuration takes writes whose answers are lost or
@@ -12,10 +12,11 @@ mod check;
 mod copy;
 mod drive;
 mod faults;
+mod node;
 mod packet;
 mod replication;
 mod store;
 mod walk;
 mod world;
 
-pub use walk::{Walked, walk};
+pub use walk::{Figures, Walked, walk};

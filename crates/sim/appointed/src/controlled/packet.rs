@@ -1,13 +1,12 @@
 //! What is on its way.
 
-use replication_appointed::{Append, Appended, Diverged, Refused, ReplicaId};
-use replication_controller::{Change, Effect, Event, PartitionId, ProposalId, Written};
+use replication_appointed::{Append, Epoch, ReplicaId};
+use replication_controller::{Change, Effect, Event, Known, PartitionId, ProposalId, Written};
+/// The number of a controller's process.
+pub(super) use replication_node::ControllerId;
+use replication_node::Reply;
 
 use crate::disk::Entry;
-
-/// The number of a controller's process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct ControllerId(pub(super) u32);
 
 /// What is on its way.
 #[derive(Clone, Debug)]
@@ -26,6 +25,12 @@ pub(super) enum Packet {
     Write(ReplicaId, u64, Box<Change>),
     /// From the configuration to a leader.
     Wrote(ReplicaId, u64, PartitionId, Written),
+    /// From a node to the configuration: its process, and what it reads.
+    NodeRead(ReplicaId, u64, Vec<PartitionId>),
+    /// From the configuration to a node: a record, or that there is none.
+    NodeAnswer(ReplicaId, u64, PartitionId, Option<Box<Known>>),
+    /// A copy that a node's process wanted is there, with that promise.
+    Created(ReplicaId, u64, PartitionId, Epoch),
     /// From one replica to another.
     Replica(PartitionId, ReplicaId, ReplicaId, Body),
 }
@@ -34,7 +39,5 @@ pub(super) enum Packet {
 #[derive(Clone, Debug)]
 pub(super) enum Body {
     Append(Append, Vec<Entry>),
-    Appended(Appended),
-    Diverged(Diverged),
-    Refused(Refused),
+    Reply(Reply),
 }

@@ -1,10 +1,12 @@
 //! Messages between replicas, and their disks.
 
-use replication_appointed::{Answer, ReplicaId};
+use replication_appointed::{Answer, Append, ReplicaId};
 use replication_controller::PartitionId;
+use replication_node::{Admission, Reply};
 
 use super::packet::{Body, Packet};
 use super::world::{ENTRIES_MAX, World};
+use crate::disk::Entry;
 use crate::violation::Violation;
 
 impl World {
@@ -14,23 +16,36 @@ impl World {
             return Ok(());
         };
         let value = truth.values;
-        let leads = |run: &&mut super::copy::Run| run.replica.is_leading() && run.pause.is_none();
-        let run = self.nodes.get_mut(&node).and_then(|node| node.copies.get_mut(&partition)?.run.as_mut());
+        let leads = |run: &&mut super::copy::Run| run.replica.is_leading();
+        let Some(state) = self.nodes.get_mut(&node) else { return Ok(()) };
+        if state.process.as_ref().is_none_or(|process| process.paused.contains(&partition)) {
+            return Ok(());
+        }
+        let run = state.copies.get_mut(&partition).and_then(|copy| copy.run.as_mut());
         let Some(run) = run.filter(leads) else { return Ok(()) };
         run.append(value);
         truth.values += 1;
-        self.after(node, partition)
+        self.follow_up(node, partition)
     }
 
-    /// A leader sends what there is to a replica.
-    pub(super) fn send(&mut self, node: ReplicaId, partition: PartitionId, to: ReplicaId) {
-        if !self.hear(node, to) {
-            return;
+    /// One of the replicas that have something to be sent is sent it, if it hears the leader.
+    pub(super) fn send_some(&mut self) -> Result<(), Violation> {
+        let mut all = Vec::new();
+        for (node, state) in &self.nodes {
+            let due = state.process.iter().flat_map(|process| &process.to_send);
+            all.extend(due.map(|(partition, to)| (*node, *partition, *to)));
         }
-        let Some(run) = self.run(node, partition) else { return };
+        let place = self.random.below(all.len() as u64) as usize;
+        let Some((node, partition, to)) = all.get(place).copied() else { return Ok(()) };
+        self.process(node).map(|process| process.to_send.remove(&(partition, to)));
+        if !self.hear(node, to) {
+            return Ok(());
+        }
+        let Some(run) = self.run(node, partition) else { return Ok(()) };
         if let Some((append, entries)) = run.next_append(to) {
             self.packets.push(Packet::Replica(partition, node, to, Body::Append(append, entries)));
         }
+        self.follow_up(node, partition)
     }
 
     pub(super) fn deliver_to_replica(
@@ -43,43 +58,39 @@ impl World {
         if !self.hear(from, to) {
             return Ok(());
         }
-        // Entries of an epoch that the node does not know may be for a new copy, or follow a loss: then this copy is to go first.
-        if let Body::Append(append, _) = &body
-            && self.run_of(to, partition).is_none_or(|run| append.epoch > run.config_epoch())
-        {
-            self.read_configuration(to, partition)?;
+        match body {
+            Body::Append(append, entries) => self.receive(partition, from, to, &append, &entries),
+            Body::Reply(reply) => {
+                self.drive(to, |machine, copies, now| machine.answered(partition, from, reply, now, copies))
+            }
         }
-        let Some(run) = self.run(to, partition) else { return Ok(()) };
-        let answer = match body {
-            Body::Append(append, entries) => run.receive(from, &append, &entries)?,
-            Body::Appended(answer) => {
-                run.replica.receive_appended(from, answer);
-                None
-            }
-            Body::Diverged(answer) => {
-                run.replica.receive_diverged(from, answer);
-                None
-            }
-            Body::Refused(answer) => {
-                run.replica.receive_refused(answer);
-                run.stop_if_idle();
-                None
-            }
-        };
-        let body = answer.map(|answer| match answer {
-            Answer::Diverged(diverged) => Body::Diverged(diverged),
-            Answer::Refused(refused) => Body::Refused(refused),
-        });
-        self.packets.extend(body.map(|body| Packet::Replica(partition, to, from, body)));
-        self.after(to, partition)
     }
 
-    /// What a follower has to tell its leader.
-    pub(super) fn answer(&mut self, node: ReplicaId, partition: PartitionId) {
-        let Some(run) = self.run(node, partition) else { return };
-        if let Some((leader, appended)) = run.replica.take_answer() {
-            self.packets.push(Packet::Replica(partition, node, leader, Body::Appended(appended)));
+    fn receive(
+        &mut self,
+        partition: PartitionId,
+        from: ReplicaId,
+        to: ReplicaId,
+        append: &Append,
+        entries: &[Entry],
+    ) -> Result<(), Violation> {
+        let mut admission = Admission::Close;
+        self.drive(to, |machine, _, now| admission = machine.admit(partition, from, append.epoch, now))?;
+        match admission {
+            Admission::Take => {}
+            Admission::Later => {
+                self.figures.held_back += 1;
+                return Ok(());
+            }
+            Admission::Close => return self.reconnect(from, to),
         }
+        let Some(run) = self.run(to, partition) else { return Ok(()) };
+        let reply = run.receive(from, append, entries)?.map(|answer| match answer {
+            Answer::Diverged(diverged) => Reply::Diverged(diverged),
+            Answer::Refused(refused) => Reply::Refused(refused),
+        });
+        self.packets.extend(reply.map(|reply| Packet::Replica(partition, to, from, Body::Reply(reply))));
+        self.follow_up(to, partition)
     }
 
     /// A disk does one thing.
@@ -87,8 +98,7 @@ impl World {
         if let Some(copy) = self.node(node).copies.get_mut(&partition) {
             copy.step_disk();
         }
-        self.answer_fences(node, partition);
-        self.after(node, partition)
+        self.follow_up(node, partition)
     }
 
     /// The connection between two nodes is new: what was on its way is lost.
@@ -96,14 +106,7 @@ impl World {
         let between = |from: &ReplicaId, to: &ReplicaId| [(one, other), (other, one)].contains(&(*from, *to));
         self.packets.retain(|packet| !matches!(packet, Packet::Replica(_, from, to, _) if between(from, to)));
         for (node, peer) in [(one, other), (other, one)] {
-            for partition in self.partitions() {
-                let Some(run) = self.run(node, partition) else { continue };
-                run.replica.send_again(peer);
-                if run.replica.leader().is_some_and(|(leader, _)| leader == peer) {
-                    run.replica.tell_again();
-                }
-                self.after(node, partition)?;
-            }
+            self.drive(node, |machine, copies, now| machine.reconnected(peer, now, copies))?;
         }
         Ok(())
     }

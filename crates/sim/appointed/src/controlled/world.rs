@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use base::{MonoTime, Random};
 use replication_appointed::{Config, Epoch, ReplicaId, Voters};
-use replication_controller::{Controller, Event, Incarnation, PartitionId, Record, Report, Settings};
+use replication_controller::{Controller, PartitionId, Record, Settings};
 
 use super::copy::{Copy, Run};
+use super::node::Process;
 use super::packet::{ControllerId, Packet};
 use super::store::Store;
+use super::walk::Figures;
 use crate::disk::Entry;
 use crate::violation::Violation;
 
@@ -25,8 +27,7 @@ pub(super) struct Node {
     pub(super) is_up: bool,
     pub(super) incarnation: u64,
     pub(super) copies: BTreeMap<PartitionId, Copy>,
-    /// The newest version that the process has seen.
-    pub(super) seen: BTreeMap<PartitionId, u64>,
+    pub(super) process: Option<Process>,
     pub(super) drains: bool,
 }
 
@@ -35,11 +36,15 @@ pub(super) struct Node {
 pub(super) struct Truth {
     /// Values that leaders have shown as committed.
     pub(super) committed: Vec<Entry>,
+    /// The epoch of the leader that showed each of them first.
+    pub(super) committed_in: Vec<Epoch>,
     pub(super) leaders: BTreeMap<Epoch, ReplicaId>,
     /// Who had what was committed was asked for: the number of the next value.
     pub(super) values: u8,
     /// An appointment of that epoch has accepted a loss.
     pub(super) lost: Epoch,
+    /// The partition was removed: its copies are dropped one after the other, and nothing holds any more.
+    pub(super) is_removed: bool,
 }
 
 /// See the module.
@@ -49,7 +54,7 @@ pub(super) struct World {
     pub(super) now: u64,
     pub(super) nodes: BTreeMap<ReplicaId, Node>,
     pub(super) controllers: BTreeMap<ControllerId, Controller>,
-    pub(super) last_controller: u32,
+    pub(super) last_controller: u64,
     pub(super) store: Store,
     pub(super) packets: Vec<Packet>,
     /// What arrives late, and when.
@@ -62,9 +67,7 @@ pub(super) struct World {
     pub(super) settings: Settings,
     /// Partitions of which people have accepted a loss that has not come yet.
     pub(super) accepted: BTreeSet<PartitionId>,
-    /// Appointments that accepted a loss, and hand-overs that leaders prepared.
-    pub(super) losses: usize,
-    pub(super) hand_overs: usize,
+    pub(super) figures: Figures,
     /// Messages are lost and doubled.
     pub(super) is_faulty: bool,
 }
@@ -98,16 +101,32 @@ impl World {
             truths: BTreeMap::new(),
             settings,
             accepted: BTreeSet::new(),
-            losses: 0,
-            hand_overs: 0,
+            figures: Figures::default(),
             is_faulty: true,
         };
-        for id in 0..PARTITIONS {
-            let record = world.drawn_record();
-            world.store.create(PartitionId(id), record);
-            world.truths.insert(PartitionId(id), Truth::default());
+        for _ in 0..PARTITIONS {
+            world.create_partition();
         }
         world
+    }
+
+    fn create_partition(&mut self) -> PartitionId {
+        let (id, record) = (PartitionId(self.truths.len() as u64), self.drawn_record());
+        self.store.create(id, record);
+        self.truths.insert(id, Truth::default());
+        id
+    }
+
+    /// A partition is removed, and another one is created.
+    pub(super) fn remove_partition(&mut self, id: PartitionId) {
+        let Some(truth) = self.truths.get_mut(&id).filter(|truth| !truth.is_removed) else { return };
+        truth.is_removed = true;
+        self.store.records.remove(&id);
+        self.figures.removed += 1;
+        let new = self.create_partition();
+        for controller in self.controllers.keys().copied().collect::<Vec<_>>() {
+            self.read(controller, &[id, new]);
+        }
     }
 
     fn drawn_record(&mut self) -> Record {
@@ -164,53 +183,11 @@ impl World {
     }
 
     /// The node connects to the controller.
-    pub(super) fn announce(&mut self, controller: ControllerId, node: ReplicaId) {
+    pub(super) fn announce(&mut self, controller: ControllerId, node: ReplicaId) -> Result<(), Violation> {
         if self.controller_hears(controller, node) {
-            let known = self.node(node);
-            let (incarnation, drains) = (Incarnation(known.incarnation), known.drains);
-            let events = [Event::Announced { node, incarnation }, Event::Draining { node, drains }];
-            self.packets.extend(events.map(|event| Packet::ToController(node, controller, event)));
+            self.drive(node, |machine, _, _| machine.connected(controller))?;
         }
-    }
-
-    /// Says to all controllers, or to one, what a replica does.
-    pub(super) fn report(&mut self, node: ReplicaId, partition: PartitionId, to: Option<ControllerId>) {
-        let incarnation = Incarnation(self.node(node).incarnation);
-        let Some(report) = self.report_of(node, partition) else { return };
-        for controller in self.controllers.keys().copied() {
-            if to.is_none_or(|to| to == controller) {
-                let event = Event::Reported { node, incarnation, reports: vec![report] };
-                self.packets.push(Packet::ToController(node, controller, event));
-            }
-        }
-    }
-
-    fn report_of(&self, node: ReplicaId, partition: PartitionId) -> Option<Report> {
-        let run = self.run_of(node, partition)?;
-        Some(Report::of(node, run.known.as_ref()?, &run.replica))
-    }
-
-    /// Says again what a controller has to hear.
-    pub(super) fn report_again(&mut self, node: ReplicaId, partition: PartitionId) {
-        let known = self.run_of(node, partition).and_then(|run| run.known.as_ref());
-        let report = self.report_of(node, partition);
-        let is_urgent = report.zip(known).is_some_and(|(report, known)| report.needs_controller(node, known));
-        if is_urgent {
-            self.report(node, partition, None);
-        }
-    }
-
-    /// What has become of a replica after a step: what it shows is checked, and what it has to say is said.
-    pub(super) fn after(&mut self, node: ReplicaId, partition: PartitionId) -> Result<(), Violation> {
-        self.answer(node, partition);
-        let Some(run) = self.run(node, partition) else { return Ok(()) };
-        let epoch = run.config_epoch();
-        let is_leader = run.known.as_ref().is_some_and(|known| known.record.config.leader == node);
-        if is_leader && !run.replica.is_leading() && run.said != epoch {
-            run.said = epoch;
-            self.report(node, partition, None);
-        }
-        self.check(node, partition)
+        Ok(())
     }
 
     pub(super) fn time(&self) -> MonoTime {
