@@ -59,7 +59,10 @@ pub(super) fn asked(api: &str) -> Option<Value> {
         }
         "TxnOffsetCommit" => with(producer, json!({"Topics": [{"Name": "@a", "Partitions": parts}]})),
         "DescribeConfigs" => {
-            json!({"Resources": [{"ResourceType": 2, "ResourceName": "@a", "ConfigurationKeys": ["retention.ms"]}]})
+            let of = |kind: i64, name: &str, key: &str| {
+                json!({"ResourceType": kind, "ResourceName": name, "ConfigurationKeys": [key]})
+            };
+            json!({"Resources": [of(2, "@a", "retention.ms"), of(32, "@live", "consumer.session.timeout.ms")]})
         }
         "CreatePartitions" => json!({"Topics": [{"Name": "@a", "Count": 1}], "TimeoutMs": 10_000}),
         "DeleteGroups" => json!({"GroupsNames": ["@live"]}),
