@@ -19,8 +19,8 @@ pub enum DiskCommand {
     Epoch(LogId, LeaderEpoch, Option<Offset>),
     /// The end of the log is cut off.
     Cut(LogId, Cut),
-    /// The log is dropped, and begins there.
-    Reset(LogId, Offset),
+    /// The log is dropped, and begins there, with that promise.
+    Reset(LogId, Offset, LeaderEpoch),
     /// The log begins at the first offset; segments before the second are gone.
     Start(LogId, Offset, Offset),
     /// A segment that compaction has made takes the place of others, which may be removed then.

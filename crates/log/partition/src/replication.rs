@@ -46,8 +46,8 @@ pub struct Cut {
 /// What the disk has to do for a replica that follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The log is dropped, and begins empty at this offset.
-    Reset(Offset),
+    /// The log is dropped, and begins empty at this offset. In the same step that epoch is promised: no crash may come between.
+    Reset(Offset, LeaderEpoch),
     /// A state is to be kept.
     State(State),
     /// The end is cut off.
@@ -205,7 +205,7 @@ impl Partition {
         if let Some(base) = stored.reset {
             let base = Offset::of(base.end);
             self.begin_at(base);
-            changes.extend([Change::Reset(base), Change::State(self.state())]);
+            changes.extend([Change::Reset(base, self.epoch()), Change::State(self.state())]);
         }
         if let Some(cut) = stored.cut {
             changes.push(Change::Cut(self.cut(Offset::of(cut))));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use base::{Random, WallTime};
 use bytes::Bytes;
-use replication_appointed::{Answer, Append, Appended, Config, Diverged, Refused, Voters, choose};
+use replication_appointed::{Answer, Append, Appended, Config, Diverged, Position, Refused, Voters, choose};
 
 use crate::test_support::{assigned, plain, transactional};
 use crate::{
@@ -34,6 +34,8 @@ struct Kept {
     batches: Vec<(crate::Place, WallTime, Bytes)>,
     /// Epochs behind the state, with the number of batches before.
     epochs: Vec<(usize, LeaderEpoch, Option<Offset>)>,
+    /// The newest epoch that was ever promised durably.
+    promised: Option<LeaderEpoch>,
 }
 
 fn end_of(bytes: &Bytes) -> Offset {
@@ -48,13 +50,18 @@ impl Kept {
                 self.state = Some(state);
             }
             Record::Change(Change::State(state), _) => self.take(Record::State(state)),
-            Record::Change(Change::Reset(start), _) => *self = Self { created: start, ..Self::default() },
+            Record::Change(Change::Reset(created, promised), _) => {
+                let epochs = vec![(0, promised, None)];
+                let promised = self.promised.max(Some(promised));
+                *self = Self { created, epochs, promised, ..Self::default() };
+            }
             Record::Change(Change::Cut(cut), _) => {
                 self.batches.retain(|(_, _, bytes)| end_of(bytes) <= cut.end);
             }
             Record::Change(Change::Batch(new), now) => self.batches.push((new.at, now, new.bytes)),
             Record::Change(Change::Epoch(new), _) => {
                 self.epochs.push((self.batches.len(), new.promised, new.begins));
+                self.promised = self.promised.max(Some(new.promised));
             }
         }
     }
@@ -73,7 +80,9 @@ impl Kept {
         }
         let state = self.state.as_ref().map(|state| state.bytes.as_slice());
         let restored = Partition::restore(config(), self.created, state, events.into_iter());
-        restored.expect("it fits together")
+        let restored = restored.expect("it fits together");
+        assert!(Some(restored.epoch()) >= self.promised, "a promise is forgotten");
+        restored
     }
 }
 
@@ -274,7 +283,7 @@ impl World {
                     cuts += 1;
                 }
                 Change::Batch(new) => node.content.push((now, new.bytes.clone())),
-                Change::Reset(_) => node.content.clear(),
+                Change::Reset(..) => node.content.clear(),
                 Change::State(_) | Change::Epoch(_) => {}
             }
             node.waiting.push((taken.persist, Record::Change(change, now)));
@@ -402,4 +411,27 @@ fn replicas_agree_on_what_is_committed_and_know_their_logs_whatever_is_lost() {
         cuts += world.cuts;
     }
     assert!(committed > 5_000 && cuts > 300, "{committed} batches, {cuts} cuts");
+}
+
+#[test]
+fn promise_is_kept_in_the_step_in_which_a_log_begins_anew() {
+    let mut follower = Partition::new(config(), Offset(0));
+    let promised = LeaderEpoch(4);
+    let after = Position { epoch: LeaderEpoch(3).epoch(), end: Offset(10).seq() };
+    let append = Append {
+        epoch: promised.epoch(),
+        epoch_start: Offset(10).seq(),
+        after,
+        to: after.end,
+        starts: Vec::new(),
+        committed: after.end,
+        resets: true,
+        probes: true,
+    };
+    let taken = follower.receive(REPLICAS[0], &append, &Bytes::new(), WallTime::of_ms(1)).expect("it is one");
+    let mut kept = Kept::default();
+    kept.take(Record::Change(taken.changes[0].clone(), WallTime::of_ms(1)));
+    // The disk has done no more than that.
+    let restored = kept.restore();
+    assert_eq!((restored.epoch(), restored.start(), restored.end()), (promised, Offset(10), Offset(10)));
 }

@@ -55,8 +55,8 @@ pub(crate) enum Record<'a> {
     Cut(Flushed, bool),
     /// An epoch was promised, and begins there.
     Epoch(LeaderEpoch, Option<Offset>),
-    /// Everything is gone, and the log begins there.
-    Reset(Offset),
+    /// Everything is gone but this promise, and the log begins there.
+    Reset(Offset, LeaderEpoch),
 }
 
 impl<'a> Record<'a> {
@@ -65,7 +65,7 @@ impl<'a> Record<'a> {
             + match self {
                 Self::Append { batch, .. } => batch.len(),
                 Self::State(_, _, bytes) | Self::Replaced(_, bytes) => bytes.len(),
-                Self::Start(_) | Self::Cut(..) | Self::Epoch(..) | Self::Reset(_) => 0,
+                Self::Start(_) | Self::Cut(..) | Self::Epoch(..) | Self::Reset(..) => 0,
             }
     }
 
@@ -105,9 +105,10 @@ impl<'a> Record<'a> {
                 out.push(u8::from(begins.is_some()));
                 put_offset(out, begins.unwrap_or_default());
             }
-            Self::Reset(start) => {
+            Self::Reset(start, promised) => {
                 out.push(RESET);
                 put_offset(out, *start);
+                out.extend_from_slice(&promised.0.to_le_bytes());
             }
         }
     }
@@ -144,8 +145,9 @@ impl<'a> Record<'a> {
             }
             RESET => {
                 let start = take_offset(&mut input)?;
+                let promised = LeaderEpoch(i32::from_le_bytes(input.array()?));
                 input.finish()?;
-                Ok(Self::Reset(start))
+                Ok(Self::Reset(start, promised))
             }
             _ => Err(Malformed),
         }
@@ -177,7 +179,7 @@ mod tests {
             Record::Cut(Flushed { end: Offset(i64::MAX), place: at }, true),
             Record::Epoch(LeaderEpoch(i32::MAX), Some(Offset(i64::MAX))),
             Record::Epoch(LeaderEpoch(0), None),
-            Record::Reset(Offset(i64::MAX)),
+            Record::Reset(Offset(i64::MAX), LeaderEpoch(i32::MAX)),
         ];
         for record in records {
             let mut bytes = Vec::new();

@@ -240,10 +240,10 @@ impl Restore for Restoring {
             Record::Epoch(promised, begins) => {
                 known.events.push(RestoredEvent::Epoch(promised, begins));
             }
-            Record::Reset(start) => {
+            Record::Reset(start, promised) => {
                 begun.reset(at.sequence, start);
                 (known.created, known.state) = (start, None);
-                known.events.clear();
+                known.events = vec![RestoredEvent::Epoch(promised, None)];
             }
             Record::Start(start) => {
                 begun.begins_at(start);

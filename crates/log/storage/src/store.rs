@@ -213,13 +213,13 @@ impl<D: Disk> Store<D> {
         Ok(())
     }
 
-    /// Everything of a log is dropped, and it begins there. Durable after the next flush, behind which its segments are
+    /// Everything of a log is dropped, and it begins there. What was promised stays, in the same step. Durable after the next flush, behind which its segments are
     /// [removed](Self::remove_step).
     ///
     /// # Errors
     /// Every error but a fault leaves the store as it was.
-    pub fn reset(&mut self, log: LogId, start: Offset) -> Result<(), AppendError> {
-        let sequence = self.put(log, &Record::Reset(start))?;
+    pub fn reset(&mut self, log: LogId, start: Offset, promised: LeaderEpoch) -> Result<(), AppendError> {
+        let sequence = self.put(log, &Record::Reset(start, promised))?;
         self.after_append()?;
         let Some(of) = self.logs.0.get_mut(&log) else { return Ok(()) };
         self.memory_bytes -= of.reset(sequence, start);

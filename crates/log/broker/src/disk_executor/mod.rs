@@ -255,7 +255,7 @@ impl<D: Disk> DiskExecutor<D> {
             DiskCommand::State(log, state) => self.store.put_state(log, &state),
             DiskCommand::Epoch(log, promised, begins) => self.store.put_epoch(log, promised, begins),
             DiskCommand::Cut(log, cut) => self.store.cut(log, &cut),
-            DiskCommand::Reset(log, start) => self.store.reset(log, start),
+            DiskCommand::Reset(log, start, promised) => self.store.reset(log, start, promised),
             DiskCommand::Start(log, start, first) => self.store.set_start(log, start, first),
             DiskCommand::Replace { log, change, removed, added } => {
                 self.store.replace(log, &change, &removed, added)

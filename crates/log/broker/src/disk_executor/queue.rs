@@ -91,7 +91,7 @@ const fn log_of(command: &DiskCommand) -> Option<LogId> {
         | DiskCommand::State(log, _)
         | DiskCommand::Epoch(log, ..)
         | DiskCommand::Cut(log, _)
-        | DiskCommand::Reset(log, _)
+        | DiskCommand::Reset(log, ..)
         | DiskCommand::Start(log, ..)
         | DiskCommand::Replace { log, .. } => Some(*log),
         DiskCommand::Create(..) => None,

@@ -90,7 +90,7 @@ fn unchanged(scratch: &Scratch, chosen: &[&Mutant]) -> anyhow::Result<BTreeMap<S
             continue;
         }
         println!("building `{name}` without any bug");
-        let kept = scratch.unchanged.join(name);
+        let kept = scratch.unchanged.join(name.replace('/', "-"));
         std::fs::copy(mutant.torture.build(scratch)?, &kept)
             .with_context(|| format!("cannot keep `{}`", kept.display()))?;
         programs.insert(name.to_owned(), kept);

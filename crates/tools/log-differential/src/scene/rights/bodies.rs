@@ -59,9 +59,7 @@ pub(super) fn asked(api: &str) -> Option<Value> {
         }
         "TxnOffsetCommit" => with(producer, json!({"Topics": [{"Name": "@a", "Partitions": parts}]})),
         "DescribeConfigs" => {
-            let of = |kind: i64, name: &str, key: &str| {
-                json!({"ResourceType": kind, "ResourceName": name, "ConfigurationKeys": [key]})
-            };
+            let of = |kind: i64, name: &str, key: &str| json!({"ResourceType": kind, "ResourceName": name, "ConfigurationKeys": [key]});
             json!({"Resources": [of(2, "@a", "retention.ms"), of(32, "@live", "consumer.session.timeout.ms")]})
         }
         "CreatePartitions" => json!({"Topics": [{"Name": "@a", "Count": 1}], "TimeoutMs": 10_000}),
