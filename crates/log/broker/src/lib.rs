@@ -75,6 +75,7 @@ mod produce;
 mod producer_ids;
 mod question;
 mod response;
+mod replication;
 mod rights;
 mod sasl_requests;
 mod segment_reader;
@@ -98,6 +99,7 @@ pub use listener::{BrokerListener, SaslConfig, SaslMechanism, SecurityProtocol};
 pub use net_auth::sasl::oauthbearer::{BadToken, BearerToken, TokenValidator};
 pub use notice::Notice;
 pub use outgoing::Outgoing;
+pub use replication::{BadMessage, PeerMessage, ReplicaRead};
 pub use response::{
     FetchResponse, FetchedPartition, Form, Head, OffsetsResponse, ProduceResponse, Response, TopicKey,
 };

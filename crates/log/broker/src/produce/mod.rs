@@ -217,8 +217,17 @@ impl Produces {
 
     /// A partition is gone: its batches will not be committed here.
     pub(crate) fn gone(&mut self, node: &mut Node, slot: Slot) {
+        self.fail(node, slot, ErrorCode::UnknownTopicOrPartition);
+    }
+
+    /// Another broker leads a partition, or nobody does: whether its batches will be committed is not known here.
+    pub(crate) fn lost(&mut self, node: &mut Node, slot: Slot) {
+        self.fail(node, slot, ErrorCode::NotLeaderOrFollower);
+    }
+
+    fn fail(&mut self, node: &mut Node, slot: Slot, error: ErrorCode) {
         for batch in std::mem::take(self.batches.of(slot)) {
-            self.settle(node, batch, Some(ErrorCode::UnknownTopicOrPartition));
+            self.settle(node, batch, Some(error));
         }
     }
 
