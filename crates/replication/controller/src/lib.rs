@@ -68,7 +68,7 @@
 //!   all read. What is missed meanwhile costs time.
 //! - The owner may write [`Record::preferred`], [`Record::voters_min`] and [`Record::loss`] by compare-and-set whenever it likes. The
 //!   rest is written by the controller, and by leaders that were asked to.
-//! - The number of a partition is never used again. A node whose disk was emptied has another number.
+//! - The id of a partition is never used again. A node whose disk was emptied has another number.
 //! - A node answers each [`Known`] with a [`Report`] after it has tried to lead. It answers a [`Task`] with a report if that is about
 //!   another version than it knows: so the controller hears of what a leader has written.
 //! - A node reports on its own, to each controller that it is connected to, when it stops leading, and repeats each report for which

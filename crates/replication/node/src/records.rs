@@ -23,7 +23,7 @@ impl Node {
         self.end_reading(partition, epoch, copies);
     }
 
-    /// The configuration does not have that partition any more. Its number is never used again, so no record of it follows that
+    /// The configuration does not have that partition any more. Its id is never used again, so no record of it follows that
     /// was read or observed.
     pub fn removed<C: Copies>(&mut self, partition: PartitionId, copies: &mut C) {
         self.seen.remove(&partition);

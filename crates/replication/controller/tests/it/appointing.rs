@@ -317,7 +317,7 @@ fn promise_that_nobody_used_is_followed_by_an_appointment() {
 
 #[test]
 fn one_partition_that_has_changed_does_not_stop_its_batch() {
-    let other = replication_controller::PartitionId(2);
+    let other = replication_controller::PartitionId::numbered(2);
     let mut bench = Bench::new([(P, record(&[1, 2, 3], 2)), (other, record(&[1, 2, 3], 2))]);
     bench.die(1);
     for effect in bench.controller.take_effects() {
