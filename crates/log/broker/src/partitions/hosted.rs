@@ -24,6 +24,8 @@ pub(crate) struct Hosted {
     pub(crate) is_ready: bool,
     /// Whether it has several replicas: who leads is decided by `replication` then.
     pub(crate) is_replicated: bool,
+    /// Whether its lead is being handed over: clients append nothing.
+    pub(crate) is_paused: bool,
     pub(crate) traffic: Traffic,
     /// Whether it was told that it has timestamps in the future.
     pub(crate) is_future_told: bool,
@@ -46,6 +48,7 @@ impl Hosted {
             partition,
             is_ready: false,
             is_replicated,
+            is_paused: false,
             traffic: Traffic::default(),
             is_future_told: false,
         }

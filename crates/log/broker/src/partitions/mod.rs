@@ -23,7 +23,6 @@ use storage_wal::LogId;
 use crate::catalog::{Catalog, TopicImage};
 use crate::disk_work::{DiskCommand, DiskEvent, StoredPartition};
 use crate::notice::Notice;
-use crate::traffic::Traffic;
 pub(crate) use by_slot::BySlot;
 pub(crate) use hosted::{Hosted, Slot};
 use in_flight::{Awaited, InFlight};

@@ -355,7 +355,8 @@ fn append_to_log(
     now: Now,
 ) -> Result<(Slot, Appended), BatchRefused> {
     batch.check_from_client().map_err(error_of)?;
-    let hosted = node.partitions.get(slot).ok_or(ErrorCode::NotLeaderOrFollower)?;
+    let hosted = node.partitions.get(slot).filter(|hosted| !hosted.is_paused);
+    let hosted = hosted.ok_or(ErrorCode::NotLeaderOrFollower)?;
     let prepared = hosted.partition.prepare(batch, now.wall)?;
     node.partitions.check_room(prepared.bytes())?;
     let hosted = node.partitions.get_mut(slot).ok_or(ErrorCode::NotLeaderOrFollower)?;

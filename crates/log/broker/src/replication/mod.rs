@@ -50,6 +50,8 @@ pub(crate) struct Replication {
     role: Role,
     /// Brokers that are connected, with their processes as far as they were told.
     peers: BTreeMap<ReplicaId, Option<Incarnation>>,
+    /// Brokers that were connected, and are not any more.
+    lost: BTreeSet<ReplicaId>,
     /// All records were told.
     is_joined: bool,
     outbox: Outbox,
@@ -64,6 +66,7 @@ impl Replication {
             machine: Machine::new(own, incarnation, Settings::default()),
             role: Role::new(incarnation),
             peers: BTreeMap::new(),
+            lost: BTreeSet::new(),
             is_joined: false,
             outbox: Outbox::default(),
             proposals: Proposals::default(),
@@ -82,6 +85,7 @@ impl Replication {
     /// The connection to another broker is new.
     pub(crate) fn connected(&mut self, node: &mut Node, peer: ReplicaId, now: Now) {
         self.peers.insert(peer, None);
+        self.lost.remove(&peer);
         self.machine.reconnected(peer, now.mono(), &mut node.partitions);
         if self.is_joined {
             self.machine.connected(controller_id(peer));
@@ -93,6 +97,7 @@ impl Replication {
     /// The connection to another broker is gone.
     pub(crate) fn broken(&mut self, node: &mut Node, peer: ReplicaId, now: Now) {
         if self.peers.remove(&peer).is_some() {
+            self.lost.insert(peer);
             self.machine.disconnected(controller_id(peer));
             self.outbox.forget(peer);
             self.role.broken(peer, now);
@@ -120,11 +125,6 @@ impl Replication {
     /// A copy was made that was asked for.
     pub(crate) fn made(&mut self, node: &mut Node, id: PartitionId, promised: LeaderEpoch, now: Now) {
         self.machine.created(replicated(id), promised.epoch(), now.mono(), &mut node.partitions);
-    }
-
-    /// Whether nothing may be appended to a partition for now: its lead is being handed over.
-    pub(crate) fn is_paused(&self, id: PartitionId) -> bool {
-        self.machine.is_paused(replicated(id))
     }
 
     /// Time passes.
@@ -170,8 +170,8 @@ impl Replication {
             Effect::Drop { partition } => {
                 partition_of(partition).into_iter().for_each(|id| node.partitions.drop_copy(id));
             }
-            // Requests to append are refused while the machine says that it is paused.
-            Effect::Pause { .. } | Effect::Resume { .. } => {}
+            Effect::Pause { partition } => pause(node, partition, true),
+            Effect::Resume { partition } => pause(node, partition, false),
             Effect::Send { to, partitions } => self.send(node, to, &partitions, now),
             Effect::Reply { to, replies } => self.reply(to, &replies),
         }
@@ -195,11 +195,20 @@ impl Replication {
             self.role.resign();
             self.proposals.forget();
         } else if self.role.begin(node.catalog.topics().flat_map(records), now) {
-            let peers: BTreeSet<_> =
-                self.peers.iter().filter_map(|(peer, process)| Some((*peer, (*process)?))).collect();
-            peers.into_iter().for_each(|(peer, process)| self.role.announced(peer, process, now));
+            let announced = self.peers.iter().filter_map(|(peer, process)| Some((*peer, (*process)?)));
+            announced.for_each(|(peer, process)| self.role.announced(peer, process, now));
+            // Of the others it waits to hear: they may be starting.
+            self.lost.iter().for_each(|peer| self.role.broken(*peer, now));
             self.machine.connected(controller_id(self.own));
         }
+    }
+}
+
+/// Clients may append nothing to a partition for a while, or again.
+fn pause(node: &mut Node, partition: replication_controller::PartitionId, is_paused: bool) {
+    let slot = partition_of(partition).and_then(|id| node.partitions.slot_of(id));
+    if let Some(hosted) = slot.and_then(|slot| node.partitions.get_mut(slot)) {
+        hosted.is_paused = is_paused;
     }
 }
 
