@@ -157,6 +157,11 @@ impl Broker {
         self.after_partitions(now);
     }
 
+    /// There is a sign of life of another broker, which is connected. The controller takes it for dead after some 300 ms without one.
+    pub fn peer_heard(&mut self, broker: i32, now: Now) {
+        self.replication.heard(replica_of(broker), now);
+    }
+
     /// Another broker, which is connected, tells something.
     ///
     /// # Errors

@@ -125,6 +125,12 @@ impl PartitionNode {
         Self { leader, epoch: LeaderEpoch(0), replicas, version: 0, rest: PartitionRest::default() }
     }
 
+    /// Whether it has several replicas, or had or gets others than it has.
+    #[must_use]
+    pub fn is_replicated(&self) -> bool {
+        self.replicas.len() > 1 || self.rest.goal.is_some() || self.rest.loss.is_some()
+    }
+
     pub(crate) fn of_raw(raw: Raw) -> Self {
         let (leader, epoch, replicas, rest) = match raw {
             Raw::Usual(leader, epoch, replicas) => (leader, epoch, replicas, RawRest::default()),

@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use base::{MonoTime, Now};
 use log_partition::{LeaderEpoch, PartitionId};
 use replication_appointed::ReplicaId;
-use replication_controller::{Incarnation, Known};
+use replication_controller::{Event, Incarnation, Known};
 use replication_node::{ControllerId, Effect, Node as Machine, Settings};
 
 use crate::catalog::TopicImage;
@@ -106,6 +106,11 @@ impl Replication {
         }
     }
 
+    /// There is a sign of life of another broker: the controller takes it for dead without one for a while.
+    pub(crate) fn heard(&mut self, peer: ReplicaId, now: Now) {
+        self.role.hear(Event::Heard { node: peer }, now);
+    }
+
     /// The council has committed this of a topic.
     pub(crate) fn topic_changed(&mut self, node: &mut Node, topic: &TopicImage, now: Now) {
         for known in records(topic) {
@@ -130,6 +135,7 @@ impl Replication {
     /// Time passes.
     pub(crate) fn tick(&mut self, node: &mut Node, now: Now) {
         self.machine.tick(now.mono(), &mut node.partitions);
+        self.role.hear(Event::Heard { node: self.own }, now);
         self.role.tick(now);
         self.carry_out(node, now);
     }

@@ -14,6 +14,8 @@ use crate::produce::{batch, request};
 
 const VERSION: i16 = 9;
 const NOT_LEADER: i16 = 6;
+/// How often a sign of life comes.
+const HEARTBEAT_MS: u64 = 100;
 const ID: [u8; 16] = [1; 16];
 
 struct Cluster {
@@ -87,11 +89,20 @@ impl Cluster {
         self.connect(id);
     }
 
+    /// Time passes. Every now and then all that are connected hear of each other.
     fn pass(&mut self, ms: u64) {
-        for id in self.here() {
-            self.broker(id).pass(ms);
+        for step in 0..ms.div_ceil(HEARTBEAT_MS) {
+            let long_ms = HEARTBEAT_MS.min(ms - step * HEARTBEAT_MS);
+            for id in self.here() {
+                let others = self.here();
+                let bench = self.broker(id);
+                for other in others.into_iter().filter(|other| *other != id) {
+                    bench.broker.peer_heard(other, bench.now);
+                }
+                bench.pass(long_ms);
+            }
+            self.settle();
         }
-        self.settle();
     }
 
     /// Everything goes on until nothing moves.
