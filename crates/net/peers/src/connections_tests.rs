@@ -9,6 +9,7 @@ use node_threads::Supervisor;
 use super::*;
 use crate::dial::Means;
 use crate::hello::{ClaimedNumber, Hello};
+use crate::numbering::Numbering;
 use crate::testing::credentials_of_three;
 
 const CLUSTER: [u8; 16] = [9; 16];
@@ -59,7 +60,7 @@ impl World {
 
     /// The pair with member 2.
     fn pair(&self) -> Option<&Pair<Lane>> {
-        self.switchboard.pairs.iter().find(|pair| pair.reference().number == MemberNumber(2))
+        self.switchboard.pairs.iter().find(|pair| pair.reference().number == PeerNumber(2))
     }
 
     /// The life of member 2 with which it is connected.
@@ -71,7 +72,8 @@ impl World {
 fn hello(life: u64) -> Hello {
     let seat = Some((MemberId(2), CLUSTER));
     let (number, wanted) = (ClaimedNumber(2), ClaimedNumber(1));
-    Hello { lane: LaneName::Control, attempt: 4, number, seat, life, wanted, level: 1 }
+    let numbering = Numbering::OneByte;
+    Hello { numbering, lane: LaneName::Control, attempt: 4, number, seat, life, wanted, level: 1 }
 }
 
 #[test]
@@ -100,11 +102,11 @@ fn proof_of_a_later_life_replaces_a_pair_at_once_and_an_earlier_one_never() {
 fn earlier_process_is_told_why_while_a_later_one_is_connected() {
     let mut world = World::new();
     world.take_both(hello(6), true, 0);
-    let judge = |world: &World, life| world.switchboard.credentials.connected.judge(MemberNumber(2), life);
+    let judge = |world: &World, life| world.switchboard.credentials.connected.judge(PeerNumber(2), life);
     let why = judge(&world, 5).expect_err("it started earlier").to_string();
     assert!(why.contains("another machine that says that it is member 2 started later"), "{why}");
     assert_eq!((judge(&world, 6), judge(&world, 7)), (Ok(()), Ok(())));
-    let pair = world.switchboard.pairs.pair_with(MemberNumber(2)).expect("it stands");
+    let pair = world.switchboard.pairs.pair_with(PeerNumber(2)).expect("it stands");
     world.switchboard.drop_pair(pair);
     assert_eq!(judge(&world, 5), Ok(()));
 }

@@ -28,6 +28,8 @@ pub(crate) struct Lane {
     blocked: bool,
     /// The socket may hold something that the poll will not tell of again.
     pub(crate) readable: bool,
+    /// Nothing is read from it for now: nobody takes what comes.
+    pub(crate) held: bool,
 }
 
 impl Lane {
@@ -47,6 +49,7 @@ impl Lane {
             sent: 0,
             blocked: false,
             readable: true,
+            held: false,
         })
     }
 
@@ -84,7 +87,7 @@ impl Lane {
 
     /// Queues a message; false when too much waits already.
     pub(crate) fn put(&mut self, channel: ChannelNumber, encode: impl FnOnce(&mut Vec<u8>)) -> bool {
-        if self.outbox.len() - self.sent > OUTBOX_BYTES_MAX {
+        if self.waiting_bytes() > OUTBOX_BYTES_MAX {
             return false;
         }
         frame::append_message(&mut self.outbox, channel, encode);
@@ -118,13 +121,26 @@ impl Lane {
             let (offered, taken) = (rest.len(), self.transport.write(rest)?);
             self.sent += taken;
             self.blocked = is_blocked(offered, taken, self.transport.wants_write());
-            if self.sent == self.outbox.len() {
-                self.outbox.clear();
-                self.outbox.shrink_to(OUTBOX_BYTES_KEPT);
-                self.sent = 0;
-            }
+            self.forget_sent();
         }
         Ok(())
+    }
+
+    /// How many bytes wait to be sent, not counting what the TLS library holds.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.outbox.len() - self.sent
+    }
+
+    /// An outbox that never empties would keep all that was ever sent: what was sent goes once it is as much as the rest.
+    fn forget_sent(&mut self) {
+        if self.sent == self.outbox.len() {
+            self.outbox.clear();
+            self.outbox.shrink_to(OUTBOX_BYTES_KEPT);
+            self.sent = 0;
+        } else if self.sent > OUTBOX_BYTES_KEPT.max(self.outbox.len() / 2) {
+            drop(self.outbox.drain(..self.sent));
+            self.sent = 0;
+        }
     }
 
     /// Ends it.
