@@ -331,10 +331,12 @@ impl PeerConnections {
     /// Sends what waits.
     pub fn flush(&mut self) {
         let mut broken = Vec::new();
-        for pair in self.pairs.iter_mut() {
-            let reference = pair.reference();
-            for lane in pair.connections_mut() {
-                if lane.wants_flush() && lane.flush().is_err() {
+        // What is urgent waits for no bulk of another member.
+        for name in [LaneName::Control, LaneName::Bulk] {
+            for pair in self.pairs.iter_mut() {
+                let reference = pair.reference();
+                let lane = pair.connection(name).filter(|lane| lane.wants_flush());
+                if lane.is_some_and(|lane| lane.flush().is_err()) {
                     broken.push(reference);
                 }
             }

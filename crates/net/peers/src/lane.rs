@@ -160,7 +160,44 @@ const fn is_blocked(offered: usize, taken: usize, ciphertext_waits: bool) -> boo
 
 #[cfg(test)]
 mod tests {
-    use super::is_blocked;
+    use std::io::Read as _;
+    use std::net::{Ipv4Addr, TcpListener, TcpStream};
+
+    use super::*;
+    use crate::hello::{ClaimedNumber, Hello};
+    use crate::numbering::Numbering;
+
+    #[test]
+    fn outbox_that_never_empties_keeps_what_waits_and_not_what_was_sent() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let mut far = TcpStream::connect(listener.local_addr().expect("bound")).expect("connected");
+        let (stream, _) = listener.accept().expect("accepted");
+        let (numbering, number, wanted) = (Numbering::OneByte, ClaimedNumber(2), ClaimedNumber(1));
+        let (lane, attempt) = (net_peer_pairs::Lane::Bulk, 1);
+        let hello = Hello { numbering, lane, attempt, number, seat: None, life: 1, wanted, level: 1 };
+        let established = Established {
+            stream,
+            encryption: None,
+            hello,
+            seated: false,
+            proved: true,
+            dialled: false,
+            attempt,
+        };
+        let poll = mio::Poll::new().expect("a poll");
+        let mut lane = Lane::new(established, poll.registry(), Token(1)).expect("a lane");
+        let mut piece = vec![0; 1 << 20];
+        for _ in 0..64 {
+            while lane.waiting_bytes() < 8 << 20 {
+                assert!(lane.put(ChannelNumber::ZERO, |out| out.resize(out.len() + (1 << 20), 0)));
+            }
+            lane.announce(false, true);
+            lane.flush().expect("it stands");
+            let kept = lane.outbox.len();
+            assert!(kept <= 3 * (9 << 20), "{kept} bytes are kept, and {} wait", lane.waiting_bytes());
+            far.read_exact(&mut piece).expect("it comes");
+        }
+    }
 
     #[test]
     fn lane_is_blocked_only_by_a_socket_that_refused_bytes() {

@@ -14,6 +14,12 @@
 //! What members say to each other is not known here. Several parts of a process share the connections: each has a
 //! [`Channel`], and its messages are bytes. A member of the roster is a number, a host and a port; the text in which
 //! members tell each other their rosters is read by whoever gives the [`Settings`].
+//!
+//! Two kinds of groups use this. An ensemble numbers its members 1 to 255, keeps its roster in its own log, and its members
+//! tell each other newer ones ([`PeerConnections::know`]). In the other kind, members come and go, have any number
+//! ([`Numbering::FourBytes`]), and a service outside says who runs, where, and as which process
+//! ([`PeerConnections::set_members`]); there an owner also bounds what waits in both directions ([`PeerConnections::hold`],
+//! [`PeerConnections::waiting_bytes`]).
 
 mod acceptor;
 mod certificate;
