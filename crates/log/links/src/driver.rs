@@ -172,7 +172,7 @@ impl Driver {
             let Some(heard) = self.connections.last_heard(link.pair).filter(|_| !link.is_held) else {
                 continue;
             };
-            let is_news = heard > link.heard && now.since(link.told) >= repeat_ms;
+            let is_news = heard > link.told && now.since(link.told) >= repeat_ms;
             let was_silent = link.is_silent;
             link.heard = heard.max(link.heard);
             link.is_silent = now.since(link.heard) >= silent_ms;

@@ -283,6 +283,43 @@ mod tests {
     }
 
     #[test]
+    fn member_of_a_group_of_wide_numbers_needs_an_id_that_is_its_number() {
+        let numbering = Numbering::FourBytes;
+        let of = |number: u32, wanted: ClaimedNumber, seat: Option<MemberId>| {
+            let seat = seat.map(|id| (id, [9; 16]));
+            Hello {
+                numbering,
+                number: numbering.claim(PeerNumber(number)),
+                wanted,
+                seat,
+                ..hello(0, 0, None)
+            }
+        };
+        let zero = of(0, ClaimedNumber::NOBODY, numbering.id(PeerNumber(0)));
+        let wanted = numbering.claim(PeerNumber(0));
+        let judge = |other: Hello| zero.judge_dialler(&other, |number| number.0 != 77);
+        for number in [1, 255, 256, u32::MAX] {
+            let number_there = PeerNumber(number);
+            let dialler = of(number, wanted, numbering.id(number_there));
+            assert_eq!(Hello::decode(&dialler.encode(), numbering), Ok(dialler));
+            assert_eq!(judge(dialler), Ok(number_there));
+        }
+        assert_eq!(judge(of(1, wanted, None)), Err(HelloRefusal::WithoutId));
+        let own = numbering.id(PeerNumber(0));
+        assert_eq!(judge(of(0, wanted, own)), Err(HelloRefusal::OwnNumber(PeerNumber(0))));
+        for other in [numbering.id(PeerNumber(2)), Some(MemberId(u64::MAX))] {
+            assert!(matches!(judge(of(1, wanted, other)), Err(HelloRefusal::OtherMembersId { .. })));
+        }
+        let unnamed = judge(of(77, wanted, numbering.id(PeerNumber(77)))).expect_err("it is not named");
+        assert_eq!(unnamed, HelloRefusal::NotNamed { number: PeerNumber(77), own: PeerNumber(0) });
+        let past = Hello { number: ClaimedNumber(1 << 33), ..of(1, wanted, numbering.id(PeerNumber(1))) };
+        assert!(matches!(judge(past), Err(HelloRefusal::NoMembersNumber(..))));
+        let elsewhere = judge(of(1, numbering.claim(PeerNumber(5)), numbering.id(PeerNumber(1))));
+        let expected = HelloRefusal::OtherMemberWanted { own: PeerNumber(0), wanted: 5 };
+        assert_eq!(elsewhere, Err(expected));
+    }
+
+    #[test]
     fn answerer_is_the_member_that_was_wanted() {
         let judge = |other: Hello| hello(2, 1, Some(9)).judge_answerer(&other);
         assert_eq!(judge(hello(1, 0, Some(9))), Ok(()));

@@ -29,7 +29,7 @@ pub struct RefusalCounts {
     pub outdated: u64,
     /// It did not say in time who it is, or had to go because too many waited.
     pub late: u64,
-    /// Anything else: it is not named, wants another member, or the connection broke.
+    /// Anything else: it is not named, wants another member, refuses this one, or the connection broke meanwhile.
     pub other: u64,
 }
 
