@@ -11,12 +11,12 @@
 //! |---|---|
 //! | links | reads, writes and listens on all links; the only one that touches them once they stand |
 //! | acceptor | answers all that dial this broker, until each has proved who it is |
-//! | dial | one for each other broker: asleep while a link stands, otherwise it dials |
+//! | dial | one for each broker with a lower number: asleep while a link stands, otherwise it dials |
 //!
 //! # A link
-//! 1. The owner reads of a broker in the coordination service and calls [`Links::set_peers`]. Its dial thread dials both
-//!    connections, after 150 ms if its own number is the lower one, so that two brokers do not dial each other at once. If they
-//!    do, both keep the same pair.
+//! 1. The owners of two brokers read of each other in the coordination service and call [`Links::set_peers`]. The broker with
+//!    the greater number dials both connections, the other one answers. If that one does not know the dialler yet, it refuses,
+//!    and the dialler tries again: after 50 ms at first, every 500 ms at last.
 //! 2. If TLS is configured, both sides show certificates. Then both prove that they know the cluster's secret, the dialler
 //!    first. The proof covers the cluster's id, both numbers, the incarnation and the TLS connection. A process that is older
 //!    than the announced one, a broker of another cluster and a number that is not announced are refused.
@@ -36,7 +36,7 @@
 //! The system closes the sockets of a killed process. The links' thread reads the end and tells [`LinkEvent::Broken`] at once,
 //! behind all messages that came before. If a whole machine dies, nothing comes any more: [`LinkEvent::Silent`] after 300 ms,
 //! and `Broken` after 3 s. The next process of the broker is announced with a greater incarnation; the owner calls
-//! [`Links::set_peers`], whichever side is faster dials, and `Connected` tells the new incarnation.
+//! [`Links::set_peers`], which ends a delay of the dialler, and `Connected` tells the new incarnation.
 //!
 //! # Invariants
 //! - *Order.* For each broker, events alternate: `Connected`, then messages and signs of life, then `Broken`. On one lane,
@@ -51,7 +51,8 @@
 //! - *Alone.* A broker that stops reading, or an owner that stops taking what one broker sends, delays no other broker's link.
 //!
 //! # Not done, and what that costs
-//! - A thread sleeps for each other broker, to resolve names and to dial. It costs a stack and no processor time.
+//! - A thread sleeps for each broker with a lower number, to resolve names and to dial. It costs a stack and no processor time.
+//! - A link needs the broker with the lower number to be reachable from the other one. The other direction is not tried.
 //! - One thread does all reading, writing and checksums. Beyond what one core can copy, a broker needs a thread for each half of
 //!   its links.
 //! - A message is copied into the outbox on its way out, and from the buffer of reads into that of its connection on its way

@@ -25,9 +25,15 @@ impl Connected {
         self.lives.lock().insert(number, life);
     }
 
-    /// These processes are known to run.
-    pub(crate) fn require(&self, lives: BTreeMap<PeerNumber, u64>) {
-        *self.required.lock() = lives;
+    /// These processes are known to run. Gives the members of which none was known, or an earlier one.
+    pub(crate) fn require(&self, lives: BTreeMap<PeerNumber, u64>) -> Vec<PeerNumber> {
+        let mut required = self.required.lock();
+        let is_news = |(number, life): (&PeerNumber, &u64)| {
+            required.get(number).is_none_or(|known| known < life).then_some(*number)
+        };
+        let started = lives.iter().filter_map(is_news).collect();
+        *required = lives;
+        started
     }
 
     /// Whether a process is at least the one that is known to run.

@@ -12,6 +12,10 @@ use crate::roster::Roster;
 impl PeerConnections {
     /// The members are these from now on. `processes` are those that are known to run, by number. The connections to all
     /// others end, and so do those to earlier processes; neither is let in again. The members are not told of it.
+    ///
+    /// Of two members the one with the greater number dials, so that they never dial each other at once. Nothing is lost by
+    /// that: a member that does not know the other would refuse it anyway. A member of which a later process is known is
+    /// dialled without further delay.
     pub fn set_members(&mut self, roster: Roster, processes: BTreeMap<PeerNumber, u64>) {
         let is_outdated = |number: PeerNumber, process| {
             net_peer_pairs::is_outdated(process, processes.get(&number).copied())
@@ -20,10 +24,14 @@ impl PeerConnections {
             |number: PeerNumber, process| roster.member(number).is_none() || is_outdated(number, process);
         let pairs = self.pairs.iter().map(|pair| (pair.reference(), pair.process()));
         let gone: Vec<_> = pairs.filter(|(pair, process)| gone(pair.number, *process)).collect();
+        let lower = roster.members().filter(|member| member.number < self.own);
+        let to_dial = Roster::new(lower.cloned(), 0);
         self.credentials.names.know(roster);
-        self.credentials.connected.require(processes);
+        let started = self.credentials.connected.require(processes);
         gone.into_iter().for_each(|(pair, _)| self.drop_pair(pair));
-        self.dial_members();
+        let pairs = &self.pairs;
+        self.diallers.know(&to_dial, self.own, |number| pairs.pair_with(number).is_some());
+        started.into_iter().for_each(|number| self.diallers.hurry(number));
     }
 
     /// The pair that stands with the member of that number, and the process at its other end.

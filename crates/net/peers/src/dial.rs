@@ -64,6 +64,11 @@ impl Call {
         self.set(if connected { Wish::Rest } else { Wish::Dial });
     }
 
+    /// If it is to be dialled, it is dialled without further delay.
+    fn hurry(&self) {
+        self.changed.notify_all();
+    }
+
     /// No more.
     pub(crate) fn stop(&self) {
         self.set(Wish::Stop);
@@ -147,6 +152,13 @@ impl Diallers {
             if let Err(error) = spawn("dial", &self.means.supervisor, run) {
                 tracing::error!(%error, member = member.number.0, "no thread to dial a member");
             }
+        }
+    }
+
+    /// A member that is dialled has started anew: it is dialled without further delay.
+    pub(crate) fn hurry(&self, number: PeerNumber) {
+        if let Some((_, call)) = self.calls.get(&number) {
+            call.hurry();
         }
     }
 
