@@ -77,6 +77,28 @@ fn broker_that_takes_nothing_blocks_only_itself() {
 }
 
 #[test]
+fn urgent_message_overtakes_what_is_bulky() {
+    let (one, mut two) = pair();
+    let mut sent = 0;
+    while one.send(&two, Lane::Bulk, numbered(sent, MIB)) != Err(NotSent::Full) {
+        sent += 1;
+        assert!(sent < 1000, "it never fills");
+    }
+    one.send(&two, Lane::Control, numbered(u64::MAX, 10)).expect("it has room of its own");
+    let (mut before, mut overtaken) = (0, None);
+    while before < sent {
+        match number_of(&two.message_of(&one)) {
+            u64::MAX => overtaken = Some(sent - before),
+            number => {
+                assert_eq!(number, before);
+                before += 1;
+            }
+        }
+    }
+    assert!(overtaken.is_some_and(|overtaken| overtaken > 0), "of {sent} messages it overtook {overtaken:?}");
+}
+
+#[test]
 fn small_messages_of_many_threads_arrive_in_the_order_of_each() {
     const THREADS: u64 = 4;
     const EACH: u64 = 5000;
