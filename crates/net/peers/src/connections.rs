@@ -387,8 +387,8 @@ const fn member_of(token: Token) -> Option<(PeerNumber, LaneName)> {
     Some((PeerNumber((token.0 / 2) as u32), lane))
 }
 
-#[path = "connections_told.rs"]
-mod told;
+#[path = "external_roster.rs"]
+mod external_roster;
 
 #[cfg(test)]
 #[path = "connections_tests.rs"]
