@@ -75,7 +75,9 @@ impl TopicNode {
     /// The broker leads its partitions anew, each under an epoch above that of the node and above the one that the broker
     /// knows of the partition with that number. Gives whether there are any.
     pub fn appoint(&mut self, broker: i32, known: &BTreeMap<i32, LeaderEpoch>) -> bool {
-        let own = (0..).zip(&mut self.partitions).filter(|(_, partition)| partition.leader == broker && !partition.is_replicated());
+        let own = (0..)
+            .zip(&mut self.partitions)
+            .filter(|(_, partition)| partition.leader == broker && !partition.is_replicated());
         own.map(|(index, partition)| {
             let known = known.get(&index).copied().unwrap_or_default();
             partition.epoch = LeaderEpoch(partition.epoch.max(known).0 + 1);

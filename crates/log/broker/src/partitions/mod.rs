@@ -123,9 +123,7 @@ impl Partitions {
                     self.damaged.insert(id);
                     return Err((id, Damage::Content("its leader epoch is above that of the council")));
                 }
-            } else if !image.is_replicated()
-                && self.creating.insert(id, Arc::clone(&topic.name)).is_none()
-            {
+            } else if !image.is_replicated() && self.creating.insert(id, Arc::clone(&topic.name)).is_none() {
                 self.in_flight.give(DiskCommand::Create(id, Offset::ZERO));
             }
         }

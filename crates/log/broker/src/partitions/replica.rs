@@ -227,7 +227,13 @@ impl Partitions {
 
     /// The disk held a copy at the start. One that has promised nothing was being made when the process before died: it counts
     /// for nothing, and is made anew if it is wanted.
-    pub(super) fn host_stored(&mut self, id: PartitionId, log: LogId, partition: Partition, topic: &TopicImage) {
+    pub(super) fn host_stored(
+        &mut self,
+        id: PartitionId,
+        log: LogId,
+        partition: Partition,
+        topic: &TopicImage,
+    ) {
         if partition.epoch() < LeaderEpoch(0) {
             self.in_flight.give(DiskCommand::Drop(log));
         } else {

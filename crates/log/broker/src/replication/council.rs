@@ -57,7 +57,8 @@ impl Replication {
         let numbered: Vec<(usize, Change)> = changes.into_iter().enumerate().collect();
         for (group, part) in by_group(&numbered, |(_, change)| change.partition) {
             let changes = part.iter().map(|(_, change)| written_as(change)).collect();
-            proposal.missing += usize::from(ask(node, group, Asked::Part(self.role.term(), id, part), changes));
+            proposal.missing +=
+                usize::from(ask(node, group, Asked::Part(self.role.term(), id, part), changes));
         }
         self.proposals.0.insert(id, proposal);
         self.proposed(id, now);

@@ -3,20 +3,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use base::Random;
 use bytes::Bytes;
 use kafka_protocol::messages::ProduceRequest;
 use log_broker::BrokerConfig;
 use log_metadata::{Change, Decision, Ended, Found, KeeperEvent, TopicNode, paths};
-use log_wire::Producer;
+use log_wire::{Attributes, Batch, BatchBuilder, Producer, Records};
 
 use crate::bench::{Bench, NoSegments};
-use crate::produce::{batch, request};
+use crate::fetch::fetch;
+use crate::produce::request;
 
 const VERSION: i16 = 9;
 const NOT_LEADER: i16 = 6;
 /// How often a sign of life comes.
 const HEARTBEAT_MS: u64 = 100;
 const ID: [u8; 16] = [1; 16];
+/// Without new requests, nothing moves any more after fewer turns.
+const TURNS_MAX: usize = 1_000;
 
 struct Cluster {
     brokers: BTreeMap<i32, Bench>,
@@ -77,6 +81,15 @@ impl Cluster {
         }
     }
 
+    /// The process was cut off, and is not any more.
+    fn come_back(&mut self, id: i32) {
+        self.away.remove(&id);
+        for (path, data) in self.nodes.clone() {
+            self.broker(id).council(KeeperEvent::Node { path, data: Some(data) });
+        }
+        self.connect(id);
+    }
+
     /// The process dies, with what its disk had not done, and another begins.
     fn restart(&mut self, id: i32) {
         let nodes = self.nodes.clone();
@@ -107,17 +120,32 @@ impl Cluster {
 
     /// Everything goes on until nothing moves.
     fn settle(&mut self) {
-        while self.here().into_iter().fold(false, |moved, id| self.turn(id) || moved) {}
+        for _ in 0..TURNS_MAX {
+            let mut moved = false;
+            for id in self.here() {
+                moved |= self.turn(id);
+            }
+            if !moved {
+                return;
+            }
+        }
+        panic!("it does not come to rest");
     }
 
     /// A turn of a broker, of its disk, and of the council. Whether anything has happened.
     fn turn(&mut self, id: i32) -> bool {
+        self.partial_turn(id, u64::MAX)
+    }
+
+    /// The same, in which the disk does no more than so much.
+    fn partial_turn(&mut self, id: i32, commands: u64) -> bool {
         let changes = self.broker(id).broker.take_changes();
         let mut moved = !changes.is_empty();
         changes.into_iter().for_each(|change| self.change(id, change));
         let bench = self.broker(id);
         let before = bench.disk.durable();
-        bench.flush();
+        (0..2).for_each(|_| drop(bench.take()));
+        bench.durable(before.saturating_add(commands).min(bench.disk.given));
         moved |= bench.disk.durable() > before;
         while let Some(read) = bench.broker.next_replica_read() {
             let bytes = read.read(&mut NoSegments);
@@ -126,7 +154,9 @@ impl Cluster {
         let messages = bench.broker.take_peer_messages(bench.now);
         moved |= !messages.is_empty();
         for message in messages {
-            assert!(self.here().contains(&message.to), "{} is away", message.to);
+            if !self.here().contains(&message.to) || self.away.contains(&id) {
+                continue;
+            }
             let bench = self.broker(message.to);
             let taken = bench.broker.peer_message(id, &Bytes::from(message.bytes), bench.now);
             assert_eq!(taken, Ok(()));
@@ -161,7 +191,7 @@ impl Cluster {
     fn produce(&mut self, id: i32, partition: i32) -> Result<u64, (i16, i64)> {
         self.last_request += 1;
         let number = self.last_request;
-        let asked = request(partition, &batch(Producer::NONE)).with_acks(-1);
+        let asked = request(partition, &batch_of(number)).with_acks(-1);
         match self.broker(id).ask(number, VERSION, &asked) {
             Some(answer) => Err(outcome(&answer.responses[0].partition_responses[0])),
             None => Ok(number),
@@ -176,12 +206,35 @@ impl Cluster {
         answers.map(of).collect()
     }
 
+    /// What a partition holds, as its leader gives it to a consumer: the number of a request at each offset.
+    fn read(&mut self, leader: i32, index: i32) -> BTreeMap<i64, u64> {
+        let asked = fetch(&[(index, 0)]).with_session_epoch(-1);
+        let answer = self.broker(leader).ask(u64::MAX, 12, &asked).expect("an answer at once");
+        let records = answer.responses[0].partitions[0].records.clone().unwrap_or_default();
+        let (mut rest, mut found) = (&*records, BTreeMap::new());
+        while !rest.is_empty() {
+            let (batch, behind) = Batch::read(rest).expect("batches");
+            let record = Records::new(batch.records(), batch.count()).next().expect("one").expect("a record");
+            let number = record.value.and_then(|value| value.try_into().ok()).expect("a number");
+            found.insert(batch.base_offset(), u64::from_be_bytes(number));
+            rest = behind;
+        }
+        found
+    }
+
     /// High watermark and end of a partition on a broker.
     fn ends(&mut self, id: i32, index: i32) -> (i64, i64) {
         let figures = self.broker(id).broker.figures();
         let of = figures.partitions.iter().find(|of| of.index == index).expect("it is here");
         (of.high_watermark, of.end)
     }
+}
+
+/// A batch whose only record tells which request it came with.
+fn batch_of(number: u64) -> Vec<u8> {
+    let mut builder = BatchBuilder::new(Attributes(0), Producer::NONE);
+    builder.push(1_000, None, Some(&number.to_be_bytes()), &[]);
+    builder.finish()
 }
 
 fn outcome(answer: &kafka_protocol::messages::produce_response::PartitionProduceResponse) -> (i16, i64) {
@@ -255,10 +308,7 @@ fn leader_that_was_cut_off_acknowledges_nothing_and_drops_what_nobody_else_has()
     assert_eq!(cluster.answers(leader), [(number, (0, 1))]);
     assert_eq!(cluster.answers(1), []);
     // It is there again, without having died.
-    cluster.away.remove(&1);
-    let data = cluster.nodes[&paths::topic("t")].clone();
-    cluster.broker(1).council(KeeperEvent::Node { path: paths::topic("t"), data: Some(data) });
-    cluster.connect(1);
+    cluster.come_back(1);
     cluster.settle();
     cluster.pass(1_100);
     assert_eq!(cluster.answers(1), [(lost, (NOT_LEADER, -1))]);
@@ -284,6 +334,96 @@ fn everything_acknowledged_outlives_the_death_of_all_one_after_the_other() {
         cluster.settle();
         cluster.pass(1_100);
         cluster.pass(1_100);
-        assert_eq!([1, 2, 3].map(|id| cluster.ends(id, 0)), [(acknowledged, acknowledged); 3], "round {round}");
+        assert_eq!(
+            [1, 2, 3].map(|id| cluster.ends(id, 0)),
+            [(acknowledged, acknowledged); 3],
+            "round {round}"
+        );
     }
+}
+
+/// A world in which brokers die, are cut off, and come back, with disks that had done a part of what they were asked.
+struct World {
+    cluster: Cluster,
+    random: Random,
+    /// Offsets that were acknowledged, and the requests that were.
+    acknowledged: BTreeMap<i64, u64>,
+    deaths: usize,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let cluster = Cluster::new(&[&[1, 2, 3]]);
+        Self { cluster, random: Random::new(seed), acknowledged: BTreeMap::new(), deaths: 0 }
+    }
+
+    fn act(&mut self) {
+        let (any, often) = (1 + self.random.below(3) as i32, self.random.below(4));
+        match self.random.below(16) {
+            0..=5 => {
+                let leader = self.cluster.leader(0).0;
+                let _ = self.cluster.produce(leader, 0);
+            }
+            6..=10 if !self.cluster.away.contains(&any) => drop(self.cluster.partial_turn(any, often)),
+            11 if self.cluster.away.is_empty() => {
+                self.deaths += 1;
+                self.cluster.lose(any);
+            }
+            12 | 13 => {
+                if let Some(id) = self.cluster.away.first().copied() {
+                    match self.random.below(2) {
+                        0 => self.cluster.restart(id),
+                        _ => self.cluster.come_back(id),
+                    }
+                }
+            }
+            14 => self.cluster.pass(60),
+            _ => self.cluster.settle(),
+        }
+        self.hear();
+    }
+
+    /// What clients were told.
+    fn hear(&mut self) {
+        for id in 1..=3 {
+            for (number, (error, offset)) in self.cluster.answers(id) {
+                if error == 0 {
+                    let before = self.acknowledged.insert(offset, number);
+                    assert_eq!(before, None, "two requests were given the offset {offset}");
+                }
+            }
+        }
+    }
+
+    /// All are there again, and time passes until there is a leader.
+    fn heal(&mut self) -> i32 {
+        while let Some(id) = self.cluster.away.first().copied() {
+            self.cluster.restart(id);
+        }
+        for _ in 0..6 {
+            self.cluster.pass(1_100);
+        }
+        self.hear();
+        self.cluster.leader(0).0
+    }
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_whoever_dies_and_whenever() {
+    let (mut deaths, mut acknowledged) = (0, 0);
+    for seed in 0..300 {
+        let mut world = World::new(seed);
+        (0..200).for_each(|_| world.act());
+        let leader = world.heal();
+        let held = world.cluster.read(leader, 0);
+        for (offset, number) in &world.acknowledged {
+            assert_eq!(held.get(offset), Some(number), "seed {seed}: offset {offset} was acknowledged");
+        }
+        let ends = [1, 2, 3].map(|id| world.cluster.ends(id, 0));
+        let end = held.last_key_value().map_or(0, |(offset, _)| offset + 1);
+        assert_eq!(ends, [(end, end); 3], "seed {seed}");
+        deaths += world.deaths;
+        acknowledged += world.acknowledged.len();
+    }
+    assert!(deaths > 1_000 && acknowledged > 2_500, "{deaths} {acknowledged}");
 }
