@@ -82,7 +82,8 @@
 //!   [`Settings::resend_ms`]. Once it has sent the record with those voters it does not give them up by time: it sends the same
 //!   again until it learns of a newer version. If that has its own epoch, the voters were never written.
 //! - A node that finds [`Record::loss`] with an epoch above that of its own log, and does not lead, drops its copy and starts anew
-//!   with the promise that it had: it may have entries that it knows to be committed and that are lost.
+//!   with the promise that it had: it may have entries that it knows to be committed and that are lost. A copy without
+//!   entries does so too unless it has promised the epoch of the loss: the leader before may still send it such entries.
 //!
 //! # Invariants
 //! - *Version.* A choice rests on the voters of one version of the record, and is written over that version only.
