@@ -9,7 +9,7 @@ use std::time::Instant;
 use council_replica::CoreStatus;
 use council_tree::Roster;
 use council_wire::Zxid;
-use net_peers::OtherEnsembles;
+use net_peers::{OtherEnsembles, PeerNumber};
 
 use crate::config::MemberConfig;
 use crate::counters::leadership::{LeadershipCounters, Link, Stand};
@@ -98,7 +98,11 @@ impl EnsembleView {
             last_snapshot: last_snapshot(core).or(first_snapshot),
             handed_over: core.leads_transferred,
             refused_messages: core.refused_messages,
-            other_ensembles: other_ensembles.numbers(Instant::now()),
+            other_ensembles: other_ensembles
+                .numbers(Instant::now())
+                .into_iter()
+                .map(PeerNumber::member)
+                .collect(),
             leading_ms: leadership.leading_since().map(|since| now.mono().since(since)),
             members: roster.members().map(|member| member_view(around, core, member)).collect(),
             init_limit: setting("initLimit"),

@@ -53,7 +53,7 @@ pub(crate) fn ask_others(
         let next = lifecycle.tick(now);
         for (to, message) in lifecycle.take_outgoing() {
             let message = PeerMessage::Founding(message);
-            switchboard.send_to_number(to, CHANNEL, |out| message.encode(out));
+            switchboard.send_to_number(to.into(), CHANNEL, |out| message.encode(out));
         }
         switchboard.flush();
         if let Some(command) = next {

@@ -1,7 +1,7 @@
 //! What the council says on the connections between members ([`net_peers`]): its channel, and its roster as text.
 
 use council_replica::{FEATURE_LEVEL, peer_message_bytes_max};
-use net_peers::{Channel, ChannelNumber, Hints, MemberAddress, Settings};
+use net_peers::{Channel, ChannelNumber, Hints, MemberAddress, Numbering, Settings, Timing};
 
 use crate::config::{EnsembleConfig, Roster};
 
@@ -25,7 +25,7 @@ pub const fn channel(request_bytes_max: usize) -> Channel {
 #[must_use]
 pub fn addresses(roster: &Roster) -> net_peers::Roster {
     let address = |member: &council_tree::Member| MemberAddress {
-        number: member.number,
+        number: member.number.into(),
         host: member.host.clone(),
         port: member.peer_port,
     };
@@ -41,7 +41,9 @@ pub fn read_roster(text: &[u8]) -> Option<net_peers::Roster> {
 /// What a member is told of itself and the others. `process` is when this process started, milliseconds since 1970.
 pub(crate) fn settings(ensemble: &EnsembleConfig, process: u64) -> Settings {
     Settings {
-        number: ensemble.number,
+        number: ensemble.number.into(),
+        numbering: Numbering::OneByte,
+        timing: Timing::DEFAULT,
         process,
         level: FEATURE_LEVEL,
         roster: addresses(&ensemble.roster()),

@@ -5,12 +5,15 @@
 use std::sync::Arc;
 
 use base::{MonoTime, Now};
+use bytes::Bytes;
 use log_access::quota::QuotaKey;
 use log_coordinators::Participant;
 use log_metadata::access::AccessPlace;
-use log_metadata::{Change, ConfigNode, Ended, KeeperEvent, TopicNode, paths, read_configs};
+use log_metadata::{Change, ConfigNode, Ended, KeeperEvent, PartitionNode, TopicNode, paths, read_configs};
 use log_wire::{Malformed, TopicName};
 use net_event_loop::ConnId;
+use replication_appointed::ReplicaId;
+use replication_controller::Incarnation;
 
 use crate::call::{Call, Handled};
 use crate::catalog::{Appointments, TopicImage, change};
@@ -28,6 +31,7 @@ use crate::notice::Notice;
 use crate::partitions::PartitionEvent;
 use crate::produce::Produces;
 use crate::question::Asker;
+use crate::replication::{BadMessage, PeerMessage, ReplicaRead, Replication};
 use crate::response::Response;
 use crate::segment_reader::SegmentFault;
 use crate::traffic::RequestCounts;
@@ -49,6 +53,7 @@ pub struct Broker {
     pub(crate) transactions: Transactions,
     pub(crate) requests: RequestCounts,
     compactions: Compactions,
+    replication: Replication,
     retention_due: MonoTime,
 }
 
@@ -67,6 +72,7 @@ impl Broker {
             transactions: Transactions::new(),
             requests: RequestCounts::default(),
             compactions: Compactions::new(),
+            replication: Replication::new(replica_of(config.node_id), Incarnation(config.incarnation)),
             retention_due: MonoTime::ZERO,
             node: Node::new(config, cluster_id, stored),
         }
@@ -92,6 +98,8 @@ impl Broker {
                 self.appointments.complete();
                 self.node.catalog.complete();
                 self.node.claim_secret();
+                self.replication.joined(&mut self.node, now);
+                self.after_partitions(now);
                 let unclaimed = self.node.partitions.unclaimed(&self.node.catalog);
                 self.node.notices.extend((unclaimed > 0).then_some(Notice::Unclaimed(unclaimed)));
             }
@@ -137,6 +145,51 @@ impl Broker {
         std::mem::take(&mut self.node.replies)
     }
 
+    /// The connection to another broker is new.
+    pub fn peer_connected(&mut self, broker: i32, now: Now) {
+        self.replication.connected(&mut self.node, replica_of(broker), now);
+        self.after_partitions(now);
+    }
+
+    /// The connection to another broker is gone.
+    pub fn peer_broken(&mut self, broker: i32, now: Now) {
+        self.replication.broken(&mut self.node, replica_of(broker), now);
+        self.after_partitions(now);
+    }
+
+    /// There is a sign of life of another broker, which is connected. The controller takes it for dead after some 300 ms without one.
+    pub fn peer_heard(&mut self, broker: i32, now: Now) {
+        self.replication.heard(replica_of(broker), now);
+    }
+
+    /// Another broker, which is connected, tells something.
+    ///
+    /// # Errors
+    /// Its connection is to be closed.
+    pub fn peer_message(&mut self, broker: i32, bytes: &Bytes, now: Now) -> Result<(), BadMessage> {
+        let taken = self.replication.received(&mut self.node, replica_of(broker), bytes, now);
+        self.after_partitions(now);
+        taken
+    }
+
+    /// Takes what other brokers are to be told: to be called after each turn.
+    pub fn take_peer_messages(&mut self, now: Now) -> Vec<PeerMessage> {
+        self.replication.carry_out(&mut self.node, now);
+        self.after_partitions(now);
+        self.replication.take_messages()
+    }
+
+    /// Takes what is to be read for another broker. It is answered with [`Self::replica_was_read`].
+    pub fn next_replica_read(&mut self) -> Option<ReplicaRead> {
+        self.replication.next_read()
+    }
+
+    /// That was read.
+    pub fn replica_was_read(&mut self, read: &ReplicaRead, bytes: Result<Vec<u8>, SegmentFault>, now: Now) {
+        self.replication.was_read(&mut self.node, read, bytes, now);
+        self.after_partitions(now);
+    }
+
     /// Something happened on the disk.
     pub fn disk_event(&mut self, event: DiskEvent, now: Now) {
         if let DiskEvent::Volume(volume) = event {
@@ -158,6 +211,8 @@ impl Broker {
         self.transactions.tick(&mut self.node, now);
         self.settle(now);
         self.compactions.tick(&mut self.node, now);
+        self.replication.tick(&mut self.node, now);
+        self.after_partitions(now);
         if self.retention_due <= now.mono() {
             self.retention_due = now.mono().plus_ms(self.node.config.retention_check_ms);
             self.node.notices.extend(self.node.partitions.retain(now));
@@ -174,6 +229,7 @@ impl Broker {
             self.fetches.next_deadline(),
             self.calls.next_deadline(),
             self.record_deletions.next_deadline(),
+            self.replication.next_deadline(),
         ];
         deadlines.into_iter().flatten().min()
     }
@@ -259,7 +315,8 @@ impl Broker {
             self.forget_topic(&before, now);
         }
         let broker = self.node.config.node_id;
-        let leads = topic.partitions.iter().any(|partition| partition.leader == broker);
+        let is_own = |partition: &PartitionNode| partition.leader == broker && !partition.is_replicated();
+        let leads = topic.partitions.iter().any(is_own);
         if self.appointments.begin(&topic.name, leads) {
             let purpose = Purpose::Appointment(Arc::clone(&topic.name));
             let known = self.node.partitions.stored_epochs(&topic);
@@ -270,16 +327,18 @@ impl Broker {
             );
         }
         if !self.appointments.is_under_way(&topic.name) {
-            self.serve(&topic);
+            self.serve(&topic, now);
         }
         self.after_partitions(now);
     }
 
     /// The partitions of a topic that this broker leads live here from now on.
-    fn serve(&mut self, topic: &TopicImage) {
+    fn serve(&mut self, topic: &TopicImage, now: Now) {
         if let Err((id, damage)) = self.node.partitions.topic_changed(topic) {
             self.node.notices.push(Notice::Damaged(id, damage));
         }
+        // Copies that the disk held are here by now: what is not here has to be made.
+        self.replication.topic_changed(&mut self.node, topic, now);
     }
 
     /// The topic is gone, with its records.
@@ -293,6 +352,7 @@ impl Broker {
 
     /// A topic is not there any more: neither are its records and the offsets that groups have committed for it.
     fn forget_topic(&mut self, gone: &TopicImage, now: Now) {
+        self.replication.topic_deleted(&mut self.node, gone, now);
         self.node.partitions.drop_topic(gone);
         self.groups.topic_deleted(&mut self.node, gone, now);
     }
@@ -306,7 +366,7 @@ impl Broker {
             Some(Purpose::Appointment(name)) => {
                 self.appointments.end(&name);
                 if let Some(topic) = self.node.catalog.find(TopicName::Name(&name)).ok().cloned() {
-                    self.serve(&topic);
+                    self.serve(&topic, now);
                     self.after_partitions(now);
                 }
             }
@@ -314,6 +374,10 @@ impl Broker {
                 self.node.producer_ids.ended(&ended);
                 self.transactions.producer_ids_given(&mut self.node, now);
                 self.settle(now);
+            }
+            Some(Purpose::Replicas(asked)) => {
+                self.replication.ended(&mut self.node, asked, ended, now);
+                self.after_partitions(now);
             }
             Some(Purpose::Topic(_) | Purpose::Secret) | None => {}
         }
@@ -332,7 +396,18 @@ impl Broker {
 
     /// What happened to partitions reaches who waits for it.
     fn after_partitions(&mut self, now: Now) {
-        let events = self.node.partitions.take_events();
+        loop {
+            let events = self.node.partitions.take_events();
+            let is_over = events.is_empty();
+            self.partitions_told(events, now);
+            self.settle(now);
+            if is_over {
+                return;
+            }
+        }
+    }
+
+    fn partitions_told(&mut self, events: Vec<PartitionEvent>, now: Now) {
         if events.iter().any(|event| matches!(event, PartitionEvent::Ready(_) | PartitionEvent::Gone(_))) {
             self.calls.partitions_changed(&mut self.node);
         }
@@ -357,9 +432,18 @@ impl Broker {
                     self.groups.gone(&mut self.node, slot);
                     self.transactions.gone(&mut self.node, slot, now);
                 }
+                PartitionEvent::Lost(slot) => {
+                    self.record_deletions.gone(&mut self.node, slot);
+                    self.produces.lost(&mut self.node, slot);
+                    self.fetches.changed(&mut self.node, slot);
+                    self.groups.gone(&mut self.node, slot);
+                    self.transactions.gone(&mut self.node, slot, now);
+                }
+                PartitionEvent::Made(id, promised) => {
+                    self.replication.made(&mut self.node, id, promised, now);
+                }
             }
         }
-        self.settle(now);
     }
 
     /// What areas ask of each other is done, in order, until nothing is left.
@@ -393,4 +477,9 @@ impl Broker {
             }
         }
     }
+}
+
+/// The number of a broker among replicas.
+const fn replica_of(broker: i32) -> ReplicaId {
+    ReplicaId(broker.cast_unsigned())
 }

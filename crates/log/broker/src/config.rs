@@ -23,6 +23,8 @@ use crate::listener::BrokerListener;
 pub struct BrokerConfig {
     /// `node.id`.
     pub node_id: i32,
+    /// Rises with each start.
+    pub incarnation: u64,
     /// `listeners`, `advertised.listeners`, `listener.security.protocol.map`: there is at least one.
     pub listeners: Vec<BrokerListener>,
     /// `broker.rack`.
@@ -112,6 +114,7 @@ impl Default for BrokerConfig {
     fn default() -> Self {
         Self {
             node_id: 1,
+            incarnation: 1,
             listeners: vec![BrokerListener::default()],
             rack: None,
             properties: ServerProperties::default(),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use log_metadata::{Change, Decision, Found};
 
+use crate::replication::Asked;
 use crate::waits::Waiter;
 
 /// What a change is for.
@@ -20,6 +21,8 @@ pub(crate) enum Purpose {
     Secret,
     /// A block of producer ids.
     ProducerIds,
+    /// Records of partitions with several replicas.
+    Replicas(Asked),
 }
 
 /// Changes that have not ended. See the module.

@@ -20,6 +20,8 @@ pub struct PartitionFigures {
     pub start: i64,
     /// The offset behind the last record that is committed.
     pub high_watermark: i64,
+    /// The offset behind its last record, committed or not.
+    pub end: i64,
     /// Bytes of its log.
     pub bytes: u64,
 }
@@ -71,6 +73,7 @@ impl Broker {
                 index: hosted.id.index,
                 start: hosted.partition.start().0,
                 high_watermark: hosted.partition.high_watermark().0,
+                end: hosted.partition.end().0,
                 bytes: hosted.partition.bytes(),
             });
         }

@@ -74,6 +74,7 @@ mod partitions;
 mod produce;
 mod producer_ids;
 mod question;
+mod replication;
 mod response;
 mod rights;
 mod sasl_requests;
@@ -98,6 +99,7 @@ pub use listener::{BrokerListener, SaslConfig, SaslMechanism, SecurityProtocol};
 pub use net_auth::sasl::oauthbearer::{BadToken, BearerToken, TokenValidator};
 pub use notice::Notice;
 pub use outgoing::Outgoing;
+pub use replication::{BadMessage, PeerMessage, ReplicaRead};
 pub use response::{
     FetchResponse, FetchedPartition, Form, Head, OffsetsResponse, ProduceResponse, Response, TopicKey,
 };

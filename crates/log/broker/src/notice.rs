@@ -20,6 +20,8 @@ pub enum Notice {
     BadConfigs(String, String),
     /// What the disk holds of a partition cannot be used: it is not served.
     Damaged(PartitionId, Damage),
+    /// What the disk holds of a partition cannot be read for its followers.
+    NotSent(PartitionId),
     /// A pass of compaction over a partition has ended early.
     NotCompacted(PartitionId, CompactionError),
     /// A partition has a timestamp that lies in the future, milliseconds: its segments from there on are kept for longer than

@@ -2,14 +2,17 @@
 //!
 //! Most partitions are `[leader, epoch, [replicas]]`. What is not as usual stands behind that, by name:
 //! ```json
-//! [1, 4, [1, 2, 3], {"learners": [3], "durable-on": 1}]
+//! [1, 4, [1, 2, 3], {"version": 9, "learners": [3], "durable-on": 1}]
 //! ```
+//! The version of a partition rises by 1 with each write that changes its entry, and with no other write. It is 0 in a new
+//! partition, and then not written. The version of the topic's node does not do for this, because a write of any partition, and
+//! of the topic's settings, raises that.
 
 use std::collections::BTreeSet;
 
 use log_partition::LeaderEpoch;
 use replication_appointed::{Config, Position, ReplicaId, Seq, Voters};
-use replication_controller::{Goal, Loss, Members, Record};
+use replication_controller::{Goal, Known, Loss, Members, PartitionId, Record, Version};
 use serde::{Deserialize, Serialize};
 
 /// See the module.
@@ -21,6 +24,9 @@ pub struct PartitionNode {
     pub epoch: LeaderEpoch,
     /// Its replicas, the preferred leader first.
     pub replicas: Vec<i32>,
+    /// How often this entry was written since the partition was created. Invariant: whoever changes another field of the entry
+    /// raises this by 1 in the same write ([`PartitionNode::raise_version`]).
+    pub version: u64,
     /// What is not as usual.
     pub rest: PartitionRest,
 }
@@ -88,7 +94,17 @@ pub struct LossNode {
 #[serde(untagged)]
 pub(crate) enum Raw {
     Usual(i32, i32, Vec<i32>),
-    Other(i32, i32, Vec<i32>, Box<PartitionRest>),
+    Other(i32, i32, Vec<i32>, Box<RawRest>),
+}
+
+/// What stands behind the replicas, by name.
+#[derive(Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct RawRest {
+    #[serde(skip_serializing_if = "is_zero")]
+    version: u64,
+    #[serde(flatten)]
+    rest: PartitionRest,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
@@ -96,28 +112,54 @@ const fn is_false(value: &bool) -> bool {
     !*value
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
+
 impl PartitionNode {
     /// A partition with these replicas, led by the first of them.
     #[must_use]
     pub fn new(replicas: Vec<i32>) -> Self {
         let leader = replicas.first().copied().unwrap_or(-1);
-        Self { leader, epoch: LeaderEpoch(0), replicas, rest: PartitionRest::default() }
+        Self { leader, epoch: LeaderEpoch(0), replicas, version: 0, rest: PartitionRest::default() }
+    }
+
+    /// Whether it has several replicas, or had or gets others than it has.
+    #[must_use]
+    pub fn is_replicated(&self) -> bool {
+        self.replicas.len() > 1 || self.rest.goal.is_some() || self.rest.loss.is_some()
     }
 
     pub(crate) fn of_raw(raw: Raw) -> Self {
         let (leader, epoch, replicas, rest) = match raw {
-            Raw::Usual(leader, epoch, replicas) => (leader, epoch, replicas, PartitionRest::default()),
+            Raw::Usual(leader, epoch, replicas) => (leader, epoch, replicas, RawRest::default()),
             Raw::Other(leader, epoch, replicas, rest) => (leader, epoch, replicas, *rest),
         };
-        Self { leader, epoch: LeaderEpoch(epoch), replicas, rest }
+        let RawRest { version, rest } = rest;
+        Self { leader, epoch: LeaderEpoch(epoch), replicas, version, rest }
     }
 
     pub(crate) fn raw(&self) -> Raw {
         let (leader, epoch, replicas) = (self.leader, self.epoch.0, self.replicas.clone());
-        match self.rest == PartitionRest::default() {
+        let rest = RawRest { version: self.version, rest: self.rest.clone() };
+        match rest == RawRest::default() {
             true => Raw::Usual(leader, epoch, replicas),
-            false => Raw::Other(leader, epoch, replicas, Box::new(self.rest.clone())),
+            false => Raw::Other(leader, epoch, replicas, Box::new(rest)),
         }
+    }
+
+    /// The entry is being changed: it has the next version from now on.
+    pub const fn raise_version(&mut self) {
+        self.version = self.version.saturating_add(1);
+    }
+
+    /// What a controller and replicas are told of it, as the partition with that index of the topic with that id; nothing if it
+    /// contradicts itself.
+    #[must_use]
+    pub fn known(&self, topic: [u8; 16], index: u32) -> Option<Known> {
+        let partition = PartitionId { group: topic, index };
+        Some(Known { partition, version: Version(self.version), record: self.record()? })
     }
 
     /// What a controller and replicas make of it; nothing if it contradicts itself.
@@ -148,9 +190,10 @@ impl PartitionNode {
         Some(Record { config, preferred: preferred?, voters_min, goal, loss })
     }
 
-    /// The node of that record. Replicas are preferred in the order of the record; those that it does not name come last.
+    /// The entry of that record with that version. Replicas are preferred in the order of the record; those that it does not name
+    /// come last, and those that it names and that are no replicas are left out.
     #[must_use]
-    pub fn of(record: &Record) -> Self {
+    pub fn of(record: &Record, version: Version) -> Self {
         let Config { epoch, leader, voters, learners, chosen } = &record.config;
         let mut replicas: Vec<ReplicaId> = record.preferred.clone();
         replicas.retain(|id| voters.replicas().contains(id) || learners.contains(id));
@@ -170,7 +213,7 @@ impl PartitionNode {
             loss: record.loss.as_ref().map(LossNode::of),
         };
         let replicas = replicas.into_iter().map(number).collect();
-        Self { leader: number(*leader), epoch: LeaderEpoch::of(*epoch), replicas, rest }
+        Self { leader: number(*leader), epoch: LeaderEpoch::of(*epoch), replicas, version: version.0, rest }
     }
 }
 
@@ -252,11 +295,11 @@ mod tests {
 
     #[test]
     fn usual_partition_takes_little_room() {
-        let node = PartitionNode::of(&record(members(&[1, 2, 3], 2, &[])));
+        let node = PartitionNode::of(&record(members(&[1, 2, 3], 2, &[])), Version(0));
         assert_eq!(written(&node), "[2,4,[1,2,3]]");
         let mut preferred = record(members(&[1, 2, 3], 2, &[]));
         preferred.preferred = [3, 9, 1].map(ReplicaId).to_vec();
-        assert_eq!(written(&PartitionNode::of(&preferred)), "[2,4,[3,1,2]]");
+        assert_eq!(written(&PartitionNode::of(&preferred, Version(0))), "[2,4,[3,1,2]]");
     }
 
     #[test]
@@ -268,14 +311,31 @@ mod tests {
         whole.goal = Some(Goal { to: members(&[1, 2, 3], 2, &[]), from: members(&[1, 2], 2, &[]) });
         let kept = Position { epoch: Epoch(4), end: Seq(77) };
         whole.loss = Some(Loss { epoch: Epoch(5), missing: [ReplicaId(3)].into(), kept });
-        let text = written(&PartitionNode::of(&whole));
-        assert_eq!(read(&text).record(), Some(whole), "{text}");
+        let text = written(&PartitionNode::of(&whole, Version(6)));
+        let known =
+            Known { partition: PartitionId { group: [7; 16], index: 9 }, version: Version(6), record: whole };
+        assert_eq!(read(&text).known([7; 16], 9), Some(known), "{text}");
         assert_eq!(
             text,
-            "[2,4,[2,1,3],{\"learners\":[3],\"continued\":true,\"voters-min\":1,\"goal\":{\"to\":{\"voters\":[1,2,3],\
+            "[2,4,[2,1,3],{\"version\":6,\"learners\":[3],\"continued\":true,\"voters-min\":1,\"goal\":{\"to\":{\"voters\":[1,2,3],\
              \"durable-on\":2},\"from\":{\"voters\":[1,2],\"durable-on\":2}},\"loss\":{\"epoch\":4,\"missing\":[3],\
              \"kept\":[3,77]}}]"
         );
+    }
+
+    #[test]
+    fn version_of_a_partition_is_written_unless_it_is_0() {
+        for (text, version) in [("[2,4,[1,2,3]]", 0), (r#"[2,4,[1,2,3],{"version":1}]"#, 1)] {
+            let node = read(text);
+            assert_eq!((node.version, &node.rest), (version, &PartitionRest::default()), "{text}");
+            assert_eq!(written(&node), text);
+        }
+        assert_eq!(read(r#"[2,4,[1,2,3],{"learners":[3]}]"#).version, 0);
+        let largest = format!(r#"[2,4,[1,2,3],{{"version":{}}}]"#, u64::MAX);
+        assert_eq!(written(&read(&largest)), largest);
+        for bad in [r#"[2,4,[1],{"version":-1}]"#, r#"[2,4,[1],{"version":"1"}]"#] {
+            assert!(serde_json::from_str::<Raw>(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]
@@ -288,7 +348,7 @@ mod tests {
             "[1,0,[1,2],{\"durable-on\":0}]",
             "[1,0,[1,-2]]",
         ] {
-            assert_eq!(read(text).record(), None, "{text}");
+            assert_eq!((read(text).record(), read(text).known([7; 16], 0)), (None, None), "{text}");
         }
     }
 }

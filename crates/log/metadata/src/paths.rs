@@ -16,6 +16,9 @@ pub const ACLS: &str = "/log/acls";
 pub const QUOTAS: &str = "/log/quotas";
 /// What all brokers of the cluster know and nobody else: 32 bytes in base64.
 pub const SECRET: &str = "/log/secret";
+/// What brokers prove to each other when they connect: 32 bytes in base64. Not [`SECRET`], whose keyed hashes clients see as
+/// salts of users that they name: no answer to a client may be a proof to a broker.
+pub const LINKS_SECRET: &str = "/log/links-secret";
 /// An ephemeral node for each broker that runs, by its number.
 pub const BROKERS: &str = "/log/brokers/ids";
 /// The id of each broker's directory, by the broker's number.

@@ -4,7 +4,7 @@
 //! {"id": "AbEi...", "settings": {"retention.ms": "1000"}, "partitions": [[1, 4, [1]]]}
 //! ```
 //! The id is that of the protocol. A partition has its leader (-1 for none), the leader's epoch, and its replicas, the preferred
-//! leader first; see [`PartitionNode`].
+//! leader first; see [`PartitionNode`]. A controller's changes of several partitions are [`TopicNode::write_records`].
 
 use std::collections::BTreeMap;
 
@@ -75,10 +75,13 @@ impl TopicNode {
     /// The broker leads its partitions anew, each under an epoch above that of the node and above the one that the broker
     /// knows of the partition with that number. Gives whether there are any.
     pub fn appoint(&mut self, broker: i32, known: &BTreeMap<i32, LeaderEpoch>) -> bool {
-        let own = (0..).zip(&mut self.partitions).filter(|(_, partition)| partition.leader == broker);
+        let own = (0..)
+            .zip(&mut self.partitions)
+            .filter(|(_, partition)| partition.leader == broker && !partition.is_replicated());
         own.map(|(index, partition)| {
             let known = known.get(&index).copied().unwrap_or_default();
             partition.epoch = LeaderEpoch(partition.epoch.max(known).0 + 1);
+            partition.raise_version();
         })
         .count()
             > 0
@@ -96,8 +99,8 @@ mod tests {
         assert!(node.appoint(1, &BTreeMap::new()) && !node.clone().appoint(3, &BTreeMap::new()));
         let read = TopicNode::read(&node.bytes()).expect("it is one");
         assert_eq!(
-            read.partitions.iter().map(|of| (of.leader, of.epoch.0)).collect::<Vec<_>>(),
-            [(1, 1), (2, 0)]
+            read.partitions.iter().map(|of| (of.leader, of.epoch.0, of.version)).collect::<Vec<_>>(),
+            [(1, 1, 1), (2, 0, 0)]
         );
         assert_eq!(read, node);
     }
@@ -106,7 +109,12 @@ mod tests {
     fn epoch_rises_above_the_one_that_the_broker_knows() {
         let mut node = TopicNode::new([7; 16], BTreeMap::new(), &[vec![1], vec![1]]);
         assert!(node.appoint(1, &BTreeMap::from([(1, LeaderEpoch(6))])));
-        assert_eq!(node.partitions.iter().map(|of| of.epoch.0).collect::<Vec<_>>(), [1, 7]);
+        let told = node.partitions.iter().map(|of| (of.epoch.0, of.version));
+        assert_eq!(
+            told.collect::<Vec<_>>(),
+            [(1, 1), (7, 1)],
+            "the version rises by 1 however far the epoch does"
+        );
     }
 
     #[test]

@@ -70,7 +70,9 @@ impl Offset {
         Seq(self.0.cast_unsigned())
     }
 
-    pub(crate) const fn of(seq: Seq) -> Self {
+    /// That of the entry with that number.
+    #[must_use]
+    pub const fn of(seq: Seq) -> Self {
         Self(seq.0.cast_signed())
     }
 }

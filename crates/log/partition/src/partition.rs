@@ -244,6 +244,12 @@ impl Partition {
         producers.expire(now, &self.config.producers, |id| transactions.is_open(id));
     }
 
+    /// How often its end was cut off.
+    #[must_use]
+    pub const fn cuts(&self) -> u32 {
+        self.cuts
+    }
+
     /// Its settings.
     #[must_use]
     pub const fn config(&self) -> &PartitionConfig {
@@ -342,6 +348,9 @@ impl Partition {
 
     /// Appends a batch at the end, to be flushed: what a coordinator relies on must not be lost, nor anything before it.
     fn put(&mut self, mut bytes: Vec<u8>, now: WallTime) -> Result<NewBatch, ErrorCode> {
+        if !self.replica.is_leading() {
+            return Err(ErrorCode::NotLeaderOrFollower);
+        }
         Batch::assign(&mut bytes, self.end().0, self.epoch().0);
         let bytes = Bytes::from(bytes);
         let batch = Batch::read(&bytes).map_err(|_| ErrorCode::CorruptMessage)?.0;

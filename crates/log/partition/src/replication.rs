@@ -9,7 +9,7 @@ use bytes::Bytes;
 use log_wire::Batch;
 use replication_appointed::{
     Answer, Append, Appended, BadAppend, Config, Diverged, Epoch, Fence, LeadError, PersistId, Position,
-    Received, Refused, ReplicaId, Stored,
+    Received, Refused, Replica, ReplicaId, Stored, Voters,
 };
 
 use crate::partition::{NewBatch, Partition};
@@ -150,6 +150,24 @@ impl Partition {
     /// The connection to the leader is new: what it was told may be lost.
     pub fn tell_again(&mut self) {
         self.replica.tell_again();
+    }
+
+    /// What decides what counts.
+    #[must_use]
+    pub const fn replica(&self) -> &Replica {
+        &self.replica
+    }
+
+    /// Other voters are asked for: records commit only on enough of both.
+    pub fn ask_for_voters(&mut self, voters: Voters) {
+        self.replica.ask_for_voters(voters);
+        self.after_commit();
+    }
+
+    /// The voters that are asked for are given up.
+    pub fn give_up_voters(&mut self) {
+        self.replica.give_up_voters();
+        self.after_commit();
     }
 
     /// Who leads, as far as this replica knows, and under which epoch.

@@ -105,11 +105,7 @@ impl<'a> Record<'a> {
                 out.push(u8::from(begins.is_some()));
                 put_offset(out, begins.unwrap_or_default());
             }
-            Self::Reset(start, promised) => {
-                out.push(RESET);
-                put_offset(out, *start);
-                out.extend_from_slice(&promised.0.to_le_bytes());
-            }
+            Self::Reset(start, promised) => put_reset(out, *start, *promised),
         }
     }
 
@@ -152,6 +148,12 @@ impl<'a> Record<'a> {
             _ => Err(Malformed),
         }
     }
+}
+
+fn put_reset(out: &mut Vec<u8>, start: Offset, promised: LeaderEpoch) {
+    out.push(RESET);
+    put_offset(out, start);
+    out.extend_from_slice(&promised.0.to_le_bytes());
 }
 
 fn flag(input: &mut Input<'_>) -> Result<bool, Malformed> {

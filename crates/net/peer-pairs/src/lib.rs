@@ -14,18 +14,23 @@
 //! - A member is told as connected when both connections stand, and as not connected any more when that pair ends. Between
 //!   the two, what comes is of that pair: a pair is known by a [`PairRef`] that no other ever has, and what comes on a
 //!   connection of a pair that was dropped is for nobody.
+//! - The times below are those of [`Timing::DEFAULT`]; a table may have others.
 //! - A pair on which nothing comes for `SILENCE_MS` is given up, and so is one of whose connections only one stands for as
 //!   long: the other was refused, or lost with its host. Who has nothing to say sends a sign of life every
 //!   `PING_MS`.
 //! - When this member gets an identity, or loses it, all pairs end: the others are to know it under what it is now.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
+mod number;
 mod offer;
 mod pair;
 mod table;
 #[cfg(test)]
 mod tests;
+mod timing;
 
+pub use number::PeerNumber;
 pub use offer::{Lane, Offer};
 pub use pair::{Dropped, PING_MS, Pair, PairRef, Pulse, QUIET_MS, SILENCE_MS, YOUTH_MS};
 pub use table::{PeerPairs, Refusal, Verdict, is_outdated};
+pub use timing::Timing;

@@ -1,6 +1,8 @@
 //! A connection on which both sides have said who they are, as the table of pairs sees it.
 
-use base::{MemberId, MemberNumber};
+use base::MemberId;
+
+use crate::number::PeerNumber;
 
 /// Which of the two connections of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +25,7 @@ impl Lane {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer {
     /// Its number.
-    pub number: MemberNumber,
+    pub number: PeerNumber,
     /// Its id, once it has one.
     pub id: Option<MemberId>,
     /// When its process started: a later one has a greater number.

@@ -1,8 +1,10 @@
 //! One pair of connections with another member.
 
-use base::{MemberId, MemberNumber, MonoTime};
+use base::{MemberId, MonoTime};
 
+use crate::number::PeerNumber;
 use crate::offer::{Lane, Offer};
+use crate::timing::Timing;
 
 /// How often a member that has nothing to say shows that it lives, milliseconds.
 pub const PING_MS: u64 = 500;
@@ -18,7 +20,7 @@ pub const YOUTH_MS: u64 = 1_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) process: u64,
-    pub(crate) dialler: MemberNumber,
+    pub(crate) dialler: PeerNumber,
     pub(crate) attempt: u64,
 }
 
@@ -26,7 +28,7 @@ pub(crate) struct Key {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PairRef {
     /// The other's number.
-    pub number: MemberNumber,
+    pub number: PeerNumber,
     /// Which of this table's pairs.
     pub serial: u64,
 }
@@ -56,6 +58,7 @@ pub struct Pair<C> {
     began: MonoTime,
     heard: MonoTime,
     pinged: MonoTime,
+    timing: Timing,
 }
 
 /// How a pair is.
@@ -70,7 +73,13 @@ pub enum Pulse {
 }
 
 impl<C> Pair<C> {
-    pub(crate) const fn new(offer: &Offer, key: Key, reference: PairRef, now: MonoTime) -> Self {
+    pub(crate) const fn new(
+        offer: &Offer,
+        key: Key,
+        reference: PairRef,
+        timing: Timing,
+        now: MonoTime,
+    ) -> Self {
         Self {
             reference,
             key,
@@ -82,6 +91,7 @@ impl<C> Pair<C> {
             began: now,
             heard: now,
             pinged: now,
+            timing,
         }
     }
 
@@ -112,14 +122,20 @@ impl<C> Pair<C> {
         self.heard = now;
     }
 
+    /// When something came last on one of its connections.
+    #[must_use]
+    pub const fn last_heard(&self) -> MonoTime {
+        self.heard
+    }
+
     /// To be asked from time to time, behind what has come until then. A ping that is due is due once.
     pub fn pulse(&mut self, now: MonoTime) -> Pulse {
         // One connection alone carries no log: however much is heard on it, the other one has to come.
         let since = if self.told_up { self.heard } else { self.began };
-        if now > since.plus_ms(SILENCE_MS) {
+        if now > since.plus_ms(self.timing.silence_ms) {
             return Pulse::Silent;
         }
-        if now < self.pinged.plus_ms(PING_MS) {
+        if now < self.pinged.plus_ms(self.timing.ping_ms) {
             return Pulse::Well;
         }
         self.pinged = now;
@@ -153,7 +169,7 @@ impl<C> Pair<C> {
     /// The other's id; that of one without is [blank](MemberId::blank).
     #[must_use]
     pub fn id(&self) -> MemberId {
-        self.id.unwrap_or(MemberId::blank(self.reference.number))
+        self.id.unwrap_or(MemberId::blank(self.reference.number.member()))
     }
 
     /// Whether the other has an id.
@@ -187,8 +203,9 @@ impl<C> Pair<C> {
 
     /// Whether it gives way to another that proves nothing.
     pub(crate) fn yields_to_claim(&self, key: Key, now: MonoTime) -> bool {
-        let dialled_at_once = self.key.process == key.process && now < self.began.plus_ms(YOUTH_MS);
-        dialled_at_once || now > self.heard.plus_ms(QUIET_MS)
+        let dialled_at_once =
+            self.key.process == key.process && now < self.began.plus_ms(self.timing.youth_ms);
+        dialled_at_once || now > self.heard.plus_ms(self.timing.quiet_ms)
     }
 
     pub(crate) const fn has(&self, lane: Lane) -> bool {

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use base::{MemberId, MemberNumber, MonoTime};
+use base::{MemberId, MonoTime};
 
+use crate::number::PeerNumber;
 use crate::offer::{Lane, Offer};
 use crate::pair::{Dropped, Key, Pair, PairRef};
+use crate::timing::Timing;
 
 /// Whether a connection is taken.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,18 +36,25 @@ pub enum Refusal {
 /// See the module.
 #[derive(Debug)]
 pub struct PeerPairs<C> {
-    own: MemberNumber,
+    own: PeerNumber,
     /// Whether this member has an id.
     is_member: bool,
-    pairs: BTreeMap<MemberNumber, Pair<C>>,
+    pairs: BTreeMap<PeerNumber, Pair<C>>,
     serial: u64,
+    timing: Timing,
 }
 
 impl<C> PeerPairs<C> {
     /// That of the member of this number, which has no id yet.
     #[must_use]
-    pub const fn new(own: MemberNumber) -> Self {
-        Self { own, is_member: false, pairs: BTreeMap::new(), serial: 0 }
+    pub const fn new(own: PeerNumber) -> Self {
+        Self::with_timing(own, Timing::DEFAULT)
+    }
+
+    /// As [`Self::new`], with times of its own.
+    #[must_use]
+    pub const fn with_timing(own: PeerNumber, timing: Timing) -> Self {
+        Self { own, is_member: false, pairs: BTreeMap::new(), serial: 0, timing }
     }
 
     /// A connection was established. If it is taken, [`Self::connect`] follows.
@@ -81,10 +90,11 @@ impl<C> PeerPairs<C> {
         now: MonoTime,
     ) -> (PairRef, Option<(MemberId, u32)>) {
         let key = self.key(offer);
-        let serial = &mut self.serial;
+        let (serial, timing) = (&mut self.serial, self.timing);
         let pair = self.pairs.entry(offer.number).or_insert_with(|| {
             *serial += 1;
-            Pair::new(offer, key, PairRef { number: offer.number, serial: *serial }, now)
+            let reference = PairRef { number: offer.number, serial: *serial };
+            Pair::new(offer, key, reference, timing, now)
         });
         pair.put(offer.lane, connection);
         (pair.reference, pair.tell_up())
@@ -108,13 +118,13 @@ impl<C> PeerPairs<C> {
         self.pairs.get_mut(&pair.number).filter(|current| current.reference == pair)
     }
 
-    /// Where a message to the member of that id goes.
+    /// Where a message to the member of that id goes, where numbers are those of members.
     pub fn connection(&mut self, id: MemberId, lane: Lane) -> Option<&mut C> {
-        self.pairs.get_mut(&id.number()).filter(|pair| pair.id() == id)?.connection(lane)
+        self.pairs.get_mut(&id.number().into()).filter(|pair| pair.id() == id)?.connection(lane)
     }
 
     /// Where a message to the member of that number goes whose id is not known.
-    pub fn control(&mut self, number: MemberNumber) -> Option<&mut C> {
+    pub fn control(&mut self, number: PeerNumber) -> Option<&mut C> {
         self.pairs.get_mut(&number)?.connection(Lane::Control)
     }
 
@@ -130,13 +140,13 @@ impl<C> PeerPairs<C> {
 
     /// Which pair stands with the member of that number.
     #[must_use]
-    pub fn pair_with(&self, number: MemberNumber) -> Option<PairRef> {
+    pub fn pair_with(&self, number: PeerNumber) -> Option<PairRef> {
         self.pairs.get(&number).map(|pair| pair.reference)
     }
 
     /// When the process of the member of that number started, if a connection with it stands.
     #[must_use]
-    pub fn process_of(&self, number: MemberNumber) -> Option<u64> {
+    pub fn process_of(&self, number: PeerNumber) -> Option<u64> {
         self.pairs.get(&number).map(|pair| pair.key.process)
     }
 

@@ -15,7 +15,7 @@ const LANES: [Lane; 2] = [Lane::Control, Lane::Bulk];
 
 fn offer(process: u64) -> Offer {
     Offer {
-        number: MemberNumber(2),
+        number: PeerNumber(2),
         id: Some(SECOND),
         process,
         level: 1,
@@ -27,8 +27,8 @@ fn offer(process: u64) -> Offer {
     }
 }
 
-fn table(own: u8) -> PeerPairs<Name> {
-    let mut pairs = PeerPairs::new(MemberNumber(own));
+fn table(own: u32) -> PeerPairs<Name> {
+    let mut pairs = PeerPairs::new(PeerNumber(own));
     assert!(pairs.begin_anew(true).is_empty());
     pairs
 }
@@ -70,7 +70,7 @@ fn member_without_an_id_is_known_by_its_number() {
     let mut pairs = table(1);
     assert!(take(&mut pairs, "a", Offer { id: None, ..offer(5) }, 0));
     assert_eq!(pairs.connection(SECOND, Lane::Control), None);
-    assert_eq!(pairs.control(MemberNumber(2)), Some(&mut ("a", Lane::Control)));
+    assert_eq!(pairs.control(PeerNumber(2)), Some(&mut ("a", Lane::Control)));
     assert_eq!(
         pairs.connection(MemberId::blank(MemberNumber(2)), Lane::Control),
         Some(&mut ("a", Lane::Control))
@@ -100,7 +100,7 @@ fn proof_of_a_later_process_replaces_a_pair_at_once_and_an_earlier_one_never() {
     assert!(take(&mut pairs, "b", offer(6), 1));
     assert!(!take(&mut pairs, "c", offer(5), 2 * QUIET_MS));
     assert_eq!(kept(&mut pairs), Some("b"));
-    assert_eq!(pairs.process_of(MemberNumber(2)), Some(6));
+    assert_eq!(pairs.process_of(PeerNumber(2)), Some(6));
     assert!(is_outdated(5, Some(6)) && !is_outdated(6, Some(6)) && !is_outdated(7, Some(6)));
 }
 
@@ -108,7 +108,7 @@ fn proof_of_a_later_process_replaces_a_pair_at_once_and_an_earlier_one_never() {
 fn pair_that_is_replaced_is_told_to_have_ended_before_the_next_is_told_to_stand() {
     let mut pairs = table(1);
     take(&mut pairs, "a", offer(5), 0);
-    let old = pairs.pair_with(MemberNumber(2)).expect("it stands");
+    let old = pairs.pair_with(PeerNumber(2)).expect("it stands");
     let Verdict::Replaces(dropped) = pairs.offered(&offer(6), MonoTime::of_ms(1)) else {
         panic!("it is later")
     };
@@ -122,18 +122,18 @@ fn pair_that_is_replaced_is_told_to_have_ended_before_the_next_is_told_to_stand(
     );
     assert!(new != old && pairs.current(old).is_none() && pairs.current(new).is_some());
     assert_eq!(pairs.disconnect(old), None, "what breaks of an old pair ends no other");
-    assert_eq!(pairs.pair_with(MemberNumber(2)), Some(new));
+    assert_eq!(pairs.pair_with(PeerNumber(2)), Some(new));
 }
 
 #[test]
 fn both_sides_keep_the_same_of_two_pairs_dialled_at_once() {
     for proven in [false, true] {
         for first in ["dialled by 1", "dialled by 2"] {
-            let mut sides = [(table(1), 2, 20), (table(2), 1, 10)];
+            let mut sides = [(table(1), 2_u8, 20), (table(2), 1, 10)];
             let kept = sides.each_mut().map(|(pairs, other, process)| {
                 let own = 3 - *other;
                 let offer = |dialler: u8| Offer {
-                    number: MemberNumber(*other),
+                    number: PeerNumber((*other).into()),
                     id: Some(MemberId::founder(MemberNumber(*other))),
                     dialled: dialler == own,
                     attempt: 30 - u64::from(dialler),
@@ -144,7 +144,7 @@ fn both_sides_keep_the_same_of_two_pairs_dialled_at_once() {
                 for (name, now_ms) in [(first, 0), (second, YOUTH_MS - 1)] {
                     take(pairs, name, offer(if name == "dialled by 1" { 1 } else { 2 }), now_ms);
                 }
-                pairs.control(MemberNumber(*other)).map(|(name, _)| *name)
+                pairs.control(PeerNumber((*other).into())).map(|(name, _)| *name)
             });
             assert_eq!(kept, [Some("dialled by 2"); 2], "proven: {proven}, first: {first}");
         }
@@ -178,7 +178,7 @@ fn connection_of_a_pair_comes_once_and_from_one_disk() {
 
 #[test]
 fn all_pairs_end_when_this_member_gets_an_id_and_what_was_agreed_upon_before_is_refused() {
-    let mut pairs: PeerPairs<Name> = PeerPairs::new(MemberNumber(1));
+    let mut pairs: PeerPairs<Name> = PeerPairs::new(PeerNumber(1));
     let before = Offer { as_member: false, ..offer(5) };
     take(&mut pairs, "a", before, 0);
     assert_eq!(pairs.begin_anew(true).len(), 1);
@@ -190,7 +190,7 @@ fn all_pairs_end_when_this_member_gets_an_id_and_what_was_agreed_upon_before_is_
 fn pair_is_pinged_while_it_stands_and_given_up_when_it_is_silent() {
     let mut pairs = table(1);
     take(&mut pairs, "a", offer(5), 0);
-    let pair = pairs.pair_with(MemberNumber(2)).expect("it stands");
+    let pair = pairs.pair_with(PeerNumber(2)).expect("it stands");
     let pair = pairs.current(pair).expect("it stands");
     let pulses =
         [PING_MS - 1, PING_MS, PING_MS + 1, 2 * PING_MS].map(|now_ms| pair.pulse(MonoTime::of_ms(now_ms)));
@@ -212,4 +212,16 @@ fn pair_of_which_one_connection_never_comes_is_given_up_however_much_is_heard_on
     }
     assert_ne!(pair.pulse(MonoTime::of_ms(SILENCE_MS)), Pulse::Silent);
     assert_eq!(pair.pulse(MonoTime::of_ms(SILENCE_MS + 1)), Pulse::Silent);
+}
+
+#[test]
+fn pair_of_a_table_with_its_own_times_is_pinged_and_given_up_by_them() {
+    let timing = Timing { ping_ms: 100, silence_ms: 1_000, ..Timing::DEFAULT };
+    let mut pairs: PeerPairs<Name> = PeerPairs::with_timing(PeerNumber(1), timing);
+    assert!(pairs.begin_anew(true).is_empty());
+    take(&mut pairs, "a", offer(5), 0);
+    let pair = pairs.pair_with(PeerNumber(2)).expect("it stands");
+    let pair = pairs.current(pair).expect("it stands");
+    let pulses = [99, 100, 1_000, 1_001].map(|now_ms| pair.pulse(MonoTime::of_ms(now_ms)));
+    assert_eq!(pulses, [Pulse::Well, Pulse::Ping, Pulse::Ping, Pulse::Silent]);
 }

@@ -152,6 +152,7 @@ impl Acceptor {
             return;
         }
         if let Some(goes) = self.places.take(ticket, address, origin.members) {
+            self.credentials.refusals.count_late();
             self.end(goes, "too many wait to be let in, and it has waited longest");
         }
         self.incomings.insert(ticket, (incoming, origin));
@@ -172,13 +173,17 @@ impl Acceptor {
                     Err(error) => self.complain(origin, &error.to_string()),
                 }
             }
-            Err(why) => self.end(ticket, &why.to_string()),
+            Err(why) => {
+                self.credentials.refusals.count(&why);
+                self.end(ticket, &why.to_string());
+            }
         }
     }
 
     fn end_late(&mut self, now: Instant) {
         let late = self.incomings.iter().filter(|(_, (incoming, _))| incoming.until <= now);
         for ticket in late.map(|(ticket, _)| *ticket).collect::<Vec<_>>() {
+            self.credentials.refusals.count_late();
             self.end(ticket, "it did not say in time who it is");
         }
     }

@@ -9,7 +9,7 @@
 
 use std::net::IpAddr;
 
-use base::MemberNumber;
+use net_peer_pairs::PeerNumber;
 use rustls::pki_types::{CertificateDer, ServerName};
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer as _, X509Certificate};
@@ -34,7 +34,7 @@ pub enum CertificateRefusal {
     )]
     OtherMember {
         /// The member that its holder says it is.
-        number: MemberNumber,
+        number: PeerNumber,
         /// The numbers that it names; nothing for a name that is no number.
         members: Vec<Option<u64>>,
     },
@@ -47,7 +47,7 @@ pub enum CertificateRefusal {
     )]
     OtherHost {
         /// The member that its holder says it is.
-        number: MemberNumber,
+        number: PeerNumber,
         /// Where that member is said to be.
         hosts: Vec<String>,
     },
@@ -60,7 +60,7 @@ pub enum CertificateRefusal {
 /// Why it is not, with what to do.
 pub(crate) fn check(
     certificate: &CertificateDer<'_>,
-    number: MemberNumber,
+    number: PeerNumber,
     hosts: &[(String, Vec<IpAddr>)],
     by_host: bool,
 ) -> Result<(), CertificateRefusal> {
@@ -153,13 +153,13 @@ mod tests {
     #[test]
     fn certificate_that_names_a_member_is_good_for_that_one_wherever_it_is() {
         let two = made(&["zk1"], &["diwan:member:2"], "x");
-        assert_eq!(check(&two, MemberNumber(2), &hosts("elsewhere", "10.0.0.9"), true), Ok(()));
-        let one = MemberNumber(1);
+        assert_eq!(check(&two, PeerNumber(2), &hosts("elsewhere", "10.0.0.9"), true), Ok(()));
+        let one = PeerNumber(1);
         let refused = check(&two, one, &hosts("zk1", "10.0.0.1"), false).expect_err("another number");
         assert_eq!(refused, CertificateRefusal::OtherMember { number: one, members: vec![Some(2)] });
         assert!(refused.to_string().contains("made out for member 2"), "{refused}");
         let both = made(&[], &["diwan:member:2", "diwan:member:3"], "x");
-        let is_good = |number| check(&both, MemberNumber(number), &[], true).is_ok();
+        let is_good = |number| check(&both, PeerNumber(number), &[], true).is_ok();
         assert!(is_good(3) && !is_good(4));
         for odd in ["diwan:member:", "diwan:member:x", "diwan:member:01x"] {
             assert!(
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn certificate_from_elsewhere_must_name_the_members_host() {
-        let (at, one) = (hosts("zk1.example.com", "10.0.0.1"), MemberNumber(1));
+        let (at, one) = (hosts("zk1.example.com", "10.0.0.1"), PeerNumber(1));
         for (names, common, good) in [
             (&["zk1.example.com"][..], "x", true),
             (&["*.example.com"], "x", true),

@@ -6,10 +6,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use base::{MemberId, MemberNumber, MonoTime};
+use base::{MemberId, MonoTime};
 use bytes::Bytes;
 use mio::{Events, Poll, Token, Waker};
-use net_peer_pairs::{Dropped, Lane as LaneName, PING_MS, Pair, PairRef, PeerPairs, Pulse, Verdict};
+use net_peer_pairs::{Dropped, Lane as LaneName, Pair, PairRef, PeerNumber, PeerPairs, Pulse, Verdict};
 use node_threads::ThreadWaker;
 
 use crate::channel::{Channel, ChannelNumber, Channels};
@@ -52,7 +52,7 @@ pub struct Message {
 
 /// See the module.
 pub struct PeerConnections {
-    own: MemberNumber,
+    own: PeerNumber,
     poll: Poll,
     events: Events,
     polled: bool,
@@ -69,6 +69,8 @@ pub struct PeerConnections {
     frames: Vec<Bytes>,
     news: VecDeque<News>,
     now: MonoTime,
+    /// How long it sleeps at most.
+    pings: Duration,
 }
 
 impl PeerConnections {
@@ -90,7 +92,7 @@ impl PeerConnections {
         mut diallers: Diallers,
         channels: &[Channel],
     ) -> Self {
-        let own = credentials.identity.number;
+        let (own, timing) = (credentials.identity.number, credentials.timing);
         diallers.know(&credentials.names.to_dial(), own, |_| false);
         Self {
             own,
@@ -103,11 +105,12 @@ impl PeerConnections {
             diallers,
             roster: None,
             rosters_told: false,
-            pairs: PeerPairs::new(own),
+            pairs: PeerPairs::with_timing(own, timing),
             arena: vec![0; ARENA_BYTES].into_boxed_slice(),
             frames: Vec::new(),
             news: VecDeque::new(),
             now: MonoTime::ZERO,
+            pings: Duration::from_millis(timing.ping_ms),
         }
     }
 
@@ -247,7 +250,9 @@ impl PeerConnections {
         let Some(pair) = self.pairs.current(reference) else { return true };
         let (id, is_with_member, mut heard) = (pair.id(), pair.is_with_member(), false);
         for lane in pair.connections_mut() {
-            if !lane.readable {
+            // This member does not listen: the other one is not silent.
+            heard |= lane.held;
+            if lane.held || !lane.readable {
                 continue;
             }
             let read = lane.read(&mut self.arena, &mut self.frames, &self.channels);
@@ -314,7 +319,7 @@ impl PeerConnections {
     /// Queues a message for a member of which it is not known whether it has an identity.
     pub fn send_to_number(
         &mut self,
-        number: MemberNumber,
+        number: PeerNumber,
         channel: ChannelNumber,
         encode: impl FnOnce(&mut Vec<u8>),
     ) {
@@ -326,10 +331,12 @@ impl PeerConnections {
     /// Sends what waits.
     pub fn flush(&mut self) {
         let mut broken = Vec::new();
-        for pair in self.pairs.iter_mut() {
-            let reference = pair.reference();
-            for lane in pair.connections_mut() {
-                if lane.wants_flush() && lane.flush().is_err() {
+        // What is urgent waits for no bulk of another member.
+        for name in [LaneName::Control, LaneName::Bulk] {
+            for pair in self.pairs.iter_mut() {
+                let reference = pair.reference();
+                let lane = pair.connection(name).filter(|lane| lane.wants_flush());
+                if lane.is_some_and(|lane| lane.flush().is_err()) {
                     broken.push(reference);
                 }
             }
@@ -347,11 +354,10 @@ impl PeerConnections {
     /// # Errors
     /// The system refuses to poll.
     pub fn sleep(&mut self, timeout: Duration, mail: impl FnOnce() -> bool) -> io::Result<()> {
-        let has_unread = |pair: &Pair<Lane>| pair.connections().any(|lane| lane.readable);
+        let has_unread = |pair: &Pair<Lane>| pair.connections().any(|lane| lane.readable && !lane.held);
         let busy = !self.news.is_empty() || self.pairs.iter().any(has_unread);
         self.waker.fall_asleep();
-        let timeout =
-            if busy || mail() { Duration::ZERO } else { timeout.min(Duration::from_millis(PING_MS)) };
+        let timeout = if busy || mail() { Duration::ZERO } else { timeout.min(self.pings) };
         let polled = self.poll_for(timeout);
         self.waker.wake_up();
         self.polled = true;
@@ -369,17 +375,20 @@ impl PeerConnections {
     }
 }
 
-const fn token(number: MemberNumber, lane: LaneName) -> Token {
+const fn token(number: PeerNumber, lane: LaneName) -> Token {
     Token(number.0 as usize * 2 + matches!(lane, LaneName::Bulk) as usize)
 }
 
-const fn member_of(token: Token) -> Option<(MemberNumber, LaneName)> {
+const fn member_of(token: Token) -> Option<(PeerNumber, LaneName)> {
     if token.0 == WAKER.0 {
         return None;
     }
     let lane = if token.0.is_multiple_of(2) { LaneName::Control } else { LaneName::Bulk };
-    Some((MemberNumber::of(token.0 as u64 / 2), lane))
+    Some((PeerNumber((token.0 / 2) as u32), lane))
 }
+
+#[path = "external_roster.rs"]
+mod external_roster;
 
 #[cfg(test)]
 #[path = "connections_tests.rs"]

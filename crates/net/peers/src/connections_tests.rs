@@ -9,6 +9,8 @@ use node_threads::Supervisor;
 use super::*;
 use crate::dial::Means;
 use crate::hello::{ClaimedNumber, Hello};
+use crate::numbering::Numbering;
+use crate::roster::MemberAddress;
 use crate::testing::credentials_of_three;
 
 const CLUSTER: [u8; 16] = [9; 16];
@@ -59,7 +61,7 @@ impl World {
 
     /// The pair with member 2.
     fn pair(&self) -> Option<&Pair<Lane>> {
-        self.switchboard.pairs.iter().find(|pair| pair.reference().number == MemberNumber(2))
+        self.switchboard.pairs.iter().find(|pair| pair.reference().number == PeerNumber(2))
     }
 
     /// The life of member 2 with which it is connected.
@@ -71,7 +73,8 @@ impl World {
 fn hello(life: u64) -> Hello {
     let seat = Some((MemberId(2), CLUSTER));
     let (number, wanted) = (ClaimedNumber(2), ClaimedNumber(1));
-    Hello { lane: LaneName::Control, attempt: 4, number, seat, life, wanted, level: 1 }
+    let numbering = Numbering::OneByte;
+    Hello { numbering, lane: LaneName::Control, attempt: 4, number, seat, life, wanted, level: 1 }
 }
 
 #[test]
@@ -100,11 +103,11 @@ fn proof_of_a_later_life_replaces_a_pair_at_once_and_an_earlier_one_never() {
 fn earlier_process_is_told_why_while_a_later_one_is_connected() {
     let mut world = World::new();
     world.take_both(hello(6), true, 0);
-    let judge = |world: &World, life| world.switchboard.credentials.connected.judge(MemberNumber(2), life);
+    let judge = |world: &World, life| world.switchboard.credentials.connected.judge(PeerNumber(2), life);
     let why = judge(&world, 5).expect_err("it started earlier").to_string();
     assert!(why.contains("another machine that says that it is member 2 started later"), "{why}");
     assert_eq!((judge(&world, 6), judge(&world, 7)), (Ok(()), Ok(())));
-    let pair = world.switchboard.pairs.pair_with(MemberNumber(2)).expect("it stands");
+    let pair = world.switchboard.pairs.pair_with(PeerNumber(2)).expect("it stands");
     world.switchboard.drop_pair(pair);
     assert_eq!(judge(&world, 5), Ok(()));
 }
@@ -176,4 +179,62 @@ fn pair_of_which_a_message_is_refused_ends_and_nothing_behind_the_message_is_tol
     assert_eq!(said.iter().filter(|message| message[..] == *b"\x02two").count(), 1, "{said:?}");
     assert!(said.last().is_some_and(|last| last[..] == *b"\x02two"), "{said:?}");
     assert_eq!(world.switchboard.pairs.iter().count(), 0);
+}
+
+#[test]
+fn members_told_from_outside_lose_and_refuse_those_that_are_gone_or_outdated() {
+    let mut world = World::new();
+    let address =
+        |number| MemberAddress { number: PeerNumber(number), host: Ipv4Addr::LOCALHOST.to_string(), port: 1 };
+    let tell = |world: &mut World, numbers: &[u32], process| {
+        let members = numbers.iter().map(|number| address(*number));
+        let processes = numbers.iter().map(|number| (PeerNumber(*number), process)).collect();
+        world.switchboard.set_members(Roster::new(members, 0), processes);
+    };
+    tell(&mut world, &[2, 9], 5);
+    world.take_both(hello(5), true, 0);
+    assert_eq!(world.switchboard.standing(PeerNumber(2)).map(|(_, process)| process), Some(5));
+    tell(&mut world, &[2], 5);
+    assert_eq!(world.life(), Some(5), "it is still the same");
+    tell(&mut world, &[2], 6);
+    assert_eq!(world.life(), None, "a later process is known to run");
+    let judge = |world: &World, life| world.switchboard.credentials.connected.judge(PeerNumber(2), life);
+    assert!(judge(&world, 5).is_err() && judge(&world, 6).is_ok());
+    world.take_both(hello(6), true, 1);
+    assert_eq!(world.life(), Some(6));
+    let pair = world.switchboard.standing(PeerNumber(2)).expect("it stands").0;
+    tell(&mut world, &[9], 5);
+    assert_eq!((world.life(), world.switchboard.last_heard(pair)), (None, None));
+}
+
+#[test]
+fn pair_that_is_held_is_not_read_and_not_silent() {
+    let mut world = World::new();
+    world.take_both(hello(5), true, 0);
+    let pair = world.switchboard.standing(PeerNumber(2)).expect("it stands").0;
+    for lane in [LaneName::Control, LaneName::Bulk] {
+        world.switchboard.hold(pair, lane, true);
+    }
+    let mut message = Vec::new();
+    frame::append_message(&mut message, ChannelNumber::ZERO, |out| out.push(7));
+    io::Write::write_all(&mut world.far[0], &message).expect("written");
+    let mut hear = |now_ms| {
+        world.switchboard.turn(MonoTime::of_ms(now_ms)).expect("polled");
+        std::iter::from_fn(|| world.switchboard.next_news())
+            .filter(|news| matches!(news, News::Message(_)))
+            .count()
+    };
+    for turn in 1..50 {
+        assert_eq!(hear(turn * 1000), 0);
+    }
+    assert_eq!(world.switchboard.last_heard(pair), Some(MonoTime::of_ms(49_000)));
+    world.switchboard.hold(pair, LaneName::Control, false);
+    let mut heard = 0;
+    while heard == 0 {
+        world.switchboard.turn(MonoTime::of_ms(50_000)).expect("polled");
+        while let Some(news) = world.switchboard.next_news() {
+            heard += u32::from(matches!(news, News::Message(_)));
+        }
+    }
+    assert_eq!(heard, 1);
 }

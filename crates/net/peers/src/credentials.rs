@@ -4,8 +4,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use base::{MemberId, MemberNumber};
-use net_peer_pairs::Lane;
+use base::MemberId;
+use net_peer_pairs::{Lane, PeerNumber, Timing};
 use net_tls::TlsError;
 use parking_lot::RwLock;
 
@@ -14,8 +14,10 @@ use crate::handshake::Terms;
 use crate::hello::{ClaimedNumber, Cluster, Hello};
 use crate::hints::Hints;
 use crate::names::Names;
+use crate::numbering::Numbering;
 use crate::other_ensembles::OtherEnsembles;
 use crate::proof::{Binding, Nonce, Prover};
+use crate::refusals::Refusals;
 use crate::roster::{ReadRoster, Roster};
 use crate::secret::EnsembleSecret;
 use crate::tls::PeerTls;
@@ -25,7 +27,11 @@ use crate::trouble::Complaints;
 /// What a member is told of itself and the others before it starts.
 pub struct Settings {
     /// This member's number.
-    pub number: MemberNumber,
+    pub number: PeerNumber,
+    /// Which numbers members have.
+    pub numbering: Numbering,
+    /// How often members that have nothing to say show that they live, and when they are given up.
+    pub timing: Timing,
     /// When this process started, milliseconds since 1970.
     pub process: u64,
     /// The highest feature level that this build understands.
@@ -52,6 +58,9 @@ pub struct Credentials {
     tls_config: Option<PeerTlsConfig>,
     pub(crate) prover: Option<Prover>,
     pub(crate) hints: Hints,
+    pub(crate) timing: Timing,
+    /// How many connections were refused, and why.
+    pub refusals: Arc<Refusals>,
     pub(crate) complaints: Complaints,
     /// Members of other ensembles that were heard of.
     pub other_ensembles: Arc<OtherEnsembles>,
@@ -64,18 +73,20 @@ impl Credentials {
     /// # Errors
     /// Keys and certificates do not fit together, or are another member's.
     pub fn new(settings: Settings) -> Result<Self, TlsError> {
-        let Settings { number, process, level, roster, read_roster, tls: tls_config, secret, hints } =
-            settings;
+        let Settings { number, numbering, timing, process, level, roster, read_roster, .. } = settings;
+        let (tls_config, secret, hints) = (settings.tls, settings.secret, settings.hints);
         let names = Names::new(number, roster, read_roster);
         names.resolve(Instant::now());
         let tls = tls_config.as_ref().map(|tls| PeerTls::new(tls, number, &names)).transpose()?;
         Ok(Self {
-            identity: Arc::new(LocalIdentity::new(number, process, level)),
+            identity: Arc::new(LocalIdentity::new(number, numbering, process, level)),
             tls: tls.map(|tls| RwLock::new(Arc::new(tls))),
             tls_config,
             names,
             prover: secret.as_ref().map(Prover::new),
             hints,
+            timing,
+            refusals: Arc::default(),
             complaints: Complaints::default(),
             other_ensembles: Arc::default(),
             connected: Connected::default(),
@@ -133,15 +144,16 @@ pub(crate) fn nonce() -> io::Result<Nonce> {
 /// Who this member says it is.
 pub struct LocalIdentity {
     /// Its number.
-    pub number: MemberNumber,
+    pub number: PeerNumber,
+    pub(crate) numbering: Numbering,
     life: u64,
     level: u32,
     seat: RwLock<Option<(MemberId, Cluster)>>,
 }
 
 impl LocalIdentity {
-    fn new(number: MemberNumber, life: u64, level: u32) -> Self {
-        Self { number, life, level, seat: RwLock::new(None) }
+    fn new(number: PeerNumber, numbering: Numbering, life: u64, level: u32) -> Self {
+        Self { number, numbering, life, level, seat: RwLock::new(None) }
     }
 
     /// From now on this member has an identity.
@@ -158,7 +170,8 @@ impl LocalIdentity {
         Hello {
             lane: Lane::Control,
             attempt: 0,
-            number: self.number.into(),
+            numbering: self.numbering,
+            number: self.numbering.claim(self.number),
             seat: *self.seat.read(),
             life: self.life,
             wanted: ClaimedNumber::NOBODY,

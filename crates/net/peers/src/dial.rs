@@ -10,8 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use base::MemberNumber;
-use net_peer_pairs::Lane;
+use net_peer_pairs::{Lane, PeerNumber};
 use node_threads::{Mailbox, Supervisor, spawn};
 use parking_lot::{Condvar, Mutex};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -65,6 +64,11 @@ impl Call {
         self.set(if connected { Wish::Rest } else { Wish::Dial });
     }
 
+    /// If it is to be dialled, it is dialled without further delay.
+    fn hurry(&self) {
+        self.changed.notify_all();
+    }
+
     /// No more.
     pub(crate) fn stop(&self) {
         self.set(Wish::Stop);
@@ -111,7 +115,7 @@ pub struct Means {
 /// The dialler of each member.
 pub struct Diallers {
     means: Means,
-    calls: BTreeMap<MemberNumber, (MemberAddress, Arc<Call>)>,
+    calls: BTreeMap<PeerNumber, (MemberAddress, Arc<Call>)>,
 }
 
 impl Diallers {
@@ -122,12 +126,7 @@ impl Diallers {
     }
 
     /// Who the members are. `connected` says who need not be dialled now.
-    pub(crate) fn know(
-        &mut self,
-        roster: &Roster,
-        own: MemberNumber,
-        connected: impl Fn(MemberNumber) -> bool,
-    ) {
+    pub(crate) fn know(&mut self, roster: &Roster, own: PeerNumber, connected: impl Fn(PeerNumber) -> bool) {
         self.calls.retain(|number, (member, call)| {
             let stays = roster
                 .member(*number)
@@ -156,8 +155,15 @@ impl Diallers {
         }
     }
 
+    /// A member that is dialled has started anew: it is dialled without further delay.
+    pub(crate) fn hurry(&self, number: PeerNumber) {
+        if let Some((_, call)) = self.calls.get(&number) {
+            call.hurry();
+        }
+    }
+
     /// The member is connected, or is not.
-    pub(crate) fn connected(&self, number: MemberNumber, connected: bool) {
+    pub(crate) fn connected(&self, number: PeerNumber, connected: bool) {
         if let Some((_, call)) = self.calls.get(&number) {
             call.connected(connected);
         }
@@ -195,6 +201,9 @@ impl Dialler {
                     }
                 }
                 Err(why) => {
+                    if !matches!(why, Refusal::Broken { .. }) {
+                        credentials.refusals.count(&why);
+                    }
                     credentials.complaints.warn(&subject, &why.to_string());
                     self.call.pause(pause);
                     pause = (pause * 2).min(PAUSE.1);
@@ -224,7 +233,8 @@ impl Dialler {
         let tls = credentials.tls();
         let own_certificate = tls.as_ref().map(|tls| &tls.own);
         let explained = |error: io::Error| trouble::broken(&error, own_certificate);
-        let own = Hello { lane, attempt, wanted: self.member.number.into(), ..credentials.identity.hello() };
+        let wanted = credentials.identity.numbering.claim(*number);
+        let own = Hello { lane, attempt, wanted, ..credentials.identity.hello() };
         let (mut encryption, mut binding) = (None, [0; 32]);
         if let Some(tls) = &tls {
             let connection = tls.dial(&mut timed, &self.member.host).map_err(explained)?;
@@ -236,6 +246,7 @@ impl Dialler {
         let terms = credentials.terms(own, binding).map_err(|error| Refusal::system(&error))?;
         let hello =
             handshake::open(&mut Talk(&mut timed, encryption.as_mut()), &terms).map_err(explained)??;
+        credentials.connected.judge_required(*number, hello.life)?;
         let (seated, proved) = (own.seat.is_some(), credentials.asks_for_proof());
         Ok(Established { stream, encryption, hello, seated, proved, dialled: true, attempt })
     }

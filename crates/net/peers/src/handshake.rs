@@ -154,7 +154,7 @@ impl Answering {
         terms.believes(Side::Dialler, &[&theirs, &greeting, told], &proof).inspect_err(|_| {
             refuse(out, NOT_LET_IN);
         })?;
-        let hello = Hello::decode(told)
+        let hello = Hello::decode(told, terms.own.numbering)
             .map_err(Refusal::from)
             .and_then(|hello| judge(&hello).map(|()| hello))
             .inspect_err(|why| refuse(out, &why.to_string()))?;
@@ -217,7 +217,7 @@ pub(crate) fn open(
     let proof = exact::<PROOF_BYTES>(connection)?;
     Ok(terms
         .believes(Side::Answerer, &[&greeting, &theirs, &told, &answer], &proof)
-        .and_then(|()| Ok(Hello::decode(&answer)?))
+        .and_then(|()| Ok(Hello::decode(&answer, terms.own.numbering)?))
         .and_then(|hello| Ok(terms.own.judge_answerer(&hello).map(|()| hello)?)))
 }
 

@@ -11,7 +11,8 @@ use crate::secret::EnsembleSecret;
 fn hello(number: u64, wanted: u64) -> Hello {
     let seat = Some((base::MemberId(number), [9; 16]));
     let (number, wanted) = (ClaimedNumber(number), ClaimedNumber(wanted));
-    Hello { lane: Lane::Bulk, attempt: 3, number, seat, life: 77, wanted, level: 1 }
+    let numbering = crate::numbering::Numbering::OneByte;
+    Hello { numbering, lane: Lane::Bulk, attempt: 3, number, seat, life: 77, wanted, level: 1 }
 }
 
 fn prover(byte: u8) -> Prover {

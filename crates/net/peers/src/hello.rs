@@ -1,11 +1,13 @@
 //! What a member says of itself to another, and whether the other believes it.
 //!
-//! A hello claims; the handshake has it proved. The rules here hold however it is proved: a number from 1 to 255
-//! that is named in the configuration or in the ensemble's roster, an id that carries this number, one ensemble, and
-//! a connection that is meant for the member that answers it. Knows no socket and no key.
+//! A hello claims; the handshake has it proved. The rules here hold however it is proved: a number that there is
+//! ([`Numbering`]) and that is named in the configuration or in the ensemble's roster, an id that carries this number,
+//! one ensemble, and a connection that is meant for the member that answers it. Knows no socket and no key.
 
 use base::{MemberId, MemberNumber};
-use net_peer_pairs::Lane;
+use net_peer_pairs::{Lane, PeerNumber};
+
+use crate::numbering::Numbering;
 
 /// An ensemble's id.
 pub type Cluster = [u8; 16];
@@ -21,7 +23,7 @@ impl ClaimedNumber {
     /// What a hello says where it means no member.
     pub(crate) const NOBODY: Self = Self(0);
 
-    /// The number, if a member may have it: 1 to 255.
+    /// The number in a group whose numbers have one byte, if a member may have it: 1 to 255.
     #[must_use]
     pub fn number(self) -> Option<MemberNumber> {
         MemberNumber::try_from(self.0).ok().filter(|number| number.0 != 0)
@@ -44,7 +46,7 @@ pub enum HelloRefusal {
     #[error("this is member {own}, and not {wanted}; hint: see the `server.` lines of both")]
     OtherMemberWanted {
         /// This member.
-        own: MemberNumber,
+        own: PeerNumber,
         /// The member that it wants, as it says.
         wanted: u64,
     },
@@ -55,9 +57,9 @@ pub enum HelloRefusal {
     )]
     NotNamed {
         /// Its number.
-        number: MemberNumber,
+        number: PeerNumber,
         /// This member.
-        own: MemberNumber,
+        own: PeerNumber,
     },
     /// Another member answers than the one that was dialled.
     #[error("at the address of member {wanted} is member {number}; hint: see the `server.` lines of both")]
@@ -71,18 +73,21 @@ pub enum HelloRefusal {
     #[error("its answer belongs to another connection")]
     OtherConnection,
     /// No member can have the number that it says it has.
-    #[error("it says that it is number {0}, and members have 1 to 255")]
-    NoMembersNumber(u64),
+    #[error("it says that it is number {0}, and members have {1}")]
+    NoMembersNumber(u64, Numbering),
+    /// It has no data, and in this group that is no member.
+    #[error("it does not say which group it belongs to")]
+    WithoutId,
     /// It says that it has this member's own number.
     #[error("two members say that they are number {0}; hint: see their `myid`")]
-    OwnNumber(MemberNumber),
+    OwnNumber(PeerNumber),
     /// Its id is that of a member of another number.
     #[error("its id {id} is none of member {number}")]
     OtherMembersId {
         /// The id that it says it has.
         id: MemberId,
         /// Its number.
-        number: MemberNumber,
+        number: PeerNumber,
     },
     /// Both have data, of different ensembles.
     #[error(
@@ -91,15 +96,17 @@ pub enum HelloRefusal {
     )]
     OtherEnsemble {
         /// Its number.
-        number: MemberNumber,
+        number: PeerNumber,
         /// This member.
-        own: MemberNumber,
+        own: PeerNumber,
     },
 }
 
 /// Who a member is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hello {
+    /// How numbers are written; the same in the whole group and not on the wire.
+    pub(crate) numbering: Numbering,
     pub(crate) lane: Lane,
     /// Which of the dialler's attempts: the two connections of one attempt belong together.
     pub(crate) attempt: u64,
@@ -128,7 +135,7 @@ impl Hello {
         out.try_into().expect("a hello has its length")
     }
 
-    pub(crate) fn decode(bytes: &[u8; HELLO_BYTES]) -> Result<Self, HelloRefusal> {
+    pub(crate) fn decode(bytes: &[u8; HELLO_BYTES], numbering: Numbering) -> Result<Self, HelloRefusal> {
         let mut rest = &bytes[..];
         let lane = match take(&mut rest) {
             [0] => Lane::Control,
@@ -141,12 +148,12 @@ impl Hello {
         let cluster = take(&mut rest);
         let level = u32::from_le_bytes(take(&mut rest));
         let seat = MemberId(id).known().map(|id| (id, cluster));
-        Ok(Self { lane, attempt, number: own, seat, life, wanted, level })
+        Ok(Self { numbering, lane, attempt, number: own, seat, life, wanted, level })
     }
 
     /// The number of a member that is known to have one: this member's own, and that of a member that was let in.
-    pub(crate) const fn known_number(&self) -> MemberNumber {
-        MemberNumber::of(self.number.0)
+    pub(crate) const fn known_number(&self) -> PeerNumber {
+        self.numbering.known(self.number)
     }
 
     /// The number of a member that dialled this one and is let in. `named` says which numbers the configuration and the
@@ -157,11 +164,12 @@ impl Hello {
     pub(crate) fn judge_dialler(
         &self,
         other: &Self,
-        named: impl Fn(MemberNumber) -> bool,
-    ) -> Result<MemberNumber, HelloRefusal> {
+        named: impl Fn(PeerNumber) -> bool,
+    ) -> Result<PeerNumber, HelloRefusal> {
         if other.wanted != self.number {
             let own = self.known_number();
-            return Err(HelloRefusal::OtherMemberWanted { own, wanted: other.wanted.0 });
+            let wanted = self.numbering.shown(other.wanted);
+            return Err(HelloRefusal::OtherMemberWanted { own, wanted });
         }
         let number = self.judge_number(other.number)?;
         if !named(number) {
@@ -177,7 +185,7 @@ impl Hello {
     /// Why not.
     pub(crate) fn judge_answerer(&self, other: &Self) -> Result<(), HelloRefusal> {
         if other.number != self.wanted {
-            let (wanted, number) = (self.wanted.0, other.number.0);
+            let (wanted, number) = (self.numbering.shown(self.wanted), self.numbering.shown(other.number));
             return Err(HelloRefusal::OtherMemberAnswers { wanted, number });
         }
         if other.wanted != ClaimedNumber::NOBODY || other.lane != self.lane || other.attempt != self.attempt {
@@ -192,17 +200,22 @@ impl Hello {
         matches!((self.seat, other.seat), (Some((_, own)), Some((_, theirs))) if own != theirs)
     }
 
-    fn judge_number(&self, claimed: ClaimedNumber) -> Result<MemberNumber, HelloRefusal> {
-        let number = claimed.number().ok_or(HelloRefusal::NoMembersNumber(claimed.0))?;
+    fn judge_number(&self, claimed: ClaimedNumber) -> Result<PeerNumber, HelloRefusal> {
+        let number = self
+            .numbering
+            .number(claimed)
+            .ok_or_else(|| HelloRefusal::NoMembersNumber(self.numbering.shown(claimed), self.numbering))?;
         if claimed == self.number {
             return Err(HelloRefusal::OwnNumber(number));
         }
         Ok(number)
     }
 
-    fn judge_seat(&self, other: &Self, number: MemberNumber) -> Result<(), HelloRefusal> {
-        let Some((id, theirs)) = other.seat else { return Ok(()) };
-        if id.number() != number {
+    fn judge_seat(&self, other: &Self, number: PeerNumber) -> Result<(), HelloRefusal> {
+        let Some((id, theirs)) = other.seat else {
+            return if self.numbering.needs_id() { Err(HelloRefusal::WithoutId) } else { Ok(()) };
+        };
+        if self.numbering.number_of(id) != Some(number) {
             return Err(HelloRefusal::OtherMembersId { id, number });
         }
         match self.seat {
@@ -227,27 +240,28 @@ mod tests {
     fn hello(number: u64, wanted: u64, cluster: Option<u8>) -> Hello {
         let seat = cluster.map(|name| (MemberId(number), [name; 16]));
         let (number, wanted) = (ClaimedNumber(number), ClaimedNumber(wanted));
-        Hello { lane: Lane::Bulk, attempt: 3, number, seat, life: 77, wanted, level: 1 }
+        let numbering = Numbering::OneByte;
+        Hello { numbering, lane: Lane::Bulk, attempt: 3, number, seat, life: 77, wanted, level: 1 }
     }
 
     fn dialler_refusal(other: Hello) -> String {
-        let named = |number: MemberNumber| (1..=3).contains(&number.0);
+        let named = |number: PeerNumber| (1..=3).contains(&number.0);
         hello(1, 0, Some(9)).judge_dialler(&other, named).expect_err("refused").to_string()
     }
 
     #[test]
     fn hello_comes_back_whole() {
         for told in [hello(2, 1, Some(9)), Hello { lane: Lane::Control, ..hello(255, 0, None) }] {
-            assert_eq!(Hello::decode(&told.encode()), Ok(told));
+            assert_eq!(Hello::decode(&told.encode(), Numbering::OneByte), Ok(told));
         }
         let mut bytes = hello(2, 1, None).encode();
         bytes[0] = 2;
-        assert_eq!(Hello::decode(&bytes), Err(HelloRefusal::UnknownLane));
+        assert_eq!(Hello::decode(&bytes, Numbering::OneByte), Err(HelloRefusal::UnknownLane));
     }
 
     #[test]
     fn dialler_is_let_in_when_it_is_named_and_wants_this_member() {
-        let two = MemberNumber(2);
+        let two = PeerNumber(2);
         let judge = |other: &Hello| hello(1, 0, Some(9)).judge_dialler(other, |number| number == two);
         assert_eq!(judge(&hello(2, 1, Some(9))), Ok(two));
         assert_eq!(judge(&hello(2, 1, None)), Ok(two));
@@ -269,6 +283,43 @@ mod tests {
     }
 
     #[test]
+    fn member_of_a_group_of_wide_numbers_needs_an_id_that_is_its_number() {
+        let numbering = Numbering::FourBytes;
+        let of = |number: u32, wanted: ClaimedNumber, seat: Option<MemberId>| {
+            let seat = seat.map(|id| (id, [9; 16]));
+            Hello {
+                numbering,
+                number: numbering.claim(PeerNumber(number)),
+                wanted,
+                seat,
+                ..hello(0, 0, None)
+            }
+        };
+        let zero = of(0, ClaimedNumber::NOBODY, numbering.id(PeerNumber(0)));
+        let wanted = numbering.claim(PeerNumber(0));
+        let judge = |other: Hello| zero.judge_dialler(&other, |number| number.0 != 77);
+        for number in [1, 255, 256, u32::MAX] {
+            let number_there = PeerNumber(number);
+            let dialler = of(number, wanted, numbering.id(number_there));
+            assert_eq!(Hello::decode(&dialler.encode(), numbering), Ok(dialler));
+            assert_eq!(judge(dialler), Ok(number_there));
+        }
+        assert_eq!(judge(of(1, wanted, None)), Err(HelloRefusal::WithoutId));
+        let own = numbering.id(PeerNumber(0));
+        assert_eq!(judge(of(0, wanted, own)), Err(HelloRefusal::OwnNumber(PeerNumber(0))));
+        for other in [numbering.id(PeerNumber(2)), Some(MemberId(u64::MAX))] {
+            assert!(matches!(judge(of(1, wanted, other)), Err(HelloRefusal::OtherMembersId { .. })));
+        }
+        let unnamed = judge(of(77, wanted, numbering.id(PeerNumber(77)))).expect_err("it is not named");
+        assert_eq!(unnamed, HelloRefusal::NotNamed { number: PeerNumber(77), own: PeerNumber(0) });
+        let past = Hello { number: ClaimedNumber(1 << 33), ..of(1, wanted, numbering.id(PeerNumber(1))) };
+        assert!(matches!(judge(past), Err(HelloRefusal::NoMembersNumber(..))));
+        let elsewhere = judge(of(1, numbering.claim(PeerNumber(5)), numbering.id(PeerNumber(1))));
+        let expected = HelloRefusal::OtherMemberWanted { own: PeerNumber(0), wanted: 5 };
+        assert_eq!(elsewhere, Err(expected));
+    }
+
+    #[test]
     fn answerer_is_the_member_that_was_wanted() {
         let judge = |other: Hello| hello(2, 1, Some(9)).judge_answerer(&other);
         assert_eq!(judge(hello(1, 0, Some(9))), Ok(()));
@@ -280,7 +331,7 @@ mod tests {
         let other_attempt = Hello { attempt: 4, ..hello(1, 0, Some(9)) };
         assert_eq!(judge(other_attempt), Err(HelloRefusal::OtherConnection));
         let other_id = Hello { seat: Some((MemberId(3), [9; 16])), ..hello(1, 0, None) };
-        let refusal = HelloRefusal::OtherMembersId { id: MemberId(3), number: MemberNumber(1) };
+        let refusal = HelloRefusal::OtherMembersId { id: MemberId(3), number: PeerNumber(1) };
         assert_eq!(judge(other_id), Err(refusal));
     }
 }

@@ -4,8 +4,8 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{IpAddr, Shutdown};
 use std::time::Instant;
 
-use base::MemberNumber;
 use mio::net::TcpStream;
+use net_peer_pairs::PeerNumber;
 use rustls::Connection;
 
 use crate::credentials::{self, Credentials};
@@ -213,7 +213,7 @@ fn judge(
     let names = &credentials.names;
     let identified = |number| identify(number, credentials, encryption, address);
     let judged = own.judge_dialler(hello, |number| names.is_named(number));
-    if let Some(number) = hello.number.number()
+    if let Some(number) = own.numbering.number(hello.number)
         && own.is_apart_from(hello)
         && names.is_named(number)
         && identified(number).is_ok()
@@ -227,7 +227,7 @@ fn judge(
 
 /// Whether the certificate, or where nothing is proved the address, is that of the member that it says it is.
 fn identify(
-    number: MemberNumber,
+    number: PeerNumber,
     credentials: &Credentials,
     encryption: Option<&Connection>,
     address: IpAddr,

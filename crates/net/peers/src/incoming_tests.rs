@@ -10,6 +10,7 @@ use super::*;
 use crate::handshake::{self, Terms};
 use crate::hello::ClaimedNumber;
 use crate::hints::Hints;
+use crate::numbering::Numbering;
 use crate::testing::credentials_of_three;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -22,7 +23,8 @@ fn host(number: u8) -> Ipv4Addr {
 /// What a member says of itself that dials member 1.
 const fn hello_of(number: u8) -> Hello {
     let (number, wanted) = (ClaimedNumber(number as u64), ClaimedNumber(1));
-    Hello { lane: Lane::Control, attempt: 1, number, seat: None, life: 9, wanted, level: 1 }
+    let numbering = Numbering::OneByte;
+    Hello { numbering, lane: Lane::Control, attempt: 1, number, seat: None, life: 9, wanted, level: 1 }
 }
 
 fn credentials() -> Credentials {
@@ -74,7 +76,7 @@ fn member_that_proves_nothing_is_believed_at_its_own_address_alone() {
     assert_eq!(visit(2, 2), Ok(ClaimedNumber(2)));
     assert_eq!(visit(3, 3), Ok(ClaimedNumber(3)));
     let why = visit(2, 3).expect_err("the address is that of member 2");
-    let (number, address) = (MemberNumber(3), IpAddr::from(host(2)));
+    let (number, address) = (PeerNumber(3), IpAddr::from(host(2)));
     assert_eq!(why, Refusal::OtherAddress { number, address, hints: Hints::PLAIN });
     let why = why.to_string();
     assert!(why.contains("member 3, which is not said to be at 127.0.7.2"), "{why}");
@@ -83,7 +85,7 @@ fn member_that_proves_nothing_is_believed_at_its_own_address_alone() {
 #[test]
 fn member_is_refused_while_another_of_its_number_that_started_later_is_connected() {
     let credentials = credentials();
-    let two = MemberNumber(2);
+    let two = PeerNumber(2);
     credentials.connected.begin(two, hello_of(2).life);
     let why = visit_at(&credentials, 2, 2).expect_err("it started earlier");
     assert_eq!(why, Refusal::StartedEarlier(two));

@@ -28,6 +28,8 @@ pub(crate) struct Lane {
     blocked: bool,
     /// The socket may hold something that the poll will not tell of again.
     pub(crate) readable: bool,
+    /// Nothing is read from it for now: nobody takes what comes.
+    pub(crate) held: bool,
 }
 
 impl Lane {
@@ -47,6 +49,7 @@ impl Lane {
             sent: 0,
             blocked: false,
             readable: true,
+            held: false,
         })
     }
 
@@ -84,7 +87,7 @@ impl Lane {
 
     /// Queues a message; false when too much waits already.
     pub(crate) fn put(&mut self, channel: ChannelNumber, encode: impl FnOnce(&mut Vec<u8>)) -> bool {
-        if self.outbox.len() - self.sent > OUTBOX_BYTES_MAX {
+        if self.waiting_bytes() > OUTBOX_BYTES_MAX {
             return false;
         }
         frame::append_message(&mut self.outbox, channel, encode);
@@ -118,13 +121,26 @@ impl Lane {
             let (offered, taken) = (rest.len(), self.transport.write(rest)?);
             self.sent += taken;
             self.blocked = is_blocked(offered, taken, self.transport.wants_write());
-            if self.sent == self.outbox.len() {
-                self.outbox.clear();
-                self.outbox.shrink_to(OUTBOX_BYTES_KEPT);
-                self.sent = 0;
-            }
+            self.forget_sent();
         }
         Ok(())
+    }
+
+    /// How many bytes wait to be sent, not counting what the TLS library holds.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.outbox.len() - self.sent
+    }
+
+    /// An outbox that never empties would keep all that was ever sent: what was sent goes once it is as much as the rest.
+    fn forget_sent(&mut self) {
+        if self.sent == self.outbox.len() {
+            self.outbox.clear();
+            self.outbox.shrink_to(OUTBOX_BYTES_KEPT);
+            self.sent = 0;
+        } else if self.sent > OUTBOX_BYTES_KEPT.max(self.outbox.len() / 2) {
+            drop(self.outbox.drain(..self.sent));
+            self.sent = 0;
+        }
     }
 
     /// Ends it.
@@ -144,7 +160,44 @@ const fn is_blocked(offered: usize, taken: usize, ciphertext_waits: bool) -> boo
 
 #[cfg(test)]
 mod tests {
-    use super::is_blocked;
+    use std::io::Read as _;
+    use std::net::{Ipv4Addr, TcpListener, TcpStream};
+
+    use super::*;
+    use crate::hello::{ClaimedNumber, Hello};
+    use crate::numbering::Numbering;
+
+    #[test]
+    fn outbox_that_never_empties_keeps_what_waits_and_not_what_was_sent() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let mut far = TcpStream::connect(listener.local_addr().expect("bound")).expect("connected");
+        let (stream, _) = listener.accept().expect("accepted");
+        let (numbering, number, wanted) = (Numbering::OneByte, ClaimedNumber(2), ClaimedNumber(1));
+        let (lane, attempt) = (net_peer_pairs::Lane::Bulk, 1);
+        let hello = Hello { numbering, lane, attempt, number, seat: None, life: 1, wanted, level: 1 };
+        let established = Established {
+            stream,
+            encryption: None,
+            hello,
+            seated: false,
+            proved: true,
+            dialled: false,
+            attempt,
+        };
+        let poll = mio::Poll::new().expect("a poll");
+        let mut lane = Lane::new(established, poll.registry(), Token(1)).expect("a lane");
+        let mut piece = vec![0; 1 << 20];
+        for _ in 0..64 {
+            while lane.waiting_bytes() < 8 << 20 {
+                assert!(lane.put(ChannelNumber::ZERO, |out| out.resize(out.len() + (1 << 20), 0)));
+            }
+            lane.announce(false, true);
+            lane.flush().expect("it stands");
+            let kept = lane.outbox.len();
+            assert!(kept <= 3 * (9 << 20), "{kept} bytes are kept, and {} wait", lane.waiting_bytes());
+            far.read_exact(&mut piece).expect("it comes");
+        }
+    }
 
     #[test]
     fn lane_is_blocked_only_by_a_socket_that_refused_bytes() {

@@ -14,6 +14,12 @@
 //! What members say to each other is not known here. Several parts of a process share the connections: each has a
 //! [`Channel`], and its messages are bytes. A member of the roster is a number, a host and a port; the text in which
 //! members tell each other their rosters is read by whoever gives the [`Settings`].
+//!
+//! Two kinds of groups use this. An ensemble numbers its members 1 to 255, keeps its roster in its own log, and its members
+//! tell each other newer ones ([`PeerConnections::know`]). In the other kind, members come and go, have any number
+//! ([`Numbering::FourBytes`]), and a service outside says who runs, where, and as which process
+//! ([`PeerConnections::set_members`]); there an owner also bounds what waits in both directions ([`PeerConnections::hold`],
+//! [`PeerConnections::waiting_bytes`]).
 
 mod acceptor;
 mod certificate;
@@ -30,10 +36,12 @@ mod hints;
 mod incoming;
 mod lane;
 mod names;
+mod numbering;
 mod other_ensembles;
 mod places;
 mod proof;
 mod refusal;
+mod refusals;
 mod roster;
 mod secret;
 #[cfg(test)]
@@ -52,9 +60,11 @@ pub use dial::{Diallers, Means};
 pub use established::Established;
 pub use hello::{Cluster, HelloRefusal};
 pub use hints::Hints;
-pub use net_peer_pairs::{Lane, PairRef};
+pub use net_peer_pairs::{Lane, PairRef, PeerNumber, Timing};
+pub use numbering::Numbering;
 pub use other_ensembles::OtherEnsembles;
 pub use refusal::{HandshakeRefusal, Refusal};
+pub use refusals::{RefusalCounts, Refusals};
 pub use roster::{MemberAddress, ReadRoster, Roster};
 pub use secret::{EnsembleSecret, SecretError};
 pub use tls::{CertificateDoubt, OwnCertificate, PeerTls};

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use base::MemberNumber;
+use net_peer_pairs::PeerNumber;
 use parking_lot::{Mutex, RwLock};
 
 use crate::roster::{ReadRoster, Roster};
@@ -27,7 +27,7 @@ const RESOLVE_PAUSE: Duration = Duration::from_secs(1);
 
 /// See the module.
 pub(crate) struct Names {
-    own: MemberNumber,
+    own: PeerNumber,
     configured: Roster,
     read_roster: ReadRoster,
     known: RwLock<Known>,
@@ -51,7 +51,7 @@ struct Resolver {
 }
 
 impl Names {
-    pub(crate) fn new(own: MemberNumber, configured: Roster, read_roster: ReadRoster) -> Arc<Self> {
+    pub(crate) fn new(own: PeerNumber, configured: Roster, read_roster: ReadRoster) -> Arc<Self> {
         Arc::new(Self {
             own,
             configured,
@@ -100,14 +100,14 @@ impl Names {
     }
 
     /// Whether any source names a member of this number.
-    pub(crate) fn is_named(&self, number: MemberNumber) -> bool {
+    pub(crate) fn is_named(&self, number: PeerNumber) -> bool {
         number != self.own && self.hosts(number).next().is_some()
     }
 
     /// The hosts by which a member is known: a certificate or an address that is theirs is the member's. What another
     /// member has told counts for those alone that neither the configuration nor the log names: otherwise each member
     /// could say that its own host is that of any other.
-    pub(crate) fn hosts(&self, number: MemberNumber) -> impl Iterator<Item = String> {
+    pub(crate) fn hosts(&self, number: PeerNumber) -> impl Iterator<Item = String> {
         let known = self.known.read();
         let of = |roster: &Roster| roster.member(number).map(|member| member.host.clone());
         let own = std::iter::once(&self.configured).chain(&known.roster);
@@ -137,7 +137,7 @@ impl Names {
     }
 
     /// Whether the member of that number is said to be at that address. Unless it is, names are resolved anew, soon.
-    pub(crate) fn is_at(self: &Arc<Self>, number: MemberNumber, address: IpAddr) -> bool {
+    pub(crate) fn is_at(self: &Arc<Self>, number: PeerNumber, address: IpAddr) -> bool {
         let address = address.to_canonical();
         let found = self.hosts(number).any(|host| self.addresses(&host).contains(&address));
         if !found {
@@ -201,13 +201,13 @@ mod tests {
     }
 
     fn three() -> Arc<Names> {
-        Names::new(MemberNumber(1), roster("1=10.0.0.1:1\n2=10.0.0.2:1\n3=10.0.0.3:1"), read_roster)
+        Names::new(PeerNumber(1), roster("1=10.0.0.1:1\n2=10.0.0.2:1\n3=10.0.0.3:1"), read_roster)
     }
 
     #[test]
     fn member_is_named_by_configuration_log_or_another_member() {
         let names = three();
-        let is_named = |number| names.is_named(MemberNumber(number));
+        let is_named = |number| names.is_named(PeerNumber(number));
         assert!(is_named(2) && !is_named(4) && !is_named(0));
         assert!(!is_named(1), "nobody else is this member");
         names.know(roster("1=10.0.0.1:1\n4=10.0.0.4:1\nversion=10"));
@@ -226,13 +226,13 @@ mod tests {
     #[test]
     fn roster_told_by_another_member_moves_none_that_is_known_to_its_own_host() {
         let names = three();
-        let hosts = |number| names.hosts(MemberNumber(number)).collect::<Vec<_>>();
+        let hosts = |number| names.hosts(PeerNumber(number)).collect::<Vec<_>>();
         assert!(names.hear(b"3=10.0.0.2:1\n5=10.0.0.5:1\nversion=7fffffff"));
         assert_eq!((hosts(3), hosts(5)), (vec![String::from("10.0.0.3")], vec![String::from("10.0.0.5")]));
-        assert!(!names.is_at(MemberNumber(3), "10.0.0.2".parse().expect("an address")));
+        assert!(!names.is_at(PeerNumber(3), "10.0.0.2".parse().expect("an address")));
         let dialled = names.to_dial();
         assert_eq!(
-            dialled.member(MemberNumber(3)).map(|member| &*member.host),
+            dialled.member(PeerNumber(3)).map(|member| &*member.host),
             Some("10.0.0.2"),
             "it may have moved there"
         );
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn files_that_differ_add_up_until_the_log_says_who_the_members_are() {
         let names = three();
-        let is_named = |number| names.is_named(MemberNumber(number));
+        let is_named = |number| names.is_named(PeerNumber(number));
         names.know(roster("1=10.0.0.1:1\nversion=0"));
         assert!(names.hear(b"4=10.0.0.4:1\nversion=0") && is_named(4));
         assert!(!names.hear(b"4=10.0.0.4:1\nversion=0"), "no news");
@@ -260,15 +260,15 @@ mod tests {
         assert!(!at("10.0.0.4") && !at("10.0.0.1"), "this member does not dial itself");
         names.know(roster("2=10.0.0.9:1\nversion=1"));
         assert!(at("10.0.0.9") && at("10.0.0.2"));
-        assert_eq!(names.hosts(MemberNumber(2)).collect::<Vec<_>>(), ["10.0.0.2", "10.0.0.9"]);
-        let is_at = |number, text: &str| names.is_at(MemberNumber(number), text.parse().expect("an address"));
+        assert_eq!(names.hosts(PeerNumber(2)).collect::<Vec<_>>(), ["10.0.0.2", "10.0.0.9"]);
+        let is_at = |number, text: &str| names.is_at(PeerNumber(number), text.parse().expect("an address"));
         assert!(is_at(2, "10.0.0.9") && is_at(2, "::ffff:10.0.0.2") && is_at(3, "10.0.0.3"));
         assert!(!is_at(3, "10.0.0.2"), "that is another member's");
     }
 
     #[test]
     fn names_are_resolved_once_a_second_at_the_most() {
-        let names = Names::new(MemberNumber(1), roster("2=localhost:1"), read_roster);
+        let names = Names::new(PeerNumber(1), roster("2=localhost:1"), read_roster);
         let began = Instant::now();
         assert!(names.may_resolve(began));
         names.resolver.lock().runs = false;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use base::MemberNumber;
+use net_peer_pairs::PeerNumber;
 use parking_lot::Mutex;
 
 /// For how long it counts that a member was heard of. One that runs tries again within a second.
@@ -16,7 +16,7 @@ const REPEAT: Duration = Duration::from_secs(60);
 #[derive(Debug, Default)]
 pub struct OtherEnsembles {
     /// By number.
-    heard: Mutex<BTreeMap<MemberNumber, Heard>>,
+    heard: Mutex<BTreeMap<PeerNumber, Heard>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +27,7 @@ struct Heard {
 
 impl OtherEnsembles {
     /// The member of that number, which is who it says it is, has data of another ensemble.
-    pub(crate) fn note(&self, number: MemberNumber, now: Instant) {
+    pub(crate) fn note(&self, number: PeerNumber, now: Instant) {
         if self.is_news(number, now) {
             tracing::error!(
                 member = number.0,
@@ -38,7 +38,7 @@ impl OtherEnsembles {
         }
     }
 
-    fn is_news(&self, number: MemberNumber, now: Instant) -> bool {
+    fn is_news(&self, number: PeerNumber, now: Instant) -> bool {
         let mut heard = self.heard.lock();
         let is_over = |since: Instant, span| now.saturating_duration_since(since) >= span;
         let known = heard.get(&number).filter(|known| !is_over(known.last, FRESH));
@@ -49,7 +49,7 @@ impl OtherEnsembles {
 
     /// The numbers of those that were heard of lately.
     #[must_use]
-    pub fn numbers(&self, now: Instant) -> Vec<MemberNumber> {
+    pub fn numbers(&self, now: Instant) -> Vec<PeerNumber> {
         let heard = self.heard.lock();
         let fresh = |known: &Heard| now.saturating_duration_since(known.last) < FRESH;
         heard.iter().filter(|(_, known)| fresh(known)).map(|(number, _)| *number).collect()
@@ -64,7 +64,7 @@ mod tests {
     fn other_ensembles_member_is_told_once_a_minute_and_counts_while_it_is_heard() {
         let (others, start) = (OtherEnsembles::default(), Instant::now());
         let at = |seconds| start + Duration::from_secs(seconds);
-        let (two, three) = (MemberNumber(2), MemberNumber(3));
+        let (two, three) = (PeerNumber(2), PeerNumber(3));
         assert!(others.is_news(two, at(0)) && others.is_news(three, at(0)));
         assert!((1..60).all(|seconds| !others.is_news(two, at(seconds))));
         assert!(others.is_news(two, at(60)));

@@ -5,7 +5,7 @@
 use std::io;
 use std::net::IpAddr;
 
-use base::MemberNumber;
+use net_peer_pairs::PeerNumber;
 
 use crate::certificate::CertificateRefusal;
 use crate::hello::HelloRefusal;
@@ -32,7 +32,7 @@ pub enum Refusal {
     )]
     OtherAddress {
         /// The member that it says it is.
-        number: MemberNumber,
+        number: PeerNumber,
         /// Where it comes from.
         address: IpAddr,
         /// What settings are called.
@@ -43,13 +43,13 @@ pub enum Refusal {
         "another member says that it is there, and neither the configuration nor the log of this one does; hint: if it \
          has moved, correct `server.{0}`, or have members prove who they are"
     )]
-    UnconfirmedAddress(MemberNumber),
+    UnconfirmedAddress(PeerNumber),
     /// Another process that says that it is this member started later and is connected.
     #[error(
         "another machine that says that it is member {0} started later and is connected; hint: stop one of the two; if \
          this one was restored or replaced, empty its data directory before it starts again"
     )]
-    StartedEarlier(MemberNumber),
+    StartedEarlier(PeerNumber),
     /// The connection failed: the system's error, or that of TLS.
     #[error("{explanation}")]
     Broken {

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use base::MemberNumber;
+use net_peer_pairs::PeerNumber;
 
 /// Where a member answers other members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemberAddress {
     /// Its number, 1 to 255.
-    pub number: MemberNumber,
+    pub number: PeerNumber,
     /// Its host.
     pub host: String,
     /// The port at which it answers other members.
@@ -18,7 +18,7 @@ pub struct MemberAddress {
 /// All members.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Roster {
-    members: BTreeMap<MemberNumber, MemberAddress>,
+    members: BTreeMap<PeerNumber, MemberAddress>,
     /// The later one of two has the greater version. 0 is what a file says: of two files neither is the later one.
     pub version: i64,
 }
@@ -39,7 +39,7 @@ impl Roster {
 
     /// A member.
     #[must_use]
-    pub fn member(&self, number: MemberNumber) -> Option<&MemberAddress> {
+    pub fn member(&self, number: PeerNumber) -> Option<&MemberAddress> {
         self.members.get(&number)
     }
 }

@@ -3,12 +3,13 @@
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
-use base::MemberNumber;
+use net_peer_pairs::{PeerNumber, Timing};
 use tempfile::TempDir;
 
 use crate::channel::{Channel, ChannelNumber, Channels};
 use crate::credentials::{Credentials, Settings};
 use crate::hints::Hints;
+use crate::numbering::Numbering;
 use crate::roster::{MemberAddress, Roster};
 use crate::secret::EnsembleSecret;
 
@@ -17,10 +18,15 @@ pub(crate) fn credentials_of_three(
     host: impl Fn(u8) -> Ipv4Addr,
     secret: Option<EnsembleSecret>,
 ) -> Credentials {
-    let member =
-        |number| MemberAddress { number: MemberNumber(number), host: host(number).to_string(), port: 1 };
+    let member = |number: u8| MemberAddress {
+        number: PeerNumber(number.into()),
+        host: host(number).to_string(),
+        port: 1,
+    };
     let settings = Settings {
-        number: MemberNumber(1),
+        number: PeerNumber(1),
+        numbering: Numbering::OneByte,
+        timing: Timing::DEFAULT,
         process: 77,
         level: 1,
         roster: Roster::new((1..=3).map(member), 0),
@@ -42,7 +48,7 @@ pub(crate) fn read_roster(text: &[u8]) -> Option<Roster> {
             continue;
         }
         let (host, port) = value.rsplit_once(':')?;
-        let (number, port) = (MemberNumber(key.parse().ok()?), port.parse().ok()?);
+        let (number, port) = (PeerNumber(key.parse().ok()?), port.parse().ok()?);
         members.push(MemberAddress { number, host: String::from(host), port });
     }
     (!members.is_empty()).then(|| Roster::new(members, version))

@@ -10,7 +10,7 @@ use std::net::{IpAddr, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use base::MemberNumber;
+use net_peer_pairs::PeerNumber;
 use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, ServerName};
@@ -64,7 +64,7 @@ pub struct PeerTls {
 
 impl PeerTls {
     /// Reads keys and certificates of the member of that number.
-    pub(crate) fn new(config: &PeerTlsConfig, number: MemberNumber, names: &Names) -> Result<Self, TlsError> {
+    pub(crate) fn new(config: &PeerTlsConfig, number: PeerNumber, names: &Names) -> Result<Self, TlsError> {
         let provider = Arc::new(net_tls::provider(config.cipher_suites.as_deref())?);
         let versions = net_tls::versions(&config.protocols);
         let (serves, dials) = verifiers(config, &provider)?;
@@ -129,7 +129,7 @@ impl PeerTls {
     pub(crate) fn check(
         &self,
         connection: &Connection,
-        number: MemberNumber,
+        number: PeerNumber,
         names: &Names,
         at: Option<(&str, IpAddr)>,
     ) -> Result<(), CertificateRefusal> {
@@ -152,7 +152,7 @@ pub(crate) fn binding(connection: &Connection) -> Result<Binding, Error> {
     connection.export_keying_material([0; 32], BINDING_LABEL, None)
 }
 
-fn places(number: MemberNumber, names: &Names) -> Vec<(String, Vec<IpAddr>)> {
+fn places(number: PeerNumber, names: &Names) -> Vec<(String, Vec<IpAddr>)> {
     let place = |host: String| {
         let addresses = names.addresses(&host);
         (host, addresses)
@@ -191,7 +191,7 @@ fn verifiers(config: &PeerTlsConfig, provider: &Arc<CryptoProvider>) -> Result<V
 fn judge_own(
     shown: &CertificateDer<'_>,
     path: &Path,
-    number: MemberNumber,
+    number: PeerNumber,
     names: &Names,
 ) -> Result<Option<CertificateDoubt>, TlsError> {
     // Its own host a member may wait for: it is about to listen there.

@@ -69,11 +69,11 @@ impl Authority {
 
 fn names(own: u8) -> Arc<Names> {
     let roster = b"1=10.0.0.1:1\n2=10.0.0.2:1\n3=10.0.0.3:1";
-    Names::new(MemberNumber(own), read_roster(roster).expect("a roster"), read_roster)
+    Names::new(PeerNumber(own.into()), read_roster(roster).expect("a roster"), read_roster)
 }
 
 fn member(config: &PeerTlsConfig, number: u8) -> Result<PeerTls, TlsError> {
-    PeerTls::new(config, MemberNumber(number), &names(number))
+    PeerTls::new(config, PeerNumber(number.into()), &names(number))
 }
 
 /// The answering end of a connection in memory.
@@ -122,11 +122,11 @@ fn call(dialler: &PeerTls, answerer: &PeerTls) -> (Result<(), String>, Result<()
         }
     };
     let at = Some(("10.0.0.1", IpAddr::from([10, 0, 0, 1])));
-    let near = dialler.check(&near, MemberNumber(1), &names(2), at);
+    let near = dialler.check(&near, PeerNumber(1), &names(2), at);
     let far = match far.error {
         Some(error) => Err(error.to_string()),
         None => {
-            let judged = answerer.check(&far.connection, MemberNumber(2), &names(1), None);
+            let judged = answerer.check(&far.connection, PeerNumber(2), &names(1), None);
             judged.map_err(|why| why.to_string())
         }
     };
@@ -222,7 +222,7 @@ fn certificate_of_another_member_refuses_the_start() {
     let named = authority.config(&directory, "x.pem", Made { names: &["elsewhere"], ..Made::default() });
     let doubt = member(&named, 2).expect("it may be known by that name to the others").own.doubt;
     let doubt = doubt.expect("a warning");
-    assert!(matches!(doubt.why, CertificateRefusal::OtherHost { number: MemberNumber(2), .. }));
+    assert!(matches!(doubt.why, CertificateRefusal::OtherHost { number: PeerNumber(2), .. }));
     assert!(doubt.to_string().contains("other members may refuse"), "{doubt}");
 }
 

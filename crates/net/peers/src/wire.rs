@@ -15,6 +15,7 @@ pub use crate::hello::ClaimedNumber;
 use crate::hello::{self, Cluster, Hello};
 use crate::hints::Hints;
 use crate::names::Names;
+use crate::numbering::Numbering;
 use crate::proof::{NONCE_BYTES, PROOF_BYTES, Prover, Side};
 use crate::refusal::Refusal;
 use crate::roster::{ReadRoster, Roster};
@@ -162,7 +163,7 @@ impl Member {
     }
 
     fn names(&self) -> Arc<Names> {
-        Names::new(self.number, self.roster.clone(), self.read_roster)
+        Names::new(self.number.into(), self.roster.clone(), self.read_roster)
     }
 
     fn prover(&self) -> Option<Prover> {
@@ -173,7 +174,8 @@ impl Member {
         let seat = self.cluster.map(|cluster| (MemberId::founder(self.number), cluster));
         let wanted = wanted.map_or(ClaimedNumber::NOBODY, ClaimedNumber::from);
         let number = self.number.into();
-        let own = Hello { lane: Lane::Control, attempt: ATTEMPT, number, seat, life: 77, wanted, level: 1 };
+        let (numbering, lane) = (Numbering::OneByte, Lane::Control);
+        let own = Hello { numbering, lane, attempt: ATTEMPT, number, seat, life: 77, wanted, level: 1 };
         Terms { own, nonce: [self.number.0; NONCE_BYTES], prover, binding: [0; 32], hints: Hints::PLAIN }
     }
 }

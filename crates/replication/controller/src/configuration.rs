@@ -42,19 +42,20 @@ impl Controller {
         let Some(proposal) = self.proposals.remove(&id) else { return };
         let mut results = results.iter().copied();
         for change in proposal.changes {
-            let Some(partition) = self.partitions.get_mut(&change.partition) else { continue };
+            let id = change.partition;
+            let Some(partition) = self.partitions.get_mut(&id) else { continue };
             partition.proposal = None;
             // A batch without all of its results is not known to be written.
             match results.next().unwrap_or(Written::Unknown) {
                 Written::Yes(version) => {
                     let Change { partition, record, .. } = change;
                     self.configured(Known { partition, version, record });
-                    continue;
                 }
-                Written::Conflict | Written::Unknown => self.read(change.partition),
+                Written::Conflict | Written::Unknown => self.read(id),
                 Written::Untried => {}
             }
-            self.look_at(change.partition);
+            // Also if a newer version was observed before this answer: what that asks for has waited for the answer.
+            self.look_at(id);
         }
     }
 

@@ -29,7 +29,19 @@ pub enum Effect {
         /// For what.
         tasks: Vec<Task>,
     },
-    /// Write all of this into the configuration, or none of it. It is answered with [`Event::Proposed`](crate::Event::Proposed).
+    /// Write these changes into the configuration, each only if its partition still has the version that it names. It is answered
+    /// with one [`Event::Proposed`](crate::Event::Proposed), which has a result for each change, in their order.
+    ///
+    /// The changes do not depend on each other, because the invariants of the controller are about one partition each. So the owner
+    /// may write the batch in parts, for instance group by group, and each part whole or not at all: a change of one part may be
+    /// [`Written::Yes`](crate::Written::Yes) while one of another part is a [`Written::Conflict`](crate::Written::Conflict).
+    /// The batch is an optimisation, as many changes in one write as the store takes. What the controller relies on is this:
+    /// - `Yes` is told only of a change that is written with the next version, and durable;
+    /// - `Conflict` and [`Written::Untried`](crate::Written::Untried) are told only of a change that is not written and never will
+    ///   be. The controller reads the record after a conflict, and judges the partition at once after `Untried`;
+    /// - [`Written::Unknown`](crate::Written::Unknown) is told of anything else. The controller reads the record;
+    /// - the answer comes within [`Settings::proposal_ms`](crate::Settings::proposal_ms). A later one is ignored, and all of its
+    ///   changes are read, so a part that is not answered in time is told as `Unknown` with the results of the others.
     Propose {
         /// Its number.
         id: ProposalId,

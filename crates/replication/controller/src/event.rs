@@ -87,7 +87,7 @@ pub enum Written {
     Yes(Version),
     /// The record had another version.
     Conflict,
-    /// It was not tried: another change of the batch failed.
+    /// It was not tried: another change of the batch, or of the part of it that is written whole or not at all, failed.
     Untried,
     /// The answer is lost.
     Unknown,

@@ -68,7 +68,7 @@
 //!   all read. What is missed meanwhile costs time.
 //! - The owner may write [`Record::preferred`], [`Record::voters_min`] and [`Record::loss`] by compare-and-set whenever it likes. The
 //!   rest is written by the controller, and by leaders that were asked to.
-//! - The number of a partition is never used again. A node whose disk was emptied has another number.
+//! - The id of a partition is never used again. A node whose disk was emptied has another number.
 //! - A node answers each [`Known`] with a [`Report`] after it has tried to lead. It answers a [`Task`] with a report if that is about
 //!   another version than it knows: so the controller hears of what a leader has written.
 //! - A node reports on its own, to each controller that it is connected to, when it stops leading, and repeats each report for which
@@ -82,7 +82,8 @@
 //!   [`Settings::resend_ms`]. Once it has sent the record with those voters it does not give them up by time: it sends the same
 //!   again until it learns of a newer version. If that has its own epoch, the voters were never written.
 //! - A node that finds [`Record::loss`] with an epoch above that of its own log, and does not lead, drops its copy and starts anew
-//!   with the promise that it had: it may have entries that it knows to be committed and that are lost.
+//!   with the promise that it had: it may have entries that it knows to be committed and that are lost. A copy without
+//!   entries does so too unless it has promised the epoch of the loss: the leader before may still send it such entries.
 //!
 //! # Invariants
 //! - *Version.* A choice rests on the voters of one version of the record, and is written over that version only.
@@ -94,7 +95,8 @@
 //! - *Idle.* A partition that has its leader and its replicas causes no work and has no deadline.
 //!
 //! # Not done, and what that costs
-//! - A batch is written whole or not at all, so one partition that changed meanwhile delays the up to 255 others by one round.
+//! - A batch, or each part of it ([`Effect::Propose`]), is written whole or not at all, so one partition that changed meanwhile
+//!   delays the up to 255 others by one round.
 //! - Followers are told of a change once. One that misses it reads the configuration when it starts or reconnects.
 //! - Leases: a voter that has granted one answers a fence when it is over. The controller waits for the answer as for any.
 //! - Balance: who leads what, and which replicas there shall be, is decided elsewhere.

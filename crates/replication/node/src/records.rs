@@ -1,7 +1,7 @@
 //! What the configuration says, and what became of what was written.
 
 use base::MonoTime;
-use replication_appointed::{Epoch, ReplicaId};
+use replication_appointed::{Epoch, Position, ReplicaId};
 use replication_controller::{Known, PartitionId, Record, Version, Written};
 
 use crate::assignment::{Assignment, Context};
@@ -23,7 +23,7 @@ impl Node {
         self.end_reading(partition, epoch, copies);
     }
 
-    /// The configuration does not have that partition any more. Its number is never used again, so no record of it follows that
+    /// The configuration does not have that partition any more. Its id is never used again, so no record of it follows that
     /// was read or observed.
     pub fn removed<C: Copies>(&mut self, partition: PartitionId, copies: &mut C) {
         self.seen.remove(&partition);
@@ -121,12 +121,11 @@ fn names(record: &Record, node: ReplicaId) -> bool {
     config.leader == node || config.voters.replicas().contains(&node) || config.learners.contains(&node)
 }
 
-/// Whether a person has given up entries that this copy may have, and may know to be committed. A copy that was never anything
-/// has none.
+/// Whether a person has given up entries that this copy may have, and may know to be committed, or may still be sent: a copy
+/// without entries takes those of the leader before, unless it has promised the epoch of the loss.
 fn is_lost(copy: &impl LogCopy, record: &Record, own: ReplicaId) -> bool {
-    let position = copy.replica().log().position();
-    let lost = record.loss.as_ref().map(|loss| loss.epoch);
-    record.config.leader != own
-        && position != Default::default()
-        && lost.is_some_and(|lost| position.epoch < lost)
+    let (position, promised) = (copy.replica().log().position(), copy.replica().promised());
+    let lost = record.loss.as_ref().map_or(Epoch::NONE, |loss| loss.epoch);
+    let may_have_more = position != Position::default() || promised < lost;
+    record.config.leader != own && position.epoch < lost && may_have_more
 }

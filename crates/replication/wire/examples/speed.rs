@@ -6,7 +6,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use replication_appointed::{Append, Epoch, Position, Seq};
-use replication_wire::{BATCH_BYTES_MAX, GroupedKey, Message, ReplicaMessage, ReplicasWriter};
+use replication_controller::PartitionId;
+use replication_wire::{BATCH_BYTES_MAX, Message, ReplicaMessage, ReplicasWriter};
 
 const PARTITIONS: u32 = 100;
 const ENTRIES: [u8; 200] = [7; 200];
@@ -15,7 +16,7 @@ const MESSAGES: u32 = 20_000;
 const ROUNDS: usize = 9;
 
 fn main() {
-    let appends: Vec<(GroupedKey, Append)> = (0..PARTITIONS).map(append).collect();
+    let appends: Vec<(PartitionId, Append)> = (0..PARTITIONS).map(append).collect();
     let mut frame = Vec::new();
     let (mut encodes, mut decodes) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
@@ -32,7 +33,7 @@ fn main() {
     println!("decode: {}", told(decodes));
 }
 
-fn append(index: u32) -> (GroupedKey, Append) {
+fn append(index: u32) -> (PartitionId, Append) {
     let end = 1_000_000_000 + u64::from(index) * 1_000;
     let append = Append {
         epoch: Epoch(12),
@@ -44,19 +45,19 @@ fn append(index: u32) -> (GroupedKey, Append) {
         resets: false,
         probes: false,
     };
-    (GroupedKey { group: [(index / 10) as u8; 16], index }, append)
+    (PartitionId { group: [(index / 10) as u8; 16], index }, append)
 }
 
-fn encode(frame: &mut Vec<u8>, appends: &[(GroupedKey, Append)]) {
+fn encode(frame: &mut Vec<u8>, appends: &[(PartitionId, Append)]) {
     let mut writer = ReplicasWriter::new(frame, BATCH_BYTES_MAX);
-    for (key, append) in appends {
-        writer.put_append(*key, append, &[&ENTRIES]).expect("there is room");
+    for (partition, append) in appends {
+        writer.put_append(*partition, append, &[&ENTRIES]).expect("there is room");
     }
 }
 
 /// Decodes all of it; how many bytes of entries there are.
 fn decode(frame: &[u8]) -> usize {
-    let Ok(Message::<GroupedKey>::Replicas(items)) = Message::decode(frame) else { panic!("no message") };
+    let Ok(Message::Replicas(items)) = Message::decode(frame) else { panic!("no message") };
     let entries = items.map(|item| match item.expect("it was encoded") {
         (_, ReplicaMessage::Append { entries, append }) => {
             black_box(&append);

@@ -10,7 +10,7 @@ use crate::WireError;
 
 /// Appends a varint.
 #[inline]
-pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -20,7 +20,7 @@ pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
 
 /// Appends `value` as its distance from `base`, in either direction: a small distance takes few bytes.
 #[inline]
-pub fn put_near(out: &mut Vec<u8>, base: u64, value: u64) {
+pub(crate) fn put_near(out: &mut Vec<u8>, base: u64, value: u64) {
     let distance = value.wrapping_sub(base).cast_signed();
     put_varint(out, ((distance << 1) ^ (distance >> 63)).cast_unsigned());
 }
@@ -32,14 +32,14 @@ pub(crate) fn put_position(out: &mut Vec<u8>, position: Position) {
 
 /// A cursor over the bytes of a message.
 #[derive(Clone, Debug)]
-pub struct Input<'a> {
+pub(crate) struct Input<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Input<'a> {
     /// At the beginning of these bytes.
     #[must_use]
-    pub const fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) const fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
 
@@ -48,7 +48,7 @@ impl<'a> Input<'a> {
     /// # Errors
     /// There is none.
     #[inline]
-    pub fn byte(&mut self) -> Result<u8, WireError> {
+    pub(crate) fn byte(&mut self) -> Result<u8, WireError> {
         let (first, rest) = self.rest.split_first().ok_or(WireError::Cut)?;
         self.rest = rest;
         Ok(*first)
@@ -59,7 +59,7 @@ impl<'a> Input<'a> {
     /// # Errors
     /// There are fewer.
     #[inline]
-    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
         let (first, rest) = self.rest.split_first_chunk().ok_or(WireError::Cut)?;
         self.rest = rest;
         Ok(*first)
@@ -70,7 +70,7 @@ impl<'a> Input<'a> {
     /// # Errors
     /// The bytes end within it, it has more than 64 bits, or it is longer than it must be.
     #[inline]
-    pub fn varint(&mut self) -> Result<u64, WireError> {
+    pub(crate) fn varint(&mut self) -> Result<u64, WireError> {
         let (first, rest) = self.rest.split_first().ok_or(WireError::Cut)?;
         if *first >= 0x80 {
             return self.long_varint();
@@ -99,7 +99,7 @@ impl<'a> Input<'a> {
     /// # Errors
     /// As [`Self::varint`].
     #[inline]
-    pub fn varint32(&mut self) -> Result<u32, WireError> {
+    pub(crate) fn varint32(&mut self) -> Result<u32, WireError> {
         u32::try_from(self.varint()?).map_err(|_| WireError::Number)
     }
 
@@ -108,7 +108,7 @@ impl<'a> Input<'a> {
     /// # Errors
     /// As [`Self::varint`].
     #[inline]
-    pub fn near(&mut self, base: u64) -> Result<u64, WireError> {
+    pub(crate) fn near(&mut self, base: u64) -> Result<u64, WireError> {
         let folded = self.varint()?;
         Ok(base.wrapping_add((folded >> 1) ^ (folded & 1).wrapping_neg()))
     }
@@ -171,7 +171,7 @@ impl<'a> Input<'a> {
     ///
     /// # Errors
     /// Something is left.
-    pub const fn finish(&self) -> Result<(), WireError> {
+    pub(crate) const fn finish(&self) -> Result<(), WireError> {
         if self.rest.is_empty() { Ok(()) } else { Err(WireError::Trailing) }
     }
 }

@@ -14,7 +14,7 @@
 //!
 //! | kind | message | behind the kind |
 //! |---|---|---|
-//! | `0x01` | [`Replicas`] | a list: key, kind of the item, its fields (below) |
+//! | `0x01` | [`Replicas`] | a list: partition, kind of the item, its fields (below) |
 //! | `0x11` | [`ControllerMessage::Fence`] | a list: partition, epoch |
 //! | `0x12` | [`ControllerMessage::Tell`] | a list: partition, version (64 bits), record |
 //! | `0x13` | [`ControllerMessage::Ask`] | a list: partition, epoch, then `1`, version, record, or `2`, replica |
@@ -31,8 +31,8 @@
 //! | [`ReplicaMessage::Diverged`] | `0x03` | epoch, epoch less common epoch, common end (seq) |
 //! | [`ReplicaMessage::Refused`] | `0x04` | promised epoch |
 //!
-//! - *Key*: the partition in the form of the service ([`PartitionKey`]), as the difference from the item before.
-//! - *Partition*: [`PartitionId`](replication_controller::PartitionId), a number of 64 bits, near that of the item before.
+//! - *Partition*: a varint, twice the index ([`PartitionId::index`](replication_controller::PartitionId::index)), plus 1 if the group
+//!   is not that of the item before, then the 16 bytes of the group. The first partition of a message names its group.
 //! - *Starts*: their number, at least 1; of each its epoch and its seq, less those of the one before, the first less `after`.
 //! - *Record*: flags (1 chosen, 2 `voters_min`, 4 goal, 8 loss); epoch, leader, members; the number of preferred replicas and
 //!   those; `voters_min`; members to and from; epoch, missing replicas and kept position of the loss. *Members*: voters, on how
@@ -56,7 +56,7 @@
 //! # Not done, and what that costs
 //! - A version to agree on: a node sends the version that it was built for, and one that does not know it closes the connection.
 //!   Nodes of two versions do not talk until there is an older form to fall back to, or a feature level of the whole cluster.
-//! - Keys that a connection remembers, so that a partition is two bytes in each frame: it would need a table on both sides which
+//! - Partitions that a connection remembers, so that a partition is two bytes in each frame: it would need a table on both sides which
 //!   is the same after each loss. The first partition of a group takes 16 bytes more in each frame.
 //! - Compression: entries are sent as their owner has them.
 //! - An item of a list can be longer than a receiver takes: a record with some 200,000 replicas, an append across some 70,000
@@ -64,15 +64,15 @@
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod append;
-pub mod codec;
+mod codec;
 mod controller;
 mod error;
-mod key;
 mod kind;
 mod limits;
 mod list;
 mod message;
 mod node;
+mod partition;
 mod record;
 mod replicas;
 
@@ -81,7 +81,6 @@ pub const VERSION: u8 = 1;
 
 pub use controller::ControllerMessage;
 pub use error::WireError;
-pub use key::{GroupedKey, PartitionKey};
 pub use limits::{BATCH_BYTES_MAX, message_bytes_max};
 pub use list::Full;
 pub use message::Message;

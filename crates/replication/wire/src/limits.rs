@@ -1,12 +1,13 @@
 //! How long messages are.
 
+use crate::partition::PARTITION_BYTES_MAX;
 use crate::{VERSION, kind};
 
 /// A message with several items is not longer than that, in bytes. A message with one item may be.
 pub const BATCH_BYTES_MAX: usize = 1 << 20;
 
-/// Bytes of the longest message that is no list: version, kind, and a few varints.
-const SINGLE_BYTES_MAX: usize = 32;
+/// Bytes of the longest message that is no list: version, kind, a partition, and two numbers of 32 bits.
+const SINGLE_BYTES_MAX: usize = 2 + PARTITION_BYTES_MAX + 2 * 5;
 
 /// What is refused anyway, and need not arrive whole.
 const UNKNOWN_BYTES_MAX: usize = 64 << 10;

@@ -5,9 +5,8 @@
 use replication_controller::PartitionId;
 
 use crate::codec::Input;
-use crate::key::PartitionKey;
 use crate::limits::BATCH_BYTES_MAX;
-use crate::{VERSION, WireError};
+use crate::{VERSION, WireError, partition};
 
 /// The message has no room for the item: it is sent, and the item begins the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -116,7 +115,7 @@ pub(crate) fn encode_some<T: Item>(
     let mut before = None;
     for item in items {
         let put = list.put(|out| {
-            item.partition().encode(before, out);
+            partition::encode(item.partition(), before, out);
             item.encode(out);
         });
         if put.is_err() {
@@ -133,7 +132,7 @@ pub(crate) fn take_items<T: Item>(input: &mut Input<'_>, count: u32) -> Result<V
     input.check_count(count, T::BYTES_MIN)?;
     let (mut items, mut before) = (Vec::with_capacity(count), None);
     for _ in 0..count {
-        let partition = PartitionId::decode(before, input)?;
+        let partition = partition::decode(before, input)?;
         items.push(T::decode(partition, input)?);
         before = Some(partition);
     }

@@ -1,20 +1,20 @@
 //! Any message, as it arrives.
 
 use crate::codec::Input;
-use crate::{ControllerMessage, NodeMessage, PartitionKey, Replicas, VERSION, WireError, kind};
+use crate::{ControllerMessage, NodeMessage, Replicas, VERSION, WireError, kind};
 
 /// Any message. Whether the sender may send such a one is the receiver's to judge.
 #[derive(Clone, Debug)]
-pub enum Message<'a, K> {
+pub enum Message<'a> {
     /// Between replicas, of any number of partitions.
-    Replicas(Replicas<'a, K>),
+    Replicas(Replicas<'a>),
     /// From a controller to a node.
     Controller(ControllerMessage),
     /// From a node to a controller.
     Node(NodeMessage),
 }
 
-impl<'a, K: PartitionKey> Message<'a, K> {
+impl<'a> Message<'a> {
     /// Reads one message. Of [`Replicas`] the items are read later, one at a time.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use replication_controller::{Event, FenceAnswer, Incarnation, PartitionId, Promi
 
 use crate::codec::{Input, put_position, put_varint};
 use crate::list::{Item, encode_parts, encode_some, take_count, take_items};
-use crate::{PartitionKey, VERSION, WireError, kind};
+use crate::{VERSION, WireError, kind, partition};
 
 const GIVEN: u8 = 1;
 const REFUSED: u8 = 2;
@@ -90,7 +90,7 @@ impl NodeMessage {
             }
             Self::Prepared { partition, epoch, to } => {
                 out.extend_from_slice(&[VERSION, kind::PREPARED]);
-                partition.encode(None, out);
+                partition::encode(*partition, None, out);
                 put_varint(out, epoch.0.into());
                 put_varint(out, to.0.into());
             }
@@ -113,7 +113,7 @@ impl NodeMessage {
                 Self::Reported { incarnation, reports: take_items(&mut input, count)? }
             }
             kind::PREPARED => {
-                let (partition, epoch) = (PartitionId::decode(None, &mut input)?, input.epoch()?);
+                let (partition, epoch) = (partition::decode(None, &mut input)?, input.epoch()?);
                 Self::Prepared { partition, epoch, to: input.replica()? }
             }
             kind::DRAINING => Self::Draining { drains: input.flag()? },

@@ -3,18 +3,19 @@
 use core::iter::FusedIterator;
 
 use replication_appointed::{Append, Appended, Diverged, Epoch, Position, Refused};
+use replication_controller::PartitionId;
 
 use crate::append::{self, FLAGS};
 use crate::codec::{Input, put_varint};
 use crate::list::{Full, ListWriter, take_count};
-use crate::{PartitionKey, WireError, kind};
+use crate::{WireError, kind, partition};
 
 const APPEND: u8 = 1;
 const APPENDED: u8 = 2;
 const DIVERGED: u8 = 3;
 const REFUSED: u8 = 4;
 
-/// Bytes of the shortest item: a key, its kind, an epoch.
+/// Bytes of the shortest item: a partition, its kind, an epoch.
 const ITEM_BYTES_MIN: usize = 3;
 
 /// From one replica of a partition to another.
@@ -42,14 +43,14 @@ pub enum ReplicaMessage<'a> {
 
 /// Writes one message of several partitions.
 ///
-/// Items of one partition are taken in their order. The sender saves bytes if it puts the partitions in the order of their keys.
+/// Items of one partition are taken in their order. The sender saves bytes if it puts the partitions in the order of their ids.
 #[derive(Debug)]
-pub struct ReplicasWriter<'o, K> {
+pub struct ReplicasWriter<'o> {
     list: ListWriter<'o>,
-    before: Option<K>,
+    before: Option<PartitionId>,
 }
 
-impl<'o, K: PartitionKey> ReplicasWriter<'o, K> {
+impl<'o> ReplicasWriter<'o> {
     /// Begins a message at the end of `out`. It takes items until it would be longer than `bytes_max`; the first item is taken
     /// however long it is. A receiver takes up to [`BATCH_BYTES_MAX`](crate::BATCH_BYTES_MAX), and so much more for entries as
     /// [`message_bytes_max`](crate::message_bytes_max) says.
@@ -63,16 +64,21 @@ impl<'o, K: PartitionKey> ReplicasWriter<'o, K> {
     /// # Errors
     /// [`Full`]: the item is not in the message.
     #[inline]
-    pub fn put_append(&mut self, key: K, append: &Append, entries: &[&[u8]]) -> Result<(), Full> {
-        self.put_item(key, APPEND | append::flags(append), |out| append::encode(append, entries, out))
+    pub fn put_append(
+        &mut self,
+        partition: PartitionId,
+        append: &Append,
+        entries: &[&[u8]],
+    ) -> Result<(), Full> {
+        self.put_item(partition, APPEND | append::flags(append), |out| append::encode(append, entries, out))
     }
 
     /// A follower's answer.
     ///
     /// # Errors
     /// [`Full`].
-    pub fn put_appended(&mut self, key: K, answer: Appended) -> Result<(), Full> {
-        self.put_item(key, APPENDED, |out| {
+    pub fn put_appended(&mut self, partition: PartitionId, answer: Appended) -> Result<(), Full> {
+        self.put_item(partition, APPENDED, |out| {
             put_varint(out, answer.epoch.0.into());
             put_varint(out, answer.durable.0);
         })
@@ -82,8 +88,8 @@ impl<'o, K: PartitionKey> ReplicasWriter<'o, K> {
     ///
     /// # Errors
     /// [`Full`].
-    pub fn put_diverged(&mut self, key: K, answer: Diverged) -> Result<(), Full> {
-        self.put_item(key, DIVERGED, |out| {
+    pub fn put_diverged(&mut self, partition: PartitionId, answer: Diverged) -> Result<(), Full> {
+        self.put_item(partition, DIVERGED, |out| {
             put_varint(out, answer.epoch.0.into());
             put_varint(out, answer.epoch.0.wrapping_sub(answer.common.epoch.0).into());
             put_varint(out, answer.common.end.0);
@@ -94,32 +100,37 @@ impl<'o, K: PartitionKey> ReplicasWriter<'o, K> {
     ///
     /// # Errors
     /// [`Full`].
-    pub fn put_refused(&mut self, key: K, answer: Refused) -> Result<(), Full> {
-        self.put_item(key, REFUSED, |out| put_varint(out, answer.promised.0.into()))
+    pub fn put_refused(&mut self, partition: PartitionId, answer: Refused) -> Result<(), Full> {
+        self.put_item(partition, REFUSED, |out| put_varint(out, answer.promised.0.into()))
     }
 
     /// Any of these.
     ///
     /// # Errors
     /// [`Full`].
-    pub fn put(&mut self, key: K, message: &ReplicaMessage<'_>) -> Result<(), Full> {
+    pub fn put(&mut self, partition: PartitionId, message: &ReplicaMessage<'_>) -> Result<(), Full> {
         match message {
-            ReplicaMessage::Append { append, entries } => self.put_append(key, append, &[entries]),
-            ReplicaMessage::Appended(answer) => self.put_appended(key, *answer),
-            ReplicaMessage::Diverged(answer) => self.put_diverged(key, *answer),
-            ReplicaMessage::Refused(answer) => self.put_refused(key, *answer),
+            ReplicaMessage::Append { append, entries } => self.put_append(partition, append, &[entries]),
+            ReplicaMessage::Appended(answer) => self.put_appended(partition, *answer),
+            ReplicaMessage::Diverged(answer) => self.put_diverged(partition, *answer),
+            ReplicaMessage::Refused(answer) => self.put_refused(partition, *answer),
         }
     }
 
     #[inline]
-    fn put_item(&mut self, key: K, kind: u8, encode: impl FnOnce(&mut Vec<u8>)) -> Result<(), Full> {
+    fn put_item(
+        &mut self,
+        partition: PartitionId,
+        kind: u8,
+        encode: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), Full> {
         let before = self.before;
         self.list.put(|out| {
-            key.encode(before, out);
+            partition::encode(partition, before, out);
             out.push(kind);
             encode(out);
         })?;
-        self.before = Some(key);
+        self.before = Some(partition);
         Ok(())
     }
 
@@ -141,14 +152,14 @@ impl<'o, K: PartitionKey> ReplicasWriter<'o, K> {
 /// An item that is refused is the last one. The items before it have been given out by then: each is whole and says nothing about
 /// the others, so a receiver may have acted on them when it closes the connection.
 #[derive(Clone, Debug)]
-pub struct Replicas<'a, K> {
+pub struct Replicas<'a> {
     input: Input<'a>,
     /// Items that are still to come.
     count: u32,
-    before: Option<K>,
+    before: Option<PartitionId>,
 }
 
-impl<'a, K: PartitionKey> Replicas<'a, K> {
+impl<'a> Replicas<'a> {
     /// What stands behind the version and the kind.
     pub(crate) fn decode(mut input: Input<'a>) -> Result<Self, WireError> {
         let count = take_count(&mut input)?;
@@ -160,19 +171,19 @@ impl<'a, K: PartitionKey> Replicas<'a, K> {
     }
 
     #[inline]
-    fn item(&mut self) -> Result<(K, ReplicaMessage<'a>), WireError> {
-        let key = K::decode(self.before, &mut self.input)?;
-        self.before = Some(key);
+    fn item(&mut self) -> Result<(PartitionId, ReplicaMessage<'a>), WireError> {
+        let partition = partition::decode(self.before, &mut self.input)?;
+        self.before = Some(partition);
         let message = decode_item(&mut self.input)?;
         if self.count == 0 {
             self.input.finish()?;
         }
-        Ok((key, message))
+        Ok((partition, message))
     }
 }
 
-impl<'a, K: PartitionKey> Iterator for Replicas<'a, K> {
-    type Item = Result<(K, ReplicaMessage<'a>), WireError>;
+impl<'a> Iterator for Replicas<'a> {
+    type Item = Result<(PartitionId, ReplicaMessage<'a>), WireError>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
@@ -189,7 +200,7 @@ impl<'a, K: PartitionKey> Iterator for Replicas<'a, K> {
     }
 }
 
-impl<K: PartitionKey> FusedIterator for Replicas<'_, K> {}
+impl FusedIterator for Replicas<'_> {}
 
 #[inline]
 fn decode_item<'a>(input: &mut Input<'a>) -> Result<ReplicaMessage<'a>, WireError> {

@@ -143,6 +143,13 @@ impl Catalog {
         self.is_complete
     }
 
+    /// The topic of a partition, if it has that partition.
+    #[must_use]
+    pub fn topic_of(&self, id: PartitionId) -> Option<&TopicImage> {
+        let topic = self.find(TopicName::Id(id.topic)).ok()?;
+        usize::try_from(id.index).ok().filter(|index| *index < topic.partitions.len()).map(|_| topic)
+    }
+
     /// All topics, by name.
     pub fn topics(&self) -> impl Iterator<Item = &TopicImage> {
         self.by_name.values()

@@ -20,9 +20,37 @@ pub(crate) struct Hosted {
     pub(crate) partition: Partition,
     /// Where the log begins on the disk: what is before that is gone for good.
     pub(crate) durable_start: Offset,
-    /// Whether the beginning of the present leader epoch is durable: nothing is served before (L28).
+    /// Whether it leads, and the beginning of its leader epoch is committed: nothing is served before (L28).
     pub(crate) is_ready: bool,
+    /// Whether it has several replicas: who leads is decided by `replication` then.
+    pub(crate) is_replicated: bool,
+    /// Whether its lead is being handed over: clients append nothing.
+    pub(crate) is_paused: bool,
     pub(crate) traffic: Traffic,
     /// Whether it was told that it has timestamps in the future.
     pub(crate) is_future_told: bool,
+}
+
+impl Hosted {
+    /// One that is not served yet.
+    pub(super) fn new(
+        id: PartitionId,
+        topic: &Arc<str>,
+        log: LogId,
+        partition: Partition,
+        is_replicated: bool,
+    ) -> Self {
+        Self {
+            id,
+            topic: Arc::clone(topic),
+            log,
+            durable_start: partition.start(),
+            partition,
+            is_ready: false,
+            is_replicated,
+            is_paused: false,
+            traffic: Traffic::default(),
+            is_future_told: false,
+        }
+    }
 }

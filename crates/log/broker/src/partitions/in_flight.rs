@@ -14,10 +14,27 @@ pub(crate) enum Awaited {
     Batch(Slot, PersistId),
     /// The beginning of a leader epoch.
     Epoch(Slot, PersistId),
+    /// What a replica has promised, or has taken from its leader.
+    Replica(Slot, PersistId),
+    /// A copy with its promise, which was asked for.
+    Made(Slot, PersistId),
     /// A log begins at that offset.
     Start(Slot, Offset),
     /// Something of a partition that is gone.
     Gone,
+}
+
+impl Awaited {
+    const fn slot(self) -> Option<Slot> {
+        match self {
+            Self::Batch(slot, _)
+            | Self::Epoch(slot, _)
+            | Self::Replica(slot, _)
+            | Self::Made(slot, _)
+            | Self::Start(slot, _) => Some(slot),
+            Self::Gone => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -77,8 +94,7 @@ impl InFlight {
     /// A partition is gone: nothing follows from what was on its way.
     pub(crate) fn forget(&mut self, slot: Slot) {
         for entry in &mut self.awaited {
-            if matches!(entry.awaited, Awaited::Batch(of, _) | Awaited::Epoch(of, _) | Awaited::Start(of, _) if of == slot)
-            {
+            if entry.awaited.slot() == Some(slot) {
                 entry.awaited = Awaited::Gone;
             }
         }

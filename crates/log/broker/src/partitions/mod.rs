@@ -6,6 +6,7 @@
 mod by_slot;
 mod hosted;
 mod in_flight;
+mod replica;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,16 +23,20 @@ use storage_wal::LogId;
 use crate::catalog::{Catalog, TopicImage};
 use crate::disk_work::{DiskCommand, DiskEvent, StoredPartition};
 use crate::notice::Notice;
-use crate::traffic::Traffic;
 pub(crate) use by_slot::BySlot;
 pub(crate) use hosted::{Hosted, Slot};
 use in_flight::{Awaited, InFlight};
+pub(crate) use replica::{partition_of, replicated};
 
 /// What happened to a partition that lives here.
 #[derive(Debug)]
 pub(crate) enum PartitionEvent {
     /// It is served from now on.
     Ready(Slot),
+    /// This broker leads it no more.
+    Lost(Slot),
+    /// A copy of it was made, with that promise.
+    Made(PartitionId, LeaderEpoch),
     /// So many bytes more of it are committed. After the end of a transaction a reader of what is committed may read more
     /// than that: the number is [`usize::MAX`].
     Committed(Slot, usize),
@@ -58,6 +63,10 @@ pub(crate) struct Partitions {
     damaged: BTreeSet<PartitionId>,
     /// Partitions whose logs are being created.
     creating: BTreeMap<PartitionId, Arc<str>>,
+    /// What copies that are being created are to promise.
+    promised: BTreeMap<PartitionId, LeaderEpoch>,
+    /// Partitions with several replicas of which something is durable, or was appended, since that was asked last.
+    touched: BTreeSet<PartitionId>,
     in_flight: InFlight,
     /// Bytes of batches for which the disk has room.
     room_bytes: u64,
@@ -76,6 +85,8 @@ impl Partitions {
             stored: stored.into_iter().map(|stored| (stored.id, stored)).collect(),
             damaged: BTreeSet::new(),
             creating: BTreeMap::new(),
+            promised: BTreeMap::new(),
+            touched: BTreeSet::new(),
             in_flight: InFlight::default(),
             // The disk tells if it is full. Until it does, partitions may be served already.
             room_bytes: u64::MAX,
@@ -91,7 +102,8 @@ impl Partitions {
     pub(crate) fn topic_changed(&mut self, topic: &TopicImage) -> Result<(), (PartitionId, Damage)> {
         for (index, image) in (0..).zip(&topic.partitions) {
             let id = topic.partition(index);
-            if image.leader != self.node_id || self.damaged.contains(&id) {
+            let is_wanted = image.leader == self.node_id || image.is_replicated();
+            if !is_wanted || self.damaged.contains(&id) {
                 continue;
             }
             if let Some(slot) = self.by_id.get(&id).copied() {
@@ -105,11 +117,13 @@ impl Partitions {
                 self.stored.remove(&id)
             {
                 partition.set_config(topic.config);
-                if !self.host(id, log, partition, topic) {
+                if image.is_replicated() {
+                    self.host_stored(id, log, partition, topic);
+                } else if !self.host(id, log, partition, topic) {
                     self.damaged.insert(id);
                     return Err((id, Damage::Content("its leader epoch is above that of the council")));
                 }
-            } else if self.creating.insert(id, Arc::clone(&topic.name)).is_none() {
+            } else if !image.is_replicated() && self.creating.insert(id, Arc::clone(&topic.name)).is_none() {
                 self.in_flight.give(DiskCommand::Create(id, Offset::ZERO));
             }
         }
@@ -175,9 +189,17 @@ impl Partitions {
         self.in_flight.take_commands()
     }
 
+    fn is_replicated(&self, slot: Slot) -> bool {
+        self.get(slot).is_some_and(|hosted| hosted.is_replicated)
+    }
+
     /// Sends a batch that was appended to the disk.
     pub(crate) fn store(&mut self, slot: Slot, new: NewBatch, now: Now) {
-        let Some(log) = self.get(slot).map(|hosted| hosted.log) else { return };
+        let Some(hosted) = self.get(slot) else { return };
+        let (log, id, is_replicated) = (hosted.log, hosted.id, hosted.is_replicated);
+        if is_replicated {
+            self.touched.insert(id);
+        }
         let (bytes, awaited) = (new.bytes.len(), Awaited::Batch(slot, new.persist));
         let NewBatch { at, end, bytes: batch, commit, index, .. } = new;
         let append = Append { log, at, end, now: now.wall, batch, commit, index };
@@ -343,7 +365,10 @@ impl Partitions {
         let Some(name) = self.creating.remove(&id) else { return };
         let topic = catalog.find(TopicName::Name(&name)).ok().filter(|topic| topic.id == id.topic);
         match topic {
-            Some(topic) => drop(self.host(id, log, Partition::new(topic.config, Offset::ZERO), topic)),
+            Some(topic) => match self.promised.remove(&id) {
+                Some(promised) => self.made(id, log, promised, topic),
+                None => drop(self.host(id, log, Partition::new(topic.config, Offset::ZERO), topic)),
+            },
             // It was deleted meanwhile.
             None => self.in_flight.give(DiskCommand::Drop(log)),
         }
@@ -357,28 +382,24 @@ impl Partitions {
         let Ok(broker) = u32::try_from(self.node_id).map(ReplicaId) else { return false };
         let Ok(began) = partition.lead_alone(broker, epoch) else { return false };
         partition.set_seed(seed_of(id));
-        let hosted = Hosted {
-            id,
-            topic: Arc::clone(&topic.name),
-            log,
-            durable_start: partition.start(),
-            partition,
-            is_ready: false,
-            traffic: Traffic::default(),
-            is_future_told: false,
-        };
+        let slot = self.place(Hosted::new(id, &topic.name, log, partition, false));
+        let command = DiskCommand::Epoch(log, began.promised, began.begins);
+        self.in_flight.give_awaited(command, 0, Awaited::Epoch(slot, began.persist));
+        true
+    }
+
+    /// It has a place from now on.
+    fn place(&mut self, hosted: Hosted) -> Slot {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.hosted.push(None);
             Slot(self.hosted.len() - 1)
         });
+        self.by_id.insert(hosted.id, slot);
+        self.by_log.insert(hosted.log, slot);
         if let Some(place) = self.hosted.get_mut(slot.0) {
             *place = Some(hosted);
         }
-        self.by_id.insert(id, slot);
-        self.by_log.insert(log, slot);
-        let command = DiskCommand::Epoch(log, began.promised, began.begins);
-        self.in_flight.give_awaited(command, 0, Awaited::Epoch(slot, began.persist));
-        true
+        slot
     }
 
     /// The newest leader epochs of the partitions of a topic that the disk has and that are not served yet, by number.
@@ -413,6 +434,9 @@ impl Partitions {
     /// What a command stands for has happened. Batches of a partition that follow each other are told together.
     fn happened(&mut self, awaited: Awaited, bytes: usize, committed: &mut Vec<(Slot, usize)>) {
         match awaited {
+            Awaited::Batch(slot, persist) | Awaited::Replica(slot, persist) if self.is_replicated(slot) => {
+                self.copy_persisted(slot, persist);
+            }
             Awaited::Batch(slot, persist) => {
                 let Some(hosted) = self.get_mut(slot) else { return };
                 let readable = commit(&mut hosted.partition, persist, bytes);
@@ -434,7 +458,12 @@ impl Partitions {
                     self.events.push(PartitionEvent::Started(slot));
                 }
             }
-            Awaited::Gone => {}
+            Awaited::Made(slot, persist) => {
+                self.copy_persisted(slot, persist);
+                let made = self.get(slot).map(|hosted| (hosted.id, hosted.partition.epoch()));
+                self.events.extend(made.map(|(id, promised)| PartitionEvent::Made(id, promised)));
+            }
+            Awaited::Replica(..) | Awaited::Gone => {}
         }
     }
 }

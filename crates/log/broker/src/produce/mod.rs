@@ -217,8 +217,17 @@ impl Produces {
 
     /// A partition is gone: its batches will not be committed here.
     pub(crate) fn gone(&mut self, node: &mut Node, slot: Slot) {
+        self.fail(node, slot, ErrorCode::UnknownTopicOrPartition);
+    }
+
+    /// Another broker leads a partition, or nobody does: whether its batches will be committed is not known here.
+    pub(crate) fn lost(&mut self, node: &mut Node, slot: Slot) {
+        self.fail(node, slot, ErrorCode::NotLeaderOrFollower);
+    }
+
+    fn fail(&mut self, node: &mut Node, slot: Slot, error: ErrorCode) {
         for batch in std::mem::take(self.batches.of(slot)) {
-            self.settle(node, batch, Some(ErrorCode::UnknownTopicOrPartition));
+            self.settle(node, batch, Some(error));
         }
     }
 
@@ -346,7 +355,8 @@ fn append_to_log(
     now: Now,
 ) -> Result<(Slot, Appended), BatchRefused> {
     batch.check_from_client().map_err(error_of)?;
-    let hosted = node.partitions.get(slot).ok_or(ErrorCode::NotLeaderOrFollower)?;
+    let hosted = node.partitions.get(slot).filter(|hosted| !hosted.is_paused);
+    let hosted = hosted.ok_or(ErrorCode::NotLeaderOrFollower)?;
     let prepared = hosted.partition.prepare(batch, now.wall)?;
     node.partitions.check_room(prepared.bytes())?;
     let hosted = node.partitions.get_mut(slot).ok_or(ErrorCode::NotLeaderOrFollower)?;

@@ -239,7 +239,8 @@ impl Bench {
     /// The same, but the council does not name one of the topics yet.
     pub(crate) fn crash_until_named(&mut self, more: u64, late: &str) {
         let stored = self.disk.crash(more);
-        let config = BrokerConfig { seed: self.config.seed + 1, ..self.config.clone() };
+        let BrokerConfig { seed, incarnation, .. } = self.config;
+        let config = BrokerConfig { seed: seed + 1, incarnation: incarnation + 1, ..self.config.clone() };
         self.config = config.clone();
         self.broker = Broker::new(config, "cluster".into(), stored);
         self.room(ROOM);

@@ -148,8 +148,15 @@ fn carry_out(logs: &mut BTreeMap<LogId, Log>, command: DiskCommand, created: Opt
             logs.get_mut(&log).expect("the log is there").start = Some(start);
         }
         DiskCommand::Drop(log) => drop(logs.remove(&log)),
-        DiskCommand::Replace { .. } | DiskCommand::Cut(..) | DiskCommand::Reset(..) => {
-            panic!("nothing is compacted or cut here")
+        DiskCommand::Cut(log, cut) => {
+            let end_of = |batch: &Kept| Batch::read(&batch.bytes).expect("a batch").0.last_offset() + 1;
+            logs.get_mut(&log).expect("the log is there").batches.retain(|batch| end_of(batch) <= cut.end.0);
         }
+        DiskCommand::Reset(log, created, promised) => {
+            let stored = logs.get_mut(&log).expect("the log is there");
+            let (state, batches, epochs) = (None, Vec::new(), vec![(promised, None)]);
+            *stored = Log { id: stored.id, created, state, batches, epochs, start: None };
+        }
+        DiskCommand::Replace { .. } => panic!("nothing is compacted here"),
     }
 }

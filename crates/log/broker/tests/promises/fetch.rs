@@ -29,7 +29,7 @@ fn produce_durably(bench: &mut Bench, partition: i32) {
     bench.flush();
 }
 
-fn fetch(partitions: &[(i32, i64)]) -> FetchRequest {
+pub(crate) fn fetch(partitions: &[(i32, i64)]) -> FetchRequest {
     let wanted = partitions.iter().map(|(index, offset)| {
         FetchPartition::default()
             .with_partition(*index)

@@ -5,6 +5,7 @@ mod bench;
 mod disk;
 mod fetch;
 mod produce;
+mod replicas;
 mod transactions;
 
 use kafka_protocol::messages::create_topics_request::CreatableTopic;

@@ -61,6 +61,9 @@ fn nobody_is_named_who_cannot_lead() {
     for id in [1, 3, 4] {
         assert_eq!(bench.controller.hand_over(P, node(id), now), Err(ActError::CannotLead));
     }
-    assert_eq!(bench.controller.hand_over(PartitionId(9), node(2), now), Err(ActError::NoPartition));
+    assert_eq!(
+        bench.controller.hand_over(PartitionId::numbered(9), node(2), now),
+        Err(ActError::NoPartition)
+    );
     assert_eq!(bench.controller.cancel(P, now), Err(ActError::NoGoal));
 }

@@ -2,7 +2,8 @@
 
 use replication_appointed::{Epoch, Position, ReplicaId, Seq};
 use replication_controller::{
-    ActError, Effect, Event, FenceAnswer, FenceRequest, Known, Promise, Record, Version, Waits, Written,
+    ActError, Change, Effect, Event, FenceAnswer, FenceRequest, Known, PartitionId, Promise, ProposalId,
+    Record, Version, Waits, Written,
 };
 
 use crate::bench::{Bench, P, members, node, record};
@@ -171,6 +172,55 @@ fn outcome_of_a_write_whose_answer_is_lost_is_read() {
     }
 }
 
+/// The batch that the controller proposes once it has the promises that it asks for.
+fn proposed(bench: &mut Bench) -> (ProposalId, Vec<Change>) {
+    for effect in bench.controller.take_effects() {
+        bench.carry_out(effect);
+    }
+    let mut effects = bench.controller.take_effects();
+    let Some(Effect::Propose { id, changes }) = effects.pop() else { panic!("{effects:?}") };
+    assert_eq!(effects, []);
+    (id, changes)
+}
+
+#[test]
+fn batch_that_is_written_in_part_gives_each_partition_its_leader() {
+    let other = PartitionId { group: [9; 16], index: 0 };
+    let untried = PartitionId { group: [9; 16], index: 1 };
+    let mut bench = Bench::new([P, other, untried].map(|id| (id, record(&[1, 2, 3], 2))));
+    bench.die(1);
+    let (id, changes) = proposed(&mut bench);
+    let [first, second, third] = &changes[..] else { panic!("{changes:?}") };
+    assert_eq!([first, second, third].map(|change| change.partition), [P, other, untried]);
+    let mut results = bench.write(std::slice::from_ref(first));
+    assert_eq!(results, [Written::Yes(Version(2))]);
+    // Another process has written the second one, and the third one is in the same part of the batch.
+    bench.store.insert(other, (Version(2), record(&[1, 2, 3], 2)));
+    results.extend(bench.write(&[second.clone(), third.clone()]));
+    assert_eq!(results[1..], [Written::Conflict, Written::Untried]);
+    bench.tell(Event::Proposed { id, results });
+    bench.run();
+    assert_eq!([P, other, untried].map(|id| bench.leader(id)), [Some(2); 3]);
+    assert_eq!([P, other, untried].map(|id| bench.store[&id].0.0), [2, 3, 2]);
+}
+
+#[test]
+fn partition_whose_answer_comes_behind_a_newer_version_is_judged_again() {
+    let mut bench = Bench::new([(P, record(&[1, 2, 3, 4, 5], 3))]);
+    bench.die(1);
+    let (id, changes) = proposed(&mut bench);
+    let results = bench.write(&changes);
+    let (version, written) = bench.store[&P].clone();
+    bench.store.insert(P, (Version(version.0 + 1), Record { voters_min: Some(2), ..written }));
+    bench.observe(P);
+    bench.die(2);
+    bench.run();
+    assert_eq!(bench.leader(P), None, "what is to be written waits for the answer");
+    bench.tell(Event::Proposed { id, results });
+    bench.run();
+    assert_eq!((bench.leader(P), bench.config().epoch), (Some(3), Epoch(3)));
+}
+
 #[test]
 fn messages_that_are_lost_are_sent_again() {
     let mut bench = Bench::new([(P, record(&[1, 2, 3], 2))]);
@@ -317,7 +367,7 @@ fn promise_that_nobody_used_is_followed_by_an_appointment() {
 
 #[test]
 fn one_partition_that_has_changed_does_not_stop_its_batch() {
-    let other = replication_controller::PartitionId(2);
+    let other = replication_controller::PartitionId::numbered(2);
     let mut bench = Bench::new([(P, record(&[1, 2, 3], 2)), (other, record(&[1, 2, 3], 2))]);
     bench.die(1);
     for effect in bench.controller.take_effects() {

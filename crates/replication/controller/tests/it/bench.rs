@@ -9,7 +9,7 @@ use replication_controller::{
     Record, Report, Settings, Task, Version, Work, Written,
 };
 
-pub(crate) const P: PartitionId = PartitionId(1);
+pub(crate) const P: PartitionId = PartitionId::numbered(1);
 
 pub(crate) fn node(id: u32) -> ReplicaId {
     ReplicaId(id)

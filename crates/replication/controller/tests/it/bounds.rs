@@ -4,10 +4,10 @@ use replication_controller::{Effect, Event, PartitionId, Settings};
 
 use crate::bench::{Bench, node, record};
 
-const MANY: u64 = 3_000;
+const MANY: u32 = 3_000;
 
 fn many(settings: Settings) -> Bench {
-    Bench::with(settings, (1..=MANY).map(|id| (PartitionId(id), record(&[1, 2, 3], 2))))
+    Bench::with(settings, (1..=MANY).map(|id| (PartitionId::numbered(id), record(&[1, 2, 3], 2))))
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn death_of_a_node_costs_one_message_to_each_survivor_and_few_batches() {
         .collect();
     assert_eq!((sizes.len(), sizes.iter().sum::<usize>()), (12, MANY as usize));
     assert!(sizes.iter().all(|size| *size <= 256));
-    assert!((1..=MANY).all(|id| bench.leader(PartitionId(id)) == Some(2)));
+    assert!((1..=MANY).all(|id| bench.leader(PartitionId::numbered(id)) == Some(2)));
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn proposals_that_are_not_answered_hold_the_others_back() {
     assert_eq!(bench.controller.take_effects().len(), bench.settings.proposals_max);
     assert!(bench.controller.take_effects().is_empty());
     bench.pass(6_000);
-    assert!((1..=MANY).all(|id| bench.leader(PartitionId(id)) == Some(2)));
+    assert!((1..=MANY).all(|id| bench.leader(PartitionId::numbered(id)) == Some(2)));
 }
 
 #[test]
@@ -73,5 +73,5 @@ fn hand_overs_are_few_at_once() {
     bench.is_stubborn = false;
     effects.into_iter().for_each(|effect| bench.carry_out(effect));
     bench.run();
-    assert!((1..=MANY).all(|id| bench.leader(PartitionId(id)) == Some(2)));
+    assert!((1..=MANY).all(|id| bench.leader(PartitionId::numbered(id)) == Some(2)));
 }

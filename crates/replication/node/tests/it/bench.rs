@@ -15,7 +15,7 @@ use replication_node::{Admission, ControllerId, Copies, Effect, Input, LogCopy, 
 
 pub(crate) const OWN: ReplicaId = ReplicaId(1);
 pub(crate) const OTHER: ReplicaId = ReplicaId(2);
-pub(crate) const P: PartitionId = PartitionId(7);
+pub(crate) const P: PartitionId = PartitionId::numbered(7);
 pub(crate) const C: ControllerId = ControllerId(1);
 
 pub(crate) struct Copy {

@@ -107,7 +107,7 @@ fn record_that_lacks_the_epoch_of_entries_is_read_again_until_the_sender_must_be
 fn entries_of_too_many_unknown_partitions_close_the_connection() {
     let mut bench = Bench::with(Settings { reads_max: 1, ..Settings::default() });
     assert_eq!(bench.admit(OTHER, 1), Admission::Later);
-    let another = replication_controller::PartitionId(8);
+    let another = replication_controller::PartitionId::numbered(8);
     assert_eq!(bench.node.admit(another, OTHER, Epoch(1), bench.now), Admission::Close);
     assert_eq!(bench.admit(OTHER, 2), Admission::Later);
 }

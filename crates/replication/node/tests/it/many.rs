@@ -6,12 +6,12 @@ use replication_node::Effect;
 
 use crate::bench::{Bench, C, OWN, record};
 
-const COUNT: u64 = 3_000;
+const COUNT: u32 = 3_000;
 
 /// A node that leads all of them, each alone.
 fn many() -> Bench {
     let mut bench = Bench::new();
-    for id in (0..COUNT).map(PartitionId) {
+    for id in (0..COUNT).map(PartitionId::numbered) {
         let known = Known { partition: id, version: Version(1), record: record(1, 1, &[1]) };
         bench.node.learn(known, bench.now, &mut bench.copies);
     }
@@ -32,7 +32,7 @@ fn idle_partitions_cost_nothing() {
 #[test]
 fn answers_of_many_partitions_share_messages_of_bounded_length() {
     let mut bench = many();
-    let all = (0..COUNT).map(PartitionId);
+    let all = (0..COUNT).map(PartitionId::numbered);
     let fences = all.map(|partition| FenceRequest { partition, epoch: Epoch(2) }).collect();
     bench.order(C, Order::SendFence { node: OWN, fences });
     let lengths: Vec<usize> = bench
@@ -49,7 +49,7 @@ fn answers_of_many_partitions_share_messages_of_bounded_length() {
 #[test]
 fn message_for_another_node_changes_nothing() {
     let mut bench = many();
-    let fences = vec![FenceRequest { partition: PartitionId(1), epoch: Epoch(2) }];
+    let fences = vec![FenceRequest { partition: PartitionId::numbered(1), epoch: Epoch(2) }];
     assert_eq!(bench.order(C, Order::SendFence { node: crate::bench::OTHER, fences }), []);
     assert!(bench.copies.0.values().all(|copy| copy.replica.is_leading()));
 }

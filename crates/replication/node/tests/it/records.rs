@@ -1,6 +1,6 @@
 //! What a node does when it learns a record.
 
-use replication_appointed::{Epoch, Position, ReplicaId, Seq};
+use replication_appointed::{Answer, Append, Epoch, EpochStart, Position, Received, Refused, ReplicaId, Seq};
 use replication_controller::{Loss, Record};
 use replication_node::{Effect, Node, Settings};
 
@@ -106,6 +106,29 @@ fn copy_is_started_anew_after_a_loss_with_the_promise_that_it_had() {
     bench.created(P, Epoch(9));
     assert_eq!(bench.copy().replica.log().end(), Seq(0));
     // The same loss in the next record concerns it no more.
+    assert_eq!(bench.learn(3, with_loss(2)), []);
+}
+
+/// Otherwise it would take what the leader before has sent it and a person has given up, and then stop as it hears from the new
+/// leader.
+#[test]
+fn copy_without_entries_takes_none_of_an_epoch_before_a_loss() {
+    let mut bench = Bench::assigned(record(1, 3, &[2, 3]));
+    assert_eq!(bench.learn(2, with_loss(2)).first(), Some(&create(3)));
+    bench.created(P, Epoch(3));
+    let append = Append {
+        epoch: Epoch(1),
+        epoch_start: Seq(0),
+        after: Position::default(),
+        to: Seq(5),
+        starts: vec![EpochStart { epoch: Epoch(1), start: Seq(0) }],
+        committed: Seq(5),
+        resets: false,
+        probes: true,
+    };
+    let received = bench.copy().replica.receive_append(ReplicaId(3), &append);
+    assert_eq!(received, Ok(Received::Answer(Answer::Refused(Refused { promised: Epoch(3) }))));
+    // It has promised the epoch of the loss now: the next record with it changes nothing.
     assert_eq!(bench.learn(3, with_loss(2)), []);
 }
 

@@ -10,7 +10,7 @@ use replication_controller::{
     FenceAnswer, FenceRequest, Goal, Incarnation, Known, Loss, Members, PartitionId, Promise, Record, Report,
     Task, Version, Work,
 };
-use replication_wire::{ControllerMessage, GroupedKey, NodeMessage, ReplicaMessage};
+use replication_wire::{ControllerMessage, NodeMessage, ReplicaMessage};
 
 use crate::Whole;
 
@@ -18,7 +18,7 @@ use crate::Whole;
 pub(crate) const KINDS: u64 = 9;
 
 /// A message of that kind, 0 to [`KINDS`] - 1.
-pub(crate) fn message(kind: u64, random: &mut Random) -> Whole<'static, GroupedKey> {
+pub(crate) fn message(kind: u64, random: &mut Random) -> Whole<'static> {
     match kind {
         0 => Whole::Replicas(items(random)),
         1 => Whole::Controller(ControllerMessage::Fence(list(random, fence))),
@@ -73,19 +73,15 @@ fn set(random: &mut Random) -> BTreeSet<ReplicaId> {
 }
 
 fn partition(random: &mut Random) -> PartitionId {
-    PartitionId(number(random))
+    PartitionId { group: [random.below(2) as u8; 16], index: number32(random) }
 }
 
 fn position(random: &mut Random, newest: Epoch) -> Position {
     Position { epoch: epoch(random, 0).min(newest), end: Seq(number(random)) }
 }
 
-fn key(random: &mut Random) -> GroupedKey {
-    GroupedKey { group: [random.below(2) as u8; 16], index: number32(random) }
-}
-
-fn items(random: &mut Random) -> Vec<(GroupedKey, ReplicaMessage<'static>)> {
-    list(random, |random| (key(random), replica_message(random)))
+fn items(random: &mut Random) -> Vec<(PartitionId, ReplicaMessage<'static>)> {
+    list(random, |random| (partition(random), replica_message(random)))
 }
 
 fn replica_message(random: &mut Random) -> ReplicaMessage<'static> {

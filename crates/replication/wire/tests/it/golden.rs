@@ -7,11 +7,11 @@ use replication_controller::{
     FenceAnswer, FenceRequest, Goal, Incarnation, Known, Loss, Members, PartitionId, Promise, Record, Report,
     Task, Version, Work,
 };
-use replication_wire::{ControllerMessage, GroupedKey, NodeMessage, ReplicaMessage};
+use replication_wire::{ControllerMessage, NodeMessage, ReplicaMessage};
 
 use crate::Whole;
 
-fn check(message: &Whole<'_, GroupedKey>, expected: &str) {
+fn check(message: &Whole<'_>, expected: &str) {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let expected: String = expected.split_whitespace().collect();
     assert_eq!(hex(&message.encode()), expected, "{message:?}");
@@ -27,6 +27,10 @@ fn members(voters: &[u32], durable_on: usize, learners: &[u32]) -> Members {
     let replicas = |ids: &[u32]| ids.iter().copied().map(ReplicaId).collect::<Vec<_>>();
     let voters = Voters::new(replicas(voters), durable_on).expect("a constant that is fine");
     Members { voters, learners: replicas(learners).into_iter().collect() }
+}
+
+fn of(group: u8, index: u32) -> PartitionId {
+    PartitionId { group: [group; 16], index }
 }
 
 fn record(epoch: u32) -> Record {
@@ -47,13 +51,12 @@ fn messages_between_replicas_have_these_bytes() {
         resets: true,
         probes: true,
     };
-    let key = |group, index| GroupedKey { group: [group; 16], index };
     check(
         &Whole::Replicas(vec![
-            (key(0xaa, 3), ReplicaMessage::Append { append, entries: b"entries" }),
-            (key(0xaa, 100), ReplicaMessage::Appended(Appended { epoch: Epoch(7), durable: Seq(300) })),
-            (key(0xbb, 0), ReplicaMessage::Diverged(Diverged { epoch: Epoch(7), common: position(5, 9) })),
-            (key(0xbb, 1), ReplicaMessage::Refused(Refused { promised: Epoch(200) })),
+            (of(0xaa, 3), ReplicaMessage::Append { append, entries: b"entries" }),
+            (of(0xaa, 100), ReplicaMessage::Appended(Appended { epoch: Epoch(7), durable: Seq(300) })),
+            (of(0xbb, 0), ReplicaMessage::Diverged(Diverged { epoch: Epoch(7), common: position(5, 9) })),
+            (of(0xbb, 1), ReplicaMessage::Refused(Refused { promised: Epoch(200) })),
         ]),
         "01 01 04000000
          07 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 71 07 fc07 03 f207 14 3b 02 02 05 01 05 07 656e7472696573
@@ -65,12 +68,16 @@ fn messages_between_replicas_have_these_bytes() {
 
 #[test]
 fn messages_of_a_controller_have_these_bytes() {
-    let fence = |partition, epoch| FenceRequest { partition: PartitionId(partition), epoch: Epoch(epoch) };
+    let fence = |partition, epoch| FenceRequest { partition, epoch: Epoch(epoch) };
+    let fences = vec![fence(of(0xaa, 1000), 5), fence(of(0xaa, 1001), 6), fence(of(0xbb, 1), 7)];
     check(
-        &Whole::Controller(ControllerMessage::Fence(vec![fence(1000, 5), fence(1001, 6)])),
-        "01 11 02000000 d00f 05 02 06",
+        &Whole::Controller(ControllerMessage::Fence(fences)),
+        "01 11 03000000
+         d10f aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 05
+         d20f 06
+         03 bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb 07",
     );
-    let (partition, version) = (PartitionId(70), Version(300));
+    let (partition, version) = (of(0xaa, 70), Version(300));
     let whole = Record {
         preferred: [2, 1].map(ReplicaId).to_vec(),
         voters_min: Some(1),
@@ -82,8 +89,8 @@ fn messages_of_a_controller_have_these_bytes() {
     check(
         &Whole::Controller(ControllerMessage::Tell(known.to_vec())),
         "01 12 02000000
-         8c01 ac02 01 05 02 03 01 01 aa02 02 00 00
-         00 ac02 0f 09 02 03 01 01 aa02 02 00 02 02 01 01
+         8d01 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa ac02 01 05 02 03 01 01 aa02 02 00 00
+         8c01 ac02 0f 09 02 03 01 01 aa02 02 00 02 02 01 01
          01 04 01 01 05 02 01 01 01 00 08 02 03 01 07 63",
     );
     let change = Work::Change { version, record: Box::new(record(6)) };
@@ -92,18 +99,21 @@ fn messages_of_a_controller_have_these_bytes() {
     check(
         &Whole::Controller(ControllerMessage::Ask(tasks.to_vec())),
         "01 13 02000000
-         8c01 05 01 ac02 01 06 02 03 01 01 aa02 02 00 00
-         00 05 02 03",
+         8d01 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 05 01 ac02 01 06 02 03 01 01 aa02 02 00 00
+         8c01 05 02 03",
     );
 }
 
 #[test]
 fn messages_of_a_node_have_these_bytes() {
-    let (incarnation, partition, epoch) = (Incarnation(1_000), PartitionId(9), Epoch(5));
+    let (incarnation, partition, epoch) = (Incarnation(1_000), of(0xaa, 9), Epoch(5));
     check(&Whole::Node(NodeMessage::Announced { incarnation }), "01 21 e807");
     let promises = [Promise::Given(position(4, 77)), Promise::Refused(Epoch(6))];
     let answers = promises.map(|promise| FenceAnswer { partition, epoch, promise });
-    check(&Whole::Node(NodeMessage::Promised(answers.to_vec())), "01 22 02000000 12 05 01 04 4d 00 05 02 06");
+    check(
+        &Whole::Node(NodeMessage::Promised(answers.to_vec())),
+        "01 22 02000000 13 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 05 01 04 4d 12 05 02 06",
+    );
     let reports = [(5, true), (6, false)].map(|(promised, leads)| Report {
         partition,
         version: Version(2),
@@ -113,8 +123,11 @@ fn messages_of_a_node_have_these_bytes() {
     });
     check(
         &Whole::Node(NodeMessage::Reported { incarnation, reports: reports.to_vec() }),
-        "01 23 02000000 e807 12 02 05 01 05 00 02 05 00 06",
+        "01 23 02000000 e807 13 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 02 05 01 05 12 02 05 00 06",
     );
-    check(&Whole::Node(NodeMessage::Prepared { partition, epoch, to: ReplicaId(3) }), "01 24 12 05 03");
+    check(
+        &Whole::Node(NodeMessage::Prepared { partition, epoch, to: ReplicaId(3) }),
+        "01 24 13 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 05 03",
+    );
     check(&Whole::Node(NodeMessage::Draining { drains: true }), "01 25 01");
 }

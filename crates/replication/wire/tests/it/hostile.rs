@@ -5,7 +5,7 @@ use replication_appointed::{
     Append, Appended, Diverged, Epoch, EpochStart, Position, Refused, ReplicaId, Seq,
 };
 use replication_controller::{FenceAnswer, FenceRequest, PartitionId, Promise, Report, Task, Version, Work};
-use replication_wire::{ControllerMessage, GroupedKey, NodeMessage, ReplicaMessage, WireError};
+use replication_wire::{ControllerMessage, NodeMessage, ReplicaMessage, WireError};
 
 use crate::generate::{self, KINDS};
 use crate::{Whole, decode};
@@ -60,7 +60,7 @@ fn every_changed_byte_is_an_error_or_another_message_in_its_one_form() {
 
 #[test]
 fn unknown_version_and_unknown_kinds_are_told() {
-    let bytes = Whole::<GroupedKey>::Node(NodeMessage::Draining { drains: true }).encode();
+    let bytes = Whole::Node(NodeMessage::Draining { drains: true }).encode();
     for version in (0..=u8::MAX).filter(|version| *version != replication_wire::VERSION) {
         let changed = [&[version], &bytes[1..]].concat();
         assert_eq!(decode(&changed), Err(WireError::UnknownVersion(version)));
@@ -86,7 +86,7 @@ fn count_that_the_bytes_cannot_hold_is_an_error_before_memory_is_taken() {
     }
 }
 
-fn refused(message: Whole<'_, GroupedKey>) {
+fn refused(message: Whole<'_>) {
     let decoded = decode_owned(&message.encode());
     assert!(decoded.is_err(), "{message:?} was decoded");
 }
@@ -96,7 +96,7 @@ fn decode_owned(bytes: &[u8]) -> Result<(), WireError> {
 }
 
 fn refused_item(message: ReplicaMessage<'_>) {
-    refused(Whole::Replicas(vec![(GroupedKey { group: [1; 16], index: 2 }, message)]));
+    refused(Whole::Replicas(vec![(PartitionId { group: [1; 16], index: 2 }, message)]));
 }
 
 /// Entries 10 to 30 for a follower that has those before, the last of them of epoch 4; epoch 6 begins at 15, the leader's at 20.
@@ -118,8 +118,8 @@ fn append() -> Append {
 fn append_that_no_leader_sends_is_an_error() {
     let good = append();
     let message = |append| ReplicaMessage::Append { append, entries: b"" };
-    let key = GroupedKey { group: [1; 16], index: 2 };
-    let whole = Whole::Replicas(vec![(key, message(good.clone()))]);
+    let partition = PartitionId { group: [1; 16], index: 2 };
+    let whole = Whole::Replicas(vec![(partition, message(good.clone()))]);
     assert_eq!(decode(&whole.encode()), Ok(whole.clone()));
     let starts = |starts: &[(u32, u64)]| {
         let of = |(epoch, start): &(u32, u64)| EpochStart { epoch: Epoch(*epoch), start: Seq(*start) };
@@ -153,8 +153,9 @@ fn append_that_no_leader_sends_is_an_error() {
 fn list_of_epochs_that_is_there_and_empty_is_an_error() {
     // Of partition 7: kind, epoch 3 from entry 4 on, after entry 9 of the same epoch, nothing committed, no entries.
     let item = |kind: u8, starts: &[u8]| {
-        let bytes = [&[1, 1, 1, 0, 0, 0, 14, kind, 3, 4, 0, 9, 0, 17], starts, &[0]].concat();
-        Whole::<PartitionId>::decode(&bytes).map(|_| ())
+        let head = [&[1, 1, 1, 0, 0, 0, 15], &[b'g'; 16][..]].concat();
+        let bytes = [&head[..], &[kind, 3, 4, 0, 9, 0, 17], starts, &[0]].concat();
+        Whole::decode(&bytes).map(|_| ())
     };
     assert_eq!(item(0x01, &[]), Ok(()));
     assert!(matches!(item(0x41, &[0]), Err(WireError::Forbidden(_))), "{:?}", item(0x41, &[0]));
@@ -169,7 +170,7 @@ fn answer_of_an_epoch_that_cannot_be_is_an_error() {
     refused_item(ReplicaMessage::Refused(Refused { promised: Epoch::NONE }));
     refused_item(ReplicaMessage::Refused(Refused { promised: Epoch(1) }));
     let answer = |epoch, promise| {
-        let answer = FenceAnswer { partition: PartitionId(1), epoch: Epoch(epoch), promise };
+        let answer = FenceAnswer { partition: PartitionId::numbered(1), epoch: Epoch(epoch), promise };
         refused(Whole::Node(NodeMessage::Promised(vec![answer])));
     };
     answer(0, Promise::Given(position(0)));
@@ -177,7 +178,7 @@ fn answer_of_an_epoch_that_cannot_be_is_an_error() {
     answer(3, Promise::Refused(Epoch(3)));
     answer(3, Promise::Refused(Epoch(0)));
     let report = |epoch, promised, leads| {
-        let (partition, version) = (PartitionId(1), Version(2));
+        let (partition, version) = (PartitionId::numbered(1), Version(2));
         let report = Report { partition, version, epoch: Epoch(epoch), promised: Epoch(promised), leads };
         let incarnation = replication_controller::Incarnation(1);
         refused(Whole::Node(NodeMessage::Reported { incarnation, reports: vec![report] }));
@@ -185,12 +186,16 @@ fn answer_of_an_epoch_that_cannot_be_is_an_error() {
     report(0, 0, false);
     report(3, 4, true);
     let to = ReplicaId(1);
-    refused(Whole::Node(NodeMessage::Prepared { partition: PartitionId(1), epoch: Epoch::NONE, to }));
+    refused(Whole::Node(NodeMessage::Prepared {
+        partition: PartitionId::numbered(1),
+        epoch: Epoch::NONE,
+        to,
+    }));
 }
 
 #[test]
 fn request_of_an_epoch_that_cannot_be_is_an_error() {
-    let partition = PartitionId(1);
+    let partition = PartitionId::numbered(1);
     let fence = FenceRequest { partition, epoch: Epoch::NONE };
     refused(Whole::Controller(ControllerMessage::Fence(vec![fence])));
     let hand_over = Task { partition, epoch: Epoch::NONE, work: Work::HandOver { to: ReplicaId(1) } };
@@ -208,7 +213,10 @@ fn request_of_an_epoch_that_cannot_be_is_an_error() {
 #[test]
 fn record_with_wrong_replicas_is_an_error() {
     // Flags, epoch, leader, two voters, durable on one, no learner, nobody preferred.
-    let tell = |record: &[u8]| decode_owned(&[&[1, 0x12, 1, 0, 0, 0, 2, 5], record].concat());
+    let tell = |record: &[u8]| {
+        let head = [&[1, 0x12, 1, 0, 0, 0, 3], &[b'g'; 16][..], &[5]].concat();
+        decode_owned(&[&head, record].concat())
+    };
     assert_eq!(tell(&[1, 4, 9, 2, 9, 1, 1, 0, 0]), Ok(()));
     let forbidden = |record: &[u8]| {
         assert!(matches!(tell(record), Err(WireError::Forbidden(_))), "{record:?}: {:?}", tell(record));
@@ -225,14 +233,12 @@ fn record_with_wrong_replicas_is_an_error() {
 
 #[test]
 fn items_before_a_wrong_one_are_given_out_and_none_behind_it() {
-    let key = |index| GroupedKey { group: [1; 16], index };
+    let partition = |index| PartitionId { group: [1; 16], index };
     let item = |index, epoch| {
-        (key(index), ReplicaMessage::Appended(Appended { epoch: Epoch(epoch), durable: Seq(1) }))
+        (partition(index), ReplicaMessage::Appended(Appended { epoch: Epoch(epoch), durable: Seq(1) }))
     };
     let bytes = Whole::Replicas(vec![item(1, 5), item(2, 0), item(3, 5)]).encode();
-    let Ok(replication_wire::Message::<GroupedKey>::Replicas(mut items)) =
-        replication_wire::Message::decode(&bytes)
-    else {
+    let Ok(replication_wire::Message::Replicas(mut items)) = replication_wire::Message::decode(&bytes) else {
         panic!("the head is fine")
     };
     assert_eq!(items.next(), Some(Ok(item(1, 5))));

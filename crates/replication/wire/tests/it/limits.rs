@@ -2,9 +2,7 @@
 
 use replication_appointed::{Append, Appended, Epoch, Position, ReplicaId, Seq};
 use replication_controller::{Incarnation, PartitionId};
-use replication_wire::{
-    BATCH_BYTES_MAX, Full, GroupedKey, NodeMessage, ReplicasWriter, VERSION, message_bytes_max,
-};
+use replication_wire::{BATCH_BYTES_MAX, Full, NodeMessage, ReplicasWriter, VERSION, message_bytes_max};
 
 use crate::{Whole, decode};
 
@@ -12,13 +10,14 @@ const REQUEST_BYTES_MAX: usize = 5 << 20;
 
 #[test]
 fn longest_single_messages_are_within_their_limit() {
-    let (partition, epoch, to) = (PartitionId(1 << 63), Epoch(u32::MAX), ReplicaId(u32::MAX));
+    let (partition, epoch, to) =
+        (PartitionId { group: [7; 16], index: u32::MAX }, Epoch(u32::MAX), ReplicaId(u32::MAX));
     for message in [
         NodeMessage::Announced { incarnation: Incarnation(u64::MAX) },
         NodeMessage::Prepared { partition, epoch, to },
         NodeMessage::Draining { drains: true },
     ] {
-        let bytes = Whole::<GroupedKey>::Node(message).encode();
+        let bytes = Whole::Node(message).encode();
         assert!(bytes.len() <= message_bytes_max(&bytes, REQUEST_BYTES_MAX), "{bytes:?}");
         assert!(message_bytes_max(&bytes, REQUEST_BYTES_MAX) < 64, "nothing of that kind is longer");
     }
@@ -53,9 +52,9 @@ fn append(entries: u64) -> Append {
 fn largest_entries_alone_are_within_the_limit() {
     let (mut out, entries) = (Vec::new(), vec![7; REQUEST_BYTES_MAX]);
     let mut writer = ReplicasWriter::new(&mut out, BATCH_BYTES_MAX);
-    let key = GroupedKey { group: [7; 16], index: u32::MAX };
-    assert_eq!(writer.put_append(key, &append(9), &[&entries]), Ok(()));
-    assert_eq!(writer.put_appended(key, Appended { epoch: Epoch(1), durable: Seq(1) }), Err(Full));
+    let partition = PartitionId { group: [7; 16], index: u32::MAX };
+    assert_eq!(writer.put_append(partition, &append(9), &[&entries]), Ok(()));
+    assert_eq!(writer.put_appended(partition, Appended { epoch: Epoch(1), durable: Seq(1) }), Err(Full));
     assert_eq!((writer.count(), writer.bytes()), (1, out.len()));
     assert!(out.len() <= message_bytes_max(&out, REQUEST_BYTES_MAX));
     assert!(decode(&out).is_ok());
@@ -66,14 +65,14 @@ fn full_message_is_as_it_was_before_the_item_that_had_no_room() {
     let mut out = b"bytes that are there already".to_vec();
     let before = out.len();
     let mut writer = ReplicasWriter::new(&mut out, 4096);
-    let key = |index| GroupedKey { group: [index as u8 / 8; 16], index };
-    let taken = (0..).find(|index| writer.put_append(key(*index), &append(2), &[&[7; 200]]).is_err());
+    let of = |index| PartitionId { group: [index as u8 / 8; 16], index };
+    let taken = (0..).find(|index| writer.put_append(of(*index), &append(2), &[&[7; 200]]).is_err());
     let taken = taken.expect("it is full at some time");
     assert_eq!(writer.count(), taken);
     let (length, first) = (out.len() - before, out[before..].to_vec());
     assert!((4096 - 250..=4096).contains(&length), "{length}");
     let Ok(Whole::Replicas(items)) = decode(&first) else { panic!("{:?}", decode(&first)) };
-    assert!(items.iter().map(|(key, _)| key.index).eq(0..taken));
+    assert!(items.iter().map(|(partition, _)| partition.index).eq(0..taken));
 }
 
 #[test]
@@ -92,7 +91,7 @@ fn append_of_a_follower_that_keeps_up_takes_few_bytes_besides_its_entries() {
             probes: false,
             starts: Vec::new(),
         };
-        writer.put_append(GroupedKey { group, index }, &append, &[&[1; 200]]).expect("there is room");
+        writer.put_append(PartitionId { group, index }, &append, &[&[1; 200]]).expect("there is room");
     }
     let besides = out.len() - 200 * 1_000;
     assert!(besides < 20 * 1_000, "{besides} bytes");

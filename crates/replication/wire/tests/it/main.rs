@@ -8,20 +8,18 @@ mod hostile;
 mod limits;
 mod round_trip;
 
-use replication_wire::{
-    ControllerMessage, GroupedKey, Message, NodeMessage, PartitionKey, ReplicaMessage, ReplicasWriter,
-    WireError,
-};
+use replication_controller::PartitionId;
+use replication_wire::{ControllerMessage, Message, NodeMessage, ReplicaMessage, ReplicasWriter, WireError};
 
 /// A message with all of its items.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Whole<'a, K> {
-    Replicas(Vec<(K, ReplicaMessage<'a>)>),
+enum Whole<'a> {
+    Replicas(Vec<(PartitionId, ReplicaMessage<'a>)>),
     Controller(ControllerMessage),
     Node(NodeMessage),
 }
 
-impl<'a, K: PartitionKey> Whole<'a, K> {
+impl<'a> Whole<'a> {
     fn decode(bytes: &'a [u8]) -> Result<Self, WireError> {
         Ok(match Message::decode(bytes)? {
             Message::Replicas(items) => Self::Replicas(items.collect::<Result<_, _>>()?),
@@ -35,8 +33,8 @@ impl<'a, K: PartitionKey> Whole<'a, K> {
         match self {
             Self::Replicas(items) => {
                 let mut writer = ReplicasWriter::new(&mut out, usize::MAX);
-                for (key, message) in items {
-                    writer.put(*key, message).expect("there is no limit");
+                for (partition, message) in items {
+                    writer.put(*partition, message).expect("there is no limit");
                 }
                 assert_eq!(writer.count() as usize, items.len());
             }
@@ -47,7 +45,6 @@ impl<'a, K: PartitionKey> Whole<'a, K> {
     }
 }
 
-/// Decodes with the key that most tests use.
-fn decode(bytes: &[u8]) -> Result<Whole<'_, GroupedKey>, WireError> {
+fn decode(bytes: &[u8]) -> Result<Whole<'_>, WireError> {
     Whole::decode(bytes)
 }

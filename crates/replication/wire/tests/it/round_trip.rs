@@ -28,12 +28,13 @@ fn entries_are_borrowed_and_their_pieces_joined() {
     assert!(append.to > append.after.end, "it has entries");
     let mut bytes = Vec::new();
     let mut writer = ReplicasWriter::new(&mut bytes, usize::MAX);
-    writer.put_append(PartitionId(7), &append, &[b"one ", b"", b"entry"]).expect("there is room");
-    let whole = Whole::<PartitionId>::decode(&bytes).expect("it was encoded");
+    writer.put_append(PartitionId::numbered(7), &append, &[b"one ", b"", b"entry"]).expect("there is room");
+    let whole = Whole::decode(&bytes).expect("it was encoded");
     let Whole::Replicas(items) = whole else { panic!("{whole:?}") };
-    let [(PartitionId(7), ReplicaMessage::Append { append: decoded, entries })] = &items[..] else {
+    let [(partition, ReplicaMessage::Append { append: decoded, entries })] = &items[..] else {
         panic!("{items:?}")
     };
+    assert_eq!(*partition, PartitionId::numbered(7));
     assert_eq!((decoded, *entries), (&append, &b"one entry"[..]));
     assert!(bytes.as_ptr_range().contains(&entries.as_ptr()), "they are a part of the frame");
 }
@@ -46,7 +47,7 @@ fn list_that_is_too_long_becomes_several_messages() {
     ControllerMessage::Tell(known.clone()).encode_parts(|part| {
         assert!(part.len() <= BATCH_BYTES_MAX, "{}", part.len());
         parts += 1;
-        match Message::<PartitionId>::decode(part) {
+        match Message::decode(part) {
             Ok(Message::Controller(ControllerMessage::Tell(some))) => decoded.extend(some),
             other => panic!("{other:?}"),
         }
@@ -73,7 +74,7 @@ fn effect_that_is_for_a_node_becomes_a_message_and_back() {
         let effect = message.clone().into_effect(node);
         assert_eq!(ControllerMessage::of(effect), Ok((node, message)));
     }
-    let read = Effect::Read { partitions: vec![PartitionId(1)] };
+    let read = Effect::Read { partitions: vec![PartitionId::numbered(1)] };
     assert_eq!(ControllerMessage::of(read.clone()), Err(read));
 }
 
@@ -101,7 +102,7 @@ fn replicas_catch_up_over_bytes_alone() {
         leader.sent(ReplicaId(2), &append);
         let mut frame = Vec::new();
         let mut writer = ReplicasWriter::new(&mut frame, usize::MAX);
-        writer.put_append(PartitionId(1), &append, &[]).expect("there is room");
+        writer.put_append(PartitionId::numbered(1), &append, &[]).expect("there is room");
         let answer = follow(&mut follower, &frame);
         lead(&mut leader, &answer);
         frames += 1;
@@ -125,11 +126,11 @@ fn items(frame: &[u8]) -> Vec<(PartitionId, ReplicaMessage<'_>)> {
 fn follow(follower: &mut Replica, frame: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut writer = ReplicasWriter::new(&mut out, usize::MAX);
-    for (key, message) in items(frame) {
+    for (partition, message) in items(frame) {
         let ReplicaMessage::Append { append, .. } = message else { panic!("{message:?}") };
         match follower.receive_append(ReplicaId(1), &append).expect("a leader sent it") {
             Received::Answer(Answer::Diverged(answer)) => {
-                writer.put_diverged(key, answer).expect("there is room");
+                writer.put_diverged(partition, answer).expect("there is room");
             }
             Received::Store(stored) => follower.persisted(stored.id),
             // What is committed is told without entries.
@@ -137,7 +138,7 @@ fn follow(follower: &mut Replica, frame: &[u8]) -> Vec<u8> {
             Received::Answer(Answer::Refused(answer)) => panic!("{answer:?}"),
         }
         if let Some((ReplicaId(1), answer)) = follower.take_answer() {
-            writer.put_appended(key, answer).expect("there is room");
+            writer.put_appended(partition, answer).expect("there is room");
         }
     }
     out

@@ -35,7 +35,12 @@ impl World {
         id: replication_controller::ProposalId,
         changes: &[Change],
     ) -> Result<(), Violation> {
-        let mut results = self.write(changes)?;
+        // As a service does whose groups are written one after the other.
+        let part = 1 + self.random.below(changes.len() as u64) as usize;
+        let mut results = Vec::new();
+        for changes in changes.chunks(part) {
+            results.extend(self.write(changes)?);
+        }
         if self.is_faulty && self.random.chance(10) {
             results.iter_mut().for_each(|result| *result = Written::Unknown);
         }

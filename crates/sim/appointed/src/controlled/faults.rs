@@ -14,7 +14,7 @@ impl World {
     }
 
     pub(super) fn drawn_partition(&mut self) -> PartitionId {
-        PartitionId(self.random.below(self.truths.len() as u64))
+        PartitionId::numbered(self.random.below(self.truths.len() as u64) as u32)
     }
 
     pub(super) fn drawn_controller(&mut self) -> Option<ControllerId> {

@@ -208,7 +208,7 @@ impl World {
             }
         }
         let place = self.random.below(all.len() as u64) as usize;
-        all.get(place).copied().unwrap_or((ReplicaId(1), PartitionId(0)))
+        all.get(place).copied().unwrap_or((ReplicaId(1), PartitionId::numbered(0)))
     }
 
     /// The next message that arrives. Before that one may be lost, come twice, or be late.

@@ -111,7 +111,7 @@ impl World {
     }
 
     fn create_partition(&mut self) -> PartitionId {
-        let (id, record) = (PartitionId(self.truths.len() as u64), self.drawn_record());
+        let (id, record) = (PartitionId::numbered(self.truths.len() as u32), self.drawn_record());
         self.store.create(id, record);
         self.truths.insert(id, Truth::default());
         id

@@ -131,7 +131,7 @@ pub(super) fn greeted(world: &mut impl PeerWorld, (id, side): At, hello: Hello) 
         return peering.network.close((id, side), true, sim);
     }
     let offer = Offer {
-        number: hello.number,
+        number: hello.number.into(),
         id: hello.identity.map(|(id, _)| id),
         process: hello.process,
         level: hello.level,
@@ -154,7 +154,7 @@ fn is_let_in(peering: &Peering, own: Hello, place: u64, from: u64, hello: Hello,
         matches!((own.identity, hello.identity), (Some((_, own)), Some((_, theirs))) if own != theirs);
     // Where nothing is proved, a machine must come from the address of its number.
     let is_elsewhere = !peering.proven && (from >= NUMBERS || place >= NUMBERS);
-    let connected = peers.table.process_of(hello.number);
+    let connected = peers.table.process_of(hello.number.into());
     !is_apart && !is_elsewhere && (dialled || !is_outdated(hello.process, connected))
 }
 
@@ -175,7 +175,7 @@ fn accept(world: &mut impl PeerWorld, (id, side): At, own: Hello, offer: Offer) 
 fn answered(world: &mut impl PeerWorld, place: u64, at: At, offer: Offer) {
     let Parts { peering, sim, .. } = world.parts();
     let Some(peers) = peering.processes.get_mut(&place) else { return };
-    let Some(attempt) = peers.dials.get_mut(&offer.number) else { return };
+    let Some(attempt) = peers.dials.get_mut(&offer.number.member()) else { return };
     let Some(trying) = attempt.trying.take_if(|trying| trying.at == at) else {
         return peering.network.close(at, true, sim);
     };
@@ -184,7 +184,7 @@ fn answered(world: &mut impl PeerWorld, place: u64, at: At, offer: Offer) {
         connection.end_mut(at.1).state = EndState::Established;
     }
     match trying.first {
-        None => dial(world, place, offer.number, Some((offer, at))),
+        None => dial(world, place, offer.number.member(), Some((offer, at))),
         Some(first) => {
             (attempt.pause_ms, attempt.wanted) = (PAUSE_MS.0, false);
             peers.arrived.extend([first, (offer, at)]);

@@ -58,7 +58,7 @@ pub(super) fn down(world: &mut impl PeerWorld, place: u64, dropped: &Dropped<At>
     }
     let Parts { peering, record, .. } = world.parts();
     let attempts = peering.attempts_of(dropped);
-    let number = dropped.pair.number;
+    let number = dropped.pair.number.member();
     let Some(peers) = peering.processes.get_mut(&place) else { return };
     let judge = &mut peers.judge;
     let up = judge.up.remove(&number);

@@ -120,7 +120,7 @@ impl Peers {
     fn new(number: MemberNumber, process: u64) -> Self {
         Self {
             process,
-            table: PeerPairs::new(number),
+            table: PeerPairs::new(number.into()),
             dials: BTreeMap::new(),
             attempts: 0,
             arrived: VecDeque::new(),
@@ -207,7 +207,7 @@ impl Peering {
         message: Vec<u8>,
         sim: &mut Simulation,
     ) -> Sent {
-        let at = self.processes.get_mut(&place).and_then(|peers| peers.table.control(number).copied());
+        let at = self.processes.get_mut(&place).and_then(|peers| peers.table.control(number.into()).copied());
         self.send_on(at, message, sim)
     }
 

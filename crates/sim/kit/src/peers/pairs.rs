@@ -26,8 +26,8 @@ fn take_arrived(world: &mut impl PeerWorld, place: u64) {
         let mono = machines[&place].mono(sim.now_ms());
         let Some(peers) = peering.processes.get_mut(&place) else { return };
         let Some((offer, at)) = peers.arrived.pop_front() else { return };
-        let number = offer.number;
-        let standing = peers.table.pair_with(number).and_then(|pair| peering.attempt_of(place, pair));
+        let number = offer.number.member();
+        let standing = peers.table.pair_with(offer.number).and_then(|pair| peering.attempt_of(place, pair));
         let Some(peers) = peering.processes.get_mut(&place) else { return };
         match peers.table.offered(&offer, mono) {
             Verdict::Refused(why) => {
@@ -59,7 +59,7 @@ fn refuse(world: &mut impl PeerWorld, place: u64, number: MemberNumber, at: At, 
     );
     peering.network.close(at, true, sim);
     let Some(peers) = peering.processes.get_mut(&place) else { return };
-    let connected = peers.table.pair_with(number).is_some();
+    let connected = peers.table.pair_with(number.into()).is_some();
     peers.connected(number, connected, sim.now_ms() + courtesy_ms(place, number));
 }
 
@@ -68,7 +68,7 @@ fn connect(world: &mut impl PeerWorld, place: u64, offer: &Offer, at: At) {
     let mono = machines[&place].mono(sim.now_ms());
     let Some(peers) = peering.processes.get_mut(&place) else { return };
     let (pair, up) = peers.table.connect(offer, at, mono);
-    peers.connected(offer.number, true, sim.now_ms());
+    peers.connected(offer.number.member(), true, sim.now_ms());
     if let Some(connection) = peering.network.connection_mut(at.0) {
         connection.end_mut(at.1).state = EndState::Taken(pair);
     }
@@ -82,7 +82,7 @@ fn connect(world: &mut impl PeerWorld, place: u64, offer: &Offer, at: At) {
 fn end_pair(world: &mut impl PeerWorld, place: u64, dropped: Dropped<At>) {
     judge::down(world, place, &dropped);
     let Parts { peering, sim, .. } = world.parts();
-    let number = dropped.pair.number;
+    let number = dropped.pair.number.member();
     for at in dropped.connections {
         peering.network.close(at, true, sim);
     }
@@ -105,7 +105,7 @@ pub(super) fn broke(world: &mut impl PeerWorld, place: u64, pair: PairRef, attem
 pub fn break_pair(world: &mut impl PeerWorld, place: u64, with: u64) {
     let Parts { peering, .. } = world.parts();
     let Some(peers) = peering.processes.get(&place) else { return };
-    let Some(pair) = peers.table.pair_with(MemberNumber::of(with)) else { return };
+    let Some(pair) = peers.table.pair_with(MemberNumber::of(with).into()) else { return };
     let attempt = peering.attempt_of(place, pair);
     if attempt.is_some_and(|attempt| [attempt.dialler.0, attempt.answerer.0].contains(&with)) {
         broke(world, place, pair, attempt);

@@ -1,7 +1,7 @@
 //! A planted bug of the kind that lets strangers in: a judge that looks at the number of the one that dials, and believes
 //! the id. What is checked of those who are let in must tell.
 
-use base::MemberId;
+use base::{MemberId, MemberNumber};
 use net_peers::wire::{Claim, ClaimedNumber};
 
 use super::peer_wire::{Introduction, judge, member};
@@ -20,7 +20,7 @@ pub(crate) fn run(bytes: &[u8]) {
     };
     let (Some(own), Some(id), Some(wanted)) = (number(1), number(2), number(4)) else { return };
     let Some(Ok(cluster)) = said.hello.get(41..57).map(<[u8; 16]>::try_from) else { return };
-    let is_named = |number| under_attack.roster.member(number).is_some();
+    let is_named = |number: MemberNumber| under_attack.roster.member(number.into()).is_some();
     let careless = own != under_attack.number.into()
         && own.number().is_some_and(is_named)
         && wanted == under_attack.number.into()

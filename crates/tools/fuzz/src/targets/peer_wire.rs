@@ -91,7 +91,7 @@ fn dialled(member: &Member, mut input: Input<'_>, mode: u8) {
 
 /// What holds for each that is believed.
 pub(super) fn judge(member: &Member, claim: &Claim) {
-    let named = claim.number.number().filter(|number| member.roster.member(*number).is_some());
+    let named = claim.number.number().filter(|number| member.roster.member((*number).into()).is_some());
     let number = named.expect("no member's number");
     assert!(number != OWN, "this member's own number");
     let Some((id, cluster)) = claim.seat else { return };

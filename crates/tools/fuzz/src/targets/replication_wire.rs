@@ -9,8 +9,7 @@ use replication_controller::{
     Task, Version, Work,
 };
 use replication_wire::{
-    BATCH_BYTES_MAX, ControllerMessage, GroupedKey, Message, NodeMessage, PartitionKey, ReplicaMessage,
-    ReplicasWriter,
+    BATCH_BYTES_MAX, ControllerMessage, Message, NodeMessage, ReplicaMessage, ReplicasWriter,
 };
 
 use crate::heap;
@@ -19,12 +18,7 @@ use crate::heap;
 const MEMORY_BYTES: (usize, usize) = (4 << 10, 64);
 
 pub(crate) fn run(bytes: &[u8]) {
-    decode::<GroupedKey>(bytes);
-    decode::<PartitionId>(bytes);
-}
-
-fn decode<K: PartitionKey>(bytes: &[u8]) {
-    let decoded = Message::<K>::decode(bytes);
+    let decoded = Message::decode(bytes);
     let (at_once, for_each) = MEMORY_BYTES;
     assert!(heap::peak_bytes() <= at_once + for_each * bytes.len(), "it took {} bytes", heap::peak_bytes());
     let mut again = Vec::new();
@@ -32,8 +26,8 @@ fn decode<K: PartitionKey>(bytes: &[u8]) {
         Ok(Message::Replicas(items)) => {
             let mut writer = ReplicasWriter::new(&mut again, usize::MAX);
             for item in items {
-                let Ok((key, message)) = item else { return };
-                writer.put(key, &message).expect("there is no limit");
+                let Ok((partition, message)) = item else { return };
+                writer.put(partition, &message).expect("there is no limit");
                 take(&message);
             }
         }
@@ -53,9 +47,8 @@ fn take(message: &ReplicaMessage<'_>) {
 }
 
 pub(crate) fn seeds() -> Vec<Vec<u8>> {
-    let mut seeds = vec![replicas(&of_groups()), replicas(&of_numbers())];
-    seeds.extend(of_groups().into_iter().map(|item| replicas(&[item])));
-    seeds.extend(of_numbers().into_iter().map(|item| replicas(&[item])));
+    let mut seeds = vec![replicas(&items())];
+    seeds.extend(items().into_iter().map(|item| replicas(&[item])));
     for message in of_controller().into_iter().chain([small_records()]) {
         message.encode_parts(|part| seeds.push(part.to_vec()));
     }
@@ -65,11 +58,11 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
-fn replicas<K: PartitionKey>(items: &[(K, ReplicaMessage<'_>)]) -> Vec<u8> {
+fn replicas(items: &[(PartitionId, ReplicaMessage<'_>)]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut writer = ReplicasWriter::new(&mut out, BATCH_BYTES_MAX);
-    for (key, message) in items {
-        writer.put(*key, message).expect("a seed is short");
+    for (partition, message) in items {
+        writer.put(*partition, message).expect("a seed is short");
     }
     out
 }
@@ -105,13 +98,10 @@ fn messages() -> [ReplicaMessage<'static>; 5] {
     ]
 }
 
-fn of_groups() -> Vec<(GroupedKey, ReplicaMessage<'static>)> {
-    let key = |index: u32| GroupedKey { group: [index as u8 / 3; 16], index: 60 * index };
-    (0..).map(key).zip(messages()).collect()
-}
-
-fn of_numbers() -> Vec<(PartitionId, ReplicaMessage<'static>)> {
-    (0..).map(|number| PartitionId(1_000 - 90 * number)).zip(messages()).collect()
+/// Three partitions of one group, two of another.
+fn items() -> Vec<(PartitionId, ReplicaMessage<'static>)> {
+    let partition = |index: u32| PartitionId { group: [index as u8 / 3; 16], index: 60 * index };
+    (0..).map(partition).zip(messages()).collect()
 }
 
 fn members(voters: &[u32], learners: &[u32]) -> Members {
@@ -126,7 +116,7 @@ fn record(epoch: u32) -> Record {
 }
 
 fn of_controller() -> Vec<ControllerMessage> {
-    let (partition, version, epoch) = (PartitionId(70), Version(300), Epoch(5));
+    let (partition, version, epoch) = (PartitionId::numbered(70), Version(300), Epoch(5));
     let whole = Record {
         preferred: [2, 1].map(ReplicaId).to_vec(),
         voters_min: Some(1),
@@ -138,7 +128,7 @@ fn of_controller() -> Vec<ControllerMessage> {
     let change = Work::Change { version, record: Box::new(record(6)) };
     let tasks = [change, Work::HandOver { to: ReplicaId(3) }].map(|work| Task { partition, epoch, work });
     let fences =
-        (0..30).map(|id| FenceRequest { partition: PartitionId(id * id), epoch: Epoch(1 + id as u32) });
+        (0..30).map(|id| FenceRequest { partition: PartitionId::numbered(id * id), epoch: Epoch(1 + id) });
     vec![
         ControllerMessage::Fence(fences.collect()),
         ControllerMessage::Tell(known.to_vec()),
@@ -149,12 +139,13 @@ fn of_controller() -> Vec<ControllerMessage> {
 /// The records that take the most memory for their bytes.
 fn small_records() -> ControllerMessage {
     let record = Record::new(Config::alone(ReplicaId(1), Epoch(1)));
-    let known = |id| Known { partition: PartitionId(id), version: Version(1), record: record.clone() };
+    let known =
+        |id| Known { partition: PartitionId::numbered(id), version: Version(1), record: record.clone() };
     ControllerMessage::Tell((0..300).map(known).collect())
 }
 
 fn of_node() -> Vec<NodeMessage> {
-    let (incarnation, partition, epoch) = (Incarnation(1_000), PartitionId(9), Epoch(5));
+    let (incarnation, partition, epoch) = (Incarnation(1_000), PartitionId::numbered(9), Epoch(5));
     let promises = [Promise::Given(position(4, 77)), Promise::Refused(Epoch(6))];
     let report = |leads| {
         let promised = if leads { epoch } else { Epoch(0) };
@@ -180,14 +171,9 @@ mod tests {
         let kinds: std::collections::BTreeSet<u8> =
             seeds.iter().filter_map(|seed| seed.get(1)).copied().collect();
         assert_eq!(kinds.len(), 9, "{kinds:?}");
-        let is_message = |seed: &[u8]| {
-            fn decodes<K: PartitionKey>(seed: &[u8]) -> bool {
-                match Message::<K>::decode(seed) {
-                    Ok(Message::Replicas(mut items)) => items.all(|item| item.is_ok()),
-                    other => other.is_ok(),
-                }
-            }
-            decodes::<GroupedKey>(seed) || decodes::<PartitionId>(seed)
+        let is_message = |seed: &[u8]| match Message::decode(seed) {
+            Ok(Message::Replicas(mut items)) => items.all(|item| item.is_ok()),
+            other => other.is_ok(),
         };
         assert!(seeds.iter().all(|seed| is_message(seed)));
     }

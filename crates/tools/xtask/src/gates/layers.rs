@@ -53,6 +53,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "storage",
             "metadata",
             "coordinators",
+            "links",
             "broker",
             "service",
         ],

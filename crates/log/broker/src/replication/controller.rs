@@ -1,0 +1,142 @@
+//! The controller, if this broker is it.
+
+use base::{MonoTime, Now};
+use replication_appointed::ReplicaId;
+use replication_controller::{Controller, Effect, Event, Incarnation, Known, PartitionId, Settings};
+use replication_node::ControllerId;
+use replication_wire::{ControllerMessage, NodeMessage};
+
+use super::{Replication, controller_id};
+use crate::node::Node;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Role {
+    controller: Option<Controller>,
+    seed: u64,
+    /// How often it has become the controller: what an earlier one has asked for is not the present one's.
+    term: u64,
+}
+
+impl Role {
+    /// Of a process that is none yet.
+    pub(super) const fn new(incarnation: Incarnation) -> Self {
+        Self { controller: None, seed: incarnation.0, term: 0 }
+    }
+
+    /// This broker is the controller from now on, and knows these records. Whether it was none before.
+    pub(super) fn begin(&mut self, records: impl Iterator<Item = Known>, now: Now) -> bool {
+        if self.controller.is_some() {
+            return false;
+        }
+        let settings = Settings { seed: self.seed, ..Settings::default() };
+        let mut controller = Controller::new(settings, now.mono());
+        records.for_each(|known| controller.handle(Event::Configured(Box::new(known)), now.mono()));
+        self.controller = Some(controller);
+        self.term += 1;
+        true
+    }
+
+    pub(super) const fn term(&self) -> u64 {
+        self.term
+    }
+
+    /// It is not any more.
+    pub(super) fn resign(&mut self) {
+        self.controller = None;
+    }
+
+    /// It hears of something, if it is the controller.
+    pub(super) fn hear(&mut self, event: Event, now: Now) {
+        if let Some(controller) = &mut self.controller {
+            controller.handle(event, now.mono());
+        }
+    }
+
+    pub(super) fn announced(&mut self, node: ReplicaId, incarnation: Incarnation, now: Now) {
+        self.hear(Event::Announced { node, incarnation }, now);
+    }
+
+    pub(super) fn broken(&mut self, node: ReplicaId, now: Now) {
+        self.hear(Event::Broken { node }, now);
+    }
+
+    pub(super) fn learn(&mut self, known: &Known, now: Now) {
+        if self.controller.is_some() {
+            self.hear(Event::Configured(Box::new(known.clone())), now);
+        }
+    }
+
+    pub(super) fn removed(&mut self, partition: PartitionId, now: Now) {
+        self.hear(Event::Removed { partition }, now);
+    }
+
+    pub(super) fn tick(&mut self, now: Now) {
+        if let Some(controller) = &mut self.controller {
+            controller.tick(now.mono());
+        }
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<MonoTime> {
+        self.controller.as_ref().and_then(Controller::next_deadline)
+    }
+
+    pub(super) fn take_effects(&mut self) -> Vec<Effect> {
+        self.controller.as_mut().map(Controller::take_effects).unwrap_or_default()
+    }
+}
+
+impl Replication {
+    /// A controller is told something by this node.
+    pub(super) fn inform(&mut self, controller: ControllerId, event: Event, now: Now) {
+        if controller == controller_id(self.own) {
+            return self.role.hear(event, now);
+        }
+        let Ok(to) = u32::try_from(controller.0) else { return };
+        if let Some(message) = message_of(event) {
+            message.encode_parts(|bytes| self.outbox.say(ReplicaId(to), bytes));
+        }
+    }
+
+    /// Another node tells the controller something.
+    pub(super) fn told(&mut self, from: ReplicaId, message: NodeMessage, now: Now) {
+        if let NodeMessage::Announced { incarnation } = &message
+            && let Some(process) = self.peers.get_mut(&from)
+        {
+            *process = Some(*incarnation);
+        }
+        self.role.hear(message.into_event(from), now);
+    }
+
+    pub(super) fn carry_out_for_controller(&mut self, node: &mut Node, effect: Effect, now: Now) {
+        match effect {
+            Effect::Propose { id, changes } => self.propose(node, id, changes, now),
+            Effect::Read { partitions } => self.read(node, &partitions),
+            to_node => match ControllerMessage::of(to_node) {
+                Ok((to, message)) if to == self.own => {
+                    let effect = message.into_effect(to);
+                    self.machine.handle(controller_id(to), effect, now.mono(), &mut node.partitions);
+                }
+                Ok((to, message)) => message.encode_parts(|bytes| self.outbox.say(to, bytes)),
+                Err(_) => {}
+            },
+        }
+    }
+}
+
+/// What is said of an event to a controller elsewhere.
+fn message_of(event: Event) -> Option<NodeMessage> {
+    match event {
+        Event::Announced { incarnation, .. } => Some(NodeMessage::Announced { incarnation }),
+        Event::Draining { drains, .. } => Some(NodeMessage::Draining { drains }),
+        Event::Promised { answers, .. } => Some(NodeMessage::Promised(answers)),
+        Event::Reported { incarnation, reports, .. } => Some(NodeMessage::Reported { incarnation, reports }),
+        Event::Prepared { partition, epoch, to, .. } => Some(NodeMessage::Prepared { partition, epoch, to }),
+        Event::Heard { .. }
+        | Event::Broken { .. }
+        | Event::Gone { .. }
+        | Event::Configured(_)
+        | Event::Removed { .. }
+        | Event::Proposed { .. } => None,
+    }
+}

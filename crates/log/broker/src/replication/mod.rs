@@ -1,0 +1,230 @@
+//! Partitions with several replicas: what this broker owes to leaders, followers and controllers, and the controller, if this
+//! broker is it.
+//!
+//! [`replication_node::Node`] decides for the copies that lie here, [`replication_controller::Controller`] for the whole cluster.
+//! Here their effects are carried out: batches are read and sent, records are read and written in the council, copies are made and
+//! dropped. What other brokers are to be told goes out as [`PeerMessage`]s, in the form of [`replication_wire`]; what they tell comes
+//! in as bytes.
+//!
+//! # Who is the controller
+//! Of the brokers that are connected to this one, and itself, the one with the lowest number. Two that both take themselves for it do
+//! no harm ([`replication_controller`]), so nobody waits for the session of one that has died: a broken connection is enough.
+//! Each broker tells all others what a controller has to hear, and who is none does not listen.
+//!
+//! # Invariants
+//! - Nothing is told to a controller before all records are known (a start reads them before it connects).
+//! - Effects are carried out in the order in which they came.
+//! - A message that cannot be understood changes nothing that came before it, and its sender's connection is to be closed.
+//!
+//! # Not done, and what that costs
+//! - Messages for the other brokers wait here until they are taken, whatever their size: who takes them bounds them.
+
+mod controller;
+mod council;
+mod receiving;
+mod sending;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use base::{MonoTime, Now};
+use log_partition::{LeaderEpoch, PartitionId};
+use replication_appointed::ReplicaId;
+use replication_controller::{Event, Incarnation, Known};
+use replication_node::{ControllerId, Effect, Node as Machine, Settings};
+
+use crate::catalog::TopicImage;
+use crate::node::Node;
+use crate::partitions::{partition_of, replicated};
+use controller::Role;
+pub(crate) use council::Asked;
+use council::Proposals;
+pub use receiving::BadMessage;
+use sending::Outbox;
+pub use sending::{PeerMessage, ReplicaRead};
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Replication {
+    own: ReplicaId,
+    machine: Machine,
+    role: Role,
+    /// Brokers that are connected, with their processes as far as they were told.
+    peers: BTreeMap<ReplicaId, Option<Incarnation>>,
+    /// Brokers that were connected, and are not any more.
+    lost: BTreeSet<ReplicaId>,
+    /// All records were told.
+    is_joined: bool,
+    outbox: Outbox,
+    proposals: Proposals,
+}
+
+impl Replication {
+    /// Of a broker with that number.
+    pub(crate) fn new(own: ReplicaId, incarnation: Incarnation) -> Self {
+        Self {
+            own,
+            machine: Machine::new(own, incarnation, Settings::default()),
+            role: Role::new(incarnation),
+            peers: BTreeMap::new(),
+            lost: BTreeSet::new(),
+            is_joined: false,
+            outbox: Outbox::default(),
+            proposals: Proposals::default(),
+        }
+    }
+
+    /// All topics that there were at the start were told.
+    pub(crate) fn joined(&mut self, node: &mut Node, now: Now) {
+        self.is_joined = true;
+        let all: Vec<ReplicaId> = self.peers.keys().copied().chain([self.own]).collect();
+        all.into_iter().for_each(|peer| self.machine.connected(controller_id(peer)));
+        self.judge_role(node, now);
+        self.carry_out(node, now);
+    }
+
+    /// The connection to another broker is new.
+    pub(crate) fn connected(&mut self, node: &mut Node, peer: ReplicaId, now: Now) {
+        self.peers.insert(peer, None);
+        self.lost.remove(&peer);
+        self.machine.reconnected(peer, now.mono(), &mut node.partitions);
+        if self.is_joined {
+            self.machine.connected(controller_id(peer));
+        }
+        self.judge_role(node, now);
+        self.carry_out(node, now);
+    }
+
+    /// The connection to another broker is gone.
+    pub(crate) fn broken(&mut self, node: &mut Node, peer: ReplicaId, now: Now) {
+        if self.peers.remove(&peer).is_some() {
+            self.lost.insert(peer);
+            self.machine.disconnected(controller_id(peer));
+            self.outbox.forget(peer);
+            self.role.broken(peer, now);
+            self.judge_role(node, now);
+            self.carry_out(node, now);
+        }
+    }
+
+    /// There is a sign of life of another broker: the controller takes it for dead without one for a while.
+    pub(crate) fn heard(&mut self, peer: ReplicaId, now: Now) {
+        self.role.hear(Event::Heard { node: peer }, now);
+    }
+
+    /// The council has committed this of a topic.
+    pub(crate) fn topic_changed(&mut self, node: &mut Node, topic: &TopicImage, now: Now) {
+        for known in records(topic) {
+            self.learn(node, known, now);
+        }
+        self.carry_out(node, now);
+    }
+
+    /// The topic is gone.
+    pub(crate) fn topic_deleted(&mut self, node: &mut Node, topic: &TopicImage, now: Now) {
+        for known in records(topic) {
+            self.removed(node, known.partition, now);
+        }
+        self.carry_out(node, now);
+    }
+
+    /// A copy was made that was asked for.
+    pub(crate) fn made(&mut self, node: &mut Node, id: PartitionId, promised: LeaderEpoch, now: Now) {
+        self.machine.created(replicated(id), promised.epoch(), now.mono(), &mut node.partitions);
+    }
+
+    /// Time passes.
+    pub(crate) fn tick(&mut self, node: &mut Node, now: Now) {
+        self.machine.tick(now.mono(), &mut node.partitions);
+        self.role.hear(Event::Heard { node: self.own }, now);
+        self.role.tick(now);
+        self.carry_out(node, now);
+    }
+
+    /// When [`Self::tick`] is to be called.
+    pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
+        [self.machine.next_deadline(), self.role.next_deadline()].into_iter().flatten().min()
+    }
+
+    /// Does what the machines have asked for, until nothing is left.
+    pub(crate) fn carry_out(&mut self, node: &mut Node, now: Now) {
+        loop {
+            let touched = node.partitions.take_touched();
+            for id in &touched {
+                self.machine.follow_up(replicated(*id), now.mono(), &mut node.partitions);
+            }
+            let (own, controllers) = (self.machine.take_effects(), self.role.take_effects());
+            if touched.is_empty() && own.is_empty() && controllers.is_empty() {
+                return;
+            }
+            own.into_iter().for_each(|effect| self.carry_out_one(node, effect, now));
+            controllers.into_iter().for_each(|effect| self.carry_out_for_controller(node, effect, now));
+        }
+    }
+
+    fn carry_out_one(&mut self, node: &mut Node, effect: Effect, now: Now) {
+        match effect {
+            Effect::Inform { controller, event } => self.inform(controller, event, now),
+            Effect::Read { partitions } => self.read(node, &partitions),
+            Effect::Write(change) => self.write(node, *change),
+            Effect::Create { partition, promised } => {
+                let id = partition_of(partition);
+                let topic = id.and_then(|id| node.catalog.topic_of(id).cloned().map(|topic| (id, topic)));
+                if let Some((id, topic)) = topic {
+                    node.partitions.make_copy(id, LeaderEpoch::of(promised), &topic);
+                }
+            }
+            Effect::Drop { partition } => {
+                partition_of(partition).into_iter().for_each(|id| node.partitions.drop_copy(id));
+            }
+            Effect::Pause { partition } => pause(node, partition, true),
+            Effect::Resume { partition } => pause(node, partition, false),
+            Effect::Send { to, partitions } => self.send(node, to, &partitions, now),
+            Effect::Reply { to, replies } => self.reply(to, &replies),
+        }
+    }
+
+    /// What a record says is known here, and to the controller.
+    fn learn(&mut self, node: &mut Node, known: Known, now: Now) {
+        self.role.learn(&known, now);
+        self.machine.learn(known, now.mono(), &mut node.partitions);
+    }
+
+    fn removed(&mut self, node: &mut Node, partition: replication_controller::PartitionId, now: Now) {
+        self.role.removed(partition, now);
+        self.machine.removed(partition, &mut node.partitions);
+    }
+
+    /// Whether this broker is the controller has to be judged again.
+    fn judge_role(&mut self, node: &Node, now: Now) {
+        let is_first = self.peers.keys().next().is_none_or(|first| self.own < *first);
+        if !self.is_joined || !is_first {
+            self.role.resign();
+            self.proposals.forget();
+        } else if self.role.begin(node.catalog.topics().flat_map(records), now) {
+            let announced = self.peers.iter().filter_map(|(peer, process)| Some((*peer, (*process)?)));
+            announced.for_each(|(peer, process)| self.role.announced(peer, process, now));
+            // Of the others it waits to hear: they may be starting.
+            self.lost.iter().for_each(|peer| self.role.broken(*peer, now));
+            self.machine.connected(controller_id(self.own));
+        }
+    }
+}
+
+/// Clients may append nothing to a partition for a while, or again.
+fn pause(node: &mut Node, partition: replication_controller::PartitionId, is_paused: bool) {
+    let slot = partition_of(partition).and_then(|id| node.partitions.slot_of(id));
+    if let Some(hosted) = slot.and_then(|slot| node.partitions.get_mut(slot)) {
+        hosted.is_paused = is_paused;
+    }
+}
+
+/// The number that a broker has as a controller.
+fn controller_id(broker: ReplicaId) -> ControllerId {
+    ControllerId(broker.0.into())
+}
+
+/// What the node of a topic says of its partitions with several replicas.
+fn records(topic: &TopicImage) -> impl Iterator<Item = Known> {
+    let replicated = (0..).zip(&topic.partitions).filter(|(_, partition)| partition.is_replicated());
+    replicated.filter_map(|(index, partition)| partition.known(topic.id, index))
+}

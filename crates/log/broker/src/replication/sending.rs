@@ -1,0 +1,235 @@
+//! What goes to other brokers: batches for followers, answers to leaders, and what machines say to each other.
+
+use std::collections::BTreeSet;
+
+use base::Now;
+use bytes::Bytes;
+use log_partition::{Offset, Partition, PartitionId, SegmentRead, Source};
+use log_wire::Batch;
+use replication_appointed::{Append, ReplicaId};
+use replication_controller::PartitionId as ReplicatedId;
+use replication_node::Reply;
+use replication_wire::{BATCH_BYTES_MAX, Full, ReplicaMessage, ReplicasWriter};
+
+use super::Replication;
+use crate::node::Node;
+use crate::notice::Notice;
+use crate::partitions::{partition_of, replicated};
+use crate::segment_reader::{SegmentFault, SegmentReader, read_source};
+
+/// How many bytes of batches one message asks for.
+const BATCHES_BYTES: usize = 512 << 10;
+
+/// A message for another broker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerMessage {
+    /// The broker.
+    pub to: i32,
+    /// Whether it has batches: those do not go before what keeps leaders and controllers alive.
+    pub is_bulky: bool,
+    /// The message.
+    pub bytes: Vec<u8>,
+}
+
+/// Batches that are to be read from a segment for a follower.
+#[derive(Clone, Debug)]
+pub struct ReplicaRead {
+    to: ReplicaId,
+    id: PartitionId,
+    append: Append,
+    read: SegmentRead,
+}
+
+impl ReplicaRead {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// [`SegmentFault`].
+    pub fn read(&self, reader: &mut impl SegmentReader) -> Result<Vec<u8>, SegmentFault> {
+        let mut bytes = Vec::new();
+        read_source(&Source::Segment(self.read), self.id, reader, &mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+/// What waits to be taken.
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    messages: Vec<PeerMessage>,
+    reads: Vec<ReplicaRead>,
+    /// What is being read: for whom, and of which partition.
+    reading: BTreeSet<(ReplicaId, PartitionId)>,
+}
+
+impl Outbox {
+    /// A message of machines.
+    pub(super) fn say(&mut self, to: ReplicaId, bytes: &[u8]) {
+        self.push(to, false, bytes.to_vec());
+    }
+
+    fn push(&mut self, to: ReplicaId, is_bulky: bool, bytes: Vec<u8>) {
+        self.messages.push(PeerMessage { to: to.0.cast_signed(), is_bulky, bytes });
+    }
+
+    /// There is no connection to that broker.
+    pub(super) fn forget(&mut self, peer: ReplicaId) {
+        self.messages.retain(|message| message.to != peer.0.cast_signed());
+        self.reads.retain(|read| read.to != peer);
+        self.reading.retain(|(to, _)| *to != peer);
+    }
+
+    fn begin(&mut self, read: ReplicaRead) {
+        if self.reading.insert((read.to, read.id)) {
+            self.reads.push(read);
+        }
+    }
+}
+
+impl Replication {
+    /// Takes what is for other brokers.
+    pub(crate) fn take_messages(&mut self) -> Vec<PeerMessage> {
+        std::mem::take(&mut self.outbox.messages)
+    }
+
+    /// Takes what is to be read for followers.
+    pub(crate) fn next_read(&mut self) -> Option<ReplicaRead> {
+        self.outbox.reads.pop()
+    }
+
+    /// That was read. Whatever has happened to the partition meanwhile is seen by what would be sent now.
+    pub(crate) fn was_read(
+        &mut self,
+        node: &mut Node,
+        read: &ReplicaRead,
+        bytes: Result<Vec<u8>, SegmentFault>,
+        now: Now,
+    ) {
+        let ReplicaRead { to, id, append, read } = read;
+        self.outbox.reading.remove(&(*to, *id));
+        let hosted = node.partitions.slot_of(*id).and_then(|slot| node.partitions.get_mut(slot));
+        let Some(hosted) = hosted.filter(|_| self.peers.contains_key(to)) else { return };
+        let bytes = match bytes {
+            Ok(bytes) if hosted.partition.cuts() == read.cuts => bytes,
+            // It is asked for again as it is now.
+            Ok(_) | Err(SegmentFault::Gone) => Vec::new(),
+            Err(SegmentFault::Damaged | SegmentFault::Failed) => {
+                node.notices.push(Notice::NotSent(*id));
+                return;
+            }
+        };
+        if hosted.partition.next_append(*to).as_ref() == Some(append)
+            && let Some(range) = range_of(&bytes)
+        {
+            let append = hosted.partition.sent(*to, append.clone(), range);
+            let mut out = Vec::new();
+            let mut writer = ReplicasWriter::new(&mut out, BATCH_BYTES_MAX);
+            let _ = writer.put_append(replicated(*id), &append, &[&bytes]);
+            self.outbox.push(*to, true, out);
+        }
+        self.machine.follow_up(replicated(*id), now.mono(), &mut node.partitions);
+        self.carry_out(node, now);
+    }
+
+    /// A follower is sent what there is of these partitions.
+    pub(super) fn send(&mut self, node: &mut Node, to: ReplicaId, partitions: &[ReplicatedId], now: Now) {
+        if !self.peers.contains_key(&to) {
+            return;
+        }
+        let mut frames = Frames::default();
+        for partition in partitions {
+            let Some(id) = partition_of(*partition) else { continue };
+            let hosted = node.partitions.slot_of(id).and_then(|slot| node.partitions.get_mut(slot));
+            let Some(hosted) = hosted else { continue };
+            match next_of(&mut hosted.partition, to) {
+                Some(Next::Send(append, batches)) => {
+                    frames.0.push((*partition, Item::Append(append, batches)));
+                    self.machine.follow_up(*partition, now.mono(), &mut node.partitions);
+                }
+                Some(Next::Read(append, read)) => self.outbox.begin(ReplicaRead { to, id, append, read }),
+                None => {}
+            }
+        }
+        frames.finish().into_iter().for_each(|bytes| self.outbox.push(to, true, bytes));
+    }
+
+    /// A leader is answered.
+    pub(super) fn reply(&mut self, to: ReplicaId, replies: &[(ReplicatedId, Reply)]) {
+        let answer = |reply: &Reply| match reply {
+            Reply::Appended(answer) => ReplicaMessage::Appended(*answer),
+            Reply::Diverged(answer) => ReplicaMessage::Diverged(*answer),
+            Reply::Refused(answer) => ReplicaMessage::Refused(*answer),
+        };
+        let items = replies.iter().map(|(partition, reply)| (*partition, Item::Answer(answer(reply))));
+        Frames(items.collect()).finish().into_iter().for_each(|bytes| self.outbox.push(to, false, bytes));
+    }
+}
+
+/// What a follower gets next.
+enum Next {
+    Send(Append, Vec<Bytes>),
+    Read(Append, SegmentRead),
+}
+
+/// What that follower of a partition gets next; what can be sent at once counts as sent.
+fn next_of(partition: &mut Partition, to: ReplicaId) -> Option<Next> {
+    let append = partition.next_append(to)?;
+    let batches = match partition.batches_for(&append, BATCHES_BYTES) {
+        Source::Memory(batches) => batches,
+        Source::Segment(read) => return Some(Next::Read(append, read)),
+        Source::Nothing => Vec::new(),
+    };
+    let after = Offset::of(append.after.end);
+    let first = batches.first().and_then(|bytes| range_of(bytes));
+    let last = batches.last().and_then(|bytes| range_of(bytes));
+    let range = first.zip(last).map_or(after..after, |(first, last)| first.start..last.end);
+    let append = partition.sent(to, append, range);
+    Some(Next::Send(append, batches))
+}
+
+/// The offsets of batches that follow each other; nothing if there is none.
+fn range_of(bytes: &[u8]) -> Option<core::ops::Range<Offset>> {
+    let (mut rest, mut range) = (bytes, None);
+    while !rest.is_empty() {
+        let (batch, behind) = Batch::read(rest).ok()?;
+        let end = Offset(batch.last_offset()).next();
+        let start = range.map_or(Offset(batch.base_offset()), |known: core::ops::Range<Offset>| known.start);
+        (range, rest) = (Some(start..end), behind);
+    }
+    range
+}
+
+/// Something for one partition.
+enum Item {
+    Append(Append, Vec<Bytes>),
+    Answer(ReplicaMessage<'static>),
+}
+
+/// Messages of several partitions, in as few frames as they need.
+#[derive(Default)]
+struct Frames(Vec<(ReplicatedId, Item)>);
+
+impl Frames {
+    fn finish(mut self) -> Vec<Vec<u8>> {
+        // Messages of one partition keep their order.
+        self.0.sort_by_key(|(id, _)| *id);
+        let (mut frames, mut rest) = (Vec::new(), self.0.as_slice());
+        while !rest.is_empty() {
+            let mut frame = Vec::new();
+            let mut writer = ReplicasWriter::new(&mut frame, BATCH_BYTES_MAX);
+            let taken = rest.iter().take_while(|(id, item)| put(&mut writer, *id, item).is_ok()).count();
+            rest = rest.get(taken..).unwrap_or_default();
+            frames.push(frame);
+        }
+        frames
+    }
+}
+
+fn put(writer: &mut ReplicasWriter<'_>, id: ReplicatedId, item: &Item) -> Result<(), Full> {
+    match item {
+        Item::Append(append, batches) => {
+            let batches: Vec<&[u8]> = batches.iter().map(|batch| &**batch).collect();
+            writer.put_append(id, append, &batches)
+        }
+        Item::Answer(answer) => writer.put(id, answer),
+    }
+}

@@ -1,0 +1,429 @@
+//! What brokers promise together: three of them, with replicas of the same partitions, on one council. Messages, disks and the
+//! council go on until nothing moves any more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use base::Random;
+use bytes::Bytes;
+use kafka_protocol::messages::ProduceRequest;
+use log_broker::BrokerConfig;
+use log_metadata::{Change, Decision, Ended, Found, KeeperEvent, TopicNode, paths};
+use log_wire::{Attributes, Batch, BatchBuilder, Producer, Records};
+
+use crate::bench::{Bench, NoSegments};
+use crate::fetch::fetch;
+use crate::produce::request;
+
+const VERSION: i16 = 9;
+const NOT_LEADER: i16 = 6;
+/// How often a sign of life comes.
+const HEARTBEAT_MS: u64 = 100;
+const ID: [u8; 16] = [1; 16];
+/// Without new requests, nothing moves any more after fewer turns.
+const TURNS_MAX: usize = 1_000;
+
+struct Cluster {
+    brokers: BTreeMap<i32, Bench>,
+    /// Processes that are not there, or cannot be reached.
+    away: BTreeSet<i32>,
+    nodes: BTreeMap<String, Vec<u8>>,
+    last_request: u64,
+}
+
+impl Cluster {
+    /// Three brokers, and a topic whose partitions have these replicas, the leader first.
+    fn new(replicas: &[&[i32]]) -> Self {
+        let replicas: Vec<Vec<i32>> = replicas.iter().map(|of| of.to_vec()).collect();
+        let topic = TopicNode::new(ID, BTreeMap::new(), &replicas).bytes();
+        let brokers = (1..=3).map(|node_id| {
+            let config = BrokerConfig { node_id, ..BrokerConfig::default() };
+            let mut bench = Bench::starting(config, Vec::new());
+            bench.council(KeeperEvent::Node { path: paths::topic("t"), data: Some(topic.clone()) });
+            bench.council(KeeperEvent::Joined);
+            (node_id, bench)
+        });
+        let mut cluster = Self {
+            brokers: brokers.collect(),
+            away: BTreeSet::new(),
+            nodes: BTreeMap::from([(paths::topic("t"), topic)]),
+            last_request: 0,
+        };
+        (1..=3).for_each(|id| cluster.connect(id));
+        cluster.settle();
+        cluster
+    }
+
+    fn here(&self) -> Vec<i32> {
+        self.brokers.keys().filter(|id| !self.away.contains(id)).copied().collect()
+    }
+
+    fn broker(&mut self, id: i32) -> &mut Bench {
+        self.brokers.get_mut(&id).expect("one of three")
+    }
+
+    fn connect(&mut self, id: i32) {
+        for other in self.here().into_iter().filter(|other| *other != id) {
+            for (one, other) in [(id, other), (other, id)] {
+                let bench = self.broker(one);
+                bench.broker.peer_connected(other, bench.now);
+            }
+        }
+    }
+
+    /// Everybody loses the connections with this broker.
+    fn lose(&mut self, id: i32) {
+        self.away.insert(id);
+        for other in self.here() {
+            for (one, other) in [(id, other), (other, id)] {
+                let bench = self.broker(one);
+                bench.broker.peer_broken(other, bench.now);
+            }
+        }
+    }
+
+    /// The process was cut off, and is not any more.
+    fn come_back(&mut self, id: i32) {
+        self.away.remove(&id);
+        for (path, data) in self.nodes.clone() {
+            self.broker(id).council(KeeperEvent::Node { path, data: Some(data) });
+        }
+        self.connect(id);
+    }
+
+    /// The process dies, with what its disk had not done, and another begins.
+    fn restart(&mut self, id: i32) {
+        let nodes = self.nodes.clone();
+        let bench = self.broker(id);
+        for (path, data) in nodes {
+            bench.council(KeeperEvent::Node { path, data: Some(data) });
+        }
+        bench.crash(0);
+        self.away.remove(&id);
+        self.connect(id);
+    }
+
+    /// Time passes. Every now and then all that are connected hear of each other.
+    fn pass(&mut self, ms: u64) {
+        for step in 0..ms.div_ceil(HEARTBEAT_MS) {
+            let long_ms = HEARTBEAT_MS.min(ms - step * HEARTBEAT_MS);
+            for id in self.here() {
+                let others = self.here();
+                let bench = self.broker(id);
+                for other in others.into_iter().filter(|other| *other != id) {
+                    bench.broker.peer_heard(other, bench.now);
+                }
+                bench.pass(long_ms);
+            }
+            self.settle();
+        }
+    }
+
+    /// Everything goes on until nothing moves.
+    fn settle(&mut self) {
+        for _ in 0..TURNS_MAX {
+            let mut moved = false;
+            for id in self.here() {
+                moved |= self.turn(id);
+            }
+            if !moved {
+                return;
+            }
+        }
+        panic!("it does not come to rest");
+    }
+
+    /// A turn of a broker, of its disk, and of the council. Whether anything has happened.
+    fn turn(&mut self, id: i32) -> bool {
+        self.partial_turn(id, u64::MAX)
+    }
+
+    /// The same, in which the disk does no more than so much.
+    fn partial_turn(&mut self, id: i32, commands: u64) -> bool {
+        let changes = self.broker(id).broker.take_changes();
+        let mut moved = !changes.is_empty();
+        changes.into_iter().for_each(|change| self.change(id, change));
+        let bench = self.broker(id);
+        let before = bench.disk.durable();
+        (0..2).for_each(|_| drop(bench.take()));
+        bench.durable(before.saturating_add(commands).min(bench.disk.given));
+        moved |= bench.disk.durable() > before;
+        while let Some(read) = bench.broker.next_replica_read() {
+            let bytes = read.read(&mut NoSegments);
+            bench.broker.replica_was_read(&read, bytes, bench.now);
+        }
+        let messages = bench.broker.take_peer_messages(bench.now);
+        moved |= !messages.is_empty();
+        for message in messages {
+            if !self.here().contains(&message.to) || self.away.contains(&id) {
+                continue;
+            }
+            let bench = self.broker(message.to);
+            let taken = bench.broker.peer_message(id, &Bytes::from(message.bytes), bench.now);
+            assert_eq!(taken, Ok(()));
+        }
+        moved
+    }
+
+    fn change(&mut self, id: i32, Change { path, mut compute, ticket }: Change) {
+        let data = self.nodes.get(&path).cloned();
+        let ended = match compute(Found { data: data.as_deref(), may_be_done: false }) {
+            Decision::Write(data) => {
+                self.nodes.insert(path.clone(), data.clone());
+                for other in self.here() {
+                    let (path, data) = (path.clone(), Some(data.clone()));
+                    self.broker(other).council(KeeperEvent::Node { path, data });
+                }
+                Ended::Done(Some(data))
+            }
+            Decision::Keep => Ended::Done(data),
+            other => panic!("{other:?}"),
+        };
+        self.broker(id).council(KeeperEvent::Ended { ticket, ended });
+    }
+
+    /// The leader and its epoch, as the council says.
+    fn leader(&self, partition: usize) -> (i32, i32) {
+        let topic = TopicNode::read(&self.nodes[&paths::topic("t")]).expect("a topic");
+        (topic.partitions[partition].leader, topic.partitions[partition].epoch.0)
+    }
+
+    /// Produces a batch. Gives the number of the request if it waits, or its error and offset.
+    fn produce(&mut self, id: i32, partition: i32) -> Result<u64, (i16, i64)> {
+        self.last_request += 1;
+        let number = self.last_request;
+        let asked = request(partition, &batch_of(number)).with_acks(-1);
+        match self.broker(id).ask(number, VERSION, &asked) {
+            Some(answer) => Err(outcome(&answer.responses[0].partition_responses[0])),
+            None => Ok(number),
+        }
+    }
+
+    fn answers(&mut self, id: i32) -> Vec<(u64, (i16, i64))> {
+        let answers = self.broker(id).answers::<ProduceRequest>().into_iter();
+        let of = |(number, answer): (u64, kafka_protocol::messages::ProduceResponse)| {
+            (number, outcome(&answer.responses[0].partition_responses[0]))
+        };
+        answers.map(of).collect()
+    }
+
+    /// What a partition holds, as its leader gives it to a consumer: the number of a request at each offset.
+    fn read(&mut self, leader: i32, index: i32) -> BTreeMap<i64, u64> {
+        let asked = fetch(&[(index, 0)]).with_session_epoch(-1);
+        let answer = self.broker(leader).ask(u64::MAX, 12, &asked).expect("an answer at once");
+        let records = answer.responses[0].partitions[0].records.clone().unwrap_or_default();
+        let (mut rest, mut found) = (&*records, BTreeMap::new());
+        while !rest.is_empty() {
+            let (batch, behind) = Batch::read(rest).expect("batches");
+            let record = Records::new(batch.records(), batch.count()).next().expect("one").expect("a record");
+            let number = record.value.and_then(|value| value.try_into().ok()).expect("a number");
+            found.insert(batch.base_offset(), u64::from_be_bytes(number));
+            rest = behind;
+        }
+        found
+    }
+
+    /// High watermark and end of a partition on a broker.
+    fn ends(&mut self, id: i32, index: i32) -> (i64, i64) {
+        let figures = self.broker(id).broker.figures();
+        let of = figures.partitions.iter().find(|of| of.index == index).expect("it is here");
+        (of.high_watermark, of.end)
+    }
+}
+
+/// A batch whose only record tells which request it came with.
+fn batch_of(number: u64) -> Vec<u8> {
+    let mut builder = BatchBuilder::new(Attributes(0), Producer::NONE);
+    builder.push(1_000, None, Some(&number.to_be_bytes()), &[]);
+    builder.finish()
+}
+
+fn outcome(answer: &kafka_protocol::messages::produce_response::PartitionProduceResponse) -> (i16, i64) {
+    (answer.error_code, answer.base_offset)
+}
+
+#[test]
+fn batch_is_acknowledged_once_a_majority_has_it_durably() {
+    let mut cluster = Cluster::new(&[&[1, 2, 3]]);
+    assert_eq!(cluster.produce(2, 0), Err((NOT_LEADER, -1)));
+    let number = cluster.produce(1, 0).expect("it waits");
+    // The leader's own disk is one of three.
+    cluster.broker(1).flush();
+    assert_eq!(cluster.answers(1), []);
+    cluster.settle();
+    assert_eq!(cluster.answers(1), [(number, (0, 0))]);
+    assert_eq!([1, 2, 3].map(|id| cluster.ends(id, 0)), [(1, 1); 3]);
+}
+
+#[test]
+fn batch_waits_while_only_the_leader_is_there() {
+    let mut cluster = Cluster::new(&[&[1, 2, 3]]);
+    cluster.lose(2);
+    cluster.lose(3);
+    let number = cluster.produce(1, 0).expect("it waits");
+    cluster.settle();
+    assert_eq!(cluster.answers(1), []);
+    cluster.restart(3);
+    cluster.settle();
+    assert_eq!(cluster.answers(1), [(number, (0, 0))]);
+}
+
+#[test]
+fn another_leads_when_the_leader_is_lost_and_has_all_that_was_acknowledged() {
+    let mut cluster = Cluster::new(&[&[1, 2, 3], &[2, 3, 1], &[3, 1, 2]]);
+    for partition in 0..3 {
+        let leader = cluster.leader(partition as usize).0;
+        for _ in 0..3 {
+            cluster.produce(leader, partition).expect("it waits");
+        }
+        cluster.settle();
+        assert_eq!(cluster.answers(leader).len(), 3);
+    }
+    let epochs = [0, 1, 2].map(|partition| cluster.leader(partition).1);
+    // Nobody waits for the end of a session: the connection is enough.
+    cluster.lose(1);
+    cluster.settle();
+    cluster.pass(60);
+    let (leader, epoch) = cluster.leader(0);
+    assert!(leader != 1 && epoch > epochs[0], "{leader} {epoch}");
+    assert_eq!([cluster.leader(1), cluster.leader(2)], [(2, epochs[1]), (3, epochs[2])], "they led already");
+    let number = cluster.produce(leader, 0).expect("it waits");
+    cluster.settle();
+    assert_eq!(cluster.answers(leader), [(number, (0, 3))]);
+}
+
+#[test]
+fn leader_that_was_cut_off_acknowledges_nothing_and_drops_what_nobody_else_has() {
+    let mut cluster = Cluster::new(&[&[1, 2, 3]]);
+    cluster.produce(1, 0).expect("it waits");
+    cluster.settle();
+    assert_eq!(cluster.answers(1).len(), 1);
+    cluster.lose(1);
+    let lost = cluster.produce(1, 0).expect("it waits");
+    cluster.broker(1).flush();
+    cluster.settle();
+    cluster.pass(60);
+    let (leader, _) = cluster.leader(0);
+    let number = cluster.produce(leader, 0).expect("it waits");
+    cluster.settle();
+    assert_eq!(cluster.answers(leader), [(number, (0, 1))]);
+    assert_eq!(cluster.answers(1), []);
+    // It is there again, without having died.
+    cluster.come_back(1);
+    cluster.settle();
+    cluster.pass(1_100);
+    assert_eq!(cluster.answers(1), [(lost, (NOT_LEADER, -1))]);
+    assert_eq!([1, 2, 3].map(|id| cluster.ends(id, 0)), [(2, 2); 3]);
+}
+
+#[test]
+fn everything_acknowledged_outlives_the_death_of_all_one_after_the_other() {
+    let mut cluster = Cluster::new(&[&[1, 2, 3]]);
+    let mut acknowledged = 0;
+    for round in 0..12 {
+        let victim = 1 + round % 3;
+        let leader = cluster.leader(0).0;
+        cluster.produce(leader, 0).expect("it waits");
+        cluster.settle();
+        let answers = cluster.answers(leader);
+        assert_eq!(answers.iter().map(|(_, answer)| *answer).collect::<Vec<_>>(), [(0, acknowledged)]);
+        acknowledged += 1;
+        cluster.lose(victim);
+        cluster.settle();
+        cluster.pass(60);
+        cluster.restart(victim);
+        cluster.settle();
+        cluster.pass(1_100);
+        cluster.pass(1_100);
+        assert_eq!(
+            [1, 2, 3].map(|id| cluster.ends(id, 0)),
+            [(acknowledged, acknowledged); 3],
+            "round {round}"
+        );
+    }
+}
+
+/// A world in which brokers die, are cut off, and come back, with disks that had done a part of what they were asked.
+struct World {
+    cluster: Cluster,
+    random: Random,
+    /// Offsets that were acknowledged, and the requests that were.
+    acknowledged: BTreeMap<i64, u64>,
+    deaths: usize,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let cluster = Cluster::new(&[&[1, 2, 3]]);
+        Self { cluster, random: Random::new(seed), acknowledged: BTreeMap::new(), deaths: 0 }
+    }
+
+    fn act(&mut self) {
+        let (any, often) = (1 + self.random.below(3) as i32, self.random.below(4));
+        match self.random.below(16) {
+            0..=5 => {
+                let leader = self.cluster.leader(0).0;
+                let _ = self.cluster.produce(leader, 0);
+            }
+            6..=10 if !self.cluster.away.contains(&any) => drop(self.cluster.partial_turn(any, often)),
+            11 if self.cluster.away.is_empty() => {
+                self.deaths += 1;
+                self.cluster.lose(any);
+            }
+            12 | 13 => {
+                if let Some(id) = self.cluster.away.first().copied() {
+                    match self.random.below(2) {
+                        0 => self.cluster.restart(id),
+                        _ => self.cluster.come_back(id),
+                    }
+                }
+            }
+            14 => self.cluster.pass(60),
+            _ => self.cluster.settle(),
+        }
+        self.hear();
+    }
+
+    /// What clients were told.
+    fn hear(&mut self) {
+        for id in 1..=3 {
+            for (number, (error, offset)) in self.cluster.answers(id) {
+                if error == 0 {
+                    let before = self.acknowledged.insert(offset, number);
+                    assert_eq!(before, None, "two requests were given the offset {offset}");
+                }
+            }
+        }
+    }
+
+    /// All are there again, and time passes until there is a leader.
+    fn heal(&mut self) -> i32 {
+        while let Some(id) = self.cluster.away.first().copied() {
+            self.cluster.restart(id);
+        }
+        for _ in 0..6 {
+            self.cluster.pass(1_100);
+        }
+        self.hear();
+        self.cluster.leader(0).0
+    }
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_whoever_dies_and_whenever() {
+    let (mut deaths, mut acknowledged) = (0, 0);
+    for seed in 0..300 {
+        let mut world = World::new(seed);
+        (0..200).for_each(|_| world.act());
+        let leader = world.heal();
+        let held = world.cluster.read(leader, 0);
+        for (offset, number) in &world.acknowledged {
+            assert_eq!(held.get(offset), Some(number), "seed {seed}: offset {offset} was acknowledged");
+        }
+        let ends = [1, 2, 3].map(|id| world.cluster.ends(id, 0));
+        let end = held.last_key_value().map_or(0, |(offset, _)| offset + 1);
+        assert_eq!(ends, [(end, end); 3], "seed {seed}");
+        deaths += world.deaths;
+        acknowledged += world.acknowledged.len();
+    }
+    assert!(deaths > 1_000 && acknowledged > 2_500, "{deaths} {acknowledged}");
+}
