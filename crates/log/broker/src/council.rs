@@ -4,9 +4,21 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use log_metadata::{Change, Decision, Found};
+use replication_controller::{Change as RecordChange, PartitionId, ProposalId};
 
-use crate::replication::Asked;
 use crate::waits::Waiter;
+
+/// What the machines of partitions with several replicas have asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// Records of one topic.
+    Records(Vec<PartitionId>),
+    /// To write a record, for a leader.
+    Write(Box<RecordChange>),
+    /// To write a part of what the controller proposes, in which of its terms: the changes of one topic, by their places in the
+    /// proposal.
+    Part(u64, ProposalId, Vec<(usize, RecordChange)>),
+}
 
 /// What a change is for.
 #[derive(Clone, Debug, PartialEq, Eq)]

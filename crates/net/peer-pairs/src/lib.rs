@@ -31,6 +31,6 @@ mod timing;
 
 pub use number::PeerNumber;
 pub use offer::{Lane, Offer};
-pub use pair::{Dropped, PING_MS, Pair, PairRef, Pulse, QUIET_MS, SILENCE_MS, YOUTH_MS};
+pub use pair::{Dropped, Pair, PairRef, Pulse};
 pub use table::{PeerPairs, Refusal, Verdict, is_outdated};
-pub use timing::Timing;
+pub use timing::{PING_MS, QUIET_MS, SILENCE_MS, Timing, YOUTH_MS};

@@ -6,16 +6,6 @@ use crate::number::PeerNumber;
 use crate::offer::{Lane, Offer};
 use crate::timing::Timing;
 
-/// How often a member that has nothing to say shows that it lives, milliseconds.
-pub const PING_MS: u64 = 500;
-/// After how long without a sign of life a pair is given up, milliseconds.
-pub const SILENCE_MS: u64 = 5_000;
-/// After how long without a sign of life a pair is replaced on a mere claim, milliseconds.
-pub const QUIET_MS: u64 = 3 * PING_MS;
-/// For how long the other pair of two members that dialled at once may come, milliseconds. A member whose host died comes
-/// back later than that.
-pub const YOUTH_MS: u64 = 1_000;
-
 /// What tells the pairs with one member apart, and which of two is kept: the greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {

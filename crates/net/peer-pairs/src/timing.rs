@@ -1,6 +1,14 @@
 //! How long a pair may be silent, young and quiet.
 
-use crate::pair::{PING_MS, QUIET_MS, SILENCE_MS, YOUTH_MS};
+/// How often a member that has nothing to say shows that it lives, milliseconds.
+pub const PING_MS: u64 = 500;
+/// After how long without a sign of life a pair is given up, milliseconds.
+pub const SILENCE_MS: u64 = 5_000;
+/// After how long without a sign of life a pair is replaced on a mere claim, milliseconds.
+pub const QUIET_MS: u64 = 3 * PING_MS;
+/// For how long the other pair of two members that dialled at once may come, milliseconds. A member whose host died comes
+/// back later than that.
+pub const YOUTH_MS: u64 = 1_000;
 
 /// The times of a table's pairs, in milliseconds. Both sides of a pair have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

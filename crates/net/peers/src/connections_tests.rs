@@ -8,7 +8,8 @@ use node_threads::Supervisor;
 
 use super::*;
 use crate::dial::Means;
-use crate::hello::{ClaimedNumber, Hello};
+use crate::hello::Hello;
+use crate::numbering::ClaimedNumber;
 use crate::numbering::Numbering;
 use crate::roster::MemberAddress;
 use crate::testing::credentials_of_three;

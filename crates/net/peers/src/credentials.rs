@@ -11,9 +11,10 @@ use parking_lot::RwLock;
 
 use crate::connected::Connected;
 use crate::handshake::Terms;
-use crate::hello::{ClaimedNumber, Cluster, Hello};
+use crate::hello::{Cluster, Hello};
 use crate::hints::Hints;
 use crate::names::Names;
+use crate::numbering::ClaimedNumber;
 use crate::numbering::Numbering;
 use crate::other_ensembles::OtherEnsembles;
 use crate::proof::{Binding, Nonce, Prover};

@@ -14,8 +14,9 @@
 
 use std::io::{self, Read, Write};
 
-use crate::hello::{ClaimedNumber, HELLO_BYTES, Hello};
+use crate::hello::{HELLO_BYTES, Hello};
 use crate::hints::Hints;
+use crate::numbering::ClaimedNumber;
 use crate::proof::{Binding, NONCE_BYTES, Nonce, PROOF_BYTES, Proof, Prover, Side};
 use crate::refusal::{HandshakeRefusal, Refusal};
 

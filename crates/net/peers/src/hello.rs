@@ -4,37 +4,16 @@
 //! ([`Numbering`]) and that is named in the configuration or in the ensemble's roster, an id that carries this number,
 //! one ensemble, and a connection that is meant for the member that answers it. Knows no socket and no key.
 
-use base::{MemberId, MemberNumber};
+use base::MemberId;
 use net_peer_pairs::{Lane, PeerNumber};
 
-use crate::numbering::Numbering;
+use crate::numbering::{ClaimedNumber, Numbering};
 
 /// An ensemble's id.
 pub type Cluster = [u8; 16];
 
 /// Bytes of a hello: lane, five numbers, ensemble, feature level.
 pub(crate) const HELLO_BYTES: usize = 61;
-
-/// A member's number as a hello says it: any 64 bits until the hello is judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClaimedNumber(pub u64);
-
-impl ClaimedNumber {
-    /// What a hello says where it means no member.
-    pub(crate) const NOBODY: Self = Self(0);
-
-    /// The number in a group whose numbers have one byte, if a member may have it: 1 to 255.
-    #[must_use]
-    pub fn number(self) -> Option<MemberNumber> {
-        MemberNumber::try_from(self.0).ok().filter(|number| number.0 != 0)
-    }
-}
-
-impl From<MemberNumber> for ClaimedNumber {
-    fn from(number: MemberNumber) -> Self {
-        Self(number.into())
-    }
-}
 
 /// Why what a member says of itself is not believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

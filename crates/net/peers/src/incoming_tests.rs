@@ -8,8 +8,8 @@ use net_peer_pairs::Lane;
 
 use super::*;
 use crate::handshake::{self, Terms};
-use crate::hello::ClaimedNumber;
 use crate::hints::Hints;
+use crate::numbering::ClaimedNumber;
 use crate::numbering::Numbering;
 use crate::testing::credentials_of_three;
 

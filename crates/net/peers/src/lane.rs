@@ -164,7 +164,8 @@ mod tests {
     use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
     use super::*;
-    use crate::hello::{ClaimedNumber, Hello};
+    use crate::hello::Hello;
+    use crate::numbering::ClaimedNumber;
     use crate::numbering::Numbering;
 
     #[test]

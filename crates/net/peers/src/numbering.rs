@@ -2,10 +2,29 @@
 
 use core::fmt;
 
-use base::MemberId;
+use base::{MemberId, MemberNumber};
 use net_peer_pairs::PeerNumber;
 
-use crate::hello::ClaimedNumber;
+/// A member's number as a hello says it: any 64 bits until the hello is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClaimedNumber(pub u64);
+
+impl ClaimedNumber {
+    /// What a hello says where it means no member.
+    pub(crate) const NOBODY: Self = Self(0);
+
+    /// The number in a group whose numbers have one byte, if a member may have it: 1 to 255.
+    #[must_use]
+    pub fn number(self) -> Option<MemberNumber> {
+        MemberNumber::try_from(self.0).ok().filter(|number| number.0 != 0)
+    }
+}
+
+impl From<MemberNumber> for ClaimedNumber {
+    fn from(number: MemberNumber) -> Self {
+        Self(number.into())
+    }
+}
 
 /// Which numbers members have. All members of a group go by the same numbering. On the wire, 0 means no member in both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,20 +8,8 @@ use log_wire::TopicName;
 use replication_controller::{Change, Event, PartitionId, ProposalId, Version, Written};
 
 use super::Replication;
-use crate::council::Purpose;
+use crate::council::{Asked, Purpose};
 use crate::node::Node;
-
-/// What the council was asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
-    /// Records of one topic.
-    Records(Vec<PartitionId>),
-    /// To write a record, for a leader.
-    Write(Box<Change>),
-    /// To write a part of what the controller proposes, in which of its terms: the changes of one topic, by their places in the
-    /// proposal.
-    Part(u64, ProposalId, Vec<(usize, Change)>),
-}
 
 /// Proposals of which parts are with the council.
 #[derive(Debug, Default)]

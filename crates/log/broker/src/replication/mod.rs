@@ -36,7 +36,6 @@ use crate::catalog::TopicImage;
 use crate::node::Node;
 use crate::partitions::{partition_of, replicated};
 use controller::Role;
-pub(crate) use council::Asked;
 use council::Proposals;
 pub use receiving::BadMessage;
 use sending::Outbox;

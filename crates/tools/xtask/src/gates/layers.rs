@@ -129,7 +129,7 @@ const PURE: &[(&str, &[&str])] = &[
     ("replication-node", &[]),
     ("replication-wire", &["thiserror"]),
     ("replication-planner", &["thiserror"]),
-    ("log-broker", &["bytes"]),
+    ("log-broker", &["bytes", "thiserror"]),
     ("storage-disk", &["thiserror"]),
     ("storage-wal", &["crc32c", "thiserror"]),
     ("storage-raft-log", &["bytes", "crc32c", "thiserror"]),
