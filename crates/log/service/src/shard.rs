@@ -204,6 +204,10 @@ fn log(notice: &Notice, set_log_level: &SetLogLevel) {
             let partition = id.index;
             tracing::error!(partition, %damage, "a partition is not served: what the disk holds of it is damaged");
         }
+        Notice::NotSent(id) => {
+            let partition = id.index;
+            tracing::error!(partition, "followers of a partition are not sent what the disk holds of it: it cannot be read");
+        }
         Notice::NotCompacted(id, error) => {
             let partition = id.index;
             tracing::error!(partition, %error, "a partition is not compacted for now: its segments stay as they are");
