@@ -181,6 +181,7 @@ impl Service for Shard {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "a list: an arm for each notice")]
 fn log(notice: &Notice, set_log_level: &SetLogLevel) {
     match notice {
         Notice::LogLevel(level) => (set_log_level.0)(level),
