@@ -124,7 +124,14 @@ mod tests {
         Figures {
             requests: vec![(log_wire::ApiKey::Produce, 7)],
             topics: vec![(Arc::clone(&topic), traffic)],
-            partitions: vec![PartitionFigures { topic, index: 2, start: 5, high_watermark: 9, bytes: 400 }],
+            partitions: vec![PartitionFigures {
+                topic,
+                index: 2,
+                start: 5,
+                high_watermark: 9,
+                end: 9,
+                bytes: 400,
+            }],
             cluster: (1, 4),
             groups: 1,
             offsets: vec![

@@ -207,7 +207,10 @@ fn log(notice: &Notice, set_log_level: &SetLogLevel) {
         }
         Notice::NotSent(id) => {
             let partition = id.index;
-            tracing::error!(partition, "followers of a partition are not sent what the disk holds of it: it cannot be read");
+            tracing::error!(
+                partition,
+                "followers of a partition are not sent what the disk holds of it: it cannot be read"
+            );
         }
         Notice::NotCompacted(id, error) => {
             let partition = id.index;
