@@ -37,6 +37,10 @@ impl Role {
         true
     }
 
+    pub(super) const fn is_active(&self) -> bool {
+        self.controller.is_some()
+    }
+
     pub(super) const fn term(&self) -> u64 {
         self.term
     }

@@ -112,8 +112,12 @@ impl Replication {
 
     /// The council has committed this of a topic.
     pub(crate) fn topic_changed(&mut self, node: &mut Node, topic: &TopicImage, now: Now) {
+        let is_first = !self.role.is_active() && records(topic).next().is_some();
         for known in records(topic) {
             self.learn(node, known, now);
+        }
+        if is_first {
+            self.judge_role(node, now);
         }
         self.carry_out(node, now);
     }
@@ -193,10 +197,12 @@ impl Replication {
         self.machine.removed(partition, &mut node.partitions);
     }
 
-    /// Whether this broker is the controller has to be judged again.
+    /// Whether this broker is the controller has to be judged again. Without a partition with several replicas none is needed: a
+    /// broker with nothing to do sleeps.
     fn judge_role(&mut self, node: &Node, now: Now) {
+        let is_needed = node.catalog.topics().any(|topic| records(topic).next().is_some());
         let is_first = self.peers.keys().next().is_none_or(|first| self.own < *first);
-        if !self.is_joined || !is_first {
+        if !self.is_joined || !is_first || !is_needed {
             self.role.resign();
             self.proposals.forget();
         } else if self.role.begin(node.catalog.topics().flat_map(records), now) {
