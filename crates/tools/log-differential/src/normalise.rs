@@ -85,6 +85,8 @@ struct Normaliser<'a> {
 impl Normaliser<'_> {
     fn value(&self, name: &str, value: &Value) -> Value {
         match value {
+            // How far a reply to a question about all topics comes depends on the topics of other scripts.
+            Value::Object(_) if name == "NextCursor" && self.is_foreign(value) => Value::Null,
             Value::Object(fields) => self.object(fields),
             Value::Array(elements) => self.array(name, elements),
             Value::Null => Value::Null,
@@ -214,6 +216,10 @@ mod tests {
         let body = json!({"Topics": [{"Name": "x000001-b"}, {"Name": "x000009-a"}, {"Name": "x000001-a"}]});
         let expected = json!({"Topics": [{"Name": "@a"}, {"Name": "@b"}]});
         assert_eq!(normal("Metadata", &body, &variables()), expected);
+        let cursor = |name: &str| json!({"NextCursor": {"TopicName": name, "PartitionIndex": 1}});
+        let described = |name: &str| normal("DescribeTopicPartitions", &cursor(name), &variables());
+        assert_eq!(described("x000001-a"), cursor("@a"));
+        assert_eq!(described("x000009-a"), json!({"NextCursor": null}));
         let part = |index: i64| json!({"PartitionIndex": index});
         let topic = |name: &str, parts: Value| json!({"Topic": name, "Partitions": parts});
         let fetched = json!({"Responses": [
