@@ -58,7 +58,7 @@ pub(crate) struct ConsumerMember {
     gives_up_at_ms: u64,
     /// The next heartbeat says everything: an answer was lost, or it has given something up.
     says_all: bool,
-    /// A heartbeat was lost since the last one that was answered.
+    /// A heartbeat was lost since it joined: the broker may read it late, behind others that it has answered.
     has_lost: bool,
     heard: Served,
     confirmed: Served,
@@ -179,7 +179,7 @@ impl ConsumerMember {
         }
         self.judge_epoch(around, asked, answer.member_epoch);
         self.who.generation = answer.member_epoch;
-        (self.stage, self.has_lost) = (Stage::In, false);
+        self.stage = Stage::In;
         self.heard = asked.sent;
         if self.gives_up.is_empty() {
             self.confirmed = asked.sent;
@@ -230,7 +230,7 @@ impl ConsumerMember {
                     session_ms: SESSION_MS,
                     rebalance_ms: self.rebalance_ms,
                 };
-                // Behind an answer that was lost, a member may be two epochs behind.
+                // Behind an answer that was lost, or a heartbeat that came late, a member may be two epochs behind.
                 let may =
                     holder.may_be_gone(around.served) || (error == FENCED_MEMBER_EPOCH && self.has_lost);
                 let why =
