@@ -398,13 +398,12 @@ impl Broker {
     fn after_partitions(&mut self, now: Now) {
         loop {
             let events = self.node.partitions.take_events();
-            let is_over = events.is_empty();
-            self.partitions_told(events, now);
-            self.settle(now);
-            if is_over {
-                return;
+            if events.is_empty() {
+                break;
             }
+            self.partitions_told(events, now);
         }
+        self.settle(now);
     }
 
     fn partitions_told(&mut self, events: Vec<PartitionEvent>, now: Now) {

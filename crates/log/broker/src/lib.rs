@@ -25,8 +25,9 @@
 //! # Where things are
 //! Each area of the protocol is a folder that owns what waits in it and names the APIs that it serves: `produce`, `fetch`
 //! (with its sessions), `offsets`, `groups`, `topics`, `transactions`, `init_producer_id`. All of them use the `Node`: settings,
-//! `catalog`, `partitions`, `producer_ids`. `coordinators` drives the machines of `log-coordinators`. `Broker` passes on what
-//! happens, and the questions that areas have for the coordinators of transactions.
+//! `catalog`, `partitions`, `producer_ids`. `coordinators` drives the machines of `log-coordinators`, and `replication` those that
+//! replicate partitions with several replicas and appoint their leaders. `Broker` passes on what happens, and the questions that
+//! areas have for the coordinators of transactions.
 //!
 //! # Invariants
 //! - Nothing is acknowledged that is not durable, whatever `acks` says, but for `acks=0`, which is not acknowledged at all.

@@ -189,8 +189,12 @@ impl Partitions {
     }
 
     /// Makes a copy with an empty log that has promised an epoch. A copy that there is becomes that in one step. Once it is durable,
-    /// that is told by [`PartitionEvent::Made`].
+    /// that is told by [`PartitionEvent::Made`]. None is made while the disk holds a copy that cannot be used: an empty one in its
+    /// place would be a voter that has forgotten what it acknowledged.
     pub(crate) fn make_copy(&mut self, id: PartitionId, promised: LeaderEpoch, topic: &TopicImage) {
+        if self.damaged.contains(&id) || self.stored.contains_key(&id) {
+            return;
+        }
         if let Some(log) = self.by_id.get(&id).and_then(|slot| self.get(*slot)).map(|hosted| hosted.log) {
             self.forget_copy(id);
             self.in_flight.give(DiskCommand::Reset(log, Offset::ZERO, promised));

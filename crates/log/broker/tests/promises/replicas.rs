@@ -6,13 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use base::Random;
 use bytes::Bytes;
 use kafka_protocol::messages::ProduceRequest;
-use log_broker::BrokerConfig;
+use log_broker::{BrokerConfig, DiskCommand};
 use log_metadata::{Change, Decision, Ended, Found, KeeperEvent, TopicNode, paths};
+use log_partition::{Damage, Offset};
 use log_wire::{Attributes, Batch, BatchBuilder, Producer, Records};
 
 use crate::bench::{Bench, NoSegments};
 use crate::fetch::fetch;
 use crate::produce::request;
+use crate::stored;
 
 const VERSION: i16 = 9;
 const NOT_LEADER: i16 = 6;
@@ -239,6 +241,21 @@ fn batch_of(number: u64) -> Vec<u8> {
 
 fn outcome(answer: &kafka_protocol::messages::produce_response::PartitionProduceResponse) -> (i16, i64) {
     (answer.error_code, answer.base_offset)
+}
+
+#[test]
+fn copy_that_cannot_be_used_does_not_give_way_to_an_empty_one() {
+    for damage in [None, Some(Damage::Missing(Offset(0)))] {
+        let mut bench = Bench::starting(BrokerConfig::default(), vec![stored(damage)]);
+        let topic = TopicNode::new(ID, BTreeMap::new(), &[vec![1, 2, 3]]).bytes();
+        bench.council(KeeperEvent::Node { path: paths::topic("t"), data: Some(topic) });
+        bench.council(KeeperEvent::Joined);
+        let commands = bench.take();
+        let makes =
+            |command: &DiskCommand| matches!(command, DiskCommand::Create(..) | DiskCommand::Reset(..));
+        // One that has promised nothing was being made when its process died.
+        assert_eq!(commands.iter().any(makes), damage.is_none(), "{commands:?}");
+    }
 }
 
 #[test]
