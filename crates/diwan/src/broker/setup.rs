@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use log_broker::{BrokerConfig, ServerProperties};
 use log_config::properties::Property;
-use log_config::{Council, LogMaintenance, NetworkLimits, Overrides, StaticConfig};
-use log_service::{LogConfig, SetLogLevel};
+use log_config::{Council, LogMaintenance, NetworkLimits, Overrides, StaticConfig, Values};
+use log_service::{LogConfig, PeerListener, SetLogLevel};
 use log_storage::StoreConfig;
 use node_config::Problem;
 
@@ -73,6 +73,7 @@ impl BrokerSetup {
         let session = read.council.as_ref().and_then(|council| council.session_timeout_ms);
         let config = LogConfig {
             listeners,
+            peers: peer_listener(&values)?,
             directory: read.directory.as_ref().map_or_else(|| defaults.directory.clone(), PathBuf::from),
             council: String::new(),
             council_session: session.map_or(SESSION, |ms| Duration::from_millis(ms.into())),
@@ -87,6 +88,15 @@ impl BrokerSetup {
         let council = read.council.as_ref().map(servers);
         Ok(Self { config, council, warnings: read.warnings })
     }
+}
+
+fn peer_listener(values: &impl Values) -> Result<PeerListener, Vec<Problem>> {
+    let Some(text) = values.text("diwan.peer.listener") else { return Ok(PeerListener::default()) };
+    let bad = || {
+        let problem = Problem::new(format!("`diwan.peer.listener`: `{text}` is no place to listen"));
+        vec![problem.hint("write `HOST:PORT`")]
+    };
+    PeerListener::read(&text).ok_or_else(bad)
 }
 
 /// What nobody says is said here, so that a client that asks for the configurations is told what holds.
@@ -207,6 +217,7 @@ mod tests {
             ("authorizer.class.name=com.example.Own", "loads none"),
             ("listeners=PLAINTEXT://no.such.host.invalid:9092", "no.such.host.invalid"),
             ("log.dirs=/a,/b", "2 directories"),
+            ("diwan.peer.listener=9093", "no place to listen"),
         ] {
             let problems = setup(file).expect_err(file);
             let told = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");

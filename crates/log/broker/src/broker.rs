@@ -15,6 +15,7 @@ use net_event_loop::ConnId;
 use replication_appointed::ReplicaId;
 use replication_controller::Incarnation;
 
+use crate::brokers::Announced;
 use crate::call::{Call, Handled};
 use crate::catalog::{Appointments, TopicImage, change};
 use crate::compaction::{CompactionCommand, CompactionEvent, Compactions};
@@ -84,6 +85,8 @@ impl Broker {
             KeeperEvent::Node { path, data } => {
                 if let Some(name) = paths::topic_of(&path) {
                     self.topic_node(name, data, now);
+                } else if let Some(id) = paths::broker_of(&path) {
+                    self.node.brokers.announced(id, data.as_deref());
                 } else if let Some(place) = AccessPlace::of_path(&path) {
                     let is_read = self.node.access.changed(&place, data.as_deref());
                     self.node.notices.extend((!is_read).then_some(Notice::BadAccess(path)));
@@ -145,14 +148,21 @@ impl Broker {
         std::mem::take(&mut self.node.replies)
     }
 
+    /// Takes the other brokers that are announced, if they are others than before: to be connected to.
+    pub fn take_announced(&mut self) -> Option<Vec<Announced>> {
+        self.node.brokers.take_announced()
+    }
+
     /// The connection to another broker is new.
     pub fn peer_connected(&mut self, broker: i32, now: Now) {
+        self.node.brokers.connected(broker);
         self.replication.connected(&mut self.node, replica_of(broker), now);
         self.after_partitions(now);
     }
 
     /// The connection to another broker is gone.
     pub fn peer_broken(&mut self, broker: i32, now: Now) {
+        self.node.brokers.broken(broker);
         self.replication.broken(&mut self.node, replica_of(broker), now);
         self.after_partitions(now);
     }
@@ -172,8 +182,14 @@ impl Broker {
         taken
     }
 
+    /// Another broker takes no batches for now, or takes them again: what is for it waits on this side.
+    pub fn peer_is_full(&mut self, broker: i32, is_full: bool) {
+        self.replication.is_full(replica_of(broker), is_full);
+    }
+
     /// Takes what other brokers are to be told: to be called after each turn.
     pub fn take_peer_messages(&mut self, now: Now) -> Vec<PeerMessage> {
+        self.replication.send_deferred(&mut self.node, now);
         self.replication.carry_out(&mut self.node, now);
         self.after_partitions(now);
         self.replication.take_messages()

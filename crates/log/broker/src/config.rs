@@ -39,16 +39,12 @@ pub struct BrokerConfig {
     pub partitions: i32,
     /// `default.replication.factor`.
     pub replication_factor: i16,
-    /// `offsets.topic.num.partitions`.
-    pub offsets_partitions: i32,
-    /// `offsets.topic.segment.bytes`.
-    pub offsets_segment_bytes: u64,
+    /// `offsets.topic.*`.
+    pub offsets_topic: InternalTopic,
     /// Groups: `group.*` and `offset.*`.
     pub groups: GroupLimits,
-    /// `transaction.state.log.num.partitions`.
-    pub transactions_partitions: i32,
-    /// `transaction.state.log.segment.bytes`.
-    pub transactions_segment_bytes: u64,
+    /// `transaction.state.log.*`.
+    pub transactions_topic: InternalTopic,
     /// Transactions: `transaction.*` and `transactional.*`.
     pub transactions: TransactionLimits,
     /// `producer.id.expiration.ms`, and how many producers a partition knows.
@@ -122,11 +118,9 @@ impl Default for BrokerConfig {
             delete_topics: true,
             partitions: 1,
             replication_factor: 1,
-            offsets_partitions: 50,
-            offsets_segment_bytes: 104_857_600,
+            offsets_topic: InternalTopic::default(),
             groups: GroupLimits::default(),
-            transactions_partitions: 50,
-            transactions_segment_bytes: 104_857_600,
+            transactions_topic: InternalTopic::default(),
             transactions: TransactionLimits::default(),
             producers: ProducerLimits::default(),
             seed: 0,
@@ -215,8 +209,7 @@ impl BrokerConfig {
         transactions.transaction_timeout_max_ms = of.timeout_max_ms;
         transactions.transactional_id_expiration_ms = of.id_expiration_ms;
         transactions.expiration_check_ms = of.expiration_check_ms;
-        let InternalTopic { partitions, segment_bytes, .. } = of.topic;
-        (self.transactions_partitions, self.transactions_segment_bytes) = (partitions, segment_bytes);
+        self.transactions_topic = of.topic;
     }
 
     fn take_groups(&mut self, of: &GroupSettings) {
@@ -230,8 +223,7 @@ impl BrokerConfig {
         groups.offsets_retention_ms = of.offsets_retention_ms;
         groups.retention_check_ms = of.offsets_retention_check_ms;
         self.take_consumer_groups(of);
-        let InternalTopic { partitions, segment_bytes, .. } = of.offsets_topic;
-        (self.offsets_partitions, self.offsets_segment_bytes) = (partitions, segment_bytes);
+        self.offsets_topic = of.offsets_topic;
     }
 }
 

@@ -3,6 +3,7 @@
 use log_wire::messages::groups::{Coordinator, FindCoordinatorRequest, FindCoordinatorResponse};
 use log_wire::{ApiKey, ErrorCode, Malformed};
 
+use crate::brokers::LiveBroker;
 use crate::call::{Call, Handled};
 use crate::client::Client;
 use crate::groups::Groups;
@@ -54,18 +55,18 @@ fn find(
         .iter()
         .map(|key| {
             let may = may(node, by, (request.key_type, form.version), key);
-            let here = may.and_then(|()| match request.key_type {
+            let found = may.and_then(|()| match request.key_type {
                 OF_GROUP => {
                     groups.make_topic(node);
-                    groups.coordinators.here(&node.catalog, key).map(drop)
+                    groups.coordinators.broker_of(node, key)
                 }
                 OF_TRANSACTION => {
                     transactions.make_topic(node);
-                    transactions.find(node, key)
+                    transactions.broker_of(node, key)
                 }
                 _ => Err(ErrorCode::InvalidRequest),
             });
-            answer(node, by.client, key, here.err().unwrap_or_default())
+            answer(node, by.client, key, found)
         })
         .collect();
     let mut response = FindCoordinatorResponse::default();
@@ -90,7 +91,10 @@ fn may(node: &Node, by: By<'_>, (key_type, version): (i8, i16), key: &str) -> Re
     }
 }
 
-fn answer(node: &Node, client: &Client, key: &str, error: ErrorCode) -> Coordinator {
+fn answer(node: &Node, client: &Client, key: &str, found: Result<i32, ErrorCode>) -> Coordinator {
+    let of = |id: i32| node.brokers.endpoint(id, client.listener).ok_or(ErrorCode::CoordinatorNotAvailable);
+    let found = found.and_then(of);
+    let error = found.err().unwrap_or_default();
     let mut coordinator = Coordinator {
         key: key.into(),
         node_id: -1,
@@ -99,10 +103,8 @@ fn answer(node: &Node, client: &Client, key: &str, error: ErrorCode) -> Coordina
         error_message: Some(why(error).into()),
         ..Coordinator::default()
     };
-    if error == ErrorCode::None {
-        coordinator.node_id = node.config.node_id;
-        let (host, port) = node.endpoint(client.listener);
-        (coordinator.host, coordinator.port) = (host.into(), port);
+    if let Ok(LiveBroker { id, host, port, .. }) = found {
+        (coordinator.node_id, coordinator.host, coordinator.port) = (id, host.into(), port);
     }
     coordinator
 }

@@ -2,25 +2,31 @@
 
 use log_config::Overrides;
 
-use crate::catalog::{NewTopic, OFFSETS_TOPIC, TRANSACTIONS_TOPIC};
+use crate::catalog::{OFFSETS_TOPIC, TRANSACTIONS_TOPIC};
 use crate::config::BrokerConfig;
 
 /// The least `segment.bytes` of a topic.
 const SEGMENT_BYTES_MIN: u64 = 1 << 20;
 
-/// The internal topic of that name, as it is made; nothing if it is none that this broker makes.
-pub(crate) fn new(name: &str, config: &BrokerConfig) -> Option<NewTopic> {
-    let (partitions, segment_bytes, compression) = match name {
-        OFFSETS_TOPIC => (config.offsets_partitions, config.offsets_segment_bytes, "producer"),
-        TRANSACTIONS_TOPIC => {
-            (config.transactions_partitions, config.transactions_segment_bytes, "uncompressed")
-        }
+/// An internal topic, as it is made.
+pub(crate) struct InternalTopic {
+    pub(crate) partitions: i32,
+    /// How many replicas a partition gets, if there are as many brokers.
+    pub(crate) replicas: i16,
+    pub(crate) settings: Overrides,
+}
+
+/// The internal topic of that name; nothing if it is none that this broker makes.
+pub(crate) fn of(name: &str, config: &BrokerConfig) -> Option<InternalTopic> {
+    let (topic, compression) = match name {
+        OFFSETS_TOPIC => (config.offsets_topic, "producer"),
+        TRANSACTIONS_TOPIC => (config.transactions_topic, "uncompressed"),
         _ => return None,
     };
     let settings = Overrides::from([
         ("cleanup.policy".into(), "compact".into()),
         ("compression.type".into(), compression.into()),
-        ("segment.bytes".into(), segment_bytes.max(SEGMENT_BYTES_MIN).to_string()),
+        ("segment.bytes".into(), topic.segment_bytes.max(SEGMENT_BYTES_MIN).to_string()),
     ]);
-    Some(NewTopic { name: name.into(), partitions, settings })
+    Some(InternalTopic { partitions: topic.partitions, replicas: topic.replication_factor, settings })
 }

@@ -14,12 +14,13 @@ use log_partition::{NewBatch, PartitionConfig};
 use log_wire::{ErrorCode, TopicName};
 
 use crate::access::Access;
+use crate::brokers::Brokers;
 use crate::catalog::{Catalog, NewTopic, change};
 use crate::config::BrokerConfig;
 use crate::config_layers::Configs;
 use crate::council::{Changes, Purpose};
 use crate::disk_work::{StoredPartition, Volume};
-use crate::internal_topics;
+use crate::internal_topics::{self, InternalTopic};
 use crate::notice::Notice;
 use crate::partitions::{Hosted, Partitions, Slot};
 use crate::producer_ids::{ProducerIds, take_block};
@@ -41,6 +42,7 @@ pub(crate) struct Node {
     /// What is set: here, for all brokers, for groups.
     pub(crate) configs: Configs,
     pub(crate) catalog: Catalog,
+    pub(crate) brokers: Brokers,
     pub(crate) partitions: Partitions,
     pub(crate) access: Access,
     pub(crate) producer_ids: ProducerIds,
@@ -65,6 +67,7 @@ impl Node {
             partitions: Partitions::new(config.node_id, stored),
             access: Access::new(&config),
             configs: Configs::new(config.node_id, config.properties.clone(), &config.log_level),
+            brokers: Brokers::new(config.node_id, config.listeners.clone(), config.rack.clone()),
             config,
             cluster_id,
             catalog: Catalog::default(),
@@ -88,12 +91,6 @@ impl Node {
         self.council.ask(paths::SECRET.into(), Purpose::Secret, move |found: Found<'_>| {
             found.data.map_or_else(|| Decision::Write(secret.clone()), |_| Decision::Keep)
         });
-    }
-
-    /// Where a client finds this broker that came in at a listener.
-    pub(crate) fn endpoint(&self, listener: u16) -> (&str, i32) {
-        let own = self.config.listeners.get(usize::from(listener)).or_else(|| self.config.listeners.first());
-        own.map_or(("", -1), |own| (&own.advertised_host, i32::from(own.advertised_port)))
     }
 
     /// A ticket that nothing else has.
@@ -134,7 +131,7 @@ impl Node {
     pub(crate) fn make_topic(&mut self, new: &NewTopic) {
         let purpose = Purpose::Topic(Arc::clone(&new.name));
         if self.council.len() < CHANGES_FOR_NAMES_MAX && !self.council.has(&purpose) {
-            let compute = change::create(new, self.draw_id(), self.config.node_id);
+            let compute = change::create(new, self.draw_id());
             self.council.ask(paths::topic(&new.name), purpose, compute);
         }
     }
@@ -150,13 +147,19 @@ impl Node {
 
     /// Asks the council for a topic that somebody has named. One that brokers keep their state in is made as they need it.
     pub(crate) fn make_topic_by_name(&mut self, name: &str) {
-        let new = internal_topics::new(name, &self.config).or_else(|| {
-            let has_replicas = self.config.replication_factor == 1 && self.catalog.check_name(name).is_ok();
-            let (partitions, settings) = (self.config.partitions, Overrides::new());
-            has_replicas.then(|| NewTopic { name: name.into(), partitions, settings })
-        });
-        if let Some(new) = new {
-            self.make_topic(&new);
+        let (partitions, factor, settings) = match internal_topics::of(name, &self.config) {
+            Some(InternalTopic { partitions, replicas, settings }) => {
+                let live = i16::try_from(self.brokers.live().count()).unwrap_or(i16::MAX);
+                (partitions, replicas.min(live), settings)
+            }
+            None if self.catalog.check_name(name).is_ok() => {
+                (self.config.partitions, self.config.replication_factor, Overrides::new())
+            }
+            None => return,
+        };
+        // With too few brokers it is not made for now: a client asks again.
+        if let Ok(replicas) = self.place(partitions.into(), factor, &[]) {
+            self.make_topic(&NewTopic { name: name.into(), replicas, settings });
         }
     }
 

@@ -1,17 +1,18 @@
 //! How a broker joins its cluster at a start: it reads the id of the cluster, or writes the one that it has drawn; it claims its
-//! number for its data directory, for good; and it announces itself.
+//! number for its data directory, for good, which numbers this start; and it announces itself.
 //!
 //! An ephemeral node of its last life may be there still: a server keeps it until that session's timeout is over. It is removed
 //! if it names the same directory, for whoever has opened that one holds its lock.
 
 use crate::keeper::{Change, Decision, Found, Keeper, Standing};
-use crate::{BrokerNode, id_text, paths};
+use crate::{BrokerNode, DirectoryNode, id_text, paths};
 
 /// See the module.
 #[derive(Debug)]
 pub struct Join {
     broker: i32,
     drawn: [u8; 16],
+    wall_ms: u64,
     stage: Stage,
 }
 
@@ -25,7 +26,7 @@ enum Stage {
     Directory(BrokerNode),
     /// The broker is announced; whether the node of its last life is being removed.
     Announcement(BrokerNode, bool),
-    Joined,
+    Joined(u64),
 }
 
 /// What comes next.
@@ -35,8 +36,8 @@ pub enum JoinStep {
     Wait,
     /// The data directory is to be opened, for the cluster of this id; then [`Join::opened`] is to be called.
     Open(String),
-    /// The broker has joined.
-    Joined,
+    /// The broker has joined, and this is the incarnation of its process: greater than that of any earlier one.
+    Joined(u64),
     /// It must not.
     Refused(JoinRefusal),
 }
@@ -51,10 +52,11 @@ pub enum JoinRefusal {
 }
 
 impl Join {
-    /// Of the broker of that number. The id is the cluster's if it has none yet.
+    /// Of the broker of that number, at that time of the wall clock. What it has drawn no other start draws: it becomes the id of
+    /// the cluster if that has none yet.
     #[must_use]
-    pub const fn new(broker: i32, drawn: [u8; 16]) -> Self {
-        Self { broker, drawn, stage: Stage::Cluster }
+    pub const fn new(broker: i32, drawn: [u8; 16], wall_ms: u64) -> Self {
+        Self { broker, drawn, wall_ms, stage: Stage::Cluster }
     }
 
     /// Begins: to be called once, before the first step.
@@ -62,9 +64,9 @@ impl Join {
         claim(keeper, paths::CLUSTER.into(), id_text(&self.drawn));
     }
 
-    /// The directory is open, and the broker will be announced like this.
+    /// The directory is open, and the broker will be announced like this, with the incarnation that it gets.
     pub fn opened(&mut self, node: BrokerNode, keeper: &mut Keeper) {
-        claim(keeper, paths::directory(self.broker), node.directory.clone());
+        keeper.change(DirectoryNode::claim(self.broker, node.directory.clone(), self.drawn, self.wall_ms));
         self.stage = Stage::Directory(node);
     }
 
@@ -79,26 +81,32 @@ impl Join {
                 None => JoinStep::Wait,
             },
             Stage::Open => JoinStep::Wait,
-            Stage::Directory(node) => match text(keeper, &paths::directory(self.broker)) {
-                Some(known) if known == node.directory => {
-                    keeper.announce(self.broker, &node.bytes());
-                    self.stage = Stage::Announcement(node.clone(), false);
-                    JoinStep::Wait
+            Stage::Directory(node) => {
+                match keeper.data(&paths::directory(self.broker)).and_then(DirectoryNode::read) {
+                    Some(known) if known.directory != node.directory => {
+                        JoinStep::Refused(JoinRefusal::OtherDirectory)
+                    }
+                    Some(known) if known.process == id_text(&self.drawn) => {
+                        node.incarnation = known.incarnation;
+                        keeper.announce(self.broker, &node.bytes());
+                        self.stage = Stage::Announcement(node.clone(), false);
+                        JoinStep::Wait
+                    }
+                    _ => JoinStep::Wait,
                 }
-                Some(_) => JoinStep::Refused(JoinRefusal::OtherDirectory),
-                None => JoinStep::Wait,
-            },
+            }
             Stage::Announcement(node, removing) => match keeper.standing() {
                 // What the last life wrote before the directory was opened must be seen.
                 Standing::Announced if keeper.shows_announcement(self.broker) => {
                     keeper.joined();
-                    self.stage = Stage::Joined;
-                    JoinStep::Joined
+                    let incarnation = node.incarnation;
+                    self.stage = Stage::Joined(incarnation);
+                    JoinStep::Joined(incarnation)
                 }
                 Standing::Announced | Standing::Unknown => JoinStep::Wait,
                 Standing::Taken => replace_last_life(keeper, self.broker, node, removing),
             },
-            Stage::Joined => JoinStep::Joined,
+            Stage::Joined(incarnation) => JoinStep::Joined(*incarnation),
         }
     }
 }
@@ -149,17 +157,17 @@ mod tests {
     }
 
     fn node(directory: &str) -> BrokerNode {
-        BrokerNode { directory: directory.into(), host: "h".into(), port: 1, rack: None }
+        BrokerNode { directory: directory.into(), host: "h".into(), port: 1, ..BrokerNode::default() }
     }
 
-    /// Joins with a keeper of the world. Gives the id of the cluster, or why not.
+    /// Joins with a keeper of the world. Gives the id of the cluster and the incarnation, or why not.
     fn join(
         world: &mut World<Keeper>,
         peer: usize,
         directory: &str,
         seed: u8,
-    ) -> Result<String, JoinRefusal> {
-        let mut join = Join::new(1, [seed; 16]);
+    ) -> Result<(String, u64), JoinRefusal> {
+        let mut join = Join::new(1, [seed; 16], 100);
         join.begin(&mut world.peers[peer].recipe);
         let mut cluster = String::new();
         for _ in 0..100_000 {
@@ -169,7 +177,7 @@ mod tests {
                     cluster = id;
                     join.opened(node(directory), &mut world.peers[peer].recipe);
                 }
-                JoinStep::Joined => return Ok(cluster),
+                JoinStep::Joined(incarnation) => return Ok((cluster, incarnation)),
                 JoinStep::Refused(refusal) => return Err(refusal),
             }
         }
@@ -181,10 +189,10 @@ mod tests {
         for seed in 0..100 {
             let mut world = World::new(seed, 3, [keeper()]);
             let first = join(&mut world, 0, "d", 7).expect("it may");
-            assert_eq!(first, id_text(&[7; 16]), "seed {seed}");
+            assert_eq!(first, (id_text(&[7; 16]), 100), "seed {seed}");
             world.peers[0].recipe = keeper();
             world.restart_recipe(0);
-            assert_eq!(join(&mut world, 0, "d", 8), Ok(first), "seed {seed}");
+            assert_eq!(join(&mut world, 0, "d", 8), Ok((first.0, 101)), "seed {seed}");
         }
     }
 
@@ -196,7 +204,9 @@ mod tests {
         // The first one is gone, and its session is not over: it takes no part any more.
         world.peers[0].recipe.tell(Input::Disconnected);
         world.peers[0].recipe = keeper();
-        join(&mut world, 1, "d", 7).expect("it may");
+        assert_eq!(join(&mut world, 1, "d", 8).map(|(_, incarnation)| incarnation), Ok(101));
+        let announced = world.ensemble.tree.get(&paths::broker(1)).map(|node| node.data.clone());
+        assert_eq!(announced.as_deref().and_then(BrokerNode::read).map(|node| node.incarnation), Some(101));
     }
 
     #[test]

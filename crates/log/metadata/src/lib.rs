@@ -27,6 +27,7 @@
 pub mod access;
 mod broker_node;
 mod config_node;
+mod directory_node;
 mod id;
 mod join;
 mod keeper;
@@ -36,8 +37,9 @@ pub mod paths;
 mod record_change;
 mod topic_node;
 
-pub use broker_node::BrokerNode;
+pub use broker_node::{BrokerNode, EndpointNode};
 pub use config_node::{ConfigNode, configs_bytes, read_configs};
+pub use directory_node::DirectoryNode;
 pub use id::{id_of, id_text};
 pub use join::{Join, JoinRefusal, JoinStep};
 pub use keeper::{Change, Compute, Decision, Ended, Found, Keeper, KeeperEvent, KeeperLimits, Standing};

@@ -58,6 +58,12 @@ pub fn broker(id: i32) -> String {
     format!("{BROKERS}/{id}")
 }
 
+/// The broker whose node this is.
+#[must_use]
+pub fn broker_of(path: &str) -> Option<i32> {
+    child_of(path, BROKERS)?.parse().ok()
+}
+
 /// The node of a broker's directory.
 #[must_use]
 pub fn directory(broker: i32) -> String {
@@ -67,6 +73,14 @@ pub fn directory(broker: i32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn broker_is_told_from_its_node_and_from_no_other() {
+        assert_eq!(broker_of(&broker(7)), Some(7));
+        for other in [BROKERS, "/log/brokers/ids/x", "/log/brokers/ids/7/8", "/log/brokers/directories/7"] {
+            assert_eq!(broker_of(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn topic_is_told_from_its_node_and_from_no_other() {

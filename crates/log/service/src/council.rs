@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use council_client::recipes::Running;
 use council_client::{Acl, Client, CreateMode, Error, ErrorCode as NodeError, Options};
+use log_metadata::access::ClusterSecret;
 use log_metadata::{
-    BrokerNode, Change, Join, JoinRefusal, JoinStep, Keeper, KeeperEvent, KeeperLimits, Standing,
+    BrokerNode, Change, Join, JoinRefusal, JoinStep, Keeper, KeeperEvent, KeeperLimits, Standing, paths,
 };
 use node_threads::{Mailbox, Supervisor, ThreadFault};
 
@@ -18,6 +19,14 @@ const WAIT: Duration = Duration::from_secs(60);
 
 /// Where the keeper's events go, once there is a broker.
 type Sink = Arc<OnceLock<Arc<Mailbox<ShardMail>>>>;
+
+/// What a broker knows once it has joined.
+pub(crate) struct Joined {
+    /// The id of the cluster.
+    pub(crate) cluster: String,
+    /// Of this process: greater than that of any earlier one of the broker.
+    pub(crate) incarnation: u64,
+}
 
 /// The broker's place in its cluster. See the module.
 pub(crate) struct Council {
@@ -61,16 +70,28 @@ impl Council {
     pub(crate) fn join<T>(
         &self,
         broker: i32,
-        drawn: [u8; 16],
+        (drawn, wall_ms): ([u8; 16], u64),
         open: impl FnOnce(&str) -> Result<(T, BrokerNode), StartError>,
-    ) -> Result<(T, String), StartError> {
-        let mut join = Join::new(broker, drawn);
+    ) -> Result<(T, Joined), StartError> {
+        let mut join = Join::new(broker, drawn, wall_ms);
         self.keeper.act(|keeper| join.begin(keeper));
         let JoinStep::Open(cluster) = self.next_step(&mut join, broker)? else { return Err(no_answer()) };
         let (opened, node) = open(&cluster)?;
         self.keeper.act(|keeper| join.opened(node, keeper));
-        self.next_step(&mut join, broker)?;
-        Ok((opened, cluster))
+        let JoinStep::Joined(incarnation) = self.next_step(&mut join, broker)? else {
+            return Err(no_answer());
+        };
+        Ok((opened, Joined { cluster, incarnation }))
+    }
+
+    /// What all brokers of the cluster know and nobody else: this, if they have nothing yet.
+    ///
+    /// # Errors
+    /// The council does not answer.
+    pub(crate) fn links_secret(&self, drawn: [u8; 32]) -> Result<[u8; 32], StartError> {
+        self.keeper.act(|keeper| keeper.change(ClusterSecret(drawn).claim_for_links(Change::NOBODY)));
+        let secret = |keeper: &mut Keeper| keeper.data(paths::LINKS_SECRET).and_then(ClusterSecret::read);
+        self.keeper.wait_and_act(WAIT, secret).map(|secret| secret.0).ok_or_else(no_answer)
     }
 
     fn next_step(&self, join: &mut Join, broker: i32) -> Result<JoinStep, StartError> {

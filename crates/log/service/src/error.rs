@@ -17,6 +17,21 @@ pub enum StartError {
         /// Why.
         source: io::Error,
     },
+    /// The port for other brokers cannot be had.
+    #[error(
+        "{host}:{port} cannot be listened at for other brokers: {source}\nhint: `diwan.peer.listener=HOST:PORT` names another place"
+    )]
+    PeerPort {
+        /// The host.
+        host: String,
+        /// The port.
+        port: u16,
+        /// Why.
+        source: io::Error,
+    },
+    /// Other brokers cannot be connected to.
+    #[error("other brokers cannot be connected to: {0}")]
+    Links(#[source] log_links::LinkError),
     /// A listener cannot be set up.
     #[error("the listener `{name}` cannot be used: {reason}")]
     Listener {

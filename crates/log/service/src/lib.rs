@@ -21,13 +21,14 @@ mod listener;
 mod mail;
 mod metrics;
 mod oauth;
+mod peers;
 mod refusals;
 mod segments;
 mod server;
 mod shard;
 mod volume;
 
-pub use config::{LogConfig, SetLogLevel};
+pub use config::{LogConfig, PeerListener, SetLogLevel};
 pub use error::{LogFault, StartError};
 pub use listener::{BadRules, ListenerConfig, ListenerSasl, ListenerTls, PrincipalRules};
 pub use oauth::OauthConfig;

@@ -1,26 +1,31 @@
 //! A broker in this process: its threads, put together, started and stopped.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use log_broker::{Broker, BrokerListener, BrokerSecrets, DiskEvent, DiskExecutor, Front};
-use log_metadata::{BrokerNode, id_text};
+use log_links::{EnsembleSecret, LinkLimits, LinkSettings, LinkTiming};
+use log_metadata::{BrokerNode, EndpointNode, id_of, id_text};
 use net_reactor::{Accepted, NetworkMetrics, Polling, Reactor, Sockets};
 use node_metrics::Sample;
 use node_threads::{Clock, Mailbox, Supervisor, ThreadWaker, spawn};
 use parking_lot::Mutex;
+use replication_appointed::ReplicaId;
+use replication_controller::Incarnation;
 use storage_dir_disk::DirDisk;
 
 use crate::compaction::Compaction;
 use crate::config::LogConfig;
-use crate::council::Council;
+use crate::council::{Council, Joined};
 use crate::disk_loop::SharedDisk;
 use crate::error::{LogFault, StartError};
 use crate::listener::{Listeners, Listening};
 use crate::mail::ShardMail;
 use crate::metrics;
+use crate::peers::{PeerPort, Peers};
 use crate::refusals::Refusals;
 use crate::shard::{Shard, ShardLinks, ShardListener};
 
@@ -36,6 +41,7 @@ struct Running {
     listeners: Listeners,
     shards: Vec<(Arc<Mailbox<ShardMail>>, JoinHandle<()>)>,
     council: Arc<Council>,
+    peers: Arc<Peers>,
     disk: (Arc<SharedDisk<DirDisk>>, JoinHandle<()>),
     compaction: (Arc<Compaction>, JoinHandle<()>),
 }
@@ -45,17 +51,25 @@ struct Post {
     polls: Vec<Polling>,
     shards: Vec<Arc<Mailbox<ShardMail>>>,
     disk_events: Arc<Mailbox<DiskEvent>>,
+    first: Arc<ThreadWaker>,
 }
 
 impl Post {
     fn new(threads: u16) -> io::Result<Self> {
         let polls = (0..threads.max(1)).map(|_| Polling::new()).collect::<io::Result<Vec<_>>>()?;
-        let first = polls.first().map(|poll| Arc::clone(poll.waker()));
+        let first =
+            polls.first().map(|poll| Arc::clone(poll.waker())).unwrap_or_else(ThreadWaker::of_parking);
         Ok(Self {
             shards: polls.iter().map(|poll| Arc::new(Mailbox::new(Arc::clone(poll.waker())))).collect(),
-            disk_events: Arc::new(Mailbox::new(first.unwrap_or_else(ThreadWaker::of_parking))),
+            disk_events: Arc::new(Mailbox::new(Arc::clone(&first))),
+            first,
             polls,
         })
+    }
+
+    /// That of the first shard's thread.
+    fn waker(&self) -> Arc<ThreadWaker> {
+        Arc::clone(&self.first)
     }
 }
 
@@ -80,18 +94,13 @@ impl LogServer {
         let listening = listen(&config)?;
         let supervisor = Arc::new(Supervisor::default());
         let council = Arc::new(Council::connect(&config.council, config.council_session, &supervisor)?);
-        let ((executor, companion, stored), cluster_id) =
-            council.join(config.broker.node_id, random()?, |cluster| {
-                let opened = open(&config, cluster)?;
-                let node = broker_node(&config, &listening, &opened.0.directory_id());
-                Ok((opened, node))
-            })?;
+        let Membership { opened: (executor, companion, stored), joined, port } =
+            join(&config, &council, &listening, clock)?;
         let mut post = Post::new(config.threads).map_err(system("make a poll"))?;
-        let seed = u64::from_le_bytes(random()?);
-        let listeners: Vec<BrokerListener> = listening.iter().map(Listening::advertised).collect();
-        let secrets = BrokerSecrets { cluster: random()?, start: random()? };
-        let own = log_broker::BrokerConfig { seed, listeners, secrets, worked_ns, ..config.broker.clone() };
-        let broker = Arc::new(Mutex::new(Broker::new(own, cluster_id, stored)));
+        let own = broker_config(&config, &listening, joined.incarnation)?;
+        let settings = link_settings(&own, &joined.cluster, council.links_secret(random()?)?)?;
+        let peers = Arc::new(Peers::start(settings, port, post.waker(), &supervisor)?);
+        let broker = Arc::new(Mutex::new(Broker::new(own, joined.cluster, stored)));
         let refusals = Arc::new(Refusals::default());
         let disk = SharedDisk::new(executor, Arc::clone(&post.disk_events), clock);
         let disk_thread = start_disk(&disk, &supervisor)?;
@@ -103,6 +112,7 @@ impl LogServer {
             compaction: &compaction,
             refusals: &refusals,
             listening: &listening,
+            peers: &peers,
         };
         let shards = start_shards(&mut post, &config, &shared, &supervisor, clock)?;
         let compacting = start_compaction(&compaction, companion, &post, &config, &supervisor)?;
@@ -114,7 +124,7 @@ impl LogServer {
         let accept = (post.shards.len(), hand_on(&post));
         listeners.start(listening, accept, &supervisor, clock).map_err(system("accept connections"))?;
         let (disk, compaction) = ((disk, disk_thread), (compaction, compacting));
-        let running = Running { broker, listeners, shards, council, disk, compaction };
+        let running = Running { broker, listeners, shards, council, peers, disk, compaction };
         Ok(Self { addresses, supervisor, running: Mutex::new(Some(running)) })
     }
 
@@ -164,6 +174,7 @@ impl LogServer {
         running.shards.iter().for_each(|(mail, _)| mail.put(ShardMail::Stop));
         running.shards.into_iter().for_each(|(_, thread)| drop(thread.join()));
         running.council.close();
+        running.peers.stop();
         running.compaction.0.stop();
         let _ = running.compaction.1.join();
         running.disk.0.stop();
@@ -207,14 +218,89 @@ fn open(config: &LogConfig, cluster: &str) -> Result<Opened, StartError> {
     Ok((executor, companion, stored))
 }
 
-fn broker_node(config: &LogConfig, listening: &[Listening], directory: &[u8; 16]) -> BrokerNode {
+/// What a broker has once it has joined its cluster.
+struct Membership {
+    opened: Opened,
+    joined: Joined,
+    port: PeerPort,
+}
+
+fn join(
+    config: &LogConfig,
+    council: &Council,
+    listening: &[Listening],
+    clock: Clock,
+) -> Result<Membership, StartError> {
+    let port = peer_port(config, listening)?;
+    let started = (random()?, clock.now().wall.ms().cast_unsigned());
+    let (opened, joined) = council.join(config.broker.node_id, started, |cluster| {
+        let opened = open(config, cluster)?;
+        let node = broker_node(config, (listening, &port), &opened.0.directory_id());
+        Ok((opened, node))
+    })?;
+    Ok(Membership { opened, joined, port })
+}
+
+/// What the broker of this process is started with.
+fn broker_config(
+    config: &LogConfig,
+    listening: &[Listening],
+    incarnation: u64,
+) -> Result<log_broker::BrokerConfig, StartError> {
+    let seed = u64::from_le_bytes(random()?);
+    let listeners: Vec<BrokerListener> = listening.iter().map(Listening::advertised).collect();
+    let secrets = BrokerSecrets { cluster: random()?, start: random()? };
+    let broker = config.broker.clone();
+    Ok(log_broker::BrokerConfig { incarnation, seed, listeners, secrets, worked_ns, ..broker })
+}
+
+fn peer_port(config: &LogConfig, listening: &[Listening]) -> Result<PeerPort, StartError> {
+    let first = listening.first();
+    let address = first.map_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0)), |first| first.address);
+    let host = first.map(Listening::advertised).unwrap_or_default().advertised_host;
+    PeerPort::open(&config.peers, (address, &host))
+}
+
+fn broker_node(
+    config: &LogConfig,
+    (listening, port): (&[Listening], &PeerPort),
+    directory: &[u8; 16],
+) -> BrokerNode {
+    let all = listening.iter().map(Listening::advertised);
+    let of_name = |listener: BrokerListener| {
+        let place = EndpointNode { host: listener.advertised_host, port: listener.advertised_port };
+        (listener.name, place)
+    };
+    let listeners: BTreeMap<String, EndpointNode> = all.map(of_name).collect();
     let first = listening.first().map(Listening::advertised).unwrap_or_default();
     BrokerNode {
         directory: id_text(directory),
         host: first.advertised_host,
         port: first.advertised_port,
         rack: config.broker.rack.clone(),
+        peers: Some(port.announced.clone()),
+        listeners: if listeners.len() > 1 { listeners } else { BTreeMap::new() },
+        ..BrokerNode::default()
     }
+}
+
+fn link_settings(
+    broker: &log_broker::BrokerConfig,
+    cluster: &str,
+    secret: [u8; 32],
+) -> Result<LinkSettings, StartError> {
+    let unknown = || StartError::Council(format!("the id of the cluster is none: `{cluster}`"));
+    let secret = EnsembleSecret::new(&secret).ok_or_else(unknown)?;
+    Ok(LinkSettings {
+        id: ReplicaId(broker.node_id.cast_unsigned()),
+        incarnation: Incarnation(broker.incarnation),
+        cluster: id_of(cluster).ok_or_else(unknown)?,
+        secret,
+        tls: None,
+        source: None,
+        limits: LinkLimits::default(),
+        timing: LinkTiming::default(),
+    })
 }
 
 fn start_disk(
@@ -258,6 +344,7 @@ struct Shared<'s> {
     compaction: &'s Arc<Compaction>,
     refusals: &'s Arc<Refusals>,
     listening: &'s [Listening],
+    peers: &'s Arc<Peers>,
 }
 
 fn start_shards(
@@ -282,6 +369,7 @@ fn start_shards(
             council: Arc::clone(shared.council),
             compaction: Arc::clone(shared.compaction),
             refusals: Arc::clone(shared.refusals),
+            peers: Arc::clone(shared.peers),
             set_log_level: config.set_log_level.clone(),
         };
         let of_listener = |listening: &Listening| -> io::Result<ShardListener> {

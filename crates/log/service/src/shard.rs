@@ -8,6 +8,7 @@ use base::{MonoTime, Now};
 use log_broker::{
     Broker, BrokerDriver, Client, DiskEvent, Front, Notice, Peer, Refusal, Response, SegmentReader, Waiter,
 };
+use log_links::LinkEvent;
 use net_event_loop::{Broken, EventLoop, FilePart, ReadOutcome, Readiness, SocketDriver};
 use net_reactor::{Accepted, ClientSocket, SentFile, Service, Sockets};
 use node_threads::Mailbox;
@@ -20,6 +21,7 @@ use crate::council::Council;
 use crate::disk_loop::SharedDisk;
 use crate::listener::ListenerClients;
 use crate::mail::ShardMail;
+use crate::peers::Peers;
 use crate::refusals::Refusals;
 use crate::segments::Segments;
 use crate::volume::VolumeWatch;
@@ -34,6 +36,7 @@ pub(crate) struct ShardLinks {
     pub(crate) council: Arc<Council>,
     pub(crate) compaction: Arc<Compaction>,
     pub(crate) refusals: Arc<Refusals>,
+    pub(crate) peers: Arc<Peers>,
     pub(crate) set_log_level: SetLogLevel,
 }
 
@@ -50,6 +53,7 @@ pub(crate) struct Shard {
     front: Front<SentFile>,
     mail: Vec<ShardMail>,
     events: Vec<DiskEvent>,
+    heard: Vec<LinkEvent>,
     /// The first shard looks at it for all.
     volume: Option<VolumeWatch>,
     /// When segments that were not read lately are to be closed.
@@ -70,6 +74,31 @@ struct Driver {
 }
 
 impl Driver {
+    /// What is for other brokers goes to them, and what has to be read for them is read.
+    fn tell_peers(&mut self, now: Now) {
+        loop {
+            let mut broker = self.links.broker.lock();
+            if let Some(announced) = broker.take_announced() {
+                self.links.peers.set_announced(announced);
+            }
+            let messages = broker.take_peer_messages(now);
+            let read = broker.next_replica_read();
+            if messages.is_empty() && read.is_none() {
+                return;
+            }
+            let mut sending = self.links.peers.begin();
+            drop(broker);
+            let full = sending.send(messages);
+            drop(sending);
+            let bytes = read.map(|read| (read.read(&mut self.segments), read));
+            let mut broker = self.links.broker.lock();
+            full.into_iter().for_each(|peer| broker.peer_is_full(peer, true));
+            if let Some((bytes, read)) = bytes {
+                broker.replica_was_read(&read, bytes, now);
+            }
+        }
+    }
+
     /// Whether commands were carried out here, so that there may be more.
     fn give_to_disk(&mut self, now: Now) -> bool {
         let mut broker = self.links.broker.lock();
@@ -101,9 +130,9 @@ impl Shard {
         let segments = Segments::new(directory);
         let volume = (number == 0).then(|| VolumeWatch::new(directory));
         let driver = Driver { number, links, listeners, segments, answers: Vec::new(), events: Vec::new() };
-        let (mail, events) = (Vec::new(), Vec::new());
+        let (mail, events, heard) = (Vec::new(), Vec::new(), Vec::new());
         let (connections, close_due, now) = (EventLoop::default(), MonoTime::ZERO, MonoTime::ZERO);
-        Self { driver, connections, front, mail, events, volume, close_due, now, done: false }
+        Self { driver, connections, front, mail, events, heard, volume, close_due, now, done: false }
     }
 
     fn take_in(&mut self, accepted: Accepted, now: Now) {
@@ -129,7 +158,10 @@ impl Service for Shard {
     fn has_mail(&self) -> bool {
         let links = &self.driver.links;
         let own = links.mail.get(usize::from(self.driver.number)).is_some_and(|mail| !mail.is_empty());
-        own || links.disk_events.as_ref().is_some_and(|events| !events.is_empty())
+        let of_first = || {
+            links.disk_events.as_ref().is_some_and(|events| !events.is_empty()) || links.peers.has_events()
+        };
+        own || (self.driver.number == 0 && of_first())
     }
 
     fn read_mail(&mut self, now: Now) {
@@ -150,6 +182,9 @@ impl Service for Shard {
         }
         self.mail = mail;
         self.take_disk_events(now);
+        if self.driver.number == 0 {
+            self.driver.links.peers.hear(&self.driver.links.broker, &mut self.heard, now);
+        }
     }
 
     fn announced(&mut self, token: u32, readiness: Readiness) {
@@ -248,7 +283,10 @@ impl BrokerDriver for Driver {
     }
 
     fn hand_on(&mut self, now: Now) {
-        while self.give_to_disk(now) {}
+        self.tell_peers(now);
+        while self.give_to_disk(now) {
+            self.tell_peers(now);
+        }
         let (changes, notices, done, mut compaction) = {
             let mut broker = self.links.broker.lock();
             let compaction = broker.take_compaction_commands();

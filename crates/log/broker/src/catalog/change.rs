@@ -11,9 +11,8 @@ use log_wire::ErrorCode;
 use super::NewTopic;
 
 /// The node of a new topic of that id.
-pub(crate) fn create(new: &NewTopic, id: [u8; 16], broker: i32) -> Compute {
-    let partitions = usize::try_from(new.partitions).unwrap_or(1);
-    let node = TopicNode::new(id, new.settings.clone(), &vec![vec![broker]; partitions]);
+pub(crate) fn create(new: &NewTopic, id: [u8; 16]) -> Compute {
+    let node = TopicNode::new(id, new.settings.clone(), &new.replicas);
     Box::new(move |found: Found<'_>| match found.data {
         None => written(&node),
         Some(data) if id_of(data) == Some(id) => Decision::Keep,
@@ -48,8 +47,8 @@ pub(crate) fn appoint(id: [u8; 16], broker: i32, known: BTreeMap<i32, LeaderEpoc
     })
 }
 
-/// The topic of that id has so many partitions, the new ones on that broker.
-pub(crate) fn add_partitions(id: [u8; 16], count: i32, broker: i32) -> Compute {
+/// The topic of that id has so many partitions, the new ones on these brokers, each with its leader first.
+pub(crate) fn add_partitions(id: [u8; 16], count: i32, replicas: Vec<Vec<i32>>) -> Compute {
     let count = usize::try_from(count).unwrap_or(0);
     Box::new(move |found: Found<'_>| {
         let node = found.data.and_then(|data| TopicNode::read(data).ok()).filter(|node| node.id == id);
@@ -65,7 +64,11 @@ pub(crate) fn add_partitions(id: [u8; 16], count: i32, broker: i32) -> Compute {
             let why = format!("the topic has {present} partitions: it can only have more");
             return Decision::Refuse(ErrorCode::InvalidPartitions, why);
         }
-        node.partitions.resize_with(count, || PartitionNode::new(vec![broker]));
+        if present + replicas.len() != count {
+            let why = String::from("other partitions were added at the same time");
+            return Decision::Refuse(ErrorCode::InvalidPartitions, why);
+        }
+        node.partitions.extend(replicas.iter().cloned().map(PartitionNode::new));
         written(&node)
     })
 }

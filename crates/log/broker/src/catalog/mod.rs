@@ -61,13 +61,12 @@ impl TopicImage {
 
 /// A topic that is to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewTopic {
-    /// Its name.
-    pub name: Arc<str>,
-    /// How many partitions.
-    pub partitions: i32,
+pub(crate) struct NewTopic {
+    pub(crate) name: Arc<str>,
+    /// The brokers of each partition, its leader first.
+    pub(crate) replicas: Vec<Vec<i32>>,
     /// Its own settings.
-    pub settings: BTreeMap<String, String>,
+    pub(crate) settings: BTreeMap<String, String>,
 }
 
 /// The topics that there are.

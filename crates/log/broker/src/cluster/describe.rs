@@ -29,15 +29,15 @@ pub(super) fn describe_cluster(
         return response;
     }
     response.cluster_id.clone_from(&node.cluster_id);
-    response.controller_id = node.config.node_id;
-    let (host, port) = node.endpoint(by.client.listener);
-    response.brokers.push(DescribeClusterBroker {
-        broker_id: node.config.node_id,
-        host: host.into(),
-        port,
-        rack: node.config.rack.clone(),
+    response.controller_id = node.brokers.controller();
+    let brokers = node.brokers.for_clients(by.client.listener).into_iter();
+    response.brokers.extend(brokers.map(|broker| DescribeClusterBroker {
+        broker_id: broker.id,
+        host: broker.host.into(),
+        port: broker.port,
+        rack: broker.rack.map(String::from),
         is_fenced: false,
-    });
+    }));
     let asked = request.include_cluster_authorized_operations;
     response.cluster_authorized_operations =
         if asked { node.cluster_operations(by.client) } else { NOT_ASKED };

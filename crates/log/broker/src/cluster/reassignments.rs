@@ -109,7 +109,7 @@ impl Node {
             return Err(Refusal::new(ErrorCode::UnknownTopicOrPartition, message));
         }
         match &wanted.replicas {
-            Some(replicas) => check_replicas(replicas, self.config.node_id),
+            Some(replicas) => check_replicas(replicas, &self.brokers),
             None => Err(Refusal::bare(ErrorCode::NoReassignmentInProgress)),
         }
     }

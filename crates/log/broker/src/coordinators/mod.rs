@@ -61,11 +61,27 @@ impl<M: Machine> Coordinators<M> {
     /// The partition whose coordinator a group or transactional id has, if that lives here.
     ///
     /// # Errors
-    /// `COORDINATOR_NOT_AVAILABLE`, also while the internal topic is being made.
+    /// `NOT_COORDINATOR`, or `COORDINATOR_NOT_AVAILABLE` while the internal topic is being made.
     pub(crate) fn here(&self, catalog: &Catalog, key: &str) -> Result<i32, ErrorCode> {
         let partition = self.topic.partition_of(catalog, key).ok_or(ErrorCode::CoordinatorNotAvailable)?;
         let is_here = self.by_partition.contains_key(&partition);
-        if is_here { Ok(partition) } else { Err(ErrorCode::CoordinatorNotAvailable) }
+        if is_here { Ok(partition) } else { Err(ErrorCode::NotCoordinator) }
+    }
+
+    /// The broker that coordinates a group or a transactional id.
+    ///
+    /// # Errors
+    /// `COORDINATOR_NOT_AVAILABLE`: there is none at the moment.
+    pub(crate) fn broker_of(&self, node: &Node, key: &str) -> Result<i32, ErrorCode> {
+        let catalog = &node.catalog;
+        let partition = self.topic.partition_of(catalog, key).ok_or(ErrorCode::CoordinatorNotAvailable)?;
+        let leader = self.topic.leader_of(catalog, partition).ok_or(ErrorCode::CoordinatorNotAvailable)?;
+        let is_here = || self.by_partition.contains_key(&partition);
+        if leader != node.config.node_id || is_here() {
+            Ok(leader)
+        } else {
+            Err(ErrorCode::CoordinatorNotAvailable)
+        }
     }
 
     /// The number of a partition of the internal topic that lives in that slot.

@@ -25,6 +25,13 @@ impl InternalTopic {
         }
     }
 
+    /// Who leads a partition of it, as the council says.
+    pub(crate) fn leader_of(&self, catalog: &Catalog, partition: i32) -> Option<i32> {
+        let topic = catalog.find(TopicName::Name(self.name)).ok()?;
+        let partition = topic.partitions.get(usize::try_from(partition).ok()?)?;
+        (partition.leader >= 0).then_some(partition.leader)
+    }
+
     /// The partition of a group or a transactional id, as Kafka chooses it. Nothing while the topic is not there.
     pub(crate) fn partition_of(&self, catalog: &Catalog, key: &str) -> Option<i32> {
         let topic = catalog.find(TopicName::Name(self.name)).ok()?;

@@ -187,7 +187,7 @@ impl Groups {
         let need = kind.need();
         let here = |group: &str| {
             node.may(of.by, need, group)?;
-            self.coordinators.here(&node.catalog, group).map_err(|_| ErrorCode::CoordinatorNotAvailable)
+            self.coordinators.here(&node.catalog, group)
         };
         let parts = parts.into_iter().map(|(group, request)| (here(&group), request)).collect();
         self.call(node, kind, parts, of, now)

@@ -16,8 +16,8 @@
 //! - Effects are carried out in the order in which they came.
 //! - A message that cannot be understood changes nothing that came before it, and its sender's connection is to be closed.
 //!
-//! # Not done, and what that costs
-//! - Messages for the other brokers wait here until they are taken, whatever their size: who takes them bounds them.
+//! - *Bounded.* Of batches for a follower, little more than 4 MiB wait to be taken. What is beyond, or for a broker that takes
+//!   nothing at the moment, is looked up again once there is room.
 
 mod controller;
 mod council;

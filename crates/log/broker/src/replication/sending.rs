@@ -1,6 +1,6 @@
 //! What goes to other brokers: batches for followers, answers to leaders, and what machines say to each other.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base::Now;
 use bytes::Bytes;
@@ -19,6 +19,8 @@ use crate::segment_reader::{SegmentFault, SegmentReader, read_source};
 
 /// How many bytes of batches one message asks for.
 const BATCHES_BYTES: usize = 512 << 10;
+/// How many bytes of batches wait here for one broker until its messages are taken. One batch may be longer.
+const WAITING_BYTES_MAX: usize = 4 << 20;
 
 /// A message for another broker.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +61,12 @@ pub(super) struct Outbox {
     reads: Vec<ReplicaRead>,
     /// What is being read: for whom, and of which partition.
     reading: BTreeSet<(ReplicaId, PartitionId)>,
+    /// Bytes of batches for each broker that were not taken, those that are being read included.
+    waiting_bytes: BTreeMap<ReplicaId, usize>,
+    /// Brokers that take no batches at the moment.
+    full: BTreeSet<ReplicaId>,
+    /// Partitions of which a follower is to be sent something once there is room.
+    deferred: BTreeSet<(ReplicaId, ReplicatedId)>,
 }
 
 impl Outbox {
@@ -68,6 +76,9 @@ impl Outbox {
     }
 
     fn push(&mut self, to: ReplicaId, is_bulky: bool, bytes: Vec<u8>) {
+        if is_bulky {
+            *self.waiting_bytes.entry(to).or_default() += bytes.len();
+        }
         self.messages.push(PeerMessage { to: to.0.cast_signed(), is_bulky, bytes });
     }
 
@@ -76,10 +87,30 @@ impl Outbox {
         self.messages.retain(|message| message.to != peer.0.cast_signed());
         self.reads.retain(|read| read.to != peer);
         self.reading.retain(|(to, _)| *to != peer);
+        self.deferred.retain(|(to, _)| *to != peer);
+        self.waiting_bytes.remove(&peer);
+        self.full.remove(&peer);
+    }
+
+    fn has_room(&self, to: ReplicaId) -> bool {
+        let waiting = self.waiting_bytes.get(&to).copied().unwrap_or_default();
+        waiting < WAITING_BYTES_MAX && !self.full.contains(&to)
+    }
+
+    /// Takes what was deferred and has room now.
+    fn take_deferred(&mut self) -> BTreeMap<ReplicaId, Vec<ReplicatedId>> {
+        let all = std::mem::take(&mut self.deferred);
+        let (ready, deferred) = all.into_iter().partition(|(to, _)| self.has_room(*to));
+        self.deferred = deferred;
+        let mut by_peer = BTreeMap::<_, Vec<_>>::new();
+        let ready: BTreeSet<(ReplicaId, ReplicatedId)> = ready;
+        ready.into_iter().for_each(|(to, id)| by_peer.entry(to).or_default().push(id));
+        by_peer
     }
 
     fn begin(&mut self, read: ReplicaRead) {
         if self.reading.insert((read.to, read.id)) {
+            *self.waiting_bytes.entry(read.to).or_default() += BATCHES_BYTES;
             self.reads.push(read);
         }
     }
@@ -88,7 +119,30 @@ impl Outbox {
 impl Replication {
     /// Takes what is for other brokers.
     pub(crate) fn take_messages(&mut self) -> Vec<PeerMessage> {
+        if !self.outbox.messages.is_empty() {
+            self.outbox.waiting_bytes.clear();
+            let reads = self.outbox.reading.iter();
+            for (to, _) in reads {
+                *self.outbox.waiting_bytes.entry(*to).or_default() += BATCHES_BYTES;
+            }
+        }
         std::mem::take(&mut self.outbox.messages)
+    }
+
+    /// Another broker takes no batches for now, or takes them again.
+    pub(crate) fn is_full(&mut self, peer: ReplicaId, is_full: bool) {
+        if is_full && self.peers.contains_key(&peer) {
+            self.outbox.full.insert(peer);
+        } else {
+            self.outbox.full.remove(&peer);
+        }
+    }
+
+    /// Sends what was deferred, as far as there is room.
+    pub(crate) fn send_deferred(&mut self, node: &mut Node, now: Now) {
+        for (to, partitions) in self.outbox.take_deferred() {
+            self.send(node, to, &partitions, now);
+        }
     }
 
     /// Takes what is to be read for followers.
@@ -135,13 +189,18 @@ impl Replication {
         if !self.peers.contains_key(&to) {
             return;
         }
-        let mut frames = Frames::default();
+        let (mut frames, mut bytes) = (Frames::default(), 0);
         for partition in partitions {
             let Some(id) = partition_of(*partition) else { continue };
+            if bytes >= WAITING_BYTES_MAX || !self.outbox.has_room(to) {
+                self.outbox.deferred.insert((to, *partition));
+                continue;
+            }
             let hosted = node.partitions.slot_of(id).and_then(|slot| node.partitions.get_mut(slot));
             let Some(hosted) = hosted else { continue };
             match next_of(&mut hosted.partition, to) {
                 Some(Next::Send(append, batches)) => {
+                    bytes += batches.iter().map(Bytes::len).sum::<usize>();
                     frames.0.push((*partition, Item::Append(append, batches)));
                     self.machine.follow_up(*partition, now.mono(), &mut node.partitions);
                 }

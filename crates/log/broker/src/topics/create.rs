@@ -56,7 +56,7 @@ pub(super) fn create_topics(
             }
         };
         let id = node.draw_id();
-        let compute = node_change::create(&new, id, node.config.node_id);
+        let compute = node_change::create(&new, id);
         let mut result = made(node, changer.by, &new);
         if request.validate_only {
             result.topic_id = id;
@@ -75,15 +75,15 @@ fn judge(
     node: &mut Node,
     changer: Changer<'_>,
     topic: &CreatableTopic,
-    wanted: i64,
+    (wanted, placed): (i64, &[Vec<i32>]),
 ) -> Result<NewTopic, Refusal> {
     let refused = |error| Refusal::new(error, "the client may not create the topic");
     node.may(changer.by, TOPIC_CREATE, &topic.name).map_err(refused)?;
     if wanted > PARTITIONS_PER_REQUEST_MAX {
         return Err(Refusal::too_many_partitions());
     }
-    let new = node.judge_new(topic)?;
-    changer.charge(node, new.partitions.into())?;
+    let new = node.judge_new(topic, placed)?;
+    changer.charge(node, i64::try_from(new.replicas.len()).unwrap_or(i64::MAX))?;
     Ok(new)
 }
 
@@ -93,8 +93,11 @@ fn made(node: &Node, by: By<'_>, new: &NewTopic) -> CreatableTopicResult {
     match node.may(by, TOPIC_DESCRIBE_CONFIGS, &new.name) {
         Ok(()) => CreatableTopicResult {
             name,
-            num_partitions: new.partitions,
-            replication_factor: 1,
+            num_partitions: i32::try_from(new.replicas.len()).unwrap_or(i32::MAX),
+            replication_factor: new
+                .replicas
+                .first()
+                .map_or(0, |first| i16::try_from(first.len()).unwrap_or(i16::MAX)),
             ..CreatableTopicResult::default()
         },
         Err(error) => CreatableTopicResult {
@@ -115,8 +118,13 @@ fn judge_all<'r>(
     topics.iter().for_each(|topic| *times.entry(&topic.name).or_default() += 1);
     let is_once = |topic: &&CreatableTopic| times.get(topic.name.as_str()) == Some(&1);
     let wanted: i64 = topics.iter().filter(is_once).map(|topic| node.partitions_of(topic)).sum();
+    let mut placed = Vec::new();
     let mut judged = |topic: &CreatableTopic| match is_once(&topic) {
-        true => judge(node, changer, topic, wanted),
+        true => {
+            let new = judge(node, changer, topic, (wanted, &placed))?;
+            placed.extend(new.replicas.iter().cloned());
+            Ok(new)
+        }
         false => Err(Refusal::named_twice()),
     };
     let mut named = BTreeSet::new();
@@ -148,7 +156,7 @@ impl Node {
     ///
     /// # Errors
     /// Why not.
-    fn judge_new(&self, topic: &CreatableTopic) -> Result<NewTopic, Refusal> {
+    fn judge_new(&self, topic: &CreatableTopic, placed: &[Vec<i32>]) -> Result<NewTopic, Refusal> {
         if topic.name == METADATA_TOPIC {
             let message = "a topic of this name cannot be made";
             return Err(Refusal::new(ErrorCode::InvalidRequest, message));
@@ -157,16 +165,17 @@ impl Node {
             .check_name(&topic.name)
             .map_err(|error| Refusal::new(error, name_trouble(error, &topic.name)))?;
         let settings = change::topic::create(&topic.configs, self.configs.broker())?;
-        if topic.assignments.is_empty() {
-            self.check_counts(topic)?;
+        let replicas = if topic.assignments.is_empty() {
+            let factor = self.check_counts(topic)?;
+            self.place(self.partitions_of(topic), factor, placed)?
         } else {
-            self.check_assignments(topic)?;
-        }
-        let partitions = i32::try_from(self.partitions_of(topic)).unwrap_or(i32::MAX);
-        Ok(NewTopic { name: topic.name.as_str().into(), partitions, settings })
+            self.check_assignments(topic)?
+        };
+        Ok(NewTopic { name: topic.name.as_str().into(), replicas, settings })
     }
 
-    fn check_counts(&self, topic: &CreatableTopic) -> Result<(), Refusal> {
+    /// Gives how many replicas a partition gets.
+    fn check_counts(&self, topic: &CreatableTopic) -> Result<i16, Refusal> {
         if !matches!(topic.replication_factor, -1 | 1..) {
             let message = "the replication factor is at least 1, or -1 for the broker's own";
             return Err(Refusal::new(ErrorCode::InvalidReplicationFactor, message));
@@ -175,35 +184,37 @@ impl Node {
             let message = "a topic has at least 1 partition, or -1 stands for the broker's own number";
             return Err(Refusal::new(ErrorCode::InvalidPartitions, message));
         }
-        let factor = match topic.replication_factor {
+        Ok(match topic.replication_factor {
             -1 => self.config.replication_factor,
             factor => factor,
-        };
-        if factor > 1 {
-            let message = format!("there is one broker, which cannot have {factor} replicas of a partition");
-            return Err(Refusal::new(ErrorCode::InvalidReplicationFactor, message));
-        }
-        Ok(())
+        })
     }
 
-    fn check_assignments(&self, topic: &CreatableTopic) -> Result<(), Refusal> {
+    /// Gives the replicas of each partition.
+    fn check_assignments(&self, topic: &CreatableTopic) -> Result<Vec<Vec<i32>>, Refusal> {
         if topic.replication_factor != -1 || topic.num_partitions != -1 {
             let message = "replicas are assigned, so the numbers of partitions and replicas have to be -1";
             return Err(Refusal::new(ErrorCode::InvalidRequest, message));
         }
-        let mut indexes = BTreeSet::new();
+        let mut assigned = BTreeMap::new();
         for CreatableReplicaAssignment { partition_index, broker_ids } in &topic.assignments {
-            if !indexes.insert(*partition_index) {
+            if assigned.insert(*partition_index, broker_ids.clone()).is_some() {
                 let message = format!("replicas are assigned to partition {partition_index} more than once");
                 return Err(Refusal::new(ErrorCode::InvalidReplicaAssignment, message));
             }
-            replicas::check(broker_ids, self.config.node_id)?;
+            replicas::check(broker_ids, &self.brokers)?;
         }
-        if indexes.iter().copied().ne((0..).take(indexes.len())) {
+        if assigned.keys().copied().ne((0..).take(assigned.len())) {
             let message = "partitions have the numbers from 0 on, without a gap";
             return Err(Refusal::new(ErrorCode::InvalidReplicaAssignment, message));
         }
-        Ok(())
+        let replicas: Vec<Vec<i32>> = assigned.into_values().collect();
+        let factor = replicas.first().map_or(0, Vec::len);
+        if replicas.iter().any(|of| of.len() != factor) {
+            let message = "all partitions of a new topic have as many replicas";
+            return Err(Refusal::new(ErrorCode::InvalidReplicaAssignment, message));
+        }
+        Ok(replicas)
     }
 }
 

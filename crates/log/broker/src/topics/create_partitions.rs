@@ -17,6 +17,9 @@ use crate::response::{Form, Response};
 use crate::rights::TOPIC_ALTER;
 use crate::waits::Waiter;
 
+/// The id of a topic, and the replicas of its new partitions.
+type Judged = ([u8; 16], Vec<Vec<i32>>);
+
 /// Handles a request. The answer comes later if there is none now.
 pub(super) fn create_partitions(
     node: &mut Node,
@@ -31,7 +34,7 @@ pub(super) fn create_partitions(
     let mut twice: Vec<&str> = times.iter().filter(|(_, times)| **times > 1).map(|(name, _)| *name).collect();
     let added: i64 =
         request.topics.iter().filter(|topic| is_once(topic)).map(|topic| node.added_by(topic)).sum();
-    let (mut answer, mut parts) = (PartitionsAnswer::default(), Vec::new());
+    let (mut answer, mut parts, mut placed) = (PartitionsAnswer::default(), Vec::new(), Vec::new());
     for topic in &request.topics {
         if !is_once(topic) {
             if let Some(at) = twice.iter().position(|name| *name == topic.name) {
@@ -40,21 +43,22 @@ pub(super) fn create_partitions(
             }
             continue;
         }
-        let judged = if request.timeout_ms <= 0 {
+        let judged: Result<_, Refusal> = if request.timeout_ms <= 0 {
             Err(Refusal::bare(ErrorCode::RequestTimedOut))
         } else if let Err(error) = node.may(changer.by, TOPIC_ALTER, &topic.name) {
             Err(Refusal::bare(error))
         } else if added > PARTITIONS_PER_REQUEST_MAX {
             Err(Refusal::too_many_partitions())
         } else {
-            node.judge_more(topic).map(|found| found.id)
+            node.judge_more(topic, &placed)
         };
         let more = node.added_by(topic);
-        let judged = judged.and_then(|id| changer.charge(node, more).map(|()| id));
-        if let Ok(id) = &judged
+        let judged = judged.and_then(|found| changer.charge(node, more).map(|()| found));
+        if let Ok((id, replicas)) = &judged
             && !request.validate_only
         {
-            let compute = change::add_partitions(*id, topic.count, node.config.node_id);
+            placed.extend(replicas.iter().cloned());
+            let compute = change::add_partitions(*id, topic.count, replicas.clone());
             let number = answer.response.results.len();
             answer.open.push(number);
             parts.push(Part { number, path: paths::topic(&topic.name), compute });
@@ -73,8 +77,9 @@ impl Node {
         found.map_or(0, |found| (i64::from(topic.count) - count_of(found)).max(0))
     }
 
-    /// Whether a topic may have so many partitions.
-    fn judge_more(&self, topic: &CreatePartitionsTopic) -> Result<&TopicImage, Refusal> {
+    /// Whether a topic may have so many partitions. Gives its id and the replicas of the new ones. They have as many as the first
+    /// partition if nothing else is said.
+    fn judge_more(&self, topic: &CreatePartitionsTopic, placed: &[Vec<i32>]) -> Result<Judged, Refusal> {
         let found = self.catalog.find(TopicName::Name(&topic.name)).map_err(Refusal::bare)?;
         let present = count_of(found);
         let more = i64::from(topic.count) - present;
@@ -82,16 +87,20 @@ impl Node {
             let message = format!("the topic has {present} partitions: it can only have more");
             return Err(Refusal::new(ErrorCode::InvalidPartitions, message));
         }
-        let Some(assignments) = &topic.assignments else { return Ok(found) };
+        let Some(assignments) = &topic.assignments else {
+            let factor = found.partitions.first().map_or(1, |first| first.replicas.len());
+            let factor = i16::try_from(factor).unwrap_or(i16::MAX);
+            return Ok((found.id, self.place(more, factor, placed)?));
+        };
         if i64::try_from(assignments.len()) != Ok(more) {
             let count = assignments.len();
             let message = format!("replicas are assigned to {count} partitions, and {more} are added");
             return Err(Refusal::new(ErrorCode::InvalidReplicaAssignment, message));
         }
         for assignment in assignments {
-            replicas::check(&assignment.broker_ids, self.config.node_id)?;
+            replicas::check(&assignment.broker_ids, &self.brokers)?;
         }
-        Ok(found)
+        Ok((found.id, assignments.iter().map(|assignment| assignment.broker_ids.clone()).collect()))
     }
 }
 

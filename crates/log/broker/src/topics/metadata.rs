@@ -9,6 +9,7 @@ use log_wire::{
     NOT_ASKED, NodeEndpoint, TopicName, Writer, end_metadata_response, end_metadata_topic,
 };
 
+use crate::brokers::LiveBroker;
 use crate::call::Call;
 use crate::catalog::{TopicImage, is_internal, is_valid_name};
 use crate::client::Client;
@@ -82,14 +83,15 @@ impl Node {
     }
 
     fn write_head(&self, client: &Client, topics: usize, (writer, version): (&mut Writer<'_>, i16)) {
-        let (host, port) = self.endpoint(client.listener);
-        let (id, rack) = (self.config.node_id, self.config.rack.as_deref());
-        let endpoint = NodeEndpoint { id, host, port, rack };
+        let brokers = self.brokers.for_clients(client.listener).into_iter();
+        let brokers: Vec<NodeEndpoint<'_>> = brokers
+            .map(|LiveBroker { id, host, port, rack }| NodeEndpoint { id, host, port, rack })
+            .collect();
         let head = MetadataHead {
             throttle_ms: 0,
-            brokers: &[endpoint],
+            brokers: &brokers,
             cluster_id: Some(&self.cluster_id),
-            controller: self.config.node_id,
+            controller: self.brokers.controller(),
         };
         head.write(writer, version, topics);
     }

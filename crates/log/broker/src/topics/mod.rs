@@ -7,6 +7,7 @@ mod delete;
 mod describe;
 mod metadata;
 mod metadata_names;
+mod placement;
 mod refusal;
 mod replicas;
 

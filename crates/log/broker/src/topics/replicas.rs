@@ -1,20 +1,21 @@
-//! Replicas that a request assigns to partitions, as one broker can give them.
+//! Replicas that a request assigns to a partition.
 
 use log_wire::ErrorCode;
 
 use super::refusal::Refusal;
+use crate::brokers::Brokers;
 
 /// Whether a partition may have these replicas.
 ///
 /// # Errors
 /// `INVALID_REPLICA_ASSIGNMENT`.
-pub(crate) fn check(replicas: &[i32], broker: i32) -> Result<(), Refusal> {
+pub(crate) fn check(replicas: &[i32], brokers: &Brokers) -> Result<(), Refusal> {
     let refused = |message: String| Err(Refusal::new(ErrorCode::InvalidReplicaAssignment, message));
     if replicas.is_empty() {
         return refused("a partition is assigned to no broker".into());
     }
     for (at, replica) in replicas.iter().enumerate() {
-        if *replica != broker {
+        if !brokers.is_live(*replica) {
             return refused(format!("a partition is assigned to broker {replica}, which there is not"));
         }
         if replicas.iter().take(at).any(|before| before == replica) {

@@ -128,8 +128,8 @@ impl Transactions {
     ///
     /// # Errors
     /// `COORDINATOR_NOT_AVAILABLE`.
-    pub(crate) fn find(&self, node: &Node, transactional_id: &str) -> Result<(), ErrorCode> {
-        self.coordinators.here(&node.catalog, transactional_id).map(drop)
+    pub(crate) fn broker_of(&self, node: &Node, transactional_id: &str) -> Result<i32, ErrorCode> {
+        self.coordinators.broker_of(node, transactional_id)
     }
 
     /// What a coordinator wants to read next. It is answered with [`Self::loaded`].

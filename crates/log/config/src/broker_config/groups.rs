@@ -143,6 +143,13 @@ impl GroupMigration {
     }
 }
 
+impl Default for InternalTopic {
+    /// As Kafka makes it if nothing is set.
+    fn default() -> Self {
+        Self { partitions: 50, replication_factor: 3, segment_bytes: 104_857_600 }
+    }
+}
+
 impl InternalTopic {
     /// Of `PREFIX.num.partitions` and its kin.
     pub(super) fn of(values: &impl Values, prefix: &str) -> Self {

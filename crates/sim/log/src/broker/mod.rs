@@ -5,7 +5,7 @@ mod process;
 mod shard;
 
 use base::Now;
-use log_broker::BrokerConfig;
+use log_broker::{BrokerConfig, InternalTopic};
 use log_storage::StoreConfig;
 use sim_kit::random::Random;
 use sim_kit::{Host, disk::Loss};
@@ -34,7 +34,7 @@ const SEGMENT_BYTES: u64 = 2_000;
 impl Machine {
     pub(crate) fn new(setting: &Setting, random: &mut Random) -> Self {
         let mut config = BrokerConfig {
-            offsets_partitions: 2,
+            offsets_topic: InternalTopic { partitions: 2, ..InternalTopic::default() },
             compaction_check_ms: setting.compaction_check_ms,
             ..BrokerConfig::default()
         };
@@ -44,7 +44,7 @@ impl Machine {
         let consumer = &mut groups.consumer;
         (consumer.session_timeout_ms, consumer.session_timeout_min_ms) = (SESSION_MS, SESSION_MS);
         (consumer.heartbeat_interval_ms, consumer.heartbeat_interval_min_ms) = (400, 400);
-        config.transactions_partitions = 2;
+        config.transactions_topic.partitions = 2;
         config.retention_check_ms = 1_000;
         config.transactions.producer_epoch_max = setting.epoch_max;
         let mut store = StoreConfig::default();

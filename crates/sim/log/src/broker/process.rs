@@ -77,7 +77,7 @@ impl Process {
     ) -> Self {
         let client = CouncilClient::new(servers, config.seed, time(now));
         let mut keeper = Keeper::new(vec![Acl::open()], KeeperLimits::default());
-        let join = Join::new(config.node_id, drawn);
+        let join = Join::new(config.node_id, drawn, now.wall.ms().cast_unsigned());
         join.begin(&mut keeper);
         Self {
             config,
@@ -268,7 +268,8 @@ impl Process {
         match self.join.step(&mut self.keeper) {
             JoinStep::Wait => Ok(()),
             JoinStep::Open(cluster) => self.open(host, cluster),
-            JoinStep::Joined => {
+            JoinStep::Joined(incarnation) => {
+                self.config.incarnation = incarnation;
                 self.serve(host);
                 Ok(())
             }
@@ -283,7 +284,7 @@ impl Process {
             other => Ended::Refused(other.to_string()),
         })?;
         let directory = id_text(&executor.directory_id());
-        let node = BrokerNode { directory, host: "broker".into(), port: 9092, rack: None };
+        let node = BrokerNode { directory, host: "broker".into(), port: 9092, ..BrokerNode::default() };
         self.join.opened(node, &mut self.keeper);
         self.opened = Some(Opened { cluster, executor, stored });
         Ok(())

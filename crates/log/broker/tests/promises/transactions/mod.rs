@@ -14,7 +14,7 @@ use kafka_protocol::messages::{
     AddPartitionsToTxnRequest, EndTxnRequest, InitProducerIdRequest, ListOffsetsRequest, OffsetFetchRequest,
     ProduceRequest, TxnOffsetCommitRequest,
 };
-use log_broker::BrokerConfig;
+use log_broker::{BrokerConfig, InternalTopic};
 
 use crate::bench::{Bench, no_topic, topic};
 use client::{BOTH, Client, Protocol, TIMEOUT_MS, committed_offset, find_coordinator, outcome, read};
@@ -43,7 +43,11 @@ fn serving() -> Bench {
 }
 
 fn serving_with(config: BrokerConfig) -> Bench {
-    let config = BrokerConfig { offsets_partitions: 2, transactions_partitions: 2, ..config };
+    let config = BrokerConfig {
+        offsets_topic: InternalTopic { partitions: 2, ..InternalTopic::default() },
+        transactions_topic: InternalTopic { partitions: 2, ..InternalTopic::default() },
+        ..config
+    };
     let mut bench = Bench::serving_with(config, &[topic(TOPIC, 1, 2, 0)]);
     for (kind, key) in [(0, GROUP), (1, "a")] {
         bench.call(4, &find_coordinator(kind, key));

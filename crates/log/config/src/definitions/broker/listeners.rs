@@ -6,6 +6,9 @@ pub(super) const LISTENERS: &[Definition] = &[
     list("advertised.listeners")
         .not_empty()
         .acts("Where clients are told to connect. Not set: as `listeners`"),
+    string("diwan.peer.listener").hidden().acts(
+        "Where the other brokers of the cluster connect: HOST:PORT. Not set: as the first of `listeners`, at its port and 10000",
+    ),
     list("early.start.listeners"),
     string("inter.broker.listener.name"),
     string("listener.security.protocol.map")

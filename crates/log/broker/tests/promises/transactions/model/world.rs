@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use base::Random;
 use kafka_protocol::messages::{FetchRequest, FetchResponse, OffsetFetchRequest, OffsetFetchResponse};
-use log_broker::BrokerConfig;
+use log_broker::{BrokerConfig, InternalTopic};
 use log_coordinators::TransactionLimits;
 use net_event_loop::ConnId;
 
@@ -53,8 +53,8 @@ impl World {
         let transactions =
             TransactionLimits { producer_epoch_max: EPOCH_MAX, ..TransactionLimits::default() };
         let config = BrokerConfig {
-            offsets_partitions: 2,
-            transactions_partitions: 2,
+            offsets_topic: InternalTopic { partitions: 2, ..InternalTopic::default() },
+            transactions_topic: InternalTopic { partitions: 2, ..InternalTopic::default() },
             transactions,
             seed,
             ..BrokerConfig::default()

@@ -1,0 +1,198 @@
+//! The brokers of the cluster, as they announce themselves in the council.
+//!
+//! A broker whose announcement is gone may only have lost its session with the council. While it is connected to this one it
+//! remains known, so that its replicas go on; clients are told of announced brokers only.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use log_metadata::{BrokerNode, EndpointNode};
+
+use crate::listener::BrokerListener;
+
+/// Another broker, as brokers connect to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Announced {
+    /// Its number.
+    pub id: i32,
+    /// Where it listens for brokers.
+    pub endpoint: EndpointNode,
+    /// The process that is announced.
+    pub incarnation: u64,
+}
+
+/// A broker that clients are told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LiveBroker<'b> {
+    pub(crate) id: i32,
+    pub(crate) host: &'b str,
+    pub(crate) port: i32,
+    pub(crate) rack: Option<&'b str>,
+}
+
+#[derive(Debug)]
+struct Known {
+    node: BrokerNode,
+    is_announced: bool,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Brokers {
+    own: i32,
+    listeners: Vec<BrokerListener>,
+    rack: Option<String>,
+    others: BTreeMap<i32, Known>,
+    /// Those that are connected.
+    connected: BTreeSet<i32>,
+    has_changed: bool,
+}
+
+impl Brokers {
+    /// A broker that knows of no other one.
+    pub(crate) fn new(own: i32, listeners: Vec<BrokerListener>, rack: Option<String>) -> Self {
+        let (others, connected) = (BTreeMap::new(), BTreeSet::new());
+        Self { own, listeners, rack, others, connected, has_changed: false }
+    }
+
+    /// The council has this of a broker; nothing if it is not announced any more.
+    pub(crate) fn announced(&mut self, id: i32, data: Option<&[u8]>) {
+        if id == self.own {
+            return;
+        }
+        self.has_changed = true;
+        match data.and_then(BrokerNode::read) {
+            Some(node) => {
+                self.others.insert(id, Known { node, is_announced: true });
+            }
+            None if self.connected.contains(&id) => {
+                if let Some(known) = self.others.get_mut(&id) {
+                    known.is_announced = false;
+                }
+            }
+            None => drop(self.others.remove(&id)),
+        }
+    }
+
+    pub(crate) fn connected(&mut self, id: i32) {
+        self.connected.insert(id);
+    }
+
+    pub(crate) fn broken(&mut self, id: i32) {
+        self.connected.remove(&id);
+        if self.others.get(&id).is_some_and(|known| !known.is_announced) {
+            self.others.remove(&id);
+            self.has_changed = true;
+        }
+    }
+
+    /// Takes the brokers to connect to, if they are others than before.
+    pub(crate) fn take_announced(&mut self) -> Option<Vec<Announced>> {
+        if !std::mem::take(&mut self.has_changed) {
+            return None;
+        }
+        let announced = self.others.iter().filter_map(|(id, Known { node, .. })| {
+            let endpoint = node.peers.clone()?;
+            Some(Announced { id: *id, endpoint, incarnation: node.incarnation })
+        });
+        Some(announced.collect())
+    }
+
+    /// Whether a broker is announced, or is this one.
+    pub(crate) fn is_live(&self, id: i32) -> bool {
+        id == self.own || self.others.get(&id).is_some_and(|known| known.is_announced)
+    }
+
+    /// The numbers of all that are announced, and of this one, in order.
+    pub(crate) fn live(&self) -> impl Iterator<Item = i32> {
+        let others = self.others.iter().filter(|(_, known)| known.is_announced).map(|(id, _)| *id);
+        let mut all: Vec<i32> = others.chain([self.own]).collect();
+        all.sort_unstable();
+        all.into_iter()
+    }
+
+    /// All that clients are told of, by their numbers, as a client finds them that came in at a listener.
+    pub(crate) fn for_clients(&self, listener: u16) -> Vec<LiveBroker<'_>> {
+        self.live().filter_map(|id| self.endpoint(id, listener)).collect()
+    }
+
+    /// A broker as a client finds it that came in at a listener, if it is announced or this one.
+    pub(crate) fn endpoint(&self, id: i32, listener: u16) -> Option<LiveBroker<'_>> {
+        let own = self.listeners.get(usize::from(listener)).or_else(|| self.listeners.first());
+        if id == self.own {
+            let (host, port) =
+                own.map_or(("", -1), |own| (&own.advertised_host, i32::from(own.advertised_port)));
+            return Some(LiveBroker { id, host, port, rack: self.rack.as_deref() });
+        }
+        let known = self.others.get(&id).filter(|known| known.is_announced)?;
+        let (host, port) = known.node.endpoint(own.map_or("", |own| &own.name));
+        Some(LiveBroker { id, host, port: i32::from(port), rack: known.node.rack.as_deref() })
+    }
+
+    /// Where a broker stands, if it says so.
+    pub(crate) fn rack(&self, id: i32) -> Option<&str> {
+        if id == self.own { self.rack.as_deref() } else { self.others.get(&id)?.node.rack.as_deref() }
+    }
+
+    /// The one that clients send to what concerns the cluster: the first that is reached, as the brokers choose their controller.
+    pub(crate) fn controller(&self) -> i32 {
+        let reached = self.connected.iter().copied().filter(|id| self.is_live(*id));
+        reached.chain([self.own]).min().unwrap_or(self.own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn brokers() -> Brokers {
+        let listener = |name: &str, port| BrokerListener {
+            name: name.into(),
+            advertised_host: String::from("own"),
+            advertised_port: port,
+            ..BrokerListener::default()
+        };
+        Brokers::new(2, vec![listener("OUTSIDE", 1), listener("INSIDE", 2)], Some("r".into()))
+    }
+
+    fn node(incarnation: u64) -> Vec<u8> {
+        let at = |host: &str, port| EndpointNode { host: host.into(), port };
+        let node = BrokerNode {
+            host: "other".into(),
+            port: 3,
+            incarnation,
+            peers: Some(at("peer", 4)),
+            listeners: BTreeMap::from([("INSIDE".into(), at("inside", 5))]),
+            ..BrokerNode::default()
+        };
+        node.bytes()
+    }
+
+    #[test]
+    fn client_is_told_of_each_broker_at_the_listener_that_it_uses() {
+        let mut brokers = brokers();
+        brokers.announced(1, Some(&node(1)));
+        brokers.announced(2, None);
+        let told = |listener| {
+            let all = brokers.for_clients(listener).into_iter();
+            all.map(|of| (of.id, of.host.to_owned(), of.port)).collect::<Vec<_>>()
+        };
+        assert_eq!(told(0), [(1, "other".into(), 3), (2, "own".into(), 1)]);
+        assert_eq!(told(1), [(1, "inside".into(), 5), (2, "own".into(), 2)]);
+    }
+
+    #[test]
+    fn broker_that_lost_its_session_stays_linked_while_it_is_connected_and_is_shown_to_nobody() {
+        let mut brokers = brokers();
+        brokers.announced(1, Some(&node(7)));
+        let announced = brokers.take_announced().expect("it has changed");
+        assert_eq!(announced.iter().map(|of| (of.id, of.incarnation)).collect::<Vec<_>>(), [(1, 7)]);
+        assert_eq!((brokers.take_announced(), brokers.controller()), (None, 2));
+        brokers.connected(1);
+        assert_eq!(brokers.controller(), 1);
+        brokers.announced(1, None);
+        assert_eq!(brokers.take_announced().map(|of| of.len()), Some(1));
+        assert_eq!((brokers.is_live(1), brokers.live().collect::<Vec<_>>()), (false, vec![2]));
+        brokers.broken(1);
+        assert_eq!(brokers.take_announced().map(|of| of.len()), Some(0));
+    }
+}
