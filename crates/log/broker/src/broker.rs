@@ -30,6 +30,7 @@ use crate::groups::Groups;
 use crate::node::Node;
 use crate::notice::Notice;
 use crate::partitions::PartitionEvent;
+use crate::peer_calls::PeerCalls;
 use crate::produce::Produces;
 use crate::question::Asker;
 use crate::replication::{BadMessage, PeerMessage, ReplicaRead, Replication};
@@ -54,7 +55,8 @@ pub struct Broker {
     pub(crate) transactions: Transactions,
     pub(crate) requests: RequestCounts,
     compactions: Compactions,
-    replication: Replication,
+    pub(crate) replication: Replication,
+    pub(crate) peer_calls: PeerCalls,
     retention_due: MonoTime,
 }
 
@@ -74,6 +76,7 @@ impl Broker {
             requests: RequestCounts::default(),
             compactions: Compactions::new(),
             replication: Replication::new(replica_of(config.node_id), Incarnation(config.incarnation)),
+            peer_calls: PeerCalls::default(),
             retention_due: MonoTime::ZERO,
             node: Node::new(config, cluster_id, stored),
         }
@@ -164,6 +167,7 @@ impl Broker {
     pub fn peer_broken(&mut self, broker: i32, now: Now) {
         self.node.brokers.broken(broker);
         self.replication.broken(&mut self.node, replica_of(broker), now);
+        self.calls_are_lost(broker, now);
         self.after_partitions(now);
     }
 
@@ -178,8 +182,9 @@ impl Broker {
     /// Its connection is to be closed.
     pub fn peer_message(&mut self, broker: i32, bytes: &Bytes, now: Now) -> Result<(), BadMessage> {
         let taken = self.replication.received(&mut self.node, replica_of(broker), bytes, now);
+        let called = self.peer_called(now);
         self.after_partitions(now);
-        taken
+        taken.and(called)
     }
 
     /// Another broker takes no batches for now, or takes them again: what is for it waits on this side.
@@ -465,7 +470,7 @@ impl Broker {
     pub(crate) fn settle(&mut self, now: Now) {
         loop {
             for question in std::mem::take(&mut self.node.questions) {
-                self.transactions.ask(&mut self.node, question, now);
+                self.ask_coordinator(question, now);
             }
             for (ticket, answer) in self.groups.take_ended() {
                 self.transactions.offsets_marker_done(&mut self.node, ticket, &answer, now);
@@ -476,8 +481,11 @@ impl Broker {
     }
 
     fn do_for_transactions(&mut self, event: TransactionEvent, now: Now) {
+        let Some(event) = self.do_elsewhere(event, now) else { return };
         let Self { node, transactions, groups, produces, .. } = self;
         match event {
+            // They are another broker's.
+            TransactionEvent::Answered(Asker::Peer(_), _) | TransactionEvent::Written(..) => {}
             TransactionEvent::Answered(Asker::Produce(waiter), verdict) => {
                 produces.verified(node, waiter, &verdict, now);
             }

@@ -12,6 +12,17 @@ pub(crate) enum Asker {
     Produce(Waiter),
     /// A TxnOffsetCommit.
     Offsets(Waiter),
+    /// Another broker, for one of these.
+    Peer(PeerAsker),
+}
+
+/// Another broker that waits for an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PeerAsker {
+    /// The broker.
+    pub(crate) broker: i32,
+    /// The number of its question.
+    pub(crate) id: u64,
 }
 
 /// See the module.

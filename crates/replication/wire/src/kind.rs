@@ -3,6 +3,10 @@
 /// Between replicas.
 pub(crate) const REPLICAS: u8 = 0x01;
 
+/// Between two services of the same kind.
+pub(crate) const CALL: u8 = 0x02;
+pub(crate) const ANSWER: u8 = 0x03;
+
 /// From a controller to a node.
 pub(crate) const FENCE: u8 = 0x11;
 pub(crate) const TELL: u8 = 0x12;

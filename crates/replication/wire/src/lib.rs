@@ -1,8 +1,8 @@
 //! The bytes of the messages between two nodes of a replicated service.
 //!
-//! Three conversations share one form: the replicas of partitions with each other ([`Replicas`], what [`replication_appointed`]
+//! Four conversations share one form: the replicas of partitions with each other ([`Replicas`], what [`replication_appointed`]
 //! says), a controller with a node ([`ControllerMessage`]) and a node with a controller ([`NodeMessage`], both what
-//! [`replication_controller`] says). A message is one frame of a connection that knows its two ends, keeps the order and finds
+//! [`replication_controller`] says), and the services above with each other ([`Call`], whose bytes they alone know). A message is one frame of a connection that knows its two ends, keeps the order and finds
 //! damage; so no message names its sender or has a checksum. Everything here is a function from values to bytes or back: no
 //! socket, no clock, no state between two messages.
 //!
@@ -15,6 +15,7 @@
 //! | kind | message | behind the kind |
 //! |---|---|---|
 //! | `0x01` | [`Replicas`] | a list: partition, kind of the item, its fields (below) |
+//! | `0x02`, `0x03` | [`Call`], a question or its answer | number (64 bits), length of the bytes, bytes |
 //! | `0x11` | [`ControllerMessage::Fence`] | a list: partition, epoch |
 //! | `0x12` | [`ControllerMessage::Tell`] | a list: partition, version (64 bits), record |
 //! | `0x13` | [`ControllerMessage::Ask`] | a list: partition, epoch, then `1`, version, record, or `2`, replica |
@@ -64,6 +65,7 @@
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod append;
+mod call;
 mod codec;
 mod controller;
 mod error;
@@ -79,6 +81,7 @@ mod replicas;
 /// The first byte of each message.
 pub const VERSION: u8 = 1;
 
+pub use call::Call;
 pub use controller::ControllerMessage;
 pub use error::WireError;
 pub use limits::{BATCH_BYTES_MAX, message_bytes_max};

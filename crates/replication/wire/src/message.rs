@@ -1,13 +1,15 @@
 //! Any message, as it arrives.
 
 use crate::codec::Input;
-use crate::{ControllerMessage, NodeMessage, Replicas, VERSION, WireError, kind};
+use crate::{Call, ControllerMessage, NodeMessage, Replicas, VERSION, WireError, kind};
 
 /// Any message. Whether the sender may send such a one is the receiver's to judge.
 #[derive(Clone, Debug)]
 pub enum Message<'a> {
     /// Between replicas, of any number of partitions.
     Replicas(Replicas<'a>),
+    /// Between two services.
+    Call(Call<'a>),
     /// From a controller to a node.
     Controller(ControllerMessage),
     /// From a node to a controller.
@@ -27,6 +29,7 @@ impl<'a> Message<'a> {
         }
         match input.byte()? {
             kind::REPLICAS => Replicas::decode(input).map(Self::Replicas),
+            kind @ (kind::CALL | kind::ANSWER) => Call::decode(kind == kind::ANSWER, input).map(Self::Call),
             kind @ (kind::FENCE | kind::TELL | kind::ASK) => {
                 ControllerMessage::decode(kind, input).map(Self::Controller)
             }

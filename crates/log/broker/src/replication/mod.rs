@@ -38,6 +38,7 @@ use crate::partitions::{partition_of, replicated};
 use controller::Role;
 use council::Proposals;
 pub use receiving::BadMessage;
+pub(crate) use receiving::PeerCall;
 use sending::Outbox;
 pub use sending::{PeerMessage, ReplicaRead};
 
@@ -55,6 +56,8 @@ pub(crate) struct Replication {
     is_joined: bool,
     outbox: Outbox,
     proposals: Proposals,
+    /// Calls of other brokers that nobody has taken.
+    calls: Vec<PeerCall>,
 }
 
 impl Replication {
@@ -69,6 +72,7 @@ impl Replication {
             is_joined: false,
             outbox: Outbox::default(),
             proposals: Proposals::default(),
+            calls: Vec::new(),
         }
     }
 

@@ -5,11 +5,20 @@ use bytes::Bytes;
 use replication_appointed::{Answer, BadAppend, ReplicaId};
 use replication_controller::PartitionId as ReplicatedId;
 use replication_node::{Admission, Reply};
-use replication_wire::{Message, ReplicaMessage, WireError};
+use replication_wire::{Call, Message, ReplicaMessage, WireError};
 
 use super::{Replication, controller_id};
 use crate::node::Node;
 use crate::partitions::partition_of;
+
+/// What the service of another broker asks the one here, or answers to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PeerCall {
+    pub(crate) from: i32,
+    pub(crate) id: u64,
+    pub(crate) is_answer: bool,
+    pub(crate) bytes: Bytes,
+}
 
 /// Why the connection to a broker is to be closed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,6 +29,9 @@ pub enum BadMessage {
     /// No leader sends that.
     #[error("{}", .0.0)]
     Append(BadAppend),
+    /// It calls for something that no broker does.
+    #[error("it calls for something that no broker does")]
+    Call,
     /// It names more partitions that are not known here than may be read.
     #[error("it names too many partitions that are not known here")]
     Unknown,
@@ -58,6 +70,11 @@ impl Replication {
                 let (partition, message) = item?;
                 self.replica_told(node, (from, partition), message, bytes, now)
             }),
+            Message::Call(Call { id, is_answer, bytes: of_service }) => {
+                let of_service = bytes.slice_ref(of_service);
+                self.calls.push(PeerCall { from: from.0.cast_signed(), id, is_answer, bytes: of_service });
+                Ok(())
+            }
             Message::Controller(message) => {
                 let effect = message.into_effect(self.own);
                 self.machine.handle(controller_id(from), effect, now.mono(), &mut node.partitions);
@@ -68,6 +85,11 @@ impl Replication {
                 Ok(())
             }
         }
+    }
+
+    /// Takes what services of other brokers ask and answer, in order.
+    pub(crate) fn take_calls(&mut self) -> Vec<PeerCall> {
+        std::mem::take(&mut self.calls)
     }
 
     /// A replica of a partition tells something to the one that is here.

@@ -9,7 +9,7 @@ use log_wire::Batch;
 use replication_appointed::{Append, ReplicaId};
 use replication_controller::PartitionId as ReplicatedId;
 use replication_node::Reply;
-use replication_wire::{BATCH_BYTES_MAX, Full, ReplicaMessage, ReplicasWriter};
+use replication_wire::{BATCH_BYTES_MAX, Call, Full, ReplicaMessage, ReplicasWriter};
 
 use super::Replication;
 use crate::node::Node;
@@ -127,6 +127,18 @@ impl Replication {
             }
         }
         std::mem::take(&mut self.outbox.messages)
+    }
+
+    /// Sends a call of a service. False if that broker is not connected.
+    pub(crate) fn call(&mut self, to: i32, call: &Call<'_>) -> bool {
+        let to = ReplicaId(to.cast_unsigned());
+        let is_connected = self.peers.contains_key(&to);
+        if is_connected {
+            let mut bytes = Vec::new();
+            call.encode(&mut bytes);
+            self.outbox.push(to, false, bytes);
+        }
+        is_connected
     }
 
     /// Another broker takes no batches for now, or takes them again.

@@ -4,7 +4,7 @@ use base::Now;
 use log_coordinators::{Ticket, TransactionAnswer, TransactionEffect, TransactionRequest};
 use log_wire::ErrorCode;
 
-use super::{Transactions, markers, questions};
+use super::{TransactionEvent, Transactions, markers, questions};
 use crate::node::Node;
 
 /// How many producer ids a coordinator gets at once.
@@ -78,7 +78,7 @@ impl Transactions {
     }
 
     /// What became of a marker reaches who wants it written.
-    pub(super) fn marker_done(
+    pub(crate) fn marker_done(
         &mut self,
         node: &mut Node,
         ticket: Ticket,
@@ -87,6 +87,9 @@ impl Transactions {
     ) {
         if let Some((waiter, response)) = self.marker_requests.written(ticket, result) {
             return node.reply(waiter, response);
+        }
+        if let Some(asker) = self.of_peers.remove(&ticket) {
+            return self.events.push_back(TransactionEvent::Written(asker, result));
         }
         let Some(decision) = self.markers.take(ticket) else { return };
         let outcome = markers::outcome(&node.catalog, &decision.participant, result);

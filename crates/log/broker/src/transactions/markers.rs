@@ -8,7 +8,8 @@ use log_partition::{Marker, Offset};
 use log_wire::{ErrorCode, TopicName};
 
 use super::TransactionEvent;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, TopicImage};
+use crate::coordinators::OFFSETS;
 use crate::node::Node;
 use crate::partitions::{BySlot, Slot};
 
@@ -91,6 +92,11 @@ impl Markers {
         self.appended.of(slot).pop_front().map(|(_, ticket)| ticket)
     }
 
+    /// Whether it is known who decided what a marker says.
+    pub(super) fn has(&self, ticket: Ticket) -> bool {
+        self.decisions.contains_key(&ticket)
+    }
+
     /// Takes who decided what a marker says.
     pub(super) fn take(&mut self, ticket: Ticket) -> Option<Decision> {
         self.decisions.remove(&ticket)
@@ -122,6 +128,16 @@ fn append(
     }
 }
 
+/// Whether there is no such partition any more. At a start, topics come by and by.
+fn is_gone(catalog: &Catalog, participant: &Participant) -> bool {
+    let (topic, index) = match participant {
+        Participant::Partition(topic, index) => (TopicName::Id(topic.id), *index),
+        Participant::Offsets(index) => (TopicName::Name(OFFSETS.name), *index),
+    };
+    let has = |topic: &TopicImage| usize::try_from(index).is_ok_and(|index| index < topic.partitions.len());
+    catalog.is_complete() && !catalog.find(topic).is_ok_and(has)
+}
+
 /// What became of a marker at a participant, to its coordinator.
 pub(super) fn outcome(
     catalog: &Catalog,
@@ -130,10 +146,9 @@ pub(super) fn outcome(
 ) -> MarkerOutcome {
     match result {
         Ok(()) => MarkerOutcome::Written,
-        // At a start, topics come by and by.
-        Err(ErrorCode::UnknownTopicId | ErrorCode::UnknownTopicOrPartition) if catalog.is_complete() => {
-            MarkerOutcome::Unneeded
-        }
+        Err(
+            ErrorCode::UnknownTopicId | ErrorCode::UnknownTopicOrPartition | ErrorCode::NotLeaderOrFollower,
+        ) if is_gone(catalog, participant) => MarkerOutcome::Unneeded,
         Err(ErrorCode::InvalidProducerEpoch) => MarkerOutcome::Unneeded,
         // Of an unknown producer there is nothing to end, and no record can come any more: its coordinator would refuse it.
         Err(ErrorCode::ThrottlingQuotaExceeded) if matches!(participant, Participant::Partition(..)) => {

@@ -13,7 +13,7 @@ mod producers;
 mod questions;
 mod requests;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use base::{MonoTime, Now};
@@ -30,7 +30,7 @@ use crate::call::{Call, Caller, Handled};
 use crate::coordinators::{Calls, CoordinatorLoad, Coordinators, LoadOf, Parts, TRANSACTIONS};
 use crate::node::Node;
 use crate::partitions::Slot;
-use crate::question::{Asker, Question, Verdict};
+use crate::question::{Asker, PeerAsker, Question, Verdict};
 use crate::response::Response;
 use crate::rights::TRANSACTION_WRITE;
 use crate::segment_reader::SegmentFault;
@@ -57,6 +57,8 @@ pub(crate) enum TransactionEvent {
     Answered(Asker, Verdict),
     /// A marker is to be written. What became of it is told by its ticket.
     Marker(Ticket, Participant, Marker),
+    /// What became of a marker that another broker wanted written.
+    Written(PeerAsker, Result<(), ErrorCode>),
 }
 
 /// See the module.
@@ -68,6 +70,8 @@ pub(crate) struct Transactions {
     questions: Questions,
     markers: Markers,
     marker_requests: MarkerRequests,
+    /// Markers that other brokers want written.
+    of_peers: BTreeMap<Ticket, PeerAsker>,
     /// Coordinators that wait for producer ids.
     without_ids: BTreeSet<i32>,
     events: VecDeque<TransactionEvent>,
@@ -81,6 +85,7 @@ impl Transactions {
             questions: Questions::default(),
             markers: Markers::default(),
             marker_requests: MarkerRequests::default(),
+            of_peers: BTreeMap::new(),
             without_ids: BTreeSet::new(),
             events: VecDeque::new(),
         }
@@ -124,7 +129,7 @@ impl Transactions {
         self.coordinators.make_topic(node);
     }
 
-    /// Whether the coordinator of a transactional id lives here.
+    /// The broker that coordinates a transactional id.
     ///
     /// # Errors
     /// `COORDINATOR_NOT_AVAILABLE`.
@@ -186,8 +191,30 @@ impl Transactions {
             }
         }
         while let Some(ticket) = self.markers.next_gone(slot) {
-            self.marker_done(node, ticket, Err(ErrorCode::UnknownTopicOrPartition), now);
+            self.marker_done(node, ticket, Err(ErrorCode::NotLeaderOrFollower), now);
         }
+    }
+
+    /// Another broker's coordinator wants a marker written here.
+    pub(crate) fn write_for_peer(
+        &mut self,
+        node: &mut Node,
+        asker: PeerAsker,
+        (participant, marker): (Participant, Marker),
+    ) {
+        let ticket = node.ticket();
+        self.of_peers.insert(ticket, asker);
+        self.events.push_back(TransactionEvent::Marker(ticket, participant, marker));
+    }
+
+    /// Whether a coordinator that lives here has decided what a marker says.
+    pub(crate) fn has_decided(&self, ticket: Ticket) -> bool {
+        self.markers.has(ticket)
+    }
+
+    /// The link to another broker is gone: nobody waits any more for what it asked for.
+    pub(crate) fn peer_broken(&mut self, broker: i32) {
+        self.of_peers.retain(|_, asker| asker.broker != broker);
     }
 
     /// Time passes.
@@ -325,7 +352,8 @@ impl Transactions {
         }
     }
 
-    fn conclude(&mut self, question: Question, verdict: Verdict) {
+    /// A question has its answer.
+    pub(crate) fn conclude(&mut self, question: Question, verdict: Verdict) {
         self.events.push_back(TransactionEvent::Answered(question.asker, verdict));
     }
 }

@@ -18,6 +18,7 @@ pub mod consumer_groups;
 pub mod data;
 pub mod groups;
 pub mod offsets;
+pub mod peers;
 pub mod quorum;
 pub mod security;
 pub mod tokens;

@@ -9,12 +9,15 @@ mod limits;
 mod round_trip;
 
 use replication_controller::PartitionId;
-use replication_wire::{ControllerMessage, Message, NodeMessage, ReplicaMessage, ReplicasWriter, WireError};
+use replication_wire::{
+    Call, ControllerMessage, Message, NodeMessage, ReplicaMessage, ReplicasWriter, WireError,
+};
 
 /// A message with all of its items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Whole<'a> {
     Replicas(Vec<(PartitionId, ReplicaMessage<'a>)>),
+    Call(Call<'a>),
     Controller(ControllerMessage),
     Node(NodeMessage),
 }
@@ -23,6 +26,7 @@ impl<'a> Whole<'a> {
     fn decode(bytes: &'a [u8]) -> Result<Self, WireError> {
         Ok(match Message::decode(bytes)? {
             Message::Replicas(items) => Self::Replicas(items.collect::<Result<_, _>>()?),
+            Message::Call(call) => Self::Call(call),
             Message::Controller(message) => Self::Controller(message),
             Message::Node(message) => Self::Node(message),
         })
@@ -38,6 +42,7 @@ impl<'a> Whole<'a> {
                 }
                 assert_eq!(writer.count() as usize, items.len());
             }
+            Self::Call(call) => call.encode(&mut out),
             Self::Controller(message) => message.encode(&mut out),
             Self::Node(message) => message.encode(&mut out),
         }

@@ -31,6 +31,7 @@ pub(crate) fn run(bytes: &[u8]) {
                 take(&message);
             }
         }
+        Ok(Message::Call(call)) => call.encode(&mut again),
         Ok(Message::Controller(message)) => message.encode(&mut again),
         Ok(Message::Node(message)) => message.encode(&mut again),
         Err(_) => return,

@@ -22,7 +22,7 @@ use tools_process::ports::Ports;
 
 use crate::tally::Tally;
 use crate::workspace::{Workspace, cargo};
-use broker::{Broker, ServedBroker};
+use broker::{Brokers, ServedBrokers};
 use diwan::ServerPorts;
 pub(crate) use suite::is_of_the_log;
 use suite::{Availability, Suite};
@@ -47,11 +47,14 @@ pub(crate) struct Args {
     /// How many servers there are: with more than one, an ensemble of Diwan, whose first member suites connect to
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=9))]
     ensemble: u8,
+    /// How many brokers a suite of the log gets; with several, topics have up to three replicas
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=9))]
+    brokers: u8,
     /// How the configuration of an ensemble names its members
     #[arg(long, value_enum, default_value = "zoo", requires = "ensemble")]
     form: diwan::Form,
-    /// Kill members one after the other meanwhile
-    #[arg(long, value_enum, requires = "ensemble")]
+    /// Kill members one after the other meanwhile; with several brokers, those instead
+    #[arg(long, value_enum)]
     deaths: Option<servers::Doomed>,
     /// Milliseconds from when all members run until the next is killed
     #[arg(long, value_name = "MS", default_value_t = 1500, requires = "deaths")]
@@ -106,7 +109,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     let between = Duration::from_millis(args.between);
     let deaths = args.deaths.map(|of| servers::Deaths { of, between });
     let (members, form) = (usize::from(args.ensemble), args.form);
-    let among = Among { members, form, deaths, tests: args.tests.clone(), kills: args.kills };
+    let brokers = usize::from(args.brokers);
+    let among = Among { members, brokers, form, deaths, tests: args.tests.clone(), kills: args.kills };
     if let Some(suite) =
         args.suites.iter().find(|suite| args.against == Flavor::Kafka && !is_of_the_log(suite))
     {
@@ -155,8 +159,8 @@ impl<'a> Runner<'a> {
             println!("== {} against {}", suite.name, self.server.name());
             let part = match suite.check()? {
                 Availability::Ready => {
-                    let (members, broker_port) = self.ports(among.members)?;
-                    run_one(suite, &self.server, self.options, (&members, broker_port), among)
+                    let (members, brokers) = self.ports(among)?;
+                    run_one(suite, &self.server, self.options, (&members, &brokers), among)
                 }
                 Availability::Missing(reason) => unavailable(&suite.name, &reason, self.options),
             };
@@ -167,7 +171,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Ports for the servers of one suite.
-    fn ports(&self, members: usize) -> anyhow::Result<(Vec<ServerPorts>, u16)> {
+    fn ports(&self, among: &Among) -> anyhow::Result<(Vec<ServerPorts>, Vec<u16>)> {
         let mut ports = self.ports.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let of_member = |_| {
             let (plain, secure, peer) = (ports.free()?, ports.free()?, ports.free()?);
@@ -175,8 +179,9 @@ impl<'a> Runner<'a> {
             ports.free()?;
             Ok(ServerPorts { plain, secure, peer })
         };
-        let members = (0..members).map(of_member).collect::<anyhow::Result<Vec<_>>>()?;
-        Ok((members, ports.free()?))
+        let members = (0..among.members).map(of_member).collect::<anyhow::Result<Vec<_>>>()?;
+        let brokers = (0..among.brokers).map(|_| Ok(ports.free()?)).collect::<anyhow::Result<Vec<_>>>()?;
+        Ok((members, brokers))
     }
 }
 
@@ -194,7 +199,7 @@ fn run_one(
     suite: &Suite,
     server: &Server,
     options: &Options,
-    (members, broker_port): (&[ServerPorts], u16),
+    (members, brokers): (&[ServerPorts], &[u16]),
     among: &Among,
 ) -> Tally {
     let ports = members[0];
@@ -215,7 +220,7 @@ fn run_one(
                     .arg(binary)
                     .arg("--work")
                     .arg(&suite.work);
-                command.args(["--port", &broker_port.to_string(), "--"]);
+                command.args(["--port", &brokers[0].to_string(), "--"]);
             }
             suite.run(command.arg(&suite.program).args(&among.tests), deadline, None)
         }
@@ -227,8 +232,10 @@ fn run_one(
         }
         Server::Diwan { binary, keys } => {
             let servers = servers::Servers::new(keys, binary, &suite.work, members, among.form)?;
-            let served = control::Served::start(servers, among.deaths)?;
-            run_on(suite, &served, (binary, broker_port), options, among)
+            // What dies are the brokers, if there are several.
+            let deaths = among.deaths.filter(|_| !(suite.is_of_the_log() && among.brokers > 1));
+            let served = control::Served::start(servers, deaths)?;
+            run_on(suite, &served, (binary, brokers), options, among)
         }
     });
     attempt.unwrap_or_else(|error| {
@@ -242,7 +249,7 @@ fn run_one(
 fn run_on(
     suite: &Suite,
     council: &control::Served,
-    (binary, broker_port): (&Path, u16),
+    (binary, ports): (&Path, &[u16]),
     options: &Options,
     among: &Among,
 ) -> anyhow::Result<Tally> {
@@ -252,14 +259,16 @@ fn run_on(
     if !suite.is_of_the_log() {
         return suite.run(command.envs(council.environment()), deadline, Some(council.log()));
     }
-    let broker =
-        ServedBroker::start(Broker::new(binary, &suite.work, broker_port, council.connect_string())?)?;
-    suite.run(command.envs(broker.environment()), deadline, Some(broker.log()))
+    let brokers = Brokers::new(binary, &suite.work, ports, council.connect_string())?;
+    let served = ServedBrokers::start(brokers, among.deaths.filter(|_| among.brokers > 1))?;
+    suite.run(command.envs(served.environment()), deadline, Some(served.log()))
 }
 
 /// How many servers belong together, which faults they have, and under which tests.
 pub(crate) struct Among {
     members: usize,
+    /// For suites of the log.
+    brokers: usize,
     form: diwan::Form,
     deaths: Option<servers::Deaths>,
     /// Parts of names; none for all tests.
@@ -271,13 +280,13 @@ pub(crate) struct Among {
 impl Among {
     /// One server, which only its suite treats badly.
     pub(crate) const ALONE: Self =
-        Self { members: 1, form: diwan::Form::Zoo, deaths: None, tests: Vec::new(), kills: None };
+        Self { members: 1, brokers: 1, form: diwan::Form::Zoo, deaths: None, tests: Vec::new(), kills: None };
 
     /// Three, each killed in turn, and what must hold through that.
     pub(crate) fn dying() -> Self {
         let tests = ["deaths.", "Deaths."].map(String::from).to_vec();
         let deaths = servers::Deaths { of: servers::Doomed::All, between: Duration::from_millis(1500) };
-        Self { members: 3, form: diwan::Form::Zoo, deaths: Some(deaths), tests, kills: None }
+        Self { members: 3, brokers: 1, form: diwan::Form::Zoo, deaths: Some(deaths), tests, kills: None }
     }
 
     /// How long a suite may take: a minute more for each kill.
@@ -295,7 +304,7 @@ impl Among {
     pub(crate) fn changing() -> impl Iterator<Item = Self> {
         diwan::Form::value_variants().iter().map(|form| {
             let tests = ["Members.", "Ensemble.", "members."].map(String::from).to_vec();
-            Self { members: 3, form: *form, deaths: None, tests, kills: None }
+            Self { members: 3, brokers: 1, form: *form, deaths: None, tests, kills: None }
         })
     }
 }

@@ -16,7 +16,7 @@ use super::control::Handled;
 use super::diwan::{Diwan, Form, ServerPorts};
 
 /// How long a member stays down.
-const DEAD: Duration = Duration::from_millis(300);
+pub(super) const DEAD: Duration = Duration::from_millis(300);
 
 /// See the module.
 pub(super) struct Servers {
@@ -85,8 +85,21 @@ impl Servers {
             self.members.iter().map(|member| format!("127.0.0.1:{}", member.ports().plain)).collect();
         texts.join(",")
     }
+}
 
-    /// Kills a member and starts it again, if all run.
+/// What consists of members that can die one by one.
+pub(super) trait Mortal: Send + 'static {
+    /// How many there are.
+    fn count(&self) -> usize;
+    /// Kills a member and starts it again, if all run. Its death and its return each add a byte to a file.
+    fn one_dies(&mut self, place: usize, toll: &Path) -> anyhow::Result<()>;
+}
+
+impl Mortal for Servers {
+    fn count(&self) -> usize {
+        self.members.len()
+    }
+
     fn one_dies(&mut self, place: usize, toll: &Path) -> anyhow::Result<()> {
         if self.paused || !self.members.iter().all(Diwan::is_running) {
             return Ok(());
@@ -133,12 +146,12 @@ impl Handled for Servers {
     }
 }
 
-fn ring(toll: &Path) -> anyhow::Result<()> {
+pub(super) fn ring(toll: &Path) -> anyhow::Result<()> {
     let file = OpenOptions::new().create(true).append(true).open(toll);
     file.and_then(|mut file| file.write_all(b".")).context("cannot count a death")
 }
 
-fn lock(servers: &Mutex<Servers>) -> MutexGuard<'_, Servers> {
+fn lock<M>(servers: &Mutex<M>) -> MutexGuard<'_, M> {
     // The panic was already reported; the processes are unaffected.
     servers.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -151,11 +164,11 @@ pub(super) struct Reaper {
 
 impl Reaper {
     /// Each death and each return adds a byte to the file `toll`, so that suites know whether they met one.
-    pub(super) fn start(servers: Arc<Mutex<Servers>>, deaths: Deaths, toll: PathBuf) -> Self {
+    pub(super) fn start<M: Mortal>(servers: Arc<Mutex<M>>, deaths: Deaths, toll: PathBuf) -> Self {
         let (stop, stopped) = channel();
         let reap = move || {
             let first = usize::from(deaths.of == Doomed::Others);
-            let count = lock(&servers).members.len();
+            let count = lock(&servers).count();
             for place in (first..count).cycle() {
                 if stopped.recv_timeout(deaths.between) != Err(RecvTimeoutError::Timeout) {
                     return;
