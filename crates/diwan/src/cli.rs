@@ -11,7 +11,7 @@ use crate::certificates::{self, Holder, Order};
 use crate::config::{CheckOptions, Checked, Sources};
 use crate::council::{self, DataCommand};
 use crate::digest::{self, DigestArguments};
-use crate::log::LogCommand;
+use crate::log::{ClusterCommand, LogCommand};
 use crate::lone_broker::{self, BrokerArguments};
 use crate::member::Wish;
 use crate::shell::ShellOptions;
@@ -144,7 +144,7 @@ pub(crate) enum Command {
     Up(UpArguments),
     /// Run a broker that speaks Kafka's protocol, on a council or an Apache ZooKeeper.
     #[command(after_help = lone_broker::HELP)]
-    Log(BrokerArguments),
+    Log(LogArguments),
     #[command(flatten)]
     Records(LogCommand),
     /// Make keys and certificates with which members authenticate and encrypt their connections to each other.
@@ -165,6 +165,26 @@ pub(crate) enum Command {
     /// Look at configuration files.
     #[command(subcommand)]
     Config(ConfigCommand),
+}
+
+/// What members of `diwan up` serve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum UpService {
+    /// The coordination service: always.
+    Council,
+    /// The log, for Kafka's clients.
+    Log,
+}
+
+/// A broker, or a look at all of them.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct LogArguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<ClusterCommand>,
+
+    #[command(flatten)]
+    pub(crate) broker: BrokerArguments,
 }
 
 #[derive(Debug, Subcommand)]
@@ -327,6 +347,14 @@ pub(crate) struct UpArguments {
     #[arg(long, value_name = "PORT", default_value_t = 7001)]
     http_port: u16,
 
+    /// What each member serves. With the log, its topics have up to three replicas.
+    #[arg(long, value_name = "SERVICE,..", value_enum, value_delimiter = ',', default_value = "council")]
+    services: Vec<UpService>,
+
+    /// Where Kafka's clients of the first member connect, if the log is served.
+    #[arg(long, value_name = "PORT", default_value_t = 9092)]
+    log_port: u16,
+
     /// Do not restart a member that ends.
     #[arg(long)]
     no_restart: bool,
@@ -346,6 +374,7 @@ impl UpArguments {
             client_port: self.client_port,
             peer_port: self.peer_port,
             http_port: self.http_port,
+            log_port: self.services.contains(&UpService::Log).then_some(self.log_port),
             restart: !self.no_restart,
             properties: self.properties,
         }

@@ -29,7 +29,7 @@ use std::process::ExitCode;
 
 use clap::CommandFactory as _;
 use clap_complete::CompleteEnv;
-use cli::{Command, ConfigCommand, CouncilCommand, ShortCommand};
+use cli::{Command, ConfigCommand, CouncilCommand, LogArguments, ShortCommand};
 
 fn main() -> ExitCode {
     // Asked by a shell for completions, the process ends here.
@@ -55,7 +55,10 @@ fn run(command: Command) -> io::Result<ExitCode> {
             files::make_private();
             return up::run(&arguments.options(), &mut io::stdout().lock());
         }
-        Command::Log(arguments) => return Ok(lone_broker::run(arguments)),
+        Command::Log(LogArguments { command: Some(command), .. }) => {
+            return log::run_on_cluster(&command, &mut io::BufWriter::new(io::stdout().lock()));
+        }
+        Command::Log(LogArguments { broker, .. }) => return Ok(lone_broker::run(broker)),
         Command::Records(command) => {
             return log::run(&command, &mut io::BufWriter::new(io::stdout().lock()));
         }

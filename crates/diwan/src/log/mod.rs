@@ -10,6 +10,7 @@ mod group;
 mod produce;
 mod reset;
 mod settings;
+mod status;
 mod template;
 mod time;
 mod topic;
@@ -36,6 +37,23 @@ pub(crate) enum LogCommand {
     /// Consumer groups: list, describe, reset their offsets, delete.
     #[command(subcommand, after_help = group::HELP)]
     Group(group::GroupCommand),
+}
+
+/// Commands about all brokers of a cluster.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ClusterCommand {
+    /// Show all brokers: what they lead and keep; partitions that are short of replicas; moves, and how far they are.
+    #[command(after_help = status::HELP)]
+    Status(status::StatusArguments),
+}
+
+/// Runs one of these.
+pub(crate) fn run_on_cluster(command: &ClusterCommand, out: &mut impl Write) -> io::Result<ExitCode> {
+    let ClusterCommand::Status(arguments) = command;
+    match status::run(arguments, out) {
+        Ok(()) => out.flush().map(|()| ExitCode::SUCCESS),
+        Err(failure) => failure.tell(),
+    }
 }
 
 /// Runs one.

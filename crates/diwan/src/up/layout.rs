@@ -22,6 +22,8 @@ pub(crate) struct UpOptions {
     pub(crate) client_port: u16,
     pub(crate) peer_port: u16,
     pub(crate) http_port: u16,
+    /// Where Kafka's clients of the first member connect; nothing if there is to be no log.
+    pub(crate) log_port: Option<u16>,
     pub(crate) restart: bool,
     /// Further settings of every member, as `KEY=VALUE`.
     pub(crate) properties: Vec<String>,
@@ -35,6 +37,8 @@ pub(crate) struct Place {
     pub(crate) clients: SocketAddr,
     pub(crate) peers: SocketAddr,
     pub(crate) http: SocketAddr,
+    /// Where Kafka's clients connect, if the log is served.
+    pub(crate) kafka: Option<SocketAddr>,
 }
 
 /// All places, locked against a second `diwan up` as long as this value exists.
@@ -43,6 +47,9 @@ pub(crate) struct Layout {
     pub(crate) places: Vec<Place>,
     _lock: File,
 }
+
+/// How many replicas a partition gets, if there are as many members.
+const REPLICAS_MAX: usize = 3;
 
 /// The default number of members.
 const MEMBERS: u8 = 3;
@@ -96,6 +103,13 @@ impl Layout {
     pub(crate) fn connection_string(&self) -> String {
         let clients: Vec<_> = self.places.iter().map(|place| place.clients.to_string()).collect();
         clients.join(",")
+    }
+
+    /// Where Kafka's clients of all members connect, if the log is served.
+    pub(crate) fn bootstrap(&self) -> Option<String> {
+        let kafka: Option<Vec<_>> =
+            self.places.iter().map(|place| place.kafka.map(|kafka| kafka.to_string())).collect();
+        kafka.map(|kafka| kafka.join(","))
     }
 
     /// Where all members are asked how they are.
@@ -170,6 +184,7 @@ fn places(directory: &Path, options: &UpOptions, count: u8) -> Result<Vec<Place>
                 clients: address(options.client_port, place, "--client-port")?,
                 peers: address(options.peer_port, place, "--peer-port")?,
                 http: address(options.http_port, place, "--http-port")?,
+                kafka: options.log_port.map(|port| address(port, place, "--log-port")).transpose()?,
             })
         })
         .collect()
@@ -197,6 +212,17 @@ fn configuration(directory: &Path, secret: &Path, place: &Place, all: &[Place]) 
         quoted(secret),
         http = place.http,
     );
+    if let Some(kafka) = place.kafka {
+        let council: Vec<_> = all.iter().map(|place| place.clients.to_string()).collect();
+        let _ = write!(
+            text,
+            "\n[log]\nlisten = \"{kafka}\"\ncouncil = \"{}\"\nnode.id = {}\n\
+             default.replication.factor = {}\n",
+            council.join(","),
+            place.number,
+            all.len().min(REPLICAS_MAX),
+        );
+    }
     text
 }
 

@@ -123,6 +123,12 @@ impl Standing {
                 format!("http://{}/", place.http),
             ]
         }));
+        if layout.bootstrap().is_some() {
+            let kafka =
+                layout.places.iter().map(|place| place.kafka.map_or_else(String::new, |of| of.to_string()));
+            let column = std::iter::once(String::from("KAFKA")).chain(kafka);
+            rows.iter_mut().zip(column).for_each(|(row, cell)| row.insert(4, cell));
+        }
         writeln!(out)?;
         table::write(out, 2, &rows)?;
         writeln!(out)?;
@@ -146,6 +152,10 @@ fn hints(layout: &Layout, out: &mut impl Write) -> io::Result<()> {
     let (clients, pages) = (layout.connection_string(), layout.status_string());
     writeln!(out, "  connect   {clients}")?;
     writeln!(out, "  try       diwan shell --server {clients}")?;
+    if let Some(kafka) = layout.bootstrap() {
+        writeln!(out, "  kafka     {kafka}")?;
+        writeln!(out, "            diwan log status --bootstrap-server {kafka}")?;
+    }
     writeln!(out, "  look      diwan status --server {pages}")?;
     writeln!(out, "  stop      ctrl-c\n")
 }

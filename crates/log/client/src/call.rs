@@ -2,7 +2,7 @@
 
 use log_wire::ApiKey;
 use log_wire::messages::{
-    Field, configs, consumer_groups, data, groups, offsets, security, topics, transactions,
+    Field, cluster, configs, consumer_groups, data, groups, offsets, security, topics, transactions,
 };
 
 /// A request.
@@ -44,6 +44,8 @@ calls! {
     topics::CreateTopicsRequest, 7 => CreateTopics, topics::CreateTopicsResponse;
     topics::DeleteTopicsRequest, 5 => DeleteTopics, topics::DeleteTopicsResponse;
     topics::CreatePartitionsRequest, 3 => CreatePartitions, topics::CreatePartitionsResponse;
+    cluster::DescribeLogDirsRequest, 1 => DescribeLogDirs, cluster::DescribeLogDirsResponse;
+    cluster::ListPartitionReassignmentsRequest, 0 => ListPartitionReassignments, cluster::ListPartitionReassignmentsResponse;
     configs::DescribeConfigsRequest, 4 => DescribeConfigs, configs::DescribeConfigsResponse;
     configs::IncrementalAlterConfigsRequest, 1 => IncrementalAlterConfigs, configs::IncrementalAlterConfigsResponse;
     security::SaslHandshakeRequest, 1 => SaslHandshake, security::SaslHandshakeResponse;

@@ -22,6 +22,7 @@ mod member;
 mod partitioner;
 mod producer;
 mod record;
+mod replicas;
 mod security;
 mod stream;
 mod topics;

@@ -1,0 +1,208 @@
+//! `diwan log status`.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use clap::Args;
+use log_client::Cluster;
+use log_client::messages::cluster::OngoingPartitionReassignment;
+use log_client::messages::data::{MetadataResponsePartition, MetadataResponseTopic};
+use serde_json::{Value, json};
+
+use super::access::ClusterArguments;
+use super::failure::Done;
+use crate::table;
+
+pub(crate) const HELP: &str = "\
+  diwan log status
+  diwan log status --bootstrap-server broker1:9092,broker2:9092 --json
+
+Partitions are named only where something is amiss: without a leader, with fewer replicas in sync than they have, or led by
+another broker than the first of their replicas. It ends with 1 if a partition has no leader.";
+
+/// How many partitions are named in a table.
+const NAMED_MAX: usize = 20;
+
+#[derive(Debug, Args)]
+pub(crate) struct StatusArguments {
+    /// As JSON, with every partition at which something is amiss.
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    cluster: ClusterArguments,
+}
+
+/// What a broker has.
+#[derive(Debug, Default)]
+struct BrokerStanding {
+    address: Option<String>,
+    leads: usize,
+    replicas: usize,
+    /// Replicas that are not in sync.
+    behind: usize,
+    /// How many bytes its replicas take; nothing if it does not answer.
+    bytes: Option<i64>,
+    /// How many records its replicas lack in all.
+    lag: Option<i64>,
+}
+
+/// A partition at which something is amiss.
+#[derive(Debug)]
+struct Amiss {
+    topic: String,
+    partition: i32,
+    leader: i32,
+    replicas: Vec<i32>,
+    in_sync: Vec<i32>,
+    what: &'static str,
+}
+
+/// Runs it.
+pub(super) fn run(arguments: &StatusArguments, out: &mut impl Write) -> Done {
+    let mut cluster = arguments.cluster.connect()?;
+    let topics = cluster.look(None, false)?;
+    let (mut brokers, mut amiss) = (BTreeMap::<i32, BrokerStanding>::new(), Vec::new());
+    for (id, address) in cluster.brokers() {
+        brokers.entry(*id).or_default().address = Some(address.clone());
+    }
+    for topic in &topics {
+        topic.partitions.iter().for_each(|partition| count(topic, partition, &mut brokers, &mut amiss));
+    }
+    ask_for_disks(&mut cluster, &mut brokers);
+    let moves = cluster.reassignments()?;
+    let unled = amiss.iter().filter(|of| of.leader < 0).count();
+    if arguments.json {
+        writeln!(out, "{:#}", to_json(&cluster, &brokers, &amiss, &moves))?;
+    } else {
+        show(&brokers, &amiss, &moves, out)?;
+    }
+    if unled > 0 {
+        out.flush()?;
+        let what = format!("{unled} partitions have no leader");
+        return Err(super::failure::Failure::hinted(
+            what,
+            "start the brokers that keep them: more than half of the replicas are needed",
+        ));
+    }
+    Ok(())
+}
+
+fn count(
+    topic: &MetadataResponseTopic,
+    partition: &MetadataResponsePartition,
+    brokers: &mut BTreeMap<i32, BrokerStanding>,
+    amiss: &mut Vec<Amiss>,
+) {
+    let (replicas, in_sync) = (&partition.replica_nodes, &partition.isr_nodes);
+    for replica in replicas {
+        let of = brokers.entry(*replica).or_default();
+        of.replicas += 1;
+        of.behind += usize::from(!in_sync.contains(replica));
+    }
+    if let Some(of) = brokers.get_mut(&partition.leader_id) {
+        of.leads += 1;
+    }
+    let what = match partition.leader_id {
+        -1 => "no leader",
+        _ if replicas.iter().any(|replica| !in_sync.contains(replica)) => "behind",
+        leader if replicas.first() != Some(&leader) => "not the preferred leader",
+        _ => return,
+    };
+    amiss.push(Amiss {
+        topic: topic.name.clone().unwrap_or_default(),
+        partition: partition.partition_index,
+        leader: partition.leader_id,
+        replicas: replicas.clone(),
+        in_sync: in_sync.clone(),
+        what,
+    });
+}
+
+/// What the replicas of each broker take, and lack. One that does not answer says nothing.
+fn ask_for_disks(cluster: &mut Cluster, brokers: &mut BTreeMap<i32, BrokerStanding>) {
+    for (id, standing) in brokers.iter_mut().filter(|(_, standing)| standing.address.is_some()) {
+        let Ok(topics) = cluster.replicas_of(*id) else { continue };
+        let partitions = topics.iter().flat_map(|topic| &topic.partitions);
+        let (bytes, lag) = partitions.fold((0, 0), |(bytes, lag), partition| {
+            (bytes + partition.partition_size.max(0), lag + partition.offset_lag.max(0))
+        });
+        (standing.bytes, standing.lag) = (Some(bytes), Some(lag));
+    }
+}
+
+fn show(
+    brokers: &BTreeMap<i32, BrokerStanding>,
+    amiss: &[Amiss],
+    moves: &[(String, OngoingPartitionReassignment)],
+    out: &mut impl Write,
+) -> Done {
+    let head = ["BROKER", "ADDRESS", "LEADS", "REPLICAS", "BEHIND", "LAG", "BYTES"];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    let number = |of: Option<i64>| of.map_or_else(|| String::from("?"), |of| of.to_string());
+    rows.extend(brokers.iter().map(|(id, of)| {
+        let address = of.address.clone().unwrap_or_else(|| String::from("not announced"));
+        let counts = [of.leads, of.replicas, of.behind].map(|count| count.to_string());
+        [id.to_string(), address]
+            .into_iter()
+            .chain(counts)
+            .chain([number(of.lag), number(of.bytes)])
+            .collect()
+    }));
+    table::write(out, 0, &rows)?;
+    if !amiss.is_empty() {
+        writeln!(out)?;
+        let head = ["TOPIC", "PARTITION", "LEADER", "REPLICAS", "IN SYNC", "WHAT"];
+        let mut rows = vec![head.map(String::from).to_vec()];
+        rows.extend(amiss.iter().take(NAMED_MAX).map(|of| {
+            let leader = if of.leader < 0 { String::from("none") } else { of.leader.to_string() };
+            let (topic, partition) = (of.topic.clone(), of.partition.to_string());
+            vec![topic, partition, leader, numbers(&of.replicas), numbers(&of.in_sync), of.what.to_owned()]
+        }));
+        table::write(out, 0, &rows)?;
+        if amiss.len() > NAMED_MAX {
+            writeln!(out, "and {} more: `--json` names all", amiss.len() - NAMED_MAX)?;
+        }
+    }
+    if !moves.is_empty() {
+        writeln!(out)?;
+        let mut rows =
+            vec![["MOVING", "PARTITION", "REPLICAS", "ADDING", "REMOVING"].map(String::from).to_vec()];
+        rows.extend(moves.iter().take(NAMED_MAX).map(|(topic, of)| {
+            let lists = [&of.replicas, &of.adding_replicas, &of.removing_replicas].map(|of| numbers(of));
+            [topic.clone(), of.partition_index.to_string()].into_iter().chain(lists).collect()
+        }));
+        table::write(out, 0, &rows)?;
+    }
+    Ok(())
+}
+
+fn to_json(
+    cluster: &Cluster,
+    brokers: &BTreeMap<i32, BrokerStanding>,
+    amiss: &[Amiss],
+    moves: &[(String, OngoingPartitionReassignment)],
+) -> Value {
+    let brokers = brokers.iter().map(|(id, of)| {
+        json!({"broker": id, "address": of.address, "leads": of.leads, "replicas": of.replicas,
+            "behind": of.behind, "lag": of.lag, "bytes": of.bytes})
+    });
+    let amiss = amiss.iter().map(|of| {
+        let leader = (of.leader >= 0).then_some(of.leader);
+        json!({"topic": of.topic, "partition": of.partition, "leader": leader, "replicas": of.replicas,
+            "in_sync": of.in_sync, "what": of.what})
+    });
+    let moves = moves.iter().map(|(topic, of)| {
+        json!({"topic": topic, "partition": of.partition_index, "replicas": of.replicas,
+            "adding": of.adding_replicas, "removing": of.removing_replicas})
+    });
+    json!({"cluster": cluster.id(), "brokers": Value::from_iter(brokers),
+        "partitions_amiss": Value::from_iter(amiss), "moves": Value::from_iter(moves)})
+}
+
+fn numbers(of: &[i32]) -> String {
+    if of.is_empty() {
+        return String::from("-");
+    }
+    of.iter().map(i32::to_string).collect::<Vec<_>>().join(",")
+}
