@@ -36,6 +36,7 @@ use crate::question::Asker;
 use crate::replication::{BadMessage, PeerMessage, ReplicaRead, Replication};
 use crate::response::Response;
 use crate::segment_reader::SegmentFault;
+use crate::topics::HeldMetadata;
 use crate::traffic::RequestCounts;
 use crate::transactions::{TransactionEvent, Transactions};
 use crate::waits::Waiter;
@@ -47,6 +48,7 @@ pub struct Broker {
     pub(crate) produces: Produces,
     pub(crate) fetches: Fetches,
     pub(crate) calls: CouncilCalls,
+    pub(crate) held_metadata: HeldMetadata,
     pub(crate) record_deletions: RecordDeletions,
     appointments: Appointments,
     /// All that the council held when the broker joined is known.
@@ -68,6 +70,7 @@ impl Broker {
             produces: Produces::default(),
             fetches: Fetches::new(config.fetch_sessions_max, config.seed),
             calls: CouncilCalls::default(),
+            held_metadata: HeldMetadata::default(),
             record_deletions: RecordDeletions::default(),
             appointments: Appointments::default(),
             is_joined: false,
@@ -165,8 +168,9 @@ impl Broker {
 
     /// The connection to another broker is gone.
     pub fn peer_broken(&mut self, broker: i32, now: Now) {
-        self.node.brokers.broken(broker);
+        self.node.brokers.broken(broker, now.mono());
         self.replication.broken(&mut self.node, replica_of(broker), now);
+        self.held_metadata.lost(broker);
         self.calls_are_lost(broker, now);
         self.after_partitions(now);
     }
@@ -227,6 +231,8 @@ impl Broker {
         self.produces.expire(&mut self.node, now);
         self.fetches.expire(&mut self.node, now);
         self.calls.expire(&mut self.node, now);
+        self.node.brokers.tick(now.mono());
+        self.held_metadata.expire(&mut self.node, now);
         self.record_deletions.expire(&mut self.node, now);
         self.groups.tick(&mut self.node, now);
         self.transactions.tick(&mut self.node, now);
@@ -249,6 +255,7 @@ impl Broker {
             self.produces.next_deadline(),
             self.fetches.next_deadline(),
             self.calls.next_deadline(),
+            self.held_metadata.next_deadline(),
             self.record_deletions.next_deadline(),
             self.replication.next_deadline(),
         ];
@@ -260,6 +267,7 @@ impl Broker {
         self.produces.disconnected(shard, conn);
         self.fetches.disconnected(shard, conn);
         self.calls.disconnected(shard, conn);
+        self.held_metadata.disconnected(shard, conn);
         self.record_deletions.disconnected(shard, conn);
         self.groups.disconnected(shard, conn);
         self.transactions.disconnected(shard, conn);
@@ -350,6 +358,7 @@ impl Broker {
         if !self.appointments.is_under_way(&topic.name) {
             self.serve(&topic, now);
         }
+        self.held_metadata.go_on(&mut self.node, now);
         self.after_partitions(now);
     }
 
@@ -475,9 +484,10 @@ impl Broker {
             for (ticket, answer) in self.groups.take_ended() {
                 self.transactions.offsets_marker_done(&mut self.node, ticket, &answer, now);
             }
-            let Some(event) = self.transactions.next_event() else { return };
+            let Some(event) = self.transactions.next_event() else { break };
             self.do_for_transactions(event, now);
         }
+        self.probe_leaders();
     }
 
     fn do_for_transactions(&mut self, event: TransactionEvent, now: Now) {

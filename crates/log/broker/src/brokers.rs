@@ -5,9 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use base::MonoTime;
 use log_metadata::{BrokerNode, EndpointNode};
 
 use crate::listener::BrokerListener;
+
+/// For how long others are about to take over what a broker led, milliseconds.
+const LOST_MS: u64 = 1_000;
 
 /// Another broker, as brokers connect to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,14 +48,16 @@ pub(crate) struct Brokers {
     others: BTreeMap<i32, Known>,
     /// Those that are connected.
     connected: BTreeSet<i32>,
+    /// Those that were, until a moment ago: since when they are not.
+    lost: BTreeMap<i32, MonoTime>,
     has_changed: bool,
 }
 
 impl Brokers {
     /// A broker that knows of no other one.
     pub(crate) fn new(own: i32, listeners: Vec<BrokerListener>, rack: Option<String>) -> Self {
-        let (others, connected) = (BTreeMap::new(), BTreeSet::new());
-        Self { own, listeners, rack, others, connected, has_changed: false }
+        let (others, connected, lost) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
+        Self { own, listeners, rack, others, connected, lost, has_changed: false }
     }
 
     /// The council has this of a broker; nothing if it is not announced any more.
@@ -74,15 +80,37 @@ impl Brokers {
     }
 
     pub(crate) fn connected(&mut self, id: i32) {
+        self.lost.remove(&id);
         self.connected.insert(id);
     }
 
-    pub(crate) fn broken(&mut self, id: i32) {
-        self.connected.remove(&id);
+    pub(crate) fn broken(&mut self, id: i32, now: MonoTime) {
+        if self.connected.remove(&id) {
+            self.lost.insert(id, now);
+        }
         if self.others.get(&id).is_some_and(|known| !known.is_announced) {
             self.others.remove(&id);
             self.has_changed = true;
         }
+    }
+
+    /// Whether a broker was connected until a moment ago, and is not any more: what it led is about to be led by others.
+    pub(crate) fn has_lost(&self, id: i32) -> bool {
+        self.lost.contains_key(&id)
+    }
+
+    pub(crate) fn is_connected(&self, id: i32) -> bool {
+        self.connected.contains(&id)
+    }
+
+    /// Whether any other broker is connected, or was until a moment ago.
+    pub(crate) fn has_others(&self) -> bool {
+        !self.connected.is_empty() || !self.lost.is_empty()
+    }
+
+    /// Time passes.
+    pub(crate) fn tick(&mut self, now: MonoTime) {
+        self.lost.retain(|_, since| now.since(*since) < LOST_MS);
     }
 
     /// Takes the brokers to connect to, if they are others than before.
@@ -192,7 +220,10 @@ mod tests {
         brokers.announced(1, None);
         assert_eq!(brokers.take_announced().map(|of| of.len()), Some(1));
         assert_eq!((brokers.is_live(1), brokers.live().collect::<Vec<_>>()), (false, vec![2]));
-        brokers.broken(1);
+        brokers.broken(1, MonoTime::ZERO);
+        assert!(brokers.has_lost(1));
+        brokers.tick(MonoTime::ZERO.plus_ms(LOST_MS));
+        assert!(!brokers.has_lost(1) && !brokers.has_others());
         assert_eq!(brokers.take_announced().map(|of| of.len()), Some(0));
     }
 }

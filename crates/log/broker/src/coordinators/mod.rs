@@ -76,12 +76,11 @@ impl<M: Machine> Coordinators<M> {
         let catalog = &node.catalog;
         let partition = self.topic.partition_of(catalog, key).ok_or(ErrorCode::CoordinatorNotAvailable)?;
         let leader = self.topic.leader_of(catalog, partition).ok_or(ErrorCode::CoordinatorNotAvailable)?;
-        let is_here = || self.by_partition.contains_key(&partition);
-        if leader != node.config.node_id || is_here() {
-            Ok(leader)
-        } else {
-            Err(ErrorCode::CoordinatorNotAvailable)
-        }
+        let is_there = match leader == node.config.node_id {
+            true => self.by_partition.contains_key(&partition),
+            false => !node.brokers.has_lost(leader),
+        };
+        if is_there { Ok(leader) } else { Err(ErrorCode::CoordinatorNotAvailable) }
     }
 
     /// The number of a partition of the internal topic that lives in that slot.

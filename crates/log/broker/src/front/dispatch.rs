@@ -38,7 +38,9 @@ const AREAS: &[Area] = &[
     },
     Area {
         served: topics::SERVED,
-        dispatch: |at, key, call| topics::dispatch(&mut at.node, &mut at.calls, key, call),
+        dispatch: |at, key, call| {
+            topics::dispatch(&mut at.node, (&mut at.calls, &mut at.held_metadata), key, call)
+        },
     },
     Area {
         served: init_producer_id::SERVED,

@@ -12,6 +12,9 @@ use crate::question::Verdict;
 
 const VERIFY: u8 = 1;
 const MARKER: u8 = 2;
+const PROBE: u8 = 3;
+/// The bytes of a probe. Its answer has none.
+pub(super) const PROBE_CALL: &[u8] = &[PROBE];
 /// The only version.
 const VERSION: i16 = 0;
 /// In place of the id of a topic: the participant is a partition of that of groups.
@@ -22,6 +25,7 @@ const OFFSETS: [u8; 16] = [0; 16];
 pub(super) enum Asked {
     Verify(VerifyPartitions),
     Marker(Participant, Marker),
+    Probe,
 }
 
 /// A question of another broker.
@@ -53,6 +57,7 @@ pub(super) fn asked(bytes: &[u8]) -> Result<Asked, Malformed> {
             };
             Ok(Asked::Marker(participant(call.participant), marker))
         }
+        (&PROBE, []) => Ok(Asked::Probe),
         _ => Err(bad),
     }
 }

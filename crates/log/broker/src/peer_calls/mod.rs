@@ -1,5 +1,5 @@
-//! What brokers ask each other for transactions: whether records may enter one whose coordinator lives elsewhere, and to write
-//! markers where the partitions are led.
+//! What brokers ask each other: whether records may enter a transaction whose coordinator lives elsewhere; to write markers where
+//! the partitions are led; and whether a leader lives ([`crate::topics::HeldMetadata`]).
 //!
 //! # A question, a marker, a link that breaks
 //! A question goes to the broker that leads the coordinator's partition, and becomes one of that broker's own questions there
@@ -43,6 +43,7 @@ enum Open {
     /// With whether a marker of its producer was written meanwhile, at one of its partitions.
     Question(Question, bool),
     Marker(Ticket),
+    Probe,
 }
 
 impl PeerCalls {
@@ -121,6 +122,16 @@ impl Broker {
         }
     }
 
+    /// Asks leaders whether they live, as far as somebody wants to know.
+    pub(crate) fn probe_leaders(&mut self) {
+        for broker in self.held_metadata.take_probes() {
+            let id = self.peer_calls.next_id();
+            if self.replication.call(broker, &Call { id, is_answer: false, bytes: codec::PROBE_CALL }) {
+                self.peer_calls.open.insert((broker, id), Open::Probe);
+            }
+        }
+    }
+
     fn answer(&mut self, PeerAsker { broker, id }: PeerAsker, bytes: &[u8]) {
         // One that is not connected has forgotten its question.
         let _ = self.replication.call(broker, &Call { id, is_answer: true, bytes });
@@ -140,6 +151,7 @@ impl Broker {
     fn asked(&mut self, PeerCall { from, id, bytes, .. }: &PeerCall) -> Result<(), BadMessage> {
         let asker = PeerAsker { broker: *from, id: *id };
         match codec::asked(bytes).map_err(|_| BadMessage::Call)? {
+            Asked::Probe => self.answer(asker, &[]),
             Asked::Verify(verify) => self.node.questions.push(Question { asker: Asker::Peer(asker), verify }),
             Asked::Marker(participant, marker) => {
                 self.transactions.write_for_peer(&mut self.node, asker, (participant, marker));
@@ -164,6 +176,7 @@ impl Broker {
                 self.transactions.marker_done(&mut self.node, ticket, result, now);
                 return read.map(drop).map_err(|_| BadMessage::Call);
             }
+            Some(Open::Probe) => self.held_metadata.lives(&mut self.node, call.from, now),
             None => {}
         }
         Ok(())
@@ -181,6 +194,7 @@ impl Broker {
                     let result = Err(ErrorCode::NotLeaderOrFollower);
                     self.transactions.marker_done(&mut self.node, ticket, result, now);
                 }
+                Open::Probe => {}
             }
         }
     }

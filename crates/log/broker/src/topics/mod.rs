@@ -5,9 +5,11 @@ mod create;
 mod create_partitions;
 mod delete;
 mod describe;
+mod held_metadata;
 mod metadata;
 mod metadata_names;
 mod placement;
+mod probes;
 mod refusal;
 mod replicas;
 
@@ -18,6 +20,7 @@ use crate::call::{Call, Handled};
 use crate::council_calls::CouncilCalls;
 use crate::node::Node;
 use crate::rights::By;
+pub(crate) use held_metadata::HeldMetadata;
 pub(crate) use refusal::Refusal;
 pub(crate) use replicas::check as check_replicas;
 
@@ -41,7 +44,7 @@ pub(crate) const SERVED: &[ApiKey] = &[
 /// It is malformed.
 pub(crate) fn dispatch(
     node: &mut Node,
-    calls: &mut CouncilCalls,
+    (calls, held): (&mut CouncilCalls, &mut HeldMetadata),
     key: ApiKey,
     mut call: Call<'_>,
 ) -> Result<Handled, Malformed> {
@@ -65,7 +68,7 @@ pub(crate) fn dispatch(
             let described = describe::describe_partitions(node, by, &call.body()?);
             Handled::Done(call.form.response(&described))
         }
-        _ => Handled::Done(metadata::answer(node, call)?),
+        _ => held.handle(node, call)?,
     })
 }
 
