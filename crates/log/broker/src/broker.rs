@@ -250,7 +250,7 @@ impl Broker {
             self.fetches.next_deadline(),
             self.calls.next_deadline(),
             self.record_deletions.next_deadline(),
-            self.replication.next_deadline(),
+            self.replication.next_deadline(&self.node),
         ];
         deadlines.into_iter().flatten().min()
     }
@@ -443,6 +443,7 @@ impl Broker {
                     self.groups.committed(&mut self.node, slot, now);
                     self.transactions.committed(&mut self.node, slot, now);
                 }
+                PartitionEvent::Flushed(slot) => self.produces.flushed(&mut self.node, slot),
                 PartitionEvent::StartMoved(slot) => self.fetches.changed(&mut self.node, slot),
                 PartitionEvent::Started(slot) => self.record_deletions.started(&mut self.node, slot),
                 PartitionEvent::Gone(slot) => {

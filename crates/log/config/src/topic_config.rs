@@ -119,6 +119,8 @@ impl TopicConfig {
             flush_ms: self.flush_ms,
             retention_ms,
             retention_bytes,
+            min_insync_replicas: self.min_insync_replicas,
+            unclean_leader_election: self.unclean_leader_election,
             producers,
         }
     }

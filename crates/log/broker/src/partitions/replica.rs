@@ -100,6 +100,9 @@ impl LentCopy<'_> {
     fn persisted(&mut self, persist: PersistId) {
         let before = self.hosted.partition.high_watermark();
         self.hosted.partition.persisted(persist);
+        if self.hosted.partition.replica().is_leading() {
+            self.events.push(PartitionEvent::Flushed(self.slot));
+        }
         self.follow_up(before);
     }
 

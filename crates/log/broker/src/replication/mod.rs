@@ -31,6 +31,7 @@ use log_partition::{LeaderEpoch, PartitionId};
 use replication_appointed::ReplicaId;
 use replication_controller::{Event, Incarnation, Known};
 use replication_node::{ControllerId, Effect, Node as Machine, Settings};
+use replication_wire::Lagging;
 
 use crate::catalog::TopicImage;
 use crate::node::Node;
@@ -89,11 +90,14 @@ impl Replication {
     pub(crate) fn connected(&mut self, node: &mut Node, peer: ReplicaId, now: Now) {
         self.peers.insert(peer, None);
         self.lost.remove(&peer);
+        node.in_sync.connected(peer);
         self.machine.reconnected(peer, now.mono(), &mut node.partitions);
         if self.is_joined {
             self.machine.connected(controller_id(peer));
         }
         self.judge_role(node, now);
+        self.tell_lagging(&node.in_sync.all(), Some(peer));
+        self.look_who_lags(node, now);
         self.carry_out(node, now);
     }
 
@@ -104,6 +108,8 @@ impl Replication {
             self.machine.disconnected(controller_id(peer));
             self.outbox.forget(peer);
             self.role.broken(peer, now);
+            node.in_sync.broken(peer);
+            self.look_who_lags(node, now);
             self.judge_role(node, now);
             self.carry_out(node, now);
         }
@@ -131,6 +137,7 @@ impl Replication {
         for known in records(topic) {
             self.removed(node, known.partition, now);
         }
+        node.in_sync.forget(topic.id);
         self.carry_out(node, now);
     }
 
@@ -142,14 +149,17 @@ impl Replication {
     /// Time passes.
     pub(crate) fn tick(&mut self, node: &mut Node, now: Now) {
         self.machine.tick(now.mono(), &mut node.partitions);
+        node.in_sync.tick(&node.partitions, now);
+        self.tell_lagging(&node.in_sync.take_news(), None);
         self.role.hear(Event::Heard { node: self.own }, now);
         self.role.tick(now);
         self.carry_out(node, now);
     }
 
     /// When [`Self::tick`] is to be called.
-    pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
-        [self.machine.next_deadline(), self.role.next_deadline()].into_iter().flatten().min()
+    pub(crate) fn next_deadline(&self, node: &Node) -> Option<MonoTime> {
+        let look = node.in_sync.next_deadline();
+        [look, self.machine.next_deadline(), self.role.next_deadline()].into_iter().flatten().min()
     }
 
     /// Does what the machines have asked for, until nothing is left.
@@ -160,6 +170,9 @@ impl Replication {
                 self.machine.follow_up(replicated(*id), now.mono(), &mut node.partitions);
             }
             let (own, controllers) = (self.machine.take_effects(), self.role.take_effects());
+            if !touched.is_empty() {
+                node.in_sync.moved(now);
+            }
             if touched.is_empty() && own.is_empty() && controllers.is_empty() {
                 return;
             }
@@ -187,6 +200,22 @@ impl Replication {
             Effect::Resume { partition } => pause(node, partition, false),
             Effect::Send { to, partitions } => self.send(node, to, &partitions, now),
             Effect::Reply { to, replies } => self.reply(to, &replies),
+        }
+    }
+
+    /// A connection stands or is gone: who is in sync may have changed.
+    fn look_who_lags(&mut self, node: &mut Node, now: Now) {
+        node.in_sync.look(&node.partitions, now);
+        self.tell_lagging(&node.in_sync.take_news(), None);
+    }
+
+    /// Other brokers are told which replicas are not in sync with leaders here: one of them, or all.
+    fn tell_lagging(&mut self, lagging: &[Lagging], to: Option<ReplicaId>) {
+        if lagging.is_empty() {
+            return;
+        }
+        for peer in self.peers.keys().filter(|peer| to.is_none_or(|to| to == **peer)) {
+            Lagging::encode_parts(lagging, |bytes| self.outbox.say(*peer, bytes));
         }
     }
 

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use base::Random;
 use bytes::Bytes;
 use kafka_protocol::messages::ProduceRequest;
+use kafka_protocol::protocol::Request;
 use log_broker::{BrokerConfig, DiskCommand};
 use log_metadata::{Change, Decision, Ended, Found, KeeperEvent, TopicNode, paths};
 use log_partition::{Damage, Offset};
@@ -24,21 +25,34 @@ const ID: [u8; 16] = [1; 16];
 /// Without new requests, nothing moves any more after fewer turns.
 const TURNS_MAX: usize = 1_000;
 
-struct Cluster {
+pub(crate) struct Cluster {
     brokers: BTreeMap<i32, Bench>,
     /// Processes that are not there, or cannot be reached.
-    away: BTreeSet<i32>,
+    pub(crate) away: BTreeSet<i32>,
+    /// Brokers whose disks make nothing durable.
+    stopped: BTreeSet<i32>,
     nodes: BTreeMap<String, Vec<u8>>,
     last_request: u64,
 }
 
 impl Cluster {
     /// Three brokers, and a topic whose partitions have these replicas, the leader first.
-    fn new(replicas: &[&[i32]]) -> Self {
+    pub(crate) fn new(replicas: &[&[i32]]) -> Self {
+        Self::with(replicas, &[], |_| ())
+    }
+
+    /// The same with settings of the topic, and brokers with configurations of their own.
+    pub(crate) fn with(
+        replicas: &[&[i32]],
+        settings: &[(&str, &str)],
+        configure: impl Fn(&mut BrokerConfig),
+    ) -> Self {
         let replicas: Vec<Vec<i32>> = replicas.iter().map(|of| of.to_vec()).collect();
-        let topic = TopicNode::new(ID, BTreeMap::new(), &replicas).bytes();
+        let settings = settings.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        let topic = TopicNode::new(ID, settings, &replicas).bytes();
         let brokers = (1..=3).map(|node_id| {
-            let config = BrokerConfig { node_id, ..BrokerConfig::default() };
+            let mut config = BrokerConfig { node_id, ..BrokerConfig::default() };
+            configure(&mut config);
             let mut bench = Bench::starting(config, Vec::new());
             bench.council(KeeperEvent::Node { path: paths::topic("t"), data: Some(topic.clone()) });
             bench.council(KeeperEvent::Joined);
@@ -47,6 +61,7 @@ impl Cluster {
         let mut cluster = Self {
             brokers: brokers.collect(),
             away: BTreeSet::new(),
+            stopped: BTreeSet::new(),
             nodes: BTreeMap::from([(paths::topic("t"), topic)]),
             last_request: 0,
         };
@@ -55,15 +70,15 @@ impl Cluster {
         cluster
     }
 
-    fn here(&self) -> Vec<i32> {
+    pub(crate) fn here(&self) -> Vec<i32> {
         self.brokers.keys().filter(|id| !self.away.contains(id)).copied().collect()
     }
 
-    fn broker(&mut self, id: i32) -> &mut Bench {
+    pub(crate) fn broker(&mut self, id: i32) -> &mut Bench {
         self.brokers.get_mut(&id).expect("one of three")
     }
 
-    fn connect(&mut self, id: i32) {
+    pub(crate) fn connect(&mut self, id: i32) {
         for other in self.here().into_iter().filter(|other| *other != id) {
             for (one, other) in [(id, other), (other, id)] {
                 let bench = self.broker(one);
@@ -72,8 +87,17 @@ impl Cluster {
         }
     }
 
+    pub(crate) fn stop_disk(&mut self, id: i32) {
+        self.stopped.insert(id);
+    }
+
+    pub(crate) fn start_disk(&mut self, id: i32) {
+        self.stopped.remove(&id);
+        self.settle();
+    }
+
     /// Everybody loses the connections with this broker.
-    fn lose(&mut self, id: i32) {
+    pub(crate) fn lose(&mut self, id: i32) {
         self.away.insert(id);
         for other in self.here() {
             for (one, other) in [(id, other), (other, id)] {
@@ -84,7 +108,7 @@ impl Cluster {
     }
 
     /// The process was cut off, and is not any more.
-    fn come_back(&mut self, id: i32) {
+    pub(crate) fn come_back(&mut self, id: i32) {
         self.away.remove(&id);
         for (path, data) in self.nodes.clone() {
             self.broker(id).council(KeeperEvent::Node { path, data: Some(data) });
@@ -93,7 +117,7 @@ impl Cluster {
     }
 
     /// The process dies, with what its disk had not done, and another begins.
-    fn restart(&mut self, id: i32) {
+    pub(crate) fn restart(&mut self, id: i32) {
         let nodes = self.nodes.clone();
         let bench = self.broker(id);
         for (path, data) in nodes {
@@ -105,7 +129,7 @@ impl Cluster {
     }
 
     /// Time passes. Every now and then all that are connected hear of each other.
-    fn pass(&mut self, ms: u64) {
+    pub(crate) fn pass(&mut self, ms: u64) {
         for step in 0..ms.div_ceil(HEARTBEAT_MS) {
             let long_ms = HEARTBEAT_MS.min(ms - step * HEARTBEAT_MS);
             for id in self.here() {
@@ -121,7 +145,7 @@ impl Cluster {
     }
 
     /// Everything goes on until nothing moves.
-    fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         for _ in 0..TURNS_MAX {
             let mut moved = false;
             for id in self.here() {
@@ -135,8 +159,9 @@ impl Cluster {
     }
 
     /// A turn of a broker, of its disk, and of the council. Whether anything has happened.
-    fn turn(&mut self, id: i32) -> bool {
-        self.partial_turn(id, u64::MAX)
+    pub(crate) fn turn(&mut self, id: i32) -> bool {
+        let commands = if self.stopped.contains(&id) { 0 } else { u64::MAX };
+        self.partial_turn(id, commands)
     }
 
     /// The same, in which the disk does no more than so much.
@@ -178,29 +203,35 @@ impl Cluster {
                 Ended::Done(Some(data))
             }
             Decision::Keep => Ended::Done(data),
-            other => panic!("{other:?}"),
+            Decision::Refuse(error, why) => Ended::Refused(error, why),
+            other @ Decision::Delete => panic!("{other:?}"),
         };
         self.broker(id).council(KeeperEvent::Ended { ticket, ended });
     }
 
     /// The leader and its epoch, as the council says.
-    fn leader(&self, partition: usize) -> (i32, i32) {
+    pub(crate) fn leader(&self, partition: usize) -> (i32, i32) {
         let topic = TopicNode::read(&self.nodes[&paths::topic("t")]).expect("a topic");
         (topic.partitions[partition].leader, topic.partitions[partition].epoch.0)
     }
 
     /// Produces a batch. Gives the number of the request if it waits, or its error and offset.
-    fn produce(&mut self, id: i32, partition: i32) -> Result<u64, (i16, i64)> {
+    pub(crate) fn produce(&mut self, id: i32, partition: i32) -> Result<u64, (i16, i64)> {
+        self.produce_with(id, partition, -1)
+    }
+
+    /// The same, where so many replicas are to acknowledge it.
+    pub(crate) fn produce_with(&mut self, id: i32, partition: i32, acks: i16) -> Result<u64, (i16, i64)> {
         self.last_request += 1;
         let number = self.last_request;
-        let asked = request(partition, &batch_of(number)).with_acks(-1);
+        let asked = request(partition, &batch_of(number)).with_acks(acks);
         match self.broker(id).ask(number, VERSION, &asked) {
             Some(answer) => Err(outcome(&answer.responses[0].partition_responses[0])),
             None => Ok(number),
         }
     }
 
-    fn answers(&mut self, id: i32) -> Vec<(u64, (i16, i64))> {
+    pub(crate) fn answers(&mut self, id: i32) -> Vec<(u64, (i16, i64))> {
         let answers = self.broker(id).answers::<ProduceRequest>().into_iter();
         let of = |(number, answer): (u64, kafka_protocol::messages::ProduceResponse)| {
             (number, outcome(&answer.responses[0].partition_responses[0]))
@@ -208,8 +239,29 @@ impl Cluster {
         answers.map(of).collect()
     }
 
+    /// The topic as the council has it.
+    pub(crate) fn topic(&self) -> TopicNode {
+        TopicNode::read(&self.nodes[&paths::topic("t")]).expect("a topic")
+    }
+
+    /// Asks a broker, and lets everything go on until the answer is there.
+    pub(crate) fn call<R: Request>(&mut self, id: i32, version: i16, request: &R) -> R::Response {
+        let number = match self.broker(id).begin(version, request) {
+            Ok(answer) => return answer,
+            Err(number) => number,
+        };
+        for _ in 0..20 {
+            self.settle();
+            if let Some(answer) = self.broker(id).end::<R>(number, version) {
+                return answer;
+            }
+            self.pass(100);
+        }
+        panic!("it is not answered within two seconds");
+    }
+
     /// What a partition holds, as its leader gives it to a consumer: the number of a request at each offset.
-    fn read(&mut self, leader: i32, index: i32) -> BTreeMap<i64, u64> {
+    pub(crate) fn read(&mut self, leader: i32, index: i32) -> BTreeMap<i64, u64> {
         let asked = fetch(&[(index, 0)]).with_session_epoch(-1);
         let answer = self.broker(leader).ask(u64::MAX, 12, &asked).expect("an answer at once");
         let records = answer.responses[0].partitions[0].records.clone().unwrap_or_default();
@@ -225,7 +277,7 @@ impl Cluster {
     }
 
     /// High watermark and end of a partition on a broker.
-    fn ends(&mut self, id: i32, index: i32) -> (i64, i64) {
+    pub(crate) fn ends(&mut self, id: i32, index: i32) -> (i64, i64) {
         let figures = self.broker(id).broker.figures();
         let of = figures.partitions.iter().find(|of| of.index == index).expect("it is here");
         (of.high_watermark, of.end)
