@@ -400,7 +400,7 @@ impl Broker {
                 self.replication.ended(&mut self.node, asked, ended, now);
                 self.after_partitions(now);
             }
-            Some(Purpose::Topic(_) | Purpose::Secret) | None => {}
+            Some(Purpose::Topic(_) | Purpose::Secret | Purpose::Reopening) | None => {}
         }
     }
 

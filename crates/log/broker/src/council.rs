@@ -33,6 +33,8 @@ pub(crate) enum Purpose {
     Secret,
     /// A block of producer ids.
     ProducerIds,
+    /// A partition whose one replica does not lead gets its leader from a controller.
+    Reopening,
     /// Records of partitions with several replicas.
     Replicas(Asked),
 }

@@ -111,6 +111,8 @@ impl Partitions {
             if let Some(slot) = self.by_id.get(&id).copied() {
                 if let Some(hosted) = self.get_mut(slot) {
                     hosted.partition.set_config(topic.config);
+                    // It gets more replicas. It leads alone until its record says otherwise, and goes on from there.
+                    hosted.is_replicated |= image.is_replicated();
                 }
             } else if let Some(damage) = self.stored.get(&id).and_then(|stored| stored.damage) {
                 self.damaged.insert(id);

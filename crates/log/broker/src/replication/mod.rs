@@ -27,13 +27,15 @@ mod sending;
 use std::collections::{BTreeMap, BTreeSet};
 
 use base::{MonoTime, Now};
+use log_metadata::paths;
 use log_partition::{LeaderEpoch, PartitionId};
 use replication_appointed::ReplicaId;
 use replication_controller::{Event, Incarnation, Known};
 use replication_node::{ControllerId, Effect, Node as Machine, Settings};
 use replication_wire::Lagging;
 
-use crate::catalog::TopicImage;
+use crate::catalog::{TopicImage, change};
+use crate::council::Purpose;
 use crate::node::Node;
 use crate::partitions::{partition_of, replicated};
 use controller::Role;
@@ -126,10 +128,35 @@ impl Replication {
         for known in records(topic) {
             self.learn(node, known, now);
         }
+        self.release_single(node, topic, now);
         if is_first {
             self.judge_role(node, now);
         }
         self.carry_out(node, now);
+    }
+
+    /// Partitions that had several replicas and have one now are none of the controller's any more, nor of other brokers. If the one
+    /// that is left does not lead, because a controller has asked for promises meanwhile, it gets its leader from a controller once
+    /// more.
+    fn release_single(&mut self, node: &mut Node, topic: &TopicImage, now: Now) {
+        for (index, image) in (0..).zip(&topic.partitions).filter(|(_, image)| !image.is_replicated()) {
+            let id = topic.partition(index);
+            self.role.removed(replicated(id), now);
+            if self.machine.known(replicated(id)).is_none() {
+                continue;
+            }
+            let known = image.known(topic.id, index.cast_unsigned());
+            known.into_iter().for_each(|known| self.machine.learn(known, now.mono(), &mut node.partitions));
+            if image.leader.cast_unsigned() != self.own.0 {
+                continue;
+            }
+            if node.partitions.release(id) {
+                self.machine.release(replicated(id));
+            } else if let Ok(index) = usize::try_from(index) {
+                let compute = change::reopen(topic.id, index, image.version);
+                node.council.ask(paths::topic(&topic.name), Purpose::Reopening, compute);
+            }
+        }
     }
 
     /// The topic is gone.

@@ -8,11 +8,11 @@ use bytes::Bytes;
 use kafka_protocol::messages::ProduceRequest;
 use kafka_protocol::protocol::Request;
 use log_broker::{BrokerConfig, DiskCommand};
-use log_metadata::{Change, Decision, Ended, Found, KeeperEvent, TopicNode, paths};
+use log_metadata::{BrokerNode, Change, Decision, Ended, Found, KeeperEvent, TopicNode, paths};
 use log_partition::{Damage, Offset};
 use log_wire::{Attributes, Batch, BatchBuilder, Producer, Records};
 
-use crate::bench::{Bench, NoSegments};
+use crate::bench::{Bench, NoSegments, decoded};
 use crate::fetch::fetch;
 use crate::produce::request;
 use crate::stored;
@@ -54,6 +54,9 @@ impl Cluster {
             let mut config = BrokerConfig { node_id, ..BrokerConfig::default() };
             configure(&mut config);
             let mut bench = Bench::starting(config, Vec::new());
+            for (path, data) in announced() {
+                bench.council(KeeperEvent::Node { path, data: Some(data) });
+            }
             bench.council(KeeperEvent::Node { path: paths::topic("t"), data: Some(topic.clone()) });
             bench.council(KeeperEvent::Joined);
             (node_id, bench)
@@ -62,7 +65,7 @@ impl Cluster {
             brokers: brokers.collect(),
             away: BTreeSet::new(),
             stopped: BTreeSet::new(),
-            nodes: BTreeMap::from([(paths::topic("t"), topic)]),
+            nodes: announced().chain([(paths::topic("t"), topic)]).collect(),
             last_request: 0,
         };
         (1..=3).for_each(|id| cluster.connect(id));
@@ -232,8 +235,11 @@ impl Cluster {
     }
 
     pub(crate) fn answers(&mut self, id: i32) -> Vec<(u64, (i16, i64))> {
-        let answers = self.broker(id).answers::<ProduceRequest>().into_iter();
-        let of = |(number, answer): (u64, kafka_protocol::messages::ProduceResponse)| {
+        let last = self.last_request;
+        // Those of requests of other kinds, whose numbers are higher, are passed over: nobody waits for them.
+        let answers = self.broker(id).take_answered().into_iter().filter(|(number, _)| *number <= last);
+        let of = |(number, body): (u64, Option<Bytes>)| {
+            let answer = decoded::<ProduceRequest>(body.expect("it has an answer"), VERSION);
             (number, outcome(&answer.responses[0].partition_responses[0]))
         };
         answers.map(of).collect()
@@ -276,12 +282,23 @@ impl Cluster {
         found
     }
 
+    /// Whether a broker has a copy of a partition.
+    pub(crate) fn has(&mut self, id: i32, index: i32) -> bool {
+        self.broker(id).broker.figures().partitions.iter().any(|of| of.index == index)
+    }
+
     /// High watermark and end of a partition on a broker.
     pub(crate) fn ends(&mut self, id: i32, index: i32) -> (i64, i64) {
         let figures = self.broker(id).broker.figures();
         let of = figures.partitions.iter().find(|of| of.index == index).expect("it is here");
         (of.high_watermark, of.end)
     }
+}
+
+/// What the council holds of the brokers.
+fn announced() -> impl Iterator<Item = (String, Vec<u8>)> {
+    let node = BrokerNode { host: "h".into(), port: 9092, ..BrokerNode::default() };
+    (1..=3).map(move |id| (paths::broker(id), node.bytes()))
 }
 
 /// A batch whose only record tells which request it came with.
@@ -412,21 +429,21 @@ fn everything_acknowledged_outlives_the_death_of_all_one_after_the_other() {
 }
 
 /// A world in which brokers die, are cut off, and come back, with disks that had done a part of what they were asked.
-struct World {
-    cluster: Cluster,
-    random: Random,
+pub(crate) struct World {
+    pub(crate) cluster: Cluster,
+    pub(crate) random: Random,
     /// Offsets that were acknowledged, and the requests that were.
-    acknowledged: BTreeMap<i64, u64>,
-    deaths: usize,
+    pub(crate) acknowledged: BTreeMap<i64, u64>,
+    pub(crate) deaths: usize,
 }
 
 impl World {
-    fn new(seed: u64) -> Self {
-        let cluster = Cluster::new(&[&[1, 2, 3]]);
+    pub(crate) fn new(seed: u64, replicas: &[i32]) -> Self {
+        let cluster = Cluster::new(&[replicas]);
         Self { cluster, random: Random::new(seed), acknowledged: BTreeMap::new(), deaths: 0 }
     }
 
-    fn act(&mut self) {
+    pub(crate) fn act(&mut self) {
         let (any, often) = (1 + self.random.below(3) as i32, self.random.below(4));
         match self.random.below(16) {
             0..=5 => {
@@ -465,7 +482,7 @@ impl World {
     }
 
     /// All are there again, and time passes until there is a leader.
-    fn heal(&mut self) -> i32 {
+    pub(crate) fn heal(&mut self) -> i32 {
         while let Some(id) = self.cluster.away.first().copied() {
             self.cluster.restart(id);
         }
@@ -481,7 +498,7 @@ impl World {
 fn nothing_acknowledged_is_lost_whoever_dies_and_whenever() {
     let (mut deaths, mut acknowledged) = (0, 0);
     for seed in 0..300 {
-        let mut world = World::new(seed);
+        let mut world = World::new(seed, &[1, 2, 3]);
         (0..200).for_each(|_| world.act());
         let leader = world.heal();
         let held = world.cluster.read(leader, 0);
