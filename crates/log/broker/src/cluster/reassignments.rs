@@ -47,10 +47,10 @@ pub(super) fn alter(
                 true => Err(Refusal::bare(ErrorCode::RequestTimedOut)),
                 false => node.judge_reassignment(&topic.name, partition, request),
             };
-            if judged.is_ok() {
+            if judged.as_ref().is_ok_and(|changes| *changes) {
                 wanted.push((partition.partition_index, partition.replicas.clone()));
             }
-            partitions.push(result(partition.partition_index, judged));
+            partitions.push(result(partition.partition_index, judged.map(drop)));
         }
         if let Some(found) =
             node.catalog.find(TopicName::Name(&topic.name)).ok().filter(|_| !wanted.is_empty())
@@ -206,13 +206,13 @@ fn result(partition_index: i32, judged: Result<(), Refusal>) -> ReassignablePart
 }
 
 impl Node {
-    /// Whether a partition may get these replicas, or those back that it had.
+    /// Whether a partition may get these replicas, or those back that it had. Gives whether that changes anything.
     fn judge_reassignment(
         &self,
         topic: &str,
         wanted: &ReassignablePartition,
         request: &AlterPartitionReassignmentsRequest,
-    ) -> Result<(), Refusal> {
+    ) -> Result<bool, Refusal> {
         let index = wanted.partition_index;
         let found = self.catalog.find(TopicName::Name(topic)).ok();
         let image = found.and_then(|found| found.partitions.get(usize::try_from(index).ok()?));
@@ -223,7 +223,7 @@ impl Node {
         let Some(replicas) = &wanted.replicas else {
             let is_moving = image.rest.goal.as_ref().is_some_and(GoalNode::is_reassignment);
             let refusal = || Refusal::bare(ErrorCode::NoReassignmentInProgress);
-            return if is_moving { Ok(()) } else { Err(refusal()) };
+            return if is_moving { Ok(true) } else { Err(refusal()) };
         };
         check_replicas(replicas, &self.brokers)?;
         let goal = image.rest.goal.as_ref();
@@ -233,6 +233,6 @@ impl Node {
                 format!("the partition has {present} replicas, and may not get another number of them");
             return Err(Refusal::new(ErrorCode::InvalidReplicationFactor, message));
         }
-        Ok(())
+        Ok(goal.is_some() || image.replicas != *replicas)
     }
 }
