@@ -325,6 +325,7 @@ impl Broker {
         let names: Vec<Arc<str>> = self.node.catalog.topics().map(|topic| Arc::clone(&topic.name)).collect();
         names.iter().for_each(|name| self.node.configure(name));
         self.groups.limited(&self.node);
+        self.replication.configs_changed(&mut self.node);
     }
 
     fn topic_changed(&mut self, topic: TopicImage, now: Now) {
@@ -400,7 +401,8 @@ impl Broker {
                 self.replication.ended(&mut self.node, asked, ended, now);
                 self.after_partitions(now);
             }
-            Some(Purpose::Topic(_) | Purpose::Secret | Purpose::Reopening) | None => {}
+            Some(Purpose::Topic(_) | Purpose::Secret | Purpose::Reopening | Purpose::Durability(_))
+            | None => {}
         }
     }
 

@@ -156,7 +156,7 @@ impl PartitionNode {
     /// as many as are asked for. Gives whether that changes the entry. A leader and a controller bring it about.
     pub fn reassign(&mut self, to: &[i32], durable_on_min: usize) -> bool {
         let voters: BTreeSet<i32> = to.iter().copied().collect();
-        let durable_on = majority(voters.len()).max(durable_on_min).min(voters.len()).max(1);
+        let durable_on = durable_on(voters.len(), durable_on_min);
         let to_node = ReplicasNode { voters, durable_on, learners: BTreeSet::new() };
         let is_asked = |goal: &GoalNode| goal.to == to_node;
         let is_done = match &self.rest.goal {
@@ -172,6 +172,15 @@ impl PartitionNode {
         self.rest.preferred = (self.replicas != to).then(|| to.to_vec());
         self.raise_version();
         true
+    }
+
+    /// Whether its records are durable on another number of replicas than is asked for, while it is not being changed.
+    #[must_use]
+    pub fn has_other_durability(&self, durable_on_min: usize) -> bool {
+        let present = || self.members();
+        self.is_replicated()
+            && self.rest.goal.is_none()
+            && present().durable_on != durable_on(present().voters.len(), durable_on_min)
     }
 
     /// A change of replicas is given up: there shall be those that there were when it began. The leader is preferred, if it is one
@@ -322,6 +331,11 @@ impl LossNode {
         let kept = Position { epoch: LeaderEpoch(epoch).epoch(), end: Seq(u64::try_from(end).ok()?) };
         Some(Loss { epoch: LeaderEpoch(self.epoch).epoch(), missing: ids(&self.missing)?, kept })
     }
+}
+
+/// On how many of so many replicas each record is durable: on a majority, and on as many as are asked for.
+fn durable_on(voters: usize, min: usize) -> usize {
+    majority(voters).max(min).min(voters).max(1)
 }
 
 const fn majority(voters: usize) -> usize {

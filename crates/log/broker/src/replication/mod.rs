@@ -25,6 +25,7 @@ mod receiving;
 mod sending;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use base::{MonoTime, Now};
 use log_metadata::paths;
@@ -132,7 +133,30 @@ impl Replication {
         if is_first {
             self.judge_role(node, now);
         }
+        self.keep_durability(node, topic);
         self.carry_out(node, now);
+    }
+
+    /// The controller sees to it that records are durable on as many replicas as `min.insync.replicas` says by now: leaders go on
+    /// with the same replicas, of which more or fewer have to have each record.
+    fn keep_durability(&self, node: &mut Node, topic: &TopicImage) {
+        let (min, purpose) =
+            (topic.config.min_insync_replicas as usize, Purpose::Durability(Arc::clone(&topic.name)));
+        let others = (0..).zip(&topic.partitions).filter(|(_, image)| image.has_other_durability(min));
+        let wanted: Vec<_> = others.map(|(index, image)| (index, Some(image.replicas.clone()))).collect();
+        if self.role.is_active() && !wanted.is_empty() && !node.council.has(&purpose) {
+            let compute = change::reassign(topic.id, wanted, min);
+            node.council.ask(paths::topic(&topic.name), purpose, compute);
+        }
+    }
+
+    /// Other configurations are in force for topics that do not set them.
+    pub(crate) fn configs_changed(&self, node: &mut Node) {
+        let topics: Vec<TopicImage> = match self.role.is_active() {
+            true => node.catalog.topics().cloned().collect(),
+            false => Vec::new(),
+        };
+        topics.iter().for_each(|topic| self.keep_durability(node, topic));
     }
 
     /// Partitions that had several replicas and have one now are none of the controller's any more, nor of other brokers. If the one
@@ -259,7 +283,7 @@ impl Replication {
 
     /// Whether this broker is the controller has to be judged again. Without a partition with several replicas none is needed: a
     /// broker with nothing to do sleeps.
-    fn judge_role(&mut self, node: &Node, now: Now) {
+    fn judge_role(&mut self, node: &mut Node, now: Now) {
         let is_needed = node.catalog.topics().any(|topic| records(topic).next().is_some());
         let is_first = self.peers.keys().next().is_none_or(|first| self.own < *first);
         if !self.is_joined || !is_first || !is_needed {
@@ -271,6 +295,7 @@ impl Replication {
             // Of the others it waits to hear: they may be starting.
             self.lost.iter().for_each(|peer| self.role.broken(*peer, now));
             self.machine.connected(controller_id(self.own));
+            self.configs_changed(node);
         }
     }
 }

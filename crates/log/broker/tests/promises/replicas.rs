@@ -282,6 +282,17 @@ impl Cluster {
         found
     }
 
+    /// The topic sets this.
+    pub(crate) fn configure(&mut self, name: &str, value: &str) {
+        let mut topic = self.topic();
+        topic.settings.insert(name.into(), value.into());
+        self.nodes.insert(paths::topic("t"), topic.bytes());
+        for id in self.here() {
+            let (path, data) = (paths::topic("t"), Some(topic.bytes()));
+            self.broker(id).council(KeeperEvent::Node { path, data });
+        }
+    }
+
     /// Whether a broker has a copy of a partition.
     pub(crate) fn has(&mut self, id: i32, index: i32) -> bool {
         self.broker(id).broker.figures().partitions.iter().any(|of| of.index == index)

@@ -116,3 +116,26 @@ fn producer_that_waits_for_the_leader_is_answered_once_its_disk_has_the_batch() 
     assert_eq!(cluster.answers(1), [(number, (0, 0))]);
     assert_eq!(cluster.ends(1, 0), (0, 1), "no other disk has it");
 }
+
+#[test]
+fn records_are_durable_on_as_many_replicas_as_the_topic_asks_for_by_now() {
+    let mut cluster = Cluster::new(&[&[1, 2, 3]]);
+    let durable_on = |cluster: &Cluster| {
+        let partition = &cluster.topic().partitions[0];
+        assert_eq!(partition.rest.goal, None, "it has come to its end");
+        partition.record().map(|record| record.config.voters.durable_on())
+    };
+    assert_eq!(durable_on(&cluster), Some(2));
+    cluster.configure("min.insync.replicas", "3");
+    cluster.settle();
+    assert_eq!(durable_on(&cluster), Some(3));
+    cluster.stop_disk(3);
+    let number = cluster.produce(1, 0).expect("it waits");
+    cluster.settle();
+    assert_eq!(cluster.answers(1), [], "the third disk does not have it");
+    cluster.start_disk(3);
+    assert_eq!(cluster.answers(1), [(number, (0, 0))]);
+    cluster.configure("min.insync.replicas", "1");
+    cluster.settle();
+    assert_eq!(durable_on(&cluster), Some(2), "a majority in any case");
+}
