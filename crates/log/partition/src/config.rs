@@ -75,9 +75,6 @@ pub struct PartitionConfig {
     pub compaction: Option<Compaction>,
     /// `min.insync.replicas`: what a producer that waits for all replicas asks for. It is the owner's to judge.
     pub min_insync_replicas: u32,
-    /// `unclean.leader.election.enable`: a leader that may lack committed records is appointed rather than none. It is the owner's
-    /// to judge.
-    pub unclean_leader_election: bool,
     /// Limits of the producer table.
     pub producers: ProducerLimits,
 }
@@ -100,7 +97,6 @@ impl Default for PartitionConfig {
             retention_bytes: None,
             compaction: None,
             min_insync_replicas: 1,
-            unclean_leader_election: false,
             producers: ProducerLimits::default(),
         }
     }
