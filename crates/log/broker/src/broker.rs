@@ -257,7 +257,7 @@ impl Broker {
             self.calls.next_deadline(),
             self.held_metadata.next_deadline(),
             self.record_deletions.next_deadline(),
-            self.replication.next_deadline(),
+            self.replication.next_deadline(&self.node),
         ];
         deadlines.into_iter().flatten().min()
     }
@@ -333,6 +333,7 @@ impl Broker {
         let names: Vec<Arc<str>> = self.node.catalog.topics().map(|topic| Arc::clone(&topic.name)).collect();
         names.iter().for_each(|name| self.node.configure(name));
         self.groups.limited(&self.node);
+        self.replication.configs_changed(&mut self.node);
     }
 
     fn topic_changed(&mut self, topic: TopicImage, now: Now) {
@@ -409,7 +410,8 @@ impl Broker {
                 self.replication.ended(&mut self.node, asked, ended, now);
                 self.after_partitions(now);
             }
-            Some(Purpose::Topic(_) | Purpose::Secret) | None => {}
+            Some(Purpose::Topic(_) | Purpose::Secret | Purpose::Reopening | Purpose::Durability(_))
+            | None => {}
         }
     }
 
@@ -452,6 +454,7 @@ impl Broker {
                     self.groups.committed(&mut self.node, slot, now);
                     self.transactions.committed(&mut self.node, slot, now);
                 }
+                PartitionEvent::Flushed(slot) => self.produces.flushed(&mut self.node, slot),
                 PartitionEvent::StartMoved(slot) => self.fetches.changed(&mut self.node, slot),
                 PartitionEvent::Started(slot) => self.record_deletions.started(&mut self.node, slot),
                 PartitionEvent::Gone(slot) => {

@@ -33,6 +33,10 @@ pub(crate) enum Purpose {
     Secret,
     /// A block of producer ids.
     ProducerIds,
+    /// Records of a topic become durable on more replicas, or on fewer.
+    Durability(Arc<str>),
+    /// A partition whose one replica does not lead gets its leader from a controller.
+    Reopening,
     /// Records of partitions with several replicas.
     Replicas(Asked),
 }

@@ -64,6 +64,7 @@ mod figures;
 mod find_coordinator;
 mod front;
 mod groups;
+mod in_sync;
 mod init_producer_id;
 mod internal_topics;
 mod listener;

@@ -12,6 +12,7 @@ use log_metadata::access::ClusterSecret;
 use log_metadata::{Decision, Found, paths};
 use log_partition::{NewBatch, PartitionConfig};
 use log_wire::{ErrorCode, TopicName};
+use replication_appointed::ReplicaId;
 
 use crate::access::Access;
 use crate::brokers::Brokers;
@@ -20,6 +21,7 @@ use crate::config::BrokerConfig;
 use crate::config_layers::Configs;
 use crate::council::{Changes, Purpose};
 use crate::disk_work::{StoredPartition, Volume};
+use crate::in_sync::InSync;
 use crate::internal_topics::{self, InternalTopic};
 use crate::notice::Notice;
 use crate::partitions::{Hosted, Partitions, Slot};
@@ -44,6 +46,7 @@ pub(crate) struct Node {
     pub(crate) catalog: Catalog,
     pub(crate) brokers: Brokers,
     pub(crate) partitions: Partitions,
+    pub(crate) in_sync: InSync,
     pub(crate) access: Access,
     pub(crate) producer_ids: ProducerIds,
     /// What the council is asked for.
@@ -65,6 +68,7 @@ impl Node {
         let seed = config.seed ^ SEED_OF_IDS;
         Self {
             partitions: Partitions::new(config.node_id, stored),
+            in_sync: InSync::default(),
             access: Access::new(&config),
             configs: Configs::new(config.node_id, config.properties.clone(), &config.log_level),
             brokers: Brokers::new(config.node_id, config.listeners.clone(), config.rack.clone()),
@@ -171,6 +175,11 @@ impl Node {
         first.copy_from_slice(&high.to_be_bytes());
         second.copy_from_slice(&low.to_be_bytes());
         id
+    }
+
+    /// Whether a broker is this one, or is connected to it.
+    pub(crate) fn is_reached(&self, broker: i32) -> bool {
+        broker == self.config.node_id || self.in_sync.reaches(ReplicaId(broker.cast_unsigned()))
     }
 
     /// Sends a batch that was appended to the disk.

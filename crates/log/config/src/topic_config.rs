@@ -119,6 +119,7 @@ impl TopicConfig {
             flush_ms: self.flush_ms,
             retention_ms,
             retention_bytes,
+            min_insync_replicas: self.min_insync_replicas,
             producers,
         }
     }

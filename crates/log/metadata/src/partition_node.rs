@@ -50,6 +50,9 @@ pub struct PartitionRest {
     /// Other replicas are wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goal: Option<GoalNode>,
+    /// Which replicas are preferred as leader, if those are others than there are: of a goal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preferred: Option<Vec<i32>>,
     /// Records may have been lost, by a person's act.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss: Option<LossNode>,
@@ -149,6 +152,67 @@ impl PartitionNode {
         }
     }
 
+    /// The partition shall have these replicas, the preferred leader first, with each record durable on a majority of them and on
+    /// as many as are asked for. Gives whether that changes the entry. A leader and a controller bring it about.
+    pub fn reassign(&mut self, to: &[i32], durable_on_min: usize) -> bool {
+        let voters: BTreeSet<i32> = to.iter().copied().collect();
+        let durable_on = durable_on(voters.len(), durable_on_min);
+        let to_node = ReplicasNode { voters, durable_on, learners: BTreeSet::new() };
+        let is_asked = |goal: &GoalNode| goal.to == to_node;
+        let is_done = match &self.rest.goal {
+            Some(goal) => is_asked(goal),
+            None => self.members() == to_node,
+        };
+        let preferred = self.rest.preferred.as_ref().unwrap_or(&self.replicas);
+        if is_done && preferred == to {
+            return false;
+        }
+        let from = self.rest.goal.take().map_or_else(|| self.members(), |goal| goal.from);
+        self.rest.goal = Some(GoalNode { to: to_node, from });
+        self.rest.preferred = (self.replicas != to).then(|| to.to_vec());
+        self.raise_version();
+        true
+    }
+
+    /// Whether its records are durable on another number of replicas than is asked for, while it is not being changed.
+    #[must_use]
+    pub fn has_other_durability(&self, durable_on_min: usize) -> bool {
+        let present = || self.members();
+        self.is_replicated()
+            && self.rest.goal.is_none()
+            && present().durable_on != durable_on(present().voters.len(), durable_on_min)
+    }
+
+    /// A change of replicas is given up: there shall be those that there were when it began. The leader is preferred, if it is one
+    /// of them. Gives whether there was a change.
+    pub fn cancel_reassignment(&mut self) -> bool {
+        let Some(goal) = self.rest.goal.clone().filter(GoalNode::is_reassignment) else { return false };
+        let mut preferred: Vec<i32> = goal.from.voters.iter().copied().collect();
+        preferred.sort_by_key(|id| *id != self.leader);
+        self.rest.goal = Some(GoalNode { to: goal.from.clone(), from: goal.from });
+        self.rest.preferred = (self.replicas != preferred).then_some(preferred);
+        self.raise_version();
+        true
+    }
+
+    /// Its replicas are a goal, as if they were new: a controller appoints their leader. Gives whether they were none.
+    pub fn reopen(&mut self) -> bool {
+        if self.is_replicated() {
+            return false;
+        }
+        self.rest.goal = Some(GoalNode { to: self.members(), from: self.members() });
+        self.raise_version();
+        true
+    }
+
+    fn members(&self) -> ReplicasNode {
+        let learners = self.rest.learners.clone();
+        let voters: BTreeSet<i32> =
+            self.replicas.iter().filter(|id| !learners.contains(id)).copied().collect();
+        let durable_on = self.rest.durable_on.unwrap_or_else(|| majority(voters.len()));
+        ReplicasNode { voters, durable_on, learners }
+    }
+
     /// The entry is being changed: it has the next version from now on.
     pub const fn raise_version(&mut self) {
         self.version = self.version.saturating_add(1);
@@ -185,7 +249,8 @@ impl PartitionNode {
             Some(loss) => Some(loss.loss()?),
             None => None,
         };
-        let preferred: Option<Vec<ReplicaId>> = self.replicas.iter().map(|replica| id(*replica)).collect();
+        let preferred = self.rest.preferred.as_ref().unwrap_or(&self.replicas);
+        let preferred: Option<Vec<ReplicaId>> = preferred.iter().map(|replica| id(*replica)).collect();
         let voters_min = self.rest.voters_min;
         Some(Record { config, preferred: preferred?, voters_min, goal, loss })
     }
@@ -200,6 +265,8 @@ impl PartitionNode {
         let others: Vec<ReplicaId> =
             voters.replicas().iter().chain(learners).filter(|id| !replicas.contains(id)).copied().collect();
         replicas.extend(others);
+        let is_preferred = record.goal.is_some() && record.preferred != replicas;
+        let preferred = is_preferred.then(|| record.preferred.iter().copied().map(number).collect());
         let is_usual = voters.durable_on() == majority(voters.replicas().len());
         let rest = PartitionRest {
             learners: numbers(learners),
@@ -210,10 +277,26 @@ impl PartitionNode {
                 .goal
                 .as_ref()
                 .map(|goal| GoalNode { to: ReplicasNode::of(&goal.to), from: ReplicasNode::of(&goal.from) }),
+            preferred,
             loss: record.loss.as_ref().map(LossNode::of),
         };
         let replicas = replicas.into_iter().map(number).collect();
         Self { leader: number(*leader), epoch: LeaderEpoch::of(*epoch), replicas, version: version.0, rest }
+    }
+}
+
+impl GoalNode {
+    /// Whether it brings other replicas. Otherwise replicas that were left out, because they were not there, come back.
+    #[must_use]
+    pub fn is_reassignment(&self) -> bool {
+        self.to.voters != self.from.voters
+    }
+
+    /// The replicas that come, and those that go.
+    #[must_use]
+    pub fn difference(&self) -> (Vec<i32>, Vec<i32>) {
+        let (to, from) = (&self.to.voters, &self.from.voters);
+        (to.difference(from).copied().collect(), from.difference(to).copied().collect())
     }
 }
 
@@ -248,6 +331,11 @@ impl LossNode {
         let kept = Position { epoch: LeaderEpoch(epoch).epoch(), end: Seq(u64::try_from(end).ok()?) };
         Some(Loss { epoch: LeaderEpoch(self.epoch).epoch(), missing: ids(&self.missing)?, kept })
     }
+}
+
+/// On how many of so many replicas each record is durable: on a majority, and on as many as are asked for.
+fn durable_on(voters: usize, min: usize) -> usize {
+    majority(voters).max(min).min(voters).max(1)
 }
 
 const fn majority(voters: usize) -> usize {
@@ -336,6 +424,20 @@ mod tests {
         for bad in [r#"[2,4,[1],{"version":-1}]"#, r#"[2,4,[1],{"version":"1"}]"#] {
             assert!(serde_json::from_str::<Raw>(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn partition_keeps_what_is_preferred_of_replicas_that_it_does_not_have_yet() {
+        let mut node = read("[2,4,[1,2]]");
+        assert!(node.reassign(&[3, 2], 1));
+        let text = written(&node);
+        let known = node.record().expect("a record");
+        assert_eq!(known.preferred, [3, 2].map(ReplicaId));
+        assert_eq!(PartitionNode::of(&known, Version(1)).record(), Some(known), "{text}");
+        assert!(!node.reassign(&[3, 2], 1), "it is asked for already");
+        assert!(node.cancel_reassignment());
+        assert_eq!(node.record().map(|record| record.preferred), Some([2, 1].map(ReplicaId).to_vec()));
+        assert!(!node.cancel_reassignment() && node.version == 2);
     }
 
     #[test]

@@ -73,6 +73,8 @@ pub struct PartitionConfig {
     pub retention_bytes: Option<u64>,
     /// If `cleanup.policy` has `compact`: when and how.
     pub compaction: Option<Compaction>,
+    /// `min.insync.replicas`: what a producer that waits for all replicas asks for. It is the owner's to judge.
+    pub min_insync_replicas: u32,
     /// Limits of the producer table.
     pub producers: ProducerLimits,
 }
@@ -94,6 +96,7 @@ impl Default for PartitionConfig {
             retention_ms: Some(7 * 86_400_000),
             retention_bytes: None,
             compaction: None,
+            min_insync_replicas: 1,
             producers: ProducerLimits::default(),
         }
     }

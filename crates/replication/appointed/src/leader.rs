@@ -192,6 +192,15 @@ impl Replica {
         leading.durable_of(id)
     }
 
+    /// Under which configuration it leads. Nothing if it does not.
+    #[must_use]
+    pub fn leading_config(&self) -> Option<&Config> {
+        match &self.role {
+            Role::Leading(leading) => Some(&leading.config),
+            _ => None,
+        }
+    }
+
     /// Whether it leads.
     #[must_use]
     pub const fn is_leading(&self) -> bool {

@@ -6,6 +6,7 @@ use base::MonoTime;
 use replication_appointed::ReplicaId;
 
 use crate::controller::Controller;
+use crate::event::{Act, ActKind};
 use crate::ids::PartitionId;
 use crate::record::{Goal, Members};
 
@@ -95,6 +96,17 @@ impl Controller {
         partition.accepts_loss = true;
         self.judge_now(id);
         Ok(missing)
+    }
+
+    pub(crate) fn asked(&mut self, node: ReplicaId, acts: &[Act]) {
+        self.heard(node);
+        for Act { partition, kind } in acts {
+            // Whoever has asked sees by the record what became of it.
+            let _ = match kind {
+                ActKind::HandOver(to) => self.hand_over(*partition, *to, self.now),
+                ActKind::RecoverWithLoss => self.recover_with_loss(*partition, self.now).map(|_| ()),
+            };
+        }
     }
 
     fn judge_now(&mut self, id: PartitionId) {

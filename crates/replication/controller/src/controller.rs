@@ -81,6 +81,7 @@ impl Controller {
             Event::Proposed { id, results } => self.proposed(id, &results),
             Event::Promised { node, answers } => self.promised(node, &answers),
             Event::Reported { node, incarnation, reports } => self.reported(node, incarnation, &reports),
+            Event::Acts { node, acts } => self.asked(node, &acts),
             Event::Prepared { node, partition, epoch, to } => self.prepared(node, partition, epoch, to),
         }
         self.judge_all();

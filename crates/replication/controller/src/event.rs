@@ -67,6 +67,14 @@ pub enum Event {
         /// What they do.
         reports: Vec<Report>,
     },
+    /// Somebody at a node asks for acts ([`Controller`](crate::Controller) has the methods). One that is not possible is passed
+    /// over: whoever has asked sees by the record what became of it.
+    Acts {
+        /// The node.
+        node: ReplicaId,
+        /// What is asked for.
+        acts: Vec<Act>,
+    },
     /// A leader appends nothing, and the replica `to` has everything that it has, durably.
     Prepared {
         /// The leader's node.
@@ -78,6 +86,24 @@ pub enum Event {
         /// The next leader.
         to: ReplicaId,
     },
+}
+
+/// What somebody asks of the controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Act {
+    /// Of which partition.
+    pub partition: PartitionId,
+    /// What.
+    pub kind: ActKind,
+}
+
+/// What somebody asks of the controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActKind {
+    /// [`Controller::hand_over`](crate::Controller::hand_over) to that replica.
+    HandOver(ReplicaId),
+    /// [`Controller::recover_with_loss`](crate::Controller::recover_with_loss).
+    RecoverWithLoss,
 }
 
 /// What became of one change.

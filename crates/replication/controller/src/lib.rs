@@ -126,7 +126,7 @@ mod step;
 pub use acts::ActError;
 pub use controller::Controller;
 pub use effect::{Change, Effect, FenceRequest, Known, Task, Work};
-pub use event::{Event, FenceAnswer, Promise, Report, Written};
+pub use event::{Act, ActKind, Event, FenceAnswer, Promise, Report, Written};
 pub use ids::{Incarnation, PartitionId, ProposalId, Version};
 pub use record::{Goal, Loss, Members, Record};
 pub use settings::Settings;

@@ -32,6 +32,15 @@ impl Node {
         self.drop_copy(partition, copies);
     }
 
+    /// The partition has one replica from now on, which is here and leads: the copy stays, and is the owner's alone. Controllers
+    /// have nothing to do with it any more.
+    pub fn release(&mut self, partition: PartitionId) {
+        self.assignments.remove(&partition);
+        self.readings.remove(&partition);
+        self.deadlines.set(Deadline::Partition(partition), None);
+        self.deadlines.set(Deadline::Read(partition), None);
+    }
+
     /// What became of [`Effect::Write`].
     pub fn wrote<C: Copies>(
         &mut self,

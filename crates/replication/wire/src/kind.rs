@@ -18,3 +18,7 @@ pub(crate) const PROMISED: u8 = 0x22;
 pub(crate) const REPORTED: u8 = 0x23;
 pub(crate) const PREPARED: u8 = 0x24;
 pub(crate) const DRAINING: u8 = 0x25;
+pub(crate) const ACTS: u8 = 0x26;
+
+/// From a leader to all nodes.
+pub(crate) const LAGGING: u8 = 0x31;

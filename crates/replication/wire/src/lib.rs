@@ -1,8 +1,9 @@
 //! The bytes of the messages between two nodes of a replicated service.
 //!
-//! Four conversations share one form: the replicas of partitions with each other ([`Replicas`], what [`replication_appointed`]
-//! says), a controller with a node ([`ControllerMessage`]) and a node with a controller ([`NodeMessage`], both what
-//! [`replication_controller`] says), and the services above with each other ([`Call`], whose bytes they alone know). A message is one frame of a connection that knows its two ends, keeps the order and finds
+//! Five conversations share one form: the replicas of partitions with each other ([`Replicas`], what [`replication_appointed`]
+//! says), a controller with a node ([`ControllerMessage`]), a node with a controller ([`NodeMessage`], both what
+//! [`replication_controller`] says), a leader with all nodes ([`Lagging`]), and the services above with each other ([`Call`], whose
+//! bytes they alone know). A message is one frame of a connection that knows its two ends, keeps the order and finds
 //! damage; so no message names its sender or has a checksum. Everything here is a function from values to bytes or back: no
 //! socket, no clock, no state between two messages.
 //!
@@ -24,6 +25,8 @@
 //! | `0x23` | [`NodeMessage::Reported`] | a list, with the incarnation before the first item: partition, version, epoch, leads (0 or 1), promised epoch |
 //! | `0x24` | [`NodeMessage::Prepared`] | partition, epoch, replica |
 //! | `0x25` | [`NodeMessage::Draining`] | 0 or 1 |
+//! | `0x26` | [`NodeMessage::Acts`] | a list: partition, then `1`, replica, or `2` |
+//! | `0x31` | [`Lagging`] | a list: partition, epoch, voters: their number, each less the one before with 0 or 1 |
 //!
 //! | item of [`Replicas`] | kind | fields |
 //! |---|---|---|
@@ -70,6 +73,7 @@ mod codec;
 mod controller;
 mod error;
 mod kind;
+mod lagging;
 mod limits;
 mod list;
 mod message;
@@ -84,6 +88,7 @@ pub const VERSION: u8 = 1;
 pub use call::Call;
 pub use controller::ControllerMessage;
 pub use error::WireError;
+pub use lagging::Lagging;
 pub use limits::{BATCH_BYTES_MAX, message_bytes_max};
 pub use list::Full;
 pub use message::Message;

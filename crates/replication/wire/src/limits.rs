@@ -23,13 +23,10 @@ pub fn message_bytes_max(beginning: &[u8], request_bytes_max: usize) -> usize {
         [] | [VERSION] => longest,
         [VERSION, kind, ..] => match kind {
             kind::REPLICAS => longest,
-            kind::CALL
-            | kind::ANSWER
-            | kind::FENCE
-            | kind::TELL
-            | kind::ASK
-            | kind::PROMISED
-            | kind::REPORTED => BATCH_BYTES_MAX,
+            kind::CALL | kind::ANSWER | kind::FENCE | kind::TELL | kind::ASK | kind::LAGGING => {
+                BATCH_BYTES_MAX
+            }
+            kind::PROMISED | kind::REPORTED | kind::ACTS => BATCH_BYTES_MAX,
             kind::ANNOUNCED | kind::PREPARED | kind::DRAINING => SINGLE_BYTES_MAX,
             _ => UNKNOWN_BYTES_MAX,
         },

@@ -1,7 +1,7 @@
 //! Any message, as it arrives.
 
 use crate::codec::Input;
-use crate::{Call, ControllerMessage, NodeMessage, Replicas, VERSION, WireError, kind};
+use crate::{Call, ControllerMessage, Lagging, NodeMessage, Replicas, VERSION, WireError, kind};
 
 /// Any message. Whether the sender may send such a one is the receiver's to judge.
 #[derive(Clone, Debug)]
@@ -14,6 +14,8 @@ pub enum Message<'a> {
     Controller(ControllerMessage),
     /// From a node to a controller.
     Node(NodeMessage),
+    /// From a leader to all nodes.
+    Lagging(Vec<Lagging>),
 }
 
 impl<'a> Message<'a> {
@@ -33,6 +35,7 @@ impl<'a> Message<'a> {
             kind @ (kind::FENCE | kind::TELL | kind::ASK) => {
                 ControllerMessage::decode(kind, input).map(Self::Controller)
             }
+            kind::LAGGING => Lagging::decode(input).map(Self::Lagging),
             kind => NodeMessage::decode(kind, input).map(Self::Node),
         }
     }

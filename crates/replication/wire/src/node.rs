@@ -1,12 +1,16 @@
 //! What a node tells a controller.
 
 use replication_appointed::{Epoch, ReplicaId};
-use replication_controller::{Event, FenceAnswer, Incarnation, PartitionId, Promise, Report, Version};
+use replication_controller::{
+    Act, ActKind, Event, FenceAnswer, Incarnation, PartitionId, Promise, Report, Version,
+};
 
 use crate::codec::{Input, put_position, put_varint};
 use crate::list::{Item, encode_parts, encode_some, take_count, take_items};
 use crate::{VERSION, WireError, kind, partition};
 
+const HAND_OVER: u8 = 1;
+const RECOVER_WITH_LOSS: u8 = 2;
 const GIVEN: u8 = 1;
 const REFUSED: u8 = 2;
 
@@ -43,6 +47,8 @@ pub enum NodeMessage {
         /// Whether it drains.
         drains: bool,
     },
+    /// Somebody at this node asks for these acts.
+    Acts(Vec<Act>),
 }
 
 impl NodeMessage {
@@ -55,6 +61,7 @@ impl NodeMessage {
             Self::Reported { incarnation, reports } => Event::Reported { node, incarnation, reports },
             Self::Prepared { partition, epoch, to } => Event::Prepared { node, partition, epoch, to },
             Self::Draining { drains } => Event::Draining { node, drains },
+            Self::Acts(acts) => Event::Acts { node, acts },
         }
     }
 
@@ -66,6 +73,7 @@ impl NodeMessage {
             Self::Reported { incarnation, reports } => {
                 encode_parts(kind::REPORTED, reports, |out| put_varint(out, incarnation.0), send);
             }
+            Self::Acts(acts) => encode_parts(kind::ACTS, acts, |_| (), send),
             Self::Announced { .. } | Self::Prepared { .. } | Self::Draining { .. } => {
                 let mut out = Vec::new();
                 self.encode(&mut out);
@@ -97,6 +105,9 @@ impl NodeMessage {
             Self::Draining { drains } => {
                 out.extend_from_slice(&[VERSION, kind::DRAINING, u8::from(*drains)]);
             }
+            Self::Acts(acts) => {
+                encode_some(out, (kind::ACTS, usize::MAX), acts, |_| ());
+            }
         }
     }
 
@@ -117,10 +128,41 @@ impl NodeMessage {
                 Self::Prepared { partition, epoch, to: input.replica()? }
             }
             kind::DRAINING => Self::Draining { drains: input.flag()? },
+            kind::ACTS => {
+                let count = take_count(&mut input)?;
+                Self::Acts(take_items(&mut input, count)?)
+            }
             unknown => return Err(WireError::UnknownKind(unknown)),
         };
         input.finish()?;
         Ok(message)
+    }
+}
+
+impl Item for Act {
+    const BYTES_MIN: usize = 2;
+
+    fn partition(&self) -> PartitionId {
+        self.partition
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        match self.kind {
+            ActKind::HandOver(to) => {
+                out.push(HAND_OVER);
+                put_varint(out, to.0.into());
+            }
+            ActKind::RecoverWithLoss => out.push(RECOVER_WITH_LOSS),
+        }
+    }
+
+    fn decode(partition: PartitionId, input: &mut Input<'_>) -> Result<Self, WireError> {
+        let kind = match input.byte()? {
+            HAND_OVER => ActKind::HandOver(input.replica()?),
+            RECOVER_WITH_LOSS => ActKind::RecoverWithLoss,
+            unknown => return Err(WireError::UnknownKind(unknown)),
+        };
+        Ok(Self { partition, kind })
     }
 }
 

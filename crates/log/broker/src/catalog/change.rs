@@ -73,6 +73,39 @@ pub(crate) fn add_partitions(id: [u8; 16], count: i32, replicas: Vec<Vec<i32>>) 
     })
 }
 
+/// Partitions of the topic of that id get these replicas, or, where none are named, those back that they had. Each record of them
+/// becomes durable on so many at least.
+pub(crate) fn reassign(id: [u8; 16], wanted: Vec<(i32, Option<Vec<i32>>)>, durable_on_min: usize) -> Compute {
+    Box::new(move |found: Found<'_>| {
+        let node = found.data.and_then(|data| TopicNode::read(data).ok()).filter(|node| node.id == id);
+        let Some(mut node) = node else {
+            let why = String::from("the topic is gone");
+            return Decision::Refuse(ErrorCode::UnknownTopicOrPartition, why);
+        };
+        let mut is_changed = false;
+        for (index, replicas) in &wanted {
+            let partition = usize::try_from(*index).ok().and_then(|index| node.partitions.get_mut(index));
+            let Some(partition) = partition else { continue };
+            is_changed |= match replicas {
+                Some(replicas) => partition.reassign(replicas, durable_on_min),
+                None => partition.cancel_reassignment(),
+            };
+        }
+        if is_changed { written(&node) } else { Decision::Keep }
+    })
+}
+
+/// A partition of the topic of that id, which has one replica, gets its leader from a controller once more, unless its record has
+/// another version by now.
+pub(crate) fn reopen(id: [u8; 16], index: usize, version: u64) -> Compute {
+    Box::new(move |found: Found<'_>| {
+        let node = found.data.and_then(|data| TopicNode::read(data).ok()).filter(|node| node.id == id);
+        let Some(mut node) = node else { return Decision::Keep };
+        let partition = node.partitions.get_mut(index).filter(|partition| partition.version == version);
+        if partition.is_some_and(PartitionNode::reopen) { written(&node) } else { Decision::Keep }
+    })
+}
+
 /// The topic of that id sets what `set` makes of what it sets.
 pub(crate) fn configure(
     id: [u8; 16],

@@ -1,5 +1,4 @@
-//! The cluster as a whole: its brokers, who leads what, and where replicas lie. With one broker there is little to say, and
-//! nothing to move.
+//! The cluster as a whole: its brokers, who leads what, and where replicas lie and shall lie.
 
 mod describe;
 mod elections;
@@ -11,6 +10,7 @@ use log_wire::messages::cluster::ListPartitionReassignmentsRequest;
 use log_wire::{ApiKey, Malformed};
 
 use crate::call::{Call, Handled};
+use crate::council_calls::CouncilCalls;
 use crate::node::Node;
 
 /// What is served here.
@@ -28,9 +28,18 @@ pub(crate) const SERVED: &[ApiKey] = &[
 ///
 /// # Errors
 /// It is malformed.
-pub(crate) fn dispatch(node: &Node, key: ApiKey, mut call: Call<'_>) -> Result<Handled, Malformed> {
+pub(crate) fn dispatch(
+    node: &mut Node,
+    calls: &mut CouncilCalls,
+    key: ApiKey,
+    mut call: Call<'_>,
+) -> Result<Handled, Malformed> {
     let (form, now) = (call.form, call.now);
     let by = call.by();
+    if key == ApiKey::AlterPartitionReassignments {
+        let (body, waits) = (call.body()?, ((form, call.waiter), now));
+        return Ok(Handled::of(reassignments::alter(node, calls, by, &body, waits)));
+    }
     Ok(Handled::Done(match key {
         ApiKey::DescribeCluster => form.response(&describe::describe_cluster(node, by, &call.body()?)),
         ApiKey::DescribeQuorum => form.response(&quorum::describe_quorum(node, by, &call.body()?, now)),
@@ -39,7 +48,6 @@ pub(crate) fn dispatch(node: &Node, key: ApiKey, mut call: Call<'_>) -> Result<H
             form.response(&log_dirs::alter_replica_log_dirs(node, by, &call.body()?))
         }
         ApiKey::ElectLeaders => form.response(&elections::elect_leaders(node, by, &call.body()?)),
-        ApiKey::AlterPartitionReassignments => form.response(&reassignments::alter(node, by, &call.body()?)),
         _ => {
             let request: ListPartitionReassignmentsRequest = call.body()?;
             form.response(&reassignments::list(node, by, &request))

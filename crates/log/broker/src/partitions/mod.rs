@@ -40,6 +40,8 @@ pub(crate) enum PartitionEvent {
     /// So many bytes more of it are committed. After the end of a transaction a reader of what is committed may read more
     /// than that: the number is [`usize::MAX`].
     Committed(Slot, usize),
+    /// More of it is durable on this broker, which leads it and is one of several that have it.
+    Flushed(Slot),
     /// It begins later than before; that is not durable yet.
     StartMoved(Slot),
     /// That it begins where it does is durable.
@@ -109,6 +111,8 @@ impl Partitions {
             if let Some(slot) = self.by_id.get(&id).copied() {
                 if let Some(hosted) = self.get_mut(slot) {
                     hosted.partition.set_config(topic.config);
+                    // It gets more replicas. It leads alone until its record says otherwise, and goes on from there.
+                    hosted.is_replicated |= image.is_replicated();
                 }
             } else if let Some(damage) = self.stored.get(&id).and_then(|stored| stored.damage) {
                 self.damaged.insert(id);
@@ -445,6 +449,8 @@ impl Partitions {
                     _ => committed.push((slot, readable)),
                 }
             }
+            // It has got several replicas meanwhile.
+            Awaited::Epoch(slot, persist) if self.is_replicated(slot) => self.copy_persisted(slot, persist),
             Awaited::Epoch(slot, persist) => {
                 if let Some(hosted) = self.get_mut(slot) {
                     hosted.partition.persisted(persist);

@@ -100,6 +100,9 @@ impl LentCopy<'_> {
     fn persisted(&mut self, persist: PersistId) {
         let before = self.hosted.partition.high_watermark();
         self.hosted.partition.persisted(persist);
+        if self.hosted.partition.replica().is_leading() {
+            self.events.push(PartitionEvent::Flushed(self.slot));
+        }
         self.follow_up(before);
     }
 
@@ -192,7 +195,8 @@ impl Partitions {
     /// that is told by [`PartitionEvent::Made`]. None is made while the disk holds a copy that cannot be used: an empty one in its
     /// place would be a voter that has forgotten what it acknowledged.
     pub(crate) fn make_copy(&mut self, id: PartitionId, promised: LeaderEpoch, topic: &TopicImage) {
-        if self.damaged.contains(&id) || self.stored.contains_key(&id) {
+        let is_of_others = self.by_id(id).is_some_and(|hosted| !hosted.is_replicated);
+        if self.damaged.contains(&id) || self.stored.contains_key(&id) || is_of_others {
             return;
         }
         if let Some(log) = self.by_id.get(&id).and_then(|slot| self.get(*slot)).map(|hosted| hosted.log) {
@@ -243,6 +247,16 @@ impl Partitions {
         } else {
             self.host_copy(id, log, partition, topic);
         }
+    }
+
+    /// A partition has one replica from now on, which is here. Gives whether it leads; otherwise nothing is changed.
+    pub(crate) fn release(&mut self, id: PartitionId) -> bool {
+        let hosted = self.by_id.get(&id).copied().and_then(|slot| self.get_mut(slot));
+        let Some(hosted) = hosted.filter(|hosted| hosted.partition.replica().is_leading()) else {
+            return false;
+        };
+        hosted.is_replicated = false;
+        true
     }
 
     /// A copy is not wanted any more.

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use base::{MonoTime, Now};
-use log_partition::{Appended, BatchRefused, PartitionId, ProducerEpoch, ProducerId};
+use log_partition::{Appended, BatchRefused, Offset, PartitionId, ProducerEpoch, ProducerId};
 use log_wire::{
     ApiKey, Batch, Compression, ErrorCode, Malformed, ProduceOutcome, ProducePartition, ProduceRequest,
     Reader,
@@ -24,7 +24,7 @@ use net_event_loop::ConnId;
 use crate::call::{Call, Handled};
 use crate::catalog::is_internal;
 use crate::node::Node;
-use crate::partitions::{BySlot, Slot};
+use crate::partitions::{BySlot, Hosted, Slot};
 use crate::question::{Asker, Question, Verdict};
 use crate::response::{ProduceResponse, Response};
 use crate::rights::{By, TOPIC_WRITE};
@@ -40,6 +40,8 @@ use transactional::Verified;
 /// The first version in which a batch may be compressed by zstd.
 const ZSTD: i16 = 7;
 /// Acknowledged by nobody, by the leader, by all replicas in sync.
+const OF_LEADER: i16 = 1;
+const OF_ALL: i16 = -1;
 const ACKS: core::ops::RangeInclusive<i16> = -1..=1;
 
 /// How long a request waits for the coordinator of its transaction, milliseconds: `request.timeout.ms`.
@@ -54,6 +56,8 @@ pub(crate) struct Produces {
     waits: Waits<PendingProduce>,
     /// The batches of each partition that are not committed, in the order of their offsets.
     batches: BySlot<VecDeque<WaitingBatch>>,
+    /// Those that wait for the leader's own disk alone.
+    alone: BySlot<VecDeque<WaitingBatch>>,
     held: Waits<Held>,
     held_bytes: usize,
     refused: RefusedFirst,
@@ -151,7 +155,7 @@ impl Produces {
         if request.acks == 0 {
             return failed.then_some(Response::Close);
         }
-        let slots = self.wait_for_batches(node, missing);
+        let slots = self.wait_for_batches(node, missing, request.acks == OF_LEADER);
         if slots.is_empty() {
             return Some(Response::Produce(response));
         }
@@ -188,14 +192,21 @@ impl Produces {
         done
     }
 
-    /// Enters batches that are not committed with their partitions. Gives the partitions of those.
-    fn wait_for_batches(&mut self, node: &Node, batches: Vec<(Slot, WaitingBatch)>) -> Vec<Slot> {
+    /// Enters batches that are not committed, or not durable here, with their partitions. Gives the partitions of those.
+    fn wait_for_batches(
+        &mut self,
+        node: &Node,
+        batches: Vec<(Slot, WaitingBatch)>,
+        is_alone: bool,
+    ) -> Vec<Slot> {
         let mut slots = Vec::with_capacity(batches.len());
         for (slot, batch) in batches {
             let Some(hosted) = node.partitions.get(slot) else { continue };
-            if batch.end > hosted.partition.high_watermark() {
+            let is_alone = is_alone && hosted.is_replicated;
+            let done = if is_alone { durable_end(hosted) } else { hosted.partition.high_watermark() };
+            if batch.end > done {
                 // A retry of an earlier batch waits for less than those before it.
-                let waiting = self.batches.of(slot);
+                let waiting = if is_alone { self.alone.of(slot) } else { self.batches.of(slot) };
                 let behind = waiting.partition_point(|other| other.end <= batch.end);
                 waiting.insert(behind, batch);
                 slots.push(slot);
@@ -206,11 +217,19 @@ impl Produces {
 
     /// More of a partition is committed: answers requests whose batches are all committed by now.
     pub(crate) fn committed(&mut self, node: &mut Node, slot: Slot) {
-        let Some(committed) = node.partitions.get(slot).map(|hosted| hosted.partition.high_watermark())
-        else {
-            return;
-        };
+        let Some(hosted) = node.partitions.get(slot) else { return };
+        let committed = hosted.partition.high_watermark();
+        let few = on_too_few(hosted);
         while let Some(batch) = self.batches.of(slot).pop_front_if(|batch| batch.end <= committed) {
+            let error = few.filter(|held| batch.end > *held);
+            self.settle(node, batch, error.map(|_| ErrorCode::NotEnoughReplicasAfterAppend));
+        }
+    }
+
+    /// More of a partition is durable on the disk of this broker, which leads it.
+    pub(crate) fn flushed(&mut self, node: &mut Node, slot: Slot) {
+        let Some(durable) = node.partitions.get(slot).map(durable_end) else { return };
+        while let Some(batch) = self.alone.of(slot).pop_front_if(|batch| batch.end <= durable) {
             self.settle(node, batch, None);
         }
     }
@@ -226,7 +245,8 @@ impl Produces {
     }
 
     fn fail(&mut self, node: &mut Node, slot: Slot, error: ErrorCode) {
-        for batch in std::mem::take(self.batches.of(slot)) {
+        let alone = std::mem::take(self.alone.of(slot));
+        for batch in std::mem::take(self.batches.of(slot)).into_iter().chain(alone) {
             self.settle(node, batch, Some(error));
         }
     }
@@ -235,13 +255,15 @@ impl Produces {
     pub(crate) fn expire(&mut self, node: &mut Node, now: Now) {
         while let Some((waiter, mut pending)) = self.waits.pop_overdue(now.mono()) {
             for slot in std::mem::take(&mut pending.slots) {
-                self.batches.of(slot).retain(|batch| {
-                    let own = batch.waiter == waiter;
-                    if own {
-                        pending.response.set_error(batch.place, ErrorCode::RequestTimedOut);
-                    }
-                    !own
-                });
+                for waiting in [self.batches.of(slot), self.alone.of(slot)] {
+                    waiting.retain(|batch| {
+                        let own = batch.waiter == waiter;
+                        if own {
+                            pending.response.set_error(batch.place, ErrorCode::RequestTimedOut);
+                        }
+                        !own
+                    });
+                }
             }
             node.reply(waiter, Response::Produce(pending.response));
         }
@@ -255,6 +277,7 @@ impl Produces {
         while let Some((waiter, pending)) = self.waits.pop_of(shard, conn) {
             for slot in pending.slots {
                 self.batches.of(slot).retain(|batch| batch.waiter != waiter);
+                self.alone.of(slot).retain(|batch| batch.waiter != waiter);
             }
         }
         while let Some((_, held)) = self.held.pop_of(shard, conn) {
@@ -338,6 +361,9 @@ fn append(
     if is_internal(&hosted.topic) {
         return Err(Refused::before_log(ErrorCode::InvalidTopic));
     }
+    if request.acks == OF_ALL && !has_enough_in_sync(node, hosted) {
+        return Err(Refused::before_log(ErrorCode::NotEnoughReplicas));
+    }
     let start = hosted.partition.start();
     append_to_log(node, slot, &batch, now).map_err(|why| {
         if let Some(hosted) = node.partitions.get_mut(slot) {
@@ -345,6 +371,36 @@ fn append(
         }
         Refused::by_log(why, start)
     })
+}
+
+/// Whether as many replicas of a partition are in sync as a producer that waits for all of them asks for.
+fn has_enough_in_sync(node: &Node, hosted: &Hosted) -> bool {
+    let needed = hosted.partition.config().min_insync_replicas as usize;
+    if needed <= 1 {
+        return true;
+    }
+    let voters = hosted.partition.replica().leading_config().map(|config| config.voters.replicas().len());
+    node.in_sync.count(hosted.id, voters.unwrap_or(1)) >= needed
+}
+
+/// If records of a partition commit on fewer disks than `min.insync.replicas` says, because that was raised a moment ago: up to
+/// where they are on enough disks.
+fn on_too_few(hosted: &Hosted) -> Option<Offset> {
+    let replica = hosted.partition.replica();
+    let (needed, config) =
+        (hosted.partition.config().min_insync_replicas as usize, replica.leading_config()?);
+    if needed <= config.voters.durable_on() {
+        return None;
+    }
+    let durable = config.voters.replicas().iter().filter_map(|id| replica.durable_on(*id));
+    let mut ends: Vec<Offset> = durable.map(Offset::of).collect();
+    ends.sort_unstable_by(|one, other| other.cmp(one));
+    Some(ends.get(needed - 1).copied().unwrap_or(Offset::ZERO))
+}
+
+/// Up to where a partition is durable on the disk of this broker.
+fn durable_end(hosted: &Hosted) -> Offset {
+    Offset::of(hosted.partition.replica().durable().end)
 }
 
 /// The log of a partition takes a batch, or refuses it.

@@ -136,6 +136,7 @@ fn message_of(event: Event) -> Option<NodeMessage> {
         Event::Promised { answers, .. } => Some(NodeMessage::Promised(answers)),
         Event::Reported { incarnation, reports, .. } => Some(NodeMessage::Reported { incarnation, reports }),
         Event::Prepared { partition, epoch, to, .. } => Some(NodeMessage::Prepared { partition, epoch, to }),
+        Event::Acts { acts, .. } => Some(NodeMessage::Acts(acts)),
         Event::Heard { .. }
         | Event::Broken { .. }
         | Event::Gone { .. }

@@ -81,6 +81,10 @@ impl Replication {
     fn was_found(&mut self, node: &mut Node, id: PartitionId, topic: Option<&TopicNode>, now: Now) {
         let topic = topic.filter(|topic| topic.id == id.group);
         let partition = topic.and_then(|topic| topic.partitions.get(usize::try_from(id.index).ok()?));
+        // One that has one replica is the broker's that leads it: the machines are told as its topic changes.
+        if partition.is_some_and(|partition| !partition.is_replicated()) && self.machine.known(id).is_none() {
+            return self.role.removed(id, now);
+        }
         match partition.and_then(|partition| partition.known(id.group, id.index)) {
             Some(known) => self.learn(node, known, now),
             None => self.removed(node, id, now),

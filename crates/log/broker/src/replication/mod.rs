@@ -25,14 +25,18 @@ mod receiving;
 mod sending;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use base::{MonoTime, Now};
+use log_metadata::paths;
 use log_partition::{LeaderEpoch, PartitionId};
 use replication_appointed::ReplicaId;
 use replication_controller::{Event, Incarnation, Known};
 use replication_node::{ControllerId, Effect, Node as Machine, Settings};
+use replication_wire::Lagging;
 
-use crate::catalog::TopicImage;
+use crate::catalog::{TopicImage, change};
+use crate::council::Purpose;
 use crate::node::Node;
 use crate::partitions::{partition_of, replicated};
 use controller::Role;
@@ -89,11 +93,14 @@ impl Replication {
     pub(crate) fn connected(&mut self, node: &mut Node, peer: ReplicaId, now: Now) {
         self.peers.insert(peer, None);
         self.lost.remove(&peer);
+        node.in_sync.connected(peer);
         self.machine.reconnected(peer, now.mono(), &mut node.partitions);
         if self.is_joined {
             self.machine.connected(controller_id(peer));
         }
         self.judge_role(node, now);
+        self.tell_lagging(&node.in_sync.all(), Some(peer));
+        self.look_who_lags(node, now);
         self.carry_out(node, now);
     }
 
@@ -104,6 +111,8 @@ impl Replication {
             self.machine.disconnected(controller_id(peer));
             self.outbox.forget(peer);
             self.role.broken(peer, now);
+            node.in_sync.broken(peer);
+            self.look_who_lags(node, now);
             self.judge_role(node, now);
             self.carry_out(node, now);
         }
@@ -120,10 +129,58 @@ impl Replication {
         for known in records(topic) {
             self.learn(node, known, now);
         }
+        self.release_single(node, topic, now);
         if is_first {
             self.judge_role(node, now);
         }
+        self.keep_durability(node, topic);
         self.carry_out(node, now);
+    }
+
+    /// The controller sees to it that records are durable on as many replicas as `min.insync.replicas` says by now: leaders go on
+    /// with the same replicas, of which more or fewer have to have each record.
+    fn keep_durability(&self, node: &mut Node, topic: &TopicImage) {
+        let (min, purpose) =
+            (topic.config.min_insync_replicas as usize, Purpose::Durability(Arc::clone(&topic.name)));
+        let others = (0..).zip(&topic.partitions).filter(|(_, image)| image.has_other_durability(min));
+        let wanted: Vec<_> = others.map(|(index, image)| (index, Some(image.replicas.clone()))).collect();
+        if self.role.is_active() && !wanted.is_empty() && !node.council.has(&purpose) {
+            let compute = change::reassign(topic.id, wanted, min);
+            node.council.ask(paths::topic(&topic.name), purpose, compute);
+        }
+    }
+
+    /// Other configurations are in force for topics that do not set them.
+    pub(crate) fn configs_changed(&self, node: &mut Node) {
+        let topics: Vec<TopicImage> = match self.role.is_active() {
+            true => node.catalog.topics().cloned().collect(),
+            false => Vec::new(),
+        };
+        topics.iter().for_each(|topic| self.keep_durability(node, topic));
+    }
+
+    /// Partitions that had several replicas and have one now are none of the controller's any more, nor of other brokers. If the one
+    /// that is left does not lead, because a controller has asked for promises meanwhile, it gets its leader from a controller once
+    /// more.
+    fn release_single(&mut self, node: &mut Node, topic: &TopicImage, now: Now) {
+        for (index, image) in (0..).zip(&topic.partitions).filter(|(_, image)| !image.is_replicated()) {
+            let id = topic.partition(index);
+            self.role.removed(replicated(id), now);
+            if self.machine.known(replicated(id)).is_none() {
+                continue;
+            }
+            let known = image.known(topic.id, index.cast_unsigned());
+            known.into_iter().for_each(|known| self.machine.learn(known, now.mono(), &mut node.partitions));
+            if image.leader.cast_unsigned() != self.own.0 {
+                continue;
+            }
+            if node.partitions.release(id) {
+                self.machine.release(replicated(id));
+            } else if let Ok(index) = usize::try_from(index) {
+                let compute = change::reopen(topic.id, index, image.version);
+                node.council.ask(paths::topic(&topic.name), Purpose::Reopening, compute);
+            }
+        }
     }
 
     /// The topic is gone.
@@ -131,6 +188,7 @@ impl Replication {
         for known in records(topic) {
             self.removed(node, known.partition, now);
         }
+        node.in_sync.forget(topic.id);
         self.carry_out(node, now);
     }
 
@@ -142,14 +200,17 @@ impl Replication {
     /// Time passes.
     pub(crate) fn tick(&mut self, node: &mut Node, now: Now) {
         self.machine.tick(now.mono(), &mut node.partitions);
+        node.in_sync.tick(&node.partitions, now);
+        self.tell_lagging(&node.in_sync.take_news(), None);
         self.role.hear(Event::Heard { node: self.own }, now);
         self.role.tick(now);
         self.carry_out(node, now);
     }
 
     /// When [`Self::tick`] is to be called.
-    pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
-        [self.machine.next_deadline(), self.role.next_deadline()].into_iter().flatten().min()
+    pub(crate) fn next_deadline(&self, node: &Node) -> Option<MonoTime> {
+        let look = node.in_sync.next_deadline();
+        [look, self.machine.next_deadline(), self.role.next_deadline()].into_iter().flatten().min()
     }
 
     /// Does what the machines have asked for, until nothing is left.
@@ -160,6 +221,9 @@ impl Replication {
                 self.machine.follow_up(replicated(*id), now.mono(), &mut node.partitions);
             }
             let (own, controllers) = (self.machine.take_effects(), self.role.take_effects());
+            if !touched.is_empty() {
+                node.in_sync.moved(now);
+            }
             if touched.is_empty() && own.is_empty() && controllers.is_empty() {
                 return;
             }
@@ -190,6 +254,22 @@ impl Replication {
         }
     }
 
+    /// A connection stands or is gone: who is in sync may have changed.
+    fn look_who_lags(&mut self, node: &mut Node, now: Now) {
+        node.in_sync.look(&node.partitions, now);
+        self.tell_lagging(&node.in_sync.take_news(), None);
+    }
+
+    /// Other brokers are told which replicas are not in sync with leaders here: one of them, or all.
+    fn tell_lagging(&mut self, lagging: &[Lagging], to: Option<ReplicaId>) {
+        if lagging.is_empty() {
+            return;
+        }
+        for peer in self.peers.keys().filter(|peer| to.is_none_or(|to| to == **peer)) {
+            Lagging::encode_parts(lagging, |bytes| self.outbox.say(*peer, bytes));
+        }
+    }
+
     /// What a record says is known here, and to the controller.
     fn learn(&mut self, node: &mut Node, known: Known, now: Now) {
         self.role.learn(&known, now);
@@ -203,7 +283,7 @@ impl Replication {
 
     /// Whether this broker is the controller has to be judged again. Without a partition with several replicas none is needed: a
     /// broker with nothing to do sleeps.
-    fn judge_role(&mut self, node: &Node, now: Now) {
+    fn judge_role(&mut self, node: &mut Node, now: Now) {
         let is_needed = node.catalog.topics().any(|topic| records(topic).next().is_some());
         let is_first = self.peers.keys().next().is_none_or(|first| self.own < *first);
         if !self.is_joined || !is_first || !is_needed {
@@ -215,6 +295,7 @@ impl Replication {
             // Of the others it waits to hear: they may be starting.
             self.lost.iter().for_each(|peer| self.role.broken(*peer, now));
             self.machine.connected(controller_id(self.own));
+            self.configs_changed(node);
         }
     }
 }

@@ -80,6 +80,10 @@ impl Replication {
                 self.machine.handle(controller_id(from), effect, now.mono(), &mut node.partitions);
                 Ok(())
             }
+            Message::Lagging(lagging) => {
+                node.in_sync.told(from, lagging);
+                Ok(())
+            }
             Message::Node(message) => {
                 self.told(from, message, now);
                 Ok(())

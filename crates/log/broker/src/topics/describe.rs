@@ -159,16 +159,19 @@ impl Node {
     ) -> DescribeTopicPartitionsResponsePartition {
         let leader = self.leader_of(topic, index, image);
         let error = if leader.is_some() { ErrorCode::None } else { ErrorCode::LeaderNotAvailable };
+        let states = self.in_sync.of(topic.partition(index), image);
+        // As by Kafka, those who may lead next are named while too few are in sync.
+        let is_short = states.in_sync.len() < topic.config.min_insync_replicas as usize;
         DescribeTopicPartitionsResponsePartition {
             error_code: error.code(),
             partition_index: index,
             leader_id: leader.unwrap_or(-1),
             leader_epoch: image.epoch.0,
             replica_nodes: image.replicas.clone(),
-            isr_nodes: image.replicas.clone(),
-            eligible_leader_replicas: Some(Vec::new()),
+            isr_nodes: states.in_sync,
+            eligible_leader_replicas: Some(if is_short { states.eligible } else { Vec::new() }),
             last_known_elr: Some(Vec::new()),
-            offline_replicas: Vec::new(),
+            offline_replicas: self.offline_replicas(image),
         }
     }
 }

@@ -142,20 +142,26 @@ impl Node {
         (image.leader >= 0 && (!own || is_served())).then_some(image.leader)
     }
 
+    /// The replicas of a partition whose brokers are not there.
+    pub(super) fn offline_replicas(&self, image: &PartitionNode) -> Vec<i32> {
+        image.replicas.iter().copied().filter(|id| !self.is_reached(*id)).collect()
+    }
+
     fn write_topic(&self, topic: &TopicImage, operations: i32, (writer, version): (&mut Writer<'_>, i16)) {
         let (name, is_internal) = (Some(&*topic.name), topic.is_internal());
         let head = MetadataTopicHead { error: ErrorCode::None, name, id: topic.id, is_internal };
         head.write(writer, version, topic.partitions.len());
         for (index, image) in (0..).zip(&topic.partitions) {
             let leader = self.leader_of(topic, index, image);
+            let in_sync = self.in_sync.of(topic.partition(index), image).in_sync;
             let partition = MetadataPartition {
                 error: if leader.is_some() { ErrorCode::None } else { ErrorCode::LeaderNotAvailable },
                 partition: index,
                 leader: leader.unwrap_or(-1),
                 leader_epoch: image.epoch.0,
                 replicas: &image.replicas,
-                in_sync: &image.replicas,
-                offline: &[],
+                in_sync: &in_sync,
+                offline: &self.offline_replicas(image),
             };
             partition.write(writer, version);
         }

@@ -6,6 +6,8 @@ mod disk;
 mod fetch;
 mod produce;
 mod replicas;
+mod replicas_moved;
+mod replicas_seen;
 mod transactions;
 
 use kafka_protocol::messages::create_topics_request::CreatableTopic;

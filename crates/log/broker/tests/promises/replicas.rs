@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use base::Random;
 use bytes::Bytes;
 use kafka_protocol::messages::ProduceRequest;
+use kafka_protocol::protocol::Request;
 use log_broker::{BrokerConfig, DiskCommand};
-use log_metadata::{Change, Decision, Ended, Found, KeeperEvent, TopicNode, paths};
+use log_metadata::{BrokerNode, Change, Decision, Ended, Found, KeeperEvent, TopicNode, paths};
 use log_partition::{Damage, Offset};
 use log_wire::{Attributes, Batch, BatchBuilder, Producer, Records};
 
-use crate::bench::{Bench, NoSegments};
+use crate::bench::{Bench, NoSegments, decoded};
 use crate::fetch::fetch;
 use crate::produce::request;
 use crate::stored;
@@ -24,22 +25,38 @@ const ID: [u8; 16] = [1; 16];
 /// Without new requests, nothing moves any more after fewer turns.
 const TURNS_MAX: usize = 1_000;
 
-struct Cluster {
+pub(crate) struct Cluster {
     brokers: BTreeMap<i32, Bench>,
     /// Processes that are not there, or cannot be reached.
-    away: BTreeSet<i32>,
+    pub(crate) away: BTreeSet<i32>,
+    /// Brokers whose disks make nothing durable.
+    stopped: BTreeSet<i32>,
     nodes: BTreeMap<String, Vec<u8>>,
     last_request: u64,
 }
 
 impl Cluster {
     /// Three brokers, and a topic whose partitions have these replicas, the leader first.
-    fn new(replicas: &[&[i32]]) -> Self {
+    pub(crate) fn new(replicas: &[&[i32]]) -> Self {
+        Self::with(replicas, &[], |_| ())
+    }
+
+    /// The same with settings of the topic, and brokers with configurations of their own.
+    pub(crate) fn with(
+        replicas: &[&[i32]],
+        settings: &[(&str, &str)],
+        configure: impl Fn(&mut BrokerConfig),
+    ) -> Self {
         let replicas: Vec<Vec<i32>> = replicas.iter().map(|of| of.to_vec()).collect();
-        let topic = TopicNode::new(ID, BTreeMap::new(), &replicas).bytes();
+        let settings = settings.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        let topic = TopicNode::new(ID, settings, &replicas).bytes();
         let brokers = (1..=3).map(|node_id| {
-            let config = BrokerConfig { node_id, ..BrokerConfig::default() };
+            let mut config = BrokerConfig { node_id, ..BrokerConfig::default() };
+            configure(&mut config);
             let mut bench = Bench::starting(config, Vec::new());
+            for (path, data) in announced() {
+                bench.council(KeeperEvent::Node { path, data: Some(data) });
+            }
             bench.council(KeeperEvent::Node { path: paths::topic("t"), data: Some(topic.clone()) });
             bench.council(KeeperEvent::Joined);
             (node_id, bench)
@@ -47,7 +64,8 @@ impl Cluster {
         let mut cluster = Self {
             brokers: brokers.collect(),
             away: BTreeSet::new(),
-            nodes: BTreeMap::from([(paths::topic("t"), topic)]),
+            stopped: BTreeSet::new(),
+            nodes: announced().chain([(paths::topic("t"), topic)]).collect(),
             last_request: 0,
         };
         (1..=3).for_each(|id| cluster.connect(id));
@@ -55,15 +73,15 @@ impl Cluster {
         cluster
     }
 
-    fn here(&self) -> Vec<i32> {
+    pub(crate) fn here(&self) -> Vec<i32> {
         self.brokers.keys().filter(|id| !self.away.contains(id)).copied().collect()
     }
 
-    fn broker(&mut self, id: i32) -> &mut Bench {
+    pub(crate) fn broker(&mut self, id: i32) -> &mut Bench {
         self.brokers.get_mut(&id).expect("one of three")
     }
 
-    fn connect(&mut self, id: i32) {
+    pub(crate) fn connect(&mut self, id: i32) {
         for other in self.here().into_iter().filter(|other| *other != id) {
             for (one, other) in [(id, other), (other, id)] {
                 let bench = self.broker(one);
@@ -72,8 +90,17 @@ impl Cluster {
         }
     }
 
+    pub(crate) fn stop_disk(&mut self, id: i32) {
+        self.stopped.insert(id);
+    }
+
+    pub(crate) fn start_disk(&mut self, id: i32) {
+        self.stopped.remove(&id);
+        self.settle();
+    }
+
     /// Everybody loses the connections with this broker.
-    fn lose(&mut self, id: i32) {
+    pub(crate) fn lose(&mut self, id: i32) {
         self.away.insert(id);
         for other in self.here() {
             for (one, other) in [(id, other), (other, id)] {
@@ -84,7 +111,7 @@ impl Cluster {
     }
 
     /// The process was cut off, and is not any more.
-    fn come_back(&mut self, id: i32) {
+    pub(crate) fn come_back(&mut self, id: i32) {
         self.away.remove(&id);
         for (path, data) in self.nodes.clone() {
             self.broker(id).council(KeeperEvent::Node { path, data: Some(data) });
@@ -93,7 +120,7 @@ impl Cluster {
     }
 
     /// The process dies, with what its disk had not done, and another begins.
-    fn restart(&mut self, id: i32) {
+    pub(crate) fn restart(&mut self, id: i32) {
         let nodes = self.nodes.clone();
         let bench = self.broker(id);
         for (path, data) in nodes {
@@ -105,7 +132,7 @@ impl Cluster {
     }
 
     /// Time passes. Every now and then all that are connected hear of each other.
-    fn pass(&mut self, ms: u64) {
+    pub(crate) fn pass(&mut self, ms: u64) {
         for step in 0..ms.div_ceil(HEARTBEAT_MS) {
             let long_ms = HEARTBEAT_MS.min(ms - step * HEARTBEAT_MS);
             for id in self.here() {
@@ -121,7 +148,7 @@ impl Cluster {
     }
 
     /// Everything goes on until nothing moves.
-    fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         for _ in 0..TURNS_MAX {
             let mut moved = false;
             for id in self.here() {
@@ -135,8 +162,9 @@ impl Cluster {
     }
 
     /// A turn of a broker, of its disk, and of the council. Whether anything has happened.
-    fn turn(&mut self, id: i32) -> bool {
-        self.partial_turn(id, u64::MAX)
+    pub(crate) fn turn(&mut self, id: i32) -> bool {
+        let commands = if self.stopped.contains(&id) { 0 } else { u64::MAX };
+        self.partial_turn(id, commands)
     }
 
     /// The same, in which the disk does no more than so much.
@@ -178,38 +206,68 @@ impl Cluster {
                 Ended::Done(Some(data))
             }
             Decision::Keep => Ended::Done(data),
-            other => panic!("{other:?}"),
+            Decision::Refuse(error, why) => Ended::Refused(error, why),
+            other @ Decision::Delete => panic!("{other:?}"),
         };
         self.broker(id).council(KeeperEvent::Ended { ticket, ended });
     }
 
     /// The leader and its epoch, as the council says.
-    fn leader(&self, partition: usize) -> (i32, i32) {
+    pub(crate) fn leader(&self, partition: usize) -> (i32, i32) {
         let topic = TopicNode::read(&self.nodes[&paths::topic("t")]).expect("a topic");
         (topic.partitions[partition].leader, topic.partitions[partition].epoch.0)
     }
 
     /// Produces a batch. Gives the number of the request if it waits, or its error and offset.
-    fn produce(&mut self, id: i32, partition: i32) -> Result<u64, (i16, i64)> {
+    pub(crate) fn produce(&mut self, id: i32, partition: i32) -> Result<u64, (i16, i64)> {
+        self.produce_with(id, partition, -1)
+    }
+
+    /// The same, where so many replicas are to acknowledge it.
+    pub(crate) fn produce_with(&mut self, id: i32, partition: i32, acks: i16) -> Result<u64, (i16, i64)> {
         self.last_request += 1;
         let number = self.last_request;
-        let asked = request(partition, &batch_of(number)).with_acks(-1);
+        let asked = request(partition, &batch_of(number)).with_acks(acks);
         match self.broker(id).ask(number, VERSION, &asked) {
             Some(answer) => Err(outcome(&answer.responses[0].partition_responses[0])),
             None => Ok(number),
         }
     }
 
-    fn answers(&mut self, id: i32) -> Vec<(u64, (i16, i64))> {
-        let answers = self.broker(id).answers::<ProduceRequest>().into_iter();
-        let of = |(number, answer): (u64, kafka_protocol::messages::ProduceResponse)| {
+    pub(crate) fn answers(&mut self, id: i32) -> Vec<(u64, (i16, i64))> {
+        let last = self.last_request;
+        // Those of requests of other kinds, whose numbers are higher, are passed over: nobody waits for them.
+        let answers = self.broker(id).take_answered().into_iter().filter(|(number, _)| *number <= last);
+        let of = |(number, body): (u64, Option<Bytes>)| {
+            let answer = decoded::<ProduceRequest>(body.expect("it has an answer"), VERSION);
             (number, outcome(&answer.responses[0].partition_responses[0]))
         };
         answers.map(of).collect()
     }
 
+    /// The topic as the council has it.
+    pub(crate) fn topic(&self) -> TopicNode {
+        TopicNode::read(&self.nodes[&paths::topic("t")]).expect("a topic")
+    }
+
+    /// Asks a broker, and lets everything go on until the answer is there.
+    pub(crate) fn call<R: Request>(&mut self, id: i32, version: i16, request: &R) -> R::Response {
+        let number = match self.broker(id).begin(version, request) {
+            Ok(answer) => return answer,
+            Err(number) => number,
+        };
+        for _ in 0..20 {
+            self.settle();
+            if let Some(answer) = self.broker(id).end::<R>(number, version) {
+                return answer;
+            }
+            self.pass(100);
+        }
+        panic!("it is not answered within two seconds");
+    }
+
     /// What a partition holds, as its leader gives it to a consumer: the number of a request at each offset.
-    fn read(&mut self, leader: i32, index: i32) -> BTreeMap<i64, u64> {
+    pub(crate) fn read(&mut self, leader: i32, index: i32) -> BTreeMap<i64, u64> {
         let asked = fetch(&[(index, 0)]).with_session_epoch(-1);
         let answer = self.broker(leader).ask(u64::MAX, 12, &asked).expect("an answer at once");
         let records = answer.responses[0].partitions[0].records.clone().unwrap_or_default();
@@ -224,12 +282,34 @@ impl Cluster {
         found
     }
 
+    /// The topic sets this.
+    pub(crate) fn configure(&mut self, name: &str, value: &str) {
+        let mut topic = self.topic();
+        topic.settings.insert(name.into(), value.into());
+        self.nodes.insert(paths::topic("t"), topic.bytes());
+        for id in self.here() {
+            let (path, data) = (paths::topic("t"), Some(topic.bytes()));
+            self.broker(id).council(KeeperEvent::Node { path, data });
+        }
+    }
+
+    /// Whether a broker has a copy of a partition.
+    pub(crate) fn has(&mut self, id: i32, index: i32) -> bool {
+        self.broker(id).broker.figures().partitions.iter().any(|of| of.index == index)
+    }
+
     /// High watermark and end of a partition on a broker.
-    fn ends(&mut self, id: i32, index: i32) -> (i64, i64) {
+    pub(crate) fn ends(&mut self, id: i32, index: i32) -> (i64, i64) {
         let figures = self.broker(id).broker.figures();
         let of = figures.partitions.iter().find(|of| of.index == index).expect("it is here");
         (of.high_watermark, of.end)
     }
+}
+
+/// What the council holds of the brokers.
+fn announced() -> impl Iterator<Item = (String, Vec<u8>)> {
+    let node = BrokerNode { host: "h".into(), port: 9092, ..BrokerNode::default() };
+    (1..=3).map(move |id| (paths::broker(id), node.bytes()))
 }
 
 /// A batch whose only record tells which request it came with.
@@ -360,21 +440,21 @@ fn everything_acknowledged_outlives_the_death_of_all_one_after_the_other() {
 }
 
 /// A world in which brokers die, are cut off, and come back, with disks that had done a part of what they were asked.
-struct World {
-    cluster: Cluster,
-    random: Random,
+pub(crate) struct World {
+    pub(crate) cluster: Cluster,
+    pub(crate) random: Random,
     /// Offsets that were acknowledged, and the requests that were.
-    acknowledged: BTreeMap<i64, u64>,
-    deaths: usize,
+    pub(crate) acknowledged: BTreeMap<i64, u64>,
+    pub(crate) deaths: usize,
 }
 
 impl World {
-    fn new(seed: u64) -> Self {
-        let cluster = Cluster::new(&[&[1, 2, 3]]);
+    pub(crate) fn new(seed: u64, replicas: &[i32]) -> Self {
+        let cluster = Cluster::new(&[replicas]);
         Self { cluster, random: Random::new(seed), acknowledged: BTreeMap::new(), deaths: 0 }
     }
 
-    fn act(&mut self) {
+    pub(crate) fn act(&mut self) {
         let (any, often) = (1 + self.random.below(3) as i32, self.random.below(4));
         match self.random.below(16) {
             0..=5 => {
@@ -413,7 +493,7 @@ impl World {
     }
 
     /// All are there again, and time passes until there is a leader.
-    fn heal(&mut self) -> i32 {
+    pub(crate) fn heal(&mut self) -> i32 {
         while let Some(id) = self.cluster.away.first().copied() {
             self.cluster.restart(id);
         }
@@ -429,7 +509,7 @@ impl World {
 fn nothing_acknowledged_is_lost_whoever_dies_and_whenever() {
     let (mut deaths, mut acknowledged) = (0, 0);
     for seed in 0..300 {
-        let mut world = World::new(seed);
+        let mut world = World::new(seed, &[1, 2, 3]);
         (0..200).for_each(|_| world.act());
         let leader = world.heal();
         let held = world.cluster.read(leader, 0);

@@ -1,7 +1,7 @@
 //! Hand-overs that people ask for.
 
 use replication_appointed::Epoch;
-use replication_controller::{ActError, Effect, PartitionId, Waits};
+use replication_controller::{Act, ActError, ActKind, Effect, Event, PartitionId, Waits};
 
 use crate::bench::{Bench, P, node, record};
 
@@ -51,6 +51,17 @@ fn leader_that_dies_while_it_prepares_is_replaced() {
     bench.die(1);
     bench.run();
     assert_eq!(bench.leader(P), Some(3));
+}
+
+#[test]
+fn act_that_somebody_asks_for_at_a_node_is_done_and_one_that_cannot_be_is_passed_over() {
+    let mut bench = Bench::new([(P, record(&[1, 2, 3], 2))]);
+    let act = |kind| Act { partition: P, kind };
+    let acts =
+        vec![act(ActKind::RecoverWithLoss), act(ActKind::HandOver(node(9))), act(ActKind::HandOver(node(3)))];
+    bench.tell(Event::Acts { node: node(2), acts });
+    bench.run();
+    assert_eq!((bench.leader(P), bench.config().epoch), (Some(3), Epoch(2)));
 }
 
 #[test]

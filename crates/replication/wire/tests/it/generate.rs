@@ -7,15 +7,15 @@ use replication_appointed::{
     Append, Appended, Config, Diverged, Epoch, EpochStart, Position, Refused, ReplicaId, Seq, Voters,
 };
 use replication_controller::{
-    FenceAnswer, FenceRequest, Goal, Incarnation, Known, Loss, Members, PartitionId, Promise, Record, Report,
-    Task, Version, Work,
+    Act, ActKind, FenceAnswer, FenceRequest, Goal, Incarnation, Known, Loss, Members, PartitionId, Promise,
+    Record, Report, Task, Version, Work,
 };
-use replication_wire::{ControllerMessage, NodeMessage, ReplicaMessage};
+use replication_wire::{ControllerMessage, Lagging, NodeMessage, ReplicaMessage};
 
 use crate::Whole;
 
 /// How many kinds [`message`] makes.
-pub(crate) const KINDS: u64 = 9;
+pub(crate) const KINDS: u64 = 11;
 
 /// A message of that kind, 0 to [`KINDS`] - 1.
 pub(crate) fn message(kind: u64, random: &mut Random) -> Whole<'static> {
@@ -34,7 +34,9 @@ pub(crate) fn message(kind: u64, random: &mut Random) -> Whole<'static> {
             let (partition, to) = (partition(random), replica(random));
             Whole::Node(NodeMessage::Prepared { partition, epoch: epoch(random, 1), to })
         }
-        _ => Whole::Node(NodeMessage::Draining { drains: random.chance(50) }),
+        8 => Whole::Node(NodeMessage::Draining { drains: random.chance(50) }),
+        9 => Whole::Node(NodeMessage::Acts(list(random, act))),
+        _ => Whole::Lagging(list(random, lagging)),
     }
 }
 
@@ -162,6 +164,17 @@ fn answer(random: &mut Random) -> FenceAnswer {
         Promise::Refused(Epoch(number32(random).max(epoch.0 + 1)))
     };
     FenceAnswer { partition: partition(random), epoch, promise }
+}
+
+fn act(random: &mut Random) -> Act {
+    let to = replica(random);
+    let kind = if random.chance(50) { ActKind::HandOver(to) } else { ActKind::RecoverWithLoss };
+    Act { partition: partition(random), kind }
+}
+
+fn lagging(random: &mut Random) -> Lagging {
+    let voters = set(random).into_iter().map(|id| (id, random.chance(50))).collect();
+    Lagging { partition: partition(random), epoch: epoch(random, 1), voters }
 }
 
 fn report(random: &mut Random) -> Report {

@@ -4,10 +4,10 @@ use replication_appointed::{
     Append, Appended, Config, Diverged, Epoch, EpochStart, Position, Refused, ReplicaId, Seq, Voters,
 };
 use replication_controller::{
-    FenceAnswer, FenceRequest, Goal, Incarnation, Known, Loss, Members, PartitionId, Promise, Record, Report,
-    Task, Version, Work,
+    Act, ActKind, FenceAnswer, FenceRequest, Goal, Incarnation, Known, Loss, Members, PartitionId, Promise,
+    Record, Report, Task, Version, Work,
 };
-use replication_wire::{ControllerMessage, NodeMessage, ReplicaMessage};
+use replication_wire::{ControllerMessage, Lagging, NodeMessage, ReplicaMessage};
 
 use crate::Whole;
 
@@ -130,4 +130,23 @@ fn messages_of_a_node_have_these_bytes() {
         "01 24 13 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 05 03",
     );
     check(&Whole::Node(NodeMessage::Draining { drains: true }), "01 25 01");
+    let acts =
+        [ActKind::HandOver(ReplicaId(3)), ActKind::RecoverWithLoss].map(|kind| Act { partition, kind });
+    check(
+        &Whole::Node(NodeMessage::Acts(acts.to_vec())),
+        "01 26 02000000 13 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 01 03 12 02",
+    );
+}
+
+#[test]
+fn messages_of_a_leader_to_all_have_these_bytes() {
+    let lagging = |voters: &[(u32, bool)]| Lagging {
+        partition: of(0xaa, 9),
+        epoch: Epoch(5),
+        voters: voters.iter().map(|(id, holds_all)| (ReplicaId(*id), *holds_all)).collect(),
+    };
+    check(
+        &Whole::Lagging(vec![lagging(&[(2, true), (300, false)]), lagging(&[])]),
+        "01 31 02000000 13 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 05 02 02 01 aa02 00 12 05 00",
+    );
 }

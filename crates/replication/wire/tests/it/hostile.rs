@@ -65,7 +65,7 @@ fn unknown_version_and_unknown_kinds_are_told() {
         let changed = [&[version], &bytes[1..]].concat();
         assert_eq!(decode(&changed), Err(WireError::UnknownVersion(version)));
     }
-    let known = [0x01, 0x02, 0x03, 0x11, 0x12, 0x13, 0x21, 0x22, 0x23, 0x24, 0x25];
+    let known = [0x01, 0x02, 0x03, 0x11, 0x12, 0x13, 0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x31];
     for kind in 0..=u8::MAX {
         let is_unknown = decode(&[replication_wire::VERSION, kind]) == Err(WireError::UnknownKind(kind));
         assert_eq!(is_unknown, !known.contains(&kind), "{kind:#x}");

@@ -10,7 +10,7 @@ mod round_trip;
 
 use replication_controller::PartitionId;
 use replication_wire::{
-    Call, ControllerMessage, Message, NodeMessage, ReplicaMessage, ReplicasWriter, WireError,
+    Call, ControllerMessage, Lagging, Message, NodeMessage, ReplicaMessage, ReplicasWriter, WireError,
 };
 
 /// A message with all of its items.
@@ -20,6 +20,7 @@ enum Whole<'a> {
     Call(Call<'a>),
     Controller(ControllerMessage),
     Node(NodeMessage),
+    Lagging(Vec<Lagging>),
 }
 
 impl<'a> Whole<'a> {
@@ -29,6 +30,7 @@ impl<'a> Whole<'a> {
             Message::Call(call) => Self::Call(call),
             Message::Controller(message) => Self::Controller(message),
             Message::Node(message) => Self::Node(message),
+            Message::Lagging(items) => Self::Lagging(items),
         })
     }
 
@@ -45,6 +47,7 @@ impl<'a> Whole<'a> {
             Self::Call(call) => call.encode(&mut out),
             Self::Controller(message) => message.encode(&mut out),
             Self::Node(message) => message.encode(&mut out),
+            Self::Lagging(items) => Lagging::encode(items, &mut out),
         }
         out
     }

@@ -5,11 +5,11 @@ use replication_appointed::{
     Append, Appended, Config, Diverged, Epoch, EpochStart, Position, Refused, Replica, ReplicaId, Seq, Voters,
 };
 use replication_controller::{
-    FenceAnswer, FenceRequest, Goal, Incarnation, Known, Loss, Members, PartitionId, Promise, Record, Report,
-    Task, Version, Work,
+    Act, ActKind, FenceAnswer, FenceRequest, Goal, Incarnation, Known, Loss, Members, PartitionId, Promise,
+    Record, Report, Task, Version, Work,
 };
 use replication_wire::{
-    BATCH_BYTES_MAX, ControllerMessage, Message, NodeMessage, ReplicaMessage, ReplicasWriter,
+    BATCH_BYTES_MAX, ControllerMessage, Lagging, Message, NodeMessage, ReplicaMessage, ReplicasWriter,
 };
 
 use crate::heap;
@@ -34,6 +34,7 @@ pub(crate) fn run(bytes: &[u8]) {
         Ok(Message::Call(call)) => call.encode(&mut again),
         Ok(Message::Controller(message)) => message.encode(&mut again),
         Ok(Message::Node(message)) => message.encode(&mut again),
+        Ok(Message::Lagging(items)) => Lagging::encode(&items, &mut again),
         Err(_) => return,
     }
     assert!(again == bytes, "it has another form: {again:02x?}");
@@ -56,6 +57,7 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
     for message in of_node() {
         message.encode_parts(|part| seeds.push(part.to_vec()));
     }
+    Lagging::encode_parts(&lagging(), |part| seeds.push(part.to_vec()));
     seeds
 }
 
@@ -159,7 +161,18 @@ fn of_node() -> Vec<NodeMessage> {
         NodeMessage::Reported { incarnation, reports: Vec::new() },
         NodeMessage::Prepared { partition, epoch, to: ReplicaId(3) },
         NodeMessage::Draining { drains: true },
+        NodeMessage::Acts([ActKind::HandOver(ReplicaId(3)), ActKind::RecoverWithLoss].map(act).to_vec()),
     ]
+}
+
+fn act(kind: ActKind) -> Act {
+    Act { partition: PartitionId::numbered(9), kind }
+}
+
+fn lagging() -> Vec<Lagging> {
+    let voters = [(ReplicaId(2), true), (ReplicaId(300), false)].into();
+    let some = Lagging { partition: PartitionId::numbered(9), epoch: Epoch(5), voters };
+    vec![some.clone(), Lagging { voters: [].into(), ..some }]
 }
 
 #[cfg(test)]
@@ -171,7 +184,7 @@ mod tests {
         let seeds = seeds();
         let kinds: std::collections::BTreeSet<u8> =
             seeds.iter().filter_map(|seed| seed.get(1)).copied().collect();
-        assert_eq!(kinds.len(), 9, "{kinds:?}");
+        assert_eq!(kinds.len(), 11, "{kinds:?}");
         let is_message = |seed: &[u8]| match Message::decode(seed) {
             Ok(Message::Replicas(mut items)) => items.all(|item| item.is_ok()),
             other => other.is_ok(),

@@ -1,0 +1,141 @@
+//! What clients and tools are told of replicas, by every broker, and what producers may rely on.
+
+use kafka_protocol::messages::describe_topic_partitions_request::TopicRequest;
+use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
+use kafka_protocol::messages::{DescribeTopicPartitionsRequest, MetadataRequest, TopicName};
+
+use crate::bench::text;
+use crate::replicas::Cluster;
+
+const NOT_ENOUGH_REPLICAS: i16 = 19;
+const TWO: (&str, &str) = ("min.insync.replicas", "2");
+
+/// Replicas in sync, and offline ones, as a broker tells by Metadata.
+fn seen(cluster: &mut Cluster, by: i32) -> (Vec<i32>, Vec<i32>) {
+    let topic = MetadataRequestTopic::default().with_name(Some(TopicName(text("t"))));
+    let answer = cluster.call(by, 9, &MetadataRequest::default().with_topics(Some(vec![topic])));
+    let partition = &answer.topics[0].partitions[0];
+    assert_eq!(partition.replica_nodes.iter().map(|id| id.0).collect::<Vec<_>>(), [1, 2, 3]);
+    let of = |ids: &[kafka_protocol::messages::BrokerId]| ids.iter().map(|id| id.0).collect();
+    (of(&partition.isr_nodes), of(&partition.offline_replicas))
+}
+
+/// Replicas in sync, and eligible ones, as a broker tells by DescribeTopicPartitions.
+fn described(cluster: &mut Cluster, by: i32) -> (Vec<i32>, Vec<i32>) {
+    let topic = TopicRequest::default().with_name(TopicName(text("t")));
+    let request =
+        DescribeTopicPartitionsRequest::default().with_topics(vec![topic]).with_response_partition_limit(10);
+    let answer = cluster.call(by, 0, &request);
+    let partition = &answer.topics[0].partitions[0];
+    let of = |ids: &[kafka_protocol::messages::BrokerId]| ids.iter().map(|id| id.0).collect();
+    (of(&partition.isr_nodes), of(partition.eligible_leader_replicas.as_deref().unwrap_or_default()))
+}
+
+#[test]
+fn every_broker_tells_which_replicas_are_in_sync() {
+    let mut cluster = Cluster::new(&[&[1, 2, 3]]);
+    for by in 1..=3 {
+        assert_eq!(seen(&mut cluster, by), (vec![1, 2, 3], vec![]), "by {by}");
+    }
+    cluster.lose(3);
+    cluster.settle();
+    for by in 1..=2 {
+        assert_eq!(seen(&mut cluster, by), (vec![1, 2], vec![3]), "by {by}");
+    }
+    for _ in 0..3 {
+        cluster.produce(1, 0).expect("it waits");
+    }
+    cluster.settle();
+    cluster.come_back(3);
+    cluster.settle();
+    cluster.pass(1_000);
+    for by in 1..=3 {
+        assert_eq!(seen(&mut cluster, by), (vec![1, 2, 3], vec![]), "by {by}");
+    }
+}
+
+#[test]
+fn replica_that_does_not_keep_up_is_not_in_sync_until_it_does() {
+    let mut cluster = Cluster::new(&[&[1, 2, 3]]);
+    cluster.stop_disk(3);
+    cluster.produce(1, 0).expect("it waits");
+    cluster.settle();
+    assert_eq!(cluster.answers(1).len(), 1, "two of three disks are enough");
+    assert_eq!(seen(&mut cluster, 2).0, [1, 2, 3], "it is a moment behind");
+    cluster.pass(2_000);
+    assert_eq!([1, 2, 3].map(|by| seen(&mut cluster, by).0), [[1, 2]; 3]);
+    cluster.start_disk(3);
+    cluster.pass(1_000);
+    assert_eq!([1, 2, 3].map(|by| seen(&mut cluster, by).0), [[1, 2, 3]; 3]);
+}
+
+#[test]
+fn those_who_may_lead_next_are_told_while_too_few_are_in_sync() {
+    let mut cluster = Cluster::with(&[&[1, 2, 3]], &[TWO], |_| ());
+    cluster.lose(3);
+    cluster.settle();
+    assert_eq!(described(&mut cluster, 2), (vec![1, 2], vec![]));
+    cluster.produce(1, 0).expect("it waits");
+    cluster.settle();
+    cluster.lose(2);
+    cluster.settle();
+    // Broker 2 holds everything that is committed, and broker 3 does not.
+    assert_eq!(described(&mut cluster, 1), (vec![1], vec![2]));
+}
+
+#[test]
+fn producer_that_waits_for_all_is_refused_while_too_few_are_in_sync() {
+    let mut cluster = Cluster::with(&[&[1, 2, 3]], &[TWO], |_| ());
+    cluster.lose(3);
+    cluster.settle();
+    let number = cluster.produce(1, 0).expect("it waits");
+    cluster.settle();
+    assert_eq!(cluster.answers(1), [(number, (0, 0))]);
+    cluster.lose(2);
+    cluster.settle();
+    let end = cluster.ends(1, 0).1;
+    assert_eq!(cluster.produce(1, 0), Err((NOT_ENOUGH_REPLICAS, -1)));
+    assert_eq!(cluster.ends(1, 0).1, end, "nothing is appended");
+    // The leader's word alone is enough for this one; nobody reads it before another replica has it.
+    let number = cluster.produce_with(1, 0, 1).expect("it waits");
+    cluster.settle();
+    assert_eq!(cluster.answers(1), [(number, (0, 1))]);
+    assert_eq!(cluster.ends(1, 0), (1, 2));
+    cluster.come_back(2);
+    cluster.settle();
+    cluster.pass(1_000);
+    assert_eq!(cluster.ends(1, 0), (2, 2));
+}
+
+#[test]
+fn producer_that_waits_for_the_leader_is_answered_once_its_disk_has_the_batch() {
+    let mut cluster = Cluster::new(&[&[1, 2, 3]]);
+    let number = cluster.produce_with(1, 0, 1).expect("it waits");
+    assert_eq!(cluster.answers(1), []);
+    cluster.broker(1).flush();
+    assert_eq!(cluster.answers(1), [(number, (0, 0))]);
+    assert_eq!(cluster.ends(1, 0), (0, 1), "no other disk has it");
+}
+
+#[test]
+fn records_are_durable_on_as_many_replicas_as_the_topic_asks_for_by_now() {
+    let mut cluster = Cluster::new(&[&[1, 2, 3]]);
+    let durable_on = |cluster: &Cluster| {
+        let partition = &cluster.topic().partitions[0];
+        assert_eq!(partition.rest.goal, None, "it has come to its end");
+        partition.record().map(|record| record.config.voters.durable_on())
+    };
+    assert_eq!(durable_on(&cluster), Some(2));
+    cluster.configure("min.insync.replicas", "3");
+    cluster.settle();
+    assert_eq!(durable_on(&cluster), Some(3));
+    cluster.stop_disk(3);
+    let number = cluster.produce(1, 0).expect("it waits");
+    cluster.settle();
+    assert_eq!(cluster.answers(1), [], "the third disk does not have it");
+    cluster.start_disk(3);
+    assert_eq!(cluster.answers(1), [(number, (0, 0))]);
+    cluster.configure("min.insync.replicas", "1");
+    cluster.settle();
+    assert_eq!(durable_on(&cluster), Some(2), "a majority in any case");
+}
