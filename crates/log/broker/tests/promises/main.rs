@@ -6,6 +6,7 @@ mod disk;
 mod fetch;
 mod produce;
 mod replicas;
+mod shares;
 mod transactions;
 
 use kafka_protocol::messages::create_topics_request::CreatableTopic;
