@@ -21,7 +21,12 @@ public final class Main {
             runner.together(together);
         }
         if (!part.equals("together")) {
-            runner.alone(List.of(Deaths.class, Loggers.class));
+            List<Class<?>> alone = new ArrayList<>(List.of(Deaths.class, Loggers.class));
+            String more = System.getProperty("more.alone", "");
+            if (!more.isEmpty()) {
+                alone.add(Class.forName(more));
+            }
+            runner.alone(alone);
         }
         runner.exit();
     }

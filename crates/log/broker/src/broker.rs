@@ -10,7 +10,7 @@ use log_access::quota::QuotaKey;
 use log_coordinators::Participant;
 use log_metadata::access::AccessPlace;
 use log_metadata::{Change, ConfigNode, Ended, KeeperEvent, PartitionNode, TopicNode, paths, read_configs};
-use log_wire::{Malformed, TopicName};
+use log_wire::{ApiKey, Malformed, TopicName};
 use net_event_loop::ConnId;
 use replication_appointed::ReplicaId;
 use replication_controller::Incarnation;
@@ -36,6 +36,7 @@ use crate::question::Asker;
 use crate::replication::{BadMessage, PeerMessage, ReplicaRead, Replication};
 use crate::response::Response;
 use crate::segment_reader::SegmentFault;
+use crate::share::Share;
 use crate::topics::HeldMetadata;
 use crate::traffic::RequestCounts;
 use crate::transactions::{TransactionEvent, Transactions};
@@ -54,6 +55,7 @@ pub struct Broker {
     /// All that the council held when the broker joined is known.
     is_joined: bool,
     pub(crate) groups: Groups,
+    pub(crate) share: Share,
     pub(crate) transactions: Transactions,
     pub(crate) requests: RequestCounts,
     compactions: Compactions,
@@ -75,6 +77,7 @@ impl Broker {
             appointments: Appointments::default(),
             is_joined: false,
             groups: Groups::new(),
+            share: Share::new(config.share.sessions_max),
             transactions: Transactions::new(),
             requests: RequestCounts::default(),
             compactions: Compactions::new(),
@@ -235,6 +238,7 @@ impl Broker {
         self.held_metadata.expire(&mut self.node, now);
         self.record_deletions.expire(&mut self.node, now);
         self.groups.tick(&mut self.node, now);
+        self.share.tick(&mut self.node, now);
         self.transactions.tick(&mut self.node, now);
         self.settle(now);
         self.compactions.tick(&mut self.node, now);
@@ -257,6 +261,7 @@ impl Broker {
             self.calls.next_deadline(),
             self.held_metadata.next_deadline(),
             self.record_deletions.next_deadline(),
+            self.share.next_deadline(),
             self.replication.next_deadline(&self.node),
         ];
         deadlines.into_iter().flatten().min()
@@ -270,6 +275,7 @@ impl Broker {
         self.held_metadata.disconnected(shard, conn);
         self.record_deletions.disconnected(shard, conn);
         self.groups.disconnected(shard, conn);
+        self.share.disconnected(shard, conn);
         self.transactions.disconnected(shard, conn);
         self.node.replies.retain(|(waiter, _)| waiter.shard != shard || waiter.conn != conn);
     }
@@ -286,7 +292,8 @@ impl Broker {
     #[must_use]
     pub fn next_load(&self) -> Option<CoordinatorLoad> {
         let of_groups = self.groups.coordinators.next_load(&self.node, LoadOf::Groups);
-        of_groups.or_else(|| self.transactions.next_load(&self.node))
+        let of_groups = of_groups.or_else(|| self.transactions.next_load(&self.node));
+        of_groups.or_else(|| self.share.next_load(&self.node))
     }
 
     /// A coordinator gets what was read.
@@ -294,6 +301,8 @@ impl Broker {
         match load.of {
             LoadOf::Groups => self.groups.coordinators.loaded(&self.node, load, read, now),
             LoadOf::Transactions => self.transactions.loaded(&mut self.node, load, read, now),
+            LoadOf::ShareStates => self.share.states_loaded(&mut self.node, load, read, now),
+            LoadOf::Share(_) => self.share.was_read(&mut self.node, load, read, now),
         }
         self.settle(now);
     }
@@ -320,6 +329,7 @@ impl Broker {
                 }
                 if let Some(group) = group {
                     self.groups.configured(&self.node, &group);
+                    self.share.configured(&self.node, &group);
                 }
             }
             Err(bad) => self.node.notices.push(Notice::BadConfigs(path.into(), bad.to_string())),
@@ -334,6 +344,7 @@ impl Broker {
         names.iter().for_each(|name| self.node.configure(name));
         self.groups.limited(&self.node);
         self.replication.configs_changed(&mut self.node);
+        self.share.limited(&self.node);
     }
 
     fn topic_changed(&mut self, topic: TopicImage, now: Now) {
@@ -386,6 +397,7 @@ impl Broker {
         self.replication.topic_deleted(&mut self.node, gone, now);
         self.node.partitions.drop_topic(gone);
         self.groups.topic_deleted(&mut self.node, gone, now);
+        self.share.topic_deleted(&mut self.node, gone, now);
     }
 
     /// What was asked of the council has ended.
@@ -426,6 +438,15 @@ impl Broker {
         handled
     }
 
+    /// Handles a request of share groups.
+    ///
+    /// # Errors
+    /// It is malformed.
+    pub(crate) fn share_request(&mut self, key: ApiKey, call: Call<'_>) -> Result<Handled, Malformed> {
+        let Self { share, node, groups, .. } = self;
+        share.dispatch(node, key, call, groups)
+    }
+
     /// What happened to partitions reaches who waits for it.
     fn after_partitions(&mut self, now: Now) {
         loop {
@@ -441,17 +462,20 @@ impl Broker {
     fn partitions_told(&mut self, events: Vec<PartitionEvent>, now: Now) {
         if events.iter().any(|event| matches!(event, PartitionEvent::Ready(_) | PartitionEvent::Gone(_))) {
             self.calls.partitions_changed(&mut self.node);
+            self.held_metadata.go_on(&mut self.node, now);
         }
         for event in events {
             match event {
                 PartitionEvent::Ready(slot) => {
                     self.groups.ready(&self.node, slot);
+                    self.share.ready(&self.node, slot);
                     self.transactions.ready(&self.node, slot);
                 }
                 PartitionEvent::Committed(slot, bytes) => {
                     self.produces.committed(&mut self.node, slot);
                     self.fetches.committed(&mut self.node, slot, bytes);
                     self.groups.committed(&mut self.node, slot, now);
+                    self.share.committed(&mut self.node, slot, now);
                     self.transactions.committed(&mut self.node, slot, now);
                 }
                 PartitionEvent::Flushed(slot) => self.produces.flushed(&mut self.node, slot),
@@ -462,6 +486,7 @@ impl Broker {
                     self.produces.gone(&mut self.node, slot);
                     self.fetches.changed(&mut self.node, slot);
                     self.groups.gone(&mut self.node, slot);
+                    self.share.gone(&mut self.node, slot, now);
                     self.transactions.gone(&mut self.node, slot, now);
                 }
                 PartitionEvent::Lost(slot) => {
@@ -469,6 +494,7 @@ impl Broker {
                     self.produces.lost(&mut self.node, slot);
                     self.fetches.changed(&mut self.node, slot);
                     self.groups.gone(&mut self.node, slot);
+                    self.share.gone(&mut self.node, slot, now);
                     self.transactions.gone(&mut self.node, slot, now);
                 }
                 PartitionEvent::Made(id, promised) => {
@@ -483,6 +509,12 @@ impl Broker {
         loop {
             for question in std::mem::take(&mut self.node.questions) {
                 self.ask_coordinator(question, now);
+            }
+            for (ticket, group) in std::mem::take(&mut self.node.share_deletions) {
+                self.share.delete_group(&mut self.node, ticket, &group, now);
+            }
+            for (ticket, error) in self.share.take_ended() {
+                self.groups.share_group_deleted(&mut self.node, ticket, error);
             }
             for (ticket, answer) in self.groups.take_ended() {
                 self.transactions.offsets_marker_done(&mut self.node, ticket, &answer, now);

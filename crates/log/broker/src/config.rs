@@ -43,6 +43,8 @@ pub struct BrokerConfig {
     pub offsets_topic: InternalTopic,
     /// Groups: `group.*` and `offset.*`.
     pub groups: GroupLimits,
+    /// Share groups.
+    pub share: ShareConfig,
     /// `transaction.state.log.*`.
     pub transactions_topic: InternalTopic,
     /// Transactions: `transaction.*` and `transactional.*`.
@@ -120,6 +122,7 @@ impl Default for BrokerConfig {
             replication_factor: 1,
             offsets_topic: InternalTopic::default(),
             groups: GroupLimits::default(),
+            share: ShareConfig::default(),
             transactions_topic: InternalTopic::default(),
             transactions: TransactionLimits::default(),
             producers: ProducerLimits::default(),
@@ -149,6 +152,43 @@ impl Default for BrokerConfig {
             compaction_map_bytes_max: 128 << 20,
             log_level: String::from("INFO"),
             compaction_check_ms: 15_000,
+        }
+    }
+}
+
+/// Share groups: what holds for all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShareConfig {
+    /// `group.share.max.size`.
+    pub size_max: usize,
+    /// `group.share.max.share.sessions`.
+    pub sessions_max: usize,
+    /// `share.coordinator.state.topic.*`.
+    pub state_topic: InternalTopic,
+    /// `share.coordinator.snapshot.update.records.per.snapshot`.
+    pub updates_per_snapshot: i32,
+}
+
+impl Default for ShareConfig {
+    fn default() -> Self {
+        Self {
+            size_max: 200,
+            sessions_max: 2_000,
+            state_topic: InternalTopic::default(),
+            updates_per_snapshot: 500,
+        }
+    }
+}
+
+impl ShareConfig {
+    fn of(values: &impl Values, of: &GroupSettings) -> Self {
+        let whole = |name: &str| values.whole(name).unwrap_or_default();
+        let count = |name: &str| i32::try_from(whole(name)).unwrap_or(i32::MAX);
+        Self {
+            size_max: of.share_size_max,
+            sessions_max: of.share_sessions_max,
+            state_topic: of.share_topic,
+            updates_per_snapshot: count("share.coordinator.snapshot.update.records.per.snapshot"),
         }
     }
 }
@@ -199,7 +239,9 @@ impl BrokerConfig {
         self.fetch_sessions_max = network.fetch_sessions_max;
         self.described_partitions_max = network.described_partitions_max;
         self.take_transactions(&TransactionSettings::of(values));
-        self.take_groups(&GroupSettings::of(values));
+        let groups = GroupSettings::of(values);
+        self.take_groups(&groups);
+        self.share = ShareConfig::of(values, &groups);
     }
 
     const fn take_transactions(&mut self, of: &TransactionSettings) {

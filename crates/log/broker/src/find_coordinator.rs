@@ -10,6 +10,7 @@ use crate::groups::Groups;
 use crate::node::Node;
 use crate::response::Form;
 use crate::rights::{By, CLUSTER_ACTION, GROUP_DESCRIBE, TRANSACTION_DESCRIBE};
+use crate::share::Share;
 use crate::transactions::Transactions;
 
 /// The kinds of coordinators that are asked for.
@@ -34,18 +35,17 @@ pub(crate) const SERVED: &[ApiKey] = &[ApiKey::FindCoordinator];
 /// It is malformed.
 pub(crate) fn dispatch(
     node: &mut Node,
-    groups: &Groups,
-    transactions: &Transactions,
+    coordinators: (&Groups, &Transactions, &Share),
     mut call: Call<'_>,
 ) -> Result<Handled, Malformed> {
     let of = (call.form, call.by());
-    let found = find(node, (groups, transactions), &call.body()?, of);
+    let found = find(node, coordinators, &call.body()?, of);
     Ok(Handled::Done(call.form.response(&found)))
 }
 
 fn find(
     node: &mut Node,
-    (groups, transactions): (&Groups, &Transactions),
+    (groups, transactions, share): (&Groups, &Transactions, &Share),
     request: &FindCoordinatorRequest,
     (form, by): (Form, By<'_>),
 ) -> FindCoordinatorResponse {
@@ -63,6 +63,12 @@ fn find(
                 OF_TRANSACTION => {
                     transactions.make_topic(node);
                     transactions.broker_of(node, key)
+                }
+                // A share partition is named `group:topic id:partition`; its group says who holds its state.
+                OF_SHARE => {
+                    let mut parts = key.rsplitn(3, ':');
+                    let group = parts.nth(2).ok_or(ErrorCode::InvalidRequest)?;
+                    share.broker_of(node, group)
                 }
                 _ => Err(ErrorCode::InvalidRequest),
             });

@@ -2,7 +2,7 @@
 
 use log_config::Overrides;
 
-use crate::catalog::{OFFSETS_TOPIC, TRANSACTIONS_TOPIC};
+use crate::catalog::{OFFSETS_TOPIC, SHARE_GROUPS_TOPIC, TRANSACTIONS_TOPIC};
 use crate::config::BrokerConfig;
 
 /// The least `segment.bytes` of a topic.
@@ -21,6 +21,7 @@ pub(crate) fn of(name: &str, config: &BrokerConfig) -> Option<InternalTopic> {
     let (topic, compression) = match name {
         OFFSETS_TOPIC => (config.offsets_topic, "producer"),
         TRANSACTIONS_TOPIC => (config.transactions_topic, "uncompressed"),
+        SHARE_GROUPS_TOPIC => (config.share.state_topic, "producer"),
         _ => return None,
     };
     let settings = Overrides::from([

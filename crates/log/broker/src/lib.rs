@@ -24,7 +24,7 @@
 //!
 //! # Where things are
 //! Each area of the protocol is a folder that owns what waits in it and names the APIs that it serves: `produce`, `fetch`
-//! (with its sessions), `offsets`, `groups`, `topics`, `transactions`, `init_producer_id`. All of them use the `Node`: settings,
+//! (with its sessions), `offsets`, `groups`, `share`, `topics`, `transactions`, `init_producer_id`. All of them use the `Node`: settings,
 //! `catalog`, `partitions`, `producer_ids`. `coordinators` drives the machines of `log-coordinators`, and `replication` those that
 //! replicate partitions with several replicas and appoint their leaders; `peer_calls` asks other brokers what is led there. `Broker` passes on what happens, and the questions that
 //! areas have for the coordinators of transactions.
@@ -35,7 +35,7 @@
 //! - Answers of a connection leave in the order of its requests (L79).
 //!
 //! # Not done, and what that costs
-//! - No share groups and no delegation tokens: what is not served is not advertised.
+//! - No delegation tokens: what is not served is not advertised.
 //! - Segments are read by the thread that serves connections: a slow disk delays its other connections.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
@@ -83,6 +83,7 @@ mod response;
 mod rights;
 mod sasl_requests;
 mod segment_reader;
+mod share;
 mod topics;
 mod traffic;
 mod transactions;

@@ -3,6 +3,7 @@
 
 use core::ops::Range;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use base::{Now, Random};
@@ -53,6 +54,10 @@ pub(crate) struct Node {
     pub(crate) council: Changes,
     /// What the coordinators of transactions are asked.
     pub(crate) questions: Vec<Question>,
+    /// The share groups that there are, with their states.
+    pub(crate) share_groups: BTreeMap<Arc<str>, &'static str>,
+    /// Share groups that are to be deleted.
+    pub(crate) share_deletions: Vec<(Ticket, String)>,
     /// Answers to requests that waited.
     pub(crate) replies: Vec<(Waiter, Response)>,
     /// What the operator should know.
@@ -78,6 +83,8 @@ impl Node {
             producer_ids: ProducerIds::default(),
             council: Changes::default(),
             questions: Vec::new(),
+            share_groups: BTreeMap::new(),
+            share_deletions: Vec::new(),
             replies: Vec::new(),
             notices: Vec::new(),
             volume: None,

@@ -124,11 +124,18 @@ pub(crate) const fn needs(api: ApiKey) -> &'static [Need] {
         ApiKey::OffsetCommit => &[GROUP_READ, TOPIC_READ],
         ApiKey::OffsetFetch => &[GROUP_DESCRIBE, TOPIC_DESCRIBE],
         ApiKey::OffsetDelete => &[GROUP_DELETE, TOPIC_READ],
-        ApiKey::DescribeGroups | ApiKey::ConsumerGroupDescribe => &[GROUP_DESCRIBE, TOPIC_DESCRIBE],
+        ApiKey::DescribeGroups
+        | ApiKey::ConsumerGroupDescribe
+        | ApiKey::ShareGroupDescribe
+        | ApiKey::DescribeShareGroupOffsets => &[GROUP_DESCRIBE, TOPIC_DESCRIBE],
         // Groups that the client may not see are left out.
         ApiKey::ListGroups => &[GROUP_LIST],
         ApiKey::DeleteGroups => &[GROUP_DELETE],
-        ApiKey::ConsumerGroupHeartbeat => &[GROUP_READ, TOPIC_DESCRIBE],
+        ApiKey::ConsumerGroupHeartbeat | ApiKey::ShareGroupHeartbeat => &[GROUP_READ, TOPIC_DESCRIBE],
+        ApiKey::ShareFetch | ApiKey::ShareAcknowledge | ApiKey::AlterShareGroupOffsets => {
+            &[GROUP_READ, TOPIC_READ]
+        }
+        ApiKey::DeleteShareGroupOffsets => &[GROUP_DELETE, TOPIC_READ],
         // Settings of a new topic are shown to whoever may see them.
         ApiKey::CreateTopics => &[TOPIC_CREATE, TOPIC_DESCRIBE_CONFIGS],
         // Whether a topic is there is told to whoever may see it.
@@ -229,6 +236,13 @@ pub(crate) const fn is_checked(api: ApiKey) -> bool {
             | ApiKey::AlterConfigs
             | ApiKey::IncrementalAlterConfigs
             | ApiKey::ListConfigResources
+            | ApiKey::ShareGroupHeartbeat
+            | ApiKey::ShareGroupDescribe
+            | ApiKey::ShareFetch
+            | ApiKey::ShareAcknowledge
+            | ApiKey::DescribeShareGroupOffsets
+            | ApiKey::AlterShareGroupOffsets
+            | ApiKey::DeleteShareGroupOffsets
     )
 }
 

@@ -196,6 +196,12 @@ impl GroupCoordinator {
         })
     }
 
+    /// Whether there is a group of that name; nothing while the partition is being read.
+    #[must_use]
+    pub fn has(&self, group: &str) -> Option<bool> {
+        self.loaded.then(|| self.groups.contains_key(group))
+    }
+
     /// How many groups there are.
     #[must_use]
     pub fn count(&self) -> usize {

@@ -66,6 +66,13 @@ pub enum ApiKey {
     ConsumerGroupDescribe = 69,
     ListConfigResources = 74,
     DescribeTopicPartitions = 75,
+    ShareGroupHeartbeat = 76,
+    ShareGroupDescribe = 77,
+    ShareFetch = 78,
+    ShareAcknowledge = 79,
+    DescribeShareGroupOffsets = 90,
+    AlterShareGroupOffsets = 91,
+    DeleteShareGroupOffsets = 92,
 }
 
 /// An API with its versions.
@@ -142,6 +149,13 @@ impl Api {
         Self::of(ApiKey::ConsumerGroupDescribe, 0, 1, Some(0)),
         Self::of(ApiKey::ListConfigResources, 0, 1, Some(0)),
         Self::of(ApiKey::DescribeTopicPartitions, 0, 0, Some(0)),
+        Self::of(ApiKey::ShareGroupHeartbeat, 1, 1, Some(0)),
+        Self::of(ApiKey::ShareGroupDescribe, 1, 1, Some(0)),
+        Self::of(ApiKey::ShareFetch, 1, 2, Some(0)),
+        Self::of(ApiKey::ShareAcknowledge, 1, 2, Some(0)),
+        Self::of(ApiKey::DescribeShareGroupOffsets, 0, 1, Some(0)),
+        Self::of(ApiKey::AlterShareGroupOffsets, 0, 0, Some(0)),
+        Self::of(ApiKey::DeleteShareGroupOffsets, 0, 0, Some(0)),
     ];
 
     const fn of(key: ApiKey, lowest: i16, highest: i16, flexible_from: Option<i16>) -> Self {

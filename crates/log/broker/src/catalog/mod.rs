@@ -21,7 +21,7 @@ pub(crate) const OFFSETS_TOPIC: &str = "__consumer_offsets";
 /// The internal topic of transactions.
 pub(crate) const TRANSACTIONS_TOPIC: &str = "__transaction_state";
 /// The internal topic of share groups.
-const SHARE_GROUPS_TOPIC: &str = "__share_group_state";
+pub(crate) const SHARE_GROUPS_TOPIC: &str = "__share_group_state";
 
 /// A topic, as it is committed.
 #[derive(Clone, Debug, PartialEq)]

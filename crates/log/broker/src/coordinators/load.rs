@@ -1,6 +1,6 @@
 //! A coordinator reads its partition.
 
-use log_partition::{Offset, PartitionId, Source};
+use log_partition::{Offset, PartitionId, Source, TimeLookup};
 use log_wire::{Batch, Compression, Records};
 
 use super::Machine;
@@ -13,6 +13,10 @@ pub(crate) enum LoadOf {
     Groups,
     /// Of transactions.
     Transactions,
+    /// Of the state of share groups.
+    ShareStates,
+    /// None: it is read for a share group. With the number of the read.
+    Share(u64),
 }
 
 /// A partition of which its coordinator wants to read on.
@@ -23,17 +27,45 @@ pub struct CoordinatorLoad {
     pub(super) id: PartitionId,
     /// How far it had read when this was asked for.
     pub(super) from: Offset,
-    pub(super) source: Source,
+    pub(super) what: Wanted,
+}
+
+/// What is wanted.
+#[derive(Clone, Debug)]
+pub(super) enum Wanted {
+    /// Batches.
+    Batches(Source),
+    /// The offset of a record, as eight bytes; nothing if there is none.
+    Time(TimeLookup),
 }
 
 impl CoordinatorLoad {
+    /// A read of batches for a share group.
+    pub(crate) const fn of_share(number: u64, id: PartitionId, source: Source) -> Self {
+        Self { of: LoadOf::Share(number), partition: 0, id, from: Offset(0), what: Wanted::Batches(source) }
+    }
+
+    /// A record is looked for by its time, for a share group.
+    pub(crate) const fn look_for_time(number: u64, id: PartitionId, lookup: TimeLookup) -> Self {
+        Self { of: LoadOf::Share(number), partition: 0, id, from: Offset(0), what: Wanted::Time(lookup) }
+    }
+
     /// Reads it.
     ///
     /// # Errors
     /// [`SegmentFault`].
     pub fn read(&self, reader: &mut impl SegmentReader) -> Result<Vec<u8>, SegmentFault> {
         let mut bytes = Vec::new();
-        read_source(&self.source, self.id, reader, &mut bytes)?;
+        match &self.what {
+            Wanted::Batches(source) => read_source(source, self.id, reader, &mut bytes)?,
+            Wanted::Time(lookup) => {
+                let found =
+                    lookup.find_in_memory().map(Ok).or_else(|| reader.find_time(self.id, lookup).transpose());
+                if let Some(found) = found.transpose()? {
+                    bytes.extend_from_slice(&found.offset.0.to_be_bytes());
+                }
+            }
+        }
         Ok(bytes)
     }
 }

@@ -2,6 +2,7 @@
 
 use base::{MonoTime, Now};
 use log_coordinators::{Damaged, GroupCoordinator, Seq, TransactionCoordinator};
+use log_share::ShareCoordinator;
 
 /// A coordinator as this crate drives it.
 pub(crate) trait Machine {
@@ -51,3 +52,4 @@ macro_rules! machine {
 
 machine!(GroupCoordinator);
 machine!(TransactionCoordinator);
+machine!(ShareCoordinator);

@@ -22,9 +22,9 @@ use crate::segment_reader::SegmentFault;
 pub(crate) use calls::{Calls, Parts};
 pub use load::CoordinatorLoad;
 pub(crate) use load::LoadOf;
-use load::{Unreadable, load_batches};
+use load::{Unreadable, Wanted, load_batches};
 pub(crate) use machine::Machine;
-pub(crate) use topic::{InternalTopic, OFFSETS, TRANSACTIONS};
+pub(crate) use topic::{InternalTopic, OFFSETS, SHARE_STATE, TRANSACTIONS};
 
 /// How many bytes of a partition are read at once by its coordinator.
 const LOAD_BYTES: usize = 1 << 20;
@@ -111,7 +111,8 @@ impl<M: Machine> Coordinators<M> {
             let hosted = node.partitions.get(coordination.slot)?;
             let read = hosted.partition.read(from, Isolation::ReadUncommitted, LOAD_BYTES);
             let source = read.map_or(Source::Nothing, |read| read.source);
-            Some(CoordinatorLoad { of, partition: *partition, id: hosted.id, from, source })
+            let what = Wanted::Batches(source);
+            Some(CoordinatorLoad { of, partition: *partition, id: hosted.id, from, what })
         })
     }
 

@@ -2,7 +2,7 @@
 
 use log_wire::TopicName;
 
-use crate::catalog::{Catalog, OFFSETS_TOPIC, TRANSACTIONS_TOPIC};
+use crate::catalog::{Catalog, OFFSETS_TOPIC, SHARE_GROUPS_TOPIC, TRANSACTIONS_TOPIC};
 use crate::node::Node;
 
 /// An internal topic. Which of its partitions a group or a transactional id has says who coordinates it.
@@ -16,6 +16,9 @@ pub(crate) static OFFSETS: InternalTopic = InternalTopic { name: OFFSETS_TOPIC }
 
 /// That of transactions.
 pub(crate) static TRANSACTIONS: InternalTopic = InternalTopic { name: TRANSACTIONS_TOPIC };
+
+/// That of the state of share groups.
+pub(crate) static SHARE_STATE: InternalTopic = InternalTopic { name: SHARE_GROUPS_TOPIC };
 
 impl InternalTopic {
     /// Makes it if it is not there.

@@ -17,7 +17,7 @@ use crate::rights::is_checked;
 use crate::waits::Waiter;
 use crate::{
     access_requests, cluster, configs, delegation_tokens, delete_records, fetch, find_coordinator, groups,
-    init_producer_id, offsets, produce, sasl_requests, topics, transactions,
+    init_producer_id, offsets, produce, sasl_requests, share, topics, transactions,
 };
 
 /// APIs of one kind, and what handles them.
@@ -34,7 +34,9 @@ const AREAS: &[Area] = &[
     Area { served: groups::SERVED, dispatch: |at, key, call| at.groups.dispatch(&mut at.node, key, call) },
     Area {
         served: find_coordinator::SERVED,
-        dispatch: |at, _, call| find_coordinator::dispatch(&mut at.node, &at.groups, &at.transactions, call),
+        dispatch: |at, _, call| {
+            find_coordinator::dispatch(&mut at.node, (&at.groups, &at.transactions, &at.share), call)
+        },
     },
     Area {
         served: topics::SERVED,
@@ -50,6 +52,7 @@ const AREAS: &[Area] = &[
         served: transactions::SERVED,
         dispatch: |at, key, call| at.transactions.dispatch(&mut at.node, key, call),
     },
+    Area { served: share::SERVED, dispatch: |at, key, call| at.share_request(key, call) },
     Area {
         served: configs::SERVED,
         dispatch: |at, key, call| configs::dispatch(&mut at.node, &mut at.calls, key, call),
@@ -75,6 +78,7 @@ const AREAS: &[Area] = &[
 const FEATURES: &[Feature<'_>] = &[
     Feature { name: "group.version", lowest: 0, highest: 1 },
     Feature { name: "metadata.version", lowest: 7, highest: 30 },
+    Feature { name: "share.version", lowest: 0, highest: 1 },
     Feature { name: "transaction.version", lowest: 0, highest: 2 },
 ];
 
@@ -82,6 +86,7 @@ const FEATURES: &[Feature<'_>] = &[
 const FINALIZED: &[Feature<'_>] = &[
     Feature { name: "group.version", lowest: 1, highest: 1 },
     Feature { name: "metadata.version", lowest: 30, highest: 30 },
+    Feature { name: "share.version", lowest: 1, highest: 1 },
     Feature { name: "transaction.version", lowest: 2, highest: 2 },
 ];
 

@@ -55,8 +55,8 @@ pub(crate) enum Kind {
     Fetch(Vec<FetchedGroup>),
     /// The group of each part, in order, and whether it is asked what the client may do with them.
     Describe(Vec<String>, bool),
-    /// Of these types; none means all.
-    List(Vec<String>),
+    /// Of these types, and in these states; none means all.
+    List((Vec<String>, Vec<String>)),
     Delete(Vec<String>),
     ConsumerHeartbeat,
     /// As [`Self::Describe`].
@@ -91,11 +91,14 @@ impl Kind {
             | Self::Commit(_)
             | Self::TxnCommit(_) => GROUP_READ,
             Self::Fetch(_) | Self::Describe(..) | Self::ConsumerDescribe(..) => GROUP_DESCRIBE,
-            Self::List(_) => GROUP_LIST,
+            Self::List(..) => GROUP_LIST,
             Self::Delete(_) | Self::DeleteOffsets(_) => GROUP_DELETE,
         }
     }
 }
+
+/// Kafka's name of share groups.
+const SHARE: &str = "share";
 
 fn blob(bytes: &[u8]) -> Blob {
     Blob(bytes.to_vec())
@@ -107,7 +110,7 @@ impl GroupCall {
         let by = |api| By { client: &self.client, api };
         let form = self.form;
         match &self.kind {
-            Kind::List(types) => form.response(&listed((node, by(ApiKey::ListGroups)), types, parts)),
+            Kind::List(wanted) => form.response(&listed((node, by(ApiKey::ListGroups)), wanted, parts)),
             Kind::Fetch(groups) => {
                 let of = (node, by(ApiKey::OffsetFetch));
                 form.response(&fetched(of, groups, parts, form.version))
@@ -378,7 +381,7 @@ fn deleted(groups: &[String], parts: impl Iterator<Item = Answer>) -> DeleteGrou
 
 fn listed(
     (node, by): (&Node, By<'_>),
-    types: &[String],
+    (types, states): &(Vec<String>, Vec<String>),
     parts: impl Iterator<Item = Answer>,
 ) -> ListGroupsResponse {
     let is_wanted =
@@ -399,5 +402,17 @@ fn listed(
             failed => response.error_code = code(&failed),
         }
     }
+    let is_in_state =
+        |state: &str| states.is_empty() || states.iter().any(|wanted| wanted.eq_ignore_ascii_case(state));
+    let share = node
+        .share_groups
+        .iter()
+        .filter(|(group, state)| is_wanted(SHARE) && is_in_state(state) && may(group));
+    response.groups.extend(share.map(|(group, state)| ListedGroup {
+        group_id: group.to_string(),
+        protocol_type: SHARE.into(),
+        group_state: (*state).into(),
+        group_type: SHARE.into(),
+    }));
     response
 }

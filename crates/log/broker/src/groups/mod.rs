@@ -23,7 +23,7 @@ use crate::node::Node;
 use crate::partitions::Slot;
 use crate::response::Response;
 use call::{GroupCall, Kind};
-use topics_view::TopicsView;
+pub(crate) use topics_view::TopicsView;
 use transactional::Transactional;
 
 /// What is served here.
@@ -189,7 +189,15 @@ impl Groups {
             node.may(of.by, need, group)?;
             self.coordinators.here(&node.catalog, group)
         };
-        let parts = parts.into_iter().map(|(group, request)| (here(&group), request)).collect();
+        let is_taken = |group: &str, request: &Request| {
+            let joins = matches!(request, Request::Join(_) | Request::ConsumerHeartbeat(_));
+            let is_share = joins && node.share_groups.contains_key(group);
+            if is_share { Err(ErrorCode::InconsistentGroupProtocol) } else { Ok(()) }
+        };
+        let parts = parts
+            .into_iter()
+            .map(|(group, request)| (is_taken(&group, &request).and_then(|()| here(&group)), request));
+        let parts = parts.collect();
         self.call(node, kind, parts, of, now)
     }
 
@@ -219,13 +227,34 @@ impl Groups {
         for (partition, request, part) in asked {
             let ticket = node.ticket();
             self.calls.asked(ticket, of.waiter, part);
-            if let Some(machine) = self.coordinators.get_mut(partition) {
+            if let Some(group) = share_group_of(node, &request) {
+                node.share_deletions.push((ticket, group));
+            } else if let Some(machine) = self.coordinators.get_mut(partition) {
                 let topics = TopicsView { node, client: Some(of.by.client) };
                 machine.handle(request, ticket, &topics, now);
                 self.take_effects(node, partition, now);
             }
         }
         None
+    }
+
+    /// Whether the members of a share group of that name have their coordinator here, and no other kind of group has the name.
+    ///
+    /// # Errors
+    /// `COORDINATOR_NOT_AVAILABLE`, `COORDINATOR_LOAD_IN_PROGRESS` or `GROUP_ID_NOT_FOUND`.
+    pub(crate) fn check_share_group(&self, node: &Node, group: &str) -> Result<(), ErrorCode> {
+        let partition = self.coordinators.here(&node.catalog, group)?;
+        let is_taken = self.coordinators.get(partition).and_then(|machine| machine.has(group));
+        match is_taken {
+            None => Err(ErrorCode::CoordinatorLoadInProgress),
+            Some(true) => Err(ErrorCode::GroupIdNotFound),
+            Some(false) => Ok(()),
+        }
+    }
+
+    /// The deletion of a share group has ended.
+    pub(crate) fn share_group_deleted(&mut self, node: &mut Node, ticket: Ticket, error: ErrorCode) {
+        self.answered(node, ticket, Answer::Each(vec![error]));
     }
 
     /// Does what a coordinator wants done.
@@ -258,6 +287,13 @@ impl Groups {
             node.reply(waiter, response);
         }
     }
+}
+
+/// The share group that a request deletes.
+fn share_group_of(node: &Node, request: &Request) -> Option<String> {
+    let Request::DeleteGroups(groups) = request else { return None };
+    let group = groups.first().filter(|group| node.share_groups.contains_key(*group))?;
+    Some(group.to_string())
 }
 
 /// What a group sets itself of what its coordinator acts on.

@@ -228,7 +228,7 @@ impl Groups {
         let states: Vec<Text> = request.states_filter.iter().map(|state| text(state)).collect();
         let parts =
             self.coordinators.partitions().map(|at| (Ok(at), Request::List(states.clone()))).collect();
-        self.call(node, Kind::List(request.types_filter), parts, of, now)
+        self.call(node, Kind::List((request.types_filter, request.states_filter)), parts, of, now)
     }
 }
 

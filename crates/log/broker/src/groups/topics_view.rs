@@ -10,10 +10,10 @@ use crate::node::Node;
 use crate::rights::{By, TOPIC_DESCRIBE};
 
 /// All topics; an expression of the client matches those that it may see.
-pub(super) struct TopicsView<'n> {
-    pub(super) node: &'n Node,
+pub(crate) struct TopicsView<'n> {
+    pub(crate) node: &'n Node,
     /// Nobody if it is a broker that asks.
-    pub(super) client: Option<&'n Arc<Client>>,
+    pub(crate) client: Option<&'n Arc<Client>>,
 }
 
 impl Topics for TopicsView<'_> {

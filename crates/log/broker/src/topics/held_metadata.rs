@@ -99,7 +99,7 @@ impl HeldMetadata {
         let is_lost = |leader: &i32| node.brokers.has_lost(*leader);
         let is_led = |held: &Held| {
             let leaders = leaders(node, &held.body, held.form).unwrap_or_default();
-            !leaders.iter().any(is_lost)
+            !leaders.iter().any(is_lost) && is_served(node, &held.body, held.form)
         };
         let ready = self.waiting.extract(|held| held.probes.iter().all(lives) && is_led(held));
         ready.into_iter().for_each(|(waiter, held)| answer(node, waiter, &held, now));
@@ -119,6 +119,18 @@ impl HeldMetadata {
 
     pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
         self.waiting.next_deadline()
+    }
+}
+
+/// Whether what this broker leads of the topics that are asked for is served here by now.
+fn is_served(node: &Node, body: &[u8], form: Form) -> bool {
+    let mut topics = Vec::new();
+    let request = MetadataRequest::read(&mut Reader::new(body, form.flexible), form.version, &mut topics);
+    let serves = |topic: &TopicImage| node.partitions.serves(topic);
+    match request {
+        Ok(request) if request.all_topics => node.catalog.topics().all(serves),
+        Ok(_) => topics.iter().filter_map(|topic| node.catalog.find(named(topic)).ok()).all(serves),
+        Err(_) => true,
     }
 }
 

@@ -7,6 +7,7 @@ mod limits;
 mod quotas;
 mod rights;
 mod rights_of_administrators;
+mod rights_of_shares;
 mod rights_of_transactions;
 mod sasl;
 mod world;

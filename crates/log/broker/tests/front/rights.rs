@@ -41,7 +41,7 @@ use crate::world::{World, text};
 
 pub(crate) const NOTHING: &[&str] = &[];
 /// The id of the topic `t`, and of none.
-const T: Uuid = Uuid::from_bytes([1; 16]);
+pub(crate) const T: Uuid = Uuid::from_bytes([1; 16]);
 const NONE: Uuid = Uuid::from_bytes([5; 16]);
 /// Nobody has asked for operations.
 pub(crate) const NOT_ASKED: i32 = i32::MIN;
@@ -865,6 +865,13 @@ fn every_api_that_is_served_has_its_test_here() {
         ApiKey::AlterConfigs,
         ApiKey::IncrementalAlterConfigs,
         ApiKey::ListConfigResources,
+        ApiKey::ShareGroupHeartbeat,
+        ApiKey::ShareGroupDescribe,
+        ApiKey::ShareFetch,
+        ApiKey::ShareAcknowledge,
+        ApiKey::DescribeShareGroupOffsets,
+        ApiKey::AlterShareGroupOffsets,
+        ApiKey::DeleteShareGroupOffsets,
     ];
     let known: BTreeSet<i16> = free.iter().chain(&tested).map(|key| *key as i16).collect();
     assert_eq!(served, known);

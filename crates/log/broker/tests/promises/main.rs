@@ -8,6 +8,7 @@ mod produce;
 mod replicas;
 mod replicas_moved;
 mod replicas_seen;
+mod shares;
 mod transactions;
 
 use kafka_protocol::messages::create_topics_request::CreatableTopic;

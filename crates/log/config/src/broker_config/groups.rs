@@ -47,6 +47,8 @@ pub struct GroupSettings {
     pub commit_timeout_ms: u64,
     /// `offsets.topic.*`: `__consumer_offsets`.
     pub offsets_topic: InternalTopic,
+    /// `share.coordinator.state.topic.*`: `__share_group_state`.
+    pub share_topic: InternalTopic,
 }
 
 /// A time of a kind of groups, in milliseconds: for a group that does not set it, and what a group may set.
@@ -119,6 +121,7 @@ impl GroupSettings {
             offsets_retention_check_ms: unsigned(values, "offsets.retention.check.interval.ms"),
             commit_timeout_ms: unsigned(values, "offsets.commit.timeout.ms"),
             offsets_topic: InternalTopic::of(values, "offsets.topic"),
+            share_topic: InternalTopic::of(values, "share.coordinator.state.topic"),
         }
     }
 }

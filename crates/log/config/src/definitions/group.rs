@@ -22,26 +22,26 @@ pub(super) const GROUP: &[Definition] = &[
         .default("1000")
         .at_least(0)
         .from(&["group.share.assignment.interval.ms"]),
-    string("share.auto.offset.reset").default("latest").offset_reset().from(&["share.auto.offset.reset"]),
-    int("share.delivery.count.limit").default("5").at_least(2).from(&["group.share.delivery.count.limit"]),
+    string("share.auto.offset.reset").default("latest").offset_reset().from(&["share.auto.offset.reset"]).acts("Where a share group begins with a partition that it meets for the first time: `earliest`, `latest` or `by_duration:` with a duration"),
+    int("share.delivery.count.limit").default("5").at_least(2).from(&["group.share.delivery.count.limit"]).acts("How often a record is delivered before it is archived"),
     int("share.heartbeat.interval.ms")
         .default("5000")
         .at_least(1)
-        .from(&["group.share.heartbeat.interval.ms"]),
+        .from(&["group.share.heartbeat.interval.ms"]).acts("How often a member of a share group sends a heartbeat, in milliseconds"),
     string("share.isolation.level")
         .default("read_uncommitted")
         .one_of(&["read_committed", "read_uncommitted"])
-        .from(&["share.isolation.level"]),
+        .from(&["share.isolation.level"]).acts("Whether a share group gets records of transactions that are open or were aborted"),
     int("share.partition.max.record.locks")
         .default("2000")
         .at_least(100)
-        .from(&["group.share.partition.max.record.locks"]),
+        .from(&["group.share.partition.max.record.locks"]).acts("How many records of a partition are in flight at most"),
     int("share.record.lock.duration.ms")
         .default("30000")
         .at_least(1_000)
-        .from(&["group.share.record.lock.duration.ms"]),
-    boolean("share.renew.acknowledge.enable").default("true").from(&["share.renew.acknowledge.enable"]),
-    int("share.session.timeout.ms").default("45000").at_least(1).from(&["group.share.session.timeout.ms"]),
+        .from(&["group.share.record.lock.duration.ms"]).acts("How long a member has a record before others may take it, in milliseconds"),
+    boolean("share.renew.acknowledge.enable").default("true").from(&["share.renew.acknowledge.enable"]).acts("Whether members may renew the locks of their records"),
+    int("share.session.timeout.ms").default("45000").at_least(1).from(&["group.share.session.timeout.ms"]).acts("After how many milliseconds without a heartbeat a member of a share group is removed"),
     int("streams.assignment.interval.ms")
         .default("1000")
         .at_least(0)

@@ -21,6 +21,7 @@ pub mod offsets;
 pub mod peers;
 pub mod quorum;
 pub mod security;
+pub mod share;
 pub mod tokens;
 pub mod topics;
 pub mod transactions;

@@ -53,6 +53,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "storage",
             "metadata",
             "coordinators",
+            "share",
             "links",
             "broker",
             "service",
@@ -117,6 +118,7 @@ const PURE: &[(&str, &[&str])] = &[
     ("log-compression", &["flate2", "lz4_flex", "snap", "thiserror", "zstd"]),
     // Regular expressions over topic names: linear time, limited memory.
     ("log-coordinators", &["regex"]),
+    ("log-share", &[]),
     // JSON and base64 of what the council keeps.
     ("log-metadata", &["base64", "serde", "serde_json", "thiserror"]),
     ("log-partition", &["bytes", "crc32c", "sha2", "thiserror"]),
