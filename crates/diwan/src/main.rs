@@ -45,6 +45,15 @@ fn main() -> ExitCode {
     }
 }
 
+/// `diwan log`: a broker, or a command about all brokers.
+fn broker_or_cluster(arguments: LogArguments) -> io::Result<ExitCode> {
+    let LogArguments { command, broker } = arguments;
+    match command {
+        Some(command) => log::run_on_cluster(&command, &mut io::BufWriter::new(io::stdout().lock())),
+        None => Ok(lone_broker::run(broker)),
+    }
+}
+
 fn run(command: Command) -> io::Result<ExitCode> {
     let command = match command {
         Command::Serve(arguments) => {
@@ -55,10 +64,7 @@ fn run(command: Command) -> io::Result<ExitCode> {
             files::make_private();
             return up::run(&arguments.options(), &mut io::stdout().lock());
         }
-        Command::Log(LogArguments { command: Some(command), .. }) => {
-            return log::run_on_cluster(&command, &mut io::BufWriter::new(io::stdout().lock()));
-        }
-        Command::Log(LogArguments { broker, .. }) => return Ok(lone_broker::run(broker)),
+        Command::Log(arguments) => return broker_or_cluster(arguments),
         Command::Records(command) => {
             return log::run(&command, &mut io::BufWriter::new(io::stdout().lock()));
         }

@@ -29,7 +29,7 @@ use crate::fetch::Fetches;
 use crate::groups::Groups;
 use crate::node::Node;
 use crate::notice::Notice;
-use crate::partitions::PartitionEvent;
+use crate::partitions::{PartitionEvent, Slot};
 use crate::peer_calls::PeerCalls;
 use crate::produce::Produces;
 use crate::question::Asker;
@@ -482,26 +482,27 @@ impl Broker {
                 PartitionEvent::StartMoved(slot) => self.fetches.changed(&mut self.node, slot),
                 PartitionEvent::Started(slot) => self.record_deletions.started(&mut self.node, slot),
                 PartitionEvent::Gone(slot) => {
-                    self.record_deletions.gone(&mut self.node, slot);
                     self.produces.gone(&mut self.node, slot);
-                    self.fetches.changed(&mut self.node, slot);
-                    self.groups.gone(&mut self.node, slot);
-                    self.share.gone(&mut self.node, slot, now);
-                    self.transactions.gone(&mut self.node, slot, now);
+                    self.not_led(slot, now);
                 }
                 PartitionEvent::Lost(slot) => {
-                    self.record_deletions.gone(&mut self.node, slot);
                     self.produces.lost(&mut self.node, slot);
-                    self.fetches.changed(&mut self.node, slot);
-                    self.groups.gone(&mut self.node, slot);
-                    self.share.gone(&mut self.node, slot, now);
-                    self.transactions.gone(&mut self.node, slot, now);
+                    self.not_led(slot, now);
                 }
                 PartitionEvent::Made(id, promised) => {
                     self.replication.made(&mut self.node, id, promised, now);
                 }
             }
         }
+    }
+
+    /// A partition is not led here any more.
+    fn not_led(&mut self, slot: Slot, now: Now) {
+        self.record_deletions.gone(&mut self.node, slot);
+        self.fetches.changed(&mut self.node, slot);
+        self.groups.gone(&mut self.node, slot);
+        self.share.gone(&mut self.node, slot, now);
+        self.transactions.gone(&mut self.node, slot, now);
     }
 
     /// What areas ask of each other is done, in order, until nothing is left.

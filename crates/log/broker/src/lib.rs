@@ -26,7 +26,7 @@
 //! Each area of the protocol is a folder that owns what waits in it and names the APIs that it serves: `produce`, `fetch`
 //! (with its sessions), `offsets`, `groups`, `share`, `topics`, `transactions`, `init_producer_id`. All of them use the `Node`: settings,
 //! `catalog`, `partitions`, `producer_ids`. `coordinators` drives the machines of `log-coordinators`, and `replication` those that
-//! replicate partitions with several replicas and appoint their leaders; `peer_calls` asks other brokers what is led there. `Broker` passes on what happens, and the questions that
+//! replicate partitions with several replicas and appoint their leaders; `peer_dispatch` asks other brokers what is led there. `Broker` passes on what happens, and the questions that
 //! areas have for the coordinators of transactions.
 //!
 //! # Invariants
@@ -75,6 +75,7 @@ mod offsets;
 mod outgoing;
 mod partitions;
 mod peer_calls;
+mod peer_dispatch;
 mod produce;
 mod producer_ids;
 mod question;

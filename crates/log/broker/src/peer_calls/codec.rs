@@ -14,7 +14,7 @@ const VERIFY: u8 = 1;
 const MARKER: u8 = 2;
 const PROBE: u8 = 3;
 /// The bytes of a probe. Its answer has none.
-pub(super) const PROBE_CALL: &[u8] = &[PROBE];
+pub(crate) const PROBE_CALL: &[u8] = &[PROBE];
 /// The only version.
 const VERSION: i16 = 0;
 /// In place of the id of a topic: the participant is a partition of that of groups.
@@ -22,7 +22,7 @@ const OFFSETS: [u8; 16] = [0; 16];
 
 /// What another broker asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(crate) enum Asked {
     Verify(VerifyPartitions),
     Marker(Participant, Marker),
     Probe,
@@ -32,7 +32,7 @@ pub(super) enum Asked {
 ///
 /// # Errors
 /// No broker asks that.
-pub(super) fn asked(bytes: &[u8]) -> Result<Asked, Malformed> {
+pub(crate) fn asked(bytes: &[u8]) -> Result<Asked, Malformed> {
     let bad = Malformed("a call that no broker makes");
     match bytes.split_first().ok_or(bad)? {
         (&VERIFY, body) => {
@@ -63,7 +63,7 @@ pub(super) fn asked(bytes: &[u8]) -> Result<Asked, Malformed> {
 }
 
 /// The bytes of a question.
-pub(super) fn verify(verify: &VerifyPartitions) -> Vec<u8> {
+pub(crate) fn verify(verify: &VerifyPartitions) -> Vec<u8> {
     let Producer { id, epoch } = verify.who.producer;
     let call = VerifyCall {
         transactional_id: verify.who.transactional_id.to_string(),
@@ -76,7 +76,7 @@ pub(super) fn verify(verify: &VerifyPartitions) -> Vec<u8> {
 }
 
 /// The bytes of a call for a marker.
-pub(super) fn marker((participant, marker): (&Participant, &Marker)) -> Vec<u8> {
+pub(crate) fn marker((participant, marker): (&Participant, &Marker)) -> Vec<u8> {
     let call = MarkerCall {
         participant: written_as(participant),
         producer_id: marker.producer_id.0,
@@ -92,7 +92,7 @@ pub(super) fn marker((participant, marker): (&Participant, &Marker)) -> Vec<u8> 
 }
 
 /// The bytes of the answer to a question.
-pub(super) fn verdict(verdict: &Verdict) -> Vec<u8> {
+pub(crate) fn verdict(verdict: &Verdict) -> Vec<u8> {
     let (error_code, error_codes) = match verdict {
         Ok(codes) => (0, codes.iter().map(|code| code.code()).collect()),
         Err(error) => (error.code(), Vec::new()),
@@ -104,7 +104,7 @@ pub(super) fn verdict(verdict: &Verdict) -> Vec<u8> {
 ///
 /// # Errors
 /// No broker answers that.
-pub(super) fn read_verdict(bytes: &[u8]) -> Result<Verdict, Malformed> {
+pub(crate) fn read_verdict(bytes: &[u8]) -> Result<Verdict, Malformed> {
     let VerifyAnswer { error_code, error_codes } = read(bytes)?;
     Ok(match error_of(error_code) {
         ErrorCode::None => Ok(error_codes.into_iter().map(error_of).collect()),
@@ -113,7 +113,7 @@ pub(super) fn read_verdict(bytes: &[u8]) -> Result<Verdict, Malformed> {
 }
 
 /// The bytes of what became of a marker.
-pub(super) fn written(result: Result<(), ErrorCode>) -> Vec<u8> {
+pub(crate) fn written(result: Result<(), ErrorCode>) -> Vec<u8> {
     let error_code = result.err().unwrap_or_default().code();
     written_behind(&[], &MarkerAnswer { error_code })
 }
@@ -122,7 +122,7 @@ pub(super) fn written(result: Result<(), ErrorCode>) -> Vec<u8> {
 ///
 /// # Errors
 /// No broker answers that.
-pub(super) fn read_written(bytes: &[u8]) -> Result<Result<(), ErrorCode>, Malformed> {
+pub(crate) fn read_written(bytes: &[u8]) -> Result<Result<(), ErrorCode>, Malformed> {
     let MarkerAnswer { error_code } = read(bytes)?;
     Ok(match error_of(error_code) {
         ErrorCode::None => Ok(()),

@@ -1,0 +1,159 @@
+//! Calls between brokers on their way: from who asks to the broker that can answer, and back. What they are for, and what holds of
+//! them, is told in [`crate::peer_calls`].
+
+use base::Now;
+use log_coordinators::{Participant, Ticket};
+use log_partition::Marker;
+use log_wire::{ErrorCode, TopicName};
+use replication_wire::Call;
+
+use crate::broker::Broker;
+use crate::coordinators::OFFSETS;
+use crate::node::Node;
+use crate::peer_calls::Open;
+use crate::peer_calls::codec::{self, Asked};
+use crate::question::{Asker, PeerAsker, Question};
+use crate::replication::{BadMessage, PeerCall};
+use crate::transactions::TransactionEvent;
+
+impl Broker {
+    /// A question goes to the coordinator of its transaction, wherever that lives.
+    pub(crate) fn ask_coordinator(&mut self, question: Question, now: Now) {
+        let id = &question.verify.who.transactional_id;
+        let of_peer = matches!(question.asker, Asker::Peer(_));
+        match self.transactions.broker_of(&self.node, id) {
+            Ok(broker) if broker != self.node.config.node_id && !of_peer => self.ask_peer(broker, question),
+            _ => self.transactions.ask(&mut self.node, question, now),
+        }
+    }
+
+    fn ask_peer(&mut self, broker: i32, question: Question) {
+        let (id, bytes) = (self.peer_calls.next_id(), codec::verify(&question.verify));
+        if self.replication.call(broker, &Call { id, is_answer: false, bytes: &bytes }) {
+            self.peer_calls.open.insert((broker, id), Open::Question(question, false));
+        } else {
+            self.transactions.conclude(question, Err(ErrorCode::NotCoordinator));
+        }
+    }
+
+    /// Does what has to be done at another broker. Gives back what is to be done here.
+    pub(crate) fn do_elsewhere(&mut self, event: TransactionEvent, now: Now) -> Option<TransactionEvent> {
+        match event {
+            TransactionEvent::Answered(Asker::Peer(asker), verdict) => {
+                self.answer(asker, &codec::verdict(&verdict));
+            }
+            TransactionEvent::Written(asker, result) => self.answer(asker, &codec::written(result)),
+            TransactionEvent::Marker(ticket, participant, marker) => {
+                match leader_elsewhere(&self.node, &participant) {
+                    Some(leader) if self.transactions.has_decided(ticket) => {
+                        self.write_at_peer(leader, ticket, (&participant, &marker), now);
+                    }
+                    _ => {
+                        self.peer_calls.overtake(marker.producer_id, &participant);
+                        return Some(TransactionEvent::Marker(ticket, participant, marker));
+                    }
+                }
+            }
+            event @ TransactionEvent::Answered(..) => return Some(event),
+        }
+        None
+    }
+
+    fn write_at_peer(&mut self, leader: i32, ticket: Ticket, what: (&Participant, &Marker), now: Now) {
+        let (id, bytes) = (self.peer_calls.next_id(), codec::marker(what));
+        if self.replication.call(leader, &Call { id, is_answer: false, bytes: &bytes }) {
+            self.peer_calls.open.insert((leader, id), Open::Marker(ticket));
+        } else {
+            let result = Err(ErrorCode::NotLeaderOrFollower);
+            self.transactions.marker_done(&mut self.node, ticket, result, now);
+        }
+    }
+
+    /// Asks leaders whether they live, as far as somebody wants to know.
+    pub(crate) fn probe_leaders(&mut self) {
+        for broker in self.held_metadata.take_probes() {
+            let id = self.peer_calls.next_id();
+            if self.replication.call(broker, &Call { id, is_answer: false, bytes: codec::PROBE_CALL }) {
+                self.peer_calls.open.insert((broker, id), Open::Probe);
+            }
+        }
+    }
+
+    fn answer(&mut self, PeerAsker { broker, id }: PeerAsker, bytes: &[u8]) {
+        // One that is not connected has forgotten its question.
+        let _ = self.replication.call(broker, &Call { id, is_answer: true, bytes });
+    }
+
+    /// Other brokers have asked and answered.
+    ///
+    /// # Errors
+    /// What one of them said makes no sense: its connection is to be closed.
+    pub(crate) fn peer_called(&mut self, now: Now) -> Result<(), BadMessage> {
+        for call in self.replication.take_calls() {
+            if call.is_answer { self.answered(&call, now)? } else { self.asked(&call)? }
+        }
+        Ok(())
+    }
+
+    fn asked(&mut self, PeerCall { from, id, bytes, .. }: &PeerCall) -> Result<(), BadMessage> {
+        let asker = PeerAsker { broker: *from, id: *id };
+        match codec::asked(bytes).map_err(|_| BadMessage::Call)? {
+            Asked::Probe => self.answer(asker, &[]),
+            Asked::Verify(verify) => self.node.questions.push(Question { asker: Asker::Peer(asker), verify }),
+            Asked::Marker(participant, marker) => {
+                self.transactions.write_for_peer(&mut self.node, asker, (participant, marker));
+            }
+        }
+        Ok(())
+    }
+
+    fn answered(&mut self, call: &PeerCall, now: Now) -> Result<(), BadMessage> {
+        match self.peer_calls.open.remove(&(call.from, call.id)) {
+            Some(Open::Question(question, is_overtaken)) => {
+                let verdict = codec::read_verdict(&call.bytes).map_err(|_| BadMessage::Call);
+                let verdict = verdict.inspect_err(|_| {
+                    self.transactions.conclude(question.clone(), Err(ErrorCode::NotCoordinator));
+                })?;
+                let verdict = if is_overtaken { Err(ErrorCode::NotCoordinator) } else { verdict };
+                self.transactions.conclude(question, verdict);
+            }
+            Some(Open::Marker(ticket)) => {
+                let read = codec::read_written(&call.bytes);
+                let result = read.unwrap_or(Err(ErrorCode::NotLeaderOrFollower));
+                self.transactions.marker_done(&mut self.node, ticket, result, now);
+                return read.map(drop).map_err(|_| BadMessage::Call);
+            }
+            Some(Open::Probe) => self.held_metadata.lives(&mut self.node, call.from, now),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// The link to another broker is gone, with what was on its way.
+    pub(crate) fn calls_are_lost(&mut self, broker: i32, now: Now) {
+        self.transactions.peer_broken(broker);
+        for open in self.peer_calls.take_of(broker) {
+            match open {
+                Open::Question(question, _) => {
+                    self.transactions.conclude(question, Err(ErrorCode::NotCoordinator));
+                }
+                Open::Marker(ticket) => {
+                    let result = Err(ErrorCode::NotLeaderOrFollower);
+                    self.transactions.marker_done(&mut self.node, ticket, result, now);
+                }
+                Open::Probe => {}
+            }
+        }
+    }
+}
+
+/// The broker that leads a participant, if it is another one.
+fn leader_elsewhere(node: &Node, participant: &Participant) -> Option<i32> {
+    let (topic, index) = match participant {
+        Participant::Partition(topic, index) => (TopicName::Id(topic.id), *index),
+        Participant::Offsets(index) => (TopicName::Name(OFFSETS.name), *index),
+    };
+    let topic = node.catalog.find(topic).ok()?;
+    let leader = topic.partitions.get(usize::try_from(index).ok()?)?.leader;
+    (leader >= 0 && leader != node.config.node_id).then_some(leader)
+}
