@@ -192,9 +192,10 @@ fn features_say_that_each_transaction_has_an_epoch_of_its_own() {
     let request = ApiVersionsRequest::default()
         .with_client_software_name(text("bench"))
         .with_client_software_version(text("1"));
-    for (version, supported) in
-        [(3, vec!["metadata.version"]), (4, vec!["group.version", "metadata.version", "transaction.version"])]
-    {
+    for (version, supported) in [
+        (3, vec!["metadata.version"]),
+        (4, vec!["group.version", "metadata.version", "share.version", "transaction.version"]),
+    ] {
         let answer = bench.ask(1, version, &request).expect("it does not wait");
         let names: Vec<_> = answer.supported_features.iter().map(|feature| &*feature.name).collect();
         assert_eq!(names, supported, "features from level 0 on are hidden from old clients");
