@@ -201,6 +201,7 @@ impl Broker {
 
     /// Takes what other brokers are to be told: to be called after each turn.
     pub fn take_peer_messages(&mut self, now: Now) -> Vec<PeerMessage> {
+        self.held_metadata.go_on(&mut self.node, now);
         self.replication.send_deferred(&mut self.node, now);
         self.replication.carry_out(&mut self.node, now);
         self.after_partitions(now);
@@ -370,7 +371,7 @@ impl Broker {
         if !self.appointments.is_under_way(&topic.name) {
             self.serve(&topic, now);
         }
-        self.held_metadata.go_on(&mut self.node, now);
+        self.held_metadata.leaders_changed();
         self.after_partitions(now);
     }
 
@@ -462,7 +463,7 @@ impl Broker {
     fn partitions_told(&mut self, events: Vec<PartitionEvent>, now: Now) {
         if events.iter().any(|event| matches!(event, PartitionEvent::Ready(_) | PartitionEvent::Gone(_))) {
             self.calls.partitions_changed(&mut self.node);
-            self.held_metadata.go_on(&mut self.node, now);
+            self.held_metadata.leaders_changed();
         }
         for event in events {
             match event {

@@ -29,6 +29,7 @@ use crate::partitions::{Hosted, Partitions, Slot};
 use crate::producer_ids::{ProducerIds, take_block};
 use crate::question::Question;
 use crate::response::Response;
+use crate::topics::Wanted;
 use crate::waits::Waiter;
 
 /// Topics that clients have named are made only while fewer changes than this are with the council.
@@ -138,15 +139,6 @@ impl Node {
         self.replies.push((waiter, response));
     }
 
-    /// Asks the council for a topic that nobody waits for. If the council has much to do already, the client asks again later.
-    pub(crate) fn make_topic(&mut self, new: &NewTopic) {
-        let purpose = Purpose::Topic(Arc::clone(&new.name));
-        if self.council.len() < CHANGES_FOR_NAMES_MAX && !self.council.has(&purpose) {
-            let compute = change::create(new, self.draw_id());
-            self.council.ask(paths::topic(&new.name), purpose, compute);
-        }
-    }
-
     /// At most so many producer ids that nobody has; none until the council has given some.
     pub(crate) fn take_producer_ids(&mut self, count: i64) -> Range<i64> {
         let ids = self.producer_ids.take(count);
@@ -156,8 +148,13 @@ impl Node {
         ids
     }
 
-    /// Asks the council for a topic that somebody has named. One that brokers keep their state in is made as they need it.
+    /// Asks the council for a topic that a client has named, or that brokers keep their state in. No request waits for it: if the
+    /// council has much to do already, the client asks again later.
     pub(crate) fn make_topic_by_name(&mut self, name: &str) {
+        let purpose = Purpose::Topic(name.into());
+        if self.council.len() >= CHANGES_FOR_NAMES_MAX || self.council.has(&purpose) {
+            return;
+        }
         let (partitions, factor, settings) = match internal_topics::of(name, &self.config) {
             Some(InternalTopic { partitions, replicas, settings }) => {
                 let live = i16::try_from(self.brokers.live().count()).unwrap_or(i16::MAX);
@@ -169,8 +166,11 @@ impl Node {
             None => return,
         };
         // With too few brokers it is not made for now: a client asks again.
-        if let Ok(replicas) = self.place(partitions.into(), factor, &[]) {
-            self.make_topic(&NewTopic { name: name.into(), replicas, settings });
+        let placed = self.place_all(&[Wanted::of(partitions.into(), factor)]);
+        if let Some(replicas) = placed.ok().and_then(|mut placed| placed.pop()) {
+            let new = NewTopic { name: name.into(), replicas, settings };
+            let compute = change::create(&new, self.draw_id());
+            self.council.ask(paths::topic(name), purpose, compute);
         }
     }
 

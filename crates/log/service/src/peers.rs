@@ -68,11 +68,19 @@ impl PeerPort {
             }
             PeerListener::BesideClients => {
                 let usual = first.port().checked_add(PORTS_ABOVE).unwrap_or(0);
-                let listener = bind(first.ip(), usual).or_else(|_| bind(first.ip(), 0));
+                let listener = bind(first.ip(), usual).or_else(|error| {
+                    tracing::info!(
+                        port = usual,
+                        %error,
+                        "the usual port for other brokers cannot be had: any free one is taken; hint: `diwan.peer.listener=HOST:PORT`"
+                    );
+                    bind(first.ip(), 0)
+                });
                 (listener.map_err(|source| no_peer_port(first_host, usual, source))?, first_host)
             }
         };
         let port = listener.local_addr().map_err(|source| no_peer_port(host, 0, source))?.port();
+        tracing::info!(host, port, "other brokers connect here");
         Ok(Self { announced: EndpointNode { host: host.to_owned(), port }, listener })
     }
 }

@@ -121,6 +121,7 @@ impl Share {
             outcomes: BTreeMap::new(),
             open: BTreeSet::new(),
             wanted,
+            queued: BTreeSet::new(),
             reading: None,
             bytes: 0,
             records: 0,
@@ -131,6 +132,10 @@ impl Share {
         self.acknowledge_all(node, of, &session, said, now);
         if epoch == SessionEpoch::End {
             self.end_session(node, &session, Release::Closed);
+            let connection = (of.waiter.shard, of.waiter.conn);
+            if let Some(sessions) = self.by_connection.get_mut(&connection) {
+                sessions.remove(&session);
+            }
         }
         self.ready.push_back((of.waiter, None));
         None
@@ -199,12 +204,25 @@ impl Share {
             for place in std::mem::take(&mut pending.open) {
                 pending.outcomes.entry(place).or_default().acknowledged = ErrorCode::RequestTimedOut;
             }
+            self.leave_queues(waiter, &pending);
             node.reply(waiter, pending.response());
         }
     }
 
+    /// A request waits for no partition any more.
+    fn leave_queues(&mut self, waiter: Waiter, pending: &Pending) {
+        for (topic, partition) in &pending.queued {
+            let key = ShareKey { group: pending.session.0.clone(), topic: *topic, partition: *partition };
+            if let Some(served) = self.served.get_mut(&key) {
+                served.queue.remove(waiter);
+            }
+        }
+        self.asks_again.remove(&waiter);
+    }
+
     /// A request is not to be answered any more.
-    pub(super) fn abandon(&mut self, pending: &Pending) {
+    pub(super) fn abandon(&mut self, waiter: Waiter, pending: &Pending) {
+        self.leave_queues(waiter, pending);
         if let Some((topic, partition)) = pending.reading {
             let key = ShareKey { group: pending.session.0.clone(), topic, partition };
             self.reads.abandon(&key);
@@ -217,6 +235,7 @@ impl Share {
 
     fn answer(&mut self, node: &mut Node, waiter: Waiter) {
         if let Some(pending) = self.pending.remove(waiter) {
+            self.leave_queues(waiter, &pending);
             node.reply(waiter, pending.response());
         }
     }
@@ -249,7 +268,12 @@ impl Share {
             let next = served.machine.as_ref().and_then(log_share::SharePartition::next_offset);
             match (next, readable) {
                 (Some(next), Some(end)) if next < end.0 && !served.is_read => return Some(place),
-                _ => served.queue.push(waiter),
+                _ => {
+                    served.queue.push(waiter);
+                    if let Some(pending) = self.pending.get_mut(waiter) {
+                        pending.queued.insert(place);
+                    }
+                }
             }
         }
         None

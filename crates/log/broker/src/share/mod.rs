@@ -243,8 +243,8 @@ impl Share {
 
     /// A connection is gone: nothing waits for it any more, and with the next tick others may take what its members had.
     pub(crate) fn disconnected(&mut self, shard: u16, conn: ConnId) {
-        while let Some((_, pending)) = self.pending.pop_of(shard, conn) {
-            self.abandon(&pending);
+        while let Some((waiter, pending)) = self.pending.pop_of(shard, conn) {
+            self.abandon(waiter, &pending);
         }
         while self.changes.pop_of(shard, conn).is_some() {}
         self.lost.extend(self.by_connection.remove(&(shard, conn)).into_iter().flatten());

@@ -52,6 +52,8 @@ pub(super) struct Pending {
     pub(super) open: BTreeSet<Place>,
     /// Nothing if it only acknowledges.
     pub(super) wanted: Option<Wanted>,
+    /// The partitions in whose queues it is.
+    pub(super) queued: BTreeSet<Place>,
     /// What is being read for it.
     pub(super) reading: Option<Place>,
     pub(super) bytes: usize,

@@ -1,6 +1,6 @@
 //! A share partition that is served here: how it begins, and who waits for something in it.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeMap;
 
 use base::{MonoTime, Now};
 use log_config::{OffsetReset, ShareGroupConfig};
@@ -28,21 +28,32 @@ pub(super) struct OpenAcknowledgement {
 /// Requests that wait for something to take, each once, in the order in which they came.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    order: VecDeque<Waiter>,
-    waiting: BTreeSet<Waiter>,
+    order: BTreeMap<u64, Waiter>,
+    /// The number of each.
+    waiting: BTreeMap<Waiter, u64>,
+    last: u64,
 }
 
 impl Queue {
     pub(super) fn push(&mut self, waiter: Waiter) {
-        if self.waiting.insert(waiter) {
-            self.order.push_back(waiter);
+        if !self.waiting.contains_key(&waiter) {
+            self.last += 1;
+            self.waiting.insert(waiter, self.last);
+            self.order.insert(self.last, waiter);
         }
     }
 
     pub(super) fn pop(&mut self) -> Option<Waiter> {
-        let first = self.order.pop_front()?;
+        let (_, first) = self.order.pop_first()?;
         self.waiting.remove(&first);
         Some(first)
+    }
+
+    /// A request does not wait any more.
+    pub(super) fn remove(&mut self, waiter: Waiter) {
+        if let Some(number) = self.waiting.remove(&waiter) {
+            self.order.remove(&number);
+        }
     }
 }
 
@@ -315,5 +326,25 @@ impl Share {
                 self.wake(&key);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use net_event_loop::ConnId;
+
+    use super::*;
+
+    #[test]
+    fn request_that_was_answered_is_in_no_queue_any_more() {
+        let waiter = |request| Waiter { shard: 0, conn: ConnId { slot: 0, generation: 0 }, request };
+        let mut queue = Queue::default();
+        for request in [1, 2, 3, 2] {
+            queue.push(waiter(request));
+        }
+        queue.remove(waiter(1));
+        queue.remove(waiter(9));
+        assert_eq!([queue.pop(), queue.pop(), queue.pop()], [Some(waiter(2)), Some(waiter(3)), None]);
+        assert!(queue.order.is_empty() && queue.waiting.is_empty());
     }
 }

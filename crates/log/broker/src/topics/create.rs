@@ -12,7 +12,7 @@ use log_wire::messages::topics::{
 use log_wire::{ErrorCode, Writer};
 
 use super::refusal::{PARTITIONS_PER_REQUEST_MAX, Refusal};
-use super::{Changer, replicas};
+use super::{Changer, Placed, Wanted, replicas};
 use crate::catalog::{NewTopic, change as node_change};
 use crate::config_layers::Layers;
 use crate::configs::ShownTopics;
@@ -75,16 +75,29 @@ fn judge(
     node: &mut Node,
     changer: Changer<'_>,
     topic: &CreatableTopic,
-    (wanted, placed): (i64, &[Vec<i32>]),
-) -> Result<NewTopic, Refusal> {
+    wanted: i64,
+) -> Result<JudgedTopic, Refusal> {
     let refused = |error| Refusal::new(error, "the client may not create the topic");
     node.may(changer.by, TOPIC_CREATE, &topic.name).map_err(refused)?;
     if wanted > PARTITIONS_PER_REQUEST_MAX {
         return Err(Refusal::too_many_partitions());
     }
-    let new = node.judge_new(topic, placed)?;
-    changer.charge(node, i64::try_from(new.replicas.len()).unwrap_or(i64::MAX))?;
-    Ok(new)
+    let judged = node.judge_new(topic)?;
+    changer.charge(node, node.partitions_of(topic))?;
+    Ok(judged)
+}
+
+/// A topic that may be made.
+struct JudgedTopic {
+    settings: Overrides,
+    replicas: Replicas,
+}
+
+enum Replicas {
+    /// The request says on which brokers.
+    Assigned(Placed),
+    /// They have to be placed.
+    Wanted(Wanted),
 }
 
 /// What is told of a topic that is made. Not everybody may see how it is configured.
@@ -118,18 +131,39 @@ fn judge_all<'r>(
     topics.iter().for_each(|topic| *times.entry(&topic.name).or_default() += 1);
     let is_once = |topic: &&CreatableTopic| times.get(topic.name.as_str()) == Some(&1);
     let wanted: i64 = topics.iter().filter(is_once).map(|topic| node.partitions_of(topic)).sum();
-    let mut placed = Vec::new();
     let mut judged = |topic: &CreatableTopic| match is_once(&topic) {
-        true => {
-            let new = judge(node, changer, topic, (wanted, &placed))?;
-            placed.extend(new.replicas.iter().cloned());
-            Ok(new)
-        }
+        true => judge(node, changer, topic, wanted),
         false => Err(Refusal::named_twice()),
     };
     let mut named = BTreeSet::new();
     let topics = topics.iter().filter(|topic| named.insert(topic.name.as_str()));
-    topics.map(|topic| (topic.name.as_str(), judged(topic))).collect()
+    let judged = topics.map(|topic| (topic.name.as_str(), judged(topic))).collect();
+    place(node, judged)
+}
+
+/// The new topics, with their replicas.
+fn place<'r>(
+    node: &Node,
+    judged: Vec<(&'r str, Result<JudgedTopic, Refusal>)>,
+) -> Vec<(&'r str, Result<NewTopic, Refusal>)> {
+    let of = |judged: &Result<JudgedTopic, Refusal>| match judged {
+        Ok(JudgedTopic { replicas: Replicas::Wanted(wanted), .. }) => Some(*wanted),
+        _ => None,
+    };
+    let wanted: Vec<Wanted> = judged.iter().filter_map(|(_, judged)| of(judged)).collect();
+    let mut placed = node.place_all(&wanted).map(Vec::into_iter);
+    let mut next = || match &mut placed {
+        Ok(placed) => Ok(placed.next().unwrap_or_default()),
+        Err(refusal) => Err(refusal.clone()),
+    };
+    let mut new = |name: &str, JudgedTopic { settings, replicas }| {
+        let replicas = match replicas {
+            Replicas::Assigned(replicas) => replicas,
+            Replicas::Wanted(_) => next()?,
+        };
+        Ok(NewTopic { name: name.into(), replicas, settings })
+    };
+    judged.into_iter().map(|(name, judged)| (name, judged.and_then(|judged| new(name, judged)))).collect()
 }
 
 fn failed(name: &str, refusal: &Refusal) -> (CreatableTopicResult, Overrides) {
@@ -156,7 +190,7 @@ impl Node {
     ///
     /// # Errors
     /// Why not.
-    fn judge_new(&self, topic: &CreatableTopic, placed: &[Vec<i32>]) -> Result<NewTopic, Refusal> {
+    fn judge_new(&self, topic: &CreatableTopic) -> Result<JudgedTopic, Refusal> {
         if topic.name == METADATA_TOPIC {
             let message = "a topic of this name cannot be made";
             return Err(Refusal::new(ErrorCode::InvalidRequest, message));
@@ -166,12 +200,11 @@ impl Node {
             .map_err(|error| Refusal::new(error, name_trouble(error, &topic.name)))?;
         let settings = change::topic::create(&topic.configs, self.configs.broker())?;
         let replicas = if topic.assignments.is_empty() {
-            let factor = self.check_counts(topic)?;
-            self.place(self.partitions_of(topic), factor, placed)?
+            Replicas::Wanted(Wanted::of(self.partitions_of(topic), self.check_counts(topic)?))
         } else {
-            self.check_assignments(topic)?
+            Replicas::Assigned(self.check_assignments(topic)?)
         };
-        Ok(NewTopic { name: topic.name.as_str().into(), replicas, settings })
+        Ok(JudgedTopic { settings, replicas })
     }
 
     /// Gives how many replicas a partition gets.
@@ -184,10 +217,11 @@ impl Node {
             let message = "a topic has at least 1 partition, or -1 stands for the broker's own number";
             return Err(Refusal::new(ErrorCode::InvalidPartitions, message));
         }
-        Ok(match topic.replication_factor {
+        let factor = match topic.replication_factor {
             -1 => self.config.replication_factor,
             factor => factor,
-        })
+        };
+        self.check_factor(factor).map(|()| factor)
     }
 
     /// Gives the replicas of each partition.

@@ -9,7 +9,7 @@ use log_wire::messages::topics::{
 use log_wire::{ErrorCode, TopicName};
 
 use super::refusal::{PARTITIONS_PER_REQUEST_MAX, Refusal};
-use super::{Changer, replicas};
+use super::{Changer, Placed, Wanted, replicas};
 use crate::catalog::{TopicImage, change};
 use crate::council_calls::{CouncilAnswer, CouncilCall, CouncilCalls, Part};
 use crate::node::Node;
@@ -17,8 +17,13 @@ use crate::response::{Form, Response};
 use crate::rights::TOPIC_ALTER;
 use crate::waits::Waiter;
 
-/// The id of a topic, and the replicas of its new partitions.
-type Judged = ([u8; 16], Vec<Vec<i32>>);
+/// A topic that may get more partitions.
+struct Judged {
+    id: [u8; 16],
+    more: Wanted,
+    /// The replicas of the new ones, if the request says on which brokers; otherwise they are placed.
+    assigned: Option<Placed>,
+}
 
 /// Handles a request. The answer comes later if there is none now.
 pub(super) fn create_partitions(
@@ -34,7 +39,7 @@ pub(super) fn create_partitions(
     let mut twice: Vec<&str> = times.iter().filter(|(_, times)| **times > 1).map(|(name, _)| *name).collect();
     let added: i64 =
         request.topics.iter().filter(|topic| is_once(topic)).map(|topic| node.added_by(topic)).sum();
-    let (mut answer, mut parts, mut placed) = (PartitionsAnswer::default(), Vec::new(), Vec::new());
+    let (mut answer, mut judged_parts) = (PartitionsAnswer::default(), Vec::new());
     for topic in &request.topics {
         if !is_once(topic) {
             if let Some(at) = twice.iter().position(|name| *name == topic.name) {
@@ -50,24 +55,47 @@ pub(super) fn create_partitions(
         } else if added > PARTITIONS_PER_REQUEST_MAX {
             Err(Refusal::too_many_partitions())
         } else {
-            node.judge_more(topic, &placed)
+            node.judge_more(topic)
         };
         let more = node.added_by(topic);
         let judged = judged.and_then(|found| changer.charge(node, more).map(|()| found));
-        if let Ok((id, replicas)) = &judged
-            && !request.validate_only
-        {
-            placed.extend(replicas.iter().cloned());
-            let compute = change::add_partitions(*id, topic.count, replicas.clone());
-            let number = answer.response.results.len();
-            answer.open.push(number);
-            parts.push(Part { number, path: paths::topic(&topic.name), compute });
-        }
-        answer.push(&topic.name, judged.map(|_| ()));
+        let number = answer.response.results.len();
+        answer.push(&topic.name, judged.as_ref().map(drop).map_err(Clone::clone));
+        judged_parts.extend(judged.ok().map(|judged| (number, topic, judged)));
     }
+    let parts = parts(node, judged_parts, &mut answer, request.validate_only);
     answer.response.throttle_time_ms = node.access.throttle_time_ms();
     let (answer, timeout_ms) = (Box::new(answer), request.timeout_ms);
     calls.begin(node, CouncilCall { waiter, form, answer, parts, timeout_ms }, changer.now)
+}
+
+/// What is asked of the council: the new partitions of each topic, with their replicas.
+fn parts(
+    node: &Node,
+    judged: Vec<(usize, &CreatePartitionsTopic, Judged)>,
+    answer: &mut PartitionsAnswer,
+    validate_only: bool,
+) -> Vec<Part> {
+    let unplaced = judged.iter().filter(|(_, _, of)| of.assigned.is_none());
+    let wanted: Vec<Wanted> = unplaced.map(|(_, _, of)| of.more).collect();
+    let mut placed = node.place_all(&wanted).map(Vec::into_iter);
+    let mut parts = Vec::new();
+    for (number, topic, Judged { id, assigned, .. }) in judged {
+        let replicas = match (assigned, &mut placed) {
+            (Some(assigned), _) => assigned,
+            (None, Ok(placed)) => placed.next().unwrap_or_default(),
+            (None, Err(refusal)) => {
+                answer.fail(number, refusal);
+                continue;
+            }
+        };
+        if !validate_only {
+            let compute = change::add_partitions(id, topic.count, replicas);
+            answer.open.push(number);
+            parts.push(Part { number, path: paths::topic(&topic.name), compute });
+        }
+    }
+    parts
 }
 
 impl Node {
@@ -77,9 +105,8 @@ impl Node {
         found.map_or(0, |found| (i64::from(topic.count) - count_of(found)).max(0))
     }
 
-    /// Whether a topic may have so many partitions. Gives its id and the replicas of the new ones. They have as many as the first
-    /// partition if nothing else is said.
-    fn judge_more(&self, topic: &CreatePartitionsTopic, placed: &[Vec<i32>]) -> Result<Judged, Refusal> {
+    /// Whether a topic may have so many partitions. New ones have as many replicas as the first partition if nothing else is said.
+    fn judge_more(&self, topic: &CreatePartitionsTopic) -> Result<Judged, Refusal> {
         let found = self.catalog.find(TopicName::Name(&topic.name)).map_err(Refusal::bare)?;
         let present = count_of(found);
         let more = i64::from(topic.count) - present;
@@ -87,10 +114,12 @@ impl Node {
             let message = format!("the topic has {present} partitions: it can only have more");
             return Err(Refusal::new(ErrorCode::InvalidPartitions, message));
         }
+        let factor = found.partitions.first().map_or(1, |first| first.replicas.len());
+        let factor = i16::try_from(factor).unwrap_or(i16::MAX);
+        let (id, wanted) = (found.id, Wanted::of(more, factor));
         let Some(assignments) = &topic.assignments else {
-            let factor = found.partitions.first().map_or(1, |first| first.replicas.len());
-            let factor = i16::try_from(factor).unwrap_or(i16::MAX);
-            return Ok((found.id, self.place(more, factor, placed)?));
+            self.check_factor(factor)?;
+            return Ok(Judged { id, more: wanted, assigned: None });
         };
         if i64::try_from(assignments.len()) != Ok(more) {
             let count = assignments.len();
@@ -100,7 +129,8 @@ impl Node {
         for assignment in assignments {
             replicas::check(&assignment.broker_ids, &self.brokers)?;
         }
-        Ok((found.id, assignments.iter().map(|assignment| assignment.broker_ids.clone()).collect()))
+        let assigned = assignments.iter().map(|assignment| assignment.broker_ids.clone()).collect();
+        Ok(Judged { id, more: wanted, assigned: Some(assigned) })
     }
 }
 
@@ -122,6 +152,13 @@ impl PartitionsAnswer {
             (result.error_code, result.error_message) = (refusal.code.code(), refusal.message());
         }
         self.response.results.push(result);
+    }
+
+    /// A topic that was to get partitions does not.
+    fn fail(&mut self, number: usize, refusal: &Refusal) {
+        if let Some(result) = self.response.results.get_mut(number) {
+            (result.error_code, result.error_message) = (refusal.code.code(), refusal.message());
+        }
     }
 }
 

@@ -24,8 +24,8 @@ use crate::waits::{Waiter, Waits};
 /// How long an answer waits at most, milliseconds.
 const HELD_MS: u64 = 200;
 /// So many wait at most: above it, they are answered at once.
-const HELD_MAX: usize = 10_000;
-/// A longer request is answered at once, bytes.
+const HELD_MAX: usize = 1_000;
+/// A longer request is answered at once, bytes, and so is one for all topics: each is looked at again whenever a leader has changed.
 const HELD_BYTES_MAX: usize = 4 << 10;
 
 #[derive(Debug)]
@@ -43,6 +43,8 @@ struct Held {
 pub(crate) struct HeldMetadata {
     waiting: Waits<Held>,
     probes: Probes,
+    /// Something that they wait for may have happened.
+    is_touched: bool,
 }
 
 impl HeldMetadata {
@@ -81,7 +83,13 @@ impl HeldMetadata {
     /// A broker lives.
     pub(crate) fn lives(&mut self, node: &mut Node, broker: i32, now: Now) {
         self.probes.answered(broker);
+        self.is_touched = true;
         self.go_on(node, now);
+    }
+
+    /// A partition has another leader, or is served here.
+    pub(crate) const fn leaders_changed(&mut self) {
+        self.is_touched = true;
     }
 
     /// The link to a broker is gone.
@@ -89,9 +97,9 @@ impl HeldMetadata {
         self.probes.lost(broker);
     }
 
-    /// Leaders live, or partitions have others: those that waited for that are answered.
+    /// Those are answered that have what they waited for. To be called once for all that has happened in a turn.
     pub(crate) fn go_on(&mut self, node: &mut Node, now: Now) {
-        if self.waiting.len() == 0 {
+        if !std::mem::take(&mut self.is_touched) || self.waiting.len() == 0 {
             return;
         }
         let probes = &self.probes;
@@ -127,11 +135,7 @@ fn is_served(node: &Node, body: &[u8], form: Form) -> bool {
     let mut topics = Vec::new();
     let request = MetadataRequest::read(&mut Reader::new(body, form.flexible), form.version, &mut topics);
     let serves = |topic: &TopicImage| node.partitions.serves(topic);
-    match request {
-        Ok(request) if request.all_topics => node.catalog.topics().all(serves),
-        Ok(_) => topics.iter().filter_map(|topic| node.catalog.find(named(topic)).ok()).all(serves),
-        Err(_) => true,
-    }
+    request.is_err() || topics.iter().filter_map(|topic| node.catalog.find(named(topic)).ok()).all(serves)
 }
 
 fn answer(node: &mut Node, waiter: Waiter, held: &Held, now: Now) {
@@ -144,16 +148,14 @@ fn answer(node: &mut Node, waiter: Waiter, held: &Held, now: Now) {
     }
 }
 
-/// The leaders that an answer would name, but for this broker.
+/// The leaders that an answer to a request for some topics would name, but for this broker.
 fn leaders(node: &Node, body: &[u8], form: Form) -> Result<BTreeSet<i32>, Malformed> {
     let mut topics = Vec::new();
     let request = MetadataRequest::read(&mut Reader::new(body, form.flexible), form.version, &mut topics)?;
     let mut leaders = BTreeSet::new();
-    let mut add = |topic: &TopicImage| leaders.extend(topic.partitions.iter().map(|of| of.leader));
-    if request.all_topics {
-        node.catalog.topics().for_each(&mut add);
-    } else {
-        topics.iter().filter_map(|topic| node.catalog.find(named(topic)).ok()).for_each(&mut add);
+    if !request.all_topics {
+        let found = topics.iter().filter_map(|topic| node.catalog.find(named(topic)).ok());
+        leaders.extend(found.flat_map(|topic| &topic.partitions).map(|partition| partition.leader));
     }
     leaders.remove(&node.config.node_id);
     Ok(leaders)

@@ -13,68 +13,95 @@ use crate::brokers::Brokers;
 use crate::catalog::Catalog;
 use crate::node::Node;
 
-/// What replicas there are already: those of the catalog, and those that the same request has placed.
-struct Placement<'n> {
-    brokers: &'n Brokers,
-    catalog: &'n Catalog,
-    placed: &'n [Vec<i32>],
+/// What a topic gets that says nothing of brokers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// So many new partitions.
+    pub(crate) partitions: usize,
+    /// So many replicas of each.
+    pub(crate) replicas: usize,
 }
 
-impl Node {
-    /// Places new partitions with so many replicas each, behind those that the same request has placed.
-    ///
-    /// # Errors
-    /// As [`Placement::place`].
-    pub(crate) fn place(
-        &self,
-        partitions: i64,
-        factor: i16,
-        placed: &[Vec<i32>],
-    ) -> Result<Vec<Vec<i32>>, Refusal> {
-        let placement = Placement { brokers: &self.brokers, catalog: &self.catalog, placed };
+impl Wanted {
+    pub(crate) fn of(partitions: i64, factor: i16) -> Self {
         let count = |number: i64| usize::try_from(number).unwrap_or(0);
-        placement.place(count(partitions), count(factor.into()))
+        Self { partitions: count(partitions), replicas: count(factor.into()) }
     }
 }
 
-impl Placement<'_> {
-    /// Places so many new partitions. Gives the replicas of each, its leader first.
+/// The replicas of each new partition of a topic, its leader first.
+pub(crate) type Placed = Vec<Vec<i32>>;
+
+impl Node {
+    /// Whether there are enough brokers for a partition with so many replicas.
     ///
     /// # Errors
-    /// `INVALID_REPLICATION_FACTOR`: there are not so many brokers.
-    fn place(&self, partitions: usize, factor: usize) -> Result<Vec<Vec<i32>>, Refusal> {
-        let live: Vec<i32> = self.brokers.live().collect();
-        if factor > live.len() {
-            let (brokers, are) = (live.len(), if live.len() == 1 { "is" } else { "are" });
-            let message = format!("there {are} {brokers} of the {factor} brokers that a partition needs");
-            return Err(Refusal::new(ErrorCode::InvalidReplicationFactor, message));
+    /// `INVALID_REPLICATION_FACTOR`.
+    pub(crate) fn check_factor(&self, factor: i16) -> Result<(), Refusal> {
+        let live = self.brokers.live().count();
+        if usize::try_from(factor).is_ok_and(|factor| factor <= live) {
+            return Ok(());
         }
-        if let [only] = live[..] {
-            return Ok(vec![vec![only]; partitions]);
+        Err(too_few(live, factor.unsigned_abs().into()))
+    }
+
+    /// Places the new partitions of all topics of a request: one plan for all of them, for a plan looks at every partition that
+    /// there is. Gives what each topic gets, in order.
+    ///
+    /// # Errors
+    /// `INVALID_REPLICATION_FACTOR`: there are too few brokers.
+    pub(crate) fn place_all(&self, wanted: &[Wanted]) -> Result<Vec<Placed>, Refusal> {
+        Placement { brokers: &self.brokers, catalog: &self.catalog }.place_all(wanted)
+    }
+}
+
+fn too_few(live: usize, needed: usize) -> Refusal {
+    let are = if live == 1 { "is" } else { "are" };
+    let message = format!("there {are} {live} of the {needed} brokers that a partition needs");
+    Refusal::new(ErrorCode::InvalidReplicationFactor, message)
+}
+
+struct Placement<'n> {
+    brokers: &'n Brokers,
+    catalog: &'n Catalog,
+}
+
+impl Placement<'_> {
+    fn place_all(&self, wanted: &[Wanted]) -> Result<Vec<Placed>, Refusal> {
+        let live: Vec<i32> = self.brokers.live().collect();
+        if let Some(most) = wanted.iter().map(|of| of.replicas).find(|replicas| *replicas > live.len()) {
+            return Err(too_few(live.len(), most));
+        }
+        if let [only] = live[..]
+            && wanted.iter().all(|of| of.replicas == 1)
+        {
+            return Ok(wanted.iter().map(|of| vec![vec![only]; of.partitions]).collect());
+        }
+        if wanted.is_empty() {
+            return Ok(Vec::new());
         }
         let mut cluster = Cluster { nodes: self.places(&live), ..Cluster::default() };
-        let present = self.catalog.topics().flat_map(|topic| &topic.partitions).map(|of| &of.replicas);
-        for (id, replicas) in (0..).zip(present.chain(self.placed)) {
-            cluster.partitions.extend(known(id, replicas));
-        }
+        let present = self.catalog.topics().flat_map(|topic| &topic.partitions);
+        cluster.partitions.extend((0..).zip(present).filter_map(|(id, of)| known(id, &of.replicas)));
         let first = cluster.partitions.last().map_or(0, |last| last.id.0 + 1);
-        let ids = (first..).take(partitions);
-        cluster.partitions.extend(ids.map(|id| Partition::new(PartitionId(id), factor)));
+        let factors = wanted.iter().flat_map(|of| std::iter::repeat_n(of.replicas, of.partitions));
+        cluster.partitions.extend((first..).zip(factors).map(|(id, of)| Partition::new(PartitionId(id), of)));
         let planned = plan_new(&cluster, &Settings::default());
-        let steps =
-            planned.map_err(|error| Refusal::new(ErrorCode::UnknownServerError, error.to_string()))?.steps;
-        let placed: Vec<Vec<i32>> = steps
-            .into_iter()
-            .filter_map(|step| match step.action {
-                Action::Place { voters } => Some(voters.into_iter().map(|id| id.0.cast_signed()).collect()),
-                _ => None,
-            })
-            .collect();
-        if placed.len() == partitions {
-            return Ok(placed);
+        let plan = planned.map_err(|error| Refusal::new(ErrorCode::UnknownServerError, error.to_string()))?;
+        let mut placed: BTreeMap<u64, Vec<i32>> = BTreeMap::new();
+        for step in plan.steps {
+            if let Action::Place { voters } = step.action {
+                let voters = voters.into_iter().map(|id| id.0.cast_signed()).collect();
+                placed.insert(step.partition.0, voters);
+            }
         }
-        let message = "no place was found for all replicas";
-        Err(Refusal::new(ErrorCode::InvalidReplicationFactor, message))
+        let all: usize = wanted.iter().map(|of| of.partitions).sum();
+        if placed.len() != all {
+            let message = "no place was found for all replicas";
+            return Err(Refusal::new(ErrorCode::InvalidReplicationFactor, message));
+        }
+        let mut placed = placed.into_values();
+        Ok(wanted.iter().map(|of| placed.by_ref().take(of.partitions).collect()).collect())
     }
 
     fn places(&self, live: &[i32]) -> Vec<Place> {
@@ -113,15 +140,19 @@ mod tests {
         brokers
     }
 
-    fn place(brokers: &Brokers, placed: &[Vec<i32>], partitions: usize, factor: usize) -> Vec<Vec<i32>> {
-        let placement = Placement { brokers, catalog: &Catalog::default(), placed };
-        placement.place(partitions, factor).expect("there are enough")
+    fn place_all(brokers: &Brokers, wanted: &[Wanted]) -> Result<Vec<Placed>, Refusal> {
+        Placement { brokers, catalog: &Catalog::default() }.place_all(wanted)
+    }
+
+    fn place(brokers: &Brokers, partitions: usize, replicas: usize) -> Placed {
+        let placed = place_all(brokers, &[Wanted { partitions, replicas }]);
+        placed.expect("there are enough").remove(0)
     }
 
     #[test]
     fn replicas_and_leaders_are_spread_evenly() {
         let brokers = brokers(&[None, None, None, None]);
-        let placed = place(&brokers, &[], 12, 3);
+        let placed = place(&brokers, 12, 3);
         for broker in 1..=4 {
             let replicas = placed.iter().filter(|of| of.contains(&broker)).count();
             let leads = placed.iter().filter(|of| of[0] == broker).count();
@@ -133,18 +164,27 @@ mod tests {
     #[test]
     fn topics_of_one_request_do_not_all_begin_at_the_same_broker() {
         let brokers = brokers(&[None, None, None]);
-        let mut placed = Vec::new();
-        for _ in 0..3 {
-            placed.extend(place(&brokers, &placed, 1, 1));
-        }
+        let one = Wanted { partitions: 1, replicas: 1 };
+        let placed = place_all(&brokers, &[one, one, one]).expect("there are enough");
+        let mut placed: Vec<Vec<i32>> = placed.into_iter().flatten().collect();
         placed.sort_unstable();
         assert_eq!(placed, [vec![1], vec![2], vec![3]]);
     }
 
     #[test]
+    fn topics_of_one_request_get_what_each_wants() {
+        let brokers = brokers(&[None, None, None]);
+        let wanted =
+            [(2, 3), (0, 1), (4, 1), (1, 2)].map(|(partitions, replicas)| Wanted { partitions, replicas });
+        let placed = place_all(&brokers, &wanted).expect("there are enough");
+        let shapes = placed.iter().map(|of| of.iter().map(Vec::len).collect::<Vec<_>>());
+        assert_eq!(shapes.collect::<Vec<_>>(), [vec![3, 3], vec![], vec![1, 1, 1, 1], vec![2]]);
+    }
+
+    #[test]
     fn racks_get_a_replica_each() {
         let brokers = brokers(&[Some("a"), Some("a"), Some("b"), Some("b")]);
-        for replicas in place(&brokers, &[], 8, 2) {
+        for replicas in place(&brokers, 8, 2) {
             let in_a = replicas.iter().filter(|id| **id <= 2).count();
             assert_eq!(in_a, 1, "{replicas:?}");
         }
@@ -153,8 +193,8 @@ mod tests {
     #[test]
     fn more_replicas_than_brokers_are_refused() {
         let brokers = brokers(&[None, None]);
-        let placement = Placement { brokers: &brokers, catalog: &Catalog::default(), placed: &[] };
-        let refused = placement.place(1, 3).expect_err("there are two brokers");
+        let refused = place_all(&brokers, &[Wanted { partitions: 1, replicas: 3 }]);
+        let refused = refused.expect_err("there are two brokers");
         assert_eq!(refused.code, ErrorCode::InvalidReplicationFactor);
     }
 }

@@ -1,13 +1,18 @@
 //! What clients and tools are told of replicas, by every broker, and what producers may rely on.
 
 use kafka_protocol::messages::describe_topic_partitions_request::TopicRequest;
+use kafka_protocol::messages::elect_leaders_request::TopicPartitions;
 use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
-use kafka_protocol::messages::{DescribeTopicPartitionsRequest, MetadataRequest, TopicName};
+use kafka_protocol::messages::{
+    DescribeTopicPartitionsRequest, ElectLeadersRequest, MetadataRequest, TopicName,
+};
 
 use crate::bench::text;
 use crate::replicas::Cluster;
 
 const NOT_ENOUGH_REPLICAS: i16 = 19;
+const PREFERRED_LEADER_NOT_AVAILABLE: i16 = 80;
+const ELECTION_NOT_NEEDED: i16 = 84;
 const TWO: (&str, &str) = ("min.insync.replicas", "2");
 
 /// Replicas in sync, and offline ones, as a broker tells by Metadata.
@@ -29,6 +34,63 @@ fn described(cluster: &mut Cluster, by: i32) -> (Vec<i32>, Vec<i32>) {
     let partition = &answer.topics[0].partitions[0];
     let of = |ids: &[kafka_protocol::messages::BrokerId]| ids.iter().map(|id| id.0).collect();
     (of(&partition.isr_nodes), of(partition.eligible_leader_replicas.as_deref().unwrap_or_default()))
+}
+
+/// The leader that a broker tells by Metadata; nothing while the answer waits.
+fn leader_told(answer: &kafka_protocol::messages::MetadataResponse) -> i32 {
+    answer.topics[0].partitions[0].leader_id.0
+}
+
+#[test]
+fn client_is_not_told_of_a_leader_that_has_just_died() {
+    let topic = MetadataRequestTopic::default().with_name(Some(TopicName(text("t"))));
+    let request = MetadataRequest::default().with_topics(Some(vec![topic]));
+    let mut cluster = Cluster::new(&[&[1, 2, 3]]);
+    // It lives: the answer waits for a word of it.
+    assert!(cluster.broker(3).ask(1, 9, &request).is_none());
+    cluster.settle();
+    let told: Vec<_> = cluster.broker(3).answers::<MetadataRequest>();
+    assert_eq!(
+        told.iter().map(|(number, answer)| (*number, leader_told(answer))).collect::<Vec<_>>(),
+        [(1, 1)]
+    );
+    // It dies before it has answered.
+    assert!(cluster.broker(3).ask(2, 9, &request).is_none());
+    cluster.lose(1);
+    assert!(cluster.broker(3).answers::<MetadataRequest>().is_empty());
+    cluster.settle();
+    let told: Vec<_> = cluster.broker(3).answers::<MetadataRequest>();
+    assert!(matches!(&told[..], [(2, answer)] if [2, 3].contains(&leader_told(answer))), "{told:?}");
+}
+
+#[test]
+fn client_does_not_wait_for_long_for_a_leader_that_says_nothing() {
+    let topic = MetadataRequestTopic::default().with_name(Some(TopicName(text("t"))));
+    let request = MetadataRequest::default().with_topics(Some(vec![topic]));
+    let mut cluster = Cluster::new(&[&[1, 2, 3]]);
+    let bench = cluster.broker(3);
+    assert!(bench.ask(1, 9, &request).is_none());
+    bench.pass(200);
+    let told: Vec<_> = bench.answers::<MetadataRequest>();
+    assert!(matches!(&told[..], [(1, answer)] if leader_told(answer) == 1), "{told:?}");
+}
+
+#[test]
+fn preferred_leader_that_does_not_lead_is_not_said_to_need_no_election() {
+    let mut cluster = Cluster::new(&[&[1, 2, 3]]);
+    let all = ElectLeadersRequest::default().with_election_type(0).with_timeout_ms(1_000);
+    let named = TopicPartitions::default().with_topic(TopicName(text("t"))).with_partitions(vec![0]);
+    let one = all.clone().with_topic_partitions(Some(vec![named]));
+    let codes = |cluster: &mut Cluster, request: &ElectLeadersRequest| {
+        let answer = cluster.call(2, 2, request);
+        answer.replica_election_results[0].partition_result.iter().map(|of| of.error_code).collect::<Vec<_>>()
+    };
+    let all = all.with_topic_partitions(None);
+    assert_eq!((codes(&mut cluster, &one), codes(&mut cluster, &all)), (vec![ELECTION_NOT_NEEDED], vec![]));
+    cluster.lose(1);
+    cluster.settle();
+    let refused = vec![PREFERRED_LEADER_NOT_AVAILABLE];
+    assert_eq!((codes(&mut cluster, &one), codes(&mut cluster, &all)), (refused.clone(), refused));
 }
 
 #[test]

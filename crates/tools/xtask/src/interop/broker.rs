@@ -213,7 +213,6 @@ impl ServedBrokers {
         let first = brokers.members.first().context("there is no broker")?;
         let (log, folder, port, program) =
             (first.log(), first.folder.clone(), first.port, first.binary.clone());
-        let count = brokers.members.len();
         let brokers = Arc::new(Mutex::new(brokers));
         let control = Control::open(&folder, port, Arc::clone(&brokers))?;
         let environment: Environment = vec![
@@ -221,7 +220,6 @@ impl ServedBrokers {
             ("KAFKA_CONTROL", control.script().into()),
             ("KAFKA_FLAVOR", "diwan".into()),
             ("KAFKA_PROGRAM", program.into()),
-            ("KAFKA_BROKERS", count.to_string().into()),
         ];
         let reaper = deaths.map(|deaths| Reaper::start(brokers, deaths, folder.join("deaths")));
         Ok(Self { _reaper: reaper, _control: control, log, environment })

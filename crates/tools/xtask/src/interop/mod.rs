@@ -106,6 +106,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     if args.ensemble > 1 && args.against != Flavor::Diwan {
         bail!("only ensembles of Diwan can be started here");
     }
+    if args.deaths.is_some() && args.ensemble == 1 && args.brokers == 1 {
+        bail!("of one server none can die and the others go on; hint: `--ensemble 3`, or `--brokers 3`");
+    }
     let between = Duration::from_millis(args.between);
     let deaths = args.deaths.map(|of| servers::Deaths { of, between });
     let (members, form) = (usize::from(args.ensemble), args.form);
