@@ -11,6 +11,9 @@ pub struct StoreConfig {
     pub write_behind_bytes: usize,
     /// All partitions together hold at most so many bytes in memory, and one batch more: above it, all are written.
     pub memory_bytes_max: usize,
+    /// A step of writing behind ends once it has written so many bytes, while memory has room: what is appended meanwhile
+    /// waits for it.
+    pub write_behind_step_bytes: usize,
     /// How many segments are open for writing at most.
     pub open_files_max: usize,
     /// How many partitions one step of [`Store::sync_step`](crate::Store::sync_step) flushes at most.
@@ -32,8 +35,9 @@ impl Default for StoreConfig {
             },
             write_behind_bytes: 64 << 10,
             memory_bytes_max: 32 << 20,
+            write_behind_step_bytes: 256 << 10,
             open_files_max: 256,
-            sync_step_partitions: 16,
+            sync_step_partitions: 4,
             states_asked_max: 256,
         }
     }

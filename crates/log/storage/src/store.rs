@@ -321,6 +321,11 @@ impl<D: Disk> Store<D> {
         self.wal.write()
     }
 
+    /// Begins to flush what was [handed to the system](Self::write), so that the flush that counts finds less to do.
+    pub fn start_flush(&mut self) {
+        self.wal.start_flush();
+    }
+
     /// One step of making the next segment of the write-ahead log ready. To be called when there is time.
     ///
     /// # Errors
@@ -390,7 +395,7 @@ impl<D: Disk> Store<D> {
     /// As [`Self::flush`], without the case of a full disk.
     pub fn close(mut self) -> Result<D, Fault> {
         self.flush()?;
-        self.write_behind(true)?;
+        while self.write_behind(true)? == Progress::More {}
         while self.remove_step()? == Progress::More {}
         self.wal.close()
     }

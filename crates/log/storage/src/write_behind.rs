@@ -7,31 +7,35 @@
 
 use log_partition::{IndexFrame, PartitionId, SegmentId};
 use storage_disk::{Disk, DiskError};
-use storage_wal::{Fault, LogId};
+use storage_wal::{Fault, LogId, Progress};
 
 use crate::files::open;
 use crate::segment_name::{index_path, segment_path};
 use crate::store::{Store, Written};
 
 impl<D: Disk> Store<D> {
-    /// Writes batches of partitions to their segments: of those that have many, or, if all of them together have too many
-    /// or `all` is asked for, of all. Only batches that are durable may be there: to be called after a flush.
+    /// A step of writing batches of partitions to their segments: of those that have many, or, if all of them together have
+    /// too many or `all` is asked for, of all that have any now. There is more to do if partitions are left for the next step.
     ///
     /// # Errors
     /// A fault poisons the store.
-    pub fn write_behind(&mut self, all: bool) -> Result<(), Fault> {
+    pub fn write_behind(&mut self, all: bool) -> Result<Progress, Fault> {
         if all || self.memory_bytes > self.config.memory_bytes_max {
             let waits = self.logs.0.iter().filter(|(_, log)| !log.pending.is_empty());
             self.due = waits.map(|(log, _)| *log).collect();
         }
         self.is_short = false;
+        let end = self.memory_bytes.saturating_sub(self.config.write_behind_step_bytes);
         while let Some(log) = self.due.pop_first() {
             self.write_one(log)?;
             if self.is_short {
-                break;
+                return Ok(Progress::Idle);
+            }
+            if self.memory_bytes <= end.min(self.config.memory_bytes_max) && !self.due.is_empty() {
+                return Ok(Progress::More);
             }
         }
-        Ok(())
+        Ok(Progress::Idle)
     }
 
     /// Writes all batches of a partition that wait, those of one segment at once, until the disk is full.

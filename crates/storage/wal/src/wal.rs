@@ -196,6 +196,12 @@ impl<D: Disk> Wal<D> {
         self.write_pending()
     }
 
+    /// Begins to flush what was [written](Self::write), and does not wait for it: the flush that counts finds less to do, and
+    /// learns of a failure.
+    pub fn start_flush(&mut self) {
+        self.disk.start_writeback(&self.current.file);
+    }
+
     /// Flushes, and if that was not yet noted in the log, notes it there durably.
     ///
     /// To be called when the log was idle for a moment, and before it is closed: without it, damage to what was

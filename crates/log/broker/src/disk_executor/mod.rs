@@ -38,6 +38,10 @@ const RETRY_MS: u64 = 100;
 /// How long a batch is only with the operating system, at most, milliseconds.
 const RELAXED_MS: u64 = 1_000;
 
+/// How often flushing it begins before it is due, milliseconds: a turn that comes during the flush that is waited for waits as well,
+/// so that one is to be short.
+const FLUSH_AHEAD_MS: u64 = 100;
+
 /// How many segments the write-ahead log has while flushing keeps up with it.
 const WAL_SEGMENTS: u64 = 2;
 
@@ -82,6 +86,8 @@ pub struct DiskExecutor<D: Disk> {
     has_waited: bool,
     /// When what was only written is to be flushed.
     flush_due: Option<MonoTime>,
+    /// When flushing it begins the next time before that.
+    ahead_due: MonoTime,
     told_durable: u64,
     told_room: Option<u64>,
     written_all: MonoTime,
@@ -102,6 +108,7 @@ impl<D: Disk> DiskExecutor<D> {
             needs_flush: false,
             has_waited: false,
             flush_due: None,
+            ahead_due: MonoTime::ZERO,
             told_durable: 0,
             told_room: None,
             written_all: MonoTime::ZERO,
@@ -139,16 +146,15 @@ impl<D: Disk> DiskExecutor<D> {
             return Ok(Next::Now);
         }
         let is_committed = self.committed == Committed::All;
-        if is_committed {
-            let all = self.now >= self.written_all.plus_ms(MEMORY_MS);
-            self.written_all = if all { self.now } else { self.written_all };
-            self.store.write_behind(all)?;
-        }
+        let all = is_committed && self.now >= self.written_all.plus_ms(MEMORY_MS);
+        self.written_all = if all { self.now } else { self.written_all };
+        let written = if is_committed { self.store.write_behind(all)? } else { Progress::Idle };
+        self.flush_ahead();
         self.store.keep_ahead()?;
         let synced = if is_committed { self.sync()? } else { Progress::Idle };
         // On a full disk too: it makes room.
         let removed = self.store.remove_step()?;
-        let has_more = [synced, removed, self.store.prepare()?].contains(&Progress::More);
+        let has_more = [written, synced, removed, self.store.prepare()?].contains(&Progress::More);
         self.tell(events);
         let is_full = !is_committed || self.is_behind() || self.store.space() == Space::Full;
         Ok(match (is_full, has_more) {
@@ -157,6 +163,16 @@ impl<D: Disk> DiskExecutor<D> {
             (false, true) => Next::Now,
             (false, false) => Next::InMs(self.idle_ms()),
         })
+    }
+
+    /// Begins to flush batches that are only written, every now and then.
+    fn flush_ahead(&mut self) {
+        if self.flush_due.is_none() {
+            self.ahead_due = self.now.plus_ms(FLUSH_AHEAD_MS);
+        } else if self.ahead_due <= self.now {
+            self.ahead_due = self.now.plus_ms(FLUSH_AHEAD_MS);
+            self.store.start_flush();
+        }
     }
 
     /// Flushes a few partitions, and more of them the longer the write-ahead log is: a start has to read all of it.

@@ -23,6 +23,7 @@ fn config() -> StoreConfig {
         },
         write_behind_bytes: 300,
         memory_bytes_max: 3_000,
+        write_behind_step_bytes: 500,
         open_files_max: 2,
         sync_step_partitions: 2,
         states_asked_max: 2,

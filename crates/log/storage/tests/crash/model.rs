@@ -22,8 +22,10 @@ pub(crate) struct Model {
     pub(crate) committed: i64,
     /// As it was before its end was cut off, if that is not durable.
     pub(crate) before_cut: Option<Box<Model>>,
-    /// The epochs that were given, and how many of them are durable.
+    /// The epochs that were given.
     pub(crate) epochs: Vec<(LeaderEpoch, Option<Offset>)>,
+    /// How many of them are surely durable.
+    pub(crate) durable_epochs: usize,
     /// Where it begins at least, after a crash.
     pub(crate) least_start: i64,
     /// Whether it must be there, and whether it may be.
@@ -45,7 +47,8 @@ impl Model {
 
     /// The state that the owner gives.
     pub(crate) fn state(&self) -> State {
-        let bytes = [self.committed.to_be_bytes(), self.start.to_be_bytes()].concat();
+        let epochs = self.epochs.len() as i64;
+        let bytes = [self.committed, self.start, epochs].map(i64::to_be_bytes).concat();
         State { end: Offset(self.committed), bytes }
     }
 
@@ -82,12 +85,14 @@ impl Model {
             "{log}: no batch ends at {end}"
         );
         let number = |bytes: &[u8]| i64::from_be_bytes(bytes.try_into().expect("eight bytes"));
-        let state = given.state.as_ref().map_or((0, 0), |state| (number(&state[..8]), number(&state[8..])));
+        let state = given.state.as_deref().unwrap_or(&[0; 24]);
+        let state = (number(&state[..8]), number(&state[8..16]), number(&state[16..]));
         model.start = given.events.iter().fold(state.1, |start, event| match event {
             RestoredEvent::Start(later) => start.max(later.0),
             RestoredEvent::Batch(_) | RestoredEvent::Replaced(_) | RestoredEvent::Epoch(..) => start,
         });
-        model.check_epochs(given);
+        model.epochs.truncate(self.check_epochs(given, state.2));
+        model.durable_epochs = model.epochs.len();
         assert!(model.start >= self.least_start && model.start <= self.start, "{log}: start {}", model.start);
         model.check_batches(given, state.0);
         (model.end, model.flushed_end, model.least_start) = (end, end, model.start);
@@ -100,18 +105,19 @@ impl Model {
         model
     }
 
-    /// Those behind the state are given back, in order.
-    fn check_epochs(&self, given: &Restored) {
-        let epochs: Vec<_> = given
-            .events
-            .iter()
-            .filter_map(|event| match event {
-                RestoredEvent::Epoch(promised, begins) => Some((*promised, *begins)),
-                _ => None,
-            })
-            .collect();
-        let at = self.epochs.iter().position(|own| epochs.first() == Some(own)).unwrap_or_default();
-        assert!(self.epochs[at..].starts_with(&epochs), "{epochs:?} of {:?}", self.epochs);
+    /// Those behind the state are given back, in order, as far as they were durable. Gives how many there are with those that the
+    /// state knows.
+    fn check_epochs(&self, given: &Restored, in_state: i64) -> usize {
+        let epoch = |event: &RestoredEvent| match event {
+            RestoredEvent::Epoch(promised, begins) => Some((*promised, *begins)),
+            _ => None,
+        };
+        let epochs: Vec<_> = given.events.iter().filter_map(epoch).collect();
+        let behind = &self.epochs[usize::try_from(in_state).expect("a count")..];
+        assert!(behind.starts_with(&epochs), "{epochs:?} of {behind:?}");
+        let count = self.epochs.len() - behind.len() + epochs.len();
+        assert!(count >= self.durable_epochs, "{epochs:?} of {behind:?}: a durable one is lost");
+        count
     }
 
     fn check_batches(&self, given: &Restored, state_end: i64) {

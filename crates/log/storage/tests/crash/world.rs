@@ -132,6 +132,7 @@ impl World {
         self.partitions.retain(|_, model| !model.dropped);
         for model in self.partitions.values_mut() {
             (model.flushed_end, model.least_start, model.created_durably) = (model.end, model.start, true);
+            model.durable_epochs = model.epochs.len();
             model.before_cut = None;
         }
     }
@@ -203,13 +204,18 @@ impl World {
         }
         let end = ends[self.random.below(ends.len() as u64) as usize];
         let cut = Cut { end: Offset(end), at: before.place_at(end), keeps_index: self.random.below(2) == 0 };
-        if self.well(store.cut(log, &cut))?.is_none() {
+        let done = store.cut(log, &cut);
+        // A crash in the middle leaves either.
+        let may_be = done.is_ok() || self.disk.crashed();
+        if let Some(model) = self.partitions.get_mut(&log).filter(|_| may_be) {
+            model.batches.retain(|batch, _| *batch <= end);
+            (model.end, model.place, model.flushed_end) = (end, cut.at, model.flushed_end.min(end));
+            model.before_cut = Some(Box::new(before));
+        }
+        if self.well(done)?.is_none() {
             return Ok(());
         }
         let Some(model) = self.partitions.get_mut(&log) else { return Ok(()) };
-        model.batches.retain(|batch, _| *batch <= end);
-        (model.end, model.place, model.flushed_end) = (end, cut.at, model.flushed_end.min(end));
-        model.before_cut = Some(Box::new(before));
         let epoch = (LeaderEpoch(model.epochs.len() as i32), Some(Offset(end)));
         model.epochs.push(epoch);
         if self.well(store.put_epoch(log, epoch.0, epoch.1))?.is_none()

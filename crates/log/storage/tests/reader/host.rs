@@ -106,7 +106,7 @@ impl Host {
     /// Everything that was appended is in its segment.
     pub(crate) fn write(&mut self) {
         self.store.flush().expect("the disk is well");
-        self.store.write_behind(true).expect("the disk is well");
+        while self.store.write_behind(true).expect("the disk is well") == Progress::More {}
         for written in self.store.take_written() {
             self.partition.written(written.end, written.cuts);
         }

@@ -64,6 +64,7 @@ impl Machine {
                 },
                 write_behind_bytes: 1_000,
                 memory_bytes_max: 8_000,
+                write_behind_step_bytes: 1_500,
                 open_files_max: 3,
                 sync_step_partitions: 2,
                 states_asked_max: 8,
