@@ -29,7 +29,6 @@ use crate::partitions::{Hosted, Partitions, Slot};
 use crate::producer_ids::{ProducerIds, take_block};
 use crate::question::Question;
 use crate::response::Response;
-use crate::topics::Wanted;
 use crate::waits::Waiter;
 
 /// Topics that clients have named are made only while fewer changes than this are with the council.
@@ -166,8 +165,7 @@ impl Node {
             None => return,
         };
         // With too few brokers it is not made for now: a client asks again.
-        let placed = self.place_all(&[Wanted::of(partitions.into(), factor)]);
-        if let Some(replicas) = placed.ok().and_then(|mut placed| placed.pop()) {
+        if let Some(replicas) = self.place_one(partitions.into(), factor) {
             let new = NewTopic { name: name.into(), replicas, settings };
             let compute = change::create(&new, self.draw_id());
             self.council.ask(paths::topic(name), purpose, compute);

@@ -45,6 +45,11 @@ impl Node {
         Err(too_few(live, factor.unsigned_abs().into()))
     }
 
+    /// Places the new partitions of one topic, if there are enough brokers.
+    pub(crate) fn place_one(&self, partitions: i64, factor: i16) -> Option<Placed> {
+        self.place_all(&[Wanted::of(partitions, factor)]).ok().and_then(|mut placed| placed.pop())
+    }
+
     /// Places the new partitions of all topics of a request: one plan for all of them, for a plan looks at every partition that
     /// there is. Gives what each topic gets, in order.
     ///
