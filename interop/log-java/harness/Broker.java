@@ -7,6 +7,8 @@ import java.util.concurrent.TimeUnit;
 /** The broker under test, as the environment of the suite tells of it. */
 public final class Broker {
     public static final String CONNECT = System.getenv().getOrDefault("KAFKA_CONNECT", "127.0.0.1:9092");
+    /** The addresses of all brokers, of which clients may be told one. */
+    public static final List<String> ADDRESSES = List.of(CONNECT.split(","));
     private static final String FLAVOR = System.getenv().getOrDefault("KAFKA_FLAVOR", "kafka");
 
     private Broker() {
@@ -15,6 +17,11 @@ public final class Broker {
     /** For tests of what Diwan does otherwise, on purpose. */
     public static boolean isKafka() {
         return FLAVOR.equals("kafka");
+    }
+
+    /** Whether a broker can have this id: they are counted from 1. */
+    public static boolean has(int id) {
+        return id >= 1 && id <= ADDRESSES.size();
     }
 
     /** Drives the broker: kill, stop, start (with settings for this start only), pause, resume. */

@@ -1,3 +1,4 @@
+import harness.Broker;
 import harness.Check;
 import harness.Test;
 import java.util.Collections;
@@ -44,6 +45,14 @@ public final class Topics {
         return Test.get(Test.admin().describeTopics(List.of(topic)).allTopicNames()).get(topic);
     }
 
+    static int leader(String topic, int partition) throws Exception {
+        return described(topic).partitions().get(partition).leader().id();
+    }
+
+    static boolean isOn(int broker, String topic, int partition) throws Exception {
+        return described(topic).partitions().get(partition).replicas().stream().anyMatch(node -> node.id() == broker);
+    }
+
     public static void topicIsMadeAsAskedFor(Test test) throws Exception {
         String topic = test.fresh("topic");
         var result = Test.admin().createTopics(List.of(new NewTopic(topic, 5, (short) 1).configs(
@@ -59,9 +68,9 @@ public final class Topics {
         Check.equal(description.topicId(), id);
         Check.equal(description.partitions().size(), 5);
         description.partitions().forEach(partition -> {
-            Check.equal(partition.leader().id(), 1);
-            Check.equal(partition.replicas().size(), 1);
-            Check.equal(partition.isr().size(), 1);
+            Check.that(Broker.has(partition.leader().id()), partition);
+            Check.equal(partition.replicas(), List.of(partition.leader()));
+            Check.equal(partition.isr(), List.of(partition.leader()));
         });
         Check.that(!description.isInternal(), "it is not internal");
         Check.equal(Test.get(Test.admin().describeTopics(TopicCollection.ofTopicIds(List.of(id))).allTopicIds()).get(id).name(),
@@ -89,7 +98,8 @@ public final class Topics {
         Check.fails(InvalidTopicException.class, () -> create(new NewTopic("not a name", 1, (short) 1)));
         Check.fails(InvalidTopicException.class, () -> create(new NewTopic("n".repeat(250), 1, (short) 1)));
         Check.fails(InvalidPartitionsException.class, () -> create(new NewTopic(topic + "0", 0, (short) 1)));
-        Check.fails(InvalidReplicationFactorException.class, () -> create(new NewTopic(topic + "2", 1, (short) 2)));
+        short tooMany = (short) (Broker.ADDRESSES.size() + 1);
+        Check.fails(InvalidReplicationFactorException.class, () -> create(new NewTopic(topic + "2", 1, tooMany)));
         Check.fails(InvalidConfigurationException.class,
             () -> create(new NewTopic(topic + "c", 1, (short) 1).configs(Map.of("no.such.setting", "1"))));
         Check.fails(InvalidConfigurationException.class,
