@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.UUID;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
@@ -27,6 +28,7 @@ import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.IsolationLevel;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.common.errors.UnsupportedVersionException;
 
 /** One test's surroundings: names of its own, clients that are closed when it ends, and what tests do all the time. */
@@ -103,12 +105,20 @@ public final class Test implements AutoCloseable {
     }
 
     /**
-     * A new topic with these settings. A reply to its creation comes before the broker itself serves the topic, and idempotent
+     * A new topic with these settings, on three brokers if there are so many. A reply to its creation comes before the broker itself serves the topic, and idempotent
      * producers of 3.9 may hang when they meet it earlier.
      */
     public String topic(int partitions, String... settings) throws Exception {
         String topic = fresh("topic");
-        get(admin().createTopics(List.of(new NewTopic(topic, partitions, (short) 1).configs(map(settings)))).all());
+        short replicas = (short) Math.min(3, Broker.ADDRESSES.size());
+        try {
+            get(admin().createTopics(List.of(new NewTopic(topic, partitions, replicas).configs(map(settings)))).all());
+        } catch (ExecutionException error) {
+            // A broker that dies before it answers has made it, and the client asks again.
+            if (replicas == 1 || !(error.getCause() instanceof TopicExistsException)) {
+                throw error;
+            }
+        }
         Check.eventually(() -> {
             for (TopicPartition partition : partitions(topic, partitions)) {
                 latest(partition, IsolationLevel.READ_UNCOMMITTED);

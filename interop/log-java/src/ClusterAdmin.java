@@ -111,7 +111,7 @@ public final class ClusterAdmin {
         long size = disk.replicaInfos().get(new TopicPartition(topic, 1)).size();
         Check.that(size >= 5000 && size < 6000, size);
         var empty = new TopicPartition(topic, 0);
-        Check.equal(disk.replicaInfos().containsKey(empty), Topics.isOn(broker, topic, 0));
+        Check.equal(disk.replicaInfos().containsKey(empty), Topics.replicas(topic, 0).contains(broker));
         Check.that(!disk.replicaInfos().containsKey(empty) || disk.replicaInfos().get(empty).size() == 0, disk);
         TopicPartitionReplica replica = new TopicPartitionReplica(topic, 1, broker);
         var where = Test.get(Test.admin().describeReplicaLogDirs(List.of(replica)).all()).get(replica);
@@ -182,12 +182,12 @@ public final class ClusterAdmin {
     public static void replicasStayWhereTheyAre(Test test) throws Exception {
         String topic = test.topic(2);
         TopicPartition partition = new TopicPartition(topic, 0);
-        int leader = Topics.leader(topic, 0);
+        List<Integer> replicas = Topics.replicas(topic, 0);
         Check.equal(Test.get(Test.admin().listPartitionReassignments(Set.of(partition)).reassignments()), Map.of());
         Test.get(Test.admin().alterPartitionReassignments(Map.of(partition,
-            Optional.of(new NewPartitionReassignment(List.of(leader))))).all());
+            Optional.of(new NewPartitionReassignment(replicas)))).all());
         Check.fails(InvalidReplicaAssignmentException.class, () -> Test.get(Test.admin().alterPartitionReassignments(
-            Map.of(partition, Optional.of(new NewPartitionReassignment(List.of(leader, 99))))).all()));
+            Map.of(partition, Optional.of(new NewPartitionReassignment(List.of(replicas.get(0), 99))))).all()));
         Check.fails(NoReassignmentInProgressException.class,
             () -> Test.get(Test.admin().alterPartitionReassignments(Map.of(partition, Optional.empty())).all()));
         Check.fails(ElectionNotNeededException.class,

@@ -14,6 +14,7 @@ import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.RecordsToDelete;
 import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicCollection;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
@@ -49,8 +50,8 @@ public final class Topics {
         return described(topic).partitions().get(partition).leader().id();
     }
 
-    static boolean isOn(int broker, String topic, int partition) throws Exception {
-        return described(topic).partitions().get(partition).replicas().stream().anyMatch(node -> node.id() == broker);
+    static List<Integer> replicas(String topic, int partition) throws Exception {
+        return described(topic).partitions().get(partition).replicas().stream().map(Node::id).toList();
     }
 
     public static void topicIsMadeAsAskedFor(Test test) throws Exception {

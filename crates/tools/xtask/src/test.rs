@@ -24,6 +24,8 @@ const WITHOUT_DEATHS: &str = "kafka";
 const WITH_MEMBERS: [&str; 3] = ["curator", "java", "kazoo"];
 /// The suite of the log that is played on a broker whose council is a real ZooKeeper, too: it kills and restarts the broker.
 const ON_ZOOKEEPER: &str = "log-librdkafka";
+/// The suite of the log that is played on three brokers that die in turn, too.
+const ON_BROKERS: &str = "log-java";
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -122,6 +124,9 @@ fn log_suites<'a>(
             let mut tally = runner.run(&Among::ALONE, |name| name == suite)?;
             if suite == ON_ZOOKEEPER {
                 tally.add(on_zookeeper(workspace, args)?);
+            }
+            if suite == ON_BROKERS {
+                tally.add(runner.run(&Among::dying_brokers(), |name| name == suite)?);
             }
             Ok(tally)
         })

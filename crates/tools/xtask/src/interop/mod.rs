@@ -292,6 +292,14 @@ impl Among {
         Self { members: 3, brokers: 1, form: diwan::Form::Zoo, deaths: Some(deaths), tests, kills: None }
     }
 
+    /// One server with three brokers, each of which is killed in turn, and what clients of a partition must not notice.
+    pub(crate) fn dying_brokers() -> Self {
+        let features = ["records.", "transactions.", "groups.", "idempotence.", "topics."];
+        let deaths = servers::Deaths { of: servers::Doomed::All, between: Duration::from_secs(2) };
+        let tests = features.map(String::from).to_vec();
+        Self { members: 1, brokers: 3, form: diwan::Form::Zoo, deaths: Some(deaths), tests, kills: None }
+    }
+
     /// How long a suite may take: a minute more for each kill.
     fn deadline(&self, options: &Options) -> Duration {
         Duration::from_secs(options.deadline + 60 * u64::from(self.kills.unwrap_or(0)))
