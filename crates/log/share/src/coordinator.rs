@@ -10,11 +10,11 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use base::{MonoTime, Now};
-use log_coordinators::{Damaged, Record, Seq, Ticket};
+use log_coordinators::{Damaged, Record, Seq, Text, Ticket};
 use log_wire::ErrorCode;
 
 use crate::codec::{RecordKey, RecordValue};
-use crate::state::{ShareKey, ShareState, StateUpdate};
+use crate::state::{ShareKey, ShareState, StateSummary, StateUpdate};
 
 /// More appends are not under way at a time.
 const APPENDS_MAX: usize = 10_000;
@@ -49,6 +49,22 @@ pub enum StateRequest {
     },
     /// A share partition is forgotten.
     Delete(ShareKey),
+    /// What there is of a group.
+    Describe(Text),
+}
+
+impl StateRequest {
+    /// The group that it is about.
+    #[must_use]
+    pub const fn group(&self) -> &Text {
+        match self {
+            Self::Read { key, .. }
+            | Self::Write { key, .. }
+            | Self::Initialize { key, .. }
+            | Self::Delete(key) => &key.group,
+            Self::Describe(group) => group,
+        }
+    }
 }
 
 /// What a share coordinator answers.
@@ -58,6 +74,8 @@ pub enum StateAnswer {
     State(ShareState),
     /// It is durable.
     Done,
+    /// To a description: all share partitions of the group.
+    Summaries(Vec<StateSummary>),
     /// It is not done.
     Failed(ErrorCode),
 }
@@ -163,6 +181,13 @@ impl ShareCoordinator {
 
     /// A request. Its answer comes as an effect, now or later.
     pub fn handle(&mut self, request: StateRequest, ticket: Ticket) {
+        if let StateRequest::Describe(group) = &request {
+            let answer = match self.loaded {
+                true => StateAnswer::Summaries(self.summaries(group)),
+                false => StateAnswer::Failed(ErrorCode::CoordinatorLoadInProgress),
+            };
+            return self.reply_in_order((ticket, answer));
+        }
         let done = self.judge(request);
         let (key, stored, answer) = match done {
             Ok(change) => change,
@@ -237,6 +262,17 @@ impl ShareCoordinator {
         self.table.iter().filter(move |(key, _)| wanted(key)).map(|(key, stored)| (key, &stored.state))
     }
 
+    fn summaries(&self, group: &str) -> Vec<StateSummary> {
+        let summary = |(key, state): (&ShareKey, &ShareState)| StateSummary {
+            topic: key.topic,
+            partition: key.partition,
+            leader_epoch: state.leader_epoch,
+            start: state.start,
+            finished: state.finished(),
+        };
+        self.states(Some(group)).map(summary).collect()
+    }
+
     /// What a request does to the table, and its answer once that is durable.
     fn judge(
         &self,
@@ -281,6 +317,8 @@ impl ShareCoordinator {
                 Ok((key, Some(ChangedState { state, update: None }), StateAnswer::Done))
             }
             StateRequest::Delete(key) => Ok((key, None, StateAnswer::Done)),
+            // It changes nothing, and is answered before.
+            StateRequest::Describe(_) => Err(ErrorCode::InvalidRequest),
         }
     }
 

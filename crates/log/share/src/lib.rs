@@ -41,4 +41,4 @@ pub use partition::{
     Acknowledgement, AcquireTerms, Acquired, LogBatch, Release, ShareLimits, SharePartition,
 };
 pub use session::{SessionEpoch, SessionKey, ShareSessions};
-pub use state::{DeliveryState, ShareKey, ShareState, StateBatch, StateUpdate};
+pub use state::{DeliveryState, ShareKey, ShareState, StateBatch, StateSummary, StateUpdate};

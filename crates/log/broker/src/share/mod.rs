@@ -16,15 +16,17 @@
 //! - One read of a share partition is under way at a time.
 //!
 //! # Not done, and what that costs
-//! - The holder of a state is asked on this broker only. Where several brokers lead, a share partition is served only if one
-//!   of them leads both the topic's partition and the group's partition of `__share_group_state`; its members wait otherwise.
+//! - An administrator who asks a broker for a partition that another one leads is not told its lag.
 //! - A consumer's quota of bytes limits one answer, and does not hold up the next one.
 
 mod acknowledge;
+mod announced;
 mod fetch;
+mod inspect;
 mod members;
 mod offsets;
 mod pending;
+mod persister;
 mod reading;
 mod served;
 mod states;
@@ -47,12 +49,17 @@ use crate::coordinators::{Coordinators, SHARE_STATE};
 use crate::groups::Groups;
 use crate::node::Node;
 use crate::partitions::Slot;
+use crate::question::PeerAsker;
 use crate::waits::{Waiter, Waits};
+use announced::Announced;
+use inspect::{Administration, Inspection};
 use offsets::PendingChange;
 use pending::Pending;
+use persister::Persister;
 use reading::Reads;
 use served::Served;
 use states::Asked;
+pub(crate) use states::PeerRequest;
 
 /// What is served here.
 pub(crate) const SERVED: &[ApiKey] = &[
@@ -86,6 +93,11 @@ pub(crate) struct Share {
     /// Coordinators that may have something to be done.
     busy: BTreeSet<i32>,
     answers: VecDeque<(Ticket, StateAnswer)>,
+    persister: Persister,
+    to_peers: Vec<PeerRequest>,
+    for_peers: Vec<(PeerAsker, StateAnswer)>,
+    announced: Announced,
+    inspections: Waits<Inspection>,
     /// Requests that go on, and the share partition that has something for them.
     ready: VecDeque<(Waiter, Option<ShareKey>)>,
     /// Requests whose state could not be had: they go on later.
@@ -114,6 +126,11 @@ impl Share {
             reads: Reads::default(),
             busy: BTreeSet::new(),
             answers: VecDeque::new(),
+            persister: Persister::default(),
+            to_peers: Vec::new(),
+            for_peers: Vec::new(),
+            announced: Announced::default(),
+            inspections: Waits::default(),
             ready: VecDeque::new(),
             asks_again: BTreeSet::new(),
             touched: BTreeSet::new(),
@@ -139,9 +156,13 @@ impl Share {
             ApiKey::ShareAcknowledge => self.share_acknowledge(node, call.body()?, of, now),
             ApiKey::ShareGroupHeartbeat => Some(self.heartbeat(node, call.body()?, of, (groups, now))),
             ApiKey::ShareGroupDescribe => Some(self.describe(node, &call.body()?, of)),
-            ApiKey::DescribeShareGroupOffsets => Some(self.describe_offsets(node, &call.body()?, of)),
-            ApiKey::AlterShareGroupOffsets => self.alter_offsets(node, call.body()?, of, now),
-            _ => self.delete_offsets(node, call.body()?, of, now),
+            ApiKey::DescribeShareGroupOffsets => {
+                self.inspect(node, Administration::Describe(call.body()?), of, now)
+            }
+            ApiKey::AlterShareGroupOffsets => {
+                self.inspect(node, Administration::Alter(call.body()?), of, now)
+            }
+            _ => self.inspect(node, Administration::Delete(call.body()?), of, now),
         };
         self.settle(node, now);
         Ok(Handled::of(answered))
@@ -230,6 +251,11 @@ impl Share {
         self.expire_locks(node, now);
         self.expire_requests(node, now);
         self.expire_changes(node, now);
+        self.expire_inspections(node, now);
+        for (ticket, answer) in self.persister.tick(now) {
+            self.conclude(node, ticket, answer, now);
+        }
+        self.announce(now);
         self.ask_again();
         self.settle(node, now);
     }
@@ -238,7 +264,9 @@ impl Share {
     /// now and then.
     pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
         let lost = (!self.lost.is_empty()).then_some(MonoTime::ZERO);
-        [lost, self.pending.next_deadline(), self.changes.next_deadline()].into_iter().flatten().min()
+        let requests = [lost, self.pending.next_deadline(), self.changes.next_deadline()];
+        let others = [self.persister.next_deadline(), self.inspections.next_deadline()];
+        requests.into_iter().chain(others).flatten().min()
     }
 
     /// A connection is gone: nothing waits for it any more, and with the next tick others may take what its members had.
@@ -247,6 +275,7 @@ impl Share {
             self.abandon(waiter, &pending);
         }
         while self.changes.pop_of(shard, conn).is_some() {}
+        while self.inspections.pop_of(shard, conn).is_some() {}
         self.lost.extend(self.by_connection.remove(&(shard, conn)).into_iter().flatten());
     }
 
@@ -256,10 +285,14 @@ impl Share {
     }
 
     /// Does all that is to be done, until nothing is left.
-    pub(super) fn settle(&mut self, node: &mut Node, now: Now) {
+    pub(crate) fn settle(&mut self, node: &mut Node, now: Now) {
         loop {
             if let Some(partition) = self.busy.pop_first() {
                 self.take_effects(node, partition, now);
+            } else if let Some((key, request)) = self.persister.next() {
+                let attempt = node.ticket();
+                let is_here = self.send(node, request, attempt);
+                self.persister.sent(&key, attempt, is_here, now);
             } else if let Some((ticket, answer)) = self.answers.pop_front() {
                 self.state_answered(node, ticket, answer, now);
             } else if let Some((waiter, has_some)) = self.ready.pop_front() {
@@ -274,12 +307,20 @@ impl Share {
         }
     }
 
-    /// What the node knows of a share group: so others see it in lists, and that its name is taken.
+    /// What the node knows of a share group: so others see it in lists, and that its name is taken. That is so where its members
+    /// are coordinated.
     fn show_group(&mut self, node: &mut Node, group: &Text) {
-        let has_state =
-            self.coordinators.machines().any(|machine| machine.states(Some(group)).next().is_some());
+        let holds = self.coordinators.machines().any(|machine| machine.states(Some(group)).next().is_some());
+        let is_here = match announced::coordinator_of(node, group) {
+            Some(broker) if broker != node.config.node_id => {
+                let is_holder = self.coordinators.here(&node.catalog, group).is_ok();
+                self.announced.tell(broker, group, (is_holder, holds));
+                false
+            }
+            _ => holds || self.announced.has(group),
+        };
         let is_empty = self.groups.get(group).is_none_or(ShareGroup::is_empty);
-        if is_empty && !has_state {
+        if is_empty && !is_here {
             self.groups.remove(group);
             node.share_groups.remove(group);
         } else {

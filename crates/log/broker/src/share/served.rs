@@ -237,6 +237,9 @@ impl Share {
         if let StateAnswer::Failed(error) = answer {
             let error = match error {
                 ErrorCode::FencedLeaderEpoch | ErrorCode::FencedStateEpoch => ErrorCode::NotLeaderOrFollower,
+                ErrorCode::NotCoordinator | ErrorCode::CoordinatorLoadInProgress => {
+                    ErrorCode::CoordinatorNotAvailable
+                }
                 error => *error,
             };
             return self.forget(key, error);
