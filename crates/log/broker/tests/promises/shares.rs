@@ -24,14 +24,14 @@ use crate::bench::{Bench, text, topic};
 use crate::produce::{batch, request as produce_request};
 
 const T: Uuid = Uuid::from_bytes([1; 16]);
-const ACCEPT: i8 = 1;
-const RELEASE: i8 = 2;
-const REJECT: i8 = 3;
+pub(crate) const ACCEPT: i8 = 1;
+pub(crate) const RELEASE: i8 = 2;
+pub(crate) const REJECT: i8 = 3;
 
 /// First and last offset, and how often they were delivered.
-type Range = (i64, i64, i16);
+pub(crate) type Range = (i64, i64, i16);
 
-fn group() -> GroupId {
+pub(crate) fn group() -> GroupId {
     GroupId(text("g"))
 }
 
@@ -49,7 +49,7 @@ fn serving(partitions: usize) -> Bench {
     bench
 }
 
-fn heartbeat(member: &str, epoch: i32) -> ShareGroupHeartbeatRequest {
+pub(crate) fn heartbeat(member: &str, epoch: i32) -> ShareGroupHeartbeatRequest {
     ShareGroupHeartbeatRequest::default()
         .with_group_id(group())
         .with_member_id(text(member))
@@ -62,7 +62,7 @@ fn produce(bench: &mut Bench, partition: i32) {
     assert_eq!(done.responses[0].partition_responses[0].error_code, 0);
 }
 
-fn fetch(member: &str, epoch: i32, partitions: &[i32]) -> ShareFetchRequest {
+pub(crate) fn fetch(member: &str, epoch: i32, partitions: &[i32]) -> ShareFetchRequest {
     let named = partitions.iter().map(|index| FetchPartition::default().with_partition_index(*index));
     let topic = FetchTopic::default().with_topic_id(T).with_partitions(named.collect());
     ShareFetchRequest::default()
@@ -77,7 +77,7 @@ fn fetch(member: &str, epoch: i32, partitions: &[i32]) -> ShareFetchRequest {
         .with_topics(if partitions.is_empty() { Vec::new() } else { vec![topic] })
 }
 
-fn acknowledge(member: &str, epoch: i32, ranges: &[(i64, i64, i8)]) -> ShareAcknowledgeRequest {
+pub(crate) fn acknowledge(member: &str, epoch: i32, ranges: &[(i64, i64, i8)]) -> ShareAcknowledgeRequest {
     let batches = ranges.iter().map(|(first, last, kind)| {
         AcknowledgementBatch::default()
             .with_first_offset(*first)
@@ -93,7 +93,7 @@ fn acknowledge(member: &str, epoch: i32, ranges: &[(i64, i64, i8)]) -> ShareAckn
         .with_topics(vec![topic])
 }
 
-fn ranges(answer: &ShareFetchResponse) -> Vec<Range> {
+pub(crate) fn ranges(answer: &ShareFetchResponse) -> Vec<Range> {
     assert_eq!(answer.error_code, 0, "{answer:?}");
     let partitions = answer.responses.iter().flat_map(|topic| &topic.partitions);
     let acquired = partitions.flat_map(|partition| {

@@ -1,0 +1,338 @@
+//! What three brokers promise to members of share groups: a share partition is with the leader of its topic's partition, its state
+//! with another broker, its members with a third one. Whoever dies, what was acknowledged stays so.
+
+use std::collections::BTreeSet;
+
+use base::Random;
+use kafka_protocol::messages::describe_share_group_offsets_request::DescribeShareGroupOffsetsRequestGroup;
+use kafka_protocol::messages::{
+    DeleteGroupsRequest, DescribeShareGroupOffsetsRequest, FindCoordinatorRequest, ShareAcknowledgeRequest,
+    ShareFetchRequest, ShareFetchResponse, ShareGroupDescribeRequest,
+};
+use log_metadata::{ConfigNode, configs_bytes};
+use log_wire::ErrorCode;
+
+use crate::bench::text;
+use crate::replicas::Cluster;
+use crate::shares::{ACCEPT, RELEASE, acknowledge, fetch, group, heartbeat, ranges};
+
+const STATES: &str = "__share_group_state";
+const MEMBERS: &str = "__consumer_offsets";
+/// Each broker leads a partition.
+const PLACES: &[&[i32]] = &[&[1, 2, 3], &[2, 3, 1], &[3, 1, 2]];
+
+/// Brokers that know where the states of the group `g` are, which begins with the first record.
+fn serving(replicas: &[&[i32]]) -> Cluster {
+    let mut cluster = Cluster::with(replicas, &[], |config| {
+        config.share.state_topic.partitions = 1;
+        config.offsets_topic.partitions = 1;
+    });
+    let set = [("share.auto.offset.reset".to_owned(), "earliest".to_owned())].into();
+    cluster.tell(&ConfigNode::Group("g".into()).path(), configs_bytes(&set));
+    for kind in [0, 2] {
+        let key = if kind == 0 { "g" } else { "g:AAAAAAAAAAAAAAAAAAAAAA:0" };
+        let find =
+            FindCoordinatorRequest::default().with_key_type(kind).with_coordinator_keys(vec![text(key)]);
+        cluster.call(1, 6, &find);
+        cluster.settle();
+    }
+    cluster
+}
+
+fn produce(cluster: &mut Cluster, partition: i32) {
+    let leader = cluster.leader(partition as usize).0;
+    cluster.produce(leader, partition).expect("it waits");
+    cluster.settle();
+}
+
+/// A new session takes what there is.
+fn take(cluster: &mut Cluster, member: &str, partition: i32) -> Vec<i64> {
+    let leader = cluster.leader(partition as usize).0;
+    let answer = cluster.call(leader, 1, &fetch(member, 0, &[partition]));
+    ranges(&answer).into_iter().flat_map(|(first, last, _)| first..=last).collect()
+}
+
+fn said(member: &str, epoch: i32, partition: i32, offset: i64, kind: i8) -> ShareAcknowledgeRequest {
+    let mut request = acknowledge(member, epoch, &[(offset, offset, kind)]);
+    request.topics[0].partitions[0].partition_index = partition;
+    request
+}
+
+fn say(cluster: &mut Cluster, request: &ShareAcknowledgeRequest) -> ErrorCode {
+    let partition = &request.topics[0].partitions[0];
+    let leader = cluster.leader(partition.partition_index as usize).0;
+    let answer = cluster.call(leader, 1, request);
+    assert_eq!(answer.error_code, 0, "{answer:?}");
+    ErrorCode::of(answer.responses[0].partitions[0].error_code).expect("it is known")
+}
+
+/// A broker that leads a partition and does not hold the states.
+fn elsewhere(cluster: &Cluster) -> i32 {
+    let holder = cluster.leader_of(STATES, 0).expect("it is there");
+    (0..3).find(|partition| cluster.leader(*partition as usize).0 != holder).expect("there are two")
+}
+
+#[test]
+fn share_partition_is_served_by_its_leader_whoever_holds_its_state() {
+    let mut cluster = serving(PLACES);
+    for partition in 0..3 {
+        (0..3).for_each(|_| produce(&mut cluster, partition));
+        assert_eq!(take(&mut cluster, "a", partition), [0, 1, 2]);
+        assert_eq!(say(&mut cluster, &said("a", 1, partition, 1, ACCEPT)), ErrorCode::None);
+        assert_eq!(say(&mut cluster, &said("a", 2, partition, 0, RELEASE)), ErrorCode::None);
+        assert_eq!(take(&mut cluster, "b", partition), [0]);
+    }
+}
+
+#[test]
+fn acknowledgement_waits_for_the_disks_of_the_holder_of_the_state() {
+    let mut cluster = serving(PLACES);
+    let partition = elsewhere(&cluster);
+    produce(&mut cluster, partition);
+    assert_eq!(take(&mut cluster, "a", partition), [0]);
+    let leader = cluster.leader(partition as usize).0;
+    (1..=3).filter(|id| *id != leader).for_each(|id| cluster.stop_disk(id));
+    let number = cluster.broker(leader).begin(1, &said("a", 1, partition, 0, ACCEPT)).expect_err("it waits");
+    cluster.settle();
+    assert_eq!(cluster.broker(leader).end::<ShareAcknowledgeRequest>(number, 1), None);
+    (1..=3).for_each(|id| cluster.start_disk(id));
+    let answer = cluster.broker(leader).end::<ShareAcknowledgeRequest>(number, 1).expect("it is durable");
+    assert_eq!(answer.responses[0].partitions[0].error_code, 0);
+}
+
+#[test]
+fn acknowledgement_finds_the_next_holder_of_the_state() {
+    let mut cluster = serving(PLACES);
+    let partition = elsewhere(&cluster);
+    (0..2).for_each(|_| produce(&mut cluster, partition));
+    assert_eq!(take(&mut cluster, "a", partition), [0, 1]);
+    let holder = cluster.leader_of(STATES, 0).expect("it is there");
+    let leader = cluster.leader(partition as usize).0;
+    let number = cluster.broker(leader).begin(1, &said("a", 1, partition, 0, ACCEPT)).expect_err("it waits");
+    // The request is on its way, and is lost with its receiver.
+    cluster.lose(holder);
+    cluster.settle();
+    cluster.pass(1_000);
+    assert_ne!(cluster.leader_of(STATES, 0), Some(holder));
+    let answer = cluster.broker(leader).end::<ShareAcknowledgeRequest>(number, 1).expect("another holds it");
+    assert_eq!(answer.responses[0].partitions[0].error_code, 0);
+    assert_eq!(say(&mut cluster, &said("a", 2, partition, 1, RELEASE)), ErrorCode::None);
+    assert_eq!(take(&mut cluster, "b", partition), [1]);
+}
+
+#[test]
+fn former_leader_of_a_partition_changes_nothing() {
+    let mut cluster = serving(PLACES);
+    let partition = elsewhere(&cluster);
+    (0..2).for_each(|_| produce(&mut cluster, partition));
+    assert_eq!(take(&mut cluster, "a", partition), [0, 1]);
+    let former = cluster.leader(partition as usize).0;
+    cluster.lose(former);
+    cluster.settle();
+    cluster.pass(1_000);
+    assert_eq!(take(&mut cluster, "b", partition), [0, 1], "the leader's death ended its locks");
+    let number = cluster.broker(former).begin(1, &said("a", 1, partition, 0, ACCEPT)).expect_err("it waits");
+    cluster.come_back(former);
+    cluster.settle();
+    cluster.pass(2_000);
+    let answer = cluster.broker(former).end::<ShareAcknowledgeRequest>(number, 1).expect("it is refused");
+    assert_ne!(answer.responses[0].partitions[0].error_code, 0);
+    assert_eq!(say(&mut cluster, &said("b", 1, partition, 0, RELEASE)), ErrorCode::None);
+    assert_eq!(take(&mut cluster, "c", partition), [0]);
+}
+
+#[test]
+fn group_is_seen_and_deleted_where_its_members_are_coordinated() {
+    let mut cluster = serving(PLACES);
+    let partition = elsewhere(&cluster);
+    produce(&mut cluster, partition);
+    assert_eq!(take(&mut cluster, "a", partition), [0]);
+    assert_eq!(say(&mut cluster, &said("a", 1, partition, 0, ACCEPT)), ErrorCode::None);
+    // The coordinator dies until it is not the holder.
+    for _ in 0..6 {
+        let (coordinator, holder) = (cluster.leader_of(MEMBERS, 0), cluster.leader_of(STATES, 0));
+        if coordinator != holder {
+            break;
+        }
+        let victim = coordinator.expect("it is there");
+        cluster.lose(victim);
+        cluster.settle();
+        cluster.pass(1_000);
+        cluster.restart(victim);
+        cluster.settle();
+        cluster.pass(2_000);
+    }
+    let coordinator = cluster.leader_of(MEMBERS, 0).expect("it is there");
+    cluster.pass(4_000);
+    let described =
+        cluster.call(coordinator, 1, &ShareGroupDescribeRequest::default().with_group_ids(vec![group()]));
+    assert_eq!((described.groups[0].error_code, described.groups[0].group_state.as_str()), (0, "Empty"));
+    let all = DescribeShareGroupOffsetsRequestGroup::default().with_group_id(group()).with_topics(None);
+    let request = DescribeShareGroupOffsetsRequest::default().with_groups(vec![all]);
+    let answer = cluster.call(coordinator, 0, &request);
+    let shown = &answer.groups[0].topics[0].partitions[0];
+    assert_eq!((shown.partition_index, shown.start_offset), (partition, 1));
+    assert_eq!(cluster.call(coordinator, 1, &heartbeat("m", 0)).error_code, 0);
+    let delete = DeleteGroupsRequest::default().with_groups_names(vec![group()]);
+    let refused = cluster.call(coordinator, 2, &delete);
+    assert_eq!(refused.results[0].error_code, ErrorCode::NonEmptyGroup.code());
+    assert_eq!(cluster.call(coordinator, 1, &heartbeat("m", -1)).error_code, 0);
+    assert_eq!(cluster.call(coordinator, 2, &delete).results[0].error_code, 0);
+    assert_eq!(take(&mut cluster, "b", partition), [0], "the group begins anew");
+}
+
+/// A member at a partition while brokers die.
+struct World {
+    cluster: Cluster,
+    random: Random,
+    /// Acknowledgements that were answered: nobody gets these records again.
+    accepted: BTreeSet<i64>,
+    /// Records that a member has tried to accept.
+    tried: BTreeSet<i64>,
+    produced: i64,
+    members: u64,
+    deaths: usize,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let cluster = serving(&[&[1, 2, 3]]);
+        let random = Random::new(seed);
+        Self {
+            cluster,
+            random,
+            accepted: BTreeSet::new(),
+            tried: BTreeSet::new(),
+            produced: 0,
+            members: 0,
+            deaths: 0,
+        }
+    }
+
+    fn act(&mut self) {
+        let any = 1 + self.random.below(3) as i32;
+        match self.random.below(10) {
+            0 | 1 => {
+                let leader = self.cluster.leader(0).0;
+                let _ = self.cluster.produce(leader, 0);
+                self.cluster.settle();
+                self.hear();
+            }
+            2..=5 => self.work(),
+            6 if self.cluster.away.is_empty() => {
+                self.deaths += 1;
+                self.cluster.lose(any);
+                self.cluster.settle();
+            }
+            7 => self.cluster.pass(300),
+            _ => {
+                if let Some(id) = self.cluster.away.first().copied() {
+                    if self.random.below(2) == 0 {
+                        self.cluster.restart(id);
+                    } else {
+                        self.cluster.come_back(id);
+                    }
+                    self.cluster.settle();
+                }
+            }
+        }
+    }
+
+    fn hear(&mut self) {
+        for id in 1..=3 {
+            for (_, (error, offset)) in self.cluster.answers(id) {
+                if error == 0 {
+                    self.produced = self.produced.max(offset + 1);
+                }
+            }
+        }
+    }
+
+    /// A member takes, accepts one of what it got, and leaves; somebody may die before the answer.
+    fn work(&mut self) {
+        let leader = self.cluster.leader(0).0;
+        if self.cluster.away.contains(&leader) {
+            return;
+        }
+        self.members += 1;
+        let member = format!("m{}", self.members);
+        let Some(answer) = self.ask(leader, &fetch(&member, 0, &[0])) else { return };
+        for offset in offsets_of(&answer) {
+            assert!(!self.accepted.contains(&offset), "{offset} was accepted before");
+            self.tried.insert(offset);
+            let victim = 1 + self.random.below(12) as i32;
+            let number = match self.cluster.broker(leader).begin(1, &said(&member, 1, 0, offset, ACCEPT)) {
+                Ok(answer) => return drop(answer),
+                Err(number) => number,
+            };
+            for _ in 0..self.random.below(6) {
+                for id in self.cluster.here() {
+                    self.cluster.turn(id);
+                }
+            }
+            if victim <= 3 && self.cluster.away.is_empty() {
+                self.deaths += 1;
+                self.cluster.lose(victim);
+            }
+            self.cluster.settle();
+            for _ in 0..8 {
+                if let Some(answer) = self.cluster.broker(leader).end::<ShareAcknowledgeRequest>(number, 1) {
+                    let partition = answer.responses.first().map(|topic| topic.partitions[0].error_code);
+                    if answer.error_code == 0 && partition == Some(0) {
+                        self.accepted.insert(offset);
+                    }
+                    break;
+                }
+                self.cluster.pass(100);
+            }
+            break;
+        }
+        let _ = self.ask(leader, &fetch(&member, -1, &[]));
+    }
+
+    fn ask(&mut self, leader: i32, request: &ShareFetchRequest) -> Option<ShareFetchResponse> {
+        let number = match self.cluster.broker(leader).begin(1, request) {
+            Ok(answer) => return Some(answer),
+            Err(number) => number,
+        };
+        for _ in 0..4 {
+            self.cluster.settle();
+            if let Some(answer) = self.cluster.broker(leader).end::<ShareFetchRequest>(number, 1) {
+                return Some(answer);
+            }
+            self.cluster.pass(100);
+        }
+        None
+    }
+}
+
+/// What a member got, whatever else it was told.
+fn offsets_of(answer: &ShareFetchResponse) -> Vec<i64> {
+    let partitions = answer.responses.iter().flat_map(|topic| &topic.partitions);
+    let acquired = partitions.flat_map(|partition| &partition.acquired_records);
+    acquired.flat_map(|of| of.first_offset..=of.last_offset).collect()
+}
+
+#[test]
+fn acknowledgement_that_was_answered_is_never_lost_whoever_dies() {
+    let (mut deaths, mut accepted) = (0, 0);
+    for seed in 0..40 {
+        let mut world = World::new(seed);
+        (0..80).for_each(|_| world.act());
+        while let Some(id) = world.cluster.away.first().copied() {
+            world.cluster.restart(id);
+        }
+        // Locks of members that are gone end.
+        for _ in 0..35 {
+            world.cluster.pass(1_000);
+        }
+        world.hear();
+        let left: BTreeSet<i64> = take(&mut world.cluster, "last", 0).into_iter().collect();
+        assert!(left.is_disjoint(&world.accepted), "seed {seed}: {left:?} {:?}", world.accepted);
+        let open = (0..world.produced).filter(|offset| !world.tried.contains(offset));
+        assert_eq!(open.filter(|offset| !left.contains(offset)).count(), 0, "seed {seed}: {left:?}");
+        deaths += world.deaths;
+        accepted += world.accepted.len();
+    }
+    assert!(deaths > 150 && accepted > 150, "{deaths} {accepted}");
+}
