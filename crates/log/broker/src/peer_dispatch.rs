@@ -13,10 +13,10 @@ use crate::coordinators::OFFSETS;
 use crate::node::Node;
 use crate::peer_calls::Open;
 use crate::peer_calls::codec::{self, Asked};
-use crate::peer_calls::share_codec;
+use crate::peer_calls::{append_codec, share_codec};
 use crate::question::{Asker, PeerAsker, Question};
 use crate::replication::{BadMessage, PeerCall};
-use crate::share::PeerRequest;
+use crate::share::{PeerAppend, PeerRequest};
 use crate::transactions::TransactionEvent;
 
 impl Broker {
@@ -85,7 +85,7 @@ impl Broker {
     /// Does what share groups have to do at other brokers. Says whether there was anything.
     pub(crate) fn share_elsewhere(&mut self) -> bool {
         let (requests, answers) = (self.share.take_peer_requests(), self.share.take_peer_answers());
-        let has_some = !requests.is_empty() || !answers.is_empty();
+        let mut has_some = !requests.is_empty() || !answers.is_empty();
         for PeerRequest { broker, attempt, request } in requests {
             let (id, bytes) = (self.peer_calls.next_id(), share_codec::request(&request));
             if self.replication.call(broker, &Call { id, is_answer: false, bytes: &bytes }) {
@@ -98,10 +98,29 @@ impl Broker {
         for (asker, answer) in answers {
             self.answer(asker, &share_codec::answer(&answer));
         }
+        has_some |= self.append_elsewhere();
         for (broker, told) in self.share.take_told() {
             // Nobody waits for the answer, and one that is not connected is told again later.
             let (id, bytes) = (self.peer_calls.next_id(), share_codec::groups(&told));
             let _ = self.replication.call(broker, &Call { id, is_answer: false, bytes: &bytes });
+        }
+        has_some
+    }
+
+    /// Dead letters go where their partitions are led, and what became of those of others is told to them.
+    fn append_elsewhere(&mut self) -> bool {
+        let (appends, done) = (self.share.take_peer_appends(), self.share.take_peer_appended());
+        let has_some = !appends.is_empty() || !done.is_empty();
+        for PeerAppend { broker, ticket, append } in appends {
+            let (id, bytes) = (self.peer_calls.next_id(), append_codec::append(append));
+            if self.replication.call(broker, &Call { id, is_answer: false, bytes: &bytes }) {
+                self.peer_calls.open.insert((broker, id), Open::Append(ticket));
+            } else {
+                self.share.append_answered(ticket, ErrorCode::NotLeaderOrFollower);
+            }
+        }
+        for (asker, error) in done {
+            self.answer(asker, &append_codec::appended(error));
         }
         has_some
     }
@@ -132,6 +151,7 @@ impl Broker {
             }
             Asked::ShareState(request) => self.share.ask_for_peer(&mut self.node, asker, request),
             Asked::ShareGroups(told) => self.share.told(told, now),
+            Asked::Append(append) => self.share.append_for_peer(&mut self.node, asker, &append, now),
         }
         Ok(())
     }
@@ -158,6 +178,11 @@ impl Broker {
                 self.share.peer_answered(attempt, read.clone().unwrap_or(failed));
                 return read.map(drop).map_err(|_| BadMessage::Call);
             }
+            Some(Open::Append(ticket)) => {
+                let read = append_codec::read_appended(&call.bytes);
+                self.share.append_answered(ticket, read.clone().unwrap_or(ErrorCode::UnknownServerError));
+                return read.map(drop).map_err(|_| BadMessage::Call);
+            }
             Some(Open::Probe) => self.held_metadata.lives(&mut self.node, call.from, now),
             None => {}
         }
@@ -179,6 +204,7 @@ impl Broker {
                 Open::ShareState(attempt) => {
                     self.share.peer_answered(attempt, StateAnswer::Failed(ErrorCode::NotCoordinator));
                 }
+                Open::Append(ticket) => self.share.append_answered(ticket, ErrorCode::NotLeaderOrFollower),
                 Open::Probe => {}
             }
         }

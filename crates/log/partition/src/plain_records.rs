@@ -59,6 +59,30 @@ pub(crate) fn each_record<'b>(
     Ok(())
 }
 
+/// Gives every record of a batch, in order, and then how many bytes they are without their compression: at most `bytes_max`.
+///
+/// # Errors
+/// They cannot be decompressed, become more bytes, or are malformed. Records before that were given.
+pub fn read_records(
+    batch: &Batch<'_>,
+    bytes_max: usize,
+    mut each: impl FnMut(&Record<'_>),
+) -> Result<usize, Unreadable> {
+    let compression = batch.attributes().compression().ok_or(DecompressError::Malformed)?;
+    let mut buffer = Vec::new();
+    let plain = if compression == Compression::None {
+        batch.records()
+    } else {
+        decompress(compression, batch.records(), bytes_max, &mut buffer)?;
+        &buffer
+    };
+    each_record(batch, plain, |record| {
+        each(record);
+        Ok(())
+    })?;
+    Ok(plain.len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

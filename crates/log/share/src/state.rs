@@ -24,6 +24,19 @@ pub enum DeliveryState {
     Acknowledged,
     /// It is not delivered any more.
     Archived,
+    /// It is not delivered any more, and becomes a dead letter before it is archived.
+    Archiving(DeadReason),
+}
+
+/// Why a record becomes a dead letter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeadReason {
+    /// A member has rejected it.
+    Rejected,
+    /// It was delivered as often as it may be.
+    DeliveredTooOften,
+    /// Its time to live is over.
+    Expired,
 }
 
 /// Records that are in the same state.
@@ -98,13 +111,16 @@ pub struct ShareState {
 }
 
 impl DeliveryState {
-    /// Kafka's number.
+    /// Kafka's number. It has one for all reasons.
     #[must_use]
     pub const fn number(self) -> i8 {
         match self {
             Self::Available => 0,
             Self::Acknowledged => 2,
+            Self::Archiving(DeadReason::Rejected) => 3,
             Self::Archived => 4,
+            Self::Archiving(DeadReason::DeliveredTooOften) => 5,
+            Self::Archiving(DeadReason::Expired) => 6,
         }
     }
 
@@ -114,7 +130,10 @@ impl DeliveryState {
         match number {
             0 => Some(Self::Available),
             2 => Some(Self::Acknowledged),
+            3 => Some(Self::Archiving(DeadReason::Rejected)),
             4 => Some(Self::Archived),
+            5 => Some(Self::Archiving(DeadReason::DeliveredTooOften)),
+            6 => Some(Self::Archiving(DeadReason::Expired)),
             _ => None,
         }
     }

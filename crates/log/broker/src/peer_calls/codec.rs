@@ -8,7 +8,8 @@ use log_share::StateRequest;
 use log_wire::messages::peers::{MarkerAnswer, MarkerCall, PeerParticipant, VerifyAnswer, VerifyCall};
 use log_wire::{ErrorCode, Malformed};
 
-use super::form::{MARKER, PROBE, SHARE_GROUPS, SHARE_STATE, VERIFY, error_of, read, written_behind};
+use super::append_codec::{self, Append};
+use super::form::{APPEND, MARKER, PROBE, SHARE_GROUPS, SHARE_STATE, VERIFY, error_of, read, written_behind};
 use super::share_codec::{self, ToldGroups};
 use crate::question::Verdict;
 
@@ -25,6 +26,7 @@ pub(crate) enum Asked {
     Probe,
     ShareState(StateRequest),
     ShareGroups(ToldGroups),
+    Append(Append),
 }
 
 /// A question of another broker.
@@ -59,6 +61,7 @@ pub(crate) fn asked(bytes: &[u8]) -> Result<Asked, Malformed> {
         (&PROBE, []) => Ok(Asked::Probe),
         (&SHARE_STATE, body) => share_codec::read_request(body).map(Asked::ShareState),
         (&SHARE_GROUPS, body) => share_codec::read_groups(body).map(Asked::ShareGroups),
+        (&APPEND, body) => append_codec::read_append(body).map(Asked::Append),
         _ => Err(bad),
     }
 }

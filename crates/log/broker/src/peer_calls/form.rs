@@ -8,6 +8,7 @@ pub(super) const MARKER: u8 = 2;
 pub(super) const PROBE: u8 = 3;
 pub(super) const SHARE_STATE: u8 = 4;
 pub(super) const SHARE_GROUPS: u8 = 5;
+pub(super) const APPEND: u8 = 6;
 /// The only version.
 const VERSION: i16 = 0;
 

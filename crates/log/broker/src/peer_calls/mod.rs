@@ -15,6 +15,7 @@
 //!   an answer that a marker of its producer has overtaken at that partition counts for nothing, and the client asks again.
 //! - What is asked on behalf of another broker is never passed on: nothing goes in circles.
 
+pub(crate) mod append_codec;
 pub(crate) mod codec;
 mod form;
 pub(crate) mod share_codec;
@@ -42,6 +43,8 @@ pub(crate) enum Open {
     Probe,
     /// A request to the holder of a share group's states.
     ShareState(Ticket),
+    /// Dead letters.
+    Append(Ticket),
 }
 
 impl PeerCalls {

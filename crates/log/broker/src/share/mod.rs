@@ -21,8 +21,12 @@
 
 mod acknowledge;
 mod announced;
+mod appends;
+mod burial;
+mod fates;
 mod fetch;
 mod inspect;
+mod letter;
 mod members;
 mod offsets;
 mod pending;
@@ -35,7 +39,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use base::{MonoTime, Now};
-use log_config::{GroupConfig, ShareGroupConfig};
+use log_config::{GroupConfig, QueueGroupConfig, ShareGroupConfig};
 use log_coordinators::{Text, Ticket};
 use log_share::{
     Release, SessionKey, ShareCoordinator, ShareGroup, ShareKey, ShareSessions, StateAnswer, StateRequest,
@@ -52,6 +56,8 @@ use crate::partitions::Slot;
 use crate::question::PeerAsker;
 use crate::waits::{Waiter, Waits};
 use announced::Announced;
+use appends::Appends;
+pub(crate) use appends::PeerAppend;
 use inspect::{Administration, Inspection};
 use offsets::PendingChange;
 use pending::Pending;
@@ -98,6 +104,9 @@ pub(crate) struct Share {
     for_peers: Vec<(PeerAsker, StateAnswer)>,
     announced: Announced,
     inspections: Waits<Inspection>,
+    appends: Appends,
+    /// Whose dead letters are on their way.
+    burials: BTreeMap<Ticket, ShareKey>,
     /// Requests that go on, and the share partition that has something for them.
     ready: VecDeque<(Waiter, Option<ShareKey>)>,
     /// Requests whose state could not be had: they go on later.
@@ -131,6 +140,8 @@ impl Share {
             for_peers: Vec::new(),
             announced: Announced::default(),
             inspections: Waits::default(),
+            appends: Appends::default(),
+            burials: BTreeMap::new(),
             ready: VecDeque::new(),
             asks_again: BTreeSet::new(),
             touched: BTreeSet::new(),
@@ -187,6 +198,7 @@ impl Share {
 
     /// Records of a partition are committed.
     pub(crate) fn committed(&mut self, node: &mut Node, slot: Slot, now: Now) {
+        self.appends.committed(node, slot);
         if let Some(partition) = self.coordinators.committed(node, slot, now) {
             self.busy.insert(partition);
         } else if let Some(id) = node.partitions.get(slot).map(|hosted| hosted.id) {
@@ -206,6 +218,7 @@ impl Share {
                 }
             }
         }
+        self.appends.gone(slot);
         let gone: Vec<ShareKey> =
             self.served.iter().filter(|(_, of)| of.slot == slot).map(|(key, _)| key.clone()).collect();
         for key in gone {
@@ -230,7 +243,7 @@ impl Share {
     pub(crate) fn configured(&mut self, node: &Node, group: &str) {
         let config = group_config(node, group);
         for (_, served) in self.served.iter_mut().filter(|(key, _)| *key.group == *group) {
-            served.configure(config);
+            served.configure(config, queue_config(node, group));
         }
     }
 
@@ -238,7 +251,7 @@ impl Share {
     pub(crate) fn limited(&mut self, node: &Node) {
         self.sessions.limit(node.config.share.sessions_max);
         for (key, served) in &mut self.served {
-            served.configure(group_config(node, &key.group));
+            served.configure(group_config(node, &key.group), queue_config(node, &key.group));
         }
     }
 
@@ -249,6 +262,7 @@ impl Share {
         }
         self.expire_members(node, now);
         self.expire_locks(node, now);
+        self.bury_again(node, now);
         self.expire_requests(node, now);
         self.expire_changes(node, now);
         self.expire_inspections(node, now);
@@ -295,6 +309,8 @@ impl Share {
                 self.persister.sent(&key, attempt, is_here, now);
             } else if let Some((ticket, answer)) = self.answers.pop_front() {
                 self.state_answered(node, ticket, answer, now);
+            } else if let Some((ticket, error)) = self.appends.next_done() {
+                self.letters_written(node, ticket, error, now);
             } else if let Some((waiter, has_some)) = self.ready.pop_front() {
                 self.go_on(node, waiter, now);
                 self.wake_next(node, has_some.as_ref());
@@ -333,4 +349,9 @@ impl Share {
 /// What is in force for a group.
 fn group_config(node: &Node, group: &str) -> ShareGroupConfig {
     GroupConfig::of(&node.configs.group(group)).share
+}
+
+/// The same, beyond what Kafka's share groups have.
+fn queue_config(node: &Node, group: &str) -> QueueGroupConfig {
+    QueueGroupConfig::of(&node.configs.group(group))
 }

@@ -156,7 +156,7 @@ impl Share {
                 self.state_read(node, &key, answer, now);
             }
             Asked::Start(key) => self.start_written(&key, &answer),
-            Asked::Write(key) => self.written(&key, ticket, &answer),
+            Asked::Write(key) => self.written(node, &key, (ticket, &answer), now),
             Asked::Change(waiter, place) => self.change_answered(node, waiter, place, &answer),
             Asked::Group(deletion) => self.group_state_deleted(deletion, &answer),
             Asked::Deletion(deletion, group) => self.delete_states(node, (deletion, group), answer),

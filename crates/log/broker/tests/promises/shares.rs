@@ -105,11 +105,11 @@ pub(crate) fn ranges(answer: &ShareFetchResponse) -> Vec<Range> {
     acquired.map(|of| (of.first_offset, of.last_offset, of.delivery_count)).collect()
 }
 
-fn take(bench: &mut Bench, member: &str, epoch: i32, partitions: &[i32]) -> Vec<Range> {
+pub(crate) fn take(bench: &mut Bench, member: &str, epoch: i32, partitions: &[i32]) -> Vec<Range> {
     ranges(&bench.call(1, &fetch(member, epoch, partitions)))
 }
 
-fn say(bench: &mut Bench, member: &str, epoch: i32, said: &[(i64, i64, i8)]) -> ErrorCode {
+pub(crate) fn say(bench: &mut Bench, member: &str, epoch: i32, said: &[(i64, i64, i8)]) -> ErrorCode {
     let answer = bench.call(1, &acknowledge(member, epoch, said));
     assert_eq!(answer.error_code, 0, "{answer:?}");
     ErrorCode::of(answer.responses[0].partitions[0].error_code).expect("it is known")

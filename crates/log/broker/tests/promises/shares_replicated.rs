@@ -14,7 +14,7 @@ use log_wire::ErrorCode;
 
 use crate::bench::text;
 use crate::replicas::Cluster;
-use crate::shares::{ACCEPT, RELEASE, acknowledge, fetch, group, heartbeat, ranges};
+use crate::shares::{ACCEPT, REJECT, RELEASE, acknowledge, fetch, group, heartbeat, ranges};
 
 const STATES: &str = "__share_group_state";
 const MEMBERS: &str = "__consumer_offsets";
@@ -179,6 +179,54 @@ fn group_is_seen_and_deleted_where_its_members_are_coordinated() {
     assert_eq!(cluster.call(coordinator, 1, &heartbeat("m", -1)).error_code, 0);
     assert_eq!(cluster.call(coordinator, 2, &delete).results[0].error_code, 0);
     assert_eq!(take(&mut cluster, "b", partition), [0], "the group begins anew");
+}
+
+/// How many records of a topic are committed.
+fn ends(cluster: &mut Cluster, topic: &str) -> i64 {
+    let mut sum = 0;
+    for partition in 0.. {
+        let Some(leader) = cluster.leader_of(topic, partition) else { break };
+        let figures = cluster.broker(leader).broker.figures();
+        let of = |of: &&log_broker::PartitionFigures| *of.topic == *topic && of.index == partition as i32;
+        sum += figures.partitions.iter().find(of).map_or(0, |of| of.high_watermark);
+    }
+    sum
+}
+
+#[test]
+fn dead_letters_go_to_the_leader_of_their_partition_and_outlive_it() {
+    let mut cluster = serving(PLACES);
+    let set = [("share.auto.offset.reset", "earliest"), ("errors.deadletterqueue.topic.name", "dlq.t")];
+    let set = set.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    cluster.tell(&ConfigNode::Group("g".into()).path(), configs_bytes(&set));
+    let mut expected = 0;
+    for round in 0..4 {
+        for partition in 0..3 {
+            produce(&mut cluster, partition);
+            let member = format!("m{round}{partition}");
+            let taken = take(&mut cluster, &member, partition);
+            assert_eq!(taken.len(), 1, "round {round}");
+            assert_eq!(say(&mut cluster, &said(&member, 1, partition, taken[0], REJECT)), ErrorCode::None);
+            expected += 1;
+            if round > 0 {
+                // The leader of the letters dies before they are committed.
+                let victim = cluster.leader_of("dlq.t", 0).expect("it is there");
+                cluster.lose(victim);
+                cluster.settle();
+                cluster.pass(1_000);
+                cluster.restart(victim);
+                cluster.settle();
+                cluster.pass(1_000);
+                let other = format!("n{round}{partition}");
+                assert_eq!(take(&mut cluster, &other, partition), [] as [i64; 0]);
+            }
+            cluster.pass(2_000);
+            let letters = ends(&mut cluster, "dlq.t");
+            assert!(letters >= expected, "round {round}: {letters} of {expected}");
+            expected = letters;
+        }
+    }
+    assert!(expected <= 24, "{expected}");
 }
 
 /// A member at a partition while brokers die.
