@@ -19,6 +19,9 @@ use crate::replication::{BadMessage, PeerCall};
 use crate::share::{PeerAppend, PeerRequest};
 use crate::transactions::TransactionEvent;
 
+/// A call or an answer is not longer, bytes: a message between brokers has at most 1 MiB.
+const CALL_BYTES_MAX: usize = (1 << 20) - 64;
+
 impl Broker {
     /// A question goes to the coordinator of its transaction, wherever that lives.
     pub(crate) fn ask_coordinator(&mut self, question: Question, now: Now) {
@@ -96,7 +99,14 @@ impl Broker {
             }
         }
         for (asker, answer) in answers {
-            self.answer(asker, &share_codec::answer(&answer));
+            let bytes = share_codec::answer(&answer);
+            if bytes.len() <= CALL_BYTES_MAX {
+                self.answer(asker, &bytes);
+            } else {
+                // A group with so many partitions can be described and deleted in parts only.
+                let failed = StateAnswer::Failed(ErrorCode::UnknownServerError);
+                self.answer(asker, &share_codec::answer(&failed));
+            }
         }
         has_some |= self.append_elsewhere();
         for (broker, told) in self.share.take_told() {
@@ -180,7 +190,7 @@ impl Broker {
             }
             Some(Open::Append(ticket)) => {
                 let read = append_codec::read_appended(&call.bytes);
-                self.share.append_answered(ticket, read.clone().unwrap_or(ErrorCode::UnknownServerError));
+                self.share.append_answered(ticket, read.unwrap_or(ErrorCode::UnknownServerError));
                 return read.map(drop).map_err(|_| BadMessage::Call);
             }
             Some(Open::Probe) => self.held_metadata.lives(&mut self.node, call.from, now),

@@ -310,10 +310,7 @@ impl ShareCoordinator {
                 Ok((key, Some(ChangedState { state, update: Some(update) }), StateAnswer::Done))
             }
             StateRequest::Initialize { key, start } => {
-                let before = find(&key);
-                let state_epoch = before.as_ref().map_or(0, |state| state.state_epoch.saturating_add(1));
-                let mut state = ShareState::new(state_epoch, start);
-                state.leader_epoch = before.map_or(0, |state| state.leader_epoch);
+                let state = initialized(find(&key), start);
                 Ok((key, Some(ChangedState { state, update: None }), StateAnswer::Done))
             }
             StateRequest::Delete(key) => Ok((key, None, StateAnswer::Done)),
@@ -381,6 +378,14 @@ struct ChangedState {
     state: ShareState,
     /// What changed; nothing if everything did.
     update: Option<StateUpdate>,
+}
+
+/// A share partition that begins anew at an offset.
+fn initialized(before: Option<ShareState>, start: i64) -> ShareState {
+    let state_epoch = before.as_ref().map_or(0, |state| state.state_epoch.saturating_add(1));
+    let mut state = ShareState::new(state_epoch, start);
+    state.leader_epoch = before.map_or(0, |state| state.leader_epoch);
+    state
 }
 
 fn record(key: &RecordKey, value: &RecordValue) -> Record {

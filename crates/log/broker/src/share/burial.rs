@@ -46,6 +46,11 @@ impl Burial {
         self.again_at = Some(MonoTime::ZERO);
     }
 
+    /// Whether nothing is being written.
+    pub(super) const fn is_idle(&self) -> bool {
+        self.under_way.is_none()
+    }
+
     fn is_due(&self, now: Now) -> bool {
         self.under_way.is_none() && self.again_at.is_some_and(|at| at <= now.mono())
     }

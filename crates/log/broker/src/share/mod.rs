@@ -34,6 +34,7 @@ mod persister;
 mod reading;
 mod served;
 mod states;
+mod weights;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -260,6 +261,7 @@ impl Share {
         while let Some(session) = self.lost.pop() {
             self.end_session(node, &session, Release::Lost);
         }
+        self.forget_idle();
         self.expire_members(node, now);
         self.expire_locks(node, now);
         self.bury_again(node, now);

@@ -116,21 +116,7 @@ impl Share {
         if wanted.topics.is_none() {
             topics.retain(|(name, _)| node.may(of.by, TOPIC_DESCRIBE, name).is_ok());
         }
-        let topics = topics.into_iter().map(|(name, partitions)| {
-            let may = node.may(of.by, TOPIC_DESCRIBE, &name);
-            let id = node.catalog.find(TopicName::Name(&name)).map_or([0; 16], |topic| topic.id);
-            let shown = partitions.into_iter().map(|index| {
-                may.map_or_else(
-                    |error| failed(index, error),
-                    |()| shown(node, &name, index, states.get(&(id, index)).copied()),
-                )
-            });
-            DescribeShareGroupOffsetsResponseTopic {
-                topic_id: id,
-                partitions: shown.collect(),
-                topic_name: name,
-            }
-        });
+        let topics = topics.into_iter().map(|topic| shown_topic(node, topic, &states, of));
         DescribeShareGroupOffsetsResponseGroup { group_id, topics: topics.collect(), ..Default::default() }
     }
 
@@ -361,6 +347,24 @@ fn all_topics(node: &Node, states: &BTreeMap<(TopicId, i32), &StateSummary>) -> 
         Some((topic.name.to_string(), of.iter().map(|(_, index)| *index).collect()))
     });
     named.collect()
+}
+
+/// Partitions of a topic, as far as the client may see it.
+fn shown_topic(
+    node: &Node,
+    (name, partitions): (String, Vec<i32>),
+    states: &BTreeMap<(TopicId, i32), &StateSummary>,
+    of: Caller<'_>,
+) -> DescribeShareGroupOffsetsResponseTopic {
+    let may = node.may(of.by, TOPIC_DESCRIBE, &name);
+    let id = node.catalog.find(TopicName::Name(&name)).map_or([0; 16], |topic| topic.id);
+    let shown = partitions.into_iter().map(|index| {
+        may.map_or_else(
+            |error| failed(index, error),
+            |()| shown(node, &name, index, states.get(&(id, index)).copied()),
+        )
+    });
+    DescribeShareGroupOffsetsResponseTopic { topic_id: id, partitions: shown.collect(), topic_name: name }
 }
 
 /// Where a share partition begins, and how many of its records are not finished.

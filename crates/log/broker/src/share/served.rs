@@ -114,6 +114,13 @@ impl Served {
         }
     }
 
+    /// Whether nothing of it is under way.
+    fn is_idle(&self) -> bool {
+        let has_dead_letters = |machine: &SharePartition| machine.next_dead_letters(1).is_some();
+        let is_settled = self.machine.as_ref().is_some_and(|machine| !has_dead_letters(machine));
+        is_settled && self.open.is_empty() && !self.is_read && self.burial.is_idle()
+    }
+
     pub(super) fn next_deadline(&self) -> Option<MonoTime> {
         self.machine.as_ref()?.next_deadline()
     }
@@ -334,6 +341,19 @@ impl Share {
             }
             self.write_changes(node, &key);
             self.wake(&key);
+        }
+    }
+
+    /// Share partitions of groups that nobody fetches for are not served any more: where they begin may be altered by way of
+    /// another broker.
+    pub(super) fn forget_idle(&mut self) {
+        let idle = self
+            .served
+            .iter()
+            .filter(|(key, served)| served.is_idle() && !self.sessions.has_group(&key.group));
+        let idle: Vec<ShareKey> = idle.map(|(key, _)| key.clone()).collect();
+        for key in idle {
+            self.remove(&key);
         }
     }
 

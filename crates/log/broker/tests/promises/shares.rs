@@ -294,3 +294,32 @@ fn nothing_of_a_deleted_topic_is_left() {
     assert_eq!(bench.call(1, &heartbeat("m", -1)).error_code, 0);
     assert_eq!(bench.call(5, &ListGroupsRequest::default()).groups.len(), 0);
 }
+
+#[test]
+fn heavier_topics_are_served_first_and_lighter_ones_are_not_forgotten() {
+    let mut bench = Bench::serving(&[topic("t", 1, 1, 0), topic("u", 2, 1, 0)]);
+    let set = [("share.auto.offset.reset", "earliest"), ("diwan.share.topic.weights", "u:3,t:1")];
+    let set = set.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    let node = ConfigNode::Group("g".into());
+    bench.council(KeeperEvent::Node { path: node.path(), data: Some(configs_bytes(&set)) });
+    for name in ["t", "u"] {
+        for _ in 0..40 {
+            let mut request = produce_request(0, &batch(Producer::NONE));
+            request.topic_data[0].name = TopicName(text(name));
+            assert_eq!(bench.call(9, &request).responses[0].partition_responses[0].error_code, 0);
+        }
+    }
+    let mut taken = [0, 0];
+    for epoch in 0..20 {
+        let mut one = fetch("a", epoch, if epoch == 0 { &[0] } else { &[] }).with_max_records(1);
+        if epoch == 0 {
+            let other = one.topics[0].clone().with_topic_id(Uuid::from_bytes([2; 16]));
+            one.topics.push(other);
+        }
+        let answer = bench.call(1, &one);
+        for topic in answer.responses.iter().filter(|of| !of.partitions[0].acquired_records.is_empty()) {
+            taken[usize::from(topic.topic_id.as_bytes()[0]) - 1] += 1;
+        }
+    }
+    assert_eq!(taken, [5, 15]);
+}

@@ -4,10 +4,14 @@
 use std::collections::BTreeSet;
 
 use base::Random;
+use kafka_protocol::messages::alter_share_group_offsets_request::{
+    AlterShareGroupOffsetsRequestPartition, AlterShareGroupOffsetsRequestTopic,
+};
 use kafka_protocol::messages::describe_share_group_offsets_request::DescribeShareGroupOffsetsRequestGroup;
 use kafka_protocol::messages::{
-    DeleteGroupsRequest, DescribeShareGroupOffsetsRequest, FindCoordinatorRequest, ShareAcknowledgeRequest,
-    ShareFetchRequest, ShareFetchResponse, ShareGroupDescribeRequest,
+    AlterShareGroupOffsetsRequest, DeleteGroupsRequest, DescribeShareGroupOffsetsRequest,
+    FindCoordinatorRequest, ShareAcknowledgeRequest, ShareFetchRequest, ShareFetchResponse,
+    ShareGroupDescribeRequest, TopicName,
 };
 use log_metadata::{ConfigNode, configs_bytes};
 use log_wire::ErrorCode;
@@ -181,6 +185,32 @@ fn group_is_seen_and_deleted_where_its_members_are_coordinated() {
     assert_eq!(take(&mut cluster, "b", partition), [0], "the group begins anew");
 }
 
+#[test]
+fn offsets_that_are_altered_by_way_of_another_broker_hold_at_once() {
+    let mut cluster = serving(PLACES);
+    let coordinator = cluster.leader_of(MEMBERS, 0).expect("it is there");
+    let partition = (0..3).find(|of| cluster.leader(*of as usize).0 != coordinator).expect("there are two");
+    (0..3).for_each(|_| produce(&mut cluster, partition));
+    assert_eq!(take(&mut cluster, "a", partition), [0, 1, 2]);
+    for offset in 0..3 {
+        let said = said("a", 1 + offset as i32, partition, offset, ACCEPT);
+        assert_eq!(say(&mut cluster, &said), ErrorCode::None);
+    }
+    let leader = cluster.leader(partition as usize).0;
+    cluster.call(leader, 1, &fetch("a", -1, &[]));
+    cluster.pass(100);
+    let of = AlterShareGroupOffsetsRequestPartition::default()
+        .with_partition_index(partition)
+        .with_start_offset(1);
+    let topic = AlterShareGroupOffsetsRequestTopic::default()
+        .with_topic_name(TopicName(text("t")))
+        .with_partitions(vec![of]);
+    let alter = AlterShareGroupOffsetsRequest::default().with_group_id(group()).with_topics(vec![topic]);
+    let altered = cluster.call(coordinator, 0, &alter);
+    assert_eq!((altered.error_code, altered.responses[0].partitions[0].error_code), (0, 0));
+    assert_eq!(take(&mut cluster, "b", partition), [1, 2]);
+}
+
 /// How many records of a topic are committed.
 fn ends(cluster: &mut Cluster, topic: &str) -> i64 {
     let mut sum = 0;
@@ -305,37 +335,39 @@ impl World {
         self.members += 1;
         let member = format!("m{}", self.members);
         let Some(answer) = self.ask(leader, &fetch(&member, 0, &[0])) else { return };
-        for offset in offsets_of(&answer) {
+        if let Some(offset) = offsets_of(&answer).first().copied() {
             assert!(!self.accepted.contains(&offset), "{offset} was accepted before");
-            self.tried.insert(offset);
-            let victim = 1 + self.random.below(12) as i32;
-            let number = match self.cluster.broker(leader).begin(1, &said(&member, 1, 0, offset, ACCEPT)) {
-                Ok(answer) => return drop(answer),
-                Err(number) => number,
-            };
-            for _ in 0..self.random.below(6) {
-                for id in self.cluster.here() {
-                    self.cluster.turn(id);
-                }
-            }
-            if victim <= 3 && self.cluster.away.is_empty() {
-                self.deaths += 1;
-                self.cluster.lose(victim);
-            }
-            self.cluster.settle();
-            for _ in 0..8 {
-                if let Some(answer) = self.cluster.broker(leader).end::<ShareAcknowledgeRequest>(number, 1) {
-                    let partition = answer.responses.first().map(|topic| topic.partitions[0].error_code);
-                    if answer.error_code == 0 && partition == Some(0) {
-                        self.accepted.insert(offset);
-                    }
-                    break;
-                }
-                self.cluster.pass(100);
-            }
-            break;
+            self.accept(leader, &member, offset);
         }
         let _ = self.ask(leader, &fetch(&member, -1, &[]));
+    }
+
+    fn accept(&mut self, leader: i32, member: &str, offset: i64) {
+        self.tried.insert(offset);
+        let victim = 1 + self.random.below(12) as i32;
+        let Err(number) = self.cluster.broker(leader).begin(1, &said(member, 1, 0, offset, ACCEPT)) else {
+            return;
+        };
+        for _ in 0..self.random.below(6) {
+            for id in self.cluster.here() {
+                self.cluster.turn(id);
+            }
+        }
+        if victim <= 3 && self.cluster.away.is_empty() {
+            self.deaths += 1;
+            self.cluster.lose(victim);
+        }
+        self.cluster.settle();
+        for _ in 0..8 {
+            if let Some(answer) = self.cluster.broker(leader).end::<ShareAcknowledgeRequest>(number, 1) {
+                let partition = answer.responses.first().map(|topic| topic.partitions[0].error_code);
+                if answer.error_code == 0 && partition == Some(0) {
+                    self.accepted.insert(offset);
+                }
+                return;
+            }
+            self.cluster.pass(100);
+        }
     }
 
     fn ask(&mut self, leader: i32, request: &ShareFetchRequest) -> Option<ShareFetchResponse> {

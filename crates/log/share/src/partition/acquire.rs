@@ -88,7 +88,11 @@ impl SharePartition {
                     acquired.extend(new);
                 }
                 Fate::Skipped => self.skip(cursor, batch.last),
-                Fate::Expired => self.expire(cursor, batch.last),
+                Fate::Expired => {
+                    self.expire(cursor, batch.last);
+                    // Many may have expired: they make room for those behind them.
+                    self.advance();
+                }
                 Fate::Delayed(until) => self.delay((cursor, batch.last), until),
             }
             cursor = cursor.max(batch.last + 1);
