@@ -105,6 +105,23 @@ mod tests {
     }
 
     #[test]
+    fn records_are_given_from_compressed_batches_unless_they_become_too_long() {
+        let bytes = plain(7, 500, 3, 40);
+        for compression in [Compression::None, Compression::Gzip, Compression::Snappy, Compression::Lz4] {
+            let bytes = compressed(&bytes, compression);
+            let mut values = Vec::new();
+            let read = read_records(&assigned(&bytes), 10_000, |record| {
+                values.push(record.value.map(<[u8]>::len));
+            });
+            assert!(read.is_ok_and(|length| length > 120), "{compression:?}");
+            assert_eq!(values, [Some(40); 3]);
+            if compression != Compression::None {
+                assert!(read_records(&assigned(&bytes), 100, |_| ()).is_err(), "{compression:?}");
+            }
+        }
+    }
+
+    #[test]
     fn records_that_are_fewer_or_more_than_counted_are_refused() {
         let bytes = plain(7, 500, 3, 40);
         let batch = assigned(&bytes);

@@ -200,3 +200,123 @@ fn join(last: &mut Queued, request: &StateRequest, ticket: Ticket) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use log_share::{DeliveryState, StateBatch, StateUpdate};
+
+    use super::*;
+
+    fn key() -> ShareKey {
+        ShareKey { group: "g".into(), topic: [1; 16], partition: 0 }
+    }
+
+    fn at(ms: u64) -> Now {
+        Now::of_ms(ms, 0)
+    }
+
+    fn write(offset: i64, leader_epoch: i32) -> StateRequest {
+        let state = DeliveryState::Acknowledged;
+        let batch = StateBatch { first: offset, last: offset, state, delivery_count: 1 };
+        let update = StateUpdate { start: 0, batches: vec![batch] };
+        StateRequest::Write { key: key(), state_epoch: 0, leader_epoch, update }
+    }
+
+    fn push(persister: &mut Persister, request: StateRequest, ticket: u64) {
+        assert!(persister.push(&key(), request, Ticket(ticket)));
+    }
+
+    fn send(persister: &mut Persister, attempt: u64, ms: u64) -> Option<StateRequest> {
+        let (key, request) = persister.next()?;
+        persister.sent(&key, Ticket(attempt), false, at(ms));
+        Some(request)
+    }
+
+    fn tickets(answers: &[(Ticket, StateAnswer)]) -> Vec<u64> {
+        answers.iter().map(|(ticket, _)| ticket.0).collect()
+    }
+
+    fn moved() -> StateAnswer {
+        StateAnswer::Failed(ErrorCode::NotCoordinator)
+    }
+
+    #[test]
+    fn writes_that_wait_become_one_and_none_overtakes_another() {
+        let mut persister = Persister::default();
+        push(&mut persister, write(1, 0), 1);
+        assert_eq!(send(&mut persister, 100, 0), Some(write(1, 0)));
+        push(&mut persister, write(2, 0), 2);
+        push(&mut persister, write(3, 0), 3);
+        push(&mut persister, write(4, 1), 4);
+        assert_eq!(send(&mut persister, 101, 0), None, "one is under way");
+        assert_eq!(tickets(&persister.answered(Ticket(100), StateAnswer::Done, at(1))), [1]);
+        let Some(StateRequest::Write { update, .. }) = send(&mut persister, 102, 1) else {
+            panic!("a write")
+        };
+        assert_eq!(update.batches.len(), 1);
+        assert_eq!((update.batches[0].first, update.batches[0].last), (2, 3));
+        assert_eq!(tickets(&persister.answered(Ticket(102), StateAnswer::Done, at(2))), [2, 3]);
+        assert_eq!(send(&mut persister, 103, 2), Some(write(4, 1)), "another leader epoch");
+        assert_eq!(tickets(&persister.answered(Ticket(103), StateAnswer::Done, at(3))), [4]);
+        assert!(persister.lanes.is_empty() && persister.due.is_empty() && persister.attempts.is_empty());
+    }
+
+    #[test]
+    fn holder_that_has_moved_is_asked_again_until_the_time_is_over() {
+        let mut persister = Persister::default();
+        push(&mut persister, write(1, 0), 1);
+        let mut ms = 0;
+        for attempt in 100.. {
+            if send(&mut persister, attempt, ms).is_none() {
+                break;
+            }
+            let answers = persister.answered(Ticket(attempt), moved(), at(ms));
+            if !answers.is_empty() {
+                assert_eq!((tickets(&answers), ms), (vec![1], GIVE_UP_MS));
+                break;
+            }
+            assert!(persister.tick(at(ms + AGAIN_MS - 1)).is_empty());
+            assert_eq!(persister.next(), None, "not at once");
+            ms += AGAIN_MS;
+            assert!(persister.tick(at(ms)).is_empty());
+        }
+        assert_eq!(ms, GIVE_UP_MS);
+        assert!(persister.lanes.is_empty());
+    }
+
+    #[test]
+    fn write_that_fails_fails_those_behind_it_and_a_read_behind_them_is_sent() {
+        let mut persister = Persister::default();
+        push(&mut persister, write(1, 0), 1);
+        send(&mut persister, 100, 0);
+        push(&mut persister, write(2, 0), 2);
+        let read = StateRequest::Read { key: key(), leader_epoch: 0 };
+        push(&mut persister, read.clone(), 3);
+        let failed = StateAnswer::Failed(ErrorCode::FencedLeaderEpoch);
+        assert_eq!(tickets(&persister.answered(Ticket(100), failed, at(1))), [1, 2]);
+        assert_eq!(send(&mut persister, 101, 1), Some(read));
+        // A read is asked for again by who needs it.
+        assert_eq!(tickets(&persister.answered(Ticket(101), moved(), at(2))), [3]);
+    }
+
+    #[test]
+    fn holder_that_says_nothing_is_given_up_and_its_late_answer_counts_for_nothing() {
+        let mut persister = Persister::default();
+        push(&mut persister, write(1, 0), 1);
+        send(&mut persister, 100, 0);
+        assert!(persister.tick(at(GIVE_UP_MS - 1)).is_empty());
+        assert_eq!(tickets(&persister.tick(at(GIVE_UP_MS))), [1]);
+        assert!(
+            !persister.has(Ticket(100))
+                && persister.answered(Ticket(100), StateAnswer::Done, at(0)).is_empty()
+        );
+    }
+
+    #[test]
+    fn lane_is_bounded() {
+        let mut persister = Persister::default();
+        let pushed =
+            (0..1_000).filter(|number| persister.push(&key(), StateRequest::Delete(key()), Ticket(*number)));
+        assert_eq!(pushed.count(), WAITING_MAX);
+    }
+}

@@ -8,19 +8,21 @@ use kafka_protocol::messages::alter_share_group_offsets_request::{
     AlterShareGroupOffsetsRequestPartition, AlterShareGroupOffsetsRequestTopic,
 };
 use kafka_protocol::messages::describe_share_group_offsets_request::DescribeShareGroupOffsetsRequestGroup;
+use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
 use kafka_protocol::messages::{
-    AlterShareGroupOffsetsRequest, DeleteGroupsRequest, DescribeShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsRequest, DeleteGroupsRequest, DescribeShareGroupOffsetsRequest, FetchRequest,
     FindCoordinatorRequest, ShareAcknowledgeRequest, ShareFetchRequest, ShareFetchResponse,
     ShareGroupDescribeRequest, TopicName,
 };
 use log_metadata::{ConfigNode, configs_bytes};
-use log_wire::ErrorCode;
+use log_wire::{Batch, ErrorCode, Records};
 
 use crate::bench::text;
 use crate::replicas::Cluster;
 use crate::shares::{ACCEPT, REJECT, RELEASE, acknowledge, fetch, group, heartbeat, ranges};
 
 const STATES: &str = "__share_group_state";
+const DEAD: &str = "dlq.t";
 const MEMBERS: &str = "__consumer_offsets";
 /// Each broker leads a partition.
 const PLACES: &[&[i32]] = &[&[1, 2, 3], &[2, 3, 1], &[3, 1, 2]];
@@ -30,6 +32,9 @@ fn serving(replicas: &[&[i32]]) -> Cluster {
     let mut cluster = Cluster::with(replicas, &[], |config| {
         config.share.state_topic.partitions = 1;
         config.offsets_topic.partitions = 1;
+        config.replication_factor = 3;
+        // Otherwise all draw the same ids for topics.
+        config.seed = config.node_id as u64 * 1_000;
     });
     let set = [("share.auto.offset.reset".to_owned(), "earliest".to_owned())].into();
     cluster.tell(&ConfigNode::Group("g".into()).path(), configs_bytes(&set));
@@ -211,6 +216,35 @@ fn offsets_that_are_altered_by_way_of_another_broker_hold_at_once() {
     assert_eq!(take(&mut cluster, "b", partition), [1, 2]);
 }
 
+fn configure_dead_letters(cluster: &mut Cluster) {
+    let set = [("share.auto.offset.reset", "earliest"), ("errors.deadletterqueue.topic.name", DEAD)];
+    let set = set.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    cluster.tell(&ConfigNode::Group("g".into()).path(), configs_bytes(&set));
+}
+
+/// Where the records of all committed letters stand.
+fn letters(cluster: &mut Cluster) -> BTreeSet<i64> {
+    let Some(leader) = cluster.leader_of(DEAD, 0) else { return BTreeSet::new() };
+    let partition = FetchPartition::default().with_partition_max_bytes(1 << 20);
+    let topic = FetchTopic::default().with_topic(TopicName(text(DEAD))).with_partitions(vec![partition]);
+    let request =
+        FetchRequest::default().with_max_bytes(1 << 20).with_session_epoch(-1).with_topics(vec![topic]);
+    let answer = cluster.call(leader, 12, &request);
+    let bytes = answer.responses[0].partitions[0].records.clone().unwrap_or_default();
+    let (mut rest, mut found) = (&*bytes, BTreeSet::new());
+    while !rest.is_empty() {
+        let (batch, behind) = Batch::read(rest).expect("batches");
+        for record in Records::new(batch.records(), batch.count()) {
+            let record = record.expect("a record");
+            let at = record.headers().flatten().find(|header| header.key == b"__dlq.errors.offset");
+            let at = at.and_then(|header| header.value).expect("it is there");
+            found.insert(std::str::from_utf8(at).expect("text").parse().expect("a number"));
+        }
+        rest = behind;
+    }
+    found
+}
+
 /// How many records of a topic are committed.
 fn ends(cluster: &mut Cluster, topic: &str) -> i64 {
     let mut sum = 0;
@@ -226,9 +260,7 @@ fn ends(cluster: &mut Cluster, topic: &str) -> i64 {
 #[test]
 fn dead_letters_go_to_the_leader_of_their_partition_and_outlive_it() {
     let mut cluster = serving(PLACES);
-    let set = [("share.auto.offset.reset", "earliest"), ("errors.deadletterqueue.topic.name", "dlq.t")];
-    let set = set.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-    cluster.tell(&ConfigNode::Group("g".into()).path(), configs_bytes(&set));
+    configure_dead_letters(&mut cluster);
     let mut expected = 0;
     for round in 0..4 {
         for partition in 0..3 {
@@ -240,7 +272,7 @@ fn dead_letters_go_to_the_leader_of_their_partition_and_outlive_it() {
             expected += 1;
             if round > 0 {
                 // The leader of the letters dies before they are committed.
-                let victim = cluster.leader_of("dlq.t", 0).expect("it is there");
+                let victim = cluster.leader_of(DEAD, 0).expect("it is there");
                 cluster.lose(victim);
                 cluster.settle();
                 cluster.pass(1_000);
@@ -251,7 +283,7 @@ fn dead_letters_go_to_the_leader_of_their_partition_and_outlive_it() {
                 assert_eq!(take(&mut cluster, &other, partition), [] as [i64; 0]);
             }
             cluster.pass(2_000);
-            let letters = ends(&mut cluster, "dlq.t");
+            let letters = ends(&mut cluster, DEAD);
             assert!(letters >= expected, "round {round}: {letters} of {expected}");
             expected = letters;
         }
@@ -265,7 +297,9 @@ struct World {
     random: Random,
     /// Acknowledgements that were answered: nobody gets these records again.
     accepted: BTreeSet<i64>,
-    /// Records that a member has tried to accept.
+    /// Rejections that were answered: nobody gets these either, and each has a letter at last.
+    rejected: BTreeSet<i64>,
+    /// Records that a member has tried to accept or reject.
     tried: BTreeSet<i64>,
     produced: i64,
     members: u64,
@@ -274,12 +308,14 @@ struct World {
 
 impl World {
     fn new(seed: u64) -> Self {
-        let cluster = serving(&[&[1, 2, 3]]);
+        let mut cluster = serving(&[&[1, 2, 3]]);
+        configure_dead_letters(&mut cluster);
         let random = Random::new(seed);
         Self {
             cluster,
             random,
             accepted: BTreeSet::new(),
+            rejected: BTreeSet::new(),
             tried: BTreeSet::new(),
             produced: 0,
             members: 0,
@@ -337,15 +373,18 @@ impl World {
         let Some(answer) = self.ask(leader, &fetch(&member, 0, &[0])) else { return };
         if let Some(offset) = offsets_of(&answer).first().copied() {
             assert!(!self.accepted.contains(&offset), "{offset} was accepted before");
-            self.accept(leader, &member, offset);
+            assert!(!self.rejected.contains(&offset), "{offset} was rejected before");
+            self.finish(leader, &member, offset);
         }
         let _ = self.ask(leader, &fetch(&member, -1, &[]));
     }
 
-    fn accept(&mut self, leader: i32, member: &str, offset: i64) {
+    /// A member accepts or rejects a record.
+    fn finish(&mut self, leader: i32, member: &str, offset: i64) {
         self.tried.insert(offset);
+        let kind = if self.random.below(3) == 0 { REJECT } else { ACCEPT };
         let victim = 1 + self.random.below(12) as i32;
-        let Err(number) = self.cluster.broker(leader).begin(1, &said(member, 1, 0, offset, ACCEPT)) else {
+        let Err(number) = self.cluster.broker(leader).begin(1, &said(member, 1, 0, offset, kind)) else {
             return;
         };
         for _ in 0..self.random.below(6) {
@@ -362,7 +401,8 @@ impl World {
             if let Some(answer) = self.cluster.broker(leader).end::<ShareAcknowledgeRequest>(number, 1) {
                 let partition = answer.responses.first().map(|topic| topic.partitions[0].error_code);
                 if answer.error_code == 0 && partition == Some(0) {
-                    self.accepted.insert(offset);
+                    let told = if kind == REJECT { &mut self.rejected } else { &mut self.accepted };
+                    told.insert(offset);
                 }
                 return;
             }
@@ -394,8 +434,8 @@ fn offsets_of(answer: &ShareFetchResponse) -> Vec<i64> {
 }
 
 #[test]
-fn acknowledgement_that_was_answered_is_never_lost_whoever_dies() {
-    let (mut deaths, mut accepted) = (0, 0);
+fn acknowledgement_that_was_answered_is_never_lost_and_no_dead_letter_whoever_dies() {
+    let (mut deaths, mut accepted, mut rejected) = (0, 0, 0);
     for seed in 0..40 {
         let mut world = World::new(seed);
         (0..80).for_each(|_| world.act());
@@ -409,10 +449,16 @@ fn acknowledgement_that_was_answered_is_never_lost_whoever_dies() {
         world.hear();
         let left: BTreeSet<i64> = take(&mut world.cluster, "last", 0).into_iter().collect();
         assert!(left.is_disjoint(&world.accepted), "seed {seed}: {left:?} {:?}", world.accepted);
+        assert!(left.is_disjoint(&world.rejected), "seed {seed}: {left:?} {:?}", world.rejected);
+        world.cluster.pass(2_000);
+        let letters = letters(&mut world.cluster);
+        assert!(letters.is_superset(&world.rejected), "seed {seed}: {letters:?} {:?}", world.rejected);
+        assert!(letters.is_disjoint(&world.accepted), "seed {seed}: {letters:?} {:?}", world.accepted);
+        rejected += world.rejected.len();
         let open = (0..world.produced).filter(|offset| !world.tried.contains(offset));
         assert_eq!(open.filter(|offset| !left.contains(offset)).count(), 0, "seed {seed}: {left:?}");
         deaths += world.deaths;
         accepted += world.accepted.len();
     }
-    assert!(deaths > 150 && accepted > 150, "{deaths} {accepted}");
+    assert!(deaths > 150 && accepted > 120 && rejected > 50, "{deaths} {accepted} {rejected}");
 }
