@@ -258,8 +258,15 @@ impl ShareCoordinator {
         &'s self,
         group: Option<&'s str>,
     ) -> impl Iterator<Item = (&'s ShareKey, &'s ShareState)> {
-        let wanted = move |key: &&ShareKey| group.is_none_or(|group| *key.group == *group);
-        self.table.iter().filter(move |(key, _)| wanted(key)).map(|(key, stored)| (key, &stored.state))
+        let all = match group {
+            None => self.table.range::<ShareKey, _>(..),
+            Some(group) => {
+                let first = ShareKey { group: group.into(), topic: [0; 16], partition: i32::MIN };
+                self.table.range(first..)
+            }
+        };
+        let is_wanted = move |key: &ShareKey| group.is_none_or(|group| *key.group == *group);
+        all.take_while(move |(key, _)| is_wanted(key)).map(|(key, stored)| (key, &stored.state))
     }
 
     fn summaries(&self, group: &str) -> Vec<StateSummary> {

@@ -73,20 +73,22 @@ impl Share {
     }
 
     /// Everything is told again, and what was not is forgotten.
-    pub(super) fn announce(&mut self, now: Now) {
+    pub(super) fn announce(&mut self, node: &Node, now: Now) {
         if self.announced.due > now.mono() {
             return;
         }
         self.announced.due = now.mono().plus_ms(AGAIN_MS);
+        if node.brokers.live().count() > 1 {
+            self.touch_all();
+        }
+        let heard = &mut self.announced.heard;
+        let over = heard.extract_if(.., |_, until| *until <= now.mono());
+        self.touched.extend(over.map(|(group, _)| group));
+    }
+
+    fn touch_all(&mut self) {
         let held = self.coordinators.machines().flat_map(|machine| machine.states(None));
         self.touched.extend(held.map(|(key, _)| Text::clone(&key.group)));
-        let over: Vec<Text> = self
-            .announced
-            .heard
-            .extract_if(.., |_, until| *until <= now.mono())
-            .map(|(group, _)| group)
-            .collect();
-        self.touched.extend(over);
     }
 }
 

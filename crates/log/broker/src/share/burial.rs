@@ -75,6 +75,9 @@ impl Share {
     /// Begins with the next dead letters of a share partition, unless some are under way.
     pub(super) fn bury(&mut self, node: &mut Node, key: &ShareKey, now: Now) {
         let Some(served) = self.served.get_mut(key) else { return };
+        if served.settings.dead_letter_topic.is_none() {
+            return;
+        }
         if served.burial.under_way.is_some() || served.burial.again_at.is_some_and(|at| at > now.mono()) {
             return;
         }

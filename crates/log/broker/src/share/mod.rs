@@ -271,7 +271,7 @@ impl Share {
         for (ticket, answer) in self.persister.tick(now) {
             self.conclude(node, ticket, answer, now);
         }
-        self.announce(now);
+        self.announce(node, now);
         self.ask_again();
         self.settle(node, now);
     }

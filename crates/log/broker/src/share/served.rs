@@ -350,7 +350,7 @@ impl Share {
         let idle = self
             .served
             .iter()
-            .filter(|(key, served)| served.is_idle() && !self.sessions.has_group(&key.group));
+            .filter(|(key, served)| !self.sessions.has_group(&key.group) && served.is_idle());
         let idle: Vec<ShareKey> = idle.map(|(key, _)| key.clone()).collect();
         for key in idle {
             self.remove(&key);
