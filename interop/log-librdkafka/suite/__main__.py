@@ -3,7 +3,7 @@
 import sys
 
 from suite import (  # noqa: F401  Their tests are registered.
-    administration, consumer_protocol, deaths, groups, kcat, records, topics, transactions,
+    administration, consumer_protocol, deaths, groups, kcat, queues, records, topics, transactions,
 )
 from suite.broker import Broker
 from suite.harness import run

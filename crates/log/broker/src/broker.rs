@@ -521,8 +521,13 @@ impl Broker {
             for (ticket, answer) in self.groups.take_ended() {
                 self.transactions.offsets_marker_done(&mut self.node, ticket, &answer, now);
             }
-            let Some(event) = self.transactions.next_event() else { break };
-            self.do_for_transactions(event, now);
+            self.share.settle(&mut self.node, now);
+            let has_asked = self.share_elsewhere();
+            match self.transactions.next_event() {
+                Some(event) => self.do_for_transactions(event, now),
+                None if !has_asked => break,
+                None => {}
+            }
         }
         self.probe_leaders();
     }

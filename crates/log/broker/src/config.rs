@@ -45,6 +45,8 @@ pub struct BrokerConfig {
     pub groups: GroupLimits,
     /// Share groups.
     pub share: ShareConfig,
+    /// Dead letters of share groups.
+    pub dead_letters: DeadLetterConfig,
     /// `transaction.state.log.*`.
     pub transactions_topic: InternalTopic,
     /// Transactions: `transaction.*` and `transactional.*`.
@@ -123,6 +125,7 @@ impl Default for BrokerConfig {
             offsets_topic: InternalTopic::default(),
             groups: GroupLimits::default(),
             share: ShareConfig::default(),
+            dead_letters: DeadLetterConfig::default(),
             transactions_topic: InternalTopic::default(),
             transactions: TransactionLimits::default(),
             producers: ProducerLimits::default(),
@@ -193,6 +196,32 @@ impl ShareConfig {
     }
 }
 
+/// Dead letters of share groups (KIP-1191).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeadLetterConfig {
+    /// `errors.deadletterqueue.topic.name.prefix`.
+    pub prefix: String,
+    /// `errors.deadletterqueue.auto.create.topics.enable`, or `auto.create.topics.enable`.
+    pub creates_topics: bool,
+}
+
+impl Default for DeadLetterConfig {
+    fn default() -> Self {
+        Self { prefix: String::from("dlq."), creates_topics: true }
+    }
+}
+
+impl DeadLetterConfig {
+    fn of(values: &impl Values) -> Self {
+        let creates =
+            ["errors.deadletterqueue.auto.create.topics.enable", "auto.create.topics.enable"].iter();
+        Self {
+            prefix: values.text("errors.deadletterqueue.topic.name.prefix").unwrap_or_default(),
+            creates_topics: creates.into_iter().any(|name| values.is_true(name)),
+        }
+    }
+}
+
 /// What nobody else knows: random bytes, drawn once for each start.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct BrokerSecrets {
@@ -242,6 +271,7 @@ impl BrokerConfig {
         let groups = GroupSettings::of(values);
         self.take_groups(&groups);
         self.share = ShareConfig::of(values, &groups);
+        self.dead_letters = DeadLetterConfig::of(values);
     }
 
     const fn take_transactions(&mut self, of: &TransactionSettings) {

@@ -150,6 +150,11 @@ impl Node {
     /// Asks the council for a topic that a client has named, or that brokers keep their state in. No request waits for it: if the
     /// council has much to do already, the client asks again later.
     pub(crate) fn make_topic_by_name(&mut self, name: &str) {
+        self.make_topic_with(name, Overrides::new());
+    }
+
+    /// The same, with settings unless it is an internal topic.
+    pub(crate) fn make_topic_with(&mut self, name: &str, settings: Overrides) {
         let purpose = Purpose::Topic(name.into());
         if self.council.len() >= CHANGES_FOR_NAMES_MAX || self.council.has(&purpose) {
             return;
@@ -160,7 +165,7 @@ impl Node {
                 (partitions, replicas.min(live), settings)
             }
             None if self.catalog.check_name(name).is_ok() => {
-                (self.config.partitions, self.config.replication_factor, Overrides::new())
+                (self.config.partitions, self.config.replication_factor, settings)
             }
             None => return,
         };

@@ -29,6 +29,8 @@ pub enum Notice {
     FutureTimestamp(PartitionId, i64),
     /// The disk holds so many partitions of topics that the council does not know. They are kept, and not served.
     Unclaimed(usize),
+    /// Dead letters of a share group cannot be written, and why: their records are kept until they can.
+    DeadLetters(Arc<str>, &'static str),
     /// A client has set the level of the root logger.
     LogLevel(String),
 }

@@ -4,6 +4,7 @@
 use base::Now;
 use log_coordinators::{Participant, Ticket};
 use log_partition::Marker;
+use log_share::StateAnswer;
 use log_wire::{ErrorCode, TopicName};
 use replication_wire::Call;
 
@@ -12,9 +13,14 @@ use crate::coordinators::OFFSETS;
 use crate::node::Node;
 use crate::peer_calls::Open;
 use crate::peer_calls::codec::{self, Asked};
+use crate::peer_calls::{append_codec, share_codec};
 use crate::question::{Asker, PeerAsker, Question};
 use crate::replication::{BadMessage, PeerCall};
+use crate::share::{PeerAppend, PeerRequest};
 use crate::transactions::TransactionEvent;
+
+/// A call or an answer is not longer, bytes: a message between brokers has at most 1 MiB.
+const CALL_BYTES_MAX: usize = (1 << 20) - 64;
 
 impl Broker {
     /// A question goes to the coordinator of its transaction, wherever that lives.
@@ -79,6 +85,56 @@ impl Broker {
         }
     }
 
+    /// Does what share groups have to do at other brokers. Says whether there was anything.
+    pub(crate) fn share_elsewhere(&mut self) -> bool {
+        let (requests, answers) = (self.share.take_peer_requests(), self.share.take_peer_answers());
+        let mut has_some = !requests.is_empty() || !answers.is_empty();
+        for PeerRequest { broker, attempt, request } in requests {
+            let (id, bytes) = (self.peer_calls.next_id(), share_codec::request(&request));
+            if self.replication.call(broker, &Call { id, is_answer: false, bytes: &bytes }) {
+                self.peer_calls.open.insert((broker, id), Open::ShareState(attempt));
+            } else {
+                let failed = StateAnswer::Failed(ErrorCode::NotCoordinator);
+                self.share.peer_answered(attempt, failed);
+            }
+        }
+        for (asker, answer) in answers {
+            let bytes = share_codec::answer(&answer);
+            if bytes.len() <= CALL_BYTES_MAX {
+                self.answer(asker, &bytes);
+            } else {
+                // A group with so many partitions can be described and deleted in parts only.
+                let failed = StateAnswer::Failed(ErrorCode::UnknownServerError);
+                self.answer(asker, &share_codec::answer(&failed));
+            }
+        }
+        has_some |= self.append_elsewhere();
+        for (broker, told) in self.share.take_told() {
+            // Nobody waits for the answer, and one that is not connected is told again later.
+            let (id, bytes) = (self.peer_calls.next_id(), share_codec::groups(&told));
+            let _ = self.replication.call(broker, &Call { id, is_answer: false, bytes: &bytes });
+        }
+        has_some
+    }
+
+    /// Dead letters go where their partitions are led, and what became of those of others is told to them.
+    fn append_elsewhere(&mut self) -> bool {
+        let (appends, done) = (self.share.take_peer_appends(), self.share.take_peer_appended());
+        let has_some = !appends.is_empty() || !done.is_empty();
+        for PeerAppend { broker, ticket, append } in appends {
+            let (id, bytes) = (self.peer_calls.next_id(), append_codec::append(append));
+            if self.replication.call(broker, &Call { id, is_answer: false, bytes: &bytes }) {
+                self.peer_calls.open.insert((broker, id), Open::Append(ticket));
+            } else {
+                self.share.append_answered(ticket, ErrorCode::NotLeaderOrFollower);
+            }
+        }
+        for (asker, error) in done {
+            self.answer(asker, &append_codec::appended(error));
+        }
+        has_some
+    }
+
     fn answer(&mut self, PeerAsker { broker, id }: PeerAsker, bytes: &[u8]) {
         // One that is not connected has forgotten its question.
         let _ = self.replication.call(broker, &Call { id, is_answer: true, bytes });
@@ -90,12 +146,12 @@ impl Broker {
     /// What one of them said makes no sense: its connection is to be closed.
     pub(crate) fn peer_called(&mut self, now: Now) -> Result<(), BadMessage> {
         for call in self.replication.take_calls() {
-            if call.is_answer { self.answered(&call, now)? } else { self.asked(&call)? }
+            if call.is_answer { self.answered(&call, now)? } else { self.asked(&call, now)? }
         }
         Ok(())
     }
 
-    fn asked(&mut self, PeerCall { from, id, bytes, .. }: &PeerCall) -> Result<(), BadMessage> {
+    fn asked(&mut self, PeerCall { from, id, bytes, .. }: &PeerCall, now: Now) -> Result<(), BadMessage> {
         let asker = PeerAsker { broker: *from, id: *id };
         match codec::asked(bytes).map_err(|_| BadMessage::Call)? {
             Asked::Probe => self.answer(asker, &[]),
@@ -103,6 +159,9 @@ impl Broker {
             Asked::Marker(participant, marker) => {
                 self.transactions.write_for_peer(&mut self.node, asker, (participant, marker));
             }
+            Asked::ShareState(request) => self.share.ask_for_peer(&mut self.node, asker, request),
+            Asked::ShareGroups(told) => self.share.told(told, now),
+            Asked::Append(append) => self.share.append_for_peer(&mut self.node, asker, &append, now),
         }
         Ok(())
     }
@@ -123,6 +182,17 @@ impl Broker {
                 self.transactions.marker_done(&mut self.node, ticket, result, now);
                 return read.map(drop).map_err(|_| BadMessage::Call);
             }
+            Some(Open::ShareState(attempt)) => {
+                let read = share_codec::read_answer(&call.bytes);
+                let failed = StateAnswer::Failed(ErrorCode::CoordinatorNotAvailable);
+                self.share.peer_answered(attempt, read.clone().unwrap_or(failed));
+                return read.map(drop).map_err(|_| BadMessage::Call);
+            }
+            Some(Open::Append(ticket)) => {
+                let read = append_codec::read_appended(&call.bytes);
+                self.share.append_answered(ticket, read.unwrap_or(ErrorCode::UnknownServerError));
+                return read.map(drop).map_err(|_| BadMessage::Call);
+            }
             Some(Open::Probe) => self.held_metadata.lives(&mut self.node, call.from, now),
             None => {}
         }
@@ -141,6 +211,10 @@ impl Broker {
                     let result = Err(ErrorCode::NotLeaderOrFollower);
                     self.transactions.marker_done(&mut self.node, ticket, result, now);
                 }
+                Open::ShareState(attempt) => {
+                    self.share.peer_answered(attempt, StateAnswer::Failed(ErrorCode::NotCoordinator));
+                }
+                Open::Append(ticket) => self.share.append_answered(ticket, ErrorCode::NotLeaderOrFollower),
                 Open::Probe => {}
             }
         }

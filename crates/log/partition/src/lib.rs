@@ -75,7 +75,7 @@ pub use ids::{
 pub use locate::{Hint, LocateError, Located, SegmentBytes, follows};
 pub use partition::{Appended, Commit, NewBatch, Partition};
 pub use pass_end::PassEnd;
-pub use plain_records::{RECORDS_BYTES_MAX, Unreadable};
+pub use plain_records::{RECORDS_BYTES_MAX, Unreadable, read_records};
 pub use prepared::{BatchRefused, Prepared};
 pub use producers::{
     KnownBatch, KnownProducer, Marker, MarkerVerdict, ProducerBatch, ProducerLimits, Producers,

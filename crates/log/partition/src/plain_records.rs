@@ -59,6 +59,30 @@ pub(crate) fn each_record<'b>(
     Ok(())
 }
 
+/// Gives every record of a batch, in order, and then how many bytes they are without their compression: at most `bytes_max`.
+///
+/// # Errors
+/// They cannot be decompressed, become more bytes, or are malformed. Records before that were given.
+pub fn read_records(
+    batch: &Batch<'_>,
+    bytes_max: usize,
+    mut each: impl FnMut(&Record<'_>),
+) -> Result<usize, Unreadable> {
+    let compression = batch.attributes().compression().ok_or(DecompressError::Malformed)?;
+    let mut buffer = Vec::new();
+    let plain = if compression == Compression::None {
+        batch.records()
+    } else {
+        decompress(compression, batch.records(), bytes_max, &mut buffer)?;
+        &buffer
+    };
+    each_record(batch, plain, |record| {
+        each(record);
+        Ok(())
+    })?;
+    Ok(plain.len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,6 +101,23 @@ mod tests {
                 Ok(())
             });
             assert_eq!((read, deltas), (Ok(()), vec![0, 1, 2]));
+        }
+    }
+
+    #[test]
+    fn records_are_given_from_compressed_batches_unless_they_become_too_long() {
+        let bytes = plain(7, 500, 3, 40);
+        for compression in [Compression::None, Compression::Gzip, Compression::Snappy, Compression::Lz4] {
+            let bytes = compressed(&bytes, compression);
+            let mut values = Vec::new();
+            let read = read_records(&assigned(&bytes), 10_000, |record| {
+                values.push(record.value.map(<[u8]>::len));
+            });
+            assert!(read.is_ok_and(|length| length > 120), "{compression:?}");
+            assert_eq!(values, [Some(40); 3]);
+            if compression != Compression::None {
+                assert!(read_records(&assigned(&bytes), 100, |_| ()).is_err(), "{compression:?}");
+            }
         }
     }
 

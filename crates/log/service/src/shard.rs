@@ -259,6 +259,9 @@ fn log(notice: &Notice, set_log_level: &SetLogLevel) {
                 "a record has a timestamp in the future: its segment is kept for longer than `retention.ms`"
             );
         }
+        Notice::DeadLetters(group, why) => {
+            tracing::warn!(%group, why, "dead letters of a share group wait, and so does the group after some of them");
+        }
         Notice::Unclaimed(partitions) => tracing::warn!(
             partitions,
             "the disk holds partitions of topics that the council does not know: they are kept, and not served"

@@ -72,7 +72,7 @@ impl RecordValue {
         writer.i8(VERSION).i64(self.snapshot).i32(self.state_epoch).i32(self.leader_epoch);
         writer.i64(self.update.start).count(self.update.batches.len());
         for batch in &self.update.batches {
-            writer.i64(batch.first).i64(batch.last).i8(number(batch.state)).i16(batch.delivery_count);
+            writer.i64(batch.first).i64(batch.last).i8(batch.state.number()).i16(batch.delivery_count);
         }
         out
     }
@@ -102,22 +102,8 @@ fn version(reader: &mut Reader<'_>) -> Result<(), Damaged> {
     if reader.i8()? == VERSION { Ok(()) } else { Err(Malformed("a record of an unknown version")) }
 }
 
-/// Kafka's numbers of states.
-const fn number(state: DeliveryState) -> i8 {
-    match state {
-        DeliveryState::Available => 0,
-        DeliveryState::Acknowledged => 2,
-        DeliveryState::Archived => 4,
-    }
-}
-
 fn state_of(number: i8) -> Result<DeliveryState, Damaged> {
-    match number {
-        0 => Ok(DeliveryState::Available),
-        2 => Ok(DeliveryState::Acknowledged),
-        4 => Ok(DeliveryState::Archived),
-        _ => Err(Malformed("an unknown state of records")),
-    }
+    DeliveryState::of(number).ok_or(Malformed("an unknown state of records"))
 }
 
 #[cfg(test)]

@@ -10,11 +10,11 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use base::{MonoTime, Now};
-use log_coordinators::{Damaged, Record, Seq, Ticket};
+use log_coordinators::{Damaged, Record, Seq, Text, Ticket};
 use log_wire::ErrorCode;
 
 use crate::codec::{RecordKey, RecordValue};
-use crate::state::{ShareKey, ShareState, StateUpdate};
+use crate::state::{ShareKey, ShareState, StateSummary, StateUpdate};
 
 /// More appends are not under way at a time.
 const APPENDS_MAX: usize = 10_000;
@@ -49,6 +49,22 @@ pub enum StateRequest {
     },
     /// A share partition is forgotten.
     Delete(ShareKey),
+    /// What there is of a group.
+    Describe(Text),
+}
+
+impl StateRequest {
+    /// The group that it is about.
+    #[must_use]
+    pub const fn group(&self) -> &Text {
+        match self {
+            Self::Read { key, .. }
+            | Self::Write { key, .. }
+            | Self::Initialize { key, .. }
+            | Self::Delete(key) => &key.group,
+            Self::Describe(group) => group,
+        }
+    }
 }
 
 /// What a share coordinator answers.
@@ -58,6 +74,8 @@ pub enum StateAnswer {
     State(ShareState),
     /// It is durable.
     Done,
+    /// To a description: all share partitions of the group.
+    Summaries(Vec<StateSummary>),
     /// It is not done.
     Failed(ErrorCode),
 }
@@ -163,6 +181,13 @@ impl ShareCoordinator {
 
     /// A request. Its answer comes as an effect, now or later.
     pub fn handle(&mut self, request: StateRequest, ticket: Ticket) {
+        if let StateRequest::Describe(group) = &request {
+            let answer = match self.loaded {
+                true => StateAnswer::Summaries(self.summaries(group)),
+                false => StateAnswer::Failed(ErrorCode::CoordinatorLoadInProgress),
+            };
+            return self.reply_in_order((ticket, answer));
+        }
         let done = self.judge(request);
         let (key, stored, answer) = match done {
             Ok(change) => change,
@@ -233,8 +258,26 @@ impl ShareCoordinator {
         &'s self,
         group: Option<&'s str>,
     ) -> impl Iterator<Item = (&'s ShareKey, &'s ShareState)> {
-        let wanted = move |key: &&ShareKey| group.is_none_or(|group| *key.group == *group);
-        self.table.iter().filter(move |(key, _)| wanted(key)).map(|(key, stored)| (key, &stored.state))
+        let all = match group {
+            None => self.table.range::<ShareKey, _>(..),
+            Some(group) => {
+                let first = ShareKey { group: group.into(), topic: [0; 16], partition: i32::MIN };
+                self.table.range(first..)
+            }
+        };
+        let is_wanted = move |key: &ShareKey| group.is_none_or(|group| *key.group == *group);
+        all.take_while(move |(key, _)| is_wanted(key)).map(|(key, stored)| (key, &stored.state))
+    }
+
+    fn summaries(&self, group: &str) -> Vec<StateSummary> {
+        let summary = |(key, state): (&ShareKey, &ShareState)| StateSummary {
+            topic: key.topic,
+            partition: key.partition,
+            leader_epoch: state.leader_epoch,
+            start: state.start,
+            finished: state.finished(),
+        };
+        self.states(Some(group)).map(summary).collect()
     }
 
     /// What a request does to the table, and its answer once that is durable.
@@ -274,13 +317,12 @@ impl ShareCoordinator {
                 Ok((key, Some(ChangedState { state, update: Some(update) }), StateAnswer::Done))
             }
             StateRequest::Initialize { key, start } => {
-                let before = find(&key);
-                let state_epoch = before.as_ref().map_or(0, |state| state.state_epoch.saturating_add(1));
-                let mut state = ShareState::new(state_epoch, start);
-                state.leader_epoch = before.map_or(0, |state| state.leader_epoch);
+                let state = initialized(find(&key), start);
                 Ok((key, Some(ChangedState { state, update: None }), StateAnswer::Done))
             }
             StateRequest::Delete(key) => Ok((key, None, StateAnswer::Done)),
+            // It changes nothing, and is answered before.
+            StateRequest::Describe(_) => Err(ErrorCode::InvalidRequest),
         }
     }
 
@@ -343,6 +385,14 @@ struct ChangedState {
     state: ShareState,
     /// What changed; nothing if everything did.
     update: Option<StateUpdate>,
+}
+
+/// A share partition that begins anew at an offset.
+fn initialized(before: Option<ShareState>, start: i64) -> ShareState {
+    let state_epoch = before.as_ref().map_or(0, |state| state.state_epoch.saturating_add(1));
+    let mut state = ShareState::new(state_epoch, start);
+    state.leader_epoch = before.map_or(0, |state| state.leader_epoch);
+    state
 }
 
 fn record(key: &RecordKey, value: &RecordValue) -> Record {

@@ -14,10 +14,10 @@
 //! - An acknowledgement is answered only when the update that carries it is durable. A refused update makes the share
 //!   partition forget everything and read its durable state again.
 //! - A record that was accepted or rejected, and answered so, is never given to anybody again.
+//! - With dead letters, a record that is not delivered any more is archived when its letter is durable, and not before.
 //! - A record that is not finished is given to somebody again, after its lock is over at the latest.
 //!
 //! # Not done, and what that costs
-//! - A record that is rejected or was delivered too often is not copied anywhere: there is no dead-letter topic.
 //! - Members are not durable. After a change of the coordinator each member is told UNKNOWN_MEMBER_ID once and joins again.
 //! - What is taken is not durable, as in Kafka: after a crash a record may be delivered once more than it is counted.
 //! - The records of `__share_group_state` have our own form, not Kafka's.
@@ -38,7 +38,8 @@ pub use group::{
     ShareMemberLimits,
 };
 pub use partition::{
-    Acknowledgement, AcquireTerms, Acquired, LogBatch, Release, ShareLimits, SharePartition,
+    Acknowledgement, AcquireTerms, Acquired, DeadLetters, Fate, LogBatch, Release, ShareLimits,
+    SharePartition,
 };
 pub use session::{SessionEpoch, SessionKey, ShareSessions};
-pub use state::{DeliveryState, ShareKey, ShareState, StateBatch, StateUpdate};
+pub use state::{DeadReason, DeliveryState, ShareKey, ShareState, StateBatch, StateSummary, StateUpdate};

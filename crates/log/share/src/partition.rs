@@ -1,7 +1,8 @@
 //! A share partition: which records of a partition of a topic a group has taken, has finished, or may take.
 //!
 //! Its *window* begins at the first record that is not finished, and ends behind the last one that was ever taken. Every
-//! offset in it is in one state: available, taken by a member until a time, or finished. Behind the window everything is new. What a member may not get (gaps, markers, aborted records) is finished
+//! offset in it is in one state: available, delayed until a time, taken by a member until a time, on its way to become a dead
+//! letter, or finished. Behind the window everything is new. What a member may not get (gaps, markers, aborted records) is finished
 //! at once, and is not made durable: it is found again.
 //!
 //! Interface: [`acquire`](SharePartition::acquire) gives a member what was read of the log, [`acknowledge`] and [`release`]
@@ -17,15 +18,17 @@
 
 mod acknowledge;
 mod acquire;
+mod dead_letters;
 
 use base::MonoTime;
 use log_coordinators::Text;
 
 pub use acknowledge::{Acknowledgement, Release};
-pub use acquire::{AcquireTerms, Acquired, LogBatch};
+pub use acquire::{AcquireTerms, Acquired, Fate, LogBatch};
+pub use dead_letters::DeadLetters;
 
 use crate::runs::Runs;
-use crate::state::{DeliveryState, ShareState, StateBatch, StateUpdate};
+use crate::state::{DeadReason, DeliveryState, ShareState, StateBatch, StateUpdate};
 
 /// What is in force for a share partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +39,10 @@ pub struct ShareLimits {
     pub delivery_count_max: u32,
     /// How long the window is: `share.partition.max.record.locks`.
     pub locks_max: u32,
+    /// By how many delayed records it may be longer.
+    pub delayed_max: u32,
+    /// Whether what is not delivered any more becomes a dead letter before it is archived.
+    pub has_dead_letters: bool,
 }
 
 /// A state of records, and how often they were delivered.
@@ -51,6 +58,21 @@ enum InFlightState {
     Acquired(Text, MonoTime),
     Acknowledged,
     Archived,
+    /// It becomes a dead letter.
+    Archiving(DeadReason),
+    /// Nobody may take it before that time. This is not durable: it is found again.
+    Delayed(MonoTime),
+}
+
+impl From<DeliveryState> for InFlightState {
+    fn from(state: DeliveryState) -> Self {
+        match state {
+            DeliveryState::Available => Self::Available,
+            DeliveryState::Acknowledged => Self::Acknowledged,
+            DeliveryState::Archived => Self::Archived,
+            DeliveryState::Archiving(reason) => Self::Archiving(reason),
+        }
+    }
 }
 
 impl InFlight {
@@ -66,6 +88,8 @@ pub struct SharePartition {
     start: i64,
     end: i64,
     runs: Runs<InFlight>,
+    /// How many records are delayed.
+    delayed: i64,
     /// No lock is over before.
     first_deadline: Option<MonoTime>,
     /// What is to be made durable.
@@ -88,11 +112,7 @@ impl SharePartition {
                     InFlight { state: InFlightState::Available, delivery_count: 0 },
                 );
             }
-            let state = match batch.state {
-                DeliveryState::Available => InFlightState::Available,
-                DeliveryState::Acknowledged => InFlightState::Acknowledged,
-                DeliveryState::Archived => InFlightState::Archived,
-            };
+            let state = InFlightState::from(batch.state);
             runs.set(batch.first, batch.last, InFlight { state, delivery_count: batch.delivery_count });
             end = batch.last + 1;
         }
@@ -101,23 +121,29 @@ impl SharePartition {
             start: state.start,
             end,
             runs,
+            delayed: 0,
             first_deadline: None,
             changes: Runs::default(),
             is_changed: false,
         };
+        partition.limit(limits);
         partition.advance();
         partition
     }
 
-    /// These limits hold from now on.
-    pub const fn limit(&mut self, limits: ShareLimits) {
+    /// These limits hold from now on. Without dead letters, what was to become one is archived.
+    pub fn limit(&mut self, limits: ShareLimits) {
         self.limits = limits;
+        if !limits.has_dead_letters {
+            self.archived(self.start, self.end - 1);
+        }
     }
 
     /// The log begins there: what was before is finished.
     pub fn trim(&mut self, log_start: i64) {
         if log_start > self.start {
             self.runs.clear_below(log_start);
+            self.count_delayed();
             self.start = log_start;
             self.end = self.end.max(log_start);
             self.is_changed = true;
@@ -129,6 +155,7 @@ impl SharePartition {
     pub fn cut(&mut self, log_end: i64) {
         if log_end < self.end {
             self.runs.clear(log_end, i64::MAX - 1);
+            self.count_delayed();
             self.end = log_end;
             self.start = self.start.min(log_end);
         }
@@ -170,14 +197,15 @@ impl SharePartition {
 
     /// Records are finished for good.
     fn finish(&mut self, first: i64, last: i64, state: DeliveryState, delivery_count: i16) {
-        let in_flight = match state {
-            DeliveryState::Available => InFlightState::Available,
-            DeliveryState::Acknowledged => InFlightState::Acknowledged,
-            DeliveryState::Archived => InFlightState::Archived,
-        };
-        self.runs.set(first, last, InFlight { state: in_flight, delivery_count });
+        self.runs.set(first, last, InFlight { state: state.into(), delivery_count });
         self.changes.set(first, last, (state, delivery_count));
         self.is_changed = true;
+    }
+
+    fn count_delayed(&mut self) {
+        let is_delayed = |run: &InFlight| matches!(run.state, InFlightState::Delayed(_));
+        let delayed = self.runs.iter().filter(|(_, _, run)| is_delayed(run));
+        self.delayed = delayed.map(|(first, last, _)| last - first + 1).sum();
     }
 
     /// The window begins with a record that is not finished.

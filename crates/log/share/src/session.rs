@@ -107,6 +107,13 @@ impl ShareSessions {
         }
     }
 
+    /// Whether a group has a session.
+    #[must_use]
+    pub fn has_group(&self, group: &str) -> bool {
+        let first: SessionKey = (group.into(), "".into());
+        self.by_member.range(first..).next().is_some_and(|((of, _), _)| **of == *group)
+    }
+
     /// A session is over. Says whether there was one.
     pub fn end(&mut self, key: &SessionKey) -> bool {
         self.by_member.remove(key).is_some()
@@ -128,7 +135,8 @@ mod tests {
         assert_eq!(sessions.enter(&key, SessionEpoch::of(1)), Err(ErrorCode::InvalidShareSessionEpoch));
         let other: SessionKey = ("g".into(), "n".into());
         assert_eq!(sessions.enter(&other, SessionEpoch::of(0)), Err(ErrorCode::ShareSessionLimitReached));
-        assert!(sessions.end(&key) && !sessions.end(&key));
+        assert!(sessions.has_group("g") && !sessions.has_group("f") && !sessions.has_group("h"));
+        assert!(sessions.end(&key) && !sessions.end(&key) && !sessions.has_group("g"));
         assert_eq!(sessions.enter(&other, SessionEpoch::of(0)), Ok(()));
     }
 

@@ -6,12 +6,18 @@ use std::collections::{BTreeMap, VecDeque};
 use base::{Now, Random};
 use log_coordinators::{Record, Seq, Ticket};
 use log_share::{
-    Acknowledgement, AcquireTerms, LogBatch, Release, ShareCoordinator, ShareKey, ShareLimits,
+    Acknowledgement, AcquireTerms, Fate, LogBatch, Release, ShareCoordinator, ShareKey, ShareLimits,
     SharePartition, ShareState, StateAnswer, StateEffect, StateRequest,
 };
 
 const RECORDS: i64 = 60;
-const LIMITS: ShareLimits = ShareLimits { lock_ms: 50, delivery_count_max: 4, locks_max: 17 };
+const LIMITS: ShareLimits = ShareLimits {
+    lock_ms: 50,
+    delivery_count_max: 4,
+    locks_max: 17,
+    delayed_max: 0,
+    has_dead_letters: false,
+};
 
 /// What the model knows of a record.
 #[derive(Clone, Debug, Default)]
@@ -85,7 +91,7 @@ impl World {
         let batches = (from..RECORDS.min(from + 9)).map(|offset| LogBatch {
             first: offset,
             last: offset,
-            is_delivered: offset % 7 != 0,
+            fate: if offset % 7 == 0 { Fate::Skipped } else { Fate::Delivered },
         });
         batches.collect()
     }

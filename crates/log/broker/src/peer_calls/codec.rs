@@ -4,19 +4,17 @@ use std::sync::Arc;
 
 use log_coordinators::{Participant, Producer, Topic, TransactionRef, VerifyPartitions};
 use log_partition::{CoordinatorEpoch, Marker, ProducerEpoch, ProducerId, TransactionVersion};
-use log_wire::messages::Field;
+use log_share::StateRequest;
 use log_wire::messages::peers::{MarkerAnswer, MarkerCall, PeerParticipant, VerifyAnswer, VerifyCall};
-use log_wire::{ErrorCode, Malformed, Reader, Writer};
+use log_wire::{ErrorCode, Malformed};
 
+use super::append_codec::{self, Append};
+use super::form::{APPEND, MARKER, PROBE, SHARE_GROUPS, SHARE_STATE, VERIFY, error_of, read, written_behind};
+use super::share_codec::{self, ToldGroups};
 use crate::question::Verdict;
 
-const VERIFY: u8 = 1;
-const MARKER: u8 = 2;
-const PROBE: u8 = 3;
 /// The bytes of a probe. Its answer has none.
 pub(crate) const PROBE_CALL: &[u8] = &[PROBE];
-/// The only version.
-const VERSION: i16 = 0;
 /// In place of the id of a topic: the participant is a partition of that of groups.
 const OFFSETS: [u8; 16] = [0; 16];
 
@@ -26,6 +24,9 @@ pub(crate) enum Asked {
     Verify(VerifyPartitions),
     Marker(Participant, Marker),
     Probe,
+    ShareState(StateRequest),
+    ShareGroups(ToldGroups),
+    Append(Append),
 }
 
 /// A question of another broker.
@@ -58,6 +59,9 @@ pub(crate) fn asked(bytes: &[u8]) -> Result<Asked, Malformed> {
             Ok(Asked::Marker(participant(call.participant), marker))
         }
         (&PROBE, []) => Ok(Asked::Probe),
+        (&SHARE_STATE, body) => share_codec::read_request(body).map(Asked::ShareState),
+        (&SHARE_GROUPS, body) => share_codec::read_groups(body).map(Asked::ShareGroups),
+        (&APPEND, body) => append_codec::read_append(body).map(Asked::Append),
         _ => Err(bad),
     }
 }
@@ -130,10 +134,6 @@ pub(crate) fn read_written(bytes: &[u8]) -> Result<Result<(), ErrorCode>, Malfor
     })
 }
 
-fn error_of(code: i16) -> ErrorCode {
-    ErrorCode::of(code).unwrap_or(ErrorCode::UnknownServerError)
-}
-
 fn participant(PeerParticipant { topic_id, topic, index }: PeerParticipant) -> Participant {
     if topic_id == OFFSETS {
         return Participant::Offsets(index);
@@ -150,19 +150,6 @@ fn written_as(participant: &Participant) -> PeerParticipant {
             PeerParticipant { topic_id: OFFSETS, index: *index, ..PeerParticipant::default() }
         }
     }
-}
-
-fn read<T: Field>(bytes: &[u8]) -> Result<T, Malformed> {
-    let mut reader = Reader::new(bytes, true);
-    let message = T::read(&mut reader, VERSION)?;
-    reader.end()?;
-    Ok(message)
-}
-
-fn written_behind(head: &[u8], message: &impl Field) -> Vec<u8> {
-    let mut out = head.to_vec();
-    message.write(&mut Writer::new(&mut out, true), VERSION);
-    out
 }
 
 #[cfg(test)]

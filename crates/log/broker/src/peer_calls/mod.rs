@@ -1,5 +1,7 @@
 //! What brokers ask each other: whether records may enter a transaction whose coordinator lives elsewhere; to write markers where
-//! the partitions are led; and whether a leader lives ([`crate::topics::HeldMetadata`]).
+//! the partitions are led; whether a leader lives ([`crate::topics::HeldMetadata`]); and for share groups, to read and write the
+//! state of a share partition where it is held, and to append dead letters where their partition is led. They also tell the
+//! coordinators of share groups which groups have states.
 //!
 //! # A question, a marker, a link that breaks
 //! A question goes to the broker that leads the coordinator's partition, and becomes one of that broker's own questions there
@@ -13,7 +15,10 @@
 //!   an answer that a marker of its producer has overtaken at that partition counts for nothing, and the client asks again.
 //! - What is asked on behalf of another broker is never passed on: nothing goes in circles.
 
+pub(crate) mod append_codec;
 pub(crate) mod codec;
+mod form;
+pub(crate) mod share_codec;
 
 use std::collections::BTreeMap;
 
@@ -36,6 +41,10 @@ pub(crate) enum Open {
     Question(Question, bool),
     Marker(Ticket),
     Probe,
+    /// A request to the holder of a share group's states.
+    ShareState(Ticket),
+    /// Dead letters.
+    Append(Ticket),
 }
 
 impl PeerCalls {

@@ -374,7 +374,7 @@ fn append(
 }
 
 /// Whether as many replicas of a partition are in sync as a producer that waits for all of them asks for.
-fn has_enough_in_sync(node: &Node, hosted: &Hosted) -> bool {
+pub(crate) fn has_enough_in_sync(node: &Node, hosted: &Hosted) -> bool {
     let needed = hosted.partition.config().min_insync_replicas as usize;
     if needed <= 1 {
         return true;

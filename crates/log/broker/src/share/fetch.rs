@@ -118,6 +118,7 @@ impl Share {
             client: Arc::clone(of.by.client),
             lock_ms: group_config(node, &session.0).record_lock_ms,
             session: session.clone(),
+            turn: u32::try_from(said.epoch).unwrap_or(0),
             outcomes: BTreeMap::new(),
             open: BTreeSet::new(),
             wanted,
@@ -250,7 +251,9 @@ impl Share {
         let (group, client) = (Text::clone(&pending.session.0), Arc::clone(&pending.client));
         let has_some = |place: &&Place| pending.outcomes.get(place).is_none_or(|of| of.acquired.is_empty());
         let places = self.sessions.partitions(&pending.session).iter();
-        let places: Vec<Place> = places.filter(has_some).copied().collect();
+        let mut places: Vec<Place> = places.filter(has_some).copied().collect();
+        let turn = pending.turn;
+        self.order(node, &group, turn, &mut places);
         for place in places {
             let key = ShareKey { group: Text::clone(&group), topic: place.0, partition: place.1 };
             let by = By { client: &client, api: ApiKey::ShareFetch };

@@ -16,24 +16,31 @@
 //! - One read of a share partition is under way at a time.
 //!
 //! # Not done, and what that costs
-//! - The holder of a state is asked on this broker only. Where several brokers lead, a share partition is served only if one
-//!   of them leads both the topic's partition and the group's partition of `__share_group_state`; its members wait otherwise.
+//! - An administrator who asks a broker for a partition that another one leads is not told its lag.
 //! - A consumer's quota of bytes limits one answer, and does not hold up the next one.
 
 mod acknowledge;
+mod announced;
+mod appends;
+mod burial;
+mod fates;
 mod fetch;
+mod inspect;
+mod letter;
 mod members;
 mod offsets;
 mod pending;
+mod persister;
 mod reading;
 mod served;
 mod states;
+mod weights;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use base::{MonoTime, Now};
-use log_config::{GroupConfig, ShareGroupConfig};
+use log_config::{GroupConfig, QueueGroupConfig, ShareGroupConfig};
 use log_coordinators::{Text, Ticket};
 use log_share::{
     Release, SessionKey, ShareCoordinator, ShareGroup, ShareKey, ShareSessions, StateAnswer, StateRequest,
@@ -47,12 +54,19 @@ use crate::coordinators::{Coordinators, SHARE_STATE};
 use crate::groups::Groups;
 use crate::node::Node;
 use crate::partitions::Slot;
+use crate::question::PeerAsker;
 use crate::waits::{Waiter, Waits};
+use announced::Announced;
+use appends::Appends;
+pub(crate) use appends::PeerAppend;
+use inspect::{Administration, Inspection};
 use offsets::PendingChange;
 use pending::Pending;
+use persister::Persister;
 use reading::Reads;
 use served::Served;
 use states::Asked;
+pub(crate) use states::PeerRequest;
 
 /// What is served here.
 pub(crate) const SERVED: &[ApiKey] = &[
@@ -86,6 +100,14 @@ pub(crate) struct Share {
     /// Coordinators that may have something to be done.
     busy: BTreeSet<i32>,
     answers: VecDeque<(Ticket, StateAnswer)>,
+    persister: Persister,
+    to_peers: Vec<PeerRequest>,
+    for_peers: Vec<(PeerAsker, StateAnswer)>,
+    announced: Announced,
+    inspections: Waits<Inspection>,
+    appends: Appends,
+    /// Whose dead letters are on their way.
+    burials: BTreeMap<Ticket, ShareKey>,
     /// Requests that go on, and the share partition that has something for them.
     ready: VecDeque<(Waiter, Option<ShareKey>)>,
     /// Requests whose state could not be had: they go on later.
@@ -114,6 +136,13 @@ impl Share {
             reads: Reads::default(),
             busy: BTreeSet::new(),
             answers: VecDeque::new(),
+            persister: Persister::default(),
+            to_peers: Vec::new(),
+            for_peers: Vec::new(),
+            announced: Announced::default(),
+            inspections: Waits::default(),
+            appends: Appends::default(),
+            burials: BTreeMap::new(),
             ready: VecDeque::new(),
             asks_again: BTreeSet::new(),
             touched: BTreeSet::new(),
@@ -139,9 +168,13 @@ impl Share {
             ApiKey::ShareAcknowledge => self.share_acknowledge(node, call.body()?, of, now),
             ApiKey::ShareGroupHeartbeat => Some(self.heartbeat(node, call.body()?, of, (groups, now))),
             ApiKey::ShareGroupDescribe => Some(self.describe(node, &call.body()?, of)),
-            ApiKey::DescribeShareGroupOffsets => Some(self.describe_offsets(node, &call.body()?, of)),
-            ApiKey::AlterShareGroupOffsets => self.alter_offsets(node, call.body()?, of, now),
-            _ => self.delete_offsets(node, call.body()?, of, now),
+            ApiKey::DescribeShareGroupOffsets => {
+                self.inspect(node, Administration::Describe(call.body()?), of, now)
+            }
+            ApiKey::AlterShareGroupOffsets => {
+                self.inspect(node, Administration::Alter(call.body()?), of, now)
+            }
+            _ => self.inspect(node, Administration::Delete(call.body()?), of, now),
         };
         self.settle(node, now);
         Ok(Handled::of(answered))
@@ -166,6 +199,7 @@ impl Share {
 
     /// Records of a partition are committed.
     pub(crate) fn committed(&mut self, node: &mut Node, slot: Slot, now: Now) {
+        self.appends.committed(node, slot);
         if let Some(partition) = self.coordinators.committed(node, slot, now) {
             self.busy.insert(partition);
         } else if let Some(id) = node.partitions.get(slot).map(|hosted| hosted.id) {
@@ -185,6 +219,7 @@ impl Share {
                 }
             }
         }
+        self.appends.gone(slot);
         let gone: Vec<ShareKey> =
             self.served.iter().filter(|(_, of)| of.slot == slot).map(|(key, _)| key.clone()).collect();
         for key in gone {
@@ -209,7 +244,7 @@ impl Share {
     pub(crate) fn configured(&mut self, node: &Node, group: &str) {
         let config = group_config(node, group);
         for (_, served) in self.served.iter_mut().filter(|(key, _)| *key.group == *group) {
-            served.configure(config);
+            served.configure(config, queue_config(node, group));
         }
     }
 
@@ -217,7 +252,7 @@ impl Share {
     pub(crate) fn limited(&mut self, node: &Node) {
         self.sessions.limit(node.config.share.sessions_max);
         for (key, served) in &mut self.served {
-            served.configure(group_config(node, &key.group));
+            served.configure(group_config(node, &key.group), queue_config(node, &key.group));
         }
     }
 
@@ -226,10 +261,17 @@ impl Share {
         while let Some(session) = self.lost.pop() {
             self.end_session(node, &session, Release::Lost);
         }
+        self.forget_idle();
         self.expire_members(node, now);
         self.expire_locks(node, now);
+        self.bury_again(node, now);
         self.expire_requests(node, now);
         self.expire_changes(node, now);
+        self.expire_inspections(node, now);
+        for (ticket, answer) in self.persister.tick(now) {
+            self.conclude(node, ticket, answer, now);
+        }
+        self.announce(node, now);
         self.ask_again();
         self.settle(node, now);
     }
@@ -238,7 +280,9 @@ impl Share {
     /// now and then.
     pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
         let lost = (!self.lost.is_empty()).then_some(MonoTime::ZERO);
-        [lost, self.pending.next_deadline(), self.changes.next_deadline()].into_iter().flatten().min()
+        let requests = [lost, self.pending.next_deadline(), self.changes.next_deadline()];
+        let others = [self.persister.next_deadline(), self.inspections.next_deadline()];
+        requests.into_iter().chain(others).flatten().min()
     }
 
     /// A connection is gone: nothing waits for it any more, and with the next tick others may take what its members had.
@@ -247,6 +291,7 @@ impl Share {
             self.abandon(waiter, &pending);
         }
         while self.changes.pop_of(shard, conn).is_some() {}
+        while self.inspections.pop_of(shard, conn).is_some() {}
         self.lost.extend(self.by_connection.remove(&(shard, conn)).into_iter().flatten());
     }
 
@@ -256,12 +301,18 @@ impl Share {
     }
 
     /// Does all that is to be done, until nothing is left.
-    pub(super) fn settle(&mut self, node: &mut Node, now: Now) {
+    pub(crate) fn settle(&mut self, node: &mut Node, now: Now) {
         loop {
             if let Some(partition) = self.busy.pop_first() {
                 self.take_effects(node, partition, now);
+            } else if let Some((key, request)) = self.persister.next() {
+                let attempt = node.ticket();
+                let is_here = self.send(node, request, attempt);
+                self.persister.sent(&key, attempt, is_here, now);
             } else if let Some((ticket, answer)) = self.answers.pop_front() {
                 self.state_answered(node, ticket, answer, now);
+            } else if let Some((ticket, error)) = self.appends.next_done() {
+                self.letters_written(node, ticket, error, now);
             } else if let Some((waiter, has_some)) = self.ready.pop_front() {
                 self.go_on(node, waiter, now);
                 self.wake_next(node, has_some.as_ref());
@@ -274,12 +325,20 @@ impl Share {
         }
     }
 
-    /// What the node knows of a share group: so others see it in lists, and that its name is taken.
+    /// What the node knows of a share group: so others see it in lists, and that its name is taken. That is so where its members
+    /// are coordinated.
     fn show_group(&mut self, node: &mut Node, group: &Text) {
-        let has_state =
-            self.coordinators.machines().any(|machine| machine.states(Some(group)).next().is_some());
+        let holds = self.coordinators.machines().any(|machine| machine.states(Some(group)).next().is_some());
+        let is_here = match announced::coordinator_of(node, group) {
+            Some(broker) if broker != node.config.node_id => {
+                let is_holder = self.coordinators.here(&node.catalog, group).is_ok();
+                self.announced.tell(broker, group, (is_holder, holds));
+                false
+            }
+            _ => holds || self.announced.has(group),
+        };
         let is_empty = self.groups.get(group).is_none_or(ShareGroup::is_empty);
-        if is_empty && !has_state {
+        if is_empty && !is_here {
             self.groups.remove(group);
             node.share_groups.remove(group);
         } else {
@@ -292,4 +351,9 @@ impl Share {
 /// What is in force for a group.
 fn group_config(node: &Node, group: &str) -> ShareGroupConfig {
     GroupConfig::of(&node.configs.group(group)).share
+}
+
+/// The same, beyond what Kafka's share groups have.
+fn queue_config(node: &Node, group: &str) -> QueueGroupConfig {
+    QueueGroupConfig::of(&node.configs.group(group))
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use base::Now;
 use log_coordinators::{Text, Ticket, TopicId};
 use log_partition::Isolation;
-use log_share::{ShareKey, ShareState, StateAnswer, StateRequest};
+use log_share::{ShareKey, ShareState, StateAnswer, StateRequest, StateSummary};
 use log_wire::messages::share::{
     AlterShareGroupOffsetsRequest, AlterShareGroupOffsetsResponse, AlterShareGroupOffsetsResponsePartition,
     AlterShareGroupOffsetsResponseTopic, DeleteShareGroupOffsetsRequest, DeleteShareGroupOffsetsResponse,
@@ -18,6 +18,7 @@ use log_wire::messages::share::{
 use log_wire::{ErrorCode, TopicName};
 
 use super::Share;
+use super::inspect::{Inspected, summaries};
 use super::states::Asked;
 use crate::call::Caller;
 use crate::node::Node;
@@ -77,9 +78,10 @@ impl Share {
         &self,
         node: &Node,
         request: &DescribeShareGroupOffsetsRequest,
-        of: Caller<'_>,
+        (of, inspected): (Caller<'_>, &Inspected),
     ) -> Response {
-        let groups = request.groups.iter().map(|group| self.offsets_of(node, group, of)).collect();
+        let groups =
+            request.groups.iter().map(|group| self.offsets_of(node, group, (of, inspected))).collect();
         of.form.response(&DescribeShareGroupOffsetsResponse { groups, ..Default::default() })
     }
 
@@ -87,23 +89,24 @@ impl Share {
         &self,
         node: &Node,
         wanted: &DescribeShareGroupOffsetsRequestGroup,
-        of: Caller<'_>,
+        (of, inspected): (Caller<'_>, &Inspected),
     ) -> DescribeShareGroupOffsetsResponseGroup {
         let group_id = wanted.group_id.clone();
-        let is_there = node.share_groups.contains_key(group_id.as_str());
-        let is_there = if is_there { Ok(()) } else { Err(ErrorCode::GroupIdNotFound) };
-        if let Err(error) = node.may(of.by, GROUP_DESCRIBE, &group_id).and(is_there) {
-            let (error_code, error_message) = (error.code(), Some(String::from(why(error))));
-            return DescribeShareGroupOffsetsResponseGroup {
-                group_id,
-                error_code,
-                error_message,
-                ..Default::default()
-            };
-        }
-        let states = self.coordinators.machines().flat_map(|machine| machine.states(Some(&wanted.group_id)));
-        let states: BTreeMap<(TopicId, i32), &ShareState> =
-            states.map(|(key, state)| ((key.topic, key.partition), state)).collect();
+        let may = node.may(of.by, GROUP_DESCRIBE, &group_id);
+        let states = match may.and_then(|()| self.check_known(node, &group_id, inspected)) {
+            Ok(states) => states,
+            Err(error) => {
+                let (error_code, error_message) = (error.code(), Some(String::from(why(error))));
+                return DescribeShareGroupOffsetsResponseGroup {
+                    group_id,
+                    error_code,
+                    error_message,
+                    ..Default::default()
+                };
+            }
+        };
+        let states: BTreeMap<(TopicId, i32), &StateSummary> =
+            states.iter().map(|state| ((state.topic, state.partition), state)).collect();
         let mut topics = match &wanted.topics {
             None => all_topics(node, &states),
             Some(topics) => {
@@ -113,21 +116,7 @@ impl Share {
         if wanted.topics.is_none() {
             topics.retain(|(name, _)| node.may(of.by, TOPIC_DESCRIBE, name).is_ok());
         }
-        let topics = topics.into_iter().map(|(name, partitions)| {
-            let may = node.may(of.by, TOPIC_DESCRIBE, &name);
-            let id = node.catalog.find(TopicName::Name(&name)).map_or([0; 16], |topic| topic.id);
-            let shown = partitions.into_iter().map(|index| {
-                may.map_or_else(
-                    |error| failed(index, error),
-                    |()| shown(node, &name, index, states.get(&(id, index)).copied()),
-                )
-            });
-            DescribeShareGroupOffsetsResponseTopic {
-                topic_id: id,
-                partitions: shown.collect(),
-                topic_name: name,
-            }
-        });
+        let topics = topics.into_iter().map(|topic| shown_topic(node, topic, &states, of));
         DescribeShareGroupOffsetsResponseGroup { group_id, topics: topics.collect(), ..Default::default() }
     }
 
@@ -136,11 +125,12 @@ impl Share {
         &mut self,
         node: &mut Node,
         request: AlterShareGroupOffsetsRequest,
-        of: Caller<'_>,
+        (of, inspected): (Caller<'_>, &Inspected),
         now: Now,
     ) -> Option<Response> {
         let group: Text = request.group_id.as_str().into();
-        let may = node.may(of.by, GROUP_READ, &group).and_then(|()| self.check_empty(node, &group));
+        let may =
+            node.may(of.by, GROUP_READ, &group).and_then(|()| self.check_empty(node, &group, inspected));
         if let Err(error) = may {
             let (error_code, error_message) = (error.code(), Some(String::from(why(error))));
             let refused = AlterShareGroupOffsetsResponse { error_code, error_message, ..Default::default() };
@@ -184,11 +174,12 @@ impl Share {
         &mut self,
         node: &mut Node,
         request: DeleteShareGroupOffsetsRequest,
-        of: Caller<'_>,
+        (of, inspected): (Caller<'_>, &Inspected),
         now: Now,
     ) -> Option<Response> {
         let group: Text = request.group_id.as_str().into();
-        let may = node.may(of.by, GROUP_DELETE, &group).and_then(|()| self.check_empty(node, &group));
+        let may =
+            node.may(of.by, GROUP_DELETE, &group).and_then(|()| self.check_empty(node, &group, inspected));
         if let Err(error) = may {
             let (error_code, error_message) = (error.code(), Some(String::from(why(error))));
             let refused = DeleteShareGroupOffsetsResponse { error_code, error_message, ..Default::default() };
@@ -200,8 +191,9 @@ impl Share {
             let found = may
                 .and_then(|()| node.catalog.find(TopicName::Name(&topic.topic_name)).map(|topic| topic.id));
             let place = (response.responses.len(), 0);
-            let keys = found.map(|id| self.states_of(&group, Some(id))).unwrap_or_default();
-            asked.extend(keys.into_iter().map(|key| (place, StateRequest::Delete(key))));
+            let states = inspected.get(&group).and_then(|of| of.as_deref().ok()).unwrap_or_default();
+            let keys = states.iter().filter(|of| found == Ok(of.topic)).map(|of| key_of(&group, of));
+            asked.extend(keys.map(|key| (place, StateRequest::Delete(key))));
             response.responses.push(DeleteShareGroupOffsetsResponseTopic {
                 topic_name: topic.topic_name,
                 topic_id: found.unwrap_or_default(),
@@ -214,13 +206,26 @@ impl Share {
 
     /// A share group is deleted: all of its states. How that ends is among [`Self::take_ended`].
     pub(crate) fn delete_group(&mut self, node: &mut Node, ticket: Ticket, group: &str, now: Now) {
-        if let Err(error) = self.check_empty(node, group) {
-            self.ended.push((ticket, error));
-            return;
+        let group = Text::from(group);
+        self.ask(node, StateRequest::Describe(Text::clone(&group)), Asked::Deletion(ticket, group));
+        self.settle(node, now);
+    }
+
+    /// It is known which states a group has that is deleted.
+    pub(super) fn delete_states(
+        &mut self,
+        node: &mut Node,
+        (ticket, group): (Ticket, Text),
+        answer: StateAnswer,
+    ) {
+        let found = BTreeMap::from([(Text::clone(&group), summaries(answer))]);
+        if let Err(error) = self.check_empty(node, &group, &found) {
+            return self.ended.push((ticket, error));
         }
-        let keys = self.states_of(group, None);
+        let states = found.into_values().flatten().flatten();
+        let keys: Vec<ShareKey> = states.map(|of| key_of(&group, &of)).collect();
         let open = keys.len();
-        self.deletions.insert(ticket, (group.into(), open));
+        self.deletions.insert(ticket, (group, open));
         for key in keys {
             self.forget(&key, ErrorCode::GroupIdNotFound);
             self.ask(node, StateRequest::Delete(key), Asked::Group(ticket));
@@ -228,7 +233,6 @@ impl Share {
         if open == 0 {
             self.group_state_deleted(ticket, &StateAnswer::Done);
         }
-        self.settle(node, now);
     }
 
     /// A state of a group that is deleted is gone.
@@ -237,6 +241,7 @@ impl Share {
         *open = open.saturating_sub(1);
         let error = if let StateAnswer::Failed(error) = answer { Some(*error) } else { None };
         if *open == 0 || error.is_some() {
+            self.announced.forget(group);
             self.touched.insert(Text::clone(group));
             self.deletions.remove(&ticket);
             self.ended.push((ticket, error.unwrap_or_default()));
@@ -302,23 +307,39 @@ impl Share {
         None
     }
 
+    /// What there is of a share group.
+    ///
+    /// # Errors
+    /// `GROUP_ID_NOT_FOUND`: it has no members and no states; or the error of the holder of its states.
+    fn check_known<'i>(
+        &self,
+        node: &Node,
+        group: &str,
+        inspected: &'i Inspected,
+    ) -> Result<&'i [StateSummary], ErrorCode> {
+        let states = match inspected.get(group) {
+            Some(Ok(states)) => states.as_slice(),
+            Some(Err(error)) => return Err(*error),
+            None => return Err(ErrorCode::CoordinatorNotAvailable),
+        };
+        let has_members = self.groups.get(group).is_some_and(|group| !group.is_empty());
+        let is_there = has_members || !states.is_empty() || node.share_groups.contains_key(group);
+        if is_there { Ok(states) } else { Err(ErrorCode::GroupIdNotFound) }
+    }
+
     /// Whether there is such a share group, and it has no members.
-    fn check_empty(&self, node: &Node, group: &str) -> Result<(), ErrorCode> {
-        if !node.share_groups.contains_key(group) {
-            return Err(ErrorCode::GroupIdNotFound);
-        }
+    fn check_empty(&self, node: &Node, group: &str, inspected: &Inspected) -> Result<(), ErrorCode> {
+        self.check_known(node, group, inspected)?;
         let is_empty = self.groups.get(group).is_none_or(log_share::ShareGroup::is_empty);
         if is_empty { Ok(()) } else { Err(ErrorCode::NonEmptyGroup) }
     }
-
-    fn states_of(&self, group: &str, topic: Option<TopicId>) -> Vec<ShareKey> {
-        let states = self.coordinators.machines().flat_map(|machine| machine.states(Some(group)));
-        let keys = states.map(|(key, _)| key).filter(|key| topic.is_none_or(|topic| key.topic == topic));
-        keys.cloned().collect()
-    }
 }
 
-fn all_topics(node: &Node, states: &BTreeMap<(TopicId, i32), &ShareState>) -> Vec<(String, Vec<i32>)> {
+fn key_of(group: &Text, of: &StateSummary) -> ShareKey {
+    ShareKey { group: Text::clone(group), topic: of.topic, partition: of.partition }
+}
+
+fn all_topics(node: &Node, states: &BTreeMap<(TopicId, i32), &StateSummary>) -> Vec<(String, Vec<i32>)> {
     let keys: Vec<(TopicId, i32)> = states.keys().copied().collect();
     let by_topic = keys.chunk_by(|(one, _), (other, _)| one == other);
     let named = by_topic.filter_map(|of| {
@@ -328,16 +349,35 @@ fn all_topics(node: &Node, states: &BTreeMap<(TopicId, i32), &ShareState>) -> Ve
     named.collect()
 }
 
+/// Partitions of a topic, as far as the client may see it.
+fn shown_topic(
+    node: &Node,
+    (name, partitions): (String, Vec<i32>),
+    states: &BTreeMap<(TopicId, i32), &StateSummary>,
+    of: Caller<'_>,
+) -> DescribeShareGroupOffsetsResponseTopic {
+    let may = node.may(of.by, TOPIC_DESCRIBE, &name);
+    let id = node.catalog.find(TopicName::Name(&name)).map_or([0; 16], |topic| topic.id);
+    let shown = partitions.into_iter().map(|index| {
+        may.map_or_else(
+            |error| failed(index, error),
+            |()| shown(node, &name, index, states.get(&(id, index)).copied()),
+        )
+    });
+    DescribeShareGroupOffsetsResponseTopic { topic_id: id, partitions: shown.collect(), topic_name: name }
+}
+
 /// Where a share partition begins, and how many of its records are not finished.
 fn shown(
     node: &Node,
     topic: &str,
     index: i32,
-    state: Option<&ShareState>,
+    state: Option<&StateSummary>,
 ) -> DescribeShareGroupOffsetsResponsePartition {
-    let Ok((_, hosted)) = node.find(TopicName::Name(topic), index) else {
+    let known = node.catalog.find(TopicName::Name(topic)).map_or(0, |topic| topic.partitions.len());
+    if usize::try_from(index).map_or(true, |index| index >= known) {
         return failed(index, ErrorCode::UnknownTopicOrPartition);
-    };
+    }
     let Some(state) = state.filter(|state| state.start >= 0) else {
         let start_offset = ShareState::NO_START;
         return DescribeShareGroupOffsetsResponsePartition {
@@ -346,13 +386,17 @@ fn shown(
             ..Default::default()
         };
     };
-    let end = hosted.partition.readable_end(Isolation::ReadUncommitted).0;
-    let start = state.start.max(hosted.partition.start().0);
+    // Of a partition that another broker leads it is not known.
+    let lag = node.find(TopicName::Name(topic), index).map_or(-1, |(_, hosted)| {
+        let end = hosted.partition.readable_end(Isolation::ReadUncommitted).0;
+        let start = state.start.max(hosted.partition.start().0);
+        (end - start - state.finished).max(0)
+    });
     DescribeShareGroupOffsetsResponsePartition {
         partition_index: index,
         start_offset: state.start,
         leader_epoch: state.leader_epoch,
-        lag: (end - start - state.finished()).max(0),
+        lag,
         ..DescribeShareGroupOffsetsResponsePartition::default()
     }
 }

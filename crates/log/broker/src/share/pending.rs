@@ -46,6 +46,8 @@ pub(super) struct Pending {
     pub(super) form: Form,
     pub(super) client: Arc<Client>,
     pub(super) session: SessionKey,
+    /// Which request of its session it is.
+    pub(super) turn: u32,
     pub(super) lock_ms: u64,
     pub(super) outcomes: BTreeMap<Place, Outcome>,
     /// Partitions whose acknowledgements are not durable.

@@ -3,13 +3,15 @@
 use std::collections::VecDeque;
 
 use base::Now;
-use log_coordinators::Text;
+use log_config::QueueTopicConfig;
+use log_coordinators::{Text, Ticket};
 use log_partition::{Isolation, Offset, PartitionId, Source, TimeLookup};
-use log_share::{AcquireTerms, Acquired, LogBatch, ShareKey, SharePartition};
-use log_wire::{Batch, ErrorCode};
+use log_share::{AcquireTerms, Acquired, Fate, LogBatch, ShareKey, SharePartition};
+use log_wire::{Batch, ErrorCode, TopicName};
 
-use super::Share;
+use super::letter::PLAIN_BYTES_MAX;
 use super::pending::{Outcome, Pending, Place, Wanted};
+use super::{Share, fates};
 use crate::coordinators::CoordinatorLoad;
 use crate::node::Node;
 use crate::partitions::Hosted;
@@ -26,6 +28,8 @@ enum ReadFor {
     Fetch(Waiter, Span),
     /// The start of a share partition.
     Start,
+    /// Dead letters.
+    Dead(Ticket),
 }
 
 /// What a read covers: up to an offset at most.
@@ -63,6 +67,11 @@ impl Reads {
         self.waiting.push_back(Read { load, key: key.clone(), purpose: ReadFor::Start });
     }
 
+    /// Dead letters copy what is read.
+    pub(super) fn push_dead(&mut self, key: &ShareKey, id: PartitionId, source: Source, ticket: Ticket) {
+        self.push(key, id, source, ReadFor::Dead(ticket));
+    }
+
     fn push(&mut self, key: &ShareKey, id: PartitionId, source: Source, purpose: ReadFor) {
         self.last += 1;
         let load = CoordinatorLoad::of_share(self.last, id, source);
@@ -71,7 +80,7 @@ impl Reads {
 
     /// Nobody wants what is read for a fetch of this share partition.
     pub(super) fn abandon(&mut self, key: &ShareKey) {
-        self.waiting.retain(|read| read.key != *key || matches!(read.purpose, ReadFor::Start));
+        self.waiting.retain(|read| read.key != *key || !matches!(read.purpose, ReadFor::Fetch(..)));
     }
 
     fn take(&mut self, load: &CoordinatorLoad) -> Option<Read> {
@@ -130,6 +139,11 @@ impl Share {
                 self.take_records(node, &read.key, (waiter, span), &bytes, now);
                 self.ready.push_back((waiter, None));
             }
+            ReadFor::Dead(ticket) => {
+                // Of what cannot be read, letters tell where it stands.
+                let source = bytes.as_deref().ok();
+                self.write_letters(node, &read.key, (ticket, source), now);
+            }
             ReadFor::Start => self.start_found(node, &read.key, &bytes),
         }
         self.settle(node, now);
@@ -161,11 +175,14 @@ impl Share {
             pending.outcomes.entry(place).or_default().error = error;
             return self.wake(key);
         };
-        let Some(batches) = batches_of(bytes, hosted, span) else {
+        let settings =
+            node.catalog.find(TopicName::Id(key.topic)).map(|topic| QueueTopicConfig::of(&topic.settings));
+        let terms = (settings.unwrap_or_default(), wanted.records_max);
+        let Some(read) = batches_of(bytes, hosted, span, terms, now) else {
             pending.outcomes.entry(place).or_default().error = ErrorCode::CorruptMessage;
             return self.wake(key);
         };
-        let (outcome, records) = acquire(machine, (pending, &wanted), span, &batches, now);
+        let (outcome, records) = acquire(machine, (pending, &wanted), span, &read, now);
         hosted.traffic.bytes_out += outcome.records.len() as u64;
         pending.bytes += outcome.records.len();
         pending.records += records;
@@ -174,6 +191,8 @@ impl Share {
         if records > 0 {
             self.sessions.served(&pending.session, place);
         }
+        // Some may have expired.
+        self.write_changes(node, key);
         self.wake(key);
     }
 
@@ -195,21 +214,20 @@ fn acquire(
     machine: &mut SharePartition,
     (pending, wanted): (&Pending, &Wanted),
     span: Span,
-    batches: &[(LogBatch, &[u8])],
+    read: &BatchesRead<'_>,
     now: Now,
 ) -> (Outcome, usize) {
     // What the log has behind the last batch that was read is not known, unless nothing was read.
-    let until = batches.last().map_or(span.bound, |(batch, _)| batch.last + 1);
-    let known: Vec<LogBatch> = batches.iter().map(|(batch, _)| *batch).collect();
+    let until = read.batches.last().map_or(span.bound, |(_, last, _)| last + 1);
     let terms = AcquireTerms {
         records_max: wanted.records_max - pending.records,
         is_strict: wanted.is_strict,
         batch_size: wanted.batch_size,
     };
-    let acquired = machine.acquire(&pending.session.1, (span.from, until), &known, terms, now);
+    let acquired = machine.acquire(&pending.session.1, (span.from, until), &read.fates, terms, now);
     let mut outcome = Outcome::default();
-    for (batch, bytes) in batches {
-        if acquired.iter().any(|of| of.first <= batch.last && batch.first <= of.last) {
+    for (first, last, bytes) in &read.batches {
+        if acquired.iter().any(|of| of.first <= *last && *first <= of.last) {
             outcome.records.extend_from_slice(bytes);
         }
     }
@@ -222,9 +240,23 @@ fn length(of: &Acquired) -> usize {
     usize::try_from(of.last - of.first + 1).unwrap_or(0)
 }
 
-/// The batches in bytes, and which members get; nothing if they are damaged.
-fn batches_of<'b>(bytes: &'b [u8], hosted: &Hosted, span: Span) -> Option<Vec<(LogBatch, &'b [u8])>> {
-    let (mut rest, mut batches) = (bytes, Vec::new());
+/// Batches that were read: first and last offset, and bytes; and what becomes of their records.
+#[derive(Debug, Default)]
+struct BatchesRead<'b> {
+    batches: Vec<(i64, i64, &'b [u8])>,
+    fates: Vec<LogBatch>,
+}
+
+/// The batches in bytes, as far as their records may be delivered at once; nothing if they are damaged.
+fn batches_of<'b>(
+    bytes: &'b [u8],
+    hosted: &Hosted,
+    span: Span,
+    (config, records_max): (QueueTopicConfig, usize),
+    now: Now,
+) -> Option<BatchesRead<'b>> {
+    let (mut rest, mut read) = (bytes, BatchesRead::default());
+    let (mut plain_left, mut to_deliver) = (PLAIN_BYTES_MAX, 0);
     while !rest.is_empty() {
         let (batch, behind) = Batch::read(rest).ok()?;
         let (first, last) = (batch.base_offset(), batch.last_offset());
@@ -234,11 +266,28 @@ fn batches_of<'b>(bytes: &'b [u8], hosted: &Hosted, span: Span) -> Option<Vec<(L
         if first >= span.bound {
             break;
         }
-        let is_delivered = !batch.attributes().is_control() && !is_aborted;
-        batches.push((LogBatch { first, last, is_delivered }, batch.bytes()));
+        if batch.attributes().is_control() || is_aborted {
+            read.fates.push(LogBatch { first, last, fate: Fate::Skipped });
+        } else if config.reads_records() {
+            if plain_left == 0 || to_deliver >= records_max {
+                break;
+            }
+            let known = read.fates.len();
+            let used = fates::of_batch(&batch, config, (PLAIN_BYTES_MAX, now), &mut read.fates);
+            plain_left = plain_left.saturating_sub(used);
+            to_deliver += delivered(read.fates.get(known..).unwrap_or_default());
+        } else {
+            read.fates.push(LogBatch { first, last, fate: Fate::Delivered });
+        }
+        read.batches.push((first, last, batch.bytes()));
         rest = behind;
     }
-    Some(batches)
+    Some(read)
+}
+
+fn delivered(fates: &[LogBatch]) -> usize {
+    let delivered = fates.iter().filter(|batch| batch.fate == Fate::Delivered);
+    delivered.map(|batch| usize::try_from(batch.last - batch.first + 1).unwrap_or(0)).sum()
 }
 
 /// Whether a batch is of a transaction that was aborted.

@@ -1,9 +1,10 @@
 //! A share partition that is served here: how it begins, and who waits for something in it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use base::{MonoTime, Now};
-use log_config::{OffsetReset, ShareGroupConfig};
+use log_config::{OffsetReset, QueueGroupConfig, ShareGroupConfig};
 use log_coordinators::Ticket;
 use log_partition::{Isolation, Offset, PartitionId};
 use log_share::{
@@ -12,11 +13,15 @@ use log_share::{
 };
 use log_wire::{ErrorCode, TopicName};
 
+use super::burial::Burial;
 use super::states::Asked;
-use super::{Share, group_config};
+use super::{Share, group_config, queue_config};
 use crate::node::Node;
 use crate::partitions::{Hosted, Slot};
 use crate::waits::Waiter;
+
+/// So many delayed records of a share partition do not count as in flight.
+const DELAYED_MAX: u32 = 10_000;
 
 /// Acknowledgements of a request that are not answered: their write is not durable.
 #[derive(Debug)]
@@ -64,6 +69,9 @@ pub(super) struct Served {
     pub(super) id: PartitionId,
     pub(super) leader_epoch: i32,
     pub(super) config: ShareGroupConfig,
+    pub(super) settings: QueueGroupConfig,
+    pub(super) topic: Arc<str>,
+    pub(super) burial: Burial,
     /// What the durable state said.
     state: Option<ShareState>,
     /// Nothing until the state is known, and has a start.
@@ -75,10 +83,13 @@ pub(super) struct Served {
 }
 
 impl Served {
-    fn new((slot, hosted): (Slot, &Hosted), config: ShareGroupConfig) -> Self {
+    fn new((slot, hosted): (Slot, &Hosted), config: ShareGroupConfig, settings: QueueGroupConfig) -> Self {
         Self {
             slot,
             id: hosted.id,
+            settings,
+            topic: Arc::clone(&hosted.topic),
+            burial: Burial::default(),
             leader_epoch: hosted.partition.epoch().0,
             config,
             state: None,
@@ -94,23 +105,35 @@ impl Served {
     }
 
     /// The group has these settings from now on.
-    pub(super) fn configure(&mut self, config: ShareGroupConfig) {
-        self.config = config;
+    pub(super) fn configure(&mut self, config: ShareGroupConfig, settings: QueueGroupConfig) {
+        (self.config, self.settings) = (config, settings);
+        self.burial.look_again();
         let limits = self.limits();
         if let Some(machine) = &mut self.machine {
             machine.limit(limits);
         }
     }
 
+    /// Whether nothing of it is under way.
+    fn is_idle(&self) -> bool {
+        let has_dead_letters = |machine: &SharePartition| machine.next_dead_letters(1).is_some();
+        let is_settled = self.machine.as_ref().is_some_and(|machine| !has_dead_letters(machine));
+        is_settled && self.open.is_empty() && !self.is_read && self.burial.is_idle()
+    }
+
     pub(super) fn next_deadline(&self) -> Option<MonoTime> {
         self.machine.as_ref()?.next_deadline()
     }
 
-    const fn limits(&self) -> ShareLimits {
+    fn limits(&self) -> ShareLimits {
+        let dead_letters = self.settings.dead_letter_topic.as_deref();
         ShareLimits {
             lock_ms: self.config.record_lock_ms,
             delivery_count_max: self.config.delivery_count_max,
             locks_max: self.config.record_locks_max,
+            delayed_max: DELAYED_MAX,
+            // Letters to the topic itself would come back to the group for ever.
+            has_dead_letters: dead_letters.is_some_and(|topic| *topic != *self.topic),
         }
     }
 
@@ -128,7 +151,7 @@ impl Share {
             return Ok(());
         }
         let found = node.find(TopicName::Id(key.topic), key.partition)?;
-        let served = Served::new(found, group_config(node, &key.group));
+        let served = Served::new(found, group_config(node, &key.group), queue_config(node, &key.group));
         let leader_epoch = served.leader_epoch;
         self.served.insert(key.clone(), served);
         self.groups_of.entry((key.topic, key.partition)).or_default().insert(key.group.clone());
@@ -176,6 +199,7 @@ impl Share {
             served.begin();
             self.trim(node, key);
             self.wake(key);
+            self.bury(node, key, now);
         } else {
             self.find_start(node, key, now);
         }
@@ -233,10 +257,19 @@ impl Share {
     }
 
     /// A change of a share partition is durable, or refused.
-    pub(super) fn written(&mut self, key: &ShareKey, ticket: Ticket, answer: &StateAnswer) {
+    pub(super) fn written(
+        &mut self,
+        node: &mut Node,
+        key: &ShareKey,
+        (ticket, answer): (Ticket, &StateAnswer),
+        now: Now,
+    ) {
         if let StateAnswer::Failed(error) = answer {
             let error = match error {
                 ErrorCode::FencedLeaderEpoch | ErrorCode::FencedStateEpoch => ErrorCode::NotLeaderOrFollower,
+                ErrorCode::NotCoordinator | ErrorCode::CoordinatorLoadInProgress => {
+                    ErrorCode::CoordinatorNotAvailable
+                }
                 error => *error,
             };
             return self.forget(key, error);
@@ -247,6 +280,7 @@ impl Share {
         for open in done {
             self.acknowledged(open.waiter, (key.topic, key.partition), ErrorCode::None);
         }
+        self.bury(node, key, now);
     }
 
     /// The log of a share partition may begin later than before, or end earlier.
@@ -307,6 +341,19 @@ impl Share {
             }
             self.write_changes(node, &key);
             self.wake(&key);
+        }
+    }
+
+    /// Share partitions of groups that nobody fetches for are not served any more: where they begin may be altered by way of
+    /// another broker.
+    pub(super) fn forget_idle(&mut self) {
+        let idle = self
+            .served
+            .iter()
+            .filter(|(key, served)| !self.sessions.has_group(&key.group) && served.is_idle());
+        let idle: Vec<ShareKey> = idle.map(|(key, _)| key.clone()).collect();
+        for key in idle {
+            self.remove(&key);
         }
     }
 

@@ -1,13 +1,14 @@
 //! Requests to the holder of states, and its answers.
 
 use base::Now;
-use log_coordinators::Ticket;
+use log_coordinators::{Text, Ticket};
 use log_share::{ShareKey, StateAnswer, StateEffect, StateRequest};
 use log_wire::{ErrorCode, TopicName};
 
 use super::Share;
-use crate::coordinators::CoordinatorLoad;
+use crate::coordinators::{CoordinatorLoad, SHARE_STATE};
 use crate::node::Node;
+use crate::question::PeerAsker;
 use crate::segment_reader::SegmentFault;
 use crate::waits::Waiter;
 
@@ -24,31 +25,99 @@ pub(super) enum Asked {
     Change(Waiter, (usize, usize)),
     /// A group is deleted: this is one of its states.
     Group(Ticket),
+    /// The same, before it is known which these are.
+    Deletion(Ticket, Text),
+    /// An administrator waits for what there is of a group.
+    Inspection(Waiter, Text),
+    /// Another broker waits.
+    Peer(PeerAsker, Text),
     /// Nobody waits.
     Nothing,
 }
 
+/// A request for the holder of states on another broker.
+#[derive(Clone, Debug)]
+pub(crate) struct PeerRequest {
+    pub(crate) broker: i32,
+    pub(crate) attempt: Ticket,
+    pub(crate) request: StateRequest,
+}
+
 impl Share {
-    /// Asks the holder of a state. The answer comes by [`Self::state_answered`].
+    /// Asks the holder of a state, wherever it is. The answer comes by [`Self::conclude`].
     pub(super) fn ask(&mut self, node: &mut Node, request: StateRequest, purpose: Asked) -> Ticket {
         let ticket = node.ticket();
         self.asked.insert(ticket, purpose);
-        let group = match &request {
+        let key = match &request {
             StateRequest::Read { key, .. }
             | StateRequest::Write { key, .. }
             | StateRequest::Initialize { key, .. }
-            | StateRequest::Delete(key) => key.group.clone(),
+            | StateRequest::Delete(key) => Some(key.clone()),
+            StateRequest::Describe(_) => None,
         };
-        let here = self.coordinators.here(&node.catalog, &group);
-        if let Ok(partition) = here
+        let Some(key) = key else {
+            self.send(node, request, ticket);
+            return ticket;
+        };
+        if !self.persister.push(&key, request, ticket) {
+            self.answers.push_back((ticket, StateAnswer::Failed(ErrorCode::CoordinatorNotAvailable)));
+        }
+        ticket
+    }
+
+    /// Sends a request to the holder of its states. Says whether that is here.
+    pub(super) fn send(&mut self, node: &Node, request: StateRequest, attempt: Ticket) -> bool {
+        let group = request.group();
+        if let Ok(partition) = self.coordinators.here(&node.catalog, group)
+            && let Some(machine) = self.coordinators.get_mut(partition)
+        {
+            machine.handle(request, attempt);
+            self.busy.insert(partition);
+            return true;
+        }
+        let has_no_topic = node.catalog.find(TopicName::Name(SHARE_STATE.name)).is_err();
+        match self.coordinators.broker_of(node, group) {
+            Ok(broker) if broker != node.config.node_id => {
+                self.to_peers.push(PeerRequest { broker, attempt, request });
+            }
+            _ if has_no_topic && matches!(request, StateRequest::Describe(_)) => {
+                self.answers.push_back((attempt, StateAnswer::Summaries(Vec::new())));
+            }
+            _ => {
+                let failed = StateAnswer::Failed(ErrorCode::CoordinatorNotAvailable);
+                self.answers.push_back((attempt, failed));
+            }
+        }
+        false
+    }
+
+    /// Another broker asks the holder of a state. It is answered by [`Self::take_peer_answers`]; nothing is passed on.
+    pub(crate) fn ask_for_peer(&mut self, node: &mut Node, asker: PeerAsker, request: StateRequest) {
+        let ticket = node.ticket();
+        self.asked.insert(ticket, Asked::Peer(asker, Text::clone(request.group())));
+        if let Ok(partition) = self.coordinators.here(&node.catalog, request.group())
             && let Some(machine) = self.coordinators.get_mut(partition)
         {
             machine.handle(request, ticket);
             self.busy.insert(partition);
         } else {
-            self.answers.push_back((ticket, StateAnswer::Failed(ErrorCode::CoordinatorNotAvailable)));
+            self.answers.push_back((ticket, StateAnswer::Failed(ErrorCode::NotCoordinator)));
         }
-        ticket
+    }
+
+    /// Takes requests for other brokers. Each is answered with [`Self::peer_answered`].
+    pub(crate) fn take_peer_requests(&mut self) -> Vec<PeerRequest> {
+        std::mem::take(&mut self.to_peers)
+    }
+
+    /// Another broker has answered a request, or cannot be asked.
+    pub(crate) fn peer_answered(&mut self, attempt: Ticket, answer: StateAnswer) {
+        self.answers.push_back((attempt, answer));
+    }
+
+    /// Takes answers for other brokers.
+    pub(crate) fn take_peer_answers(&mut self) -> Vec<(PeerAsker, StateAnswer)> {
+        std::mem::take(&mut self.for_peers)
     }
 
     /// Does what a coordinator wants done.
@@ -68,8 +137,18 @@ impl Share {
         }
     }
 
-    /// A request to the holder of a state has its answer.
+    /// A request to the holder of a state has its answer, or one of its attempts has.
     pub(super) fn state_answered(&mut self, node: &mut Node, ticket: Ticket, answer: StateAnswer, now: Now) {
+        if !self.persister.has(ticket) {
+            return self.conclude(node, ticket, answer, now);
+        }
+        for (ticket, answer) in self.persister.answered(ticket, answer, now) {
+            self.conclude(node, ticket, answer, now);
+        }
+    }
+
+    /// What becomes of a request to the holder of a state.
+    pub(super) fn conclude(&mut self, node: &mut Node, ticket: Ticket, answer: StateAnswer, now: Now) {
         let Some(purpose) = self.asked.remove(&ticket) else { return };
         match purpose {
             Asked::State(key) => {
@@ -77,9 +156,15 @@ impl Share {
                 self.state_read(node, &key, answer, now);
             }
             Asked::Start(key) => self.start_written(&key, &answer),
-            Asked::Write(key) => self.written(&key, ticket, &answer),
+            Asked::Write(key) => self.written(node, &key, (ticket, &answer), now),
             Asked::Change(waiter, place) => self.change_answered(node, waiter, place, &answer),
             Asked::Group(deletion) => self.group_state_deleted(deletion, &answer),
+            Asked::Deletion(deletion, group) => self.delete_states(node, (deletion, group), answer),
+            Asked::Inspection(waiter, group) => self.inspected(node, waiter, (group, answer), now),
+            Asked::Peer(asker, group) => {
+                self.touched.insert(group);
+                self.for_peers.push((asker, answer));
+            }
             Asked::Nothing => {}
         }
     }

@@ -9,6 +9,8 @@ mod replicas;
 mod replicas_moved;
 mod replicas_seen;
 mod shares;
+mod shares_dead_letters;
+mod shares_replicated;
 mod transactions;
 
 use kafka_protocol::messages::create_topics_request::CreatableTopic;

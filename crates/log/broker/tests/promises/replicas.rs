@@ -177,6 +177,8 @@ impl Cluster {
         (0..2).for_each(|_| drop(bench.take()));
         bench.durable(before.saturating_add(commands).min(bench.disk.given));
         moved |= bench.disk.durable() > before;
+        moved |= bench.broker.next_load().is_some();
+        bench.load();
         while let Some(read) = bench.broker.next_replica_read() {
             let bytes = read.read(&mut NoSegments);
             bench.broker.replica_was_read(&read, bytes, bench.now);
@@ -216,6 +218,21 @@ impl Cluster {
     pub(crate) fn leader(&self, partition: usize) -> (i32, i32) {
         let topic = TopicNode::read(&self.nodes[&paths::topic("t")]).expect("a topic");
         (topic.partitions[partition].leader, topic.partitions[partition].epoch.0)
+    }
+
+    /// The leader of a partition of any topic; nothing while there is no such topic.
+    pub(crate) fn leader_of(&self, topic: &str, partition: usize) -> Option<i32> {
+        let topic = TopicNode::read(self.nodes.get(&paths::topic(topic))?).expect("a topic");
+        topic.partitions.get(partition).map(|partition| partition.leader)
+    }
+
+    /// The council tells everybody of a node.
+    pub(crate) fn tell(&mut self, path: &str, data: Vec<u8>) {
+        self.nodes.insert(path.into(), data.clone());
+        for id in self.here() {
+            let (path, data) = (path.into(), Some(data.clone()));
+            self.broker(id).council(KeeperEvent::Node { path, data });
+        }
     }
 
     /// Produces a batch. Gives the number of the request if it waits, or its error and offset.

@@ -24,14 +24,14 @@ use crate::bench::{Bench, text, topic};
 use crate::produce::{batch, request as produce_request};
 
 const T: Uuid = Uuid::from_bytes([1; 16]);
-const ACCEPT: i8 = 1;
-const RELEASE: i8 = 2;
-const REJECT: i8 = 3;
+pub(crate) const ACCEPT: i8 = 1;
+pub(crate) const RELEASE: i8 = 2;
+pub(crate) const REJECT: i8 = 3;
 
 /// First and last offset, and how often they were delivered.
-type Range = (i64, i64, i16);
+pub(crate) type Range = (i64, i64, i16);
 
-fn group() -> GroupId {
+pub(crate) fn group() -> GroupId {
     GroupId(text("g"))
 }
 
@@ -49,7 +49,7 @@ fn serving(partitions: usize) -> Bench {
     bench
 }
 
-fn heartbeat(member: &str, epoch: i32) -> ShareGroupHeartbeatRequest {
+pub(crate) fn heartbeat(member: &str, epoch: i32) -> ShareGroupHeartbeatRequest {
     ShareGroupHeartbeatRequest::default()
         .with_group_id(group())
         .with_member_id(text(member))
@@ -62,7 +62,7 @@ fn produce(bench: &mut Bench, partition: i32) {
     assert_eq!(done.responses[0].partition_responses[0].error_code, 0);
 }
 
-fn fetch(member: &str, epoch: i32, partitions: &[i32]) -> ShareFetchRequest {
+pub(crate) fn fetch(member: &str, epoch: i32, partitions: &[i32]) -> ShareFetchRequest {
     let named = partitions.iter().map(|index| FetchPartition::default().with_partition_index(*index));
     let topic = FetchTopic::default().with_topic_id(T).with_partitions(named.collect());
     ShareFetchRequest::default()
@@ -77,7 +77,7 @@ fn fetch(member: &str, epoch: i32, partitions: &[i32]) -> ShareFetchRequest {
         .with_topics(if partitions.is_empty() { Vec::new() } else { vec![topic] })
 }
 
-fn acknowledge(member: &str, epoch: i32, ranges: &[(i64, i64, i8)]) -> ShareAcknowledgeRequest {
+pub(crate) fn acknowledge(member: &str, epoch: i32, ranges: &[(i64, i64, i8)]) -> ShareAcknowledgeRequest {
     let batches = ranges.iter().map(|(first, last, kind)| {
         AcknowledgementBatch::default()
             .with_first_offset(*first)
@@ -93,7 +93,7 @@ fn acknowledge(member: &str, epoch: i32, ranges: &[(i64, i64, i8)]) -> ShareAckn
         .with_topics(vec![topic])
 }
 
-fn ranges(answer: &ShareFetchResponse) -> Vec<Range> {
+pub(crate) fn ranges(answer: &ShareFetchResponse) -> Vec<Range> {
     assert_eq!(answer.error_code, 0, "{answer:?}");
     let partitions = answer.responses.iter().flat_map(|topic| &topic.partitions);
     let acquired = partitions.flat_map(|partition| {
@@ -105,11 +105,11 @@ fn ranges(answer: &ShareFetchResponse) -> Vec<Range> {
     acquired.map(|of| (of.first_offset, of.last_offset, of.delivery_count)).collect()
 }
 
-fn take(bench: &mut Bench, member: &str, epoch: i32, partitions: &[i32]) -> Vec<Range> {
+pub(crate) fn take(bench: &mut Bench, member: &str, epoch: i32, partitions: &[i32]) -> Vec<Range> {
     ranges(&bench.call(1, &fetch(member, epoch, partitions)))
 }
 
-fn say(bench: &mut Bench, member: &str, epoch: i32, said: &[(i64, i64, i8)]) -> ErrorCode {
+pub(crate) fn say(bench: &mut Bench, member: &str, epoch: i32, said: &[(i64, i64, i8)]) -> ErrorCode {
     let answer = bench.call(1, &acknowledge(member, epoch, said));
     assert_eq!(answer.error_code, 0, "{answer:?}");
     ErrorCode::of(answer.responses[0].partitions[0].error_code).expect("it is known")
@@ -293,4 +293,33 @@ fn nothing_of_a_deleted_topic_is_left() {
     assert_eq!(answer.responses[0].partitions[0].error_code, ErrorCode::UnknownTopicId.code());
     assert_eq!(bench.call(1, &heartbeat("m", -1)).error_code, 0);
     assert_eq!(bench.call(5, &ListGroupsRequest::default()).groups.len(), 0);
+}
+
+#[test]
+fn heavier_topics_are_served_first_and_lighter_ones_are_not_forgotten() {
+    let mut bench = Bench::serving(&[topic("t", 1, 1, 0), topic("u", 2, 1, 0)]);
+    let set = [("share.auto.offset.reset", "earliest"), ("diwan.share.topic.weights", "u:3,t:1")];
+    let set = set.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    let node = ConfigNode::Group("g".into());
+    bench.council(KeeperEvent::Node { path: node.path(), data: Some(configs_bytes(&set)) });
+    for name in ["t", "u"] {
+        for _ in 0..40 {
+            let mut request = produce_request(0, &batch(Producer::NONE));
+            request.topic_data[0].name = TopicName(text(name));
+            assert_eq!(bench.call(9, &request).responses[0].partition_responses[0].error_code, 0);
+        }
+    }
+    let mut taken = [0, 0];
+    for epoch in 0..20 {
+        let mut one = fetch("a", epoch, if epoch == 0 { &[0] } else { &[] }).with_max_records(1);
+        if epoch == 0 {
+            let other = one.topics[0].clone().with_topic_id(Uuid::from_bytes([2; 16]));
+            one.topics.push(other);
+        }
+        let answer = bench.call(1, &one);
+        for topic in answer.responses.iter().filter(|of| !of.partitions[0].acquired_records.is_empty()) {
+            taken[usize::from(topic.topic_id.as_bytes()[0]) - 1] += 1;
+        }
+    }
+    assert_eq!(taken, [5, 15]);
 }

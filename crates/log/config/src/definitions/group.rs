@@ -18,6 +18,21 @@ pub(super) const GROUP: &[Definition] = &[
         .at_least(1)
         .from(&["group.consumer.session.timeout.ms"])
         .acts("After how many milliseconds without a heartbeat a member is removed"),
+    string("diwan.share.topic.weights")
+        .default("")
+        .from(&["diwan.share.topic.weights"])
+        .hidden()
+        .acts("Of a share group: topics with their weights, as `TOPIC:WEIGHT` with commas between. Of several topics that have records, the one with the higher weight is served first, as often as its weight says. Others have the weight 1"),
+    boolean("errors.deadletterqueue.copy.record.enable")
+        .default("false")
+        .from(&["errors.deadletterqueue.copy.record.enable"])
+        .hidden()
+        .acts("Whether a dead letter of a share group has the key, the value and the headers of its record, or only tells where that is"),
+    string("errors.deadletterqueue.topic.name")
+        .default("")
+        .from(&["errors.deadletterqueue.topic.name"])
+        .hidden()
+        .acts("The topic that records of a share group are written to that are rejected, expired, or were delivered too often. Empty for none"),
     int("share.assignment.interval.ms")
         .default("1000")
         .at_least(0)

@@ -33,12 +33,30 @@ pub(super) const TOPIC: &[Definition] = &[
         .at_least(0)
         .from(&["log.cleaner.delete.retention.ms"])
         .acts("How long a compacted partition keeps a record without a value, in milliseconds"),
+    long("diwan.delay.ms")
+        .default("0")
+        .between(0, 2_592_000_000)
+        .hidden()
+        .acts("How long after its timestamp a share group gets a record, in milliseconds"),
     string("diwan.durability")
         .default("flushed")
         .one_of(&["flushed", "replicated"])
         .from(&["diwan.durability"])
         .hidden()
         .acts("Acknowledged is what is on the disk (`flushed`), or in replicas' memory (`replicated`)"),
+    long("diwan.message.ttl.ms")
+        .default("-1")
+        .at_least(-1)
+        .hidden()
+        .acts("How long after its timestamp a share group may still get a record, in milliseconds. -1 for ever"),
+    boolean("diwan.queue.headers.enable")
+        .default("false")
+        .hidden()
+        .acts("Whether the headers `diwan.ttl.ms`, `diwan.delay.ms` and `diwan.deliver.at` of a record hold for share groups"),
+    boolean("errors.deadletterqueue.group.enable")
+        .default("false")
+        .hidden()
+        .acts("Whether share groups may write their dead letters to the topic"),
     long("file.delete.delay.ms").default("60000").at_least(0).from(&["log.segment.delete.delay.ms"]),
     long("flush.messages")
         .default("9223372036854775807")

@@ -4,7 +4,7 @@ use base::{MonoTime, Now};
 use log_wire::ErrorCode;
 
 use super::{InFlight, InFlightState, SharePartition};
-use crate::state::DeliveryState;
+use crate::state::{DeadReason, DeliveryState};
 
 /// What a member says of records that it has: a range, and what becomes of each record, or one thing for all.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,6 +81,7 @@ impl SharePartition {
         let is_over =
             |run: &InFlight| matches!(&run.state, InFlightState::Acquired(_, until) if *until <= now.mono());
         self.give_back(is_over, Release::Lost);
+        self.end_delays(now);
         let deadlines = self.runs.iter().filter_map(|(_, _, run)| deadline(run));
         self.first_deadline = deadlines.min();
     }
@@ -121,7 +122,8 @@ impl SharePartition {
                 ACCEPT => self.finish(first, last, DeliveryState::Acknowledged, run.delivery_count),
                 RELEASE => self.make_available(first, last, run.delivery_count),
                 RENEW => self.renew(first, last, run, now),
-                // Gaps and rejected records.
+                REJECT => self.bury((first, last), DeadReason::Rejected, run.delivery_count),
+                // Gaps.
                 _ => self.finish(first, last, DeliveryState::Archived, run.delivery_count),
             }
         }
@@ -137,7 +139,7 @@ impl SharePartition {
     /// Others may take these records, unless they were delivered too often.
     fn make_available(&mut self, first: i64, last: i64, delivery_count: i16) {
         if u32::from(delivery_count.unsigned_abs()) >= self.limits.delivery_count_max {
-            self.finish(first, last, DeliveryState::Archived, delivery_count);
+            self.bury((first, last), DeadReason::DeliveredTooOften, delivery_count);
         } else {
             self.finish(first, last, DeliveryState::Available, delivery_count);
         }
@@ -145,7 +147,10 @@ impl SharePartition {
 }
 
 const fn deadline(run: &InFlight) -> Option<MonoTime> {
-    if let InFlightState::Acquired(_, until) = &run.state { Some(*until) } else { None }
+    match &run.state {
+        InFlightState::Acquired(_, until) | InFlightState::Delayed(until) => Some(*until),
+        _ => None,
+    }
 }
 
 fn check_form(of: &Acknowledgement, after: i64, may_renew: bool) -> Result<(), ErrorCode> {

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::schema::messages;
+use super::schema::{Blob, messages};
 
 messages! {
     /// What takes part in a transaction: a partition of a topic; of that of groups if the id is zero.
@@ -40,6 +40,64 @@ messages! {
 
     /// The answer to [`MarkerCall`].
     struct MarkerAnswer {
+        [0..] error_code: i16,
+    }
+
+    /// A leader of a partition asks the holder of a share group's states. What a kind does not need has no meaning.
+    struct ShareStateCall {
+        [0..] kind: i8,
+        [0..] group: String,
+        [0..] topic_id: [u8; 16],
+        [0..] index: i32,
+        [0..] state_epoch: i32,
+        [0..] leader_epoch: i32,
+        [0..] start: i64,
+        [0..] batches: Vec<PeerStateBatch>,
+    }
+
+    /// Records of a share partition in the same state.
+    struct PeerStateBatch {
+        [0..] first: i64,
+        [0..] last: i64,
+        [0..] state: i8,
+        [0..] delivery_count: i16,
+    }
+
+    /// The answer to [`ShareStateCall`].
+    struct ShareStateAnswer {
+        [0..] error_code: i16,
+        [0..] kind: i8,
+        [0..] state_epoch: i32,
+        [0..] leader_epoch: i32,
+        [0..] start: i64,
+        [0..] batches: Vec<PeerStateBatch>,
+        [0..] summaries: Vec<PeerStateSummary>,
+    }
+
+    /// A share partition of a group, without its records.
+    struct PeerStateSummary {
+        [0..] topic_id: [u8; 16],
+        [0..] index: i32,
+        [0..] leader_epoch: i32,
+        [0..] start: i64,
+        [0..] finished: i64,
+    }
+
+    /// Share groups whose states the sender holds, to the broker that coordinates their members; or whose last state is gone.
+    struct ShareGroupsCall {
+        [0..] groups: Vec<String>,
+        [0..] gone: Vec<String>,
+    }
+
+    /// Records for a partition that the other broker leads: as one batch, which is not compressed.
+    struct AppendCall {
+        [0..] topic_id: [u8; 16],
+        [0..] index: i32,
+        [0..] batch: Blob,
+    }
+
+    /// The answer to [`AppendCall`]: once the records are committed, or refused.
+    struct AppendAnswer {
         [0..] error_code: i16,
     }
 }

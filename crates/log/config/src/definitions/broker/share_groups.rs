@@ -1,8 +1,18 @@
 //! Share groups.
 
-use crate::definition::{Definition, int, list, short, string};
+use crate::definition::{Definition, boolean, int, list, short, string};
 
 pub(super) const SHARE_GROUPS: &[Definition] = &[
+    boolean("errors.deadletterqueue.auto.create.topics.enable")
+        .default("false")
+        .cluster_wide()
+        .hidden()
+        .acts("Whether the dead-letter topic of a share group is created if it is not there and `auto.create.topics.enable` is `false`"),
+    string("errors.deadletterqueue.topic.name.prefix")
+        .default("dlq.")
+        .cluster_wide()
+        .hidden()
+        .acts("What the names of dead-letter topics of share groups begin with"),
     int("group.share.assignment.interval.ms").default("1000").at_least(0).cluster_wide(),
     list("group.share.assignors").default("simple").not_empty(),
     int("group.share.delivery.count.limit")
