@@ -219,6 +219,20 @@ impl Broker {
         self.after_partitions(now);
     }
 
+    /// This broker is about to stop, and wants to lead nothing any more: the controller hands over what it leads. There is no way
+    /// back but another process.
+    pub fn drain(&mut self, now: Now) {
+        self.replication.drain(&mut self.node, now);
+        self.after_partitions(now);
+    }
+
+    /// How many partitions this broker leads that another one could lead: what [`Self::drain`] waits for. It looks at all
+    /// partitions.
+    #[must_use]
+    pub fn to_hand_over(&self) -> usize {
+        self.replication.to_hand_over(&self.node)
+    }
+
     /// Something happened on the disk.
     pub fn disk_event(&mut self, event: DiskEvent, now: Now) {
         if let DiskEvent::Volume(volume) = event {

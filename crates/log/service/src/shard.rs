@@ -177,6 +177,7 @@ impl Service for Shard {
                 ShardMail::Compaction(event) => {
                     self.driver.links.broker.lock().compaction_event(event, now);
                 }
+                ShardMail::Drain => self.driver.links.broker.lock().drain(now),
                 ShardMail::Stop => self.done = true,
             }
         }

@@ -109,6 +109,9 @@ impl Replication {
         {
             *process = Some(*incarnation);
         }
+        if let NodeMessage::Draining { drains } = &message {
+            self.drains(from, *drains);
+        }
         self.role.hear(message.into_event(from), now);
     }
 

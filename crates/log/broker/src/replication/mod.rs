@@ -21,6 +21,7 @@
 
 mod controller;
 mod council;
+mod drain;
 mod receiving;
 mod sending;
 
@@ -56,6 +57,8 @@ pub(crate) struct Replication {
     peers: BTreeMap<ReplicaId, Option<Incarnation>>,
     /// Brokers that were connected, and are not any more.
     lost: BTreeSet<ReplicaId>,
+    /// Brokers that are connected, and say that they are to lead nothing.
+    draining: BTreeSet<ReplicaId>,
     /// All records were told.
     is_joined: bool,
     outbox: Outbox,
@@ -73,6 +76,7 @@ impl Replication {
             role: Role::new(incarnation),
             peers: BTreeMap::new(),
             lost: BTreeSet::new(),
+            draining: BTreeSet::new(),
             is_joined: false,
             outbox: Outbox::default(),
             proposals: Proposals::default(),
@@ -108,6 +112,7 @@ impl Replication {
     pub(crate) fn broken(&mut self, node: &mut Node, peer: ReplicaId, now: Now) {
         if self.peers.remove(&peer).is_some() {
             self.lost.insert(peer);
+            self.draining.remove(&peer);
             self.machine.disconnected(controller_id(peer));
             self.outbox.forget(peer);
             self.role.broken(peer, now);

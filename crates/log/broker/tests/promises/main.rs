@@ -6,6 +6,7 @@ mod disk;
 mod fetch;
 mod produce;
 mod replicas;
+mod replicas_drained;
 mod replicas_moved;
 mod replicas_seen;
 mod shares;
