@@ -248,6 +248,13 @@ fn log(notice: &Notice, set_log_level: &SetLogLevel) {
                 "followers of a partition are not sent what the disk holds of it: it cannot be read"
             );
         }
+        Notice::MayHaveLost { topic, partition, missing, kept } => tracing::error!(
+            %topic,
+            partition,
+            ?missing,
+            kept,
+            "an unclean leader was elected: records at the offset `kept` and above that only the missing replicas had are lost"
+        ),
         Notice::NotCompacted(id, error) => {
             let partition = id.index;
             tracing::error!(partition, %error, "a partition is not compacted for now: its segments stay as they are");

@@ -2,7 +2,7 @@
 
 use base::{MonoTime, Now};
 use replication_appointed::ReplicaId;
-use replication_controller::{Controller, Effect, Event, Incarnation, Known, PartitionId, Settings};
+use replication_controller::{Act, Controller, Effect, Event, Incarnation, Known, PartitionId, Settings};
 use replication_node::ControllerId;
 use replication_wire::{ControllerMessage, NodeMessage};
 
@@ -100,6 +100,14 @@ impl Replication {
         if let Some(message) = message_of(event) {
             message.encode_parts(|bytes| self.outbox.say(ReplicaId(to), bytes));
         }
+    }
+
+    /// The controller, as far as this broker knows who that is, is asked for these acts. Nothing is answered, and what is asked for
+    /// may be lost: the records tell what was done.
+    pub(crate) fn ask_for(&mut self, node: &mut Node, acts: Vec<Act>, now: Now) {
+        let first = self.peers.keys().next().copied().map_or(self.own, |first| first.min(self.own));
+        self.inform(controller_id(first), Event::Acts { node: self.own, acts }, now);
+        self.carry_out(node, now);
     }
 
     /// Another node tells the controller something.

@@ -7,6 +7,7 @@ mod fetch;
 mod produce;
 mod replicas;
 mod replicas_drained;
+mod replicas_elected;
 mod replicas_moved;
 mod replicas_seen;
 mod shares;
