@@ -106,6 +106,17 @@ pub(crate) fn reopen(id: [u8; 16], index: usize, version: u64) -> Compute {
     })
 }
 
+/// Partitions of two replicas of the topic of that id may go on with one, or not, as so many replicas that each record must be on say.
+pub(crate) fn permit_survivors(id: [u8; 16], durable_on_min: usize) -> Compute {
+    Box::new(move |found: Found<'_>| {
+        let node = found.data.and_then(|data| TopicNode::read(data).ok()).filter(|node| node.id == id);
+        let Some(mut node) = node else { return Decision::Keep };
+        let changed =
+            node.partitions.iter_mut().filter_map(|of| of.permit_survivors(durable_on_min).then_some(()));
+        if changed.count() > 0 { written(&node) } else { Decision::Keep }
+    })
+}
+
 /// The topic of that id sets what `set` makes of what it sets.
 pub(crate) fn configure(
     id: [u8; 16],

@@ -143,15 +143,20 @@ impl Replication {
     }
 
     /// The controller sees to it that records are durable on as many replicas as `min.insync.replicas` says by now: leaders go on
-    /// with the same replicas, of which more or fewer have to have each record.
+    /// with the same replicas, of which more or fewer have to have each record. With one, either of two replicas may go on alone.
     fn keep_durability(&self, node: &mut Node, topic: &TopicImage) {
         let (min, purpose) =
             (topic.config.min_insync_replicas as usize, Purpose::Durability(Arc::clone(&topic.name)));
         let others = (0..).zip(&topic.partitions).filter(|(_, image)| image.has_other_durability(min));
         let wanted: Vec<_> = others.map(|(index, image)| (index, Some(image.replicas.clone()))).collect();
-        if self.role.is_active() && !wanted.is_empty() && !node.council.has(&purpose) {
+        if !self.role.is_active() || node.council.has(&purpose) {
+            return;
+        }
+        if !wanted.is_empty() {
             let compute = change::reassign(topic.id, wanted, min);
             node.council.ask(paths::topic(&topic.name), purpose, compute);
+        } else if topic.partitions.iter().any(|image| image.has_other_survivors(min)) {
+            node.council.ask(paths::topic(&topic.name), purpose, change::permit_survivors(topic.id, min));
         }
     }
 

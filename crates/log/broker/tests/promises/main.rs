@@ -10,6 +10,7 @@ mod replicas_drained;
 mod replicas_elected;
 mod replicas_moved;
 mod replicas_seen;
+mod replicas_two;
 mod shares;
 mod transactions;
 
