@@ -28,6 +28,7 @@ use crate::delete_records::RecordDeletions;
 use crate::disk_work::{DiskCommand, DiskEvent, StoredPartition};
 use crate::fetch::Fetches;
 use crate::groups::Groups;
+use crate::internal_growth::InternalGrowth;
 use crate::node::Node;
 use crate::notice::Notice;
 use crate::partitions::{PartitionEvent, Slot};
@@ -64,6 +65,7 @@ pub struct Broker {
     pub(crate) replication: Replication,
     pub(crate) peer_calls: PeerCalls,
     retention_due: MonoTime,
+    growth: InternalGrowth,
 }
 
 impl Broker {
@@ -87,6 +89,7 @@ impl Broker {
             replication: Replication::new(replica_of(config.node_id), Incarnation(config.incarnation)),
             peer_calls: PeerCalls::default(),
             retention_due: MonoTime::ZERO,
+            growth: InternalGrowth::default(),
             node: Node::new(config, cluster_id, stored),
         }
     }
@@ -264,6 +267,9 @@ impl Broker {
         self.compactions.tick(&mut self.node, now);
         self.replication.tick(&mut self.node, now);
         self.after_partitions(now);
+        if self.is_joined {
+            self.growth.tick(&mut self.node, now);
+        }
         if self.retention_due <= now.mono() {
             self.retention_due = now.mono().plus_ms(self.node.config.retention_check_ms);
             self.node.notices.extend(self.node.partitions.retain(now));
@@ -462,7 +468,13 @@ impl Broker {
                 self.replication.ended(&mut self.node, asked, ended, now);
                 self.after_partitions(now);
             }
-            Some(Purpose::Topic(_) | Purpose::Secret | Purpose::Reopening | Purpose::Durability(_))
+            Some(
+                Purpose::Topic(_)
+                | Purpose::Secret
+                | Purpose::Reopening
+                | Purpose::Durability(_)
+                | Purpose::Growth(_),
+            )
             | None => {}
         }
     }

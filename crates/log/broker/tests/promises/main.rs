@@ -8,6 +8,7 @@ mod produce;
 mod replicas;
 mod replicas_drained;
 mod replicas_elected;
+mod replicas_grown;
 mod replicas_moved;
 mod replicas_seen;
 mod replicas_two;

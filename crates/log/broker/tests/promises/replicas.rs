@@ -293,6 +293,23 @@ impl Cluster {
         }
     }
 
+    /// There is another topic, whose partitions have these replicas.
+    pub(crate) fn add_topic(&mut self, name: &str, replicas: &[&[i32]]) {
+        let replicas: Vec<Vec<i32>> = replicas.iter().map(|of| of.to_vec()).collect();
+        let data = TopicNode::new([9; 16], BTreeMap::new(), &replicas).bytes();
+        self.nodes.insert(paths::topic(name), data.clone());
+        for id in self.here() {
+            let (path, data) = (paths::topic(name), Some(data.clone()));
+            self.broker(id).council(KeeperEvent::Node { path, data });
+        }
+        self.settle();
+    }
+
+    /// Another topic as the council has it.
+    pub(crate) fn other_topic(&self, name: &str) -> TopicNode {
+        TopicNode::read(&self.nodes[&paths::topic(name)]).expect("a topic")
+    }
+
     /// Whether a broker has a copy of a partition.
     pub(crate) fn has(&mut self, id: i32, index: i32) -> bool {
         self.broker(id).broker.figures().partitions.iter().any(|of| of.index == index)
