@@ -214,13 +214,17 @@ impl Replication {
         self.tell_lagging(&node.in_sync.take_news(), None);
         self.role.hear(Event::Heard { node: self.own }, now);
         self.role.tick(now);
+        self.read_again(node, now);
         self.carry_out(node, now);
     }
 
     /// When [`Self::tick`] is to be called.
     pub(crate) fn next_deadline(&self, node: &Node) -> Option<MonoTime> {
         let look = node.in_sync.next_deadline();
-        [look, self.machine.next_deadline(), self.role.next_deadline()].into_iter().flatten().min()
+        [look, self.machine.next_deadline(), self.role.next_deadline(), self.read_again_at()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Does what the machines have asked for, until nothing is left.
