@@ -18,6 +18,7 @@ use replication_controller::Incarnation;
 use crate::brokers::Announced;
 use crate::call::{Call, Handled};
 use crate::catalog::{Appointments, TopicImage, change};
+use crate::cluster::{self, Elections};
 use crate::compaction::{CompactionCommand, CompactionEvent, Compactions};
 use crate::config::BrokerConfig;
 use crate::coordinators::{CoordinatorLoad, LoadOf};
@@ -27,6 +28,7 @@ use crate::delete_records::RecordDeletions;
 use crate::disk_work::{DiskCommand, DiskEvent, StoredPartition};
 use crate::fetch::Fetches;
 use crate::groups::Groups;
+use crate::internal_growth::InternalGrowth;
 use crate::node::Node;
 use crate::notice::Notice;
 use crate::partitions::{PartitionEvent, Slot};
@@ -49,6 +51,7 @@ pub struct Broker {
     pub(crate) produces: Produces,
     pub(crate) fetches: Fetches,
     pub(crate) calls: CouncilCalls,
+    elections: Elections,
     pub(crate) held_metadata: HeldMetadata,
     pub(crate) record_deletions: RecordDeletions,
     appointments: Appointments,
@@ -62,6 +65,7 @@ pub struct Broker {
     pub(crate) replication: Replication,
     pub(crate) peer_calls: PeerCalls,
     retention_due: MonoTime,
+    growth: InternalGrowth,
 }
 
 impl Broker {
@@ -72,6 +76,7 @@ impl Broker {
             produces: Produces::default(),
             fetches: Fetches::new(config.fetch_sessions_max, config.seed),
             calls: CouncilCalls::default(),
+            elections: Elections::default(),
             held_metadata: HeldMetadata::default(),
             record_deletions: RecordDeletions::default(),
             appointments: Appointments::default(),
@@ -84,6 +89,7 @@ impl Broker {
             replication: Replication::new(replica_of(config.node_id), Incarnation(config.incarnation)),
             peer_calls: PeerCalls::default(),
             retention_due: MonoTime::ZERO,
+            growth: InternalGrowth::default(),
             node: Node::new(config, cluster_id, stored),
         }
     }
@@ -219,6 +225,20 @@ impl Broker {
         self.after_partitions(now);
     }
 
+    /// This broker is about to stop, and wants to lead nothing any more: the controller hands over what it leads. There is no way
+    /// back but another process.
+    pub fn drain(&mut self, now: Now) {
+        self.replication.drain(&mut self.node, now);
+        self.after_partitions(now);
+    }
+
+    /// How many partitions this broker leads that another one could lead: what [`Self::drain`] waits for. It looks at all
+    /// partitions.
+    #[must_use]
+    pub fn to_hand_over(&self) -> usize {
+        self.replication.to_hand_over(&self.node)
+    }
+
     /// Something happened on the disk.
     pub fn disk_event(&mut self, event: DiskEvent, now: Now) {
         if let DiskEvent::Volume(volume) = event {
@@ -235,6 +255,8 @@ impl Broker {
         self.produces.expire(&mut self.node, now);
         self.fetches.expire(&mut self.node, now);
         self.calls.expire(&mut self.node, now);
+        self.elections.expire(&mut self.node, now);
+        self.ask_for_elections(now);
         self.node.brokers.tick(now.mono());
         self.held_metadata.expire(&mut self.node, now);
         self.record_deletions.expire(&mut self.node, now);
@@ -245,6 +267,9 @@ impl Broker {
         self.compactions.tick(&mut self.node, now);
         self.replication.tick(&mut self.node, now);
         self.after_partitions(now);
+        if self.is_joined {
+            self.growth.tick(&mut self.node, now);
+        }
         if self.retention_due <= now.mono() {
             self.retention_due = now.mono().plus_ms(self.node.config.retention_check_ms);
             self.node.notices.extend(self.node.partitions.retain(now));
@@ -260,6 +285,7 @@ impl Broker {
             self.produces.next_deadline(),
             self.fetches.next_deadline(),
             self.calls.next_deadline(),
+            self.elections.next_deadline(),
             self.held_metadata.next_deadline(),
             self.record_deletions.next_deadline(),
             self.share.next_deadline(),
@@ -273,6 +299,7 @@ impl Broker {
         self.produces.disconnected(shard, conn);
         self.fetches.disconnected(shard, conn);
         self.calls.disconnected(shard, conn);
+        self.elections.disconnected(shard, conn);
         self.held_metadata.disconnected(shard, conn);
         self.record_deletions.disconnected(shard, conn);
         self.groups.disconnected(shard, conn);
@@ -350,6 +377,7 @@ impl Broker {
 
     fn topic_changed(&mut self, topic: TopicImage, now: Now) {
         let before = self.node.catalog.put(topic.clone());
+        self.tell_losses(before.as_ref(), &topic);
         if before.is_none() && self.appointments.is_complete() {
             self.node.notices.push(Notice::TopicCreated(Arc::clone(&topic.name)));
         }
@@ -372,7 +400,23 @@ impl Broker {
             self.serve(&topic, now);
         }
         self.held_metadata.leaders_changed();
+        self.elections.topic_changed(&mut self.node, topic.id);
         self.after_partitions(now);
+    }
+
+    /// The operator is told of records that are lost, at the broker that leads without them.
+    fn tell_losses(&mut self, before: Option<&TopicImage>, topic: &TopicImage) {
+        let own = self.node.config.node_id;
+        let Some(before) = before else { return };
+        for ((partition, now), before) in (0..).zip(&topic.partitions).zip(&before.partitions) {
+            if let Some(loss) = now.rest.loss.as_ref().filter(|_| now.leader == own)
+                && now.rest.loss != before.rest.loss
+            {
+                let missing = loss.missing.iter().copied().collect();
+                let (topic, kept) = (Arc::clone(&topic.name), loss.kept.1);
+                self.node.notices.push(Notice::MayHaveLost { topic, partition, missing, kept });
+            }
+        }
     }
 
     /// The partitions of a topic that this broker leads live here from now on.
@@ -389,6 +433,7 @@ impl Broker {
         if let Some(gone) = self.node.catalog.remove(name) {
             self.node.notices.push(Notice::TopicDeleted(Arc::clone(&gone.name)));
             self.forget_topic(&gone, now);
+            self.elections.topic_changed(&mut self.node, gone.id);
             self.after_partitions(now);
         }
     }
@@ -423,7 +468,13 @@ impl Broker {
                 self.replication.ended(&mut self.node, asked, ended, now);
                 self.after_partitions(now);
             }
-            Some(Purpose::Topic(_) | Purpose::Secret | Purpose::Reopening | Purpose::Durability(_))
+            Some(
+                Purpose::Topic(_)
+                | Purpose::Secret
+                | Purpose::Reopening
+                | Purpose::Durability(_)
+                | Purpose::Growth(_),
+            )
             | None => {}
         }
     }
@@ -437,6 +488,27 @@ impl Broker {
         let handled = self.record_deletions.dispatch(&mut self.node, call);
         self.after_partitions(now);
         handled
+    }
+
+    /// Handles a request that concerns the cluster.
+    ///
+    /// # Errors
+    /// It is malformed.
+    pub(crate) fn cluster_request(&mut self, key: ApiKey, call: Call<'_>) -> Result<Handled, Malformed> {
+        let now = call.now;
+        let waits = (&mut self.calls, &mut self.elections);
+        let handled = cluster::dispatch(&mut self.node, waits, key, call);
+        self.ask_for_elections(now);
+        handled
+    }
+
+    /// The controller is asked for the leaders that clients want.
+    fn ask_for_elections(&mut self, now: Now) {
+        let acts = self.elections.take_acts();
+        if !acts.is_empty() {
+            self.replication.ask_for(&mut self.node, acts, now);
+            self.after_partitions(now);
+        }
     }
 
     /// Handles a request of share groups.

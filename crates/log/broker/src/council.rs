@@ -35,6 +35,8 @@ pub(crate) enum Purpose {
     ProducerIds,
     /// Records of a topic become durable on more replicas, or on fewer.
     Durability(Arc<str>),
+    /// An internal topic gets more replicas.
+    Growth(Arc<str>),
     /// A partition whose one replica does not lead gets its leader from a controller.
     Reopening,
     /// Records of partitions with several replicas.

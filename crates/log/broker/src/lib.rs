@@ -66,6 +66,7 @@ mod front;
 mod groups;
 mod in_sync;
 mod init_producer_id;
+mod internal_growth;
 mod internal_topics;
 mod listener;
 pub mod lone_flush;

@@ -22,6 +22,17 @@ pub enum Notice {
     Damaged(PartitionId, Damage),
     /// What the disk holds of a partition cannot be read for its followers.
     NotSent(PartitionId),
+    /// A partition that is led here from now on may have lost records: by a person's act, or because its topic permits it.
+    MayHaveLost {
+        /// The topic.
+        topic: Arc<str>,
+        /// The partition.
+        partition: i32,
+        /// Replicas that could not be asked: what only they have from `kept` on is lost.
+        missing: Vec<i32>,
+        /// The end of the log that was kept.
+        kept: i64,
+    },
     /// A pass of compaction over a partition has ended early.
     NotCompacted(PartitionId, CompactionError),
     /// A partition has a timestamp that lies in the future, milliseconds: its segments from there on are kept for longer than

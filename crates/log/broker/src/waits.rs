@@ -80,6 +80,10 @@ impl<T> Waits<T> {
         taken.into_iter().map(forget).collect()
     }
 
+    pub(crate) fn values(&self) -> impl Iterator<Item = &T> {
+        self.waiting.values().map(|(_, value)| value)
+    }
+
     pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }

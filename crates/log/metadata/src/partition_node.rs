@@ -183,6 +183,29 @@ impl PartitionNode {
             && present().durable_on != durable_on(present().voters.len(), durable_on_min)
     }
 
+    /// Of two replicas both hold whatever is committed, so either may go on alone, and the other comes back once it has caught up
+    /// (rule P6). Whether that shall be permitted, for so many replicas that each record must be on, and is not yet, or is and shall
+    /// not be.
+    #[must_use]
+    pub fn has_other_survivors(&self, durable_on_min: usize) -> bool {
+        self.is_replicated() && self.rest.voters_min != self.survivors(durable_on_min)
+    }
+
+    /// Permits one of two replicas to go on alone, or forbids it. Gives whether that changes the entry.
+    pub fn permit_survivors(&mut self, durable_on_min: usize) -> bool {
+        let is_changed = self.has_other_survivors(durable_on_min);
+        if is_changed {
+            self.rest.voters_min = self.survivors(durable_on_min);
+            self.raise_version();
+        }
+        is_changed
+    }
+
+    fn survivors(&self, durable_on_min: usize) -> Option<usize> {
+        let wanted = self.rest.goal.as_ref().map_or_else(|| self.members(), |goal| goal.to.clone());
+        (wanted.voters.len() == 2 && durable_on_min <= 1).then_some(1)
+    }
+
     /// A change of replicas is given up: there shall be those that there were when it began. The leader is preferred, if it is one
     /// of them. Gives whether there was a change.
     pub fn cancel_reassignment(&mut self) -> bool {

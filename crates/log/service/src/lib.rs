@@ -17,6 +17,7 @@ mod config;
 mod council;
 mod disk_loop;
 mod error;
+mod hand_over;
 mod listener;
 mod mail;
 mod metrics;

@@ -14,6 +14,8 @@ pub(crate) enum ShardMail {
     Council(KeeperEvent),
     /// The compactor tells something.
     Compaction(CompactionEvent),
+    /// The broker is about to stop: what it leads is to be handed over. For the first shard.
+    Drain,
     /// Close all connections and end.
     Stop,
 }

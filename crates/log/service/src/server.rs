@@ -22,6 +22,7 @@ use crate::config::LogConfig;
 use crate::council::{Council, Joined};
 use crate::disk_loop::SharedDisk;
 use crate::error::{LogFault, StartError};
+use crate::hand_over::hand_over;
 use crate::listener::{Listeners, Listening};
 use crate::mail::ShardMail;
 use crate::metrics;
@@ -167,9 +168,13 @@ impl LogServer {
         self.supervisor.wait()
     }
 
-    /// Stops the broker: connections are closed, and everything that was appended is written.
+    /// Stops the broker: others lead what it led, connections are closed, and everything that was appended is written. Takes ten
+    /// seconds more at most if others do not take over.
     pub fn stop(&self) {
         let Some(mut running) = self.running.lock().take() else { return };
+        if let Some((first, _)) = running.shards.first() {
+            hand_over(&running.broker, first, &self.supervisor);
+        }
         running.listeners.stop();
         running.shards.iter().for_each(|(mail, _)| mail.put(ShardMail::Stop));
         running.shards.into_iter().for_each(|(_, thread)| drop(thread.join()));

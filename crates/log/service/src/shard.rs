@@ -177,6 +177,7 @@ impl Service for Shard {
                 ShardMail::Compaction(event) => {
                     self.driver.links.broker.lock().compaction_event(event, now);
                 }
+                ShardMail::Drain => self.driver.links.broker.lock().drain(now),
                 ShardMail::Stop => self.done = true,
             }
         }
@@ -247,6 +248,13 @@ fn log(notice: &Notice, set_log_level: &SetLogLevel) {
                 "followers of a partition are not sent what the disk holds of it: it cannot be read"
             );
         }
+        Notice::MayHaveLost { topic, partition, missing, kept } => tracing::error!(
+            %topic,
+            partition,
+            ?missing,
+            kept,
+            "an unclean leader was elected: records at the offset `kept` and above that only the missing replicas had are lost"
+        ),
         Notice::NotCompacted(id, error) => {
             let partition = id.index;
             tracing::error!(partition, %error, "a partition is not compacted for now: its segments stay as they are");

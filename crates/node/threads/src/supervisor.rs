@@ -68,6 +68,11 @@ impl Supervisor {
         self.news.notify_all();
     }
 
+    /// Whether a part has failed.
+    pub fn has_failed(&self) -> bool {
+        self.notes.lock().fault.is_some()
+    }
+
     /// Waits for a fault or for the server to be stopped.
     pub fn wait(&self) -> Result<(), ThreadFault> {
         let mut notes = self.notes.lock();

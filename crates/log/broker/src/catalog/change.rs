@@ -95,6 +95,22 @@ pub(crate) fn reassign(id: [u8; 16], wanted: Vec<(i32, Option<Vec<i32>>)>, durab
     })
 }
 
+/// Partitions of the topic of that id get these replicas, unless they have as many already, or get others.
+pub(crate) fn grow(id: [u8; 16], wanted: Vec<(i32, Vec<i32>)>, durable_on_min: usize) -> Compute {
+    Box::new(move |found: Found<'_>| {
+        let node = found.data.and_then(|data| TopicNode::read(data).ok()).filter(|node| node.id == id);
+        let Some(mut node) = node else { return Decision::Keep };
+        let mut is_changed = false;
+        for (index, replicas) in &wanted {
+            let partition = usize::try_from(*index).ok().and_then(|index| node.partitions.get_mut(index));
+            let partition =
+                partition.filter(|of| of.rest.goal.is_none() && of.replicas.len() < replicas.len());
+            is_changed |= partition.is_some_and(|partition| partition.reassign(replicas, durable_on_min));
+        }
+        if is_changed { written(&node) } else { Decision::Keep }
+    })
+}
+
 /// A partition of the topic of that id, which has one replica, gets its leader from a controller once more, unless its record has
 /// another version by now.
 pub(crate) fn reopen(id: [u8; 16], index: usize, version: u64) -> Compute {
@@ -103,6 +119,17 @@ pub(crate) fn reopen(id: [u8; 16], index: usize, version: u64) -> Compute {
         let Some(mut node) = node else { return Decision::Keep };
         let partition = node.partitions.get_mut(index).filter(|partition| partition.version == version);
         if partition.is_some_and(PartitionNode::reopen) { written(&node) } else { Decision::Keep }
+    })
+}
+
+/// Partitions of two replicas of the topic of that id may go on with one, or not, as so many replicas that each record must be on say.
+pub(crate) fn permit_survivors(id: [u8; 16], durable_on_min: usize) -> Compute {
+    Box::new(move |found: Found<'_>| {
+        let node = found.data.and_then(|data| TopicNode::read(data).ok()).filter(|node| node.id == id);
+        let Some(mut node) = node else { return Decision::Keep };
+        let changed =
+            node.partitions.iter_mut().filter_map(|of| of.permit_survivors(durable_on_min).then_some(()));
+        if changed.count() > 0 { written(&node) } else { Decision::Keep }
     })
 }
 

@@ -1,11 +1,13 @@
 //! The cluster as a whole: its brokers, who leads what, and where replicas lie and shall lie.
 
 mod describe;
+mod election_waits;
 mod elections;
 mod log_dirs;
 mod quorum;
 mod reassignments;
 
+pub(crate) use election_waits::Elections;
 use log_wire::messages::cluster::ListPartitionReassignmentsRequest;
 use log_wire::{ApiKey, Malformed};
 
@@ -30,7 +32,7 @@ pub(crate) const SERVED: &[ApiKey] = &[
 /// It is malformed.
 pub(crate) fn dispatch(
     node: &mut Node,
-    calls: &mut CouncilCalls,
+    (calls, elections): (&mut CouncilCalls, &mut Elections),
     key: ApiKey,
     mut call: Call<'_>,
 ) -> Result<Handled, Malformed> {
@@ -40,6 +42,10 @@ pub(crate) fn dispatch(
         let (body, waits) = (call.body()?, ((form, call.waiter), now));
         return Ok(Handled::of(reassignments::alter(node, calls, by, &body, waits)));
     }
+    if key == ApiKey::ElectLeaders {
+        let (body, waits) = (call.body()?, ((form, call.waiter), now));
+        return Ok(Handled::of(elections::elect_leaders(node, elections, by, &body, waits)));
+    }
     Ok(Handled::Done(match key {
         ApiKey::DescribeCluster => form.response(&describe::describe_cluster(node, by, &call.body()?)),
         ApiKey::DescribeQuorum => form.response(&quorum::describe_quorum(node, by, &call.body()?, now)),
@@ -47,7 +53,6 @@ pub(crate) fn dispatch(
         ApiKey::AlterReplicaLogDirs => {
             form.response(&log_dirs::alter_replica_log_dirs(node, by, &call.body()?))
         }
-        ApiKey::ElectLeaders => form.response(&elections::elect_leaders(node, by, &call.body()?)),
         _ => {
             let request: ListPartitionReassignmentsRequest = call.body()?;
             form.response(&reassignments::list(node, by, &request))

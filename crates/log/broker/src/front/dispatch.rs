@@ -58,10 +58,7 @@ const AREAS: &[Area] = &[
         dispatch: |at, key, call| configs::dispatch(&mut at.node, &mut at.calls, key, call),
     },
     Area { served: delete_records::SERVED, dispatch: |at, _, call| at.delete_records(call) },
-    Area {
-        served: cluster::SERVED,
-        dispatch: |at, key, call| cluster::dispatch(&mut at.node, &mut at.calls, key, call),
-    },
+    Area { served: cluster::SERVED, dispatch: |at, key, call| at.cluster_request(key, call) },
     Area {
         served: access_requests::SERVED,
         dispatch: |at, key, call| access_requests::dispatch(&mut at.node, &mut at.calls, key, call),

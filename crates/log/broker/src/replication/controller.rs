@@ -2,7 +2,7 @@
 
 use base::{MonoTime, Now};
 use replication_appointed::ReplicaId;
-use replication_controller::{Controller, Effect, Event, Incarnation, Known, PartitionId, Settings};
+use replication_controller::{Act, Controller, Effect, Event, Incarnation, Known, PartitionId, Settings};
 use replication_node::ControllerId;
 use replication_wire::{ControllerMessage, NodeMessage};
 
@@ -102,12 +102,23 @@ impl Replication {
         }
     }
 
+    /// The controller, as far as this broker knows who that is, is asked for these acts. Nothing is answered, and what is asked for
+    /// may be lost: the records tell what was done.
+    pub(crate) fn ask_for(&mut self, node: &mut Node, acts: Vec<Act>, now: Now) {
+        let first = self.peers.keys().next().copied().map_or(self.own, |first| first.min(self.own));
+        self.inform(controller_id(first), Event::Acts { node: self.own, acts }, now);
+        self.carry_out(node, now);
+    }
+
     /// Another node tells the controller something.
     pub(super) fn told(&mut self, from: ReplicaId, message: NodeMessage, now: Now) {
         if let NodeMessage::Announced { incarnation } = &message
             && let Some(process) = self.peers.get_mut(&from)
         {
             *process = Some(*incarnation);
+        }
+        if let NodeMessage::Draining { drains } = &message {
+            self.drains(from, *drains);
         }
         self.role.hear(message.into_event(from), now);
     }

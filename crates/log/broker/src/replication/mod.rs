@@ -21,6 +21,7 @@
 
 mod controller;
 mod council;
+mod drain;
 mod receiving;
 mod sending;
 
@@ -56,6 +57,8 @@ pub(crate) struct Replication {
     peers: BTreeMap<ReplicaId, Option<Incarnation>>,
     /// Brokers that were connected, and are not any more.
     lost: BTreeSet<ReplicaId>,
+    /// Brokers that are connected, and say that they are to lead nothing.
+    draining: BTreeSet<ReplicaId>,
     /// All records were told.
     is_joined: bool,
     outbox: Outbox,
@@ -73,6 +76,7 @@ impl Replication {
             role: Role::new(incarnation),
             peers: BTreeMap::new(),
             lost: BTreeSet::new(),
+            draining: BTreeSet::new(),
             is_joined: false,
             outbox: Outbox::default(),
             proposals: Proposals::default(),
@@ -108,6 +112,7 @@ impl Replication {
     pub(crate) fn broken(&mut self, node: &mut Node, peer: ReplicaId, now: Now) {
         if self.peers.remove(&peer).is_some() {
             self.lost.insert(peer);
+            self.draining.remove(&peer);
             self.machine.disconnected(controller_id(peer));
             self.outbox.forget(peer);
             self.role.broken(peer, now);
@@ -138,15 +143,20 @@ impl Replication {
     }
 
     /// The controller sees to it that records are durable on as many replicas as `min.insync.replicas` says by now: leaders go on
-    /// with the same replicas, of which more or fewer have to have each record.
+    /// with the same replicas, of which more or fewer have to have each record. With one, either of two replicas may go on alone.
     fn keep_durability(&self, node: &mut Node, topic: &TopicImage) {
         let (min, purpose) =
             (topic.config.min_insync_replicas as usize, Purpose::Durability(Arc::clone(&topic.name)));
         let others = (0..).zip(&topic.partitions).filter(|(_, image)| image.has_other_durability(min));
         let wanted: Vec<_> = others.map(|(index, image)| (index, Some(image.replicas.clone()))).collect();
-        if self.role.is_active() && !wanted.is_empty() && !node.council.has(&purpose) {
+        if !self.role.is_active() || node.council.has(&purpose) {
+            return;
+        }
+        if !wanted.is_empty() {
             let compute = change::reassign(topic.id, wanted, min);
             node.council.ask(paths::topic(&topic.name), purpose, compute);
+        } else if topic.partitions.iter().any(|image| image.has_other_survivors(min)) {
+            node.council.ask(paths::topic(&topic.name), purpose, change::permit_survivors(topic.id, min));
         }
     }
 
@@ -204,13 +214,17 @@ impl Replication {
         self.tell_lagging(&node.in_sync.take_news(), None);
         self.role.hear(Event::Heard { node: self.own }, now);
         self.role.tick(now);
+        self.read_again(node, now);
         self.carry_out(node, now);
     }
 
     /// When [`Self::tick`] is to be called.
     pub(crate) fn next_deadline(&self, node: &Node) -> Option<MonoTime> {
         let look = node.in_sync.next_deadline();
-        [look, self.machine.next_deadline(), self.role.next_deadline()].into_iter().flatten().min()
+        [look, self.machine.next_deadline(), self.role.next_deadline(), self.read_again_at()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Does what the machines have asked for, until nothing is left.

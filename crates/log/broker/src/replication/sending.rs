@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use base::Now;
+use base::{MonoTime, Now};
 use bytes::Bytes;
 use log_partition::{Offset, Partition, PartitionId, SegmentRead, Source};
 use log_wire::Batch;
@@ -21,6 +21,9 @@ use crate::segment_reader::{SegmentFault, SegmentReader, read_source};
 const BATCHES_BYTES: usize = 512 << 10;
 /// How many bytes of batches wait here for one broker until its messages are taken. One batch may be longer.
 const WAITING_BYTES_MAX: usize = 4 << 20;
+
+/// When batches are read again that could not be read, milliseconds.
+const AGAIN_MS: u64 = 1_000;
 
 /// A message for another broker.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +64,8 @@ pub(super) struct Outbox {
     reads: Vec<ReplicaRead>,
     /// What is being read: for whom, and of which partition.
     reading: BTreeSet<(ReplicaId, PartitionId)>,
+    /// What could not be read, and when it is tried again.
+    failed: BTreeMap<(ReplicaId, PartitionId), MonoTime>,
     /// Bytes of batches for each broker that were not taken, those that are being read included.
     waiting_bytes: BTreeMap<ReplicaId, usize>,
     /// Brokers that take no batches at the moment.
@@ -87,6 +92,7 @@ impl Outbox {
         self.messages.retain(|message| message.to != peer.0.cast_signed());
         self.reads.retain(|read| read.to != peer);
         self.reading.retain(|(to, _)| *to != peer);
+        self.failed.retain(|(to, _), _| *to != peer);
         self.deferred.retain(|(to, _)| *to != peer);
         self.waiting_bytes.remove(&peer);
         self.full.remove(&peer);
@@ -108,7 +114,11 @@ impl Outbox {
         by_peer
     }
 
-    fn begin(&mut self, read: ReplicaRead) {
+    /// Reads that, unless it could not be read a moment ago.
+    fn begin(&mut self, read: ReplicaRead, now: MonoTime) {
+        if self.failed.get(&(read.to, read.id)).is_some_and(|again| *again > now) {
+            return;
+        }
         if self.reading.insert((read.to, read.id)) {
             *self.waiting_bytes.entry(read.to).or_default() += BATCHES_BYTES;
             self.reads.push(read);
@@ -157,6 +167,27 @@ impl Replication {
         }
     }
 
+    /// Followers whose batches could not be read are sent them again, if it is time.
+    pub(super) fn read_again(&mut self, node: &mut Node, now: Now) {
+        let outbox = &mut self.outbox;
+        outbox.failed.retain(|(_, id), _| node.partitions.slot_of(*id).is_some());
+        let due = outbox.failed.iter().filter(|(_, again)| **again <= now.mono());
+        let due: Vec<(ReplicaId, PartitionId)> = due.map(|(key, _)| *key).collect();
+        for (to, id) in due {
+            self.outbox.failed.remove(&(to, id));
+            self.send(node, to, &[replicated(id)], now);
+            // That it failed is told once, until it succeeds.
+            if self.outbox.reading.contains(&(to, id)) {
+                self.outbox.failed.insert((to, id), now.mono().plus_ms(AGAIN_MS));
+            }
+        }
+    }
+
+    /// When [`Self::read_again`] is to be called.
+    pub(super) fn read_again_at(&self) -> Option<MonoTime> {
+        self.outbox.failed.values().min().copied()
+    }
+
     /// Takes what is to be read for followers.
     pub(crate) fn next_read(&mut self) -> Option<ReplicaRead> {
         self.outbox.reads.pop()
@@ -179,10 +210,13 @@ impl Replication {
             // It is asked for again as it is now.
             Ok(_) | Err(SegmentFault::Gone) => Vec::new(),
             Err(SegmentFault::Damaged | SegmentFault::Failed) => {
-                node.notices.push(Notice::NotSent(*id));
+                let again = now.mono().plus_ms(AGAIN_MS);
+                let is_told = self.outbox.failed.insert((*to, *id), again).is_some();
+                node.notices.extend((!is_told).then_some(Notice::NotSent(*id)));
                 return;
             }
         };
+        self.outbox.failed.remove(&(*to, *id));
         if hosted.partition.next_append(*to).as_ref() == Some(append)
             && let Some(range) = range_of(&bytes)
         {
@@ -216,7 +250,9 @@ impl Replication {
                     frames.0.push((*partition, Item::Append(append, batches)));
                     self.machine.follow_up(*partition, now.mono(), &mut node.partitions);
                 }
-                Some(Next::Read(append, read)) => self.outbox.begin(ReplicaRead { to, id, append, read }),
+                Some(Next::Read(append, read)) => {
+                    self.outbox.begin(ReplicaRead { to, id, append, read }, now.mono())
+                }
                 None => {}
             }
         }

@@ -7,7 +7,7 @@ use base::Random;
 use bytes::Bytes;
 use kafka_protocol::messages::ProduceRequest;
 use kafka_protocol::protocol::Request;
-use log_broker::{BrokerConfig, DiskCommand};
+use log_broker::{BrokerConfig, DiskCommand, SegmentFault};
 use log_metadata::{BrokerNode, Change, Decision, Ended, Found, KeeperEvent, TopicNode, paths};
 use log_partition::{Damage, Offset};
 use log_wire::{Attributes, Batch, BatchBuilder, Producer, Records};
@@ -33,6 +33,9 @@ pub(crate) struct Cluster {
     stopped: BTreeSet<i32>,
     nodes: BTreeMap<String, Vec<u8>>,
     last_request: u64,
+    /// What segments give to those who read for followers, instead of nothing; and how often they were read.
+    pub(crate) segment: Option<Result<Vec<u8>, SegmentFault>>,
+    pub(crate) segment_reads: usize,
 }
 
 impl Cluster {
@@ -67,6 +70,8 @@ impl Cluster {
             stopped: BTreeSet::new(),
             nodes: announced().chain([(paths::topic("t"), topic)]).collect(),
             last_request: 0,
+            segment: None,
+            segment_reads: 0,
         };
         (1..=3).for_each(|id| cluster.connect(id));
         cluster.settle();
@@ -172,6 +177,7 @@ impl Cluster {
         let changes = self.broker(id).broker.take_changes();
         let mut moved = !changes.is_empty();
         changes.into_iter().for_each(|change| self.change(id, change));
+        let segment = self.segment.clone();
         let bench = self.broker(id);
         let before = bench.disk.durable();
         (0..2).for_each(|_| drop(bench.take()));
@@ -179,12 +185,15 @@ impl Cluster {
         moved |= bench.disk.durable() > before;
         moved |= bench.broker.next_load().is_some();
         bench.load();
+        let mut reads = 0;
         while let Some(read) = bench.broker.next_replica_read() {
-            let bytes = read.read(&mut NoSegments);
+            reads += 1;
+            let bytes = segment.clone().unwrap_or_else(|| read.read(&mut NoSegments));
             bench.broker.replica_was_read(&read, bytes, bench.now);
         }
         let messages = bench.broker.take_peer_messages(bench.now);
         moved |= !messages.is_empty();
+        self.segment_reads += reads;
         for message in messages {
             if !self.here().contains(&message.to) || self.away.contains(&id) {
                 continue;
@@ -283,11 +292,16 @@ impl Cluster {
         panic!("it is not answered within two seconds");
     }
 
-    /// What a partition holds, as its leader gives it to a consumer: the number of a request at each offset.
-    pub(crate) fn read(&mut self, leader: i32, index: i32) -> BTreeMap<i64, u64> {
+    /// The batches of a partition, as its leader gives them to a consumer.
+    pub(crate) fn batches(&mut self, leader: i32, index: i32) -> Vec<u8> {
         let asked = fetch(&[(index, 0)]).with_session_epoch(-1);
         let answer = self.broker(leader).ask(u64::MAX, 12, &asked).expect("an answer at once");
-        let records = answer.responses[0].partitions[0].records.clone().unwrap_or_default();
+        answer.responses[0].partitions[0].records.clone().unwrap_or_default().to_vec()
+    }
+
+    /// What a partition holds, as its leader gives it to a consumer: the number of a request at each offset.
+    pub(crate) fn read(&mut self, leader: i32, index: i32) -> BTreeMap<i64, u64> {
+        let records = self.batches(leader, index);
         let (mut rest, mut found) = (&*records, BTreeMap::new());
         while !rest.is_empty() {
             let (batch, behind) = Batch::read(rest).expect("batches");
@@ -308,6 +322,23 @@ impl Cluster {
             let (path, data) = (paths::topic("t"), Some(topic.bytes()));
             self.broker(id).council(KeeperEvent::Node { path, data });
         }
+    }
+
+    /// There is another topic, whose partitions have these replicas.
+    pub(crate) fn add_topic(&mut self, name: &str, replicas: &[&[i32]]) {
+        let replicas: Vec<Vec<i32>> = replicas.iter().map(|of| of.to_vec()).collect();
+        let data = TopicNode::new([9; 16], BTreeMap::new(), &replicas).bytes();
+        self.nodes.insert(paths::topic(name), data.clone());
+        for id in self.here() {
+            let (path, data) = (paths::topic(name), Some(data.clone()));
+            self.broker(id).council(KeeperEvent::Node { path, data });
+        }
+        self.settle();
+    }
+
+    /// Another topic as the council has it.
+    pub(crate) fn other_topic(&self, name: &str) -> TopicNode {
+        TopicNode::read(&self.nodes[&paths::topic(name)]).expect("a topic")
     }
 
     /// Whether a broker has a copy of a partition.

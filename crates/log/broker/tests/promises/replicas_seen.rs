@@ -6,6 +6,8 @@ use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
 use kafka_protocol::messages::{
     DescribeTopicPartitionsRequest, ElectLeadersRequest, MetadataRequest, TopicName,
 };
+use log_broker::{DiskEvent, Notice, SegmentFault};
+use log_partition::Offset;
 
 use crate::bench::text;
 use crate::replicas::Cluster;
@@ -114,6 +116,37 @@ fn every_broker_tells_which_replicas_are_in_sync() {
     for by in 1..=3 {
         assert_eq!(seen(&mut cluster, by), (vec![1, 2, 3], vec![]), "by {by}");
     }
+}
+
+#[test]
+fn follower_is_sent_what_could_not_be_read_once_it_can_be_and_the_operator_is_told_once() {
+    let mut cluster = Cluster::new(&[&[1, 2, 3]]);
+    cluster.lose(3);
+    cluster.produce(1, 0).expect("it waits");
+    cluster.settle();
+    let batches = cluster.batches(1, 0);
+    let log = cluster.broker(1).disk.log_of(0);
+    let bench = cluster.broker(1);
+    bench.broker.disk_event(DiskEvent::Written(log, Offset(1), 0), bench.now);
+    bench.broker.take_notices();
+    cluster.segment = Some(Err(SegmentFault::Failed));
+    cluster.restart(3);
+    cluster.settle();
+    let told = |cluster: &mut Cluster| {
+        let notices = cluster.broker(1).broker.take_notices();
+        notices.iter().filter(|notice| matches!(notice, Notice::NotSent(_))).count()
+    };
+    assert_eq!((told(&mut cluster), cluster.segment_reads, cluster.ends(3, 0)), (1, 1, (0, 0)));
+    // It is not read for each batch that comes.
+    cluster.produce(1, 0).expect("it waits");
+    cluster.settle();
+    assert_eq!(cluster.segment_reads, 1);
+    cluster.pass(3_000);
+    assert!((2..=4).contains(&cluster.segment_reads), "{}", cluster.segment_reads);
+    assert_eq!((told(&mut cluster), cluster.ends(3, 0)), (0, (0, 0)));
+    cluster.segment = Some(Ok(batches));
+    cluster.pass(1_200);
+    assert_eq!(cluster.ends(3, 0), (2, 2));
 }
 
 #[test]
