@@ -120,6 +120,7 @@ impl TopicConfig {
             retention_ms,
             retention_bytes,
             min_insync_replicas: self.min_insync_replicas,
+            unclean_leader_election: self.unclean_leader_election,
             producers,
         }
     }

@@ -75,6 +75,8 @@ pub struct PartitionConfig {
     pub compaction: Option<Compaction>,
     /// `min.insync.replicas`: what a producer that waits for all replicas asks for. It is the owner's to judge.
     pub min_insync_replicas: u32,
+    /// `unclean.leader.election.enable`: without enough replicas, those that are left go on, whatever is lost.
+    pub unclean_leader_election: bool,
     /// Limits of the producer table.
     pub producers: ProducerLimits,
 }
@@ -97,6 +99,7 @@ impl Default for PartitionConfig {
             retention_bytes: None,
             compaction: None,
             min_insync_replicas: 1,
+            unclean_leader_election: false,
             producers: ProducerLimits::default(),
         }
     }

@@ -2,7 +2,9 @@
 
 use base::{MonoTime, Now};
 use replication_appointed::ReplicaId;
-use replication_controller::{Act, Controller, Effect, Event, Incarnation, Known, PartitionId, Settings};
+use replication_controller::{
+    Act, Controller, Effect, Event, Incarnation, Known, PartitionId, Settings, Status,
+};
 use replication_node::ControllerId;
 use replication_wire::{ControllerMessage, NodeMessage};
 
@@ -79,6 +81,11 @@ impl Role {
         if let Some(controller) = &mut self.controller {
             controller.tick(now.mono());
         }
+    }
+
+    /// What partitions wait for, if it is the controller. It looks at all partitions.
+    pub(super) fn status(&self) -> Option<Status> {
+        self.controller.as_ref().map(Controller::status)
     }
 
     pub(super) fn next_deadline(&self) -> Option<MonoTime> {

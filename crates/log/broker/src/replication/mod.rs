@@ -24,6 +24,7 @@ mod council;
 mod drain;
 mod receiving;
 mod sending;
+mod unclean;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -46,6 +47,7 @@ pub use receiving::BadMessage;
 pub(crate) use receiving::PeerCall;
 use sending::Outbox;
 pub use sending::{PeerMessage, ReplicaRead};
+use unclean::Unclean;
 
 /// See the module.
 #[derive(Debug)]
@@ -63,6 +65,7 @@ pub(crate) struct Replication {
     is_joined: bool,
     outbox: Outbox,
     proposals: Proposals,
+    unclean: Unclean,
     /// Calls of other brokers that nobody has taken.
     calls: Vec<PeerCall>,
 }
@@ -80,6 +83,7 @@ impl Replication {
             is_joined: false,
             outbox: Outbox::default(),
             proposals: Proposals::default(),
+            unclean: Unclean::default(),
             calls: Vec::new(),
         }
     }
@@ -215,6 +219,7 @@ impl Replication {
         self.role.hear(Event::Heard { node: self.own }, now);
         self.role.tick(now);
         self.read_again(node, now);
+        self.elect_unclean(node, now);
         self.carry_out(node, now);
     }
 

@@ -3,6 +3,8 @@
 use kafka_protocol::messages::elect_leaders_request::TopicPartitions;
 use kafka_protocol::messages::{ElectLeadersRequest, TopicName};
 
+use log_broker::Notice;
+
 use crate::bench::text;
 use crate::replicas::Cluster;
 
@@ -154,4 +156,28 @@ fn unclean_election_is_refused_while_no_replica_is_alive() {
     cluster.lose(2);
     cluster.settle();
     assert_eq!(elect(&mut cluster, 3, &request(UNCLEAN, Some(&[0]))), [(0, ELIGIBLE_NOT_AVAILABLE)]);
+}
+
+#[test]
+fn topic_that_permits_a_loss_goes_on_by_itself_after_a_while_and_no_other_does() {
+    for (permits, goes_on) in [("true", true), ("false", false)] {
+        let settings = [("unclean.leader.election.enable", permits)];
+        let mut cluster = Cluster::with(&[&[1, 2, 3]], &settings, |_| ());
+        cluster.lose(3);
+        cluster.settle();
+        assert_eq!(produce(&mut cluster), 0);
+        cluster.lose(1);
+        cluster.lose(2);
+        cluster.restart(3);
+        cluster.settle();
+        let epoch = cluster.leader(0).1;
+        cluster.pass(9_000);
+        assert_eq!(cluster.leader(0).1, epoch, "the others may come back");
+        cluster.pass(5_000);
+        assert_eq!(cluster.leader(0).0 == 3, goes_on, "{permits}");
+        assert_eq!(cluster.topic().partitions[0].rest.loss.is_some(), goes_on);
+        let notices = cluster.broker(3).broker.take_notices();
+        let tells = |notice: &Notice| matches!(notice, Notice::MayHaveLost { kept: 0, partition: 0, missing, .. } if *missing == [1, 2]);
+        assert_eq!(notices.iter().any(tells), goes_on, "{notices:?}");
+    }
 }
