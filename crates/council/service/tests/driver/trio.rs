@@ -1,7 +1,7 @@
 //! Three members in one process.
 
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use council_service::config::{EnsembleConfig, MemberConfig, MemberNumber};
@@ -53,18 +53,16 @@ impl Ensemble {
 
     fn of(observer: bool, adjust: Box<Adjust>) -> Self {
         let host = own_host();
-        let free = |_| TcpListener::bind((host, 0)).unwrap();
-        let held: Vec<_> = (0..3).map(free).collect();
-        let member = |(number, held): (u8, &TcpListener)| MemberConfig {
+        // Nobody else has the host, nor listens everywhere at a port that the system does not give out by itself.
+        let member = |number: u8| MemberConfig {
             number: MemberNumber(number),
             host: host.to_string(),
-            peer_port: held.local_addr().unwrap().port(),
+            peer_port: 2880 + u16::from(number),
             election_port: 3888,
             votes: number < 3 || !observer,
             client: Some(String::from("2181")),
         };
-        let named = (1..).zip(&held).map(member).collect();
-        drop(held);
+        let named = (1..=3).map(member).collect();
         let directories = (1..=3).map(|number| (number, Directory::new())).collect();
         Self { directories, members: BTreeMap::new(), named, adjust }
     }

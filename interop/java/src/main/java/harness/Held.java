@@ -2,6 +2,7 @@ package harness;
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.util.concurrent.CountDownLatch;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.Watcher;
@@ -38,11 +39,15 @@ public final class Held implements AutoCloseable {
     }
 
     public static void main(String[] arguments) throws Exception {
+        var connected = new CountDownLatch(1);
         Watcher tell = (WatchedEvent event) -> {
             System.out.println(event.getState());
             System.out.flush();
+            connected.countDown();
         };
         ZooKeeper zk = Server.client(Server.CONNECT, Integer.parseInt(arguments[1]), tell, false);
+        // The node may be there before the client's thread for events has told of the connection.
+        connected.await();
         zk.create(arguments[0], new byte[0], Ids.OPEN_ACL_UNSAFE, CreateMode.EPHEMERAL);
         System.out.println("ready");
         System.out.flush();
