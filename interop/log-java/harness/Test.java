@@ -111,13 +111,11 @@ public final class Test implements AutoCloseable {
     public String topic(int partitions, String... settings) throws Exception {
         String topic = fresh("topic");
         short replicas = (short) Math.min(3, Broker.ADDRESSES.size());
-        try {
-            get(admin().createTopics(List.of(new NewTopic(topic, partitions, replicas).configs(map(settings)))).all());
-        } catch (ExecutionException error) {
-            // A broker that dies before it answers has made it, and the client asks again.
-            if (replicas == 1 || !(error.getCause() instanceof TopicExistsException)) {
-                throw error;
-            }
+        NewTopic asked = new NewTopic(topic, partitions, replicas).configs(map(settings));
+        if (replicas == 1) {
+            get(admin().createTopics(List.of(asked)).all());
+        } else {
+            Check.eventually(() -> createWhileBrokersDie(asked));
         }
         Check.eventually(() -> {
             for (TopicPartition partition : partitions(topic, partitions)) {
@@ -125,6 +123,17 @@ public final class Test implements AutoCloseable {
             }
         });
         return topic;
+    }
+
+    /** There may be too few brokers for a moment; and one that dies before it answers has made the topic. */
+    private static void createWhileBrokersDie(NewTopic asked) throws Exception {
+        try {
+            get(admin().createTopics(List.of(asked)).all());
+        } catch (ExecutionException error) {
+            if (!(error.getCause() instanceof TopicExistsException)) {
+                throw error;
+            }
+        }
     }
 
     public static List<TopicPartition> partitions(String topic, int count) {

@@ -85,7 +85,7 @@ impl SegmentRead {
         bytes: &mut B,
     ) -> Result<Option<Located>, LocateError<B::Error>> {
         let start = self.nearest(hint, index);
-        let mut walk = Walk::new(self.segment, self.limit, start, index);
+        let mut walk = Walk::new(self, start, index);
         let first = loop {
             match walk.head(bytes)? {
                 Some(head) if Offset(head.last_offset) >= self.from => break head,
@@ -136,7 +136,7 @@ impl TimeLookup {
         let is_nearer = known.position > read.begin.position;
         let (at, highest) = if is_nearer { (known, highest) } else { (read.begin, read.highest_before_ms) };
         let start = Hint { at, highest_before_ms: Some(highest) };
-        let mut walk = Walk::new(read.segment, read.limit, start, index);
+        let mut walk = Walk::new(read, start, index);
         let mut looks = Looks::default();
         while let Some(head) = walk.head(bytes)? {
             if Offset(head.base_offset) >= read.bound {
@@ -157,16 +157,17 @@ impl TimeLookup {
     }
 }
 
-/// Whether a batch that begins at `base` may stand behind one that ends before `end`. Only compaction leaves holes. The
+/// Whether a batch that begins at `base` may stand behind one that ends before `end`, in a segment that may have holes or not. The
 /// checksum of a batch does not cover its offset.
 #[must_use]
-pub fn follows(segment: SegmentId, end: Offset, base: i64) -> bool {
-    if segment.generation == 0 { Offset(base) == end } else { Offset(base) >= end }
+pub fn follows(may_have_holes: bool, end: Offset, base: i64) -> bool {
+    if may_have_holes { Offset(base) >= end } else { Offset(base) == end }
 }
 
 /// A way over the headers of a segment.
 struct Walk<'i> {
     segment: SegmentId,
+    may_have_holes: bool,
     /// What counts of the segment ends there.
     limit: Boundary,
     at: Boundary,
@@ -178,8 +179,17 @@ struct Walk<'i> {
 }
 
 impl<'i> Walk<'i> {
-    const fn new(segment: SegmentId, limit: Boundary, start: Hint, index: &'i mut SegmentIndex) -> Self {
-        Self { segment, limit, at: start.at, highest_ms: start.highest_before_ms, known: start.at, index }
+    const fn new(read: &SegmentRead, start: Hint, index: &'i mut SegmentIndex) -> Self {
+        let SegmentRead { segment, may_have_holes, limit, .. } = *read;
+        Self {
+            segment,
+            may_have_holes,
+            limit,
+            at: start.at,
+            highest_ms: start.highest_before_ms,
+            known: start.at,
+            index,
+        }
     }
 
     /// The header here; nothing at the end.
@@ -190,7 +200,7 @@ impl<'i> Walk<'i> {
         }
         let head = BatchHead::read(self.bytes(bytes, self.at.position, BATCH_HEADER_BYTES)?).ok();
         let fits = |head: &BatchHead| {
-            follows(self.segment, self.at.offset, head.base_offset)
+            follows(self.may_have_holes, self.at.offset, head.base_offset)
                 && head.bytes <= left
                 && Offset(head.last_offset) < self.limit.offset
         };

@@ -36,6 +36,8 @@ pub enum Source {
 pub struct SegmentRead {
     /// The segment.
     pub segment: SegmentId,
+    /// Whether a batch may begin behind the end of the one before it.
+    pub may_have_holes: bool,
     /// The first offset that is wanted.
     pub from: Offset,
     /// The offset that must not be reached.
@@ -156,9 +158,10 @@ impl Partition {
             Ordering::Equal => self.restored_end.position,
             Ordering::Greater => 0,
         };
-        let (segment, cuts) = (segment.id(), self.cuts);
+        let (may_have_holes, segment, cuts) = (segment.may_have_holes(), segment.id(), self.cuts);
         SegmentRead {
             segment,
+            may_have_holes,
             from,
             bound,
             bytes_max,

@@ -435,3 +435,25 @@ fn promise_is_kept_in_the_step_in_which_a_log_begins_anew() {
     let restored = kept.restore();
     assert_eq!((restored.epoch(), restored.start(), restored.end()), (promised, Offset(10), Offset(10)));
 }
+
+#[test]
+fn log_that_was_copied_from_a_compacted_one_comes_back_with_its_holes() {
+    let batches = [10, 100, 102].map(|base| Bytes::from(plain(base, 500, 2, 40)));
+    let mut position = 0;
+    let events = batches.iter().map(|bytes| {
+        let at = crate::Place { segment: Offset(0), position };
+        position += bytes.len() as u64;
+        let (now, is_behind_state, is_written) = (WallTime::of_ms(1), true, true);
+        StoredEvent::Batch(StoredBatch { at, now, is_behind_state, is_written, bytes })
+    });
+    let events: Vec<_> = events.collect();
+    let restored =
+        Partition::restore(config(), Offset(0), None, events.into_iter()).expect("holes are no damage");
+    assert_eq!(restored.end(), Offset(104));
+    assert!(restored.segments.iter().all(crate::Segment::may_have_holes));
+    let back = [&batches[1], &batches[0]].map(|bytes| {
+        let (at, now) = (crate::Place { segment: Offset(0), position: 0 }, WallTime::of_ms(1));
+        StoredEvent::Batch(StoredBatch { at, now, is_behind_state: true, is_written: true, bytes })
+    });
+    assert!(Partition::restore(config(), Offset(0), None, back.into_iter()).is_err());
+}

@@ -7,7 +7,7 @@ use crate::sealed::{Damage, check};
 use crate::{Offset, Place, SegmentId};
 
 /// Bytes of a segment in a state.
-pub(crate) const SEGMENT_BYTES: usize = 68;
+pub(crate) const SEGMENT_BYTES: usize = 69;
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub struct Segment {
     /// The offset behind its last record.
     end: Offset,
     bytes: u64,
+    /// A batch stands in it that does not begin where the one before it ends: another broker's log was compacted before it was copied.
+    has_holes: bool,
     /// The timestamp of its first batch, milliseconds; -1 for none.
     first_ms: i64,
     /// The highest timestamp, milliseconds, -1 for none, and the first offset of the first batch that has it.
@@ -35,6 +37,7 @@ impl Segment {
             id,
             end: id.base,
             bytes: 0,
+            has_holes: false,
             first_ms: -1,
             highest_ms: -1,
             highest_at: id.base,
@@ -71,6 +74,7 @@ impl Segment {
         if batch.max_timestamp > self.highest_ms {
             (self.highest_ms, self.highest_at) = (batch.max_timestamp, Offset(batch.base_offset));
         }
+        self.has_holes |= Offset(batch.base_offset) != self.end;
         self.appended = self.appended.max(now);
         self.bytes += batch.bytes;
         self.end = Offset(batch.last_offset).next();
@@ -98,6 +102,13 @@ impl Segment {
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Whether a batch may begin behind the end of the one before it: compaction leaves holes, in the log itself or in the one that it
+    /// was copied from.
+    #[must_use]
+    pub const fn may_have_holes(&self) -> bool {
+        self.has_holes || self.id.generation > 0
     }
 
     /// Whether it holds no batch.
@@ -140,7 +151,7 @@ impl Segment {
         writer.i64(self.id.base.0).i32(self.id.generation.cast_signed());
         writer.i64(self.end.0).i64(self.bytes.cast_signed());
         writer.i64(self.first_ms).i64(self.highest_ms).i64(self.highest_at.0);
-        writer.i64(self.began.ms()).i64(self.appended.ms());
+        writer.i64(self.began.ms()).i64(self.appended.ms()).bool(self.has_holes);
     }
 
     pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, Damage> {
@@ -158,6 +169,7 @@ impl Segment {
             highest_at: Offset(reader.i64()?),
             began: WallTime::of_ms(reader.i64()?),
             appended: WallTime::of_ms(reader.i64()?),
+            has_holes: reader.bool()?,
         })
     }
 }
@@ -176,6 +188,21 @@ mod tests {
         }
         assert_eq!((segment.first_ms(), segment.highest_ms(), segment.newest_ms()), (500, 900, 900));
         assert_eq!((segment.highest_at(), segment.end()), (Offset(12), Offset(18)), "the first of them");
+    }
+
+    #[test]
+    fn segment_knows_whether_it_was_copied_with_holes() {
+        for (second, has_holes) in [(12, false), (13, true)] {
+            let mut segment = Segment::new(SegmentId::appended(Offset(10)));
+            for offset in [10, second] {
+                segment.push(&assigned(&plain(offset, 500, 2, 5)), WallTime::of_ms(1_000));
+            }
+            let mut bytes = Vec::new();
+            segment.write(&mut Writer::new(&mut bytes, true));
+            assert_eq!(bytes.len(), SEGMENT_BYTES);
+            let read = Segment::read(&mut Reader::new(&bytes, true)).expect("it is one");
+            assert_eq!((read.may_have_holes(), &read), (has_holes, &segment));
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::tables::Tables;
 use crate::{LeaderEpoch, Offset, Place};
 
 /// Format 1 had no segments, format 2 no epoch before the start. Format 3 knew no promise, and was of the end of the log.
-const FORMAT: i16 = 4;
+const FORMAT: i16 = 5;
 
 /// A batch that a start gives back.
 #[derive(Clone, Copy, Debug)]
@@ -154,8 +154,9 @@ impl Partition {
     fn take_back(&mut self, stored: &StoredBatch<'_>) -> Result<(), Damage> {
         let batch = Batch::read(stored.bytes).map_err(|_| Damage::Content("a batch that is none"))?.0;
         if stored.is_behind_state {
-            let follows = Offset(batch.base_offset()) == self.end();
-            check(follows, "a batch that does not stand at the end")?;
+            // What was copied from a compacted log has holes.
+            let follows = Offset(batch.base_offset()) >= self.end();
+            check(follows, "a batch that begins before the end")?;
             check(batch.leader_epoch() >= 0, "a batch under no leader epoch")?;
             self.note_step(&batch, stored.now)?;
             let end = Offset(batch.last_offset()).next();

@@ -7,7 +7,7 @@ use crate::segment::Segment;
 use crate::segments::Stale;
 use crate::{Offset, SegmentId};
 
-const FORMAT: i16 = 1;
+const FORMAT: i16 = 2;
 const SEGMENT_ID_BYTES: usize = 12;
 
 /// See the module.

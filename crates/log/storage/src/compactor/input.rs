@@ -12,6 +12,7 @@ use crate::segment_name::segment_path;
 pub(super) struct Input<F> {
     id: PartitionId,
     segment: SegmentId,
+    may_have_holes: bool,
     file: F,
     /// How long the segment is, and the offset behind its last record.
     bytes: u64,
@@ -32,8 +33,8 @@ impl<F> Input<F> {
     ) -> Result<Self, CompactionError> {
         let file = disk.open(&segment_path(id, segment.id()))?;
         let (bytes, end, offset) = (segment.bytes(), segment.end(), segment.base());
-        let (buffer, segment) = (Vec::new(), segment.id());
-        Ok(Self { id, segment, file, bytes, end, position: 0, offset, buffer, start: 0 })
+        let (buffer, may_have_holes, segment) = (Vec::new(), segment.may_have_holes(), segment.id());
+        Ok(Self { id, segment, may_have_holes, file, bytes, end, position: 0, offset, buffer, start: 0 })
     }
 
     /// Where the next batch begins.
@@ -56,7 +57,7 @@ impl<F> Input<F> {
         let left = self.bytes - self.position;
         let head = head.filter(|head| {
             head.bytes <= left
-                && follows(self.segment, self.offset, head.base_offset)
+                && follows(self.may_have_holes, self.offset, head.base_offset)
                 && Offset(head.last_offset) < self.end
         });
         let Some(head) = head else { return Err(self.damaged()) };

@@ -33,8 +33,9 @@ impl Verified {
         let (mut rest, mut end) = (batches, located.begin.offset);
         while !rest.is_empty() {
             let position = located.begin.position + (batches.len() - rest.len()) as u64;
-            let good =
-                |batch: &Batch<'_>| follows(read.segment, end, batch.base_offset()) && batch.verify().is_ok();
+            let good = |batch: &Batch<'_>| {
+                follows(read.may_have_holes, end, batch.base_offset()) && batch.verify().is_ok()
+            };
             let batch = Batch::read(rest).ok().filter(|(batch, _)| good(batch));
             let (batch, behind) = batch.ok_or(LocateError::Damaged { segment: read.segment, position })?;
             (rest, end) = (behind, Offset(batch.last_offset()).next());

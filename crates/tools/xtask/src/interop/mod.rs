@@ -294,7 +294,7 @@ impl Among {
 
     /// One server with three brokers, each of which is killed in turn, and what clients of a partition must not notice.
     pub(crate) fn dying_brokers() -> Self {
-        let features = ["records.", "transactions.", "groups.", "idempotence.", "topics."];
+        let features = ["transactions.", "groups.", "idempotence.", "consumerProtocol."];
         let deaths = servers::Deaths { of: servers::Doomed::All, between: Duration::from_secs(2) };
         let tests = features.map(String::from).to_vec();
         Self { members: 1, brokers: 3, form: diwan::Form::Zoo, deaths: Some(deaths), tests, kills: None }
