@@ -294,7 +294,7 @@ impl Among {
 
     /// One server with three brokers, each of which is killed in turn, and what clients of a partition must not notice.
     pub(crate) fn dying_brokers() -> Self {
-        // A group waits out the session of a member whose parting died with its coordinator, as Kafka's does: longer than tests wait.
+        // Left out: tests of groups wait 30 s in vain in most runs, and it is not known why; those of records lose with `acks=1`.
         let features = ["transactions.", "idempotence."];
         let deaths = servers::Deaths { of: servers::Doomed::All, between: Duration::from_secs(2) };
         let tests = features.map(String::from).to_vec();
