@@ -94,6 +94,12 @@ impl Message {
         carries.then(|| Append { commit: LogIndex(self.0.commit), bytes: bytes() })
     }
 
+    /// Whether it asks up to where the log is committed ([`crate::RaftNode::read_barrier`]).
+    #[must_use]
+    pub fn asks_barrier(&self) -> bool {
+        self.0.get_msg_type() == MessageType::MsgReadIndex
+    }
+
     /// What it offers to take over, if it does.
     #[must_use]
     pub fn snapshot(&self) -> Option<SnapshotOffer> {

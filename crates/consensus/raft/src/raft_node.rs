@@ -403,6 +403,18 @@ impl RaftNode {
         })
     }
 
+    /// Whether a message only tells its receiver, which has been sent all entries, up to where they are committed. It may be
+    /// left out: the next entries or the next heartbeat say that too. Not while a change of members is under way: a member
+    /// that is removed may be sent nothing later.
+    #[must_use]
+    pub fn only_tells_commit(&self, Envelope { to, message }: &Envelope) -> bool {
+        let raft = &self.node.raft;
+        message.0.get_msg_type() == MessageType::MsgAppend
+            && message.0.entries.is_empty()
+            && raft.prs().get(to.0).is_some_and(|progress| progress.state == ProgressState::Replicate)
+            && !raft.has_pending_conf()
+    }
+
     /// What is to be sent, in order for each receiver; to be drained.
     pub const fn outbox(&mut self) -> &mut Vec<Envelope> {
         &mut self.outbox

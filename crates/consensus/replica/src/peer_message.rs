@@ -134,6 +134,16 @@ pub struct SnapshotEnd {
 }
 
 impl<X: MachineMessage> PeerMessage<X> {
+    /// Whether it asks for something whose answer is in the log: to propose something, or how far the log is committed.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        match self {
+            Self::Engine(message) => message.asks_barrier(),
+            Self::Machine(_) => true,
+            _ => false,
+        }
+    }
+
     /// Whether it may wait behind a slow link without harm to anybody's lead or session.
     #[must_use]
     pub fn is_bulky(&self) -> bool {

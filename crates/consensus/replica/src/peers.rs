@@ -34,6 +34,8 @@ pub(crate) struct Break {
 struct Contact {
     peer: MemberId,
     heard: MonoTime,
+    /// When it last asked for something whose answer is in the log.
+    asked: MonoTime,
 }
 
 impl Peers {
@@ -41,7 +43,14 @@ impl Peers {
     pub(crate) fn hear(&mut self, peer: MemberId, now: MonoTime) {
         match self.contacts.iter_mut().find(|contact| contact.peer == peer) {
             Some(contact) => contact.heard = now,
-            None => self.contacts.push(Contact { peer, heard: now }),
+            None => self.contacts.push(Contact { peer, heard: now, asked: MonoTime::ZERO }),
+        }
+    }
+
+    /// A member that was heard of asks for something whose answer is in the log.
+    pub(crate) fn ask(&mut self, peer: MemberId, now: MonoTime) {
+        if let Some(contact) = self.contacts.iter_mut().find(|contact| contact.peer == peer) {
+            contact.asked = now;
         }
     }
 
@@ -72,10 +81,16 @@ impl Peers {
 
     /// When a member was last heard of; [`MonoTime::ZERO`] for never.
     pub fn heard_at(&self, peer: MemberId) -> MonoTime {
-        self.contacts
-            .iter()
-            .find(|contact| contact.peer == peer)
-            .map_or(MonoTime::ZERO, |contact| contact.heard)
+        self.contact(peer).map_or(MonoTime::ZERO, |contact| contact.heard)
+    }
+
+    /// When a member last asked for something whose answer is in the log; [`MonoTime::ZERO`] for never.
+    pub(crate) fn asked_at(&self, peer: MemberId) -> MonoTime {
+        self.contact(peer).map_or(MonoTime::ZERO, |contact| contact.asked)
+    }
+
+    fn contact(&self, peer: MemberId) -> Option<&Contact> {
+        self.contacts.iter().find(|contact| contact.peer == peer)
     }
 
     /// The last breaks of connections to members of that number.
@@ -113,9 +128,11 @@ mod tests {
     fn contact_is_the_latest_and_none_is_zero() {
         let mut peers = Peers::default();
         peers.hear(MemberId(2), MonoTime::of_ms(10));
+        peers.ask(MemberId(2), MonoTime::of_ms(10));
         peers.hear(MemberId(3), MonoTime::of_ms(20));
         peers.hear(MemberId(2), MonoTime::of_ms(30));
         assert_eq!([2, 3, 4].map(|peer| peers.heard_at(MemberId(peer))), [30, 20, 0].map(MonoTime::of_ms));
+        assert_eq!([2, 3, 4].map(|peer| peers.asked_at(MemberId(peer))), [10, 0, 0].map(MonoTime::of_ms));
     }
 
     #[test]

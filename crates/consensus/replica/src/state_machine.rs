@@ -152,6 +152,9 @@ pub trait StateMachine: ReplicatedState + Sized {
 
     /// A message of another member's machine.
     fn message(&mut self, from: MemberId, message: Self::Message, group: &mut GroupOf<Self>);
+    /// Whether that member serves clients, as far as the log says. One that serves none and has asked for nothing lately is
+    /// not told at once what is committed.
+    fn serves_clients(&self, member: MemberId) -> bool;
     /// Clients are served here from now on, or no more.
     fn serving(&mut self, serves: bool);
     /// This process stood still for so long.

@@ -86,6 +86,8 @@ pub(crate) struct Notes {
     /// Whether what waits was given to the present leader.
     given: bool,
     pub(crate) serves: bool,
+    /// Members that serve no clients.
+    pub(crate) without_clients: Vec<MemberId>,
     /// What went on, with the number of notes that were there.
     pub(crate) went_on: Vec<(u32, usize)>,
 }
@@ -255,6 +257,10 @@ impl StateMachine for Notes {
     fn message(&mut self, _: MemberId, Note(note): Note, _: &mut GroupOf<Self>) {
         self.waiting.push(note);
         self.given = false;
+    }
+
+    fn serves_clients(&self, member: MemberId) -> bool {
+        !self.without_clients.contains(&member)
     }
 
     fn serving(&mut self, serves: bool) {

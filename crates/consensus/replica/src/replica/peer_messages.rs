@@ -30,6 +30,9 @@ impl<M: StateMachine> Replica<M> {
         }
         if self.group.view.members().contains(from) {
             self.group.view.peers.hear(from, now.mono());
+            if message.asks() {
+                self.group.view.peers.ask(from, now.mono());
+            }
         }
         self.tell_replaced(from, &message);
         let Group { raft, view, out, leadership, lease, .. } = &mut self.group;

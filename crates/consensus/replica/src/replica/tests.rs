@@ -270,3 +270,62 @@ fn only_the_leader_takes_what_its_machine_may_be_told() {
     group.member(leader).replica.peer(MemberId(third), note, now).expect("no fault");
     assert_eq!(group.member(leader).replica.look().waiting, [3]);
 }
+
+/// A leader, and a follower that serves no clients and has learned of everything so far.
+fn leader_and_lonely(group: &mut Group) -> (u64, u64) {
+    let leader = group.leader();
+    let lonely = leader % 3 + 1;
+    for member in &mut group.members {
+        member.replica.machine().0.without_clients = vec![MemberId(lonely)];
+    }
+    group.pass(2_000);
+    (leader, lonely)
+}
+
+/// Runs turns in which no time passes.
+fn turns(group: &mut Group, count: usize) {
+    (0..count).for_each(|_| group.turn());
+}
+
+#[test]
+fn member_without_clients_learns_with_the_next_entry_or_heartbeat_what_is_committed() {
+    let mut group = Group::of_three(1 << 20);
+    let (leader, lonely) = leader_and_lonely(&mut group);
+    let other = lonely % 3 + 1;
+    let notes = |group: &Group, id: u64| group.members[id as usize - 1].notes.clone();
+    group.ask(leader, 1);
+    turns(&mut group, 8);
+    assert_eq!((notes(&group, other), notes(&group, lonely)), (vec![1], vec![]));
+    group.ask(leader, 2);
+    turns(&mut group, 8);
+    assert_eq!((notes(&group, other), notes(&group, lonely)), (vec![1, 2], vec![1]));
+    group.pass(200);
+    assert_eq!(group.member(lonely).notes, [1, 2]);
+}
+
+#[test]
+fn member_without_clients_that_asks_learns_at_once_what_is_committed() {
+    let mut group = Group::of_three(1 << 20);
+    let (leader, lonely) = leader_and_lonely(&mut group);
+    group.ask(lonely, 1);
+    turns(&mut group, 8);
+    assert_eq!(group.member(lonely).notes, [1], "what it proposed");
+    group.pass(2_000);
+    group.ask(leader, 2);
+    turns(&mut group, 8);
+    assert_eq!(group.member(lonely).notes, [1]);
+    let (_, lent) = group.member(lonely).replica.machine();
+    lent.wait(77);
+    turns(&mut group, 8);
+    assert_eq!(group.member(lonely).replica.look().went_on, [(77, 2)], "how far the log is committed");
+}
+
+#[test]
+fn removed_member_without_clients_learns_of_its_removal() {
+    let mut group = Group::of_three(1 << 20);
+    let (leader, lonely) = leader_and_lonely(&mut group);
+    let raft = &mut group.member(leader).replica.group.raft;
+    raft.propose_change(&Change { steps: vec![Step::Remove(MemberId(lonely))] }).expect("it leads");
+    turns(&mut group, 8);
+    assert!(!group.member(lonely).replica.membership().contains(MemberId(lonely)));
+}

@@ -239,6 +239,10 @@ impl StateMachine for CouncilMachine {
         }
     }
 
+    fn serves_clients(&self, member: MemberId) -> bool {
+        self.sessions.is_holder(member.number())
+    }
+
     fn serving(&mut self, serves: bool) {
         self.out.tell_shards(|| FromCore::Serving(serves));
     }

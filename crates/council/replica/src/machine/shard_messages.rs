@@ -60,20 +60,22 @@ impl CouncilMachine {
         }
     }
 
-    /// A client wants a session. `asks` says whether one that is not known here may still be asked for at the leader:
-    /// another member may have opened it a moment ago.
+    /// A client wants a session. `asks` says whether the leader may still be asked how far the log is committed: another
+    /// member may have opened the session, or shown the client something, a moment ago.
     fn connect(&mut self, shard: u16, message: ToCore, tree: &Tree, asks: bool, group: &mut Group) {
         let ToCore::Connect { conn, session, password, timeout_ms, last_zxid_seen, .. } = message else {
             return;
         };
+        let is_behind = last_zxid_seen > tree.last_zxid();
+        let is_unknown = session != SessionId::NONE && tree.session(session).is_none();
         let operation = if !group.is_serving() {
             return self.out.refuse_connection(shard, conn, ConnectRefusal::Closing);
-        } else if last_zxid_seen > tree.last_zxid() {
+        } else if asks && !group.view().is_alone() && (is_behind || is_unknown) {
+            return group.wait(Waiter::Connect(shard, message));
+        } else if is_behind {
             return self.out.refuse_connection(shard, conn, ConnectRefusal::AheadOfServer);
         } else if session == SessionId::NONE {
             Some(self.sessions.create(shard, conn, timeout_ms, tree, group.view().own()))
-        } else if asks && !group.view().is_alone() && tree.session(session).is_none() {
-            return group.wait(Waiter::Connect(shard, message));
         } else {
             let claim = Claim { session, password: &password, timeout_ms };
             self.sessions.attach(shard, conn, claim, tree, group.view().own(), &mut self.out)

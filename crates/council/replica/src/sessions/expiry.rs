@@ -5,12 +5,15 @@
 //! still counts for nobody.
 
 use base::MonoTime;
+use consensus_raft::MemberNumber;
 use std::collections::BTreeMap;
 
 use council_tree::Tree;
 use council_wire::SessionId;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
+
+use super::generations::holder;
 
 #[derive(Debug)]
 struct Tracked {
@@ -38,6 +41,8 @@ pub(crate) struct Expiry {
     tick_ms: u64,
     sessions: HashMap<SessionId, Tracked, FixedState>,
     buckets: BTreeMap<MonoTime, Vec<SessionId>>,
+    /// How many sessions each member held last.
+    holders: BTreeMap<MemberNumber, usize>,
 }
 
 impl Expiry {
@@ -46,6 +51,7 @@ impl Expiry {
             tick_ms: tick_ms.max(1),
             sessions: HashMap::with_hasher(FixedState::default()),
             buckets: BTreeMap::new(),
+            holders: BTreeMap::new(),
         }
     }
 
@@ -54,8 +60,29 @@ impl Expiry {
         let mut tracked = Tracked { generation, last_heard: now, timeout_ms, bucket: MonoTime::ZERO };
         tracked.bucket = tracked.end(self.tick_ms);
         let bucket = tracked.bucket;
-        self.sessions.insert(session, tracked);
+        let before = self.sessions.insert(session, tracked);
+        self.moves(session, before.map(|before| before.generation), Some(generation));
         self.buckets.entry(bucket).or_default().push(session);
+    }
+
+    /// A session has left the member that gave the one generation for the one that gave the other.
+    fn moves(&mut self, session: SessionId, from: Option<u32>, to: Option<u32>) {
+        if let Some(to) = to {
+            *self.holders.entry(holder(session, to)).or_default() += 1;
+        }
+        if let Some(from) = from
+            && let Some(count) = self.holders.get_mut(&holder(session, from))
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.holders.remove(&holder(session, from));
+            }
+        }
+    }
+
+    /// Whether the member of that number held any session last.
+    pub(crate) fn is_holder(&self, member: MemberNumber) -> bool {
+        self.holders.contains_key(&member)
     }
 
     /// A session's timeout, where it is followed.
@@ -66,13 +93,15 @@ impl Expiry {
     /// The session has ended.
     pub(crate) fn forget(&mut self, session: SessionId) {
         // Its place in a bucket is left to be passed over when its time comes.
-        self.sessions.remove(&session);
+        let before = self.sessions.remove(&session);
+        self.moves(session, before.map(|before| before.generation), None);
     }
 
     /// Follows all sessions of a tree and no others, each with its full timeout ahead of it.
     pub(crate) fn track_all(&mut self, tree: &Tree, now: MonoTime) {
         self.sessions.clear();
         self.buckets.clear();
+        self.holders.clear();
         for known in tree.sessions() {
             let timeout_ms = u64::try_from(known.timeout_ms).unwrap_or(0);
             self.track(known.id, known.generation, timeout_ms, now);
@@ -203,6 +232,27 @@ mod tests {
             [(SessionId(2), 1)],
             "it came when the stall was over"
         );
+    }
+
+    #[test]
+    fn member_holds_the_sessions_whose_generations_it_gave_last() {
+        let mut expiry = Expiry::new(100);
+        let holders = |expiry: &Expiry| {
+            (0..=4).filter(|number| expiry.is_holder(MemberNumber(*number))).collect::<Vec<_>>()
+        };
+        let opened_at = |member: i64| SessionId(member << 56 | 7);
+        expiry.track(opened_at(1), 1, 1_000, at(0));
+        expiry.track(opened_at(2), 1, 1_000, at(0));
+        expiry.track(opened_at(2), 256 + 1, 1_000, at(0));
+        assert_eq!(holders(&expiry), [1]);
+        expiry.forget(opened_at(1));
+        assert_eq!(holders(&expiry), [1], "the other one moved there");
+        expiry.track(opened_at(2), 512 + 4, 1_000, at(0));
+        expiry.track(opened_at(2), 512 + 4, 2_000, at(0));
+        assert_eq!(holders(&expiry), [4]);
+        expiry.forget(opened_at(2));
+        expiry.forget(opened_at(2));
+        assert!(holders(&expiry).is_empty());
     }
 
     #[test]

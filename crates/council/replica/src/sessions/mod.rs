@@ -11,6 +11,7 @@ mod session_ids;
 mod tests;
 
 use base::{MonoTime, Now};
+use consensus_raft::MemberNumber;
 use consensus_replica::MemberId;
 use council_frontend::{ConnectRefusal, FromCore};
 use council_tree::{Operation, Outcome, Tree};
@@ -254,6 +255,11 @@ impl Sessions {
     /// Sessions of the whole ensemble.
     pub(crate) fn count(&self) -> usize {
         self.expiry.len()
+    }
+
+    /// Whether connections of the member of that number held any session last.
+    pub(crate) fn is_holder(&self, member: MemberNumber) -> bool {
+        self.expiry.is_holder(member)
     }
 
     /// Sessions held by connections of this member.
