@@ -131,6 +131,11 @@ impl Applier {
         !self.committed.is_empty()
     }
 
+    /// Whether it is at most one entry of so many bytes.
+    pub(crate) fn has_little_committed(&self, bytes: usize) -> bool {
+        self.committed.len() <= 1 && self.committed.iter().all(|entry| entry.data.len() <= bytes)
+    }
+
     /// What is committed and not wholly applied, in order.
     pub(crate) fn committed(&self) -> impl Iterator<Item = &Entry> {
         self.committed.iter()

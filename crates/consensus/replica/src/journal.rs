@@ -59,7 +59,7 @@ pub enum JournalRequest {
 }
 
 /// A batch with more bytes in its entries than this is not small.
-const SMALL_BYTES: usize = 16 << 10;
+pub(crate) const SMALL_BYTES: usize = 16 << 10;
 /// Nor is one with more commands.
 const SMALL_COMMANDS: usize = 2;
 

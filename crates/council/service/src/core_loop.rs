@@ -15,6 +15,7 @@ use council_replica::{Core, PeerMessage};
 use council_tree::Tree;
 use net_peer_pairs::Lane;
 use net_peers::{Established, Message, News, PeerConnections};
+use net_reactor::Turns;
 use parking_lot::RwLock;
 
 use crate::chronicle::Chronicle;
@@ -36,6 +37,8 @@ const APPLIES_IN_A_ROW: usize = 16;
 /// Items that may lie in a shard's stream before nothing more is applied: a shard that stands still must not make the
 /// others' writes pile up in memory.
 const STREAM_ITEMS_MAX: usize = 1 << 18;
+/// A stream of so few items that this thread may deliver them itself: what a write has changed, and its outcome.
+const STREAM_ITEMS_FEW: usize = 2;
 /// How long applying is put off then.
 const STREAM_PAUSE: Duration = Duration::from_millis(2);
 /// How often and how long a command that takes long is put off for shards that have not read yet what they were told.
@@ -55,6 +58,8 @@ pub(crate) struct CoreLinks {
     pub(crate) from_shards: Vec<Arc<Mailbox<ToCore>>>,
     /// By shard.
     pub(crate) to_shards: Vec<Arc<Mailbox<FromCore>>>,
+    /// By shard: to take its turn on this thread.
+    pub(crate) turns: Vec<Arc<Turns>>,
     /// By shard: whether any client of it watches anything. Read only where the tree's lock was held since.
     pub(crate) watches: Vec<Arc<AtomicBool>>,
     /// By shard: what is none of the core's stream.
@@ -372,7 +377,8 @@ impl CoreLoop {
                 break;
             }
             // Applying may take long: the journal's thread flushes meanwhile.
-            if std::mem::take(&mut self.unflushed) {
+            if self.unflushed && !self.core.has_little_to_apply() {
+                self.unflushed = false;
                 self.links.to_journal.wake();
             }
             let began = self.clock.mono_us();
@@ -456,8 +462,9 @@ impl CoreLoop {
     /// Wakes shards and hands the journal its work; gives the number of commands in it.
     fn pass_on(&mut self, now_us: u64) -> u64 {
         let mut handed_over = 0;
-        for (unwoken, shard) in self.unwoken.iter_mut().zip(&self.links.to_shards) {
-            if std::mem::take(unwoken) {
+        let lone = self.lone_stream();
+        for (number, (unwoken, shard)) in self.unwoken.iter_mut().zip(&self.links.to_shards).enumerate() {
+            if std::mem::take(unwoken) && lone != Some(number) {
                 shard.wake();
             }
         }
@@ -481,7 +488,29 @@ impl CoreLoop {
             }
             peers.flush();
         }
+        if let Some(number) = lone {
+            self.deliver_here(number);
+        }
         handed_over
+    }
+
+    /// The shard to be woken, if it is the only one, for so little that this thread may deliver it. What is watched may
+    /// concern many clients.
+    fn lone_stream(&self) -> Option<usize> {
+        let number = self.unwoken.iter().position(|unwoken| *unwoken)?;
+        let is_lone = self.unwoken.iter().filter(|unwoken| **unwoken).count() == 1
+            && self.links.to_shards[number].len() <= STREAM_ITEMS_FEW
+            && !self.links.watches[number].load(Ordering::Relaxed);
+        is_lone.then_some(number)
+    }
+
+    /// A shard that sleeps has its turn on this thread, if nothing else waits for this one.
+    fn deliver_here(&self, number: usize) {
+        if self.unflushed || self.links.have_mail() || self.core.has_work(self.side_bytes) {
+            self.links.to_shards[number].wake();
+        } else {
+            self.links.turns[number].take_or_wake();
+        }
     }
 
     /// A small batch may wait for the end of this turn, to be flushed on this thread.

@@ -39,7 +39,7 @@ use net_peers::{Acceptor, Credentials, Diallers, Established, LocalIdentity, Mea
 use net_reactor::NetworkMetrics;
 use net_reactor::{
     ConnectionLimiter, LimitNames, LimiterGate, Listener, ListenerConfig, ListeningSocket, Polling, Reactor,
-    Sockets as ClientSockets, SocketsConfig, TlsHints,
+    Sockets as ClientSockets, SocketsConfig, TlsHints, Turns,
 };
 use net_tls::TlsContext;
 use node_pages::{Pages, Registry};
@@ -83,6 +83,7 @@ struct Post {
     polls: Vec<Polling>,
     shards: Vec<Arc<Mailbox<ShardMail>>>,
     streams: Vec<Arc<Mailbox<council_frontend::FromCore>>>,
+    turns: Vec<Arc<Turns>>,
     watches: Vec<Arc<AtomicBool>>,
     to_core: Vec<Arc<Mailbox<council_frontend::ToCore>>>,
     core_waker: Arc<ThreadWaker>,
@@ -106,6 +107,7 @@ impl Post {
         Ok(Self {
             shards: polls.iter().map(|poll| Arc::new(Mailbox::new(Arc::clone(poll.waker())))).collect(),
             streams: polls.iter().map(|poll| Arc::new(Mailbox::new(Arc::clone(poll.waker())))).collect(),
+            turns: Vec::new(),
             watches: polls.iter().map(|_| Arc::default()).collect(),
             to_core: polls.iter().map(|_| Arc::new(Mailbox::new(Arc::clone(&core_waker)))).collect(),
             core: Arc::new(Mailbox::new(Arc::clone(&core_waker))),
@@ -266,6 +268,7 @@ impl Server {
             established: Arc::clone(&post.established),
             from_shards: post.to_core.clone(),
             to_shards: post.streams.clone(),
+            turns: post.turns.clone(),
             watches: post.watches.clone(),
             shard_mail: post.shards.clone(),
             from_journal: Arc::clone(&post.from_journal),
@@ -349,6 +352,7 @@ impl Server {
             let front = Front::new(front_config.clone(), number);
             let shard = Shard::new(number, shard_config.clone(), links, sockets, front);
             let reactor = Reactor::new(poll, self.overview.clock, vec![Box::new(shard)]);
+            post.turns.push(Arc::clone(reactor.turns()));
             let thread =
                 spawn("shard", &self.supervisor, move || reactor.run()).map_err(system("start a thread"))?;
             self.running().shards.push((Arc::clone(&post.shards[place]), thread));

@@ -15,6 +15,7 @@ mod service;
 mod socket;
 mod sockets;
 mod token_bucket;
+mod turns;
 
 pub use connection_limiter::{ConnectionLimiter, LimitNames, LimiterGate};
 pub use gate::{ConnectionPermit, Gate, Permit, Verdict};
@@ -27,3 +28,4 @@ pub use service::Service;
 pub use socket::ClientSocket;
 pub use sockets::{Sockets, SocketsConfig};
 pub use token_bucket::ConnectionThrottle;
+pub use turns::Turns;

@@ -3,17 +3,15 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
-use mio::event::Event;
 use mio::{Events, Poll, Registry, Token, Waker};
-use net_event_loop::Readiness;
 use node_threads::{Clock, ThreadWaker};
 
 use crate::service::Service;
+use crate::turns::Turns;
 
 /// The token of the waker. A socket's token is its service's number above 32 bits of the service's own.
-const WAKER: Token = Token(usize::MAX);
+pub(crate) const WAKER: Token = Token(usize::MAX);
 
 /// Events taken from the poll at once.
 const EVENTS: usize = 1024;
@@ -26,9 +24,8 @@ pub struct Polling {
 
 /// See the module.
 pub struct Reactor {
-    polling: Polling,
-    clock: Clock,
-    services: Vec<Box<dyn Service + Send>>,
+    poll: Poll,
+    turns: Arc<Turns>,
 }
 
 impl Polling {
@@ -77,7 +74,14 @@ impl Reactor {
     /// A reactor of these services, in the order of the numbers under which their sockets are watched.
     #[must_use]
     pub fn new(polling: Polling, clock: Clock, services: Vec<Box<dyn Service + Send>>) -> Self {
-        Self { polling, clock, services }
+        let Polling { poll, waker } = polling;
+        Self { poll, turns: Arc::new(Turns::new(waker, clock, services)) }
+    }
+
+    /// Through which another thread takes a turn of this reactor's.
+    #[must_use]
+    pub const fn turns(&self) -> &Arc<Turns> {
+        &self.turns
     }
 
     /// Runs until all services are done.
@@ -86,56 +90,13 @@ impl Reactor {
     /// The poll or a service failed.
     pub fn run(mut self) -> io::Result<()> {
         let mut events = Events::with_capacity(EVENTS);
-        let mut now = self.clock.now();
-        while !self.services.iter().all(|service| service.is_done()) {
-            self.wait(&mut events)?;
-            now = self.clock.now();
-            for event in &events {
-                self.announce(event);
+        while let Some(timeout) = self.turns.fall_asleep() {
+            match self.poll.poll(&mut events, Some(timeout)) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => events.clear(),
+                other => other?,
             }
-            for service in self.services.iter_mut().filter(|service| !service.is_done()) {
-                service.read_mail(now);
-                service.turn(now);
-            }
+            self.turns.wake_up(&events);
         }
-        self.services.iter_mut().try_for_each(|service| service.end(now))
-    }
-
-    fn announce(&mut self, event: &Event) {
-        if event.token() == WAKER {
-            return;
-        }
-        let Token(token) = event.token();
-        let (number, own) = (token >> u32::BITS, u32::try_from(token & u32::MAX as usize));
-        if let (Some(service), Ok(own)) = (self.services.get_mut(number), own) {
-            service.announced(own, readiness(event));
-        }
-    }
-
-    fn wait(&mut self, events: &mut Events) -> io::Result<()> {
-        let Polling { poll, waker } = &mut self.polling;
-        waker.fall_asleep();
-        let waits = self.services.iter().filter(|service| !service.is_done());
-        let mut timeout_ms = waits.map(|service| service.wait_max_ms()).min().unwrap_or(0);
-        if timeout_ms > 0 && self.services.iter().any(|service| service.has_mail()) {
-            timeout_ms = 0;
-        }
-        let polled = poll.poll(events, Some(Duration::from_millis(timeout_ms)));
-        waker.wake_up();
-        match polled {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                events.clear();
-                Ok(())
-            }
-            other => other,
-        }
-    }
-}
-
-fn readiness(event: &Event) -> Readiness {
-    Readiness {
-        readable: event.is_readable() || event.is_error() || event.is_write_closed(),
-        writable: event.is_writable(),
-        hung_up: event.is_read_closed(),
+        self.turns.end()
     }
 }

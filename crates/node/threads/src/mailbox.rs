@@ -37,11 +37,22 @@ impl ThreadWaker {
 
     /// Wakes the owner if it sleeps.
     pub fn wake(&self) {
+        if self.claim() {
+            self.ring();
+        }
+    }
+
+    /// Whether the owner sleeps and nobody else has claimed to wake it. Whoever is told so [rings](Self::ring), or does the
+    /// owner's work and [says](Self::fall_asleep) that it sleeps on.
+    #[must_use]
+    pub fn claim(&self) -> bool {
         // Sequentially consistent together with the store in `fall_asleep`: either the owner sees the messages that
         // were put before this call, or this call sees that the owner is asleep.
-        if !self.asleep.swap(false, Ordering::SeqCst) {
-            return;
-        }
+        self.asleep.swap(false, Ordering::SeqCst)
+    }
+
+    /// Wakes the owner, asleep or not.
+    pub fn ring(&self) {
         match &self.sleep {
             Sleep::Poll(waker) => {
                 // Fails only when the poll is gone, and then there is no thread to wake.

@@ -10,7 +10,7 @@ use storage_raft_log::SnapshotMeta;
 use super::Replica;
 use crate::entry_commands::EntryCommands;
 use crate::feature_level::check_level;
-use crate::journal::JournalRequest;
+use crate::journal::{JournalRequest, SMALL_BYTES};
 use crate::read_index::Waiter;
 use crate::snapshot::Received;
 use crate::state_machine::StateMachine;
@@ -54,6 +54,12 @@ impl<M: StateMachine> Replica<M> {
             || self.snapshots.is_due(applier.is_between_entries())
             || self.group.read_index.is_due(applier.index())
             || self.snapshots.received.is_due()
+    }
+
+    /// Whether what is committed is so little that the journal may wait while it is applied.
+    #[must_use]
+    pub fn has_little_to_apply(&self) -> bool {
+        self.group.applier.has_little_committed(SMALL_BYTES)
     }
 
     fn apply_some(&mut self, state: &mut M::State) -> Result<(), Fault> {

@@ -80,6 +80,12 @@ impl Core {
         self.replica.has_work(side_bytes)
     }
 
+    /// See [`Replica::has_little_to_apply`].
+    #[must_use]
+    pub fn has_little_to_apply(&self) -> bool {
+        self.replica.has_little_to_apply()
+    }
+
     /// Time has passed. Call it at least as often as [`Core::next_deadline`] says.
     pub fn tick(&mut self, now: Now, tree: &Tree) {
         self.replica.tick(now, tree);
