@@ -119,6 +119,12 @@ impl Message {
         matches!(self.0.get_msg_type(), MessageType::MsgAppend | MessageType::MsgSnapshot)
     }
 
+    /// Whether it answers entries, or the news that some are committed.
+    #[must_use]
+    pub fn answers_append(&self) -> bool {
+        self.0.get_msg_type() == MessageType::MsgAppendResponse
+    }
+
     /// About how many bytes it takes.
     #[must_use]
     pub fn bytes(&self) -> usize {

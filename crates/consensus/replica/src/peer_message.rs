@@ -155,6 +155,12 @@ impl<X: MachineMessage> PeerMessage<X> {
         }
     }
 
+    /// Whether it is the small answer to something bulky.
+    #[must_use]
+    pub fn is_answer_to_bulk(&self) -> bool {
+        matches!(self, Self::Engine(message) if message.answers_append())
+    }
+
     /// Appends its bytes.
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {

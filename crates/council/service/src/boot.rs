@@ -20,6 +20,7 @@ use storage_raft_log::{Identity, Journal};
 
 use crate::config::{EnsembleConfig, ServerConfig};
 use crate::core_loop::{CoreLinks, CoreLoop, End, Started};
+use crate::core_turns::CoreTurns;
 use crate::disk::DirDisk;
 use crate::error::StartError;
 use crate::introspection::Introspection;
@@ -41,6 +42,7 @@ pub(crate) struct Parts {
     pub(crate) links: CoreLinks,
     pub(crate) journal: Arc<Mailbox<JournalMail>>,
     pub(crate) journal_waker: Arc<ThreadWaker>,
+    pub(crate) turns: Arc<CoreTurns>,
     pub(crate) peers: Option<(PeerConnections, Arc<LocalIdentity>)>,
 }
 
@@ -61,6 +63,7 @@ pub(crate) struct Boot {
     supervisor: Arc<Supervisor>,
     journal: Arc<Mailbox<JournalMail>>,
     journal_waker: Arc<ThreadWaker>,
+    turns: Arc<CoreTurns>,
     /// Lent to each core.
     links: Option<CoreLinks>,
     peers: Option<(PeerConnections, Arc<LocalIdentity>)>,
@@ -76,13 +79,14 @@ impl Boot {
     /// # Errors
     /// The system has no randomness.
     pub(crate) fn new(parts: Parts) -> Result<Self, StartError> {
-        let Parts { overview, supervisor, links, journal, journal_waker, peers } = parts;
+        let Parts { overview, supervisor, links, journal, journal_waker, turns, peers } = parts;
         let lifecycle = MemberLifecycle::new(setup(&overview.config), random::bytes()?);
         Ok(Self {
             overview,
             supervisor,
             journal,
             journal_waker,
+            turns,
             links: Some(links),
             peers,
             lifecycle,
@@ -229,8 +233,9 @@ impl Boot {
         let metrics = (Arc::clone(&overview.core_metrics), Arc::clone(&overview.leadership));
         let (standing, clock) = (Arc::clone(&overview.standing), overview.clock);
         let links = self.links.take().expect("one core runs at a time");
-        let outcome =
-            CoreLoop::new(core, (links, journal), metrics, standing, clock, peers, started.clone()).run();
+        let core =
+            CoreLoop::new(core, (links, journal), metrics, standing, clock, peers, started.clone());
+        let outcome = self.turns.run(core);
         self.journal.put(JournalMail::Stop);
         // A thread that panicked has been reported by the supervisor.
         let _ = journal_thread.join();

@@ -1,9 +1,9 @@
-//! The core's thread: mail of shards and journal in, effects and streams out, the tree lent for writing only while
-//! something is applied.
+//! The core's turns: mail of shards and journal in, effects and streams out, the tree lent for writing only while
+//! something is applied. `core_turns` says on which thread.
 
 use base::{MonoTime, Now};
 use consensus_replica::{Fault, JournalEvent, JournalRequest, MemberId};
-use node_threads::{Clock, Mailbox, ThreadWaker};
+use node_threads::{Clock, Mailbox};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -14,7 +14,7 @@ use council_frontend::{FromCore, ToCore};
 use council_replica::{Core, PeerMessage};
 use council_tree::Tree;
 use net_peer_pairs::Lane;
-use net_peers::{Established, Message, News, PeerConnections};
+use net_peers::{Established, Message, News, PeerConnections, Polling};
 use net_reactor::Turns;
 use parking_lot::RwLock;
 
@@ -50,7 +50,6 @@ pub(crate) type Started = Sender<Result<(), StartError>>;
 
 /// The mailboxes around the core.
 pub(crate) struct CoreLinks {
-    pub(crate) waker: Arc<ThreadWaker>,
     pub(crate) mail: Arc<Mailbox<CoreMail>>,
     /// Connections to other members.
     pub(crate) established: Arc<Mailbox<Established>>,
@@ -167,39 +166,85 @@ impl CoreLoop {
         }
     }
 
-    /// Runs until told to stop, or until another core must go on.
+    /// One turn on the core's thread. Says how long that may sleep before the next; nothing when another core must go on, or
+    /// none.
     ///
     /// # Errors
     /// When this member must not go on.
-    pub(crate) fn run(mut self) -> Result<End, Fault> {
-        while !self.stopping && self.restoration.is_none() && Ending::of(self.core.tenure()).is_none() {
-            let now = self.clock.now();
-            // Whoever asks after an answer of the journal was put must find it told: taken first, answered last.
-            let mail = self.take_mail();
-            self.listen(now)?;
-            self.hear_peers(now)?;
-            self.read_mail(mail);
-            self.propose(now);
-            self.apply(now)?;
-            self.publish();
-            self.tell_part();
-            self.chronicle.sessions(&mut self.core, &self.links.session_clients);
-            self.note(now);
-            if self.core.is_serving()
-                && let Some(serves) = self.serves.take()
-            {
-                // Whoever started us may not wait for it.
-                let _ = serves.send(Ok(()));
-            }
-            if self.flush_here()? {
-                // The journal has answered: there is no reason to sleep, nor to poll before the answer is on its way.
-            } else if self.is_held_up() {
-                self.sleep(STREAM_PAUSE)?;
-            } else if !self.core.has_work(self.side_bytes) {
-                self.sleep(Duration::MAX)?;
-            }
+    pub(crate) fn turn(&mut self) -> Result<Option<Duration>, Fault> {
+        if self.stopping || self.restoration.is_some() || Ending::of(self.core.tenure()).is_some() {
+            self.standing.set(false, false, MonoTime::ZERO);
+            return Ok(None);
         }
-        self.standing.set(false, false, MonoTime::ZERO);
+        let now = self.clock.now();
+        // Whoever asks after an answer of the journal was put must find it told: taken first, answered last.
+        let mail = self.take_mail();
+        self.listen(now)?;
+        self.hear_peers(now)?;
+        self.read_mail(mail);
+        self.propose(now);
+        self.apply(now)?;
+        self.publish();
+        self.tell_part();
+        self.chronicle.sessions(&mut self.core, &self.links.session_clients);
+        self.note(now);
+        if self.core.is_serving()
+            && let Some(serves) = self.serves.take()
+        {
+            // Whoever started us may not wait for it.
+            let _ = serves.send(Ok(()));
+        }
+        if self.flush_here()? {
+            // The journal has answered: there is no reason to sleep, nor to poll before the answer is on its way.
+            return Ok(Some(Duration::ZERO));
+        }
+        Ok(Some(if self.is_held_up() {
+            self.until_deadline().min(STREAM_PAUSE)
+        } else if self.core.has_work(self.side_bytes) {
+            Duration::ZERO
+        } else {
+            self.until_deadline()
+        }))
+    }
+
+    /// A turn on the thread of a shard, to hand on what that has for the leader: nothing is applied, and nobody is heard
+    /// but the shards and the journal. Says how long the core's thread may sleep then.
+    ///
+    /// # Errors
+    /// As [`Self::turn`].
+    pub(crate) fn relay(&mut self) -> Result<Duration, Fault> {
+        let now = self.clock.now();
+        self.listen(now)?;
+        self.propose(now);
+        let has_work = std::mem::take(&mut self.unflushed) || self.core.has_work(self.side_bytes);
+        Ok(if has_work { Duration::ZERO } else { self.until_deadline() })
+    }
+
+    /// Whether a command of a shard goes to another member at once, and nothing of it to this one's disk before that has
+    /// answered.
+    pub(crate) fn relays(&self) -> bool {
+        self.peers.is_some() && self.core.leader().is_some_and(|leader| leader != self.core.id())
+    }
+
+    /// The core's thread is about to sleep: how long it may now, and where, if not parked.
+    pub(crate) fn fall_asleep(&mut self, timeout: Duration) -> (Duration, Option<Arc<Polling>>) {
+        let links = &self.links;
+        match &mut self.peers {
+            Some(peers) => {
+                let timeout = peers.fall_asleep(timeout, || links.have_mail());
+                (timeout, Some(Arc::clone(peers.polling())))
+            }
+            None => (timeout, None),
+        }
+    }
+
+    /// Whether mail has come for this thread.
+    pub(crate) fn has_mail(&self) -> bool {
+        self.links.have_mail()
+    }
+
+    /// Why the loop ended, and what the next one goes on with.
+    pub(crate) fn end(self) -> End {
         let ending = match (Ending::of(self.core.tenure()), &self.restoration) {
             _ if self.stopping => Ending::Stopped,
             (Some(ending), _) => ending,
@@ -207,7 +252,7 @@ impl CoreLoop {
             (None, None) => Ending::Stopped,
         };
         let Self { links, peers, restoration, .. } = self;
-        Ok(End { ending, links, peers, restoration: restoration.map(|restoration| *restoration) })
+        End { ending, links, peers, restoration: restoration.map(|restoration| *restoration) }
     }
 
     /// Tells the other threads how things stand.
@@ -484,7 +529,11 @@ impl CoreLoop {
         if let Some(peers) = &mut self.peers {
             self.leadership.told(outgoing.iter().map(|(to, _)| to.number()));
             for (to, message) in &outgoing {
-                peers.send(*to, Lane::of(message.is_bulky()), CHANNEL, |out| message.encode(out));
+                let lane = match message.is_answer_to_bulk() {
+                    true => peers.lane_of_answer(*to),
+                    false => Lane::of(message.is_bulky()),
+                };
+                peers.send(*to, lane, CHANNEL, |out| message.encode(out));
             }
             peers.flush();
         }
@@ -531,21 +580,12 @@ impl CoreLoop {
         self.links.to_shards.iter().any(|shard| shard.len() >= STREAM_ITEMS_MAX)
     }
 
-    fn sleep(&mut self, longest: Duration) -> Result<(), Fault> {
-        let deadline = Duration::from_millis(self.core.next_deadline().since(self.clock.mono()).max(1));
-        let timeout = deadline.min(longest);
-        let links = &self.links;
-        match &mut self.peers {
-            Some(peers) => peers.sleep(timeout, || links.have_mail()).map_err(poll_fault),
-            None => {
-                links.waker.park(Some(timeout), || links.have_mail());
-                Ok(())
-            }
-        }
+    fn until_deadline(&self) -> Duration {
+        Duration::from_millis(self.core.next_deadline().since(self.clock.mono()).max(1))
     }
 }
 
-fn poll_fault(error: std::io::Error) -> Fault {
+pub(crate) fn poll_fault(error: std::io::Error) -> Fault {
     Fault::Driver { reason: format!("the members' connections cannot be polled: {error}") }
 }
 

@@ -17,6 +17,7 @@ use parking_lot::Mutex;
 use crate::boot::{self, Boot, Parts};
 use crate::config::ServerConfig;
 use crate::core_loop::CoreLinks;
+use crate::core_turns::CoreTurns;
 use crate::counters::{CoreCounters, JournalCounters};
 use crate::error::{ServerFault, StartError};
 use crate::four_letter_worker;
@@ -87,6 +88,7 @@ struct Post {
     watches: Vec<Arc<AtomicBool>>,
     to_core: Vec<Arc<Mailbox<council_frontend::ToCore>>>,
     core_waker: Arc<ThreadWaker>,
+    core_turns: Arc<CoreTurns>,
     /// In an ensemble the core sleeps where its peers' connections are polled.
     core_poll: Option<mio::Poll>,
     core: Arc<Mailbox<CoreMail>>,
@@ -97,7 +99,7 @@ struct Post {
 }
 
 impl Post {
-    fn new(shards: u16, among_others: bool) -> io::Result<Self> {
+    fn new(shards: u16, among_others: bool, clock: Clock) -> io::Result<Self> {
         let polls = (0..shards).map(|_| Polling::new()).collect::<io::Result<Vec<_>>>()?;
         let (core_poll, core_waker) = match among_others {
             true => PeerConnections::poll().map(|(poll, waker)| (Some(poll), waker))?,
@@ -115,6 +117,7 @@ impl Post {
             from_journal: Arc::new(Mailbox::new(Arc::clone(&core_waker))),
             journal: Arc::new(Mailbox::new(Arc::clone(&journal_waker))),
             polls,
+            core_turns: CoreTurns::new(Arc::clone(&core_waker), clock),
             core_waker,
             core_poll,
             journal_waker,
@@ -179,7 +182,7 @@ impl Server {
         let Prepared { tls, mut sockets, credentials } = prepared;
         let tls = tls.map(Arc::new);
         let shards = config_mapping::shard_count(config.listen.shards);
-        let mut post = Post::new(shards, config.ensemble.is_some()).map_err(system("make a poll"))?;
+        let mut post = Post::new(shards, config.ensemble.is_some(), clock).map_err(system("make a poll"))?;
         let limits = &config.limits;
         let others = config.ensemble.as_ref().map_or(0, |ensemble| ensemble.members.len().saturating_sub(1));
         let descriptors = Descriptors::of_process(others);
@@ -263,7 +266,6 @@ impl Server {
         peers: Option<(PeerConnections, Arc<LocalIdentity>)>,
     ) -> Result<Receiver<Result<(), StartError>>, StartError> {
         let links = CoreLinks {
-            waker: Arc::clone(&post.core_waker),
             mail: Arc::clone(&post.core),
             established: Arc::clone(&post.established),
             from_shards: post.to_core.clone(),
@@ -282,6 +284,7 @@ impl Server {
             links,
             journal: Arc::clone(&post.journal),
             journal_waker: Arc::clone(&post.journal_waker),
+            turns: Arc::clone(&post.core_turns),
             peers,
         })?;
         let (started, news) = mpsc::channel();
@@ -321,7 +324,8 @@ impl Server {
         };
         let channel = peers::channel(self.overview.config.limits.request_bytes_max);
         let (waker, identity) = (Arc::clone(&post.core_waker), Arc::clone(&credentials.identity));
-        let switchboard = PeerConnections::new(credentials, (poll, waker), Diallers::new(means), &[channel]);
+        let switchboard = PeerConnections::new(credentials, (poll, waker), Diallers::new(means), &[channel])
+            .map_err(system("share a poll"))?;
         Ok(Some((switchboard, identity)))
     }
 
@@ -366,6 +370,7 @@ impl Server {
             stream: Arc::clone(&post.streams[place]),
             watches: Arc::clone(&post.watches[place]),
             to_core: Arc::clone(&post.to_core[place]),
+            core_turns: Arc::clone(&post.core_turns),
             tree: Arc::clone(&self.overview.tree),
             session_clients: Arc::clone(&self.overview.session_clients),
             standing: Arc::clone(&self.overview.standing),

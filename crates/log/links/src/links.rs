@@ -70,7 +70,8 @@ impl Links {
         };
         let channels = [channel(limits)];
         let mut connections =
-            PeerConnections::new(Arc::clone(&credentials), (poll, waker), Diallers::new(means), &channels);
+            PeerConnections::new(Arc::clone(&credentials), (poll, waker), Diallers::new(means), &channels)
+                .map_err(system("share a poll"))?;
         connections.begin_anew(true);
         let shared = Arc::clone(&exchange);
         let driver = Driver::new(connections, established, shared, Clock::start(), timing);

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use base::{MemberId, MonoTime};
 use bytes::Bytes;
-use mio::{Events, Poll, Token, Waker};
+use mio::{Events, Poll, Registry, Token, Waker};
 use net_peer_pairs::{Dropped, Lane as LaneName, Pair, PairRef, PeerNumber, PeerPairs, Pulse, Verdict};
 use node_threads::ThreadWaker;
+use parking_lot::Mutex;
 
 use crate::channel::{Channel, ChannelNumber, Channels};
 use crate::credentials::Credentials;
@@ -50,11 +51,14 @@ pub struct Message {
     pub bytes: Bytes,
 }
 
+/// Where the thread sleeps that owns connections; apart from them, for another thread may use them meanwhile.
+pub struct Polling(Mutex<(Poll, Events)>);
+
 /// See the module.
 pub struct PeerConnections {
     own: PeerNumber,
-    poll: Poll,
-    events: Events,
+    polling: Arc<Polling>,
+    registry: Registry,
     polled: bool,
     waker: Arc<ThreadWaker>,
     credentials: Arc<Credentials>,
@@ -85,19 +89,22 @@ impl PeerConnections {
     }
 
     /// One without connections; members are dialled from now on. `channels` are those on which messages are taken.
-    #[must_use]
+    ///
+    /// # Errors
+    /// The system refuses another handle of the poll.
     pub fn new(
         credentials: Arc<Credentials>,
         (poll, waker): (Poll, Arc<ThreadWaker>),
         mut diallers: Diallers,
         channels: &[Channel],
-    ) -> Self {
+    ) -> io::Result<Self> {
+        let registry = poll.registry().try_clone()?;
         let (own, timing) = (credentials.identity.number, credentials.timing);
         diallers.know(&credentials.names.to_dial(), own, |_| false);
-        Self {
+        Ok(Self {
             own,
-            poll,
-            events: Events::with_capacity(256),
+            polling: Arc::new(Polling(Mutex::new((poll, Events::with_capacity(256))))),
+            registry,
             polled: false,
             waker,
             credentials,
@@ -111,7 +118,7 @@ impl PeerConnections {
             news: VecDeque::new(),
             now: MonoTime::ZERO,
             pings: Duration::from_millis(timing.ping_ms),
-        }
+        })
     }
 
     /// A connection was established.
@@ -131,7 +138,7 @@ impl PeerConnections {
             Some(Verdict::Replaces(dropped)) => self.end(dropped),
         }
         let token = token(number, hello.lane);
-        let lane = match Lane::new(established, self.poll.registry(), token) {
+        let lane = match Lane::new(established, &self.registry, token) {
             Ok(lane) => lane,
             Err(error) => {
                 tracing::warn!(member = number.0, %error, "a connection to a member cannot be used");
@@ -187,7 +194,7 @@ impl PeerConnections {
         self.credentials.connected.end(pair.number);
         self.news.extend(told_id.map(News::Down));
         for lane in connections {
-            lane.close(self.poll.registry());
+            lane.close(&self.registry);
         }
         self.diallers.connected(pair.number, false);
     }
@@ -209,18 +216,14 @@ impl PeerConnections {
     pub fn turn(&mut self, now: MonoTime) -> io::Result<()> {
         self.now = now;
         if !std::mem::take(&mut self.polled) {
-            self.poll_for(Duration::ZERO)?;
+            self.polling.poll(Duration::ZERO)?;
         }
-        for event in &self.events {
-            let Some((number, lane)) = member_of(event.token()) else { continue };
-            let Some(pair) = self.pairs.pair_with(number) else { continue };
-            let Some(lane) = self.pairs.current(pair).and_then(|pair| pair.connection(lane)) else {
-                continue;
-            };
-            let readable = event.is_readable() || event.is_read_closed() || event.is_error();
-            lane.announce(readable, event.is_writable());
-        }
-        self.events.clear();
+        self.polling.take_events(|number, lane, readable, writable| {
+            let Some(pair) = self.pairs.pair_with(number) else { return };
+            if let Some(lane) = self.pairs.current(pair).and_then(|pair| pair.connection(lane)) {
+                lane.announce(readable, writable);
+            }
+        });
         for pair in self.pairs.iter().map(Pair::reference).collect::<Vec<_>>() {
             if !self.read(pair) {
                 self.drop_pair(pair);
@@ -316,6 +319,14 @@ impl PeerConnections {
         }
     }
 
+    /// The connection for a small answer to what came on the bulky one: the same, where little is sent. Then the system need
+    /// not acknowledge what came by a packet of its own.
+    pub fn lane_of_answer(&mut self, to: MemberId) -> LaneName {
+        let now = self.now;
+        let bulk = self.pairs.connection(to, LaneName::Bulk);
+        LaneName::of(bulk.is_some_and(|lane| lane.is_quiet(now)))
+    }
+
     /// Queues a message for a member of which it is not known whether it has an identity.
     pub fn send_to_number(
         &mut self,
@@ -336,7 +347,7 @@ impl PeerConnections {
             for pair in self.pairs.iter_mut() {
                 let reference = pair.reference();
                 let lane = pair.connection(name).filter(|lane| lane.wants_flush());
-                if lane.is_some_and(|lane| lane.flush().is_err()) {
+                if lane.is_some_and(|lane| lane.flush(&self.registry).is_err()) {
                     broken.push(reference);
                 }
             }
@@ -354,24 +365,53 @@ impl PeerConnections {
     /// # Errors
     /// The system refuses to poll.
     pub fn sleep(&mut self, timeout: Duration, mail: impl FnOnce() -> bool) -> io::Result<()> {
-        let has_unread = |pair: &Pair<Lane>| pair.connections().any(|lane| lane.readable && !lane.held);
-        let busy = !self.news.is_empty() || self.pairs.iter().any(has_unread);
-        self.waker.fall_asleep();
-        let timeout = if busy || mail() { Duration::ZERO } else { timeout.min(self.pings) };
-        let polled = self.poll_for(timeout);
+        let timeout = self.fall_asleep(timeout, mail);
+        let polled = self.polling.poll(timeout);
         self.waker.wake_up();
-        self.polled = true;
         polled
     }
 
-    fn poll_for(&mut self, timeout: Duration) -> io::Result<()> {
-        match self.poll.poll(&mut self.events, Some(timeout)) {
+    /// The first half of [`Self::sleep`]: says how long its owner may sleep in [`Polling::poll`], and is to be told by the
+    /// waker from now on. What that finds is for the next turn.
+    pub fn fall_asleep(&mut self, timeout: Duration, mail: impl FnOnce() -> bool) -> Duration {
+        let has_unread = |pair: &Pair<Lane>| pair.connections().any(|lane| lane.readable && !lane.held);
+        let busy = !self.news.is_empty() || self.pairs.iter().any(has_unread);
+        self.waker.fall_asleep();
+        self.polled = true;
+        if busy || mail() { Duration::ZERO } else { timeout.min(self.pings) }
+    }
+
+    /// Where its owner sleeps.
+    #[must_use]
+    pub const fn polling(&self) -> &Arc<Polling> {
+        &self.polling
+    }
+}
+
+impl Polling {
+    /// # Errors
+    /// The system refuses to poll.
+    pub fn poll(&self, timeout: Duration) -> io::Result<()> {
+        let (poll, events) = &mut *self.0.lock();
+        match poll.poll(events, Some(timeout)) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                self.events.clear();
+                events.clear();
                 Ok(())
             }
             other => other,
         }
+    }
+
+    /// Gives what was found on which connection: whether it can be read, and written.
+    fn take_events(&self, mut take: impl FnMut(PeerNumber, LaneName, bool, bool)) {
+        let (_, events) = &mut *self.0.lock();
+        for event in &*events {
+            if let Some((number, lane)) = member_of(event.token()) {
+                let readable = event.is_readable() || event.is_read_closed() || event.is_error();
+                take(number, lane, readable, event.is_writable());
+            }
+        }
+        events.clear();
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io;
 
 use bytes::{Bytes, BytesMut};
+use base::MonoTime;
 use mio::{Interest, Registry, Token};
 use net_event_loop::ReadOutcome;
 use net_tls::{Security, TlsSession, Transport};
@@ -15,6 +16,9 @@ use crate::frame;
 const OUTBOX_BYTES_MAX: usize = 64 << 20;
 /// Bytes taken from one connection before others have their turn.
 const READ_BYTES_MAX: usize = 1 << 20;
+/// How long what was sent counts as sent lately, milliseconds, and how little of it is little.
+const LATELY_MS: u64 = 10;
+const QUIET_BYTES: usize = 16 << 10;
 /// What an emptied outbox keeps of its room.
 const OUTBOX_BYTES_KEPT: usize = 1 << 20;
 
@@ -26,6 +30,12 @@ pub(crate) struct Lane {
     sent: usize,
     /// The socket takes no more until the poll says so.
     blocked: bool,
+    token: Token,
+    /// Whether the poll tells when the socket takes more. It does only while that is waited for: it would tell of each
+    /// acknowledgement otherwise.
+    polls_writable: bool,
+    /// Bytes queued since then.
+    lately: (MonoTime, usize),
     /// The socket may hold something that the poll will not tell of again.
     pub(crate) readable: bool,
     /// Nothing is read from it for now: nobody takes what comes.
@@ -41,13 +51,16 @@ impl Lane {
             None => Security::Plain,
         };
         let mut transport = Transport::new(stream, speech);
-        registry.register(transport.stream(), token, Interest::READABLE | Interest::WRITABLE)?;
+        registry.register(transport.stream(), token, Interest::READABLE)?;
         Ok(Self {
             transport,
             inbox: BytesMut::new(),
             outbox: Vec::new(),
             sent: 0,
             blocked: false,
+            token,
+            polls_writable: false,
+            lately: (MonoTime::ZERO, 0),
             readable: true,
             held: false,
         })
@@ -90,8 +103,18 @@ impl Lane {
         if self.waiting_bytes() > OUTBOX_BYTES_MAX {
             return false;
         }
+        let before = self.outbox.len();
         frame::append_message(&mut self.outbox, channel, encode);
+        self.lately.1 += self.outbox.len() - before;
         true
+    }
+
+    /// Whether so little was sent and waits that nothing waits long behind it.
+    pub(crate) fn is_quiet(&mut self, now: MonoTime) -> bool {
+        if now > self.lately.0.plus_ms(LATELY_MS) {
+            self.lately = (now, 0);
+        }
+        !self.blocked && self.lately.1 + self.waiting_bytes() < QUIET_BYTES
     }
 
     /// Queues what the sender's roster is.
@@ -115,13 +138,19 @@ impl Lane {
     }
 
     /// Sends what the socket takes.
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
+    pub(crate) fn flush(&mut self, registry: &Registry) -> io::Result<()> {
         while self.wants_flush() {
             let rest = self.outbox.get(self.sent..).unwrap_or_default();
             let (offered, taken) = (rest.len(), self.transport.write(rest)?);
             self.sent += taken;
             self.blocked = is_blocked(offered, taken, self.transport.wants_write());
             self.forget_sent();
+        }
+        if self.blocked != self.polls_writable {
+            self.polls_writable = self.blocked;
+            let writable = self.blocked.then_some(Interest::WRITABLE);
+            let interest = writable.map_or(Interest::READABLE, |writable| writable | Interest::READABLE);
+            registry.reregister(self.transport.stream(), self.token, interest)?;
         }
         Ok(())
     }
@@ -193,7 +222,7 @@ mod tests {
                 assert!(lane.put(ChannelNumber::ZERO, |out| out.resize(out.len() + (1 << 20), 0)));
             }
             lane.announce(false, true);
-            lane.flush().expect("it stands");
+            lane.flush(poll.registry()).expect("it stands");
             let kept = lane.outbox.len();
             assert!(kept <= 3 * (9 << 20), "{kept} bytes are kept, and {} wait", lane.waiting_bytes());
             far.read_exact(&mut piece).expect("it comes");

@@ -54,7 +54,7 @@ pub mod wire;
 pub use acceptor::Acceptor;
 pub use certificate::CertificateRefusal;
 pub use channel::{Channel, ChannelNumber};
-pub use connections::{Message, News, PeerConnections};
+pub use connections::{Message, News, PeerConnections, Polling};
 pub use credentials::{Credentials, LocalIdentity, Settings};
 pub use dial::{Diallers, Means};
 pub use established::Established;

@@ -21,6 +21,9 @@ use crate::messages::WordRequest;
 /// Refusals of writes that cost too much are logged so often at the most.
 const COSTLY_LOG_INTERVAL: Duration = Duration::from_secs(10);
 
+/// A command of so many bytes may be handed on to another member on this thread.
+const LONE_BYTES_MAX: usize = 16 << 10;
+
 /// See the module.
 pub(super) struct Driver {
     number: u16,
@@ -164,7 +167,13 @@ impl ShardDriver for Driver {
     }
 
     fn send(&mut self, messages: &mut Vec<ToCore>, now: Now) {
-        self.links.to_core.put_all_at(messages, now.mono_us);
+        match &messages[..] {
+            [ToCore::Command { command, .. }] if command.len() <= LONE_BYTES_MAX => {
+                self.links.to_core.put_all_quietly_at(messages, now.mono_us);
+                self.links.core_turns.relay_or_wake();
+            }
+            _ => self.links.to_core.put_all_at(messages, now.mono_us),
+        }
     }
 
     fn delivered(&mut self, stream: &[FromCore]) {
