@@ -362,7 +362,7 @@ impl CoreLoop {
         };
         self.leadership.note(stand, now.mono());
         self.report.tell(&mut self.core, now.mono());
-        self.leadership.applied(self.core.applied_index(), leads, self.clock.mono_us());
+        self.leadership.applied(self.core.applied_index(), leads, || self.clock.mono_us());
         if self.leadership.trail.is_due(now.mono()) {
             let zxid = self.links.tree.read().last_zxid();
             self.leadership.trail.step(now.mono(), self.core.applied_index(), zxid);

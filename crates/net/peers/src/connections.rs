@@ -214,6 +214,8 @@ impl PeerConnections {
     /// # Errors
     /// The system refuses to poll.
     pub fn turn(&mut self, now: MonoTime) -> io::Result<()> {
+        // Signs of life are looked after once a millisecond.
+        let is_later = now != self.now;
         self.now = now;
         if !std::mem::take(&mut self.polled) {
             self.polling.poll(Duration::ZERO)?;
@@ -224,7 +226,8 @@ impl PeerConnections {
                 lane.announce(readable, writable);
             }
         });
-        for pair in self.pairs.iter().map(Pair::reference).collect::<Vec<_>>() {
+        let concerned = |pair: &&Pair<Lane>| is_later || has_unread(pair);
+        for pair in self.pairs.iter().filter(concerned).map(Pair::reference).collect::<Vec<_>>() {
             if !self.read(pair) {
                 self.drop_pair(pair);
             }
@@ -374,7 +377,6 @@ impl PeerConnections {
     /// The first half of [`Self::sleep`]: says how long its owner may sleep in [`Polling::poll`], and is to be told by the
     /// waker from now on. What that finds is for the next turn.
     pub fn fall_asleep(&mut self, timeout: Duration, mail: impl FnOnce() -> bool) -> Duration {
-        let has_unread = |pair: &Pair<Lane>| pair.connections().any(|lane| lane.readable && !lane.held);
         let busy = !self.news.is_empty() || self.pairs.iter().any(has_unread);
         self.waker.fall_asleep();
         self.polled = true;
@@ -413,6 +415,11 @@ impl Polling {
         }
         events.clear();
     }
+}
+
+/// Whether something may have come from a member that is listened to.
+fn has_unread(pair: &Pair<Lane>) -> bool {
+    pair.connections().any(|lane| lane.readable && !lane.held)
 }
 
 const fn token(number: PeerNumber, lane: LaneName) -> Token {

@@ -268,7 +268,11 @@ mod tests {
         thread::sleep(Duration::from_millis(20));
         counting.orders.put_all_quietly(&mut vec![()]);
         counting.turns.take_or_wake();
-        counting.thread.join().expect("no panic").expect("no failure");
+        let until = std::time::Instant::now() + Duration::from_secs(10);
+        while !counting.thread.is_finished() && std::time::Instant::now() < until {
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert!(counting.thread.is_finished(), "it sleeps although there is an order");
     }
 
     #[test]

@@ -169,7 +169,7 @@ impl LeadershipCounters {
     }
 
     /// So much of the log is applied.
-    pub(crate) fn applied(&self, index: LogIndex, leads: bool, now_us: u64) {
+    pub(crate) fn applied(&self, index: LogIndex, leads: bool, now_us: impl FnOnce() -> u64) {
         let before = LogIndex(self.applied.swap(index.0, Relaxed));
         if before == index {
             return;
@@ -181,7 +181,7 @@ impl LeadershipCounters {
             return;
         }
         self.commits.fetch_add(count, Relaxed);
-        let mut timed = self.timed.lock();
+        let (mut timed, now_us) = (self.timed.lock(), now_us());
         while let Some((_, since_us)) = timed.pop_front_if(|(known, _)| *known <= index) {
             self.quorum_ack_us.record(now_us.saturating_sub(since_us));
         }
@@ -243,15 +243,15 @@ mod tests {
         };
         let batch = |entries| Batch { hard_state: None, membership: None, entries };
         let metrics = LeadershipCounters::default();
-        metrics.applied(LogIndex(4), true, 0);
+        metrics.applied(LogIndex(4), true, || 0);
         metrics.persisting(&batch(vec![entry(LogIndex(5), b"abc"), entry(LogIndex(6), b"a")]), true, 1_000);
         metrics.persisting(&batch(vec![entry(LogIndex(7), b"ab")]), true, 2_000);
-        metrics.applied(LogIndex(6), true, 3_000);
+        metrics.applied(LogIndex(6), true, || 3_000);
         assert_eq!(metrics.quorum_ack_us.snapshot().sum, 2_000);
         assert_eq!((metrics.proposals.load(Relaxed), metrics.commits.load(Relaxed)), (3, 2));
         assert_eq!(metrics.proposal_sizes(), Some(ProposalSizes { last: 2, min: 1, max: 3 }));
         metrics.persisting(&batch(vec![entry(LogIndex(8), b"")]), false, 0);
-        metrics.applied(LogIndex(8), false, 0);
+        metrics.applied(LogIndex(8), false, || 0);
         assert_eq!(metrics.learner_proposals.load(Relaxed), 1);
         assert_eq!(metrics.learner_commits.load(Relaxed), 2);
     }
