@@ -233,8 +233,7 @@ impl Boot {
         let metrics = (Arc::clone(&overview.core_metrics), Arc::clone(&overview.leadership));
         let (standing, clock) = (Arc::clone(&overview.standing), overview.clock);
         let links = self.links.take().expect("one core runs at a time");
-        let core =
-            CoreLoop::new(core, (links, journal), metrics, standing, clock, peers, started.clone());
+        let core = CoreLoop::new(core, (links, journal), metrics, standing, clock, peers, started.clone());
         let outcome = self.turns.run(core);
         self.journal.put(JournalMail::Stop);
         // A thread that panicked has been reported by the supervisor.

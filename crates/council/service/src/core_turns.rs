@@ -103,7 +103,8 @@ impl CoreTurns {
                 self.waker.park(Some(timeout), || core.has_mail());
                 continue;
             };
-            lent.sleeps_until = self.clock.mono().plus_ms(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
+            lent.sleeps_until =
+                self.clock.mono().plus_ms(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
             drop(lent);
             let polled = polling.poll(timeout);
             self.waker.wake_up();

@@ -39,7 +39,8 @@ impl World {
             supervisor: Arc::new(Supervisor::default()),
         };
         let switchboard =
-            PeerConnections::new(credentials, (poll, waker), Diallers::new(means), &[channel()]).expect("made");
+            PeerConnections::new(credentials, (poll, waker), Diallers::new(means), &[channel()])
+                .expect("made");
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
         Self { switchboard, listener, far: Vec::new() }
     }

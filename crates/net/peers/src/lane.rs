@@ -2,8 +2,8 @@
 
 use std::io;
 
-use bytes::{Bytes, BytesMut};
 use base::MonoTime;
+use bytes::{Bytes, BytesMut};
 use mio::{Interest, Registry, Token};
 use net_event_loop::ReadOutcome;
 use net_tls::{Security, TlsSession, Transport};

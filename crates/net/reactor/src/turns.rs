@@ -50,7 +50,8 @@ impl Turns {
         let now = self.clock.now();
         lent.live().for_each(|service| service.turn(now));
         self.waker.fall_asleep();
-        let sleeps_on = lent.wait_max_ms().is_some_and(|wait_ms| lent.sleeps_until <= now.mono().plus_ms(wait_ms));
+        let sleeps_on =
+            lent.wait_max_ms().is_some_and(|wait_ms| lent.sleeps_until <= now.mono().plus_ms(wait_ms));
         if !sleeps_on || lent.has_mail() {
             self.waker.wake();
         }
