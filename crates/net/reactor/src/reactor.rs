@@ -8,10 +8,7 @@ use mio::{Events, Poll, Registry, Token, Waker};
 use node_threads::{Clock, ThreadWaker};
 
 use crate::service::Service;
-use crate::turns::Turns;
-
-/// The token of the waker. A socket's token is its service's number above 32 bits of the service's own.
-pub(crate) const WAKER: Token = Token(usize::MAX);
+use crate::turns::{Turns, WAKER};
 
 /// Events taken from the poll at once.
 const EVENTS: usize = 1024;

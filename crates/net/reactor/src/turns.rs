@@ -11,14 +11,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use base::MonoTime;
-use mio::Events;
 use mio::event::Event;
+use mio::{Events, Token};
 use net_event_loop::Readiness;
 use node_threads::{Clock, ThreadWaker};
 use parking_lot::Mutex;
 
-use crate::reactor::WAKER;
 use crate::service::Service;
+
+/// The token of the waker. A socket's token is its service's number above 32 bits of the service's own.
+pub(crate) const WAKER: Token = Token(usize::MAX);
 
 /// See the module.
 pub struct Turns {
