@@ -1,6 +1,5 @@
 //! The first bytes of a connection: a four-letter word, or the request for a session.
 
-use council_tree::Tree;
 use council_wire::{
     ConnectRequest, ConnectResponse, Frame, Reader, SessionId, Writer, Zxid, end_frame, next_frame,
     start_frame,
@@ -18,7 +17,7 @@ const CONNECT_BYTES_MAX: usize = 1024;
 
 impl ShardState {
     /// Looks at the first bytes; says how many were consumed, 0 if there are not enough yet.
-    pub(crate) fn handshake(&mut self, connection: &mut Connection, input: &[u8], tree: &Tree) -> usize {
+    pub(crate) fn handshake(&mut self, connection: &mut Connection, input: &[u8]) -> usize {
         if let Some(word) = word_at_start(input) {
             if word.bytes > input.len() {
                 return 0;
@@ -43,7 +42,7 @@ impl ShardState {
                 self.stats.packets_received += 1;
                 connection.stats.received += 1;
                 match ConnectRequest::read(&mut Reader::new(frame)) {
-                    Ok(request) => self.connect(connection, &request, tree),
+                    Ok(request) => self.connect(connection, &request),
                     Err(_) => self.close(connection, CloseReason::Malformed, false),
                 }
                 frame.len() + 4
@@ -51,12 +50,8 @@ impl ShardState {
         }
     }
 
-    fn connect(&mut self, connection: &mut Connection, request: &ConnectRequest<'_>, tree: &Tree) {
+    fn connect(&mut self, connection: &mut Connection, request: &ConnectRequest<'_>) {
         self.stats.session_requests += 1;
-        let last_zxid_seen = Zxid(request.last_zxid_seen);
-        if last_zxid_seen > tree.last_zxid() {
-            return self.close(connection, CloseReason::ZxidAhead, false);
-        }
         connection.read_only = request.read_only;
         let config = &self.config;
         let timeout_ms = request.timeout_ms.max(config.timeout_min_ms).min(config.timeout_max_ms);
@@ -74,7 +69,7 @@ impl ShardState {
             session,
             password,
             timeout_ms,
-            last_zxid_seen,
+            last_zxid_seen: Zxid(request.last_zxid_seen),
             read_only: request.read_only.unwrap_or(false),
         });
     }

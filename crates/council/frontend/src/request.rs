@@ -31,7 +31,7 @@ impl ShardState {
         }
         loop {
             let consumed = match connection.stage {
-                Stage::Fresh => self.handshake(connection, rest, tree),
+                Stage::Fresh => self.handshake(connection, rest),
                 Stage::Connecting => 0,
                 Stage::Live => self.next(connection, rest, tree),
                 Stage::Ending | Stage::Closing => return input.len(),

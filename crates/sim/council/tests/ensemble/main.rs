@@ -9,6 +9,7 @@ mod forced;
 mod forwarded;
 mod lease;
 mod level;
+mod moving;
 mod old_word;
 mod published;
 mod quorum_kept;
