@@ -457,3 +457,85 @@ fn log_that_was_copied_from_a_compacted_one_comes_back_with_its_holes() {
     });
     assert!(Partition::restore(config(), Offset(0), None, back.into_iter()).is_err());
 }
+
+/// A leader of epoch 0 whose own disk suffices, with so many batches of five records each.
+fn leader_with(batches: i64) -> Partition {
+    let mut leader = Partition::new(config(), Offset(0));
+    let epoch = LeaderEpoch(0);
+    let promised = leader.fence(epoch).expect("it has promised nothing");
+    leader.persisted(promised.persist);
+    let voters = Voters::new(REPLICAS, 1).expect("voters");
+    let config = Config { voters, ..Config::alone(REPLICAS[0], epoch.epoch()) };
+    let began = leader.lead(REPLICAS[0], config).expect("it was chosen");
+    leader.persisted(began.persist);
+    for _ in 0..batches {
+        append_five(&mut leader);
+    }
+    leader
+}
+
+fn append_five(leader: &mut Partition) {
+    let appended = leader.append(&assigned(&plain(0, 500, 5, 40)), WallTime::of_ms(500));
+    leader.persisted(appended.expect("there is room").new.expect("it is new").persist);
+}
+
+/// Both exchange messages until nothing is left to be sent.
+fn exchange(leader: &mut Partition, follower: &mut Partition) {
+    let (from, to) = (REPLICAS[0], REPLICAS[1]);
+    for _ in 0..10 {
+        let Some(append) = leader.next_append(to) else { return };
+        let batches = match leader.batches_for(&append, usize::MAX) {
+            Source::Memory(batches) => batches,
+            other => {
+                assert_eq!(other, Source::Nothing);
+                Vec::new()
+            }
+        };
+        let after = Offset::of(append.after.end);
+        let base = batches.first().map_or(after, |first| Offset(assigned(first).base_offset()));
+        let append = leader.sent(to, append, base..batches.last().map_or(after, end_of));
+        let taken = follower.receive(from, &append, &batches.concat().into(), WallTime::of_ms(600));
+        let taken = taken.unwrap_or_else(|bad| panic!("a leader sends that, {bad:?}: {append:?}"));
+        taken.persist.into_iter().for_each(|persist| follower.persisted(persist));
+        match taken.answer {
+            Some(Answer::Diverged(answer)) => leader.receive_diverged(to, answer),
+            Some(Answer::Refused(answer)) => leader.receive_refused(answer),
+            None => {}
+        }
+        follower.take_answer().into_iter().for_each(|(_, answer)| leader.receive_appended(to, answer));
+    }
+    panic!("there is no end");
+}
+
+/// What a follower has kept, and nothing else, makes it what it was.
+fn assert_comes_back(follower: &Partition) {
+    let state = follower.state();
+    assert_eq!(state.end, follower.end(), "all of it is committed");
+    let back = Partition::restore(config(), Offset(0), Some(&state.bytes), core::iter::empty());
+    let back = back.expect("the state is whole");
+    assert_eq!((back.start(), back.replica().log()), (follower.start(), follower.replica().log()));
+}
+
+#[test]
+fn leader_whose_log_begins_within_the_first_batch_of_its_epoch_is_followed() {
+    let mut leader = leader_with(1);
+    leader.delete_records(Offset(2)).expect("it is committed");
+    let mut follower = Partition::new(config(), Offset(0));
+    exchange(&mut leader, &mut follower);
+    assert_eq!((follower.end(), follower.high_watermark()), (Offset(5), Offset(5)));
+    assert_comes_back(&follower);
+    append_five(&mut leader);
+    exchange(&mut leader, &mut follower);
+    assert_eq!((follower.end(), follower.high_watermark()), (Offset(10), Offset(10)));
+}
+
+#[test]
+fn follower_that_begins_anew_within_the_epoch_of_its_leader_comes_back() {
+    let mut leader = leader_with(2);
+    leader.delete_records(Offset(5)).expect("it is committed");
+    let mut follower = Partition::new(config(), Offset(0));
+    exchange(&mut leader, &mut follower);
+    assert_eq!((follower.start(), follower.end()), (Offset(5), Offset(10)));
+    assert_comes_back(&follower);
+    assert_eq!(follower.epochs().epoch_at(Offset(5)), Some(LeaderEpoch(0)));
+}
