@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use crate::replica::{LeadError, Replica};
 use crate::role::{Leading, Peer, Role};
 use crate::{
-    Append, Appended, Config, Diverged, Epoch, EpochStart, PersistId, Position, Refused, ReplicaId, Seq, Voters,
+    Append, Appended, Config, Diverged, Epoch, EpochStart, PersistId, Position, Refused, ReplicaId, Seq,
+    Voters,
 };
 
 impl Replica {
