@@ -22,6 +22,8 @@ pub enum Notice {
     Damaged(PartitionId, Damage),
     /// What the disk holds of a partition cannot be read for its followers.
     NotSent(PartitionId),
+    /// A partition was not handed over to that broker, whose replica is so many offsets behind; nothing if that is not known.
+    NotHandedOver(PartitionId, u32, Option<u64>),
     /// A partition that is led here from now on may have lost records: by a person's act, or because its topic permits it.
     MayHaveLost {
         /// The topic.

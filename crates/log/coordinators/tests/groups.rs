@@ -219,6 +219,36 @@ fn member_keeps_its_whole_session_after_a_failover() {
 }
 
 #[test]
+fn member_that_has_left_is_not_waited_for_after_a_failover() {
+    let mut bench = Bench::new();
+    let first = bench.lone(None);
+    bench.send(join("", None));
+    let answers = bench.send(join(&first.member, None));
+    let of = |answer: &Answer| match answer {
+        Answer::Joined(joined) => joined.member.clone(),
+        other => panic!("{other:?}"),
+    };
+    let members: Vec<_> = answers.iter().map(|(_, answer)| of(answer)).collect();
+    let second = members.iter().find(|member| **member != first.member).expect("there are two").clone();
+    let assignments = members.iter().map(|member| (member.clone(), Blob::from(&b"half"[..]))).collect();
+    bench.send(Request::Sync(Sync { who: who(&first.member, None, 2), protocol: None, assignments }));
+    bench.ask(Request::Sync(Sync { who: who(&second, None, 2), protocol: None, assignments: Vec::new() }));
+    let leave = Leave { group: "g".into(), members: vec![(first.member.clone(), None)] };
+    assert_eq!(bench.ask(Request::Leave(leave)), Answer::Each(vec![ErrorCode::None]));
+    bench.restart();
+    let me = who(&second, None, 2);
+    assert_eq!(
+        bench.ask(commit(me.clone(), 5)),
+        Answer::Each(vec![ErrorCode::None]),
+        "it keeps what it has read"
+    );
+    let refused = Answer::Failed(ErrorCode::RebalanceInProgress);
+    assert_eq!(bench.ask(Request::Heartbeat(me)), refused);
+    let Answer::Joined(joined) = bench.ask(join(&second, None)) else { panic!("it waits for nobody") };
+    assert_eq!((joined.generation, joined.leader, joined.members.len()), (Generation(3), second, 1));
+}
+
+#[test]
 fn member_is_not_expelled_for_a_pause_of_the_coordinator() {
     let mut bench = Bench::new();
     let joined = bench.lone(None);

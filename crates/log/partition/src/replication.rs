@@ -223,7 +223,7 @@ impl Partition {
         if let Some(base) = stored.reset {
             let base = Offset::of(base.end);
             self.begin_at(base);
-            changes.extend([Change::Reset(base, self.epoch()), Change::State(self.state())]);
+            changes.extend([Change::Reset(base, self.epoch()), Change::State(self.empty_state(base))]);
         }
         if let Some(cut) = stored.cut {
             changes.push(Change::Cut(self.cut(Offset::of(cut))));

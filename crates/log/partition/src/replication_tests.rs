@@ -24,6 +24,8 @@ fn config() -> PartitionConfig {
 enum Record {
     Change(Change, WallTime),
     State(State),
+    /// The log begins at that offset.
+    Start(Offset),
 }
 
 /// What a disk keeps, in the form that a start gives back.
@@ -32,10 +34,17 @@ struct Kept {
     created: Offset,
     state: Option<State>,
     batches: Vec<(crate::Place, WallTime, Bytes)>,
-    /// Epochs behind the state, with the number of batches before.
-    epochs: Vec<(usize, LeaderEpoch, Option<Offset>)>,
+    /// Epochs and starts behind the state, with the number of batches before.
+    others: Vec<(usize, Other)>,
     /// The newest epoch that was ever promised durably.
     promised: Option<LeaderEpoch>,
+}
+
+/// Something that a disk keeps besides batches.
+#[derive(Clone, Copy, Debug)]
+enum Other {
+    Epoch(LeaderEpoch, Option<Offset>),
+    Start(Offset),
 }
 
 fn end_of(bytes: &Bytes) -> Offset {
@@ -46,21 +55,22 @@ impl Kept {
     fn take(&mut self, record: Record) {
         match record {
             Record::State(state) => {
-                self.epochs.clear();
+                self.others.clear();
                 self.state = Some(state);
             }
+            Record::Start(start) => self.others.push((self.batches.len(), Other::Start(start))),
             Record::Change(Change::State(state), _) => self.take(Record::State(state)),
             Record::Change(Change::Reset(created, promised), _) => {
-                let epochs = vec![(0, promised, None)];
+                let others = vec![(0, Other::Epoch(promised, None))];
                 let promised = self.promised.max(Some(promised));
-                *self = Self { created, epochs, promised, ..Self::default() };
+                *self = Self { created, others, promised, ..Self::default() };
             }
             Record::Change(Change::Cut(cut), _) => {
                 self.batches.retain(|(_, _, bytes)| end_of(bytes) <= cut.end);
             }
             Record::Change(Change::Batch(new), now) => self.batches.push((new.at, now, new.bytes)),
             Record::Change(Change::Epoch(new), _) => {
-                self.epochs.push((self.batches.len(), new.promised, new.begins));
+                self.others.push((self.batches.len(), Other::Epoch(new.promised, new.begins)));
                 self.promised = self.promised.max(Some(new.promised));
             }
         }
@@ -70,8 +80,11 @@ impl Kept {
         let known = self.state.as_ref().map_or(self.created, |state| state.end);
         let mut events = Vec::new();
         for at in 0..=self.batches.len() {
-            let here = self.epochs.iter().filter(|(before, ..)| (*before).min(self.batches.len()) == at);
-            events.extend(here.map(|(_, promised, begins)| StoredEvent::Epoch(*promised, *begins)));
+            let here = self.others.iter().filter(|(before, _)| (*before).min(self.batches.len()) == at);
+            events.extend(here.map(|(_, other)| match *other {
+                Other::Epoch(promised, begins) => StoredEvent::Epoch(promised, begins),
+                Other::Start(start) => StoredEvent::Start(start),
+            }));
             events.extend(self.batches.get(at).map(|(place, now, bytes)| {
                 let is_behind_state = end_of(bytes) > known;
                 let (at, now) = (*place, *now);
@@ -91,8 +104,8 @@ struct Node {
     kept: Kept,
     /// What is not durable yet, in order.
     waiting: Vec<(Option<PersistId>, Record)>,
-    /// The batches of its log.
-    content: Vec<(WallTime, Bytes)>,
+    /// The batches of its log, also those of which it has deleted the records.
+    content: Vec<(crate::Place, WallTime, Bytes)>,
 }
 
 #[derive(Clone, Debug)]
@@ -114,6 +127,8 @@ struct World {
     committed: BTreeMap<Offset, Bytes>,
     producers: BTreeMap<i64, i32>,
     cuts: u32,
+    deleted: u32,
+    resets: u32,
 }
 
 impl World {
@@ -133,6 +148,8 @@ impl World {
             committed: BTreeMap::new(),
             producers: BTreeMap::new(),
             cuts: 0,
+            deleted: 0,
+            resets: 0,
         }
     }
 
@@ -210,7 +227,7 @@ impl World {
 
     fn stored(&mut self, id: ReplicaId, new: crate::NewBatch, now: WallTime) {
         let node = self.node(id);
-        node.content.push((now, new.bytes.clone()));
+        node.content.push((new.at, now, new.bytes.clone()));
         node.waiting.push((Some(new.persist), Record::Change(Change::Batch(new), now)));
     }
 
@@ -275,20 +292,24 @@ impl World {
         let node = self.node(to);
         let taken = node.partition.receive(from, append, batches, now);
         let taken = taken.unwrap_or_else(|bad| panic!("{bad:?}: {append:?}"));
-        let mut cuts = 0;
+        let (mut cuts, mut resets) = (0, 0);
         for change in taken.changes {
             match &change {
                 Change::Cut(cut) => {
-                    node.content.retain(|(_, bytes)| end_of(bytes) <= cut.end);
+                    node.content.retain(|(_, _, bytes)| end_of(bytes) <= cut.end);
                     cuts += 1;
                 }
-                Change::Batch(new) => node.content.push((now, new.bytes.clone())),
-                Change::Reset(..) => node.content.clear(),
+                Change::Batch(new) => node.content.push((new.at, now, new.bytes.clone())),
+                Change::Reset(..) => {
+                    node.content.clear();
+                    resets += 1;
+                }
                 Change::State(_) | Change::Epoch(_) => {}
             }
             node.waiting.push((taken.persist, Record::Change(change, now)));
         }
         self.cuts += cuts;
+        self.resets += resets;
         match taken.answer {
             Some(Answer::Diverged(answer)) => self.network.push((to, from, Message::Diverged(answer))),
             Some(Answer::Refused(answer)) => self.network.push((to, from, Message::Refused(answer))),
@@ -302,13 +323,25 @@ impl World {
         let node = self.node(id);
         node.waiting.clear();
         node.partition = node.kept.restore();
-        node.content = node.kept.batches.iter().map(|(_, now, bytes)| (*now, bytes.clone())).collect();
+        node.content.clone_from(&node.kept.batches);
         for other in REPLICAS.into_iter().filter(|other| *other != id) {
             let partition = &mut self.node(other).partition;
             partition.send_again(id);
             partition.tell_again();
         }
         self.check(id);
+    }
+
+    /// A client deletes records of a leader: up to the beginning of a batch, or within one.
+    fn delete(&mut self) {
+        let Some(id) = self.leader() else { return };
+        let high_watermark = self.node(id).partition.high_watermark();
+        let before = Offset(self.below(high_watermark.0 as usize + 1) as i64);
+        if let Ok(Some(new)) = self.node(id).partition.delete_records(before) {
+            self.deleted += 1;
+            self.node(id).waiting.push((None, Record::Start(new.start)));
+            self.check(id);
+        }
     }
 
     /// A state is kept.
@@ -348,17 +381,18 @@ impl World {
         let partition = &node.partition;
         let mut tables = Tables::default();
         let mut bytes = 0;
-        for (now, batch) in &node.content {
+        for (at, now, batch) in &node.content {
             tables.append(&assigned(batch), *now).expect("it stands there");
-            bytes += batch.len() as u64;
+            bytes += if at.segment < partition.segments.first_base() { 0 } else { batch.len() as u64 };
         }
         tables.transactions.committed(partition.high_watermark());
-        let ends = node.content.last().map_or(partition.start(), |(_, batch)| end_of(batch));
+        tables.truncate_start(partition.start());
+        let ends = node.content.last().map_or(partition.start(), |(_, _, batch)| end_of(batch));
         assert_eq!((partition.end(), partition.bytes()), (ends, bytes));
         assert_eq!(&without_times(&tables), &without_times(partition.tables()));
         let segments: Vec<_> = partition.segments().collect();
         assert!(segments.windows(2).all(|pair| pair[0].end() <= pair[1].base()));
-        for (_, batch) in &node.content {
+        for (_, _, batch) in &node.content {
             if end_of(batch) > partition.high_watermark() {
                 break;
             }
@@ -373,6 +407,7 @@ impl World {
         match self.below(40) {
             0 => self.appoint(),
             1 if self.below(4) == 0 => self.crash(id),
+            1 if self.below(3) == 0 => self.delete(),
             2 => self.keep_state(id),
             3..=10 => self.append(),
             11..=18 => self.send(id),
@@ -400,7 +435,7 @@ fn without_times(tables: &Tables) -> String {
 
 #[test]
 fn replicas_agree_on_what_is_committed_and_know_their_logs_whatever_is_lost() {
-    let (mut committed, mut cuts) = (0, 0);
+    let (mut committed, mut cuts, mut deleted, mut resets) = (0, 0, 0, 0);
     for seed in 0..300 {
         let mut world = World::new(seed);
         world.appoint();
@@ -409,8 +444,11 @@ fn replicas_agree_on_what_is_committed_and_know_their_logs_whatever_is_lost() {
         }
         committed += world.committed.len();
         cuts += world.cuts;
+        deleted += world.deleted;
+        resets += world.resets;
     }
     assert!(committed > 5_000 && cuts > 300, "{committed} batches, {cuts} cuts");
+    assert!(deleted > 400 && resets > 20, "{deleted} deletions, {resets} logs begun anew");
 }
 
 #[test]
@@ -456,4 +494,86 @@ fn log_that_was_copied_from_a_compacted_one_comes_back_with_its_holes() {
         StoredEvent::Batch(StoredBatch { at, now, is_behind_state: true, is_written: true, bytes })
     });
     assert!(Partition::restore(config(), Offset(0), None, back.into_iter()).is_err());
+}
+
+/// A leader of epoch 0 whose own disk suffices, with so many batches of five records each.
+fn leader_with(batches: i64) -> Partition {
+    let mut leader = Partition::new(config(), Offset(0));
+    let epoch = LeaderEpoch(0);
+    let promised = leader.fence(epoch).expect("it has promised nothing");
+    leader.persisted(promised.persist);
+    let voters = Voters::new(REPLICAS, 1).expect("voters");
+    let config = Config { voters, ..Config::alone(REPLICAS[0], epoch.epoch()) };
+    let began = leader.lead(REPLICAS[0], config).expect("it was chosen");
+    leader.persisted(began.persist);
+    for _ in 0..batches {
+        append_five(&mut leader);
+    }
+    leader
+}
+
+fn append_five(leader: &mut Partition) {
+    let appended = leader.append(&assigned(&plain(0, 500, 5, 40)), WallTime::of_ms(500));
+    leader.persisted(appended.expect("there is room").new.expect("it is new").persist);
+}
+
+/// Both exchange messages until nothing is left to be sent.
+fn exchange(leader: &mut Partition, follower: &mut Partition) {
+    let (from, to) = (REPLICAS[0], REPLICAS[1]);
+    for _ in 0..10 {
+        let Some(append) = leader.next_append(to) else { return };
+        let batches = match leader.batches_for(&append, usize::MAX) {
+            Source::Memory(batches) => batches,
+            other => {
+                assert_eq!(other, Source::Nothing);
+                Vec::new()
+            }
+        };
+        let after = Offset::of(append.after.end);
+        let base = batches.first().map_or(after, |first| Offset(assigned(first).base_offset()));
+        let append = leader.sent(to, append, base..batches.last().map_or(after, end_of));
+        let taken = follower.receive(from, &append, &batches.concat().into(), WallTime::of_ms(600));
+        let taken = taken.unwrap_or_else(|bad| panic!("a leader sends that, {bad:?}: {append:?}"));
+        taken.persist.into_iter().for_each(|persist| follower.persisted(persist));
+        match taken.answer {
+            Some(Answer::Diverged(answer)) => leader.receive_diverged(to, answer),
+            Some(Answer::Refused(answer)) => leader.receive_refused(answer),
+            None => {}
+        }
+        follower.take_answer().into_iter().for_each(|(_, answer)| leader.receive_appended(to, answer));
+    }
+    panic!("there is no end");
+}
+
+/// What a follower has kept, and nothing else, makes it what it was.
+fn assert_comes_back(follower: &Partition) {
+    let state = follower.state();
+    assert_eq!(state.end, follower.end(), "all of it is committed");
+    let back = Partition::restore(config(), Offset(0), Some(&state.bytes), core::iter::empty());
+    let back = back.expect("the state is whole");
+    assert_eq!((back.start(), back.replica().log()), (follower.start(), follower.replica().log()));
+}
+
+#[test]
+fn leader_whose_log_begins_within_the_first_batch_of_its_epoch_is_followed() {
+    let mut leader = leader_with(1);
+    leader.delete_records(Offset(2)).expect("it is committed");
+    let mut follower = Partition::new(config(), Offset(0));
+    exchange(&mut leader, &mut follower);
+    assert_eq!((follower.end(), follower.high_watermark()), (Offset(5), Offset(5)));
+    assert_comes_back(&follower);
+    append_five(&mut leader);
+    exchange(&mut leader, &mut follower);
+    assert_eq!((follower.end(), follower.high_watermark()), (Offset(10), Offset(10)));
+}
+
+#[test]
+fn follower_that_begins_anew_within_the_epoch_of_its_leader_comes_back() {
+    let mut leader = leader_with(2);
+    leader.delete_records(Offset(5)).expect("it is committed");
+    let mut follower = Partition::new(config(), Offset(0));
+    exchange(&mut leader, &mut follower);
+    assert_eq!((follower.start(), follower.end()), (Offset(5), Offset(10)));
+    assert_comes_back(&follower);
+    assert_eq!(follower.epochs().epoch_at(Offset(5)), Some(LeaderEpoch(0)));
 }

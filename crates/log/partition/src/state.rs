@@ -79,6 +79,13 @@ impl Partition {
         State { end, bytes: self.state_of(&self.replica.log().up_to(end.seq()), &tables, &segments) }
     }
 
+    /// What is to be kept of a log that begins anew there, as of before the batches that came with its beginning: they are known to
+    /// the replica, and follow one after the other.
+    pub(crate) fn empty_state(&self, base: Offset) -> State {
+        let log = self.replica.log().up_to(base.seq());
+        State { end: base, bytes: self.state_of(&log, &self.tables, &self.segments) }
+    }
+
     fn state_of(&self, log: &LogShape, tables: &Tables, segments: &Segments) -> Vec<u8> {
         seal(FORMAT, |writer| {
             writer.i32(self.epoch().0);

@@ -248,6 +248,12 @@ fn log(notice: &Notice, set_log_level: &SetLogLevel) {
                 "followers of a partition are not sent what the disk holds of it: it cannot be read"
             );
         }
+        Notice::NotHandedOver(id, broker, behind) => tracing::info!(
+            partition = id.index,
+            broker,
+            behind,
+            "a partition keeps its leader for now: the replica that is to lead does not come near the end of the log in time"
+        ),
         Notice::MayHaveLost { topic, partition, missing, kept } => tracing::error!(
             %topic,
             partition,

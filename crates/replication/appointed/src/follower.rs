@@ -82,7 +82,9 @@ impl Replica {
             }
             self.log.extend(entries.end);
         }
-        let began = to >= append.epoch_start && self.log.begin(epoch, append.epoch_start);
+        // A log that starts anew within the epoch cannot say that it begins before the start.
+        let begins = append.epoch_start.max(self.log.start());
+        let began = to >= begins && self.log.begin(epoch, begins);
         let matched = self.matched(to, append.probes);
         self.committed = self.committed.max(append.committed.min(matched));
         if is_new || began || reset.is_some() || cut.is_some() || !entries.is_empty() {

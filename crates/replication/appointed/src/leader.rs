@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 
 use crate::replica::{LeadError, Replica};
 use crate::role::{Leading, Peer, Role};
-use crate::{Append, Appended, Config, Diverged, Epoch, PersistId, Refused, ReplicaId, Seq, Voters};
+use crate::{
+    Append, Appended, Config, Diverged, Epoch, EpochStart, PersistId, Position, Refused, ReplicaId, Seq,
+    Voters,
+};
 
 impl Replica {
     /// The configuration service has appointed this replica, whose number is `own_id`. The epoch begins at the end of the log;
@@ -33,6 +36,7 @@ impl Replica {
         };
         self.promised = epoch;
         let epoch_start = self.log.end();
+        let before = self.log.position_at(epoch_start);
         self.log.begin(epoch, epoch_start);
         // What replicas have said counts for the epoch before: they say it again.
         let next = |id: &ReplicaId| known.get(id).and_then(|peer| peer.durable).unwrap_or(epoch_start);
@@ -40,7 +44,7 @@ impl Replica {
         self.role = Role::Leading(Box::new(Leading {
             own_id,
             config,
-            epoch_start,
+            before,
             has_begun: false,
             is_established: false,
             peers,
@@ -74,7 +78,7 @@ impl Replica {
         let next = peer.next.max(self.log.start());
         Some(Append {
             epoch: self.promised,
-            epoch_start: leading.epoch_start,
+            epoch_start: leading.before.end,
             after: self.log.position_at(next),
             to: next,
             starts: Vec::new(),
@@ -85,16 +89,27 @@ impl Replica {
     }
 
     /// The same with these entries, or as many of them as there are. They may begin before what is to be sent: where several
-    /// entries are one thing to the owner, another leader's things may have begun elsewhere.
+    /// entries are one thing to the owner, another leader's things may have begun elsewhere, and the log may begin within one.
     #[must_use]
     pub fn with_entries(&self, append: Append, entries: Range<Seq>) -> Append {
         let is_earlier = entries.start < append.after.end;
-        let after = if is_earlier { self.log.position_at(entries.start) } else { append.after };
+        let after = if is_earlier { self.before(entries.start) } else { append.after };
         let to = entries.end.clamp(after.end, self.log.end());
         let starts = self.log.history().within(after.end, to).iter().copied();
         // A log whose start was cut off within an epoch says that it begins there.
-        let starts = starts.filter(|known| known.epoch > after.epoch).collect();
-        Append { after, to, starts, ..append }
+        let starts = starts.filter(|known| known.epoch > after.epoch).map(|known| match known.epoch {
+            own if own == append.epoch => EpochStart { start: append.epoch_start, ..known },
+            _ => known,
+        });
+        Append { after, to, starts: starts.collect(), ..append }
+    }
+
+    /// What a follower must have before the entry `at`. Where the own epoch begins that is known also if the log begins behind it.
+    fn before(&self, at: Seq) -> Position {
+        match &self.role {
+            Role::Leading(leading) if leading.before.end == at => leading.before,
+            _ => self.log.position_at(at),
+        }
     }
 
     /// That was sent.
@@ -223,7 +238,7 @@ impl Replica {
             leading.own = durable.matched;
             leading.has_begun = true;
         }
-        if let Some(end) = leading.durable_to().filter(|end| *end >= leading.epoch_start) {
+        if let Some(end) = leading.durable_to().filter(|end| *end >= leading.before.end) {
             leading.is_established = true;
             self.committed = self.committed.max(end);
         }
@@ -233,7 +248,7 @@ impl Replica {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Answer, Durable, LogShape, Position, Received};
+    use crate::{Answer, Durable, LogShape, Received};
 
     const LEADER: ReplicaId = ReplicaId(1);
     const FOLLOWER: ReplicaId = ReplicaId(2);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Config, ReplicaId, Seq, Voters};
+use crate::{Config, Position, ReplicaId, Seq, Voters};
 
 /// What a replica does now.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -51,7 +51,8 @@ impl Peer {
 pub(crate) struct Leading {
     pub(crate) own_id: ReplicaId,
     pub(crate) config: Config,
-    pub(crate) epoch_start: Seq,
+    /// How far the log had come when the epoch began: it begins there.
+    pub(crate) before: Position,
     /// The beginning of the epoch is durable. Nothing is sent before: a process that starts again must know of it.
     pub(crate) has_begun: bool,
     /// The beginning of the epoch is committed.

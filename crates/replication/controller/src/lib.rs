@@ -45,8 +45,8 @@
 //! controller loses nothing, because what is to be restored is in the same record that says what is missing.
 //!
 //! # A planned hand-over
-//! 1. The leader is asked to prepare ([`Work::HandOver`]): it appends nothing for a while and waits until the disk of the next
-//!    leader has everything.
+//! 1. The leader is asked to prepare ([`Work::HandOver`]): it waits until the next leader is near the end of the log, then appends
+//!    nothing for a while and waits until the disk of the next leader has everything. To one that lags nothing is handed over.
 //! 2. It answers ([`Event::Prepared`]). The controller fences the voters and chooses as after a death; the logs are equal, and
 //!    the next leader is preferred.
 //!
@@ -78,8 +78,8 @@
 //!   and dropped it with its promise. A node that is sent entries of an epoch above that of the record that it knows, or for a
 //!   partition of which it has no copy, reads the record first.
 //! - A leader that learns of a record with a higher epoch, and cannot lead that, stops leading.
-//! - A leader ends a pause, and gives up the voters that it has asked for, when the task was not repeated for a few times
-//!   [`Settings::resend_ms`]. Once it has sent the record with those voters it does not give them up by time: it sends the same
+//! - A leader gives up a hand-over, and the voters that it has asked for, when the task was not repeated for a few times
+//!   [`Settings::resend_ms`]; a pause ends even if it is. Once it has sent the record with those voters it does not give them up by time: it sends the same
 //!   again until it learns of a newer version. If that has its own epoch, the voters were never written.
 //! - A node that finds [`Record::loss`] with an epoch above that of its own log, and does not lead, drops its copy and starts anew
 //!   with the promise that it had: it may have entries that it knows to be committed and that are lost. A copy without

@@ -214,7 +214,7 @@ impl Assignment {
     /// When to look at it again; nothing if never.
     pub(crate) fn deadline(&self, settings: &Settings) -> Option<MonoTime> {
         let change = self.change.as_ref().map(|change| change.deadline(settings));
-        let hand_over = self.hand_over.as_ref().map(|hand_over| hand_over.until);
+        let hand_over = self.hand_over.as_ref().map(HandOver::deadline);
         [change, hand_over, self.report_at].into_iter().flatten().min()
     }
 }

@@ -49,6 +49,15 @@ pub enum Effect {
         /// The partition.
         partition: PartitionId,
     },
+    /// Tell the operator that a hand-over was given up.
+    NotHandedOver {
+        /// The partition.
+        partition: PartitionId,
+        /// The replica that was to lead.
+        to: ReplicaId,
+        /// How many entries it is behind; nothing if that is not known.
+        behind: Option<u64>,
+    },
     /// That replica is to be sent something ([`Replica::next_append`](replication_appointed::Replica::next_append)). After it
     /// was sent, [`Node::follow_up`](crate::Node::follow_up) sees whether there is more. If there is no connection, nothing is to
     /// be done: [`Node::reconnected`](crate::Node::reconnected) says it again.

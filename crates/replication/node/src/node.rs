@@ -180,7 +180,9 @@ impl Node {
     /// Whether a hand-over forbids to append: between [`Effect::Pause`] and [`Effect::Resume`].
     #[must_use]
     pub fn is_paused(&self, partition: PartitionId) -> bool {
-        self.assignments.get(&partition).is_some_and(|assignment| assignment.hand_over.is_some())
+        self.assignments
+            .get(&partition)
+            .is_some_and(|assignment| assignment.hand_over.is_some_and(|known| known.pauses()))
     }
 
     pub(crate) fn pass(&mut self, now: MonoTime) {

@@ -5,7 +5,7 @@ use replication_controller::{Event, Task, Work};
 use crate::assignment::{Assignment, Context};
 use crate::copy::{Input, LogCopy};
 use crate::effect::Effect;
-use crate::hand_over::HandOver;
+use crate::hand_over::{self, HandOver};
 use crate::ids::ControllerId;
 use crate::voter_change::{Next, VoterChange};
 
@@ -22,8 +22,14 @@ impl Assignment {
         let leads = copy.replica().is_leading() && copy.replica().promised() == task.epoch;
         match task.work {
             Work::HandOver { to } if leads => {
-                let until = context.now.plus_ms(context.settings.pause_ms);
-                self.set_hand_over(Some(HandOver::new(to, until)), context);
+                let (now, settings) = (context.now, context.settings);
+                match self.hand_over.as_mut().filter(|known| known.to() == to) {
+                    Some(known) => known.prolong(now, settings),
+                    None => {
+                        let new = HandOver::new(to, copy.replica(), now, settings);
+                        self.set_hand_over(Some(new), context);
+                    }
+                }
             }
             Work::Change { version, record } if leads && self.known.version == version => {
                 match &mut self.change {
@@ -55,25 +61,35 @@ impl Assignment {
         }
     }
 
-    /// Ends a pause whose time is over, and says once that the next leader has everything.
+    /// Does what the hand-over needs next.
     pub(crate) fn prepare(&mut self, copy: &dyn LogCopy, context: &mut Context<'_>) {
-        let Some(hand_over) = &mut self.hand_over else { return };
-        if hand_over.until <= context.now {
-            return self.set_hand_over(None, context);
-        }
-        if let Some(to) = hand_over.prepared_now(copy.replica()) {
-            let (node, partition, epoch) = (context.own, self.known.partition, copy.replica().promised());
-            context.outbox.inform_all(&Event::Prepared { node, partition, epoch, to });
+        let (partition, node) = (self.known.partition, context.own);
+        while let Some(known) = &mut self.hand_over {
+            let to = known.to();
+            let failed = |behind| Effect::NotHandedOver { partition, to, behind };
+            match known.next(copy.replica(), context.now, context.settings) {
+                None => return,
+                Some(hand_over::Next::Pause) => context.outbox.push(Effect::Pause { partition }),
+                Some(hand_over::Next::Tell) => {
+                    let epoch = copy.replica().promised();
+                    context.outbox.inform_all(&Event::Prepared { node, partition, epoch, to });
+                }
+                Some(hand_over::Next::Resume(told)) => {
+                    context.outbox.push(Effect::Resume { partition });
+                    told.into_iter().for_each(|behind| context.outbox.push(failed(behind)));
+                }
+                Some(hand_over::Next::End(told)) => {
+                    told.into_iter().for_each(|behind| context.outbox.push(failed(behind)));
+                    self.hand_over = None;
+                }
+            }
         }
     }
 
-    /// With a hand-over nothing is appended, and without one it is again.
+    /// One hand-over gives way to another, or to none. A pause ends with it.
     pub(crate) fn set_hand_over(&mut self, hand_over: Option<HandOver>, context: &mut Context<'_>) {
-        let partition = self.known.partition;
-        match (self.hand_over.is_some(), hand_over.is_some()) {
-            (false, true) => context.outbox.push(Effect::Pause { partition }),
-            (true, false) => context.outbox.push(Effect::Resume { partition }),
-            _ => {}
+        if self.hand_over.as_ref().is_some_and(HandOver::pauses) {
+            context.outbox.push(Effect::Resume { partition: self.known.partition });
         }
         self.hand_over = hand_over;
     }

@@ -40,6 +40,7 @@ use replication_wire::Lagging;
 use crate::catalog::{TopicImage, change};
 use crate::council::Purpose;
 use crate::node::Node;
+use crate::notice::Notice;
 use crate::partitions::{partition_of, replicated};
 use controller::Role;
 use council::Proposals;
@@ -268,6 +269,10 @@ impl Replication {
             }
             Effect::Pause { partition } => pause(node, partition, true),
             Effect::Resume { partition } => pause(node, partition, false),
+            Effect::NotHandedOver { partition, to, behind } => {
+                let told = partition_of(partition).map(|id| Notice::NotHandedOver(id, to.0, behind));
+                node.notices.extend(told);
+            }
             Effect::Send { to, partitions } => self.send(node, to, &partitions, now),
             Effect::Reply { to, replies } => self.reply(to, &replies),
         }

@@ -217,10 +217,14 @@ impl Replication {
             }
         };
         self.outbox.failed.remove(&(*to, *id));
-        if hosted.partition.next_append(*to).as_ref() == Some(append)
+        // That more is committed by now is said with it. If it were read again for that, a follower that lags behind a partition with
+        // many writes would never be sent anything.
+        let next = hosted.partition.next_append(*to);
+        if let Some(next) =
+            next.filter(|next| *append == Append { committed: append.committed, ..next.clone() })
             && let Some(range) = range_of(&bytes)
         {
-            let append = hosted.partition.sent(*to, append.clone(), range);
+            let append = hosted.partition.sent(*to, next, range);
             let mut out = Vec::new();
             let mut writer = ReplicasWriter::new(&mut out, BATCH_BYTES_MAX);
             let _ = writer.put_append(replicated(*id), &append, &[&bytes]);

@@ -162,7 +162,11 @@ impl Share {
             return Err(ErrorCode::InvalidShareSessionEpoch);
         }
         let session: SessionKey = (group.as_str().into(), member.as_str().into());
+        let is_first = epoch == SessionEpoch::Begin && !self.sessions.has_group(group);
         self.sessions.enter(&session, epoch)?;
+        if is_first {
+            self.begin_group(&session.0);
+        }
         let connection = (of.waiter.shard, of.waiter.conn);
         self.by_connection.entry(connection).or_default().insert(session.clone());
         Ok(session)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base::{MonoTime, Now};
 use log_config::{OffsetReset, QueueGroupConfig, ShareGroupConfig};
-use log_coordinators::Ticket;
+use log_coordinators::{Text, Ticket};
 use log_partition::{Isolation, Offset, PartitionId};
 use log_share::{
     Release, SessionKey, ShareKey, ShareLimits, SharePartition, ShareState, StateAnswer, StateRequest,
@@ -344,16 +344,26 @@ impl Share {
         }
     }
 
-    /// Share partitions of groups that nobody fetches for are not served any more: where they begin may be altered by way of
-    /// another broker.
+    /// Share partitions of groups that nobody fetches for are not served any more.
     pub(super) fn forget_idle(&mut self) {
-        let idle = self
-            .served
-            .iter()
-            .filter(|(key, served)| !self.sessions.has_group(&key.group) && served.is_idle());
+        let has_session = |key: &ShareKey| self.sessions.has_group(&key.group);
+        let idle = self.served.iter().filter(|(key, served)| !has_session(key) && served.is_idle());
         let idle: Vec<ShareKey> = idle.map(|(key, _)| key.clone()).collect();
         for key in idle {
             self.remove(&key);
+        }
+    }
+
+    /// The first session of a group begins: what is served of it is read again. Since its last session ended, an administrator may
+    /// have altered by way of another broker where the group begins, and this broker was not told. What is not idle stays: its next
+    /// write tells.
+    pub(super) fn begin_group(&mut self, group: &Text) {
+        let first = ShareKey { group: Text::clone(group), topic: [0; 16], partition: i32::MIN };
+        let of_group = self.served.range(first..);
+        let of_group = of_group.take_while(|(key, _)| key.group == *group);
+        let idle = of_group.filter(|(_, served)| served.is_idle()).map(|(key, _)| key.clone());
+        for key in idle.collect::<Vec<_>>() {
+            self.forget(&key, ErrorCode::NotLeaderOrFollower);
         }
     }
 

@@ -36,6 +36,8 @@ pub(crate) struct Cluster {
     /// What segments give to those who read for followers, instead of nothing; and how often they were read.
     pub(crate) segment: Option<Result<Vec<u8>, SegmentFault>>,
     pub(crate) segment_reads: usize,
+    /// Nothing is read for followers.
+    pub(crate) holds_reads: bool,
 }
 
 impl Cluster {
@@ -72,6 +74,7 @@ impl Cluster {
             last_request: 0,
             segment: None,
             segment_reads: 0,
+            holds_reads: false,
         };
         (1..=3).for_each(|id| cluster.connect(id));
         cluster.settle();
@@ -177,7 +180,7 @@ impl Cluster {
         let changes = self.broker(id).broker.take_changes();
         let mut moved = !changes.is_empty();
         changes.into_iter().for_each(|change| self.change(id, change));
-        let segment = self.segment.clone();
+        let (segment, reads_for_followers) = (self.segment.clone(), !self.holds_reads);
         let bench = self.broker(id);
         let before = bench.disk.durable();
         (0..2).for_each(|_| drop(bench.take()));
@@ -186,7 +189,7 @@ impl Cluster {
         moved |= bench.broker.next_load().is_some();
         bench.load();
         let mut reads = 0;
-        while let Some(read) = bench.broker.next_replica_read() {
+        while reads_for_followers && let Some(read) = bench.broker.next_replica_read() {
             reads += 1;
             let bytes = segment.clone().unwrap_or_else(|| read.read(&mut NoSegments));
             bench.broker.replica_was_read(&read, bytes, bench.now);

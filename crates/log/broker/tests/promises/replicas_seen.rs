@@ -150,6 +150,29 @@ fn follower_is_sent_what_could_not_be_read_once_it_can_be_and_the_operator_is_to
 }
 
 #[test]
+fn follower_is_sent_what_was_read_for_it_although_more_is_committed_by_then() {
+    let mut cluster = Cluster::new(&[&[1, 2, 3]]);
+    cluster.lose(3);
+    cluster.produce(1, 0).expect("it waits");
+    cluster.settle();
+    let batches = cluster.batches(1, 0);
+    let log = cluster.broker(1).disk.log_of(0);
+    let bench = cluster.broker(1);
+    bench.broker.disk_event(DiskEvent::Written(log, Offset(1), 0), bench.now);
+    cluster.holds_reads = true;
+    cluster.restart(3);
+    cluster.settle();
+    let read = cluster.broker(1).broker.next_replica_read().expect("the batch is in a segment");
+    cluster.produce(1, 0).expect("it waits");
+    cluster.settle();
+    assert_eq!((cluster.ends(1, 0), cluster.ends(3, 0).0), ((2, 2), 0));
+    let bench = cluster.broker(1);
+    bench.broker.replica_was_read(&read, Ok(batches), bench.now);
+    cluster.settle();
+    assert_eq!(cluster.ends(3, 0), (2, 2));
+}
+
+#[test]
 fn replica_that_does_not_keep_up_is_not_in_sync_until_it_does() {
     let mut cluster = Cluster::new(&[&[1, 2, 3]]);
     cluster.stop_disk(3);

@@ -61,7 +61,8 @@ impl ClassicGroup {
         Ok(())
     }
 
-    fn bytes(&self) -> usize {
+    /// Bytes of the protocols and the assignments of all members.
+    pub(super) fn bytes(&self) -> usize {
         let bytes = |member: &super::Member| {
             let protocols: usize =
                 member.stored.protocols.iter().map(|(name, metadata)| name.len() + metadata.len()).sum();

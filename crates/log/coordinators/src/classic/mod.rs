@@ -99,7 +99,7 @@ impl ClassicGroup {
         group.phase = match (stored.members.is_empty(), stored.assigned) {
             (true, _) => Phase::Empty,
             (false, true) => Phase::Stable,
-            // It was a consumer group until now: nobody is to assign, so everybody has to join.
+            // A member has left, or it was a consumer group until now: nobody is to assign, so everybody has to join.
             (false, false) if stored.leader.is_empty() => {
                 Phase::Preparing { deadline, initial_left_ms: None, grown: false }
             }
@@ -118,14 +118,16 @@ impl ClassicGroup {
         self.members.insert(member.stored.id.clone(), member);
     }
 
-    /// The record of the group.
+    /// The record of the group. If it waits for its members to join, a replay of the record waits for them too: it has no leader
+    /// and no assignment.
     pub(crate) fn stored(&self) -> StoredGroup {
+        let prepares = matches!(self.phase, Phase::Preparing { .. });
         StoredGroup {
             generation: self.generation,
             protocol_type: self.protocol_type.clone(),
             protocol: self.protocol.clone(),
-            leader: self.leader.clone(),
-            assigned: self.assigned,
+            leader: if prepares { "".into() } else { self.leader.clone() },
+            assigned: self.assigned && !prepares,
             empty_since: self.empty_since,
             members: self.by_rank().map(|member| member.stored.clone()).collect(),
         }

@@ -8,6 +8,10 @@ use super::{ClassicGroup, Phase};
 use crate::turn::Turn;
 use crate::{Answer, Blob, MemberRef, Sync, Synced, Text, Ticket};
 
+/// A group is small that has no more members, and no more bytes of what they said and are to do.
+const SMALL_MEMBERS_MAX: usize = 128;
+const SMALL_BYTES_MAX: usize = 64 << 10;
+
 impl ClassicGroup {
     pub(crate) fn sync(&mut self, sync: Sync, ticket: Ticket, turn: &mut Turn<'_>) {
         if let Err(code) = self.may_sync(&sync) {
@@ -96,6 +100,13 @@ impl ClassicGroup {
             return code;
         }
         self.remove(&id, turn);
+        // What is answered holds after a failover too: otherwise the others would wait for the session of a member that has left. Of a
+        // large group that is not written: a thousand members that leave one after the other would write it a thousand times.
+        self.dirty |= matches!(self.phase, Phase::Preparing { .. }) && self.is_small();
         ErrorCode::None
+    }
+
+    fn is_small(&self) -> bool {
+        self.members.len() <= SMALL_MEMBERS_MAX && self.bytes() <= SMALL_BYTES_MAX
     }
 }

@@ -50,37 +50,123 @@ fn with_write() -> Bench {
     bench
 }
 
-#[test]
-fn hand_over_pauses_until_the_next_leader_has_everything_and_the_time_is_over() {
-    let mut bench = Bench::leading();
-    bench.append(2);
-    let effects = bench.ask(1, HAND_OVER);
-    assert_eq!((effects.contains(&PAUSE), prepared(&effects)), (true, 0));
-    assert!(bench.node.is_paused(P));
-    assert_eq!(prepared(&bench.acknowledge(2, 1)), 0);
-    assert_eq!(prepared(&bench.acknowledge(2, 2)), 1);
-    assert_eq!(prepared(&bench.acknowledge(3, 2)), 0);
-    assert!(!bench.pass(999).contains(&RESUME));
-    assert!(bench.pass(1).contains(&RESUME));
-    assert!(!bench.node.is_paused(P));
-    assert_eq!(bench.node.next_deadline(), None);
+/// What the operator is told of hand-overs that were given up: how far the next leader is behind.
+fn failed(effects: &[Effect]) -> Vec<Option<u64>> {
+    let behind = |effect: &Effect| match effect {
+        Effect::NotHandedOver { partition: P, to: OTHER, behind } => Some(*behind),
+        _ => None,
+    };
+    effects.iter().filter_map(behind).collect()
+}
+
+/// The controller asks as often as it does until it gives up. What happens meanwhile.
+fn ask_for_two_seconds(bench: &mut Bench, mut act: impl FnMut(&mut Bench) -> Vec<Effect>) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    for step in 0..40 {
+        if step % 10 == 0 {
+            effects.extend(bench.ask(1, HAND_OVER));
+        }
+        effects.extend(act(bench));
+        effects.extend(bench.pass(50));
+    }
+    effects
 }
 
 #[test]
-fn hand_over_that_is_asked_for_again_lasts_longer_and_is_answered_again() {
+fn hand_over_pauses_when_the_next_leader_is_near_until_it_has_everything() {
     let mut bench = Bench::leading();
-    assert_eq!(prepared(&bench.ask(1, HAND_OVER)), 1);
+    bench.append(2);
+    let effects = bench.ask(1, HAND_OVER);
+    assert_eq!((effects.contains(&PAUSE), prepared(&effects)), (false, 0), "is it near?");
+    bench.append(1);
+    assert!(!bench.acknowledge(2, 1).contains(&PAUSE));
+    bench.pass(100);
+    let effects = bench.acknowledge(2, 2);
+    assert_eq!((effects.contains(&PAUSE), prepared(&effects)), (true, 0), "it is 100 ms behind");
+    assert!(bench.node.is_paused(P));
+    assert_eq!(prepared(&bench.acknowledge(2, 3)), 1);
+    assert_eq!(prepared(&bench.acknowledge(3, 3)), 0);
+    assert!(!bench.pass(999).contains(&RESUME));
+    assert!(bench.pass(1).contains(&RESUME), "the controller is silent");
+    assert_eq!((bench.node.is_paused(P), bench.node.next_deadline()), (false, None));
+}
+
+#[test]
+fn hand_over_that_is_asked_for_again_is_answered_again_and_pauses_no_longer() {
+    let mut bench = Bench::leading();
+    let effects = bench.ask(1, HAND_OVER);
+    assert_eq!((effects.contains(&PAUSE), prepared(&effects)), (true, 1));
     bench.pass(500);
     let effects = bench.ask(1, HAND_OVER);
     assert_eq!((effects.contains(&PAUSE), prepared(&effects)), (false, 1));
-    assert_eq!(bench.pass(500), []);
-    assert_eq!(bench.pass(500), [RESUME]);
+    assert_eq!(bench.pass(499), []);
+    assert_eq!(bench.pass(1), [RESUME]);
+    let effects = bench.ask(1, HAND_OVER);
+    assert!(!effects.contains(&PAUSE), "there was a pause");
+    assert_eq!(bench.pass(749), []);
+    assert_eq!(bench.pass(1), []);
+    assert_eq!(bench.node.next_deadline(), None);
+    assert!(bench.ask(1, HAND_OVER).contains(&PAUSE), "the controller begins anew");
+}
+
+#[test]
+fn leader_does_not_pause_for_a_next_leader_that_lags_and_the_operator_is_told_once() {
+    let mut bench = Bench::leading();
+    bench.append(100);
+    let mut has = 0;
+    // It has what was appended 250 ms ago, all the time.
+    let mut effects = ask_for_two_seconds(&mut bench, |bench| {
+        has += 20;
+        bench.append(20);
+        bench.acknowledge(2, has)
+    });
+    effects.extend(bench.pass(750));
+    assert!(!effects.contains(&PAUSE) && !effects.contains(&RESUME), "{effects:?}");
+    assert_eq!((failed(&effects), bench.node.next_deadline()), (vec![Some(100)], None));
+    // Nothing is known of one that has not answered.
+    let mut bench = Bench::assigned(record(1, 1, &[1, 2, 3]));
+    bench.acknowledge(3, 0);
+    let mut effects = ask_for_two_seconds(&mut bench, |_| Vec::new());
+    effects.extend(bench.pass(750));
+    assert_eq!((effects.contains(&PAUSE), failed(&effects)), (false, vec![None]));
+}
+
+#[test]
+fn leader_pauses_once_the_next_leader_has_caught_up() {
+    let mut bench = Bench::leading();
+    bench.append(1_000);
+    let mut has = 0;
+    let effects = ask_for_two_seconds(&mut bench, |bench| {
+        if bench.node.is_paused(P) {
+            has = bench.copy().replica.log().end().0;
+        } else {
+            bench.append(2);
+            has = (has + 100).min(bench.copy().replica.log().end().0 - 2);
+        }
+        bench.acknowledge(2, has)
+    });
+    let paused = effects.iter().filter(|effect| **effect == PAUSE).count();
+    assert_eq!((paused, failed(&effects)), (1, vec![]));
+    assert!(prepared(&effects) > 0, "{effects:?}");
+}
+
+#[test]
+fn next_leader_that_stops_when_it_is_near_is_waited_for_no_longer_than_a_pause() {
+    let mut bench = Bench::leading();
+    bench.append(2);
+    bench.ask(1, HAND_OVER);
+    bench.append(1);
+    assert!(bench.acknowledge(2, 2).contains(&PAUSE));
+    let effects = ask_for_two_seconds(&mut bench, |_| Vec::new());
+    assert_eq!((prepared(&effects), failed(&effects)), (0, vec![Some(1)]));
+    let of_pauses = effects.iter().filter(|effect| [PAUSE, RESUME].contains(effect)).collect::<Vec<_>>();
+    assert_eq!(of_pauses, [&RESUME], "it does not pause again");
 }
 
 #[test]
 fn hand_over_ends_with_the_lead() {
     let mut bench = Bench::leading();
-    bench.ask(1, HAND_OVER);
+    assert!(bench.ask(1, HAND_OVER).contains(&PAUSE));
     assert!(bench.fence(C, 2).contains(&RESUME));
 }
 

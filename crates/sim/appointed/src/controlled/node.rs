@@ -124,6 +124,7 @@ impl World {
             }
             Effect::Pause { partition } => drop(self.process(node)?.paused.insert(partition)),
             Effect::Resume { partition } => drop(self.process(node)?.paused.remove(&partition)),
+            Effect::NotHandedOver { .. } => {}
             Effect::Send { to, partitions } => {
                 let all = partitions.into_iter().map(|partition| (partition, to));
                 self.process(node)?.to_send.extend(all);
