@@ -34,11 +34,13 @@ pub enum Contestant {
     },
     /// A server that only sends a file, or writes one: this program, whose `floor` serves.
     Bare(PathBuf),
+    /// One that only writes a file, and rests before it takes what came.
+    Resting(PathBuf),
 }
 
 impl Contestant {
     /// The names that [`Contestant::find`] knows.
-    pub const NAMES: [&str; 6] = ["diwan", "other", "kafka", "rabbitmq", "activemq", "bare"];
+    pub const NAMES: [&str; 7] = ["diwan", "other", "kafka", "rabbitmq", "activemq", "bare", "resting"];
 
     /// The contestant of that name, fetched if it is not there yet.
     ///
@@ -58,6 +60,7 @@ impl Contestant {
             "rabbitmq" => Ok(Self::RabbitMq(RabbitMq::find(&sources.cache)?, Queues::find(&sources.cache)?)),
             "activemq" => Queues::find(&sources.cache).map(Self::ActiveMq),
             "bare" => std::env::current_exe().map(Self::Bare).map_err(PeerError::io("this program")),
+            "resting" => std::env::current_exe().map(Self::Resting).map_err(PeerError::io("this program")),
             other => Err(PeerError::Missing(format!("there is no broker `{other}`"))),
         }
     }
@@ -71,6 +74,7 @@ impl Contestant {
             Self::RabbitMq(..) => "rabbitmq",
             Self::ActiveMq(_) => "activemq",
             Self::Bare(_) => "bare",
+            Self::Resting(_) => "resting",
         }
     }
 
@@ -90,6 +94,9 @@ impl Contestant {
             Self::ActiveMq(queues) => format!("{}, KahaDB", queues.version()),
             Self::Elsewhere { address, .. } => format!("at {address}"),
             Self::Bare(_) => String::from("of this program: sends a file, or writes one, and nothing else"),
+            Self::Resting(_) => {
+                String::from("of this program: writes a file, after a rest of half a millisecond each time")
+            }
         }
     }
 

@@ -114,6 +114,7 @@ impl Job {
             Contestant::Elsewhere { .. } => {
                 !matches!(self, Self::Store { .. } | Self::Idle { .. } | Self::Restart { .. })
             }
+            Contestant::Resting(_) => matches!(self, Self::Produce { mode: Mode::PageCache, .. }),
             Contestant::Bare(_) => {
                 matches!(self, Self::Consume { .. } | Self::Produce { mode: Mode::PageCache, .. })
             }

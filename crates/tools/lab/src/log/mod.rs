@@ -19,7 +19,7 @@ mod perform;
 mod stand;
 
 pub use contestant::{Contestant, named_broker};
-pub use floor::serve as serve_floor;
+pub use floor::{serve as serve_floor, serve_resting as serve_resting_floor};
 pub use job::{Job, Mode};
 pub use perform::{Seen, Turn, perform};
 pub use stand::{Pids, Stand};

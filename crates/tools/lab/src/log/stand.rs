@@ -81,6 +81,10 @@ impl Stand {
                 let server = BareServer::start(program, "bare").map_err(failed("the bare server"))?;
                 Running::Bare(server)
             }
+            (None, Contestant::Resting(program)) => {
+                let server = BareServer::start(program, "resting").map_err(failed("the bare server"))?;
+                Running::Bare(server)
+            }
             (None, Contestant::Elsewhere { address, .. }) => Running::Elsewhere(*address),
             (None, _) => stand.queue()?,
         };

@@ -56,8 +56,8 @@ pub(crate) enum LabCommand {
     /// The bare server that experiments on the log stand on.
     #[command(hide = true)]
     Floor {
-        /// `bare`.
-        #[arg(value_parser = ["bare"])]
+        /// `bare` or `resting`.
+        #[arg(value_parser = ["bare", "resting"])]
         kind: String,
         /// Where it listens.
         address: std::net::SocketAddr,

@@ -42,8 +42,12 @@ fn run(command: LabCommand, out: &mut impl Write) -> io::Result<ExitCode> {
         LabCommand::List => list(out),
         LabCommand::Run(arguments) => measure(*arguments, out),
         LabCommand::Report { folder } => draw(&folder, out),
-        LabCommand::Floor { address, .. } => {
-            tools_lab::log::serve_floor(address, |address| println!("{address}"))?;
+        LabCommand::Floor { address, kind } => {
+            let listening = |address| println!("{address}");
+            match kind.as_str() {
+                "resting" => tools_lab::log::serve_resting_floor(address, listening)?,
+                _ => tools_lab::log::serve_floor(address, listening)?,
+            }
             Ok(ExitCode::SUCCESS)
         }
         LabCommand::Compare(arguments) => hold(&arguments, out),

@@ -3,6 +3,7 @@
 
 mod fetch;
 mod produce;
+mod resting;
 
 use std::io::{self, Read as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,6 +12,8 @@ use std::thread;
 
 use fetch::Batches;
 use produce::Appended;
+
+pub use resting::serve as serve_resting;
 
 const PRODUCE: u16 = 0;
 const FETCH: u16 = 1;
@@ -81,10 +84,10 @@ fn answer(mut stream: TcpStream, batches: &Batches, (port, number): (u16, u64)) 
 }
 
 /// Sends all of it.
-fn send_all(stream: &TcpStream, bytes: &[u8], flags: rustix::net::SendFlags) -> io::Result<()> {
+fn send_all(stream: impl std::os::fd::AsFd, bytes: &[u8], flags: rustix::net::SendFlags) -> io::Result<()> {
     let mut sent = 0;
     while sent < bytes.len() {
-        sent += rustix::net::send(stream, bytes.get(sent..).unwrap_or_default(), flags)?;
+        sent += rustix::net::send(&stream, bytes.get(sent..).unwrap_or_default(), flags)?;
     }
     Ok(())
 }
@@ -99,18 +102,26 @@ mod tests {
     use super::*;
 
     /// It ends with this program: standard input of tests may have ended already, and the listener serves on.
-    fn served() -> SocketAddr {
+    fn served(is_resting: bool) -> SocketAddr {
         let (tell, told) = std::sync::mpsc::channel();
         thread::spawn(move || {
-            serve("127.0.0.1:0".parse().expect("an address"), |at| tell.send(at).expect("heard"))
+            let (address, listening) =
+                ("127.0.0.1:0".parse().expect("an address"), |at| tell.send(at).expect("heard"));
+            if is_resting { serve_resting(address, listening) } else { serve(address, listening) }
         });
         told.recv_timeout(Duration::from_secs(20)).expect("it serves")
     }
 
     #[test]
-    fn bare_server_takes_what_the_load_sends() {
+    fn bare_servers_take_what_the_load_sends() {
+        for is_resting in [false, true] {
+            take_what_the_load_sends(served(is_resting));
+        }
+    }
+
+    fn take_what_the_load_sends(address: SocketAddr) {
         let load = Produce {
-            address: served(),
+            address,
             topic: String::from("t"),
             partitions: 3,
             connections: 3,
@@ -128,7 +139,7 @@ mod tests {
     #[test]
     fn bare_server_gives_the_load_whole_batches() {
         let load = Consume {
-            address: served(),
+            address: served(false),
             topic: String::from("t"),
             partitions: 1,
             connections: 1,

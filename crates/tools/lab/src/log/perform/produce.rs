@@ -12,7 +12,7 @@ use crate::log::{Contestant, Mode, Stand};
 
 pub(super) fn perform(job: &Job, stand: &Stand, turn: Turn, edges: &mut Edges<'_>) -> io::Result<Seen> {
     let Some((mode, load)) = load(job) else { return Err(io::ErrorKind::InvalidInput.into()) };
-    if matches!(stand.contestant(), Contestant::Bare(_)) {
+    if matches!(stand.contestant(), Contestant::Bare(_) | Contestant::Resting(_)) {
         return bare(Produce { address: stand.address()?, topic: String::from("file"), ..load }, turn, edges);
     }
     let mut turn = turn;
