@@ -130,10 +130,8 @@ impl World {
                 self.process(node)?.to_send.extend(all);
             }
             Effect::Reply { to, replies } => {
-                let all = replies.into_iter();
-                self.packets.extend(
-                    all.map(|(partition, reply)| Packet::Replica(partition, node, to, Body::Reply(reply))),
-                );
+                let of = |(partition, reply)| Packet::Replica(partition, node, to, Body::Reply(reply));
+                self.packets.extend(replies.into_iter().map(of));
             }
         }
         None
