@@ -17,6 +17,7 @@ pub(crate) struct Flushing {
 /// See the module. Frequencies of faults are of a thousand moments.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
+    pub(crate) brokers: i32,
     pub(crate) shards: u16,
     pub(crate) servers: usize,
     pub(crate) producers: usize,
@@ -79,6 +80,7 @@ impl Setting {
     pub(crate) fn draw(random: &mut Random, light: bool) -> Self {
         let mut faults = Faults::draw(random);
         let setting = Self {
+            brokers: 1,
             shards: 1 + random.below(4) as u16,
             servers: 1 + random.below(3) as usize,
             producers: 1 + random.below(3) as usize,

@@ -1,4 +1,4 @@
-//! The broker's machine: its host, and the process on it if there is one.
+//! A broker's machine: its host, and the process on it if there is one.
 
 mod compaction;
 mod process;
@@ -24,6 +24,10 @@ pub(crate) struct Machine {
     store: StoreConfig,
     shards: u16,
     servers: usize,
+    /// When its next process begins, if there is none.
+    pub(crate) restart_at_ms: u64,
+    /// How often a shard of its process has flushed itself.
+    pub(crate) flushed_alone: u64,
 }
 
 /// How late a coordinator's tick may be and still count as time that passed.
@@ -32,8 +36,10 @@ const PAUSE_MS_MAX: u64 = 200;
 const SEGMENT_BYTES: u64 = 2_000;
 
 impl Machine {
-    pub(crate) fn new(setting: &Setting, random: &mut Random) -> Self {
+    /// The machine of the broker of that number.
+    pub(crate) fn new(node_id: i32, setting: &Setting, random: &mut Random) -> Self {
         let mut config = BrokerConfig {
+            node_id,
             offsets_topic: InternalTopic { partitions: 2, ..InternalTopic::default() },
             compaction_check_ms: setting.compaction_check_ms,
             ..BrokerConfig::default()
@@ -71,7 +77,14 @@ impl Machine {
             };
         }
         let host = Host::new(random, true);
-        Self { host, process: None, config, store, shards: setting.shards, servers: setting.servers }
+        let (shards, servers) = (setting.shards, setting.servers);
+        Self { host, process: None, config, store, shards, servers, restart_at_ms: 0, flushed_alone: 0 }
+    }
+
+    /// Its process, if clients can connect to it.
+    pub(crate) fn serving(&mut self, now_ms: u64) -> Option<&mut Process> {
+        let is_paused = self.host.is_paused(now_ms);
+        self.process.as_mut().filter(|process| !is_paused && process.is_serving())
     }
 
     /// Starts a process.

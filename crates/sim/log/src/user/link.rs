@@ -58,13 +58,14 @@ impl<C> Link<C> {
         if self.wire.is_some() {
             return true;
         }
-        let Some(process) = around.process.as_mut().filter(|process| process.is_serving()) else {
-            return false;
-        };
         if around.now_ms < self.rests_until_ms {
             return false;
         }
-        let wire = around.wires.open();
+        let broker = 0;
+        let Some(process) = around.brokers.get_mut(broker).and_then(|of| of.serving(around.now_ms)) else {
+            return false;
+        };
+        let wire = around.wires.open(broker);
         process.accept(wire);
         self.wire = Some(wire);
         true

@@ -1,4 +1,4 @@
-//! Clients of the broker: state machines that speak the real bytes, through another implementation of the protocol.
+//! Clients of the brokers: state machines that speak the real bytes, through another implementation of the protocol.
 
 mod batch;
 mod consumer;
@@ -13,7 +13,7 @@ mod transactional;
 use sim_kit::Simulation;
 use sim_kit::random::Random;
 
-use crate::broker::Process;
+use crate::broker::Machine;
 use crate::history::History;
 use crate::served::Served;
 use crate::wire::Wires;
@@ -28,15 +28,14 @@ pub(crate) use transactional::TransactionalProducer;
 /// What a client sees and uses at one of its steps.
 pub(crate) struct Around<'w> {
     pub(crate) wires: &'w mut Wires,
-    /// The broker's process, if there is one.
-    pub(crate) process: Option<&'w mut Process>,
+    pub(crate) brokers: &'w mut [Machine],
     pub(crate) history: &'w mut History,
     pub(crate) topics: &'w mut Topics,
     pub(crate) sim: &'w mut Simulation,
     pub(crate) random: &'w mut Random,
     pub(crate) now_ms: u64,
     pub(crate) served: Served,
-    /// What the broker's wall clock says.
+    /// What the brokers' wall clocks say, the one that is ahead of all.
     pub(crate) wall_ms: i64,
     /// Whether new things may be begun; else only what was begun is ended.
     pub(crate) is_busy: bool,
