@@ -2,6 +2,7 @@
 
 mod batch;
 mod consumer;
+mod finder;
 mod group;
 mod link;
 mod offsets;
@@ -18,6 +19,7 @@ use crate::history::History;
 use crate::served::Served;
 use crate::wire::Wires;
 pub(crate) use consumer::Consumer;
+pub(crate) use finder::Target;
 pub(crate) use group::{ClassicMember, ConsumerMember, GroupMember, OffsetReader, are_at_rest};
 pub(crate) use link::{Answer, Link};
 pub(crate) use operator::{NAMES, Operator, Topics};
