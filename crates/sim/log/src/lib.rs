@@ -18,6 +18,7 @@
 mod broker;
 mod council;
 mod history;
+mod peers;
 mod reached;
 mod served;
 mod setting;

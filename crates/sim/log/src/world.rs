@@ -9,9 +9,10 @@ use sim_kit::disk::Loss;
 use sim_kit::random::Random;
 use sim_kit::{Floor, Judged, Plan, Simulation, World};
 
-use crate::broker::{Ended, Machine, Process, Step};
+use crate::broker::{Ended, Machine, PeerPort, Process, Step};
 use crate::council::Council;
 use crate::history::{History, Place, RETENTION_CHECK_MS, Retention};
+use crate::peers::Peers;
 use crate::reached::{FLOORS, REACHED};
 use crate::served::Served;
 use crate::setting::Setting;
@@ -28,6 +29,9 @@ const COMPACTION_REST_MS: u64 = 10_000;
 
 /// The longest timeout of a transaction, with some time for its end.
 const TRANSACTION_MAX_MS: u64 = 10_000;
+
+/// The stream of random numbers that says how many brokers there are.
+const CLUSTER: u64 = 0;
 
 /// An operator is told something far less often than producers are.
 const OPERATOR_WEIGHT: u64 = 40;
@@ -53,6 +57,7 @@ pub struct LogWorld {
     brokers: Vec<Machine>,
     council: Council,
     wires: Wires,
+    peers: Peers,
     history: History,
     topics: Topics,
     operator: Operator,
@@ -78,6 +83,7 @@ impl World for LogWorld {
     fn begin(plan: &Plan) -> Self {
         let mut random = Random::new(plan.seed);
         let setting = Setting::draw(&mut random, plan.light);
+        let setting = setting.of_cluster(&mut Random::new(plan.seed ^ CLUSTER));
         let brokers = (1..=setting.brokers).map(|id| Machine::new(id, &setting, &mut random)).collect();
         let mut sim = Simulation::new(random);
         sim.leave_out(plan.without.clone());
@@ -88,6 +94,7 @@ impl World for LogWorld {
             flushing: setting.flushing,
             retention: setting.retention,
             keeps_tombstones: setting.keeps_tombstones,
+            replication: setting.replication.clone(),
             ..Topics::default()
         };
         let phase_until_ms = sim.now_ms() + plan.faulty_ms;
@@ -98,6 +105,7 @@ impl World for LogWorld {
             brokers,
             council: Council::new(setting.servers),
             wires: Wires::default(),
+            peers: Peers::default(),
             history: History::new(setting.epoch_max),
             topics,
             operator: Operator::new(),
@@ -144,15 +152,23 @@ impl World for LogWorld {
         if self.history.has_wrongs() || self.phase == Phase::Over {
             return false;
         }
-        match self.sim.random.below(100) {
-            0..40 => self.broker_step(),
-            40..60 => self.deliver(),
-            60..82 => self.user_step(),
-            82..90 => {
-                let faulty = self.phase == Phase::Faulty;
-                self.council.step(&mut self.sim.random, faulty);
-            }
-            _ => self.time_passes(),
+        // Several brokers do more in the same time.
+        let [broker, deliver, user, council, peers] =
+            if self.brokers.len() == 1 { [40, 60, 82, 90, 90] } else { [46, 56, 67, 74, 94] };
+        let drawn = self.sim.random.below(100);
+        if drawn < broker {
+            self.broker_step();
+        } else if drawn < deliver {
+            self.deliver();
+        } else if drawn < user {
+            self.user_step();
+        } else if drawn < council {
+            let faulty = self.phase == Phase::Faulty;
+            self.council.step(&mut self.sim.random, faulty);
+        } else if drawn < peers {
+            self.peers_step();
+        } else {
+            self.time_passes();
         }
         self.go_on();
         self.sim.end_moment();
@@ -185,7 +201,7 @@ impl LogWorld {
             sim: &mut self.sim,
             random: &mut random,
             now_ms,
-            served: self.served,
+            served: if self.setting.brokers == 1 { self.served } else { Served::unknown() },
             wall_ms: wall_ms.unwrap_or(0),
             is_busy: self.phase == Phase::Faulty,
         };
@@ -228,6 +244,20 @@ impl LogWorld {
         machine.process = Some(process);
         if let Err(ended) = done {
             self.process_ended(at, &ended);
+        }
+    }
+
+    fn peers_step(&mut self) {
+        let mut random = self.sim.random.fork();
+        if self.peers.step(&mut self.brokers, &mut random, self.sim.now_ms()) {
+            self.sim.count("brokers connected", 1);
+        }
+        for at in 0..self.brokers.len() {
+            let refused = self.brokers[at].process.as_ref().and_then(|of| of.with_peers(PeerPort::take_refused));
+            for (from, why) in refused.unwrap_or_default() {
+                self.sim.tell("message refused", format_args!("broker {} refuses a message of {from}: {why}", at + 1));
+                self.peers.reset_between(&mut self.brokers, at, from as usize - 1);
+            }
         }
     }
 
@@ -390,6 +420,7 @@ impl LogWorld {
                     self.brokers[at].host.heal();
                     self.brokers[at].restart_at_ms = now_ms;
                 }
+                self.peers.heal();
                 self.begin(Phase::Settling);
             }
             Phase::Settling if is_done => {
