@@ -116,10 +116,9 @@ impl Progress {
     }
 
     /// Whether the marks of the partition are where they may be after those before.
-    fn judge(&mut self, around: &mut Around<'_>, place: Place, answer: &PartitionData, keeps: bool) {
-        // Whoever does not know yet that it is deposed does not know of deletions by its successor.
-        let is_leader_known = around.brokers.len() == 1 || keeps;
-        if self.next < self.trimmed && is_leader_known {
+    fn judge(&mut self, around: &mut Around<'_>, place: Place, answer: &PartitionData) {
+        // Deletions are known to the leader alone: another one brings the records back (see `lib.rs`).
+        if self.next < self.trimmed && around.brokers.len() == 1 {
             let (next, trimmed) = (self.next, self.trimmed);
             around
                 .history
@@ -447,7 +446,7 @@ impl Consumer {
             }
             return progress.refused(around, place, answer.error_code);
         }
-        progress.judge(around, place, &answer, self.keeps);
+        progress.judge(around, place, &answer);
         let bound = if self.isolation > 0 { answer.last_stable_offset } else { answer.high_watermark };
         let mut aborted: Vec<(i64, i64)> = Vec::new();
         for transaction in answer.aborted_transactions.unwrap_or_default() {
