@@ -440,7 +440,8 @@ impl LogWorld {
                     self.history
                         .wrong(53, format!("groups are not at rest after {REST_MAX_MS} ms ({phase:?})"));
                 }
-                self.history.wrong(36, format!("not at rest after {REST_MAX_MS} ms ({phase:?})"));
+                let why = self.unrest();
+                self.history.wrong(36, format!("not at rest after {REST_MAX_MS} ms ({phase:?}): {why}"));
             }
             _ => {}
         }
@@ -461,6 +462,21 @@ impl LogWorld {
         let done = self.with(|around| consumers.iter().all(|consumer| consumer.is_at_the_end(around)));
         self.consumers = consumers;
         done && self.are_members_at_rest()
+    }
+
+    /// What is not at rest, in words.
+    fn unrest(&mut self) -> String {
+        let open = |is_done: bool, what: &'static str| (!is_done).then(|| String::from(what));
+        let producers = self.producers.iter().filter(|producer| !producer.is_done()).map(|_| "a producer");
+        let mut why: Vec<String> = producers.map(String::from).collect();
+        let are_done = self.transactional.iter().all(TransactionalProducer::is_done);
+        why.extend(open(are_done, "a transaction"));
+        why.extend(open(self.operator.is_content(&self.topics), "the operator"));
+        why.extend(open(self.is_retention_over(), "retention"));
+        why.extend(open(self.are_members_at_rest(), "groups"));
+        let consumers: Vec<Consumer> = self.consumers.drain(..).chain(self.last_readers.drain(..)).collect();
+        why.extend(self.with(|around| consumers.iter().flat_map(|of| of.behind(around)).collect::<Vec<_>>()));
+        why.join(", ")
     }
 
     /// Whether everything had the time to go that may.

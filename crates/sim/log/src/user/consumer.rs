@@ -239,6 +239,20 @@ impl Consumer {
         })
     }
 
+    /// What it has not read, in words.
+    pub(crate) fn behind(&self, around: &Around<'_>) -> Vec<String> {
+        let places = places(around).into_iter();
+        let behind = places.filter_map(|place| {
+            let end = around.history.known_end(place);
+            let progress = self.places.get(&place)?;
+            let leader = self.leaders.get(&place);
+            let Progress { next, high_watermark, is_answered, .. } = *progress;
+            (next < end.max(high_watermark) || !is_answered)
+                .then(|| format!("{place:?} is read to {next} of {end}, {high_watermark}, led by {leader:?}"))
+        });
+        behind.collect()
+    }
+
     pub(crate) fn step(&mut self, around: &mut Around<'_>) {
         if around.brokers.len() > 1 {
             self.follow_topics(around);
