@@ -185,6 +185,9 @@ impl History {
         self.sent_ms = self.now_ms;
         if let Some(write) = self.writes.get_mut(&value) {
             write.attempts += 1;
+            if write.fate == Fate::Refused {
+                write.fate = Fate::Open;
+            }
         }
     }
 

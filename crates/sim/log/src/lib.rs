@@ -1,5 +1,5 @@
-//! The simulator of the log: a broker of several shards on a simulated disk, the council as a model of an ensemble, and clients
-//! that speak the real bytes through another implementation of the protocol. One seed decides everything.
+//! The simulator of the log: one to five brokers of several shards on simulated disks, with simulated links between them, the
+//! council as a model of an ensemble, and clients that speak the real bytes through another implementation of the protocol. One seed decides everything.
 //!
 //! The shipped machines run: [`log_broker::Front`] in the shipped event loop, [`log_broker::Broker`],
 //! [`log_broker::DiskExecutor`] over the shipped store and write-ahead log, the shipped client of the council with
@@ -11,13 +11,17 @@
 //! at some acknowledgements the disk is copied, loses what was not flushed, and is read.
 //!
 //! # Not done, and what that costs
-//! - One broker.
+//! - With several brokers it is not known which of them has heard a client: that a coordinator expels nobody too early (L52) is
+//!   judged with one broker only. So is what a power failure may take of a topic with `diwan.durability=replicated`.
+//! - With several brokers it is not judged that deleted records stay deleted (L69): no follower learns of DeleteRecords, so the
+//!   next leader has the records still.
 //! - A turn of a shard is one step: two threads that wait for one lock are not simulated.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod broker;
 mod council;
 mod history;
+mod peers;
 mod reached;
 mod served;
 mod setting;

@@ -12,6 +12,8 @@ pub(crate) struct Served {
     began_ms: [u64; BEGINNINGS],
     /// How often the process stood still.
     pauses: u64,
+    /// Nothing is known: coordinators move from broker to broker.
+    is_unknown: bool,
 }
 
 /// How late a coordinator may notice that it stood still, and how unevenly a simulated process takes its turns, milliseconds:
@@ -19,6 +21,11 @@ pub(crate) struct Served {
 const SLACK_MS: u64 = 400;
 
 impl Served {
+    /// Of several brokers, of which a client cannot tell which one has heard it.
+    pub(crate) fn unknown() -> Self {
+        Self { is_unknown: true, ..Self::default() }
+    }
+
     pub(crate) const fn pass(&mut self, ms: u64) {
         self.ms += ms;
     }
@@ -35,7 +42,7 @@ impl Served {
 
     /// Whether one of the processes since `then` may take it that so much time has passed. Each counts from its beginning (L52).
     pub(crate) fn may_have_passed(&self, then: Self, ms: u64) -> bool {
-        if self.began_ms[0] > then.ms {
+        if self.is_unknown || self.began_ms[0] > then.ms {
             // There were more processes than are known.
             return true;
         }

@@ -1,8 +1,11 @@
 //! What a run is like: drawn once, from the seed.
 
+use std::collections::BTreeMap;
+
 use sim_kit::random::Random;
 
 use crate::history::Retention;
+use crate::user::all_names;
 
 /// How long a member may be silent, milliseconds: as the broker is configured.
 pub(crate) const SESSION_MS: u64 = 3_000;
@@ -17,6 +20,11 @@ pub(crate) struct Flushing {
 /// See the module. Frequencies of faults are of a thousand moments.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
+    pub(crate) brokers: i32,
+    /// How many replicas each topic has, and `min.insync.replicas`, if there are several brokers.
+    pub(crate) replication: BTreeMap<&'static str, (i16, i16)>,
+    /// How many replicas internal topics have.
+    pub(crate) internal_replicas: i16,
     pub(crate) shards: u16,
     pub(crate) servers: usize,
     pub(crate) producers: usize,
@@ -79,6 +87,9 @@ impl Setting {
     pub(crate) fn draw(random: &mut Random, light: bool) -> Self {
         let mut faults = Faults::draw(random);
         let setting = Self {
+            brokers: 1,
+            replication: BTreeMap::new(),
+            internal_replicas: 1,
             shards: 1 + random.below(4) as u16,
             servers: 1 + random.below(3) as usize,
             producers: 1 + random.below(3) as usize,
@@ -119,6 +130,27 @@ impl Setting {
             faults = Faults::default();
         }
         Self { flushing, retention, keeps_tombstones, classic, all_static, consumer, faults, ..setting }
+    }
+
+    /// How many brokers there are, drawn on its own: a run with one is as if there could be no more.
+    pub(crate) fn of_cluster(self, random: &mut Random) -> Self {
+        let brokers = match random.below(100) {
+            0..50 => return self,
+            50..58 => 2,
+            58..84 => 3,
+            84..92 => 4,
+            _ => 5,
+        };
+        let mut draw = |name| {
+            let replicas = if random.chance(15) { 1 } else { 2 + random.below(brokers.min(4) - 1) as i16 };
+            (name, (replicas, 1 + random.below(replicas.unsigned_abs().into()).min(1) as i16))
+        };
+        let replication = all_names().map(&mut draw).collect();
+        let internal_replicas = draw("").1.0;
+        let shards = 1 + random.below(2) as u16;
+        // What a power failure takes of a volatile topic is judged with one broker only.
+        let (brokers, flushing) = (brokers as i32, None);
+        Self { brokers, replication, internal_replicas, shards, flushing, ..self }
     }
 }
 

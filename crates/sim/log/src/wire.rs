@@ -1,4 +1,4 @@
-//! The network between clients and the broker: bytes that are on their way, in order, and connections that break. What a client
+//! The network between clients and brokers: bytes that are on their way, in order, and connections that break. What a client
 //! has sent before it broke may arrive still, or not.
 
 use std::collections::BTreeMap;
@@ -15,6 +15,8 @@ pub(crate) struct WireId(pub(crate) u32);
 /// A connection of a client, as both its ends see it.
 #[derive(Debug, Default)]
 pub(crate) struct Wire {
+    /// The broker that it is with, by its place among all.
+    broker: usize,
     /// On their way to the broker.
     to_broker: Vec<u8>,
     /// On their way to the client.
@@ -35,10 +37,15 @@ pub(crate) struct Wires {
 }
 
 impl Wires {
-    pub(crate) fn open(&mut self) -> WireId {
+    pub(crate) fn open(&mut self, broker: usize) -> WireId {
         self.last += 1;
-        self.wires.insert(WireId(self.last), Wire::default());
+        self.wires.insert(WireId(self.last), Wire { broker, ..Wire::default() });
         WireId(self.last)
+    }
+
+    /// The broker that a connection is with.
+    pub(crate) fn broker_of(&self, id: WireId) -> usize {
+        self.wires.get(&id).map_or(0, |wire| wire.broker)
     }
 
     pub(crate) fn get_mut(&mut self, id: WireId) -> Option<&mut Wire> {

@@ -1,5 +1,7 @@
-//! A world of one broker: what happens next is drawn from the seed. First under faults; then all is well, and everything that
+//! A world of one to five brokers: what happens next is drawn from the seed. First under faults; then all is well, and everything that
 //! was begun comes to its end; then the broker's power fails once more, and all partitions are read from their beginnings.
+
+mod faults;
 
 use std::collections::BTreeMap;
 
@@ -7,9 +9,10 @@ use sim_kit::disk::Loss;
 use sim_kit::random::Random;
 use sim_kit::{Floor, Judged, Plan, Simulation, World};
 
-use crate::broker::{Ended, Machine, Process, Step};
+use crate::broker::{Ended, Machine, PeerPort, Process, Step};
 use crate::council::Council;
 use crate::history::{History, Place, RETENTION_CHECK_MS, Retention};
+use crate::peers::Peers;
 use crate::reached::{FLOORS, REACHED};
 use crate::served::Served;
 use crate::setting::Setting;
@@ -26,6 +29,10 @@ const COMPACTION_REST_MS: u64 = 10_000;
 
 /// The longest timeout of a transaction, with some time for its end.
 const TRANSACTION_MAX_MS: u64 = 10_000;
+
+/// The stream of random numbers that says how many brokers there are. The seeds of `seeds.txt` that found something with one
+/// broker play one still.
+const CLUSTER: u64 = 48_011;
 
 /// An operator is told something far less often than producers are.
 const OPERATOR_WEIGHT: u64 = 40;
@@ -48,9 +55,10 @@ pub struct LogWorld {
     setting: Setting,
     phase: Phase,
     phase_until_ms: u64,
-    machine: Machine,
+    brokers: Vec<Machine>,
     council: Council,
     wires: Wires,
+    peers: Peers,
     history: History,
     topics: Topics,
     operator: Operator,
@@ -64,8 +72,6 @@ pub struct LogWorld {
     last_readers: Vec<Consumer>,
     /// It looks offsets up behind that.
     times: Option<TimeReader>,
-    restart_at_ms: u64,
-    flushed_alone: u64,
 }
 
 impl World for LogWorld {
@@ -78,7 +84,8 @@ impl World for LogWorld {
     fn begin(plan: &Plan) -> Self {
         let mut random = Random::new(plan.seed);
         let setting = Setting::draw(&mut random, plan.light);
-        let machine = Machine::new(&setting, &mut random);
+        let setting = setting.of_cluster(&mut Random::new(plan.seed ^ CLUSTER));
+        let brokers = (1..=setting.brokers).map(|id| Machine::new(id, &setting, &mut random)).collect();
         let mut sim = Simulation::new(random);
         sim.leave_out(plan.without.clone());
         let compacted = setting.compacts.then_some(NAMES[1]);
@@ -88,6 +95,7 @@ impl World for LogWorld {
             flushing: setting.flushing,
             retention: setting.retention,
             keeps_tombstones: setting.keeps_tombstones,
+            replication: setting.replication.clone(),
             ..Topics::default()
         };
         let phase_until_ms = sim.now_ms() + plan.faulty_ms;
@@ -95,9 +103,10 @@ impl World for LogWorld {
             sim,
             phase: Phase::Faulty,
             phase_until_ms,
-            machine,
+            brokers,
             council: Council::new(setting.servers),
             wires: Wires::default(),
+            peers: Peers::default(),
             history: History::new(setting.epoch_max),
             topics,
             operator: Operator::new(),
@@ -109,8 +118,6 @@ impl World for LogWorld {
             served: Served::default(),
             last_readers: Vec::new(),
             times: None,
-            restart_at_ms: 0,
-            flushed_alone: 0,
             setting,
         };
         for number in 0..world.setting.producers {
@@ -146,15 +153,23 @@ impl World for LogWorld {
         if self.history.has_wrongs() || self.phase == Phase::Over {
             return false;
         }
-        match self.sim.random.below(100) {
-            0..40 => self.broker_step(),
-            40..60 => self.deliver(),
-            60..82 => self.user_step(),
-            82..90 => {
-                let faulty = self.phase == Phase::Faulty;
-                self.council.step(&mut self.sim.random, faulty);
-            }
-            _ => self.time_passes(),
+        // Several brokers do more in the same time.
+        let [broker, deliver, user, council, peers] =
+            if self.brokers.len() == 1 { [40, 60, 82, 90, 90] } else { [46, 56, 67, 74, 94] };
+        let drawn = self.sim.random.below(100);
+        if drawn < broker {
+            self.broker_step();
+        } else if drawn < deliver {
+            self.deliver();
+        } else if drawn < user {
+            self.user_step();
+        } else if drawn < council {
+            let faulty = self.phase == Phase::Faulty;
+            self.council.step(&mut self.sim.random, faulty);
+        } else if drawn < peers {
+            self.peers_step();
+        } else {
+            self.time_passes();
         }
         self.go_on();
         self.sim.end_moment();
@@ -178,81 +193,110 @@ impl LogWorld {
     fn with<T>(&mut self, call: impl FnOnce(&mut Around<'_>) -> T) -> T {
         let mut random = self.sim.random.fork();
         let now_ms = self.sim.now_ms();
-        let is_paused = self.machine.host.is_paused(now_ms);
+        let wall_ms = self.brokers.iter().map(|broker| broker.host.now(now_ms).wall.ms()).max();
         let mut around = Around {
             wires: &mut self.wires,
-            process: self.machine.process.as_mut().filter(|_| !is_paused),
+            brokers: &mut self.brokers,
             history: &mut self.history,
             topics: &mut self.topics,
             sim: &mut self.sim,
             random: &mut random,
             now_ms,
-            served: self.served,
-            wall_ms: self.machine.host.now(now_ms).wall.ms(),
+            served: if self.setting.brokers == 1 { self.served } else { Served::unknown() },
+            wall_ms: wall_ms.unwrap_or(0),
             is_busy: self.phase == Phase::Faulty,
         };
         call(&mut around)
     }
 
+    /// A broker, drawn if there are several.
+    fn any_broker(&self, random: &mut Random) -> usize {
+        any(self.brokers.len(), random)
+    }
+
     fn broker_step(&mut self) {
+        let at = any(self.brokers.len(), &mut self.sim.random);
         let now_ms = self.sim.now_ms();
-        let now = self.machine.host.now(now_ms);
-        if self.machine.host.is_paused(now_ms) {
+        let machine = &mut self.brokers[at];
+        let now = machine.host.now(now_ms);
+        if machine.host.is_paused(now_ms) {
             return;
         }
-        let Some(mut process) = self.machine.process.take() else {
-            if now_ms >= self.restart_at_ms {
-                self.machine.start(&mut self.sim.random, now);
+        let Some(mut process) = machine.process.take() else {
+            if now_ms >= machine.restart_at_ms {
+                machine.start(&mut self.sim.random, now);
             }
             return;
         };
         let was_serving = process.is_serving();
         let step = process.draw(&mut self.sim.random);
-        let is_stalled = self.machine.host.is_disk_stalled(now_ms);
+        let is_stalled = machine.host.is_disk_stalled(now_ms);
         let mut random = self.sim.random.fork();
         let around = (&mut self.wires, &mut self.council);
-        let done = process.step(step, &mut self.machine.host, around, &mut random, (now, is_stalled));
+        let done = process.step(step, &mut machine.host, around, &mut random, (now, is_stalled));
         self.sim.trace.step("step", &[step_number(step)]);
         let alone = process.flushed_alone();
-        self.sim.count("flush by a shard", u64::from(alone > self.flushed_alone));
-        self.flushed_alone = alone;
+        self.sim.count("flush by a shard", u64::from(alone > machine.flushed_alone));
+        machine.flushed_alone = alone;
         if !was_serving && process.is_serving() {
             self.served.begin();
-            self.sim.tell("broker joined", format_args!("the broker has joined"));
+            self.sim.tell("broker joined", format_args!("broker {} has joined", at + 1));
         }
-        self.machine.process = Some(process);
+        machine.process = Some(process);
         if let Err(ended) = done {
-            self.process_ended(&ended);
+            self.process_ended(at, &ended);
         }
     }
 
-    fn process_ended(&mut self, ended: &Ended) {
-        let may_fail = self.machine.host.may_fail();
+    fn peers_step(&mut self) {
+        let mut random = self.sim.random.fork();
+        if self.peers.step(&mut self.brokers, &mut random, self.sim.now_ms()) {
+            self.sim.count("brokers connected", 1);
+        }
+        for at in 0..self.brokers.len() {
+            let refused = self.brokers[at].process.as_ref().and_then(|of| of.with_peers(PeerPort::take_refused));
+            for (from, why) in refused.unwrap_or_default() {
+                self.sim.tell("message refused", format_args!("broker {} refuses a message of {from}: {why}", at + 1));
+                self.peers.reset_between(&mut self.brokers, at, from as usize - 1);
+            }
+        }
+    }
+
+    fn process_ended(&mut self, at: usize, ended: &Ended) {
+        let may_fail = self.brokers[at].host.may_fail();
         match ended {
             Ended::Fault(fault) if may_fail => {
-                self.sim.tell("fault", format_args!("the broker stops: {fault}"));
+                self.sim.tell("fault", format_args!("broker {} stops: {fault}", at + 1));
                 self.unflushed_is_lost();
             }
             Ended::Fault(why) | Ended::Refused(why) => {
-                self.history.wrong(75, format!("the broker stopped on a good disk: {why}"));
+                self.history.wrong(75, format!("broker {} stopped on a good disk: {why}", at + 1));
             }
         }
-        self.machine.kill(&mut self.wires, &mut self.council);
-        self.restart_at_ms = self.sim.now_ms() + 50;
+        self.kill(at, self.sim.now_ms() + 50);
+    }
+
+    /// The process of a broker is gone, if there is one. Another begins at that time.
+    fn kill(&mut self, at: usize, restart_at_ms: u64) {
+        let machine = &mut self.brokers[at];
+        machine.kill(&mut self.wires, &mut self.council);
+        machine.restart_at_ms = restart_at_ms;
     }
 
     fn deliver(&mut self) {
         let mut random = self.sim.random.fork();
         if let Some((id, bytes)) = self.wires.deliver(&mut random) {
-            let known = self.machine.process.as_mut().is_some_and(|process| process.receive(id, &bytes));
+            let process = &mut self.brokers[self.wires.broker_of(id)].process;
+            let known = process.as_mut().is_some_and(|process| process.receive(id, &bytes));
             if !known {
                 // It is not accepted yet: its bytes wait.
                 self.wires.put_back(id, bytes);
             }
         }
         for id in self.wires.ended() {
-            let known = self.machine.process.as_mut().is_some_and(|process| process.ended(id));
-            if !known && self.machine.process.is_none() {
+            let process = &mut self.brokers[self.wires.broker_of(id)].process;
+            let known = process.as_mut().is_some_and(|process| process.ended(id));
+            if !known && process.is_none() {
                 self.wires.close(id);
             }
         }
@@ -336,96 +380,24 @@ impl LogWorld {
             return;
         }
         self.sim.tell("crash at an acknowledgement", format_args!("the power fails as a client is answered"));
-        self.power_fails(Loss::All);
-        self.restart_at_ms = self.sim.now_ms();
+        let at = any(self.brokers.len(), &mut self.sim.random);
+        self.power_fails(at, Loss::All, self.sim.now_ms());
     }
 
     fn time_passes(&mut self) {
         let ms = 1 + self.sim.random.below(8);
         self.sim.pass(ms);
         let now_ms = self.sim.now_ms();
-        let is_serving = self.machine.process.as_ref().is_some_and(Process::is_serving);
-        let is_up = is_serving && !self.machine.host.is_paused(now_ms);
+        let first = &self.brokers[0];
+        let is_serving = first.process.as_ref().is_some_and(Process::is_serving);
+        let is_up = is_serving && !first.host.is_paused(now_ms);
         if is_up {
             self.served.pass(ms);
         }
-        self.history.passes(now_ms, is_up && !self.machine.host.is_disk_stalled(now_ms));
-        self.machine.host.give_room_in_time(self.sim.now_ms());
+        self.history.passes(now_ms, is_up && !first.host.is_disk_stalled(now_ms));
+        self.brokers.iter_mut().for_each(|broker| broker.host.give_room_in_time(now_ms));
         if self.phase == Phase::Faulty {
             self.faults();
-        }
-    }
-
-    fn faults(&mut self) {
-        let often = self.setting.faults.clone();
-        let now_ms = self.sim.now_ms();
-        if let Some(mut chance) = self.sim.strike(often.crash) {
-            let loss = [Loss::All, Loss::Nothing, Loss::Some][chance.below(3) as usize];
-            self.sim.tell("crash", format_args!("the power fails: {loss:?} is lost"));
-            self.power_fails(loss);
-            self.restart_at_ms = now_ms + chance.below(300);
-        }
-        if let Some(mut chance) = self.sim.strike(often.kill) {
-            self.sim.tell("kill", format_args!("the process is killed"));
-            self.machine.kill(&mut self.wires, &mut self.council);
-            self.restart_at_ms = now_ms + chance.below(100);
-        }
-        if let Some(mut chance) = self.sim.strike(often.pause) {
-            let long_ms = chance.below(3_000);
-            self.sim.tell("pause", format_args!("the process stands still for {long_ms} ms"));
-            self.served.pause();
-            self.machine.host.pause(now_ms, long_ms);
-        }
-        if let Some(mut chance) = self.sim.strike(often.stall) {
-            let long_ms = chance.below(2_000);
-            self.sim.tell("disk stalled", format_args!("the disk stands still for {long_ms} ms"));
-            self.machine.host.stall_disk(now_ms + long_ms);
-        }
-        if let Some(mut chance) = self.sim.strike(often.full) {
-            let (room, long_ms) = (chance.below(40_000), chance.below(3_000));
-            self.sim.tell("disk full", format_args!("the disk has room for {room} bytes, for {long_ms} ms"));
-            self.machine.host.fill_disk(room, chance.chance(30), now_ms + long_ms);
-        }
-        if let Some(mut chance) = self.sim.strike(often.fail) {
-            let (writes, after) = (chance.chance(50), chance.below(20));
-            self.sim.tell("disk failed", format_args!("the disk fails after {after} (writes: {writes})"));
-            self.machine.host.fail_disk(writes, after);
-        }
-        self.network_faults();
-        self.sim.end_fault();
-    }
-
-    fn network_faults(&mut self) {
-        let often = self.setting.faults.clone();
-        if let Some(mut chance) = self.sim.strike(often.cut) {
-            let open = self.wires.open_ones();
-            if let Some(id) = open.get(chance.below(open.len().max(1) as u64) as usize) {
-                self.sim.tell("connection cut", format_args!("a client's connection breaks"));
-                if chance.chance(50) {
-                    self.wires.lose(*id);
-                }
-                self.wires.cut(*id);
-            }
-        }
-        if self.sim.strike(often.part).is_some()
-            && let Some(process) = &mut self.machine.process
-        {
-            process.part(&mut self.council);
-            self.sim.tell("council parted", format_args!("the connection with the council breaks"));
-        }
-        if self.sim.strike(often.expire).is_some()
-            && let Some(process) = &mut self.machine.process
-        {
-            process.expire(&mut self.council);
-            self.sim.tell("council expired", format_args!("the session with the council expires"));
-        }
-        if let Some(mut chance) = self.sim.strike(often.remake)
-            && self.operator.is_content(&self.topics)
-        {
-            self.operator.remake = Some(["alpha", "beta"][chance.below(2) as usize]);
-        }
-        if let Some(mut chance) = self.sim.strike(often.trim) {
-            self.operator.trim = Some(chance.below(self.topics.partitions as u64) as i32);
         }
     }
 
@@ -442,17 +414,19 @@ impl LogWorld {
         match self.phase {
             Phase::Faulty if is_done => {
                 self.sim.tell("healed", format_args!("all is well from now on"));
-                if self.machine.process.as_ref().is_some_and(Process::has_failed) {
-                    self.machine.kill(&mut self.wires, &mut self.council);
+                for at in 0..self.brokers.len() {
+                    if self.brokers[at].process.as_ref().is_some_and(Process::has_failed) {
+                        self.kill(at, now_ms);
+                    }
+                    self.brokers[at].host.heal();
+                    self.brokers[at].restart_at_ms = now_ms;
                 }
-                self.machine.host.heal();
-                self.restart_at_ms = now_ms;
+                self.peers.heal();
                 self.begin(Phase::Settling);
             }
             Phase::Settling if is_done => {
                 self.sim.tell("last crash", format_args!("everything is at rest: the power fails"));
-                self.power_fails(Loss::All);
-                self.restart_at_ms = now_ms;
+                (0..self.brokers.len()).for_each(|at| self.power_fails(at, Loss::All, now_ms));
                 self.offset_reader = OffsetReader::new();
                 self.begin(Phase::Reading);
             }
@@ -466,7 +440,8 @@ impl LogWorld {
                     self.history
                         .wrong(53, format!("groups are not at rest after {REST_MAX_MS} ms ({phase:?})"));
                 }
-                self.history.wrong(36, format!("not at rest after {REST_MAX_MS} ms ({phase:?})"));
+                let why = self.unrest();
+                self.history.wrong(36, format!("not at rest after {REST_MAX_MS} ms ({phase:?}): {why}"));
             }
             _ => {}
         }
@@ -487,6 +462,21 @@ impl LogWorld {
         let done = self.with(|around| consumers.iter().all(|consumer| consumer.is_at_the_end(around)));
         self.consumers = consumers;
         done && self.are_members_at_rest()
+    }
+
+    /// What is not at rest, in words.
+    fn unrest(&mut self) -> String {
+        let open = |is_done: bool, what: &'static str| (!is_done).then(|| String::from(what));
+        let producers = self.producers.iter().filter(|producer| !producer.is_done()).map(|_| "a producer");
+        let mut why: Vec<String> = producers.map(String::from).collect();
+        let are_done = self.transactional.iter().all(TransactionalProducer::is_done);
+        why.extend(open(are_done, "a transaction"));
+        why.extend(open(self.operator.is_content(&self.topics), "the operator"));
+        why.extend(open(self.is_retention_over(), "retention"));
+        why.extend(open(self.are_members_at_rest(), "groups"));
+        let consumers: Vec<Consumer> = self.consumers.drain(..).chain(self.last_readers.drain(..)).collect();
+        why.extend(self.with(|around| consumers.iter().flat_map(|of| of.behind(around)).collect::<Vec<_>>()));
+        why.join(", ")
     }
 
     /// Whether everything had the time to go that may.
@@ -516,8 +506,11 @@ impl LogWorld {
         }
     }
 
-    fn power_fails(&mut self, loss: Loss) {
-        self.machine.crash(loss, &mut self.wires, &mut self.council);
+    /// The power of a broker fails. It is there again at that time.
+    fn power_fails(&mut self, at: usize, loss: Loss, restart_at_ms: u64) {
+        let machine = &mut self.brokers[at];
+        machine.crash(loss, &mut self.wires, &mut self.council);
+        machine.restart_at_ms = restart_at_ms;
         if !matches!(loss, Loss::Nothing) {
             self.unflushed_is_lost();
         }
@@ -593,6 +586,11 @@ impl LogWorld {
             self.sim.count("compacted away", missing);
         }
     }
+}
+
+/// One of several; nothing is drawn if there is only one.
+fn any(all: usize, random: &mut Random) -> usize {
+    if all == 1 { 0 } else { random.below(all as u64) as usize }
 }
 
 const fn step_number(step: Step) -> u64 {

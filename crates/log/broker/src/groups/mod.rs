@@ -12,6 +12,7 @@ use std::sync::Arc;
 use base::Now;
 use log_config::{GroupLayers, Source, Value, Values as _};
 use log_coordinators::{Answer, Effect, GroupConfig, GroupCoordinator, Request, Text, Ticket, Topic};
+use log_partition::LeaderEpoch;
 use log_wire::{ApiKey, ErrorCode, Malformed};
 use net_event_loop::ConnId;
 
@@ -104,7 +105,9 @@ impl Groups {
     /// A partition is served here: if it is one of the internal topic, its coordinator begins.
     pub(crate) fn ready(&mut self, node: &Node, slot: Slot) {
         if let Some(partition) = self.coordinators.partition_in(node, slot) {
-            let machine = GroupCoordinator::new(node.config.groups.clone(), seed(&node.config, partition));
+            let epoch = node.partitions.get(slot).map_or(LeaderEpoch(-1), |hosted| hosted.partition.epoch());
+            let seed = seed(&node.config, partition, epoch);
+            let machine = GroupCoordinator::new(node.config.groups.clone(), seed);
             self.coordinators.begin(node, slot, machine);
             for group in node.configs.groups() {
                 if self.coordinators.here(&node.catalog, group) == Ok(partition) {
@@ -309,7 +312,9 @@ fn own_config(layers: &GroupLayers<'_>) -> GroupConfig {
     }
 }
 
-/// Each coordinator draws its own member ids.
-fn seed(config: &BrokerConfig, partition: i32) -> u64 {
-    config.seed ^ u64::from(partition.cast_unsigned()).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+/// Each coordinator draws its own member ids, also one that is back at a broker: ids of members that others have expelled
+/// meanwhile are not given to new ones.
+fn seed(config: &BrokerConfig, partition: i32, LeaderEpoch(epoch): LeaderEpoch) -> u64 {
+    let place = u64::from(partition.cast_unsigned()) << 32 | u64::from(epoch.cast_unsigned());
+    config.seed ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

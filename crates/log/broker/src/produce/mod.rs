@@ -173,7 +173,9 @@ impl Produces {
         (partition, verified): (&ProducePartition<'_>, &Verified),
         now: Now,
     ) -> Result<(Slot, Appended), Refused> {
+        // Another broker may lead, and have taken what was refused here: then this one is wrong about the order.
         if !self.refused.is_empty()
+            && node.find(partition.topic, partition.partition).is_ok()
             && let Some((id, batch)) = of_unknown_producer(node, partition)
         {
             self.refused.check(id, &batch).map_err(Refused::before_log)?;

@@ -575,3 +575,19 @@ fn nothing_acknowledged_is_lost_whoever_dies_and_whenever() {
     }
     assert!(deaths > 1_000 && acknowledged > 2_500, "{deaths} {acknowledged}");
 }
+
+#[test]
+fn broker_that_does_not_lead_says_so_to_a_producer_whose_batch_it_has_refused() {
+    let mut cluster = Cluster::new(&[&[1, 2, 3]]);
+    let send = |cluster: &mut Cluster, number, base_sequence| {
+        let producer = Producer { id: 7, epoch: 0, base_sequence };
+        let mut builder = BatchBuilder::new(Attributes(0), producer);
+        builder.push(1_000, None, Some(b"value"), &[]);
+        let asked = request(0, &builder.finish()).with_acks(-1);
+        let answer = cluster.broker(2).ask(number, VERSION, &asked);
+        answer.map(|answer| answer.responses[0].partition_responses[0].error_code)
+    };
+    // The first is acknowledged by the leader afterwards, and the second comes here again.
+    assert_eq!(send(&mut cluster, 1, 0), Some(NOT_LEADER));
+    assert_eq!(send(&mut cluster, 2, 1), Some(NOT_LEADER));
+}

@@ -1,6 +1,7 @@
-//! The broker's machine: its host, and the process on it if there is one.
+//! A broker's machine: its host, and the process on it if there is one.
 
 mod compaction;
+mod peers;
 mod process;
 mod shard;
 
@@ -14,6 +15,7 @@ use storage_wal::WalConfig;
 use crate::council::Council;
 use crate::setting::{SESSION_MS, Setting};
 use crate::wire::Wires;
+pub(crate) use peers::{LinkId, PeerEvent, PeerPort};
 pub(crate) use process::{Ended, Process, Step};
 
 /// See the module.
@@ -24,6 +26,14 @@ pub(crate) struct Machine {
     store: StoreConfig,
     shards: u16,
     servers: usize,
+    /// When its next process begins, if there is none.
+    pub(crate) restart_at_ms: u64,
+    /// How often a shard of its process has flushed itself.
+    pub(crate) flushed_alone: u64,
+    /// Its power has failed, and no process has begun since.
+    pub(crate) is_without_power: bool,
+    /// There are other brokers.
+    has_others: bool,
 }
 
 /// How late a coordinator's tick may be and still count as time that passed.
@@ -32,9 +42,15 @@ const PAUSE_MS_MAX: u64 = 200;
 const SEGMENT_BYTES: u64 = 2_000;
 
 impl Machine {
-    pub(crate) fn new(setting: &Setting, random: &mut Random) -> Self {
+    /// The machine of the broker of that number.
+    pub(crate) fn new(node_id: i32, setting: &Setting, random: &mut Random) -> Self {
         let mut config = BrokerConfig {
-            offsets_topic: InternalTopic { partitions: 2, ..InternalTopic::default() },
+            node_id,
+            offsets_topic: InternalTopic {
+                partitions: 2,
+                replication_factor: setting.internal_replicas,
+                ..InternalTopic::default()
+            },
             compaction_check_ms: setting.compaction_check_ms,
             ..BrokerConfig::default()
         };
@@ -45,6 +61,7 @@ impl Machine {
         (consumer.session_timeout_ms, consumer.session_timeout_min_ms) = (SESSION_MS, SESSION_MS);
         (consumer.heartbeat_interval_ms, consumer.heartbeat_interval_min_ms) = (400, 400);
         config.transactions_topic.partitions = 2;
+        config.transactions_topic.replication_factor = setting.internal_replicas;
         config.retention_check_ms = 1_000;
         config.transactions.producer_epoch_max = setting.epoch_max;
         let mut store = StoreConfig::default();
@@ -71,7 +88,14 @@ impl Machine {
             };
         }
         let host = Host::new(random, true);
-        Self { host, process: None, config, store, shards: setting.shards, servers: setting.servers }
+        let (shards, servers) = (setting.shards, setting.servers);
+        Self { host, process: None, config, store, shards, servers, restart_at_ms: 0, flushed_alone: 0, is_without_power: false, has_others: setting.brokers > 1 }
+    }
+
+    /// Its process, if clients can connect to it.
+    pub(crate) fn serving(&mut self, now_ms: u64) -> Option<&mut Process> {
+        let is_paused = self.host.is_paused(now_ms);
+        self.process.as_mut().filter(|process| !is_paused && process.is_serving())
     }
 
     /// Starts a process.
@@ -79,7 +103,9 @@ impl Machine {
         let config = BrokerConfig { seed: random.number(), ..self.config.clone() };
         let mut drawn = [0; 16];
         drawn.iter_mut().for_each(|byte| *byte = random.number() as u8);
-        self.process = Some(Process::new(config, self.store, (self.shards, self.servers), drawn, now));
+        self.is_without_power = false;
+        let of = (self.shards, self.servers, self.has_others);
+        self.process = Some(Process::new(config, self.store, of, drawn, now));
     }
 
     /// The process is killed: its connections end, and what it has written stays.
@@ -96,5 +122,6 @@ impl Machine {
             process.end(wires, council);
         }
         self.host.crash(loss);
+        self.is_without_power = true;
     }
 }

@@ -8,13 +8,14 @@ use base::Now;
 use council_client_core::recipes::{Ask, Input, Recipe as _};
 use council_client_core::{Acl, Output};
 use log_broker::{Broker, BrokerConfig, DiskExecutor, Front, Next};
-use log_metadata::{BrokerNode, Join, JoinStep, Keeper, KeeperLimits, id_text};
+use log_metadata::{BrokerNode, EndpointNode, Join, JoinStep, Keeper, KeeperLimits, id_text};
 use log_storage::StoreConfig;
 use sim_kit::Host;
 use sim_kit::random::Random;
 use storage_wal::OpenError;
 
 use super::compaction::Compaction;
+use super::peers::PeerPort;
 use super::shard::{Disk, Mail, Shard, Shared};
 use crate::council::{Council, CouncilClient, WATCHER};
 use crate::wire::{WireId, Wires};
@@ -43,6 +44,7 @@ pub(crate) struct Process {
     config: BrokerConfig,
     store: StoreConfig,
     shards: u16,
+    has_others: bool,
     client: CouncilClient,
     keeper: Keeper,
     join: Join,
@@ -71,7 +73,7 @@ impl Process {
     pub(super) fn new(
         config: BrokerConfig,
         store: StoreConfig,
-        (shards, servers): (u16, usize),
+        (shards, servers, has_others): (u16, usize, bool),
         drawn: [u8; 16],
         now: Now,
     ) -> Self {
@@ -83,6 +85,7 @@ impl Process {
             config,
             store,
             shards,
+            has_others,
             client,
             keeper,
             join,
@@ -97,6 +100,16 @@ impl Process {
     /// Whether it takes connections.
     pub(crate) const fn is_serving(&self) -> bool {
         self.serving.is_some()
+    }
+
+    /// The number of the process among all of its broker; 0 before it has joined.
+    pub(crate) const fn incarnation(&self) -> u64 {
+        self.config.incarnation
+    }
+
+    /// Calls something with its end of the links to other brokers, once it serves.
+    pub(crate) fn with_peers<T>(&self, call: impl FnOnce(&mut PeerPort) -> T) -> Option<T> {
+        self.serving.as_ref().map(|serving| call(&mut serving.shared.peers.borrow_mut()))
     }
 
     /// How often a shard has flushed itself.
@@ -284,7 +297,8 @@ impl Process {
             other => Ended::Refused(other.to_string()),
         })?;
         let directory = id_text(&executor.directory_id());
-        let node = BrokerNode { directory, host: "broker".into(), port: 9092, ..BrokerNode::default() };
+        let peers = self.has_others.then(|| EndpointNode { host: "broker".into(), port: 9093 });
+        let node = BrokerNode { directory, host: "broker".into(), port: 9092, peers, ..BrokerNode::default() };
         self.join.opened(node, &mut self.keeper);
         self.opened = Some(Opened { cluster, executor, stored });
         Ok(())
@@ -308,6 +322,7 @@ impl Process {
             }),
             compaction: RefCell::new(Compaction::new(host.disk.clone())),
             changes: RefCell::default(),
+            peers: RefCell::default(),
             mail: RefCell::new((0..self.shards).map(|_| Vec::new()).collect()),
             alone: RefCell::new(0),
         };

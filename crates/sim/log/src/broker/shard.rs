@@ -18,6 +18,7 @@ use storage_disk::Disk as _;
 use storage_wal::Fault;
 
 use super::compaction::Compaction;
+use super::peers::PeerPort;
 use crate::wire::{WireId, Wires};
 
 /// How long a shard sleeps at the most, milliseconds.
@@ -38,6 +39,7 @@ pub(super) struct Shared {
     /// What the broker asks of the council.
     pub(super) changes: RefCell<Vec<Change>>,
     pub(super) mail: RefCell<Vec<Vec<Mail>>>,
+    pub(super) peers: RefCell<PeerPort>,
     /// How often a shard has flushed itself.
     pub(super) alone: RefCell<u64>,
 }
@@ -45,7 +47,9 @@ pub(super) struct Shared {
 impl Shared {
     /// Whether the disk or compaction has something to say to the broker.
     fn has_events(&self) -> bool {
-        !self.disk.borrow().events.is_empty() || !self.compaction.borrow().events.is_empty()
+        !self.disk.borrow().events.is_empty()
+            || !self.compaction.borrow().events.is_empty()
+            || self.peers.borrow().has_events()
     }
 
     fn give_events(&self, now: Now) {
@@ -53,6 +57,7 @@ impl Shared {
         events.into_iter().for_each(|event| self.broker.borrow_mut().disk_event(event, now));
         let events = std::mem::take(&mut self.compaction.borrow_mut().events);
         events.into_iter().for_each(|event| self.broker.borrow_mut().compaction_event(event, now));
+        self.peers.borrow_mut().hear(&mut self.broker.borrow_mut(), now);
     }
 }
 
@@ -210,6 +215,20 @@ fn fault(error: &ReadError) -> SegmentFault {
 }
 
 impl Driver<'_> {
+    /// What is for other brokers goes to them, and what has to be read for them is read. Gives whether there may be more.
+    fn tell_peers(&mut self, now: Now) -> bool {
+        let mut broker = self.shared.broker.borrow_mut();
+        let messages = broker.take_peer_messages(now);
+        let read = broker.next_replica_read();
+        let has_more = !messages.is_empty() || read.is_some();
+        self.shared.peers.borrow_mut().take(&mut broker, messages);
+        if let Some(read) = read {
+            let bytes = read.read(&mut self.reader);
+            broker.replica_was_read(&read, bytes, now);
+        }
+        has_more
+    }
+
     /// Whether commands were carried out here, so that there may be more.
     fn give_to_disk(&mut self) -> bool {
         let mut broker = self.shared.broker.borrow_mut();
@@ -251,8 +270,8 @@ impl BrokerDriver for Driver<'_> {
         into.append(self.answers);
     }
 
-    fn hand_on(&mut self, _: Now) {
-        while self.give_to_disk() {}
+    fn hand_on(&mut self, now: Now) {
+        while self.tell_peers(now) || self.give_to_disk() {}
         let (mut changes, done) = {
             let mut broker = self.shared.broker.borrow_mut();
             let _ = broker.take_notices();

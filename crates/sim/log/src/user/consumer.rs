@@ -1,4 +1,5 @@
-//! A consumer of all partitions, from their beginnings on: by a session or without one.
+//! A consumer of all partitions, from their beginnings on: by a session or without one. With each broker that leads some of them
+//! it has a connection and a session of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,6 +12,7 @@ use uuid::Uuid;
 
 use super::batch::ID;
 use super::times::{EARLIEST, found, request};
+use super::finder::{Finder, Leader, Target};
 use super::{Around, Link};
 use crate::history::{Content, Place, Stood, Value};
 
@@ -19,6 +21,8 @@ const LIST_OFFSETS: i16 = 7;
 const PATIENCE_MS: u64 = 6_000;
 const OFFSET_OUT_OF_RANGE: i16 = 1;
 const NOT_LEADER: i16 = 6;
+/// The broker is not the leader of that epoch any more, or does not know yet that it is.
+const OTHER_EPOCH: [i16; 3] = [5, 74, 75];
 const UNKNOWN_TOPIC_ID: i16 = 100;
 
 /// What it has read of a partition.
@@ -45,6 +49,8 @@ struct Progress {
     epoch: i32,
     /// What it would ask for has changed since it asked.
     is_changed: bool,
+    /// The highest epoch of the partition's leaders that it was told.
+    leader_epoch: i32,
     log: Vec<Stood>,
 }
 
@@ -54,6 +60,7 @@ impl Progress {
         match error_code {
             // The broker that was just started may not know its topics yet, and others are deleted.
             NOT_LEADER | UNKNOWN_TOPIC_ID => {}
+            other if OTHER_EPOCH.contains(&other) && around.brokers.len() > 1 => {}
             OFFSET_OUT_OF_RANGE if around.history.is_volatile(place) && self.has_failed(around) => {
                 self.turns_back(0);
             }
@@ -70,6 +77,12 @@ impl Progress {
                 around.history.wrong(10, format!("a fetch of {place:?} was answered with {other}"));
             }
         }
+    }
+
+    /// Another connection is used from now on, perhaps with another broker.
+    const fn begins_anew(&mut self) {
+        (self.high_watermark, self.last_stable, self.is_changed) = (0, 0, true);
+        (self.start, self.is_lost) = (0, false);
     }
 
     /// Whether the power has failed since it has read.
@@ -104,7 +117,8 @@ impl Progress {
 
     /// Whether the marks of the partition are where they may be after those before.
     fn judge(&mut self, around: &mut Around<'_>, place: Place, answer: &PartitionData) {
-        if self.next < self.trimmed {
+        // Deletions are known to the leader alone: another one brings the records back (see `lib.rs`).
+        if self.next < self.trimmed && around.brokers.len() == 1 {
             let (next, trimmed) = (self.next, self.trimmed);
             around
                 .history
@@ -144,16 +158,37 @@ impl Progress {
     }
 }
 
-/// See the module.
-pub(crate) struct Consumer {
+/// What it has with one broker.
+struct Fetcher {
     /// Fetches, and questions where the log of a partition begins.
     link: Link<Option<Place>>,
-    uses_session: bool,
     session: (i32, i32),
+    /// The next fetch begins another session: other partitions are read.
+    is_stale: bool,
+}
+
+/// See the module.
+pub(crate) struct Consumer {
+    /// By the places of brokers among all.
+    fetchers: BTreeMap<usize, Fetcher>,
+    finder: Finder,
+    leaders: BTreeMap<Place, Leader>,
+    uses_session: bool,
     places: BTreeMap<Place, Progress>,
     isolation: i8,
     /// It keeps what it reads, for the judgement in the end.
     keeps: bool,
+}
+
+impl Fetcher {
+    const fn new() -> Self {
+        Self { link: Link::new(), session: (0, 0), is_stale: false }
+    }
+
+    /// With the broker at that place among all.
+    const fn with(broker: usize) -> Self {
+        Self { link: Link::to(Target::Broker(broker)), session: (0, 0), is_stale: false }
+    }
 }
 
 impl Consumer {
@@ -161,9 +196,10 @@ impl Consumer {
         let uses_session = around.random.chance(60);
         let isolation = i8::from(around.random.chance(30));
         Self {
-            link: Link::new(),
+            fetchers: BTreeMap::new(),
+            finder: Finder::new(),
+            leaders: BTreeMap::new(),
             uses_session,
-            session: (0, 0),
             places: BTreeMap::new(),
             isolation,
             keeps: false,
@@ -203,27 +239,111 @@ impl Consumer {
         })
     }
 
+    /// What it has not read, in words.
+    pub(crate) fn behind(&self, around: &Around<'_>) -> Vec<String> {
+        let places = places(around).into_iter();
+        let behind = places.filter_map(|place| {
+            let end = around.history.known_end(place);
+            let progress = self.places.get(&place)?;
+            let leader = self.leaders.get(&place);
+            let Progress { next, high_watermark, is_answered, .. } = *progress;
+            (next < end.max(high_watermark) || !is_answered)
+                .then(|| format!("{place:?} is read to {next} of {end}, {high_watermark}, led by {leader:?}"))
+        });
+        behind.collect()
+    }
+
     pub(crate) fn step(&mut self, around: &mut Around<'_>) {
-        while let Some(answer) = self.link.receive(around) {
+        if around.brokers.len() > 1 {
+            self.follow_topics(around);
+        }
+        self.find_leaders(around);
+        for broker in self.fetchers.keys().copied().collect::<Vec<_>>() {
+            let Some(mut fetcher) = self.fetchers.remove(&broker) else { continue };
+            self.fetch(around, broker, &mut fetcher);
+            self.fetchers.insert(broker, fetcher);
+        }
+    }
+
+    /// Deals with one broker.
+    fn fetch(&mut self, around: &mut Around<'_>, broker: usize, fetcher: &mut Fetcher) {
+        while let Some(answer) = fetcher.link.receive(around) {
             match answer.of {
-                None => self.fetched(around, answer.read::<FetchRequest>()),
-                Some(place) => self.found_start(around, place, &answer.read::<ListOffsetsRequest>()),
+                None => self.fetched(around, (broker, fetcher), answer.read::<FetchRequest>()),
+                Some(place) => {
+                    let answer = answer.read::<ListOffsetsRequest>();
+                    if found(&answer).is_none_or(|(error, _)| error != 0) {
+                        self.leaders.remove(&place);
+                    }
+                    self.found_start(around, place, &answer);
+                }
             }
         }
-        let is_late = self.link.waits_since_ms().is_some_and(|since| since + PATIENCE_MS < around.now_ms);
-        if self.link.broken(around).is_some() || is_late {
-            self.link.leave(around);
+        let is_late = fetcher.link.waits_since_ms().is_some_and(|since| since + PATIENCE_MS < around.now_ms);
+        if fetcher.link.broken(around).is_some() || is_late {
+            fetcher.link.leave(around);
             // A session outlives its connection, but not the broker, and not an answer that was lost.
-            if self.session.1 == 0 || around.random.chance(70) {
-                self.session = (0, 0);
+            if fetcher.session.1 == 0 || around.random.chance(70) {
+                fetcher.session = (0, 0);
             }
-            for progress in self.places.values_mut() {
-                (progress.high_watermark, progress.last_stable, progress.is_changed) = (0, 0, true);
-                (progress.start, progress.is_lost) = (0, false);
+            let of_it: Vec<Place> = self.led_by(broker).collect();
+            for place in of_it {
+                self.places.entry(place).and_modify(Progress::begins_anew);
+                if around.brokers.len() > 1 {
+                    self.leaders.remove(&place);
+                }
             }
         }
-        if self.link.outstanding() == 0 && self.link.connect(around) {
-            self.ask(around);
+        if fetcher.link.outstanding() == 0
+            && (around.brokers.len() == 1 || self.led_by(broker).next().is_some())
+            && fetcher.link.connect(around)
+        {
+            self.ask(around, broker, fetcher);
+        }
+    }
+
+    fn led_by(&self, broker: usize) -> impl Iterator<Item = Place> {
+        let led = self.leaders.iter().filter(move |(_, (leader, _))| *leader == broker);
+        led.map(|(place, _)| *place)
+    }
+
+    /// Reads the partitions that there are by now. Gives whether some are new.
+    fn follow_topics(&mut self, around: &Around<'_>) -> bool {
+        let present = places(around);
+        let has_new = present.iter().any(|place| !self.places.contains_key(place));
+        self.places.retain(|place, _| present.contains(place));
+        for place in present {
+            self.places.entry(place).or_insert_with(|| Progress { epoch: -1, ..Progress::default() });
+        }
+        if around.brokers.len() == 1 {
+            self.leaders = self.places.keys().map(|place| (*place, (0, -1))).collect();
+        } else {
+            self.leaders.retain(|place, _| self.places.contains_key(place));
+        }
+        has_new
+    }
+
+    /// Learns who leads what.
+    fn find_leaders(&mut self, around: &mut Around<'_>) {
+        if around.brokers.len() == 1 {
+            self.fetchers.entry(0).or_insert_with(Fetcher::new);
+            return;
+        }
+        let missing = self.places.keys().any(|place| !self.leaders.contains_key(place));
+        let topics: BTreeSet<[u8; 16]> = self.places.keys().map(|place| place.topic).collect();
+        let topics: Vec<[u8; 16]> = topics.into_iter().collect();
+        let Some(found) = missing.then(|| self.finder.leaders(around, &topics)).flatten() else { return };
+        for (place, leader) in found {
+            let Some(progress) = self.places.get_mut(&place) else { continue };
+            // As Kafka's clients, it believes no epoch that is before one that it has seen.
+            if leader.1 < progress.leader_epoch || self.leaders.get(&place) == Some(&leader) {
+                continue;
+            }
+            progress.leader_epoch = leader.1;
+            progress.begins_anew();
+            self.leaders.insert(place, leader);
+            self.fetchers.values_mut().for_each(|fetcher| fetcher.is_stale = true);
+            self.fetchers.entry(leader.0).or_insert_with(|| Fetcher::with(leader.0));
         }
     }
 
@@ -247,31 +367,33 @@ impl Consumer {
     }
 
     #[expect(clippy::too_many_lines, reason = "one kind of request after the other")]
-    fn ask(&mut self, around: &mut Around<'_>) {
-        let present = places(around);
-        if present.iter().any(|place| !self.places.contains_key(place)) {
-            self.session = (0, 0);
+    fn ask(&mut self, around: &mut Around<'_>, broker: usize, fetcher: &mut Fetcher) {
+        let Fetcher { link, session, is_stale } = fetcher;
+        if around.brokers.len() == 1 && self.follow_topics(around) {
+            *session = (0, 0);
         }
-        self.places.retain(|place, _| present.contains(place));
-        for place in present {
-            self.places.entry(place).or_insert_with(|| Progress { epoch: -1, ..Progress::default() });
+        if std::mem::take(is_stale) {
+            *session = (0, 0);
         }
-        let lost = self.places.iter().find(|(_, progress)| progress.is_lost).map(|(place, _)| *place);
+        let led: BTreeSet<Place> = self.led_by(broker).collect();
+        let of_it = self.places.iter().filter(|(place, _)| led.contains(*place));
+        let lost = of_it.filter(|(_, progress)| progress.is_lost).map(|(place, _)| *place).next();
         if let Some(place) = lost
             && let Some(request) = request(around, place, EARLIEST, 0)
         {
-            return self.link.send(around, LIST_OFFSETS, &request, Some(place));
+            return link.send(around, LIST_OFFSETS, &request, Some(place));
         }
-        let is_full = !self.uses_session || self.session.1 == 0;
+        let is_full = !self.uses_session || session.1 == 0;
         // The last one reads everything in the time that there is.
         let wide = if self.keeps { 10 } else { 1 };
         let mut topics = BTreeMap::<[u8; 16], Vec<FetchPartition>>::new();
-        for (place, progress) in &mut self.places {
+        for (place, progress) in self.places.iter_mut().filter(|(place, _)| led.contains(*place)) {
             progress.trimmed = around.history.trims(*place).1;
             if is_full || std::mem::take(&mut progress.is_changed) {
                 let partition = FetchPartition::default()
                     .with_partition(place.partition)
                     .with_fetch_offset(progress.next)
+                    .with_current_leader_epoch(self.leaders.get(place).map_or(-1, |(_, epoch)| *epoch))
                     .with_last_fetched_epoch(progress.epoch)
                     .with_partition_max_bytes(around.random.below(2_000 * wide) as i32);
                 topics.entry(place.topic).or_default().push(partition);
@@ -280,43 +402,61 @@ impl Consumer {
         let topics = topics.into_iter().map(|(id, partitions)| {
             FetchTopic::default().with_topic_id(Uuid::from_bytes(id)).with_partitions(partitions)
         });
-        let epoch = if self.uses_session { self.session.1 } else { -1 };
+        let epoch = if self.uses_session { session.1 } else { -1 };
         let request = FetchRequest::default()
             .with_max_wait_ms(around.random.below(400) as i32)
             .with_min_bytes(around.random.below(300) as i32)
             .with_max_bytes(around.random.below(5_000 * wide) as i32)
             .with_isolation_level(self.isolation)
-            .with_session_id(self.session.0)
+            .with_session_id(session.0)
             .with_session_epoch(epoch)
             .with_topics(topics.collect());
-        self.link.send(around, VERSION, &request, None);
+        link.send(around, VERSION, &request, None);
     }
 
-    fn fetched(&mut self, around: &mut Around<'_>, answer: FetchResponse) {
+    fn fetched(
+        &mut self,
+        around: &mut Around<'_>,
+        (broker, fetcher): (usize, &mut Fetcher),
+        answer: FetchResponse,
+    ) {
         if answer.error_code != 0 {
             around.sim.count("fetch session lost", 1);
-            self.session = (0, 0);
+            fetcher.session = (0, 0);
             return;
         }
         if self.uses_session {
-            let next = if answer.session_id == 0 { 0 } else { self.session.1 + 1 };
-            self.session = (answer.session_id, next);
+            let next = if answer.session_id == 0 { 0 } else { fetcher.session.1 + 1 };
+            fetcher.session = (answer.session_id, next);
         }
         for topic in answer.responses {
             for partition in topic.partitions {
                 let place =
                     Place { topic: topic.topic_id.into_bytes(), partition: partition.partition_index };
-                self.fetched_of(around, place, partition);
+                // Another broker is asked by now: what this one says does not count.
+                if self.leaders.get(&place).is_some_and(|(leader, _)| *leader == broker) {
+                    self.fetched_of(around, place, partition, fetcher);
+                }
             }
         }
     }
 
-    fn fetched_of(&mut self, around: &mut Around<'_>, place: Place, answer: PartitionData) {
+    fn fetched_of(
+        &mut self,
+        around: &mut Around<'_>,
+        place: Place,
+        answer: PartitionData,
+        fetcher: &mut Fetcher,
+    ) {
         let Some(progress) = self.places.get_mut(&place) else { return };
         if answer.error_code != 0 {
             if self.keeps {
                 // A session would say nothing of a partition in which nothing has changed since.
-                self.session = (0, 0);
+                fetcher.session = (0, 0);
+            }
+            if around.brokers.len() > 1 && answer.error_code != OFFSET_OUT_OF_RANGE {
+                self.leaders.remove(&place);
+                fetcher.session = (0, 0);
             }
             return progress.refused(around, place, answer.error_code);
         }

@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 
-use bytes::{Buf, Bytes, BytesMut};
-use kafka_protocol::messages::{ApiKey, RequestHeader, ResponseHeader};
-use kafka_protocol::protocol::{Decodable, Encodable, Request, StrBytes};
+use bytes::{Buf, Bytes};
+use kafka_protocol::messages::{ApiKey, ResponseHeader};
+use kafka_protocol::protocol::{Decodable, Request};
 
 use super::Around;
+use super::finder::{Finder, Target, frame, take_frame};
 use crate::wire::WireId;
 
 /// An answer that has arrived.
@@ -43,14 +44,54 @@ pub(crate) struct Link<C> {
     next: i32,
     /// It does not try to connect before.
     rests_until_ms: u64,
+    target: Target,
+    finder: Finder,
+    /// Whom it is connected to has said that another broker is to be asked.
+    is_misled: bool,
 }
+
+/// After these, another broker may be the leader or the coordinator.
+const MOVED: [i16; 8] = [3, 5, 6, 15, 16, 74, 75, 100];
 
 /// How long a client rests after a connection that broke, milliseconds.
 const REST_MS: u64 = 30;
 
 impl<C> Link<C> {
+    /// With any broker.
     pub(crate) const fn new() -> Self {
-        Self { wire: None, outstanding: VecDeque::new(), next: 0, rests_until_ms: 0 }
+        Self::to(Target::Any)
+    }
+
+    pub(crate) const fn to(target: Target) -> Self {
+        Self {
+            wire: None,
+            outstanding: VecDeque::new(),
+            next: 0,
+            rests_until_ms: 0,
+            target,
+            finder: Finder::new(),
+            is_misled: false,
+        }
+    }
+
+    /// Another broker may have to be asked from now on. What was outstanding is lost then.
+    pub(crate) fn aim(&mut self, around: &mut Around<'_>, target: Target) {
+        if self.target != target {
+            self.target = target;
+            self.finder = Finder::new();
+            if around.brokers.len() > 1 && self.wire.is_some() {
+                self.leave(around);
+                self.rests_until_ms = 0;
+            }
+        }
+    }
+
+    /// A request was answered with this error. If another broker has to be asked, the connection counts as lost.
+    pub(crate) fn misled(&mut self, around: &mut Around<'_>, error: i16) {
+        if around.brokers.len() > 1 && MOVED.contains(&error) {
+            around.sim.count("another broker is to be asked", 1);
+            self.is_misled = true;
+        }
     }
 
     /// Connects if that is possible. Gives whether it is connected.
@@ -58,13 +99,15 @@ impl<C> Link<C> {
         if self.wire.is_some() {
             return true;
         }
-        let Some(process) = around.process.as_mut().filter(|process| process.is_serving()) else {
-            return false;
-        };
         if around.now_ms < self.rests_until_ms {
             return false;
         }
-        let wire = around.wires.open();
+        let Some(broker) = self.finder.find(around, &self.target) else { return false };
+        let Some(process) = around.brokers.get_mut(broker).and_then(|of| of.serving(around.now_ms)) else {
+            self.finder.forget();
+            return false;
+        };
+        let wire = around.wires.open(broker);
         process.accept(wire);
         self.wire = Some(wire);
         true
@@ -83,17 +126,7 @@ impl<C> Link<C> {
     pub(crate) fn send<R: Request>(&mut self, around: &mut Around<'_>, version: i16, request: &R, of: C) {
         let Some(wire) = self.wire else { return };
         let key = ApiKey::try_from(R::KEY).expect("it is an API");
-        let header = RequestHeader::default()
-            .with_request_api_key(R::KEY)
-            .with_request_api_version(version)
-            .with_correlation_id(self.next)
-            .with_client_id(Some(StrBytes::from_static_str("sim")));
-        let mut frame = BytesMut::from(&[0u8; 4][..]);
-        header.encode(&mut frame, key.request_header_version(version)).expect("it can be written");
-        request.encode(&mut frame, version).expect("it can be written");
-        let length = (frame.len() - 4) as u32;
-        frame[..4].copy_from_slice(&length.to_be_bytes());
-        around.wires.send(wire, &frame);
+        around.wires.send(wire, &frame(self.next, version, request));
         let (correlation_id, sent_ms) = (self.next, around.now_ms);
         self.outstanding.push_back(Outstanding { correlation_id, key, version, of, sent_ms });
         self.next += 1;
@@ -101,13 +134,7 @@ impl<C> Link<C> {
 
     /// The next answer that has arrived.
     pub(crate) fn receive(&mut self, around: &mut Around<'_>) -> Option<Answer<C>> {
-        let wire = around.wires.get_mut(self.wire?)?;
-        let length = u32::from_be_bytes(*wire.arrived.first_chunk()?) as usize;
-        if wire.arrived.len() < 4 + length {
-            return None;
-        }
-        let frame: Vec<u8> = wire.arrived.drain(..4 + length).skip(4).collect();
-        let mut frame = Bytes::from(frame);
+        let mut frame = take_frame(around, self.wire?)?;
         around.history.judge(79);
         let Some(first) = self.outstanding.pop_front() else {
             around.history.wrong(79, String::from("an answer to no request"));
@@ -124,14 +151,14 @@ impl<C> Link<C> {
 
     /// Whether the connection broke, or an answer is late.
     pub(crate) fn is_lost(&self, around: &Around<'_>, patience_ms: u64) -> bool {
-        let is_broken = self.wire.is_some_and(|wire| around.wires.is_broken(wire));
+        let is_broken = self.is_misled || self.wire.is_some_and(|wire| around.wires.is_broken(wire));
         is_broken || self.waits_since_ms().is_some_and(|since| since + patience_ms < around.now_ms)
     }
 
     /// What was outstanding on a connection that broke; nothing while it stands.
     pub(crate) fn broken(&mut self, around: &mut Around<'_>) -> Option<Vec<C>> {
         let wire = self.wire?;
-        if !around.wires.is_broken(wire) {
+        if !self.is_misled && !around.wires.is_broken(wire) {
             return None;
         }
         Some(self.leave(around))
@@ -151,6 +178,8 @@ impl<C> Link<C> {
             around.wires.leave(wire);
         }
         self.rests_until_ms = around.now_ms + REST_MS;
+        self.is_misled = false;
+        self.finder.forget();
         std::mem::take(&mut self.outstanding).into_iter().map(|outstanding| outstanding.of).collect()
     }
 }

@@ -13,7 +13,7 @@ use kafka_protocol::messages::{
 use kafka_protocol::protocol::StrBytes;
 use uuid::Uuid;
 
-use super::{Around, Link};
+use super::{Around, Link, Target};
 use crate::history::{Place, Retention};
 use crate::setting::Flushing;
 
@@ -29,7 +29,7 @@ const METADATA: i16 = 12;
 const TRIM: i16 = 2;
 const OFFSET_OUT_OF_RANGE: i16 = 1;
 
-fn all_names() -> impl Iterator<Item = &'static str> {
+pub(crate) fn all_names() -> impl Iterator<Item = &'static str> {
     NAMES.into_iter().chain([GROUP_TOPIC])
 }
 
@@ -41,6 +41,8 @@ const FLUSH_MS: u64 = 1_000;
 pub(crate) struct Topics {
     pub(crate) ids: BTreeMap<&'static str, [u8; 16]>,
     pub(crate) partitions: i32,
+    /// How many replicas each has, and `min.insync.replicas`, if there are several brokers.
+    pub(crate) replication: BTreeMap<&'static str, (i16, i16)>,
     /// If the first topic is volatile: when it is flushed.
     pub(crate) flushing: Option<Flushing>,
     /// What the first topic's records are kept for.
@@ -72,6 +74,8 @@ enum Asked {
 /// See the module.
 pub(crate) struct Operator {
     link: Link<Asked>,
+    /// With the leader of a partition, if there are several brokers.
+    leader: Link<Asked>,
     /// The topic that is to be deleted and made again.
     pub(crate) remake: Option<&'static str>,
     /// Records of that partition of the first topic are to be deleted.
@@ -82,7 +86,7 @@ pub(crate) struct Operator {
 
 impl Operator {
     pub(crate) const fn new() -> Self {
-        Self { link: Link::new(), remake: None, trim: None, has_lost_trim: false }
+        Self { link: Link::new(), leader: Link::new(), remake: None, trim: None, has_lost_trim: false }
     }
 
     /// Whether every topic is there, as far as it knows.
@@ -91,12 +95,15 @@ impl Operator {
     }
 
     pub(crate) fn step(&mut self, around: &mut Around<'_>) {
-        while let Some(answer) = self.link.receive(around) {
+        while let Some(answer) = self.link.receive(around).or_else(|| self.leader.receive(around)) {
             match answer.of {
                 Asked::Create => drop(answer.read::<CreateTopicsRequest>()),
                 Asked::Delete => drop(answer.read::<DeleteTopicsRequest>()),
                 Asked::Trim(place, offset) => {
-                    trimmed(around, (place, offset), &answer.read::<DeleteRecordsRequest>());
+                    let answer = answer.read::<DeleteRecordsRequest>();
+                    let of = answer.topics.first().and_then(|topic| topic.partitions.first());
+                    self.leader.misled(around, of.map_or(0, |of| of.error_code));
+                    trimmed(around, (place, offset), &answer);
                 }
                 Asked::Look(name) => self.looked(around, name, &answer.read::<MetadataRequest>()),
             }
@@ -108,12 +115,14 @@ impl Operator {
         if is_late {
             self.has_lost_trim |= self.link.leave(around).iter().any(is_trim);
         }
-        if self.link.outstanding() > 0 || !self.link.connect(around) {
+        if self.leader.is_lost(around, PATIENCE_MS) {
+            self.has_lost_trim |= !self.leader.leave(around).is_empty();
+        }
+        if self.leader.outstanding() > 0 || self.link.outstanding() > 0 || !self.link.connect(around) {
             return;
         }
-        if let Some(partition) = self.trim.take() {
-            self.trim_now(around, partition);
-            return;
+        if let Some(partition) = self.trim {
+            return self.trim_now(around, partition);
         }
         if let Some(name) = self.remake {
             return self.delete(around, name);
@@ -146,6 +155,10 @@ impl Operator {
             configs.extend(flushing.messages.map(|count| ("flush.messages", count.to_string())));
             configs.extend(flushing.ms.map(|ms| ("flush.ms", ms.to_string())));
         }
+        let (replicas, min_in_sync) = around.topics.replication.get(name).copied().unwrap_or_default();
+        if replicas > 0 {
+            configs.push(("min.insync.replicas", min_in_sync.to_string()));
+        }
         let config = |(name, value): (&'static str, String)| {
             let value = Some(StrBytes::from_string(value));
             CreatableTopicConfig::default().with_name(StrBytes::from_static_str(name)).with_value(value)
@@ -154,7 +167,7 @@ impl Operator {
             .with_configs(configs.into_iter().map(config).collect())
             .with_name(topic_name(name))
             .with_num_partitions(around.topics.partitions)
-            .with_replication_factor(-1);
+            .with_replication_factor(if around.topics.replication.is_empty() { -1 } else { replicas });
         let request = CreateTopicsRequest::default().with_topics(vec![topic]).with_timeout_ms(3_000);
         self.link.send(around, CREATE, &request, Asked::Create);
     }
@@ -162,8 +175,15 @@ impl Operator {
     /// Deletes some of the records that were acknowledged.
     fn trim_now(&mut self, around: &mut Around<'_>, partition: i32) {
         let name = NAMES[0];
-        let Some(topic) = around.topics.ids.get(name).copied() else { return };
+        let topic = around.topics.ids.get(name).copied();
+        let Some(topic) = topic else { return self.trim = None };
         let place = Place { topic, partition };
+        let link = if around.brokers.len() > 1 { &mut self.leader } else { &mut self.link };
+        link.aim(around, Target::Leader(place));
+        if !link.connect(around) {
+            return;
+        }
+        self.trim = None;
         let offset = around.random.below(around.history.known_end(place) as u64 + 1) as i64;
         around.history.client_trims(place, offset);
         around
@@ -172,7 +192,7 @@ impl Operator {
         let of = DeleteRecordsPartition::default().with_partition_index(partition).with_offset(offset);
         let of = DeleteRecordsTopic::default().with_name(topic_name(name)).with_partitions(vec![of]);
         let request = DeleteRecordsRequest::default().with_topics(vec![of]).with_timeout_ms(2_000);
-        self.link.send(around, TRIM, &request, Asked::Trim(place, offset));
+        link.send(around, TRIM, &request, Asked::Trim(place, offset));
     }
 
     fn delete(&mut self, around: &mut Around<'_>, name: &'static str) {

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::batch::{draw, encode};
 use super::operator::{NAMES, topic_name};
-use super::{Around, Link};
+use super::{Around, Link, Target};
 use crate::history::{Place, Value};
 
 const BY_NAME: i16 = 9;
@@ -20,7 +20,7 @@ const INIT: i16 = 4;
 const PATIENCE_MS: u64 = 4_000;
 const OUTSTANDING_MAX: usize = 5;
 /// After these a batch is sent again.
-const RETRIABLE: [i16; 8] = [2, 3, 5, 6, 7, 19, 56, 100];
+const RETRIABLE: [i16; 11] = [2, 3, 5, 6, 7, 19, 20, 56, 74, 75, 100];
 /// A batch before it failed, and this one is to be sent again behind it.
 const OUT_OF_ORDER: i16 = 45;
 const UNKNOWN_TOPIC: [i16; 2] = [3, 100];
@@ -70,13 +70,15 @@ pub(crate) struct Producer {
 
 impl Producer {
     pub(crate) fn new(number: u32, around: &mut Around<'_>) -> Self {
+        let is_replicated = around.brokers.len() > 1;
         let random = &mut *around.random;
+        let is_idempotent = random.chance(60);
         Self {
             number,
             link: Link::new(),
-            is_idempotent: random.chance(60),
+            is_idempotent,
             by_id: random.chance(70),
-            acks: if random.chance(50) { -1 } else { 1 },
+            acks: if random.chance(50) || (is_idempotent && is_replicated) { -1 } else { 1 },
             name: NAMES[random.below(2) as usize],
             partition: random.below(around.topics.partitions as u64) as i32,
             topic: None,
@@ -135,6 +137,8 @@ impl Producer {
             // Some of what was for the old one may have gone to the new one, by its name.
             self.id = self.id.filter(|_| self.by_id);
             self.link.leave(around);
+            let place = self.topic.map(|topic| Place { topic, partition: self.partition });
+            place.into_iter().for_each(|place| self.link.aim(around, Target::Leader(place)));
         }
     }
 
@@ -227,7 +231,11 @@ impl Producer {
                 around.sim.count("batch acknowledged", 1);
                 // By its name the batch may have gone to a topic that was made anew.
                 if self.by_id || around.topics.ids.get(self.name) == self.topic.as_ref() {
-                    around.history.acked(&batch.values, base);
+                    // What one replica alone has acknowledged may be lost with it.
+                    match self.acks == 1 && around.brokers.len() > 1 {
+                        true => around.sim.count("batch acknowledged by its leader alone", 1),
+                        false => around.history.acked(&batch.values, base),
+                    }
                 }
             }
             _ if self.may_be_of_no_topic(error) && !self.is_topic_alive(around) => {
@@ -262,6 +270,7 @@ impl Producer {
     /// The broker refused a batch for now. Who is not idempotent gives it up half the time.
     fn refused(&mut self, around: &mut Around<'_>, at: usize, error: i16) {
         around.sim.count("batch refused", 1);
+        self.link.misled(around, error);
         if DEFINITE.contains(&error)
             && let Some(batch) = self.batches.get(at)
         {

@@ -6,7 +6,7 @@ use kafka_protocol::messages::list_offsets_request::{ListOffsetsPartition, ListO
 use kafka_protocol::messages::{ListOffsetsRequest, ListOffsetsResponse};
 
 use super::operator::topic_name;
-use super::{Around, Link};
+use super::{Around, Link, Target};
 use crate::history::{Place, Stood};
 
 const VERSION: i16 = 7;
@@ -73,10 +73,16 @@ impl TimeReader {
     pub(crate) fn step(&mut self, around: &mut Around<'_>) {
         let mut link = self.link.take().unwrap_or_else(Link::new);
         while let Some(answer) = link.receive(around) {
-            self.answered(around, answer.of, &answer.read::<ListOffsetsRequest>());
+            let lookup = answer.of;
+            let answer = answer.read::<ListOffsetsRequest>();
+            link.misled(around, found(&answer).map_or(0, |(error, _)| error));
+            self.answered(around, lookup, &answer);
         }
         if link.is_lost(around, PATIENCE_MS) {
             link.leave(around);
+        }
+        if let Some(lookup) = self.todo.front().filter(|_| link.outstanding() == 0) {
+            link.aim(around, Target::Leader(lookup.place));
         }
         if let Some(lookup) = self.todo.front().copied()
             && link.outstanding() == 0

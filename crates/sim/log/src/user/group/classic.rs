@@ -12,7 +12,7 @@ use kafka_protocol::messages::{
 };
 use kafka_protocol::protocol::StrBytes;
 
-use super::commits::{Commits, Who, group_id};
+use super::commits::{Commits, Who, coordinator, group_id};
 use super::subscription::{assigned, assignment, subscription};
 use super::{
     COORDINATOR_RETRIABLE, FENCED_INSTANCE_ID, GROUPS, REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID, places,
@@ -97,7 +97,7 @@ impl ClassicMember {
         let who = Who { id: StrBytes::default(), generation: -1, instance: instance.clone() };
         Self {
             number,
-            link: Link::new(),
+            link: Link::to(coordinator(GROUP)),
             commits: Commits::new(GROUP, number),
             instance,
             all_static,
@@ -345,6 +345,7 @@ impl ClassicMember {
                 self.begin_anew();
             }
             error if COORDINATOR_RETRIABLE.contains(&error) => {
+                self.link.misled(around, error);
                 self.rests_until_ms = around.now_ms + 30;
             }
             error => {

@@ -15,7 +15,7 @@ use kafka_protocol::protocol::StrBytes;
 use super::{GROUPS, registers};
 use crate::history::{Place, Register};
 use crate::user::operator::{GROUP_TOPIC, topic_name};
-use crate::user::{Around, Link};
+use crate::user::{Around, Link, Target};
 
 const COMMIT: i16 = 9;
 const FETCH: i16 = 9;
@@ -47,7 +47,7 @@ pub(super) struct Commits {
 
 impl Commits {
     pub(super) const fn new(group: &'static str, number: u32) -> Self {
-        Self { group, number, link: Link::new() }
+        Self { group, number, link: Link::to(coordinator(group)) }
     }
 
     /// Takes what has arrived.
@@ -63,11 +63,13 @@ impl Commits {
                             around.sim.count("commit fenced", 1);
                             around.history.offset_refused(offset);
                         }
-                        _ => {}
+                        error => self.link.misled(around, error),
                     }
                 }
                 Asked::Fetch(register, asked) => {
-                    judge(around, register, asked, &answer.read::<OffsetFetchRequest>());
+                    let answer = answer.read::<OffsetFetchRequest>();
+                    self.link.misled(around, error_of(&answer));
+                    judge(around, register, asked, &answer);
                 }
             }
         }
@@ -136,7 +138,9 @@ impl OffsetReader {
                 drop(answer.read::<FindCoordinatorRequest>());
                 continue;
             };
-            self.is_found = judge(around, register, asked, &answer.read::<OffsetFetchRequest>());
+            let answer = answer.read::<OffsetFetchRequest>();
+            self.link.misled(around, error_of(&answer));
+            self.is_found = judge(around, register, asked, &answer);
             if self.is_found {
                 self.read.insert(register);
             }
@@ -145,7 +149,21 @@ impl OffsetReader {
             self.link.leave(around);
         }
         let all = registers(around);
-        if all.is_empty() || self.link.outstanding() > 0 || !self.link.connect(around) {
+        if all.is_empty() || self.link.outstanding() > 0 {
+            return;
+        }
+        if around.brokers.len() > 1 {
+            // The group that it reads next may have another coordinator.
+            let unread = all.iter().find(|register| !self.read.contains(register)).copied();
+            let next = unread.unwrap_or(all[around.random.below(all.len() as u64) as usize]);
+            self.link.aim(around, coordinator(next.group));
+            if self.link.connect(around) {
+                let asked = around.history.moment();
+                self.link.send(around, FETCH, &request(next), Some((next, asked)));
+            }
+            return;
+        }
+        if !self.link.connect(around) {
             return;
         }
         if !std::mem::replace(&mut self.is_found, true) {
@@ -185,6 +203,14 @@ fn judge(around: &mut Around<'_>, register: Register, asked: u64, answer: &Offse
     let offset = partition.committed_offset;
     around.history.offset_read(register, asked, (offset >= 0).then_some(offset));
     true
+}
+
+fn error_of(answer: &OffsetFetchResponse) -> i16 {
+    answer.groups.first().map_or(0, |group| group.error_code)
+}
+
+pub(super) const fn coordinator(group: &'static str) -> Target {
+    Target::Coordinator(0, StrBytes::from_static_str(group))
 }
 
 pub(super) fn group_id(group: &'static str) -> GroupId {

@@ -8,7 +8,7 @@ use kafka_protocol::messages::{ConsumerGroupHeartbeatRequest, ConsumerGroupHeart
 use kafka_protocol::protocol::StrBytes;
 use uuid::Uuid;
 
-use super::commits::{Commits, Who, group_id};
+use super::commits::{Commits, Who, coordinator, group_id};
 use super::{COORDINATOR_RETRIABLE, GROUPS, UNKNOWN_MEMBER_ID};
 use crate::history::{Holder, Place, Register};
 use crate::served::Served;
@@ -71,7 +71,7 @@ impl ConsumerMember {
         let instance = around.random.chance(30).then(|| StrBytes::from_string(format!("instance-{number}")));
         Self {
             number,
-            link: Link::new(),
+            link: Link::to(coordinator(GROUP)),
             commits: Commits::new(GROUP, number),
             who: Who { id: StrBytes::default(), generation: JOINS, instance },
             before: None,
@@ -244,6 +244,7 @@ impl ConsumerMember {
                 self.rests_until_ms = around.now_ms + 500;
             }
             error if COORDINATOR_RETRIABLE.contains(&error) => {
+                self.link.misled(around, error);
                 (self.says_all, self.rests_until_ms) = (true, around.now_ms + 30);
             }
             error => {

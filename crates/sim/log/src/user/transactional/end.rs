@@ -45,7 +45,10 @@ impl TransactionalProducer {
                     self.continues = around.random.chance(50);
                 }
             }
-            error if COORDINATOR_RETRIABLE.contains(&error) => self.rest(around),
+            error if COORDINATOR_RETRIABLE.contains(&error) => {
+                self.coordinator.misled(around, error);
+                self.rest(around);
+            }
             error => self.was_ended(around, error),
         }
     }
@@ -92,8 +95,8 @@ impl TransactionalProducer {
 
     pub(super) fn close(&mut self, around: &mut Around<'_>) {
         self.transaction = None;
-        if self.data.outstanding() > 0 {
-            self.data.leave(around);
+        for link in self.data.values_mut().filter(|link| link.outstanding() > 0) {
+            link.leave(around);
         }
         self.batches.clear();
         self.added.clear();

@@ -1,5 +1,6 @@
 //! A producer that writes in transactions, of either version: with an epoch for each (KIP-890), or as before. It has one
-//! connection for its coordinator and another for its records, so that requests of the one overtake those of the other.
+//! connection for its coordinator and others for its records, so that requests of the one overtake those of the other. Of several
+//! brokers it has one connection for each partition, and one for the coordinator of its group.
 
 mod end;
 mod sending;
@@ -9,14 +10,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use bytes::Bytes;
 use kafka_protocol::messages::{
     AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, EndTxnRequest, FindCoordinatorRequest,
-    InitProducerIdRequest, InitProducerIdResponse, OffsetFetchRequest, ProduceRequest, TransactionalId,
+    InitProducerIdRequest, InitProducerIdResponse, OffsetFetchRequest, TransactionalId,
     TxnOffsetCommitRequest,
 };
 use kafka_protocol::protocol::StrBytes;
 
 use super::offsets::{Committed, Offsets};
 use super::operator::NAMES;
-use super::{Answer, Around, Link};
+use super::{Answer, Around, Link, Target};
 use crate::history::{Place, TransactionId, Value};
 
 const FIND: i16 = 4;
@@ -38,7 +39,7 @@ const KEY_TYPES: [i8; 2] = [0, 1];
 /// The coordinator is not there for now, or is busy with the transaction before.
 const COORDINATOR_RETRIABLE: [i16; 5] = [3, 14, 15, 16, 51];
 /// After these a batch is sent again.
-const RETRIABLE: [i16; 12] = [2, 3, 5, 6, 7, 14, 15, 16, 19, 51, 56, 100];
+const RETRIABLE: [i16; 15] = [2, 3, 5, 6, 7, 14, 15, 16, 19, 20, 51, 56, 74, 75, 100];
 const OUT_OF_ORDER: i16 = 45;
 /// The coordinator has ended the transaction after its timeout, or somebody else has followed.
 const ENDED: [i16; 6] = [47, 48, 49, 59, 90, 120];
@@ -82,7 +83,10 @@ pub(crate) struct TransactionalProducer {
     id: TransactionalId,
     has_own_epochs: bool,
     coordinator: Link<Asked>,
-    data: Link<(Place, i32)>,
+    /// With the coordinator of its group, if there are several brokers.
+    of_group: Link<Asked>,
+    /// With the leader of each partition; with the only broker, if there is one.
+    data: BTreeMap<Option<Place>, Link<(Place, i32)>>,
     who: Option<(i64, i16)>,
     /// The next InitProducerId says who it was.
     continues: bool,
@@ -109,12 +113,15 @@ pub(crate) struct TransactionalProducer {
 
 impl TransactionalProducer {
     pub(crate) fn new(number: u32, around: &mut Around<'_>) -> Self {
+        let id = TransactionalId(StrBytes::from_string(format!("transactional-{number}")));
+        let offsets = Offsets::new(number);
         Self {
             number,
-            id: TransactionalId(StrBytes::from_string(format!("transactional-{number}"))),
             has_own_epochs: around.random.chance(60),
-            coordinator: Link::new(),
-            data: Link::new(),
+            coordinator: Link::to(Target::Coordinator(KEY_TYPES[1], id.0.clone())),
+            of_group: Link::to(Target::Coordinator(KEY_TYPES[0], offsets.group.0.clone())),
+            data: BTreeMap::new(),
+            id,
             who: None,
             continues: false,
             may_be_behind: false,
@@ -129,7 +136,7 @@ impl TransactionalProducer {
             batches: VecDeque::new(),
             sequences: BTreeMap::new(),
             left: 0,
-            offsets: Offsets::new(number),
+            offsets,
             next_value: u64::from(number) << 32,
             rests_until_ms: 0,
         }
@@ -144,9 +151,10 @@ impl TransactionalProducer {
         while let Some(answer) = self.coordinator.receive(around) {
             self.coordinated(around, answer);
         }
-        while let Some(answer) = self.data.receive(around) {
-            self.answered(around, answer.of, &answer.read::<ProduceRequest>());
+        while let Some(answer) = self.of_group.receive(around) {
+            self.coordinated(around, answer);
         }
+        self.receive_data(around);
         if self.coordinator.is_lost(around, PATIENCE_MS) {
             let lost = self.coordinator.leave(around);
             self.may_be_behind |= !lost.is_empty();
@@ -154,10 +162,10 @@ impl TransactionalProducer {
                 self.fences_itself_until_ms = around.now_ms + LATE_MS;
             }
         }
-        if self.data.is_lost(around, PATIENCE_MS) {
-            self.data.leave(around);
-            self.batches.iter_mut().for_each(|batch| batch.is_sent = false);
+        if self.of_group.is_lost(around, PATIENCE_MS) {
+            self.may_be_behind |= !self.of_group.leave(around).is_empty();
         }
+        self.look_for_lost_data(around);
         if around.now_ms < self.rests_until_ms {
             return;
         }
@@ -195,14 +203,30 @@ impl TransactionalProducer {
                 self.offsets_refused(around, code);
             }
             Asked::Fetch(expected) => {
-                self.offsets.judge(around, expected, &answer.read::<OffsetFetchRequest>());
+                let answer = answer.read::<OffsetFetchRequest>();
+                let code = answer.groups.first().map_or(0, |group| group.error_code);
+                self.of_group.misled(around, code);
+                self.offsets.judge(around, expected, &answer);
             }
             Asked::End(commit) => self.answered_end(around, commit, &answer.read::<EndTxnRequest>()),
         }
     }
 
     fn is_idle(&mut self, around: &mut Around<'_>) -> bool {
-        self.coordinator.outstanding() == 0 && self.coordinator.connect(around)
+        self.of_group.outstanding() == 0
+            && self.coordinator.outstanding() == 0
+            && self.coordinator.connect(around)
+    }
+
+    /// The connection with the coordinator of its group, if nothing is outstanding.
+    fn idle_with_group(&mut self, around: &mut Around<'_>) -> Option<&mut Link<Asked>> {
+        if !self.is_idle(around) {
+            return None;
+        }
+        if around.brokers.len() == 1 {
+            return Some(&mut self.coordinator);
+        }
+        self.of_group.connect(around).then_some(&mut self.of_group)
     }
 
     fn initialize(&mut self, around: &mut Around<'_>) {
@@ -235,6 +259,7 @@ impl TransactionalProducer {
                 self.tell(around, "initialized");
             }
             error if COORDINATOR_RETRIABLE.contains(&error) => {
+                self.coordinator.misled(around, error);
                 self.is_found = false;
                 self.rest(around);
             }

@@ -1,6 +1,6 @@
 //! What a transaction consists of: its partitions, its batches, and the offset that it commits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kafka_protocol::messages::add_partitions_to_txn_request::AddPartitionsToTxnTopic;
 use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
@@ -11,11 +11,11 @@ use kafka_protocol::messages::{
 use uuid::Uuid;
 
 use super::{
-    ADD, Asked, Batch, COMMIT, COORDINATOR_RETRIABLE, ENDED, FETCH, OUT_OF_ORDER, OUTSTANDING_MAX, PRODUCE,
-    RETRIABLE, Stage, TransactionalProducer, version,
+    ADD, Asked, Batch, COMMIT, COORDINATOR_RETRIABLE, ENDED, FETCH, OUT_OF_ORDER, OUTSTANDING_MAX,
+    PATIENCE_MS, PRODUCE, RETRIABLE, Stage, TransactionalProducer, version,
 };
 use crate::history::{Place, Value};
-use crate::user::Around;
+use crate::user::{Around, Link, Target};
 use crate::user::batch::{draw, encode};
 use crate::user::operator::topic_name;
 
@@ -79,22 +79,29 @@ impl TransactionalProducer {
         let worst = codes.map(|partition| partition.partition_error_code).find(|code| *code != 0);
         match worst {
             None => self.added.extend(places),
-            Some(error) if COORDINATOR_RETRIABLE.contains(&error) || error == 55 => self.rest(around),
+            Some(error) if COORDINATOR_RETRIABLE.contains(&error) || error == 55 => {
+                self.coordinator.misled(around, error);
+                self.rest(around);
+            }
             Some(error) => self.was_ended(around, error),
         }
     }
 
     pub(super) fn commit_offsets(&mut self, around: &mut Around<'_>) {
         let (Some(committed), Some(who)) = (self.offsets.wanted(around), self.who) else { return };
+        if self.has_own_epochs || self.offsets.is_added {
+            let request = self.offsets.commit(&self.id, who, committed);
+            let version = version(self.has_own_epochs, COMMIT);
+            if let Some(link) = self.idle_with_group(around) {
+                link.send(around, version, &request, Asked::Commit(committed));
+                self.began_ms.get_or_insert(around.now_ms);
+            }
+            return;
+        }
         if !self.is_idle(around) {
             return;
         }
         self.began_ms.get_or_insert(around.now_ms);
-        if self.has_own_epochs || self.offsets.is_added {
-            let request = self.offsets.commit(&self.id, who, committed);
-            let version = version(self.has_own_epochs, COMMIT);
-            return self.coordinator.send(around, version, &request, Asked::Commit(committed));
-        }
         let request = AddOffsetsToTxnRequest::default()
             .with_transactional_id(self.id.clone())
             .with_producer_id(who.0.into())
@@ -107,7 +114,11 @@ impl TransactionalProducer {
         match error {
             0 => {}
             _ if self.stage != Stage::Open => {}
-            error if COORDINATOR_RETRIABLE.contains(&error) => self.rest(around),
+            error if COORDINATOR_RETRIABLE.contains(&error) => {
+                self.coordinator.misled(around, error);
+                self.of_group.misled(around, error);
+                self.rest(around);
+            }
             error => self.was_ended(around, error),
         }
     }
@@ -115,18 +126,51 @@ impl TransactionalProducer {
     /// Reads the offset that it has committed.
     pub(super) fn fetch(&mut self, around: &mut Around<'_>) {
         let Some(expected) = self.offsets.known(around) else { return };
-        if self.is_idle(around) {
-            let request = self.offsets.fetch();
-            self.coordinator.send(around, FETCH, &request, Asked::Fetch(expected));
+        let request = self.offsets.fetch();
+        if let Some(link) = self.idle_with_group(around) {
+            link.send(around, FETCH, &request, Asked::Fetch(expected));
+        }
+    }
+
+    /// Takes what the leaders of its partitions have answered.
+    pub(super) fn receive_data(&mut self, around: &mut Around<'_>) {
+        for key in self.data.keys().copied().collect::<Vec<_>>() {
+            while let Some(answer) = self.data.get_mut(&key).and_then(|link| link.receive(around)) {
+                self.answered(around, answer.of, &answer.read::<ProduceRequest>());
+            }
+        }
+    }
+
+    /// What was outstanding on connections that broke is to be sent again.
+    pub(super) fn look_for_lost_data(&mut self, around: &mut Around<'_>) {
+        for (key, link) in &mut self.data {
+            if link.is_lost(around, PATIENCE_MS) {
+                link.leave(around);
+                let is_of_it = |batch: &&mut Batch| key.is_none_or(|place| place == batch.place);
+                self.batches.iter_mut().filter(is_of_it).for_each(|batch| batch.is_sent = false);
+            }
         }
     }
 
     pub(super) fn send(&mut self, around: &mut Around<'_>) {
-        if self.data.outstanding() >= OUTSTANDING_MAX || !self.data.connect(around) {
+        if around.brokers.len() == 1 {
+            return self.send_to(around, None);
+        }
+        let places: BTreeSet<Place> = self.batches.iter().map(|batch| batch.place).collect();
+        self.data.retain(|key, link| link.outstanding() > 0 || key.is_some_and(|key| places.contains(&key)));
+        places.into_iter().for_each(|place| self.send_to(around, Some(place)));
+    }
+
+    /// Sends the next batch of that partition, or of all.
+    fn send_to(&mut self, around: &mut Around<'_>, key: Option<Place>) {
+        let target = key.map_or(Target::Any, Target::Leader);
+        let link = self.data.entry(key).or_insert_with(|| Link::to(target));
+        if link.outstanding() >= OUTSTANDING_MAX || !link.connect(around) {
             return;
         }
         let (is_own, added) = (self.has_own_epochs, &self.added);
-        let may = |batch: &Batch| is_own || added.contains(&batch.place);
+        let is_of_it = |batch: &Batch| key.is_none_or(|place| place == batch.place);
+        let may = |batch: &Batch| is_of_it(batch) && (is_own || added.contains(&batch.place));
         let Some(at) = self.batches.iter().position(|batch| !batch.is_sent && may(batch)) else { return };
         let batch = &mut self.batches[at];
         if std::mem::replace(&mut batch.was_sent, true) {
@@ -149,7 +193,7 @@ impl TransactionalProducer {
             .with_topic_data(vec![of_topic]);
         let of = (batch.place, batch.sequence);
         self.began_ms.get_or_insert(around.now_ms);
-        self.data.send(around, version(is_own, PRODUCE), &request, of);
+        link.send(around, version(is_own, PRODUCE), &request, of);
     }
 
     pub(super) fn answered(&mut self, around: &mut Around<'_>, of: (Place, i32), answer: &ProduceResponse) {
@@ -172,7 +216,12 @@ impl TransactionalProducer {
             // The end has overtaken it.
             _ if self.stage != Stage::Open => {}
             OUT_OF_ORDER if !is_first => self.again(around, at),
-            error if RETRIABLE.contains(&error) => self.again(around, at),
+            error if RETRIABLE.contains(&error) => {
+                if let Some(link) = self.data.get_mut(&Some(of.0)) {
+                    link.misled(around, error);
+                }
+                self.again(around, at);
+            }
             error if ENDED.contains(&error) => self.was_ended(around, error),
             error => {
                 let who = self.who;
