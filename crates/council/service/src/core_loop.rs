@@ -216,7 +216,8 @@ impl CoreLoop {
         let now = self.clock.now();
         self.listen(now)?;
         self.propose(now);
-        let has_work = std::mem::take(&mut self.unflushed) || self.core.has_work(self.side_bytes);
+        // What the journal was handed after all is flushed in the next turn of the core's thread.
+        let has_work = self.unflushed || self.core.has_work(self.side_bytes);
         Ok(if has_work { Duration::ZERO } else { self.until_deadline() })
     }
 
@@ -238,9 +239,9 @@ impl CoreLoop {
         }
     }
 
-    /// Whether mail has come for this thread.
+    /// Whether something has come for the core's thread that its poll does not tell of.
     pub(crate) fn has_mail(&self) -> bool {
-        self.links.have_mail()
+        self.links.have_mail() || self.peers.as_ref().is_some_and(PeerConnections::has_news)
     }
 
     /// Why the loop ended, and what the next one goes on with.

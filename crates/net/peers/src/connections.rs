@@ -243,6 +243,12 @@ impl PeerConnections {
         self.news.pop_front()
     }
 
+    /// Whether something has become of them that was not told yet: sending finds out which are broken.
+    #[must_use]
+    pub fn has_news(&self) -> bool {
+        !self.news.is_empty()
+    }
+
     /// A message of that pair cannot be understood: the pair ends, and nothing that came on it behind the message is told.
     pub fn refuse(&mut self, pair: PairRef, error: &str) {
         tracing::error!(member = pair.number.0, error, "a member sent what cannot be understood");
