@@ -85,10 +85,10 @@ impl Turns {
         }
     }
 
-    /// The reactor's thread ends.
+    /// The reactor's thread ends, and its services with it: who keeps this keeps none of them.
     pub(crate) fn end(&self) -> io::Result<()> {
-        let now = self.clock.now();
-        self.services.lock().services.iter_mut().try_for_each(|service| service.end(now))
+        let (now, mut services) = (self.clock.now(), std::mem::take(&mut self.services.lock().services));
+        services.iter_mut().try_for_each(|service| service.end(now))
     }
 }
 
@@ -263,6 +263,15 @@ mod tests {
         let on_own_thread = counting.on_own_thread.load(Ordering::SeqCst);
         assert!(on_own_thread < 50, "{on_own_thread} of 100");
         counting.stop();
+    }
+
+    #[test]
+    fn services_end_with_their_reactor_though_others_could_still_take_turns() {
+        let counting = counting();
+        let (turns, counted) = (Arc::clone(&counting.turns), Arc::clone(&counting.counted));
+        counting.stop();
+        assert_eq!(Arc::strong_count(&counted), 1, "only this test holds it");
+        turns.take_or_wake();
     }
 
     #[test]

@@ -56,7 +56,8 @@ impl Peers {
 
     /// All links of a broker break, and the others find that at once.
     pub(crate) fn reset(&mut self, brokers: &mut [Machine], at: usize) {
-        let of_it: Vec<Pair> = self.links.keys().filter(|pair| pair.0 == at || pair.1 == at).copied().collect();
+        let of_it: Vec<Pair> =
+            self.links.keys().filter(|pair| pair.0 == at || pair.1 == at).copied().collect();
         of_it.into_iter().for_each(|pair| self.end(brokers, pair));
     }
 
@@ -124,7 +125,8 @@ impl Peers {
         let is_cut = self.is_cut(from, to, now_ms);
         let Some(link) = self.links.get_mut(&pair) else { return };
         let (id, flow) = (link.id, &mut link.flows[direction]);
-        let goes = brokers[from].serving(now_ms).is_some_and(|of| of.incarnation() == link.incarnations[direction]);
+        let goes =
+            brokers[from].serving(now_ms).is_some_and(|of| of.incarnation() == link.incarnations[direction]);
         for lane in [0, 1] {
             if !goes {
                 break;
@@ -180,7 +182,8 @@ impl Peers {
 
     fn end(&mut self, brokers: &mut [Machine], pair: Pair) {
         let Some(link) = self.links.remove(&pair) else { return };
-        for (at, other, incarnation) in [(pair.0, pair.1, link.incarnations[0]), (pair.1, pair.0, link.incarnations[1])]
+        for (at, other, incarnation) in
+            [(pair.0, pair.1, link.incarnations[0]), (pair.1, pair.0, link.incarnations[1])]
         {
             let is_there = |process: &crate::broker::Process| process.incarnation() == incarnation;
             if brokers[at].process.as_ref().is_some_and(is_there) {

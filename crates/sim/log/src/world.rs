@@ -254,9 +254,13 @@ impl LogWorld {
             self.sim.count("brokers connected", 1);
         }
         for at in 0..self.brokers.len() {
-            let refused = self.brokers[at].process.as_ref().and_then(|of| of.with_peers(PeerPort::take_refused));
+            let refused =
+                self.brokers[at].process.as_ref().and_then(|of| of.with_peers(PeerPort::take_refused));
             for (from, why) in refused.unwrap_or_default() {
-                self.sim.tell("message refused", format_args!("broker {} refuses a message of {from}: {why}", at + 1));
+                self.sim.tell(
+                    "message refused",
+                    format_args!("broker {} refuses a message of {from}: {why}", at + 1),
+                );
                 self.peers.reset_between(&mut self.brokers, at, from as usize - 1);
             }
         }

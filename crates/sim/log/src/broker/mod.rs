@@ -89,7 +89,18 @@ impl Machine {
         }
         let host = Host::new(random, true);
         let (shards, servers) = (setting.shards, setting.servers);
-        Self { host, process: None, config, store, shards, servers, restart_at_ms: 0, flushed_alone: 0, is_without_power: false, has_others: setting.brokers > 1 }
+        Self {
+            host,
+            process: None,
+            config,
+            store,
+            shards,
+            servers,
+            restart_at_ms: 0,
+            flushed_alone: 0,
+            is_without_power: false,
+            has_others: setting.brokers > 1,
+        }
     }
 
     /// Its process, if clients can connect to it.

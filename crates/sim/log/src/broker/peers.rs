@@ -88,7 +88,8 @@ impl PeerPort {
                     if let Err(bad) = broker.peer_message(from, &bytes, now) {
                         self.refused.push((from, bad.to_string()));
                         // What else has come over the same link is dropped.
-                        self.events.retain(|(of, event)| *of != from || !matches!(event, PeerEvent::Message(_)));
+                        self.events
+                            .retain(|(of, event)| *of != from || !matches!(event, PeerEvent::Message(_)));
                     }
                 }
                 PeerEvent::Heard => broker.peer_heard(from, now),
@@ -101,7 +102,8 @@ impl PeerPort {
         }
         for to in std::mem::take(&mut self.has_room) {
             if let Some(outgoing) = self.outgoing.get_mut(&to) {
-                outgoing.is_full = [0, 1].map(|lane| !outgoing.lanes[lane].is_empty() && outgoing.is_full[lane]);
+                outgoing.is_full =
+                    [0, 1].map(|lane| !outgoing.lanes[lane].is_empty() && outgoing.is_full[lane]);
                 broker.peer_is_full(to, outgoing.is_full.contains(&true));
             }
         }

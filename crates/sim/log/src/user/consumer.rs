@@ -11,8 +11,8 @@ use kafka_protocol::records::{Record, RecordBatchDecoder};
 use uuid::Uuid;
 
 use super::batch::ID;
-use super::times::{EARLIEST, found, request};
 use super::finder::{Finder, Leader, Target};
+use super::times::{EARLIEST, found, request};
 use super::{Around, Link};
 use crate::history::{Content, Place, Stood, Value};
 

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use bytes::{Bytes, BytesMut};
 use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
 use kafka_protocol::messages::{
-    ApiKey, FindCoordinatorRequest, FindCoordinatorResponse, MetadataRequest, MetadataResponse, RequestHeader,
-    ResponseHeader,
+    ApiKey, FindCoordinatorRequest, FindCoordinatorResponse, MetadataRequest, MetadataResponse,
+    RequestHeader, ResponseHeader,
 };
 use kafka_protocol::protocol::{Decodable, Encodable, Request, StrBytes};
 use uuid::Uuid;
@@ -174,9 +174,8 @@ fn place_of(node_id: i32) -> Option<usize> {
 }
 
 fn leaders_of(topics: &[[u8; 16]]) -> (bool, BytesMut) {
-    let topic = |id: &[u8; 16]| {
-        MetadataRequestTopic::default().with_name(None).with_topic_id(Uuid::from_bytes(*id))
-    };
+    let topic =
+        |id: &[u8; 16]| MetadataRequestTopic::default().with_name(None).with_topic_id(Uuid::from_bytes(*id));
     let request = MetadataRequest::default()
         .with_topics(Some(topics.iter().map(topic).collect()))
         .with_allow_auto_topic_creation(false);

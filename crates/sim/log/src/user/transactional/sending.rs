@@ -15,9 +15,9 @@ use super::{
     PATIENCE_MS, PRODUCE, RETRIABLE, Stage, TransactionalProducer, version,
 };
 use crate::history::{Place, Value};
-use crate::user::{Around, Link, Target};
 use crate::user::batch::{draw, encode};
 use crate::user::operator::topic_name;
+use crate::user::{Around, Link, Target};
 
 impl TransactionalProducer {
     pub(super) fn make_batch(&mut self, around: &mut Around<'_>) {
