@@ -38,29 +38,10 @@ struct Link {
 #[derive(Debug, Default)]
 pub(crate) struct Peers {
     links: BTreeMap<Pair, Link>,
-    /// Until when nothing goes from one broker to another.
-    cuts: BTreeMap<(usize, usize), u64>,
     last: u64,
 }
 
 impl Peers {
-    /// Nothing goes from one broker to another until then.
-    pub(crate) fn cut(&mut self, from: usize, to: usize, until_ms: u64) {
-        self.cuts.insert((from, to), until_ms);
-    }
-
-    /// All is well again.
-    pub(crate) fn heal(&mut self) {
-        self.cuts.clear();
-    }
-
-    /// All links of a broker break, and the others find that at once.
-    pub(crate) fn reset(&mut self, brokers: &mut [Machine], at: usize) {
-        let of_it: Vec<Pair> =
-            self.links.keys().filter(|pair| pair.0 == at || pair.1 == at).copied().collect();
-        of_it.into_iter().for_each(|pair| self.end(brokers, pair));
-    }
-
     /// The link between two breaks, if there is one.
     pub(crate) fn reset_between(&mut self, brokers: &mut [Machine], one: usize, other: usize) {
         self.end(brokers, (one.min(other), one.max(other)));
@@ -86,15 +67,8 @@ impl Peers {
         false
     }
 
-    fn is_cut(&self, from: usize, to: usize, now_ms: u64) -> bool {
-        self.cuts.get(&(from, to)).is_some_and(|until_ms| now_ms < *until_ms)
-    }
-
     fn connect(&mut self, brokers: &mut [Machine], pair: Pair, now_ms: u64) -> bool {
         let (one, other) = pair;
-        if self.is_cut(one, other, now_ms) || self.is_cut(other, one, now_ms) {
-            return false;
-        }
         let mut incarnation = |at: usize| Some(brokers[at].serving(now_ms)?.incarnation());
         let (Some(first), Some(second)) = (incarnation(one), incarnation(other)) else { return false };
         let mut knows = |at: usize, of: usize, incarnation: u64| {
@@ -122,7 +96,6 @@ impl Peers {
         now_ms: u64,
     ) {
         let (from, to) = if direction == 0 { pair } else { (pair.1, pair.0) };
-        let is_cut = self.is_cut(from, to, now_ms);
         let Some(link) = self.links.get_mut(&pair) else { return };
         let (id, flow) = (link.id, &mut link.flows[direction]);
         let goes =
@@ -138,7 +111,7 @@ impl Peers {
             flow.beats_at_ms = now_ms + HEARTBEAT_MS;
             flow.lanes[0].push_back(Vec::new());
         }
-        if is_cut || brokers[to].serving(now_ms).is_none() {
+        if brokers[to].serving(now_ms).is_none() {
             return;
         }
         for lane in &mut flow.lanes {

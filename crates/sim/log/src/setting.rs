@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sim_kit::random::Random;
 
 use crate::history::Retention;
-use crate::user::all_names;
+use crate::names::all_names;
 
 /// How long a member may be silent, milliseconds: as the broker is configured.
 pub(crate) const SESSION_MS: u64 = 3_000;

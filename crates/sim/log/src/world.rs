@@ -74,6 +74,15 @@ pub struct LogWorld {
     times: Option<TimeReader>,
 }
 
+impl LogWorld {
+    /// Whether that seed plays several brokers.
+    #[must_use]
+    pub fn has_several_brokers(seed: u64) -> bool {
+        let setting = Setting::draw(&mut Random::new(seed), false);
+        setting.of_cluster(&mut Random::new(seed ^ CLUSTER)).brokers > 1
+    }
+}
+
 impl World for LogWorld {
     const COMMAND: &'static str = "cargo xtask sim-log";
     const LIGHT: &'static str = "one broker without faults";
@@ -405,6 +414,18 @@ impl LogWorld {
         }
     }
 
+    /// All faults end.
+    fn heal(&mut self, now_ms: u64) {
+        self.sim.tell("healed", format_args!("all is well from now on"));
+        for at in 0..self.brokers.len() {
+            if self.brokers[at].process.as_ref().is_some_and(Process::has_failed) {
+                self.kill(at, now_ms);
+            }
+            self.brokers[at].host.heal();
+            self.brokers[at].restart_at_ms = now_ms;
+        }
+    }
+
     /// From phase to phase.
     fn go_on(&mut self) {
         let now_ms = self.sim.now_ms();
@@ -417,15 +438,7 @@ impl LogWorld {
         };
         match self.phase {
             Phase::Faulty if is_done => {
-                self.sim.tell("healed", format_args!("all is well from now on"));
-                for at in 0..self.brokers.len() {
-                    if self.brokers[at].process.as_ref().is_some_and(Process::has_failed) {
-                        self.kill(at, now_ms);
-                    }
-                    self.brokers[at].host.heal();
-                    self.brokers[at].restart_at_ms = now_ms;
-                }
-                self.peers.heal();
+                self.heal(now_ms);
                 self.begin(Phase::Settling);
             }
             Phase::Settling if is_done => {

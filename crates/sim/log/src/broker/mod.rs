@@ -41,52 +41,65 @@ const PAUSE_MS_MAX: u64 = 200;
 
 const SEGMENT_BYTES: u64 = 2_000;
 
+/// What the broker of that number is told.
+fn broker_config(node_id: i32, setting: &Setting) -> BrokerConfig {
+    let mut config = BrokerConfig {
+        node_id,
+        offsets_topic: InternalTopic {
+            partitions: 2,
+            replication_factor: setting.internal_replicas,
+            ..InternalTopic::default()
+        },
+        compaction_check_ms: setting.compaction_check_ms,
+        ..BrokerConfig::default()
+    };
+    let groups = &mut config.groups;
+    (groups.session_timeout_min_ms, groups.initial_rebalance_delay_ms) = (1_000, 300);
+    groups.pause_ms_max = PAUSE_MS_MAX;
+    let consumer = &mut groups.consumer;
+    (consumer.session_timeout_ms, consumer.session_timeout_min_ms) = (SESSION_MS, SESSION_MS);
+    (consumer.heartbeat_interval_ms, consumer.heartbeat_interval_min_ms) = (400, 400);
+    config.transactions_topic.partitions = 2;
+    config.transactions_topic.replication_factor = setting.internal_replicas;
+    config.retention_check_ms = 1_000;
+    config.transactions.producer_epoch_max = setting.epoch_max;
+    if setting.tiny {
+        config.segment_bytes_max = SEGMENT_BYTES;
+        // The least map that there is.
+        config.compaction_map_bytes_max = 1;
+    }
+    config
+}
+
+/// How its store is made.
+fn store_config(setting: &Setting) -> StoreConfig {
+    let store = StoreConfig::default();
+    if !setting.tiny {
+        let wal = WalConfig { segment_bytes: 256 << 10, first_segment_bytes: 128 << 10, ..store.wal };
+        return StoreConfig { wal, ..store };
+    }
+    StoreConfig {
+        wal: WalConfig {
+            segment_bytes: 16 << 10,
+            first_segment_bytes: 8 << 10,
+            reserved_bytes: 2 << 10,
+            prepare_step_bytes: 4 << 10,
+            write_buffer_bytes: 4 << 10,
+            recycled_segments_max: 1,
+        },
+        write_behind_bytes: 1_000,
+        memory_bytes_max: 8_000,
+        write_behind_step_bytes: 1_500,
+        open_files_max: 3,
+        sync_step_partitions: 2,
+        states_asked_max: 8,
+    }
+}
+
 impl Machine {
     /// The machine of the broker of that number.
     pub(crate) fn new(node_id: i32, setting: &Setting, random: &mut Random) -> Self {
-        let mut config = BrokerConfig {
-            node_id,
-            offsets_topic: InternalTopic {
-                partitions: 2,
-                replication_factor: setting.internal_replicas,
-                ..InternalTopic::default()
-            },
-            compaction_check_ms: setting.compaction_check_ms,
-            ..BrokerConfig::default()
-        };
-        let groups = &mut config.groups;
-        (groups.session_timeout_min_ms, groups.initial_rebalance_delay_ms) = (1_000, 300);
-        groups.pause_ms_max = PAUSE_MS_MAX;
-        let consumer = &mut groups.consumer;
-        (consumer.session_timeout_ms, consumer.session_timeout_min_ms) = (SESSION_MS, SESSION_MS);
-        (consumer.heartbeat_interval_ms, consumer.heartbeat_interval_min_ms) = (400, 400);
-        config.transactions_topic.partitions = 2;
-        config.transactions_topic.replication_factor = setting.internal_replicas;
-        config.retention_check_ms = 1_000;
-        config.transactions.producer_epoch_max = setting.epoch_max;
-        let mut store = StoreConfig::default();
-        store.wal = WalConfig { segment_bytes: 256 << 10, first_segment_bytes: 128 << 10, ..store.wal };
-        if setting.tiny {
-            config.segment_bytes_max = SEGMENT_BYTES;
-            // The least map that there is.
-            config.compaction_map_bytes_max = 1;
-            store = StoreConfig {
-                wal: WalConfig {
-                    segment_bytes: 16 << 10,
-                    first_segment_bytes: 8 << 10,
-                    reserved_bytes: 2 << 10,
-                    prepare_step_bytes: 4 << 10,
-                    write_buffer_bytes: 4 << 10,
-                    recycled_segments_max: 1,
-                },
-                write_behind_bytes: 1_000,
-                memory_bytes_max: 8_000,
-                write_behind_step_bytes: 1_500,
-                open_files_max: 3,
-                sync_step_partitions: 2,
-                states_asked_max: 8,
-            };
-        }
+        let (config, store) = (broker_config(node_id, setting), store_config(setting));
         let host = Host::new(random, true);
         let (shards, servers) = (setting.shards, setting.servers);
         Self {

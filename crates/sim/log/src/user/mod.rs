@@ -22,7 +22,7 @@ pub(crate) use consumer::Consumer;
 pub(crate) use finder::Target;
 pub(crate) use group::{ClassicMember, ConsumerMember, GroupMember, OffsetReader, are_at_rest};
 pub(crate) use link::{Answer, Link};
-pub(crate) use operator::{NAMES, Operator, Topics, all_names};
+pub(crate) use operator::{NAMES, Operator, Topics};
 pub(crate) use producer::Producer;
 pub(crate) use times::TimeReader;
 pub(crate) use transactional::TransactionalProducer;

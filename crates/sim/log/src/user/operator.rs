@@ -15,12 +15,9 @@ use uuid::Uuid;
 
 use super::{Around, Link, Target};
 use crate::history::{Place, Retention};
+pub(crate) use crate::names::{GROUP_TOPIC, NAMES, all_names};
 use crate::setting::Flushing;
 
-/// Names of topics.
-pub(crate) const NAMES: [&str; 2] = ["alpha", "beta"];
-/// The topic of the groups' members: it stays, and nobody writes into it.
-pub(crate) const GROUP_TOPIC: &str = "gamma";
 /// How long the operator waits for an answer, milliseconds.
 const PATIENCE_MS: u64 = 5_000;
 const CREATE: i16 = 7;
@@ -28,10 +25,6 @@ const DELETE: i16 = 6;
 const METADATA: i16 = 12;
 const TRIM: i16 = 2;
 const OFFSET_OUT_OF_RANGE: i16 = 1;
-
-pub(crate) fn all_names() -> impl Iterator<Item = &'static str> {
-    NAMES.into_iter().chain([GROUP_TOPIC])
-}
 
 /// A volatile topic is flushed after so many milliseconds, whatever `flush.ms` says.
 const FLUSH_MS: u64 = 1_000;

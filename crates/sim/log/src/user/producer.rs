@@ -218,6 +218,19 @@ impl Producer {
         self.made += 1;
     }
 
+    fn acknowledged(&mut self, around: &mut Around<'_>, at: usize, base: i64) {
+        let Some(batch) = self.batches.remove(at) else { return };
+        around.sim.count("batch acknowledged", 1);
+        // By its name the batch may have gone to a topic that was made anew.
+        if self.by_id || around.topics.ids.get(self.name) == self.topic.as_ref() {
+            // What one replica alone has acknowledged may be lost with it.
+            match self.acks == 1 && around.brokers.len() > 1 {
+                true => around.sim.count("batch acknowledged by its leader alone", 1),
+                false => around.history.acked(&batch.values, base),
+            }
+        }
+    }
+
     fn answered(&mut self, around: &mut Around<'_>, sequence: i32, answer: &ProduceResponse) {
         let Some(partition) = answer.responses.first().and_then(|topic| topic.partition_responses.first())
         else {
@@ -226,18 +239,7 @@ impl Producer {
         let Some(at) = self.batches.iter().position(|batch| batch.sequence == sequence) else { return };
         let (error, base) = (partition.error_code, partition.base_offset);
         match error {
-            0 => {
-                let Some(batch) = self.batches.remove(at) else { return };
-                around.sim.count("batch acknowledged", 1);
-                // By its name the batch may have gone to a topic that was made anew.
-                if self.by_id || around.topics.ids.get(self.name) == self.topic.as_ref() {
-                    // What one replica alone has acknowledged may be lost with it.
-                    match self.acks == 1 && around.brokers.len() > 1 {
-                        true => around.sim.count("batch acknowledged by its leader alone", 1),
-                        false => around.history.acked(&batch.values, base),
-                    }
-                }
-            }
+            0 => self.acknowledged(around, at, base),
             _ if self.may_be_of_no_topic(error) && !self.is_topic_alive(around) => {
                 self.batches.clear();
                 // The topic may turn out to be there still: those that follow do not follow what was given up.

@@ -149,9 +149,13 @@ impl OffsetReader {
             self.link.leave(around);
         }
         let all = registers(around);
-        if all.is_empty() || self.link.outstanding() > 0 {
-            return;
+        if !all.is_empty() && self.link.outstanding() == 0 {
+            self.ask(around, &all);
         }
+    }
+
+    /// Asks for one of these, or first for what it needs for that.
+    fn ask(&mut self, around: &mut Around<'_>, all: &[Register]) {
         if around.brokers.len() > 1 {
             // The group that it reads next may have another coordinator.
             let unread = all.iter().find(|register| !self.read.contains(register)).copied();
