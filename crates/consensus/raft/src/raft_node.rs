@@ -21,6 +21,9 @@ use base::Random;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProposalRefused;
 
+/// Entries that a member may lack that follows closely.
+const CLOSE_ENTRIES: u64 = 64;
+
 /// What decides whether the engine has drawn a new election timeout.
 type Stance = (Term, StateRole, u64);
 
@@ -407,12 +410,31 @@ impl RaftNode {
     /// left out: the next entries or the next heartbeat say that too. Not while a change of members is under way: a member
     /// that is removed may be sent nothing later.
     #[must_use]
-    pub fn only_tells_commit(&self, Envelope { to, message }: &Envelope) -> bool {
+    pub fn only_tells_commit(&self, to: MemberId, message: &Message) -> bool {
         let raft = &self.node.raft;
         message.0.get_msg_type() == MessageType::MsgAppend
             && message.0.entries.is_empty()
             && raft.prs().get(to.0).is_some_and(|progress| progress.state == ProgressState::Replicate)
             && !raft.has_pending_conf()
+    }
+
+    /// Whether neither a change of members nor a transfer of leadership is under way, as far as is known here.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        let raft = &self.node.raft;
+        !raft.has_pending_conf()
+            && raft.lead_transferee.is_none()
+            && raft.prs().conf().to_conf_state().voters_outgoing.is_empty()
+    }
+
+    /// Whether that member is sent entries as they come, and lacks few.
+    #[must_use]
+    pub fn follows_closely(&self, peer: MemberId) -> bool {
+        let last = self.last_index();
+        self.node.raft.prs().get(peer.0).is_some_and(|progress| {
+            progress.state == ProgressState::Replicate
+                && last.since(LogIndex(progress.matched)) <= CLOSE_ENTRIES
+        })
     }
 
     /// What is to be sent, in order for each receiver; to be drained.

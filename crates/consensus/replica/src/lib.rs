@@ -27,6 +27,7 @@ mod applier;
 pub mod batch;
 mod config;
 mod convert;
+mod deferred_appends;
 mod digest_log;
 mod disk_watch;
 mod divergence;

@@ -7,6 +7,7 @@ mod accessors;
 mod apply;
 mod journal_events;
 mod peer_messages;
+mod post;
 #[cfg(test)]
 mod tests;
 mod tick;
@@ -17,6 +18,7 @@ use consensus_raft::{LogIndex, MemberId, Message};
 
 use crate::ReplicaConfig;
 use crate::append_throttle::AppendThrottle;
+use crate::deferred_appends::DeferredAppends;
 use crate::disk_watch::DiskWatch;
 use crate::divergence::Divergence;
 use crate::group::Group;
@@ -37,6 +39,7 @@ pub struct Replica<M: StateMachine> {
     snapshots: Snapshots<M>,
     log_retention: LogRetention,
     append_throttle: AppendThrottle<Message>,
+    deferred_appends: DeferredAppends,
     divergence: Divergence,
     disk_watch: DiskWatch,
     /// When the engine was told last that time had passed.
@@ -66,6 +69,7 @@ impl<M: StateMachine> Replica<M> {
             snapshots,
             log_retention: LogRetention::default(),
             append_throttle: AppendThrottle::default(),
+            deferred_appends: DeferredAppends::default(),
             divergence: Divergence::default(),
             disk_watch: DiskWatch::default(),
             ticked: now.mono(),

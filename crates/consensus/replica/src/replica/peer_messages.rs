@@ -174,6 +174,7 @@ impl<M: StateMachine> Replica<M> {
             return;
         }
         self.group.view.peers.disconnect(peer);
+        self.deferred_appends.forget(peer);
         self.group.raft.unreachable(peer);
         self.snapshots.disconnected(peer, &mut self.group.raft);
         if !leads {

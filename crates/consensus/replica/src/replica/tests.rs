@@ -296,6 +296,7 @@ fn member_without_clients_learns_with_the_next_entry_or_heartbeat_what_is_commit
     group.ask(leader, 1);
     turns(&mut group, 8);
     assert_eq!((notes(&group, other), notes(&group, lonely)), (vec![1], vec![]));
+    group.pass(20);
     group.ask(leader, 2);
     turns(&mut group, 8);
     assert_eq!((notes(&group, other), notes(&group, lonely)), (vec![1, 2], vec![1]));
@@ -328,4 +329,58 @@ fn removed_member_without_clients_learns_of_its_removal() {
     raft.propose_change(&Change { steps: vec![Step::Remove(MemberId(lonely))] }).expect("it leads");
     turns(&mut group, 8);
     assert!(!group.member(lonely).replica.membership().contains(MemberId(lonely)));
+}
+
+/// Notes that follow each other at once, asked for at the leader.
+fn ask_closely(group: &mut Group, leader: u64, notes: core::ops::RangeInclusive<u8>) {
+    for note in notes {
+        group.ask(leader, note);
+        turns(group, 8);
+    }
+}
+
+#[test]
+fn entries_that_come_closely_reach_a_spare_member_together() {
+    let mut group = Group::of_three(1 << 20);
+    let (leader, lonely) = leader_and_lonely(&mut group);
+    let lacks = |group: &mut Group| {
+        let last = group.member(leader).replica.group().last_index();
+        last.since(group.member(lonely).replica.group().last_index())
+    };
+    ask_closely(&mut group, leader, 1..=9);
+    assert_eq!(group.member(leader).notes.len(), 9, "they are committed without that member");
+    assert_eq!(lacks(&mut group), 8, "the first came after a pause, and went to all");
+    let deadline = group.member(leader).replica.next_deadline();
+    assert!(deadline <= group.now.mono().plus_ms(2));
+    group.pass(10);
+    assert_eq!(lacks(&mut group), 0);
+    ask_closely(&mut group, leader, 10..=27);
+    assert!(lacks(&mut group) < 16, "no more than so many wait");
+}
+
+#[test]
+fn spare_member_stands_in_for_one_that_does_not_acknowledge() {
+    let mut group = Group::of_three(1 << 20);
+    let (leader, lonely) = leader_and_lonely(&mut group);
+    let other = 6 - leader - lonely;
+    ask_closely(&mut group, leader, 1..=3);
+    // Nobody is told: its connection stands.
+    group.member(other).reachable = false;
+    ask_closely(&mut group, leader, 4..=5);
+    assert_eq!(group.member(leader).notes, [1, 2, 3]);
+    group.pass(10);
+    assert_eq!(group.member(leader).notes, [1, 2, 3, 4, 5]);
+    ask_closely(&mut group, leader, 6..=7);
+    assert_eq!(group.member(leader).notes.len(), 7, "its log is the longest now: it is not spared");
+}
+
+#[test]
+fn spare_member_has_every_entry_before_what_builds_on_it() {
+    let mut group = Group::of_three(1 << 20);
+    let (leader, lonely) = leader_and_lonely(&mut group);
+    ask_closely(&mut group, leader, 1..=4);
+    let (machine, _) = group.member(leader).replica.machine();
+    machine.without_clients.clear();
+    ask_closely(&mut group, leader, 5..=5);
+    assert_eq!(group.member(lonely).notes, [1, 2, 3, 4, 5], "a client has come to it");
 }

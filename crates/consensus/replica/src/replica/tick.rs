@@ -29,6 +29,7 @@ impl<M: StateMachine> Replica<M> {
         self.log_retention.tick(applied, &self.snapshots, &mut self.group.raft, &self.group.view);
         self.snapshots.tick(&mut self.group.raft, &self.group.view, &mut self.group.out);
         self.step_throttled();
+        self.send_due();
         self.group.view.membership.doubt(&self.group.raft, now);
         self.watch_disk();
         self.divergence.tick(&self.group.view, &mut self.group.out);
@@ -84,6 +85,7 @@ impl<M: StateMachine> Replica<M> {
             self.fast_election.next_campaign(),
             self.group.read_index.next_question(),
             self.append_throttle.next_step(),
+            self.deferred_appends.deadline(),
         ];
         own.into_iter()
             .flatten()

@@ -1,18 +1,14 @@
 //! The engine's turns: what waits is handed on, and what the engine says is carried to those whom it concerns.
 
 use base::Now;
-use consensus_raft::{MemberId, Ready, Role};
+use consensus_raft::{Ready, Role};
 use storage_raft_log::{Batch, log_bytes_max};
 
 use super::Replica;
 use crate::batch::BatchWriter;
 use crate::convert;
 use crate::journal::JournalRequest;
-use crate::peer_message::PeerMessage;
 use crate::state_machine::{Persisting, StateMachine};
-
-/// How long a member that asked for something is taken to wait for its answer.
-const AWAITS_ANSWER_MS: u64 = 1_000;
 
 impl<M: StateMachine> Replica<M> {
     /// Hands on what waits and takes the engine's turns; the requests then hold what to make durable, the outgoing
@@ -70,6 +66,7 @@ impl<M: StateMachine> Replica<M> {
             }
             Some(_) => {
                 self.group.leadership.end();
+                self.deferred_appends.forget_all();
                 self.machine.lead_ended();
             }
             None => {}
@@ -113,31 +110,5 @@ impl<M: StateMachine> Replica<M> {
         if !self.snapshots.own.is_busy() {
             self.snapshots.own.ask(self.group.applier.index());
         }
-    }
-
-    /// Hands the engine's messages on.
-    fn post(&mut self) {
-        for envelope in std::mem::take(self.group.raft.outbox()) {
-            let peer = envelope.to;
-            if self.group.raft.only_tells_commit(&envelope) && !self.awaits_commit(peer) {
-                continue;
-            }
-            let (now, out) = (self.group.view.now, &mut self.group.out);
-            match envelope.message.snapshot() {
-                Some(offer) => {
-                    let index = offer.index;
-                    self.snapshots.sent.offer(peer, index, envelope.message, now, out);
-                }
-                None => out.send(peer, PeerMessage::Engine(envelope.message)),
-            }
-        }
-    }
-
-    /// Whether anybody at that member may wait for what is committed now. If not, the next entries or the next heartbeat tell
-    /// it, and a lone write does not wake that member twice.
-    fn awaits_commit(&self, peer: MemberId) -> bool {
-        let view = &self.group.view;
-        self.machine.serves_clients(peer)
-            || view.now.mono() <= view.peers.asked_at(peer).plus_ms(AWAITS_ANSWER_MS)
     }
 }
