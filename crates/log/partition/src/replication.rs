@@ -15,6 +15,7 @@ use replication_appointed::{
 use crate::partition::{NewBatch, Partition};
 use crate::pass_end::PassEnd;
 use crate::read::Source;
+use crate::retention::NewStart;
 use crate::segments::Segments;
 use crate::state::State;
 use crate::tables::Tables;
@@ -56,6 +57,8 @@ pub enum Change {
     Batch(NewBatch),
     /// An epoch is promised, or begins.
     Epoch(NewEpoch),
+    /// The log begins later, as the leader's does.
+    Start(NewStart),
 }
 
 /// What becomes of what a leader sent.
@@ -139,6 +142,10 @@ impl Partition {
             }
         }
         self.after_commit();
+        if let Some(new) = self.take_start() {
+            taken.persist = Some(new.persist);
+            taken.changes.push(Change::Start(new));
+        }
         Ok(taken)
     }
 

@@ -8,8 +8,8 @@ use replication_appointed::{Answer, Append, Appended, Config, Diverged, Position
 
 use crate::test_support::{assigned, plain, transactional};
 use crate::{
-    Change, LeaderEpoch, NewEpoch, Offset, Partition, PartitionConfig, PersistId, ReplicaId, Source, State,
-    StoredBatch, StoredEvent, Tables,
+    Change, LeaderEpoch, NewEpoch, NewStart, Offset, Partition, PartitionConfig, PersistId, ReplicaId,
+    Source, State, StoredBatch, StoredEvent, Tables,
 };
 
 const REPLICAS: [ReplicaId; 3] = [ReplicaId(1), ReplicaId(2), ReplicaId(3)];
@@ -58,6 +58,7 @@ impl Kept {
                 self.others.clear();
                 self.state = Some(state);
             }
+            Record::Change(Change::Start(new), _) => self.take(Record::Start(new.start)),
             Record::Start(start) => self.others.push((self.batches.len(), Other::Start(start))),
             Record::Change(Change::State(state), _) => self.take(Record::State(state)),
             Record::Change(Change::Reset(created, promised), _) => {
@@ -127,7 +128,13 @@ struct World {
     committed: BTreeMap<Offset, Bytes>,
     producers: BTreeMap<i64, i32>,
     cuts: u32,
+    /// Deletions that were asked of a leader and are not known to be done.
+    deletions: Vec<(ReplicaId, LeaderEpoch, Offset)>,
+    /// What is before that is deleted for good, and under which leader that was last told.
+    gone: (LeaderEpoch, Offset),
     deleted: u32,
+    /// New leaders that had to delete what a leader before had deleted.
+    taken: u32,
     resets: u32,
 }
 
@@ -148,7 +155,10 @@ impl World {
             committed: BTreeMap::new(),
             producers: BTreeMap::new(),
             cuts: 0,
+            deletions: Vec::new(),
+            gone: (LeaderEpoch(-1), Offset(0)),
             deleted: 0,
+            taken: 0,
             resets: 0,
         }
     }
@@ -304,7 +314,7 @@ impl World {
                     node.content.clear();
                     resets += 1;
                 }
-                Change::State(_) | Change::Epoch(_) => {}
+                Change::State(_) | Change::Epoch(_) | Change::Start(_) => {}
             }
             node.waiting.push((taken.persist, Record::Change(change, now)));
         }
@@ -337,10 +347,38 @@ impl World {
         let Some(id) = self.leader() else { return };
         let high_watermark = self.node(id).partition.high_watermark();
         let before = Offset(self.below(high_watermark.0 as usize + 1) as i64);
-        if let Ok(Some(new)) = self.node(id).partition.delete_records(before) {
-            self.deleted += 1;
-            self.node(id).waiting.push((None, Record::Start(new.start)));
-            self.check(id);
+        let Ok((before, new)) = self.node(id).partition.delete_records(before) else { return };
+        let epoch = self.node(id).partition.epoch();
+        self.deletions.push((id, epoch, before));
+        self.cut_start(id, new);
+        self.check(id);
+    }
+
+    /// The log of a replica begins later.
+    fn cut_start(&mut self, id: ReplicaId, new: Option<NewStart>) {
+        let record = |new: NewStart| (Some(new.persist), Record::Start(new.start));
+        self.node(id).waiting.extend(new.map(record));
+    }
+
+    /// A new leader may have to delete what a leader before has deleted. What was deleted for good stays so.
+    fn follow_up(&mut self, id: ReplicaId) {
+        let new = self.node(id).partition.take_start();
+        self.taken += u32::from(new.is_some());
+        self.cut_start(id, new);
+        let partition = &self.nodes[&id].partition;
+        let is_done = |(by, epoch, before): &(ReplicaId, LeaderEpoch, Offset)| {
+            *by == id && *epoch == partition.epoch() && partition.is_deleted(*before)
+        };
+        let (done, open) = self.deletions.drain(..).partition(is_done);
+        self.deletions = open;
+        let done: Vec<(ReplicaId, LeaderEpoch, Offset)> = done;
+        self.deleted += done.len() as u32;
+        for (_, epoch, before) in done {
+            self.gone = (self.gone.0.max(epoch), self.gone.1.max(before));
+        }
+        for node in self.nodes.values() {
+            let is_later = node.partition.epoch() >= self.gone.0 && node.partition.replica().is_established();
+            assert!(!is_later || node.partition.shown_start() >= self.gone.1, "what was deleted is shown");
         }
     }
 
@@ -377,6 +415,7 @@ impl World {
 
     /// What a replica knows must be a function of its log, and what is committed must be the same everywhere.
     fn check(&mut self, id: ReplicaId) {
+        self.follow_up(id);
         let node = &self.nodes[&id];
         let partition = &node.partition;
         let mut tables = Tables::default();
@@ -435,7 +474,7 @@ fn without_times(tables: &Tables) -> String {
 
 #[test]
 fn replicas_agree_on_what_is_committed_and_know_their_logs_whatever_is_lost() {
-    let (mut committed, mut cuts, mut deleted, mut resets) = (0, 0, 0, 0);
+    let (mut committed, mut cuts, mut deleted, mut taken, mut resets) = (0, 0, 0, 0, 0);
     for seed in 0..300 {
         let mut world = World::new(seed);
         world.appoint();
@@ -445,10 +484,12 @@ fn replicas_agree_on_what_is_committed_and_know_their_logs_whatever_is_lost() {
         committed += world.committed.len();
         cuts += world.cuts;
         deleted += world.deleted;
+        taken += world.taken;
         resets += world.resets;
     }
     assert!(committed > 5_000 && cuts > 300, "{committed} batches, {cuts} cuts");
     assert!(deleted > 400 && resets > 20, "{deleted} deletions, {resets} logs begun anew");
+    assert!(taken > 20, "{taken} leaders deleted what a leader before had deleted");
 }
 
 #[test]
@@ -463,6 +504,7 @@ fn promise_is_kept_in_the_step_in_which_a_log_begins_anew() {
         to: after.end,
         starts: Vec::new(),
         committed: after.end,
+        start: after.end,
         resets: true,
         probes: true,
     };

@@ -133,7 +133,8 @@ impl Partition {
             StoredEvent::Start(start) if start <= self.start() => {}
             StoredEvent::Start(start) => {
                 self.found_committed(start);
-                self.truncate_start(self.high_watermark().min(start));
+                self.replica.found_start(start.seq());
+                self.drop_before(self.start(), self.replica.last_persist());
             }
             StoredEvent::Epoch(promised, begins) => {
                 check(promised >= LeaderEpoch(0), "a promise of an epoch that is none")?;

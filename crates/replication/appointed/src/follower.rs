@@ -87,6 +87,9 @@ impl Replica {
         let began = to >= begins && self.log.begin(epoch, begins);
         let matched = self.matched(to, append.probes);
         self.committed = self.committed.max(append.committed.min(matched));
+        if let Role::Following(following) = &mut self.role {
+            following.start = following.start.max(append.start);
+        }
         if is_new || began || reset.is_some() || cut.is_some() || !entries.is_empty() {
             let id = self.pending.add(self.point());
             return Ok(Received::Store(Stored { id, reset, cut, entries }));
@@ -95,16 +98,16 @@ impl Replica {
         Ok(Received::Nothing)
     }
 
-    /// What the leader is to be told, and who it is: its entries up to there are durable here.
+    /// What the leader is to be told, and who it is: its entries up to there are durable here, and from where on the log has them.
     pub fn take_answer(&mut self) -> Option<(ReplicaId, Appended)> {
         let durable = self.pending.durable();
         let Role::Following(following) = &mut self.role else { return None };
         let matched = durable.matched.filter(|_| durable.promised == self.promised)?;
-        if following.told.is_some_and(|told| told >= matched) {
+        if following.told.is_some_and(|(told, start)| told >= matched && start >= durable.start) {
             return None;
         }
-        following.told = Some(matched);
-        Some((following.leader, Appended { epoch: self.promised, durable: matched }))
+        following.told = Some((matched, durable.start));
+        Some((following.leader, Appended { epoch: self.promised, durable: matched, start: durable.start }))
     }
 
     /// The connection to the leader is new: what it was told may be lost.
@@ -135,7 +138,8 @@ impl Replica {
             Role::Following(_) if !is_new => {}
             _ => {
                 self.promised = epoch;
-                self.role = Role::Following(Following { leader: from, matched: None, told: None });
+                self.role =
+                    Role::Following(Following { leader: from, start: Seq(0), matched: None, told: None });
             }
         }
         Ok(is_new)

@@ -18,6 +18,8 @@ pub struct Append {
     pub starts: Vec<EpochStart>,
     /// What is committed.
     pub committed: Seq,
+    /// Where the sender's log starts: what is before is gone, and goes at the follower too.
+    pub start: Seq,
     /// What the follower needs is gone: if it does not have `after`, its log starts anew there.
     pub resets: bool,
     /// An answer is wanted even if there is nothing new to say.
@@ -37,6 +39,9 @@ impl Append {
     pub fn check(&self) -> Result<(), BadAppend> {
         if self.epoch == Epoch::NONE || self.after.epoch > self.epoch {
             return Err(BadAppend("an epoch that has no leader"));
+        }
+        if self.start > self.committed {
+            return Err(BadAppend("a log that starts behind what is committed"));
         }
         if self.to < self.after.end {
             return Err(BadAppend("entries that end before they begin"));
@@ -66,13 +71,15 @@ impl Append {
     }
 }
 
-/// From a follower: its log is the leader's, durably, up to there.
+/// From a follower: its log is the leader's, durably, up to there, and starts there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Appended {
     /// The leader's epoch.
     pub epoch: Epoch,
     /// Up to where.
     pub durable: Seq,
+    /// Where its log starts, durably.
+    pub start: Seq,
 }
 
 /// From a follower: it does not have what must be before the entries.

@@ -54,7 +54,7 @@ impl Replica {
     pub fn restore(durable: Durable) -> Self {
         let Durable { promised, log, committed } = durable;
         let promised = promised.max(log.position().epoch);
-        let pending = Pending::new(promised, log.position());
+        let pending = Pending::new(promised, log.position(), log.start());
         let committed = committed.clamp(log.start(), log.end());
         Self { log, promised, committed, role: Role::Idle, pending }
     }
@@ -75,7 +75,7 @@ impl Replica {
         assert!(matches!(self.role, Role::Idle), "entries are found before anything is done");
         self.log.append(epoch, end);
         self.promised = self.promised.max(epoch);
-        self.pending = Pending::new(self.promised, self.log.position());
+        self.pending = self.nothing_pending();
     }
 
     /// A start that finds that this epoch was promised; with a beginning, that it begins there, where the log ends.
@@ -88,7 +88,17 @@ impl Replica {
             self.log.begin(promised, self.log.end());
         }
         self.promised = self.promised.max(promised);
-        self.pending = Pending::new(self.promised, self.log.position());
+        self.pending = self.nothing_pending();
+    }
+
+    /// A start that finds that the log was cut there, if so much is known to be committed.
+    ///
+    /// # Panics
+    /// The replica does something already.
+    pub fn found_start(&mut self, start: Seq) {
+        assert!(matches!(self.role, Role::Idle), "a cut is found before anything is done");
+        self.log.cut_start(start.min(self.committed));
+        self.pending = self.nothing_pending();
     }
 
     /// A start that finds that everything below this entry was committed.
@@ -123,13 +133,30 @@ impl Replica {
         self.count();
     }
 
-    /// Entries before `start`, which are committed, are gone from now on.
+    /// Entries before `start`, which are committed, are gone from now on. The owner makes that durable, and tells
+    /// [`Replica::persisted`].
     ///
     /// # Panics
     /// Some of them are not committed.
-    pub fn cut_start(&mut self, start: Seq) {
+    pub fn cut_start(&mut self, start: Seq) -> PersistId {
         assert!(start <= self.committed, "{start} is above what is committed, {}", self.committed);
         self.log.cut_start(start);
+        let id = self.pending.add(self.point());
+        self.count();
+        id
+    }
+
+    /// The start to which the owner has to [cut](Self::cut_start) the log: that of the leader, or, for a new leader, that of a replica
+    /// which may have deleted entries under a leader before. Nothing if it starts so late.
+    #[must_use]
+    pub fn start_to_take(&self) -> Option<Seq> {
+        let wanted = match &self.role {
+            Role::Idle => return None,
+            // The leader knows of more that is committed. With each append it tells this again.
+            Role::Following(following) => following.start.min(self.committed),
+            Role::Leading(leading) => leading.wanted_start.min(self.committed),
+        };
+        (wanted > self.log.start()).then_some(wanted)
     }
 
     /// Its log.
@@ -162,6 +189,10 @@ impl Replica {
         self.pending.durable().position
     }
 
+    fn nothing_pending(&self) -> Pending {
+        Pending::new(self.promised, self.log.position(), self.log.start())
+    }
+
     /// What holds once everything that was asked for is durable.
     pub(crate) fn point(&self) -> Point {
         let matched = match &self.role {
@@ -169,6 +200,6 @@ impl Replica {
             Role::Following(following) => following.matched,
             Role::Leading(_) => Some(self.log.end()),
         };
-        Point { promised: self.promised, position: self.log.position(), matched }
+        Point { promised: self.promised, position: self.log.position(), matched, start: self.log.start() }
     }
 }

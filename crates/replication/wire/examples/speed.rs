@@ -42,6 +42,7 @@ fn append(index: u32) -> (PartitionId, Append) {
         to: Seq(end + 4),
         starts: Vec::new(),
         committed: Seq(end - 3),
+        start: Seq(800_000_000),
         resets: false,
         probes: false,
     };

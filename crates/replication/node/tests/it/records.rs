@@ -123,6 +123,7 @@ fn copy_without_entries_takes_none_of_an_epoch_before_a_loss() {
         to: Seq(5),
         starts: vec![EpochStart { epoch: Epoch(1), start: Seq(0) }],
         committed: Seq(5),
+        start: Seq(0),
         resets: false,
         probes: true,
     };

@@ -84,6 +84,7 @@ fn append() -> Append {
         to: Seq(1030),
         starts: vec![start(6, 1015), start(7, 1020)],
         committed: Seq(1000),
+        start: Seq(900),
         resets: true,
         probes: true,
     }
@@ -95,7 +96,7 @@ fn messages() -> [ReplicaMessage<'static>; 5] {
     [
         ReplicaMessage::Append { append: append(), entries: b"entries" },
         ReplicaMessage::Append { append: later, entries: &[7; 300] },
-        ReplicaMessage::Appended(Appended { epoch: Epoch(7), durable: Seq(1030) }),
+        ReplicaMessage::Appended(Appended { epoch: Epoch(7), durable: Seq(1030), start: Seq(900) }),
         ReplicaMessage::Diverged(Diverged { epoch: Epoch(7), common: position(5, 900) }),
         ReplicaMessage::Refused(Refused { promised: Epoch(u32::MAX) }),
     ]
