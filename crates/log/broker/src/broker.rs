@@ -552,8 +552,10 @@ impl Broker {
                     self.transactions.committed(&mut self.node, slot, now);
                 }
                 PartitionEvent::Flushed(slot) => self.produces.flushed(&mut self.node, slot),
-                PartitionEvent::StartMoved(slot) => self.fetches.changed(&mut self.node, slot),
-                PartitionEvent::Started(slot) => self.record_deletions.started(&mut self.node, slot),
+                PartitionEvent::StartMoved(slot) => {
+                    self.fetches.changed(&mut self.node, slot);
+                    self.record_deletions.deleted(&mut self.node, slot);
+                }
                 PartitionEvent::Gone(slot) => {
                     self.produces.gone(&mut self.node, slot);
                     self.not_led(slot, now);

@@ -307,6 +307,13 @@ impl Bench {
         std::mem::take(&mut self.answered)
     }
 
+    /// Those to requests up to that number.
+    pub(crate) fn take_answered_to(&mut self, last: u64) -> BTreeMap<u64, Option<Bytes>> {
+        self.gather();
+        let later = self.answered.split_off(&(last + 1));
+        std::mem::replace(&mut self.answered, later)
+    }
+
     fn gather(&mut self) {
         for (waiter, response) in self.broker.take_done() {
             let (head, _) = self.waiting.remove(&waiter.request).expect("it waits, and is answered once");
