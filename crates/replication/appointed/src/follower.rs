@@ -76,11 +76,7 @@ impl Replica {
         }
         let entries = self.log.end()..to.max(self.log.end());
         if !entries.is_empty() {
-            self.log.continue_with(append.epoch_of(entries.start), entries.start);
-            for known in append.starts.iter().filter(|known| known.start > entries.start) {
-                self.log.begin(known.epoch, known.start);
-            }
-            self.log.extend(entries.end);
+            self.extend_with(append, &entries);
         }
         // A log that starts anew within the epoch cannot say that it begins before the start.
         let begins = append.epoch_start.max(self.log.start());
@@ -125,6 +121,15 @@ impl Replica {
             Role::Leading(leading) => Some((leading.own_id, self.promised)),
             Role::Idle => None,
         }
+    }
+
+    /// Of the entries that were sent, these stand behind the end.
+    fn extend_with(&mut self, append: &Append, entries: &Range<Seq>) {
+        self.log.continue_with(append.epoch_of(entries.start), entries.start);
+        for known in append.starts.iter().filter(|known| known.start > entries.start) {
+            self.log.begin(known.epoch, known.start);
+        }
+        self.log.extend(entries.end);
     }
 
     /// Follows this leader; whether its epoch is new.

@@ -17,19 +17,8 @@ impl Replica {
     /// # Errors
     /// [`LeadError`].
     pub fn lead(&mut self, own_id: ReplicaId, config: Config) -> Result<PersistId, LeadError> {
+        self.check_appointment(own_id, &config)?;
         let epoch = config.epoch;
-        if config.leader != own_id || epoch == Epoch::NONE {
-            return Err(LeadError::NotLeader);
-        }
-        if epoch < self.promised {
-            return Err(LeadError::Promised(self.promised));
-        }
-        if epoch <= self.log.position().epoch || (!config.chosen && !self.is_leading()) {
-            return Err(LeadError::Restarted);
-        }
-        if config.chosen && epoch != self.promised {
-            return Err(LeadError::NotFenced);
-        }
         let start = self.log.start();
         let (known, wanted_start, deleted_to, shown_start) = match &self.role {
             Role::Leading(before) => {
@@ -59,6 +48,24 @@ impl Replica {
             shown_start,
         }));
         Ok(self.pending.add(self.point()))
+    }
+
+    /// Whether this replica may lead under that configuration.
+    fn check_appointment(&self, own_id: ReplicaId, config: &Config) -> Result<(), LeadError> {
+        let epoch = config.epoch;
+        if config.leader != own_id || epoch == Epoch::NONE {
+            return Err(LeadError::NotLeader);
+        }
+        if epoch < self.promised {
+            return Err(LeadError::Promised(self.promised));
+        }
+        if epoch <= self.log.position().epoch || (!config.chosen && !self.is_leading()) {
+            return Err(LeadError::Restarted);
+        }
+        if config.chosen && epoch != self.promised {
+            return Err(LeadError::NotFenced);
+        }
+        Ok(())
     }
 
     /// The owner has appended entries: the log ends there. They are to be made durable.

@@ -49,11 +49,12 @@ pub fn small() -> Vec<(&'static str, Bounds)> {
         ),
         ("a log whose start is gone", Bounds { attempts: 1, cuts: 1, proposals: 2, ..quiet.clone() }),
         ("a deletion", Bounds { attempts: 1, deletions: 1, ..quiet.clone() }),
-        (
-            "a deletion, each on one of two",
-            Bounds { voters: vec![voters(&[1, 2], 1)], replicas: 2, attempts: 1, deletions: 1, ..quiet },
-        ),
+        ("a deletion on one of two", deletion_on_one_of_two(quiet)),
     ]
+}
+
+fn deletion_on_one_of_two(quiet: Bounds) -> Bounds {
+    Bounds { voters: vec![voters(&[1, 2], 1)], replicas: 2, attempts: 1, deletions: 1, ..quiet }
 }
 
 /// A large world with all kinds of faults: which voters there are is drawn from the seed.
