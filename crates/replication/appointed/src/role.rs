@@ -32,17 +32,27 @@ pub(crate) struct Peer {
     pub(crate) streams: bool,
     /// What was sent to a replica of which that is not known is not answered yet.
     pub(crate) waits: bool,
-    /// It has nothing in common with what is left of the log: it has to start anew where the log starts.
-    pub(crate) resets: bool,
+    /// It has nothing in common with what is left of the log, or too little: it has to start anew where the log starts.
+    pub(crate) resets: Resets,
     /// The log is the same there, durably, up to here.
     pub(crate) durable: Option<Seq>,
     /// What it was told to be committed.
     pub(crate) told: Seq,
 }
 
+/// Whether a replica has to start anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Resets {
+    No,
+    /// If it lacks what is before the entries that it is sent.
+    IfItLacks,
+    /// It ends before entries that are gone and that it needs.
+    Always,
+}
+
 impl Peer {
     pub(crate) const fn new(next: Seq) -> Self {
-        Self { next, streams: false, waits: false, resets: false, durable: None, told: Seq(0) }
+        Self { next, streams: false, waits: false, resets: Resets::No, durable: None, told: Seq(0) }
     }
 }
 

@@ -42,7 +42,7 @@ fn append(index: u32) -> (PartitionId, Append) {
         to: Seq(end + 4),
         starts: Vec::new(),
         committed: Seq(end - 3),
-        resets: false,
+        resets: None,
         probes: false,
     };
     (PartitionId { group: [(index / 10) as u8; 16], index }, append)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use replication_appointed::{
     Answer, Append, Appended, Config, Diverged, Epoch, EpochStart, Fence, PersistId, Position, Received,
-    Refused, Replica, ReplicaId, Seq, Stored, Voters, choose,
+    Refused, Replica, ReplicaId, Reset, Seq, Stored, Voters, choose,
 };
 
 use crate::action::Action;
@@ -71,7 +71,7 @@ struct Sent {
     to: Seq,
     starts: Vec<(Epoch, Seq)>,
     committed: Seq,
-    resets: bool,
+    resets: Option<Reset>,
     probes: bool,
 }
 

@@ -109,7 +109,7 @@ fn append() -> Append {
         to: Seq(30),
         starts: vec![start(6, 15), start(7, 20)],
         committed: Seq(12),
-        resets: false,
+        resets: None,
         probes: false,
     }
 }
