@@ -68,9 +68,7 @@ impl Replica {
         let is_new = self.follow(from, epoch)?;
         let reset = (!has).then_some(after);
         if let Some(base) = reset {
-            let is_kept = base.end >= self.committed || ends_early;
-            assert!(is_kept, "a log is reset to {} below what is committed", base.end);
-            self.reset(base, append.resets);
+            self.reset(base, append.resets, ends_early);
         }
         let cut = self.conflict(append);
         if let Some(cut) = cut {
@@ -127,8 +125,10 @@ impl Replica {
         resets.is_some_and(|resets| matched.is_none_or(|matched| matched < resets.thinned_to))
     }
 
-    /// The log starts anew.
-    fn reset(&mut self, base: Position, resets: Option<Reset>) {
+    /// The log starts anew. What is committed may be dropped only where enough others have it.
+    fn reset(&mut self, base: Position, resets: Option<Reset>, ends_early: bool) {
+        let is_kept = base.end >= self.committed || ends_early;
+        assert!(is_kept, "a log is reset to {} below what is committed", base.end);
         self.log = crate::LogShape::empty(base);
         self.committed = base.end;
         self.thinned_to = resets.map_or(Seq(0), |resets| resets.thinned_to);
