@@ -240,12 +240,6 @@ impl Broker {
         self.replication.to_hand_over(&self.node)
     }
 
-    /// Whether it has heard of the topic of that id.
-    #[must_use]
-    pub fn knows_topic(&self, id: [u8; 16]) -> bool {
-        self.node.catalog.topics().any(|topic| topic.id == id)
-    }
-
     /// The copy of a partition that is here, whether this broker leads it or not: for who looks at a broker from outside.
     #[must_use]
     pub fn copy_of(&self, id: PartitionId) -> Option<&Partition> {

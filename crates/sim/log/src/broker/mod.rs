@@ -123,11 +123,6 @@ impl Machine {
         self.process.as_mut().filter(|process| !is_paused && process.is_serving())
     }
 
-    /// Whether its process has heard of that topic; one that does not serve may still hear something older.
-    pub(crate) fn knows_topic(&self, topic: [u8; 16]) -> bool {
-        self.process.as_ref().is_some_and(|process| process.knows_topic(topic))
-    }
-
     /// Starts a process.
     pub(crate) fn start(&mut self, random: &mut Random, now: Now) {
         let config = BrokerConfig { seed: random.number(), ..self.config.clone() };

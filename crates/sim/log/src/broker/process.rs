@@ -114,11 +114,6 @@ impl Process {
         self.serving.as_ref().map(|serving| call(&mut serving.shared.peers.borrow_mut()))
     }
 
-    /// Whether it serves and has heard of that topic.
-    pub(crate) fn knows_topic(&self, topic: [u8; 16]) -> bool {
-        self.serving.as_ref().is_some_and(|serving| serving.shared.broker.borrow().knows_topic(topic))
-    }
-
     /// The copy of a partition that it has, in words.
     pub(crate) fn copy_in_words(&self, id: PartitionId) -> Option<String> {
         copy_in_words(&self.serving.as_ref()?.shared, id)

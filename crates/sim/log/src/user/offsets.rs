@@ -56,9 +56,7 @@ impl Offsets {
     /// The offset is committed if the transaction is. What a request for a topic does that is gone is not known.
     pub(super) fn taken(&mut self, around: &Around<'_>, committed: Committed) {
         self.wanted = None;
-        // The request names the topic: a coordinator that has not heard of the new one has taken it for the one before.
-        let is_known = around.brokers.iter().all(|broker| broker.knows_topic(committed.topic));
-        let is_there = is_known && around.topics.ids.get(NAMES[0]) == Some(&committed.topic);
+        let is_there = around.topics.ids.get(NAMES[0]) == Some(&committed.topic);
         self.pending = is_there.then_some(committed);
         if !is_there {
             self.known = None;
