@@ -10,6 +10,7 @@ use log_access::quota::QuotaKey;
 use log_coordinators::Participant;
 use log_metadata::access::AccessPlace;
 use log_metadata::{Change, ConfigNode, Ended, KeeperEvent, PartitionNode, TopicNode, paths, read_configs};
+use log_partition::{Partition, PartitionId};
 use log_wire::{ApiKey, Malformed, TopicName};
 use net_event_loop::ConnId;
 use replication_appointed::ReplicaId;
@@ -237,6 +238,13 @@ impl Broker {
     #[must_use]
     pub fn to_hand_over(&self) -> usize {
         self.replication.to_hand_over(&self.node)
+    }
+
+    /// The copy of a partition that is here, whether this broker leads it or not: for who looks at a broker from outside.
+    #[must_use]
+    pub fn copy_of(&self, id: PartitionId) -> Option<&Partition> {
+        let slot = self.node.partitions.slot_of(id)?;
+        self.node.partitions.get(slot).map(|hosted| &hosted.partition)
     }
 
     /// Something happened on the disk.

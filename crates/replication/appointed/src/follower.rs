@@ -4,7 +4,9 @@ use core::ops::Range;
 
 use crate::replica::Replica;
 use crate::role::{Following, Role};
-use crate::{Append, Appended, BadAppend, Diverged, Epoch, PersistId, Position, Refused, ReplicaId, Seq};
+use crate::{
+    Append, Appended, BadAppend, Diverged, Epoch, PersistId, Position, Refused, ReplicaId, Reset, Seq,
+};
 
 /// What becomes of an [`Append`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,9 +57,10 @@ impl Replica {
         if epoch < self.promised {
             return Ok(Received::Answer(Answer::Refused(Refused { promised: self.promised })));
         }
-        let has = self.log.has(after);
+        let ends_early = self.ends_early(append);
+        let has = self.log.has(after) && !ends_early;
         // A log that starts later than the entries has all that it lacks behind its start.
-        if !has && (!append.resets || after.end < self.log.start()) {
+        if !has && !ends_early && (append.resets.is_none() || after.end < self.log.start()) {
             // The replica does not follow this leader yet, and has promised nothing.
             let common = self.log.common_with(after);
             return Ok(Received::Answer(Answer::Diverged(Diverged { epoch, common })));
@@ -65,9 +68,7 @@ impl Replica {
         let is_new = self.follow(from, epoch)?;
         let reset = (!has).then_some(after);
         if let Some(base) = reset {
-            assert!(base.end >= self.committed, "a log is reset to {} below what is committed", base.end);
-            self.log = crate::LogShape::empty(base);
-            self.committed = base.end;
+            self.reset(base, append.resets, ends_early);
         }
         let cut = self.conflict(append);
         if let Some(cut) = cut {
@@ -110,6 +111,28 @@ impl Replica {
     pub fn tell_again(&mut self) {
         if let Role::Following(following) = &mut self.role {
             following.told = None;
+        }
+    }
+
+    /// Whether the leader has removed content of entries that are not known to be here as the leader had them.
+    fn ends_early(&self, append: &Append) -> bool {
+        let matched = match &self.role {
+            Role::Following(following) if append.epoch == self.promised => following.matched,
+            _ => None,
+        };
+        let resets = append.resets.filter(|resets| resets.always);
+        resets.is_some_and(|resets| matched.is_none_or(|matched| matched < resets.thinned_to))
+    }
+
+    /// The log starts anew. What is committed may be dropped only where enough others have it.
+    fn reset(&mut self, base: Position, resets: Option<Reset>, ends_early: bool) {
+        let is_kept = base.end >= self.committed || ends_early;
+        assert!(is_kept, "a log is reset to {} below what is committed", base.end);
+        self.log = crate::LogShape::empty(base);
+        self.committed = base.end;
+        self.thinned_to = resets.map_or(Seq(0), |resets| resets.thinned_to);
+        if let Role::Following(following) = &mut self.role {
+            (following.matched, following.told) = (None, None);
         }
     }
 

@@ -4,10 +4,10 @@ use core::ops::Range;
 use std::collections::BTreeMap;
 
 use crate::replica::{LeadError, Replica};
-use crate::role::{Leading, Peer, Role};
+use crate::role::{Leading, Peer, Resets, Role};
 use crate::{
-    Append, Appended, Config, Diverged, Epoch, EpochStart, PersistId, Position, Refused, ReplicaId, Seq,
-    Voters,
+    Append, Appended, Config, Diverged, Epoch, EpochStart, PersistId, Position, Refused, ReplicaId, Reset,
+    Seq, Voters,
 };
 
 impl Replica {
@@ -106,7 +106,9 @@ impl Replica {
         if !leading.has_begun || peer.waits || (peer.streams && !has_news) {
             return None;
         }
-        let resets = peer.resets || peer.next < start;
+        let resets = peer.resets != Resets::No || peer.next < start;
+        let always = peer.resets == Resets::Always;
+        let resets = resets.then_some(Reset { always, thinned_to: self.thinned_to });
         let next = peer.next.max(start);
         Some(Append {
             epoch: self.promised,
@@ -158,16 +160,22 @@ impl Replica {
 
     /// A follower has made entries durable.
     pub fn receive_appended(&mut self, from: ReplicaId, answer: Appended) {
-        let (epoch, end) = (self.promised, self.log.end());
+        let (epoch, start, end) = (self.promised, self.log.start(), self.log.end());
+        let thinned_to = self.thinned_to;
         let Role::Leading(leading) = &mut self.role else { return };
         let Some(peer) = leading.peers.get_mut(&from) else { return };
         if answer.epoch != epoch || answer.durable > end || answer.start > end {
             return;
         }
+        if answer.durable < thinned_to && peer.durable.is_none() && peer.resets == Resets::No {
+            // What it lacks was there when it was asked, and is gone by now.
+            *peer = Peer { resets: Resets::Always, ..Peer::new(start) };
+            return;
+        }
         peer.durable = peer.durable.max(Some(answer.durable));
         peer.start = peer.start.max(Some(answer.start));
         if !peer.streams {
-            (peer.streams, peer.waits, peer.resets) = (true, false, false);
+            (peer.streams, peer.waits, peer.resets) = (true, false, Resets::No);
             peer.next = answer.durable;
         }
         self.count();
@@ -176,16 +184,23 @@ impl Replica {
     /// A follower does not have what was before the entries.
     pub fn receive_diverged(&mut self, from: ReplicaId, answer: Diverged) {
         let (common, base) = (self.log.common_with(answer.common), self.log.base());
+        let thinned_to = self.thinned_to;
         let Role::Leading(leading) = &mut self.role else { return };
         let Some(peer) = leading.peers.get_mut(&from) else { return };
         if answer.epoch != self.promised {
+            return;
+        }
+        if common.end < thinned_to && peer.durable.is_none_or(|durable| durable < thinned_to) {
+            // Others have all of that on their disks: nothing that is committed depends on its copy.
+            *peer = Peer { resets: Resets::Always, ..Peer::new(base.end) };
             return;
         }
         peer.next = common.end.max(peer.durable.unwrap_or_default());
         (peer.streams, peer.waits) = (false, false);
         // With the entries it has not taken what is committed.
         (peer.told, peer.told_start) = (Seq(0), Seq(0));
-        peer.resets = answer.common.end <= base.end && answer.common != base && peer.durable.is_none();
+        let lacks = answer.common.end <= base.end && answer.common != base && peer.durable.is_none();
+        peer.resets = if lacks { Resets::IfItLacks } else { Resets::No };
     }
 
     /// Another replica has promised a higher epoch: this replica stops leading. The next leader decides whether entries that are
@@ -241,6 +256,14 @@ impl Replica {
     pub fn durable_on(&self, id: ReplicaId) -> Option<Seq> {
         let Role::Leading(leading) = &self.role else { return None };
         leading.durable_of(id)
+    }
+
+    /// Up to where all replicas have the log that have answered this leader: before that, content may be [removed](Self::thin)
+    /// while they are sent the entries behind. Nothing if there is none.
+    #[must_use]
+    pub fn durable_on_all(&self) -> Option<Seq> {
+        let Role::Leading(leading) = &self.role else { return None };
+        leading.peers.values().filter_map(|peer| peer.durable).min()
     }
 
     /// Under which configuration it leads. Nothing if it does not.

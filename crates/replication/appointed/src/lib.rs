@@ -85,5 +85,5 @@ pub use config::{Config, ConfigError, Voters};
 pub use follower::{Answer, Received, Stored};
 pub use history::{EpochHistory, EpochStart, LogShape};
 pub use ids::{Epoch, PersistId, Position, ReplicaId, Seq};
-pub use message::{Append, Appended, BadAppend, Diverged, Refused};
+pub use message::{Append, Appended, BadAppend, Diverged, Refused, Reset};
 pub use replica::{Durable, Fence, LeadError, Replica};

@@ -20,10 +20,19 @@ pub struct Append {
     pub committed: Seq,
     /// Where the sender's log starts: what is before is gone, and goes at the follower too.
     pub start: Seq,
-    /// What the follower needs is gone: if it does not have `after`, its log starts anew there.
-    pub resets: bool,
+    /// What the follower needs is gone: its log starts anew at `after`.
+    pub resets: Option<Reset>,
     /// An answer is wanted even if there is nothing new to say.
     pub probes: bool,
+}
+
+/// When the log of a follower starts anew, and with what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Reset {
+    /// Unless the follower has everything of this leader up to `thinned_to`. Otherwise only if it does not have `after`.
+    pub always: bool,
+    /// What the leader's log is [thinned](crate::Replica::thinned_to) to, and so the follower's from then on.
+    pub thinned_to: Seq,
 }
 
 /// An [`Append`] that no leader sends.

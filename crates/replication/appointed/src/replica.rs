@@ -10,6 +10,7 @@ pub struct Replica {
     pub(crate) log: LogShape,
     pub(crate) promised: Epoch,
     pub(crate) committed: Seq,
+    pub(crate) thinned_to: Seq,
     pub(crate) role: Role,
     pub(crate) pending: Pending,
 }
@@ -56,7 +57,7 @@ impl Replica {
         let promised = promised.max(log.position().epoch);
         let pending = Pending::new(promised, log.position(), log.start());
         let committed = committed.clamp(log.start(), log.end());
-        Self { log, promised, committed, role: Role::Idle, pending }
+        Self { log, promised, committed, thinned_to: Seq(0), role: Role::Idle, pending }
     }
 
     /// A replica of a log that is new, and whose first entry will have this number. A replica that joins a log begins by
@@ -157,6 +158,19 @@ impl Replica {
             Role::Leading(leading) => leading.wanted_start.min(self.committed),
         };
         (wanted > self.log.start()).then_some(wanted)
+    }
+
+    /// The owner has removed content of entries before `to`, which are committed, without which earlier entries say something
+    /// else: so it goes if the removal of a key is forgotten, and a log that lacks it still has the key.
+    pub fn thin(&mut self, to: Seq) {
+        self.thinned_to = self.thinned_to.max(to);
+    }
+
+    /// A log that ends before this entry may not be continued with the entries here: what it has may be what this log has
+    /// forgotten. It starts anew.
+    #[must_use]
+    pub const fn thinned_to(&self) -> Seq {
+        self.thinned_to
     }
 
     /// Its log.

@@ -34,8 +34,8 @@ pub(crate) struct Peer {
     pub(crate) streams: bool,
     /// What was sent to a replica of which that is not known is not answered yet.
     pub(crate) waits: bool,
-    /// It has nothing in common with what is left of the log: it has to start anew where the log starts.
-    pub(crate) resets: bool,
+    /// It has nothing in common with what is left of the log, or too little: it has to start anew where the log starts.
+    pub(crate) resets: Resets,
     /// The log is the same there, durably, up to here.
     pub(crate) durable: Option<Seq>,
     /// Where the log starts there, durably; nothing if it has not said so in this epoch.
@@ -46,13 +46,23 @@ pub(crate) struct Peer {
     pub(crate) told_start: Seq,
 }
 
+/// Whether a replica has to start anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Resets {
+    No,
+    /// If it lacks what is before the entries that it is sent.
+    IfItLacks,
+    /// It ends before entries that are gone and that it needs.
+    Always,
+}
+
 impl Peer {
     pub(crate) const fn new(next: Seq) -> Self {
         Self {
             next,
             streams: false,
             waits: false,
-            resets: false,
+            resets: Resets::No,
             durable: None,
             start: None,
             told: Seq(0),

@@ -43,7 +43,7 @@ fn append(index: u32) -> (PartitionId, Append) {
         starts: Vec::new(),
         committed: Seq(end - 3),
         start: Seq(800_000_000),
-        resets: false,
+        resets: None,
         probes: false,
     };
     (PartitionId { group: [(index / 10) as u8; 16], index }, append)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use replication_appointed::{
     Answer, Append, Appended, Config, Diverged, Epoch, EpochStart, Fence, PersistId, Position, Received,
-    Refused, Replica, ReplicaId, Seq, Stored, Voters, choose,
+    Refused, Replica, ReplicaId, Reset, Seq, Stored, Voters, choose,
 };
 
 use crate::action::Action;
@@ -75,7 +75,7 @@ struct Sent {
     starts: Vec<(Epoch, Seq)>,
     committed: Seq,
     start: Seq,
-    resets: bool,
+    resets: Option<Reset>,
     probes: bool,
 }
 

@@ -246,12 +246,17 @@ impl Partitions {
         Some((hosted.log, hosted.id, job))
     }
 
-    /// Compaction has made a segment that takes the place of others. Whether it does: the partition may have changed since.
-    pub(crate) fn replace(&mut self, log: LogId, by: &Replacement) -> bool {
+    /// Compaction has made a segment that takes the place of others, which it has read. Whether it does: the partition may have
+    /// changed since.
+    pub(crate) fn replace(&mut self, log: LogId, by: &Replacement, read: &[Segment]) -> bool {
         let Some(hosted) = self.by_log.get(&log).copied().and_then(|slot| self.get_mut(slot)) else {
             return false;
         };
-        if hosted.partition.config().compaction.is_none() || hosted.partition.replaced(by).is_err() {
+        let partition = &mut hosted.partition;
+        if partition.config().compaction.is_none()
+            || !partition.is_of(by, read)
+            || partition.replaced(by).is_err()
+        {
             return false;
         }
         let (removed, added) = (by.removed.clone(), by.added.as_ref().map(Segment::id));

@@ -189,7 +189,7 @@ impl Bench {
 
     /// The council does what it is asked for.
     pub(crate) fn serve_council(&mut self) {
-        for Change { path, mut compute, ticket } in self.broker.take_changes() {
+        for Change { path, mut compute, ticket, .. } in self.broker.take_changes() {
             let data = self.nodes.get(&path).cloned();
             let ended = match compute(Found { data: data.as_deref(), may_be_done: false }) {
                 Decision::Write(data) => {

@@ -208,7 +208,7 @@ impl Cluster {
         moved
     }
 
-    fn change(&mut self, id: i32, Change { path, mut compute, ticket }: Change) {
+    fn change(&mut self, id: i32, Change { path, mut compute, ticket, .. }: Change) {
         let data = self.nodes.get(&path).cloned();
         let ended = match compute(Found { data: data.as_deref(), may_be_done: false }) {
             Decision::Write(data) => {

@@ -25,7 +25,7 @@ fn replies(effects: &[Effect]) -> Vec<(ReplicaId, Reply)> {
 fn probe(epoch: u32) -> Append {
     let (epoch, after, to) = (Epoch(epoch), Position::default(), Seq(0));
     let (starts, committed, start) = (Vec::new(), Seq(0), Seq(0));
-    Append { epoch, epoch_start: Seq(0), after, to, starts, committed, start, resets: false, probes: true }
+    Append { epoch, epoch_start: Seq(0), after, to, starts, committed, start, resets: None, probes: true }
 }
 
 #[test]

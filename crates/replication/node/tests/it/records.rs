@@ -124,7 +124,7 @@ fn copy_without_entries_takes_none_of_an_epoch_before_a_loss() {
         starts: vec![EpochStart { epoch: Epoch(1), start: Seq(0) }],
         committed: Seq(5),
         start: Seq(0),
-        resets: false,
+        resets: None,
         probes: true,
     };
     let received = bench.copy().replica.receive_append(ReplicaId(3), &append);

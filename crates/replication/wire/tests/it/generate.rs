@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use base::Random;
 use replication_appointed::{
-    Append, Appended, Config, Diverged, Epoch, EpochStart, Position, Refused, ReplicaId, Seq, Voters,
+    Append, Appended, Config, Diverged, Epoch, EpochStart, Position, Refused, ReplicaId, Reset, Seq, Voters,
 };
 use replication_controller::{
     Act, ActKind, FenceAnswer, FenceRequest, Goal, Incarnation, Known, Loss, Members, PartitionId, Promise,
@@ -122,6 +122,7 @@ pub(crate) fn append(random: &mut Random) -> Append {
     let committed = Seq(if random.chance(70) { to.saturating_sub(random.below(9)) } else { number(random) });
     let start = Seq(number(random).min(committed.0));
     let (resets, probes) = (random.chance(20), random.chance(20));
+    let resets = resets.then(|| Reset { always: random.chance(50), thinned_to: Seq(number(random)) });
     Append { epoch, epoch_start, after, to: Seq(to), starts, committed, start, resets, probes }
 }
 

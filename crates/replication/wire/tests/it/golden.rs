@@ -1,7 +1,7 @@
 //! The bytes of one message of each kind. A difference is a change of the form: it needs another version.
 
 use replication_appointed::{
-    Append, Appended, Config, Diverged, Epoch, EpochStart, Position, Refused, ReplicaId, Seq, Voters,
+    Append, Appended, Config, Diverged, Epoch, EpochStart, Position, Refused, ReplicaId, Reset, Seq, Voters,
 };
 use replication_controller::{
     Act, ActKind, FenceAnswer, FenceRequest, Goal, Incarnation, Known, Loss, Members, PartitionId, Promise,
@@ -49,7 +49,7 @@ fn messages_between_replicas_have_these_bytes() {
         starts: starts.map(|(epoch, start)| EpochStart { epoch, start }).to_vec(),
         committed: Seq(1000),
         start: Seq(900),
-        resets: true,
+        resets: Some(Reset { always: true, thinned_to: Seq(500) }),
         probes: true,
     };
     check(
@@ -63,7 +63,7 @@ fn messages_between_replicas_have_these_bytes() {
             (of(0xbb, 1), ReplicaMessage::Refused(Refused { promised: Epoch(200) })),
         ]),
         "02 01 04000000
-         07 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 71 07 fc07 03 f207 14 3b 8407 02 02 05 01 05 07 656e7472696573
+         07 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 71 07 fc07 03 f207 14 3b 8407 01 f403 02 02 05 01 05 07 656e7472696573
          c801 02 07 ac02 c801
          01 bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb 03 07 02 09
          02 04 c801",

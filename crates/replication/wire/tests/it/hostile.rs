@@ -110,7 +110,7 @@ fn append() -> Append {
         starts: vec![start(6, 15), start(7, 20)],
         committed: Seq(12),
         start: Seq(9),
-        resets: false,
+        resets: None,
         probes: false,
     }
 }

@@ -1,6 +1,6 @@
 //! How long messages may be, and that senders keep to it.
 
-use replication_appointed::{Append, Appended, Epoch, Position, ReplicaId, Seq};
+use replication_appointed::{Append, Appended, Epoch, Position, ReplicaId, Reset, Seq};
 use replication_controller::{Incarnation, PartitionId};
 use replication_wire::{BATCH_BYTES_MAX, Full, NodeMessage, ReplicasWriter, VERSION, message_bytes_max};
 
@@ -44,7 +44,7 @@ fn append(entries: u64) -> Append {
         starts: Vec::new(),
         committed: Seq(0),
         start: Seq(0),
-        resets: true,
+        resets: Some(Reset { always: false, thinned_to: Seq(700) }),
         probes: true,
     }
 }
@@ -92,7 +92,7 @@ fn append_of_a_follower_that_keeps_up_takes_few_bytes_besides_its_entries() {
             to: Seq(end + 4),
             committed: Seq(end - 3),
             start: Seq(800_000_000),
-            resets: false,
+            resets: None,
             probes: false,
             starts: Vec::new(),
         };

@@ -2,7 +2,8 @@
 //! its length, and an append is one that a replica takes.
 
 use replication_appointed::{
-    Append, Appended, Config, Diverged, Epoch, EpochStart, Position, Refused, Replica, ReplicaId, Seq, Voters,
+    Append, Appended, Config, Diverged, Epoch, EpochStart, Position, Refused, Replica, ReplicaId, Reset, Seq,
+    Voters,
 };
 use replication_controller::{
     Act, ActKind, FenceAnswer, FenceRequest, Goal, Incarnation, Known, Loss, Members, PartitionId, Promise,
@@ -85,14 +86,14 @@ fn append() -> Append {
         starts: vec![start(6, 1015), start(7, 1020)],
         committed: Seq(1000),
         start: Seq(900),
-        resets: true,
+        resets: Some(Reset { always: false, thinned_to: Seq(700) }),
         probes: true,
     }
 }
 
 fn messages() -> [ReplicaMessage<'static>; 5] {
     let later =
-        Append { after: position(7, 1030), to: Seq(1090), starts: Vec::new(), resets: false, ..append() };
+        Append { after: position(7, 1030), to: Seq(1090), starts: Vec::new(), resets: None, ..append() };
     [
         ReplicaMessage::Append { append: append(), entries: b"entries" },
         ReplicaMessage::Append { append: later, entries: &[7; 300] },
