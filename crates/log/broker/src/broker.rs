@@ -10,6 +10,7 @@ use log_access::quota::QuotaKey;
 use log_coordinators::Participant;
 use log_metadata::access::AccessPlace;
 use log_metadata::{Change, ConfigNode, Ended, KeeperEvent, PartitionNode, TopicNode, paths, read_configs};
+use log_partition::{Partition, PartitionId};
 use log_wire::{ApiKey, Malformed, TopicName};
 use net_event_loop::ConnId;
 use replication_appointed::ReplicaId;
@@ -237,6 +238,13 @@ impl Broker {
     #[must_use]
     pub fn to_hand_over(&self) -> usize {
         self.replication.to_hand_over(&self.node)
+    }
+
+    /// The copy of a partition that is here, whether this broker leads it or not: for who looks at a broker from outside.
+    #[must_use]
+    pub fn copy_of(&self, id: PartitionId) -> Option<&Partition> {
+        let slot = self.node.partitions.slot_of(id)?;
+        self.node.partitions.get(slot).map(|hosted| &hosted.partition)
     }
 
     /// Something happened on the disk.
@@ -552,8 +560,10 @@ impl Broker {
                     self.transactions.committed(&mut self.node, slot, now);
                 }
                 PartitionEvent::Flushed(slot) => self.produces.flushed(&mut self.node, slot),
-                PartitionEvent::StartMoved(slot) => self.fetches.changed(&mut self.node, slot),
-                PartitionEvent::Started(slot) => self.record_deletions.started(&mut self.node, slot),
+                PartitionEvent::StartMoved(slot) => {
+                    self.fetches.changed(&mut self.node, slot);
+                    self.record_deletions.deleted(&mut self.node, slot);
+                }
                 PartitionEvent::Gone(slot) => {
                     self.produces.gone(&mut self.node, slot);
                     self.not_led(slot, now);

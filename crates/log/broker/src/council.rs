@@ -64,6 +64,18 @@ impl Changes {
         self.outgoing.push(Change::new(path, self.last_ticket, compute));
     }
 
+    /// The same for a change that [counts](Change::that_counts).
+    pub(crate) fn ask_to_count(
+        &mut self,
+        path: String,
+        purpose: Purpose,
+        compute: impl FnMut(Found<'_>) -> Decision + Send + 'static,
+    ) {
+        self.ask(path, purpose, compute);
+        let counting = self.outgoing.pop().map(Change::that_counts);
+        self.outgoing.extend(counting);
+    }
+
     /// Takes what is to be handed on.
     pub(crate) fn take(&mut self) -> Vec<Change> {
         std::mem::take(&mut self.outgoing)

@@ -1,4 +1,5 @@
-//! DeleteRecords: a log begins later than before. It is answered when that is durable: what is gone stays gone (L69).
+//! DeleteRecords: a log begins later than before. It is answered when that is durable on so many replicas that every later leader
+//! learns of it: what is gone stays gone (L69).
 
 use std::collections::BTreeMap;
 
@@ -25,12 +26,12 @@ const WAIT_MS_MIN: i32 = 1_000;
 /// The low watermark where there is an error.
 const NO_WATERMARK: i64 = -1;
 
-/// A partition of a request whose new start is not durable: where its result stands, and the start.
+/// A partition of a request of which records are not deleted for good yet: where its result stands, and what is deleted.
 #[derive(Debug)]
 struct Open {
     place: (usize, usize),
     slot: Slot,
-    start: Offset,
+    before: Offset,
 }
 
 #[derive(Debug)]
@@ -84,8 +85,10 @@ impl RecordDeletions {
                     error_code: 0,
                 };
                 match judged {
-                    Ok(Deleted { start, slot, is_durable: false }) => open.push(Open { place, slot, start }),
-                    Ok(Deleted { start, .. }) => result.low_watermark = start.0,
+                    Ok((slot, before)) => match node.partitions.low_watermark(slot, before) {
+                        Some(low_watermark) => result.low_watermark = low_watermark.0,
+                        None => open.push(Open { place, slot, before }),
+                    },
                     Err(error) => result.error_code = error.code(),
                 }
                 topic.partitions.push(result);
@@ -101,25 +104,31 @@ impl RecordDeletions {
         None
     }
 
-    /// The start of a partition is durable.
-    pub(crate) fn started(&mut self, node: &mut Node, slot: Slot) {
-        let Some(durable) = node.partitions.get(slot).map(|hosted| hosted.durable_start) else { return };
-        self.settle(node, slot, |open| (open.start <= durable).then_some((durable.0, ErrorCode::None)));
+    /// More records of a partition are deleted for good.
+    pub(crate) fn deleted(&mut self, node: &mut Node, slot: Slot) {
+        self.settle(node, slot, |node, open| {
+            node.partitions.low_watermark(slot, open.before).map(|low| (low.0, ErrorCode::None))
+        });
     }
 
     /// A partition is gone.
     pub(crate) fn gone(&mut self, node: &mut Node, slot: Slot) {
-        self.settle(node, slot, |_| Some((NO_WATERMARK, ErrorCode::NotLeaderOrFollower)));
+        self.settle(node, slot, |_, _| Some((NO_WATERMARK, ErrorCode::NotLeaderOrFollower)));
     }
 
     /// Ends what waits for a partition and can be ended.
-    fn settle(&mut self, node: &mut Node, slot: Slot, end: impl Fn(&Open) -> Option<(i64, ErrorCode)>) {
+    fn settle(
+        &mut self,
+        node: &mut Node,
+        slot: Slot,
+        end: impl Fn(&Node, &Open) -> Option<(i64, ErrorCode)>,
+    ) {
         for waiter in std::mem::take(self.waiting.of(slot)) {
             let Some(pending) = self.waits.get_mut(waiter) else { continue };
             let Pending { response, open, .. } = pending;
             let mut stays = false;
             open.retain(|open| {
-                let ended = if open.slot == slot { end(open) } else { None };
+                let ended = if open.slot == slot { end(node, open) } else { None };
                 let Some((low_watermark, error)) = ended else {
                     stays |= open.slot == slot;
                     return true;
@@ -173,16 +182,14 @@ fn result_at(
     response.topics.get_mut(topic)?.partitions.get_mut(partition)
 }
 
-/// Records that are gone: where their log begins.
-struct Deleted {
-    start: Offset,
-    slot: Slot,
-    is_durable: bool,
-}
-
 impl Node {
-    /// Deletes the records of a partition before an offset.
-    fn delete_records(&mut self, topic: &str, index: i32, before: Offset) -> Result<Deleted, ErrorCode> {
+    /// Deletes the records of a partition before an offset. Gives its place and the offset.
+    fn delete_records(
+        &mut self,
+        topic: &str,
+        index: i32,
+        before: Offset,
+    ) -> Result<(Slot, Offset), ErrorCode> {
         let image = self.catalog.find(TopicName::Name(topic))?;
         let has_partition = usize::try_from(index).is_ok_and(|index| index < image.partitions.len());
         if !has_partition {
@@ -196,7 +203,6 @@ impl Node {
         if config.compacts && !config.deletes {
             return Err(ErrorCode::PolicyViolation);
         }
-        let (start, is_durable) = self.partitions.delete_records(slot, before)?;
-        Ok(Deleted { start, slot, is_durable })
+        Ok((slot, self.partitions.delete_records(slot, before)?))
     }
 }

@@ -142,7 +142,7 @@ impl Node {
     pub(crate) fn take_producer_ids(&mut self, count: i64) -> Range<i64> {
         let ids = self.producer_ids.take(count);
         if self.producer_ids.wants_more() {
-            self.council.ask(paths::PRODUCER_IDS.into(), Purpose::ProducerIds, take_block);
+            self.council.ask_to_count(paths::PRODUCER_IDS.into(), Purpose::ProducerIds, take_block);
         }
         ids
     }

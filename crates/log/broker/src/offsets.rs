@@ -91,13 +91,16 @@ impl Node {
                 return Ok((answer, None));
             }
             EARLIEST => {
-                let first = partition.epochs().epoch_at(partition.start());
-                (answer.offset, answer.leader_epoch) =
-                    (partition.start().0, first.map_or(epoch, |epoch| epoch.0));
+                let start = partition.shown_start();
+                answer.offset = start.0;
+                // The epoch of records that are being deleted is not known any more.
+                if start >= partition.start() {
+                    answer.leader_epoch = partition.epochs().epoch_at(start).map_or(epoch, |first| first.0);
+                }
                 return Ok((answer, None));
             }
             EARLIEST_LOCAL => {
-                (answer.offset, answer.leader_epoch) = (partition.start().0, epoch);
+                (answer.offset, answer.leader_epoch) = (partition.shown_start().0, epoch);
                 return Ok((answer, None));
             }
             LAST_TIERED | EARLIEST_PENDING => return Ok((answer, None)),

@@ -118,7 +118,7 @@ impl Partition {
             cuts: 0,
             tail: VecDeque::new(),
             restored_end: Place { segment: start, position: 0 },
-            last_pass: PassEnd { cleaned_to: Offset::ZERO, horizon_ms: None },
+            last_pass: PassEnd::NONE,
             seed: 0,
             unflushed_records: 0,
         }

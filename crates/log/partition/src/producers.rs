@@ -225,19 +225,19 @@ impl Producers {
         coordinator_epoch: CoordinatorEpoch,
         now: WallTime,
     ) {
-        self.take_marker(id, epoch, coordinator_epoch, now);
+        self.take_marker(id, epoch, Some(coordinator_epoch), now);
     }
 
-    /// The same, with what takes it back.
+    /// The same, with what takes it back. A marker that compaction has emptied says no epoch of its coordinator.
     pub(crate) fn take_marker(
         &mut self,
         id: ProducerId,
         epoch: ProducerEpoch,
-        coordinator_epoch: CoordinatorEpoch,
+        coordinator_epoch: Option<CoordinatorEpoch>,
         now: WallTime,
     ) -> ProducerUndo {
         let (entry, before) = self.enter(id, epoch, now);
-        entry.coordinator_epoch = Some(coordinator_epoch);
+        entry.coordinator_epoch = coordinator_epoch.or(entry.coordinator_epoch);
         ProducerUndo { id, before }
     }
 

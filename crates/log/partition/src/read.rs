@@ -61,7 +61,7 @@ pub struct SegmentRead {
 /// What a read gives. All of it is of one instant (L11).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read {
-    /// Where the log begins.
+    /// Where the log begins for clients.
     pub start: Offset,
     /// The high watermark.
     pub high_watermark: Offset,
@@ -81,17 +81,19 @@ impl Partition {
         }
     }
 
-    /// Reads whole batches from the one that holds `from` on: at most `bytes_max`, but always the first one.
+    /// Reads whole batches from the one that holds `from` on: at most `bytes_max`, but always the first one. Nothing of records that
+    /// are being deleted: once they are, they are out of range.
     ///
     /// # Errors
     /// `OFFSET_OUT_OF_RANGE`: the offset is before the start or behind the end.
     pub fn read(&self, from: Offset, isolation: Isolation, bytes_max: usize) -> Result<Read, ErrorCode> {
-        if from < self.start() || from > self.end() {
+        if from < self.shown_start() || from > self.end() {
             return Err(ErrorCode::OffsetOutOfRange);
         }
         let bound = self.readable_end(isolation);
-        let source = if from >= bound { Source::Nothing } else { self.source(from, bound, bytes_max) };
-        let (start, high_watermark) = (self.start(), self.high_watermark());
+        let is_there = (self.start()..bound).contains(&from);
+        let source = if is_there { self.source(from, bound, bytes_max) } else { Source::Nothing };
+        let (start, high_watermark) = (self.shown_start(), self.high_watermark());
         Ok(Read { start, high_watermark, last_stable: self.last_stable(), source })
     }
 

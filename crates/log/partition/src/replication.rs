@@ -15,9 +15,10 @@ use replication_appointed::{
 use crate::partition::{NewBatch, Partition};
 use crate::pass_end::PassEnd;
 use crate::read::Source;
+use crate::retention::NewStart;
 use crate::segments::Segments;
 use crate::state::State;
-use crate::tables::Tables;
+use crate::tables::{Tables, control_record_of};
 use crate::trail::Trail;
 use crate::{LeaderEpoch, Offset, Place};
 
@@ -56,6 +57,8 @@ pub enum Change {
     Batch(NewBatch),
     /// An epoch is promised, or begins.
     Epoch(NewEpoch),
+    /// The log begins later, as the leader's does.
+    Start(NewStart),
 }
 
 /// What becomes of what a leader sent.
@@ -139,6 +142,10 @@ impl Partition {
             }
         }
         self.after_commit();
+        if let Some(new) = self.take_start() {
+            taken.persist = Some(new.persist);
+            taken.changes.push(Change::Start(new));
+        }
         Ok(taken)
     }
 
@@ -269,7 +276,7 @@ impl Partition {
         self.tail.clear();
         self.cuts = self.cuts.wrapping_add(1);
         self.restored_end = Place { segment: base, position: 0 };
-        self.last_pass = PassEnd { cleaned_to: Offset::ZERO, horizon_ms: None };
+        self.last_pass = PassEnd::NONE;
     }
 }
 
@@ -286,7 +293,7 @@ fn read_batches(append: &Append, bytes: &Bytes) -> Result<Vec<Bytes>, BadAppend>
         if LeaderEpoch(batch.leader_epoch()).epoch() != append.epoch_of(base.seq()) {
             return Err(BadAppend("a batch of another epoch"));
         }
-        if batch.attributes().is_control() && crate::tables::control_kind(&batch).is_none() {
+        if batch.attributes().is_control() && control_record_of(&batch).is_err() {
             return Err(BadAppend("a control batch of no meaning"));
         }
         end = last.next().seq();

@@ -4,12 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use base::{Random, WallTime};
 use bytes::Bytes;
-use replication_appointed::{Answer, Append, Appended, Config, Diverged, Position, Refused, Voters, choose};
+use log_wire::{Attributes, Batch, BatchBuilder, Producer, RecordsHead};
+use replication_appointed::{
+    Answer, Append, Appended, Config, Diverged, Position, Refused, Reset, Voters, choose,
+};
 
-use crate::test_support::{assigned, plain, transactional};
+use crate::test_support::{assigned, marker, plain, transactional};
 use crate::{
-    Change, LeaderEpoch, NewEpoch, Offset, Partition, PartitionConfig, PersistId, ReplicaId, Source, State,
-    StoredBatch, StoredEvent, Tables,
+    Change, LeaderEpoch, NewEpoch, NewStart, Offset, Partition, PartitionConfig, PersistId, Replacement,
+    ReplicaId, Source, Stale, State, StoredBatch, StoredEvent, Tables,
 };
 
 const REPLICAS: [ReplicaId; 3] = [ReplicaId(1), ReplicaId(2), ReplicaId(3)];
@@ -58,6 +61,7 @@ impl Kept {
                 self.others.clear();
                 self.state = Some(state);
             }
+            Record::Change(Change::Start(new), _) => self.take(Record::Start(new.start)),
             Record::Start(start) => self.others.push((self.batches.len(), Other::Start(start))),
             Record::Change(Change::State(state), _) => self.take(Record::State(state)),
             Record::Change(Change::Reset(created, promised), _) => {
@@ -127,7 +131,13 @@ struct World {
     committed: BTreeMap<Offset, Bytes>,
     producers: BTreeMap<i64, i32>,
     cuts: u32,
+    /// Deletions that were asked of a leader and are not known to be done.
+    deletions: Vec<(ReplicaId, LeaderEpoch, Offset)>,
+    /// What is before that is deleted for good, and under which leader that was last told.
+    gone: (LeaderEpoch, Offset),
     deleted: u32,
+    /// New leaders that had to delete what a leader before had deleted.
+    taken: u32,
     resets: u32,
 }
 
@@ -148,7 +158,10 @@ impl World {
             committed: BTreeMap::new(),
             producers: BTreeMap::new(),
             cuts: 0,
+            deletions: Vec::new(),
+            gone: (LeaderEpoch(-1), Offset(0)),
             deleted: 0,
+            taken: 0,
             resets: 0,
         }
     }
@@ -304,7 +317,7 @@ impl World {
                     node.content.clear();
                     resets += 1;
                 }
-                Change::State(_) | Change::Epoch(_) => {}
+                Change::State(_) | Change::Epoch(_) | Change::Start(_) => {}
             }
             node.waiting.push((taken.persist, Record::Change(change, now)));
         }
@@ -337,10 +350,38 @@ impl World {
         let Some(id) = self.leader() else { return };
         let high_watermark = self.node(id).partition.high_watermark();
         let before = Offset(self.below(high_watermark.0 as usize + 1) as i64);
-        if let Ok(Some(new)) = self.node(id).partition.delete_records(before) {
-            self.deleted += 1;
-            self.node(id).waiting.push((None, Record::Start(new.start)));
-            self.check(id);
+        let Ok((before, new)) = self.node(id).partition.delete_records(before) else { return };
+        let epoch = self.node(id).partition.epoch();
+        self.deletions.push((id, epoch, before));
+        self.cut_start(id, new);
+        self.check(id);
+    }
+
+    /// The log of a replica begins later.
+    fn cut_start(&mut self, id: ReplicaId, new: Option<NewStart>) {
+        let record = |new: NewStart| (Some(new.persist), Record::Start(new.start));
+        self.node(id).waiting.extend(new.map(record));
+    }
+
+    /// A new leader may have to delete what a leader before has deleted. What was deleted for good stays so.
+    fn follow_up(&mut self, id: ReplicaId) {
+        let new = self.node(id).partition.take_start();
+        self.taken += u32::from(new.is_some());
+        self.cut_start(id, new);
+        let partition = &self.nodes[&id].partition;
+        let is_done = |(by, epoch, before): &(ReplicaId, LeaderEpoch, Offset)| {
+            *by == id && *epoch == partition.epoch() && partition.is_deleted(*before)
+        };
+        let (done, open) = self.deletions.drain(..).partition(is_done);
+        self.deletions = open;
+        let done: Vec<(ReplicaId, LeaderEpoch, Offset)> = done;
+        self.deleted += done.len() as u32;
+        for (_, epoch, before) in done {
+            self.gone = (self.gone.0.max(epoch), self.gone.1.max(before));
+        }
+        for node in self.nodes.values() {
+            let is_later = node.partition.epoch() >= self.gone.0 && node.partition.replica().is_established();
+            assert!(!is_later || node.partition.shown_start() >= self.gone.1, "what was deleted is shown");
         }
     }
 
@@ -377,6 +418,7 @@ impl World {
 
     /// What a replica knows must be a function of its log, and what is committed must be the same everywhere.
     fn check(&mut self, id: ReplicaId) {
+        self.follow_up(id);
         let node = &self.nodes[&id];
         let partition = &node.partition;
         let mut tables = Tables::default();
@@ -435,7 +477,7 @@ fn without_times(tables: &Tables) -> String {
 
 #[test]
 fn replicas_agree_on_what_is_committed_and_know_their_logs_whatever_is_lost() {
-    let (mut committed, mut cuts, mut deleted, mut resets) = (0, 0, 0, 0);
+    let (mut committed, mut cuts, mut deleted, mut taken, mut resets) = (0, 0, 0, 0, 0);
     for seed in 0..300 {
         let mut world = World::new(seed);
         world.appoint();
@@ -445,10 +487,12 @@ fn replicas_agree_on_what_is_committed_and_know_their_logs_whatever_is_lost() {
         committed += world.committed.len();
         cuts += world.cuts;
         deleted += world.deleted;
+        taken += world.taken;
         resets += world.resets;
     }
     assert!(committed > 5_000 && cuts > 300, "{committed} batches, {cuts} cuts");
     assert!(deleted > 400 && resets > 20, "{deleted} deletions, {resets} logs begun anew");
+    assert!(taken > 20, "{taken} leaders deleted what a leader before had deleted");
 }
 
 #[test]
@@ -463,7 +507,8 @@ fn promise_is_kept_in_the_step_in_which_a_log_begins_anew() {
         to: after.end,
         starts: Vec::new(),
         committed: after.end,
-        resets: true,
+        start: after.end,
+        resets: Some(Reset { always: false, thinned_to: Offset(7).seq() }),
         probes: true,
     };
     let taken = follower.receive(REPLICAS[0], &append, &Bytes::new(), WallTime::of_ms(1)).expect("it is one");
@@ -576,4 +621,144 @@ fn follower_that_begins_anew_within_the_epoch_of_its_leader_comes_back() {
     assert_eq!((follower.start(), follower.end()), (Offset(5), Offset(10)));
     assert_comes_back(&follower);
     assert_eq!(follower.epochs().epoch_at(Offset(5)), Some(LeaderEpoch(0)));
+}
+
+/// A batch of one record of that key, perhaps without a value.
+fn keyed(key: &[u8], value: Option<&[u8]>) -> Vec<u8> {
+    let mut builder = BatchBuilder::new(Attributes(0), Producer::NONE);
+    builder.push(500, Some(key), value, &[]);
+    builder.finish()
+}
+
+/// It appends these batches of a client.
+fn append_all(leader: &mut Partition, batches: &[Vec<u8>]) {
+    for bytes in batches {
+        let appended = leader.append(&assigned(bytes), WallTime::of_ms(500));
+        leader.persisted(appended.expect("there is room").new.expect("it is new").persist);
+    }
+}
+
+/// What a pass has come to that has removed a record without a value before that offset, and nothing else.
+fn thinned_to(offset: i64) -> Replacement {
+    Replacement {
+        removed: Vec::new(),
+        added: None,
+        removed_aborts: Vec::new(),
+        thinned_to: Offset(offset),
+        pass: None,
+    }
+}
+
+#[test]
+fn follower_that_ends_before_a_removed_tombstone_begins_anew() {
+    let value = || keyed(b"key", Some(b"value"));
+    let mut leader = leader_with(0);
+    append_all(&mut leader, &[value()]);
+    let mut follower = Partition::new(config(), Offset(0));
+    exchange(&mut leader, &mut follower);
+    assert_eq!(follower.end(), Offset(1));
+    // It is away, and another epoch begins: the leader has not heard of it in this one.
+    append_all(&mut leader, &[keyed(b"key", None), keyed(b"other", Some(b"value"))]);
+    let mut leader = leads_again(&leader);
+    leader.replaced(&thinned_to(2)).expect("no replica is being sent what goes");
+    let kept = exchange_and_note(&mut leader, &mut follower);
+    assert!(kept.iter().any(|change| matches!(change, Change::Reset(Offset(0), _))), "{kept:?}");
+    assert_eq!((follower.end(), follower.high_watermark()), (Offset(3), Offset(3)));
+    assert_eq!(follower.replica().thinned_to(), Offset(2).seq(), "it lacks what its leader lacks");
+    assert_comes_back(&follower);
+}
+
+#[test]
+fn follower_that_has_the_tombstone_goes_on() {
+    let mut leader = leader_with(2);
+    let mut follower = Partition::new(config(), Offset(0));
+    exchange(&mut leader, &mut follower);
+    append_five(&mut leader);
+    let mut leader = leads_again(&leader);
+    leader.replaced(&thinned_to(10)).expect("no replica is being sent what goes");
+    let kept = exchange_and_note(&mut leader, &mut follower);
+    assert!(!kept.iter().any(|change| matches!(change, Change::Reset(..))), "{kept:?}");
+    assert_eq!(follower.end(), Offset(15));
+}
+
+#[test]
+fn tombstone_that_a_follower_is_being_sent_stays() {
+    let mut leader = leader_with(1);
+    let mut follower = Partition::new(config(), Offset(0));
+    exchange(&mut leader, &mut follower);
+    append_five(&mut leader);
+    assert_eq!(leader.replaced(&thinned_to(6)), Err(Stale), "the follower ends at 5");
+    exchange(&mut leader, &mut follower);
+    assert_eq!(leader.replaced(&thinned_to(6)), Ok(()));
+}
+
+/// The same log, whose leader has begun another epoch and has heard of nobody.
+fn leads_again(leader: &Partition) -> Partition {
+    let state = leader.state();
+    let back = Partition::restore(config(), Offset(0), Some(&state.bytes), core::iter::empty());
+    let mut leader = back.expect("the state is whole");
+    let epoch = LeaderEpoch(1);
+    let promised = leader.fence(epoch).expect("it is a higher one");
+    leader.persisted(promised.persist);
+    let voters = Voters::new(REPLICAS, 1).expect("voters");
+    let config = Config { voters, ..Config::alone(REPLICAS[0], epoch.epoch()) };
+    let began = leader.lead(REPLICAS[0], config).expect("it was chosen");
+    leader.persisted(began.persist);
+    leader
+}
+
+/// Both exchange messages, and the leader reads its batches from the log that it had: what the disk of the follower had to do.
+fn exchange_and_note(leader: &mut Partition, follower: &mut Partition) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let (from, to) = (REPLICAS[0], REPLICAS[1]);
+    while let Some(append) = leader.next_append(to) {
+        let after = Offset::of(append.after.end);
+        let batches: Vec<Vec<u8>> = (after.0..leader.end().0).map(|at| stamped(leader, at)).collect();
+        let append = leader.sent(to, append, after..leader.end());
+        let taken = follower.receive(from, &append, &batches.concat().into(), WallTime::of_ms(600));
+        let taken = taken.unwrap_or_else(|bad| panic!("a leader sends that, {bad:?}: {append:?}"));
+        changes.extend(taken.changes);
+        taken.persist.into_iter().for_each(|persist| follower.persisted(persist));
+        match taken.answer {
+            Some(Answer::Diverged(answer)) => leader.receive_diverged(to, answer),
+            Some(Answer::Refused(answer)) => leader.receive_refused(answer),
+            None => {}
+        }
+        follower.take_answer().into_iter().for_each(|(_, answer)| leader.receive_appended(to, answer));
+        assert!(changes.len() < 100, "there is no end");
+    }
+    changes
+}
+
+/// A batch of one record, as it may stand at that offset of a log.
+fn stamped(log: &Partition, at: i64) -> Vec<u8> {
+    let mut bytes = keyed(b"key", Some(b"value"));
+    let epoch = log.epochs().epoch_at(Offset(at)).expect("it is there");
+    Batch::assign(&mut bytes, at, epoch.0);
+    bytes
+}
+
+#[test]
+fn follower_takes_a_marker_that_compaction_has_emptied() {
+    let mut leader = leader_with(0);
+    let mut follower = Partition::new(config(), Offset(0));
+    let whole = marker(0, 7, 2, true);
+    let batch = assigned(&whole);
+    let head = RecordsHead {
+        attributes: batch.attributes(),
+        base_timestamp: -1,
+        max_timestamp: batch.max_timestamp(),
+        count: 0,
+    };
+    let emptied = Bytes::from(batch.with_records(head, &[]));
+    append_all(&mut leader, &[keyed(b"key", Some(b"value"))]);
+    let append = leader.next_append(REPLICAS[1]).expect("it is to be sent something");
+    let append =
+        Append { after: Position { end: Offset(0).seq(), ..append.after }, to: Offset(0).seq(), ..append };
+    let append = Append { after: Position { epoch: Position::default().epoch, ..append.after }, ..append };
+    let append = leader.sent(REPLICAS[1], append, Offset(0)..Offset(1));
+    let taken =
+        follower.receive(REPLICAS[0], &append, &emptied, WallTime::of_ms(600)).expect("a leader sends that");
+    assert!(taken.changes.iter().any(|change| matches!(change, Change::Batch(_))), "{taken:?}");
+    assert_eq!(follower.end(), Offset(1));
 }

@@ -2,6 +2,7 @@
 
 use base::WallTime;
 use log_wire::ErrorCode;
+use replication_appointed::PersistId;
 
 use crate::Offset;
 use crate::partition::Partition;
@@ -18,6 +19,8 @@ pub struct NewStart {
     pub start: Offset,
     /// The first segment that stays: all before it go.
     pub first_segment: Offset,
+    /// Once that is durable, [`Partition::persisted`] is told this.
+    pub persist: PersistId,
 }
 
 impl Partition {
@@ -50,25 +53,51 @@ impl Partition {
         (newest.saturating_sub(now.ms()) > FUTURE_MS).then_some(newest)
     }
 
-    /// Deletes records before that offset, for a client; -1 stands for the high watermark. Nothing to do if they are gone
-    /// already.
+    /// Deletes records before that offset, for a client; -1 stands for the high watermark. Gives the offset, and what the disk has
+    /// to do unless the records are gone here. They are gone for good once [`Self::is_deleted`] says so.
     ///
     /// # Errors
-    /// `OFFSET_OUT_OF_RANGE`: it is beyond the high watermark, or below -1.
-    pub fn delete_records(&mut self, before: Offset) -> Result<Option<NewStart>, ErrorCode> {
+    /// `OFFSET_OUT_OF_RANGE`: it is beyond the high watermark, or below -1. `NOT_LEADER_OR_FOLLOWER`: this replica does not lead.
+    pub fn delete_records(&mut self, before: Offset) -> Result<(Offset, Option<NewStart>), ErrorCode> {
         let before = if before == Offset(-1) { self.high_watermark() } else { before };
+        if !self.replica.is_leading() {
+            return Err(ErrorCode::NotLeaderOrFollower);
+        }
         if before < Offset::ZERO || before > self.high_watermark() {
             return Err(ErrorCode::OffsetOutOfRange);
         }
-        Ok((before > self.start()).then(|| self.truncate_start(before)))
+        let persist = self.replica.delete_before(before.seq());
+        Ok((before, persist.map(|persist| self.drop_before(before, persist))))
+    }
+
+    /// A follower's log begins where its leader's does, and a new leader's where records were deleted under a leader before.
+    pub fn take_start(&mut self) -> Option<NewStart> {
+        self.replica.start_to_take().map(|start| self.truncate_start(Offset::of(start)))
+    }
+
+    /// Whether records before that offset are deleted on so many replicas that none brings them back, whichever leads.
+    #[must_use]
+    pub fn is_deleted(&self, before: Offset) -> bool {
+        self.replica.deleted_to() >= Some(before.seq())
+    }
+
+    /// Where the log begins for clients: not later than it will under every later leader, as far as clients have deleted records.
+    #[must_use]
+    pub const fn shown_start(&self) -> Offset {
+        Offset::of(self.replica.shown_start())
     }
 
     /// The log begins at that offset from now on: records before it, which are committed, are gone.
-    pub(crate) fn truncate_start(&mut self, start: Offset) -> NewStart {
-        self.replica.cut_start(start.seq());
+    fn truncate_start(&mut self, start: Offset) -> NewStart {
+        let persist = self.replica.cut_start(start.seq());
+        self.drop_before(start, persist)
+    }
+
+    /// The replica's log begins there: so does everything else.
+    pub(crate) fn drop_before(&mut self, start: Offset, persist: PersistId) -> NewStart {
         self.tables.truncate_start(self.start());
         self.segments.truncate_start(start);
-        NewStart { start, first_segment: self.segments.first_base() }
+        NewStart { start, first_segment: self.segments.first_base(), persist }
     }
 }
 

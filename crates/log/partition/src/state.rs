@@ -19,8 +19,9 @@ use crate::segments::{Segments, Stale};
 use crate::tables::Tables;
 use crate::{LeaderEpoch, Offset, Place};
 
-/// Format 1 had no segments, format 2 no epoch before the start. Format 3 knew no promise, and was of the end of the log.
-const FORMAT: i16 = 5;
+/// Format 1 had no segments, format 2 no epoch before the start. Format 3 knew no promise, and was of the end of the log,
+/// and format 5 did not know up to where records are gone that other replicas may need.
+const FORMAT: i16 = 6;
 
 /// A batch that a start gives back.
 #[derive(Clone, Copy, Debug)]
@@ -93,6 +94,7 @@ impl Partition {
             tables.write(writer);
             segments.write(writer);
             self.last_pass.write(writer);
+            writer.i64(Offset::of(self.replica.thinned_to()).0);
         })
     }
 
@@ -109,13 +111,15 @@ impl Partition {
     ) -> Result<Self, Damage> {
         let mut restored = Self::new(config, created);
         if let Some(state) = state {
-            let durable;
-            (durable, restored.tables, restored.segments, restored.last_pass) =
+            (restored.replica, restored.tables, restored.segments, restored.last_pass) =
                 open(state, FORMAT, |reader| {
                     let (durable, tables) = (read_durable(reader)?, Tables::read(reader)?);
-                    Ok((durable, tables, Segments::read(reader)?, PassEnd::read(reader)?))
+                    let (segments, last_pass) = (Segments::read(reader)?, PassEnd::read(reader)?);
+                    let (mut replica, thinned_to) = (Replica::restore(durable), Offset(reader.i64()?));
+                    check(thinned_to >= Offset::ZERO, "a log that is thinned to below its beginning")?;
+                    replica.thin(thinned_to.seq());
+                    Ok((replica, tables, segments, last_pass))
                 })?;
-            restored.replica = Replica::restore(durable);
         }
         for event in events {
             restored.take_event(event)?;
@@ -133,7 +137,8 @@ impl Partition {
             StoredEvent::Start(start) if start <= self.start() => {}
             StoredEvent::Start(start) => {
                 self.found_committed(start);
-                self.truncate_start(self.high_watermark().min(start));
+                self.replica.found_start(start.seq());
+                self.drop_before(self.start(), self.replica.last_persist());
             }
             StoredEvent::Epoch(promised, begins) => {
                 check(promised >= LeaderEpoch(0), "a promise of an epoch that is none")?;

@@ -46,10 +46,13 @@ impl Tables {
         let id = ProducerId(batch.producer_id());
         let mut undo = TablesUndo { producer: None, transaction: TransactionUndo::Nothing };
         if batch.attributes().is_control() {
-            let control = control_kind(batch).ok_or(Damage::Content("a control batch of no meaning"))?;
+            let control = control_record_of(batch)?;
             let epoch = ProducerEpoch(batch.producer_epoch());
-            undo.producer = Some(self.producers.take_marker(id, epoch, control.coordinator_epoch, now));
-            undo.transaction = self.transactions.take_marker(id, control.commits, base);
+            let coordinator_epoch = control.as_ref().map(|control| control.coordinator_epoch);
+            undo.producer = Some(self.producers.take_marker(id, epoch, coordinator_epoch, now));
+            if let Some(control) = control {
+                undo.transaction = self.transactions.take_marker(id, control.commits, base);
+            }
         } else if id.0 >= 0 {
             let first = Sequence(batch.base_sequence());
             let last = first.plus(batch.last_offset_delta());
@@ -87,6 +90,18 @@ impl Tables {
     }
 }
 
+/// What a control batch says. One without records ends no transaction any more: compaction has kept it for the epoch of its
+/// producer alone.
+///
+/// # Errors
+/// It has a record that does not end a transaction.
+pub(crate) fn control_record_of(batch: &Batch<'_>) -> Result<Option<ControlRecord>, Damage> {
+    if batch.count() == 0 {
+        return Ok(None);
+    }
+    control_kind(batch).map(Some).ok_or(Damage::Content("a control batch of no meaning"))
+}
+
 /// What a control batch says; nothing if it does not end a transaction.
 pub(crate) fn control_kind(batch: &Batch<'_>) -> Option<ControlRecord> {
     let record = Records::new(batch.records(), batch.count()).next()?.ok()?;
@@ -106,6 +121,8 @@ pub(crate) fn control_record(commit: bool, coordinator_epoch: CoordinatorEpoch) 
 
 #[cfg(test)]
 mod tests {
+    use log_wire::RecordsHead;
+
     use super::*;
     use crate::test_support::{assigned, marker, transactional};
 
@@ -120,6 +137,26 @@ mod tests {
         assert_eq!(tables.producers.len(), 2);
         let bytes = written(&tables);
         assert_eq!(Tables::read(&mut Reader::new(&bytes, false)), Ok(tables.clone()));
+    }
+
+    #[test]
+    fn marker_without_its_record_says_the_epoch_of_its_producer_and_ends_nothing() {
+        let bytes = marker(0, 7, 2, true);
+        let batch = assigned(&bytes);
+        let head = RecordsHead {
+            attributes: batch.attributes(),
+            base_timestamp: -1,
+            max_timestamp: batch.max_timestamp(),
+            count: 0,
+        };
+        let bytes = batch.with_records(head, &[]);
+        let mut tables = Tables::default();
+        tables.append(&assigned(&bytes), WallTime::of_ms(77)).expect("compaction has left it");
+        assert_eq!(tables.producers.epoch(ProducerId(7)), Some(ProducerEpoch(2)));
+        let open = transactional(1, 7, 2, 0, 1);
+        tables.append(&assigned(&open), WallTime::of_ms(78)).expect("it stands at the end");
+        tables.append(&assigned(&bytes), WallTime::of_ms(79)).expect("compaction has left it");
+        assert_eq!(tables.transactions.last_stable(Offset(5)), Offset(1), "the transaction is still open");
     }
 
     fn written(tables: &Tables) -> Vec<u8> {

@@ -283,6 +283,10 @@ impl<D: Disk> Store<D> {
         self.after_append()?;
         let Some(of) = self.logs.0.get_mut(&log) else { return Ok(()) };
         let gone = of.take_replaced(removed, added);
+        if let Some(added) = added {
+            // If the log has begun anew, one that is gone may have had this name.
+            self.removals.keep(id, added);
+        }
         self.remove_later(id, gone);
         Ok(())
     }

@@ -4,7 +4,9 @@ use core::ops::Range;
 
 use crate::replica::Replica;
 use crate::role::{Following, Role};
-use crate::{Append, Appended, BadAppend, Diverged, Epoch, PersistId, Position, Refused, ReplicaId, Seq};
+use crate::{
+    Append, Appended, BadAppend, Diverged, Epoch, PersistId, Position, Refused, ReplicaId, Reset, Seq,
+};
 
 /// What becomes of an [`Append`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,9 +57,10 @@ impl Replica {
         if epoch < self.promised {
             return Ok(Received::Answer(Answer::Refused(Refused { promised: self.promised })));
         }
-        let has = self.log.has(after);
+        let ends_early = self.ends_early(append);
+        let has = self.log.has(after) && !ends_early;
         // A log that starts later than the entries has all that it lacks behind its start.
-        if !has && (!append.resets || after.end < self.log.start()) {
+        if !has && !ends_early && (append.resets.is_none() || after.end < self.log.start()) {
             // The replica does not follow this leader yet, and has promised nothing.
             let common = self.log.common_with(after);
             return Ok(Received::Answer(Answer::Diverged(Diverged { epoch, common })));
@@ -65,9 +68,7 @@ impl Replica {
         let is_new = self.follow(from, epoch)?;
         let reset = (!has).then_some(after);
         if let Some(base) = reset {
-            assert!(base.end >= self.committed, "a log is reset to {} below what is committed", base.end);
-            self.log = crate::LogShape::empty(base);
-            self.committed = base.end;
+            self.reset(base, append.resets, ends_early);
         }
         let cut = self.conflict(append);
         if let Some(cut) = cut {
@@ -76,17 +77,16 @@ impl Replica {
         }
         let entries = self.log.end()..to.max(self.log.end());
         if !entries.is_empty() {
-            self.log.continue_with(append.epoch_of(entries.start), entries.start);
-            for known in append.starts.iter().filter(|known| known.start > entries.start) {
-                self.log.begin(known.epoch, known.start);
-            }
-            self.log.extend(entries.end);
+            self.extend_with(append, &entries);
         }
         // A log that starts anew within the epoch cannot say that it begins before the start.
         let begins = append.epoch_start.max(self.log.start());
         let began = to >= begins && self.log.begin(epoch, begins);
         let matched = self.matched(to, append.probes);
         self.committed = self.committed.max(append.committed.min(matched));
+        if let Role::Following(following) = &mut self.role {
+            following.start = following.start.max(append.start);
+        }
         if is_new || began || reset.is_some() || cut.is_some() || !entries.is_empty() {
             let id = self.pending.add(self.point());
             return Ok(Received::Store(Stored { id, reset, cut, entries }));
@@ -95,22 +95,44 @@ impl Replica {
         Ok(Received::Nothing)
     }
 
-    /// What the leader is to be told, and who it is: its entries up to there are durable here.
+    /// What the leader is to be told, and who it is: its entries up to there are durable here, and from where on the log has them.
     pub fn take_answer(&mut self) -> Option<(ReplicaId, Appended)> {
         let durable = self.pending.durable();
         let Role::Following(following) = &mut self.role else { return None };
         let matched = durable.matched.filter(|_| durable.promised == self.promised)?;
-        if following.told.is_some_and(|told| told >= matched) {
+        if following.told.is_some_and(|(told, start)| told >= matched && start >= durable.start) {
             return None;
         }
-        following.told = Some(matched);
-        Some((following.leader, Appended { epoch: self.promised, durable: matched }))
+        following.told = Some((matched, durable.start));
+        Some((following.leader, Appended { epoch: self.promised, durable: matched, start: durable.start }))
     }
 
     /// The connection to the leader is new: what it was told may be lost.
     pub fn tell_again(&mut self) {
         if let Role::Following(following) = &mut self.role {
             following.told = None;
+        }
+    }
+
+    /// Whether the leader has removed content of entries that are not known to be here as the leader had them.
+    fn ends_early(&self, append: &Append) -> bool {
+        let matched = match &self.role {
+            Role::Following(following) if append.epoch == self.promised => following.matched,
+            _ => None,
+        };
+        let resets = append.resets.filter(|resets| resets.always);
+        resets.is_some_and(|resets| matched.is_none_or(|matched| matched < resets.thinned_to))
+    }
+
+    /// The log starts anew. What is committed may be dropped only where enough others have it.
+    fn reset(&mut self, base: Position, resets: Option<Reset>, ends_early: bool) {
+        let is_kept = base.end >= self.committed || ends_early;
+        assert!(is_kept, "a log is reset to {} below what is committed", base.end);
+        self.log = crate::LogShape::empty(base);
+        self.committed = base.end;
+        self.thinned_to = resets.map_or(Seq(0), |resets| resets.thinned_to);
+        if let Role::Following(following) = &mut self.role {
+            (following.matched, following.told) = (None, None);
         }
     }
 
@@ -124,6 +146,15 @@ impl Replica {
         }
     }
 
+    /// Of the entries that were sent, these stand behind the end.
+    fn extend_with(&mut self, append: &Append, entries: &Range<Seq>) {
+        self.log.continue_with(append.epoch_of(entries.start), entries.start);
+        for known in append.starts.iter().filter(|known| known.start > entries.start) {
+            self.log.begin(known.epoch, known.start);
+        }
+        self.log.extend(entries.end);
+    }
+
     /// Follows this leader; whether its epoch is new.
     fn follow(&mut self, from: ReplicaId, epoch: Epoch) -> Result<bool, BadAppend> {
         let is_new = epoch > self.promised;
@@ -135,7 +166,8 @@ impl Replica {
             Role::Following(_) if !is_new => {}
             _ => {
                 self.promised = epoch;
-                self.role = Role::Following(Following { leader: from, matched: None, told: None });
+                self.role =
+                    Role::Following(Following { leader: from, start: Seq(0), matched: None, told: None });
             }
         }
         Ok(is_new)

@@ -4,10 +4,10 @@ use core::ops::Range;
 use std::collections::BTreeMap;
 
 use crate::replica::{LeadError, Replica};
-use crate::role::{Leading, Peer, Role};
+use crate::role::{Leading, Peer, Resets, Role};
 use crate::{
-    Append, Appended, Config, Diverged, Epoch, EpochStart, PersistId, Position, Refused, ReplicaId, Seq,
-    Voters,
+    Append, Appended, Config, Diverged, Epoch, EpochStart, PersistId, Position, Refused, ReplicaId, Reset,
+    Seq, Voters,
 };
 
 impl Replica {
@@ -17,22 +17,14 @@ impl Replica {
     /// # Errors
     /// [`LeadError`].
     pub fn lead(&mut self, own_id: ReplicaId, config: Config) -> Result<PersistId, LeadError> {
+        self.check_appointment(own_id, &config)?;
         let epoch = config.epoch;
-        if config.leader != own_id || epoch == Epoch::NONE {
-            return Err(LeadError::NotLeader);
-        }
-        if epoch < self.promised {
-            return Err(LeadError::Promised(self.promised));
-        }
-        if epoch <= self.log.position().epoch || (!config.chosen && !self.is_leading()) {
-            return Err(LeadError::Restarted);
-        }
-        if config.chosen && epoch != self.promised {
-            return Err(LeadError::NotFenced);
-        }
-        let known = match &self.role {
-            Role::Leading(before) => before.peers.clone(),
-            _ => BTreeMap::new(),
+        let start = self.log.start();
+        let (known, wanted_start, deleted_to, shown_start) = match &self.role {
+            Role::Leading(before) => {
+                (before.peers.clone(), before.wanted_start, before.deleted_to, before.shown_start)
+            }
+            _ => (BTreeMap::new(), start, Seq(0), start),
         };
         self.promised = epoch;
         let epoch_start = self.log.end();
@@ -50,8 +42,30 @@ impl Replica {
             peers,
             next_voters: None,
             own: None,
+            own_start: self.pending.durable().start,
+            wanted_start,
+            deleted_to,
+            shown_start,
         }));
         Ok(self.pending.add(self.point()))
+    }
+
+    /// Whether this replica may lead under that configuration.
+    fn check_appointment(&self, own_id: ReplicaId, config: &Config) -> Result<(), LeadError> {
+        let epoch = config.epoch;
+        if config.leader != own_id || epoch == Epoch::NONE {
+            return Err(LeadError::NotLeader);
+        }
+        if epoch < self.promised {
+            return Err(LeadError::Promised(self.promised));
+        }
+        if epoch <= self.log.position().epoch || (!config.chosen && !self.is_leading()) {
+            return Err(LeadError::Restarted);
+        }
+        if config.chosen && epoch != self.promised {
+            return Err(LeadError::NotFenced);
+        }
+        Ok(())
     }
 
     /// The owner has appended entries: the log ends there. They are to be made durable.
@@ -64,18 +78,38 @@ impl Replica {
         self.pending.add(self.point())
     }
 
+    /// Entries before `start`, which are committed, are deleted for good: whoever leads later does not have them. That holds once
+    /// [`Replica::deleted_to`] has come so far. Gives what the owner makes durable, if the log started earlier.
+    ///
+    /// # Panics
+    /// This replica does not lead, or some of the entries are not committed.
+    pub fn delete_before(&mut self, start: Seq) -> Option<PersistId> {
+        let Role::Leading(leading) = &mut self.role else { panic!("only a leader deletes") };
+        leading.wanted_start = leading.wanted_start.max(start);
+        if start > self.log.start() {
+            return Some(self.cut_start(start));
+        }
+        self.count();
+        None
+    }
+
     /// What is to be sent to this replica next, without entries: the owner adds as many as it wants, and says so by
     /// [`Replica::sent`]. Nothing if there is nothing to send, or an answer has to come first.
     #[must_use]
     pub fn next_append(&self, to: ReplicaId) -> Option<Append> {
         let Role::Leading(leading) = &self.role else { return None };
         let peer = leading.peers.get(&to)?;
-        let has_news = peer.next < self.log.end() || peer.told < self.committed.min(peer.next);
+        let start = self.log.start();
+        let has_news = peer.next < self.log.end()
+            || peer.told < self.committed.min(peer.next)
+            || peer.told_start < start.min(peer.next);
         if !leading.has_begun || peer.waits || (peer.streams && !has_news) {
             return None;
         }
-        let resets = peer.resets || peer.next < self.log.start();
-        let next = peer.next.max(self.log.start());
+        let resets = peer.resets != Resets::No || peer.next < start;
+        let always = peer.resets == Resets::Always;
+        let resets = resets.then_some(Reset { always, thinned_to: self.thinned_to });
+        let next = peer.next.max(start);
         Some(Append {
             epoch: self.promised,
             epoch_start: leading.before.end,
@@ -83,6 +117,7 @@ impl Replica {
             to: next,
             starts: Vec::new(),
             committed: self.committed,
+            start,
             resets,
             probes: !peer.streams,
         })
@@ -119,20 +154,28 @@ impl Replica {
             peer.next = append.to;
             peer.waits = !peer.streams;
             peer.told = peer.told.max(append.committed.min(append.to));
+            peer.told_start = peer.told_start.max(append.start.min(append.to));
         }
     }
 
     /// A follower has made entries durable.
     pub fn receive_appended(&mut self, from: ReplicaId, answer: Appended) {
-        let (epoch, end) = (self.promised, self.log.end());
+        let (epoch, start, end) = (self.promised, self.log.start(), self.log.end());
+        let thinned_to = self.thinned_to;
         let Role::Leading(leading) = &mut self.role else { return };
         let Some(peer) = leading.peers.get_mut(&from) else { return };
-        if answer.epoch != epoch || answer.durable > end {
+        if answer.epoch != epoch || answer.durable > end || answer.start > end {
+            return;
+        }
+        if answer.durable < thinned_to && peer.durable.is_none() && peer.resets == Resets::No {
+            // What it lacks was there when it was asked, and is gone by now.
+            *peer = Peer { resets: Resets::Always, ..Peer::new(start) };
             return;
         }
         peer.durable = peer.durable.max(Some(answer.durable));
+        peer.start = peer.start.max(Some(answer.start));
         if !peer.streams {
-            (peer.streams, peer.waits, peer.resets) = (true, false, false);
+            (peer.streams, peer.waits, peer.resets) = (true, false, Resets::No);
             peer.next = answer.durable;
         }
         self.count();
@@ -141,16 +184,23 @@ impl Replica {
     /// A follower does not have what was before the entries.
     pub fn receive_diverged(&mut self, from: ReplicaId, answer: Diverged) {
         let (common, base) = (self.log.common_with(answer.common), self.log.base());
+        let thinned_to = self.thinned_to;
         let Role::Leading(leading) = &mut self.role else { return };
         let Some(peer) = leading.peers.get_mut(&from) else { return };
         if answer.epoch != self.promised {
             return;
         }
+        if common.end < thinned_to && peer.durable.is_none_or(|durable| durable < thinned_to) {
+            // Others have all of that on their disks: nothing that is committed depends on its copy.
+            *peer = Peer { resets: Resets::Always, ..Peer::new(base.end) };
+            return;
+        }
         peer.next = common.end.max(peer.durable.unwrap_or_default());
         (peer.streams, peer.waits) = (false, false);
         // With the entries it has not taken what is committed.
-        peer.told = Seq(0);
-        peer.resets = answer.common.end <= base.end && answer.common != base && peer.durable.is_none();
+        (peer.told, peer.told_start) = (Seq(0), Seq(0));
+        let lacks = answer.common.end <= base.end && answer.common != base && peer.durable.is_none();
+        peer.resets = if lacks { Resets::IfItLacks } else { Resets::No };
     }
 
     /// Another replica has promised a higher epoch: this replica stops leading. The next leader decides whether entries that are
@@ -166,8 +216,8 @@ impl Replica {
         let end = self.log.end();
         let Role::Leading(leading) = &mut self.role else { return };
         if let Some(peer) = leading.peers.get_mut(&to) {
-            let durable = peer.durable;
-            *peer = Peer { durable, ..Peer::new(durable.unwrap_or(end)) };
+            let (durable, start) = (peer.durable, peer.start);
+            *peer = Peer { durable, start, ..Peer::new(durable.unwrap_or(end)) };
         }
     }
 
@@ -183,13 +233,14 @@ impl Replica {
     }
 
     /// Whether the voters that are asked for may be written into the configuration: enough of them have everything that is
-    /// committed, and what commits from now on.
+    /// committed, and what commits from now on, and lacks what is deleted.
     #[must_use]
     pub fn are_voters_ready(&self) -> bool {
         let Role::Leading(leading) = &self.role else { return false };
-        let durable = |id| leading.durable_of(id);
-        let next = leading.next_voters.as_ref().and_then(|next| next.durable_to(durable));
-        self.is_established() && next.is_some_and(|next| next >= self.committed)
+        let Some(next) = &leading.next_voters else { return false };
+        let end = next.durable_to(|id| leading.durable_of(id));
+        let start = next.durable_to(|id| leading.start_of(id));
+        self.is_established() && end >= Some(self.committed) && start >= Some(leading.wanted_start)
     }
 
     /// The voters that are asked for, and that are known not to be in the configuration, are given up.
@@ -207,6 +258,14 @@ impl Replica {
         leading.durable_of(id)
     }
 
+    /// Up to where all replicas have the log that have answered this leader: before that, content may be [removed](Self::thin)
+    /// while they are sent the entries behind. Nothing if there is none.
+    #[must_use]
+    pub fn durable_on_all(&self) -> Option<Seq> {
+        let Role::Leading(leading) = &self.role else { return None };
+        leading.peers.values().filter_map(|peer| peer.durable).min()
+    }
+
     /// Under which configuration it leads. Nothing if it does not.
     #[must_use]
     pub fn leading_config(&self) -> Option<&Config> {
@@ -222,8 +281,25 @@ impl Replica {
         matches!(self.role, Role::Leading(_))
     }
 
+    /// Entries before this one are deleted for good: on the disks of so many voters that every later leader learns of it. Nothing if
+    /// this is no leader.
+    #[must_use]
+    pub const fn deleted_to(&self) -> Option<Seq> {
+        let Role::Leading(leading) = &self.role else { return None };
+        Some(leading.deleted_to)
+    }
+
+    /// Where the log starts for those who read: entries that are being deleted count until they are deleted for good.
+    #[must_use]
+    pub const fn shown_start(&self) -> Seq {
+        match &self.role {
+            Role::Leading(leading) => leading.shown_start,
+            _ => self.log.start(),
+        }
+    }
+
     /// Whether it leads, and the beginning of its epoch is committed: everything that any leader before has committed is here,
-    /// and known to be.
+    /// and known to be, and nothing that was deleted for good.
     #[must_use]
     pub fn is_established(&self) -> bool {
         matches!(&self.role, Role::Leading(leading) if leading.is_established)
@@ -238,9 +314,36 @@ impl Replica {
             leading.own = durable.matched;
             leading.has_begun = true;
         }
-        if let Some(end) = leading.durable_to().filter(|end| *end >= leading.before.end) {
-            leading.is_established = true;
+        leading.own_start = durable.start;
+        let committed = leading.durable_to().filter(|end| *end >= leading.before.end);
+        if let Some(end) = committed {
             self.committed = self.committed.max(end);
+        }
+        self.count_starts(committed.is_some());
+    }
+
+    /// Counts on how many disks the log starts as late as is wanted. A leader that was chosen takes the latest start of the voters that
+    /// have answered: what was deleted for good is known to one of them. It serves nothing before that start is on enough disks,
+    /// for a later leader may be chosen by others.
+    fn count_starts(&mut self, has_begun: bool) {
+        let start = self.log.start();
+        let Role::Leading(leading) = &mut self.role else { return };
+        let told = leading.told_start();
+        if !leading.is_established && leading.config.chosen {
+            leading.wanted_start = leading.wanted_start.max(told.unwrap_or_default());
+        }
+        // Of voters that come later no more is asked than what is wanted: beyond that it does not last.
+        let on_enough = leading.start_on_enough().unwrap_or_default().min(leading.wanted_start);
+        leading.deleted_to = leading.deleted_to.max(on_enough);
+        let deleted = leading.deleted_to;
+        if !leading.is_established {
+            let has_heard = told.is_some() || !leading.config.chosen;
+            let is_on_enough = start.min(deleted) >= leading.wanted_start;
+            leading.is_established = has_begun && has_heard && is_on_enough;
+        }
+        if leading.is_established {
+            let shown = if deleted >= leading.wanted_start { start } else { deleted.min(start) };
+            leading.shown_start = leading.shown_start.max(shown);
         }
     }
 }
@@ -275,7 +378,7 @@ mod tests {
     fn leader_tells_again_what_is_committed_after_messages_came_in_another_order() {
         let mut replica = leader();
         next(&mut replica);
-        replica.receive_appended(FOLLOWER, Appended { epoch: Epoch(1), durable: Seq(0) });
+        replica.receive_appended(FOLLOWER, Appended { epoch: Epoch(1), durable: Seq(0), start: Seq(0) });
         let id = replica.appended(Seq(1));
         assert_eq!((next(&mut replica).to, replica.committed()), (Seq(1), Seq(0)));
         replica.persisted(id);
@@ -283,7 +386,7 @@ mod tests {
         // The second message came first: the follower lacks the entry, and gets it with the message that says less.
         let common = Position { epoch: Epoch(1), end: Seq(0) };
         replica.receive_diverged(FOLLOWER, Diverged { epoch: Epoch(1), common });
-        replica.receive_appended(FOLLOWER, Appended { epoch: Epoch(1), durable: Seq(1) });
+        replica.receive_appended(FOLLOWER, Appended { epoch: Epoch(1), durable: Seq(1), start: Seq(0) });
         assert_eq!(next(&mut replica).committed, Seq(1));
     }
 
@@ -292,7 +395,7 @@ mod tests {
         let mut replica = leader();
         assert_eq!((replica.durable_on(LEADER), replica.durable_on(FOLLOWER)), (Some(Seq(0)), None));
         next(&mut replica);
-        replica.receive_appended(FOLLOWER, Appended { epoch: Epoch(1), durable: Seq(0) });
+        replica.receive_appended(FOLLOWER, Appended { epoch: Epoch(1), durable: Seq(0), start: Seq(0) });
         assert_eq!(replica.durable_on(FOLLOWER), Some(Seq(0)));
         let _ = replica.fence(Epoch(2));
         assert_eq!(replica.durable_on(LEADER), None);

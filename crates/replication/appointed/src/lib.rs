@@ -24,6 +24,26 @@
 //! 3. The controller writes the new epoch and leader into the configuration if that has not changed meanwhile. The new leader marks
 //!    where its epoch begins ([`Replica::lead`]); what the others have beyond that they cut off.
 //!
+//! # A deletion
+//! Entries that are committed go for two reasons. Retention is each replica's own: [`Replica::cut_start`]. What a client deletes must
+//! not come back, whoever leads later:
+//! 1. The owner of the leader calls [`Replica::delete_before`] and cuts its log. The new start goes to its own disk and, with each
+//!    [`Append`], to the other replicas. An append without entries is sent for it.
+//! 2. A follower cuts its log there, as far as it knows that to be committed ([`Replica::start_to_take`]), and with each [`Appended`] tells where its log starts
+//!    durably. A follower whose log ends before the new start has nothing in common with the leader's any more and starts anew
+//!    there, by the same append that a follower gets which lags behind retention.
+//! 3. With the starts of W voters, the leader's own disk counting as any other, [`Replica::deleted_to`] rises: the client is
+//!    answered. Until then [`Replica::shown_start`] stays: a client that is shown a later start could see it go back.
+//!
+//! *The leader dies.* If the client was answered, the start is on the disks of W voters, and each set of N - W + 1 has one of them.
+//! A new leader is established only after N - W + 1 voters, itself among them, have told their starts in its epoch. It cuts its
+//! log at the latest of them ([`Replica::start_to_take`]), and waits until W voters have that start, for it cannot know whether
+//! a leader before has shown it. If the client was not answered, the records are deleted or not.
+//!
+//! *A follower dies* before its disk has the start: it does not count, and after its restart it is told again with the first
+//! append. *The leader restarts*: it leads no more, and its disk's start counts as that of any voter. *Other voters*: they are written
+//! only when enough of them have the start that is wanted.
+//!
 //! # A restart
 //! What is durable is the promise, the log and its shape. A replica that led an epoch before it stopped never leads it again:
 //! it may have sent entries that its own disk has lost. It follows, or leads under a new epoch for which it was chosen. Nor does
@@ -38,9 +58,14 @@
 //! - *Promise.* A replica that has promised an epoch stores nothing for an older one, and its answers count for no older one.
 //! - *Commit.* What is committed is durable on W voters at a position of the leader's own epoch, so every later leader has it.
 //!   What is committed is never cut off.
+//! - *Start.* What is deleted for good is gone from the logs of W voters, durably, so every later leader deletes it before it serves.
 //! - *Voters.* From the moment at which other voters are asked for, entries commit only on enough of both sets.
 //!
 //! # Not done, and what that costs
+//! - A new leader takes the latest start of those that answered, whether it comes from a client's deletion or from the retention of
+//!   a follower: a follower whose clock is ahead makes the log shorter for all. Followers cut where the leader's retention does, too.
+//! - A start that moves by the leader's retention is shown at once. If the leader dies before others have it, the next may show an earlier
+//!   one.
 //! - Leases: a leader does not know whether it still leads. A read of what is committed is right, and may be old.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
@@ -60,5 +85,5 @@ pub use config::{Config, ConfigError, Voters};
 pub use follower::{Answer, Received, Stored};
 pub use history::{EpochHistory, EpochStart, LogShape};
 pub use ids::{Epoch, PersistId, Position, ReplicaId, Seq};
-pub use message::{Append, Appended, BadAppend, Diverged, Refused};
+pub use message::{Append, Appended, BadAppend, Diverged, Refused, Reset};
 pub use replica::{Durable, Fence, LeadError, Replica};

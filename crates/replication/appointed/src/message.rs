@@ -18,10 +18,21 @@ pub struct Append {
     pub starts: Vec<EpochStart>,
     /// What is committed.
     pub committed: Seq,
-    /// What the follower needs is gone: if it does not have `after`, its log starts anew there.
-    pub resets: bool,
+    /// Where the sender's log starts: what is before is gone, and goes at the follower too.
+    pub start: Seq,
+    /// What the follower needs is gone: its log starts anew at `after`.
+    pub resets: Option<Reset>,
     /// An answer is wanted even if there is nothing new to say.
     pub probes: bool,
+}
+
+/// When the log of a follower starts anew, and with what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Reset {
+    /// Unless the follower has everything of this leader up to `thinned_to`. Otherwise only if it does not have `after`.
+    pub always: bool,
+    /// What the leader's log is [thinned](crate::Replica::thinned_to) to, and so the follower's from then on.
+    pub thinned_to: Seq,
 }
 
 /// An [`Append`] that no leader sends.
@@ -37,6 +48,9 @@ impl Append {
     pub fn check(&self) -> Result<(), BadAppend> {
         if self.epoch == Epoch::NONE || self.after.epoch > self.epoch {
             return Err(BadAppend("an epoch that has no leader"));
+        }
+        if self.start > self.committed {
+            return Err(BadAppend("a log that starts behind what is committed"));
         }
         if self.to < self.after.end {
             return Err(BadAppend("entries that end before they begin"));
@@ -66,13 +80,15 @@ impl Append {
     }
 }
 
-/// From a follower: its log is the leader's, durably, up to there.
+/// From a follower: its log is the leader's, durably, up to there, and starts there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Appended {
     /// The leader's epoch.
     pub epoch: Epoch,
     /// Up to where.
     pub durable: Seq,
+    /// Where its log starts, durably.
+    pub start: Seq,
 }
 
 /// From a follower: it does not have what must be before the entries.

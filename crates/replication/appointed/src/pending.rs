@@ -14,6 +14,8 @@ pub(crate) struct Point {
     pub(crate) position: Position,
     /// Up to where it is the log of the leader of the promised epoch; nothing if that is not known.
     pub(crate) matched: Option<Seq>,
+    /// Where the log starts.
+    pub(crate) start: Seq,
 }
 
 /// See the module.
@@ -26,8 +28,8 @@ pub(crate) struct Pending {
 
 impl Pending {
     /// Nothing is being made durable; this much was, before.
-    pub(crate) const fn new(promised: Epoch, position: Position) -> Self {
-        let durable = Point { promised, position, matched: None };
+    pub(crate) const fn new(promised: Epoch, position: Position, start: Seq) -> Self {
+        let durable = Point { promised, position, matched: None, start };
         Self { durable, last: PersistId(0), waiting: VecDeque::new() }
     }
 

@@ -10,6 +10,7 @@ pub struct Replica {
     pub(crate) log: LogShape,
     pub(crate) promised: Epoch,
     pub(crate) committed: Seq,
+    pub(crate) thinned_to: Seq,
     pub(crate) role: Role,
     pub(crate) pending: Pending,
 }
@@ -54,9 +55,9 @@ impl Replica {
     pub fn restore(durable: Durable) -> Self {
         let Durable { promised, log, committed } = durable;
         let promised = promised.max(log.position().epoch);
-        let pending = Pending::new(promised, log.position());
+        let pending = Pending::new(promised, log.position(), log.start());
         let committed = committed.clamp(log.start(), log.end());
-        Self { log, promised, committed, role: Role::Idle, pending }
+        Self { log, promised, committed, thinned_to: Seq(0), role: Role::Idle, pending }
     }
 
     /// A replica of a log that is new, and whose first entry will have this number. A replica that joins a log begins by
@@ -75,7 +76,7 @@ impl Replica {
         assert!(matches!(self.role, Role::Idle), "entries are found before anything is done");
         self.log.append(epoch, end);
         self.promised = self.promised.max(epoch);
-        self.pending = Pending::new(self.promised, self.log.position());
+        self.pending = self.nothing_pending();
     }
 
     /// A start that finds that this epoch was promised; with a beginning, that it begins there, where the log ends.
@@ -88,7 +89,17 @@ impl Replica {
             self.log.begin(promised, self.log.end());
         }
         self.promised = self.promised.max(promised);
-        self.pending = Pending::new(self.promised, self.log.position());
+        self.pending = self.nothing_pending();
+    }
+
+    /// A start that finds that the log was cut there, if so much is known to be committed.
+    ///
+    /// # Panics
+    /// The replica does something already.
+    pub fn found_start(&mut self, start: Seq) {
+        assert!(matches!(self.role, Role::Idle), "a cut is found before anything is done");
+        self.log.cut_start(start.min(self.committed));
+        self.pending = self.nothing_pending();
     }
 
     /// A start that finds that everything below this entry was committed.
@@ -123,13 +134,43 @@ impl Replica {
         self.count();
     }
 
-    /// Entries before `start`, which are committed, are gone from now on.
+    /// Entries before `start`, which are committed, are gone from now on. The owner makes that durable, and tells
+    /// [`Replica::persisted`].
     ///
     /// # Panics
     /// Some of them are not committed.
-    pub fn cut_start(&mut self, start: Seq) {
+    pub fn cut_start(&mut self, start: Seq) -> PersistId {
         assert!(start <= self.committed, "{start} is above what is committed, {}", self.committed);
         self.log.cut_start(start);
+        let id = self.pending.add(self.point());
+        self.count();
+        id
+    }
+
+    /// The start to which the owner has to [cut](Self::cut_start) the log: that of the leader, or, for a new leader, that of a replica
+    /// which may have deleted entries under a leader before. Nothing if it starts so late.
+    #[must_use]
+    pub fn start_to_take(&self) -> Option<Seq> {
+        let wanted = match &self.role {
+            Role::Idle => return None,
+            // The leader knows of more that is committed. With each append it tells this again.
+            Role::Following(following) => following.start.min(self.committed),
+            Role::Leading(leading) => leading.wanted_start.min(self.committed),
+        };
+        (wanted > self.log.start()).then_some(wanted)
+    }
+
+    /// The owner has removed content of entries before `to`, which are committed, without which earlier entries say something
+    /// else: so it goes if the removal of a key is forgotten, and a log that lacks it still has the key.
+    pub fn thin(&mut self, to: Seq) {
+        self.thinned_to = self.thinned_to.max(to);
+    }
+
+    /// A log that ends before this entry may not be continued with the entries here: what it has may be what this log has
+    /// forgotten. It starts anew.
+    #[must_use]
+    pub const fn thinned_to(&self) -> Seq {
+        self.thinned_to
     }
 
     /// Its log.
@@ -162,6 +203,10 @@ impl Replica {
         self.pending.durable().position
     }
 
+    fn nothing_pending(&self) -> Pending {
+        Pending::new(self.promised, self.log.position(), self.log.start())
+    }
+
     /// What holds once everything that was asked for is durable.
     pub(crate) fn point(&self) -> Point {
         let matched = match &self.role {
@@ -169,6 +214,6 @@ impl Replica {
             Role::Following(following) => following.matched,
             Role::Leading(_) => Some(self.log.end()),
         };
-        Point { promised: self.promised, position: self.log.position(), matched }
+        Point { promised: self.promised, position: self.log.position(), matched, start: self.log.start() }
     }
 }

@@ -17,10 +17,12 @@ pub(crate) enum Role {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Following {
     pub(crate) leader: ReplicaId,
+    /// Where the leader's log starts.
+    pub(crate) start: Seq,
     /// Up to where the log is known to be the leader's.
     pub(crate) matched: Option<Seq>,
-    /// Up to where the leader was told that this is durable.
-    pub(crate) told: Option<Seq>,
+    /// Up to where the leader was told that this is durable, and the start that it was told to be.
+    pub(crate) told: Option<(Seq, Seq)>,
 }
 
 /// What a leader knows of another replica.
@@ -32,17 +34,40 @@ pub(crate) struct Peer {
     pub(crate) streams: bool,
     /// What was sent to a replica of which that is not known is not answered yet.
     pub(crate) waits: bool,
-    /// It has nothing in common with what is left of the log: it has to start anew where the log starts.
-    pub(crate) resets: bool,
+    /// It has nothing in common with what is left of the log, or too little: it has to start anew where the log starts.
+    pub(crate) resets: Resets,
     /// The log is the same there, durably, up to here.
     pub(crate) durable: Option<Seq>,
+    /// Where the log starts there, durably; nothing if it has not said so in this epoch.
+    pub(crate) start: Option<Seq>,
     /// What it was told to be committed.
     pub(crate) told: Seq,
+    /// Up to where it was told that the log starts later, and could take that.
+    pub(crate) told_start: Seq,
+}
+
+/// Whether a replica has to start anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Resets {
+    No,
+    /// If it lacks what is before the entries that it is sent.
+    IfItLacks,
+    /// It ends before entries that are gone and that it needs.
+    Always,
 }
 
 impl Peer {
     pub(crate) const fn new(next: Seq) -> Self {
-        Self { next, streams: false, waits: false, resets: false, durable: None, told: Seq(0) }
+        Self {
+            next,
+            streams: false,
+            waits: false,
+            resets: Resets::No,
+            durable: None,
+            start: None,
+            told: Seq(0),
+            told_start: Seq(0),
+        }
     }
 }
 
@@ -62,6 +87,14 @@ pub(crate) struct Leading {
     pub(crate) next_voters: Option<Voters>,
     /// Up to where this disk has the log.
     pub(crate) own: Option<Seq>,
+    /// Where the log starts on this disk.
+    pub(crate) own_start: Seq,
+    /// What is before that is to be deleted for good: a client has asked for it, or the log of another replica starts there.
+    pub(crate) wanted_start: Seq,
+    /// What is before that is deleted for good. Voters that are asked for later reach what is wanted before they are written.
+    pub(crate) deleted_to: Seq,
+    /// Where the log starts for those who read.
+    pub(crate) shown_start: Seq,
 }
 
 impl Leading {
@@ -70,11 +103,34 @@ impl Leading {
         if id == self.own_id { self.own } else { self.peers.get(&id)?.durable }
     }
 
+    /// Where the log starts on a replica's disk.
+    pub(crate) fn start_of(&self, id: ReplicaId) -> Option<Seq> {
+        if id == self.own_id { Some(self.own_start) } else { self.peers.get(&id)?.start }
+    }
+
     /// Up to where entries are durable on enough voters.
     pub(crate) fn durable_to(&self) -> Option<Seq> {
-        let present = self.config.voters.durable_to(|id| self.durable_of(id))?;
+        self.on_enough(|id| self.durable_of(id))
+    }
+
+    /// The start that enough voters have reached on their disks.
+    pub(crate) fn start_on_enough(&self) -> Option<Seq> {
+        self.on_enough(|id| self.start_of(id))
+    }
+
+    /// Where the logs of all voters that have answered in this epoch start at most. Nothing while so few have answered that what was
+    /// deleted before may be known to the others alone.
+    pub(crate) fn told_start(&self) -> Option<Seq> {
+        let voters = &self.config.voters;
+        let starts: Vec<Seq> = voters.replicas().iter().filter_map(|id| self.start_of(*id)).collect();
+        if starts.len() < voters.fenced_min() { None } else { starts.into_iter().max() }
+    }
+
+    /// What enough voters have reached: of those that ask to be counted, too.
+    fn on_enough(&self, of: impl Fn(ReplicaId) -> Option<Seq>) -> Option<Seq> {
+        let present = self.config.voters.durable_to(&of)?;
         match &self.next_voters {
-            Some(next) => Some(present.min(next.durable_to(|id| self.durable_of(id))?)),
+            Some(next) => Some(present.min(next.durable_to(&of)?)),
             None => Some(present),
         }
     }

@@ -25,7 +25,8 @@ pub trait LogCopy {
     /// [`LeadError`]: nothing was changed.
     fn lead(&mut self, own: ReplicaId, config: &Config) -> Result<(), LeadError>;
 
-    /// Something that needs no disk happens to the replica. More may be committed afterwards.
+    /// Something that needs no disk happens to the replica. More may be committed afterwards, and the log may have to be
+    /// [cut](Replica::start_to_take).
     fn apply(&mut self, input: Input);
 
     /// [`Replica::take_answer`].

@@ -42,7 +42,8 @@ fn append(index: u32) -> (PartitionId, Append) {
         to: Seq(end + 4),
         starts: Vec::new(),
         committed: Seq(end - 3),
-        resets: false,
+        start: Seq(800_000_000),
+        resets: None,
         probes: false,
     };
     (PartitionId { group: [(index / 10) as u8; 16], index }, append)

@@ -1,10 +1,10 @@
 //! The fields of an [`Append`].
 //!
-//! Fields that are near each other are written as distances, so an append to a follower that keeps up takes about 20 bytes
+//! Fields that are near each other are written as distances, so an append to a follower that keeps up takes about 25 bytes
 //! besides its entries. An encoder takes what it is given: distances wrap, and the decoder refuses what became of a message that
 //! breaks an invariant.
 
-use replication_appointed::{Append, BadAppend, Epoch, EpochStart, Position, Seq};
+use replication_appointed::{Append, BadAppend, Epoch, EpochStart, Position, Reset, Seq};
 
 use crate::WireError;
 use crate::codec::{Input, put_near, put_varint};
@@ -17,20 +17,25 @@ pub(crate) const FLAGS: u8 = RESETS | PROBES | HAS_STARTS;
 
 /// The bits of this one.
 pub(crate) const fn flags(append: &Append) -> u8 {
-    let resets = if append.resets { RESETS } else { 0 };
+    let resets = if append.resets.is_some() { RESETS } else { 0 };
     let probes = if append.probes { PROBES } else { 0 };
     resets | probes | if append.starts.is_empty() { 0 } else { HAS_STARTS }
 }
 
 #[inline]
 pub(crate) fn encode(append: &Append, entries: &[&[u8]], out: &mut Vec<u8>) {
-    let Append { epoch, epoch_start, after, to, ref starts, committed, resets: _, probes: _ } = *append;
+    let Append { epoch, epoch_start, after, to, ref starts, committed, start, resets, probes: _ } = *append;
     put_varint(out, epoch.0.into());
     put_varint(out, epoch_start.0);
     put_varint(out, epoch.0.wrapping_sub(after.epoch.0).into());
     put_varint(out, after.end.0);
     put_varint(out, to.0.wrapping_sub(after.end.0));
     put_near(out, to.0, committed.0);
+    put_varint(out, start.0);
+    if let Some(Reset { always, thinned_to }) = resets {
+        put_varint(out, always.into());
+        put_varint(out, thinned_to.0);
+    }
     if !starts.is_empty() {
         encode_starts(starts, after, out);
     }
@@ -56,16 +61,26 @@ pub(crate) fn decode<'a>(flags: u8, input: &mut Input<'a>) -> Result<(Append, &'
         before.map(Epoch).ok_or(WireError::Forbidden("entries after those of a later epoch"))?;
     let after = Position { epoch: after_epoch, end: input.seq()? };
     let to = after.end.0.checked_add(input.varint()?).ok_or(WireError::Number)?;
-    let committed = Seq(input.near(to)?);
+    let (committed, start) = (Seq(input.near(to)?), input.seq()?);
+    let resets = if flags & RESETS == 0 { None } else { Some(decode_reset(input)?) };
     let starts = if flags & HAS_STARTS == 0 { Vec::new() } else { decode_starts(after, input)? };
-    let (resets, probes) = (flags & RESETS != 0, flags & PROBES != 0);
-    let append = Append { epoch, epoch_start, after, to: Seq(to), starts, committed, resets, probes };
+    let probes = flags & PROBES != 0;
+    let append = Append { epoch, epoch_start, after, to: Seq(to), starts, committed, start, resets, probes };
     append.check().map_err(|BadAppend(why)| WireError::Forbidden(why))?;
     let entries = input.bytes()?;
     if append.to == append.after.end && !entries.is_empty() {
         return Err(WireError::Forbidden("entries of an empty range"));
     }
     Ok((append, entries))
+}
+
+fn decode_reset(input: &mut Input<'_>) -> Result<Reset, WireError> {
+    let always = match input.varint()? {
+        0 => false,
+        1 => true,
+        _ => return Err(WireError::Forbidden("a log that starts anew in an unknown way")),
+    };
+    Ok(Reset { always, thinned_to: input.seq()? })
 }
 
 fn decode_starts(after: Position, input: &mut Input<'_>) -> Result<Vec<EpochStart>, WireError> {

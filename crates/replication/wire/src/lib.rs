@@ -8,7 +8,7 @@
 //! socket, no clock, no state between two messages.
 //!
 //! # Forms
-//! Each message begins with a byte for the version, 1, and a byte for its kind. A list goes on with the number of its items, 4
+//! Each message begins with a byte for the version, 2, and a byte for its kind. A list goes on with the number of its items, 4
 //! bytes, least significant first. All other numbers are varints: seven bits a byte, least significant first, in as few bytes as
 //! the number needs (1 to 5 for 32 bits, 1 to 10 for 64). *Near* is a varint of the distance to another number, with its sign in
 //! the lowest bit. An epoch has 32 bits, a number of an entry ("seq") 64.
@@ -30,8 +30,8 @@
 //!
 //! | item of [`Replicas`] | kind | fields |
 //! |---|---|---|
-//! | [`ReplicaMessage::Append`] | `0x01`; with `0x10` it resets, with `0x20` it probes, with `0x40` it has starts | epoch, epoch start (seq), epoch less epoch of `after`, end of `after` (seq), `to` less that, committed near `to`, starts, length of the entries in bytes, entries |
-//! | [`ReplicaMessage::Appended`] | `0x02` | epoch, durable (seq) |
+//! | [`ReplicaMessage::Append`] | `0x01`; with `0x10` it resets, with `0x20` it probes, with `0x40` it has starts | epoch, epoch start (seq), epoch less epoch of `after`, end of `after` (seq), `to` less that, committed near `to`, start of the log (seq), starts, length of the entries in bytes, entries |
+//! | [`ReplicaMessage::Appended`] | `0x02` | epoch, durable (seq), start of the log (seq) |
 //! | [`ReplicaMessage::Diverged`] | `0x03` | epoch, epoch less common epoch, common end (seq) |
 //! | [`ReplicaMessage::Refused`] | `0x04` | promised epoch |
 //!
@@ -83,7 +83,7 @@ mod record;
 mod replicas;
 
 /// The first byte of each message.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 
 pub use call::Call;
 pub use controller::ControllerMessage;

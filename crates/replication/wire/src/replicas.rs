@@ -23,9 +23,9 @@ const ITEM_BYTES_MIN: usize = 3;
 pub enum ReplicaMessage<'a> {
     /// From a leader, with the owner's entries as they were encoded, which nothing here looks into.
     ///
-    /// Invariants: those of [`Append::check`] (`epoch` is at least 1; `after` is not of a later epoch, nor behind `to`; `starts` rise
-    /// and are within `after.end..to`; the epoch of the sender begins at `epoch_start` and nowhere else). If `to` is `after.end`,
-    /// `entries` is empty.
+    /// Invariants: those of [`Append::check`] (`epoch` is at least 1; `after` is not of a later epoch, nor behind `to`; `start` is
+    /// not above `committed`; `starts` rise and are within `after.end..to`; the epoch of the sender begins at `epoch_start` and
+    /// nowhere else). If `to` is `after.end`, `entries` is empty.
     Append {
         /// What is sent.
         append: Append,
@@ -81,6 +81,7 @@ impl<'o> ReplicasWriter<'o> {
         self.put_item(partition, APPENDED, |out| {
             put_varint(out, answer.epoch.0.into());
             put_varint(out, answer.durable.0);
+            put_varint(out, answer.start.0);
         })
     }
 
@@ -206,7 +207,10 @@ impl FusedIterator for Replicas<'_> {}
 fn decode_item<'a>(input: &mut Input<'a>) -> Result<ReplicaMessage<'a>, WireError> {
     let kind = input.byte()?;
     match kind {
-        APPENDED => Ok(ReplicaMessage::Appended(Appended { epoch: input.epoch()?, durable: input.seq()? })),
+        APPENDED => {
+            let (epoch, durable, start) = (input.epoch()?, input.seq()?, input.seq()?);
+            Ok(ReplicaMessage::Appended(Appended { epoch, durable, start }))
+        }
         DIVERGED => decode_diverged(input).map(ReplicaMessage::Diverged),
         REFUSED => match input.epoch()? {
             Epoch(1) => Err(WireError::Forbidden("a refusal of an epoch that has no leader")),

@@ -35,6 +35,8 @@ pub enum Action {
     WriteVoters(ReplicaId),
     /// A leader gives up the voters that it has asked for and not written.
     GiveUpVoters(ReplicaId),
-    /// A replica removes what is committed.
+    /// A replica removes what is committed, for itself.
     CutStart(ReplicaId),
+    /// A leader deletes what is committed, for a client.
+    Delete(ReplicaId),
 }

@@ -25,6 +25,7 @@ impl World {
                 }
             }
         }
+        self.check_deletions(id)?;
         if leads {
             match self.leaders.insert(epoch, id) {
                 Some(before) if before != id => return Err(Violation::TwoLeaders(epoch)),
@@ -47,29 +48,51 @@ impl World {
         Ok(())
     }
 
-    /// What was committed up to `end` is on the disks of enough voters: of those that the council has appointed with the
-    /// leader, and of those that it asks for.
-    fn check_disks(&self, leader: ReplicaId, end: Seq) -> Result<(), Violation> {
-        let Some(replica) = &self.node(leader).replica else { return Ok(()) };
-        let appointed = self.appointed.get(&replica.promised()).map(|config| &config.voters);
-        let asked = self.node(leader).asked.map(|place| &self.bounds.voters[place]);
-        for voters in appointed.into_iter().chain(asked) {
-            if !self.is_on(voters, end) {
-                return Err(Violation::TooFewDisks(leader, end));
+    /// A leader that answers a client's deletion has it on enough disks; it, and each leader of a later epoch, shows no entry that was
+    /// deleted (L69).
+    fn check_deletions(&mut self, id: ReplicaId) -> Result<(), Violation> {
+        let node = self.node(id);
+        let (Some(replica), wanted) = (&node.replica, node.deletion) else { return Ok(()) };
+        let epoch = replica.promised();
+        if let Some(wanted) = wanted.filter(|wanted| replica.deleted_to() >= Some(*wanted)) {
+            let is_gone = |id: ReplicaId| self.node(id).disk.base.end >= wanted;
+            if !self.are_on_enough(id, is_gone) {
+                return Err(Violation::LeftOnDisks(id, wanted));
+            }
+            self.node_mut(id).deletion = None;
+            self.deleted = self.deleted.max((epoch, wanted));
+        }
+        let (deleted_in, deleted) = self.deleted;
+        for id in self.ids() {
+            let Some(replica) = &self.node(id).replica else { continue };
+            let serves = replica.is_established() && replica.promised() >= deleted_in;
+            if serves && replica.shown_start() < deleted {
+                return Err(Violation::Undeleted(id, replica.shown_start()));
             }
         }
         Ok(())
     }
 
-    fn is_on(&self, voters: &Voters, end: Seq) -> bool {
-        let has = |id: &&ReplicaId| {
-            let disk = &self.node(**id).disk;
+    /// What was committed up to `end` is on the disks of enough voters.
+    fn check_disks(&self, leader: ReplicaId, end: Seq) -> Result<(), Violation> {
+        let has = |id: ReplicaId| {
+            let disk = &self.node(id).disk;
             let same = |at: u64| {
                 let entry = disk.entries.get((at - disk.base.end.0) as usize);
                 entry == self.committed.get(at as usize)
             };
             disk.end() >= end && (disk.base.end.0..end.0).all(same)
         };
-        voters.replicas().iter().filter(has).count() >= voters.durable_on()
+        if self.are_on_enough(leader, has) { Ok(()) } else { Err(Violation::TooFewDisks(leader, end)) }
+    }
+
+    /// Whether that holds for enough voters: of those that the council has appointed with the leader, and of those that it asks for.
+    fn are_on_enough(&self, leader: ReplicaId, has: impl Fn(ReplicaId) -> bool) -> bool {
+        let Some(replica) = &self.node(leader).replica else { return true };
+        let appointed = self.appointed.get(&replica.promised()).map(|config| &config.voters);
+        let asked = self.node(leader).asked.map(|place| &self.bounds.voters[place]);
+        let are_enough =
+            |voters: &Voters| voters.replicas().iter().filter(|id| has(**id)).count() >= voters.durable_on();
+        appointed.into_iter().chain(asked).all(are_enough)
     }
 }

@@ -15,6 +15,10 @@ pub enum Violation {
     Early(ReplicaId, Seq),
     /// A replica leads and lacks what was committed before.
     Lacks(ReplicaId, Epoch, Seq),
+    /// A leader has deleted entries before that one for a client, and they are left on too many disks.
+    LeftOnDisks(ReplicaId, Seq),
+    /// A leader serves entries that were deleted for a client: it shows a log that starts there.
+    Undeleted(ReplicaId, Seq),
     /// Two replicas lead one epoch.
     TwoLeaders(Epoch),
     /// A replica has refused what a leader of ours has sent.

@@ -41,6 +41,7 @@ fn drawn(actions: &[Action], random: &mut Random) -> Option<Action> {
                 | Action::Begin(_)
                 | Action::Reconnect(..)
                 | Action::CutStart(_)
+                | Action::Delete(_)
                 | Action::AskForVoters(..)
         )
     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use replication_appointed::{
     Answer, Append, Appended, Config, Diverged, Epoch, EpochStart, Fence, PersistId, Position, Received,
-    Refused, Replica, ReplicaId, Seq, Stored, Voters, choose,
+    Refused, Replica, ReplicaId, Reset, Seq, Stored, Voters, choose,
 };
 
 use crate::action::Action;
@@ -33,6 +33,8 @@ pub struct Bounds {
     pub changes: u8,
     /// Times that a replica removes what is committed.
     pub cuts: u8,
+    /// Times that a leader deletes what is committed for a client.
+    pub deletions: u8,
     /// Messages on their way at once.
     pub messages: usize,
 }
@@ -45,6 +47,7 @@ struct Left {
     reconnects: u8,
     changes: u8,
     cuts: u8,
+    deletions: u8,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,7 +60,7 @@ struct Packet {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Body {
     Append(Sent, Vec<Entry>),
-    Appended(u32, u64),
+    Appended(u32, u64, u64),
     Diverged(u32, u32, u64),
     Refused(u32),
 }
@@ -71,7 +74,8 @@ struct Sent {
     to: Seq,
     starts: Vec<(Epoch, Seq)>,
     committed: Seq,
-    resets: bool,
+    start: Seq,
+    resets: Option<Reset>,
     probes: bool,
 }
 
@@ -86,12 +90,31 @@ pub(crate) struct Node {
     /// Voters that it has asked for, and whether it has written them.
     pub(crate) asked: Option<usize>,
     written: bool,
+    /// What it is to delete for a client, and has not answered.
+    pub(crate) deletion: Option<Seq>,
 }
 
 impl Node {
     pub(crate) fn entry(&self, at: Seq) -> Option<Entry> {
         let start = self.replica.as_ref()?.log().start();
         self.entries.get(at.0.checked_sub(start.0)? as usize).copied()
+    }
+
+    /// Entries before that one go, as the replica cuts them off. It gives nothing if they are gone.
+    fn cut_start(&mut self, to: Seq, cut: impl FnOnce(&mut Replica) -> Option<PersistId>) {
+        let Some(replica) = &mut self.replica else { return };
+        let start = replica.log().start();
+        if cut(replica).is_some() {
+            self.entries.drain(..(to.0 - start.0) as usize);
+            self.queue.extend([Operation::CutStart(to), Operation::Tell]);
+        }
+    }
+
+    /// A follower takes the start of its leader, a new leader that of a follower.
+    fn take_start(&mut self) {
+        if let Some(start) = self.replica.as_ref().and_then(Replica::start_to_take) {
+            self.cut_start(start, |replica| Some(replica.cut_start(start)));
+        }
     }
 }
 
@@ -117,6 +140,8 @@ pub struct World {
     values: u8,
     /// Values that leaders have shown as committed.
     pub(crate) committed: Vec<Entry>,
+    /// The latest start of the log that a leader has answered a client's deletion with, and its epoch.
+    pub(crate) deleted: (Epoch, Seq),
     /// Who led which epoch.
     pub(crate) leaders: BTreeMap<Epoch, ReplicaId>,
     /// What the council has said of each epoch.
@@ -132,6 +157,7 @@ impl core::hash::Hash for World {
         self.attempts.hash(state);
         self.values.hash(state);
         self.committed.hash(state);
+        self.deleted.hash(state);
         self.leaders.hash(state);
     }
 }
@@ -154,6 +180,7 @@ impl World {
             reconnects: bounds.reconnects,
             changes: bounds.changes,
             cuts: bounds.cuts,
+            deletions: bounds.deletions,
         };
         Self {
             left,
@@ -164,6 +191,7 @@ impl World {
             attempts: Vec::new(),
             values: 0,
             committed: Vec::new(),
+            deleted: (Epoch::NONE, Seq(0)),
             leaders: BTreeMap::new(),
             bounds: Arc::new(bounds),
         }
@@ -173,11 +201,11 @@ impl World {
         &self.nodes[id.0 as usize - 1]
     }
 
-    fn node_mut(&mut self, id: ReplicaId) -> &mut Node {
+    pub(crate) fn node_mut(&mut self, id: ReplicaId) -> &mut Node {
         &mut self.nodes[id.0 as usize - 1]
     }
 
-    fn ids(&self) -> impl Iterator<Item = ReplicaId> + use<> {
+    pub(crate) fn ids(&self) -> impl Iterator<Item = ReplicaId> + use<> {
         (1..=self.bounds.replicas).map(ReplicaId)
     }
 
@@ -206,6 +234,10 @@ impl World {
         }
         if self.left.cuts > 0 && replica.committed() > replica.log().start() {
             out.push(Action::CutStart(id));
+        }
+        if self.left.deletions > 0 && replica.is_established() && replica.committed() > replica.log().start()
+        {
+            out.push(Action::Delete(id));
         }
         if replica.is_leading() {
             self.actions_of_leader(id, replica, out);
@@ -312,11 +344,17 @@ impl World {
             Action::CutStart(id) => {
                 self.left.cuts -= 1;
                 let node = self.node_mut(id);
-                let Some(replica) = &mut node.replica else { return Ok(()) };
-                let (start, to) = (replica.log().start(), replica.committed());
-                replica.cut_start(to);
-                node.entries.drain(..(to.0 - start.0) as usize);
-                node.queue.push_back(Operation::CutStart(to));
+                let committed = node.replica.as_ref().map_or(Seq(0), Replica::committed);
+                node.cut_start(committed, |replica| Some(replica.cut_start(committed)));
+                return self.check(id);
+            }
+            Action::Delete(id) => {
+                self.left.deletions -= 1;
+                let node = self.node_mut(id);
+                let committed = node.replica.as_ref().map_or(Seq(0), Replica::committed);
+                node.deletion = Some(committed);
+                node.cut_start(committed, |replica| replica.delete_before(committed));
+                return self.check(id);
             }
         }
         Ok(())
@@ -351,8 +389,8 @@ impl World {
         let Packet { from, to, body } = packet;
         let answer = match body {
             Body::Append(append, entries) => self.receive(from, to, &append.whole(), &entries)?,
-            Body::Appended(epoch, durable) => {
-                let answer = Appended { epoch: Epoch(epoch), durable: Seq(durable) };
+            Body::Appended(epoch, durable, start) => {
+                let answer = Appended { epoch: Epoch(epoch), durable: Seq(durable), start: Seq(start) };
                 self.with(to, |replica| replica.receive_appended(from, answer));
                 None
             }
@@ -371,6 +409,7 @@ impl World {
         if let Some(body) = answer {
             self.packets.insert(Packet { from: to, to: from, body });
         }
+        self.node_mut(to).take_start();
         self.answer(to);
         self.check(to)
     }
@@ -397,8 +436,7 @@ impl World {
                 Ok(Some(Body::Diverged(epoch.0, common.epoch.0, common.end.0)))
             }
             Received::Store(Stored { reset, cut, entries, .. }) => {
-                node.asked = None;
-                node.written = false;
+                (node.asked, node.written, node.deletion) = (None, false, None);
                 let promised = Operation::Promise(replica.promised());
                 node.queue.push_back(promised);
                 if let Some(base) = reset {
@@ -427,8 +465,9 @@ impl World {
     /// What a follower has to tell its leader.
     fn answer(&mut self, id: ReplicaId) {
         let Some(replica) = &mut self.node_mut(id).replica else { return };
-        if let Some((leader, Appended { epoch, durable })) = replica.take_answer() {
-            self.packets.insert(Packet { from: id, to: leader, body: Body::Appended(epoch.0, durable.0) });
+        if let Some((leader, Appended { epoch, durable, start })) = replica.take_answer() {
+            let body = Body::Appended(epoch.0, durable.0, start.0);
+            self.packets.insert(Packet { from: id, to: leader, body });
         }
     }
 
@@ -455,6 +494,7 @@ impl World {
             let waiting = node.queue.iter().filter(|later| **later == Operation::Tell).count() as u64;
             replica.persisted(PersistId(replica.last_persist().0 - waiting));
         }
+        self.node_mut(id).take_start();
         self.answer(id);
         self.check(id)
     }
@@ -541,16 +581,16 @@ fn begun(replica: &Replica) -> Option<EpochStart> {
 
 impl Sent {
     fn of(append: Append) -> Self {
-        let Append { epoch, epoch_start, after, to, starts, committed, resets, probes } = append;
+        let Append { epoch, epoch_start, after, to, starts, committed, start, resets, probes } = append;
         let starts = starts.into_iter().map(|known| (known.epoch, known.start)).collect();
-        Self { epoch, epoch_start, after, to, starts, committed, resets, probes }
+        Self { epoch, epoch_start, after, to, starts, committed, start, resets, probes }
     }
 
     fn whole(&self) -> Append {
-        let Self { epoch, epoch_start, after, to, ref starts, committed, resets, probes } = *self;
+        let Self { epoch, epoch_start, after, to, ref starts, committed, start, resets, probes } = *self;
         let starts =
             starts.iter().map(|(epoch, start)| EpochStart { epoch: *epoch, start: *start }).collect();
-        Append { epoch, epoch_start, after, to, starts, committed, resets, probes }
+        Append { epoch, epoch_start, after, to, starts, committed, start, resets, probes }
     }
 }
 

@@ -22,6 +22,7 @@ pub fn small() -> Vec<(&'static str, Bounds)> {
         reconnects: 0,
         changes: 0,
         cuts: 0,
+        deletions: 0,
         messages: 2,
     };
     vec![
@@ -46,8 +47,14 @@ pub fn small() -> Vec<(&'static str, Bounds)> {
                 ..quiet.clone()
             },
         ),
-        ("a log whose start is gone", Bounds { attempts: 1, cuts: 1, proposals: 2, ..quiet }),
+        ("a log whose start is gone", Bounds { attempts: 1, cuts: 1, proposals: 2, ..quiet.clone() }),
+        ("a deletion", Bounds { attempts: 1, deletions: 1, ..quiet.clone() }),
+        ("a deletion on one of two", deletion_on_one_of_two(quiet)),
     ]
+}
+
+fn deletion_on_one_of_two(quiet: Bounds) -> Bounds {
+    Bounds { voters: vec![voters(&[1, 2], 1)], replicas: 2, attempts: 1, deletions: 1, ..quiet }
 }
 
 /// A large world with all kinds of faults: which voters there are is drawn from the seed.
@@ -68,6 +75,7 @@ pub fn large(seed: u64) -> Bounds {
         reconnects: 20,
         changes: 8,
         cuts: 6,
+        deletions: 6,
         messages: 12,
     }
 }

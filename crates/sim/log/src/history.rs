@@ -339,9 +339,12 @@ impl History {
         if is_compacted {
             self.judge_tombstones(place, &found, &known, &mut newest);
         }
+        let unseen = if is_compacted { self.unseen_tombstones(place) } else { BTreeMap::new() };
         for (offset, value) in known {
             self.judge(1);
-            let is_replaced = newest.get(&key_of(value)).is_some_and(|newest| *newest > offset);
+            let key = key_of(value);
+            let is_replaced = newest.get(&key).is_some_and(|newest| *newest > offset)
+                || unseen.get(&key).is_some_and(|newest| *newest > value);
             let may_miss = is_compacted && (is_replaced || !self.is_committed(value));
             if may_miss && !found.contains_key(&offset) {
                 missing += 1;
@@ -351,6 +354,16 @@ impl History {
             }
         }
         missing
+    }
+
+    /// For each key the newest record without a value of which nobody was told whether it is in the log, if such records may go by
+    /// themselves: it may have been there, taken the place of older ones, and gone before anybody saw it.
+    fn unseen_tombstones(&self, place: Place) -> BTreeMap<String, Value> {
+        let may_have_been = |(value, write): &(&Value, &Write)| {
+            let is_unseen = write.is_tombstone && write.fate == Fate::Open && !self.is_aborted(**value);
+            is_unseen && write.place == place && self.may_lose_tombstones
+        };
+        self.writes.iter().filter(may_have_been).map(|(value, _)| (key_of(*value), *value)).collect()
     }
 
     /// L62: what says that a key is gone may go itself when `delete.retention.ms` is over, once no older record of it is left. It

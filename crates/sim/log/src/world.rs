@@ -5,6 +5,7 @@ mod faults;
 
 use std::collections::BTreeMap;
 
+use log_partition::PartitionId;
 use sim_kit::disk::Loss;
 use sim_kit::random::Random;
 use sim_kit::{Floor, Judged, Plan, Simulation, World};
@@ -189,7 +190,9 @@ impl World for LogWorld {
         if !self.history.has_wrongs() {
             self.judge_all();
         }
-        self.history.take_wrongs()
+        let wrongs = self.history.take_wrongs();
+        self.tell_copies(&wrongs);
+        wrongs
     }
 
     fn judged(&self) -> BTreeMap<u32, Judged> {
@@ -589,6 +592,20 @@ impl LogWorld {
             (0..partitions).map(move |partition| Place { topic, partition })
         };
         self.topics.ids.values().flat_map(of).collect()
+    }
+
+    /// Tells what each broker has of the partitions with which something is wrong.
+    fn tell_copies(&mut self, wrongs: &[String]) {
+        let is_named = |place: &Place| wrongs.iter().any(|wrong| wrong.contains(&format!("{place:?}")));
+        for place in self.places().into_iter().filter(is_named) {
+            let id = PartitionId { topic: place.topic, index: place.partition };
+            for at in 0..self.brokers.len() {
+                let copy = self.brokers[at].process.as_ref().and_then(|process| process.copy_in_words(id));
+                if let Some(copy) = copy {
+                    self.sim.tell("copy", format_args!("broker {} has of {place:?}: {copy}", at + 1));
+                }
+            }
+        }
     }
 
     fn judge_all(&mut self) {

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use base::{MonoTime, Now};
-use log_partition::{CompactionJob, PartitionId, Replacement};
+use log_partition::{CompactionJob, PartitionId, Replacement, Segment};
 use log_storage::CompactionError;
 use storage_wal::LogId;
 
@@ -43,7 +43,8 @@ pub enum CompactionEvent {
 pub(crate) struct Compactions {
     /// When partitions are looked at again.
     due: MonoTime,
-    running: Option<LogId>,
+    /// The log of the pass that is at work, with the segments that it reads.
+    running: Option<(LogId, Vec<Segment>)>,
     /// Partitions that are left alone until then.
     failed: BTreeMap<LogId, MonoTime>,
     commands: Vec<CompactionCommand>,
@@ -65,7 +66,7 @@ impl Compactions {
         let (failed, map_bytes_max) = (&self.failed, node.config.compaction_map_bytes_max);
         let neediest = node.partitions.neediest(now, map_bytes_max, |log| !failed.contains_key(&log));
         if let Some((log, id, job)) = neediest {
-            self.running = Some(log);
+            self.running = Some((log, job.segments.clone()));
             self.commands.push(CompactionCommand::Start(log, id, Box::new(job)));
         }
     }
@@ -74,8 +75,9 @@ impl Compactions {
     pub(crate) fn event(&mut self, node: &mut Node, event: CompactionEvent, now: Now) {
         match event {
             CompactionEvent::Ready(log, replacement) => {
-                let is_taken = self.running == Some(log) && node.partitions.replace(log, &replacement);
-                self.running = self.running.filter(|_| is_taken);
+                let running = self.running.take().filter(|(of, _)| *of == log);
+                self.running = running.filter(|(_, read)| node.partitions.replace(log, &replacement, read));
+                let is_taken = self.running.is_some();
                 self.commands.push(match is_taken {
                     true => CompactionCommand::Taken(log),
                     false => CompactionCommand::Refused(log),

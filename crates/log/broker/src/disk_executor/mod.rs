@@ -241,7 +241,10 @@ impl<D: Disk> DiskExecutor<D> {
     fn make_room(&mut self) -> Result<(), Fault> {
         while let Some((at, command)) = self.commands.next_that_makes_room() {
             let result = match command {
-                DiskCommand::Start(log, start, first) => self.store.set_start(log, start, first),
+                DiskCommand::Start(log, start, first) => {
+                    self.strict.insert(log);
+                    self.store.set_start(log, start, first)
+                }
                 DiskCommand::Drop(log) => self.store.drop_log(log),
                 _ => return Ok(()),
             };
@@ -257,6 +260,12 @@ impl<D: Disk> DiskExecutor<D> {
     /// Whether there was room for it; if not, it waits.
     fn carry_out(&mut self, command: DiskCommand) -> Result<bool, Fault> {
         let waiting = command.clone();
+        // What a replica relies on is flushed before anything behind it counts.
+        if let DiskCommand::Epoch(log, ..) | DiskCommand::Start(log, ..) | DiskCommand::Reset(log, ..) =
+            command
+        {
+            self.strict.insert(log);
+        }
         let result = match command {
             DiskCommand::Append(first) => return self.append(first),
             DiskCommand::Create(id, start) => match self.store.create(id, start) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use log_partition::{Offset, Partition, PartitionId};
+use log_partition::{Partition, PartitionId};
 use storage_wal::LogId;
 
 use crate::traffic::Traffic;
@@ -18,8 +18,6 @@ pub(crate) struct Hosted {
     pub(crate) topic: Arc<str>,
     pub(crate) log: LogId,
     pub(crate) partition: Partition,
-    /// Where the log begins on the disk: what is before that is gone for good.
-    pub(crate) durable_start: Offset,
     /// Whether it leads, and the beginning of its leader epoch is committed: nothing is served before (L28).
     pub(crate) is_ready: bool,
     /// Whether it has several replicas: who leads is decided by `replication` then.
@@ -44,7 +42,6 @@ impl Hosted {
             id,
             topic: Arc::clone(topic),
             log,
-            durable_start: partition.start(),
             partition,
             is_ready: false,
             is_replicated,

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use log_partition::{Offset, PersistId};
+use log_partition::PersistId;
 
 use super::Slot;
 use crate::disk_work::DiskCommand;
@@ -18,8 +18,8 @@ pub(crate) enum Awaited {
     Replica(Slot, PersistId),
     /// A copy with its promise, which was asked for.
     Made(Slot, PersistId),
-    /// A log begins at that offset.
-    Start(Slot, Offset),
+    /// A log begins later.
+    Start(Slot, PersistId),
     /// Something of a partition that is gone.
     Gone,
 }

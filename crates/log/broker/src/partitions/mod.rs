@@ -42,10 +42,8 @@ pub(crate) enum PartitionEvent {
     Committed(Slot, usize),
     /// More of it is durable on this broker, which leads it and is one of several that have it.
     Flushed(Slot),
-    /// It begins later than before; that is not durable yet.
+    /// It begins later than before for clients, or more of it is deleted for good.
     StartMoved(Slot),
-    /// That it begins where it does is durable.
-    Started(Slot),
     /// It is gone with its topic: its slot may be used again.
     Gone(Slot),
 }
@@ -248,12 +246,17 @@ impl Partitions {
         Some((hosted.log, hosted.id, job))
     }
 
-    /// Compaction has made a segment that takes the place of others. Whether it does: the partition may have changed since.
-    pub(crate) fn replace(&mut self, log: LogId, by: &Replacement) -> bool {
+    /// Compaction has made a segment that takes the place of others, which it has read. Whether it does: the partition may have
+    /// changed since.
+    pub(crate) fn replace(&mut self, log: LogId, by: &Replacement, read: &[Segment]) -> bool {
         let Some(hosted) = self.by_log.get(&log).copied().and_then(|slot| self.get_mut(slot)) else {
             return false;
         };
-        if hosted.partition.config().compaction.is_none() || hosted.partition.replaced(by).is_err() {
+        let partition = &mut hosted.partition;
+        if partition.config().compaction.is_none()
+            || !partition.is_of(by, read)
+            || partition.replaced(by).is_err()
+        {
             return false;
         }
         let (removed, added) = (by.removed.clone(), by.added.as_ref().map(Segment::id));
@@ -266,26 +269,34 @@ impl Partitions {
         self.by_log.get(&log).and_then(|slot| self.get(*slot)).map(|hosted| hosted.id)
     }
 
-    /// Deletes the records of a partition before an offset, for a client. Gives where its log begins then, and whether that is
-    /// durable.
+    /// Deletes the records of a partition before an offset, for a client; -1 stands for all that are committed. Gives the offset.
     ///
     /// # Errors
     /// As [`Partition::delete_records`].
-    pub(crate) fn delete_records(&mut self, slot: Slot, before: Offset) -> Result<(Offset, bool), ErrorCode> {
+    pub(crate) fn delete_records(&mut self, slot: Slot, before: Offset) -> Result<Offset, ErrorCode> {
         let hosted = self.get_mut(slot).ok_or(ErrorCode::NotLeaderOrFollower)?;
-        if let Some(new) = hosted.partition.delete_records(before)? {
+        let (before, new) = hosted.partition.delete_records(before)?;
+        if let Some(new) = new {
             self.move_start(slot, new);
         }
-        let hosted = self.get(slot).ok_or(ErrorCode::NotLeaderOrFollower)?;
-        let start = hosted.partition.start();
-        Ok((start, start <= hosted.durable_start))
+        Ok(before)
     }
 
-    /// A log begins later than before.
+    /// Where a log begins for clients, if the records before that offset are deleted for good.
+    pub(crate) fn low_watermark(&self, slot: Slot, deleted: Offset) -> Option<Offset> {
+        let hosted = self.get(slot).filter(|hosted| hosted.partition.is_deleted(deleted))?;
+        Some(hosted.partition.shown_start())
+    }
+
+    /// A log begins later than before. Its followers are told.
     fn move_start(&mut self, slot: Slot, new: NewStart) {
-        let Some(log) = self.get(slot).map(|hosted| hosted.log) else { return };
+        let Some(hosted) = self.get(slot) else { return };
+        let (log, id, is_replicated) = (hosted.log, hosted.id, hosted.is_replicated);
+        if is_replicated {
+            self.touched.insert(id);
+        }
         let command = DiskCommand::Start(log, new.start, new.first_segment);
-        self.in_flight.give_awaited(command, 0, Awaited::Start(slot, new.start));
+        self.in_flight.give_awaited(command, 0, Awaited::Start(slot, new.persist));
         self.events.push(PartitionEvent::StartMoved(slot));
     }
 
@@ -438,7 +449,11 @@ impl Partitions {
     /// What a command stands for has happened. Batches of a partition that follow each other are told together.
     fn happened(&mut self, awaited: Awaited, bytes: usize, committed: &mut Vec<(Slot, usize)>) {
         match awaited {
-            Awaited::Batch(slot, persist) | Awaited::Replica(slot, persist) if self.is_replicated(slot) => {
+            Awaited::Batch(slot, persist)
+            | Awaited::Replica(slot, persist)
+            | Awaited::Start(slot, persist)
+                if self.is_replicated(slot) =>
+            {
                 self.copy_persisted(slot, persist);
             }
             Awaited::Batch(slot, persist) => {
@@ -458,10 +473,10 @@ impl Partitions {
                     self.events.push(PartitionEvent::Ready(slot));
                 }
             }
-            Awaited::Start(slot, start) => {
+            Awaited::Start(slot, persist) => {
                 if let Some(hosted) = self.get_mut(slot) {
-                    hosted.durable_start = hosted.durable_start.max(start);
-                    self.events.push(PartitionEvent::Started(slot));
+                    hosted.partition.persisted(persist);
+                    self.events.push(PartitionEvent::StartMoved(slot));
                 }
             }
             Awaited::Made(slot, persist) => {

@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use base::Now;
 use bytes::Bytes;
-use log_partition::{Change, LeaderEpoch, NewBatch, NewEpoch, Offset, Partition, PartitionId, PersistId};
+use log_partition::{
+    Change, LeaderEpoch, NewBatch, NewEpoch, NewStart, Offset, Partition, PartitionId, PersistId, Seq,
+};
 use log_storage::Append as Appending;
 use replication_appointed::{
     Answer, Append, Appended, BadAppend, Config, Epoch, LeadError, Refused, Replica, ReplicaId,
@@ -42,6 +44,25 @@ pub(crate) struct LentCopy<'p> {
     events: &'p mut Vec<PartitionEvent>,
 }
 
+/// What clients are told of a copy.
+struct Marks {
+    /// Where it begins for them.
+    start: Offset,
+    /// What is before that is deleted for good.
+    deleted_to: Option<Seq>,
+    high_watermark: Offset,
+}
+
+impl Marks {
+    fn of(partition: &Partition) -> Self {
+        Self {
+            start: partition.shown_start(),
+            deleted_to: partition.replica().deleted_to(),
+            high_watermark: partition.high_watermark(),
+        }
+    }
+}
+
 impl Copies for Partitions {
     type Copy<'a> = LentCopy<'a>;
 
@@ -69,7 +90,7 @@ impl LogCopy for LentCopy<'_> {
     }
 
     fn apply(&mut self, input: Input) {
-        let before = self.hosted.partition.high_watermark();
+        let before = Marks::of(&self.hosted.partition);
         let partition = &mut self.hosted.partition;
         match input {
             Input::Appended(from, answer) => partition.receive_appended(from, answer),
@@ -93,12 +114,12 @@ impl LentCopy<'_> {
     fn promise(&mut self, new: NewEpoch) {
         let command = DiskCommand::Epoch(self.hosted.log, new.promised, new.begins);
         self.in_flight.give_awaited(command, 0, Awaited::Replica(self.slot, new.persist));
-        self.follow_up(self.hosted.partition.high_watermark());
+        self.follow_up(Marks::of(&self.hosted.partition));
     }
 
     /// That number is durable.
     fn persisted(&mut self, persist: PersistId) {
-        let before = self.hosted.partition.high_watermark();
+        let before = Marks::of(&self.hosted.partition);
         self.hosted.partition.persisted(persist);
         if self.hosted.partition.replica().is_leading() {
             self.events.push(PartitionEvent::Flushed(self.slot));
@@ -106,8 +127,11 @@ impl LentCopy<'_> {
         self.follow_up(before);
     }
 
-    /// What its clients have to know. The high watermark was there before.
-    fn follow_up(&mut self, before: Offset) {
+    /// What its disk and its clients have to know. The marks were there before.
+    fn follow_up(&mut self, before: Marks) {
+        if let Some(new) = self.hosted.partition.take_start() {
+            self.store_start(new, Awaited::Start(self.slot, new.persist));
+        }
         let replica = self.hosted.partition.replica();
         let (leads, is_established) = (replica.is_leading(), replica.is_established());
         if self.hosted.is_ready && !leads {
@@ -117,7 +141,11 @@ impl LentCopy<'_> {
             self.hosted.is_ready = true;
             self.events.push(PartitionEvent::Ready(self.slot));
         }
-        if self.hosted.partition.high_watermark() > before {
+        let marks = Marks::of(&self.hosted.partition);
+        if marks.deleted_to != before.deleted_to || marks.start > before.start {
+            self.events.push(PartitionEvent::StartMoved(self.slot));
+        }
+        if marks.high_watermark > before.high_watermark {
             // How many bytes that are is not known: whoever waits looks.
             self.events.push(PartitionEvent::Committed(self.slot, usize::MAX));
         }
@@ -131,7 +159,7 @@ impl LentCopy<'_> {
         batches: &Bytes,
         now: Now,
     ) -> Result<Option<Answer>, BadAppend> {
-        let before = self.hosted.partition.high_watermark();
+        let before = Marks::of(&self.hosted.partition);
         let taken = self.hosted.partition.receive(from, append, batches, now.wall)?;
         let mut changes = taken.changes;
         if let Some(persist) = taken.persist {
@@ -160,8 +188,15 @@ impl LentCopy<'_> {
             Change::State(state) => DiskCommand::State(log, state),
             Change::Cut(cut) => DiskCommand::Cut(log, cut),
             Change::Epoch(new) => DiskCommand::Epoch(log, new.promised, new.begins),
+            Change::Start(new) => return self.store_start(new, awaited),
         };
         self.in_flight.give_awaited(command, bytes, awaited);
+    }
+
+    /// The log begins later from now on.
+    fn store_start(&mut self, new: NewStart, awaited: Awaited) {
+        let command = DiskCommand::Start(self.hosted.log, new.start, new.first_segment);
+        self.in_flight.give_awaited(command, 0, awaited);
     }
 }
 

@@ -366,7 +366,7 @@ fn append(
     if request.acks == OF_ALL && !has_enough_in_sync(node, hosted) {
         return Err(Refused::before_log(ErrorCode::NotEnoughReplicas));
     }
-    let start = hosted.partition.start();
+    let start = hosted.partition.shown_start();
     append_to_log(node, slot, &batch, now).map_err(|why| {
         if let Some(hosted) = node.partitions.get_mut(slot) {
             hosted.traffic.refused += 1;
@@ -429,7 +429,7 @@ fn append_to_log(
 }
 
 fn outcome_of(node: &Node, slot: Slot, index: i32, appended: &Appended) -> ProduceOutcome<'static> {
-    let start = node.partitions.get(slot).map_or(-1, |hosted| hosted.partition.start().0);
+    let start = node.partitions.get(slot).map_or(-1, |hosted| hosted.partition.shown_start().0);
     ProduceOutcome {
         base_offset: appended.base.0,
         log_append_time: appended.append_time_ms,

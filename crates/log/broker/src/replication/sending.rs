@@ -217,12 +217,13 @@ impl Replication {
             }
         };
         self.outbox.failed.remove(&(*to, *id));
-        // That more is committed by now is said with it. If it were read again for that, a follower that lags behind a partition with
-        // many writes would never be sent anything.
+        // That more is committed by now, or that the log begins later, is said with it. If it were read again for that, a follower that
+        // lags behind a partition with many writes would never be sent anything.
         let next = hosted.partition.next_append(*to);
-        if let Some(next) =
-            next.filter(|next| *append == Append { committed: append.committed, ..next.clone() })
-            && let Some(range) = range_of(&bytes)
+        if let Some(next) = next.filter(|next| {
+            let (committed, start) = (append.committed, append.start);
+            *append == Append { committed, start, ..next.clone() }
+        }) && let Some(range) = range_of(&bytes)
         {
             let append = hosted.partition.sent(*to, next, range);
             let mut out = Vec::new();

@@ -189,7 +189,7 @@ impl Bench {
 
     /// The council does what it is asked for.
     pub(crate) fn serve_council(&mut self) {
-        for Change { path, mut compute, ticket } in self.broker.take_changes() {
+        for Change { path, mut compute, ticket, .. } in self.broker.take_changes() {
             let data = self.nodes.get(&path).cloned();
             let ended = match compute(Found { data: data.as_deref(), may_be_done: false }) {
                 Decision::Write(data) => {
@@ -305,6 +305,13 @@ impl Bench {
     pub(crate) fn take_answered(&mut self) -> BTreeMap<u64, Option<Bytes>> {
         self.gather();
         std::mem::take(&mut self.answered)
+    }
+
+    /// Those to requests up to that number.
+    pub(crate) fn take_answered_to(&mut self, last: u64) -> BTreeMap<u64, Option<Bytes>> {
+        self.gather();
+        let later = self.answered.split_off(&(last + 1));
+        std::mem::replace(&mut self.answered, later)
     }
 
     fn gather(&mut self) {

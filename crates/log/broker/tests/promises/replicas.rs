@@ -208,7 +208,7 @@ impl Cluster {
         moved
     }
 
-    fn change(&mut self, id: i32, Change { path, mut compute, ticket }: Change) {
+    fn change(&mut self, id: i32, Change { path, mut compute, ticket, .. }: Change) {
         let data = self.nodes.get(&path).cloned();
         let ended = match compute(Found { data: data.as_deref(), may_be_done: false }) {
             Decision::Write(data) => {
@@ -265,8 +265,8 @@ impl Cluster {
 
     pub(crate) fn answers(&mut self, id: i32) -> Vec<(u64, (i16, i64))> {
         let last = self.last_request;
-        // Those of requests of other kinds, whose numbers are higher, are passed over: nobody waits for them.
-        let answers = self.broker(id).take_answered().into_iter().filter(|(number, _)| *number <= last);
+        // Those of requests of other kinds have higher numbers.
+        let answers = self.broker(id).take_answered_to(last).into_iter();
         let of = |(number, body): (u64, Option<Bytes>)| {
             let answer = decoded::<ProduceRequest>(body.expect("it has an answer"), VERSION);
             (number, outcome(&answer.responses[0].partition_responses[0]))

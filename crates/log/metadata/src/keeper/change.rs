@@ -38,6 +38,9 @@ pub struct Change {
     pub compute: Compute,
     /// Comes back when the change has ended.
     pub ticket: u64,
+    /// If it is not known whether a write took effect, and the node has the data that was written: that may be the write of
+    /// another broker, and is not taken for an effect of this change.
+    pub counts: bool,
 }
 
 impl Change {
@@ -51,7 +54,14 @@ impl Change {
         ticket: u64,
         compute: impl FnMut(Found<'_>) -> Decision + Send + 'static,
     ) -> Self {
-        Self { path, ticket, compute: Box::new(compute) }
+        Self { path, ticket, compute: Box::new(compute), counts: false }
+    }
+
+    /// A change that several brokers may make in the same words, and that has to take effect for each of them: one counts up.
+    /// It is computed again if the end of a write is not known, and may take effect twice.
+    #[must_use]
+    pub fn that_counts(self) -> Self {
+        Self { counts: true, ..self }
     }
 }
 

@@ -179,7 +179,7 @@ impl Changes {
             (Some(Attempt::Delete), None) => true,
             _ => false,
         };
-        if is_done && running.may_be_done {
+        if is_done && running.may_be_done && !running.change.counts {
             return self.written(running, zxid);
         }
         let path = running.change.path.clone();

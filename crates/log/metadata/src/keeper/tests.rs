@@ -110,6 +110,48 @@ fn check_lines(world: &World<Keeper>, told: &[Told], seed: u64) {
     assert!(times.values().all(|times| *times == 1), "seed {seed}: {times:?}");
 }
 
+/// Takes the next number of a node, as brokers take producer ids.
+fn take_number(ticket: u64) -> Change {
+    let next = |data: Option<&[u8]>| number_of(data.unwrap_or_default()) + 1;
+    let change = Change::new("/log/number".into(), ticket, move |found| {
+        Decision::Write(next(found.data).to_string().into_bytes())
+    });
+    change.that_counts()
+}
+
+fn number_of(data: &[u8]) -> u64 {
+    std::str::from_utf8(data).unwrap_or_default().parse().unwrap_or(0)
+}
+
+#[test]
+fn counting_change_gives_no_number_to_two_brokers_whatever_breaks() {
+    let mut taken_by_all = 0;
+    for seed in 0..SEEDS {
+        let mut world = World::new(seed, 3, (0..BROKERS).map(|_| keeper()));
+        let (mut taken, mut ticket) = (Vec::new(), 0);
+        for step in 0..3_000 {
+            world.step();
+            for peer in &mut world.peers {
+                while let Some(event) = peer.recipe.event() {
+                    if let KeeperEvent::Ended { ended: Ended::Done(data), .. } = event {
+                        taken.push(number_of(&data.unwrap_or_default()));
+                    }
+                }
+                if step % 10 == 0 && peer.recipe.changes_under_way() == 0 {
+                    ticket += 1;
+                    peer.recipe.change(take_number(ticket));
+                }
+            }
+        }
+        let all = taken.len();
+        taken.sort_unstable();
+        taken.dedup();
+        assert_eq!(taken.len(), all, "seed {seed}: a number was taken twice");
+        taken_by_all += all;
+    }
+    assert!(taken_by_all > 500, "{taken_by_all} numbers");
+}
+
 #[test]
 fn refused_change_tells_why_and_deletes_are_told_once_they_are_seen() {
     let mut world = World::new(3, 1, [keeper()]);

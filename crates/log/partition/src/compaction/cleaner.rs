@@ -37,6 +37,7 @@ pub enum Kept {
 pub struct Cleaner {
     now_ms: i64,
     delete_retention_ms: i64,
+    keeps_from: Offset,
     dirty_from: Offset,
     /// Everything before was noted.
     mapped_to: Offset,
@@ -50,6 +51,10 @@ pub struct Cleaner {
     has_unreadable: bool,
     /// The latest delete horizon of what was kept, milliseconds.
     horizon_ms: Option<i64>,
+    /// The first batch of which something stays although its horizon has passed.
+    held_from: Option<Offset>,
+    /// The offset behind the last thing that went because its horizon has passed.
+    thinned_to: Offset,
     removed_aborts: Vec<Offset>,
     buffer: Vec<u8>,
 }
@@ -67,6 +72,7 @@ impl Cleaner {
         Self {
             now_ms: job.now.ms(),
             delete_retention_ms: job.delete_retention_ms,
+            keeps_from: job.keeps_from,
             dirty_from: job.dirty_from,
             mapped_to: job.dirty_from,
             map: OffsetMap::new(offsets, job.map_bytes_max),
@@ -75,6 +81,8 @@ impl Cleaner {
             met: BTreeSet::new(),
             has_unreadable: false,
             horizon_ms: None,
+            held_from: None,
+            thinned_to: Offset::ZERO,
             removed_aborts: Vec::new(),
             buffer: Vec::new(),
         }
@@ -132,25 +140,36 @@ impl Cleaner {
         self.horizon_ms
     }
 
+    /// Of which batch something stays although its time is over, because a replica lacks it.
+    #[must_use]
+    pub const fn held_from(&self) -> Option<Offset> {
+        self.held_from
+    }
+
+    /// Up to where records without a value and ends of transactions are gone, which nothing newer replaces.
+    #[must_use]
+    pub const fn thinned_to(&self) -> Offset {
+        self.thinned_to
+    }
+
     /// Takes the offsets of markers of aborted transactions that were left out.
     pub fn take_removed_aborts(&mut self) -> Vec<Offset> {
         std::mem::take(&mut self.removed_aborts)
     }
 
     fn clean_control(&mut self, batch: &Batch<'_>, is_over: bool) -> Kept {
-        let horizon = horizon_of(batch);
-        let is_past = horizon.is_some_and(|horizon| horizon <= self.now_ms);
         if batch.count() == 0 {
             return self.without_records(batch);
         }
-        if is_over && is_past {
+        if is_over && self.is_past(batch) {
+            self.thinned_to = self.thinned_to.max(Offset(batch.last_offset()).next());
             if control_kind(batch).is_some_and(|kind| !kind.commits) {
                 self.removed_aborts.push(Offset(batch.base_offset()));
             }
             return self.without_records(batch);
         }
         let all = KeptRecords::all(batch);
-        match all.filter(|_| is_over && horizon.is_none()) {
+        match all.filter(|_| is_over && horizon_of(batch).is_none()) {
             Some(all) => self.rewrite(batch, batch.records(), &all, true),
             None => self.keep(batch),
         }
@@ -175,16 +194,33 @@ impl Cleaner {
     }
 
     /// Which records of a batch are kept.
-    fn choose(&self, batch: &Batch<'_>, plain: &[u8]) -> Result<KeptRecords, Unreadable> {
-        let horizon = horizon_of(batch);
-        let keeps_tombstones = self.has_unreadable || horizon.is_none_or(|horizon| self.now_ms < horizon);
+    fn choose(&mut self, batch: &Batch<'_>, plain: &[u8]) -> Result<KeptRecords, Unreadable> {
+        let keeps_tombstones = self.has_unreadable || !self.is_past(batch);
         let base = Offset(batch.base_offset());
-        KeptRecords::choose(batch, plain, |record| {
+        let (map, mapped_to, mut thinned_to) = (&self.map, self.mapped_to, self.thinned_to);
+        let kept = KeptRecords::choose(batch, plain, |record| {
             let offset = base.plus(i64::from(record.offset_delta));
-            let is_newest = |key: &[u8]| self.map.newest(key).is_none_or(|newest| offset >= newest);
-            let is_kept = record.value.is_some() || keeps_tombstones;
-            offset >= self.mapped_to || (is_kept && record.key.is_some_and(is_newest))
-        })
+            let is_newest = |key: &[u8]| map.newest(key).is_none_or(|newest| offset >= newest);
+            let is_newest = offset >= mapped_to || record.key.is_some_and(is_newest);
+            let is_kept = offset >= mapped_to || record.value.is_some() || keeps_tombstones;
+            if is_newest && !is_kept {
+                thinned_to = thinned_to.max(offset.next());
+            }
+            is_newest && is_kept
+        });
+        self.thinned_to = thinned_to;
+        kept
+    }
+
+    /// Whether the time of a batch is over, so that what has waited for it may go. If replicas lack it, it is held.
+    fn is_past(&mut self, batch: &Batch<'_>) -> bool {
+        let is_past = horizon_of(batch).is_some_and(|horizon| horizon <= self.now_ms);
+        let is_held = is_past && Offset(batch.last_offset()) >= self.keeps_from;
+        if is_held {
+            self.held_from.get_or_insert(Offset(batch.last_offset()));
+            self.horizon_ms = self.horizon_ms.max(horizon_of(batch));
+        }
+        is_past && !is_held
     }
 
     fn with_chosen(&mut self, batch: &Batch<'_>, plain: &[u8], kept: &KeptRecords) -> Kept {
@@ -294,6 +330,7 @@ mod tests {
             segment_bytes: 1 << 20,
             map_bytes_max: 0,
             aborted: Vec::new(),
+            keeps_from: Offset::MAX,
             last_batches: BTreeMap::new(),
         }
     }

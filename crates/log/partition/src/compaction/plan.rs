@@ -44,6 +44,9 @@ pub struct CompactionJob {
     pub map_bytes_max: usize,
     /// The aborted transactions that have records there.
     pub aborted: Vec<Aborted>,
+    /// From there on, records without a value and ends of transactions stay: not all replicas that are being sent this log have
+    /// them.
+    pub keeps_from: Offset,
     /// The batches that producers are known by.
     pub last_batches: BTreeMap<ProducerId, LastBatch>,
 }
@@ -94,6 +97,7 @@ impl Partition {
         let dirty_ratio = if dirty == 0 { 0.0 } else { dirty as f64 / (clean + dirty) as f64 };
         let is_forced = dirty > 0 && now.ms().saturating_sub(oldest_ms) > settings.lag_max_ms;
         let is_past = clean > 0 && self.last_pass.horizon_ms.is_some_and(|horizon| horizon <= now.ms());
+        let is_past = is_past && self.last_pass.held_from.is_none_or(|held| held < self.keeps_from());
         let is_needed = is_forced || is_past || dirty_ratio > settings.dirty_ratio_min;
         is_needed.then_some(CompactionNeed { is_forced, dirty_ratio })
     }
@@ -114,8 +118,14 @@ impl Partition {
             segment_bytes: self.config.segment_bytes,
             map_bytes_max,
             aborted,
+            keeps_from: self.keeps_from(),
             last_batches: self.tables.producers.last_batches(bound),
         })
+    }
+
+    /// What a follower that is being sent this log lacks of it is not removed before it is sent.
+    pub(super) fn keeps_from(&self) -> Offset {
+        self.replica.durable_on_all().map_or(Offset::MAX, Offset::of)
     }
 
     fn dirty_from(&self) -> Offset {

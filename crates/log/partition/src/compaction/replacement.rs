@@ -2,12 +2,12 @@
 
 use crate::partition::Partition;
 use crate::pass_end::PassEnd;
-use crate::sealed::{Damage, open, seal};
+use crate::sealed::{Damage, check, open, seal};
 use crate::segment::Segment;
 use crate::segments::Stale;
 use crate::{Offset, SegmentId};
 
-const FORMAT: i16 = 2;
+const FORMAT: i16 = 3;
 const SEGMENT_ID_BYTES: usize = 12;
 
 /// See the module.
@@ -19,6 +19,9 @@ pub struct Replacement {
     pub added: Option<Segment>,
     /// Markers of aborted transactions that are gone.
     pub removed_aborts: Vec<Offset>,
+    /// The offset behind the last record without a value, or end of a transaction, that is gone and that nothing newer replaces;
+    /// 0 if there is none.
+    pub thinned_to: Offset,
     /// If it is the last step of its pass: what comes of that.
     pub pass: Option<PassEnd>,
 }
@@ -40,7 +43,7 @@ impl Replacement {
             for marker in &self.removed_aborts {
                 writer.i64(marker.0);
             }
-            writer.bool(self.pass.is_some());
+            writer.i64(self.thinned_to.0).bool(self.pass.is_some());
             if let Some(pass) = &self.pass {
                 pass.write(writer);
             }
@@ -63,20 +66,34 @@ impl Replacement {
             for _ in 0..reader.count(8)? {
                 removed_aborts.push(Offset(reader.i64()?));
             }
+            let thinned_to = Offset(reader.i64()?);
+            check(thinned_to >= Offset::ZERO, "a log that is thinned to below its beginning")?;
             let pass = reader.bool()?.then(|| PassEnd::read(reader)).transpose()?;
-            Ok(Self { removed, added, removed_aborts, pass })
+            Ok(Self { removed, added, removed_aborts, thinned_to, pass })
         })
     }
 }
 
 impl Partition {
+    /// Whether the segments that go are those that the pass has read. The log may have begun anew meanwhile: then others have
+    /// their names.
+    #[must_use]
+    pub fn is_of(&self, by: &Replacement, read: &[Segment]) -> bool {
+        let mut own = self.segments().filter(|segment| by.removed.contains(&segment.id()));
+        own.all(|segment| read.contains(segment))
+    }
+
     /// A step of a pass is done, and what it has made is durable: from now on that is read. The segments that it has replaced
     /// may be removed once this change is durable.
     ///
     /// # Errors
-    /// [`Stale`]; nothing was changed.
+    /// [`Stale`]; nothing was changed. A replica may have begun meanwhile to be sent what would be gone.
     pub fn replaced(&mut self, by: &Replacement) -> Result<(), Stale> {
+        if by.thinned_to > self.keeps_from() {
+            return Err(Stale);
+        }
         self.segments.replace(&by.removed, by.added.clone())?;
+        self.replica.thin(by.thinned_to.seq());
         self.tables.transactions.forget_aborted(&by.removed_aborts);
         if let Some(pass) = by.pass {
             self.last_pass = pass;
@@ -100,9 +117,16 @@ mod tests {
             removed: vec![SegmentId { base: Offset(3), generation: 1 }, SegmentId::appended(Offset(9))],
             added: Some(added),
             removed_aborts: vec![Offset(4), Offset(8)],
-            pass: Some(PassEnd { cleaned_to: Offset(12), horizon_ms: Some(99) }),
+            thinned_to: Offset(9),
+            pass: Some(PassEnd { cleaned_to: Offset(12), horizon_ms: Some(99), held_from: Some(Offset(7)) }),
         };
-        let empty = Replacement { removed: Vec::new(), added: None, removed_aborts: Vec::new(), pass: None };
+        let empty = Replacement {
+            removed: Vec::new(),
+            added: None,
+            removed_aborts: Vec::new(),
+            thinned_to: Offset::ZERO,
+            pass: None,
+        };
         for replacement in [whole, empty] {
             let bytes = replacement.to_bytes();
             assert_eq!(Replacement::of_bytes(&bytes), Ok(replacement));

@@ -232,12 +232,14 @@ fn clean<D: Disk>(
         Ok(GroupStep::More) => Ok(Phase::Clean(groups, Some(group))),
         Ok(GroupStep::Done(removed, added)) => {
             let (cleaned_to, horizon_ms) = (cleaner.mapped_to().max(job.dirty_from), cleaner.horizon_ms());
-            let pass = groups.is_empty().then_some(PassEnd { cleaned_to, horizon_ms });
+            let held_from = cleaner.held_from();
+            let pass = groups.is_empty().then_some(PassEnd { cleaned_to, horizon_ms, held_from });
             let removed_aborts: Vec<Offset> = cleaner.take_removed_aborts();
             if removed.is_empty() && pass.is_none() {
                 return Ok(Phase::Clean(groups, None));
             }
-            let replacement = Replacement { removed, added, removed_aborts, pass };
+            let thinned_to = cleaner.thinned_to();
+            let replacement = Replacement { removed, added, removed_aborts, thinned_to, pass };
             Ok(Phase::Wait(groups, Box::new(replacement)))
         }
         Err(error) => {

@@ -318,7 +318,7 @@ impl World {
         let (start, end) = (process.partition.start().0, process.partition.high_watermark().0);
         let before = start + self.random.below((end - start).unsigned_abs() / 3 + 1) as i64;
         let kept = process.partition.clone();
-        let Ok(Some(new)) = process.partition.delete_records(Offset(before)) else { return Ok(()) };
+        let Ok((_, Some(new))) = process.partition.delete_records(Offset(before)) else { return Ok(()) };
         if self.well(process.store.set_start(process.log, new.start, new.first_segment))?.is_none() {
             process.partition = kept;
         }

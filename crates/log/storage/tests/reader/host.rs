@@ -134,7 +134,9 @@ impl Host {
 
     /// The log begins later.
     pub(crate) fn delete_before(&mut self, before: i64) {
-        let new = self.partition.delete_records(Offset(before)).expect("it is in range").expect("it changes");
+        let (_, new) = self.partition.delete_records(Offset(before)).expect("it is in range");
+        let new = new.expect("it changes");
+        self.partition.persisted(new.persist);
         self.store.set_start(self.log, new.start, new.first_segment).expect("there is room");
         self.store.flush().expect("the disk is well");
         while self.store.remove_step().expect("the disk is well") == Progress::More {}

@@ -157,7 +157,7 @@ impl Bench {
             replica.sent(follower, &append);
         }
         let epoch = replica.promised();
-        self.reply(follower, Reply::Appended(Appended { epoch, durable: Seq(durable) }))
+        self.reply(follower, Reply::Appended(Appended { epoch, durable: Seq(durable), start: Seq(0) }))
     }
 
     pub(crate) fn reply(&mut self, from: ReplicaId, reply: Reply) -> Vec<Effect> {

@@ -24,8 +24,8 @@ fn replies(effects: &[Effect]) -> Vec<(ReplicaId, Reply)> {
 /// What a leader of that epoch asks first: whether the follower's log ends where its own begins.
 fn probe(epoch: u32) -> Append {
     let (epoch, after, to) = (Epoch(epoch), Position::default(), Seq(0));
-    let (starts, committed) = (Vec::new(), Seq(0));
-    Append { epoch, epoch_start: Seq(0), after, to, starts, committed, resets: false, probes: true }
+    let (starts, committed, start) = (Vec::new(), Seq(0), Seq(0));
+    Append { epoch, epoch_start: Seq(0), after, to, starts, committed, start, resets: None, probes: true }
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn follower_answers_when_its_disk_has_it_and_again_over_a_new_connection() {
     assert!(matches!(received, Ok(Received::Store(_))), "{received:?}");
     bench.node.follow_up(P, bench.now, &mut bench.copies);
     assert_eq!(replies(&bench.effects()), []);
-    let answer = (OTHER, Reply::Appended(Appended { epoch: Epoch(1), durable: Seq(0) }));
+    let answer = (OTHER, Reply::Appended(Appended { epoch: Epoch(1), durable: Seq(0), start: Seq(0) }));
     assert_eq!(replies(&bench.disk()), [answer]);
     bench.node.reconnected(ReplicaId(3), bench.now, &mut bench.copies);
     assert_eq!(replies(&bench.effects()), []);

@@ -123,7 +123,8 @@ fn copy_without_entries_takes_none_of_an_epoch_before_a_loss() {
         to: Seq(5),
         starts: vec![EpochStart { epoch: Epoch(1), start: Seq(0) }],
         committed: Seq(5),
-        resets: false,
+        start: Seq(0),
+        resets: None,
         probes: true,
     };
     let received = bench.copy().replica.receive_append(ReplicaId(3), &append);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use base::Random;
 use replication_appointed::{
-    Append, Appended, Config, Diverged, Epoch, EpochStart, Position, Refused, ReplicaId, Seq, Voters,
+    Append, Appended, Config, Diverged, Epoch, EpochStart, Position, Refused, ReplicaId, Reset, Seq, Voters,
 };
 use replication_controller::{
     Act, ActKind, FenceAnswer, FenceRequest, Goal, Incarnation, Known, Loss, Members, PartitionId, Promise,
@@ -96,7 +96,10 @@ fn replica_message(random: &mut Random) -> ReplicaMessage<'static> {
             let is_empty = append.to == append.after.end;
             ReplicaMessage::Append { entries: if is_empty { &[] } else { bytes }, append }
         }
-        3 => ReplicaMessage::Appended(Appended { epoch: newest, durable: Seq(number(random)) }),
+        3 => {
+            let (durable, start) = (Seq(number(random)), Seq(number(random)));
+            ReplicaMessage::Appended(Appended { epoch: newest, durable, start })
+        }
         4 => ReplicaMessage::Diverged(Diverged { epoch: newest, common: position(random, newest) }),
         _ => ReplicaMessage::Refused(Refused { promised: epoch(random, 2) }),
     }
@@ -117,8 +120,10 @@ pub(crate) fn append(random: &mut Random) -> Append {
         epoch_start = own.map_or(Seq(to.saturating_add(random.below(50))), |last| last.start);
     }
     let committed = Seq(if random.chance(70) { to.saturating_sub(random.below(9)) } else { number(random) });
+    let start = Seq(number(random).min(committed.0));
     let (resets, probes) = (random.chance(20), random.chance(20));
-    Append { epoch, epoch_start, after, to: Seq(to), starts, committed, resets, probes }
+    let resets = resets.then(|| Reset { always: random.chance(50), thinned_to: Seq(number(random)) });
+    Append { epoch, epoch_start, after, to: Seq(to), starts, committed, start, resets, probes }
 }
 
 /// Epochs that begin behind `after`, none of them above `newest`.

@@ -71,7 +71,7 @@ fn unknown_version_and_unknown_kinds_are_told() {
         assert_eq!(is_unknown, !known.contains(&kind), "{kind:#x}");
     }
     for kind in (0..=u8::MAX).filter(|kind| !matches!(kind, 2..=4) && kind & !0x70 != 1) {
-        let item = [1, 1, 1, 0, 0, 0, 1, b'g', b'g', b'g', b'g', b'g', b'g', b'g', b'g'];
+        let item = [2, 1, 1, 0, 0, 0, 1, b'g', b'g', b'g', b'g', b'g', b'g', b'g', b'g'];
         let item = [&item[..], &[b'g'; 8], &[kind, 5, 0, 0]].concat();
         assert_eq!(decode(&item), Err(WireError::UnknownKind(kind)));
     }
@@ -80,7 +80,7 @@ fn unknown_version_and_unknown_kinds_are_told() {
 #[test]
 fn count_that_the_bytes_cannot_hold_is_an_error_before_memory_is_taken() {
     for kind in [0x01, 0x11, 0x12, 0x13, 0x22, 0x23] {
-        let mut bytes = vec![1, kind, 0xff, 0xff, 0xff, 0xff];
+        let mut bytes = vec![2, kind, 0xff, 0xff, 0xff, 0xff];
         bytes.extend_from_slice(&[1; 64]);
         assert_eq!(decode(&bytes), Err(WireError::Cut), "{kind:#x}");
     }
@@ -109,7 +109,8 @@ fn append() -> Append {
         to: Seq(30),
         starts: vec![start(6, 15), start(7, 20)],
         committed: Seq(12),
-        resets: false,
+        start: Seq(9),
+        resets: None,
         probes: false,
     }
 }
@@ -131,6 +132,7 @@ fn append_that_no_leader_sends_is_an_error() {
         Append { after: after(8, 10), ..good.clone() },
         Append { after: after(4, 31), ..good.clone() },
         Append { to: Seq(9), ..good.clone() },
+        Append { start: Seq(13), ..good.clone() },
         Append { to: Seq(20), ..good.clone() },
         Append { epoch_start: Seq(21), ..good.clone() },
         Append { starts: starts(&[(7, 20), (6, 15)]), ..good.clone() },
@@ -153,8 +155,8 @@ fn append_that_no_leader_sends_is_an_error() {
 fn list_of_epochs_that_is_there_and_empty_is_an_error() {
     // Of partition 7: kind, epoch 3 from entry 4 on, after entry 9 of the same epoch, nothing committed, no entries.
     let item = |kind: u8, starts: &[u8]| {
-        let head = [&[1, 1, 1, 0, 0, 0, 15], &[b'g'; 16][..]].concat();
-        let bytes = [&head[..], &[kind, 3, 4, 0, 9, 0, 17], starts, &[0]].concat();
+        let head = [&[2, 1, 1, 0, 0, 0, 15], &[b'g'; 16][..]].concat();
+        let bytes = [&head[..], &[kind, 3, 4, 0, 9, 0, 17, 0], starts, &[0]].concat();
         Whole::decode(&bytes).map(|_| ())
     };
     assert_eq!(item(0x01, &[]), Ok(()));
@@ -164,7 +166,7 @@ fn list_of_epochs_that_is_there_and_empty_is_an_error() {
 #[test]
 fn answer_of_an_epoch_that_cannot_be_is_an_error() {
     let position = |epoch| Position { epoch: Epoch(epoch), end: Seq(9) };
-    refused_item(ReplicaMessage::Appended(Appended { epoch: Epoch::NONE, durable: Seq(1) }));
+    refused_item(ReplicaMessage::Appended(Appended { epoch: Epoch::NONE, durable: Seq(1), start: Seq(0) }));
     refused_item(ReplicaMessage::Diverged(Diverged { epoch: Epoch::NONE, common: position(0) }));
     refused_item(ReplicaMessage::Diverged(Diverged { epoch: Epoch(3), common: position(4) }));
     refused_item(ReplicaMessage::Refused(Refused { promised: Epoch::NONE }));
@@ -214,7 +216,7 @@ fn request_of_an_epoch_that_cannot_be_is_an_error() {
 fn record_with_wrong_replicas_is_an_error() {
     // Flags, epoch, leader, two voters, durable on one, no learner, nobody preferred.
     let tell = |record: &[u8]| {
-        let head = [&[1, 0x12, 1, 0, 0, 0, 3], &[b'g'; 16][..], &[5]].concat();
+        let head = [&[2, 0x12, 1, 0, 0, 0, 3], &[b'g'; 16][..], &[5]].concat();
         decode_owned(&[&head, record].concat())
     };
     assert_eq!(tell(&[1, 4, 9, 2, 9, 1, 1, 0, 0]), Ok(()));
@@ -235,7 +237,10 @@ fn record_with_wrong_replicas_is_an_error() {
 fn items_before_a_wrong_one_are_given_out_and_none_behind_it() {
     let partition = |index| PartitionId { group: [1; 16], index };
     let item = |index, epoch| {
-        (partition(index), ReplicaMessage::Appended(Appended { epoch: Epoch(epoch), durable: Seq(1) }))
+        (
+            partition(index),
+            ReplicaMessage::Appended(Appended { epoch: Epoch(epoch), durable: Seq(1), start: Seq(0) }),
+        )
     };
     let bytes = Whole::Replicas(vec![item(1, 5), item(2, 0), item(3, 5)]).encode();
     let Ok(replication_wire::Message::Replicas(mut items)) = replication_wire::Message::decode(&bytes) else {

@@ -1,6 +1,7 @@
 //! A broker's machine: its host, and the process on it if there is one.
 
 mod compaction;
+mod copy;
 mod peers;
 mod process;
 mod shard;

@@ -9,12 +9,14 @@ use council_client_core::recipes::{Ask, Input, Recipe as _};
 use council_client_core::{Acl, Output};
 use log_broker::{Broker, BrokerConfig, DiskExecutor, Front, Next};
 use log_metadata::{BrokerNode, EndpointNode, Join, JoinStep, Keeper, KeeperLimits, id_text};
+use log_partition::PartitionId;
 use log_storage::StoreConfig;
 use sim_kit::Host;
 use sim_kit::random::Random;
 use storage_wal::OpenError;
 
 use super::compaction::Compaction;
+use super::copy::copy_in_words;
 use super::peers::PeerPort;
 use super::shard::{Disk, Mail, Shard, Shared};
 use crate::council::{Council, CouncilClient, WATCHER};
@@ -110,6 +112,11 @@ impl Process {
     /// Calls something with its end of the links to other brokers, once it serves.
     pub(crate) fn with_peers<T>(&self, call: impl FnOnce(&mut PeerPort) -> T) -> Option<T> {
         self.serving.as_ref().map(|serving| call(&mut serving.shared.peers.borrow_mut()))
+    }
+
+    /// The copy of a partition that it has, in words.
+    pub(crate) fn copy_in_words(&self, id: PartitionId) -> Option<String> {
+        copy_in_words(&self.serving.as_ref()?.shared, id)
     }
 
     /// How often a shard has flushed itself.

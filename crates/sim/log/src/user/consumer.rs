@@ -117,8 +117,7 @@ impl Progress {
 
     /// Whether the marks of the partition are where they may be after those before.
     fn judge(&mut self, around: &mut Around<'_>, place: Place, answer: &PartitionData) {
-        // Deletions are known to the leader alone: another one brings the records back (see `lib.rs`).
-        if self.next < self.trimmed && around.brokers.len() == 1 {
+        if self.next < self.trimmed {
             let (next, trimmed) = (self.next, self.trimmed);
             around
                 .history

@@ -2,7 +2,8 @@
 //! its length, and an append is one that a replica takes.
 
 use replication_appointed::{
-    Append, Appended, Config, Diverged, Epoch, EpochStart, Position, Refused, Replica, ReplicaId, Seq, Voters,
+    Append, Appended, Config, Diverged, Epoch, EpochStart, Position, Refused, Replica, ReplicaId, Reset, Seq,
+    Voters,
 };
 use replication_controller::{
     Act, ActKind, FenceAnswer, FenceRequest, Goal, Incarnation, Known, Loss, Members, PartitionId, Promise,
@@ -84,18 +85,19 @@ fn append() -> Append {
         to: Seq(1030),
         starts: vec![start(6, 1015), start(7, 1020)],
         committed: Seq(1000),
-        resets: true,
+        start: Seq(900),
+        resets: Some(Reset { always: false, thinned_to: Seq(700) }),
         probes: true,
     }
 }
 
 fn messages() -> [ReplicaMessage<'static>; 5] {
     let later =
-        Append { after: position(7, 1030), to: Seq(1090), starts: Vec::new(), resets: false, ..append() };
+        Append { after: position(7, 1030), to: Seq(1090), starts: Vec::new(), resets: None, ..append() };
     [
         ReplicaMessage::Append { append: append(), entries: b"entries" },
         ReplicaMessage::Append { append: later, entries: &[7; 300] },
-        ReplicaMessage::Appended(Appended { epoch: Epoch(7), durable: Seq(1030) }),
+        ReplicaMessage::Appended(Appended { epoch: Epoch(7), durable: Seq(1030), start: Seq(900) }),
         ReplicaMessage::Diverged(Diverged { epoch: Epoch(7), common: position(5, 900) }),
         ReplicaMessage::Refused(Refused { promised: Epoch(u32::MAX) }),
     ]

@@ -72,6 +72,8 @@ struct Batch {
     name: &'static str,
     values: Vec<Value>,
     sequence: i32,
+    /// How many batches for its partition were made before it.
+    number: usize,
     bytes: Bytes,
     is_sent: bool,
     was_sent: bool,
@@ -104,7 +106,8 @@ pub(crate) struct TransactionalProducer {
     places: Vec<(&'static str, Place)>,
     added: BTreeSet<Place>,
     batches: VecDeque<Batch>,
-    sequences: BTreeMap<Place, i32>,
+    /// For each partition, the next sequence number, and how many batches were made.
+    sequences: BTreeMap<Place, (i32, usize)>,
     left: u64,
     offsets: Offsets,
     next_value: Value,

@@ -24,6 +24,12 @@ impl TransactionalProducer {
         let (Some(who), Some(transaction)) = (self.who, self.transaction) else { return };
         let at = around.random.below(self.places.len() as u64) as usize;
         let (name, place) = self.places[at];
+        let made = self.sequences.get(&place).map_or(0, |(_, made)| *made);
+        let oldest = self.batches.iter().find(|batch| batch.place == place);
+        // A partition knows a producer's last five batches: what is sent again must be one of them.
+        if oldest.is_some_and(|oldest| made - oldest.number >= OUTSTANDING_MAX) {
+            return;
+        }
         let count = 1 + around.random.below(4);
         let values: Vec<Value> = (0..count).map(|index| self.next_value + index).collect();
         self.next_value += count;
@@ -33,12 +39,12 @@ impl TransactionalProducer {
             let kind = (true, self.has_own_epochs);
             around.history.sent(*new, place, self.number, kind, Some(transaction));
         }
-        let next = self.sequences.entry(place).or_default();
-        let sequence = *next;
-        *next += count as i32;
+        let (next, number) = self.sequences.entry(place).or_default();
+        let (sequence, number) =
+            (std::mem::replace(next, *next + count as i32), std::mem::replace(number, *number + 1));
         let bytes = encode(&records, Some((who, sequence)), true, around.random.below(80) as usize);
         let (is_sent, was_sent) = (false, false);
-        self.batches.push_back(Batch { place, name, values, sequence, bytes, is_sent, was_sent });
+        self.batches.push_back(Batch { place, name, values, sequence, number, bytes, is_sent, was_sent });
         self.left -= 1;
     }
 
