@@ -381,6 +381,28 @@ fn spare_member_has_every_entry_before_what_builds_on_it() {
     ask_closely(&mut group, leader, 1..=4);
     let (machine, _) = group.member(leader).replica.machine();
     machine.without_clients.clear();
-    ask_closely(&mut group, leader, 5..=5);
-    assert_eq!(group.member(lonely).notes, [1, 2, 3, 4, 5], "a client has come to it");
+    group.ask(leader, 5);
+    let now = group.now;
+    group.member(leader).turn(now);
+    let sent = group.member(leader).replica.take_outgoing();
+    let entries = sent.iter().filter(|(to, _)| *to == MemberId(lonely)).map(|(_, message)| match message {
+        PeerMessage::Engine(message) => message.contents().count(),
+        _ => 0,
+    });
+    assert_eq!(
+        entries.sum::<usize>(),
+        4,
+        "a client has come to it: it gets this entry, and the three that waited"
+    );
+}
+
+#[test]
+fn commits_wait_for_nothing_though_no_follower_serves_clients() {
+    let mut group = Group::of_three(1 << 20);
+    let (leader, lonely) = leader_and_lonely(&mut group);
+    let other = 6 - leader - lonely;
+    let (machine, _) = group.member(leader).replica.machine();
+    machine.without_clients.push(MemberId(other));
+    ask_closely(&mut group, leader, 1..=9);
+    assert_eq!(group.member(leader).notes.len(), 9);
 }
