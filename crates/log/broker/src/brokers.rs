@@ -50,14 +50,24 @@ pub(crate) struct Brokers {
     connected: BTreeSet<i32>,
     /// Those that were, until a moment ago: since when they are not.
     lost: BTreeMap<i32, MonoTime>,
+    /// Those that are to lead nothing, since they are about to stop.
+    draining: BTreeSet<i32>,
     has_changed: bool,
 }
 
 impl Brokers {
     /// A broker that knows of no other one.
     pub(crate) fn new(own: i32, listeners: Vec<BrokerListener>, rack: Option<String>) -> Self {
-        let (others, connected, lost) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
-        Self { own, listeners, rack, others, connected, lost, has_changed: false }
+        Self {
+            own,
+            listeners,
+            rack,
+            others: BTreeMap::new(),
+            connected: BTreeSet::new(),
+            lost: BTreeMap::new(),
+            draining: BTreeSet::new(),
+            has_changed: false,
+        }
     }
 
     /// The council has this of a broker; nothing if it is not announced any more.
@@ -85,6 +95,7 @@ impl Brokers {
     }
 
     pub(crate) fn broken(&mut self, id: i32, now: MonoTime) {
+        self.draining.remove(&id);
         if self.connected.remove(&id) {
             self.lost.insert(id, now);
         }
@@ -92,6 +103,20 @@ impl Brokers {
             self.others.remove(&id);
             self.has_changed = true;
         }
+    }
+
+    /// A broker says whether it is to lead nothing.
+    pub(crate) fn drains(&mut self, id: i32, drains: bool) {
+        if drains {
+            self.draining.insert(id);
+        } else {
+            self.draining.remove(&id);
+        }
+    }
+
+    /// Whether a broker may be given partitions to lead: it is this one or connected, and does not drain.
+    pub(crate) fn may_lead(&self, id: i32) -> bool {
+        (id == self.own || self.connected.contains(&id)) && !self.draining.contains(&id)
     }
 
     /// Whether a broker was connected until a moment ago, and is not any more: what it led is about to be led by others.

@@ -85,11 +85,15 @@ impl Elections {
 
     /// A topic is another than before, or gone.
     pub(crate) fn topic_changed(&mut self, node: &mut Node, topic: [u8; 16]) {
+        self.end(node, |node, open| if open.id.topic == topic { outcome(node, open) } else { None });
+    }
+
+    /// Ends the elections of which it is known what became of them, and answers the requests that wait for no other one.
+    fn end(&mut self, node: &mut Node, ended: impl Fn(&Node, &Open) -> Option<Ended>) {
         let look = |election: &mut Election| {
             let Election { response, open, .. } = election;
             open.retain(|open| {
-                let ended = if open.id.topic == topic { outcome(node, open) } else { None };
-                ended.map(|(error, why)| set(response, open.place, error, why)).is_none()
+                ended(node, open).map(|(error, why)| set(response, open.place, error, why)).is_none()
             });
             open.is_empty()
         };
@@ -109,6 +113,7 @@ impl Elections {
             node.reply(waiter, form.response(&response));
         }
         if self.again_at.is_some_and(|at| at <= now.mono()) {
+            self.end(node, hopeless);
             let open = self.waiting.values().flat_map(|election| &election.open);
             self.acts = open.map(act).collect();
             self.again_at = (!self.acts.is_empty()).then(|| now.mono().plus_ms(AGAIN_MS));
@@ -133,8 +138,18 @@ fn act(open: &Open) -> Act {
     Act { partition: replicated(open.id), kind }
 }
 
+/// What became of an election, with the reason if it failed.
+type Ended = (ErrorCode, Option<&'static str>);
+
+/// The replica that is to lead is lost or about to stop: the controller hands nothing over to it.
+fn hopeless(node: &Node, Open { wanted, .. }: &Open) -> Option<Ended> {
+    let Wanted::Leader(to) = wanted else { return None };
+    let why = "the preferred replica is not alive, or about to stop";
+    (!node.brokers.may_lead(*to)).then_some((ErrorCode::PreferredLeaderNotAvailable, Some(why)))
+}
+
 /// What has become of an election; nothing if it has not ended.
-fn outcome(node: &Node, Open { id, wanted, .. }: &Open) -> Option<(ErrorCode, Option<&'static str>)> {
+fn outcome(node: &Node, Open { id, wanted, .. }: &Open) -> Option<Ended> {
     let topic = node.catalog.topic_of(*id);
     let partition =
         topic.and_then(|topic: &TopicImage| topic.partitions.get(usize::try_from(id.index).ok()?));

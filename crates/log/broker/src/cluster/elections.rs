@@ -174,10 +174,11 @@ impl Node {
             return Err((ErrorCode::ElectionNotNeeded, String::from("the preferred replica leads")));
         }
         let states = self.in_sync.of(topic.partition(index), partition);
-        match partition.is_replicated() && self.reaches(first) && states.in_sync.contains(&first) {
+        match partition.is_replicated() && self.brokers.may_lead(first) && states.in_sync.contains(&first) {
             true => Ok(Wanted::Leader(first)),
             false => {
-                let why = format!("the preferred replica, {first}, is not in sync");
+                let why =
+                    format!("the preferred replica, {first}, is not alive, not in sync, or about to stop");
                 Err((ErrorCode::PreferredLeaderNotAvailable, why))
             }
         }

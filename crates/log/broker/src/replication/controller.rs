@@ -118,14 +118,14 @@ impl Replication {
     }
 
     /// Another node tells the controller something.
-    pub(super) fn told(&mut self, from: ReplicaId, message: NodeMessage, now: Now) {
+    pub(super) fn told(&mut self, node: &mut Node, from: ReplicaId, message: NodeMessage, now: Now) {
         if let NodeMessage::Announced { incarnation } = &message
             && let Some(process) = self.peers.get_mut(&from)
         {
             *process = Some(*incarnation);
         }
         if let NodeMessage::Draining { drains } = &message {
-            self.drains(from, *drains);
+            node.brokers.drains(from.0.cast_signed(), *drains);
         }
         self.role.hear(message.into_event(from), now);
     }

@@ -1,7 +1,6 @@
 //! A broker that is about to stop: the controller hands over what it leads (rule P9), to replicas that have everything.
 
 use base::Now;
-use replication_appointed::ReplicaId;
 
 use super::Replication;
 use crate::catalog::TopicImage;
@@ -11,16 +10,8 @@ impl Replication {
     /// Tells all controllers, those of later too, that this broker is to lead nothing.
     pub(crate) fn drain(&mut self, node: &mut Node, now: Now) {
         self.machine.drain(true);
+        node.brokers.drains(node.config.node_id, true);
         self.carry_out(node, now);
-    }
-
-    /// Another broker says whether it is to lead nothing.
-    pub(super) fn drains(&mut self, peer: ReplicaId, drains: bool) {
-        if drains {
-            self.draining.insert(peer);
-        } else {
-            self.draining.remove(&peer);
-        }
     }
 
     /// How many partitions this broker leads, by the records, that another one could lead: one that votes, is connected, and does
@@ -30,15 +21,13 @@ impl Replication {
             let led = topic.partitions.iter().filter(|image| image.leader.cast_unsigned() == self.own.0);
             let could_go = led.filter(|image| {
                 let voters = image.replicas.iter().filter(|id| !image.rest.learners.contains(id));
-                image.is_replicated() && voters.into_iter().any(|id| self.could_lead(*id))
+                image.is_replicated()
+                    && voters
+                        .into_iter()
+                        .any(|id| id.cast_unsigned() != self.own.0 && node.brokers.may_lead(*id))
             });
             could_go.count()
         };
         node.catalog.topics().map(of_topic).sum()
-    }
-
-    fn could_lead(&self, broker: i32) -> bool {
-        let id = ReplicaId(broker.cast_unsigned());
-        self.peers.contains_key(&id) && !self.draining.contains(&id)
     }
 }

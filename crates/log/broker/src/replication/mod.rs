@@ -60,8 +60,6 @@ pub(crate) struct Replication {
     peers: BTreeMap<ReplicaId, Option<Incarnation>>,
     /// Brokers that were connected, and are not any more.
     lost: BTreeSet<ReplicaId>,
-    /// Brokers that are connected, and say that they are to lead nothing.
-    draining: BTreeSet<ReplicaId>,
     /// All records were told.
     is_joined: bool,
     outbox: Outbox,
@@ -80,7 +78,6 @@ impl Replication {
             role: Role::new(incarnation),
             peers: BTreeMap::new(),
             lost: BTreeSet::new(),
-            draining: BTreeSet::new(),
             is_joined: false,
             outbox: Outbox::default(),
             proposals: Proposals::default(),
@@ -117,7 +114,6 @@ impl Replication {
     pub(crate) fn broken(&mut self, node: &mut Node, peer: ReplicaId, now: Now) {
         if self.peers.remove(&peer).is_some() {
             self.lost.insert(peer);
-            self.draining.remove(&peer);
             self.machine.disconnected(controller_id(peer));
             self.outbox.forget(peer);
             self.role.broken(peer, now);

@@ -85,7 +85,7 @@ impl Replication {
                 Ok(())
             }
             Message::Node(message) => {
-                self.told(from, message, now);
+                self.told(node, from, message, now);
                 Ok(())
             }
         }

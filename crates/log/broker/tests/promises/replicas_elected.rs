@@ -83,6 +83,42 @@ fn preferred_replica_that_is_away_is_not_elected() {
 }
 
 #[test]
+fn preferred_replica_that_drains_is_refused_at_once_whichever_broker_is_asked() {
+    let mut cluster = misplaced();
+    let bench = cluster.broker(3);
+    bench.broker.drain(bench.now);
+    cluster.settle();
+    for by in 1..=3 {
+        let answer = cluster.broker(by).begin(2, &request(PREFERRED, Some(&[0]))).expect("it does not wait");
+        let results = &answer.replica_election_results[0].partition_result;
+        assert_eq!(results[0].error_code, PREFERRED_NOT_AVAILABLE, "{by}");
+    }
+}
+
+#[test]
+fn election_of_a_replica_that_drains_or_is_lost_meanwhile_is_refused_before_its_time_is_over() {
+    for is_lost in [false, true] {
+        let mut cluster = misplaced();
+        cluster.stop_disk(3);
+        produce(&mut cluster);
+        let wanted = request(PREFERRED, Some(&[0])).with_timeout_ms(15_000);
+        let number = cluster.broker(2).begin(2, &wanted).expect_err("it waits");
+        cluster.settle();
+        if is_lost {
+            cluster.lose(3);
+        } else {
+            let bench = cluster.broker(3);
+            bench.broker.drain(bench.now);
+        }
+        cluster.settle();
+        cluster.pass(1_100);
+        let answer = cluster.broker(2).end::<ElectLeadersRequest>(number, 2).expect("it is answered");
+        let error = answer.replica_election_results[0].partition_result[0].error_code;
+        assert_eq!(error, PREFERRED_NOT_AVAILABLE, "{is_lost}");
+    }
+}
+
+#[test]
 fn election_outlives_the_controller_that_was_asked() {
     let mut cluster = misplaced();
     // Broker 1 is the controller, and dies with what it was asked.
