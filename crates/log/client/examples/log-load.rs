@@ -56,6 +56,7 @@ impl Keys {
         };
         Produce {
             address,
+            follows_leaders: true,
             topic,
             partitions: self.number("partitions", 1.0) as i32,
             connections: self.number("connections", 1.0) as usize,

@@ -46,6 +46,12 @@ pub const IDLE_CPU: &str = "idle cpu (ms/s)";
 pub const START: &str = "until the first message (ms)";
 /// Processor time of a broker from its start until the first message is acknowledged.
 pub const START_CPU: &str = "cpu until the first message (ms)";
+/// From a fault of a leader until another broker acknowledges a message: the median of several faults.
+pub const TAKEOVER: &str = "until another broker acknowledges (ms)";
+/// The same, the longest of several faults.
+pub const LONGEST_TAKEOVER: &str = "longest until another broker acknowledges (ms)";
+/// From a fault of a leader until the other brokers say that another one leads: the median of several faults.
+pub const NEW_LEADER: &str = "until another leader is known (ms)";
 
 /// The curve of how many took no longer.
 pub const DISTRIBUTION: &str = "distribution";

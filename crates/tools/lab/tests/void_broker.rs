@@ -5,9 +5,13 @@
 
 mod void;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 use council_client::load::Patience;
+use log_client::load::{Steady, recount, steady};
 use tools_lab::conduct::{self, Options};
 use tools_lab::experiment::{self, Scale};
 use tools_lab::measure::Sources;
@@ -79,4 +83,31 @@ fn broker_that_keeps_everything_has_its_figures() {
             "{id}: it is elsewhere"
         );
     }
+}
+
+#[test]
+fn steady_producer_sends_again_what_was_refused_or_lost_and_nothing_is_there_twice() {
+    let broker = void::Void::start(void::Keeps::OnceWithFaults);
+    let load = Steady {
+        brokers: vec![broker.address()],
+        topic: String::from("t"),
+        partition: 0,
+        per_second: 500.0,
+        group: 5,
+        message_bytes: 20,
+    };
+    let (is_over, (sender, receiver)) = (AtomicBool::new(false), mpsc::channel());
+    let acknowledged = thread::scope(|scope| {
+        let (load, over) = (&load, &is_over);
+        let running = scope.spawn(move || steady(load, over, &sender));
+        let next = |_| receiver.recv_timeout(Duration::from_secs(20)).unwrap();
+        let told: Vec<_> = (0..50).map(next).collect();
+        is_over.store(true, Ordering::Relaxed);
+        assert!(told.is_sorted_by_key(|told| (told.due, told.at)));
+        assert!(told.iter().all(|told| told.by == 1 && told.due <= told.at));
+        running.join().unwrap().unwrap()
+    });
+    assert!(acknowledged >= 250);
+    let there = recount(&broker.address().to_string(), "t", 1, Duration::from_secs(20)).unwrap();
+    assert_eq!(there.messages, acknowledged);
 }

@@ -16,6 +16,8 @@ use crate::{Config, PeerError, Server, Software};
 
 /// How long a broker may take until it answers: a cold JVM on a busy machine with two cores needs most of it.
 const START_DEADLINE: Duration = Duration::from_secs(90);
+/// The same for each broker of a cluster: they start together.
+pub(crate) const CLUSTER_DEADLINE: Duration = Duration::from_secs(180);
 const ANSWER_DEADLINE: Duration = Duration::from_secs(1);
 /// Any sixteen bytes, as Kafka writes them.
 const CLUSTER_ID: &str = "MkU3OEVBNTcwNTJENDM2Qg";
@@ -25,6 +27,8 @@ const API_VERSIONS: [u8; 10] = [0, 18, 0, 0, 0, 0, 0, 1, 255, 255];
 const PLAIN_MODULE: &str = "org.apache.kafka.common.security.plain.PlainLoginModule";
 /// The rules of access that are kept in the log of the controllers, or in our council.
 const AUTHORIZER: &str = "org.apache.kafka.metadata.authorizer.StandardAuthorizer";
+/// How many replicas Kafka's internal topics have, if no key says otherwise.
+const INTERNAL_REPLICAS: usize = 3;
 /// What a broker logs: warnings, to standard output.
 const LOG4J: &str = "status = error\n\
     appender.c.type = Console\n\
@@ -61,6 +65,15 @@ pub struct BrokerConfig {
     pub flags: Vec<String>,
 }
 
+/// Where one node of a Kafka in KRaft mode, broker and controller in one process, listens.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node {
+    /// For clients and other brokers.
+    pub(crate) client: SocketAddr,
+    /// For brokers and other controllers.
+    pub(crate) controller: SocketAddr,
+}
+
 /// A running broker. Dropping it kills its processes.
 #[derive(Debug)]
 pub struct Broker {
@@ -93,7 +106,8 @@ impl Broker {
         let local = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let (command, council) = match software {
             BrokerSoftware::Kafka(distribution) => {
-                (kafka(distribution, config, local(client), local(controller))?, None)
+                let node = Node { client: local(client), controller: local(controller) };
+                (kafka(distribution, config, 1, &[node])?, None)
             }
             BrokerSoftware::Diwan(binary) => {
                 let server = start_council(binary, &config.folder, local(council))?;
@@ -101,10 +115,21 @@ impl Broker {
             }
             BrokerSoftware::Whole(binary) => (whole(binary, config, local(client), local(council)), None),
         };
-        let service = Service::start(software.name(), command, &config.folder.join("log"))?;
-        let mut broker = Self { address: local(client), service, _council: council };
-        broker.wait_until_serving()?;
+        let launched = Self::launch(software, command, local(client), &config.folder)?;
+        let mut broker = Self { _council: council, ..launched };
+        broker.wait_until_serving(START_DEADLINE)?;
         Ok(broker)
+    }
+
+    /// Starts a program that will serve clients at that address; what it says goes to a file in `folder`.
+    pub(crate) fn launch(
+        software: &BrokerSoftware,
+        command: Command,
+        address: SocketAddr,
+        folder: &Path,
+    ) -> Result<Self, PeerError> {
+        let service = Service::start(software.name(), command, &folder.join("log"))?;
+        Ok(Self { address, service, _council: None })
     }
 
     /// SIGKILL, then waits until the process is gone. A council lives on.
@@ -123,13 +148,29 @@ impl Broker {
         Ok(self.service.stop()?)
     }
 
+    /// Sends SIGSTOP, then waits until all its threads are stopped; its sockets stay open.
+    ///
+    /// # Errors
+    /// The host could not.
+    pub fn pause(&mut self) -> Result<(), PeerError> {
+        Ok(self.service.pause()?)
+    }
+
+    /// SIGCONT.
+    ///
+    /// # Errors
+    /// The host could not.
+    pub fn resume(&mut self) -> Result<(), PeerError> {
+        Ok(self.service.resume()?)
+    }
+
     /// Starts the program again over the same folder and port; it must have been killed or stopped.
     ///
     /// # Errors
     /// As [`Broker::start`].
     pub fn restart(&mut self) -> Result<(), PeerError> {
         self.service.start_again()?;
-        self.wait_until_serving()
+        self.wait_until_serving(START_DEADLINE)
     }
 
     /// As [`Broker::restart`], and does not wait until it answers: how long that takes is what the caller measures.
@@ -163,9 +204,9 @@ impl Broker {
         self.service.log_tail()
     }
 
-    fn wait_until_serving(&mut self) -> Result<(), PeerError> {
+    pub(crate) fn wait_until_serving(&mut self, deadline: Duration) -> Result<(), PeerError> {
         let address = self.address;
-        Ok(self.service.wait_until(START_DEADLINE, || serves(address))?)
+        Ok(self.service.wait_until(deadline, || serves(address))?)
     }
 }
 
@@ -176,16 +217,15 @@ fn serves(address: SocketAddr) -> bool {
     asked && matches!(wire.receive(ANSWER_DEADLINE), Received::Frame(_))
 }
 
-/// Writes the configuration, formats the data's folder, and returns what starts the broker.
-fn kafka(
+/// Writes the configuration of the node of that number, from 1 on, formats its folder, and returns what starts it.
+pub(crate) fn kafka(
     distribution: &Distribution,
     config: &BrokerConfig,
-    client: SocketAddr,
-    controller: SocketAddr,
+    number: usize,
+    nodes: &[Node],
 ) -> Result<Command, PeerError> {
     let properties = config.folder.join("server.properties");
-    fs::write(&properties, server_properties(config, client, controller))
-        .map_err(PeerError::io(&properties))?;
+    fs::write(&properties, server_properties(config, number, nodes)).map_err(PeerError::io(&properties))?;
     let logging = config.folder.join("log4j2.properties");
     fs::write(&logging, LOG4J).map_err(PeerError::io(&logging))?;
     if !config.folder.join("data").join("meta.properties").exists() {
@@ -202,13 +242,17 @@ fn kafka(
     Ok(distribution.broker(config.heap_mb, &flags, &properties))
 }
 
-fn server_properties(config: &BrokerConfig, client: SocketAddr, controller: SocketAddr) -> String {
+fn server_properties(config: &BrokerConfig, number: usize, nodes: &[Node]) -> String {
+    let Node { client, controller } = nodes[number - 1];
+    let voters: Vec<_> =
+        (1..).zip(nodes).map(|(number, node): (usize, _)| format!("{number}@{}", node.controller)).collect();
     let mut text = format!(
         "process.roles=broker,controller\n\
-         node.id=1\n\
-         controller.quorum.voters=1@{controller}\n\
+         node.id={number}\n\
+         controller.quorum.voters={}\n\
          controller.listener.names=CONTROLLER\n\
          log.dirs={}\n",
+        voters.join(","),
         config.folder.join("data").display()
     );
     for (key, value) in listener(config, client, &format!(",CONTROLLER://{controller}")) {
@@ -218,12 +262,14 @@ fn server_properties(config: &BrokerConfig, client: SocketAddr, controller: Sock
         // It asks its own controller, which takes the broker for nobody in particular.
         text.push_str("inter.broker.listener.name=CLIENT\nsasl.mechanism.inter.broker.protocol=PLAIN\n");
     }
-    // A broker alone has no other replicas.
-    for topic in ["offsets.topic", "transaction.state.log", "share.coordinator.state.topic"] {
-        let _ = writeln!(text, "{topic}.replication.factor=1");
-    }
-    for topic in ["transaction.state.log", "share.coordinator.state.topic"] {
-        let _ = writeln!(text, "{topic}.min.isr=1");
+    // Kafka's own topics have three replicas by default; fewer brokers have no room for them.
+    if nodes.len() < INTERNAL_REPLICAS {
+        for topic in ["offsets.topic", "transaction.state.log", "share.coordinator.state.topic"] {
+            let _ = writeln!(text, "{topic}.replication.factor={}", nodes.len());
+        }
+        for topic in ["transaction.state.log", "share.coordinator.state.topic"] {
+            let _ = writeln!(text, "{topic}.min.isr=1");
+        }
     }
     for (key, value) in &config.settings {
         let _ = writeln!(text, "{key}={value}");
@@ -300,23 +346,41 @@ fn whole(binary: &Path, config: &BrokerConfig, client: SocketAddr, council: Sock
 mod tests {
     use super::*;
 
-    #[test]
-    fn properties_name_both_listeners_and_end_with_the_given_settings() {
-        let config = BrokerConfig {
+    fn node(client: u16, controller: u16) -> Node {
+        let at = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        Node { client: at(client), controller: at(controller) }
+    }
+
+    fn config() -> BrokerConfig {
+        BrokerConfig {
             folder: PathBuf::from("/somewhere"),
             users: Vec::new(),
             heap_mb: 256,
             settings: vec![(String::from("num.partitions"), String::from("3"))],
             flags: Vec::new(),
-        };
-        let at = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let text = server_properties(&config, at(21), at(22));
+        }
+    }
+
+    #[test]
+    fn properties_of_a_node_name_all_voters_and_leave_internal_topics_their_three_replicas() {
+        let text = server_properties(&config(), 2, &[node(21, 22), node(23, 24), node(25, 26)]);
+        assert!(text.contains("node.id=2\n"));
+        assert!(text.contains("controller.quorum.voters=1@127.0.0.1:22,2@127.0.0.1:24,3@127.0.0.1:26\n"));
+        assert!(text.contains("listeners=PLAINTEXT://127.0.0.1:23,CONTROLLER://127.0.0.1:24\n"));
+        assert!(!text.contains("replication.factor") && !text.contains("min.isr"));
+    }
+
+    #[test]
+    fn properties_name_both_listeners_and_end_with_the_given_settings() {
+        let config = config();
+        let alone = [node(21, 22)];
+        let text = server_properties(&config, 1, &alone);
         assert!(text.contains("listeners=PLAINTEXT://127.0.0.1:21,CONTROLLER://127.0.0.1:22\n"));
         assert!(text.contains("controller.quorum.voters=1@127.0.0.1:22\n"));
         assert!(text.contains("log.dirs=/somewhere/data\n") && text.ends_with("num.partitions=3\n"));
         assert!(!text.contains("sasl") && !text.contains("authorizer"));
         let users = [("root", "r"), ("alice", "a")].map(|(name, word)| (name.to_owned(), word.to_owned()));
-        let text = server_properties(&BrokerConfig { users: users.to_vec(), ..config }, at(21), at(22));
+        let text = server_properties(&BrokerConfig { users: users.to_vec(), ..config }, 1, &alone);
         assert!(text.contains("listeners=CLIENT://127.0.0.1:21,CONTROLLER://127.0.0.1:22\n"));
         assert!(text.contains("user_root=\"r\" user_alice=\"a\";\n"));
         assert!(text.contains("super.users=User:root;User:ANONYMOUS\n"));

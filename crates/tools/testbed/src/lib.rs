@@ -4,7 +4,7 @@
 //! - [`peer`]: where each system comes from, and how its members are started: Diwan, ZooKeeper, Kafka,
 //!   etcd, ConCoord;
 //! - [`Server`] and [`Ensemble`]: servers that are configured by a `zoo.cfg`, alone or as the members of an ensemble;
-//! - [`Broker`]: one broker that speaks Kafka's protocol;
+//! - [`Broker`] and [`BrokerCluster`]: brokers that speak Kafka's protocol, alone or as one cluster;
 //! - [`fault`]: networks that lose, delay and cut, clocks that are wrong;
 //! - [`meter`]: the machine, and what servers use of it;
 //! - [`wire`], [`keys`], [`dice`]: raw connections, certificates, choices that a seed decides;
@@ -17,6 +17,7 @@
 
 mod broker;
 pub mod cells;
+mod cluster;
 pub mod dice;
 mod ensemble;
 mod error;
@@ -34,6 +35,7 @@ mod shrink;
 pub mod wire;
 
 pub use broker::{Broker, BrokerConfig, BrokerSoftware};
+pub use cluster::BrokerCluster;
 pub use ensemble::Ensemble;
 pub use error::PeerError;
 pub use failure::Failure;

@@ -10,29 +10,35 @@
 //! - [`fill`]: a number of records, spread over all partitions of a topic.
 //! - [`recount`]: reads all of a topic from its beginning, verifies its batches, and counts its records.
 //! - [`transact`]: reads, and writes what was read together with its offsets, transaction by transaction.
+//! - [`steady`]: one producer that retries while brokers die, and says when each batch was acknowledged.
 //! - [`deliver`]: records at a fixed rate, and the time from the moment at which each was due until a consumer has it.
 //!
 //! Knows neither who runs the broker nor what the figures are compared with.
 //!
 //! # Not done, and what that costs
-//! - Connections are not opened again: a broker that closes one ends the load.
-//! - Every connection goes to the one address that is given, which must lead all partitions.
+//! - Only [`steady`] opens connections again: a broker that closes one ends every other load.
+//! - [`produce`] and [`recount`] look which broker leads a partition once, at their beginning, and [`steady`] whenever it must. All
+//!   connections of the others go to the one address that is given, which must lead all partitions.
 
 mod consume;
 mod deliver;
 mod fill;
+mod leaders;
 mod measured;
 mod poll;
 mod produce;
 mod recount;
 mod requests;
 mod socket;
+mod steady;
 mod transact;
 
 pub use consume::{Consume, consume};
 pub use deliver::{Deliver, deliver};
 pub use fill::{Fill, fill};
+pub use leaders::Led;
 pub use measured::Measured;
 pub use produce::{Pace, Produce, produce};
 pub use recount::{Recounted, recount};
+pub use steady::{Acknowledged, Steady, steady};
 pub use transact::{Transact, transact};

@@ -22,8 +22,14 @@ pub(super) struct Sockets {
 impl Sockets {
     /// So many connections to that address.
     pub(super) fn connect(address: SocketAddr, count: usize) -> io::Result<Self> {
+        Self::connect_each(std::iter::repeat_n(address, count))
+    }
+
+    /// A connection to each of these.
+    pub(super) fn connect_each(addresses: impl IntoIterator<Item = SocketAddr>) -> io::Result<Self> {
         let poll = Poll::new()?;
-        let sockets = (0..count).map(|token| Socket::connect(address, poll.registry(), token));
+        let each = addresses.into_iter().enumerate();
+        let sockets = each.map(|(token, address)| Socket::connect(address, poll.registry(), token));
         let sockets = sockets.collect::<io::Result<_>>()?;
         Ok(Self { poll, events: Events::with_capacity(EVENTS_MAX), sockets })
     }

@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 
 use log_wire::Producer;
 
+use super::leaders::leaders;
 use super::measured::{Measured, thread_cpu};
 use super::poll::Sockets;
 use super::requests::{ProduceRequest, init_producer_id, read_produced, read_producer};
+use crate::cluster::Cluster;
 
 /// How long the broker may take to answer what is outstanding at the end.
 pub(super) const ANSWERED_WITHIN: Duration = Duration::from_secs(60);
@@ -32,8 +34,11 @@ pub enum Pace {
 /// Producers of one topic.
 #[derive(Clone, Debug)]
 pub struct Produce {
-    /// The broker.
+    /// The broker, or one of them.
     pub address: SocketAddr,
+    /// Whether each connection goes to the leader of its partition, as Metadata says at the beginning. Otherwise all go to
+    /// `address`.
+    pub follows_leaders: bool,
     /// The topic, which must be there.
     pub topic: String,
     /// Its partitions: connection `n` produces to partition `n` modulo this.
@@ -70,7 +75,7 @@ pub fn produce(
     duration: Duration,
     mut edge: impl FnMut(),
 ) -> io::Result<Measured> {
-    let mut sockets = Sockets::connect(load.address, load.connections)?;
+    let mut sockets = Sockets::connect_each(addresses(load)?)?;
     let mut connections = Vec::with_capacity(sockets.len());
     for number in 0..sockets.len() {
         let partition = i32::try_from(number).unwrap_or(0) % load.partitions.max(1);
@@ -94,6 +99,17 @@ pub fn produce(
     let measured = std::mem::replace(&mut run.measured, Measured::none());
     run.drain()?;
     Ok(Measured { elapsed, cpu, total: run.acknowledged, ..measured })
+}
+
+/// Where each connection goes.
+fn addresses(load: &Produce) -> io::Result<Vec<SocketAddr>> {
+    if !load.follows_leaders {
+        return Ok(vec![load.address; load.connections]);
+    }
+    let mut cluster = Cluster::connect(&load.address.to_string(), "log-load").map_err(io::Error::other)?;
+    cluster.topic(&load.topic, false).map_err(io::Error::other)?;
+    let leaders = leaders(&cluster, &load.topic, load.partitions)?;
+    Ok(leaders.into_iter().cycle().take(load.connections).collect())
 }
 
 fn ask_producer(sockets: &mut Sockets, number: usize) -> io::Result<(i64, i16)> {

@@ -1,11 +1,12 @@
 //! Reads all of a topic, and counts what is there: what a load was told is compared with it.
 
+use std::collections::BTreeSet;
 use std::io;
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use log_wire::Batch;
 
+use super::leaders::leaders;
 use super::poll::Sockets;
 use super::requests::{FetchRequest, read_fetched};
 use crate::cluster::Cluster;
@@ -24,34 +25,33 @@ pub struct Recounted {
     pub bytes: u64,
 }
 
-/// Reads the partitions of a topic from their beginning to their end, one after the other. Each batch must follow the one
+/// Reads the partitions of a topic from their beginning to their end, one after the other, each from its leader. Each batch must follow the one
 /// before it, and have the checksum that it says. Records that no transaction has committed count, too.
 ///
 /// # Errors
 /// A connection failed, an answer was an error, nothing came for `patience`, or a batch is not what it must be.
-pub fn recount(
-    address: SocketAddr,
-    topic: &str,
-    partitions: i32,
-    patience: Duration,
-) -> io::Result<Recounted> {
-    let mut cluster = Cluster::connect(&address.to_string(), "log-load").map_err(io::Error::other)?;
+pub fn recount(bootstrap: &str, topic: &str, partitions: i32, patience: Duration) -> io::Result<Recounted> {
+    let mut cluster = Cluster::connect(bootstrap, "log-load").map_err(io::Error::other)?;
     cluster.topic(topic, false).map_err(io::Error::other)?;
     let all: Vec<i32> = (0..partitions).collect();
     let ends = cluster.offsets(topic, &all, End::Latest).map_err(io::Error::other)?;
+    let leaders = leaders(&cluster, topic, partitions)?;
+    let distinct: BTreeSet<_> = leaders.iter().copied().collect();
     let mut reading = Reading {
-        sockets: Sockets::connect(address, 1)?,
+        sockets: Sockets::connect_each(distinct.iter().copied())?,
         request: FetchRequest::new((topic, 0), FETCH_BYTES, 0),
         patience,
         counted: Recounted::default(),
     };
-    for partition in all {
-        reading.partition(partition, ends.get(&partition).copied().unwrap_or(0))?;
+    for (partition, leader) in all.into_iter().zip(leaders) {
+        let socket = distinct.iter().position(|known| *known == leader).unwrap_or(usize::MAX);
+        reading.partition((partition, socket), ends.get(&partition).copied().unwrap_or(0))?;
     }
     Ok(reading.counted)
 }
 
 struct Reading {
+    /// One for each broker that leads.
     sockets: Sockets,
     request: FetchRequest,
     patience: Duration,
@@ -59,16 +59,16 @@ struct Reading {
 }
 
 impl Reading {
-    fn partition(&mut self, partition: i32, end: i64) -> io::Result<()> {
+    fn partition(&mut self, (partition, number): (i32, usize), end: i64) -> io::Result<()> {
         self.request.set_partition(partition);
         let mut offset = 0;
         let mut since = Instant::now();
         while offset < end {
             let (from, patience) = (offset, self.patience);
-            let socket = self.sockets.at(0)?;
+            let socket = self.sockets.at(number)?;
             self.request.send(offset, socket.output());
             socket.flush()?;
-            let frame = next_frame(&mut self.sockets, since + patience)?;
+            let frame = next_frame(&mut self.sockets, number, since + patience)?;
             let gone = || io::Error::other(format!("offset {from} of partition {partition} is gone"));
             let batches = read_fetched(frame)?.ok_or_else(gone)?;
             offset = count(batches, offset, &mut self.counted)
@@ -86,15 +86,15 @@ impl Reading {
     }
 }
 
-fn next_frame(sockets: &mut Sockets, until: Instant) -> io::Result<&[u8]> {
+fn next_frame(sockets: &mut Sockets, number: usize, until: Instant) -> io::Result<&[u8]> {
     let mut readable = Vec::new();
-    while !sockets.at(0)?.has_frame() {
+    while !sockets.at(number)?.has_frame() {
         if Instant::now() >= until {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "the broker does not answer"));
         }
         sockets.wait(Some(until), &mut readable)?;
     }
-    sockets.at(0)?.next_frame().ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    sockets.at(number)?.next_frame().ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
 }
 
 /// Counts whole batches from that offset on; the first may begin before it. Gives the offset behind the last one.

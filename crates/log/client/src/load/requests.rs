@@ -128,6 +128,11 @@ impl ProduceRequest {
         put(batch, CRC_AT, &crc.to_be_bytes());
     }
 
+    /// The sequence number of the next batch.
+    pub(super) fn set_sequence(&mut self, sequence: i32) {
+        self.sequence = Some(sequence);
+    }
+
     /// The producer of its batches from now on.
     pub(super) fn set_producer(&mut self, id: i64, epoch: i16) {
         let batch = self.batch_mut();
@@ -232,13 +237,19 @@ fn check(code: i16) -> io::Result<()> {
 
 /// The correlation id of an answer to Produce. One with an error is an error.
 pub(super) fn read_produced(answer: &[u8]) -> io::Result<i32> {
+    let (correlation_id, code) = read_answer_to_produce(answer)?;
+    check(code)?;
+    Ok(correlation_id)
+}
+
+/// The correlation id and the error code of an answer to Produce.
+pub(super) fn read_answer_to_produce(answer: &[u8]) -> io::Result<(i32, i16)> {
     let mut fields = Fields(answer);
     let correlation_id = fields.i32()?;
     fields.i32()?;
     fields.text()?;
     fields.take(4 + 4)?;
-    check(fields.i16()?)?;
-    Ok(correlation_id)
+    Ok((correlation_id, fields.i16()?))
 }
 
 /// The producer id and epoch in an answer to InitProducerId; nothing if it is to be asked for again.

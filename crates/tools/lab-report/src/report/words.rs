@@ -73,7 +73,7 @@ pub(super) const WORSE: Word = Word("worse", "أسوأ");
 pub(super) const OTHER_LANGUAGE: Word = Word("العربية", "English");
 
 /// What each of these is called in Arabic: figures, then what series are made of.
-const ARABIC: [(&str, &str); 69] = [
+const ARABIC: [(&str, &str); 74] = [
     (figure::RATE, "المعدل (عملية/ث)"),
     (figure::MEAN, "المتوسط (م.ث)"),
     (figure::P50, "الوسيط (م.ث)"),
@@ -99,6 +99,9 @@ const ARABIC: [(&str, &str); 69] = [
     (figure::IDLE_CPU, "المعالج في الخمول (م.ث/ث)"),
     (figure::START, "حتى أول رسالة (م.ث)"),
     (figure::START_CPU, "المعالج حتى أول رسالة (م.ث)"),
+    (figure::TAKEOVER, "إلى أن يؤكد وسيط آخر (م.ث)"),
+    (figure::LONGEST_TAKEOVER, "أطول مدة إلى أن يؤكد وسيط آخر (م.ث)"),
+    (figure::NEW_LEADER, "إلى أن يُعرف قائد آخر (م.ث)"),
     ("outage 1 (ms)", "الانقطاع الأول (م.ث)"),
     ("outage 2 (ms)", "الانقطاع الثاني (م.ث)"),
     ("create", "إنشاء"),
@@ -115,6 +118,8 @@ const ARABIC: [(&str, &str); 69] = [
     ("snapshots", "لقطات"),
     ("leader killed twice", "قتل القائد مرتين"),
     ("leader stands still", "تجمّد القائد"),
+    ("leader killed", "قتل القائد"),
+    ("follower stands still", "تجمّد تابع"),
     ("leader cut off", "عزل القائد"),
     ("rolling restart", "إعادة تشغيل متتابعة"),
     ("page cache", "ذاكرة الصفحات"),

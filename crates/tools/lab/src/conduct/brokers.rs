@@ -63,7 +63,7 @@ impl Conductor<'_, '_> {
         self.turn += 1;
         self.say(id, name, repetition, "starting");
         let folder = self.options.data.join(format!("lab-{}-{}", std::process::id(), self.turn));
-        let mut stand = match Stand::start(contestant, block.heap_mb, &folder) {
+        let mut stand = match Stand::start(contestant, block.brokers, block.heap_mb, &folder) {
             Ok(stand) => stand,
             Err(StandError::Missing(what)) => return self.skip(id, name, what),
             Err(error) => {

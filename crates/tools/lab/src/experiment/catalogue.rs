@@ -39,7 +39,8 @@ fn servers(run: &Run, about: &Description) -> Vec<Servers> {
     let mut all: Vec<Servers> = Vec::new();
     let plan = experiment.plan(&scale);
     for block in plan.brokers {
-        let servers = Servers { members: 1, observers: 0, heap_mb: block.heap_mb, snapshot_every: None };
+        let (members, heap_mb) = (block.brokers, block.heap_mb);
+        let servers = Servers { members, observers: 0, heap_mb, snapshot_every: None };
         if !all.contains(&servers) {
             all.push(servers);
         }

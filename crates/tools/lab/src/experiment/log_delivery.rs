@@ -1,6 +1,6 @@
 //! From producer to consumer.
 
-use super::text::{NOT_PUBLISHED, NOTHING_PUBLISHED, text};
+use super::text::{NOT_PUBLISHED, NOTHING_PUBLISHED, PERCENTILE_999, text};
 use super::{BrokerBlock, BrokerSpec, Description, Experiment, Middle, Panel, Plan, Scale, figure};
 use crate::log::{Job, Mode};
 
@@ -16,11 +16,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
         published: NOTHING_PUBLISHED,
         references: &[],
         panels: &[
-            Panel::bars(
-                text("99.9th percentile", "المئين 99.9"),
-                text("messages a request", "رسائل كل طلب"),
-                figure::P999,
-            ),
+            Panel::bars(PERCENTILE_999, text("messages a request", "رسائل كل طلب"), figure::P999),
             Panel::curves(
                 text("Share of messages that took no longer", "نسبة الرسائل التي لم تستغرق أكثر"),
                 text("latency (ms)", "زمن الاستجابة (ملّي ثانية)"),

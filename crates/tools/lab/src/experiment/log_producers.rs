@@ -1,6 +1,6 @@
 //! Many idempotent producers.
 
-use super::text::{BROKER_CPU, NOT_PUBLISHED, NOTHING_PUBLISHED, text};
+use super::text::{BROKER_CPU, NOT_PUBLISHED, NOTHING_PUBLISHED, PERCENTILE_999, text};
 use super::{BrokerBlock, BrokerSpec, Description, Experiment, Middle, Panel, Plan, Scale, Text, figure};
 use crate::log::{Job, Mode};
 
@@ -22,7 +22,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
         references: &[],
         panels: &[
             Panel::bars(BROKER_CPU, OFFERED, figure::CPU),
-            Panel::bars(text("99.9th percentile", "المئين 99.9"), OFFERED, figure::P999),
+            Panel::bars(PERCENTILE_999, OFFERED, figure::P999),
             Panel::bars(
                 text("Messages that were acknowledged a second", "الرسائل المؤكدة في الثانية"),
                 OFFERED,

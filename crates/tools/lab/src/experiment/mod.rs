@@ -13,8 +13,10 @@ mod k1;
 mod k2;
 mod k3;
 mod log_delivery;
+mod log_failover;
 mod log_idle;
 mod log_producers;
+mod log_replicas;
 mod log_start;
 mod log_transactions;
 mod plan;
@@ -70,7 +72,7 @@ impl Experiment {
 }
 
 /// All of them, in the order of the papers.
-pub const ALL: [&Experiment; 24] = [
+pub const ALL: [&Experiment; 26] = [
     &z1::EXPERIMENT,
     &z2::EXPERIMENT,
     &z3::EXPERIMENT,
@@ -95,6 +97,8 @@ pub const ALL: [&Experiment; 24] = [
     &log_transactions::EXPERIMENT,
     &log_idle::EXPERIMENT,
     &log_start::EXPERIMENT,
+    &log_replicas::EXPERIMENT,
+    &log_failover::EXPERIMENT,
 ];
 
 /// The experiment of that name, however it is written.
@@ -204,7 +208,7 @@ mod tests {
     fn an_experiment_is_found_by_its_name() {
         assert_eq!(named("z1").map(|experiment| experiment.about.id), Some("Z1"));
         assert!(named("V1").is_none());
-        assert_eq!((all_named("log").len(), all_named("council").len()), (8, 16));
+        assert_eq!((all_named("log").len(), all_named("council").len()), (10, 16));
         assert_eq!(all_named("k2").len(), 1);
     }
 }

@@ -41,6 +41,9 @@ impl Plan {
             self.beyond.push(format!("{} servers: this machine holds {most}", counts.join(", ")));
         }
         self.blocks.retain(|block| block.members() <= most);
+        for block in &mut self.brokers {
+            block.heap_mb = block.heap_mb.min(capacity.heap_mb(block.brokers));
+        }
         for block in &mut self.blocks {
             let members = block.members();
             block.setting.heap_mb = block.setting.heap_mb.min(capacity.heap_mb(members));
@@ -140,9 +143,11 @@ impl Block {
     }
 }
 
-/// A broker that is started, and what is measured on it.
+/// A broker that is started, or a cluster of several, and what is measured on it.
 #[derive(Clone, Debug)]
 pub struct BrokerBlock {
+    /// How many brokers: each partition has a replica on each of up to three.
+    pub brokers: usize,
     /// Its heap limit if it is a JVM, MiB.
     pub heap_mb: u32,
     /// What is measured, in this order.
@@ -178,13 +183,19 @@ impl BrokerBlock {
     const HEAP_MB: u32 = 1024;
 
     pub(super) const fn of(specs: Vec<BrokerSpec>) -> Self {
-        Self { heap_mb: Self::HEAP_MB, specs }
+        Self { brokers: 1, heap_mb: Self::HEAP_MB, specs }
+    }
+
+    /// A cluster of so many brokers.
+    pub(super) const fn of_cluster(brokers: usize, specs: Vec<BrokerSpec>) -> Self {
+        Self { brokers, heap_mb: Self::HEAP_MB, specs }
     }
 
     /// Whether that contestant takes part.
     #[must_use]
     pub fn has(&self, contestant: &Contestant) -> bool {
-        self.specs.iter().any(|spec| spec.job.is_for(contestant))
+        let is_startable = self.brokers == 1 || contestant.has_clusters();
+        is_startable && self.specs.iter().any(|spec| spec.job.is_for(contestant))
     }
 
     /// How long it takes, roughly.
@@ -195,6 +206,6 @@ impl BrokerBlock {
             spec.job.estimate(scale.broker_warm_up(contestant, place == 0), scale.measured)
         });
         let start = if contestant.is_jvm() { 6 } else { 1 };
-        std::time::Duration::from_secs(start) + each.sum::<std::time::Duration>()
+        std::time::Duration::from_secs(start * self.brokers as u64) + each.sum::<std::time::Duration>()
     }
 }

@@ -38,3 +38,6 @@ pub(super) const MESSAGES_A_SECOND: Text = text("Messages a second", "الرسا
 pub(super) const MESSAGES_A_REQUEST: Text = text("messages a request", "رسائل كل طلب");
 pub(super) const BROKER_CPU: Text =
     text("Processor time of the broker, a message", "زمن معالج الوسيط لكل رسالة");
+pub(super) const BROKERS_CPU: Text =
+    text("Processor time of all brokers, a message", "زمن معالج جميع الوسطاء لكل رسالة");
+pub(super) const PERCENTILE_999: Text = text("99.9th percentile", "المئين 99.9");

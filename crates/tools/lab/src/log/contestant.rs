@@ -106,6 +106,12 @@ impl Contestant {
         matches!(self, Self::Kafka(_) | Self::RabbitMq(..) | Self::ActiveMq(_))
     }
 
+    /// Whether several of it can be started as one cluster.
+    #[must_use]
+    pub const fn has_clusters(&self) -> bool {
+        matches!(self, Self::Diwan { .. } | Self::Kafka(_))
+    }
+
     /// What serves, if it is a broker of Kafka's protocol.
     pub(super) fn software(&self) -> Option<BrokerSoftware> {
         match self {

@@ -39,6 +39,29 @@ impl Mode {
     }
 }
 
+/// What happens to a broker of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The leader of the partition is killed (SIGKILL), and started again once another broker has taken over.
+    LeaderIsKilled,
+    /// The leader of the partition is stopped (SIGSTOP), and goes on once another broker has taken over.
+    LeaderStandsStill,
+    /// A broker that follows the leader of the partition is stopped for so long.
+    FollowerStandsStill(Duration),
+}
+
+impl Fault {
+    /// Its name in the report.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LeaderIsKilled => "leader killed",
+            Self::LeaderStandsStill => "leader stands still",
+            Self::FollowerStandsStill(_) => "follower stands still",
+        }
+    }
+}
+
 /// One thing that is measured.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Job {
@@ -92,6 +115,15 @@ pub enum Job {
         /// How many.
         partitions: i32,
     },
+    /// One producer at a steady rate, which retries, on several brokers of which one has a fault.
+    Failover {
+        /// What happens.
+        fault: Fault,
+        /// How often it happens, if it is to the leader.
+        times: u32,
+        /// Messages a second.
+        per_second: f64,
+    },
     /// The broker is killed and started again; counted is the time until a message is acknowledged.
     Restart {
         /// Partitions.
@@ -111,9 +143,10 @@ impl Job {
                 matches!(self, Self::Produce { producers: 1, .. } | Self::Store { .. } | Self::Consume { .. })
             }
             // It is not started again, and its files are not looked at.
-            Contestant::Elsewhere { .. } => {
-                !matches!(self, Self::Store { .. } | Self::Idle { .. } | Self::Restart { .. })
-            }
+            Contestant::Elsewhere { .. } => !matches!(
+                self,
+                Self::Store { .. } | Self::Idle { .. } | Self::Restart { .. } | Self::Failover { .. }
+            ),
             Contestant::Resting(_) => matches!(self, Self::Produce { mode: Mode::PageCache, .. }),
             Contestant::Bare(_) => {
                 matches!(self, Self::Consume { .. } | Self::Produce { mode: Mode::PageCache, .. })
@@ -134,6 +167,15 @@ impl Job {
             Self::Deliver { .. } => warm_up + measured,
             Self::Store { batch, batches } => written(2 * bytes(*batches, *batch)) + Duration::from_secs(4),
             Self::Consume { batches, .. } => written(2 * bytes(*batches, 50)) + warm_up + measured,
+            Self::Failover { fault, times, .. } => {
+                // A client waits 30 s for an answer of a leader that stands still; a JVM starts for ten and more.
+                let each = match fault {
+                    Fault::LeaderIsKilled => Duration::from_secs(20) + measured,
+                    Fault::LeaderStandsStill => Duration::from_secs(35) + measured,
+                    Fault::FollowerStandsStill(time) => *time,
+                };
+                warm_up + each * *times
+            }
             Self::Idle { partitions } => made(*partitions) + measured * 2,
             Self::Restart { partitions, bytes } => {
                 made(*partitions) + written(2 * bytes) + Duration::from_secs(5)

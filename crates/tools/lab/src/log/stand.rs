@@ -1,4 +1,4 @@
-//! A broker that runs over an empty folder, which goes with it.
+//! A broker that runs over an empty folder, which goes with it; or several that are one cluster.
 
 use std::cell::RefCell;
 use std::fs;
@@ -7,8 +7,11 @@ use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use tools_testbed::{Broker, BrokerConfig, QueueServer};
+use log_client::Cluster;
+use tools_testbed::{Broker, BrokerCluster, BrokerConfig, QueueServer};
 
 use super::Contestant;
 use crate::measure::{BareServer, StandError};
@@ -36,8 +39,28 @@ impl Pids {
     }
 }
 
+/// Replicas of the topics of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Replicas {
+    /// Of each partition.
+    pub(super) count: i16,
+}
+
+impl Replicas {
+    /// On that many brokers: one on each of up to three.
+    fn on(brokers: usize) -> Self {
+        Self { count: i16::try_from(brokers.min(3)).unwrap_or(3) }
+    }
+
+    /// The setting of a topic that says how many must have a record, if there are several: all but one.
+    pub(super) fn setting(self) -> Option<(&'static str, &'static str)> {
+        (self.count >= 3).then_some(("min.insync.replicas", "2"))
+    }
+}
+
 enum Running {
     Broker(Box<Broker>),
+    Cluster(Box<BrokerCluster>),
     Queue(Box<QueueServer>),
     Bare(BareServer),
     /// It runs without us.
@@ -46,16 +69,26 @@ enum Running {
     Nothing,
 }
 
+/// How long the brokers of a cluster may take until each knows all others: three cold JVMs on two cores need most of it.
+const JOINED_WITHIN: Duration = Duration::from_secs(120);
+/// Between two looks. Not a synchronisation: only how often we look.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
 fn failed(what: &'static str) -> impl FnOnce(io::Error) -> StandError {
     move |source| StandError::Io { what, source }
 }
 
 impl Stand {
-    /// Starts it over an empty `folder`, and waits until it serves.
+    /// Starts it, or a cluster of so many, over an empty `folder`, and waits until it serves.
     ///
     /// # Errors
-    /// It does not.
-    pub fn start(contestant: &Contestant, heap_mb: u32, folder: &Path) -> Result<Self, StandError> {
+    /// It does not, or no cluster of it can be started here.
+    pub fn start(
+        contestant: &Contestant,
+        brokers: usize,
+        heap_mb: u32,
+        folder: &Path,
+    ) -> Result<Self, StandError> {
         if folder.exists() {
             fs::remove_dir_all(folder).map_err(failed("an old folder cannot be removed"))?;
         }
@@ -73,9 +106,17 @@ impl Stand {
             folder: folder.to_owned(),
             heap_mb,
             settings: settings(contestant),
-            flags: flags(contestant),
+            flags: flags(contestant, heap_mb),
         };
         stand.running = match (contestant.software(), contestant) {
+            (Some(software), _) if brokers > 1 => {
+                let cluster = BrokerCluster::start(&software, &config, brokers)?;
+                joined(&cluster).map_err(failed("the brokers are no cluster"))?;
+                Running::Cluster(Box::new(cluster))
+            }
+            (None, _) if brokers > 1 => {
+                return Err(StandError::Missing(String::from("the laboratory starts no cluster of it")));
+            }
             (Some(software), _) => Running::Broker(Box::new(Broker::start(&software, &config)?)),
             (None, Contestant::Bare(program)) => {
                 let server = BareServer::start(program, "bare").map_err(failed("the bare server"))?;
@@ -118,18 +159,39 @@ impl Stand {
         &self.contestant
     }
 
-    /// Where clients connect.
+    /// Where clients connect; of a cluster, with its first broker.
     ///
     /// # Errors
     /// Nothing runs.
     pub fn address(&self) -> io::Result<SocketAddr> {
+        self.addresses().first().copied().ok_or_else(|| io::Error::other("no broker runs"))
+    }
+
+    /// Where clients connect with each broker, in the order of their ids from 1 on.
+    #[must_use]
+    pub fn addresses(&self) -> Vec<SocketAddr> {
         match &self.running {
-            Running::Broker(broker) => Ok(broker.address()),
-            Running::Queue(server) => Ok(server.address()),
-            Running::Bare(server) => Ok(server.address()),
-            Running::Elsewhere(address) => Ok(*address),
-            Running::Nothing => Err(io::Error::other("no broker runs")),
+            Running::Broker(broker) => vec![broker.address()],
+            Running::Cluster(cluster) => cluster.addresses(),
+            Running::Queue(server) => vec![server.address()],
+            Running::Bare(server) => vec![server.address()],
+            Running::Elsewhere(address) => vec![*address],
+            Running::Nothing => Vec::new(),
         }
+    }
+
+    /// The same as clients are told it: `HOST:PORT,HOST:PORT`.
+    ///
+    /// # Errors
+    /// Nothing runs.
+    pub fn bootstrap(&self) -> io::Result<String> {
+        self.address()?;
+        Ok(bootstrap(&self.addresses()))
+    }
+
+    /// Replicas that the topics of its jobs get.
+    pub(super) fn replicas(&self) -> Replicas {
+        Replicas::on(self.addresses().len())
     }
 
     /// The processes of the broker, at any time.
@@ -148,6 +210,7 @@ impl Stand {
     fn look(&self) {
         *self.pids.0.borrow_mut() = match &self.running {
             Running::Broker(broker) => vec![broker.pid()],
+            Running::Cluster(cluster) => cluster.pids(),
             Running::Queue(server) => server.pids(),
             Running::Bare(server) => vec![server.pid()],
             Running::Elsewhere(_) | Running::Nothing => Vec::new(),
@@ -174,7 +237,10 @@ impl Stand {
             };
             entries.flatten().map(bytes).sum()
         }
-        of(&self.folder.join("data"))
+        match &self.running {
+            Running::Cluster(cluster) => cluster.data().iter().map(|data| of(data)).sum(),
+            _ => of(&self.folder.join("data")),
+        }
     }
 
     /// SIGTERM, and until the broker has ended.
@@ -195,6 +261,40 @@ impl Stand {
     /// The host could not.
     pub fn kill(&mut self) -> Result<(), StandError> {
         self.broker().map_or(Ok(()), |broker| Ok(broker.kill()?))
+    }
+
+    /// SIGKILL for one broker of a cluster, by its id.
+    ///
+    /// # Errors
+    /// The host could not, or it is no cluster.
+    pub fn kill_one(&mut self, id: i32) -> Result<(), StandError> {
+        Ok(self.cluster()?.kill(id)?)
+    }
+
+    /// SIGSTOP for one broker of a cluster, by its id.
+    ///
+    /// # Errors
+    /// The host could not, or it is no cluster.
+    pub fn pause_one(&mut self, id: i32) -> Result<(), StandError> {
+        Ok(self.cluster()?.pause(id)?)
+    }
+
+    /// SIGCONT for one broker of a cluster, by its id.
+    ///
+    /// # Errors
+    /// The host could not, or it is no cluster.
+    pub fn resume_one(&mut self, id: i32) -> Result<(), StandError> {
+        Ok(self.cluster()?.resume(id)?)
+    }
+
+    /// Starts one broker of a cluster that was killed over what it has, and waits until it answers.
+    ///
+    /// # Errors
+    /// It does not, or it is no cluster.
+    pub fn restart_one(&mut self, id: i32) -> Result<(), StandError> {
+        let started = self.cluster()?.restart(id);
+        self.look();
+        Ok(started?)
     }
 
     /// Starts it again over what it has, and waits until it answers.
@@ -225,8 +325,16 @@ impl Stand {
     pub fn has_ended(&mut self) -> Option<String> {
         match &mut self.running {
             Running::Broker(broker) => broker.has_ended().then(|| broker.log_tail()),
+            Running::Cluster(cluster) => cluster.has_ended(),
             Running::Queue(server) => server.has_ended().then(|| server.log_tail()),
             _ => None,
+        }
+    }
+
+    fn cluster(&mut self) -> Result<&mut BrokerCluster, StandError> {
+        match &mut self.running {
+            Running::Cluster(cluster) => Ok(cluster),
+            _ => Err(StandError::Missing(String::from("it is no cluster"))),
         }
     }
 
@@ -236,6 +344,30 @@ impl Stand {
             _ => None,
         }
     }
+}
+
+fn bootstrap(addresses: &[SocketAddr]) -> String {
+    addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// Waits until each broker of a cluster knows all others: topics get replicas on brokers that are known.
+fn joined(cluster: &BrokerCluster) -> io::Result<()> {
+    let (addresses, began) = (cluster.addresses(), Instant::now());
+    for address in &addresses {
+        loop {
+            let known = Cluster::connect(&address.to_string(), "diwan-lab").map(|of| of.brokers().len());
+            match known {
+                Ok(known) if known == addresses.len() => break,
+                _ if began.elapsed() < JOINED_WITHIN => thread::sleep(LOOK_EVERY),
+                Ok(known) => {
+                    let what = format!("{address} knows {known} of {} brokers", addresses.len());
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, what));
+                }
+                Err(error) => return Err(io::Error::other(error)),
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What a broker is told beside what every one is.
@@ -251,10 +383,11 @@ fn settings(contestant: &Contestant) -> Vec<(String, String)> {
 }
 
 /// How Kafka's own script starts its JVM.
-fn flags(contestant: &Contestant) -> Vec<String> {
+fn flags(contestant: &Contestant, heap_mb: u32) -> Vec<String> {
+    let least = format!("-Xms{heap_mb}m");
     let flags: &[&str] = match contestant {
         Contestant::Kafka(_) => &[
-            "-Xms1g",
+            &least,
             "-XX:+UseG1GC",
             "-XX:MaxGCPauseMillis=20",
             "-XX:InitiatingHeapOccupancyPercent=35",
@@ -270,5 +403,17 @@ impl Drop for Stand {
         self.running = Running::Nothing;
         // What cannot be removed stays in a folder for temporary files.
         let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replicas_are_as_many_as_brokers_and_two_of_three_must_have_a_record() {
+        assert_eq!((Replicas::on(1).count, Replicas::on(1).setting()), (1, None));
+        assert_eq!((Replicas::on(3).count, Replicas::on(5).count), (3, 3));
+        assert_eq!(Replicas::on(3).setting(), Some(("min.insync.replicas", "2")));
     }
 }

@@ -18,8 +18,9 @@ use log_wire::messages::topics::{
     CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse, DeletableTopicResult,
     DeleteTopicsRequest, DeleteTopicsResponse,
 };
+use log_wire::messages::transactions::InitProducerIdResponse;
 use log_wire::messages::{Blob, Field};
-use log_wire::{Api, Batch, Reader, Writer, end_frame, start_frame};
+use log_wire::{Api, Batch, ErrorCode, Reader, Writer, end_frame, start_frame};
 
 /// What happens with batches that were acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,9 @@ pub(crate) enum Keeps {
     Nothing,
     AllButOneInHundred,
     All,
+    /// Batches of one producer, each once, by their sequence numbers. The fifth is refused, and behind the tenth, which it keeps, it
+    /// closes the connection without an answer.
+    OnceWithFaults,
 }
 
 #[derive(Default)]
@@ -104,44 +108,60 @@ impl State {
         out: &mut Writer<'_>,
     ) -> Result<(), log_wire::Malformed> {
         match key {
-            0 => self.produce(ProduceBody::read(body, version)?).write(out, version),
+            0 => self.produce(ProduceBody::read(body, version)?)?.write(out, version),
             1 => self.fetch(&FetchBody::read(body, version)?).write(out, version),
             2 => self.offsets(&ListOffsetsRequest::read(body, version)?).write(out, version),
             3 => self.metadata(MetadataBody::read(body, version)?).write(out, version),
             19 => self.create(CreateTopicsRequest::read(body, version)?).write(out, version),
+            22 => InitProducerIdResponse { producer_id: 7, ..Default::default() }.write(out, version),
             20 => Self::delete(DeleteTopicsRequest::read(body, version)?).write(out, version),
             _ => return Err(log_wire::Malformed("a request that no load sends")),
         }
         Ok(())
     }
 
-    fn produce(&mut self, request: ProduceBody) -> ProduceResponse {
+    fn produce(&mut self, request: ProduceBody) -> Result<ProduceResponse, log_wire::Malformed> {
         let mut responses = Vec::new();
         for data in request.topic_data {
             let topic = self.topics.entry(data.name.clone()).or_default();
+            let mut error_code = 0;
             for partition in data.partition_data {
                 let mut batch = partition.records.0;
-                let count = i64::from(Batch::read(&batch).unwrap().0.count());
+                let header = Batch::read(&batch).unwrap().0;
+                let (count, sequence) = (i64::from(header.count()), i64::from(header.base_sequence()));
                 topic.seen += 1;
+                if self.keeps == Keeps::OnceWithFaults {
+                    error_code = match topic.seen {
+                        5 => ErrorCode::NotLeaderOrFollower.code(),
+                        _ if sequence < topic.end => ErrorCode::DuplicateSequenceNumber.code(),
+                        _ if sequence > topic.end => ErrorCode::OutOfOrderSequenceNumber.code(),
+                        _ => 0,
+                    };
+                }
                 let is_kept = match self.keeps {
                     Keeps::Nothing => false,
                     Keeps::AllButOneInHundred => !topic.seen.is_multiple_of(100),
                     Keeps::All => true,
+                    Keeps::OnceWithFaults => error_code == 0,
                 };
                 if is_kept {
                     Batch::assign(&mut batch, topic.end, 0);
                     topic.batches.insert(topic.end, batch);
                     topic.end += count;
                 }
+                if self.keeps == Keeps::OnceWithFaults && topic.seen == 10 {
+                    return Err(log_wire::Malformed("the connection is to be closed"));
+                }
             }
-            let partition_responses = vec![ProduceResponsePartition::default()];
+            let partition_responses =
+                vec![ProduceResponsePartition { error_code, ..ProduceResponsePartition::default() }];
             responses.push(ProduceResponseTopic {
                 name: data.name,
                 partition_responses,
                 ..Default::default()
             });
         }
-        ProduceResponse { responses, ..ProduceResponse::default() }
+        Ok(ProduceResponse { responses, ..ProduceResponse::default() })
     }
 
     fn fetch(&self, request: &FetchBody) -> FetchResponse {

@@ -122,6 +122,7 @@ mod tests {
     fn take_what_the_load_sends(address: SocketAddr) {
         let load = Produce {
             address,
+            follows_leaders: false,
             topic: String::from("t"),
             partitions: 3,
             connections: 3,

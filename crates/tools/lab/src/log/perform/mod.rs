@@ -2,6 +2,7 @@
 
 mod consume;
 mod deliver;
+mod failover;
 mod idle;
 mod produce;
 mod queues;
@@ -79,6 +80,9 @@ pub fn perform(job: &Job, stand: &mut Stand, turn: Turn, edges: &mut Edges<'_>) 
         }
         Job::Transact { clients, messages } => transact::perform((*clients, *messages), stand, turn, edges),
         Job::Idle { partitions } => idle::perform(*partitions, stand, turn, edges),
+        Job::Failover { fault, times, per_second } => {
+            failover::perform((*fault, *times, *per_second), stand, turn, edges)
+        }
         Job::Restart { partitions, bytes } => restart::perform((*partitions, *bytes), stand, turn, edges),
     };
     // Its own words say more than a connection that was closed.
@@ -93,7 +97,10 @@ pub fn perform(job: &Job, stand: &mut Stand, turn: Turn, edges: &mut Edges<'_>) 
 
 /// A topic of one turn, which is deleted at its end.
 struct Topic {
+    /// The first broker.
     address: SocketAddr,
+    /// All of them.
+    bootstrap: String,
     name: String,
     partitions: i32,
 }
@@ -103,16 +110,18 @@ impl Topic {
     fn make(stand: &Stand, (turn, name): (Turn, &str), partitions: i32, mode: Mode) -> io::Result<Self> {
         let address = stand.address()?;
         let name = format!("lab-{}-{name}", turn.number);
-        let settings = mode.setting(stand.contestant()).into_iter();
+        let replicas = stand.replicas();
+        let settings = mode.setting(stand.contestant()).into_iter().chain(replicas.setting());
         let new = NewTopic {
             name: name.clone(),
             partitions,
-            replicas: 1,
+            replicas: replicas.count,
             settings: settings.map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
         };
-        let mut cluster = Cluster::connect(&address.to_string(), CLIENT).map_err(io::Error::other)?;
+        let bootstrap = stand.bootstrap()?;
+        let mut cluster = Cluster::connect(&bootstrap, CLIENT).map_err(io::Error::other)?;
         cluster.create_topic(&new).map_err(io::Error::other)?;
-        let topic = Self { address, name, partitions };
+        let topic = Self { address, bootstrap, name, partitions };
         topic.wait(turn)?;
         Ok(topic)
     }
@@ -122,7 +131,7 @@ impl Topic {
     fn wait(&self, turn: Turn) -> io::Result<()> {
         let all: Vec<i32> = (0..self.partitions).collect();
         let began = Instant::now();
-        let mut cluster = Cluster::connect(&self.address.to_string(), CLIENT).map_err(io::Error::other)?;
+        let mut cluster = Cluster::connect(&self.bootstrap, CLIENT).map_err(io::Error::other)?;
         loop {
             let looked = cluster.topic(&self.name, false);
             match looked.and_then(|_| cluster.offsets(&self.name, &all, End::Latest)) {
@@ -137,7 +146,7 @@ impl Topic {
 
     /// Reads all of it.
     fn recount(&self, turn: Turn) -> io::Result<Recounted> {
-        recount(self.address, &self.name, self.partitions, turn.patience)
+        recount(&self.bootstrap, &self.name, self.partitions, turn.patience)
     }
 
     /// Whether it holds as many messages as were acknowledged.
@@ -149,7 +158,7 @@ impl Topic {
 
     /// Deletes it.
     fn delete(self) -> io::Result<()> {
-        let mut cluster = Cluster::connect(&self.address.to_string(), CLIENT).map_err(io::Error::other)?;
+        let mut cluster = Cluster::connect(&self.bootstrap, CLIENT).map_err(io::Error::other)?;
         cluster.delete_topic(&self.name).map_err(io::Error::other)
     }
 }

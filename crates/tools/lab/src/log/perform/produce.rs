@@ -13,7 +13,9 @@ use crate::log::{Contestant, Mode, Stand};
 pub(super) fn perform(job: &Job, stand: &Stand, turn: Turn, edges: &mut Edges<'_>) -> io::Result<Seen> {
     let Some((mode, load)) = load(job) else { return Err(io::ErrorKind::InvalidInput.into()) };
     if matches!(stand.contestant(), Contestant::Bare(_) | Contestant::Resting(_)) {
-        return bare(Produce { address: stand.address()?, topic: String::from("file"), ..load }, turn, edges);
+        let topic = String::from("file");
+        let load = Produce { address: stand.address()?, follows_leaders: false, topic, ..load };
+        return bare(load, turn, edges);
     }
     let mut turn = turn;
     if matches!(load.pace, Pace::Open { .. }) {
@@ -49,6 +51,7 @@ fn load(job: &Job) -> Option<(Mode, Produce)> {
     };
     let load = Produce {
         address: ([127, 0, 0, 1], 0).into(),
+        follows_leaders: true,
         topic: String::new(),
         partitions: i32::try_from(*producers).ok()?,
         connections: *producers,

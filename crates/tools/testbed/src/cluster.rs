@@ -1,0 +1,231 @@
+//! Several brokers of one software that are one cluster on this machine, and the faults done to one of them. Real Kafkas are
+//! each broker and controller; ours are each a member of the council and a broker, as `diwan up` starts them.
+//!
+//! Does not know which broker leads a partition: a client asks that.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tools_process::ports::Ports;
+
+use crate::broker::{CLUSTER_DEADLINE, Node, kafka};
+use crate::peer::diwan;
+use crate::{Broker, BrokerConfig, BrokerSoftware, PeerError};
+
+/// Some brokers. Their ids are 1 and the numbers that follow. Dropping it kills them all.
+#[derive(Debug)]
+pub struct BrokerCluster {
+    brokers: Vec<Broker>,
+    folder: PathBuf,
+}
+
+/// Where one of ours listens.
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    /// For clients of the council.
+    council: SocketAddr,
+    /// For other members of the council.
+    ensemble: SocketAddr,
+    /// For Kafka's clients.
+    kafka: SocketAddr,
+    /// For other brokers.
+    brokers: SocketAddr,
+}
+
+impl BrokerCluster {
+    /// Starts so many brokers, each in a folder of its own below that of `config`, and waits until all of them answer. They may
+    /// not all know each other then.
+    ///
+    /// # Errors
+    /// The files cannot be written, a program ends or stays silent, or the software has its council elsewhere.
+    pub fn start(software: &BrokerSoftware, config: &BrokerConfig, count: usize) -> Result<Self, PeerError> {
+        let commands = match software {
+            BrokerSoftware::Kafka(distribution) => {
+                let nodes = free(count, |port| Ok(Node { client: port()?, controller: port()? }))?;
+                let command = |number| kafka(distribution, &of(config, number)?, number, &nodes);
+                let commands = (1..=count).map(command).collect::<Result<Vec<_>, _>>()?;
+                nodes.iter().map(|node| node.client).zip(commands).collect::<Vec<_>>()
+            }
+            BrokerSoftware::Whole(binary) => {
+                let members = free(count, |port| {
+                    Ok(Member { council: port()?, ensemble: port()?, kafka: port()?, brokers: port()? })
+                })?;
+                let command = |number| whole(binary, &of(config, number)?, number, &members);
+                let commands = (1..=count).map(command).collect::<Result<Vec<_>, _>>()?;
+                members.iter().map(|member| member.kafka).zip(commands).collect()
+            }
+            BrokerSoftware::Diwan(_) => {
+                let what = "a cluster of brokers has its council in the same processes";
+                return Err(PeerError::Missing(String::from(what)));
+            }
+        };
+        let mut cluster = Self { brokers: Vec::new(), folder: config.folder.clone() };
+        for (number, (address, command)) in (1..).zip(commands) {
+            let folder = folder_of(&config.folder, number);
+            cluster.brokers.push(Broker::launch(software, command, address, &folder)?);
+        }
+        cluster.brokers.iter_mut().try_for_each(|broker| broker.wait_until_serving(CLUSTER_DEADLINE))?;
+        Ok(cluster)
+    }
+
+    /// SIGKILL, then waits until the process is gone.
+    ///
+    /// # Errors
+    /// There is no broker of that id, or the host could not.
+    pub fn kill(&mut self, id: i32) -> Result<(), PeerError> {
+        self.broker(id)?.kill()
+    }
+
+    /// Sends SIGSTOP, then waits until all its threads are stopped; its sockets stay open.
+    ///
+    /// # Errors
+    /// There is no broker of that id, or the host could not.
+    pub fn pause(&mut self, id: i32) -> Result<(), PeerError> {
+        self.broker(id)?.pause()
+    }
+
+    /// SIGCONT.
+    ///
+    /// # Errors
+    /// There is no broker of that id, or the host could not.
+    pub fn resume(&mut self, id: i32) -> Result<(), PeerError> {
+        self.broker(id)?.resume()
+    }
+
+    /// Starts a broker that was killed over what it has, and waits until it answers.
+    ///
+    /// # Errors
+    /// There is no broker of that id, or it does not answer.
+    pub fn restart(&mut self, id: i32) -> Result<(), PeerError> {
+        self.broker(id)?.restart()
+    }
+
+    fn broker(&mut self, id: i32) -> Result<&mut Broker, PeerError> {
+        let place = usize::try_from(id - 1).unwrap_or(usize::MAX);
+        let broker = self.brokers.get_mut(place);
+        broker.ok_or_else(|| PeerError::Missing(format!("there is no broker {id}")))
+    }
+
+    /// Where clients connect, in the order of the ids.
+    #[must_use]
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.brokers.iter().map(Broker::address).collect()
+    }
+
+    /// All its processes; a council is in them.
+    #[must_use]
+    pub fn pids(&self) -> Vec<u32> {
+        self.brokers.iter().map(Broker::pid).collect()
+    }
+
+    /// The directories with data.
+    #[must_use]
+    pub fn data(&self) -> Vec<PathBuf> {
+        (1..=self.brokers.len()).map(|number| folder_of(&self.folder, number).join("data")).collect()
+    }
+
+    /// The last lines of a broker that has ended by itself.
+    pub fn has_ended(&mut self) -> Option<String> {
+        self.brokers.iter_mut().find_map(|broker| broker.has_ended().then(|| broker.log_tail()))
+    }
+}
+
+fn folder_of(folder: &Path, number: usize) -> PathBuf {
+    folder.join(number.to_string())
+}
+
+/// The configuration of one broker, in a folder of its own.
+fn of(config: &BrokerConfig, number: usize) -> Result<BrokerConfig, PeerError> {
+    let folder = folder_of(&config.folder, number);
+    fs::create_dir_all(&folder).map_err(PeerError::io(&folder))?;
+    Ok(BrokerConfig { folder, ..config.clone() })
+}
+
+/// Addresses for so many, with ports that stay theirs when they are killed.
+fn free<T>(
+    count: usize,
+    one: impl Fn(&mut dyn FnMut() -> Result<SocketAddr, PeerError>) -> Result<T, PeerError>,
+) -> Result<Vec<T>, PeerError> {
+    let mut ports = Ports::from(None);
+    let mut address = || {
+        let port = ports.free().map_err(PeerError::io("a port"))?;
+        Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
+    };
+    (0..count).map(|_| one(&mut address)).collect()
+}
+
+/// Writes the configuration of one of ours, and returns what starts it.
+fn whole(
+    binary: &Path,
+    config: &BrokerConfig,
+    number: usize,
+    members: &[Member],
+) -> Result<Command, PeerError> {
+    let file = config.folder.join("diwan.toml");
+    fs::write(&file, configuration(config, number, members)).map_err(PeerError::io(&file))?;
+    let mut command = diwan::command(binary, &file);
+    command.args(["-D", "metrics.listen=off", "-D", "admin.enableServer=false"]).args(&config.flags);
+    Ok(command)
+}
+
+fn configuration(config: &BrokerConfig, number: usize, members: &[Member]) -> String {
+    let Member { council, kafka, brokers, .. } = members[number - 1];
+    let line =
+        |(number, member): (usize, &Member)| format!("\"{number}={};{}\"", member.ensemble, member.council);
+    let ensemble: Vec<_> = (1..).zip(members).map(line).collect();
+    let councils: Vec<_> = members.iter().map(|member| member.council.to_string()).collect();
+    let mut text = format!(
+        "[node]\ndata-dir = \"{}\"\n\n[council]\nlisten.client = \"{council}\"\n\n\
+         [council.ensemble]\nnumber = {number}\nmembers = [{}]\n\n\
+         [log]\nlisten = \"{kafka}\"\ncouncil = \"{}\"\nnode.id = {number}\n\
+         diwan.peer.listener = \"{brokers}\"\n",
+        config.folder.join("data").display(),
+        ensemble.join(", "),
+        councils.join(","),
+    );
+    for (key, value) in &config.settings {
+        let _ = writeln!(text, "{key} = \"{value}\"");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn configuration_of_a_member_names_the_whole_council_and_its_own_number() {
+        let at = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let member = |from: u16| Member {
+            council: at(from),
+            ensemble: at(from + 1),
+            kafka: at(from + 2),
+            brokers: at(from + 3),
+        };
+        let config = BrokerConfig {
+            users: Vec::new(),
+            folder: PathBuf::from("/somewhere/2"),
+            heap_mb: 0,
+            settings: vec![(String::from("auto.create.topics.enable"), String::from("false"))],
+            flags: Vec::new(),
+        };
+        let text = configuration(&config, 2, &[member(10), member(20), member(30)]);
+        assert!(text.contains("data-dir = \"/somewhere/2/data\"\n"), "{text}");
+        assert!(text.contains("number = 2\n"), "{text}");
+        let all = ["\"1=127.0.0.1:11;127.0.0.1:10\"", "\"3=127.0.0.1:31;127.0.0.1:30\""];
+        assert!(all.iter().all(|member| text.contains(member)), "{text}");
+        assert!(text.contains("listen = \"127.0.0.1:22\"\n") && text.contains("node.id = 2\n"), "{text}");
+        assert!(text.contains("council = \"127.0.0.1:10,127.0.0.1:20,127.0.0.1:30\"\n"), "{text}");
+        assert!(text.ends_with("auto.create.topics.enable = \"false\"\n"), "{text}");
+    }
+
+    #[test]
+    fn addresses_of_members_are_all_different() {
+        let all = free(3, |port| Ok([port()?, port()?])).unwrap().concat();
+        let distinct: std::collections::BTreeSet<_> = all.iter().collect();
+        assert_eq!((all.len(), distinct.len()), (6, 6));
+    }
+}
