@@ -42,6 +42,7 @@ pub(crate) fn plain_records<'b>(batch: &Batch<'b>, buffer: &'b mut Vec<u8>) -> R
 ///
 /// # Errors
 /// One is malformed, or there are fewer, or bytes are left.
+#[inline]
 pub(crate) fn each_record<'b>(
     batch: &Batch<'_>,
     plain: &'b [u8],

@@ -72,7 +72,7 @@ impl<'b> Prepared<'b> {
         }
         let mut buffer = Vec::new();
         let plain = plain_records(batch, &mut buffer).map_err(unreadable)?;
-        let mut judge = Judge { config, now, batch, next: 0, highest_ms: -1, refused: Vec::new() };
+        let mut judge = Judge::new(config, now, batch);
         each_record(batch, plain, |record| judge.record(record)).map_err(unreadable)?;
         let highest_ms = judge.highest_ms;
         judge.verdict()?;
@@ -108,30 +108,49 @@ impl<'b> Prepared<'b> {
 struct Judge<'j> {
     config: &'j PartitionConfig,
     now: WallTime,
-    batch: &'j Batch<'j>,
+    base_ms: i64,
+    checks_times: bool,
+    needs_keys: bool,
     next: i32,
     highest_ms: i64,
     refused: Vec<(i32, &'static str)>,
 }
 
-impl Judge<'_> {
+impl<'j> Judge<'j> {
+    fn new(config: &'j PartitionConfig, now: WallTime, batch: &Batch<'_>) -> Self {
+        Self {
+            config,
+            now,
+            base_ms: batch.base_timestamp(),
+            checks_times: is_create_time(config),
+            needs_keys: config.compaction.is_some(),
+            next: 0,
+            highest_ms: -1,
+            refused: Vec::new(),
+        }
+    }
+
+    #[inline]
     fn record(&mut self, record: &Record<'_>) -> Result<(), Unreadable> {
         if record.offset_delta != self.next {
             return Err(Unreadable::Records("offsets that do not follow each other"));
         }
-        let time_ms = self.batch.base_timestamp().saturating_add(record.timestamp_delta);
+        let time_ms = self.base_ms.saturating_add(record.timestamp_delta);
         self.highest_ms = self.highest_ms.max(time_ms);
-        let wrong = if record.key.is_none() && self.config.compaction.is_some() {
-            Some(NO_KEY)
-        } else {
-            let is_wrong = is_create_time(self.config) && is_too_far(self.config, self.now, time_ms);
-            is_wrong.then_some(TOO_FAR)
-        };
-        if let Some(why) = wrong.filter(|_| self.refused.len() < NAMED_MAX) {
-            self.refused.push((self.next, why));
+        if record.key.is_none() && self.needs_keys {
+            self.refuse(NO_KEY);
+        } else if self.checks_times && is_too_far(self.config, self.now, time_ms) {
+            self.refuse(TOO_FAR);
         }
         self.next = self.next.saturating_add(1);
         Ok(())
+    }
+
+    #[cold]
+    fn refuse(&mut self, why: &'static str) {
+        if self.refused.len() < NAMED_MAX {
+            self.refused.push((self.next, why));
+        }
     }
 
     fn verdict(self) -> Result<(), BatchRefused> {
@@ -153,6 +172,7 @@ fn is_create_time(config: &PartitionConfig) -> bool {
 }
 
 /// Whether a timestamp is outside of what the topic permits.
+#[inline]
 fn is_too_far(config: &PartitionConfig, now: WallTime, time_ms: i64) -> bool {
     let age = now.ms().saturating_sub(time_ms);
     time_ms != NO_TIMESTAMP

@@ -87,6 +87,7 @@ impl<'a> Records<'a> {
 impl<'a> Iterator for Records<'a> {
     type Item = Result<Record<'a>, Malformed>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
         let mut cursor = Cursor(self.bytes);
@@ -100,24 +101,28 @@ impl<'a> Iterator for Records<'a> {
 struct Cursor<'a>(&'a [u8]);
 
 impl<'a> Cursor<'a> {
+    #[inline]
     fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
         let (taken, rest) = self.0.split_at_checked(count).ok_or(ENDS_EARLY)?;
         self.0 = rest;
         Ok(taken)
     }
 
+    #[inline]
     fn varint(&mut self) -> Result<i32, Malformed> {
         let (value, rest) = varint::read_i32(self.0)?;
         self.0 = rest;
         Ok(value)
     }
 
+    #[inline]
     fn varlong(&mut self) -> Result<i64, Malformed> {
         let (value, rest) = varint::read_i64(self.0)?;
         self.0 = rest;
         Ok(value)
     }
 
+    #[inline]
     fn nullable_bytes(&mut self) -> Result<Option<&'a [u8]>, Malformed> {
         match self.varint()? {
             -1 => Ok(None),
@@ -128,6 +133,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    #[inline]
     fn record(&mut self) -> Result<Record<'a>, Malformed> {
         let length =
             usize::try_from(self.varint()?).map_err(|_| Malformed("a record of a length below 0"))?;
@@ -137,15 +143,21 @@ impl<'a> Cursor<'a> {
         let (key, value) = (own.nullable_bytes()?, own.nullable_bytes()?);
         let left = u32::try_from(own.varint()?).map_err(|_| Malformed("fewer headers than none"))?;
         let headers = Headers { bytes: own.0, left };
-        for _ in 0..left {
-            own.header()?;
-        }
+        own.pass_headers(left)?;
         if !own.0.is_empty() {
             return Err(Malformed("a record longer than what it holds"));
         }
         Ok(Record { offset_delta, timestamp_delta, key, value, headers })
     }
 
+    fn pass_headers(&mut self, count: u32) -> Result<(), Malformed> {
+        for _ in 0..count {
+            self.header()?;
+        }
+        Ok(())
+    }
+
+    #[inline]
     fn header(&mut self) -> Result<Header<'a>, Malformed> {
         let key = self.nullable_bytes()?.ok_or(Malformed("a header without a name"))?;
         Ok(Header { key, value: self.nullable_bytes()? })

@@ -29,16 +29,41 @@ fn read(bytes: &[u8], bits: u32) -> Result<(u64, &[u8]), Malformed> {
     Err(TOO_LONG)
 }
 
-pub(crate) fn read_u32(bytes: &[u8]) -> Result<(u32, &[u8]), Malformed> {
+/// A number of one or two bytes, with the bytes behind it: nearly all of them are.
+#[inline]
+const fn read_short(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    match bytes {
+        [only @ ..0x80, rest @ ..] => Some((*only as u32, rest)),
+        [first, last @ ..0x80, rest @ ..] => Some(((*first & 0x7f) as u32 | (*last as u32) << 7, rest)),
+        _ => None,
+    }
+}
+
+#[cold]
+fn read_long_u32(bytes: &[u8]) -> Result<(u32, &[u8]), Malformed> {
     read(bytes, 32).map(|(value, rest)| (value as u32, rest))
 }
 
+#[cold]
+fn read_long_u64(bytes: &[u8]) -> Result<(u64, &[u8]), Malformed> {
+    read(bytes, 64)
+}
+
+#[inline]
+pub(crate) fn read_u32(bytes: &[u8]) -> Result<(u32, &[u8]), Malformed> {
+    read_short(bytes).map_or_else(|| read_long_u32(bytes), Ok)
+}
+
+#[inline]
 pub(crate) fn read_i32(bytes: &[u8]) -> Result<(i32, &[u8]), Malformed> {
     read_u32(bytes).map(|(folded, rest)| ((folded >> 1) as i32 ^ -((folded & 1) as i32), rest))
 }
 
+#[inline]
 pub(crate) fn read_i64(bytes: &[u8]) -> Result<(i64, &[u8]), Malformed> {
-    read(bytes, 64).map(|(folded, rest)| ((folded >> 1) as i64 ^ -((folded & 1) as i64), rest))
+    let read = read_short(bytes).map(|(value, rest)| (u64::from(value), rest));
+    let unfold = |(folded, rest)| ((folded >> 1) as i64 ^ -((folded & 1) as i64), rest);
+    read.map_or_else(|| read_long_u64(bytes), Ok).map(unfold)
 }
 
 pub(crate) fn write_u64(mut value: u64, out: &mut Vec<u8>) {
@@ -84,6 +109,25 @@ mod tests {
             assert_eq!((&bytes[..], read_u32(&bytes)), (expected, Ok((value, &[][..]))));
         }
         assert_eq!([0, -1, 1, -2].map(zigzag), [0, 1, 2, 3], "the folding of the field");
+    }
+
+    /// Any two bytes and what follows, with as many bytes as there may be: the short way gives what the long one gives.
+    #[test]
+    fn number_is_the_same_whichever_way_it_is_read() {
+        for first in 0..=u8::MAX {
+            for second in 0..=u8::MAX {
+                for rest in [&[][..], &[0], &[0x80], &[0x7f; 9], &[0xff; 9]] {
+                    let bytes = [&[first, second], rest].concat();
+                    for bytes in [&bytes[..], &bytes[..1]] {
+                        assert_eq!(read_u32(bytes), read_long_u32(bytes), "{bytes:?}");
+                        let long = read_long_u64(bytes).map(|(folded, rest)| {
+                            ((folded >> 1).cast_signed() ^ -(folded & 1).cast_signed(), rest)
+                        });
+                        assert_eq!(read_i64(bytes), long, "{bytes:?}");
+                    }
+                }
+            }
+        }
     }
 
     fn zigzag(value: i32) -> u8 {
