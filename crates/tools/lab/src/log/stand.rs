@@ -89,10 +89,7 @@ impl Stand {
         heap_mb: u32,
         folder: &Path,
     ) -> Result<Self, StandError> {
-        if folder.exists() {
-            fs::remove_dir_all(folder).map_err(failed("an old folder cannot be removed"))?;
-        }
-        fs::create_dir_all(folder).map_err(failed("a folder cannot be made"))?;
+        make_empty(folder)?;
         let mut stand = Self {
             contestant: contestant.clone(),
             running: Running::Nothing,
@@ -368,6 +365,13 @@ fn joined(cluster: &BrokerCluster) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+fn make_empty(folder: &Path) -> Result<(), StandError> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(failed("an old folder cannot be removed"))?;
+    }
+    fs::create_dir_all(folder).map_err(failed("a folder cannot be made"))
 }
 
 /// What a broker is told beside what every one is.

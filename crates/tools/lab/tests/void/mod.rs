@@ -155,11 +155,8 @@ impl State {
             }
             let partition_responses =
                 vec![ProduceResponsePartition { error_code, ..ProduceResponsePartition::default() }];
-            responses.push(ProduceResponseTopic {
-                name: data.name,
-                partition_responses,
-                ..Default::default()
-            });
+            let topic = ProduceResponseTopic { name: data.name, ..Default::default() };
+            responses.push(ProduceResponseTopic { partition_responses, ..topic });
         }
         Ok(ProduceResponse { responses, ..ProduceResponse::default() })
     }
