@@ -89,9 +89,23 @@ fn connect(servers: &str) -> Result<Client, Failure> {
     }
 }
 
+/// What this member holds. A node that is listed and then cannot be found may have ended in between, with a session that a
+/// client has left; whether it is listed on and on is looked at.
 fn dump(server: &str) -> Result<Dump, Failure> {
     let client = connect(server)?;
     client.sync("/").wait().map_err(Failure::client("cannot sync"))?;
+    let mut gone = String::new();
+    for _ in 0..READS_MAX {
+        match read_all(&client)? {
+            Ok(dump) => return Ok(dump),
+            Err(path) => gone = path,
+        }
+    }
+    Err(Failure::broken(format!("{server} lists nodes again and again that cannot be read, {gone} the last")))
+}
+
+/// All nodes, or the path of one that is listed but cannot be found.
+fn read_all(client: &Client) -> Result<Result<Dump, String>, Failure> {
     let paths = client.subtree("/").map_err(Failure::client("cannot list all nodes"))?;
     let mut dump = Dump::new();
     let mut under_way: VecDeque<(String, Pending<_>)> = VecDeque::new();
@@ -103,8 +117,11 @@ fn dump(server: &str) -> Result<Dump, Failure> {
             let pending = client.data(&path);
             under_way.push_back((path, pending));
         }
-        let Some((path, pending)) = under_way.pop_front() else { return Ok(dump) };
-        dump.insert(path, pending.wait().map_err(Failure::client("cannot read a node"))?);
+        let Some((path, pending)) = under_way.pop_front() else { return Ok(Ok(dump)) };
+        match pending.wait() {
+            Err(error) if error.is(ErrorCode::NoNode) => return Ok(Err(path)),
+            read => dump.insert(path, read.map_err(Failure::client("cannot read a node"))?),
+        };
     }
 }
 
