@@ -559,6 +559,11 @@ impl Broker {
                     self.share.committed(&mut self.node, slot, now);
                     self.transactions.committed(&mut self.node, slot, now);
                 }
+                PartitionEvent::Confirmed(slot) => {
+                    self.groups.confirmed(&mut self.node, slot, now);
+                    self.share.confirmed(&mut self.node, slot, now);
+                    self.transactions.confirmed(&mut self.node, slot, now);
+                }
                 PartitionEvent::Flushed(slot) => self.produces.flushed(&mut self.node, slot),
                 PartitionEvent::StartMoved(slot) => {
                     self.fetches.changed(&mut self.node, slot);

@@ -29,6 +29,8 @@ pub struct Cluster {
     id: Option<String>,
     topics: BTreeMap<String, MetadataResponseTopic>,
     connections: BTreeMap<i32, Connection>,
+    /// How long an answer is waited for, if not as long as usual.
+    patience: Option<Duration>,
 }
 
 impl Cluster {
@@ -55,6 +57,7 @@ impl Cluster {
             id: None,
             topics: BTreeMap::new(),
             connections: BTreeMap::new(),
+            patience: None,
         };
         cluster.look(Some(&[]), false)?;
         Ok(cluster)
@@ -126,6 +129,12 @@ impl Cluster {
         (found.leader_id >= 0).then_some(found.leader_id)
     }
 
+    /// Over new connections an answer is waited for no longer than that: `request.timeout.ms`.
+    pub fn set_patience(&mut self, patience: Duration) {
+        self.connections.clear();
+        self.patience = Some(patience);
+    }
+
     /// The connection with a broker.
     ///
     /// # Errors
@@ -136,7 +145,11 @@ impl Cluster {
                 .brokers
                 .get(&id)
                 .ok_or_else(|| Error::Unreachable(format!("broker {id} is not known to the others")))?;
-            self.connections.insert(id, self.security.connect(address, &self.client_id)?);
+            let connection = self.security.connect(address, &self.client_id)?;
+            if let Some(patience) = self.patience {
+                connection.set_patience(patience)?;
+            }
+            self.connections.insert(id, connection);
         }
         self.connections.get_mut(&id).ok_or_else(|| Error::Unreachable(format!("broker {id}")))
     }

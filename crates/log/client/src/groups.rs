@@ -135,6 +135,14 @@ impl Cluster {
     /// Its coordinator refuses.
     pub fn committed(&mut self, group: &str) -> Result<BTreeMap<TopicPartition, i64>> {
         let coordinator = self.coordinator(group)?;
+        self.committed_at(coordinator, group)
+    }
+
+    /// The same, from the broker that was its coordinator.
+    ///
+    /// # Errors
+    /// It is not any more, or refuses.
+    pub fn committed_at(&mut self, coordinator: i32, group: &str) -> Result<BTreeMap<TopicPartition, i64>> {
         let of = OffsetFetchRequestGroup {
             group_id: group.into(),
             topics: None,

@@ -10,6 +10,7 @@ use crate::clock::Clock;
 use crate::codec::{self, Key, Value};
 use crate::group::Group;
 use crate::journal::Journal;
+use crate::message::asks_again;
 use crate::{
     Answer, Damaged, GroupConfig, GroupLimits, Record, Request, RetentionCheck, Seq, Text, Ticket, Topics,
 };
@@ -25,6 +26,9 @@ pub enum Effect {
         /// The records.
         records: Vec<Record>,
     },
+    /// Before what follows is done, make sure that no other broker coordinates this partition by now: what is answered comes from
+    /// memory alone, and may be old.
+    Confirm,
     /// Answer a request.
     Reply {
         /// The request.
@@ -51,6 +55,8 @@ pub struct GroupCoordinator {
     pub(crate) timers: BTreeSet<(MonoTime, Text)>,
     pub(crate) retention: RetentionCheck,
     pub(crate) replies: Vec<(Ticket, Answer)>,
+    /// A reply tells what is known here.
+    tells: bool,
     effects: Vec<Effect>,
 }
 
@@ -71,6 +77,7 @@ impl GroupCoordinator {
             timers: BTreeSet::new(),
             retention: RetentionCheck::default(),
             replies: Vec::new(),
+            tells: false,
             effects: Vec::new(),
         }
     }
@@ -129,7 +136,9 @@ impl GroupCoordinator {
             self.replies.push((ticket, Answer::Failed(ErrorCode::InvalidRequest)));
         } else {
             self.downgrade(topics);
+            let beats = matches!(request, Request::Heartbeat(_) | Request::ConsumerHeartbeat(_));
             if let Some(answer) = self.dispatch(request, ticket, topics) {
+                self.tells |= tells(&answer, beats);
                 self.replies.push((ticket, answer));
             }
             self.downgrade(topics);
@@ -255,14 +264,28 @@ impl GroupCoordinator {
         self.finish();
     }
 
-    /// Puts what was changed into an append, and lets the answers wait for it.
+    /// Puts what was changed into an append, and lets the answers wait for it. That it is committed shows that this still is the
+    /// coordinator.
     fn finish(&mut self) {
+        let tells = std::mem::take(&mut self.tells);
         if let Some((seq, records)) = self.journal.seal(self.clock.heard()) {
             self.effects.push(Effect::Append { seq, records });
+        } else if tells {
+            self.effects.push(Effect::Confirm);
         }
         for (ticket, answer) in std::mem::take(&mut self.replies) {
             self.journal.emit(Effect::Reply { ticket, answer }, &mut self.effects);
         }
+    }
+}
+
+/// Whether an answer tells what is known here, rather than to come again. A heartbeat that changes nothing promises nothing: who
+/// has been expelled elsewhere hears it there.
+fn tells(answer: &Answer, beats: bool) -> bool {
+    match answer {
+        Answer::Failed(error) => !asks_again(*error),
+        Answer::MemberIdRequired(_) => false,
+        _ => !beats,
     }
 }
 

@@ -315,3 +315,15 @@ pub enum Answer {
     /// ListGroups.
     Listed(Vec<GroupListing>),
 }
+
+/// Whether a client only asks again after that.
+pub(crate) const fn asks_again(error: ErrorCode) -> bool {
+    matches!(
+        error,
+        ErrorCode::CoordinatorLoadInProgress
+            | ErrorCode::CoordinatorNotAvailable
+            | ErrorCode::NotCoordinator
+            | ErrorCode::RebalanceInProgress
+            | ErrorCode::ConcurrentTransactions
+    )
+}

@@ -36,6 +36,7 @@ impl Bench {
                         self.log.extend(records);
                         self.coordinator.persisted(seq, self.now);
                     }
+                    Effect::Confirm => {}
                     Effect::Reply { ticket, answer } => answers.push((ticket.0, answer)),
                 }
             }
@@ -354,6 +355,18 @@ fn request_before_the_partition_is_read_is_sent_back() {
     let answers = [(1, Answer::Failed(ErrorCode::CoordinatorLoadInProgress)), (2, Answer::Done)];
     let reply = |(ticket, answer)| Effect::Reply { ticket: Ticket(ticket), answer };
     assert_eq!(coordinator.take_effects(), answers.map(reply));
+}
+
+#[test]
+fn heartbeat_of_a_member_needs_no_confirmation_and_that_of_none_does() {
+    let mut coordinator = GroupCoordinator::new(GroupLimits::default(), 1);
+    coordinator.loaded(Now::of_ms(1, 1));
+    coordinator.handle(Request::Heartbeat(who("m", None, 1)), Ticket(1), &(), Now::of_ms(1, 1));
+    let reply = Effect::Reply { ticket: Ticket(1), answer: Answer::Failed(ErrorCode::UnknownMemberId) };
+    assert_eq!(coordinator.take_effects(), [Effect::Confirm, reply]);
+    coordinator.handle(Request::List(vec![]), Ticket(2), &(), Now::of_ms(1, 1));
+    let reply = Effect::Reply { ticket: Ticket(2), answer: Answer::Listed(vec![]) };
+    assert_eq!(coordinator.take_effects(), [Effect::Confirm, reply]);
 }
 
 /// Its session lasts longer than a rebalance may take.

@@ -173,6 +173,7 @@ impl Model {
         for effect in self.coordinator.take_effects() {
             match effect {
                 Effect::Append { seq, records } => self.in_flight.push_back((seq, records)),
+                Effect::Confirm => {}
                 Effect::Reply { ticket, answer } => {
                     let found = self.asked.remove(&ticket.0);
                     let (number, sent, asked) = found.expect("one answer for each request");

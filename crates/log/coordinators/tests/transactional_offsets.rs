@@ -51,6 +51,7 @@ impl Bench {
                         self.log.extend(records);
                         self.coordinator.persisted(seq, self.now);
                     }
+                    Effect::Confirm => {}
                     Effect::Reply { answer, .. } => last = Some(answer),
                 }
             }

@@ -71,6 +71,7 @@ impl Bench {
                     }
                     TransactionEffect::Reply { ticket, answer } => answers.push((ticket.0, answer)),
                     TransactionEffect::WriteMarkers(markers) => self.markers.push(markers),
+                    TransactionEffect::Confirm => {}
                     TransactionEffect::AllocateProducerIds => {
                         let block = (!self.no_ids).then(|| self.next_id..self.next_id + 3);
                         self.next_id += 1_000;
@@ -285,11 +286,33 @@ fn partition_is_durable_before_its_addition_is_answered() {
     let effects = bench.coordinator.take_effects();
     let [TransactionEffect::Append { seq, .. }] = effects[..] else { panic!("{effects:?}") };
     bench.send(verify(me, 0, false));
-    assert_eq!(bench.coordinator.take_effects(), []);
+    assert_eq!(bench.coordinator.take_effects(), [TransactionEffect::Confirm], "the answer waits");
     bench.coordinator.refused(seq, bench.now);
     let failed = TransactionAnswer::Failed(ErrorCode::CoordinatorNotAvailable);
     assert_eq!(bench.settle(), [(bench.ticket - 1, failed.clone()), (bench.ticket, failed)]);
     assert_eq!(bench.state(), "Empty");
+}
+
+#[test]
+fn what_is_told_from_memory_is_confirmed_first_and_a_request_to_come_again_is_not() {
+    let mut bench = Bench::new();
+    let me = bench.init(None);
+    bench.begin(me);
+    bench.send(TransactionRequest::Describe(vec!["t".into()]));
+    let effects = bench.coordinator.take_effects();
+    assert!(
+        matches!(effects[..], [TransactionEffect::Confirm, TransactionEffect::Reply { .. }]),
+        "{effects:?}"
+    );
+    bench.send(end(me, true, 5));
+    let effects = bench.coordinator.take_effects();
+    let [TransactionEffect::Append { seq, .. }] = effects[..] else { panic!("{effects:?}") };
+    bench.coordinator.persisted(seq, bench.now);
+    bench.coordinator.take_effects();
+    // Its markers are on their way.
+    bench.send(init(None));
+    let effects = bench.coordinator.take_effects();
+    assert!(matches!(effects[..], [TransactionEffect::Reply { .. }]), "{effects:?}");
 }
 
 #[test]

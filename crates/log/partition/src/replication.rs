@@ -9,7 +9,7 @@ use bytes::Bytes;
 use log_wire::Batch;
 use replication_appointed::{
     Answer, Append, Appended, BadAppend, Config, Diverged, Epoch, Fence, LeadError, PersistId, Position,
-    Received, Refused, Replica, ReplicaId, Stored, Voters,
+    Received, Refused, Replica, ReplicaId, Round, Stored, Voters,
 };
 
 use crate::partition::{NewBatch, Partition};
@@ -152,6 +152,11 @@ impl Partition {
     /// What the leader is to be told, and who that is: its log is durable here, up to there.
     pub fn take_answer(&mut self) -> Option<(ReplicaId, Appended)> {
         self.replica.take_answer()
+    }
+
+    /// Asks the other replicas whether this one still leads. Nothing if it is known not to.
+    pub fn confirm(&mut self) -> Option<Round> {
+        self.replica.confirm()
     }
 
     /// The connection to the leader is new: what it was told may be lost.

@@ -6,7 +6,7 @@ use base::{Random, WallTime};
 use bytes::Bytes;
 use log_wire::{Attributes, Batch, BatchBuilder, Producer, RecordsHead};
 use replication_appointed::{
-    Answer, Append, Appended, Config, Diverged, Position, Refused, Reset, Voters, choose,
+    Answer, Append, Appended, Config, Diverged, Position, Refused, Reset, Round, Voters, choose,
 };
 
 use crate::test_support::{assigned, marker, plain, transactional};
@@ -510,6 +510,7 @@ fn promise_is_kept_in_the_step_in_which_a_log_begins_anew() {
         start: after.end,
         resets: Some(Reset { always: false, thinned_to: Offset(7).seq() }),
         probes: true,
+        round: Round(0),
     };
     let taken = follower.receive(REPLICAS[0], &append, &Bytes::new(), WallTime::of_ms(1)).expect("it is one");
     let mut kept = Kept::default();

@@ -91,6 +91,9 @@ pub enum StateEffect {
         /// The records.
         records: Vec<Record>,
     },
+    /// Before what follows is done, make sure that no other broker coordinates this partition by now: what is answered comes from
+    /// memory alone, and may be old.
+    Confirm,
     /// Answer a request.
     Reply {
         /// The request.
@@ -186,12 +189,18 @@ impl ShareCoordinator {
                 true => StateAnswer::Summaries(self.summaries(group)),
                 false => StateAnswer::Failed(ErrorCode::CoordinatorLoadInProgress),
             };
+            if self.loaded {
+                self.effects.push(StateEffect::Confirm);
+            }
             return self.reply_in_order((ticket, answer));
         }
         let done = self.judge(request);
         let (key, stored, answer) = match done {
             Ok(change) => change,
             Err(error) => {
+                if matches!(error, ErrorCode::FencedStateEpoch | ErrorCode::FencedLeaderEpoch) {
+                    self.effects.push(StateEffect::Confirm);
+                }
                 return self.effects.push(StateEffect::Reply { ticket, answer: StateAnswer::Failed(error) });
             }
         };
@@ -338,6 +347,7 @@ impl ShareCoordinator {
                 self.table.remove(&key);
                 let Some(before) = &before else {
                     // What is not there any more may still be on its way out: the answer follows it.
+                    self.effects.push(StateEffect::Confirm);
                     return self.reply_in_order(reply);
                 };
                 tombstones(&key, before.updates_max)
@@ -440,7 +450,7 @@ mod tests {
         let effects = coordinator.take_effects().into_iter();
         let answers = effects.filter_map(|effect| match effect {
             StateEffect::Reply { answer, .. } => Some(answer),
-            StateEffect::Append { .. } => None,
+            StateEffect::Append { .. } | StateEffect::Confirm => None,
         });
         answers.collect()
     }

@@ -206,6 +206,7 @@ impl World {
         for effect in self.coordinator.take_effects() {
             match effect {
                 StateEffect::Append { seq, records } => self.appends.push_back((seq, records)),
+                StateEffect::Confirm => {}
                 StateEffect::Reply { ticket, answer: StateAnswer::Done } => {
                     for offset in self.finishes.remove(&ticket).unwrap_or_default() {
                         self.record(offset).finished_for_good = true;

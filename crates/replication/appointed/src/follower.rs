@@ -3,9 +3,9 @@
 use core::ops::Range;
 
 use crate::replica::Replica;
-use crate::role::{Following, Role};
+use crate::role::{Following, Role, Told};
 use crate::{
-    Append, Appended, BadAppend, Diverged, Epoch, PersistId, Position, Refused, ReplicaId, Reset, Seq,
+    Append, Appended, BadAppend, Diverged, Epoch, PersistId, Position, Refused, ReplicaId, Reset, Round, Seq,
 };
 
 /// What becomes of an [`Append`].
@@ -86,6 +86,7 @@ impl Replica {
         self.committed = self.committed.max(append.committed.min(matched));
         if let Role::Following(following) = &mut self.role {
             following.start = following.start.max(append.start);
+            following.round = following.round.max(append.round);
         }
         if is_new || began || reset.is_some() || cut.is_some() || !entries.is_empty() {
             let id = self.pending.add(self.point());
@@ -100,11 +101,13 @@ impl Replica {
         let durable = self.pending.durable();
         let Role::Following(following) = &mut self.role else { return None };
         let matched = durable.matched.filter(|_| durable.promised == self.promised)?;
-        if following.told.is_some_and(|(told, start)| told >= matched && start >= durable.start) {
+        let (start, round) = (durable.start, following.round);
+        let is_told = |told: Told| told.durable >= matched && told.start >= start && told.round >= round;
+        if following.told.is_some_and(is_told) {
             return None;
         }
-        following.told = Some((matched, durable.start));
-        Some((following.leader, Appended { epoch: self.promised, durable: matched, start: durable.start }))
+        following.told = Some(Told { durable: matched, start, round });
+        Some((following.leader, Appended { epoch: self.promised, durable: matched, start, round }))
     }
 
     /// The connection to the leader is new: what it was told may be lost.
@@ -166,8 +169,9 @@ impl Replica {
             Role::Following(_) if !is_new => {}
             _ => {
                 self.promised = epoch;
+                let (start, round) = (Seq(0), Round(0));
                 self.role =
-                    Role::Following(Following { leader: from, start: Seq(0), matched: None, told: None });
+                    Role::Following(Following { leader: from, start, matched: None, told: None, round });
             }
         }
         Ok(is_new)

@@ -40,6 +40,10 @@ pub struct Position {
     pub end: Seq,
 }
 
+/// A question of a leader whether it still leads. Later ones have higher numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Round(pub u64);
+
 /// The number of something that is to be made durable. A disk does them in their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PersistId(pub u64);

@@ -7,7 +7,7 @@ use crate::replica::{LeadError, Replica};
 use crate::role::{Leading, Peer, Resets, Role};
 use crate::{
     Append, Appended, Config, Diverged, Epoch, EpochStart, PersistId, Position, Refused, ReplicaId, Reset,
-    Seq, Voters,
+    Round, Seq, Voters,
 };
 
 impl Replica {
@@ -20,11 +20,15 @@ impl Replica {
         self.check_appointment(own_id, &config)?;
         let epoch = config.epoch;
         let start = self.log.start();
-        let (known, wanted_start, deleted_to, shown_start) = match &self.role {
-            Role::Leading(before) => {
-                (before.peers.clone(), before.wanted_start, before.deleted_to, before.shown_start)
-            }
-            _ => (BTreeMap::new(), start, Seq(0), start),
+        let (known, wanted_start, deleted_to, shown_start, round) = match &self.role {
+            Role::Leading(before) => (
+                before.peers.clone(),
+                before.wanted_start,
+                before.deleted_to,
+                before.shown_start,
+                before.round,
+            ),
+            _ => (BTreeMap::new(), start, Seq(0), start, Round(0)),
         };
         self.promised = epoch;
         let epoch_start = self.log.end();
@@ -46,6 +50,7 @@ impl Replica {
             wanted_start,
             deleted_to,
             shown_start,
+            round,
         }));
         Ok(self.pending.add(self.point()))
     }
@@ -102,7 +107,8 @@ impl Replica {
         let start = self.log.start();
         let has_news = peer.next < self.log.end()
             || peer.told < self.committed.min(peer.next)
-            || peer.told_start < start.min(peer.next);
+            || peer.told_start < start.min(peer.next)
+            || peer.asked < leading.round;
         if !leading.has_begun || peer.waits || (peer.streams && !has_news) {
             return None;
         }
@@ -120,6 +126,7 @@ impl Replica {
             start,
             resets,
             probes: !peer.streams,
+            round: leading.round,
         })
     }
 
@@ -155,6 +162,7 @@ impl Replica {
             peer.waits = !peer.streams;
             peer.told = peer.told.max(append.committed.min(append.to));
             peer.told_start = peer.told_start.max(append.start.min(append.to));
+            peer.asked = peer.asked.max(append.round);
         }
     }
 
@@ -174,6 +182,7 @@ impl Replica {
         }
         peer.durable = peer.durable.max(Some(answer.durable));
         peer.start = peer.start.max(Some(answer.start));
+        peer.confirmed = peer.confirmed.max(answer.round.min(peer.asked));
         if !peer.streams {
             (peer.streams, peer.waits, peer.resets) = (true, false, Resets::No);
             peer.next = answer.durable;
@@ -216,8 +225,8 @@ impl Replica {
         let end = self.log.end();
         let Role::Leading(leading) = &mut self.role else { return };
         if let Some(peer) = leading.peers.get_mut(&to) {
-            let (durable, start) = (peer.durable, peer.start);
-            *peer = Peer { durable, start, ..Peer::new(durable.unwrap_or(end)) };
+            let (durable, start, confirmed) = (peer.durable, peer.start, peer.confirmed);
+            *peer = Peer { durable, start, confirmed, ..Peer::new(durable.unwrap_or(end)) };
         }
     }
 
@@ -249,6 +258,32 @@ impl Replica {
             leading.next_voters = None;
         }
         self.count();
+    }
+
+    /// Asks the voters whether this replica still leads. Whoever waits for that waits until the round is
+    /// [confirmed](Replica::is_confirmed). Nothing if it is known not to lead.
+    pub fn confirm(&mut self) -> Option<Round> {
+        let Role::Leading(leading) = &mut self.role else { return None };
+        // A question that nobody was sent yet is as good as a new one.
+        if leading.peers.values().any(|peer| peer.asked == leading.round) {
+            leading.round = Round(leading.round.0 + 1);
+        }
+        Some(leading.round)
+    }
+
+    /// The newest round of which it is known that this replica still led when it began.
+    #[must_use]
+    pub fn confirmed(&self) -> Option<Round> {
+        match &self.role {
+            Role::Leading(leading) => Some(leading.confirmed()),
+            _ => None,
+        }
+    }
+
+    /// Whether this replica still led when that round began.
+    #[must_use]
+    pub fn is_confirmed(&self, round: Round) -> bool {
+        self.confirmed() >= Some(round)
     }
 
     /// Up to where this replica's disk is known to have this leader's log. Nothing if that is not known, or this is no leader.
@@ -357,9 +392,13 @@ mod tests {
     const FOLLOWER: ReplicaId = ReplicaId(2);
 
     fn leader() -> Replica {
+        leader_of(1)
+    }
+
+    fn leader_of(durable_on: usize) -> Replica {
         let mut replica = Replica::new(Seq(0));
         let _ = replica.fence(Epoch(1));
-        let voters = Voters::new([LEADER, FOLLOWER], 1).expect("voters");
+        let voters = Voters::new([LEADER, FOLLOWER], durable_on).expect("voters");
         let config = Config { voters, ..Config::alone(LEADER, Epoch(1)) };
         let id = replica.lead(LEADER, config).expect("it was fenced");
         replica.persisted(id);
@@ -378,7 +417,10 @@ mod tests {
     fn leader_tells_again_what_is_committed_after_messages_came_in_another_order() {
         let mut replica = leader();
         next(&mut replica);
-        replica.receive_appended(FOLLOWER, Appended { epoch: Epoch(1), durable: Seq(0), start: Seq(0) });
+        replica.receive_appended(
+            FOLLOWER,
+            Appended { epoch: Epoch(1), durable: Seq(0), start: Seq(0), round: Round(0) },
+        );
         let id = replica.appended(Seq(1));
         assert_eq!((next(&mut replica).to, replica.committed()), (Seq(1), Seq(0)));
         replica.persisted(id);
@@ -386,7 +428,10 @@ mod tests {
         // The second message came first: the follower lacks the entry, and gets it with the message that says less.
         let common = Position { epoch: Epoch(1), end: Seq(0) };
         replica.receive_diverged(FOLLOWER, Diverged { epoch: Epoch(1), common });
-        replica.receive_appended(FOLLOWER, Appended { epoch: Epoch(1), durable: Seq(1), start: Seq(0) });
+        replica.receive_appended(
+            FOLLOWER,
+            Appended { epoch: Epoch(1), durable: Seq(1), start: Seq(0), round: Round(0) },
+        );
         assert_eq!(next(&mut replica).committed, Seq(1));
     }
 
@@ -395,10 +440,48 @@ mod tests {
         let mut replica = leader();
         assert_eq!((replica.durable_on(LEADER), replica.durable_on(FOLLOWER)), (Some(Seq(0)), None));
         next(&mut replica);
-        replica.receive_appended(FOLLOWER, Appended { epoch: Epoch(1), durable: Seq(0), start: Seq(0) });
+        replica.receive_appended(
+            FOLLOWER,
+            Appended { epoch: Epoch(1), durable: Seq(0), start: Seq(0), round: Round(0) },
+        );
         assert_eq!(replica.durable_on(FOLLOWER), Some(Seq(0)));
         let _ = replica.fence(Epoch(2));
         assert_eq!(replica.durable_on(LEADER), None);
+    }
+
+    #[test]
+    fn leader_knows_that_it_led_when_a_voter_has_answered_what_it_asked_then() {
+        let mut replica = leader_of(2);
+        let append = next(&mut replica);
+        let answer = |round| Appended { epoch: Epoch(1), durable: Seq(0), start: Seq(0), round };
+        replica.receive_appended(FOLLOWER, answer(append.round));
+        let round = replica.confirm().expect("it leads");
+        assert_eq!(replica.confirm(), Some(round), "nobody was asked yet");
+        // What was sent before says nothing of now.
+        replica.receive_appended(FOLLOWER, answer(append.round));
+        assert!(!replica.is_confirmed(round));
+        assert_eq!(next(&mut replica).round, round);
+        assert_eq!(replica.next_append(FOLLOWER), None);
+        let later = replica.confirm().expect("it leads");
+        assert!(later > round);
+        replica.receive_appended(FOLLOWER, answer(round));
+        assert!(replica.is_confirmed(round) && !replica.is_confirmed(later));
+        // An answer to what nobody has asked counts for nothing.
+        replica.receive_appended(FOLLOWER, answer(later));
+        assert!(!replica.is_confirmed(later));
+        let _ = replica.fence(Epoch(2));
+        assert!(!replica.is_confirmed(round) && replica.confirm().is_none());
+    }
+
+    #[test]
+    fn leader_without_whose_promise_nobody_leads_waits_for_nobody() {
+        let mut alone = Replica::new(Seq(0));
+        let _ = alone.fence(Epoch(1));
+        alone.lead(LEADER, Config::alone(LEADER, Epoch(1))).expect("it was fenced");
+        for mut replica in [alone, leader_of(1)] {
+            let round = replica.confirm().expect("it leads");
+            assert!(replica.is_confirmed(round));
+        }
     }
 
     #[test]

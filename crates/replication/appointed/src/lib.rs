@@ -44,6 +44,13 @@
 //! append. *The leader restarts*: it leads no more, and its disk's start counts as that of any voter. *Other voters*: they are written
 //! only when enough of them have the start that is wanted.
 //!
+//! # A confirmation
+//! A leader that was stopped for a while may have a successor and not know it. Whoever must not answer from an old state asks:
+//! 1. [`Replica::confirm`] gives a [`Round`]. Each [`Append`] names the newest one; one without entries is sent for it.
+//! 2. A follower answers with the newest round that it has got from the leader whose epoch it has promised.
+//! 3. With the answers of W voters, the leader counting as one, [`Replica::is_confirmed`]: when it asked, no later leader had
+//!    the promises of N - W + 1 voters, for one of them would have refused. So nothing was committed that it does not have.
+//!
 //! # A restart
 //! What is durable is the promise, the log and its shape. A replica that led an epoch before it stopped never leads it again:
 //! it may have sent entries that its own disk has lost. It follows, or leads under a new epoch for which it was chosen. Nor does
@@ -66,7 +73,8 @@
 //!   a follower: a follower whose clock is ahead makes the log shorter for all. Followers cut where the leader's retention does, too.
 //! - A start that moves by the leader's retention is shown at once. If the leader dies before others have it, the next may show an earlier
 //!   one.
-//! - Leases: a leader does not know whether it still leads. A read of what is committed is right, and may be old.
+//! - Leases: a leader does not know whether it still leads. A read of what is committed is right, and may be old, unless it waits
+//!   for a confirmation.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod choice;
@@ -84,6 +92,6 @@ pub use choice::choose;
 pub use config::{Config, ConfigError, Voters};
 pub use follower::{Answer, Received, Stored};
 pub use history::{EpochHistory, EpochStart, LogShape};
-pub use ids::{Epoch, PersistId, Position, ReplicaId, Seq};
+pub use ids::{Epoch, PersistId, Position, ReplicaId, Round, Seq};
 pub use message::{Append, Appended, BadAppend, Diverged, Refused, Reset};
 pub use replica::{Durable, Fence, LeadError, Replica};

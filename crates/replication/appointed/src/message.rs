@@ -1,7 +1,7 @@
 //! What replicas tell each other.
 
 use crate::history::EpochStart;
-use crate::{Epoch, Position, Seq};
+use crate::{Epoch, Position, Round, Seq};
 
 /// From a leader: entries for a follower. The owner puts the entries of `after.end..to` beside it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -24,6 +24,8 @@ pub struct Append {
     pub resets: Option<Reset>,
     /// An answer is wanted even if there is nothing new to say.
     pub probes: bool,
+    /// The sender wants to know whether it still leads: its newest question.
+    pub round: Round,
 }
 
 /// When the log of a follower starts anew, and with what.
@@ -89,6 +91,8 @@ pub struct Appended {
     pub durable: Seq,
     /// Where its log starts, durably.
     pub start: Seq,
+    /// The leader's newest question whether it still leads.
+    pub round: Round,
 }
 
 /// From a follower: it does not have what must be before the entries.

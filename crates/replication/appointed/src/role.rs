@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Config, Position, ReplicaId, Seq, Voters};
+use crate::{Config, Position, ReplicaId, Round, Seq, Voters};
 
 /// What a replica does now.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -21,8 +21,18 @@ pub(crate) struct Following {
     pub(crate) start: Seq,
     /// Up to where the log is known to be the leader's.
     pub(crate) matched: Option<Seq>,
-    /// Up to where the leader was told that this is durable, and the start that it was told to be.
-    pub(crate) told: Option<(Seq, Seq)>,
+    /// What the leader was told last.
+    pub(crate) told: Option<Told>,
+    /// The leader's newest question whether it still leads.
+    pub(crate) round: Round,
+}
+
+/// What a follower has told its leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Told {
+    pub(crate) durable: Seq,
+    pub(crate) start: Seq,
+    pub(crate) round: Round,
 }
 
 /// What a leader knows of another replica.
@@ -44,6 +54,10 @@ pub(crate) struct Peer {
     pub(crate) told: Seq,
     /// Up to where it was told that the log starts later, and could take that.
     pub(crate) told_start: Seq,
+    /// The newest question whether this still leads that it was sent.
+    pub(crate) asked: Round,
+    /// The newest one that it has answered.
+    pub(crate) confirmed: Round,
 }
 
 /// Whether a replica has to start anew.
@@ -67,6 +81,8 @@ impl Peer {
             start: None,
             told: Seq(0),
             told_start: Seq(0),
+            asked: Round(0),
+            confirmed: Round(0),
         }
     }
 }
@@ -95,6 +111,8 @@ pub(crate) struct Leading {
     pub(crate) deleted_to: Seq,
     /// Where the log starts for those who read.
     pub(crate) shown_start: Seq,
+    /// The newest question whether this still leads.
+    pub(crate) round: Round,
 }
 
 impl Leading {
@@ -116,6 +134,17 @@ impl Leading {
     /// The start that enough voters have reached on their disks.
     pub(crate) fn start_on_enough(&self) -> Option<Seq> {
         self.on_enough(|id| self.start_of(id))
+    }
+
+    /// The newest question that enough voters have answered.
+    pub(crate) fn confirmed(&self) -> Round {
+        if self.round == Round(0) {
+            return self.round;
+        }
+        let of = |id: ReplicaId| {
+            if id == self.own_id { Some(self.round) } else { Some(self.peers.get(&id)?.confirmed) }
+        };
+        self.on_enough(|id| of(id).map(|round| Seq(round.0))).map_or(Round(0), |seq| Round(seq.0))
     }
 
     /// Where the logs of all voters that have answered in this epoch start at most. Nothing while so few have answered that what was

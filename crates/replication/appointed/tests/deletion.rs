@@ -2,7 +2,7 @@
 
 use replication_appointed::{
     Append, Appended, Config, Durable, Epoch, EpochHistory, Fence, LogShape, Position, Received, Replica,
-    ReplicaId, Seq, Voters,
+    ReplicaId, Round, Seq, Voters,
 };
 
 const IDS: [ReplicaId; 3] = [ReplicaId(1), ReplicaId(2), ReplicaId(3)];
@@ -30,7 +30,7 @@ fn leader(start: u64, durable_on: usize) -> Replica {
 }
 
 fn appended(start: u64) -> Appended {
-    Appended { epoch: Epoch(2), durable: Seq(10), start: Seq(start) }
+    Appended { epoch: Epoch(2), durable: Seq(10), start: Seq(start), round: Round(0) }
 }
 
 fn next(leader: &mut Replica, to: ReplicaId) -> Option<Append> {

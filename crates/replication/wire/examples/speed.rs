@@ -45,6 +45,7 @@ fn append(index: u32) -> (PartitionId, Append) {
         start: Seq(800_000_000),
         resets: None,
         probes: false,
+        round: replication_appointed::Round(0),
     };
     (PartitionId { group: [(index / 10) as u8; 16], index }, append)
 }

@@ -4,7 +4,7 @@
 //! besides its entries. An encoder takes what it is given: distances wrap, and the decoder refuses what became of a message that
 //! breaks an invariant.
 
-use replication_appointed::{Append, BadAppend, Epoch, EpochStart, Position, Reset, Seq};
+use replication_appointed::{Append, BadAppend, Epoch, EpochStart, Position, Reset, Round, Seq};
 
 use crate::WireError;
 use crate::codec::{Input, put_near, put_varint};
@@ -24,7 +24,8 @@ pub(crate) const fn flags(append: &Append) -> u8 {
 
 #[inline]
 pub(crate) fn encode(append: &Append, entries: &[&[u8]], out: &mut Vec<u8>) {
-    let Append { epoch, epoch_start, after, to, ref starts, committed, start, resets, probes: _ } = *append;
+    let Append { epoch, epoch_start, after, to, ref starts, committed, start, resets, probes: _, round } =
+        *append;
     put_varint(out, epoch.0.into());
     put_varint(out, epoch_start.0);
     put_varint(out, epoch.0.wrapping_sub(after.epoch.0).into());
@@ -32,6 +33,7 @@ pub(crate) fn encode(append: &Append, entries: &[&[u8]], out: &mut Vec<u8>) {
     put_varint(out, to.0.wrapping_sub(after.end.0));
     put_near(out, to.0, committed.0);
     put_varint(out, start.0);
+    put_varint(out, round.0);
     if let Some(Reset { always, thinned_to }) = resets {
         put_varint(out, always.into());
         put_varint(out, thinned_to.0);
@@ -61,11 +63,12 @@ pub(crate) fn decode<'a>(flags: u8, input: &mut Input<'a>) -> Result<(Append, &'
         before.map(Epoch).ok_or(WireError::Forbidden("entries after those of a later epoch"))?;
     let after = Position { epoch: after_epoch, end: input.seq()? };
     let to = after.end.0.checked_add(input.varint()?).ok_or(WireError::Number)?;
-    let (committed, start) = (Seq(input.near(to)?), input.seq()?);
+    let (committed, start, round) = (Seq(input.near(to)?), input.seq()?, Round(input.varint()?));
     let resets = if flags & RESETS == 0 { None } else { Some(decode_reset(input)?) };
     let starts = if flags & HAS_STARTS == 0 { Vec::new() } else { decode_starts(after, input)? };
     let probes = flags & PROBES != 0;
-    let append = Append { epoch, epoch_start, after, to: Seq(to), starts, committed, start, resets, probes };
+    let to = Seq(to);
+    let append = Append { epoch, epoch_start, after, to, starts, committed, start, resets, probes, round };
     append.check().map_err(|BadAppend(why)| WireError::Forbidden(why))?;
     let entries = input.bytes()?;
     if append.to == append.after.end && !entries.is_empty() {

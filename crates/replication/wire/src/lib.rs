@@ -30,8 +30,8 @@
 //!
 //! | item of [`Replicas`] | kind | fields |
 //! |---|---|---|
-//! | [`ReplicaMessage::Append`] | `0x01`; with `0x10` it resets, with `0x20` it probes, with `0x40` it has starts | epoch, epoch start (seq), epoch less epoch of `after`, end of `after` (seq), `to` less that, committed near `to`, start of the log (seq), starts, length of the entries in bytes, entries |
-//! | [`ReplicaMessage::Appended`] | `0x02` | epoch, durable (seq), start of the log (seq) |
+//! | [`ReplicaMessage::Append`] | `0x01`; with `0x10` it resets, with `0x20` it probes, with `0x40` it has starts | epoch, epoch start (seq), epoch less epoch of `after`, end of `after` (seq), `to` less that, committed near `to`, start of the log (seq), round, starts, length of the entries in bytes, entries |
+//! | [`ReplicaMessage::Appended`] | `0x02` | epoch, durable (seq), start of the log (seq), round |
 //! | [`ReplicaMessage::Diverged`] | `0x03` | epoch, epoch less common epoch, common end (seq) |
 //! | [`ReplicaMessage::Refused`] | `0x04` | promised epoch |
 //!
@@ -83,7 +83,7 @@ mod record;
 mod replicas;
 
 /// The first byte of each message.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
 
 pub use call::Call;
 pub use controller::ControllerMessage;

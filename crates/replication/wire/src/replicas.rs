@@ -2,7 +2,7 @@
 
 use core::iter::FusedIterator;
 
-use replication_appointed::{Append, Appended, Diverged, Epoch, Position, Refused};
+use replication_appointed::{Append, Appended, Diverged, Epoch, Position, Refused, Round};
 use replication_controller::PartitionId;
 
 use crate::append::{self, FLAGS};
@@ -82,6 +82,7 @@ impl<'o> ReplicasWriter<'o> {
             put_varint(out, answer.epoch.0.into());
             put_varint(out, answer.durable.0);
             put_varint(out, answer.start.0);
+            put_varint(out, answer.round.0);
         })
     }
 
@@ -209,7 +210,8 @@ fn decode_item<'a>(input: &mut Input<'a>) -> Result<ReplicaMessage<'a>, WireErro
     match kind {
         APPENDED => {
             let (epoch, durable, start) = (input.epoch()?, input.seq()?, input.seq()?);
-            Ok(ReplicaMessage::Appended(Appended { epoch, durable, start }))
+            let round = Round(input.varint()?);
+            Ok(ReplicaMessage::Appended(Appended { epoch, durable, start, round }))
         }
         DIVERGED => decode_diverged(input).map(ReplicaMessage::Diverged),
         REFUSED => match input.epoch()? {

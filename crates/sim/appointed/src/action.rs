@@ -39,4 +39,6 @@ pub enum Action {
     CutStart(ReplicaId),
     /// A leader deletes what is committed, for a client.
     Delete(ReplicaId),
+    /// A leader asks whether it still leads.
+    Confirm(ReplicaId),
 }

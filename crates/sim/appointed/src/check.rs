@@ -26,6 +26,7 @@ impl World {
             }
         }
         self.check_deletions(id)?;
+        self.check_confirmation(id)?;
         if leads {
             match self.leaders.insert(epoch, id) {
                 Some(before) if before != id => return Err(Violation::TwoLeaders(epoch)),
@@ -70,6 +71,21 @@ impl World {
                 return Err(Violation::Undeleted(id, replica.shown_start()));
             }
         }
+        Ok(())
+    }
+
+    /// A leader that hears that it still led when it asked had no successor then.
+    fn check_confirmation(&mut self, id: ReplicaId) -> Result<(), Violation> {
+        let node = self.node(id);
+        let (Some(replica), Some((round, newest))) = (&node.replica, node.question) else { return Ok(()) };
+        if !replica.is_confirmed(round) {
+            return Ok(());
+        }
+        if newest > replica.promised() {
+            return Err(Violation::Succeeded(id, newest));
+        }
+        self.node_mut(id).question = None;
+        self.confirmed += 1;
         Ok(())
     }
 

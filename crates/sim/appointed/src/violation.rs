@@ -19,6 +19,8 @@ pub enum Violation {
     LeftOnDisks(ReplicaId, Seq),
     /// A leader serves entries that were deleted for a client: it shows a log that starts there.
     Undeleted(ReplicaId, Seq),
+    /// A leader hears that it still led when it asked, and had a successor then, of that epoch.
+    Succeeded(ReplicaId, Epoch),
     /// Two replicas lead one epoch.
     TwoLeaders(Epoch),
     /// A replica has refused what a leader of ours has sent.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use replication_appointed::{
     Answer, Append, Appended, Config, Diverged, Epoch, EpochStart, Fence, PersistId, Position, Received,
-    Refused, Replica, ReplicaId, Reset, Seq, Stored, Voters, choose,
+    Refused, Replica, ReplicaId, Reset, Round, Seq, Stored, Voters, choose,
 };
 
 use crate::action::Action;
@@ -35,6 +35,8 @@ pub struct Bounds {
     pub cuts: u8,
     /// Times that a leader deletes what is committed for a client.
     pub deletions: u8,
+    /// Times that a leader asks whether it still leads.
+    pub confirmations: u8,
     /// Messages on their way at once.
     pub messages: usize,
 }
@@ -48,6 +50,7 @@ struct Left {
     changes: u8,
     cuts: u8,
     deletions: u8,
+    confirmations: u8,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,7 +63,7 @@ struct Packet {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Body {
     Append(Sent, Vec<Entry>),
-    Appended(u32, u64, u64),
+    Appended(u32, u64, u64, u64),
     Diverged(u32, u32, u64),
     Refused(u32),
 }
@@ -77,6 +80,7 @@ struct Sent {
     start: Seq,
     resets: Option<Reset>,
     probes: bool,
+    round: Round,
 }
 
 /// A process with its disk.
@@ -92,6 +96,8 @@ pub(crate) struct Node {
     written: bool,
     /// What it is to delete for a client, and has not answered.
     pub(crate) deletion: Option<Seq>,
+    /// The round in which it asks whether it still leads, and the newest epoch that had a leader when it asked.
+    pub(crate) question: Option<(Round, Epoch)>,
 }
 
 impl Node {
@@ -142,6 +148,8 @@ pub struct World {
     pub(crate) committed: Vec<Entry>,
     /// The latest start of the log that a leader has answered a client's deletion with, and its epoch.
     pub(crate) deleted: (Epoch, Seq),
+    /// How many leaders have heard that they still led when they asked.
+    pub(crate) confirmed: usize,
     /// Who led which epoch.
     pub(crate) leaders: BTreeMap<Epoch, ReplicaId>,
     /// What the council has said of each epoch.
@@ -181,6 +189,7 @@ impl World {
             changes: bounds.changes,
             cuts: bounds.cuts,
             deletions: bounds.deletions,
+            confirmations: bounds.confirmations,
         };
         Self {
             left,
@@ -192,6 +201,7 @@ impl World {
             values: 0,
             committed: Vec::new(),
             deleted: (Epoch::NONE, Seq(0)),
+            confirmed: 0,
             leaders: BTreeMap::new(),
             bounds: Arc::new(bounds),
         }
@@ -248,6 +258,9 @@ impl World {
         let node = self.node(id);
         if self.values < self.bounds.proposals {
             out.push(Action::Propose(id));
+        }
+        if self.left.confirmations > 0 && replica.is_established() {
+            out.push(Action::Confirm(id));
         }
         for other in self.ids().filter(|other| *other != id) {
             if self.packets.len() < self.bounds.messages && replica.next_append(other).is_some() {
@@ -356,6 +369,14 @@ impl World {
                 node.cut_start(committed, |replica| replica.delete_before(committed));
                 return self.check(id);
             }
+            Action::Confirm(id) => {
+                self.left.confirmations -= 1;
+                let newest = self.leaders.keys().next_back().copied().unwrap_or_default();
+                let node = self.node_mut(id);
+                let round = node.replica.as_mut().and_then(Replica::confirm);
+                node.question = round.map(|round| (round, newest));
+                return self.check(id);
+            }
         }
         Ok(())
     }
@@ -389,8 +410,9 @@ impl World {
         let Packet { from, to, body } = packet;
         let answer = match body {
             Body::Append(append, entries) => self.receive(from, to, &append.whole(), &entries)?,
-            Body::Appended(epoch, durable, start) => {
-                let answer = Appended { epoch: Epoch(epoch), durable: Seq(durable), start: Seq(start) };
+            Body::Appended(epoch, durable, start, round) => {
+                let (epoch, durable, start) = (Epoch(epoch), Seq(durable), Seq(start));
+                let answer = Appended { epoch, durable, start, round: Round(round) };
                 self.with(to, |replica| replica.receive_appended(from, answer));
                 None
             }
@@ -465,8 +487,8 @@ impl World {
     /// What a follower has to tell its leader.
     fn answer(&mut self, id: ReplicaId) {
         let Some(replica) = &mut self.node_mut(id).replica else { return };
-        if let Some((leader, Appended { epoch, durable, start })) = replica.take_answer() {
-            let body = Body::Appended(epoch.0, durable.0, start.0);
+        if let Some((leader, Appended { epoch, durable, start, round })) = replica.take_answer() {
+            let body = Body::Appended(epoch.0, durable.0, start.0, round.0);
             self.packets.insert(Packet { from: id, to: leader, body });
         }
     }
@@ -581,16 +603,18 @@ fn begun(replica: &Replica) -> Option<EpochStart> {
 
 impl Sent {
     fn of(append: Append) -> Self {
-        let Append { epoch, epoch_start, after, to, starts, committed, start, resets, probes } = append;
+        let Append { epoch, epoch_start, after, to, starts, committed, start, resets, probes, round } =
+            append;
         let starts = starts.into_iter().map(|known| (known.epoch, known.start)).collect();
-        Self { epoch, epoch_start, after, to, starts, committed, start, resets, probes }
+        Self { epoch, epoch_start, after, to, starts, committed, start, resets, probes, round }
     }
 
     fn whole(&self) -> Append {
-        let Self { epoch, epoch_start, after, to, ref starts, committed, start, resets, probes } = *self;
+        let Self { epoch, epoch_start, after, to, ref starts, committed, start, resets, probes, round } =
+            *self;
         let starts =
             starts.iter().map(|(epoch, start)| EpochStart { epoch: *epoch, start: *start }).collect();
-        Append { epoch, epoch_start, after, to, starts, committed, start, resets, probes }
+        Append { epoch, epoch_start, after, to, starts, committed, start, resets, probes, round }
     }
 }
 
@@ -651,6 +675,12 @@ impl World {
     #[must_use]
     pub fn committed_count(&self) -> usize {
         self.committed.len()
+    }
+
+    /// How many leaders have heard that they still led when they asked.
+    #[must_use]
+    pub const fn confirmed_count(&self) -> usize {
+        self.confirmed
     }
 
     /// Whether nothing is on its way.

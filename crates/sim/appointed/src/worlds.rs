@@ -23,6 +23,7 @@ pub fn small() -> Vec<(&'static str, Bounds)> {
         changes: 0,
         cuts: 0,
         deletions: 0,
+        confirmations: 0,
         messages: 2,
     };
     vec![
@@ -49,7 +50,8 @@ pub fn small() -> Vec<(&'static str, Bounds)> {
         ),
         ("a log whose start is gone", Bounds { attempts: 1, cuts: 1, proposals: 2, ..quiet.clone() }),
         ("a deletion", Bounds { attempts: 1, deletions: 1, ..quiet.clone() }),
-        ("a deletion on one of two", deletion_on_one_of_two(quiet)),
+        ("a deletion on one of two", deletion_on_one_of_two(quiet.clone())),
+        ("a confirmation", Bounds { attempts: 1, confirmations: 1, proposals: 0, ..quiet }),
     ]
 }
 
@@ -76,6 +78,7 @@ pub fn large(seed: u64) -> Bounds {
         changes: 8,
         cuts: 6,
         deletions: 6,
+        confirmations: 12,
         messages: 12,
     }
 }

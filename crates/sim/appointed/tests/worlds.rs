@@ -13,13 +13,18 @@ fn no_order_of_steps_shows_what_must_not_be() {
 
 #[test]
 fn long_orders_end_with_equal_logs_and_with_entries_committed() {
-    let committed: usize = (1..=1_500)
-        .map(|seed| match walk(worlds::large(seed), seed) {
-            Ok(world) => world.committed_count(),
+    let (mut committed, mut confirmed) = (0, 0);
+    for seed in 1..=1_500 {
+        match walk(worlds::large(seed), seed) {
+            Ok(world) => {
+                committed += world.committed_count();
+                confirmed += world.confirmed_count();
+            }
             Err((violation, way)) => panic!("seed {seed}: {violation} after {way:?}"),
-        })
-        .sum();
+        }
+    }
     assert!(committed > 30_000, "{committed} entries");
+    assert!(confirmed > 3_000, "{confirmed} confirmations");
 }
 
 #[test]

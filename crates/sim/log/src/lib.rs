@@ -13,12 +13,8 @@
 //! # Not done, and what that costs
 //! - With several brokers it is not known which of them has heard a client: that a coordinator expels nobody too early (L52) is
 //!   judged with one broker only. So is what a power failure may take of a topic with `diwan.durability=replicated`.
-//! - Seed 51 with several brokers breaks rule 41: a transaction is answered with `INVALID_PRODUCER_EPOCH` 47 ms after it began, while
-//!   leaders move. Why is not known. The tests leave it out.
-//! - Seed 5200 with several brokers breaks rule 45 (an offset that a transaction has committed is gone after a failure of all
-//!   power), and whether the broker or a rule is wrong is not known. Seed 5277 once broke rule 41 (an end of a transaction was
-//!   answered with `INVALID_TXN_STATE`). It does not since compacted logs are copied as they are now, and why it did is not known.
-//!   Until 500 seeds with several brokers are clean, fresh seeds of the tests have one broker.
+//! - With several brokers a name of a topic that was made anew may mean the one before to some of them. What a transaction commits for
+//!   such a topic is not judged then (L45).
 //! - Links between brokers break, and no broker is cut off from another for long.
 //! - A turn of a shard is one step: two threads that wait for one lock are not simulated.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]

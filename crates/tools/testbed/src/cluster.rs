@@ -103,6 +103,14 @@ impl BrokerCluster {
         self.broker(id)?.restart()
     }
 
+    /// Starts a broker that was killed over what it has.
+    ///
+    /// # Errors
+    /// There is no broker of that id, or the program cannot be started.
+    pub fn launch(&mut self, id: i32) -> Result<(), PeerError> {
+        self.broker(id)?.launch_again()
+    }
+
     fn broker(&mut self, id: i32) -> Result<&mut Broker, PeerError> {
         let place = usize::try_from(id - 1).unwrap_or(usize::MAX);
         let broker = self.brokers.get_mut(place);

@@ -11,6 +11,7 @@ mod fuzz;
 mod gates;
 mod interop;
 mod lanes;
+mod log_faults;
 mod mutants;
 mod porcupine;
 mod rust_tests;
@@ -53,6 +54,8 @@ enum Command {
     /// Kill, stop and cut off members of real ensembles; `cargo xtask faults --help` lists the scenarios and the
     /// options
     Faults(faults::Args),
+    /// Kill and stop brokers of a real cluster; `cargo xtask log-faults --help` lists the scenarios and the options
+    LogFaults(log_faults::Args),
     /// Play generated scripts to a real ZooKeeper and to Diwan; `cargo xtask differential --help` lists the options
     Differential(differential::Args),
     /// Play generated scripts to a real Kafka and to Diwan's broker; `cargo xtask log-differential --help` lists the options
@@ -107,6 +110,7 @@ fn run(command: Command) -> anyhow::Result<bool> {
         Command::Interop(args) => interop::run(&workspace, &args),
         Command::Fuzz(args) => fuzz::run(&workspace, &args),
         Command::Faults(args) => faults::run_alone(&workspace, &args),
+        Command::LogFaults(args) => log_faults::run_alone(&workspace, &args),
         Command::Differential(args) => differential::COUNCIL.run_alone(&workspace, &args),
         Command::LogDifferential(args) => differential::LOG.run_alone(&workspace, &args),
         Command::Sim(args) => forward::sim(&workspace, "sim-council", "sim", &args),

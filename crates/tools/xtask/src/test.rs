@@ -11,6 +11,7 @@ use crate::faults;
 use crate::fuzz;
 use crate::interop::{self, Among, Flavor, Runner};
 use crate::lanes::{self, Job};
+use crate::log_faults;
 use crate::rust_tests;
 use crate::tally::Tally;
 use crate::workspace::Workspace;
@@ -29,7 +30,7 @@ const ON_BROKERS: &str = "log-java";
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only these: `rust`, `fuzz`, `faults`, `differential`, `log-differential`, or names of interop suites
+    /// Only these: `rust`, `fuzz`, `faults`, `log-faults`, `differential`, `log-differential`, or names of interop suites
     #[arg(long, value_name = "SUITE,...", value_delimiter = ',')]
     only: Vec<String>,
     /// Leave out the suites that need other languages' runtimes
@@ -50,7 +51,7 @@ impl Args {
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     let mut known = interop::names(workspace)?;
-    known.extend([RUST, fuzz::NAME, faults::NAME].map(String::from));
+    known.extend([RUST, fuzz::NAME, faults::NAME, log_faults::NAME].map(String::from));
     let differentials = differential::SUITES.into_iter().filter(|suite| suite.exists(workspace));
     let differentials: Vec<differential::Suite> = differentials.collect();
     known.extend(differentials.iter().map(|suite| String::from(suite.name)));
@@ -75,6 +76,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     }
     if args.chosen(faults::NAME) {
         jobs.push(Job::new("ensembles under faults", || faults::run(workspace, &diwan)));
+    }
+    if args.chosen(log_faults::NAME) {
+        jobs.push(Job::new("brokers under faults", || log_faults::run(workspace, &diwan)));
     }
     if !args.no_interop {
         jobs.extend(log_suites(workspace, args, &runner)?);
@@ -164,7 +168,7 @@ fn beside_a_peer<'a>(
 
 /// A required suite that does not exist, or is not chosen, is a failure: a typing error must not pass.
 fn missing(known: &[String], args: &Args) -> Tally {
-    let own = [RUST, fuzz::NAME, faults::NAME];
+    let own = [RUST, fuzz::NAME, faults::NAME, log_faults::NAME];
     let mut tally = Tally::default();
     for required in args.interop.required() {
         if !known.contains(required) {

@@ -14,6 +14,7 @@ use base::Now;
 use log_coordinators::{Record, Seq};
 use log_partition::{Isolation, Offset, Source};
 use log_wire::{Attributes, BatchBuilder, ErrorCode, Producer};
+use replication_appointed::Round;
 
 use crate::catalog::Catalog;
 use crate::node::Node;
@@ -24,6 +25,7 @@ pub use load::CoordinatorLoad;
 pub(crate) use load::LoadOf;
 use load::{Unreadable, Wanted, load_batches};
 pub(crate) use machine::Machine;
+use machine::Sorted;
 pub(crate) use topic::{InternalTopic, OFFSETS, SHARE_STATE, TRANSACTIONS};
 
 /// How many bytes of a partition are read at once by its coordinator.
@@ -31,18 +33,22 @@ const LOAD_BYTES: usize = 1 << 20;
 
 /// A coordinator, and its records that are not committed.
 #[derive(Debug)]
-struct Coordination<M> {
+struct Coordination<M: Machine> {
     machine: M,
     /// Where its partition lives.
     slot: Slot,
     appends: VecDeque<(Seq, Offset)>,
     /// How far it has read its partition, while it reads.
     loading: Option<Offset>,
+    /// The newest round in which it was asked whether the partition is still led here.
+    asked: Option<Round>,
+    /// What waits for such a round, in order.
+    held: VecDeque<(Option<Round>, M::Effect)>,
 }
 
 /// The coordinators of one internal topic. See the module.
 #[derive(Debug)]
-pub(crate) struct Coordinators<M> {
+pub(crate) struct Coordinators<M: Machine> {
     topic: &'static InternalTopic,
     by_partition: BTreeMap<i32, Coordination<M>>,
 }
@@ -93,15 +99,18 @@ impl<M: Machine> Coordinators<M> {
     pub(crate) fn begin(&mut self, node: &Node, slot: Slot, machine: M) {
         let Some(hosted) = node.partitions.get(slot) else { return };
         let loading = Some(hosted.partition.start());
-        let coordination = Coordination { machine, slot, appends: VecDeque::new(), loading };
+        let (appends, held) = (VecDeque::new(), VecDeque::new());
+        let coordination = Coordination { machine, slot, appends, loading, asked: None, held };
         self.by_partition.insert(hosted.id.index, coordination);
     }
 
-    /// The partition in that slot is gone, with its coordinator. Gives which one that was.
-    pub(crate) fn gone(&mut self, slot: Slot) -> Option<(i32, M)> {
+    /// The partition in that slot is gone, with its coordinator. Gives which one that was, and what is left to be done.
+    pub(crate) fn gone(&mut self, slot: Slot) -> Option<(i32, Vec<M::Effect>)> {
         let (partition, _) = self.by_partition.iter().find(|(_, of)| of.slot == slot)?;
         let partition = *partition;
-        self.by_partition.remove(&partition).map(|of| (partition, of.machine))
+        let of = self.by_partition.remove(&partition)?;
+        let held = of.held.into_iter().filter_map(|(_, effect)| M::withdraw(effect));
+        Some((partition, held.chain(of.machine.resign()).collect()))
     }
 
     /// What a coordinator wants to read next. It is answered with [`Self::loaded`].
@@ -146,10 +155,66 @@ impl<M: Machine> Coordinators<M> {
         }
     }
 
+    /// Takes what a coordinator wants done besides its appends, which are made, in order. What it tells from memory comes once it is
+    /// known that it still was the coordinator when it did: it may have been stopped for a while, and have a successor. Says also
+    /// whether it has appended something.
+    pub(crate) fn take_effects(
+        &mut self,
+        node: &mut Node,
+        partition: i32,
+        now: Now,
+    ) -> (Vec<M::Effect>, bool) {
+        let mut has_appended = false;
+        while let Some(of) = self.by_partition.get_mut(&partition) {
+            let effects = of.machine.take_effects();
+            if effects.is_empty() {
+                break;
+            }
+            let mut appends = true;
+            for effect in effects {
+                match M::sort(effect) {
+                    Sorted::Append(seq, records) => {
+                        appends = appends && self.append(node, partition, (seq, &records), now);
+                        has_appended |= appends;
+                    }
+                    Sorted::Confirm => self.confirm(node, partition),
+                    Sorted::Other(effect) => self.hold(partition, effect),
+                }
+            }
+        }
+        (self.release(node, partition), has_appended)
+    }
+
+    /// Asks whether the partition is still led here.
+    fn confirm(&mut self, node: &mut Node, partition: i32) {
+        if let Some(of) = self.by_partition.get_mut(&partition) {
+            of.asked = node.partitions.confirm(of.slot);
+        }
+    }
+
+    fn hold(&mut self, partition: i32, effect: M::Effect) {
+        if let Some(of) = self.by_partition.get_mut(&partition) {
+            of.held.push_back((of.asked, effect));
+        }
+    }
+
+    /// What waits no more.
+    fn release(&mut self, node: &Node, partition: i32) -> Vec<M::Effect> {
+        let Some(of) = self.by_partition.get_mut(&partition) else { return Vec::new() };
+        let (slot, mut released) = (of.slot, Vec::new());
+        let may = |(round, _): &mut (Option<Round>, M::Effect)| {
+            round.is_none_or(|round| node.partitions.is_confirmed(slot, round))
+        };
+        while let Some((_, effect)) = of.held.pop_front_if(may) {
+            released.push(effect);
+        }
+        released
+    }
+
     /// Appends records of a coordinator as one batch, and tells it if that is refused. Says whether they were appended: if not,
     /// appends that it asked for behind this one must not be done.
     #[must_use]
-    pub(crate) fn append(
+    fn append(
         &mut self,
         node: &mut Node,
         partition: i32,

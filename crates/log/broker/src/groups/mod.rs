@@ -141,9 +141,16 @@ impl Groups {
         }
     }
 
+    /// A partition was still led here when that was asked.
+    pub(crate) fn confirmed(&mut self, node: &mut Node, slot: Slot, now: Now) {
+        if let Some(partition) = self.coordinators.partition_in(node, slot) {
+            self.take_effects(node, partition, now);
+        }
+    }
+
     /// A partition is gone: if it had a coordinator, nobody coordinates its groups here any more.
     pub(crate) fn gone(&mut self, node: &mut Node, slot: Slot) {
-        let effects = self.coordinators.gone(slot).map(|(_, machine)| machine.resign());
+        let effects = self.coordinators.gone(slot).map(|(_, effects)| effects);
         for effect in effects.into_iter().flatten() {
             if let Effect::Reply { ticket, answer } = effect {
                 self.answered(node, ticket, answer);
@@ -262,19 +269,10 @@ impl Groups {
 
     /// Does what a coordinator wants done.
     fn take_effects(&mut self, node: &mut Node, partition: i32, now: Now) {
-        while let Some(machine) = self.coordinators.get_mut(partition) {
-            let effects = machine.take_effects();
-            if effects.is_empty() {
-                return;
-            }
-            let mut appends = true;
-            for effect in effects {
-                match effect {
-                    Effect::Append { seq, records } => {
-                        appends = appends && self.coordinators.append(node, partition, (seq, &records), now);
-                    }
-                    Effect::Reply { ticket, answer } => self.answered(node, ticket, answer),
-                }
+        let (effects, _) = self.coordinators.take_effects(node, partition, now);
+        for effect in effects {
+            if let Effect::Reply { ticket, answer } = effect {
+                self.answered(node, ticket, answer);
             }
         }
     }

@@ -40,6 +40,8 @@ pub(crate) enum PartitionEvent {
     /// So many bytes more of it are committed. After the end of a transaction a reader of what is committed may read more
     /// than that: the number is [`usize::MAX`].
     Committed(Slot, usize),
+    /// It is known that it was still led here when that was asked.
+    Confirmed(Slot),
     /// More of it is durable on this broker, which leads it and is one of several that have it.
     Flushed(Slot),
     /// It begins later than before for clients, or more of it is deleted for good.

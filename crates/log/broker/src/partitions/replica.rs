@@ -14,7 +14,7 @@ use log_partition::{
 };
 use log_storage::Append as Appending;
 use replication_appointed::{
-    Answer, Append, Appended, BadAppend, Config, Epoch, LeadError, Refused, Replica, ReplicaId,
+    Answer, Append, Appended, BadAppend, Config, Epoch, LeadError, Refused, Replica, ReplicaId, Round,
 };
 use replication_controller::PartitionId as ReplicatedId;
 use replication_node::{Copies, Input, LogCopy};
@@ -51,6 +51,8 @@ struct Marks {
     /// What is before that is deleted for good.
     deleted_to: Option<Seq>,
     high_watermark: Offset,
+    /// The newest round of which it is known that it still led when it asked.
+    confirmed: Option<Round>,
 }
 
 impl Marks {
@@ -59,6 +61,7 @@ impl Marks {
             start: partition.shown_start(),
             deleted_to: partition.replica().deleted_to(),
             high_watermark: partition.high_watermark(),
+            confirmed: partition.replica().confirmed(),
         }
     }
 }
@@ -144,6 +147,9 @@ impl LentCopy<'_> {
         let marks = Marks::of(&self.hosted.partition);
         if marks.deleted_to != before.deleted_to || marks.start > before.start {
             self.events.push(PartitionEvent::StartMoved(self.slot));
+        }
+        if marks.confirmed > before.confirmed {
+            self.events.push(PartitionEvent::Confirmed(self.slot));
         }
         if marks.high_watermark > before.high_watermark {
             // How many bytes that are is not known: whoever waits looks.
@@ -282,6 +288,20 @@ impl Partitions {
         } else {
             self.host_copy(id, log, partition, topic);
         }
+    }
+
+    /// Asks whether a partition is still led here. Gives the round to wait for; nothing if no other broker can lead it.
+    pub(crate) fn confirm(&mut self, slot: Slot) -> Option<Round> {
+        let hosted = self.get_mut(slot).filter(|hosted| hosted.is_replicated)?;
+        let (id, round) = (hosted.id, hosted.partition.confirm());
+        self.touched.insert(id);
+        // It is known not to be, and who waits is about to hear of it.
+        Some(round.unwrap_or(Round(u64::MAX)))
+    }
+
+    /// Whether a partition was still led here when that round began.
+    pub(crate) fn is_confirmed(&self, slot: Slot, round: Round) -> bool {
+        self.get(slot).is_some_and(|hosted| hosted.partition.replica().is_confirmed(round))
     }
 
     /// A partition has one replica from now on, which is here. Gives whether it leads; otherwise nothing is changed.

@@ -217,12 +217,12 @@ impl Replication {
             }
         };
         self.outbox.failed.remove(&(*to, *id));
-        // That more is committed by now, or that the log begins later, is said with it. If it were read again for that, a follower that
+        // That more is committed by now, that the log begins later or a newer round is said with it. If it were read again for that, a follower that
         // lags behind a partition with many writes would never be sent anything.
         let next = hosted.partition.next_append(*to);
         if let Some(next) = next.filter(|next| {
-            let (committed, start) = (append.committed, append.start);
-            *append == Append { committed, start, ..next.clone() }
+            let (committed, start, round) = (append.committed, append.start, append.round);
+            *append == Append { committed, start, round, ..next.clone() }
         }) && let Some(range) = range_of(&bytes)
         {
             let append = hosted.partition.sent(*to, next, range);

@@ -210,15 +210,18 @@ impl Share {
         self.settle(node, now);
     }
 
+    /// A partition was still led here when that was asked.
+    pub(crate) fn confirmed(&mut self, node: &mut Node, slot: Slot, now: Now) {
+        if let Some(partition) = self.coordinators.partition_in(node, slot) {
+            self.busy.insert(partition);
+            self.settle(node, now);
+        }
+    }
+
     /// A partition is gone from here, or its log begins elsewhere: what is served of it is read again.
     pub(crate) fn gone(&mut self, node: &mut Node, slot: Slot, now: Now) {
-        if let Some((_, machine)) = self.coordinators.gone(slot) {
-            for effect in machine.resign() {
-                if let log_share::StateEffect::Reply { ticket, answer } = effect {
-                    self.answers.push_back((ticket, answer));
-                }
-            }
-        }
+        let effects = self.coordinators.gone(slot).map(|(_, effects)| effects);
+        self.answers.extend(effects.into_iter().flatten().filter_map(states::reply_of));
         self.appends.gone(slot);
         let gone: Vec<ShareKey> =
             self.served.iter().filter(|(_, of)| of.slot == slot).map(|(key, _)| key.clone()).collect();

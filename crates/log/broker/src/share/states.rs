@@ -122,19 +122,8 @@ impl Share {
 
     /// Does what a coordinator wants done.
     pub(super) fn take_effects(&mut self, node: &mut Node, partition: i32, now: Now) {
-        let Some(machine) = self.coordinators.get_mut(partition) else { return };
-        let mut appends = true;
-        for effect in machine.take_effects() {
-            match effect {
-                StateEffect::Append { seq, records } => {
-                    appends = appends && self.coordinators.append(node, partition, (seq, &records), now);
-                    if !appends {
-                        self.busy.insert(partition);
-                    }
-                }
-                StateEffect::Reply { ticket, answer } => self.answers.push_back((ticket, answer)),
-            }
-        }
+        let (effects, _) = self.coordinators.take_effects(node, partition, now);
+        self.answers.extend(effects.into_iter().filter_map(reply_of));
     }
 
     /// A request to the holder of a state has its answer, or one of its attempts has.
@@ -206,5 +195,13 @@ impl Share {
             self.forget_deleted_topics(node);
         }
         self.settle(node, now);
+    }
+}
+
+/// The answer that a coordinator gives.
+pub(super) fn reply_of(effect: StateEffect) -> Option<(Ticket, StateAnswer)> {
+    match effect {
+        StateEffect::Reply { ticket, answer } => Some((ticket, answer)),
+        StateEffect::Append { .. } | StateEffect::Confirm => None,
     }
 }

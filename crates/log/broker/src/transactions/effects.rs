@@ -30,18 +30,14 @@ impl Transactions {
     /// Whether it has appended something.
     fn take_effects(&mut self, node: &mut Node, partition: i32, now: Now) -> bool {
         let mut is_changed = false;
-        while let Some(machine) = self.coordinators.get_mut(partition) {
-            let effects = machine.take_effects();
+        loop {
+            let (effects, has_appended) = self.coordinators.take_effects(node, partition, now);
+            is_changed |= has_appended;
             if effects.is_empty() {
-                break;
+                return is_changed;
             }
-            let mut appends = true;
             for effect in effects {
                 match effect {
-                    TransactionEffect::Append { seq, records } => {
-                        appends = appends && self.coordinators.append(node, partition, (seq, &records), now);
-                        is_changed |= appends;
-                    }
                     TransactionEffect::Reply { ticket, answer } => {
                         self.answered(node, partition, ticket, answer, now);
                     }
@@ -49,10 +45,11 @@ impl Transactions {
                         self.events.extend(self.markers.send(node, partition, &markers));
                     }
                     TransactionEffect::AllocateProducerIds => self.allocate_producer_ids(node, partition),
+                    // The coordinators have done these.
+                    TransactionEffect::Append { .. } | TransactionEffect::Confirm => {}
                 }
             }
         }
-        is_changed
     }
 
     pub(super) fn answered(

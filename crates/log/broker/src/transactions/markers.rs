@@ -130,12 +130,21 @@ fn append(
 
 /// Whether there is no such partition any more. At a start, topics come by and by.
 fn is_gone(catalog: &Catalog, participant: &Participant) -> bool {
+    catalog.is_complete() && !is_known(catalog, participant)
+}
+
+/// Whether all of these are there, as far as this broker has heard from the council.
+pub(super) fn are_known(catalog: &Catalog, participants: &[Participant]) -> bool {
+    participants.iter().all(|participant| is_known(catalog, participant))
+}
+
+fn is_known(catalog: &Catalog, participant: &Participant) -> bool {
     let (topic, index) = match participant {
         Participant::Partition(topic, index) => (TopicName::Id(topic.id), *index),
         Participant::Offsets(index) => (TopicName::Name(OFFSETS.name), *index),
     };
     let has = |topic: &TopicImage| usize::try_from(index).is_ok_and(|index| index < topic.partitions.len());
-    catalog.is_complete() && !catalog.find(topic).is_ok_and(has)
+    catalog.find(topic).is_ok_and(has)
 }
 
 /// What became of a marker at a participant, to its coordinator.

@@ -176,15 +176,22 @@ impl Transactions {
         }
     }
 
+    /// A partition was still led here when that was asked.
+    pub(crate) fn confirmed(&mut self, node: &mut Node, slot: Slot, now: Now) {
+        if let Some(partition) = self.coordinators.partition_in(node, slot) {
+            self.turn(node, partition, now);
+        }
+    }
+
     /// A partition is gone, with the markers that were on their way to it, and with its coordinator if it had one.
     pub(crate) fn gone(&mut self, node: &mut Node, slot: Slot, now: Now) {
-        if let Some((partition, machine)) = self.coordinators.gone(slot) {
+        if let Some((partition, effects)) = self.coordinators.gone(slot) {
             self.without_ids.remove(&partition);
             self.markers.forget_coordinator(partition);
             for (question, _) in self.questions.take_waiting(partition) {
                 self.conclude(question, Err(ErrorCode::NotCoordinator));
             }
-            for effect in machine.resign() {
+            for effect in effects {
                 if let TransactionEffect::Reply { ticket, answer } = effect {
                     self.answered(node, partition, ticket, answer, now);
                 }
@@ -343,6 +350,10 @@ impl Transactions {
 
     fn ask_until(&mut self, node: &mut Node, question: Question, until: MonoTime, now: Now) {
         match self.coordinator_of(node, &question.verify.who.transactional_id) {
+            // A topic that is not known here yet would count as deleted when the transaction ends, and get no marker.
+            Ok(_) if !markers::are_known(&node.catalog, &question.verify.partitions) => {
+                self.conclude(question, Err(ErrorCode::CoordinatorLoadInProgress));
+            }
             Ok(partition) => {
                 let (ticket, verify) = (node.ticket(), question.verify.clone());
                 self.questions.asked(ticket, question, until);

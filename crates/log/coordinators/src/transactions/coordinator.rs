@@ -18,6 +18,7 @@ use super::{
 };
 use crate::clock::Clock;
 use crate::journal::{Journal, Key as _};
+use crate::message::asks_again;
 use crate::{Damaged, Record, Seq, Text, Ticket};
 
 /// What is not durable of a transaction that is open or whose markers are on their way.
@@ -45,6 +46,8 @@ pub struct TransactionCoordinator {
     expiration_check: MonoTime,
     /// Answers and markers of this call: they follow its append.
     pub(crate) outbox: Vec<TransactionEffect>,
+    /// One of the answers tells what is known here.
+    tells: bool,
     pub(crate) effects: Vec<TransactionEffect>,
 }
 
@@ -66,6 +69,7 @@ impl TransactionCoordinator {
             last_markers: MarkersId(0),
             expiration_check: MonoTime::ZERO,
             outbox: Vec::new(),
+            tells: false,
             effects: Vec::new(),
         }
     }
@@ -101,6 +105,7 @@ impl TransactionCoordinator {
         self.advance(now);
         let answer = self.admit(&request).and_then(|()| self.dispatch(request));
         let answer = answer.unwrap_or_else(TransactionAnswer::Failed);
+        self.tells = !matches!(&answer, TransactionAnswer::Failed(error) if asks_again(*error));
         self.outbox.push(TransactionEffect::Reply { ticket, answer });
         self.finish();
     }
@@ -247,10 +252,14 @@ impl TransactionCoordinator {
         }
     }
 
-    /// Puts what was changed into an append, and lets answers and markers wait for it.
+    /// Puts what was changed into an append, and lets answers and markers wait for it. That it is committed shows that this still is
+    /// the coordinator.
     pub(crate) fn finish(&mut self) {
+        let tells = std::mem::take(&mut self.tells);
         if let Some((seq, records)) = self.journal.seal(self.clock.heard()) {
             self.effects.push(TransactionEffect::Append { seq, records });
+        } else if tells {
+            self.effects.push(TransactionEffect::Confirm);
         }
         for effect in std::mem::take(&mut self.outbox) {
             self.journal.emit(effect, &mut self.effects);

@@ -237,6 +237,9 @@ pub enum TransactionEffect {
         /// The records.
         records: Vec<Record>,
     },
+    /// Before what follows is done, make sure that no other broker coordinates this partition by now: what is answered comes from
+    /// memory alone, and may be old.
+    Confirm,
     /// Answer a request.
     Reply {
         /// The request.

@@ -49,6 +49,7 @@ impl Bench {
                         self.log.extend(records);
                         self.coordinator.persisted(seq, self.now);
                     }
+                    Effect::Confirm => {}
                     Effect::Reply { ticket, answer } => answers.push((ticket.0, answer)),
                 }
             }

@@ -209,6 +209,7 @@ impl World {
         for effect in self.coordinator.take_effects() {
             match effect {
                 Effect::Append { seq, records } => self.in_flight.push_back((seq, records)),
+                Effect::Confirm => {}
                 Effect::Reply { ticket, answer } => self.answered(ticket.0, answer),
             }
         }
@@ -334,7 +335,7 @@ impl World {
         let sent = copy.take_effects();
         let last = sent.iter().filter_map(|effect| match effect {
             Effect::Append { seq, .. } => Some(*seq),
-            Effect::Reply { .. } => None,
+            Effect::Reply { .. } | Effect::Confirm => None,
         });
         let last = last.chain(self.in_flight.iter().map(|(seq, _)| *seq)).max();
         let mut effects = sent.clone();

@@ -412,6 +412,7 @@ impl World {
                 }
             }
             TransactionEffect::WriteMarkers(markers) => self.write_markers(&markers),
+            TransactionEffect::Confirm => {}
             TransactionEffect::AllocateProducerIds => {
                 let first = self.next_producer_id;
                 let failed = !self.healed && self.random.chance(20);
@@ -487,6 +488,7 @@ impl World {
         for effect in self.groups.take_effects() {
             match effect {
                 Effect::Append { seq, records } => self.groups_in_flight.push_back((seq, records)),
+                Effect::Confirm => {}
                 Effect::Reply { ticket, answer } => self.groups_reply(ticket, &answer),
             }
         }

@@ -96,7 +96,14 @@ const fn two_id() -> replication_appointed::ReplicaId {
 fn what_is_no_message_is_not_sent() {
     let (one, two) = pair();
     let too_long = numbered(1, (2 << 20) + 1);
-    for bytes in [Vec::new(), vec![0x80], vec![0, 0], vec![3, 1, 1], [1, 0x21, 0].repeat(20), too_long] {
+    for bytes in [
+        Vec::new(),
+        vec![0x80],
+        vec![0, 0],
+        vec![replication_wire::VERSION + 1, 1, 1],
+        [1, 0x21, 0].repeat(20),
+        too_long,
+    ] {
         assert_eq!(one.send(&two, Lane::Bulk, bytes), Err(NotSent::Unsendable));
     }
     assert_eq!(one.send(&two, Lane::Bulk, numbered(1, 2 << 20)), Ok(()));

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use base::MonoTime;
 use replication_appointed::{
-    Appended, Config, Durable, Epoch, Fence, LeadError, LogShape, Position, Refused, Replica, ReplicaId, Seq,
-    Voters,
+    Appended, Config, Durable, Epoch, Fence, LeadError, LogShape, Position, Refused, Replica, ReplicaId,
+    Round, Seq, Voters,
 };
 use replication_controller::{
     Effect as Order, Event, FenceAnswer, FenceRequest, Incarnation, Known, PartitionId, Promise, Record,
@@ -157,7 +157,10 @@ impl Bench {
             replica.sent(follower, &append);
         }
         let epoch = replica.promised();
-        self.reply(follower, Reply::Appended(Appended { epoch, durable: Seq(durable), start: Seq(0) }))
+        self.reply(
+            follower,
+            Reply::Appended(Appended { epoch, durable: Seq(durable), start: Seq(0), round: Round(0) }),
+        )
     }
 
     pub(crate) fn reply(&mut self, from: ReplicaId, reply: Reply) -> Vec<Effect> {

@@ -1,6 +1,6 @@
 //! What a node says of entries that go from one replica to another.
 
-use replication_appointed::{Append, Appended, Diverged, Epoch, Position, Received, ReplicaId, Seq};
+use replication_appointed::{Append, Appended, Diverged, Epoch, Position, Received, ReplicaId, Round, Seq};
 use replication_node::{Admission, Effect, Reply, Settings};
 
 use crate::bench::{Bench, OTHER, P, reads, record};
@@ -25,7 +25,18 @@ fn replies(effects: &[Effect]) -> Vec<(ReplicaId, Reply)> {
 fn probe(epoch: u32) -> Append {
     let (epoch, after, to) = (Epoch(epoch), Position::default(), Seq(0));
     let (starts, committed, start) = (Vec::new(), Seq(0), Seq(0));
-    Append { epoch, epoch_start: Seq(0), after, to, starts, committed, start, resets: None, probes: true }
+    Append {
+        epoch,
+        epoch_start: Seq(0),
+        after,
+        to,
+        starts,
+        committed,
+        start,
+        resets: None,
+        probes: true,
+        round: Round(0),
+    }
 }
 
 #[test]
@@ -57,7 +68,10 @@ fn follower_answers_when_its_disk_has_it_and_again_over_a_new_connection() {
     assert!(matches!(received, Ok(Received::Store(_))), "{received:?}");
     bench.node.follow_up(P, bench.now, &mut bench.copies);
     assert_eq!(replies(&bench.effects()), []);
-    let answer = (OTHER, Reply::Appended(Appended { epoch: Epoch(1), durable: Seq(0), start: Seq(0) }));
+    let answer = (
+        OTHER,
+        Reply::Appended(Appended { epoch: Epoch(1), durable: Seq(0), start: Seq(0), round: Round(0) }),
+    );
     assert_eq!(replies(&bench.disk()), [answer]);
     bench.node.reconnected(ReplicaId(3), bench.now, &mut bench.copies);
     assert_eq!(replies(&bench.effects()), []);

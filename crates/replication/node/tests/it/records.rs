@@ -1,6 +1,8 @@
 //! What a node does when it learns a record.
 
-use replication_appointed::{Answer, Append, Epoch, EpochStart, Position, Received, Refused, ReplicaId, Seq};
+use replication_appointed::{
+    Answer, Append, Epoch, EpochStart, Position, Received, Refused, ReplicaId, Round, Seq,
+};
 use replication_controller::{Loss, Record};
 use replication_node::{Effect, Node, Settings};
 
@@ -126,6 +128,7 @@ fn copy_without_entries_takes_none_of_an_epoch_before_a_loss() {
         start: Seq(0),
         resets: None,
         probes: true,
+        round: Round(0),
     };
     let received = bench.copy().replica.receive_append(ReplicaId(3), &append);
     assert_eq!(received, Ok(Received::Answer(Answer::Refused(Refused { promised: Epoch(3) }))));

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use base::Random;
 use replication_appointed::{
-    Append, Appended, Config, Diverged, Epoch, EpochStart, Position, Refused, ReplicaId, Reset, Seq, Voters,
+    Append, Appended, Config, Diverged, Epoch, EpochStart, Position, Refused, ReplicaId, Reset, Round, Seq,
+    Voters,
 };
 use replication_controller::{
     Act, ActKind, FenceAnswer, FenceRequest, Goal, Incarnation, Known, Loss, Members, PartitionId, Promise,
@@ -98,7 +99,8 @@ fn replica_message(random: &mut Random) -> ReplicaMessage<'static> {
         }
         3 => {
             let (durable, start) = (Seq(number(random)), Seq(number(random)));
-            ReplicaMessage::Appended(Appended { epoch: newest, durable, start })
+            let round = Round(number(random));
+            ReplicaMessage::Appended(Appended { epoch: newest, durable, start, round })
         }
         4 => ReplicaMessage::Diverged(Diverged { epoch: newest, common: position(random, newest) }),
         _ => ReplicaMessage::Refused(Refused { promised: epoch(random, 2) }),
@@ -123,7 +125,8 @@ pub(crate) fn append(random: &mut Random) -> Append {
     let start = Seq(number(random).min(committed.0));
     let (resets, probes) = (random.chance(20), random.chance(20));
     let resets = resets.then(|| Reset { always: random.chance(50), thinned_to: Seq(number(random)) });
-    Append { epoch, epoch_start, after, to: Seq(to), starts, committed, start, resets, probes }
+    let (to, round) = (Seq(to), Round(number(random)));
+    Append { epoch, epoch_start, after, to, starts, committed, start, resets, probes, round }
 }
 
 /// Epochs that begin behind `after`, none of them above `newest`.

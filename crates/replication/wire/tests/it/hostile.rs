@@ -2,10 +2,10 @@
 
 use base::Random;
 use replication_appointed::{
-    Append, Appended, Diverged, Epoch, EpochStart, Position, Refused, ReplicaId, Seq,
+    Append, Appended, Diverged, Epoch, EpochStart, Position, Refused, ReplicaId, Round, Seq,
 };
 use replication_controller::{FenceAnswer, FenceRequest, PartitionId, Promise, Report, Task, Version, Work};
-use replication_wire::{ControllerMessage, NodeMessage, ReplicaMessage, WireError};
+use replication_wire::{ControllerMessage, NodeMessage, ReplicaMessage, VERSION, WireError};
 
 use crate::generate::{self, KINDS};
 use crate::{Whole, decode};
@@ -61,17 +61,17 @@ fn every_changed_byte_is_an_error_or_another_message_in_its_one_form() {
 #[test]
 fn unknown_version_and_unknown_kinds_are_told() {
     let bytes = Whole::Node(NodeMessage::Draining { drains: true }).encode();
-    for version in (0..=u8::MAX).filter(|version| *version != replication_wire::VERSION) {
+    for version in (0..=u8::MAX).filter(|version| *version != VERSION) {
         let changed = [&[version], &bytes[1..]].concat();
         assert_eq!(decode(&changed), Err(WireError::UnknownVersion(version)));
     }
     let known = [0x01, 0x02, 0x03, 0x11, 0x12, 0x13, 0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x31];
     for kind in 0..=u8::MAX {
-        let is_unknown = decode(&[replication_wire::VERSION, kind]) == Err(WireError::UnknownKind(kind));
+        let is_unknown = decode(&[VERSION, kind]) == Err(WireError::UnknownKind(kind));
         assert_eq!(is_unknown, !known.contains(&kind), "{kind:#x}");
     }
     for kind in (0..=u8::MAX).filter(|kind| !matches!(kind, 2..=4) && kind & !0x70 != 1) {
-        let item = [2, 1, 1, 0, 0, 0, 1, b'g', b'g', b'g', b'g', b'g', b'g', b'g', b'g'];
+        let item = [VERSION, 1, 1, 0, 0, 0, 1, b'g', b'g', b'g', b'g', b'g', b'g', b'g', b'g'];
         let item = [&item[..], &[b'g'; 8], &[kind, 5, 0, 0]].concat();
         assert_eq!(decode(&item), Err(WireError::UnknownKind(kind)));
     }
@@ -80,7 +80,7 @@ fn unknown_version_and_unknown_kinds_are_told() {
 #[test]
 fn count_that_the_bytes_cannot_hold_is_an_error_before_memory_is_taken() {
     for kind in [0x01, 0x11, 0x12, 0x13, 0x22, 0x23] {
-        let mut bytes = vec![2, kind, 0xff, 0xff, 0xff, 0xff];
+        let mut bytes = vec![VERSION, kind, 0xff, 0xff, 0xff, 0xff];
         bytes.extend_from_slice(&[1; 64]);
         assert_eq!(decode(&bytes), Err(WireError::Cut), "{kind:#x}");
     }
@@ -112,6 +112,7 @@ fn append() -> Append {
         start: Seq(9),
         resets: None,
         probes: false,
+        round: Round(3),
     }
 }
 
@@ -153,10 +154,10 @@ fn append_that_no_leader_sends_is_an_error() {
 
 #[test]
 fn list_of_epochs_that_is_there_and_empty_is_an_error() {
-    // Of partition 7: kind, epoch 3 from entry 4 on, after entry 9 of the same epoch, nothing committed, no entries.
+    // Of partition 7: kind, epoch 3 from entry 4 on, after entry 9 of the same epoch, nothing committed, no round, no entries.
     let item = |kind: u8, starts: &[u8]| {
-        let head = [&[2, 1, 1, 0, 0, 0, 15], &[b'g'; 16][..]].concat();
-        let bytes = [&head[..], &[kind, 3, 4, 0, 9, 0, 17, 0], starts, &[0]].concat();
+        let head = [&[VERSION, 1, 1, 0, 0, 0, 15], &[b'g'; 16][..]].concat();
+        let bytes = [&head[..], &[kind, 3, 4, 0, 9, 0, 17, 0, 0], starts, &[0]].concat();
         Whole::decode(&bytes).map(|_| ())
     };
     assert_eq!(item(0x01, &[]), Ok(()));
@@ -166,7 +167,12 @@ fn list_of_epochs_that_is_there_and_empty_is_an_error() {
 #[test]
 fn answer_of_an_epoch_that_cannot_be_is_an_error() {
     let position = |epoch| Position { epoch: Epoch(epoch), end: Seq(9) };
-    refused_item(ReplicaMessage::Appended(Appended { epoch: Epoch::NONE, durable: Seq(1), start: Seq(0) }));
+    refused_item(ReplicaMessage::Appended(Appended {
+        epoch: Epoch::NONE,
+        durable: Seq(1),
+        start: Seq(0),
+        round: Round(0),
+    }));
     refused_item(ReplicaMessage::Diverged(Diverged { epoch: Epoch::NONE, common: position(0) }));
     refused_item(ReplicaMessage::Diverged(Diverged { epoch: Epoch(3), common: position(4) }));
     refused_item(ReplicaMessage::Refused(Refused { promised: Epoch::NONE }));
@@ -216,7 +222,7 @@ fn request_of_an_epoch_that_cannot_be_is_an_error() {
 fn record_with_wrong_replicas_is_an_error() {
     // Flags, epoch, leader, two voters, durable on one, no learner, nobody preferred.
     let tell = |record: &[u8]| {
-        let head = [&[2, 0x12, 1, 0, 0, 0, 3], &[b'g'; 16][..], &[5]].concat();
+        let head = [&[VERSION, 0x12, 1, 0, 0, 0, 3], &[b'g'; 16][..], &[5]].concat();
         decode_owned(&[&head, record].concat())
     };
     assert_eq!(tell(&[1, 4, 9, 2, 9, 1, 1, 0, 0]), Ok(()));
@@ -239,7 +245,12 @@ fn items_before_a_wrong_one_are_given_out_and_none_behind_it() {
     let item = |index, epoch| {
         (
             partition(index),
-            ReplicaMessage::Appended(Appended { epoch: Epoch(epoch), durable: Seq(1), start: Seq(0) }),
+            ReplicaMessage::Appended(Appended {
+                epoch: Epoch(epoch),
+                durable: Seq(1),
+                start: Seq(0),
+                round: Round(0),
+            }),
         )
     };
     let bytes = Whole::Replicas(vec![item(1, 5), item(2, 0), item(3, 5)]).encode();

@@ -1,6 +1,6 @@
 //! How long messages may be, and that senders keep to it.
 
-use replication_appointed::{Append, Appended, Epoch, Position, ReplicaId, Reset, Seq};
+use replication_appointed::{Append, Appended, Epoch, Position, ReplicaId, Reset, Round, Seq};
 use replication_controller::{Incarnation, PartitionId};
 use replication_wire::{BATCH_BYTES_MAX, Full, NodeMessage, ReplicasWriter, VERSION, message_bytes_max};
 
@@ -46,6 +46,7 @@ fn append(entries: u64) -> Append {
         start: Seq(0),
         resets: Some(Reset { always: false, thinned_to: Seq(700) }),
         probes: true,
+        round: Round(u64::MAX),
     }
 }
 
@@ -56,7 +57,10 @@ fn largest_entries_alone_are_within_the_limit() {
     let partition = PartitionId { group: [7; 16], index: u32::MAX };
     assert_eq!(writer.put_append(partition, &append(9), &[&entries]), Ok(()));
     assert_eq!(
-        writer.put_appended(partition, Appended { epoch: Epoch(1), durable: Seq(1), start: Seq(0) }),
+        writer.put_appended(
+            partition,
+            Appended { epoch: Epoch(1), durable: Seq(1), start: Seq(0), round: Round(0) }
+        ),
         Err(Full)
     );
     assert_eq!((writer.count(), writer.bytes()), (1, out.len()));
@@ -94,6 +98,7 @@ fn append_of_a_follower_that_keeps_up_takes_few_bytes_besides_its_entries() {
             start: Seq(800_000_000),
             resets: None,
             probes: false,
+            round: Round(0),
             starts: Vec::new(),
         };
         writer.put_append(PartitionId { group, index }, &append, &[&[1; 200]]).expect("there is room");

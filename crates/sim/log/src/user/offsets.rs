@@ -53,10 +53,12 @@ impl Offsets {
         self.wanted.map(|offset| Committed { topic, offset })
     }
 
-    /// The offset is committed if the transaction is. What a request for a topic does that is gone is not known.
+    /// The offset is committed if the transaction is. What a request for a topic does that is gone is not known, nor for which of two
+    /// topics of one name a request is that names it: a broker may not have heard of the second.
     pub(super) fn taken(&mut self, around: &Around<'_>, committed: Committed) {
         self.wanted = None;
-        let is_there = around.topics.ids.get(NAMES[0]) == Some(&committed.topic);
+        let is_clear = around.brokers.len() == 1 || !around.topics.deleted.contains(NAMES[0]);
+        let is_there = is_clear && around.topics.ids.get(NAMES[0]) == Some(&committed.topic);
         self.pending = is_there.then_some(committed);
         if !is_there {
             self.known = None;

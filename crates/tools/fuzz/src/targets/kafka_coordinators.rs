@@ -190,7 +190,9 @@ fn of_transactions() -> Vec<Record> {
                         coordinator.persisted(seq, now);
                     }
                     TransactionEffect::AllocateProducerIds => coordinator.producer_ids(Some(10..20)),
-                    TransactionEffect::Reply { .. } | TransactionEffect::WriteMarkers(_) => {}
+                    TransactionEffect::Reply { .. }
+                    | TransactionEffect::Confirm
+                    | TransactionEffect::WriteMarkers(_) => {}
                 }
             }
         }

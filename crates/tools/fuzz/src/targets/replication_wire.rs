@@ -2,8 +2,8 @@
 //! its length, and an append is one that a replica takes.
 
 use replication_appointed::{
-    Append, Appended, Config, Diverged, Epoch, EpochStart, Position, Refused, Replica, ReplicaId, Reset, Seq,
-    Voters,
+    Append, Appended, Config, Diverged, Epoch, EpochStart, Position, Refused, Replica, ReplicaId, Reset,
+    Round, Seq, Voters,
 };
 use replication_controller::{
     Act, ActKind, FenceAnswer, FenceRequest, Goal, Incarnation, Known, Loss, Members, PartitionId, Promise,
@@ -88,6 +88,7 @@ fn append() -> Append {
         start: Seq(900),
         resets: Some(Reset { always: false, thinned_to: Seq(700) }),
         probes: true,
+        round: Round(300),
     }
 }
 
@@ -97,7 +98,12 @@ fn messages() -> [ReplicaMessage<'static>; 5] {
     [
         ReplicaMessage::Append { append: append(), entries: b"entries" },
         ReplicaMessage::Append { append: later, entries: &[7; 300] },
-        ReplicaMessage::Appended(Appended { epoch: Epoch(7), durable: Seq(1030), start: Seq(900) }),
+        ReplicaMessage::Appended(Appended {
+            epoch: Epoch(7),
+            durable: Seq(1030),
+            start: Seq(900),
+            round: Round(1),
+        }),
         ReplicaMessage::Diverged(Diverged { epoch: Epoch(7), common: position(5, 900) }),
         ReplicaMessage::Refused(Refused { promised: Epoch(u32::MAX) }),
     ]

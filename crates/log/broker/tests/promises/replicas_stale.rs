@@ -1,0 +1,98 @@
+//! What a coordinator promises that has a successor and does not know it: it tells nobody what was true before.
+
+use kafka_protocol::messages::offset_commit_request::{
+    OffsetCommitRequestPartition, OffsetCommitRequestTopic,
+};
+use kafka_protocol::messages::offset_fetch_request::{OffsetFetchRequestGroup, OffsetFetchRequestTopics};
+use kafka_protocol::messages::{
+    FindCoordinatorRequest, GroupId, OffsetCommitRequest, OffsetFetchRequest, OffsetFetchResponse, TopicName,
+};
+
+use crate::bench::text;
+use crate::replicas::Cluster;
+
+const OFFSETS: &str = "__consumer_offsets";
+const FETCH: i16 = 8;
+const COMMIT: i16 = 8;
+const NOT_COORDINATOR: i16 = 16;
+
+/// Three brokers, and the one that coordinates the group `g`.
+fn serving() -> (Cluster, i32) {
+    let mut cluster = Cluster::with(&[&[1, 2, 3]], &[], |config| {
+        config.offsets_topic.partitions = 1;
+        config.replication_factor = 3;
+        config.seed = config.node_id as u64 * 1_000;
+    });
+    let find = FindCoordinatorRequest::default().with_key_type(0).with_coordinator_keys(vec![text("g")]);
+    cluster.call(1, 6, &find);
+    cluster.settle();
+    let coordinator = cluster.leader_of(OFFSETS, 0).expect("it is there");
+    (cluster, coordinator)
+}
+
+fn commit(cluster: &mut Cluster, coordinator: i32, offset: i64) {
+    let partition = OffsetCommitRequestPartition::default().with_committed_offset(offset);
+    let topic =
+        OffsetCommitRequestTopic::default().with_name(TopicName(text("t"))).with_partitions(vec![partition]);
+    let request = OffsetCommitRequest::default()
+        .with_group_id(GroupId(text("g")))
+        .with_generation_id_or_member_epoch(-1)
+        .with_topics(vec![topic]);
+    let answer = cluster.call(coordinator, COMMIT, &request);
+    assert_eq!(answer.topics[0].partitions[0].error_code, 0);
+}
+
+fn fetch() -> OffsetFetchRequest {
+    let topic =
+        OffsetFetchRequestTopics::default().with_name(TopicName(text("t"))).with_partition_indexes(vec![0]);
+    let group =
+        OffsetFetchRequestGroup::default().with_group_id(GroupId(text("g"))).with_topics(Some(vec![topic]));
+    OffsetFetchRequest::default().with_groups(vec![group])
+}
+
+fn offset_of(answer: &OffsetFetchResponse) -> (i16, Option<i64>) {
+    let group = &answer.groups[0];
+    let offset = group.topics.first().and_then(|topic| topic.partitions.first());
+    (group.error_code, offset.map(|partition| partition.committed_offset))
+}
+
+#[test]
+fn coordinator_with_a_successor_tells_no_offset_of_before() {
+    let (mut cluster, before) = serving();
+    commit(&mut cluster, before, 3);
+    assert_eq!(offset_of(&cluster.call(before, FETCH, &fetch())), (0, Some(3)));
+    cluster.lose(before);
+    cluster.pass(1_000);
+    let after = cluster.leader_of(OFFSETS, 0).expect("it is there");
+    assert_ne!(before, after);
+    commit(&mut cluster, after, 4);
+
+    // It has heard nothing of that, and serves on.
+    let number = cluster.broker(before).begin(FETCH, &fetch()).expect_err("it has to ask first");
+    for _ in 0..10 {
+        cluster.turn(before);
+    }
+    assert_eq!(cluster.broker(before).end::<OffsetFetchRequest>(number, FETCH), None);
+    cluster.come_back(before);
+    cluster.pass(1_000);
+    let answer = cluster.broker(before).end::<OffsetFetchRequest>(number, FETCH).expect("it knows by now");
+    assert_eq!(offset_of(&answer), (NOT_COORDINATOR, None));
+    assert_eq!(offset_of(&cluster.call(after, FETCH, &fetch())), (0, Some(4)));
+}
+
+#[test]
+fn offset_is_told_while_enough_replicas_answer_and_not_before() {
+    let (mut cluster, coordinator) = serving();
+    commit(&mut cluster, coordinator, 3);
+    let others: Vec<i32> = cluster.here().into_iter().filter(|id| *id != coordinator).collect();
+    // Disks have nothing to do with it.
+    others.iter().for_each(|id| cluster.stop_disk(*id));
+    assert_eq!(offset_of(&cluster.call(coordinator, FETCH, &fetch())), (0, Some(3)));
+    let number = cluster.broker(coordinator).begin(FETCH, &fetch()).expect_err("it has to ask first");
+    cluster.turn(coordinator);
+    assert_eq!(cluster.broker(coordinator).end::<OffsetFetchRequest>(number, FETCH), None);
+    cluster.turn(others[0]);
+    cluster.turn(coordinator);
+    let answer = cluster.broker(coordinator).end::<OffsetFetchRequest>(number, FETCH).expect("one is enough");
+    assert_eq!(offset_of(&answer), (0, Some(3)));
+}
