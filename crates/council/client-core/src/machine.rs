@@ -56,6 +56,26 @@ struct Link {
     sent: Duration,
 }
 
+/// How long a server may be silent: at first, and after those that were given up in a row.
+#[derive(Clone, Copy)]
+struct Silence {
+    shortest: Duration,
+    present: Duration,
+}
+
+impl Silence {
+    /// What a client begins with.
+    fn of(settings: &Settings) -> Option<Self> {
+        let several = settings.hosts.len() > 1;
+        settings.server_silence.filter(|_| several).map(|time| Self { shortest: time, present: time })
+    }
+
+    /// A server was given up for its silence. If that happens to one after the other, they are slow, and not one of them dead.
+    fn over(&mut self, lasted: bool) {
+        self.present = if lasted { self.shortest } else { self.present.saturating_mul(2) };
+    }
+}
+
 /// See the crate. `T` comes back with the reply to the request it was submitted with; `W` names a watcher.
 ///
 /// `now` is a time since some moment, never going back. After each call the driver takes the [actions](Self::action), sends
@@ -64,6 +84,7 @@ pub struct ClientMachine<T, W> {
     session: Session<T, W>,
     hosts: Hosts,
     connect_time: Duration,
+    silence: Option<Silence>,
     frame_bytes_max: usize,
     encrypted: bool,
     link: Option<Link>,
@@ -83,6 +104,7 @@ impl<T, W: Clone + PartialEq> ClientMachine<T, W> {
         Self {
             session: Session::new(&settings),
             connect_time: (settings.session_timeout / servers).max(CONNECT_TIME_MIN),
+            silence: Silence::of(&settings),
             hosts: Hosts::new(settings.hosts, settings.first_host, Random::new(settings.seed)),
             frame_bytes_max: settings.frame_bytes_max,
             encrypted: settings.encrypted,
@@ -104,7 +126,11 @@ impl<T, W: Clone + PartialEq> ClientMachine<T, W> {
         }
         match &self.link {
             None if self.resolving.is_none() && now >= self.retry_at => self.find(now, to),
-            Some(link) if now >= self.link_deadline(link) => self.lose(now, ConnectFailure::TimedOut, to),
+            Some(link) if now >= self.link_deadline(link) => {
+                let lasted = link.heard >= link.since + LASTING;
+                self.silence.iter_mut().for_each(|silence| silence.over(lasted));
+                self.lose(now, ConnectFailure::TimedOut, to);
+            }
             Some(link) if self.session.is_up() && now >= link.sent + self.ping_time() => self.session.ping(),
             _ => {}
         }
@@ -326,10 +352,16 @@ impl<T, W: Clone + PartialEq> ClientMachine<T, W> {
     /// When a silent connection is given up: before a session is there, and while it is.
     fn link_deadline(&self, link: &Link) -> Duration {
         if self.session.is_up() {
-            link.heard + self.session_time() * 2 / 3
+            link.heard + self.silence_time()
         } else {
-            link.since + self.connect_time
+            link.since + self.silence.map_or(self.connect_time, |of| of.present.min(self.connect_time))
         }
+    }
+
+    /// How long a server that is connected may be silent.
+    fn silence_time(&self) -> Duration {
+        let longest = self.session_time() * 2 / 3;
+        self.silence.map_or(longest, |silence| silence.present.min(longest))
     }
 
     fn session_time(&self) -> Duration {
@@ -337,7 +369,9 @@ impl<T, W: Clone + PartialEq> ClientMachine<T, W> {
     }
 
     fn ping_time(&self) -> Duration {
-        (self.session_time() / 3).min(PING_MAX)
+        // Three within the silence that is permitted, and two within that which the session timeout permits.
+        let often = self.silence.map_or(PING_MAX, |silence| silence.present / 3);
+        (self.session_time() / 3).min(PING_MAX).min(often)
     }
 
     /// Why nothing more will happen, once that is so.

@@ -18,6 +18,9 @@ pub struct Settings {
     pub seed: u64,
     /// How long the session outlives its connection. The server decides.
     pub session_timeout: Duration,
+    /// After how long without a byte a server is given up for the next one, if there are several. Without it, and at the longest,
+    /// after two thirds of the session timeout. It is doubled with each server in a row that is given up within a second.
+    pub server_silence: Option<Duration>,
     /// Whether a server that only reads will do.
     pub read_only: bool,
     /// The session to go on with, if not with a new one.
@@ -64,6 +67,7 @@ impl Default for Settings {
             chroot: String::new(),
             seed: 0,
             session_timeout: Duration::from_secs(30),
+            server_silence: None,
             read_only: false,
             resume: None,
             reset_watches: true,

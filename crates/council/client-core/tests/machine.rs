@@ -272,6 +272,29 @@ fn silent_server_is_asked_and_then_left() {
 }
 
 #[test]
+fn silent_server_is_left_sooner_if_there_are_others_and_later_if_those_are_slow_too() {
+    let silence = Duration::from_millis(900);
+    let mut bench = bench(Settings { server_silence: Some(silence), ..Settings::default() });
+    bench.open();
+    // Behind one that was heard for long the next one gets no more time.
+    for (expected, is_heard_for_long) in
+        [(900, true), (900, false), (1800, false), (3600, true), (900, false)]
+    {
+        let pinged = bench.client.machine.deadline().unwrap() - bench.now;
+        assert!(pinged <= Duration::from_millis(expected / 3), "{pinged:?}");
+        for _ in 0..if is_heard_for_long { 3 } else { 0 } {
+            bench.pass(Duration::from_millis(500));
+            bench.receive(&reply(-2, 0, |_| {}));
+        }
+        bench.pass(Duration::from_millis(expected - 1));
+        assert!(bench.client.machine.is_up());
+        bench.pass(Duration::from_millis(1));
+        assert!(!bench.client.machine.is_up());
+        bench.open();
+    }
+}
+
+#[test]
 fn server_that_opens_no_session_in_time_is_left_for_the_next() {
     let mut bench = bench(Settings { session_timeout: Duration::from_secs(6), ..Settings::default() });
     let first = bench.dial();

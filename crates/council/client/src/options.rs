@@ -15,6 +15,7 @@ use crate::{Client, ConnectError, ConnectString};
 #[derive(Clone, Debug)]
 pub struct Options {
     pub(crate) session_timeout: Duration,
+    pub(crate) server_silence: Option<Duration>,
     pub(crate) read_only: bool,
     pub(crate) watcher: Option<Watcher>,
     pub(crate) ticket: Option<Ticket>,
@@ -29,6 +30,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             session_timeout: Duration::from_secs(30),
+            server_silence: None,
             read_only: false,
             watcher: None,
             ticket: None,
@@ -52,6 +54,15 @@ impl Options {
     #[must_use]
     pub const fn session_timeout(mut self, timeout: Duration) -> Self {
         self.session_timeout = timeout;
+        self
+    }
+
+    /// After how long without a sign of life a server is given up for the next one, if the connect string names several: two
+    /// thirds of the session timeout unless said, as ZooKeeper's clients do. The session goes on. Servers are asked for a sign
+    /// of life three times within it. If one server after the other is given up, it is doubled each time.
+    #[must_use]
+    pub const fn server_silence(mut self, silence: Duration) -> Self {
+        self.server_silence = Some(silence);
         self
     }
 
@@ -153,6 +164,7 @@ impl Options {
             chroot: servers.chroot,
             seed: u64::from_le_bytes([a, b, c, d, e, f, g, h]),
             session_timeout: self.session_timeout,
+            server_silence: self.server_silence,
             read_only: self.read_only,
             resume: self.ticket,
             reset_watches: self.reset_watches,

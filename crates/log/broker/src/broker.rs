@@ -187,7 +187,17 @@ impl Broker {
 
     /// There is a sign of life of another broker, which is connected. The controller takes it for dead after some 300 ms without one.
     pub fn peer_heard(&mut self, broker: i32, now: Now) {
-        self.replication.heard(replica_of(broker), now);
+        self.node.brokers.heard(broker);
+        self.replication.heard(&mut self.node, replica_of(broker), now);
+        self.after_partitions(now);
+    }
+
+    /// There was no sign of life of another broker, which is connected, for a while.
+    pub fn peer_silent(&mut self, broker: i32, now: Now) {
+        self.node.brokers.silent(broker, now.mono());
+        self.replication.silent(&mut self.node, replica_of(broker), now);
+        self.held_metadata.lost(broker);
+        self.after_partitions(now);
     }
 
     /// Another broker, which is connected, tells something.
@@ -195,6 +205,7 @@ impl Broker {
     /// # Errors
     /// Its connection is to be closed.
     pub fn peer_message(&mut self, broker: i32, bytes: &Bytes, now: Now) -> Result<(), BadMessage> {
+        self.node.brokers.heard(broker);
         let taken = self.replication.received(&mut self.node, replica_of(broker), bytes, now);
         let called = self.peer_called(now);
         self.after_partitions(now);

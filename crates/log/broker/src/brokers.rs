@@ -48,7 +48,9 @@ pub(crate) struct Brokers {
     others: BTreeMap<i32, Known>,
     /// Those that are connected.
     connected: BTreeSet<i32>,
-    /// Those that were, until a moment ago: since when they are not.
+    /// Those of them of which nothing is heard.
+    silent: BTreeSet<i32>,
+    /// Those that were connected and heard, until a moment ago: since when they are not.
     lost: BTreeMap<i32, MonoTime>,
     /// Those that are to lead nothing, since they are about to stop.
     draining: BTreeSet<i32>,
@@ -64,6 +66,7 @@ impl Brokers {
             rack,
             others: BTreeMap::new(),
             connected: BTreeSet::new(),
+            silent: BTreeSet::new(),
             lost: BTreeMap::new(),
             draining: BTreeSet::new(),
             has_changed: false,
@@ -91,12 +94,28 @@ impl Brokers {
 
     pub(crate) fn connected(&mut self, id: i32) {
         self.lost.remove(&id);
+        self.silent.remove(&id);
         self.connected.insert(id);
+    }
+
+    /// Nothing is heard of a broker that is connected.
+    pub(crate) fn silent(&mut self, id: i32, now: MonoTime) {
+        if self.connected.contains(&id) && self.silent.insert(id) {
+            self.lost.insert(id, now);
+        }
+    }
+
+    /// Something is heard of a broker.
+    pub(crate) fn heard(&mut self, id: i32) {
+        if self.silent.remove(&id) {
+            self.lost.remove(&id);
+        }
     }
 
     pub(crate) fn broken(&mut self, id: i32, now: MonoTime) {
         self.draining.remove(&id);
-        if self.connected.remove(&id) {
+        let was_silent = self.silent.remove(&id);
+        if self.connected.remove(&id) && !was_silent {
             self.lost.insert(id, now);
         }
         if self.others.get(&id).is_some_and(|known| !known.is_announced) {
@@ -114,18 +133,19 @@ impl Brokers {
         }
     }
 
-    /// Whether a broker may be given partitions to lead: it is this one or connected, and does not drain.
+    /// Whether a broker may be given partitions to lead: it is this one or reached, and does not drain.
     pub(crate) fn may_lead(&self, id: i32) -> bool {
-        (id == self.own || self.connected.contains(&id)) && !self.draining.contains(&id)
+        (id == self.own || self.is_reached(id)) && !self.draining.contains(&id)
     }
 
-    /// Whether a broker was connected until a moment ago, and is not any more: what it led is about to be led by others.
+    /// Whether a broker was reached until a moment ago, and is not any more: what it led is about to be led by others.
     pub(crate) fn has_lost(&self, id: i32) -> bool {
         self.lost.contains_key(&id)
     }
 
-    pub(crate) fn is_connected(&self, id: i32) -> bool {
-        self.connected.contains(&id)
+    /// Whether another broker is connected and heard.
+    pub(crate) fn is_reached(&self, id: i32) -> bool {
+        self.connected.contains(&id) && !self.silent.contains(&id)
     }
 
     /// Whether any other broker is connected, or was until a moment ago.
@@ -188,7 +208,7 @@ impl Brokers {
 
     /// The one that clients send to what concerns the cluster: the first that is reached, as the brokers choose their controller.
     pub(crate) fn controller(&self) -> i32 {
-        let reached = self.connected.iter().copied().filter(|id| self.is_live(*id));
+        let reached = self.connected.difference(&self.silent).copied().filter(|id| self.is_live(*id));
         reached.chain([self.own]).min().unwrap_or(self.own)
     }
 }
@@ -250,5 +270,23 @@ mod tests {
         brokers.tick(MonoTime::ZERO.plus_ms(LOST_MS));
         assert!(!brokers.has_lost(1) && !brokers.has_others());
         assert_eq!(brokers.take_announced().map(|of| of.len()), Some(0));
+    }
+
+    #[test]
+    fn broker_that_is_silent_is_no_controller_and_leads_nothing_new_until_it_is_heard() {
+        let mut brokers = brokers();
+        brokers.announced(1, Some(&node(7)));
+        brokers.connected(1);
+        brokers.silent(1, MonoTime::ZERO);
+        assert!(!brokers.is_reached(1) && !brokers.may_lead(1) && brokers.has_lost(1));
+        assert_eq!((brokers.controller(), brokers.is_live(1)), (2, true));
+        brokers.heard(1);
+        assert!(brokers.is_reached(1) && brokers.may_lead(1) && !brokers.has_lost(1));
+        assert_eq!(brokers.controller(), 1);
+        // That its link breaks in the end is no second loss.
+        brokers.silent(1, MonoTime::ZERO);
+        brokers.tick(MonoTime::ZERO.plus_ms(LOST_MS));
+        brokers.broken(1, MonoTime::ZERO.plus_ms(3_000));
+        assert!(!brokers.has_lost(1));
     }
 }

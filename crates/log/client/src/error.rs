@@ -92,7 +92,7 @@ pub fn is_retriable(code: i16) -> bool {
 }
 
 /// Kafka's name of a code, as its documentation writes it.
-fn name(code: i16) -> String {
+pub(crate) fn name(code: i16) -> String {
     match ErrorCode::of(code) {
         Some(known) => known.name(),
         None => format!("error code {code}"),

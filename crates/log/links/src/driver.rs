@@ -35,6 +35,9 @@ pub(crate) struct Driver {
     /// What came on the first connection of a link before the second one was handed over: the other side may be that fast.
     early: BTreeMap<PairRef, Vec<Bytes>>,
     told: Vec<Told>,
+    /// When this thread looked last who is silent, and when it had not done so for long.
+    listened: MonoTime,
+    late: MonoTime,
 }
 
 /// A link that stands.
@@ -57,7 +60,8 @@ impl Driver {
         timing: LinkTiming,
     ) -> Self {
         let (links, early, told) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-        Self { connections, established, exchange, clock, timing, links, early, told }
+        let (listened, late) = (MonoTime::ZERO, MonoTime::ZERO);
+        Self { connections, established, exchange, clock, timing, links, early, told, listened, late }
     }
 
     /// Runs until it is told to stop.
@@ -164,10 +168,15 @@ impl Driver {
     }
 
     /// Tells of links that are heard, and of those that are silent. Behind what has come until now: a process that stood
-    /// still itself finds what came meanwhile first.
+    /// still itself finds what came meanwhile first. If this thread did not run for a heartbeat, others may not have run either:
+    /// silence counts from then on.
     fn listen(&mut self, now: MonoTime) {
         let ms = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         let (repeat_ms, silent_ms) = (ms(self.timing.heartbeat / 2), ms(self.timing.silent));
+        if now.since(self.listened) > ms(self.timing.heartbeat) {
+            self.late = now;
+        }
+        self.listened = now;
         for (from, link) in &mut self.links {
             let Some(heard) = self.connections.last_heard(link.pair).filter(|_| !link.is_held) else {
                 continue;
@@ -175,7 +184,9 @@ impl Driver {
             let is_news = heard > link.told && now.since(link.told) >= repeat_ms;
             let was_silent = link.is_silent;
             link.heard = heard.max(link.heard);
-            link.is_silent = now.since(link.heard) >= silent_ms;
+            // One that is silent already does not become heard by that.
+            let counts_from = if was_silent { link.heard } else { link.heard.max(self.late) };
+            link.is_silent = now.since(counts_from) >= silent_ms;
             let event = match (was_silent, link.is_silent) {
                 (false, true) => LinkEvent::Silent { from: *from },
                 (true, false) => LinkEvent::Heard { from: *from },

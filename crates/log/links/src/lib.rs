@@ -34,8 +34,10 @@
 //!
 //! # A crash
 //! The system closes the sockets of a killed process. The links' thread reads the end and tells [`LinkEvent::Broken`] at once,
-//! behind all messages that came before. If a whole machine dies, nothing comes any more: [`LinkEvent::Silent`] after 300 ms,
-//! and `Broken` after 3 s. The next process of the broker is announced with a greater incarnation; the owner calls
+//! behind all messages that came before. If a whole machine dies, or the process is stopped, nothing comes any more:
+//! [`LinkEvent::Silent`] after 300 ms, and `Broken` after 3 s. If the links' thread itself did not run for a heartbeat, it counts
+//! silence from when it runs again: brokers of a machine that is too busy do not take each other for dead.
+//! The next process of the broker is announced with a greater incarnation; the owner calls
 //! [`Links::set_peers`], which ends a delay of the dialler, and `Connected` tells the new incarnation.
 //!
 //! # Invariants

@@ -17,6 +17,10 @@ use crate::mail::ShardMail;
 /// How long a start waits for the council.
 const WAIT: Duration = Duration::from_secs(60);
 
+/// After how long a server of the council that is silent is given up for another one. The controller writes leaders through it: the
+/// machine that stands still may be that of a leader, and of this server of the council.
+const SERVER_SILENCE: Duration = Duration::from_millis(800);
+
 /// Where the keeper's events go, once there is a broker.
 type Sink = Arc<OnceLock<Arc<Mailbox<ShardMail>>>>;
 
@@ -143,7 +147,8 @@ fn pass_on(keeper: &mut Keeper, sink: &Sink, supervisor: &Supervisor) {
 }
 
 fn connect(servers: &str, session: Duration) -> Result<Client, StartError> {
-    let client = Options::new().renew_session(true).session_timeout(session).connect(servers);
+    let options = Options::new().renew_session(true).session_timeout(session);
+    let client = options.server_silence(SERVER_SILENCE).connect(servers);
     let client = client.map_err(|error| StartError::Council(error.to_string()))?;
     if client.wait_connected(WAIT) {
         return Ok(client);

@@ -143,7 +143,11 @@ impl Peers {
                 }
                 LinkEvent::Heard { from } => broker.peer_heard(number(from), now),
                 LinkEvent::Silent { from } => {
-                    tracing::warn!(broker = from.0, "nothing is heard of another broker");
+                    tracing::warn!(
+                        broker = from.0,
+                        "nothing is heard of another broker: others are to lead what it leads"
+                    );
+                    broker.peer_silent(number(from), now);
                 }
                 LinkEvent::Broken { from } => {
                     self.waiting.lock().retain(|(to, _), _| *to != from);

@@ -90,9 +90,9 @@ impl Controller {
     /// Looks at what has waited until now.
     pub fn tick(&mut self, now: MonoTime) {
         self.now = self.now.max(now);
-        while let Some(deadline) = self.deadlines.pop(self.now) {
+        while let Some((due, deadline)) = self.deadlines.pop(self.now) {
             match deadline {
-                Deadline::Silence(node) => self.silent(node),
+                Deadline::Silence(node) => self.silent(node, due),
                 Deadline::Resend(node) => self.outbox.send_again(node),
                 Deadline::Preferred(node) => self.give_back(node),
                 Deadline::Partition(partition) => self.time_has_come(partition),

@@ -55,9 +55,9 @@ impl Deadlines {
     }
 
     /// The first whose time has come.
-    pub(crate) fn pop(&mut self, now: MonoTime) -> Option<Deadline> {
+    pub(crate) fn pop(&mut self, now: MonoTime) -> Option<(MonoTime, Deadline)> {
         let (at, deadline) = *self.order.first()?;
         (at <= now).then(|| self.clear(deadline))?;
-        Some(deadline)
+        Some((at, deadline))
     }
 }

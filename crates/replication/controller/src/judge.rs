@@ -1,5 +1,6 @@
 //! What nodes do, and what that means for their partitions.
 
+use base::MonoTime;
 use replication_appointed::{Epoch, ReplicaId};
 
 use crate::controller::Controller;
@@ -76,14 +77,18 @@ impl Controller {
         self.look_at_all_of(node);
     }
 
-    pub(crate) fn silent(&mut self, node: ReplicaId) {
+    /// It was to be looked at the node at the time `due`. A controller that is told the time much later did not run meanwhile: it
+    /// may not have been told of what came either, and the others may not have run. Then the silence begins anew.
+    pub(crate) fn silent(&mut self, node: ReplicaId, due: MonoTime) {
         let Some(known) = self.nodes.node(node) else { return };
         let silence_ms = match known.standing {
             Standing::Expected => self.settings.greeting_ms,
             Standing::Alive => self.settings.silence_ms,
             Standing::Suspected | Standing::Gone => return,
         };
-        let end = known.heard.plus_ms(silence_ms);
+        let is_late = self.now.since(due) >= self.settings.late_ms;
+        let since = if is_late { self.now } else { known.heard };
+        let end = since.plus_ms(silence_ms);
         if end > self.now {
             self.deadlines.set(Deadline::Silence(node), end);
         } else {

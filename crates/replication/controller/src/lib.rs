@@ -10,7 +10,8 @@
 //!
 //! # When a partition needs a leader
 //! A partition needs a new leader if one of these holds:
-//! - the leader's node is suspected: its connection broke, it was silent for [`Settings::silence_ms`], or it is gone;
+//! - the leader's node is suspected: its connection broke, it was silent for [`Settings::silence_ms`], or it is gone. A
+//!   controller that was told the time too late ([`Settings::late_ms`]) did not run itself, and counts silence from then on;
 //! - the leader is known not to lead its epoch: its process restarted, or it says so;
 //! - a replica has promised an epoch above that of the configuration: an attempt has begun, here or at another controller, and
 //!   the leader before can no longer be relied on.

@@ -7,6 +7,8 @@ pub struct Settings {
     pub silence_ms: u64,
     /// A node that was not heard of since the controller began is suspected after that time.
     pub greeting_ms: u64,
+    /// A controller that looks for silence so much later than it should did not run itself, and begins to count anew.
+    pub late_ms: u64,
     /// How long a choice that could be made waits for more voters that are alive.
     pub grace_ms: u64,
     /// What was not answered is sent again after that time.
@@ -35,6 +37,7 @@ impl Default for Settings {
         Self {
             silence_ms: 300,
             greeting_ms: 1_000,
+            late_ms: 100,
             grace_ms: 50,
             resend_ms: 500,
             proposal_ms: 5_000,

@@ -151,7 +151,7 @@ fn voters(partition: &PartitionNode) -> impl Iterator<Item = i32> {
 impl Node {
     /// Whether a broker is this one, or connected to it.
     pub(crate) fn reaches(&self, broker: i32) -> bool {
-        broker == self.config.node_id || self.brokers.is_connected(broker)
+        broker == self.config.node_id || self.brokers.is_reached(broker)
     }
 
     fn judge_election(&self, (name, topic): (&str, Option<&TopicImage>), index: i32, kind: i8) -> Judged {

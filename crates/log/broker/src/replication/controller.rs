@@ -112,7 +112,7 @@ impl Replication {
     /// The controller, as far as this broker knows who that is, is asked for these acts. Nothing is answered, and what is asked for
     /// may be lost: the records tell what was done.
     pub(crate) fn ask_for(&mut self, node: &mut Node, acts: Vec<Act>, now: Now) {
-        let first = self.peers.keys().next().copied().map_or(self.own, |first| first.min(self.own));
+        let first = self.first().unwrap_or(self.own);
         self.inform(controller_id(first), Event::Acts { node: self.own, acts }, now);
         self.carry_out(node, now);
     }

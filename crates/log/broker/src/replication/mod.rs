@@ -7,8 +7,9 @@
 //! in as bytes.
 //!
 //! # Who is the controller
-//! Of the brokers that are connected to this one, and itself, the one with the lowest number. Two that both take themselves for it do
-//! no harm ([`replication_controller`]), so nobody waits for the session of one that has died: a broken connection is enough.
+//! Of the brokers that are connected to this one and heard, and itself, the one with the lowest number. Two that both take themselves
+//! for it do no harm ([`replication_controller`]), so nobody waits for the session of one that has died: a broken connection is
+//! enough, and so is silence. One that was silent is the controller again as soon as it is heard.
 //! Each broker tells all others what a controller has to hear, and who is none does not listen.
 //!
 //! # Invariants
@@ -58,6 +59,8 @@ pub(crate) struct Replication {
     role: Role,
     /// Brokers that are connected, with their processes as far as they were told.
     peers: BTreeMap<ReplicaId, Option<Incarnation>>,
+    /// Those of them of which nothing is heard.
+    silent: BTreeSet<ReplicaId>,
     /// Brokers that were connected, and are not any more.
     lost: BTreeSet<ReplicaId>,
     /// All records were told.
@@ -77,6 +80,7 @@ impl Replication {
             machine: Machine::new(own, incarnation, Settings::default()),
             role: Role::new(incarnation),
             peers: BTreeMap::new(),
+            silent: BTreeSet::new(),
             lost: BTreeSet::new(),
             is_joined: false,
             outbox: Outbox::default(),
@@ -99,6 +103,7 @@ impl Replication {
     pub(crate) fn connected(&mut self, node: &mut Node, peer: ReplicaId, now: Now) {
         self.peers.insert(peer, None);
         self.lost.remove(&peer);
+        self.silent.remove(&peer);
         node.in_sync.connected(peer);
         self.machine.reconnected(peer, now.mono(), &mut node.partitions);
         if self.is_joined {
@@ -114,6 +119,7 @@ impl Replication {
     pub(crate) fn broken(&mut self, node: &mut Node, peer: ReplicaId, now: Now) {
         if self.peers.remove(&peer).is_some() {
             self.lost.insert(peer);
+            self.silent.remove(&peer);
             self.machine.disconnected(controller_id(peer));
             self.outbox.forget(peer);
             self.role.broken(peer, now);
@@ -125,8 +131,28 @@ impl Replication {
     }
 
     /// There is a sign of life of another broker: the controller takes it for dead without one for a while.
-    pub(crate) fn heard(&mut self, peer: ReplicaId, now: Now) {
+    pub(crate) fn heard(&mut self, node: &mut Node, peer: ReplicaId, now: Now) {
         self.role.hear(Event::Heard { node: peer }, now);
+        if self.silent.remove(&peer) {
+            self.judge_role(node, now);
+            self.carry_out(node, now);
+        }
+    }
+
+    /// There was no sign of life of a broker that is connected for a while. It is none that counts, neither as a leader nor as
+    /// the controller; its connection stays, for it may only be slow.
+    pub(crate) fn silent(&mut self, node: &mut Node, peer: ReplicaId, now: Now) {
+        if self.peers.contains_key(&peer) && self.silent.insert(peer) {
+            self.role.broken(peer, now);
+            self.judge_role(node, now);
+            self.carry_out(node, now);
+        }
+    }
+
+    /// The broker with the lowest number of those that are heard, if it is another one.
+    fn first(&self) -> Option<ReplicaId> {
+        let heard = self.peers.keys().copied().filter(|peer| !self.silent.contains(peer));
+        heard.min().filter(|first| *first < self.own)
     }
 
     /// The council has committed this of a topic.
@@ -305,15 +331,14 @@ impl Replication {
     /// broker with nothing to do sleeps.
     fn judge_role(&mut self, node: &mut Node, now: Now) {
         let is_needed = node.catalog.topics().any(|topic| records(topic).next().is_some());
-        let is_first = self.peers.keys().next().is_none_or(|first| self.own < *first);
-        if !self.is_joined || !is_first || !is_needed {
+        if !self.is_joined || self.first().is_some() || !is_needed {
             self.role.resign();
             self.proposals.forget();
         } else if self.role.begin(node.catalog.topics().flat_map(records), now) {
             let announced = self.peers.iter().filter_map(|(peer, process)| Some((*peer, (*process)?)));
             announced.for_each(|(peer, process)| self.role.announced(peer, process, now));
             // Of the others it waits to hear: they may be starting.
-            self.lost.iter().for_each(|peer| self.role.broken(*peer, now));
+            self.lost.iter().chain(&self.silent).for_each(|peer| self.role.broken(*peer, now));
             self.machine.connected(controller_id(self.own));
             self.configs_changed(node);
         }

@@ -52,7 +52,7 @@ impl Replication {
         if !self.peers.contains_key(&from) {
             return Ok(());
         }
-        self.heard(from, now);
+        self.heard(node, from, now);
         let taken = self.take_message(node, from, bytes, now);
         self.carry_out(node, now);
         taken

@@ -58,9 +58,9 @@ impl HeldMetadata {
             return metadata::answer(node, call).map(Handled::Done);
         }
         let leaders = leaders(node, body, call.form)?;
-        let connected = leaders.iter().filter(|leader| node.brokers.is_connected(**leader));
+        let reached = leaders.iter().filter(|leader| node.brokers.is_reached(**leader));
         let probes: BTreeMap<i32, u64> =
-            connected.map(|leader| (*leader, self.probes.begin(*leader))).collect();
+            reached.map(|leader| (*leader, self.probes.begin(*leader))).collect();
         if probes.is_empty() && !leaders.iter().any(|leader| node.brokers.has_lost(*leader)) {
             return metadata::answer(node, call).map(Handled::Done);
         }
@@ -92,7 +92,7 @@ impl HeldMetadata {
         self.is_touched = true;
     }
 
-    /// The link to a broker is gone.
+    /// The link to a broker is gone, or nothing comes over it.
     pub(crate) fn lost(&mut self, broker: i32) {
         self.probes.lost(broker);
     }

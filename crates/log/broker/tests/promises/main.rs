@@ -12,6 +12,7 @@ mod replicas_elected;
 mod replicas_grown;
 mod replicas_moved;
 mod replicas_seen;
+mod replicas_silent;
 mod replicas_stale;
 mod replicas_two;
 mod shares;

@@ -29,6 +29,8 @@ pub(crate) struct Cluster {
     brokers: BTreeMap<i32, Bench>,
     /// Processes that are not there, or cannot be reached.
     pub(crate) away: BTreeSet<i32>,
+    /// Processes that are stopped, with what others have sent them meanwhile.
+    asleep: BTreeMap<i32, Vec<(i32, Vec<u8>)>>,
     /// Brokers whose disks make nothing durable.
     stopped: BTreeSet<i32>,
     nodes: BTreeMap<String, Vec<u8>>,
@@ -69,6 +71,7 @@ impl Cluster {
         let mut cluster = Self {
             brokers: brokers.collect(),
             away: BTreeSet::new(),
+            asleep: BTreeMap::new(),
             stopped: BTreeSet::new(),
             nodes: announced().chain([(paths::topic("t"), topic)]).collect(),
             last_request: 0,
@@ -118,12 +121,45 @@ impl Cluster {
         }
     }
 
-    /// The process was cut off, and is not any more.
-    pub(crate) fn come_back(&mut self, id: i32) {
+    /// The process is stopped. Its connections stay, and nothing is heard of it.
+    pub(crate) fn fall_asleep(&mut self, id: i32) {
+        self.away.insert(id);
+        self.asleep.insert(id, Vec::new());
+        for other in self.here() {
+            let bench = self.broker(other);
+            bench.broker.peer_silent(id, bench.now);
+        }
+    }
+
+    /// The process goes on, with what has come meanwhile. What has changed in the council it is not told yet.
+    pub(crate) fn wake(&mut self, id: i32) {
         self.away.remove(&id);
+        for (from, bytes) in self.asleep.remove(&id).unwrap_or_default() {
+            self.deliver(from, id, bytes);
+        }
+        for other in self.here().into_iter().filter(|other| *other != id) {
+            let bench = self.broker(other);
+            bench.broker.peer_heard(id, bench.now);
+        }
+    }
+
+    /// The council tells a broker everything that it may have missed.
+    pub(crate) fn catch_up(&mut self, id: i32) {
         for (path, data) in self.nodes.clone() {
             self.broker(id).council(KeeperEvent::Node { path, data: Some(data) });
         }
+    }
+
+    fn deliver(&mut self, from: i32, to: i32, bytes: Vec<u8>) {
+        let bench = self.broker(to);
+        let taken = bench.broker.peer_message(from, &Bytes::from(bytes), bench.now);
+        assert_eq!(taken, Ok(()));
+    }
+
+    /// The process was cut off, and is not any more.
+    pub(crate) fn come_back(&mut self, id: i32) {
+        self.away.remove(&id);
+        self.catch_up(id);
         self.connect(id);
     }
 
@@ -198,12 +234,11 @@ impl Cluster {
         moved |= !messages.is_empty();
         self.segment_reads += reads;
         for message in messages {
-            if !self.here().contains(&message.to) || self.away.contains(&id) {
-                continue;
+            if let Some(waits) = self.asleep.get_mut(&message.to) {
+                waits.push((id, message.bytes));
+            } else if self.here().contains(&message.to) && !self.away.contains(&id) {
+                self.deliver(id, message.to, message.bytes);
             }
-            let bench = self.broker(message.to);
-            let taken = bench.broker.peer_message(id, &Bytes::from(message.bytes), bench.now);
-            assert_eq!(taken, Ok(()));
         }
         moved
     }

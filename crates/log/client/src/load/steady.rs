@@ -20,7 +20,7 @@ use super::leaders::Led;
 use super::poll::Sockets;
 use super::requests::{ProduceRequest, read_answer_to_produce};
 use crate::connection::Connection;
-use crate::error::is_retriable;
+use crate::error::{is_retriable, name};
 
 /// `max.in.flight.requests.per.connection`.
 const IN_FLIGHT: usize = 5;
@@ -72,7 +72,8 @@ pub struct Acknowledged {
 pub fn steady(load: &Steady, is_over: &AtomicBool, told: &Sender<Acknowledged>) -> io::Result<u64> {
     let requests = requests(load)?;
     let window = Window::of(load.group, requests.len());
-    let mut run = Run { load, requests, window, leader: None, last: -1, failures: 0, again: Instant::now() };
+    let again = Instant::now();
+    let mut run = Run { load, requests, window, leader: None, last: -1, failures: 0, failure: None, again };
     let (mut due, every) = (Instant::now(), Duration::from_secs_f64(1.0 / load.per_second));
     loop {
         let ends = is_over.load(Ordering::Relaxed);
@@ -88,8 +89,7 @@ pub fn steady(load: &Steady, is_over: &AtomicBool, told: &Sender<Acknowledged>) 
             continue;
         };
         if oldest.elapsed() > DELIVERY_TIMEOUT {
-            let what = format!("messages were not acknowledged for {DELIVERY_TIMEOUT:?}");
-            return Err(io::Error::new(io::ErrorKind::TimedOut, what));
+            return Err(run.not_delivered());
         }
         run.turn(if ends { Instant::now() + TURN_MAX } else { due }, told)?;
     }
@@ -229,6 +229,8 @@ struct Run<'l> {
     last: i32,
     /// In a row.
     failures: u32,
+    /// The last one.
+    failure: Option<String>,
     /// When it is tried again.
     again: Instant,
 }
@@ -244,27 +246,35 @@ impl Run<'_> {
             }
             match self.find() {
                 Ok(leader) => (self.last, self.leader) = (leader.id, Some(leader)),
-                Err(_) => self.fail(),
+                Err(error) => self.fail(format!("no leader is reached: {error}")),
             }
             return Ok(());
         }
         let answers = match self.exchange(until) {
             Ok(answers) => answers,
-            Err(_) => {
-                self.fail();
+            Err(error) => {
+                self.fail(format!("the connection with broker {} failed: {error}", self.last));
                 return Ok(());
             }
         };
-        for code in answers {
-            let at = Instant::now();
-            for due in self.window.take(answer(code)?) {
+        self.take(&answers, told)
+    }
+
+    /// Takes answers, by their error codes.
+    fn take(&mut self, codes: &[i16], told: &Sender<Acknowledged>) -> io::Result<()> {
+        for code in codes {
+            let (at, answer) = (Instant::now(), answer(*code)?);
+            if answer == Answer::Refused && !self.window.is_refused {
+                self.failure = Some(format!("broker {} refused a batch: {}", self.last, name(*code)));
+            }
+            for due in self.window.take(answer) {
                 self.failures = 0;
                 // Whoever listens may have gone; the load ends all the same.
                 let _ = told.send(Acknowledged { due, at, by: self.last });
             }
         }
         if self.window.is_to_begin_again() {
-            self.fail();
+            self.begin_again();
         }
         Ok(())
     }
@@ -310,12 +320,27 @@ impl Run<'_> {
         Ok(codes)
     }
 
+    fn fail(&mut self, why: String) {
+        self.failure = Some(why);
+        self.begin_again();
+    }
+
     /// Everything that is not acknowledged is sent again after a while.
-    fn fail(&mut self) {
+    fn begin_again(&mut self) {
         self.leader = None;
         self.window.begin_again();
         self.again = Instant::now() + backoff(self.failures);
         self.failures += 1;
+    }
+
+    /// A batch was not acknowledged in time.
+    fn not_delivered(&self) -> io::Error {
+        let last = self.failure.as_deref().unwrap_or("none");
+        let (failures, groups) = (self.failures, self.window.due.len());
+        let what = format!(
+            "messages were not acknowledged for {DELIVERY_TIMEOUT:?} ({groups} groups wait; {failures} failures in a row; the last failure: {last})"
+        );
+        io::Error::new(io::ErrorKind::TimedOut, what)
     }
 }
 

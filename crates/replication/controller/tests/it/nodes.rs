@@ -1,7 +1,7 @@
 //! Which nodes are alive.
 
 use replication_appointed::Epoch;
-use replication_controller::{Effect, Event, Incarnation, Report, Settings, Version, Waits};
+use replication_controller::{Effect, Event, Incarnation, PartitionId, Report, Settings, Version, Waits};
 
 use crate::bench::{Bench, P, node, record};
 
@@ -13,6 +13,28 @@ fn node_that_is_silent_is_suspected_after_its_time() {
     assert!(bench.controller.status().nodes[&node(1)].is_alive);
     bench.pass(100);
     assert!(!bench.controller.status().nodes[&node(1)].is_alive);
+    assert_eq!(bench.leader(P), Some(2));
+}
+
+#[test]
+fn controller_that_did_not_run_itself_counts_silence_anew() {
+    let mut bench =
+        Bench::new([(P, record(&[1, 2, 3], 2)), (PartitionId::numbered(2), record(&[3, 1, 2], 2))]);
+    // It stands still, is told the time, and then of one node after the other.
+    bench.now += 10_000;
+    bench.controller.tick(bench.time());
+    for id in 1..=3 {
+        bench.tell(Event::Heard { node: node(id) });
+    }
+    bench.pass(200);
+    assert!(bench.controller.take_effects().is_empty() && bench.config().epoch == Epoch(1));
+    // One that stays silent is found out.
+    bench.alive.remove(&node(1));
+    bench.now += 10_000;
+    bench.controller.tick(bench.time());
+    bench.pass(250);
+    assert!(bench.controller.status().nodes[&node(1)].is_alive);
+    bench.pass(100);
     assert_eq!(bench.leader(P), Some(2));
 }
 

@@ -23,6 +23,8 @@ const GROUP: usize = 5;
 /// How long a fault may keep producers from the partition, and a broker from coming back: a client waits 30 s for an answer, and a
 /// cold JVM that starts beside two others needs most of a minute.
 const OVER_WITHIN: Duration = Duration::from_secs(150);
+/// How old a message may be when it is acknowledged by a producer that has caught up: more waits after an outage.
+const CAUGHT_UP: Duration = Duration::from_millis(100);
 /// Between two looks who leads. Not a synchronisation: only how often we look.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
@@ -90,6 +92,7 @@ impl Scene<'_> {
         }
         let mut outages = Vec::new();
         for _ in 0..times {
+            self.caught_up()?;
             let leader = self.whole()?.leader;
             let began = Instant::now();
             if fault == Fault::LeaderIsKilled {
@@ -146,6 +149,7 @@ impl Scene<'_> {
 
     /// What the producer saw while a replica that is in sync and does not lead was stopped for so long.
     fn follower_stands_still(&mut self, time: Duration, edges: &mut Edges<'_>) -> io::Result<Phase> {
+        self.caught_up()?;
         let led = self.whole()?;
         let follower = led.in_sync.into_iter().find(|id| *id != led.leader);
         let follower = follower.ok_or_else(|| io::Error::other("the partition has no follower"))?;
@@ -174,6 +178,18 @@ impl Scene<'_> {
         phase.elapsed = time;
         self.whole()?;
         Ok(phase)
+    }
+
+    /// Waits until the producer has no messages left of the outage before: what it still sends of them would count for the next one.
+    fn caught_up(&self) -> io::Result<()> {
+        let began = Instant::now();
+        while began.elapsed() < OVER_WITHIN {
+            if self.next(LOOK_EVERY)?.is_some_and(|told| told.at > began && told.at - told.due < CAUGHT_UP) {
+                return Ok(());
+            }
+        }
+        let what = format!("the producer did not catch up within {OVER_WITHIN:?}");
+        Err(io::Error::new(io::ErrorKind::TimedOut, what))
     }
 
     /// Waits until the partition has a leader, and all replicas are in sync.
