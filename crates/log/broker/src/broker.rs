@@ -571,6 +571,7 @@ impl Broker {
                     self.transactions.committed(&mut self.node, slot, now);
                 }
                 PartitionEvent::Confirmed(slot) => {
+                    self.produces.confirmed(&mut self.node, slot);
                     self.groups.confirmed(&mut self.node, slot, now);
                     self.share.confirmed(&mut self.node, slot, now);
                     self.transactions.confirmed(&mut self.node, slot, now);

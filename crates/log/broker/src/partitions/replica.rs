@@ -290,10 +290,13 @@ impl Partitions {
         }
     }
 
-    /// Asks whether a partition is still led here. Gives the round to wait for; nothing if no other broker can lead it.
+    /// Asks whether a partition is still led here. Gives the round to wait for; nothing if no other broker can lead it without this one's promise.
     pub(crate) fn confirm(&mut self, slot: Slot) -> Option<Round> {
         let hosted = self.get_mut(slot).filter(|hosted| hosted.is_replicated)?;
         let (id, round) = (hosted.id, hosted.partition.confirm());
+        if round.is_some_and(|round| hosted.partition.replica().is_confirmed(round)) {
+            return None;
+        }
         self.touched.insert(id);
         // It is known not to be, and who waits is about to hear of it.
         Some(round.unwrap_or(Round(u64::MAX)))

@@ -20,6 +20,7 @@ use log_wire::{
 };
 
 use net_event_loop::ConnId;
+use replication_appointed::Round;
 
 use crate::call::{Call, Handled};
 use crate::catalog::is_internal;
@@ -31,8 +32,8 @@ use crate::rights::{By, TOPIC_WRITE};
 use crate::waits::{Waiter, Waits};
 use batch::{error_of, only_batch};
 use held::Held;
-use outcome::unknown;
-use pending::{PendingProduce, WaitingBatch};
+use outcome::{OutcomePlace, unknown};
+use pending::{DoubtedBatch, PendingProduce, WaitingBatch};
 use refusal::Refused;
 use refused::RefusedFirst;
 use transactional::Verified;
@@ -58,6 +59,8 @@ pub(crate) struct Produces {
     batches: BySlot<VecDeque<WaitingBatch>>,
     /// Those that wait for the leader's own disk alone.
     alone: BySlot<VecDeque<WaitingBatch>>,
+    /// Those that were refused, if this broker still led then.
+    doubted: BySlot<VecDeque<DoubtedBatch>>,
     held: Waits<Held>,
     held_bytes: usize,
     refused: RefusedFirst,
@@ -136,7 +139,7 @@ impl Produces {
         now: Now,
     ) -> Option<Response> {
         let mut response = ProduceResponse::default();
-        let (mut missing, mut failed) = (Vec::new(), false);
+        let (mut missing, mut doubted, mut failed) = (Vec::new(), Vec::new(), false);
         for partition in partitions {
             let place = response.place_for(partition.topic);
             let may = node.may_on_topic(by, TOPIC_WRITE, partition.topic).map_err(Refused::before_log);
@@ -148,14 +151,25 @@ impl Produces {
             };
             failed |= done.is_err();
             response.push(place.0, outcome);
-            if let Ok((slot, appended)) = done {
-                missing.push((slot, WaitingBatch { end: appended.end, waiter, place }));
+            match done {
+                Ok((slot, appended)) => {
+                    missing.push((slot, WaitingBatch { end: appended.end, waiter, place }));
+                }
+                Err(refused) if refused.is_from_memory() => doubted.extend(
+                    in_doubt(node, partition)
+                        .map(|(slot, round)| (slot, DoubtedBatch { round, waiter, place })),
+                ),
+                Err(_) => {}
             }
         }
         if request.acks == 0 {
             return failed.then_some(Response::Close);
         }
-        let slots = self.wait_for_batches(node, missing, request.acks == OF_LEADER);
+        let mut slots = self.wait_for_batches(node, missing, request.acks == OF_LEADER);
+        for (slot, batch) in doubted {
+            self.doubted.of(slot).push_back(batch);
+            slots.push(slot);
+        }
         if slots.is_empty() {
             return Some(Response::Produce(response));
         }
@@ -224,7 +238,8 @@ impl Produces {
         let few = on_too_few(hosted);
         while let Some(batch) = self.batches.of(slot).pop_front_if(|batch| batch.end <= committed) {
             let error = few.filter(|held| batch.end > *held);
-            self.settle(node, batch, error.map(|_| ErrorCode::NotEnoughReplicasAfterAppend));
+            let error = error.map(|_| ErrorCode::NotEnoughReplicasAfterAppend);
+            self.settle(node, (batch.waiter, batch.place), error);
         }
     }
 
@@ -232,7 +247,18 @@ impl Produces {
     pub(crate) fn flushed(&mut self, node: &mut Node, slot: Slot) {
         let Some(durable) = node.partitions.get(slot).map(durable_end) else { return };
         while let Some(batch) = self.alone.of(slot).pop_front_if(|batch| batch.end <= durable) {
-            self.settle(node, batch, None);
+            self.settle(node, (batch.waiter, batch.place), None);
+        }
+    }
+
+    /// A partition was still led here when that was asked: what was refused then is refused.
+    pub(crate) fn confirmed(&mut self, node: &mut Node, slot: Slot) {
+        let hosted = node.partitions.get(slot);
+        let Some(confirmed) = hosted.and_then(|hosted| hosted.partition.replica().confirmed()) else {
+            return;
+        };
+        while let Some(batch) = self.doubted.of(slot).pop_front_if(|batch| batch.round <= confirmed) {
+            self.settle(node, (batch.waiter, batch.place), None);
         }
     }
 
@@ -248,7 +274,10 @@ impl Produces {
 
     fn fail(&mut self, node: &mut Node, slot: Slot, error: ErrorCode) {
         let alone = std::mem::take(self.alone.of(slot));
-        for batch in std::mem::take(self.batches.of(slot)).into_iter().chain(alone) {
+        let waiting = std::mem::take(self.batches.of(slot)).into_iter().chain(alone);
+        let waiting = waiting.map(|batch| (batch.waiter, batch.place));
+        let doubted = std::mem::take(self.doubted.of(slot)).into_iter();
+        for batch in waiting.chain(doubted.map(|batch| (batch.waiter, batch.place))) {
             self.settle(node, batch, Some(error));
         }
     }
@@ -266,6 +295,14 @@ impl Produces {
                         !own
                     });
                 }
+                // Whether it is refused is not known: it is to be sent again.
+                self.doubted.of(slot).retain(|batch| {
+                    let own = batch.waiter == waiter;
+                    if own {
+                        pending.response.set_error(batch.place, ErrorCode::RequestTimedOut);
+                    }
+                    !own
+                });
             }
             node.reply(waiter, Response::Produce(pending.response));
         }
@@ -280,6 +317,7 @@ impl Produces {
             for slot in pending.slots {
                 self.batches.of(slot).retain(|batch| batch.waiter != waiter);
                 self.alone.of(slot).retain(|batch| batch.waiter != waiter);
+                self.doubted.of(slot).retain(|batch| batch.waiter != waiter);
             }
         }
         while let Some((_, held)) = self.held.pop_of(shard, conn) {
@@ -292,19 +330,26 @@ impl Produces {
         deadlines.into_iter().flatten().min()
     }
 
-    /// A batch has its outcome: it is committed, or that error. Answers its request if it was the last one.
-    fn settle(&mut self, node: &mut Node, batch: WaitingBatch, error: Option<ErrorCode>) {
-        let Some(pending) = self.waits.get_mut(batch.waiter) else { return };
+    /// A batch has its outcome: that which stands in its response, or that error. Answers its request if it was the last one.
+    fn settle(&mut self, node: &mut Node, batch: (Waiter, OutcomePlace), error: Option<ErrorCode>) {
+        let (waiter, place) = batch;
+        let Some(pending) = self.waits.get_mut(waiter) else { return };
         if let Some(error) = error {
-            pending.response.fail(batch.place, error);
+            pending.response.fail(place, error);
         }
         pending.missing -= 1;
         if pending.missing == 0
-            && let Some(pending) = self.waits.remove(batch.waiter)
+            && let Some(pending) = self.waits.remove(waiter)
         {
-            node.reply(batch.waiter, Response::Produce(pending.response));
+            node.reply(waiter, Response::Produce(pending.response));
         }
     }
+}
+
+/// Whether this broker still leads a partition, several replicas of which there are, is being asked: where, and in which round.
+fn in_doubt(node: &mut Node, partition: &ProducePartition<'_>) -> Option<(Slot, Round)> {
+    let (slot, _) = node.find(partition.topic, partition.partition).ok()?;
+    Some((slot, node.partitions.confirm(slot)?))
 }
 
 /// The answer to a request of which nothing is carried out.

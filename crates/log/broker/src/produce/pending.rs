@@ -1,6 +1,7 @@
 //! Produce requests that wait for their batches to be committed.
 
 use log_partition::Offset;
+use replication_appointed::Round;
 
 use super::outcome::OutcomePlace;
 use crate::partitions::Slot;
@@ -11,10 +12,21 @@ use crate::waits::Waiter;
 #[derive(Debug)]
 pub(crate) struct PendingProduce {
     pub(crate) response: ProduceResponse,
-    /// How many of its batches are not committed.
+    /// How many of its batches have no outcome.
     pub(crate) missing: usize,
     /// Their partitions.
     pub(crate) slots: Vec<Slot>,
+}
+
+/// A batch that was refused for what is remembered here, which may be old: whether this broker still leads is being asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DoubtedBatch {
+    /// The round in which that is asked.
+    pub(crate) round: Round,
+    /// The request.
+    pub(crate) waiter: Waiter,
+    /// Where its outcome stands in the response.
+    pub(crate) place: OutcomePlace,
 }
 
 /// A batch that was appended and is not committed.

@@ -34,6 +34,17 @@ impl Refused {
         Self { why, log_start: (!is_bare).then_some(start) }
     }
 
+    /// Whether it was refused for what the partition remembers of the producer or of its transaction. A leader that was stopped and
+    /// has a successor remembers what was.
+    pub(super) const fn is_from_memory(&self) -> bool {
+        matches!(
+            self.why.error,
+            ErrorCode::OutOfOrderSequenceNumber
+                | ErrorCode::InvalidProducerEpoch
+                | ErrorCode::InvalidTxnState
+        )
+    }
+
     /// The outcome of the batch's partition.
     pub(super) fn outcome(&self, partition: i32) -> ProduceOutcome<'static> {
         let BatchRefused { error, records, message } = &self.why;

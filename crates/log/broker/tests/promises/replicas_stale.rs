@@ -1,20 +1,26 @@
-//! What a coordinator promises that has a successor and does not know it: it tells nobody what was true before.
+//! What a coordinator, or a leader, promises that has a successor and does not know it: it tells nobody what was true before.
 
 use kafka_protocol::messages::offset_commit_request::{
     OffsetCommitRequestPartition, OffsetCommitRequestTopic,
 };
 use kafka_protocol::messages::offset_fetch_request::{OffsetFetchRequestGroup, OffsetFetchRequestTopics};
 use kafka_protocol::messages::{
-    FindCoordinatorRequest, GroupId, OffsetCommitRequest, OffsetFetchRequest, OffsetFetchResponse, TopicName,
+    FindCoordinatorRequest, GroupId, OffsetCommitRequest, OffsetFetchRequest, OffsetFetchResponse,
+    ProduceRequest, TopicName,
 };
+use log_wire::{Attributes, BatchBuilder, Producer};
 
 use crate::bench::text;
+use crate::produce::request;
 use crate::replicas::Cluster;
 
 const OFFSETS: &str = "__consumer_offsets";
 const FETCH: i16 = 8;
 const COMMIT: i16 = 8;
+const PRODUCE: i16 = 9;
 const NOT_COORDINATOR: i16 = 16;
+const NOT_LEADER: i16 = 6;
+const OUT_OF_ORDER: i16 = 45;
 
 /// Three brokers, and the one that coordinates the group `g`.
 fn serving() -> (Cluster, i32) {
@@ -78,6 +84,55 @@ fn coordinator_with_a_successor_tells_no_offset_of_before() {
     let answer = cluster.broker(before).end::<OffsetFetchRequest>(number, FETCH).expect("it knows by now");
     assert_eq!(offset_of(&answer), (NOT_COORDINATOR, None));
     assert_eq!(offset_of(&cluster.call(after, FETCH, &fetch())), (0, Some(4)));
+}
+
+/// Produces a batch of a producer under that sequence number. Gives the number of the request if it waits, or the error.
+fn produce(cluster: &mut Cluster, broker: i32, sequence: i32) -> Result<u64, i16> {
+    let (id, epoch) = (7, 0);
+    let mut batch = BatchBuilder::new(Attributes(0), Producer { id, epoch, base_sequence: sequence });
+    batch.push(1_000, None, Some(b"value"), &[]);
+    match cluster.broker(broker).begin(PRODUCE, &request(0, &batch.finish())) {
+        Ok(answer) => Err(answer.responses[0].partition_responses[0].error_code),
+        Err(number) => Ok(number),
+    }
+}
+
+fn produced(cluster: &mut Cluster, broker: i32, number: u64) -> Option<i16> {
+    let answer = cluster.broker(broker).end::<ProduceRequest>(number, PRODUCE)?;
+    Some(answer.responses[0].partition_responses[0].error_code)
+}
+
+/// Otherwise its producer, which was acknowledged what is missing here, gives up.
+#[test]
+fn leader_with_a_successor_does_not_say_that_a_batch_is_out_of_order() {
+    let mut cluster = Cluster::new(&[&[1, 2, 3]]);
+    let number = produce(&mut cluster, 1, 0).expect("it waits");
+    cluster.settle();
+    assert_eq!(produced(&mut cluster, 1, number), Some(0));
+    // One that still leads says so, once it knows that.
+    let number = produce(&mut cluster, 1, 5).expect("it has to ask first");
+    assert_eq!(produced(&mut cluster, 1, number), None);
+    cluster.settle();
+    assert_eq!(produced(&mut cluster, 1, number), Some(OUT_OF_ORDER));
+
+    cluster.lose(1);
+    cluster.pass(1_000);
+    let after = cluster.leader(0).0;
+    assert_ne!(after, 1);
+    let number = produce(&mut cluster, after, 1).expect("it waits");
+    cluster.settle();
+    assert_eq!(produced(&mut cluster, after, number), Some(0));
+    let number = produce(&mut cluster, 1, 2).expect("it has to ask first");
+    for _ in 0..10 {
+        cluster.turn(1);
+    }
+    assert_eq!(produced(&mut cluster, 1, number), None);
+    cluster.come_back(1);
+    cluster.pass(1_000);
+    assert_eq!(produced(&mut cluster, 1, number), Some(NOT_LEADER));
+    let number = produce(&mut cluster, after, 2).expect("it waits");
+    cluster.settle();
+    assert_eq!(produced(&mut cluster, after, number), Some(0));
 }
 
 #[test]
