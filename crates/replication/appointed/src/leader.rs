@@ -20,15 +20,15 @@ impl Replica {
         self.check_appointment(own_id, &config)?;
         let epoch = config.epoch;
         let start = self.log.start();
-        let (known, wanted_start, deleted_to, shown_start, round) = match &self.role {
-            Role::Leading(before) => (
-                before.peers.clone(),
-                before.wanted_start,
-                before.deleted_to,
-                before.shown_start,
-                before.round,
-            ),
-            _ => (BTreeMap::new(), start, Seq(0), start, Round(0)),
+        let (known, wanted_start, deleted_to, shown_start) = match &self.role {
+            Role::Leading(before) => {
+                (before.peers.clone(), before.wanted_start, before.deleted_to, before.shown_start)
+            }
+            _ => (BTreeMap::new(), start, Seq(0), start),
+        };
+        let (round, asked) = match &self.role {
+            Role::Leading(before) => (before.round, before.asked),
+            _ => (Round(0), Round(0)),
         };
         self.promised = epoch;
         let epoch_start = self.log.end();
@@ -51,6 +51,7 @@ impl Replica {
             deleted_to,
             shown_start,
             round,
+            asked,
         }));
         Ok(self.pending.add(self.point()))
     }
@@ -163,6 +164,7 @@ impl Replica {
             peer.told = peer.told.max(append.committed.min(append.to));
             peer.told_start = peer.told_start.max(append.start.min(append.to));
             peer.asked = peer.asked.max(append.round);
+            leading.asked = leading.asked.max(append.round);
         }
     }
 
@@ -264,8 +266,9 @@ impl Replica {
     /// [confirmed](Replica::is_confirmed). Nothing if it is known not to lead.
     pub fn confirm(&mut self) -> Option<Round> {
         let Role::Leading(leading) = &mut self.role else { return None };
-        // A question that nobody was sent yet is as good as a new one.
-        if leading.peers.values().any(|peer| peer.asked == leading.round) {
+        // A question that was sent to no other replica is as good as a new one. What was sent before a connection broke counts: it may
+        // have been answered.
+        if leading.asked == leading.round {
             leading.round = Round(leading.round.0 + 1);
         }
         Some(leading.round)
@@ -471,6 +474,22 @@ mod tests {
         assert!(!replica.is_confirmed(later));
         let _ = replica.fence(Epoch(2));
         assert!(!replica.is_confirmed(round) && replica.confirm().is_none());
+    }
+
+    #[test]
+    fn question_of_before_a_connection_broke_is_not_asked_again_as_a_new_one() {
+        let mut replica = leader_of(2);
+        let answer = |round| Appended { epoch: Epoch(1), durable: Seq(0), start: Seq(0), round };
+        let append = next(&mut replica);
+        replica.receive_appended(FOLLOWER, answer(append.round));
+        let before = replica.confirm().expect("it leads");
+        next(&mut replica);
+        replica.receive_appended(FOLLOWER, answer(before));
+        assert!(replica.is_confirmed(before));
+        // It may have been followed by now.
+        replica.send_again(FOLLOWER);
+        let after = replica.confirm().expect("it leads");
+        assert!(after > before && !replica.is_confirmed(after));
     }
 
     #[test]

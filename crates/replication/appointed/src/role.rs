@@ -113,6 +113,8 @@ pub(crate) struct Leading {
     pub(crate) shown_start: Seq,
     /// The newest question whether this still leads.
     pub(crate) round: Round,
+    /// The newest one that any other replica was sent.
+    pub(crate) asked: Round,
 }
 
 impl Leading {

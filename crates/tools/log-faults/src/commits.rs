@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use log_client::{Cluster, TopicPartition};
 
-use crate::shared::{Shared, lock};
+use crate::shared::{Shared, is_passing, lock};
 
 const GROUP: &str = "commits";
 /// Between two: how much load there is, not a synchronisation.
@@ -75,8 +75,4 @@ impl Commits {
             std::thread::sleep(THINK);
         }
     }
-}
-
-fn is_passing(error: &log_client::Error) -> bool {
-    error.is_retriable() || matches!(error, log_client::Error::Unreachable(_))
 }

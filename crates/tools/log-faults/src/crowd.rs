@@ -88,8 +88,7 @@ impl Crowd {
         let began = Instant::now();
         while began.elapsed() < GATHERING_MAX {
             let mut client = self.client()?;
-            let topic = client.topic(TOPIC, false).map_err(Failure::client("the topic"))?;
-            drop(topic);
+            client.topic(TOPIC, false).map_err(Failure::client("the topic"))?;
             if let Some(leader) = client.leader(TOPIC, 0) {
                 return Ok(leader);
             }

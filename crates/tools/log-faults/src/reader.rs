@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use log_client::{Cluster, ConsumedRecord, Consumer, End, Result};
+use log_client::{Cluster, ConsumedRecord, Consumer, End, TopicPartition};
 
 use crate::ledger::Entry;
-use crate::shared::Shared;
+use crate::shared::{Shared, is_passing};
 
 /// How long it waits for records.
 const WAIT: Duration = Duration::from_millis(100);
@@ -55,12 +55,20 @@ impl Reader {
     }
 
     /// Reads everything that there is. Gives what it has seen.
-    pub(crate) fn read_all(mut self) -> std::result::Result<Seen, String> {
+    pub(crate) fn read_all(mut self) -> Result<Seen, String> {
         let deadline = Instant::now() + READ_MAX;
+        let mut until = None;
         while Instant::now() < deadline {
-            match self.go_on() {
-                Ok(Some(seen)) => return Ok(seen),
-                Ok(None) => {}
+            let found = match &until {
+                Some(until) if self.consumer.has_reached(until) => return Ok(self.seen),
+                Some(_) => self.consumer.poll(WAIT),
+                None => self.ends().map(|ends| {
+                    until = Some(ends);
+                    Vec::new()
+                }),
+            };
+            match found {
+                Ok(records) => self.take(records)?,
                 Err(error) if is_passing(&error) => std::thread::sleep(WAIT),
                 Err(error) => return Err(error.to_string()),
             }
@@ -68,24 +76,17 @@ impl Reader {
         Err(format!("the records cannot be read within {READ_MAX:?}"))
     }
 
-    /// Reads on. Gives what it has seen if that is all.
-    fn go_on(&mut self) -> Result<Option<Seen>> {
+    /// Where each partition ends now.
+    fn ends(&mut self) -> log_client::Result<BTreeMap<TopicPartition, i64>> {
         let partitions: Vec<i32> = self.seen.keys().copied().collect();
         self.consumer.cluster().look(Some(std::slice::from_ref(&self.topic)), false)?;
         let ends = self.consumer.cluster().offsets(&self.topic, &partitions, End::Latest)?;
-        let until = ends.into_iter().map(|(partition, end)| ((self.topic.clone(), partition), end)).collect();
-        while !self.consumer.has_reached(&until) {
-            let records = self.consumer.poll(WAIT)?;
-            if let Err(what) = self.take(records) {
-                return Err(log_client::Error::TooLate(what));
-            }
-        }
-        Ok(Some(self.seen.clone()))
+        Ok(ends.into_iter().map(|(partition, end)| ((self.topic.clone(), partition), end)).collect())
     }
 
     /// # Errors
     /// A record is none of ours, or an offset comes twice or out of order.
-    fn take(&mut self, records: Vec<ConsumedRecord>) -> std::result::Result<(), String> {
+    fn take(&mut self, records: Vec<ConsumedRecord>) -> Result<(), String> {
         for record in records {
             let at = format!("offset {} of {}", record.offset, record.partition);
             let entry = record.value.as_deref().and_then(Entry::read);
@@ -98,10 +99,6 @@ impl Reader {
         }
         Ok(())
     }
-}
-
-fn is_passing(error: &log_client::Error) -> bool {
-    error.is_retriable() || matches!(error, log_client::Error::Unreachable(_))
 }
 
 /// What differs between what two have seen of the same offsets.
