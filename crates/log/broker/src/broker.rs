@@ -570,12 +570,7 @@ impl Broker {
                     self.share.committed(&mut self.node, slot, now);
                     self.transactions.committed(&mut self.node, slot, now);
                 }
-                PartitionEvent::Confirmed(slot) => {
-                    self.produces.confirmed(&mut self.node, slot);
-                    self.groups.confirmed(&mut self.node, slot, now);
-                    self.share.confirmed(&mut self.node, slot, now);
-                    self.transactions.confirmed(&mut self.node, slot, now);
-                }
+                PartitionEvent::Confirmed(slot) => self.confirmed(slot, now),
                 PartitionEvent::Flushed(slot) => self.produces.flushed(&mut self.node, slot),
                 PartitionEvent::StartMoved(slot) => {
                     self.fetches.changed(&mut self.node, slot);
@@ -594,6 +589,14 @@ impl Broker {
                 }
             }
         }
+    }
+
+    /// A partition was still led here when that was asked.
+    fn confirmed(&mut self, slot: Slot, now: Now) {
+        self.produces.confirmed(&mut self.node, slot);
+        self.groups.confirmed(&mut self.node, slot, now);
+        self.share.confirmed(&mut self.node, slot, now);
+        self.transactions.confirmed(&mut self.node, slot, now);
     }
 
     /// A partition is not led here any more.

@@ -12,20 +12,7 @@ fn voters(ids: &[u32], durable_on: usize) -> Voters {
 #[must_use]
 pub fn small() -> Vec<(&'static str, Bounds)> {
     let all = voters(&[1, 2, 3], 2);
-    let quiet = Bounds {
-        replicas: 3,
-        voters: vec![all.clone()],
-        proposals: 1,
-        epochs: 3,
-        attempts: 0,
-        crashes: 0,
-        reconnects: 0,
-        changes: 0,
-        cuts: 0,
-        deletions: 0,
-        confirmations: 0,
-        messages: 2,
-    };
+    let quiet = quiet(all.clone());
     vec![
         ("two controllers", Bounds { attempts: 2, proposals: 2, ..quiet.clone() }),
         ("a crash", Bounds { attempts: 1, crashes: 1, proposals: 2, ..quiet.clone() }),
@@ -53,6 +40,24 @@ pub fn small() -> Vec<(&'static str, Bounds)> {
         ("a deletion on one of two", deletion_on_one_of_two(quiet.clone())),
         ("a confirmation", Bounds { attempts: 1, confirmations: 1, proposals: 0, ..quiet }),
     ]
+}
+
+/// A world of three replicas without faults.
+fn quiet(all: Voters) -> Bounds {
+    Bounds {
+        replicas: 3,
+        voters: vec![all],
+        proposals: 1,
+        epochs: 3,
+        attempts: 0,
+        crashes: 0,
+        reconnects: 0,
+        changes: 0,
+        cuts: 0,
+        deletions: 0,
+        confirmations: 0,
+        messages: 2,
+    }
 }
 
 fn deletion_on_one_of_two(quiet: Bounds) -> Bounds {

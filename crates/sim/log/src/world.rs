@@ -75,15 +75,6 @@ pub struct LogWorld {
     times: Option<TimeReader>,
 }
 
-impl LogWorld {
-    /// Whether that seed plays several brokers.
-    #[must_use]
-    pub fn has_several_brokers(seed: u64) -> bool {
-        let setting = Setting::draw(&mut Random::new(seed), false);
-        setting.of_cluster(&mut Random::new(seed ^ CLUSTER)).brokers > 1
-    }
-}
-
 impl World for LogWorld {
     const COMMAND: &'static str = "cargo xtask sim-log";
     const LIGHT: &'static str = "one broker without faults";

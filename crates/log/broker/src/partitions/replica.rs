@@ -81,14 +81,16 @@ impl LogCopy for LentCopy<'_> {
     }
 
     fn fence(&mut self, epoch: Epoch) -> Result<(), Refused> {
+        let before = Marks::of(&self.hosted.partition);
         let new = self.hosted.partition.fence(LeaderEpoch::of(epoch))?;
-        self.promise(new);
+        self.promise(new, before);
         Ok(())
     }
 
     fn lead(&mut self, own: ReplicaId, config: &Config) -> Result<(), LeadError> {
+        let before = Marks::of(&self.hosted.partition);
         let new = self.hosted.partition.lead(own, config.clone())?;
-        self.promise(new);
+        self.promise(new, before);
         Ok(())
     }
 
@@ -113,11 +115,11 @@ impl LogCopy for LentCopy<'_> {
 }
 
 impl LentCopy<'_> {
-    /// An epoch is promised, or begins.
-    fn promise(&mut self, new: NewEpoch) {
+    /// An epoch is promised, or begins. The marks were there before.
+    fn promise(&mut self, new: NewEpoch, before: Marks) {
         let command = DiskCommand::Epoch(self.hosted.log, new.promised, new.begins);
         self.in_flight.give_awaited(command, 0, Awaited::Replica(self.slot, new.persist));
-        self.follow_up(Marks::of(&self.hosted.partition));
+        self.follow_up(before);
     }
 
     /// That number is durable.
@@ -290,7 +292,8 @@ impl Partitions {
         }
     }
 
-    /// Asks whether a partition is still led here. Gives the round to wait for; nothing if no other broker can lead it without this one's promise.
+    /// Asks whether a partition is still led here. Gives the round to wait for; nothing if no other broker can lead it without the
+    /// promise of this one.
     pub(crate) fn confirm(&mut self, slot: Slot) -> Option<Round> {
         let hosted = self.get_mut(slot).filter(|hosted| hosted.is_replicated)?;
         let (id, round) = (hosted.id, hosted.partition.confirm());

@@ -68,6 +68,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "differential",
             "log-differential",
             "faults",
+            "log-faults",
             "lab-report",
             "lab",
             "fuzz",
