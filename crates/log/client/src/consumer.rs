@@ -63,8 +63,17 @@ impl Consumer {
     /// Records that there are, or that come within `wait`.
     ///
     /// # Errors
-    /// A broker refuses. A leader that has moved is looked for, and nothing is given meanwhile.
+    /// A broker refuses. A leader that has moved is looked for, and nothing is given meanwhile. If other brokers have given records,
+    /// these are given, and the error comes with the next call.
     pub fn poll(&mut self, wait: Duration) -> Result<Vec<ConsumedRecord>> {
+        let mut records = Vec::new();
+        match self.poll_all(wait, &mut records) {
+            Err(error) if records.is_empty() => Err(error),
+            _ => Ok(records),
+        }
+    }
+
+    fn poll_all(&mut self, wait: Duration, records: &mut Vec<ConsumedRecord>) -> Result<()> {
         let mut by_leader = BTreeMap::<i32, Vec<TopicPartition>>::new();
         for (topic, partition) in self.positions.keys() {
             if let Some(leader) = self.cluster.leader(topic, *partition) {
@@ -74,7 +83,6 @@ impl Consumer {
         if by_leader.values().map(Vec::len).sum::<usize>() < self.positions.len() {
             self.look_for_leaders()?;
         }
-        let mut records = Vec::new();
         let count = u32::try_from(by_leader.len().max(1)).unwrap_or(1);
         for (leader, partitions) in by_leader {
             let request = self.request(&partitions, wait / count);
@@ -82,7 +90,7 @@ impl Consumer {
                 Ok(answer) => {
                     for topic in answer.responses {
                         for partition in topic.partitions {
-                            self.take(&topic.topic, partition, &mut records)?;
+                            self.take(&topic.topic, partition, records)?;
                         }
                     }
                 }
@@ -90,7 +98,7 @@ impl Consumer {
                 Err(error) => return Err(error),
             }
         }
-        Ok(records)
+        Ok(())
     }
 
     fn look_for_leaders(&mut self) -> Result<()> {

@@ -60,7 +60,8 @@ impl Error {
     pub fn is_retriable(&self) -> bool {
         match self {
             Self::Refused { code, .. } => is_retriable(*code),
-            Self::Connection { .. } => true,
+            // Brokers that start together may not be known to each other yet.
+            Self::Connection { .. } | Self::Unreachable(_) => true,
             _ => false,
         }
     }

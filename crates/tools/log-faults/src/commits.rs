@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use log_client::{Cluster, TopicPartition};
 
-use crate::shared::{Shared, is_passing, lock};
+use crate::shared::{Shared, lock};
 
 const GROUP: &str = "commits";
 /// Between two: how much load there is, not a synchronisation.
@@ -37,7 +37,7 @@ impl Commits {
                     self.answered.store(offset, Ordering::SeqCst);
                     shared.acknowledged(number, asked);
                 }
-                Err(error) if is_passing(&error) => drop(lock(&self.doubtful).insert(offset)),
+                Err(error) if error.is_retriable() => drop(lock(&self.doubtful).insert(offset)),
                 Err(error) => return shared.complain(format!("offsets cannot be committed: {error}")),
             }
             std::thread::sleep(THINK);
@@ -69,7 +69,7 @@ impl Commits {
                     }
                     shared.acknowledged(number, asked);
                 }
-                Err(error) if is_passing(&error) => coordinator = None,
+                Err(error) if error.is_retriable() => coordinator = None,
                 Err(error) => return shared.complain(format!("offsets cannot be read: {error}")),
             }
             std::thread::sleep(THINK);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use log_client::{Cluster, ConsumedRecord, Consumer, End, TopicPartition};
 
 use crate::ledger::Entry;
-use crate::shared::{Shared, is_passing};
+use crate::shared::Shared;
 
 /// How long it waits for records.
 const WAIT: Duration = Duration::from_millis(100);
@@ -44,7 +44,7 @@ impl Reader {
                     }
                 },
                 // Brokers die, and nobody may be there for a moment.
-                Err(error) if is_passing(&error) => std::thread::sleep(WAIT),
+                Err(error) if error.is_retriable() => std::thread::sleep(WAIT),
                 Err(error) => {
                     shared.complain(format!("reader {number} cannot go on: {error}"));
                     break;
@@ -69,7 +69,7 @@ impl Reader {
             };
             match found {
                 Ok(records) => self.take(records)?,
-                Err(error) if is_passing(&error) => std::thread::sleep(WAIT),
+                Err(error) if error.is_retriable() => std::thread::sleep(WAIT),
                 Err(error) => return Err(error.to_string()),
             }
         }

@@ -105,8 +105,3 @@ impl Shared {
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
-
-/// Whether that is over soon: brokers die, and none may be there for a moment.
-pub(crate) fn is_passing(error: &log_client::Error) -> bool {
-    error.is_retriable() || matches!(error, log_client::Error::Unreachable(_))
-}
