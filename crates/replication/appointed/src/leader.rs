@@ -459,7 +459,7 @@ mod tests {
         let answer = |round| Appended { epoch: Epoch(1), durable: Seq(0), start: Seq(0), round };
         replica.receive_appended(FOLLOWER, answer(append.round));
         let round = replica.confirm().expect("it leads");
-        assert_eq!(replica.confirm(), Some(round), "nobody was asked yet");
+        assert_eq!(replica.confirm(), Some(round), "no other replica was asked yet");
         // What was sent before says nothing of now.
         replica.receive_appended(FOLLOWER, answer(append.round));
         assert!(!replica.is_confirmed(round));
@@ -469,9 +469,15 @@ mod tests {
         assert!(later > round);
         replica.receive_appended(FOLLOWER, answer(round));
         assert!(replica.is_confirmed(round) && !replica.is_confirmed(later));
-        // An answer to what nobody has asked counts for nothing.
+        // An answer to what was not asked counts for nothing.
         replica.receive_appended(FOLLOWER, answer(later));
         assert!(!replica.is_confirmed(later));
+        // Nor does a late answer to what was asked before.
+        assert_eq!(next(&mut replica).round, later);
+        replica.receive_appended(FOLLOWER, answer(round));
+        assert!(!replica.is_confirmed(later));
+        replica.receive_appended(FOLLOWER, answer(later));
+        assert!(replica.is_confirmed(later));
         let _ = replica.fence(Epoch(2));
         assert!(!replica.is_confirmed(round) && replica.confirm().is_none());
     }
