@@ -43,7 +43,7 @@ impl Reader {
                         break;
                     }
                 },
-                // Brokers die, and nobody may be there for a moment.
+                // Brokers die, and for a moment none may be there.
                 Err(error) if error.is_retriable() => std::thread::sleep(WAIT),
                 Err(error) => {
                     shared.complain(format!("reader {number} cannot go on: {error}"));

@@ -48,7 +48,7 @@ impl Shared {
     }
 
     /// # Errors
-    /// Somebody has complained.
+    /// A client has complained.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let complaints = lock(&self.complaints).clone();
         if complaints.is_empty() { Ok(()) } else { Err(Failure::Broken(complaints)) }
@@ -57,7 +57,7 @@ impl Shared {
     /// Lets the clients work for so long.
     ///
     /// # Errors
-    /// Somebody has complained.
+    /// A client has complained.
     pub(crate) fn work_for(&self, time: Duration) -> Result<(), Failure> {
         let until = Instant::now() + time;
         while Instant::now() < until {
@@ -70,7 +70,7 @@ impl Shared {
     /// Waits until each of the clients 0 to `clients` has been acknowledged something that it asked for from now on.
     ///
     /// # Errors
-    /// Somebody has complained, or it takes too long.
+    /// A client has complained, or it takes too long.
     pub(crate) fn all_go_on(&self, clients: usize) -> Result<(), Failure> {
         let since = Instant::now();
         loop {
