@@ -13,7 +13,7 @@ use log_config::{
     Authorizer, ClientAuth, Given, Listener, ListenerSecurity, NetworkLimits, Protocol, QuotaWindow, Sasl,
     Store, Tls, Values,
 };
-use log_service::{ListenerConfig, ListenerSasl, ListenerTls, OauthConfig};
+use log_service::{ListenerConfig, ListenerSasl, ListenerTls, OauthConfig, PeerTlsConfig};
 use net_tls::{Framing, KeyStore, KeyStoreKind, TlsConfig, TlsProtocol};
 
 use super::address;
@@ -124,6 +124,35 @@ fn listener_tls(listener: &str, tls: &Tls) -> Result<ListenerTls, Problem> {
         },
         principal_rules: if rules.is_empty() { "DEFAULT".into() } else { rules.into() },
     })
+}
+
+/// TLS between brokers is that of the listener that the file names for it: its own keys, and whom it trusts.
+///
+/// # Errors
+/// Nobody is trusted to have signed the certificates of other brokers.
+pub(super) fn between_brokers(
+    named: &Listener,
+    security: &ListenerSecurity,
+    listener: &ListenerConfig,
+) -> Result<Option<PeerTlsConfig>, Problem> {
+    let (Some(of), Some(ListenerTls { config, .. })) = (&security.tls, &listener.tls) else {
+        return Ok(None);
+    };
+    let trust_store = config.trust_store.clone().ok_or_else(|| {
+        let name = &named.name;
+        let what =
+            format!("brokers show each other certificates, as at `{name}`, and nobody is trusted there");
+        Problem::new(what).hint("set `ssl.truststore.location` and `ssl.truststore.type`")
+    })?;
+    Ok(Some(PeerTlsConfig {
+        key_store: config.key_store.clone(),
+        trust_store,
+        verify_hostname: of.verifies_hosts,
+        verify_client_hostname: of.verifies_hosts,
+        protocols: config.protocols.clone(),
+        cipher_suites: config.cipher_suites.clone(),
+        revocation_lists: Vec::new(),
+    }))
 }
 
 /// The store that Kafka's keys name, of a broker or of a client.

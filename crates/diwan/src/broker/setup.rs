@@ -8,7 +8,7 @@ use std::time::Duration;
 use log_broker::{BrokerConfig, ServerProperties};
 use log_config::properties::Property;
 use log_config::{Council, LogMaintenance, NetworkLimits, Overrides, StaticConfig, Values};
-use log_service::{LogConfig, PeerListener, SetLogLevel};
+use log_service::{ListenerConfig, LogConfig, PeerListener, PeerTlsConfig, SetLogLevel};
 use log_storage::StoreConfig;
 use node_config::Problem;
 
@@ -37,6 +37,8 @@ pub(crate) struct BrokerSetup {
     pub(crate) config: LogConfig,
     /// The servers of the council, if a source names them.
     pub(crate) council: Option<String>,
+    /// Whether a source says how other brokers are talked to: encrypted or not.
+    pub(crate) says_peer_security: bool,
     /// What the operator should know of the sources.
     pub(crate) warnings: Vec<String>,
 }
@@ -58,6 +60,7 @@ impl BrokerSetup {
         let nothing = Overrides::new();
         let values = read.layers(&nothing, &nothing);
         let listeners = security::listeners(&values, &read.listeners, &read.security)?;
+        let links = peer_links(&read, &listeners, &values)?;
         let network = NetworkLimits::of(&values);
         let quota_windows = security::quota_windows(&values);
         let connections =
@@ -73,7 +76,8 @@ impl BrokerSetup {
         let session = read.council.as_ref().and_then(|council| council.session_timeout_ms);
         let config = LogConfig {
             listeners,
-            peers: peer_listener(&values)?,
+            peers: links.0,
+            peer_tls: links.1,
             directory: read.directory.as_ref().map_or_else(|| defaults.directory.clone(), PathBuf::from),
             council: String::new(),
             council_session: session.map_or(SESSION, |ms| Duration::from_millis(ms.into())),
@@ -86,8 +90,23 @@ impl BrokerSetup {
             store: StoreConfig::default(),
         };
         let council = read.council.as_ref().map(servers);
-        Ok(Self { config, council, warnings: read.warnings })
+        let says_peer_security = read.between_brokers.is_some();
+        Ok(Self { config, council, says_peer_security, warnings: read.warnings })
     }
+}
+
+/// Where other brokers connect, and how they are encrypted.
+fn peer_links(
+    read: &StaticConfig,
+    listeners: &[ListenerConfig],
+    values: &impl Values,
+) -> Result<(PeerListener, Option<PeerTlsConfig>), Vec<Problem>> {
+    let of_place = |place: usize| {
+        let (named, security) = (read.listeners.get(place)?, read.security.get(place)?);
+        Some(security::between_brokers(named, security, listeners.get(place)?))
+    };
+    let tls = read.between_brokers.and_then(of_place).transpose().map_err(|problem| vec![problem])?;
+    Ok((peer_listener(values)?, tls.flatten()))
 }
 
 fn peer_listener(values: &impl Values) -> Result<PeerListener, Vec<Problem>> {
@@ -162,7 +181,7 @@ mod tests {
 
     #[test]
     fn nothing_said_is_kafkas_and_is_shown_as_it_holds() {
-        let BrokerSetup { config, council, warnings } = setup("").expect("it is fine");
+        let BrokerSetup { config, council, warnings, .. } = setup("").expect("it is fine");
         let listen = config.listeners[0].address;
         assert_eq!((listen.port(), config.threads, config.backlog), (9092, 1, Some(50)));
         assert!(listen.ip().is_unspecified() && council.is_none() && warnings.is_empty());
@@ -187,7 +206,7 @@ mod tests {
             listeners=PLAINTEXT://127.0.0.1:9192,CONTROLLER://:9093\ncontroller.listener.names=CONTROLLER\n\
             advertised.listeners=PLAINTEXT://broker.example.com:9292\nlog.dirs=/var/lib/log\nnum.partitions=3\n\
             num.io.threads=16\nzookeeper.connect=a,b:2182/kafka\nzookeeper.session.timeout.ms=7000\n";
-        let BrokerSetup { config, council, warnings } = setup(file).expect("it is fine");
+        let BrokerSetup { config, council, warnings, .. } = setup(file).expect("it is fine");
         assert_eq!(
             (config.listeners[0].address.to_string().as_str(), config.broker.node_id),
             ("127.0.0.1:9192", 4)
@@ -218,6 +237,11 @@ mod tests {
             ("listeners=PLAINTEXT://no.such.host.invalid:9092", "no.such.host.invalid"),
             ("log.dirs=/a,/b", "2 directories"),
             ("diwan.peer.listener=9093", "no place to listen"),
+            (
+                "listeners=SSL://:9092\nsecurity.inter.broker.protocol=SSL\nssl.keystore.location=k\n\
+                ssl.keystore.type=PEM",
+                "nobody is trusted there",
+            ),
         ] {
             let problems = setup(file).expect_err(file);
             let told = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
@@ -257,10 +281,30 @@ mod tests {
         assert_eq!((config.broker.idle_ms_max, config.broker.quota_windows.rates.count), (None, 5));
         let authorizer = config.broker.authorizer.as_ref().expect("rules are used");
         assert_eq!((authorizer.super_users.len(), authorizer.allow_if_no_rule), (2, true));
-        let [warning] = &warnings[..] else { panic!("{warnings:?}") };
-        assert!(
-            warning.ends_with("no effect here: `inter.broker.listener.name`"),
-            "one broker calls no other"
+        assert!(warnings.is_empty() && config.peer_tls.is_none(), "{warnings:?}");
+    }
+
+    #[test]
+    fn security_between_brokers_is_that_of_the_listener_named_for_it() {
+        let file = "listeners=CLIENTS://127.0.0.1:9092,INSIDE://127.0.0.1:9093\n\
+            listener.security.protocol.map=CLIENTS:PLAINTEXT,INSIDE:SSL\n\
+            listener.name.inside.ssl.keystore.location=/k.pem\nlistener.name.inside.ssl.keystore.type=PEM\n\
+            ssl.truststore.location=/t.pem\nssl.truststore.type=PEM\n";
+        let plain = setup(file).expect("it is fine");
+        assert!(plain.config.peer_tls.is_none() && !plain.says_peer_security, "nobody asked for it");
+        let named = setup(&format!("{file}inter.broker.listener.name=INSIDE")).expect("it is fine");
+        assert!(named.warnings.is_empty() && named.says_peer_security, "{:?}", named.warnings);
+        let tls = named.config.peer_tls.expect("they are encrypted");
+        assert_eq!(
+            (tls.key_store.path, tls.trust_store.path),
+            (PathBuf::from("/k.pem"), PathBuf::from("/t.pem"))
         );
+        assert!(tls.verify_hostname && tls.verify_client_hostname);
+        let any_host =
+            format!("{file}inter.broker.listener.name=INSIDE\nssl.endpoint.identification.algorithm=");
+        let tls = setup(&any_host).expect("it is fine").config.peer_tls.expect("they are encrypted");
+        assert!(!tls.verify_hostname && !tls.verify_client_hostname);
+        let clients = setup(&format!("{file}inter.broker.listener.name=CLIENTS")).expect("it is fine");
+        assert!(clients.config.peer_tls.is_none() && clients.says_peer_security, "plain text is wanted");
     }
 }

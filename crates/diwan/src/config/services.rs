@@ -13,6 +13,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 
 use council_service::ServerConfig;
+use council_service::config::EnsembleConfig;
 use log_config::properties::Property;
 use log_service::ListenerConfig;
 
@@ -104,6 +105,16 @@ impl BrokerDraft {
 }
 
 impl BrokerPlan {
+    /// Brokers beside members that talk encrypted do so, too, with the same keys and certificates, unless a source says how they
+    /// talk. A certificate of a member is one of the broker that has its number.
+    pub(super) fn take_security(&mut self, ensemble: Option<&EnsembleConfig>) {
+        let config = &mut self.setup.config;
+        let Some(ensemble) = ensemble.filter(|_| !self.setup.says_peer_security) else { return };
+        if i32::from(ensemble.number.0) == config.broker.node_id {
+            config.peer_tls.clone_from(&ensemble.tls);
+        }
+    }
+
     /// Whether the log can be served beside this council.
     ///
     /// # Errors

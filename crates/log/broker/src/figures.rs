@@ -7,9 +7,10 @@ use log_wire::{ApiKey, TopicName};
 
 use crate::broker::Broker;
 use crate::front::served;
+use crate::partitions::Hosted;
 use crate::traffic::Traffic;
 
-/// A partition that this broker leads.
+/// A partition of which this broker has a replica.
 #[derive(Clone, Debug)]
 pub struct PartitionFigures {
     /// Its topic.
@@ -24,6 +25,28 @@ pub struct PartitionFigures {
     pub end: i64,
     /// Bytes of its log.
     pub bytes: u64,
+    /// Its replicas, if this broker leads it.
+    pub led: Option<LedFigures>,
+}
+
+/// The replicas of a partition that this broker leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LedFigures {
+    /// How many count.
+    pub replicas: usize,
+    /// How many of them are in sync.
+    pub in_sync: usize,
+    /// `min.insync.replicas`.
+    pub in_sync_min: usize,
+}
+
+/// What only the broker tells that has the controller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ControllerFigures {
+    /// Partitions that nobody leads who is there.
+    pub offline: usize,
+    /// Partitions that another broker leads than the preferred one.
+    pub not_preferred: usize,
 }
 
 /// The offset that a group has committed in a partition.
@@ -52,6 +75,8 @@ pub struct Figures {
     pub partitions: Vec<PartitionFigures>,
     /// Topics of the whole cluster, and their partitions.
     pub cluster: (usize, usize),
+    /// Nothing if another broker has the controller.
+    pub controller: Option<ControllerFigures>,
     /// How many groups the coordinators here have.
     pub groups: usize,
     /// In the order of groups, topics and partitions of each coordinator.
@@ -75,6 +100,7 @@ impl Broker {
                 high_watermark: hosted.partition.high_watermark().0,
                 end: hosted.partition.end().0,
                 bytes: hosted.partition.bytes(),
+                led: self.led_figures(hosted),
             });
         }
         let topics = self.node.catalog.topics();
@@ -92,9 +118,34 @@ impl Broker {
             topics: by_topic.into_iter().map(|(topic, traffic)| (Arc::clone(topic), traffic)).collect(),
             partitions,
             cluster,
+            controller: self.controller_figures(),
             groups: self.groups.count(),
             offsets: offsets.collect(),
             unflushed_bytes: self.node.partitions.unflushed_bytes(),
         }
+    }
+
+    fn led_figures(&self, hosted: &Hosted) -> Option<LedFigures> {
+        let config = hosted.partition.replica().leading_config()?;
+        let replicas = config.voters.replicas().len();
+        let in_sync = self.node.in_sync.count(hosted.id, replicas);
+        let in_sync_min = hosted.partition.config().min_insync_replicas as usize;
+        Some(LedFigures { replicas, in_sync, in_sync_min })
+    }
+
+    fn controller_figures(&self) -> Option<ControllerFigures> {
+        let node = &self.node;
+        if node.brokers.controller() != node.config.node_id {
+            return None;
+        }
+        let mut figures = ControllerFigures::default();
+        for topic in node.catalog.topics() {
+            for (index, image) in (0..).zip(&topic.partitions) {
+                let leader = node.leader_of(topic, index, image);
+                figures.offline += usize::from(!leader.is_some_and(|leader| node.is_reached(leader)));
+                figures.not_preferred += usize::from(image.replicas.first() != Some(&image.leader));
+            }
+        }
+        Some(figures)
     }
 }

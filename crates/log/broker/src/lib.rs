@@ -101,7 +101,7 @@ pub use config::{BrokerConfig, BrokerSecrets, ServerProperties};
 pub use coordinators::CoordinatorLoad;
 pub use disk_executor::{DiskExecutor, Next};
 pub use disk_work::{DiskCommand, DiskEvent, StoredPartition, Volume};
-pub use figures::{Figures, GroupFigures, PartitionFigures};
+pub use figures::{ControllerFigures, Figures, GroupFigures, LedFigures, PartitionFigures};
 pub use front::{BrokerDriver, Front, Refusal, Unanswerable};
 pub use listener::{BrokerListener, SaslConfig, SaslMechanism, SecurityProtocol};
 pub use log_config::InternalTopic;

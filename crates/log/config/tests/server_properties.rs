@@ -59,7 +59,7 @@ fn file_of_a_kraft_broker_is_taken() {
     assert_eq!(
         config.warnings,
         [
-            "ignored, for they have no effect here: `inter.broker.listener.name`, `num.io.threads`, \
+            "ignored, for they have no effect here: `num.io.threads`, \
              `num.recovery.threads.per.data.dir`",
             "ignored, for the council does the controller's work: `controller.quorum.bootstrap.servers`",
         ]

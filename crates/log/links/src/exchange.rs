@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use replication_appointed::ReplicaId;
 
 use crate::event::{LinkEvent, NotSent, Peer};
+use crate::figures::{Count, Counts, LinkFigures, bytes};
 use crate::settings::LinkLimits;
 
 /// Memory of an event and of a message that waits, beside its bytes. Small messages count for more than they hold.
@@ -54,6 +55,7 @@ pub(crate) struct Orders {
 #[derive(Default)]
 struct State {
     flows: BTreeMap<ReplicaId, Flow>,
+    counts: Counts,
     outgoing: Vec<Outgoing>,
     orders: Orders,
     told: Vec<Told>,
@@ -124,6 +126,7 @@ impl Exchange {
             let flow = state.flows.get_mut(&to).filter(|flow| flow.is_known).ok_or(NotSent::NotConnected)?;
             let pair = flow.pair;
             flow.waiting(lane).admit(message.len() + RECORD_BYTES, self.limits.waiting_bytes_max)?;
+            state.counts.of(to).sent_bytes += bytes(message.len());
             state.outgoing.push(Outgoing { pair, lane, message });
         }
         self.links.wake();
@@ -172,8 +175,30 @@ impl Exchange {
     }
 
     pub(crate) fn set_peers(&self, peers: Vec<Peer>) {
-        self.state.lock().orders.peers = Some(peers);
+        {
+            let state = &mut *self.state.lock();
+            state.counts.keep(peers.iter().map(|peer| peer.id));
+            state.orders.peers = Some(peers);
+        }
         self.links.wake();
+    }
+
+    /// One of each announced broker, in the order of their numbers.
+    pub(crate) fn figures(&self) -> Vec<LinkFigures> {
+        let state = self.state.lock();
+        let of_one = |(to, count): (ReplicaId, Count)| {
+            let flow = state.flows.get(&to);
+            let waits = |waiting: &Waiting| waiting.queued + waiting.unsent;
+            LinkFigures {
+                to,
+                is_connected: flow.is_some(),
+                lost: count.lost,
+                waiting_bytes: bytes(flow.map_or(0, |flow| waits(&flow.control) + waits(&flow.bulk))),
+                sent_bytes: count.sent_bytes,
+                received_bytes: count.received_bytes,
+            }
+        };
+        state.counts.all().map(of_one).collect()
     }
 
     pub(crate) fn stop(&self) {
@@ -242,7 +267,9 @@ impl State {
         for told in told {
             match told.event {
                 LinkEvent::Connected { from, .. } => drop(self.flows.insert(from, Flow::new(told.pair))),
-                LinkEvent::Broken { from } => drop(self.flows.remove(&from)),
+                LinkEvent::Broken { from } if self.flows.remove(&from).is_some() => {
+                    self.counts.of(from).lost += 1;
+                }
                 _ => {}
             }
         }
@@ -260,6 +287,7 @@ impl State {
             };
             let Some(flow) = self.flows.get_mut(from).filter(|flow| flow.pair == told.pair) else { continue };
             flow.untaken_bytes += length + RECORD_BYTES;
+            self.counts.of(*from).received_bytes += bytes(length);
             if flow.untaken_bytes > limits.untaken_bytes_max && !flow.is_held {
                 flow.is_held = true;
                 held.push(flow.pair);

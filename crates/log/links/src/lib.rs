@@ -72,11 +72,13 @@ mod driver;
 mod error;
 mod event;
 mod exchange;
+mod figures;
 mod links;
 mod settings;
 
 pub use error::{LinkError, TooManyPeers};
 pub use event::{LinkEvent, NotSent, Peer};
+pub use figures::LinkFigures;
 pub use links::Links;
 pub use net_peers::{EnsembleSecret, Lane, PeerTlsConfig, RefusalCounts};
 pub use settings::{LinkLimits, LinkSettings, LinkTiming};

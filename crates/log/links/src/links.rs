@@ -20,6 +20,7 @@ use crate::driver::{CHANNEL, Driver, NUMBERING};
 use crate::error::{LinkError, TooManyPeers};
 use crate::event::{LinkEvent, NotSent, Peer};
 use crate::exchange::Exchange;
+use crate::figures::LinkFigures;
 use crate::settings::{LinkLimits, LinkSettings, LinkTiming};
 
 /// What hints in the log call things.
@@ -113,6 +114,12 @@ impl Links {
     /// A message of that broker cannot be decoded: its link ends, and what else came over it is dropped.
     pub fn refuse(&self, from: ReplicaId, why: &str) {
         self.exchange.refuse(from, String::from(why));
+    }
+
+    /// What has gone over the link to each announced broker.
+    #[must_use]
+    pub fn figures(&self) -> Vec<LinkFigures> {
+        self.exchange.figures()
     }
 
     /// How many connections were refused, of strangers and of brokers, and why.

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use log_access::ConnectionLimits;
 use log_broker::BrokerConfig;
+use log_links::PeerTlsConfig;
 use log_storage::StoreConfig;
 
 use crate::listener::ListenerConfig;
@@ -26,6 +27,8 @@ pub struct LogConfig {
     pub council_session: Duration,
     /// Where other brokers connect: `diwan.peer.listener`.
     pub peers: PeerListener,
+    /// TLS between brokers; nothing for plain text. All brokers of a cluster have it, or none.
+    pub peer_tls: Option<PeerTlsConfig>,
     /// How many threads serve connections: `num.network.threads`.
     pub threads: u16,
     /// How many connections there may be: `max.connections` and its kin. What concerns single listeners is in `listeners`.

@@ -32,5 +32,6 @@ mod volume;
 pub use config::{LogConfig, PeerListener, SetLogLevel};
 pub use error::{LogFault, StartError};
 pub use listener::{BadRules, ListenerConfig, ListenerSasl, ListenerTls, PrincipalRules};
+pub use log_links::PeerTlsConfig;
 pub use oauth::OauthConfig;
 pub use server::LogServer;

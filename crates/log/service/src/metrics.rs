@@ -1,13 +1,15 @@
 //! A broker's figures under the names that Kafka's users know: those of the JMX exporter for what Kafka's beans hold, those of
 //! `kafka_exporter` for groups. Our own begin with `diwan_log_`.
 
-use log_broker::{Figures, GroupFigures, PartitionFigures, Traffic};
+use log_broker::{Figures, GroupFigures, LedFigures, PartitionFigures, Traffic};
+use log_links::{LinkFigures, RefusalCounts};
 use node_metrics::{Distribution, Sample};
 
 /// Gives the samples of a name one after the other, as Prometheus wants them.
 pub(crate) fn samples(figures: &Figures, disk_turns: Distribution) -> Vec<Sample> {
     let mut samples = Vec::new();
     of_cluster(figures, &mut samples);
+    of_replicas(figures, &mut samples);
     for (name, help, of) in TRAFFIC {
         let each = figures.topics.iter();
         samples.extend(
@@ -48,7 +50,6 @@ const TRAFFIC: [(&str, &str, OfTraffic); 4] = [
 ];
 
 fn of_cluster(figures: &Figures, into: &mut Vec<Sample>) {
-    let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
     let (topics, partitions) = figures.cluster;
     let gauges = [
         ("kafka_controller_kafkacontroller_globaltopiccount", "Topics of the cluster", topics),
@@ -61,7 +62,7 @@ fn of_cluster(figures: &Figures, into: &mut Vec<Sample>) {
         (
             "kafka_server_replicamanager_leadercount",
             "Partitions that this broker leads",
-            figures.partitions.len(),
+            led(figures).count(),
         ),
         (
             "kafka_coordinator_group_groupmetadatamanager_numgroups",
@@ -75,6 +76,106 @@ fn of_cluster(figures: &Figures, into: &mut Vec<Sample>) {
         ),
     ];
     into.extend(gauges.map(|(name, help, number)| Sample::gauge(name, help, count(number))));
+}
+
+/// What operators are woken for.
+fn of_replicas(figures: &Figures, into: &mut Vec<Sample>) {
+    let controller = figures.controller.unwrap_or_default();
+    let gauges = [
+        (
+            "kafka_server_replicamanager_underreplicatedpartitions",
+            "Partitions led here of which a replica is not in sync",
+            led(figures).filter(|led| led.in_sync < led.replicas).count(),
+        ),
+        (
+            "kafka_server_replicamanager_underminisrpartitioncount",
+            "Partitions led here with fewer replicas in sync than min.insync.replicas: acks=all is refused",
+            led(figures).filter(|led| led.in_sync < led.in_sync_min).count(),
+        ),
+        (
+            "kafka_server_replicamanager_atminisrpartitioncount",
+            "Partitions led here with just as many replicas in sync as min.insync.replicas",
+            led(figures).filter(|led| led.in_sync == led.in_sync_min).count(),
+        ),
+        (
+            "kafka_controller_kafkacontroller_activecontrollercount",
+            "1 if this broker has the controller",
+            usize::from(figures.controller.is_some()),
+        ),
+        (
+            "kafka_controller_kafkacontroller_offlinepartitionscount",
+            "Partitions of the cluster that nobody leads; 0 where the controller is not",
+            controller.offline,
+        ),
+        (
+            "kafka_controller_kafkacontroller_preferredreplicaimbalancecount",
+            "Partitions of the cluster that the preferred replica does not lead; 0 where the controller is not",
+            controller.not_preferred,
+        ),
+    ];
+    into.extend(gauges.map(|(name, help, number)| Sample::gauge(name, help, count(number))));
+}
+
+fn count(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn led(figures: &Figures) -> impl Iterator<Item = LedFigures> {
+    figures.partitions.iter().filter_map(|partition| partition.led)
+}
+
+/// The links to other brokers, and the connections with them that were refused.
+pub(crate) fn of_links(links: &[LinkFigures], refused: RefusalCounts) -> Vec<Sample> {
+    let mut samples = Vec::new();
+    for (make, name, help, of) in LINKS {
+        samples.extend(
+            links.iter().map(|link| make(name, help, of(link)).labelled("broker", link.to.0.to_string())),
+        );
+    }
+    const REFUSED: &str = "diwan_log_peers_refused_total";
+    let RefusalCounts { secret, group, foreign, outdated, late, other } = refused;
+    let reasons = [
+        ("secret", secret),
+        ("cluster", group),
+        ("foreign", foreign),
+        ("outdated", outdated),
+        ("late", late),
+        ("other", other),
+    ];
+    samples.extend(reasons.map(|(why, count)| {
+        Sample::counter(REFUSED, "Connections with other brokers that were refused", count)
+            .labelled("reason", why)
+    }));
+    samples
+}
+
+type OfLink =
+    (fn(&'static str, &'static str, u64) -> Sample, &'static str, &'static str, fn(&LinkFigures) -> u64);
+
+const LINKS: [OfLink; 5] = [
+    (gauge, "diwan_log_peer_connected", "Whether that broker is connected", |link| link.is_connected.into()),
+    (
+        Sample::counter,
+        "diwan_log_peer_lost_total",
+        "How often the connection to that broker was lost",
+        |link| link.lost,
+    ),
+    (gauge, "diwan_log_peer_waiting_bytes", "Bytes that wait to be sent to that broker", |link| {
+        link.waiting_bytes
+    }),
+    (
+        Sample::counter,
+        "diwan_log_peer_sent_bytes_total",
+        "Bytes for that broker that its link has taken",
+        |link| link.sent_bytes,
+    ),
+    (Sample::counter, "diwan_log_peer_received_bytes_total", "Bytes of messages of that broker", |link| {
+        link.received_bytes
+    }),
+];
+
+fn gauge(name: &'static str, help: &'static str, value: u64) -> Sample {
+    Sample::gauge(name, help, i64::try_from(value).unwrap_or(i64::MAX))
 }
 
 fn of_partitions(figures: &Figures, into: &mut Vec<Sample>) {
@@ -114,7 +215,9 @@ fn of_groups(figures: &Figures, into: &mut Vec<Sample>) {
 mod tests {
     use std::sync::Arc;
 
+    use log_broker::ControllerFigures;
     use node_metrics::{Histogram, prometheus};
+    use replication_appointed::ReplicaId;
 
     use super::*;
 
@@ -131,8 +234,10 @@ mod tests {
                 high_watermark: 9,
                 end: 9,
                 bytes: 400,
+                led: Some(LedFigures { replicas: 3, in_sync: 2, in_sync_min: 2 }),
             }],
             cluster: (1, 4),
+            controller: Some(ControllerFigures { offline: 2, not_preferred: 3 }),
             groups: 1,
             offsets: vec![
                 GroupFigures {
@@ -165,6 +270,13 @@ mod tests {
             "kafka_server_brokertopicmetrics_failedproducerequests_total{topic=\"orders\"} 1",
             "kafka_network_requestmetrics_requests_total{request=\"Produce\"} 7",
             "kafka_controller_kafkacontroller_globalpartitioncount 4",
+            "kafka_server_replicamanager_leadercount 1",
+            "kafka_server_replicamanager_underreplicatedpartitions 1",
+            "kafka_server_replicamanager_underminisrpartitioncount 0",
+            "kafka_server_replicamanager_atminisrpartitioncount 1",
+            "kafka_controller_kafkacontroller_activecontrollercount 1",
+            "kafka_controller_kafkacontroller_offlinepartitionscount 2",
+            "kafka_controller_kafkacontroller_preferredreplicaimbalancecount 3",
             "kafka_log_log_logstartoffset{topic=\"orders\",partition=\"2\"} 5",
             "kafka_log_log_logendoffset{topic=\"orders\",partition=\"2\"} 9",
             "kafka_log_log_size{topic=\"orders\",partition=\"2\"} 400",
@@ -178,5 +290,43 @@ mod tests {
         let families = text.lines().filter(|line| line.starts_with("# TYPE"));
         let names: std::collections::BTreeSet<_> = families.clone().collect();
         assert_eq!(names.len(), families.count(), "the samples of a name stand together");
+    }
+
+    #[test]
+    fn broker_that_follows_does_not_count_as_leader() {
+        let mut figures = figures();
+        (figures.partitions[0].led, figures.controller) = (None, None);
+        let text = prometheus(&samples(&figures, Histogram::default().snapshot()));
+        for line in [
+            "kafka_server_replicamanager_partitioncount 1",
+            "kafka_server_replicamanager_leadercount 0",
+            "kafka_server_replicamanager_underreplicatedpartitions 0",
+            "kafka_controller_kafkacontroller_activecontrollercount 0",
+        ] {
+            assert!(text.lines().any(|other| other == line), "{line} is missing in:\n{text}");
+        }
+    }
+
+    #[test]
+    fn links_are_told_by_broker_and_refusals_by_reason() {
+        let link = LinkFigures {
+            to: ReplicaId(7),
+            is_connected: true,
+            lost: 2,
+            waiting_bytes: 30,
+            sent_bytes: 400,
+            received_bytes: 500,
+        };
+        let text = prometheus(&of_links(&[link], RefusalCounts { late: 6, ..RefusalCounts::default() }));
+        for line in [
+            "diwan_log_peer_connected{broker=\"7\"} 1",
+            "diwan_log_peer_lost_total{broker=\"7\"} 2",
+            "diwan_log_peer_waiting_bytes{broker=\"7\"} 30",
+            "diwan_log_peer_sent_bytes_total{broker=\"7\"} 400",
+            "diwan_log_peer_received_bytes_total{broker=\"7\"} 500",
+            "diwan_log_peers_refused_total{reason=\"late\"} 6",
+        ] {
+            assert!(text.lines().any(|other| other == line), "{line} is missing in:\n{text}");
+        }
     }
 }

@@ -17,6 +17,7 @@ use bytes::Bytes;
 use log_broker::{Announced, Broker, PeerMessage};
 use log_links::{Lane, LinkEvent, LinkSettings, Links, NotSent, Peer};
 use log_metadata::EndpointNode;
+use node_metrics::Sample;
 use node_threads::{Supervisor, ThreadWaker};
 use parking_lot::{Mutex, MutexGuard};
 use replication_appointed::ReplicaId;
@@ -24,6 +25,7 @@ use replication_controller::Incarnation;
 
 use crate::config::PeerListener;
 use crate::error::StartError;
+use crate::metrics;
 
 /// Where other brokers connect if nobody says where: so far above the port of the first listener.
 const PORTS_ABOVE: u16 = 10_000;
@@ -177,6 +179,22 @@ impl Peers {
     /// To be called before the broker is free for others.
     pub(crate) fn begin(&self) -> Sending<'_> {
         Sending { links: &self.links, waiting: self.waiting.lock() }
+    }
+
+    /// Figures of the links, for metrics.
+    pub(crate) fn samples(&self) -> Vec<Sample> {
+        metrics::of_links(&self.links.figures(), self.links.refusals())
+    }
+
+    /// Reads keys and certificates again. What cannot be used is told in the log, and what was read before stays in force.
+    pub(crate) fn reload(&self) {
+        match self.links.reload() {
+            Ok(true) => tracing::info!("certificates for other brokers were read again"),
+            Ok(false) => {}
+            Err(error) => {
+                tracing::error!(%error, "certificates for other brokers were not read again: those before stay in use");
+            }
+        }
     }
 
     pub(crate) fn stop(&self) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use log_broker::{Broker, BrokerListener, BrokerSecrets, DiskEvent, DiskExecutor, Front};
-use log_links::{EnsembleSecret, LinkLimits, LinkSettings, LinkTiming};
+use log_links::{EnsembleSecret, LinkLimits, LinkSettings, LinkTiming, PeerTlsConfig};
 use log_metadata::{BrokerNode, EndpointNode, id_of, id_text};
 use net_reactor::{Accepted, NetworkMetrics, Polling, Reactor, Sockets};
 use node_metrics::Sample;
@@ -99,7 +99,8 @@ impl LogServer {
             join(&config, &council, &listening, clock)?;
         let mut post = Post::new(config.threads).map_err(system("make a poll"))?;
         let own = broker_config(&config, &listening, joined.incarnation)?;
-        let settings = link_settings(&own, &joined.cluster, council.links_secret(random()?)?)?;
+        let secret = council.links_secret(random()?)?;
+        let settings = link_settings((&own, config.peer_tls.clone()), &joined.cluster, secret)?;
         let peers = Arc::new(Peers::start(settings, port, post.waker(), &supervisor)?);
         let broker = Arc::new(Mutex::new(Broker::new(own, joined.cluster, stored)));
         let refusals = Arc::new(Refusals::default());
@@ -141,11 +142,12 @@ impl LogServer {
         &self.addresses
     }
 
-    /// Reads the keys and certificates of all listeners again. What cannot be used is told in the log, and what was read before
+    /// Reads the keys and certificates of all listeners, and of the links between brokers, again. What cannot be used is told in the log, and what was read before
     /// stays in force.
     pub fn reload(&self) {
         if let Some(running) = self.running.lock().as_ref() {
             running.listeners.reload();
+            running.peers.reload();
         }
     }
 
@@ -153,9 +155,12 @@ impl LogServer {
     #[must_use]
     pub fn samples(&self) -> Vec<Sample> {
         let running = self.running.lock();
-        let Some(Running { broker, listeners, disk, .. }) = running.as_ref() else { return Vec::new() };
+        let Some(Running { broker, listeners, disk, peers, .. }) = running.as_ref() else {
+            return Vec::new();
+        };
         let figures = broker.lock().figures();
         let mut samples = listeners.samples();
+        samples.extend(peers.samples());
         samples.extend(metrics::samples(&figures, disk.0.turns()));
         samples
     }
@@ -290,7 +295,7 @@ fn broker_node(
 }
 
 fn link_settings(
-    broker: &log_broker::BrokerConfig,
+    (broker, tls): (&log_broker::BrokerConfig, Option<PeerTlsConfig>),
     cluster: &str,
     secret: [u8; 32],
 ) -> Result<LinkSettings, StartError> {
@@ -301,7 +306,7 @@ fn link_settings(
         incarnation: Incarnation(broker.incarnation),
         cluster: id_of(cluster).ok_or_else(unknown)?,
         secret,
-        tls: None,
+        tls,
         source: None,
         limits: LinkLimits::default(),
         timing: LinkTiming::default(),

@@ -136,7 +136,7 @@ impl Node {
     }
 
     /// The leader of a partition. One that this broker leads and does not serve yet has none: a client asks again.
-    pub(super) fn leader_of(&self, topic: &TopicImage, index: i32, image: &PartitionNode) -> Option<i32> {
+    pub(crate) fn leader_of(&self, topic: &TopicImage, index: i32, image: &PartitionNode) -> Option<i32> {
         let own = image.leader == self.config.node_id;
         let is_served = || self.find(TopicName::Id(topic.id), index).is_ok();
         (image.leader >= 0 && (!own || is_served())).then_some(image.leader)

@@ -23,6 +23,15 @@ pub struct Listener {
     pub advertised: Option<Advertised>,
 }
 
+/// All that `listeners` names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Listeners {
+    /// In the order of the file.
+    pub(crate) all: Vec<Listener>,
+    /// The place of the one whose security holds between brokers, if the file names it.
+    pub(crate) between_brokers: Option<usize>,
+}
+
 /// Where clients are told to connect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advertised {
@@ -91,7 +100,7 @@ pub(crate) fn read(
     values: &impl Values,
     is_set: impl Fn(&str) -> bool,
     line: impl Fn(&str) -> usize,
-) -> Result<Vec<Listener>, Problem> {
+) -> Result<Listeners, Problem> {
     let problem = |key: &str, what: String| Problem::of(key, line(key), what);
     let upper =
         |names: Vec<String>| names.into_iter().map(|name| name.to_ascii_uppercase()).collect::<Vec<_>>();
@@ -120,8 +129,10 @@ pub(crate) fn read(
         let hint = "leave one out of `controller.listener.names`, and advertise it";
         return Err(problem(LISTENERS, "has none for clients".into()).hint(hint));
     }
-    check_inter_broker(values, &listeners, &protocols, is_set).map_err(|(key, what)| problem(key, what))?;
-    Ok(listeners)
+    let named = between_brokers(values, &listeners, &protocols, is_set);
+    let named = named.map_err(|(key, what)| problem(key, what))?;
+    let place = |name: String| listeners.iter().position(|listener| listener.name == name);
+    Ok(Listeners { between_brokers: named.and_then(place), all: listeners })
 }
 
 /// Only what no client can reach is refused: Kafka refuses it too.
@@ -215,14 +226,14 @@ fn protocols(values: &impl Values) -> Result<BTreeMap<String, Protocol>, String>
     Ok(protocols)
 }
 
-/// Brokers do not speak to each other in Kafka's protocol. Where the file says how they would, it is checked as Kafka checks it,
-/// for a name that is wrong there is likely wrong elsewhere.
-fn check_inter_broker(
+/// The listener whose security holds between brokers, if the file names one. Brokers have connections of their own and do not
+/// speak Kafka's protocol there, but what the file asks for is checked as Kafka checks it.
+fn between_brokers(
     values: &impl Values,
     listeners: &[Listener],
     protocols: &BTreeMap<String, Protocol>,
     is_set: impl Fn(&str) -> bool,
-) -> Result<(), (&'static str, String)> {
+) -> Result<Option<String>, (&'static str, String)> {
     let advertised =
         |name: &str| listeners.iter().any(|listener| listener.name == name && listener.advertised.is_some());
     if is_set(INTER_BROKER_NAME) {
@@ -237,14 +248,14 @@ fn check_inter_broker(
         if !advertised(&name) {
             return Err((INTER_BROKER_NAME, format!("names `{name}`, which is not advertised")));
         }
-    } else if is_set(INTER_BROKER_PROTOCOL) {
-        let name = values.text(INTER_BROKER_PROTOCOL).unwrap_or_default();
-        if !advertised(&name) {
-            return Err((
-                INTER_BROKER_PROTOCOL,
-                format!("names `{name}`, and no such listener is advertised"),
-            ));
-        }
+        return Ok(Some(name));
     }
-    Ok(())
+    if !is_set(INTER_BROKER_PROTOCOL) {
+        return Ok(None);
+    }
+    let name = values.text(INTER_BROKER_PROTOCOL).unwrap_or_default();
+    if advertised(&name) {
+        return Ok(Some(name));
+    }
+    Err((INTER_BROKER_PROTOCOL, format!("names `{name}`, and no such listener is advertised")))
 }

@@ -21,10 +21,11 @@ pub use listeners::{Advertised, Listener, Protocol};
 pub use problem::Problem;
 pub use security::{Authorizer, ClientAuth, Given, ListenerSecurity, Sasl, Store, Tls};
 
+use listeners::Listeners;
 use other_names::OtherName;
 
 /// What a broker is started with.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct StaticConfig {
     /// Keys and values as they are written: the lowest of [`BrokerLayers`]. `node.id` and `broker.id` are both there if one is.
     pub file: Overrides,
@@ -40,6 +41,9 @@ pub struct StaticConfig {
     pub listeners: Vec<Listener>,
     /// The security of each of them, in their order.
     pub security: Vec<ListenerSecurity>,
+    /// The place of the listener whose security holds between brokers: `inter.broker.listener.name`, or
+    /// `security.inter.broker.protocol`; nothing if neither is set.
+    pub between_brokers: Option<usize>,
     /// What decides who may do what; nothing if everybody may do everything.
     pub authorizer: Option<Authorizer>,
     /// Lines for the log: what is ignored, and what is likely a mistake.
@@ -85,7 +89,8 @@ impl StaticConfig {
         let directory = keep(directory(&layers, &file, line), &mut problems).flatten();
         let council = keep(council::read(&file, line), &mut problems).flatten();
         let is_set = |key: &str| file.contains_key(key);
-        let listeners = keep(listeners::read(&layers, is_set, line), &mut problems).unwrap_or_default();
+        let read = keep(listeners::read(&layers, is_set, line), &mut problems).unwrap_or_default();
+        let Listeners { all: listeners, between_brokers } = read;
         let security = listeners.iter().map(|own| security::of_listener(&layers, own, given, line));
         let security: Vec<_> = security.filter_map(|own| keep(own, &mut problems)).collect();
         let authorizer = keep(security::authorizer(&layers, &file, given, line), &mut problems).flatten();
@@ -94,13 +99,9 @@ impl StaticConfig {
         }
         let node_id = layers.whole("node.id").and_then(|id| i32::try_from(id).ok());
         let rack = layers.text("broker.rack");
-        let used = warnings::Used {
-            tls: security.iter().any(|own| own.tls.is_some()),
-            sasl: security.iter().any(|own| own.sasl.is_some()),
-            acls: authorizer.is_some(),
-        };
-        let warnings = warnings::of(properties, &listeners, used);
-        Ok(Self { file, node_id, rack, directory, council, listeners, security, authorizer, warnings })
+        let warnings = warnings::of(properties, &listeners, used(&security, authorizer.as_ref()));
+        let of_node = Self { node_id, rack, directory, council, ..Self::default() };
+        Ok(Self { file, listeners, security, between_brokers, authorizer, warnings, ..of_node })
     }
 
     /// This with what was set for the broker, and for all brokers, while they ran.
@@ -121,9 +122,18 @@ impl core::fmt::Debug for StaticConfig {
             .field("council", &self.council)
             .field("listeners", &self.listeners)
             .field("security", &self.security)
+            .field("between_brokers", &self.between_brokers)
             .field("authorizer", &self.authorizer)
             .field("warnings", &self.warnings)
             .finish()
+    }
+}
+
+fn used(security: &[ListenerSecurity], authorizer: Option<&Authorizer>) -> warnings::Used {
+    warnings::Used {
+        tls: security.iter().any(|own| own.tls.is_some()),
+        sasl: security.iter().any(|own| own.sasl.is_some()),
+        acls: authorizer.is_some(),
     }
 }
 

@@ -54,6 +54,8 @@ pub struct Tls {
     pub cipher_suites: Vec<String>,
     /// `ssl.principal.mapping.rules`.
     pub principal_rules: String,
+    /// Whether a certificate of another broker has to name its host: `ssl.endpoint.identification.algorithm`.
+    pub verifies_hosts: bool,
 }
 
 /// A file of keys or certificates.
@@ -185,6 +187,9 @@ fn tls(own: &OfListener<'_, impl Values>) -> Tls {
         protocols: own.list("ssl.enabled.protocols"),
         cipher_suites: own.list("ssl.cipher.suites"),
         principal_rules: own.text("ssl.principal.mapping.rules").unwrap_or_default(),
+        verifies_hosts: own
+            .text("ssl.endpoint.identification.algorithm")
+            .is_some_and(|algorithm| !algorithm.trim().is_empty()),
     }
 }
 

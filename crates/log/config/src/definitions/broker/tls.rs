@@ -21,7 +21,10 @@ pub(super) const TLS: &[Definition] = &[
         .per_broker()
         .read_at_start()
         .acts_with(Feature::Tls, "The versions of TLS"),
-    string("ssl.endpoint.identification.algorithm").default("https").per_broker(),
+    string("ssl.endpoint.identification.algorithm").default("https").per_broker().read_at_start().acts_with(
+        Feature::Tls,
+        "Whether a certificate of another broker has to name its host, unless it names its number: empty for not",
+    ),
     class("ssl.engine.factory.class").per_broker().refused("Diwan loads no classes", &[]),
     password("ssl.key.password")
         .per_listener()
