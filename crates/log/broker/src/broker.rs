@@ -87,7 +87,11 @@ impl Broker {
             transactions: Transactions::new(),
             requests: RequestCounts::default(),
             compactions: Compactions::new(),
-            replication: Replication::new(replica_of(config.node_id), Incarnation(config.incarnation)),
+            replication: Replication::new(
+                replica_of(config.node_id),
+                Incarnation(config.incarnation),
+                config.replication_rates,
+            ),
             peer_calls: PeerCalls::default(),
             retention_due: MonoTime::ZERO,
             growth: InternalGrowth::default(),

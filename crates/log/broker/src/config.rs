@@ -105,6 +105,8 @@ pub struct BrokerConfig {
     pub compaction_map_bytes_max: usize,
     /// What the driver logs from: the level of the root logger, as Kafka writes it.
     pub log_level: String,
+    /// How fast copies are made that a throttle names.
+    pub replication_rates: ReplicationRates,
     /// `log.cleaner.backoff.ms`: how often it is looked for a partition to compact, milliseconds.
     pub compaction_check_ms: u64,
 }
@@ -154,9 +156,19 @@ impl Default for BrokerConfig {
             compacts: true,
             compaction_map_bytes_max: 128 << 20,
             log_level: String::from("INFO"),
+            replication_rates: ReplicationRates::default(),
             compaction_check_ms: 15_000,
         }
     }
+}
+
+/// Bytes a second, or nothing for no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReplicationRates {
+    /// `leader.replication.throttled.rate`: of everything that this broker sends under a throttle.
+    pub leader: Option<u64>,
+    /// `follower.replication.throttled.rate`: of what it sends to one follower.
+    pub follower: Option<u64>,
 }
 
 /// Share groups: what holds for all of them.
@@ -272,6 +284,11 @@ impl BrokerConfig {
         self.take_groups(&groups);
         self.share = ShareConfig::of(values, &groups);
         self.dead_letters = DeadLetterConfig::of(values);
+        let rates = log_config::QuotaWindows::of(values);
+        self.replication_rates = ReplicationRates {
+            leader: rates.leader_bytes_per_second,
+            follower: rates.follower_bytes_per_second,
+        };
     }
 
     const fn take_transactions(&mut self, of: &TransactionSettings) {

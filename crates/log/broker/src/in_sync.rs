@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use base::{MonoTime, Now};
 use log_metadata::PartitionNode;
 use log_partition::PartitionId;
-use replication_appointed::{Epoch, Replica, ReplicaId, Seq};
+use replication_appointed::{Epoch, Replica, ReplicaId, Seq, Voters};
 use replication_wire::Lagging;
 
 use crate::partitions::{Partitions, partition_of, replicated};
@@ -199,6 +199,13 @@ impl InSync {
             }
         }
         states
+    }
+
+    /// Whether a replica of a partition that is led here is not in sync, and enough others are.
+    pub(crate) fn does_without(&self, id: PartitionId, replica: ReplicaId, voters: &Voters) -> bool {
+        let behind = self.behind.get(&id).and_then(|(_, behind)| behind.get(&replica));
+        behind.is_some_and(|behind| behind.is_out)
+            && self.count(id, voters.replicas().len()) >= voters.durable_on()
     }
 
     /// How many replicas of a partition that is led here are in sync, of so many that count.

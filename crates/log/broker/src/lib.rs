@@ -97,7 +97,7 @@ pub use call::{Caller, Handled};
 pub use catalog::{Catalog, TopicImage, is_internal, is_valid_name};
 pub use client::{Client, Peer};
 pub use compaction::{CompactionCommand, CompactionEvent};
-pub use config::{BrokerConfig, BrokerSecrets, ServerProperties};
+pub use config::{BrokerConfig, BrokerSecrets, ReplicationRates, ServerProperties};
 pub use coordinators::CoordinatorLoad;
 pub use disk_executor::{DiskExecutor, Next};
 pub use disk_work::{DiskCommand, DiskEvent, StoredPartition, Volume};

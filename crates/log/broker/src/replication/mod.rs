@@ -25,6 +25,7 @@ mod council;
 mod drain;
 mod receiving;
 mod sending;
+mod throttle;
 mod unclean;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,6 +40,7 @@ use replication_node::{ControllerId, Effect, Node as Machine, Settings};
 use replication_wire::Lagging;
 
 use crate::catalog::{TopicImage, change};
+use crate::config::ReplicationRates;
 use crate::council::Purpose;
 use crate::node::Node;
 use crate::notice::Notice;
@@ -49,6 +51,7 @@ pub use receiving::BadMessage;
 pub(crate) use receiving::PeerCall;
 use sending::Outbox;
 pub use sending::{PeerMessage, ReplicaRead};
+use throttle::Throttle;
 use unclean::Unclean;
 
 /// See the module.
@@ -66,6 +69,7 @@ pub(crate) struct Replication {
     /// All records were told.
     is_joined: bool,
     outbox: Outbox,
+    throttle: Throttle,
     proposals: Proposals,
     unclean: Unclean,
     /// Calls of other brokers that nobody has taken.
@@ -74,7 +78,7 @@ pub(crate) struct Replication {
 
 impl Replication {
     /// Of a broker with that number.
-    pub(crate) fn new(own: ReplicaId, incarnation: Incarnation) -> Self {
+    pub(crate) fn new(own: ReplicaId, incarnation: Incarnation, rates: ReplicationRates) -> Self {
         Self {
             own,
             machine: Machine::new(own, incarnation, Settings::default()),
@@ -84,6 +88,7 @@ impl Replication {
             lost: BTreeSet::new(),
             is_joined: false,
             outbox: Outbox::default(),
+            throttle: Throttle::of(rates),
             proposals: Proposals::default(),
             unclean: Unclean::default(),
             calls: Vec::new(),
@@ -122,6 +127,7 @@ impl Replication {
             self.silent.remove(&peer);
             self.machine.disconnected(controller_id(peer));
             self.outbox.forget(peer);
+            self.throttle.forget(peer);
             self.role.broken(peer, now);
             node.in_sync.broken(peer);
             self.look_who_lags(node, now);
@@ -162,6 +168,7 @@ impl Replication {
             self.learn(node, known, now);
         }
         self.release_single(node, topic, now);
+        self.throttle.set_topic(topic.id, &node.topic_config(&topic.settings));
         if is_first {
             self.judge_role(node, now);
         }
@@ -188,7 +195,8 @@ impl Replication {
     }
 
     /// Other configurations are in force for topics that do not set them.
-    pub(crate) fn configs_changed(&self, node: &mut Node) {
+    pub(crate) fn configs_changed(&mut self, node: &mut Node) {
+        self.throttle.set_rates(node.config.replication_rates);
         let topics: Vec<TopicImage> = match self.role.is_active() {
             true => node.catalog.topics().cloned().collect(),
             false => Vec::new(),
@@ -226,6 +234,7 @@ impl Replication {
             self.removed(node, known.partition, now);
         }
         node.in_sync.forget(topic.id);
+        self.throttle.forget_topic(topic.id);
         self.carry_out(node, now);
     }
 
@@ -242,6 +251,7 @@ impl Replication {
         self.role.hear(Event::Heard { node: self.own }, now);
         self.role.tick(now);
         self.read_again(node, now);
+        self.send_held(node, now);
         self.elect_unclean(node, now);
         self.carry_out(node, now);
     }
@@ -249,10 +259,9 @@ impl Replication {
     /// When [`Self::tick`] is to be called.
     pub(crate) fn next_deadline(&self, node: &Node) -> Option<MonoTime> {
         let look = node.in_sync.next_deadline();
-        [look, self.machine.next_deadline(), self.role.next_deadline(), self.read_again_at()]
-            .into_iter()
-            .flatten()
-            .min()
+        let (again, held) = (self.read_again_at(), self.throttle.next_deadline());
+        let all = [look, self.machine.next_deadline(), self.role.next_deadline(), again, held];
+        all.into_iter().flatten().min()
     }
 
     /// Does what the machines have asked for, until nothing is left.
@@ -303,6 +312,7 @@ impl Replication {
     /// A connection stands or is gone: who is in sync may have changed.
     fn look_who_lags(&mut self, node: &mut Node, now: Now) {
         node.in_sync.look(&node.partitions, now);
+        self.throttle.look_again();
         self.tell_lagging(&node.in_sync.take_news(), None);
     }
 

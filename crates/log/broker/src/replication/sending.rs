@@ -12,6 +12,7 @@ use replication_node::Reply;
 use replication_wire::{BATCH_BYTES_MAX, Call, Full, ReplicaMessage, ReplicasWriter};
 
 use super::Replication;
+use super::throttle::Holds;
 use crate::node::Node;
 use crate::notice::Notice;
 use crate::partitions::{partition_of, replicated};
@@ -226,6 +227,8 @@ impl Replication {
         }) && let Some(range) = range_of(&bytes)
         {
             let append = hosted.partition.sent(*to, next, range);
+            let holds = self.throttled(node, *id, *to);
+            holds.into_iter().for_each(|holds| self.throttle.sent(holds, *to, bytes.len(), now.mono()));
             let mut out = Vec::new();
             let mut writer = ReplicasWriter::new(&mut out, BATCH_BYTES_MAX);
             let _ = writer.put_append(replicated(*id), &append, &[&bytes]);
@@ -247,11 +250,17 @@ impl Replication {
                 self.outbox.deferred.insert((to, *partition));
                 continue;
             }
+            let holds = self.throttled(node, id, to);
+            if holds.is_some_and(|holds| self.throttle.holds_back(holds, (to, *partition), now.mono())) {
+                continue;
+            }
             let hosted = node.partitions.slot_of(id).and_then(|slot| node.partitions.get_mut(slot));
             let Some(hosted) = hosted else { continue };
             match next_of(&mut hosted.partition, to) {
                 Some(Next::Send(append, batches)) => {
-                    bytes += batches.iter().map(Bytes::len).sum::<usize>();
+                    let length = batches.iter().map(Bytes::len).sum::<usize>();
+                    holds.into_iter().for_each(|holds| self.throttle.sent(holds, to, length, now.mono()));
+                    bytes += length;
                     frames.0.push((*partition, Item::Append(append, batches)));
                     self.machine.follow_up(*partition, now.mono(), &mut node.partitions);
                 }
@@ -262,6 +271,21 @@ impl Replication {
             }
         }
         frames.finish().into_iter().for_each(|bytes| self.outbox.push(to, true, bytes));
+    }
+
+    /// Sends what throttles have held back, if it is time.
+    pub(super) fn send_held(&mut self, node: &mut Node, now: Now) {
+        for (to, partitions) in self.throttle.take_due(now.mono()) {
+            self.send(node, to, &partitions, now);
+        }
+    }
+
+    /// The throttles of what that follower is sent; nothing if somebody waits for it.
+    fn throttled(&self, node: &Node, id: PartitionId, to: ReplicaId) -> Option<Holds> {
+        let holds = self.throttle.holds(id, self.own, to)?;
+        let hosted = node.partitions.slot_of(id).and_then(|slot| node.partitions.get(slot))?;
+        let voters = &hosted.partition.replica().leading_config()?.voters;
+        (!voters.replicas().contains(&to) || node.in_sync.does_without(id, to, voters)).then_some(holds)
     }
 
     /// A leader is answered.

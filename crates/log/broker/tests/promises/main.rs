@@ -14,6 +14,7 @@ mod replicas_moved;
 mod replicas_seen;
 mod replicas_silent;
 mod replicas_stale;
+mod replicas_throttled;
 mod replicas_two;
 mod shares;
 mod shares_dead_letters;

@@ -289,9 +289,21 @@ impl Cluster {
 
     /// The same, where so many replicas are to acknowledge it.
     pub(crate) fn produce_with(&mut self, id: i32, partition: i32, acks: i16) -> Result<u64, (i16, i64)> {
+        let batch = batch_of(self.last_request + 1);
+        self.produce_batch(id, partition, &batch, acks)
+    }
+
+    /// The same with a batch of the caller's.
+    pub(crate) fn produce_batch(
+        &mut self,
+        id: i32,
+        partition: i32,
+        batch: &[u8],
+        acks: i16,
+    ) -> Result<u64, (i16, i64)> {
         self.last_request += 1;
         let number = self.last_request;
-        let asked = request(partition, &batch_of(number)).with_acks(acks);
+        let asked = request(partition, batch).with_acks(acks);
         match self.broker(id).ask(number, VERSION, &asked) {
             Some(answer) => Err(outcome(&answer.responses[0].partition_responses[0])),
             None => Ok(number),

@@ -68,10 +68,14 @@ pub(super) const TOPIC: &[Definition] = &[
         .at_least(0)
         .from(&["log.flush.interval.ms", "log.flush.scheduler.interval.ms"])
         .acts("If `diwan.durability` is `replicated`: after how many milliseconds a record is flushed"),
-    list("follower.replication.throttled.replicas").default("").throttled_replicas(),
+    list("follower.replication.throttled.replicas").default("").throttled_replicas().acts(
+        "The followers that `follower.replication.throttled.rate` is for: PARTITION:BROKER with commas between, or *",
+    ),
     int("index.interval.bytes").default("4096").at_least(0).from(&["log.index.interval.bytes"]),
     int("internal.segment.bytes").hidden(),
-    list("leader.replication.throttled.replicas").default("").throttled_replicas(),
+    list("leader.replication.throttled.replicas").default("").throttled_replicas().acts(
+        "The leaders that `leader.replication.throttled.rate` is for: PARTITION:BROKER with commas between, or *",
+    ),
     long("local.retention.bytes").default("-2").at_least(-2).from(&["log.local.retention.bytes"]),
     long("local.retention.ms").default("-2").at_least(-2).from(&["log.local.retention.ms"]),
     long("max.compaction.lag.ms")

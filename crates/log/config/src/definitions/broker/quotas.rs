@@ -11,8 +11,12 @@ pub(super) const QUOTAS: &[Definition] = &[
         .at_least(1)
         .acts("How many windows are kept to measure the rate of topic changes"),
     int("controller.quota.window.size.seconds").default("1").at_least(1).acts("How long such a window is"),
-    long("follower.replication.throttled.rate").at_least(0).cluster_wide().hidden(),
-    long("leader.replication.throttled.rate").at_least(0).cluster_wide().hidden(),
+    long("follower.replication.throttled.rate").at_least(0).cluster_wide().hidden().acts(
+        "Bytes a second that a leader sends to one follower that is not needed, of replicas that topics name",
+    ),
+    long("leader.replication.throttled.rate").at_least(0).cluster_wide().hidden().acts(
+        "Bytes a second that this broker sends to followers that are not needed, of replicas that topics name",
+    ),
     int("quota.window.num").default("11").at_least(1).acts("How many windows are kept to measure a rate"),
     int("quota.window.size.seconds").default("1").at_least(1).acts("How long such a window is"),
     int("remote.log.manager.copy.quota.window.num").default("11").at_least(1),
