@@ -2,6 +2,7 @@
 //! protocol.
 
 mod access;
+mod balance;
 mod client_properties;
 mod complete;
 mod consume;
@@ -45,12 +46,18 @@ pub(crate) enum ClusterCommand {
     /// Show all brokers: what they lead and keep; partitions that are short of replicas; moves, and how far they are.
     #[command(after_help = status::HELP)]
     Status(status::StatusArguments),
+    /// Measure what brokers carry, and propose or carry out other replicas and leaders.
+    #[command(after_help = balance::HELP)]
+    Balance(balance::BalanceArguments),
 }
 
 /// Runs one of these.
 pub(crate) fn run_on_cluster(command: &ClusterCommand, out: &mut impl Write) -> io::Result<ExitCode> {
-    let ClusterCommand::Status(arguments) = command;
-    match status::run(arguments, out) {
+    let done = match command {
+        ClusterCommand::Status(arguments) => status::run(arguments, out),
+        ClusterCommand::Balance(arguments) => balance::run(arguments, out),
+    };
+    match done {
         Ok(()) => out.flush().map(|()| ExitCode::SUCCESS),
         Err(failure) => failure.tell(),
     }

@@ -1,4 +1,4 @@
-//! Requests that this client sends, each in the one version that it uses. Kafka from 3.0 on and our brokers serve all of them.
+//! Requests that this client sends, each in the one version that it uses. Kafka from 3.3 on and our brokers serve all of them.
 
 use log_wire::ApiKey;
 use log_wire::messages::{
@@ -44,7 +44,10 @@ calls! {
     topics::CreateTopicsRequest, 7 => CreateTopics, topics::CreateTopicsResponse;
     topics::DeleteTopicsRequest, 5 => DeleteTopics, topics::DeleteTopicsResponse;
     topics::CreatePartitionsRequest, 3 => CreatePartitions, topics::CreatePartitionsResponse;
-    cluster::DescribeLogDirsRequest, 1 => DescribeLogDirs, cluster::DescribeLogDirsResponse;
+    cluster::DescribeClusterRequest, 0 => DescribeCluster, cluster::DescribeClusterResponse;
+    cluster::DescribeLogDirsRequest, 4 => DescribeLogDirs, cluster::DescribeLogDirsResponse;
+    cluster::ElectLeadersRequest, 2 => ElectLeaders, cluster::ElectLeadersResponse;
+    cluster::AlterPartitionReassignmentsRequest, 0 => AlterPartitionReassignments, cluster::AlterPartitionReassignmentsResponse;
     cluster::ListPartitionReassignmentsRequest, 0 => ListPartitionReassignments, cluster::ListPartitionReassignmentsResponse;
     configs::DescribeConfigsRequest, 4 => DescribeConfigs, configs::DescribeConfigsResponse;
     configs::IncrementalAlterConfigsRequest, 1 => IncrementalAlterConfigs, configs::IncrementalAlterConfigsResponse;

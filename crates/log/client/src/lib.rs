@@ -1,4 +1,4 @@
-//! A client of brokers that speak Kafka's protocol, ours or Apache Kafka's from 3.0 on: for our own tools. It blocks, and it is
+//! A client of brokers that speak Kafka's protocol, ours or Apache Kafka's from 3.3 on: for our own tools. It blocks, and it is
 //! not made for speed: each batch is acknowledged before the next one is sent.
 //!
 //! [`Cluster`] knows the brokers and what an administrator asks them; [`Producer`] and [`Consumer`] write and read records;

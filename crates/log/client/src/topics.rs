@@ -17,6 +17,8 @@ use crate::error::{Error, Result};
 
 /// The kind of a resource of configurations: a topic.
 const TOPIC: i8 = 2;
+/// And a broker.
+const BROKER: i8 = 4;
 const TIMEOUT_MS: i32 = 30_000;
 /// Operations of IncrementalAlterConfigs.
 const SET: i8 = 0;
@@ -119,19 +121,19 @@ impl Cluster {
     /// # Errors
     /// The brokers refuse.
     pub fn alter_topic(&mut self, name: &str, settings: &BTreeMap<String, Option<String>>) -> Result<()> {
-        let configs = settings.iter().map(|(name, value)| IncrementalAlterableConfig {
-            name: name.clone(),
-            config_operation: if value.is_some() { SET } else { DELETE },
-            value: value.clone(),
-        });
-        let resource = IncrementalAlterConfigsResource {
-            resource_type: TOPIC,
-            resource_name: name.into(),
-            configs: configs.collect(),
-        };
-        let request = IncrementalAlterConfigsRequest { resources: vec![resource], validate_only: false };
+        let request = alteration((TOPIC, name), settings);
         let done = self.call_controller(&request)?.responses.pop().unwrap_or_default();
         check(format!("topic `{name}`"), done.error_code, done.error_message)
+    }
+
+    /// The same of a broker, which has to be running.
+    ///
+    /// # Errors
+    /// The broker refuses, or does not answer.
+    pub fn alter_broker(&mut self, broker: i32, settings: &BTreeMap<String, Option<String>>) -> Result<()> {
+        let request = alteration((BROKER, &broker.to_string()), settings);
+        let done = self.call(broker, &request)?.responses.pop().unwrap_or_default();
+        check(format!("broker {broker}"), done.error_code, done.error_message)
     }
 
     /// The settings of a topic.
@@ -185,6 +187,20 @@ impl Cluster {
         }
         Ok(found)
     }
+}
+
+fn alteration(
+    (resource_type, name): (i8, &str),
+    settings: &BTreeMap<String, Option<String>>,
+) -> IncrementalAlterConfigsRequest {
+    let configs = settings.iter().map(|(name, value)| IncrementalAlterableConfig {
+        name: name.clone(),
+        config_operation: if value.is_some() { SET } else { DELETE },
+        value: value.clone(),
+    });
+    let configs = configs.collect();
+    let resource = IncrementalAlterConfigsResource { resource_type, resource_name: name.into(), configs };
+    IncrementalAlterConfigsRequest { resources: vec![resource], validate_only: false }
 }
 
 pub(crate) fn check(what: String, code: i16, detail: Option<String>) -> Result<()> {

@@ -167,6 +167,13 @@ impl PartitionNode {
         if is_done && preferred == to {
             return false;
         }
+        let is_same_set = self.replicas.iter().collect::<BTreeSet<_>>() == to.iter().collect();
+        if is_done && self.rest.goal.is_none() && is_same_set {
+            // Nobody has to bring about that another one is the first.
+            (self.replicas, self.rest.preferred) = (to.to_vec(), None);
+            self.raise_version();
+            return true;
+        }
         let from = self.rest.goal.take().map_or_else(|| self.members(), |goal| goal.from);
         self.rest.goal = Some(GoalNode { to: to_node, from });
         self.rest.preferred = (self.replicas != to).then(|| to.to_vec());
@@ -475,5 +482,17 @@ mod tests {
         ] {
             assert_eq!((read(text).record(), read(text).known([7; 16], 0)), (None, None), "{text}");
         }
+    }
+
+    #[test]
+    fn same_replicas_in_another_order_are_there_at_once() {
+        let mut node = PartitionNode::new(vec![1, 2, 3]);
+        let version = node.version;
+        assert!(node.reassign(&[3, 1, 2], 1));
+        assert_eq!((&node.replicas[..], &node.rest.goal, node.leader), (&[3, 1, 2][..], &None, 1));
+        assert!(node.version > version && !node.reassign(&[3, 1, 2], 1));
+        // Others are brought about, and so is another order while that goes on.
+        assert!(node.reassign(&[4, 1, 2], 1) && node.rest.goal.is_some());
+        assert!(node.reassign(&[3, 2, 1], 1) && node.rest.goal.is_some());
     }
 }

@@ -46,6 +46,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "wire",
             "compression",
+            "balance",
             "client",
             "partition",
             "config",
@@ -116,6 +117,7 @@ const PURE: &[(&str, &[&str])] = &[
     ),
     ("log-wire", &["crc32c", "thiserror"]),
     // Codecs see bytes and give bytes. That of zstd is C, which reaches nothing either.
+    ("log-balance", &["thiserror"]),
     ("log-compression", &["flate2", "lz4_flex", "snap", "thiserror", "zstd"]),
     // Regular expressions over topic names: linear time, limited memory.
     ("log-coordinators", &["regex"]),
