@@ -5,6 +5,7 @@ mod access;
 mod client_properties;
 mod complete;
 mod consume;
+mod drain;
 mod failure;
 mod group;
 mod produce;
@@ -45,12 +46,18 @@ pub(crate) enum ClusterCommand {
     /// Show all brokers: what they lead and keep; partitions that are short of replicas; moves, and how far they are.
     #[command(after_help = status::HELP)]
     Status(status::StatusArguments),
+    /// Move everything away from a broker, so that it can go for good.
+    #[command(after_help = drain::HELP)]
+    Drain(drain::DrainArguments),
 }
 
 /// Runs one of these.
 pub(crate) fn run_on_cluster(command: &ClusterCommand, out: &mut impl Write) -> io::Result<ExitCode> {
-    let ClusterCommand::Status(arguments) = command;
-    match status::run(arguments, out) {
+    let done = match command {
+        ClusterCommand::Status(arguments) => status::run(arguments, out),
+        ClusterCommand::Drain(arguments) => drain::run(arguments, out),
+    };
+    match done {
         Ok(()) => out.flush().map(|()| ExitCode::SUCCESS),
         Err(failure) => failure.tell(),
     }
