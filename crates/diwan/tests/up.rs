@@ -326,3 +326,46 @@ fn members_are_shown_tried_and_changed_through_any_of_them() {
     assert!(!fine && said.contains("hint: "), "{said}");
     assert!(member(&["list"]).1.lines().filter(|line| line.starts_with("server.")).count() == 3);
 }
+
+/// A command on the brokers at that address.
+fn on_brokers(address: &str, line: &str) -> (bool, String, String) {
+    said(diwan().env("DIWAN_BOOTSTRAP_SERVER", address).args(line.split(' ')).output().unwrap())
+}
+
+/// What `diwan log status` says of a broker.
+fn standing(address: &str, broker: i64) -> Option<(bool, u64, u64)> {
+    let (_, out, _) = on_brokers(address, "log status --json");
+    let status: Value = serde_json::from_str(&out).ok()?;
+    let of = status["brokers"].as_array()?.iter().find(|of| of["broker"] == broker)?.clone();
+    Some((of["drains"].as_bool()?, of["replicas"].as_u64()?, of["leads"].as_u64()?))
+}
+
+#[test]
+fn broker_that_drains_is_empty_after_a_while_and_too_few_others_are_refused() {
+    let (folder, host) = (Folder::new(), own_host());
+    let more = ["--services", "council,log", "--members", "3"];
+    let mut up = Up::start(&folder.path().join("up"), host, &more);
+    up.table(complete);
+    let address = format!("{host}:9092");
+    let has_three = || {
+        let (_, out, _) = on_brokers(&address, "log status --json");
+        let status: Value = serde_json::from_str(&out).ok()?;
+        (status["brokers"].as_array()?.len() == 3).then_some(())
+    };
+    until("three brokers", has_three);
+    let (fine, _, errors) = on_brokers(&address, "topic create orders --partitions 6 --replicas 2");
+    assert!(fine, "{errors}");
+    until("replicas on broker 3", || standing(&address, 3).filter(|of| of.1 > 0));
+    let (fine, out, errors) = on_brokers(&address, "log drain 3");
+    assert!(fine && out.contains("broker 3 drains"), "{out}{errors}");
+    until("nothing on broker 3", || standing(&address, 3).filter(|of| *of == (true, 0, 0)));
+    let (_, out, _) = on_brokers(&address, "log status");
+    assert!(out.contains("broker 3 drains: nothing is left"), "{out}");
+    let (fine, _, errors) = on_brokers(&address, "log drain 2");
+    assert!(!fine && errors.contains("`orders` have 2 replicas, and 1 other brokers"), "{errors}");
+    let (fine, out, errors) = on_brokers(&address, "log drain 3 --cancel");
+    assert!(fine && out.contains("does not drain any more"), "{out}{errors}");
+    until("no drain", || standing(&address, 3).filter(|of| !of.0));
+    let (fine, _, errors) = on_brokers(&address, "log drain 2");
+    assert!(fine, "{errors}");
+}

@@ -279,7 +279,7 @@ fn is_of_broker(file: &Path, bytes: &[u8]) -> bool {
 /// What a key of Kafka's brokers does.
 fn broker_verdict(definition: Option<&log_config::Definition>) -> Verdict {
     match definition.map(|definition| definition.effect) {
-        Some(Effect::Acts(about) | Effect::ActsWith(_, about)) => {
+        Some(Effect::Acts(about) | Effect::ActsWith(_, about) | Effect::ActsFor { what: about, .. }) => {
             Verdict::Honoured { about, warnings: Vec::new(), idle: None }
         }
         Some(Effect::Shown | Effect::Refused { .. }) => Verdict::OnlyShown,

@@ -6,6 +6,7 @@ mod balance;
 mod client_properties;
 mod complete;
 mod consume;
+mod drain;
 mod failure;
 mod group;
 mod produce;
@@ -49,6 +50,9 @@ pub(crate) enum ClusterCommand {
     /// Measure what brokers carry, and propose or carry out other replicas and leaders.
     #[command(after_help = balance::HELP)]
     Balance(balance::BalanceArguments),
+    /// Move everything away from a broker, so that it can go for good.
+    #[command(after_help = drain::HELP)]
+    Drain(drain::DrainArguments),
 }
 
 /// Runs one of these.
@@ -56,6 +60,7 @@ pub(crate) fn run_on_cluster(command: &ClusterCommand, out: &mut impl Write) -> 
     let done = match command {
         ClusterCommand::Status(arguments) => status::run(arguments, out),
         ClusterCommand::Balance(arguments) => balance::run(arguments, out),
+        ClusterCommand::Drain(arguments) => drain::run(arguments, out),
     };
     match done {
         Ok(()) => out.flush().map(|()| ExitCode::SUCCESS),

@@ -18,7 +18,8 @@ pub(crate) const HELP: &str = "\
   diwan log status --bootstrap-server broker1:9092,broker2:9092 --json
 
 Partitions are named only where something is amiss: without a leader, with fewer replicas in sync than they have, or led by
-another broker than the first of their replicas. It ends with 1 if a partition has no leader.";
+another broker than the first of their replicas. Brokers that drain are named with what is left on them. It ends with 1 if a
+partition has no leader.";
 
 /// How many partitions are named in a table.
 const NAMED_MAX: usize = 20;
@@ -45,6 +46,8 @@ struct BrokerStanding {
     bytes: Option<i64>,
     /// How many records its replicas lack in all.
     lag: Option<i64>,
+    /// Everything moves away from it (`diwan log drain`).
+    drains: bool,
 }
 
 /// A partition at which something is amiss.
@@ -70,6 +73,10 @@ pub(super) fn run(arguments: &StatusArguments, out: &mut impl Write) -> Done {
         topic.partitions.iter().for_each(|partition| count(topic, partition, &mut brokers, &mut amiss));
     }
     ask_for_disks(&mut cluster, &mut brokers);
+    let ids: Vec<i32> = brokers.keys().copied().collect();
+    for (id, drains) in cluster.drains(&ids)? {
+        brokers.entry(id).or_default().drains = drains;
+    }
     let moves = cluster.reassignments()?;
     let unled = amiss.iter().filter(|of| of.leader < 0).count();
     if arguments.json {
@@ -150,6 +157,7 @@ fn show(
             .collect()
     }));
     table::write(out, 0, &rows)?;
+    show_drains(brokers, out)?;
     if !amiss.is_empty() {
         writeln!(out)?;
         let head = ["TOPIC", "PARTITION", "LEADER", "REPLICAS", "IN SYNC", "WHAT"];
@@ -177,6 +185,17 @@ fn show(
     Ok(())
 }
 
+/// What is left on brokers from which everything moves away.
+fn show_drains(brokers: &BTreeMap<i32, BrokerStanding>, out: &mut impl Write) -> Done {
+    for (id, of) in brokers.iter().filter(|(_, of)| of.drains) {
+        match of.replicas {
+            0 => writeln!(out, "broker {id} drains: nothing is left, it may be stopped for good")?,
+            left => writeln!(out, "broker {id} drains: {left} replicas are left, and it leads {}", of.leads)?,
+        }
+    }
+    Ok(())
+}
+
 fn to_json(
     cluster: &Cluster,
     brokers: &BTreeMap<i32, BrokerStanding>,
@@ -185,7 +204,7 @@ fn to_json(
 ) -> Value {
     let brokers = brokers.iter().map(|(id, of)| {
         json!({"broker": id, "address": of.address, "leads": of.leads, "replicas": of.replicas,
-            "behind": of.behind, "lag": of.lag, "bytes": of.bytes})
+            "behind": of.behind, "lag": of.lag, "bytes": of.bytes, "drains": of.drains})
     });
     let amiss = amiss.iter().map(|of| {
         let leader = (of.leader >= 0).then_some(of.leader);

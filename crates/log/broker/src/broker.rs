@@ -27,6 +27,7 @@ use crate::council::Purpose;
 use crate::council_calls::CouncilCalls;
 use crate::delete_records::RecordDeletions;
 use crate::disk_work::{DiskCommand, DiskEvent, StoredPartition};
+use crate::drains::Drains;
 use crate::fetch::Fetches;
 use crate::groups::Groups;
 use crate::internal_growth::InternalGrowth;
@@ -67,6 +68,7 @@ pub struct Broker {
     pub(crate) peer_calls: PeerCalls,
     retention_due: MonoTime,
     growth: InternalGrowth,
+    drains: Drains,
 }
 
 impl Broker {
@@ -90,11 +92,13 @@ impl Broker {
             replication: Replication::new(
                 replica_of(config.node_id),
                 Incarnation(config.incarnation),
+                config.leaders.with_file(&config.properties.0),
                 config.replication_rates,
             ),
             peer_calls: PeerCalls::default(),
             retention_due: MonoTime::ZERO,
             growth: InternalGrowth::default(),
+            drains: Drains::default(),
             node: Node::new(config, cluster_id, stored),
         }
     }
@@ -113,7 +117,7 @@ impl Broker {
                 } else if path == paths::SECRET {
                     self.node.access.authentication.secret_changed(data.as_deref());
                 } else if let Some(node) = ConfigNode::of(&path) {
-                    self.config_node(node, &path, data);
+                    self.config_node(node, (&path, data), now);
                 }
             }
             KeeperEvent::Joined => {
@@ -292,6 +296,7 @@ impl Broker {
         self.after_partitions(now);
         if self.is_joined {
             self.growth.tick(&mut self.node, now);
+            self.drains.tick(&mut self.node, now);
         }
         if self.retention_due <= now.mono() {
             self.retention_due = now.mono().plus_ms(self.node.config.retention_check_ms);
@@ -312,6 +317,7 @@ impl Broker {
             self.held_metadata.next_deadline(),
             self.record_deletions.next_deadline(),
             self.share.next_deadline(),
+            self.drains.next_deadline(),
             self.replication.next_deadline(&self.node),
         ];
         deadlines.into_iter().flatten().min()
@@ -371,12 +377,16 @@ impl Broker {
     }
 
     /// The node of what is set for a broker, a group or a subscription has this data, or is gone.
-    fn config_node(&mut self, node: ConfigNode, path: &str, data: Option<Vec<u8>>) {
+    fn config_node(&mut self, node: ConfigNode, (path, data): (&str, Option<Vec<u8>>), now: Now) {
         match read_configs(&data.unwrap_or_default()) {
             Ok(set) => {
                 let group = if let ConfigNode::Group(name) = &node { Some(name.clone()) } else { None };
                 if self.node.configs.put(node, set) {
                     self.configs_changed();
+                }
+                if self.node.brokers.set_drained(self.node.configs.drained()) {
+                    self.replication.drains_changed(&mut self.node, now);
+                    self.after_partitions(now);
                 }
                 if let Some(group) = group {
                     self.groups.configured(&self.node, &group);
@@ -496,7 +506,8 @@ impl Broker {
                 | Purpose::Secret
                 | Purpose::Reopening
                 | Purpose::Durability(_)
-                | Purpose::Growth(_),
+                | Purpose::Growth(_)
+                | Purpose::Drain(_),
             )
             | None => {}
         }
@@ -588,6 +599,7 @@ impl Broker {
                     self.produces.lost(&mut self.node, slot);
                     self.not_led(slot, now);
                 }
+                PartitionEvent::Followed(slot) => self.fetches.changed(&mut self.node, slot),
                 PartitionEvent::Made(id, promised) => {
                     self.replication.made(&mut self.node, id, promised, now);
                 }

@@ -54,6 +54,8 @@ pub(crate) struct Brokers {
     lost: BTreeMap<i32, MonoTime>,
     /// Those that are to lead nothing, since they are about to stop.
     draining: BTreeSet<i32>,
+    /// Those from which everything is to move away.
+    drained: BTreeSet<i32>,
     has_changed: bool,
 }
 
@@ -69,6 +71,7 @@ impl Brokers {
             silent: BTreeSet::new(),
             lost: BTreeMap::new(),
             draining: BTreeSet::new(),
+            drained: BTreeSet::new(),
             has_changed: false,
         }
     }
@@ -133,9 +136,27 @@ impl Brokers {
         }
     }
 
-    /// Whether a broker may be given partitions to lead: it is this one or reached, and does not drain.
+    /// Whether a broker may be given partitions to lead: it is this one or reached, and it does not drain.
     pub(crate) fn may_lead(&self, id: i32) -> bool {
-        (id == self.own || self.is_reached(id)) && !self.draining.contains(&id)
+        let drains = self.draining.contains(&id) || self.drained.contains(&id);
+        (id == self.own || self.is_reached(id)) && !drains
+    }
+
+    /// Everything is to move away from these brokers, and from no others. Gives whether that is new.
+    pub(crate) fn set_drained(&mut self, drained: &BTreeSet<i32>) -> bool {
+        let is_new = self.drained != *drained;
+        self.drained.clone_from(drained);
+        is_new
+    }
+
+    /// The brokers from which everything is to move away.
+    pub(crate) const fn drained(&self) -> &BTreeSet<i32> {
+        &self.drained
+    }
+
+    /// The brokers that may be given replicas, in order: those that are announced, and from which nothing is to move away.
+    pub(crate) fn that_take_replicas(&self) -> impl Iterator<Item = i32> {
+        self.live().filter(|id| !self.drained.contains(id))
     }
 
     /// Whether a broker was reached until a moment ago, and is not any more: what it led is about to be led by others.

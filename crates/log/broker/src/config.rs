@@ -9,8 +9,8 @@ use std::sync::Arc;
 use log_access::AuthorizerConfig;
 use log_access::quota::QuotaWindows;
 use log_config::{
-    GroupSettings, GroupTime, InternalTopic, LogMaintenance, NetworkLimits, Overrides, TopicCreation,
-    TransactionSettings, Values,
+    GroupSettings, GroupTime, InternalTopic, LeaderSettings, LogMaintenance, NetworkLimits, Overrides,
+    TopicCreation, TransactionSettings, Values,
 };
 use log_coordinators::{Assignor, ConsumerLimits, GroupLimits, MigrationPolicy, TransactionLimits};
 use log_partition::ProducerLimits;
@@ -29,6 +29,8 @@ pub struct BrokerConfig {
     pub listeners: Vec<BrokerListener>,
     /// `broker.rack`.
     pub rack: Option<String>,
+    /// Who leads, and which replicas are in sync: `leader.imbalance.*`, `replica.lag.time.max.ms`.
+    pub leaders: LeaderSettings,
     /// `server.properties`.
     pub properties: ServerProperties,
     /// `auto.create.topics.enable`.
@@ -119,6 +121,7 @@ impl Default for BrokerConfig {
             incarnation: 1,
             listeners: vec![BrokerListener::default()],
             rack: None,
+            leaders: LeaderSettings::default(),
             properties: ServerProperties::default(),
             auto_create_topics: true,
             delete_topics: true,
@@ -266,6 +269,7 @@ impl BrokerConfig {
             self.node_id = id;
         }
         self.rack = values.text("broker.rack");
+        self.leaders = LeaderSettings::of(values);
         self.auto_create_topics = creation.creates_when_asked;
         self.delete_topics = creation.may_delete;
         self.partitions = creation.partitions;

@@ -1,10 +1,10 @@
 //! What is set, where: in `server.properties`, and in the council for this broker, for all brokers, for groups and for
 //! subscriptions to client metrics. What a topic sets is with the topic.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use log_config::{BrokerLayers, GroupLayers, Overrides, TopicLayers, change};
+use log_config::{BrokerLayers, GroupLayers, Overrides, TopicLayers, change, drain};
 use log_metadata::ConfigNode;
 
 use crate::config::ServerProperties;
@@ -28,6 +28,8 @@ impl Layers {
 pub(crate) struct Configs {
     node_id: i32,
     layers: Arc<Layers>,
+    /// The brokers from which everything is to move away.
+    drained: BTreeSet<i32>,
     groups: BTreeMap<String, Overrides>,
     client_metrics: BTreeMap<String, Overrides>,
     /// The level of each logger of this broker.
@@ -43,6 +45,7 @@ impl Configs {
         Self {
             node_id,
             layers: Arc::new(Layers { properties, ..Layers::default() }),
+            drained: BTreeSet::new(),
             groups: BTreeMap::new(),
             client_metrics: BTreeMap::new(),
             levels: BTreeMap::from([(change::loggers::ROOT.into(), level.into())]),
@@ -51,6 +54,12 @@ impl Configs {
 
     /// The council holds this from now on. Gives whether what is in force for this broker may be something else by that.
     pub(crate) fn put(&mut self, node: ConfigNode, set: Overrides) -> bool {
+        if let ConfigNode::Broker(id) = node {
+            match drain::drains(&set) {
+                true => self.drained.insert(id),
+                false => self.drained.remove(&id),
+            };
+        }
         match node {
             ConfigNode::Broker(id) if id == self.node_id => {
                 Arc::make_mut(&mut self.layers).broker = set;
@@ -72,6 +81,11 @@ impl Configs {
         let before = std::mem::replace(&mut self.levels, levels);
         let root = self.levels.get(change::loggers::ROOT)?;
         (before.get(change::loggers::ROOT) != Some(root)).then(|| root.clone())
+    }
+
+    /// The brokers from which everything is to move away (`diwan.drain`).
+    pub(crate) const fn drained(&self) -> &BTreeSet<i32> {
+        &self.drained
     }
 
     pub(crate) const fn node_id(&self) -> i32 {

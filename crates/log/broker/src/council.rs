@@ -37,6 +37,8 @@ pub(crate) enum Purpose {
     Durability(Arc<str>),
     /// An internal topic gets more replicas.
     Growth(Arc<str>),
+    /// Partitions of a topic move away from brokers that drain.
+    Drain(Arc<str>),
     /// A partition whose one replica does not lead gets its leader from a controller.
     Reopening,
     /// Records of partitions with several replicas.

@@ -1,6 +1,6 @@
 //! Which replicas are in sync, as clients and tools are told: those that count, are reached, and hold everything below the high
 //! watermark. With a follower of a busy partition some of that is always under way, so one that held a moment ago what was below
-//! the high watermark a second ago is in sync.
+//! the high watermark a while before (`replica.lag.time.max.ms`, a second by default) is in sync.
 //!
 //! Only the leader of a partition knows. It looks when a connection stands or breaks, and about twice a second while something
 //! changes, and tells all other brokers which replicas are not in sync, when that has changed. Nothing is written to the council,
@@ -21,8 +21,6 @@ use crate::partitions::{Partitions, partition_of, replicated};
 
 /// How often a leader looks while something changes, milliseconds.
 const LOOK_MS: u64 = 500;
-/// How long ago a replica may have held all of what was committed, milliseconds.
-const BEHIND_MS: u64 = 1_000;
 /// Partitions that other leaders may say something of.
 const TOLD_MAX: usize = 1 << 20;
 
@@ -49,6 +47,8 @@ struct Told {
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct InSync {
+    /// How long ago a replica may have held all of what was committed, milliseconds.
+    lag_ms: u64,
     /// Brokers that are connected.
     reached: BTreeSet<ReplicaId>,
     /// Of partitions that are led here: replicas that are behind.
@@ -69,6 +69,11 @@ pub(crate) struct ReplicaStates {
 }
 
 impl InSync {
+    /// Replicas that held all of what was committed so long ago, in milliseconds, are in sync.
+    pub(crate) fn new(lag_ms: u64) -> Self {
+        Self { lag_ms, ..Self::default() }
+    }
+
     pub(crate) fn reaches(&self, broker: ReplicaId) -> bool {
         self.reached.contains(&broker)
     }
@@ -130,7 +135,8 @@ impl InSync {
         let others = config.voters.replicas().iter().filter(|id| **id != config.leader);
         let behind = others.filter_map(|id| {
             let is_reached = self.reached.contains(id);
-            let behind = behind(replica.durable_on(*id), replica.committed(), known.get(id), now, is_reached);
+            let look = Look { committed: replica.committed(), now, lag_ms: self.lag_ms };
+            let behind = behind(replica.durable_on(*id), known.get(id), look, is_reached);
             behind.map(|behind| (*id, behind))
         });
         behind.collect()
@@ -218,14 +224,17 @@ fn outs(behind: &BTreeMap<ReplicaId, Behind>) -> impl Iterator<Item = (ReplicaId
     behind.iter().filter(|(_, behind)| behind.is_out).map(|(id, behind)| (*id, behind.holds_all))
 }
 
-/// How a replica is behind that is known to have entries durably up to there; nothing if it is not.
-fn behind(
-    durable: Option<Seq>,
+/// When a leader looks, and at what.
+#[derive(Clone, Copy, Debug)]
+struct Look {
     committed: Seq,
-    known: Option<&Behind>,
     now: MonoTime,
-    is_reached: bool,
-) -> Option<Behind> {
+    lag_ms: u64,
+}
+
+/// How a replica is behind that is known to have entries durably up to there; nothing if it is not.
+fn behind(durable: Option<Seq>, known: Option<&Behind>, look: Look, is_reached: bool) -> Option<Behind> {
+    let Look { committed, now, lag_ms } = look;
     let holds_all = durable.is_some_and(|durable| durable >= committed);
     let fresh = Behind { since: now, target: committed, is_out: !is_reached, holds_all };
     if !is_reached {
@@ -235,7 +244,7 @@ fn behind(
         return None;
     }
     let Some(known) = known else { return Some(fresh) };
-    let is_late = known.since.plus_ms(BEHIND_MS) < now;
+    let is_late = known.since.plus_ms(lag_ms) < now;
     if durable.is_some_and(|durable| durable >= known.target) {
         return Some(Behind { is_out: is_late && known.is_out, ..fresh });
     }
@@ -246,6 +255,12 @@ fn behind(
 mod tests {
     use super::*;
 
+    const LAG_MS: u64 = 1_000;
+
+    fn look(committed: u64, ms: u64) -> Look {
+        Look { committed: Seq(committed), now: at(ms), lag_ms: LAG_MS }
+    }
+
     fn at(ms: u64) -> MonoTime {
         MonoTime::ZERO.plus_ms(ms)
     }
@@ -255,35 +270,35 @@ mod tests {
         let mut known = None;
         for step in 1..20 {
             // What was committed at the last look is there, and more is committed by now.
-            known = behind(Some(Seq(step - 1)), Seq(step), known.as_ref(), at(step * LOOK_MS), true);
+            known = behind(Some(Seq(step - 1)), known.as_ref(), look(step, step * LOOK_MS), true);
             assert!(known.is_some_and(|known| !known.is_out), "{step}");
         }
-        assert!(behind(Some(Seq(19)), Seq(19), known.as_ref(), at(30_000), true).is_none());
+        assert!(behind(Some(Seq(19)), known.as_ref(), look(19, 30_000), true).is_none());
     }
 
     #[test]
     fn replica_that_stands_still_is_out_until_it_holds_everything_of_a_moment_ago() {
         let out = |known: Option<Behind>| known.map(|known| known.is_out);
-        let first = behind(Some(Seq(5)), Seq(9), None, at(0), true);
+        let first = behind(Some(Seq(5)), None, look(9, 0), true);
         assert_eq!(out(first), Some(false));
-        let later = behind(Some(Seq(5)), Seq(20), first.as_ref(), at(BEHIND_MS + 1), true);
+        let later = behind(Some(Seq(5)), first.as_ref(), look(20, LAG_MS + 1), true);
         assert_eq!(out(later), Some(true));
         // It has what was committed long ago: that is not enough.
-        let moves = behind(Some(Seq(9)), Seq(30), later.as_ref(), at(2 * BEHIND_MS), true);
+        let moves = behind(Some(Seq(9)), later.as_ref(), look(30, 2 * LAG_MS), true);
         assert_eq!(out(moves), Some(true));
-        let close = behind(Some(Seq(30)), Seq(31), moves.as_ref(), at(2 * BEHIND_MS + LOOK_MS), true);
+        let close = behind(Some(Seq(30)), moves.as_ref(), look(31, 2 * LAG_MS + LOOK_MS), true);
         assert_eq!(out(close), Some(false));
     }
 
     #[test]
     fn replica_that_is_not_reached_is_out_at_once_and_may_hold_everything() {
-        let lost = behind(Some(Seq(9)), Seq(9), None, at(0), false).expect("it is behind");
+        let lost = behind(Some(Seq(9)), None, look(9, 0), false).expect("it is behind");
         assert!(lost.is_out && lost.holds_all);
-        let back = |committed| behind(Some(Seq(9)), Seq(committed), Some(&lost), at(10), true);
+        let back = |committed| behind(Some(Seq(9)), Some(&lost), look(committed, 10), true);
         assert!(back(9).is_none());
         assert!(back(12).is_some_and(|back| !back.is_out && !back.holds_all), "it held all a moment ago");
-        let empty = behind(Some(Seq(3)), Seq(9), None, at(0), false);
-        let back = behind(Some(Seq(3)), Seq(12), empty.as_ref(), at(10), true);
+        let empty = behind(Some(Seq(3)), None, look(9, 0), false);
+        let back = behind(Some(Seq(3)), empty.as_ref(), look(12, 10), true);
         assert!(back.is_some_and(|back| back.is_out));
     }
 }

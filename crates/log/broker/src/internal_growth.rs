@@ -45,7 +45,7 @@ impl InternalGrowth {
 fn grow(node: &mut Node, name: &str) {
     let topic = node.catalog.topics().find(|topic| &*topic.name == name).cloned();
     let (Some(topic), Some(made)) = (topic, internal_topics::of(name, &node.config)) else { return };
-    let brokers: Vec<i32> = node.brokers.live().filter(|id| node.reaches(*id)).collect();
+    let brokers: Vec<i32> = node.brokers.that_take_replicas().filter(|id| node.reaches(*id)).collect();
     let wanted = usize::try_from(made.replicas).unwrap_or(0).min(brokers.len());
     let purpose = Purpose::Growth(Arc::clone(&topic.name));
     if topic.partitions.iter().any(|image| image.rest.goal.is_some()) || node.council.has(&purpose) {

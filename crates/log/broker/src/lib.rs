@@ -59,6 +59,7 @@ mod delegation_tokens;
 mod delete_records;
 mod disk_executor;
 mod disk_work;
+mod drains;
 mod fetch;
 mod figures;
 mod find_coordinator;

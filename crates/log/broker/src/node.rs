@@ -73,7 +73,7 @@ impl Node {
         let seed = config.seed ^ SEED_OF_IDS;
         Self {
             partitions: Partitions::new(config.node_id, stored),
-            in_sync: InSync::default(),
+            in_sync: InSync::new(config.leaders.lag_ms),
             access: Access::new(&config),
             configs: Configs::new(config.node_id, config.properties.clone(), &config.log_level),
             brokers: Brokers::new(config.node_id, config.listeners.clone(), config.rack.clone()),
@@ -161,7 +161,7 @@ impl Node {
         }
         let (partitions, factor, settings) = match internal_topics::of(name, &self.config) {
             Some(InternalTopic { partitions, replicas, settings }) => {
-                let live = i16::try_from(self.brokers.live().count()).unwrap_or(i16::MAX);
+                let live = i16::try_from(self.brokers.that_take_replicas().count()).unwrap_or(i16::MAX);
                 (partitions, replicas.min(live), settings)
             }
             None if self.catalog.check_name(name).is_ok() => {

@@ -14,6 +14,7 @@ mod cluster;
 mod connection;
 mod consumer;
 mod consumer_protocol;
+mod drain;
 mod error;
 mod groups;
 #[cfg(feature = "load")]

@@ -21,8 +21,9 @@ const TOPIC: i8 = 2;
 const BROKER: i8 = 4;
 const TIMEOUT_MS: i32 = 30_000;
 /// Operations of IncrementalAlterConfigs.
-const SET: i8 = 0;
-const DELETE: i8 = 1;
+pub(crate) const SET: i8 = 0;
+/// See [`SET`].
+pub(crate) const DELETE: i8 = 1;
 
 /// A partition of a topic, by the topic's name and its number.
 pub type TopicPartition = (String, i32);

@@ -73,6 +73,15 @@ pub enum Effect {
     Acts(&'static str),
     /// The same, where the program has the feature. Otherwise it is only shown.
     ActsWith(Feature, &'static str),
+    /// It does what the text says, and takes only these values.
+    ActsFor {
+        /// What it does.
+        what: &'static str,
+        /// The values, besides the default.
+        taken: &'static [&'static str],
+        /// Why others are not taken.
+        why: &'static str,
+    },
     /// It is taken and shown, and has no effect.
     Shown,
     /// It asks for something that Diwan does not have: only these values are taken. The default is always taken.
@@ -245,6 +254,14 @@ impl Definition {
         Self { effect: Effect::ActsWith(feature, what), ..self }
     }
 
+    pub(crate) const fn acts_for(
+        self,
+        taken: &'static [&'static str],
+        (what, why): (&'static str, &'static str),
+    ) -> Self {
+        Self { effect: Effect::ActsFor { what, taken, why }, ..self }
+    }
+
     pub(crate) const fn refused(self, why: &'static str, taken: &'static [&'static str]) -> Self {
         Self { effect: Effect::Refused { why, taken }, ..self }
     }
@@ -265,7 +282,7 @@ impl Definition {
     #[must_use]
     pub const fn about(&self) -> &'static str {
         match self.effect {
-            Effect::Acts(what) | Effect::ActsWith(_, what) => what,
+            Effect::Acts(what) | Effect::ActsWith(_, what) | Effect::ActsFor { what, .. } => what,
             Effect::Shown => "Taken and shown. It has no effect",
             Effect::Refused { why, .. } => why,
         }

@@ -50,6 +50,7 @@ pub mod change;
 mod definition;
 pub mod definitions;
 pub mod describe;
+pub mod drain;
 mod entry;
 mod file;
 mod group;
@@ -69,8 +70,8 @@ mod topic_config;
 mod value;
 
 pub use broker_config::{
-    GroupKinds, GroupMigration, GroupSettings, GroupTime, InternalTopic, LogMaintenance, NetworkLimits,
-    QuotaWindow, QuotaWindows, TopicCreation, TransactionSettings,
+    GroupKinds, GroupMigration, GroupSettings, GroupTime, InternalTopic, LeaderSettings, LogMaintenance,
+    NetworkLimits, QuotaWindow, QuotaWindows, TopicCreation, TransactionSettings,
 };
 pub use definition::{Definition, Effect, Feature, Update, ValueType};
 pub use entry::{Detail, Entry, Source, Synonym};

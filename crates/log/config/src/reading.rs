@@ -29,7 +29,7 @@ impl Value {
     pub fn read(definition: &Definition, text: &str) -> Result<Self, BadValue> {
         let value = Self::of_type(definition, trim(text))?;
         definition.limits.check(&value).map_err(BadValue::of)?;
-        if let Effect::Refused { why, taken } = definition.effect {
+        if let Effect::Refused { why, taken } | Effect::ActsFor { why, taken, .. } = definition.effect {
             let shown = value.to_string();
             if definition.default != Some(&shown) && !taken.contains(&shown.as_str()) {
                 return Err(BadValue { what: format!("is not taken: {why}"), is_not_given: true });

@@ -12,6 +12,8 @@ pub enum Resource {
     Topic(String),
     /// This broker.
     Broker,
+    /// The broker of this number, which is another one: of it only `diwan.drain` is set here.
+    OtherBroker(i32),
     /// All brokers.
     Cluster,
     /// The loggers of this broker.

@@ -1,9 +1,9 @@
 //! Configurations as typed values: Kafka's defaults where nothing is set, and what is set where it is.
 
 use log_config::{
-    BrokerLayers, Durability, GroupConfig, GroupLayers, GroupSettings, InternalTopic, LogMaintenance,
-    MemberTimes, NetworkLimits, OffsetReset, Overrides, QuotaWindow, QuotaWindows, ThrottledReplicas,
-    TopicCompression, TopicConfig, TopicCreation, TopicLayers, TransactionSettings,
+    BrokerLayers, Durability, GroupConfig, GroupLayers, GroupSettings, InternalTopic, LeaderSettings,
+    LogMaintenance, MemberTimes, NetworkLimits, OffsetReset, Overrides, QuotaWindow, QuotaWindows,
+    ThrottledReplicas, TopicCompression, TopicConfig, TopicCreation, TopicLayers, TransactionSettings,
 };
 use log_partition::{PartitionConfig, ProducerLimits};
 use log_wire::{Compression, TimestampType};
@@ -243,4 +243,31 @@ fn group_takes_what_it_sets_and_then_what_the_broker_says() {
     assert_eq!((config.share.record_locks_max, config.share.reads_committed), (2_000, false));
     assert!(config.share.renews_locks);
     assert_eq!((config.streams.initial_rebalance_delay_ms, config.streams.standby_replicas), (3_000, 0));
+}
+
+#[test]
+fn lead_goes_back_as_the_file_says() {
+    let leaders = |file| with_file(file, |broker| LeaderSettings::of(broker).with_file(&set(file)));
+    let unset = LeaderSettings {
+        preferred_after_ms: Some(60_000),
+        imbalance_percent: 0,
+        lag_ms: 1_000,
+        reads_by_rack: false,
+    };
+    assert_eq!(leaders(&[]), unset);
+    let file = &[
+        ("leader.imbalance.check.interval.seconds", "300"),
+        ("leader.imbalance.per.broker.percentage", " 10 "),
+        ("replica.lag.time.max.ms", "30000"),
+        ("replica.selector.class", "org.apache.kafka.common.replica.RackAwareReplicaSelector"),
+    ];
+    let all = LeaderSettings {
+        preferred_after_ms: Some(300_000),
+        imbalance_percent: 10,
+        lag_ms: 30_000,
+        reads_by_rack: true,
+    };
+    assert_eq!(leaders(file), all);
+    assert_eq!(leaders(&[("auto.leader.rebalance.enable", "false")]).preferred_after_ms, None);
+    assert_eq!(leaders(&[("leader.imbalance.per.broker.percentage", "many")]), unset);
 }

@@ -235,6 +235,18 @@ impl PartitionNode {
         true
     }
 
+    /// Its replicas, with those that were left out because they are not there, the preferred leader first. Nothing while it gets
+    /// others.
+    #[must_use]
+    pub fn settled_replicas(&self) -> Option<Vec<i32>> {
+        let Some(goal) = &self.rest.goal else { return Some(self.replicas.clone()) };
+        let mut replicas: Vec<i32> = self.rest.preferred.as_ref().unwrap_or(&self.replicas).clone();
+        replicas
+            .extend(goal.to.voters.iter().filter(|id| !replicas.contains(id)).copied().collect::<Vec<_>>());
+        replicas.retain(|id| goal.to.voters.contains(id));
+        (!goal.is_reassignment()).then_some(replicas)
+    }
+
     fn members(&self) -> ReplicasNode {
         let learners = self.rest.learners.clone();
         let voters: BTreeSet<i32> =
@@ -468,6 +480,28 @@ mod tests {
         assert!(node.cancel_reassignment());
         assert_eq!(node.record().map(|record| record.preferred), Some([2, 1].map(ReplicaId).to_vec()));
         assert!(!node.cancel_reassignment() && node.version == 2);
+    }
+
+    #[test]
+    fn replicas_that_were_left_out_are_settled_and_those_that_come_are_not() {
+        let goal = |to: &[i32], from: &[i32]| {
+            let node = |of: &[i32]| ReplicasNode {
+                voters: of.iter().copied().collect(),
+                durable_on: 1,
+                learners: BTreeSet::new(),
+            };
+            Some(GoalNode { to: node(to), from: node(from) })
+        };
+        let mut node = PartitionNode::new(vec![3, 1]);
+        assert_eq!(node.settled_replicas(), Some(vec![3, 1]));
+        // Replica 3 is not there, and replica 1 goes on alone.
+        (node.replicas, node.rest.preferred) = (vec![1], Some(vec![3, 1]));
+        node.rest.goal = goal(&[1, 3], &[1, 3]);
+        assert_eq!(node.settled_replicas(), Some(vec![3, 1]));
+        node.rest.preferred = None;
+        assert_eq!(node.settled_replicas(), Some(vec![1, 3]));
+        node.rest.goal = goal(&[1, 2], &[1, 3]);
+        assert_eq!(node.settled_replicas(), None);
     }
 
     #[test]

@@ -188,6 +188,14 @@ impl Partition {
         self.replica.leader().map(|(leader, epoch)| (leader, LeaderEpoch::of(epoch)))
     }
 
+    /// Up to where that replica has the log on its disk, if it has it from that offset on. Nothing if that is not known, or this
+    /// replica does not lead.
+    #[must_use]
+    pub fn durable_from(&self, id: ReplicaId, from: Offset) -> Option<Offset> {
+        let (start, end) = (self.replica.start_on(id)?, self.replica.durable_on(id)?);
+        (start..=end).contains(&from.seq()).then(|| Offset::of(end))
+    }
+
     /// What another replica is to be sent next, without batches yet.
     #[must_use]
     pub fn next_append(&self, to: ReplicaId) -> Option<Append> {

@@ -11,8 +11,8 @@ use replication_appointed::{
 
 use crate::test_support::{assigned, marker, plain, transactional};
 use crate::{
-    Change, LeaderEpoch, NewEpoch, NewStart, Offset, Partition, PartitionConfig, PersistId, Replacement,
-    ReplicaId, Source, Stale, State, StoredBatch, StoredEvent, Tables,
+    Change, Isolation, LeaderEpoch, NewEpoch, NewStart, Offset, Partition, PartitionConfig, PersistId,
+    Replacement, ReplicaId, Source, Stale, State, StoredBatch, StoredEvent, Tables,
 };
 
 const REPLICAS: [ReplicaId; 3] = [ReplicaId(1), ReplicaId(2), ReplicaId(3)];
@@ -762,4 +762,47 @@ fn follower_takes_a_marker_that_compaction_has_emptied() {
         follower.receive(REPLICAS[0], &append, &emptied, WallTime::of_ms(600)).expect("a leader sends that");
     assert!(taken.changes.iter().any(|change| matches!(change, Change::Batch(_))), "{taken:?}");
     assert_eq!(follower.end(), Offset(1));
+}
+
+/// What a reader of decided records is told: where those end, and which transactions in the whole log were aborted.
+fn decided(partition: &Partition) -> (i64, Vec<(i64, i64)>) {
+    let end = partition.readable_end(Isolation::ReadCommitted);
+    let aborted = partition.tables().transactions.aborted(Offset(0), end);
+    (end.0, aborted.map(|aborted| (aborted.producer_id.0, aborted.first.0)).collect())
+}
+
+#[test]
+fn follower_knows_what_is_decided_and_what_was_aborted() {
+    let mut leader = leader_with(1);
+    append_all(&mut leader, &[transactional(0, 7, 0, 0, 2), transactional(0, 8, 0, 0, 2)]);
+    append_five(&mut leader);
+    let mut follower = Partition::new(config(), Offset(0));
+    exchange(&mut leader, &mut follower);
+    assert_eq!((decided(&follower), follower.high_watermark()), ((5, vec![]), Offset(14)));
+    for (id, commit, expected) in [(7, false, (7, vec![(7, 5)])), (8, true, (16, vec![(7, 5)]))] {
+        let marker = marker_of(crate::ProducerId(id), commit);
+        let new =
+            leader.append_marker(&marker, WallTime::of_ms(500)).expect("it is open").expect("it is new");
+        leader.persisted(new.persist);
+        exchange(&mut leader, &mut follower);
+        assert_eq!(decided(&follower), expected);
+        assert_eq!(decided(&follower), decided(&leader));
+    }
+}
+
+#[test]
+fn leader_knows_from_where_to_where_a_follower_has_its_log() {
+    let mut leader = leader_with(2);
+    let mut follower = Partition::new(config(), Offset(0));
+    let from = |leader: &Partition, at| leader.durable_from(REPLICAS[1], Offset(at));
+    assert_eq!(from(&leader, 0), None, "nothing was heard of it");
+    exchange(&mut leader, &mut follower);
+    assert_eq!([0, 10].map(|at| from(&leader, at)), [Some(Offset(10)); 2]);
+    append_five(&mut leader);
+    assert_eq!((from(&leader, 10), from(&leader, 11)), (Some(Offset(10)), None));
+    let start = leader.delete_records(Offset(5)).expect("they are committed").1.expect("they are there");
+    leader.persisted(start.persist);
+    exchange(&mut leader, &mut follower);
+    assert_eq!((from(&leader, 4), from(&leader, 5)), (None, Some(Offset(15))));
+    assert_eq!(follower.durable_from(REPLICAS[0], Offset(5)), None, "it does not lead");
 }

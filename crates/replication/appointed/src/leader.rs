@@ -296,6 +296,13 @@ impl Replica {
         leading.durable_of(id)
     }
 
+    /// From where on this replica's disk is known to have this leader's log. Nothing if that is not known, or this is no leader.
+    #[must_use]
+    pub fn start_on(&self, id: ReplicaId) -> Option<Seq> {
+        let Role::Leading(leading) = &self.role else { return None };
+        leading.start_of(id)
+    }
+
     /// Up to where all replicas have the log that have answered this leader: before that, content may be [removed](Self::thin)
     /// while they are sent the entries behind. Nothing if there is none.
     #[must_use]

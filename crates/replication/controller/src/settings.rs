@@ -20,6 +20,8 @@ pub struct Settings {
     /// How long a node must be alive before it gets back the partitions that prefer it as leader; nothing if it never gets them
     /// back without being asked for.
     pub preferred_after_ms: Option<u64>,
+    /// A node gets back the partitions that prefer it as leader only while more than this part of them, in percent, is led elsewhere.
+    pub imbalance_percent: u64,
     /// Changes in one proposal.
     pub changes_max: usize,
     /// Proposals that are under way at once.
@@ -43,6 +45,7 @@ impl Default for Settings {
             proposal_ms: 5_000,
             hand_over_ms: 2_000,
             preferred_after_ms: Some(60_000),
+            imbalance_percent: 0,
             changes_max: 256,
             proposals_max: 4,
             message_max: 1_024,

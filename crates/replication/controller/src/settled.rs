@@ -88,13 +88,29 @@ impl Controller {
             self.deadlines.set(Deadline::Preferred(node), at);
             return;
         }
-        for id in partitions {
-            if let Some(partition) = self.partitions.get_mut(id) {
-                partition.goes_back = true;
+        if self.is_imbalanced(node, partitions.len()) {
+            for id in partitions {
+                if let Some(partition) = self.partitions.get_mut(id) {
+                    partition.goes_back = true;
+                }
             }
+            self.to_judge.extend(partitions);
         }
-        self.to_judge.extend(partitions);
         self.deadlines.set(Deadline::Preferred(node), self.now.plus_ms(after_ms.max(1)));
+    }
+
+    /// Whether so many partitions that prefer a node and are led elsewhere are enough to give them back.
+    fn is_imbalanced(&self, node: ReplicaId, elsewhere: usize) -> bool {
+        let prefers = |id: &&PartitionId| {
+            let partition = self.partitions.get(id);
+            partition.is_some_and(|partition| partition.record.preferred.first() == Some(&node))
+        };
+        let percent = self.settings.imbalance_percent;
+        percent == 0
+            || self.of_node.get(&node).is_some_and(|of_node| {
+                let all = of_node.iter().filter(prefers).count() as u64;
+                elsewhere as u64 * 100 > all.saturating_mul(percent)
+            })
     }
 
     /// Which node is preferred and does not lead.

@@ -102,7 +102,7 @@ pub use ids::{NodeId, PartitionId, ZoneId};
 pub use node::{Capacity, Node, NodeState};
 pub use obstacle::Obstacle;
 pub use partition::{Load, Partition};
-pub use plan::{Plan, is_out_of_balance, plan, plan_new};
+pub use plan::{Plan, is_out_of_balance, plan, plan_drains, plan_new};
 pub use problem::{Problem, ProblemKind};
 pub use reason::Reason;
 pub use resource::{Resource, Utilisation};

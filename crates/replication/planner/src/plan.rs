@@ -100,10 +100,26 @@ pub fn plan(cluster: &Cluster, settings: &Settings) -> Result<Plan, ClusterError
 /// # Errors
 /// [`ClusterError`]: the caller is at fault.
 pub fn plan_new(cluster: &Cluster, settings: &Settings) -> Result<Plan, ClusterError> {
+    plan_part(cluster, settings, place)
+}
+
+/// Plans only what empties nodes that are draining.
+///
+/// # Errors
+/// [`ClusterError`]: the caller is at fault.
+pub fn plan_drains(cluster: &Cluster, settings: &Settings) -> Result<Plan, ClusterError> {
+    plan_part(cluster, settings, drain)
+}
+
+fn plan_part(
+    cluster: &Cluster,
+    settings: &Settings,
+    decide: impl FnOnce(&mut Model, u32, &mut Decisions),
+) -> Result<Plan, ClusterError> {
     cluster.check()?;
     let before = Model::new(cluster, settings);
     let (mut after, mut decisions) = (before.clone(), Decisions::default());
-    place(&mut after, settings.repair_headroom_percent, &mut decisions);
+    decide(&mut after, settings.repair_headroom_percent, &mut decisions);
     Ok(finish(&before, &after, settings, decisions, Ended::Balanced))
 }
 

@@ -14,6 +14,7 @@ pub(crate) const REACHED: &[&str] = &[
     "broker joined",
     "compacted away",
     "commit fenced",
+    "consumer sent to a replica in its rack",
     "council expired",
     "council parted",
     "connection cut",

@@ -69,8 +69,13 @@ impl BrokerKey {
 }
 
 /// Keys of a `server.properties` that are no configurations of a broker, and that are read all the same.
-const OTHER_BEGINNINGS: &[&str] =
-    &["zookeeper.", "super.users", "allow.everyone.if.no.acl.found", "listener.name."];
+const OTHER_BEGINNINGS: &[&str] = &[
+    "zookeeper.",
+    "super.users",
+    "allow.everyone.if.no.acl.found",
+    "listener.name.",
+    "leader.imbalance.per.broker.percentage",
+];
 
 /// The known key that is most like an unknown one below `log.`.
 pub(crate) fn nearest(key: &str) -> Option<String> {
@@ -88,7 +93,9 @@ const LIKENESS_MIN: f64 = 0.9;
 
 /// Kafka's keys on which a broker acts.
 pub(crate) fn acting() -> impl Iterator<Item = &'static Definition> {
-    definitions::all_of_broker().filter(|definition| matches!(definition.effect, Effect::Acts(_)))
+    let acts =
+        |definition: &&Definition| matches!(definition.effect, Effect::Acts(_) | Effect::ActsFor { .. });
+    definitions::all_of_broker().filter(acts)
 }
 
 /// Kafka's keys that are taken without effect.

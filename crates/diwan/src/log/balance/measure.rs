@@ -28,12 +28,13 @@ pub(super) fn measure(cluster: &mut Cluster, long: Duration, network_bytes_per_s
     let racks = cluster.racks()?;
     let moving: BTreeSet<(String, i32)> =
         cluster.reassignments()?.into_iter().map(|(topic, of)| (topic, of.partition_index)).collect();
+    let drains = cluster.drains(&after.keys().copied().collect::<Vec<_>>())?;
     let broker = |(id, kept): (&i32, &Kept)| BrokerLoad {
         id: *id,
         rack: racks.get(id).cloned(),
         disk_bytes: kept.disk_bytes,
         network_bytes_per_s: Some(network_bytes_per_s),
-        is_excluded: false,
+        is_excluded: drains.get(id).copied().unwrap_or(false),
     };
     let mut partitions = Vec::new();
     for topic in &topics {

@@ -95,6 +95,26 @@ pub(crate) fn reassign(id: [u8; 16], wanted: Vec<(i32, Option<Vec<i32>>)>, durab
     })
 }
 
+/// Partitions of the topic of that id, each with the replicas that it has, get others instead; unless they have others by now, or
+/// get some.
+pub(crate) fn relocate(
+    id: [u8; 16],
+    wanted: Vec<(i32, Vec<i32>, Vec<i32>)>,
+    durable_on_min: usize,
+) -> Compute {
+    Box::new(move |found: Found<'_>| {
+        let node = found.data.and_then(|data| TopicNode::read(data).ok()).filter(|node| node.id == id);
+        let Some(mut node) = node else { return Decision::Keep };
+        let mut is_changed = false;
+        for (index, before, after) in &wanted {
+            let partition = usize::try_from(*index).ok().and_then(|index| node.partitions.get_mut(index));
+            let partition = partition.filter(|of| of.settled_replicas().as_ref() == Some(before));
+            is_changed |= partition.is_some_and(|partition| partition.reassign(after, durable_on_min));
+        }
+        if is_changed { written(&node) } else { Decision::Keep }
+    })
+}
+
 /// Partitions of the topic of that id get these replicas, unless they have as many already, or get others.
 pub(crate) fn grow(id: [u8; 16], wanted: Vec<(i32, Vec<i32>)>, durable_on_min: usize) -> Compute {
     Box::new(move |found: Found<'_>| {

@@ -225,7 +225,7 @@ impl Node {
             let refusal = || Refusal::bare(ErrorCode::NoReassignmentInProgress);
             return if is_moving { Ok(true) } else { Err(refusal()) };
         };
-        check_replicas(replicas, &self.brokers)?;
+        check_replicas(replicas, &image.replicas, &self.brokers)?;
         let goal = image.rest.goal.as_ref();
         let present = goal.map_or(image.replicas.len(), |goal| goal.from.voters.len());
         if !request.allow_replication_factor_change && replicas.len() != present {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::Now;
-use log_config::{Overrides, Refusal, Resource, change};
+use log_config::{Overrides, Refusal, Resource, change, drain};
 use log_metadata::{Compute, ConfigNode, Decision, Ended, Found, configs_bytes, paths, read_configs};
 use log_wire::messages::configs::{
     AlterConfigsResourceResponse, AlterConfigsResponse, IncrementalAlterConfigsResourceResponse,
@@ -82,11 +82,18 @@ impl Node {
             Resource::Topic(name) => return self.judge_topic(name, &resource, alteration, layers),
             Resource::Loggers => return self.judge_levels(&alteration),
             Resource::Broker => ConfigNode::Broker(self.configs.node_id()),
+            Resource::OtherBroker(id) => ConfigNode::Broker(*id),
             Resource::Cluster => ConfigNode::AllBrokers,
             Resource::ClientMetrics(name) => ConfigNode::ClientMetrics(name.clone()),
             Resource::Group(name) => ConfigNode::Group(name.clone()),
         };
         let set = alteration.of(&resource, self.configs.set_in(&node), &layers)?;
+        if let ConfigNode::Broker(id) = &node
+            && drain::drains(&set)
+            && !self.configs.drained().contains(id)
+        {
+            self.check_drain(*id)?;
+        }
         let path = node.path();
         self.check_named(&node, &path, &set)?;
         let set = move |current: &Overrides| alteration.of(&resource, current, &layers);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use log_config::change::broker::Target;
-use log_config::{Overrides, Refusal, Resource, change};
+use log_config::{Overrides, Refusal, Resource, change, drain};
 use log_wire::messages::configs::{
     AlterConfigsRequest, AlterableConfig, IncrementalAlterConfigsRequest, IncrementalAlterableConfig,
 };
@@ -86,6 +86,13 @@ impl Alteration {
                 return match self {
                     Self::Changes(changes) => change::client_metrics::alter(current, changes),
                     Self::All(configs) => change::client_metrics::replace(configs),
+                };
+            }
+            Resource::OtherBroker(_) => {
+                return match self {
+                    Self::Changes(changes) => drain::alter(current, changes, broker),
+                    // It is refused before: AlterConfigs names this broker alone.
+                    Self::All(_) => Ok(current.clone()),
                 };
             }
             Resource::Cluster => Target::Cluster,

@@ -1,6 +1,6 @@
 //! DescribeConfigs. The answer is written resource by resource, for it may be much longer than the request.
 
-use log_config::{Detail, Entry, LISTED, Overrides, Refusal, Resource, describe};
+use log_config::{BrokerLayers, Detail, Entry, LISTED, Overrides, Refusal, Resource, describe, drain};
 use log_wire::messages::Field as _;
 use log_wire::messages::configs::{
     DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResourceResult,
@@ -106,13 +106,21 @@ impl Node {
     fn described(&self, resource: &DescribeConfigsResource) -> Result<Described<'_>, Refusal> {
         let DescribeConfigsResource { resource_type, resource_name, configuration_keys } = resource;
         let (configs, asked) = (&self.configs, configuration_keys.as_deref());
+        let keys = asked.unwrap_or_default().iter().map(String::as_str);
+        let named = (*resource_type, resource_name.as_str());
+        if let Some(other) = drain::of_other_broker(named, keys, configs.node_id()) {
+            let drains = configs.drained().contains(&other).to_string();
+            let set = Overrides::from([(drain::DRAIN.into(), drains)]);
+            let layers = BrokerLayers { broker: &set, ..configs.broker() };
+            return Ok(Described::Entries(describe::broker(&layers, asked)));
+        }
         Ok(Described::Entries(
             match Resource::to_describe(*resource_type, resource_name, configs.node_id())? {
                 Resource::Topic(name) if asked.is_none_or(<[String]>::is_empty) => {
                     return Ok(Described::Topic(self.settings_of(&name)?));
                 }
                 Resource::Topic(name) => describe::topic(&configs.topic(self.settings_of(&name)?), asked),
-                Resource::Broker => describe::broker(&configs.broker(), asked),
+                Resource::Broker | Resource::OtherBroker(_) => describe::broker(&configs.broker(), asked),
                 Resource::Cluster => describe::cluster(&configs.broker(), asked),
                 Resource::Loggers => describe::loggers(configs.levels(), asked),
                 Resource::ClientMetrics(name) => describe::client_metrics(configs.subscription(&name), asked),

@@ -6,6 +6,7 @@ use log_partition::{Isolation, LeaderEpoch, Offset, Source};
 use log_wire::{ApiKey, Batch, ErrorCode};
 
 use super::part::Part;
+use super::replicas::{find, nearest};
 use super::set::{FetchSet, PartPlace};
 use crate::client::Client;
 use crate::node::Node;
@@ -19,6 +20,8 @@ pub(crate) struct Terms {
     /// Who fetches.
     pub(crate) client: Arc<Client>,
     pub(crate) isolation: Isolation,
+    /// Where it stands; empty if it does not say.
+    pub(crate) rack: String,
     pub(crate) bytes_min: usize,
     pub(crate) bytes_max: usize,
     /// Partitions that have nothing new are named too.
@@ -87,7 +90,8 @@ impl Found {
         let left = terms.bytes_max.saturating_sub(self.bytes);
         let part_found = look_at(place, part, node, terms, (left, self.bytes == 0));
         let fetched = &part_found.fetched;
-        let is_urgent = fetched.error != ErrorCode::None || fetched.divergence.is_some();
+        let is_elsewhere = fetched.error != ErrorCode::None || fetched.nearest.is_some();
+        let is_urgent = is_elsewhere || fetched.divergence.is_some();
         let is_new = part.told != Some((fetched.high_watermark, fetched.start)) || part_found.bytes > 0;
         if !is_urgent && !part_found.stays {
             self.idle.push(place);
@@ -111,14 +115,18 @@ fn look_at(
 ) -> FoundPart {
     let by = By { client: &terms.client, api: ApiKey::Fetch };
     let may = node.may_on_topic(by, TOPIC_READ, part.topic.name());
-    let hosted = may.and_then(|()| node.find(part.topic.name(), part.index));
-    let slot = hosted.as_ref().ok().map(|(slot, _)| *slot);
+    let found = may.and_then(|()| find(node, part.topic.name(), part.index, &terms.rack));
+    let slot = found.as_ref().ok().map(|found| found.slot);
     // A partition that is here has no list of them beside an error.
     let aborted = slot.is_none().then(Vec::new);
-    let looked = hosted
-        .as_ref()
-        .map_err(|error| *error)
-        .and_then(|(_, hosted)| look_into(hosted, part, terms.isolation, (left, is_first)));
+    let looked = found.and_then(|found| {
+        let nearest = || nearest(node, found.hosted, &terms.rack, part.from);
+        match found.follows {
+            true => look_into_copy(found.hosted, part, terms.isolation, (left, is_first)),
+            false => look_into(found.hosted, part, terms.isolation, (left, is_first))
+                .map(|(fetched, stays)| send_on((fetched, stays), nearest)),
+        }
+    });
     let (fetched, stays) = looked.unwrap_or_else(|error| {
         (FetchedPartition { aborted, ..FetchedPartition::failed(part.index, error) }, true)
     });
@@ -128,10 +136,43 @@ fn look_at(
         Source::Segment(read) => read.bytes(),
     };
     let bytes_wanted = terms.bytes_min.saturating_sub(bytes);
-    let behind = hosted
+    let behind = found
         .ok()
-        .map(|(_, hosted)| hosted.partition.bytes_behind(&fetched.source, terms.isolation, bytes_wanted));
+        .map(|found| found.hosted.partition.bytes_behind(&fetched.source, terms.isolation, bytes_wanted));
     FoundPart { place, slot, fetched, stays, bytes, bytes_behind: behind.unwrap_or(0) }
+}
+
+/// A reader whom the leader could serve had better ask the nearest replica, if there is one: it is given nothing.
+fn send_on(
+    (fetched, stays): (FetchedPartition, bool),
+    nearest: impl FnOnce() -> Option<i32>,
+) -> (FetchedPartition, bool) {
+    if fetched.divergence.is_some() {
+        return (fetched, stays);
+    }
+    match nearest() {
+        None => (fetched, stays),
+        nearest => (FetchedPartition { nearest, aborted: None, source: Source::Nothing, ..fetched }, true),
+    }
+}
+
+/// What a copy gives that follows a leader: what it knows to be committed. Behind that it has nothing to say about offsets. What
+/// else there is to refuse, the leader has to.
+fn look_into_copy(
+    hosted: &Hosted,
+    part: &Part,
+    isolation: Isolation,
+    limits: (usize, bool),
+) -> Result<(FetchedPartition, bool), ErrorCode> {
+    let partition = &hosted.partition;
+    partition.check_epoch(part.known_epoch)?;
+    if part.from < partition.shown_start() || part.from > partition.end() {
+        return Err(ErrorCode::NotLeaderOrFollower);
+    }
+    let is_committed = part.from <= partition.high_watermark();
+    let last_fetched = if is_committed { part.last_fetched } else { LeaderEpoch(-1) };
+    let part = Part { last_fetched, ..part.clone() };
+    look_into(hosted, &part, isolation, limits).map_err(|_| ErrorCode::NotLeaderOrFollower)
 }
 
 /// The offset behind the batches, as far as it is known before they are read.
@@ -185,6 +226,7 @@ fn look_into(
         aborted,
         divergence,
         leader: None,
+        nearest: None,
         // The first batch of an answer is given whatever its size (KIP-74).
         bytes_max: if is_first { usize::MAX } else { bytes_max },
         source,

@@ -6,6 +6,7 @@
 
 mod look;
 mod part;
+mod replicas;
 mod session;
 mod set;
 
@@ -113,6 +114,7 @@ impl Fetches {
         let mut terms = Terms {
             client: Arc::clone(client),
             isolation: if committed { Isolation::ReadCommitted } else { Isolation::ReadUncommitted },
+            rack: request.rack.to_owned(),
             bytes_min: size(request.min_bytes),
             bytes_max: size(request.max_bytes).min(fetch.bytes_max),
             is_full: true,

@@ -35,6 +35,8 @@ pub(crate) enum PartitionEvent {
     Ready(Slot),
     /// This broker leads it no more.
     Lost(Slot),
+    /// The copy here follows another leader than before, or none.
+    Followed(Slot),
     /// A copy of it was made, with that promise.
     Made(PartitionId, LeaderEpoch),
     /// So many bytes more of it are committed. After the end of a transaction a reader of what is committed may read more
@@ -321,6 +323,29 @@ impl Partitions {
         let slot = self.by_id.get(&image.partition(index)).copied();
         let found = slot.and_then(|slot| Some((slot, self.get(slot)?)));
         found.filter(|(_, hosted)| hosted.is_ready).ok_or(ErrorCode::NotLeaderOrFollower)
+    }
+
+    /// The partition of a request, if a copy here follows a leader: it votes, and is of the epoch that the leader leads. Gives the
+    /// leader, too.
+    ///
+    /// # Errors
+    /// As [`Self::find`].
+    pub(crate) fn find_followed(
+        &self,
+        catalog: &Catalog,
+        topic: TopicName<'_>,
+        index: i32,
+    ) -> Result<(Slot, &Hosted, i32), ErrorCode> {
+        let topic = catalog.find(topic)?;
+        let image = usize::try_from(index).ok().and_then(|index| topic.partitions.get(index));
+        let image = image.ok_or(ErrorCode::UnknownTopicOrPartition)?;
+        let votes = image.replicas.contains(&self.node_id) && !image.rest.learners.contains(&self.node_id);
+        let slot = self.by_id.get(&topic.partition(index)).copied();
+        let hosted = slot.and_then(|slot| Some((slot, self.get(slot)?))).filter(|_| votes);
+        let (slot, hosted) = hosted.ok_or(ErrorCode::NotLeaderOrFollower)?;
+        let leader = hosted.partition.leader().map(|(leader, _)| leader.0.cast_signed());
+        let leader = leader.filter(|leader| *leader != self.node_id && *leader == image.leader);
+        Ok((slot, hosted, leader.ok_or(ErrorCode::NotLeaderOrFollower)?))
     }
 
     /// Whether the partitions of a topic that are to be served here are served, but for those that cannot be.

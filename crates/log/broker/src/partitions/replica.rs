@@ -51,6 +51,8 @@ struct Marks {
     /// What is before that is deleted for good.
     deleted_to: Option<Seq>,
     high_watermark: Offset,
+    /// Who leads, as far as the copy knows.
+    leader: Option<(ReplicaId, LeaderEpoch)>,
     /// The newest round of which it is known that it still led when it asked.
     confirmed: Option<Round>,
 }
@@ -61,6 +63,7 @@ impl Marks {
             start: partition.shown_start(),
             deleted_to: partition.replica().deleted_to(),
             high_watermark: partition.high_watermark(),
+            leader: partition.leader(),
             confirmed: partition.replica().confirmed(),
         }
     }
@@ -147,6 +150,9 @@ impl LentCopy<'_> {
             self.events.push(PartitionEvent::Ready(self.slot));
         }
         let marks = Marks::of(&self.hosted.partition);
+        if marks.leader != before.leader {
+            self.events.push(PartitionEvent::Followed(self.slot));
+        }
         if marks.deleted_to != before.deleted_to || marks.start > before.start {
             self.events.push(PartitionEvent::StartMoved(self.slot));
         }

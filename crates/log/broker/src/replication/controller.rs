@@ -1,6 +1,7 @@
 //! The controller, if this broker is it.
 
 use base::{MonoTime, Now};
+use log_config::LeaderSettings;
 use replication_appointed::ReplicaId;
 use replication_controller::{
     Act, Controller, Effect, Event, Incarnation, Known, PartitionId, Settings, Status,
@@ -15,15 +16,18 @@ use crate::node::Node;
 #[derive(Debug)]
 pub(super) struct Role {
     controller: Option<Controller>,
-    seed: u64,
+    settings: Settings,
     /// How often it has become the controller: what an earlier one has asked for is not the present one's.
     term: u64,
 }
 
 impl Role {
     /// Of a process that is none yet.
-    pub(super) const fn new(incarnation: Incarnation) -> Self {
-        Self { controller: None, seed: incarnation.0, term: 0 }
+    pub(super) fn new(incarnation: Incarnation, leaders: LeaderSettings) -> Self {
+        let LeaderSettings { preferred_after_ms, imbalance_percent, .. } = leaders;
+        let seed = incarnation.0;
+        let settings = Settings { seed, preferred_after_ms, imbalance_percent, ..Settings::default() };
+        Self { controller: None, settings, term: 0 }
     }
 
     /// This broker is the controller from now on, and knows these records. Whether it was none before.
@@ -31,8 +35,7 @@ impl Role {
         if self.controller.is_some() {
             return false;
         }
-        let settings = Settings { seed: self.seed, ..Settings::default() };
-        let mut controller = Controller::new(settings, now.mono());
+        let mut controller = Controller::new(self.settings, now.mono());
         records.for_each(|known| controller.handle(Event::Configured(Box::new(known)), now.mono()));
         self.controller = Some(controller);
         self.term += 1;

@@ -9,8 +9,15 @@ use crate::node::Node;
 impl Replication {
     /// Tells all controllers, those of later too, that this broker is to lead nothing.
     pub(crate) fn drain(&mut self, node: &mut Node, now: Now) {
-        self.machine.drain(true);
-        node.brokers.drains(node.config.node_id, true);
+        self.is_stopping = true;
+        self.drains_changed(node, now);
+    }
+
+    /// Whether this broker is to lead nothing may be otherwise than before: since it stops, or since all is to move away from it.
+    pub(crate) fn drains_changed(&mut self, node: &mut Node, now: Now) {
+        let drains = self.is_stopping || node.brokers.drained().contains(&node.config.node_id);
+        self.machine.drain(drains);
+        node.brokers.drains(node.config.node_id, drains);
         self.carry_out(node, now);
     }
 

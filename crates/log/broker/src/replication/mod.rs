@@ -32,6 +32,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use base::{MonoTime, Now};
+use log_config::LeaderSettings;
 use log_metadata::paths;
 use log_partition::{LeaderEpoch, PartitionId};
 use replication_appointed::ReplicaId;
@@ -68,6 +69,8 @@ pub(crate) struct Replication {
     lost: BTreeSet<ReplicaId>,
     /// All records were told.
     is_joined: bool,
+    /// This broker is about to stop.
+    is_stopping: bool,
     outbox: Outbox,
     throttle: Throttle,
     proposals: Proposals,
@@ -78,15 +81,21 @@ pub(crate) struct Replication {
 
 impl Replication {
     /// Of a broker with that number.
-    pub(crate) fn new(own: ReplicaId, incarnation: Incarnation, rates: ReplicationRates) -> Self {
+    pub(crate) fn new(
+        own: ReplicaId,
+        incarnation: Incarnation,
+        leaders: LeaderSettings,
+        rates: ReplicationRates,
+    ) -> Self {
         Self {
             own,
             machine: Machine::new(own, incarnation, Settings::default()),
-            role: Role::new(incarnation),
+            role: Role::new(incarnation, leaders),
             peers: BTreeMap::new(),
             silent: BTreeSet::new(),
             lost: BTreeSet::new(),
             is_joined: false,
+            is_stopping: false,
             outbox: Outbox::default(),
             throttle: Throttle::of(rates),
             proposals: Proposals::default(),

@@ -35,6 +35,8 @@ pub struct FetchedPartition {
     pub(crate) aborted: Option<Vec<(i64, i64)>>,
     pub(crate) divergence: Option<Divergence>,
     pub(crate) leader: Option<CurrentLeader>,
+    /// The replica that the client had better ask: it stands where the client does.
+    pub(crate) nearest: Option<i32>,
     /// More bytes of batches are not given.
     pub(crate) bytes_max: usize,
     pub(crate) source: Source,
@@ -52,6 +54,7 @@ impl FetchedPartition {
             aborted: None,
             divergence: None,
             leader: None,
+            nearest: None,
             bytes_max: usize::MAX,
             source: Source::Nothing,
         }
@@ -162,7 +165,7 @@ impl FetchedPartition {
             last_stable_offset: self.last_stable,
             log_start_offset: self.start,
             aborted: self.aborted.as_deref(),
-            preferred_read_replica: -1,
+            preferred_read_replica: self.nearest.unwrap_or(-1),
             divergence: self.divergence,
             leader: self.leader,
         }

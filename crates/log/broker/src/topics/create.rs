@@ -236,7 +236,7 @@ impl Node {
                 let message = format!("replicas are assigned to partition {partition_index} more than once");
                 return Err(Refusal::new(ErrorCode::InvalidReplicaAssignment, message));
             }
-            replicas::check(broker_ids, &self.brokers)?;
+            replicas::check(broker_ids, &[], &self.brokers)?;
         }
         if assigned.keys().copied().ne((0..).take(assigned.len())) {
             let message = "partitions have the numbers from 0 on, without a gap";

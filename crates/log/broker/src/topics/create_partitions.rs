@@ -127,7 +127,7 @@ impl Node {
             return Err(Refusal::new(ErrorCode::InvalidReplicaAssignment, message));
         }
         for assignment in assignments {
-            replicas::check(&assignment.broker_ids, &self.brokers)?;
+            replicas::check(&assignment.broker_ids, &[], &self.brokers)?;
         }
         let assigned = assignments.iter().map(|assignment| assignment.broker_ids.clone()).collect();
         Ok(Judged { id, more: wanted, assigned: Some(assigned) })

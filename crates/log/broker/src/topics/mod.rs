@@ -21,6 +21,7 @@ use crate::council_calls::CouncilCalls;
 use crate::node::Node;
 use crate::rights::By;
 pub(crate) use held_metadata::HeldMetadata;
+pub(crate) use placement::places;
 pub(crate) use placement::{Placed, Wanted};
 pub(crate) use refusal::Refusal;
 pub(crate) use replicas::check as check_replicas;

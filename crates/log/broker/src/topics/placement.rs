@@ -38,7 +38,7 @@ impl Node {
     /// # Errors
     /// `INVALID_REPLICATION_FACTOR`.
     pub(crate) fn check_factor(&self, factor: i16) -> Result<(), Refusal> {
-        let live = self.brokers.live().count();
+        let live = self.brokers.that_take_replicas().count();
         if usize::try_from(factor).is_ok_and(|factor| factor <= live) {
             return Ok(());
         }
@@ -73,7 +73,7 @@ struct Placement<'n> {
 
 impl Placement<'_> {
     fn place_all(&self, wanted: &[Wanted]) -> Result<Vec<Placed>, Refusal> {
-        let live: Vec<i32> = self.brokers.live().collect();
+        let live: Vec<i32> = self.brokers.that_take_replicas().collect();
         if let Some(most) = wanted.iter().map(|of| of.replicas).find(|replicas| *replicas > live.len()) {
             return Err(too_few(live.len(), most));
         }
@@ -85,7 +85,7 @@ impl Placement<'_> {
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
-        let mut cluster = Cluster { nodes: self.places(&live), ..Cluster::default() };
+        let mut cluster = Cluster { nodes: places(self.brokers, &live), ..Cluster::default() };
         let present = self.catalog.topics().flat_map(|topic| &topic.partitions);
         cluster.partitions.extend((0..).zip(present).filter_map(|(id, of)| known(id, &of.replicas)));
         let first = cluster.partitions.last().map_or(0, |last| last.id.0 + 1);
@@ -108,18 +108,19 @@ impl Placement<'_> {
         let mut placed = placed.into_values();
         Ok(wanted.iter().map(|of| placed.by_ref().take(of.partitions).collect()).collect())
     }
+}
 
-    fn places(&self, live: &[i32]) -> Vec<Place> {
-        let mut zones = BTreeMap::new();
-        let mut zone_of = |id: i32| {
-            // A broker that does not say where it stands, stands for itself.
-            let rack = self.brokers.rack(id).map_or_else(|| format!("/{id}"), str::to_owned);
-            let next = ZoneId(u32::try_from(zones.len()).unwrap_or(u32::MAX));
-            *zones.entry(rack).or_insert(next)
-        };
-        let place = |id: &i32| Place::serving(NodeId(id.cast_unsigned()), zone_of(*id), Capacity::default());
-        live.iter().map(place).collect()
-    }
+/// Brokers as places of replicas, each in its rack.
+pub(crate) fn places(brokers: &Brokers, ids: &[i32]) -> Vec<Place> {
+    let mut zones = BTreeMap::new();
+    let mut zone_of = |id: i32| {
+        // A broker that does not say where it stands, stands for itself.
+        let rack = brokers.rack(id).map_or_else(|| format!("/{id}"), str::to_owned);
+        let next = ZoneId(u32::try_from(zones.len()).unwrap_or(u32::MAX));
+        *zones.entry(rack).or_insert(next)
+    };
+    let place = |id: &i32| Place::serving(NodeId(id.cast_unsigned()), zone_of(*id), Capacity::default());
+    ids.iter().map(place).collect()
 }
 
 /// A partition that has its replicas.
@@ -193,6 +194,15 @@ mod tests {
             let in_a = replicas.iter().filter(|id| **id <= 2).count();
             assert_eq!(in_a, 1, "{replicas:?}");
         }
+    }
+
+    #[test]
+    fn broker_that_drains_gets_nothing() {
+        let mut brokers = brokers(&[None, None, None]);
+        assert!(brokers.set_drained(&[2].into()) && !brokers.set_drained(&[2].into()));
+        assert_eq!(place(&brokers, 4, 2).concat().iter().filter(|id| **id == 2).count(), 0);
+        let refused = place_all(&brokers, &[Wanted { partitions: 1, replicas: 3 }]);
+        assert_eq!(refused.expect_err("two are left").code, ErrorCode::InvalidReplicationFactor);
     }
 
     #[test]

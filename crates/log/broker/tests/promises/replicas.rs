@@ -256,7 +256,13 @@ impl Cluster {
             }
             Decision::Keep => Ended::Done(data),
             Decision::Refuse(error, why) => Ended::Refused(error, why),
-            other @ Decision::Delete => panic!("{other:?}"),
+            Decision::Delete => {
+                self.nodes.remove(&path);
+                for other in self.here() {
+                    self.broker(other).council(KeeperEvent::Node { path: path.clone(), data: None });
+                }
+                Ended::Done(None)
+            }
         };
         self.broker(id).council(KeeperEvent::Ended { ticket, ended });
     }
@@ -351,16 +357,7 @@ impl Cluster {
 
     /// What a partition holds, as its leader gives it to a consumer: the number of a request at each offset.
     pub(crate) fn read(&mut self, leader: i32, index: i32) -> BTreeMap<i64, u64> {
-        let records = self.batches(leader, index);
-        let (mut rest, mut found) = (&*records, BTreeMap::new());
-        while !rest.is_empty() {
-            let (batch, behind) = Batch::read(rest).expect("batches");
-            let record = Records::new(batch.records(), batch.count()).next().expect("one").expect("a record");
-            let number = record.value.and_then(|value| value.try_into().ok()).expect("a number");
-            found.insert(batch.base_offset(), u64::from_be_bytes(number));
-            rest = behind;
-        }
-        found
+        numbers_in(&self.batches(leader, index))
     }
 
     /// The topic sets this.
@@ -415,6 +412,19 @@ fn batch_of(number: u64) -> Vec<u8> {
     let mut builder = BatchBuilder::new(Attributes(0), Producer::NONE);
     builder.push(1_000, None, Some(&number.to_be_bytes()), &[]);
     builder.finish()
+}
+
+/// Which request the record at each offset came with.
+pub(crate) fn numbers_in(records: &[u8]) -> BTreeMap<i64, u64> {
+    let (mut rest, mut found) = (records, BTreeMap::new());
+    while !rest.is_empty() {
+        let (batch, behind) = Batch::read(rest).expect("batches");
+        let record = Records::new(batch.records(), batch.count()).next().expect("one").expect("a record");
+        let number = record.value.and_then(|value| value.try_into().ok()).expect("a number");
+        found.insert(batch.base_offset(), u64::from_be_bytes(number));
+        rest = behind;
+    }
+    found
 }
 
 fn outcome(answer: &kafka_protocol::messages::produce_response::PartitionProduceResponse) -> (i16, i64) {

@@ -3,7 +3,7 @@
 use kafka_protocol::messages::elect_leaders_request::TopicPartitions;
 use kafka_protocol::messages::{ElectLeadersRequest, TopicName};
 
-use log_broker::Notice;
+use log_broker::{BrokerConfig, Notice};
 
 use crate::bench::text;
 use crate::replicas::Cluster;
@@ -43,7 +43,11 @@ fn produce(cluster: &mut Cluster) -> i64 {
 
 /// A cluster of whose partitions 0 and 1 the preferred leader, broker 3, does not lead.
 fn misplaced() -> Cluster {
-    let mut cluster = Cluster::new(&[&[3, 1, 2], &[3, 2, 1], &[1, 2, 3]]);
+    misplaced_with(|_| ())
+}
+
+fn misplaced_with(configure: impl Fn(&mut BrokerConfig)) -> Cluster {
+    let mut cluster = Cluster::with(&[&[3, 1, 2], &[3, 2, 1], &[1, 2, 3]], &[], configure);
     cluster.lose(3);
     cluster.settle();
     cluster.pass(60);
@@ -70,6 +74,21 @@ fn preferred_replica_leads_again_whichever_broker_is_asked() {
         assert_eq!(elect(&mut cluster, by, &request(PREFERRED, None)), [(1, 0)]);
         assert_eq!(cluster.leader(1).0, 3);
         assert_eq!(elect(&mut cluster, by, &request(PREFERRED, None)), []);
+    }
+}
+
+#[test]
+fn lead_goes_back_to_the_preferred_replica_when_the_file_says_and_no_sooner() {
+    // Milliseconds after which lead goes back, and how many partitions the preferred replica leads after 3 and after 70 seconds.
+    for (after_ms, led) in [(Some(2_000), [2, 2]), (Some(60_000), [0, 2]), (None, [0, 0])] {
+        let mut cluster = misplaced_with(|config| config.leaders.preferred_after_ms = after_ms);
+        let led_by_3 = |cluster: &Cluster| [0, 1].into_iter().filter(|of| cluster.leader(*of).0 == 3).count();
+        cluster.pass(3_000);
+        let early = led_by_3(&cluster);
+        cluster.pass(67_000);
+        assert_eq!([early, led_by_3(&cluster)], led, "{after_ms:?}");
+        elect(&mut cluster, 1, &request(PREFERRED, None));
+        assert_eq!(led_by_3(&cluster), 2, "{after_ms:?}");
     }
 }
 

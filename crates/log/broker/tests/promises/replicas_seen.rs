@@ -188,6 +188,18 @@ fn replica_that_does_not_keep_up_is_not_in_sync_until_it_does() {
 }
 
 #[test]
+fn replica_that_does_not_keep_up_is_in_sync_for_as_long_as_the_file_says() {
+    let mut cluster = Cluster::with(&[&[1, 2, 3]], &[], |config| config.leaders.lag_ms = 5_000);
+    cluster.stop_disk(3);
+    cluster.produce(1, 0).expect("it waits");
+    cluster.settle();
+    cluster.pass(4_000);
+    assert_eq!(seen(&mut cluster, 2).0, [1, 2, 3]);
+    cluster.pass(3_000);
+    assert_eq!([1, 2, 3].map(|by| seen(&mut cluster, by).0), [[1, 2]; 3]);
+}
+
+#[test]
 fn those_who_may_lead_next_are_told_while_too_few_are_in_sync() {
     let mut cluster = Cluster::with(&[&[1, 2, 3]], &[TWO], |_| ());
     cluster.lose(3);

@@ -3,6 +3,7 @@
 
 mod creation;
 mod groups;
+mod leaders;
 mod maintenance;
 mod network;
 mod quotas;
@@ -12,6 +13,8 @@ use crate::layers::Values;
 
 pub use creation::TopicCreation;
 pub use groups::{GroupKinds, GroupMigration, GroupSettings, GroupTime, InternalTopic};
+pub(crate) use leaders::BY_RACK;
+pub use leaders::LeaderSettings;
 pub use maintenance::LogMaintenance;
 pub use network::NetworkLimits;
 pub use quotas::{QuotaWindow, QuotaWindows};

@@ -21,6 +21,7 @@ use log_wire::messages::configs::{
 };
 
 use crate::definition::Definition;
+use crate::drain;
 use crate::layers::Overrides;
 use crate::reading::BadValue;
 use crate::refusal::Refusal;
@@ -49,7 +50,12 @@ pub fn incremental<'a>(
             change.value.is_none() && change.config_operation != Operation::DELETE
         };
         check_nulls(request.configs.iter().filter(without).map(|change| change.name.as_str()))?;
-        Ok((Resource::to_alter(resource_type, name, node_id)?, request.configs.as_slice()))
+        let names = request.configs.iter().map(|change| change.name.as_str());
+        let resource = match drain::of_other_broker((resource_type, name), names, node_id) {
+            Some(id) => Resource::OtherBroker(id),
+            None => Resource::to_alter(resource_type, name, node_id)?,
+        };
+        Ok((resource, request.configs.as_slice()))
     };
     refuse_unknown_operations(resources.iter().map(verdict).collect())
 }
@@ -64,7 +70,9 @@ fn refuse_unknown_operations(verdicts: Vec<Result<Asked<'_>, Refusal>>) -> Vec<R
     let has_unknown = |changes: &[IncrementalAlterableConfig]| {
         changes.iter().any(|change| !Operation::is_known(change.config_operation))
     };
-    let is_broker = |resource: &Resource| matches!(resource, Resource::Broker | Resource::Cluster);
+    let is_broker = |resource: &Resource| {
+        matches!(resource, Resource::Broker | Resource::OtherBroker(_) | Resource::Cluster)
+    };
     let refused_for_broker = verdicts.into_iter().map(|verdict| match verdict? {
         (resource, changes) if is_broker(&resource) && has_unknown(changes) => Err(Refusal::request(UNKNOWN)),
         other => Ok(other),

@@ -22,6 +22,7 @@ pub use problem::Problem;
 pub use security::{Authorizer, ClientAuth, Given, ListenerSecurity, Sasl, Store, Tls};
 
 use listeners::Listeners;
+pub(crate) use other_names::LEADER_IMBALANCE_PERCENTAGE;
 use other_names::OtherName;
 
 /// What a broker is started with.
@@ -167,7 +168,9 @@ fn check_other(key: &str, value: &str, line: usize) -> Option<Problem> {
 }
 
 fn hint_for_refused(definition: &Definition) -> String {
-    let Effect::Refused { taken, .. } = definition.effect else { return "leave it out".into() };
+    let (Effect::Refused { taken, .. } | Effect::ActsFor { taken, .. }) = definition.effect else {
+        return "leave it out".into();
+    };
     let taken = taken.iter().filter(|value| !value.is_empty());
     let taken: Vec<String> = taken.map(|value| format!("`{value}`")).collect();
     if taken.is_empty() {

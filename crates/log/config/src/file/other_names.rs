@@ -29,6 +29,8 @@ pub(crate) const ZOOKEEPER_SESSION_TIMEOUT: &str = "zookeeper.session.timeout.ms
 pub(crate) const SUPER_USERS: &str = "super.users";
 /// Whether everybody may do what no access control list speaks of.
 pub(crate) const ALLOW_EVERYONE: &str = "allow.everyone.if.no.acl.found";
+/// How many of the partitions that prefer a broker may be led elsewhere before lead goes back, percent.
+pub(crate) const LEADER_IMBALANCE_PERCENTAGE: &str = "leader.imbalance.per.broker.percentage";
 
 const NOT_BY_FILE: OtherName = OtherName::Refused {
     why: "is not taken from this file: say how the broker authenticates with the council by its options",
@@ -56,7 +58,7 @@ const NAMES: &[(&str, OtherName)] = &[
     ("group.share.enable", OtherName::Ignored),
     ("host.name", OtherName::Ignored),
     ("inter.broker.protocol.version", OtherName::Ignored),
-    ("leader.imbalance.per.broker.percentage", OtherName::Ignored),
+    (LEADER_IMBALANCE_PERCENTAGE, OtherName::Read),
     ("log.message.downconversion.enable", OtherName::Ignored),
     ("log.message.format.version", OtherName::Ignored),
     ("log.message.timestamp.difference.max.ms", OtherName::Ignored),

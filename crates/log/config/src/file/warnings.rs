@@ -81,7 +81,7 @@ fn fate(property: &Property, listeners: &[Listener], used: Used) -> Fate {
             _ => true,
         };
         return match definition.effect {
-            Effect::Acts(_) if is_of_every_listener(name) => Fate::InForce,
+            Effect::Acts(_) | Effect::ActsFor { .. } if is_of_every_listener(name) => Fate::InForce,
             Effect::Acts(_) if is_of_listener && LIMITS.contains(&definition.name) => Fate::InForce,
             Effect::ActsWith(feature, _) if used.has(feature) && is_of_listener => Fate::InForce,
             _ if is_default(definition, &property.value) => Fate::InForce,

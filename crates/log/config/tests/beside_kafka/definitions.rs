@@ -70,7 +70,7 @@ fn default_is_a_value_as_it_is_shown() {
 fn is_refused_on_purpose(own: &Definition, value: &str) -> bool {
     // A ratio or a rate that is not a number means nothing; the hexadecimal notation is used by nobody.
     let is_no_number = matches!(value, "NaN" | "0x1p-1");
-    is_no_number || matches!(own.effect, Effect::Refused { .. })
+    is_no_number || matches!(own.effect, Effect::Refused { .. } | Effect::ActsFor { .. })
 }
 
 #[test]

@@ -135,6 +135,36 @@ fn preferred_leader_is_back_after_a_delay_that_begins_anew_with_each_death() {
 }
 
 #[test]
+fn lead_goes_back_only_while_more_than_the_permitted_part_is_led_elsewhere() {
+    // One of the two partitions that prefer node 1 is led elsewhere.
+    for (imbalance_percent, goes_back) in [(49, true), (50, false)] {
+        let settings = Settings { preferred_after_ms: Some(1_000), imbalance_percent, ..Settings::default() };
+        let other = PartitionId::numbered(2);
+        let mut bench = Bench::with(settings, [(P, record(&[1, 2, 3], 2)), (other, record(&[1, 2, 3], 2))]);
+        bench.run();
+        bench.controller.hand_over(P, node(2), bench.time()).expect("it votes");
+        bench.run();
+        assert_eq!((bench.leader(P), bench.leader(other)), (Some(2), Some(1)));
+        bench.pass(2_500);
+        assert_eq!(bench.leader(P) == Some(1), goes_back, "{imbalance_percent}");
+    }
+}
+
+#[test]
+fn lead_does_not_go_back_unasked_if_that_is_switched_off() {
+    let settings = Settings { preferred_after_ms: None, ..Settings::default() };
+    let mut bench = Bench::with(settings, [(P, record(&[1, 2, 3], 2))]);
+    bench.die(1);
+    bench.run();
+    bench.come_back(1, 2);
+    bench.pass(120_000);
+    assert_eq!(bench.leader(P), Some(2));
+    bench.controller.hand_over(P, node(1), bench.time()).expect("it votes");
+    bench.run();
+    assert_eq!(bench.leader(P), Some(1));
+}
+
+#[test]
 fn node_that_is_gone_and_has_nothing_is_forgotten() {
     let mut bench = Bench::new([(P, record(&[1, 2, 3], 2))]);
     bench.tell(Event::Gone { node: node(5) });

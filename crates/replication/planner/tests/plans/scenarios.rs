@@ -7,7 +7,7 @@ use base::Random;
 use replication_planner::{
     Action, Capacity, Cluster, Node, NodeId, NodeState, Obstacle, Partition, PartitionId, Plan, ProblemKind,
     Reason, Resource, Settings, Trigger, Utilisation, Verdict, ZoneId, explain_node, explain_partition,
-    is_out_of_balance, plan, plan_new,
+    is_out_of_balance, plan, plan_drains, plan_new,
 };
 
 use crate::oracle::{live, play};
@@ -65,6 +65,28 @@ fn new_partitions_are_spread_over_zones_with_even_leaders() {
     for of in &after.partitions {
         let zones: std::collections::BTreeSet<u32> = of.voters.iter().map(|node| node.0 % 3).collect();
         assert_eq!(zones.len(), 3);
+    }
+}
+
+#[test]
+fn plan_that_only_drains_empties_the_node_and_leaves_all_else() {
+    let mut cluster = cluster(nodes(&[1; 4]), new(12, 2));
+    let plan = plan_new(&cluster, &Settings::default()).expect("the cluster is sound");
+    cluster = play(&cluster, &Settings::default(), &plan);
+    cluster.nodes[1].state = NodeState::Draining;
+    let drained = cluster.nodes[1].id;
+    // Replicas on a node that is gone are for repair.
+    let gone = cluster.nodes.pop().expect("four nodes").id;
+    let plan = plan_drains(&cluster, &Settings::default()).expect("the cluster is sound");
+    assert!(!plan.is_empty());
+    for step in &plan.steps {
+        assert_eq!(step.reason, Reason::Draining(drained), "{step}");
+    }
+    let after = play(&cluster, &Settings::default(), &plan);
+    for (before, after) in cluster.partitions.iter().zip(&after.partitions) {
+        let is_led = before.leader != Some(gone);
+        assert!(!is_led || !after.voters.contains(&drained), "{after:?}");
+        assert_eq!(before.voters.contains(&gone), after.voters.contains(&gone));
     }
 }
 

@@ -42,6 +42,11 @@ const PAUSE_MS_MAX: u64 = 200;
 
 const SEGMENT_BYTES: u64 = 2_000;
 
+/// Where the broker of that number stands: alone.
+pub(crate) fn rack_of(node_id: i32) -> String {
+    format!("rack-{node_id}")
+}
+
 /// What the broker of that number is told.
 fn broker_config(node_id: i32, setting: &Setting) -> BrokerConfig {
     let mut config = BrokerConfig {
@@ -52,8 +57,10 @@ fn broker_config(node_id: i32, setting: &Setting) -> BrokerConfig {
             ..InternalTopic::default()
         },
         compaction_check_ms: setting.compaction_check_ms,
+        rack: Some(rack_of(node_id)),
         ..BrokerConfig::default()
     };
+    config.leaders.reads_by_rack = true;
     let groups = &mut config.groups;
     (groups.session_timeout_min_ms, groups.initial_rebalance_delay_ms) = (1_000, 300);
     groups.pause_ms_max = PAUSE_MS_MAX;

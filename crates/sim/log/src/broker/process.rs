@@ -305,8 +305,8 @@ impl Process {
         })?;
         let directory = id_text(&executor.directory_id());
         let peers = self.has_others.then(|| EndpointNode { host: "broker".into(), port: 9093 });
-        let node =
-            BrokerNode { directory, host: "broker".into(), port: 9092, peers, ..BrokerNode::default() };
+        let (host, rack) = ("broker".into(), self.config.rack.clone());
+        let node = BrokerNode { directory, host, port: 9092, peers, rack, ..BrokerNode::default() };
         self.join.opened(node, &mut self.keeper);
         self.opened = Some(Opened { cluster, executor, stored });
         Ok(())

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
 use kafka_protocol::messages::fetch_response::PartitionData;
 use kafka_protocol::messages::{FetchRequest, FetchResponse, ListOffsetsRequest, ListOffsetsResponse};
+use kafka_protocol::protocol::StrBytes;
 use kafka_protocol::records::{Record, RecordBatchDecoder};
 use uuid::Uuid;
 
@@ -14,6 +15,7 @@ use super::batch::ID;
 use super::finder::{Finder, Leader, Target};
 use super::times::{EARLIEST, found, request};
 use super::{Around, Link};
+use crate::broker::rack_of;
 use crate::history::{Content, Place, Stood, Value};
 
 const VERSION: i16 = 13;
@@ -51,6 +53,8 @@ struct Progress {
     is_changed: bool,
     /// The highest epoch of the partition's leaders that it was told.
     leader_epoch: i32,
+    /// It is read at a replica that follows: what was deleted may be there for a moment.
+    is_elsewhere: bool,
     log: Vec<Stood>,
 }
 
@@ -173,6 +177,8 @@ pub(crate) struct Consumer {
     finder: Finder,
     leaders: BTreeMap<Place, Leader>,
     uses_session: bool,
+    /// Where it stands: it reads the replica there if the leader says so.
+    rack: String,
     places: BTreeMap<Place, Progress>,
     isolation: i8,
     /// It keeps what it reads, for the judgement in the end.
@@ -194,11 +200,14 @@ impl Consumer {
     pub(crate) fn new(around: &mut Around<'_>) -> Self {
         let uses_session = around.random.chance(60);
         let isolation = i8::from(around.random.chance(30));
+        // Without a draw: what was drawn for a seed before there were racks stays.
+        let beside = around.random.clone().below(2 * around.brokers.len() as u64);
         Self {
             fetchers: BTreeMap::new(),
             finder: Finder::new(),
             leaders: BTreeMap::new(),
             uses_session,
+            rack: rack_of(beside as i32),
             places: BTreeMap::new(),
             isolation,
             keeps: false,
@@ -207,7 +216,7 @@ impl Consumer {
 
     /// One that reads everything once more when all is well: what is committed only, or all.
     pub(crate) fn last(around: &mut Around<'_>, isolation: i8) -> Self {
-        Self { keeps: true, isolation, ..Self::new(around) }
+        Self { keeps: true, isolation, rack: String::new(), ..Self::new(around) }
     }
 
     /// What it has read of a partition, and how far that goes.
@@ -338,7 +347,7 @@ impl Consumer {
             if leader.1 < progress.leader_epoch || self.leaders.get(&place) == Some(&leader) {
                 continue;
             }
-            progress.leader_epoch = leader.1;
+            (progress.leader_epoch, progress.is_elsewhere) = (leader.1, false);
             progress.begins_anew();
             self.leaders.insert(place, leader);
             self.fetchers.values_mut().for_each(|fetcher| fetcher.is_stale = true);
@@ -387,7 +396,7 @@ impl Consumer {
         let wide = if self.keeps { 10 } else { 1 };
         let mut topics = BTreeMap::<[u8; 16], Vec<FetchPartition>>::new();
         for (place, progress) in self.places.iter_mut().filter(|(place, _)| led.contains(*place)) {
-            progress.trimmed = around.history.trims(*place).1;
+            progress.trimmed = if progress.is_elsewhere { 0 } else { around.history.trims(*place).1 };
             if is_full || std::mem::take(&mut progress.is_changed) {
                 let partition = FetchPartition::default()
                     .with_partition(place.partition)
@@ -409,6 +418,7 @@ impl Consumer {
             .with_isolation_level(self.isolation)
             .with_session_id(session.0)
             .with_session_epoch(epoch)
+            .with_rack_id(StrBytes::from_string(self.rack.clone()))
             .with_topics(topics.collect());
         link.send(around, VERSION, &request, None);
     }
@@ -459,6 +469,9 @@ impl Consumer {
             }
             return progress.refused(around, place, answer.error_code);
         }
+        if answer.preferred_read_replica.0 >= 0 {
+            return self.is_sent_on(around, place, answer.preferred_read_replica.0);
+        }
         progress.judge(around, place, &answer);
         let bound = if self.isolation > 0 { answer.last_stable_offset } else { answer.high_watermark };
         let mut aborted: Vec<(i64, i64)> = Vec::new();
@@ -470,6 +483,21 @@ impl Consumer {
         if !bytes.is_empty() {
             self.take(around, place, bytes, bound, &aborted);
         }
+    }
+
+    /// The leader names another replica, which is read from now on until it refuses.
+    fn is_sent_on(&mut self, around: &mut Around<'_>, place: Place, replica: i32) {
+        around.sim.count("consumer sent to a replica in its rack", 1);
+        let (Some(progress), Some(leader)) = (self.places.get_mut(&place), self.leaders.get_mut(&place))
+        else {
+            return;
+        };
+        progress.begins_anew();
+        progress.is_elsewhere = true;
+        leader.0 = usize::try_from(replica - 1).unwrap_or(0);
+        let broker = leader.0;
+        self.fetchers.values_mut().for_each(|fetcher| fetcher.is_stale = true);
+        self.fetchers.entry(broker).or_insert_with(|| Fetcher::with(broker));
     }
 
     #[expect(clippy::too_many_lines, reason = "one rule after the other for a batch")]

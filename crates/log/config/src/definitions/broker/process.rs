@@ -6,7 +6,8 @@ pub(super) const PROCESS: &[Definition] = &[
     int("background.threads").default("10").at_least(1).cluster_wide(),
     int("broker.heartbeat.interval.ms").default("2000"),
     int("broker.id").default("-1").acts("The same as `node.id`"),
-    string("broker.rack").acts("Where this broker stands: told to clients"),
+    string("broker.rack")
+        .acts("Where this broker stands: replicas are spread over racks, and it is told to clients"),
     int("broker.session.timeout.ms").default("9000"),
     list("config.providers")
         .default("")
@@ -17,6 +18,11 @@ pub(super) const PROCESS: &[Definition] = &[
         .default("")
         .per_broker()
         .refused("there is one directory, and it is in use", &[""]),
+    boolean("diwan.drain")
+        .default("false")
+        .per_broker()
+        .hidden()
+        .acts("Whether what the broker leads and keeps moves to others: see `diwan log drain`"),
     int("initial.broker.registration.timeout.ms").default("60000"),
     list("log.dir")
         .default("/tmp/kafka-logs")

@@ -1,11 +1,20 @@
 //! Replicas that follow a leader, and the choice of leaders.
 
+use crate::broker_config::BY_RACK;
 use crate::definition::{Definition, boolean, int, long, string};
 
+const SELECTORS: &[&str] = &["org.apache.kafka.common.replica.LeaderSelector", BY_RACK];
+const NO_CLASSES: &str = "Diwan loads no classes";
+
 pub(super) const REPLICATION: &[Definition] = &[
-    boolean("auto.leader.rebalance.enable").default("true"),
+    boolean("auto.leader.rebalance.enable")
+        .default("true")
+        .acts("Whether lead goes back to a preferred replica without being asked for"),
     boolean("follower.fetch.last.tiered.offset.enable").default("false").cluster_wide(),
-    long("leader.imbalance.check.interval.seconds").default("300").at_least(1),
+    long("leader.imbalance.check.interval.seconds")
+        .default("300")
+        .at_least(1)
+        .acts("How long a preferred replica is there before lead goes back to it: 60 s if this is not set"),
     int("num.replica.alter.log.dirs.threads"),
     int("num.replica.fetchers").default("1").at_least(1).cluster_wide(),
     int("replica.fetch.backoff.ms").default("1000").at_least(0),
@@ -14,14 +23,11 @@ pub(super) const REPLICATION: &[Definition] = &[
     int("replica.fetch.response.max.bytes").default("10485760").at_least(0),
     int("replica.fetch.wait.max.ms").default("500"),
     long("replica.high.watermark.checkpoint.interval.ms").default("5000"),
-    long("replica.lag.time.max.ms").default("30000"),
-    string("replica.selector.class").refused(
-        "Diwan loads no classes",
-        &[
-            "org.apache.kafka.common.replica.LeaderSelector",
-            "org.apache.kafka.common.replica.RackAwareReplicaSelector",
-        ],
-    ),
+    long("replica.lag.time.max.ms")
+        .default("30000")
+        .acts("A replica that lacks what was committed so long ago is not in sync: 1000 if this is not set"),
+    string("replica.selector.class")
+        .acts_for(SELECTORS, ("Which replica consumers read: the leader, or one in their rack", NO_CLASSES)),
     int("replica.socket.receive.buffer.bytes").default("65536"),
     int("replica.socket.timeout.ms").default("30000"),
     long("unclean.leader.election.interval.ms").default("300000").at_least(1).hidden(),
