@@ -45,6 +45,7 @@ calls! {
     topics::DeleteTopicsRequest, 5 => DeleteTopics, topics::DeleteTopicsResponse;
     topics::CreatePartitionsRequest, 3 => CreatePartitions, topics::CreatePartitionsResponse;
     cluster::DescribeLogDirsRequest, 1 => DescribeLogDirs, cluster::DescribeLogDirsResponse;
+    cluster::AlterPartitionReassignmentsRequest, 0 => AlterPartitionReassignments, cluster::AlterPartitionReassignmentsResponse;
     cluster::ListPartitionReassignmentsRequest, 0 => ListPartitionReassignments, cluster::ListPartitionReassignmentsResponse;
     configs::DescribeConfigsRequest, 4 => DescribeConfigs, configs::DescribeConfigsResponse;
     configs::IncrementalAlterConfigsRequest, 1 => IncrementalAlterConfigs, configs::IncrementalAlterConfigsResponse;
