@@ -206,7 +206,11 @@ impl Cluster {
         answered
     }
 
-    fn wait_for_leader<C: Call>(&mut self, leader: i32, (topic, partition): (&str, i32)) -> Result<C::Response> {
+    fn wait_for_leader<C: Call>(
+        &mut self,
+        leader: i32,
+        (topic, partition): (&str, i32),
+    ) -> Result<C::Response> {
         let (began, patience) = (Instant::now(), self.patience.unwrap_or(ANSWER));
         loop {
             let left = patience.saturating_sub(began.elapsed());

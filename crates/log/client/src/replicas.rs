@@ -2,7 +2,8 @@
 
 use log_wire::messages::cluster::{
     AlterPartitionReassignmentsRequest, DescribeLogDirsRequest, DescribeLogDirsTopic,
-    ListPartitionReassignmentsRequest, OngoingPartitionReassignment, ReassignablePartition, ReassignableTopic,
+    ListPartitionReassignmentsRequest, OngoingPartitionReassignment, ReassignablePartition,
+    ReassignableTopic,
 };
 
 use crate::{Cluster, Error, Result};

@@ -217,8 +217,7 @@ impl Peers {
     fn end(&mut self, brokers: &mut [Machine], pair: Pair) {
         let Some(link) = self.links.remove(&pair) else { return };
         let [first, second] = link.incarnations;
-        for (at, other, incarnation) in
-            [(pair.0, link.numbers[1], first), (pair.1, link.numbers[0], second)]
+        for (at, other, incarnation) in [(pair.0, link.numbers[1], first), (pair.1, link.numbers[0], second)]
         {
             let is_there = |process: &crate::broker::Process| process.incarnation() == incarnation;
             if brokers[at].process.as_ref().is_some_and(is_there) {

@@ -19,8 +19,8 @@ use crate::reached::{FLOORS, REACHED};
 use crate::served::Served;
 use crate::setting::Setting;
 use crate::user::{
-    Around, ClassicMember, Consumer, ConsumerMember, GroupMember, Mover, NAMES, NUMBERS_EACH, OffsetReader, Operator, Producer,
-    TimeReader, Topics, TransactionalProducer, are_at_rest,
+    Around, ClassicMember, Consumer, ConsumerMember, GroupMember, Mover, NAMES, NUMBERS_EACH, OffsetReader,
+    Operator, Producer, TimeReader, Topics, TransactionalProducer, are_at_rest,
 };
 use crate::wire::Wires;
 
@@ -246,7 +246,8 @@ impl LogWorld {
         machine.flushed_alone = alone;
         if !was_serving && process.is_serving() {
             if machine.is_wiped {
-                self.history.wrong(33, format!("broker {} starts under its number with a wiped disk", at + 1));
+                self.history
+                    .wrong(33, format!("broker {} starts under its number with a wiped disk", at + 1));
             }
             self.served.begin();
             self.sim.tell("broker joined", format_args!("broker {} has joined", at + 1));
@@ -484,7 +485,10 @@ impl LogWorld {
     fn is_settled(&mut self) -> bool {
         let is_done = self.producers.iter().all(Producer::is_done)
             && self.transactional.iter().all(TransactionalProducer::is_done);
-        if !is_done || !self.operator.is_content(&self.topics) || !self.is_retention_over() || !self.is_repaired()
+        if !is_done
+            || !self.operator.is_content(&self.topics)
+            || !self.is_retention_over()
+            || !self.is_repaired()
         {
             return false;
         }
@@ -503,7 +507,7 @@ impl LogWorld {
         why.extend(open(are_done, "a transaction"));
         why.extend(open(self.operator.is_content(&self.topics), "the operator"));
         why.extend(open(self.is_retention_over(), "retention"));
-        why.extend(open(self.is_repaired(), "a broker whose disk was wiped"));
+        why.extend(self.unrepaired());
         why.extend(open(self.are_members_at_rest(), "groups"));
         let consumers: Vec<Consumer> = self.consumers.drain(..).chain(self.last_readers.drain(..)).collect();
         why.extend(self.with(|around| consumers.iter().flat_map(|of| of.behind(around)).collect::<Vec<_>>()));

@@ -41,7 +41,8 @@ impl Surroundings {
     }
 
     fn command(&self, number: usize, mut command: Command) -> Command {
-        command.envs(self.environment.get(number - 1).into_iter().flatten().map(|(name, value)| (name, value)));
+        command
+            .envs(self.environment.get(number - 1).into_iter().flatten().map(|(name, value)| (name, value)));
         match &self.place {
             Some(place) => place.command(number, command),
             None => command,
@@ -86,8 +87,7 @@ impl BrokerCluster {
             Self { brokers: Vec::new(), config: config.clone(), members: Vec::new(), council: None };
         let commands = match software {
             BrokerSoftware::Kafka(distribution) => {
-                let nodes =
-                    free(count, around, |port| Ok(Node { client: port()?, controller: port()? }))?;
+                let nodes = free(count, around, |port| Ok(Node { client: port()?, controller: port()? }))?;
                 let command = |number| kafka(distribution, &of(config, number)?, number, &nodes);
                 let commands = (1..=count).map(command).collect::<Result<Vec<_>, _>>()?;
                 nodes.iter().map(|node| node.client).zip(commands).collect::<Vec<_>>()
@@ -304,7 +304,8 @@ fn whole(
     members: &[Member],
 ) -> Result<Command, PeerError> {
     let file = config.folder.join("diwan.toml");
-    fs::write(&file, configuration(config, (number, number.try_into().unwrap_or(i32::MAX)), members)).map_err(PeerError::io(&file))?;
+    fs::write(&file, configuration(config, (number, number.try_into().unwrap_or(i32::MAX)), members))
+        .map_err(PeerError::io(&file))?;
     let mut command = diwan::command(binary, &file);
     command.args(["-D", "metrics.listen=off", "-D", "admin.enableServer=false"]).args(&config.flags);
     Ok(command)

@@ -69,8 +69,7 @@ impl Played {
             let mut frame = vec![0; u32::from_be_bytes(length) as usize];
             stream.read_exact(&mut frame).unwrap();
             let mut header = Reader::new(&frame, false);
-            let (key, _, correlation) =
-                (header.i16().unwrap(), header.i16().unwrap(), header.i32().unwrap());
+            let (key, _, correlation) = (header.i16().unwrap(), header.i16().unwrap(), header.i32().unwrap());
             let _ = header.text().unwrap();
             let is_flexible = key != 22 || InitProducerIdRequest::VERSION >= 2;
             let mut body = Reader::new(header.rest(), is_flexible);
@@ -82,7 +81,9 @@ impl Played {
             Writer::new(&mut answer, false).i32(correlation);
             Writer::new(&mut answer, true).no_tagged_fields();
             match key {
-                0 => self.produce(id, &read(&mut body)).map(|response| write::<ProduceBody>(&mut answer, &response)),
+                0 => self
+                    .produce(id, &read(&mut body))
+                    .map(|response| write::<ProduceBody>(&mut answer, &response)),
                 3 => {
                     let _: MetadataBody = read(&mut body);
                     Some(write::<MetadataBody>(&mut answer, &self.metadata()))

@@ -9,9 +9,9 @@ mod shard;
 use base::Now;
 use log_broker::{BrokerConfig, InternalTopic};
 use log_storage::StoreConfig;
-use sim_kit::random::Random;
 use sim_kit::Host;
 use sim_kit::disk::{Loss, SimDisk};
+use sim_kit::random::Random;
 use storage_wal::WalConfig;
 
 use crate::council::Council;

@@ -175,6 +175,14 @@ impl LogWorld {
             && self.brokers.iter().all(|broker| !broker.is_wiped && broker.replaces.is_none())
     }
 
+    /// What is left of former numbers of brokers, in words.
+    pub(super) fn unrepaired(&self) -> Vec<String> {
+        let formers: Vec<i32> = self.brokers.iter().filter_map(|broker| broker.replaces).collect();
+        let is_left = |partition: &PartitionNode| formers.iter().any(|former| names(partition, *former));
+        let all = self.partitions_in_council().into_iter().filter(|(_, _, partition)| is_left(partition));
+        all.map(|(name, index, partition)| format!("{name}-{index} is still {partition:?}")).collect()
+    }
+
     fn each_has_three_replicas(&self) -> bool {
         let all = self.partitions_in_council();
         all.iter().all(|(_, _, partition)| {

@@ -1,18 +1,28 @@
 //! What fails is not the brokers' processes but what is around them: networks, clocks, disks, and the council.
 
-use std::thread;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use log_client::{NewRecord, NewTopic, Producer};
 use tools_testbed::fault::{Clocks, Network, SmallDisk};
 use tools_testbed::{BrokerSoftware, Failure, Surroundings};
+
+use crate::crowd::Crowd;
+use crate::shared::lock;
 
 use super::{BROKERS, CALM, IDS, PAUSE, Play, Setting};
 
 const HOUR_S: i64 = 3_600;
 /// A disk on which a broker and its council have room, with what is written here.
 const DISK_MB: usize = 400;
-/// How long a disk is full.
-const FULL: Duration = Duration::from_secs(4);
+/// Where large records go, and how large they are.
+const BULK: &str = "bulk";
+const BULK_BYTES: usize = 64 << 10;
+/// A client to which nothing was acknowledged for so long has met the full disk.
+const HELD_UP: Duration = Duration::from_secs(2);
 /// How long a broker may take to end that must not serve, and replicas to be moved.
 const REPAIR_MAX: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -60,25 +70,71 @@ pub(super) fn clock_jumps(setting: &Setting) -> Result<Vec<String>, Failure> {
     play.close()
 }
 
+/// The leader has no room for what one client writes, and it has again later.
 pub(super) fn disk_full(setting: &Setting) -> Result<Vec<String>, Failure> {
-    let mount = |id| SmallDisk::mount(&setting.folder.join(id_folder(id)).join("data"), DISK_MB);
+    let mount = |id: i32| SmallDisk::mount(&setting.folder.join(id.to_string()).join("data"), DISK_MB);
     let disks = IDS.into_iter().map(mount).collect::<Result<Vec<_>, _>>()?;
     let mut play = Play::open(setting)?;
     for _ in 0..setting.rounds {
-        let leader = play.crowd.leader()?;
+        let (bulk, leader) = Bulk::start(&play.crowd)?;
         let disk = &disks[usize::try_from(leader - 1).unwrap_or_default()];
         disk.fill()?;
-        play.crowd.work_for(FULL)?;
+        let filled = Instant::now();
+        wait(|| Ok((bulk.quiet() > HELD_UP).then_some(())), "a disk is not full")?;
+        play.note(&format!("the disk of {leader} full, and nothing written there after"), filled.elapsed());
+        play.crowd.work_for(CALM)?;
         disk.empty()?;
-        play.go_on(&format!("the disk of {leader} full for {FULL:?}, then until everybody went on"))?;
+        play.go_on("room again, until everybody went on")?;
+        wait(|| Ok((bulk.quiet() < HELD_UP).then_some(())), "nothing is written to a disk with room")?;
+        bulk.stop()?;
     }
     let notes = play.close();
     drop(disks);
     notes
 }
 
-fn id_folder(id: i32) -> String {
-    id.to_string()
+/// A client that writes large records to a partition of its own.
+struct Bulk {
+    is_over: Arc<AtomicBool>,
+    last: Arc<Mutex<Instant>>,
+    thread: JoinHandle<log_client::Result<()>>,
+}
+
+impl Bulk {
+    /// With the broker that leads the partition.
+    fn start(crowd: &Crowd) -> Result<(Self, i32), Failure> {
+        let mut client = crowd.client()?;
+        let new = NewTopic { name: BULK.into(), partitions: 1, replicas: 3, settings: BTreeMap::new() };
+        // In later rounds it is there.
+        let _ = client.create_topic(&new);
+        let failed = || Failure::client("large records cannot be written");
+        client.topic(BULK, false).map_err(failed())?;
+        let leader = client.leader(BULK, 0).unwrap_or(1);
+        let mut producer = Producer::new(client, BULK).map_err(failed())?;
+        let (is_over, last) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Instant::now())));
+        let (ends, told) = (Arc::clone(&is_over), Arc::clone(&last));
+        let work = move || {
+            while !ends.load(Ordering::SeqCst) {
+                producer.send(&NewRecord { value: Some(vec![7; BULK_BYTES]), ..NewRecord::default() })?;
+                producer.flush()?;
+                *lock(&told) = Instant::now();
+            }
+            Ok(())
+        };
+        let thread = thread::Builder::new().spawn(work).map_err(Failure::io("a thread"))?;
+        Ok((Self { is_over, last, thread }, leader))
+    }
+
+    /// How long nothing was acknowledged.
+    fn quiet(&self) -> Duration {
+        lock(&self.last).elapsed()
+    }
+
+    fn stop(self) -> Result<(), Failure> {
+        self.is_over.store(true, Ordering::SeqCst);
+        let ended = self.thread.join().map_err(|_| Failure::broken("a client of large records panicked"))?;
+        ended.map_err(Failure::client("large records cannot be written"))
+    }
 }
 
 pub(super) fn disk_wiped(setting: &Setting) -> Result<Vec<String>, Failure> {
