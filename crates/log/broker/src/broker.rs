@@ -189,6 +189,7 @@ impl Broker {
         self.node.brokers.broken(broker, now.mono());
         self.replication.broken(&mut self.node, replica_of(broker), now);
         self.held_metadata.lost(broker);
+        self.transactions.peer_broken(broker);
         self.calls_are_lost(broker, now);
         self.after_partitions(now);
     }
@@ -200,11 +201,13 @@ impl Broker {
         self.after_partitions(now);
     }
 
-    /// There was no sign of life of another broker, which is connected, for a while.
+    /// There was no sign of life of another broker, which is connected, for a while. What it was asked fails at once, and so does what
+    /// it would be asked until it is heard again.
     pub fn peer_silent(&mut self, broker: i32, now: Now) {
         self.node.brokers.silent(broker, now.mono());
         self.replication.silent(&mut self.node, replica_of(broker), now);
         self.held_metadata.lost(broker);
+        self.calls_are_lost(broker, now);
         self.after_partitions(now);
     }
 

@@ -3,6 +3,7 @@
 
 use base::Now;
 use log_coordinators::{Participant, Ticket};
+use log_metadata::PartitionNode;
 use log_partition::Marker;
 use log_share::StateAnswer;
 use log_wire::{ErrorCode, TopicName};
@@ -66,7 +67,8 @@ impl Broker {
     }
 
     fn write_at_peer(&mut self, leader: i32, ticket: Ticket, what: (&Participant, &Marker), now: Now) {
-        let (id, bytes) = (self.peer_calls.next_id(), codec::marker(what));
+        let epoch = led(&self.node, what.0).filter(|image| image.is_replicated()).map(|image| image.epoch.0);
+        let (id, bytes) = (self.peer_calls.next_id(), codec::marker(what, epoch));
         if self.replication.call(leader, &Call { id, is_answer: false, bytes: &bytes }) {
             self.peer_calls.open.insert((leader, id), Open::Marker(ticket));
         } else {
@@ -156,7 +158,10 @@ impl Broker {
         match codec::asked(bytes).map_err(|_| BadMessage::Call)? {
             Asked::Probe => self.answer(asker, &[]),
             Asked::Verify(verify) => self.node.questions.push(Question { asker: Asker::Peer(asker), verify }),
-            Asked::Marker(participant, marker) => {
+            Asked::Marker(participant, _, Some(epoch)) if !self.leads_under(&participant, epoch) => {
+                self.answer(asker, &codec::written(Err(ErrorCode::NotLeaderOrFollower)));
+            }
+            Asked::Marker(participant, marker, _) => {
                 self.transactions.write_for_peer(&mut self.node, asker, (participant, marker));
             }
             Asked::ShareState(request) => self.share.ask_for_peer(&mut self.node, asker, request),
@@ -164,6 +169,12 @@ impl Broker {
             Asked::Append(append) => self.share.append_for_peer(&mut self.node, asker, &append, now),
         }
         Ok(())
+    }
+
+    /// Whether the participant is led here, under that epoch.
+    fn leads_under(&self, participant: &Participant, epoch: i32) -> bool {
+        let (topic, index) = place_of(participant);
+        self.node.find(topic, index).is_ok_and(|(_, hosted)| hosted.partition.epoch().0 == epoch)
     }
 
     fn answered(&mut self, call: &PeerCall, now: Now) -> Result<(), BadMessage> {
@@ -199,9 +210,9 @@ impl Broker {
         Ok(())
     }
 
-    /// The link to another broker is gone, with what was on its way.
+    /// The link to another broker is gone, with what was on its way; or nothing is heard of that broker, and its answers count for
+    /// nothing if they come.
     pub(crate) fn calls_are_lost(&mut self, broker: i32, now: Now) {
-        self.transactions.peer_broken(broker);
         for open in self.peer_calls.take_of(broker) {
             match open {
                 Open::Question(question, _) => {
@@ -223,11 +234,19 @@ impl Broker {
 
 /// The broker that leads a participant, if it is another one.
 fn leader_elsewhere(node: &Node, participant: &Participant) -> Option<i32> {
-    let (topic, index) = match participant {
+    let leader = led(node, participant)?.leader;
+    (leader >= 0 && leader != node.config.node_id).then_some(leader)
+}
+
+/// What the council says of a participant.
+fn led<'n>(node: &'n Node, participant: &Participant) -> Option<&'n PartitionNode> {
+    let (topic, index) = place_of(participant);
+    node.catalog.find(topic).ok()?.partitions.get(usize::try_from(index).ok()?)
+}
+
+fn place_of(participant: &Participant) -> (TopicName<'_>, i32) {
+    match participant {
         Participant::Partition(topic, index) => (TopicName::Id(topic.id), *index),
         Participant::Offsets(index) => (TopicName::Name(OFFSETS.name), *index),
-    };
-    let topic = node.catalog.find(topic).ok()?;
-    let leader = topic.partitions.get(usize::try_from(index).ok()?)?.leader;
-    (leader >= 0 && leader != node.config.node_id).then_some(leader)
+    }
 }

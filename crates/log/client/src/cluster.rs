@@ -1,6 +1,12 @@
 //! The brokers of a cluster: where each is, who leads which partition, who coordinates which group.
+//!
+//! # A broker that does not answer
+//! A process that is stopped, or a machine that is cut off, keeps its connections. So what any broker can answer is asked of
+//! another one after [`SILENCE`], and of those that were silent last. While a leader is silent, the others are asked who leads:
+//! if that is another broker by now, the request fails and can be sent again, there. It is never sent twice to the same leader.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -9,12 +15,14 @@ use log_wire::messages::data::{MetadataBody, MetadataBodyTopic, MetadataResponse
 use log_wire::messages::groups::FindCoordinatorRequest;
 
 use crate::call::Call;
-use crate::connection::Connection;
+use crate::connection::{ANSWER, Connection};
 use crate::error::{Error, Result};
 use crate::security::Security;
 
 /// How long something that may go well soon is tried again.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// A broker that has not answered for so long is not waited for alone.
+const SILENCE: Duration = Duration::from_secs(2);
 /// Between two tries.
 const REST: Duration = Duration::from_millis(50);
 
@@ -29,6 +37,8 @@ pub struct Cluster {
     id: Option<String>,
     topics: BTreeMap<String, MetadataResponseTopic>,
     connections: BTreeMap<i32, Connection>,
+    /// Brokers that have not answered in time when they were asked last.
+    silent: BTreeSet<i32>,
     /// How long an answer is waited for, if not as long as usual.
     patience: Option<Duration>,
 }
@@ -57,6 +67,7 @@ impl Cluster {
             id: None,
             topics: BTreeMap::new(),
             connections: BTreeMap::new(),
+            silent: BTreeSet::new(),
             patience: None,
         };
         cluster.look(Some(&[]), false)?;
@@ -80,6 +91,16 @@ impl Cluster {
     /// # Errors
     /// No broker answers.
     pub fn look(&mut self, topics: Option<&[String]>, creates: bool) -> Result<Vec<MetadataResponseTopic>> {
+        self.look_without(None, topics, creates)
+    }
+
+    /// The same, without asking one of the brokers.
+    fn look_without(
+        &mut self,
+        except: Option<i32>,
+        topics: Option<&[String]>,
+        creates: bool,
+    ) -> Result<Vec<MetadataResponseTopic>> {
         let name =
             |name: &String| MetadataBodyTopic { name: Some(name.clone()), ..MetadataBodyTopic::default() };
         let request = MetadataBody {
@@ -87,7 +108,8 @@ impl Cluster {
             allow_auto_topic_creation: creates,
             ..MetadataBody::default()
         };
-        let MetadataResponse { brokers, cluster_id, controller_id, topics, .. } = self.call_any(&request)?;
+        let MetadataResponse { brokers, cluster_id, controller_id, topics, .. } =
+            self.call_any_without(except, &request)?;
         self.brokers = brokers
             .into_iter()
             .map(|broker| (broker.node_id, format!("{}:{}", broker.host, broker.port)))
@@ -145,7 +167,7 @@ impl Cluster {
                 .brokers
                 .get(&id)
                 .ok_or_else(|| Error::Unreachable(format!("broker {id} is not known to the others")))?;
-            let connection = self.security.connect(address, &self.client_id)?;
+            let mut connection = self.security.connect(address, &self.client_id)?;
             if let Some(patience) = self.patience {
                 connection.set_patience(patience)?;
             }
@@ -164,6 +186,50 @@ impl Cluster {
             self.connections.remove(&broker);
         }
         answered
+    }
+
+    /// Asks a broker that leads a partition. If it is silent and another broker leads by now, that is an error that can be retried.
+    ///
+    /// # Errors
+    /// It cannot be reached, does not answer, or does not lead any more.
+    pub(crate) fn call_leader<C: Call>(
+        &mut self,
+        leader: i32,
+        (topic, partition): (&str, i32),
+        request: &C,
+    ) -> Result<C::Response> {
+        let sent = self.broker(leader).and_then(|connection| connection.send(request));
+        let answered = sent.and_then(|()| self.wait_for_leader::<C>(leader, (topic, partition)));
+        if answered.is_err() {
+            self.connections.remove(&leader);
+        }
+        answered
+    }
+
+    fn wait_for_leader<C: Call>(
+        &mut self,
+        leader: i32,
+        (topic, partition): (&str, i32),
+    ) -> Result<C::Response> {
+        let (began, patience) = (Instant::now(), self.patience.unwrap_or(ANSWER));
+        loop {
+            let left = patience.saturating_sub(began.elapsed());
+            let connection = self.broker(leader)?;
+            if let Some(answer) = connection.receive_within::<C>(SILENCE.min(left))? {
+                self.silent.remove(&leader);
+                return Ok(answer);
+            }
+            self.silent.insert(leader);
+            // Nobody else may answer, either.
+            let _ = self.look_without(Some(leader), Some(&[topic.into()]), false);
+            if self.leader(topic, partition) != Some(leader) {
+                let what = format!("partition {partition} of `{topic}`, whose leader does not answer");
+                return Err(Error::refused(what, ErrorCode::NotLeaderOrFollower.code()));
+            }
+            if began.elapsed() >= patience {
+                return Err(self.broker(leader)?.failed(io::ErrorKind::TimedOut.into()));
+            }
+        }
     }
 
     /// Forgets the connection with a broker.
@@ -209,26 +275,78 @@ impl Cluster {
     }
 
     /// Asks any broker.
-    fn call_any<C: Call>(&mut self, request: &C) -> Result<C::Response> {
-        let known: Vec<i32> = self.brokers.keys().copied().collect();
+    ///
+    /// # Errors
+    /// None answers.
+    pub(crate) fn call_any<C: Call>(&mut self, request: &C) -> Result<C::Response> {
+        self.call_any_without(None, request)
+    }
+
+    /// Asks any broker but one: in short order, those that were silent last. Only if none answers, each is waited for.
+    fn call_any_without<C: Call>(&mut self, except: Option<i32>, request: &C) -> Result<C::Response> {
+        let mut known: Vec<i32> = self.brokers.keys().copied().filter(|id| Some(*id) != except).collect();
+        known.sort_by_key(|id| self.silent.contains(id));
         let mut last = None;
-        for broker in known {
-            match self.call(broker, request) {
+        for broker in &known {
+            match self.call_briefly(*broker, request) {
                 Ok(answer) => return Ok(answer),
                 Err(error) => last = Some(error),
             }
         }
-        for address in &self.bootstrap {
-            let opened = self.security.connect(address, &self.client_id);
-            let opened = opened.map_err(|error| match error {
-                Error::Connection { .. } => Error::Unreachable(error.to_string()),
-                other => other,
-            });
-            match opened.and_then(|mut connection| connection.call(request)) {
+        match self.call_bootstrap(except, request) {
+            Ok(Some(answer)) => return Ok(answer),
+            Ok(None) => {}
+            Err(error) => last = Some(error),
+        }
+        for broker in known.into_iter().filter(|_| except.is_none()) {
+            if !self.silent.contains(&broker) {
+                continue;
+            }
+            match self.call(broker, request) {
                 Ok(answer) => return Ok(answer),
                 Err(error) => last = Some(error),
             }
         }
         Err(last.unwrap_or_else(|| Error::Unreachable(String::from("no address was named"))))
     }
+
+    fn call_briefly<C: Call>(&mut self, broker: i32, request: &C) -> Result<C::Response> {
+        let answered = self.broker(broker).and_then(|connection| ask(connection, request, false));
+        self.silent.remove(&broker);
+        if let Err(error) = &answered {
+            self.connections.remove(&broker);
+            if error.is_silence() {
+                self.silent.insert(broker);
+            }
+        }
+        answered
+    }
+
+    /// Asks the first broker of those that were named at the beginning. Nothing if none is left to be asked.
+    fn call_bootstrap<C: Call>(&self, except: Option<i32>, request: &C) -> Result<Option<C::Response>> {
+        let excepted = except.and_then(|id| self.brokers.get(&id));
+        let mut last = None;
+        let addresses: Vec<&String> =
+            self.bootstrap.iter().filter(|address| Some(*address) != excepted).collect();
+        for (at, address) in addresses.iter().enumerate() {
+            // If nobody else is known, the last one is waited for.
+            let is_last = self.brokers.is_empty() && at + 1 == addresses.len();
+            let opened = self.security.connect(address, &self.client_id);
+            let opened = opened.map_err(|error| match error {
+                Error::Connection { .. } => Error::Unreachable(error.to_string()),
+                other => other,
+            });
+            match opened.and_then(|mut connection| ask(&mut connection, request, is_last)) {
+                Ok(answer) => return Ok(Some(answer)),
+                Err(error) => last = Some(error),
+            }
+        }
+        last.map_or(Ok(None), Err)
+    }
+}
+
+fn ask<C: Call>(connection: &mut Connection, request: &C, is_patient: bool) -> Result<C::Response> {
+    connection.send(request)?;
+    let answered = connection.receive_within::<C>(if is_patient { ANSWER } else { SILENCE })?;
+    answered.ok_or_else(|| connection.failed(io::ErrorKind::TimedOut.into()))
 }

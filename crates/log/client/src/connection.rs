@@ -13,12 +13,14 @@ use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::stream::Stream;
 
-/// How long a connection is waited for.
-const CONNECT: Duration = Duration::from_secs(5);
+/// How long a connection is waited for, and each step of what it begins with.
+pub(crate) const CONNECT: Duration = Duration::from_secs(5);
 /// How long an answer is waited for beyond the time that a request gives the broker.
-const ANSWER: Duration = Duration::from_secs(30);
+pub(crate) const ANSWER: Duration = Duration::from_secs(30);
 /// The longest answer that is taken, in bytes.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
+/// At most so much is read at a time.
+const READ_BYTES: usize = 64 << 10;
 
 /// See the module.
 #[derive(Debug)]
@@ -27,6 +29,10 @@ pub struct Connection {
     address: String,
     client_id: String,
     next: i32,
+    /// How long an answer is waited for.
+    patience: Duration,
+    /// What came of the next answer, as long as that is not whole.
+    partial: Vec<u8>,
 }
 
 impl Connection {
@@ -41,10 +47,12 @@ impl Connection {
             match TcpStream::connect_timeout(&resolved, CONNECT) {
                 Ok(socket) => {
                     socket.set_nodelay(true).map_err(failed)?;
-                    socket.set_read_timeout(Some(ANSWER)).map_err(failed)?;
+                    socket.set_read_timeout(Some(CONNECT)).map_err(failed)?;
                     let stream = Stream::over(socket, address, tls).map_err(failed)?;
+                    stream.set_read_timeout(ANSWER).map_err(failed)?;
                     let (address, client_id) = (address.into(), client_id.into());
-                    return Ok(Self { stream, address, client_id, next: 0 });
+                    let (patience, partial) = (ANSWER, Vec::new());
+                    return Ok(Self { stream, address, client_id, next: 0, patience, partial });
                 }
                 Err(error) => last = error,
             }
@@ -86,16 +94,56 @@ impl Connection {
     /// # Errors
     /// The connection fails, or the answer cannot be read.
     pub fn receive<C: Call>(&mut self) -> Result<C::Response> {
-        let mut length = [0; 4];
-        self.stream.read_exact(&mut length).map_err(|source| self.failed(source))?;
-        let length = usize::try_from(i32::from_be_bytes(length)).unwrap_or(usize::MAX);
-        if length > ANSWER_BYTES_MAX {
-            return Err(self.malformed("it is too long"));
+        let answer = self.frame().map_err(|source| self.failed(source))?;
+        self.read::<C>(&answer)
+    }
+
+    /// Waits for the next answer, no longer than that. Nothing if it is not there by then: it can be waited for again.
+    ///
+    /// # Errors
+    /// The connection fails, or the answer cannot be read.
+    pub fn receive_within<C: Call>(&mut self, within: Duration) -> Result<Option<C::Response>> {
+        let patience = self.patience;
+        self.set_patience(within.min(patience))?;
+        let frame = self.frame();
+        self.set_patience(patience)?;
+        match frame {
+            Ok(answer) => self.read::<C>(&answer).map(Some),
+            Err(error) if is_timeout(&error) => Ok(None),
+            Err(source) => Err(self.failed(source)),
         }
-        let mut answer = vec![0; length];
-        self.stream.read_exact(&mut answer).map_err(|source| self.failed(source))?;
+    }
+
+    /// The bytes of the next answer. If that fails because of the time, what has come by then is kept.
+    fn frame(&mut self) -> io::Result<Vec<u8>> {
+        self.fill(4)?;
+        let length = self.partial.first_chunk().map_or(-1, |length| i32::from_be_bytes(*length));
+        let length = usize::try_from(length).ok().filter(|length| *length <= ANSWER_BYTES_MAX);
+        let length =
+            length.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the answer is too long"))?;
+        self.fill(4 + length)?;
+        Ok(std::mem::take(&mut self.partial).split_off(4))
+    }
+
+    /// Reads until so much of the next answer is there.
+    fn fill(&mut self, length: usize) -> io::Result<()> {
+        while self.partial.len() < length {
+            let had = self.partial.len();
+            self.partial.resize(length.min(had + READ_BYTES), 0);
+            let read = self.stream.read(self.partial.get_mut(had..).unwrap_or_default());
+            self.partial.truncate(had + read.as_ref().copied().unwrap_or(0));
+            match read {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn read<C: Call>(&self, answer: &[u8]) -> Result<C::Response> {
         let flexible = is_flexible::<C>();
-        let mut header = Reader::new(&answer, flexible);
+        let mut header = Reader::new(answer, flexible);
         header.i32().map_err(|malformed| self.malformed(malformed.0))?;
         header.tagged_fields().map_err(|malformed| self.malformed(malformed.0))?;
         let mut body = Reader::new(header.rest(), flexible);
@@ -106,9 +154,9 @@ impl Connection {
     ///
     /// # Errors
     /// The system refuses.
-    pub fn set_patience(&self, patience: Duration) -> Result<()> {
-        let patience = patience.max(Duration::from_millis(1));
-        self.stream.set_read_timeout(patience).map_err(|source| self.failed(source))
+    pub fn set_patience(&mut self, patience: Duration) -> Result<()> {
+        self.patience = patience.max(Duration::from_millis(1));
+        self.stream.set_read_timeout(self.patience).map_err(|source| self.failed(source))
     }
 
     pub(crate) fn failed(&self, source: io::Error) -> Error {
@@ -116,7 +164,7 @@ impl Connection {
             io::ErrorKind::UnexpectedEof => {
                 io::Error::new(io::ErrorKind::ConnectionReset, "the broker has closed it without an answer")
             }
-            io::ErrorKind::WouldBlock => io::Error::new(io::ErrorKind::TimedOut, "there is no answer"),
+            _ if is_timeout(&source) => io::Error::new(io::ErrorKind::TimedOut, "there is no answer"),
             _ => source,
         };
         Error::Connection { address: self.address.clone(), source }
@@ -125,6 +173,10 @@ impl Connection {
     fn malformed(&self, what: &'static str) -> Error {
         Error::Malformed { address: self.address.clone(), what }
     }
+}
+
+fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
 fn is_flexible<C: Call>() -> bool {

@@ -86,7 +86,8 @@ impl Consumer {
         let count = u32::try_from(by_leader.len().max(1)).unwrap_or(1);
         for (leader, partitions) in by_leader {
             let request = self.request(&partitions, wait / count);
-            match self.cluster.call(leader, &request) {
+            let Some((topic, partition)) = partitions.first() else { continue };
+            match self.cluster.call_leader(leader, (topic, *partition), &request) {
                 Ok(answer) => {
                     for topic in answer.responses {
                         for partition in topic.partitions {

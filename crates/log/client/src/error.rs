@@ -66,6 +66,11 @@ impl Error {
         }
     }
 
+    /// Whether there was no answer in time.
+    pub(crate) fn is_silence(&self) -> bool {
+        matches!(self, Self::Connection { source, .. } if source.kind() == io::ErrorKind::TimedOut)
+    }
+
     /// Whether a broker has refused with this code.
     #[must_use]
     pub fn is(&self, of: ErrorCode) -> bool {

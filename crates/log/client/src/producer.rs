@@ -1,5 +1,6 @@
 //! A producer: records gather in a batch for each partition, and are sent when a batch is full or when [`Producer::flush`] is
-//! called. It is idempotent: what it sends again after a failure is in the log once.
+//! called. It is idempotent: what it sends again after a failure is in the log once. A leader that is silent for two seconds does
+//! not hold it up if another one leads by then.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -149,7 +150,7 @@ impl Producer {
         let what = || format!("partition {partition} of `{}`", self.topic);
         let leader = self.cluster.leader(&self.topic, partition);
         let leader = leader.ok_or_else(|| Error::refused(what(), LEADER_NOT_AVAILABLE))?;
-        let answer = self.cluster.call(leader, request)?;
+        let answer = self.cluster.call_leader(leader, (&self.topic, partition), request)?;
         let partition = answer.responses.into_iter().flat_map(|topic| topic.partition_responses).next();
         let partition = partition.unwrap_or_default();
         match partition.error_code {
@@ -164,7 +165,7 @@ fn producer_id(cluster: &mut Cluster) -> Result<(i64, i16)> {
         InitProducerIdRequest { producer_id: -1, producer_epoch: -1, ..InitProducerIdRequest::default() };
     let began = Instant::now();
     loop {
-        let given = cluster.call_controller(&request)?;
+        let given = cluster.call_any(&request)?;
         match given.error_code {
             0 => return Ok((given.producer_id, given.producer_epoch)),
             code if is_retriable(code) && began.elapsed() < PATIENCE => thread::sleep(REST),

@@ -10,7 +10,7 @@ use net_auth::sasl::scram::{ClientExchange, ScramHash};
 use net_auth::sasl::{ClientStep, SaslUser, plain};
 use rustls::ClientConfig;
 
-use crate::connection::Connection;
+use crate::connection::{ANSWER, CONNECT, Connection};
 use crate::error::{Error, Result};
 
 /// How brokers let a client in. By default connections are neither encrypted nor authenticated.
@@ -30,7 +30,9 @@ impl Security {
     pub fn connect(&self, address: &str, client_id: &str) -> Result<Connection> {
         let mut connection = Connection::open(address, client_id, self.tls.as_ref())?;
         if let Some(login) = &self.sasl {
+            connection.set_patience(CONNECT)?;
             login.prove(&mut connection)?;
+            connection.set_patience(ANSWER)?;
         }
         Ok(connection)
     }

@@ -1,7 +1,7 @@
 //! A change of replicas that a controller has asked this leader for.
 
 use base::MonoTime;
-use replication_appointed::{Replica, Voters};
+use replication_appointed::{Replica, ReplicaId, Voters};
 use replication_controller::{Change, PartitionId, Record, Version};
 
 use crate::settings::Settings;
@@ -9,7 +9,8 @@ use crate::settings::Settings;
 /// How far a change has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Some of the next voters lack entries that are committed. If such a voter counted, nothing would commit meanwhile.
+    /// Of the next voters, one that is new or too many of all lack entries that are committed. If those voters counted, nothing
+    /// would commit meanwhile.
     CatchesUp,
     /// Entries commit on enough of both sets of voters.
     Counted,
@@ -58,9 +59,8 @@ impl VoterChange {
         settings: &Settings,
     ) -> Option<Next> {
         let voters = &self.record.config.voters;
-        let has_all = |id| replica.durable_on(id).is_some_and(|end| end >= replica.committed());
         let is_written_now = match self.state {
-            State::CatchesUp if voters.replicas().iter().all(|id| has_all(*id)) => {
+            State::CatchesUp if have_caught_up(voters, replica) => {
                 self.state = State::Counted;
                 return Some(Next::Count(voters.clone()));
             }
@@ -84,4 +84,14 @@ impl VoterChange {
             State::Sent(at) => at.plus_ms(settings.task_ms),
         }
     }
+}
+
+/// Whether entries can commit on these voters from now on: each that is new has everything, and so have as many of all as entries
+/// have to be on. One that votes already may be dead: it is no reason to wait, or no change could ever replace it.
+fn have_caught_up(voters: &Voters, replica: &Replica) -> bool {
+    let present = replica.leading_config().map(|config| config.voters.replicas());
+    let is_new = |id: &ReplicaId| present.is_none_or(|present| !present.contains(id));
+    let has_all = |id: &ReplicaId| replica.durable_on(*id).is_some_and(|end| end >= replica.committed());
+    let (of_all, all) = (voters.replicas().iter().filter(|id| has_all(id)).count(), voters.replicas());
+    of_all >= voters.durable_on() && all.iter().filter(|id| is_new(id)).all(has_all)
 }

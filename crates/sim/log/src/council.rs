@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use council_client_core::{Action, ConnectFailure, DataClient, Output, Settings, WatcherId};
 use council_client_model::Ensemble;
+use log_metadata::paths;
 use sim_kit::random::Random;
 
 /// The one watcher of a broker.
@@ -26,6 +27,17 @@ pub(crate) struct CouncilClient {
 impl Council {
     pub(crate) fn new(servers: usize) -> Self {
         Self { ensemble: Ensemble::new(servers), dying: Vec::new() }
+    }
+
+    /// What a node has, as far as that is decided: for who looks from above.
+    pub(crate) fn data(&self, path: &str) -> Option<&[u8]> {
+        self.ensemble.tree.get(path).map(|node| node.data.as_slice())
+    }
+
+    /// The children of a node, with what they have.
+    pub(crate) fn children(&self, parent: &str) -> impl Iterator<Item = (&str, &[u8])> {
+        let all = self.ensemble.tree.iter();
+        all.filter_map(move |(path, node)| Some((paths::child_of(path, parent)?, node.data.as_slice())))
     }
 
     /// Something happens in the ensemble.

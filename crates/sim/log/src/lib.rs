@@ -15,7 +15,6 @@
 //!   judged with one broker only. So is what a power failure may take of a topic with `diwan.durability=replicated`.
 //! - With several brokers a name of a topic that was made anew may mean the one before to some of them. What a transaction commits for
 //!   such a topic is not judged then (L45).
-//! - Links between brokers break, and no broker is cut off from another for long.
 //! - A turn of a shard is one step: two threads that wait for one lock are not simulated.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 

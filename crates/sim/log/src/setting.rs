@@ -80,6 +80,23 @@ pub(crate) struct Faults {
     pub(crate) remake: u64,
     /// Records are deleted.
     pub(crate) trim: u64,
+    /// Only with several brokers: see [`ClusterFaults`].
+    pub(crate) cluster: ClusterFaults,
+}
+
+/// How often faults strike that need several brokers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ClusterFaults {
+    /// Nothing goes between two brokers for a while, or between one and all others.
+    pub(crate) cut: u64,
+    /// A broker's disk is wiped. Then each partition has three replicas at least.
+    pub(crate) wipe: u64,
+    /// A broker is asked to stop.
+    pub(crate) stop: u64,
+    /// Somebody wants a partition to have other replicas.
+    pub(crate) reassign: u64,
+    /// Somebody wants preferred leaders to lead.
+    pub(crate) elect: u64,
 }
 
 impl Setting {
@@ -133,7 +150,7 @@ impl Setting {
     }
 
     /// How many brokers there are, drawn on its own: a run with one is as if there could be no more.
-    pub(crate) fn of_cluster(self, random: &mut Random) -> Self {
+    pub(crate) fn of_cluster(self, random: &mut Random, light: bool) -> Self {
         let brokers = match random.below(100) {
             0..50 => return self,
             50..58 => 2,
@@ -145,12 +162,20 @@ impl Setting {
             let replicas = if random.chance(15) { 1 } else { 2 + random.below(brokers.min(4) - 1) as i16 };
             (name, (replicas, 1 + random.below(replicas.unsigned_abs().into()).min(1) as i16))
         };
-        let replication = all_names().map(&mut draw).collect();
-        let internal_replicas = draw("").1.0;
+        let mut replication: BTreeMap<_, _> = all_names().map(&mut draw).collect();
+        let mut internal_replicas = draw("").1.0;
         let shards = 1 + random.below(2) as u16;
         // What a power failure takes of a volatile topic is judged with one broker only.
         let (brokers, flushing) = (brokers as i32, None);
-        Self { brokers, replication, internal_replicas, shards, flushing, ..self }
+        let mut faults = self.faults.clone();
+        if !light {
+            faults.cluster = ClusterFaults::draw(random, brokers);
+        }
+        if faults.cluster.wipe > 0 {
+            internal_replicas = internal_replicas.max(3);
+            replication.values_mut().for_each(|(replicas, _)| *replicas = 3.max(*replicas));
+        }
+        Self { brokers, replication, internal_replicas, shards, flushing, faults, ..self }
     }
 }
 
@@ -170,6 +195,16 @@ impl Faults {
             expire: often(2),
             remake: often(2),
             trim: often(3),
+            cluster: ClusterFaults::default(),
         }
+    }
+}
+
+impl ClusterFaults {
+    fn draw(random: &mut Random, brokers: i32) -> Self {
+        let mut often = |most: u64| if random.chance(50) { 1 + random.below(most) } else { 0 };
+        let (cut, wipe) = (often(4), often(1));
+        let wipe = if brokers >= 3 { wipe } else { 0 };
+        Self { cut, wipe, stop: often(2), reassign: often(3), elect: often(2) }
     }
 }

@@ -1,6 +1,7 @@
 //! A world of one to five brokers: what happens next is drawn from the seed. First under faults; then all is well, and everything that
 //! was begun comes to its end; then the broker's power fails once more, and all partitions are read from their beginnings.
 
+mod cluster;
 mod faults;
 
 use std::collections::BTreeMap;
@@ -18,8 +19,8 @@ use crate::reached::{FLOORS, REACHED};
 use crate::served::Served;
 use crate::setting::Setting;
 use crate::user::{
-    Around, ClassicMember, Consumer, ConsumerMember, GroupMember, NAMES, OffsetReader, Operator, Producer,
-    TimeReader, Topics, TransactionalProducer, are_at_rest,
+    Around, ClassicMember, Consumer, ConsumerMember, GroupMember, Mover, NAMES, NUMBERS_EACH, OffsetReader,
+    Operator, Producer, TimeReader, Topics, TransactionalProducer, are_at_rest,
 };
 use crate::wire::Wires;
 
@@ -63,6 +64,7 @@ pub struct LogWorld {
     history: History,
     topics: Topics,
     operator: Operator,
+    mover: Mover,
     producers: Vec<Producer>,
     transactional: Vec<TransactionalProducer>,
     consumers: Vec<Consumer>,
@@ -85,7 +87,7 @@ impl World for LogWorld {
     fn begin(plan: &Plan) -> Self {
         let mut random = Random::new(plan.seed);
         let setting = Setting::draw(&mut random, plan.light);
-        let setting = setting.of_cluster(&mut Random::new(plan.seed ^ CLUSTER));
+        let setting = setting.of_cluster(&mut Random::new(plan.seed ^ CLUSTER), plan.light);
         let brokers = (1..=setting.brokers).map(|id| Machine::new(id, &setting, &mut random)).collect();
         let mut sim = Simulation::new(random);
         sim.leave_out(plan.without.clone());
@@ -111,6 +113,7 @@ impl World for LogWorld {
             history: History::new(setting.epoch_max),
             topics,
             operator: Operator::new(),
+            mover: Mover::default(),
             producers: Vec::new(),
             transactional: Vec::new(),
             consumers: Vec::new(),
@@ -242,6 +245,10 @@ impl LogWorld {
         self.sim.count("flush by a shard", u64::from(alone > machine.flushed_alone));
         machine.flushed_alone = alone;
         if !was_serving && process.is_serving() {
+            if machine.is_wiped {
+                self.history
+                    .wrong(33, format!("broker {} starts under its number with a wiped disk", at + 1));
+            }
             self.served.begin();
             self.sim.tell("broker joined", format_args!("broker {} has joined", at + 1));
         }
@@ -256,6 +263,8 @@ impl LogWorld {
         if self.peers.step(&mut self.brokers, &mut random, self.sim.now_ms()) {
             self.sim.count("brokers connected", 1);
         }
+        let silences = self.peers.take_silences();
+        self.sim.count("broker silent", silences);
         for at in 0..self.brokers.len() {
             let refused =
                 self.brokers[at].process.as_ref().and_then(|of| of.with_peers(PeerPort::take_refused));
@@ -264,7 +273,8 @@ impl LogWorld {
                     "message refused",
                     format_args!("broker {} refuses a message of {from}: {why}", at + 1),
                 );
-                self.peers.reset_between(&mut self.brokers, at, from as usize - 1);
+                let other = (from as usize - 1) % NUMBERS_EACH;
+                self.peers.reset_between(&mut self.brokers, at, other);
             }
         }
     }
@@ -275,6 +285,10 @@ impl LogWorld {
             Ended::Fault(fault) if may_fail => {
                 self.sim.tell("fault", format_args!("broker {} stops: {fault}", at + 1));
                 self.unflushed_is_lost();
+            }
+            Ended::OtherDirectory if self.brokers[at].is_wiped => self.begin_anew(at),
+            Ended::OtherDirectory => {
+                self.history.wrong(33, format!("broker {} does not know its own directory", at + 1));
             }
             Ended::Fault(why) | Ended::Refused(why) => {
                 self.history.wrong(75, format!("broker {} stopped on a good disk: {why}", at + 1));
@@ -403,6 +417,10 @@ impl LogWorld {
         }
         self.history.passes(now_ms, is_up && !first.host.is_disk_stalled(now_ms));
         self.brokers.iter_mut().for_each(|broker| broker.host.give_room_in_time(now_ms));
+        if self.brokers.len() > 1 {
+            self.stops_go_on();
+            self.mover_step();
+        }
         if self.phase == Phase::Faulty {
             self.faults();
         }
@@ -416,6 +434,7 @@ impl LogWorld {
                 self.kill(at, now_ms);
             }
             self.brokers[at].host.heal();
+            self.peers.heal();
             self.brokers[at].restart_at_ms = now_ms;
         }
     }
@@ -466,7 +485,11 @@ impl LogWorld {
     fn is_settled(&mut self) -> bool {
         let is_done = self.producers.iter().all(Producer::is_done)
             && self.transactional.iter().all(TransactionalProducer::is_done);
-        if !is_done || !self.operator.is_content(&self.topics) || !self.is_retention_over() {
+        if !is_done
+            || !self.operator.is_content(&self.topics)
+            || !self.is_retention_over()
+            || !self.is_repaired()
+        {
             return false;
         }
         let consumers = std::mem::take(&mut self.consumers);
@@ -484,6 +507,7 @@ impl LogWorld {
         why.extend(open(are_done, "a transaction"));
         why.extend(open(self.operator.is_content(&self.topics), "the operator"));
         why.extend(open(self.is_retention_over(), "retention"));
+        why.extend(self.unrepaired());
         why.extend(open(self.are_members_at_rest(), "groups"));
         let consumers: Vec<Consumer> = self.consumers.drain(..).chain(self.last_readers.drain(..)).collect();
         why.extend(self.with(|around| consumers.iter().flat_map(|of| of.behind(around)).collect::<Vec<_>>()));

@@ -302,7 +302,7 @@ fn listener(config: &BrokerConfig, client: SocketAddr, others: &str) -> Vec<(Str
     ]
 }
 
-fn start_council(binary: &Path, folder: &Path, client: SocketAddr) -> Result<Server, PeerError> {
+pub(crate) fn start_council(binary: &Path, folder: &Path, client: SocketAddr) -> Result<Server, PeerError> {
     let config = Config {
         folder: folder.join("council"),
         client,

@@ -5,21 +5,49 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tools_process::ports::Ports;
 
-use crate::broker::{CLUSTER_DEADLINE, Node, kafka};
+use crate::broker::{CLUSTER_DEADLINE, Node, kafka, start_council};
 use crate::peer::diwan;
-use crate::{Broker, BrokerConfig, BrokerSoftware, PeerError};
+use crate::{Broker, BrokerConfig, BrokerSoftware, PeerError, Place, Server};
 
 /// Some brokers. Their ids are 1 and the numbers that follow. Dropping it kills them all.
 #[derive(Debug)]
 pub struct BrokerCluster {
     brokers: Vec<Broker>,
-    folder: PathBuf,
+    config: BrokerConfig,
+    /// Of ours that are members of the council.
+    members: Vec<Member>,
+    /// That of ours, if it is none of their processes.
+    council: Option<Server>,
+}
+
+/// Where brokers run, and with which variables. By default on loopback, with none.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    /// The addresses of brokers, or their network namespaces.
+    pub place: Option<Place>,
+    /// Variables of each broker, the first one's first.
+    pub environment: Vec<Vec<(&'static str, PathBuf)>>,
+}
+
+impl Surroundings {
+    fn host(&self, number: usize) -> IpAddr {
+        self.place.as_ref().map_or(Ipv4Addr::LOCALHOST.into(), |place| place.address(number))
+    }
+
+    fn command(&self, number: usize, mut command: Command) -> Command {
+        command
+            .envs(self.environment.get(number - 1).into_iter().flatten().map(|(name, value)| (name, value)));
+        match &self.place {
+            Some(place) => place.command(number, command),
+            None => command,
+        }
+    }
 }
 
 /// Where one of ours listens.
@@ -40,31 +68,52 @@ impl BrokerCluster {
     /// not all know each other then.
     ///
     /// # Errors
-    /// The files cannot be written, a program ends or stays silent, or the software has its council elsewhere.
+    /// The files cannot be written, or a program ends or stays silent.
     pub fn start(software: &BrokerSoftware, config: &BrokerConfig, count: usize) -> Result<Self, PeerError> {
+        Self::start_in(software, config, count, &Surroundings::default())
+    }
+
+    /// The same, elsewhere or otherwise. Brokers of ours beside a council of its own are on loopback, whatever is said.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_in(
+        software: &BrokerSoftware,
+        config: &BrokerConfig,
+        count: usize,
+        around: &Surroundings,
+    ) -> Result<Self, PeerError> {
+        let mut cluster =
+            Self { brokers: Vec::new(), config: config.clone(), members: Vec::new(), council: None };
         let commands = match software {
             BrokerSoftware::Kafka(distribution) => {
-                let nodes = free(count, |port| Ok(Node { client: port()?, controller: port()? }))?;
+                let nodes = free(count, around, |port| Ok(Node { client: port()?, controller: port()? }))?;
                 let command = |number| kafka(distribution, &of(config, number)?, number, &nodes);
                 let commands = (1..=count).map(command).collect::<Result<Vec<_>, _>>()?;
                 nodes.iter().map(|node| node.client).zip(commands).collect::<Vec<_>>()
             }
             BrokerSoftware::Whole(binary) => {
-                let members = free(count, |port| {
-                    Ok(Member { council: port()?, ensemble: port()?, kafka: port()?, brokers: port()? })
-                })?;
+                let members = members(count, around)?;
                 let command = |number| whole(binary, &of(config, number)?, number, &members);
                 let commands = (1..=count).map(command).collect::<Result<Vec<_>, _>>()?;
+                let commands = members.iter().map(|member| member.kafka).zip(commands).collect();
+                cluster.members = members;
+                commands
+            }
+            BrokerSoftware::Diwan(binary) => {
+                let members = members(count, around)?;
+                let council = members[0].council;
+                cluster.council = Some(start_council(binary, &config.folder, council)?);
+                let command = |number: usize| {
+                    Ok(beside(binary, &of(config, number)?, number, (&members[number - 1], council)))
+                };
+                let commands = (1..=count).map(command).collect::<Result<Vec<_>, PeerError>>()?;
                 members.iter().map(|member| member.kafka).zip(commands).collect()
             }
-            BrokerSoftware::Diwan(_) => {
-                let what = "a cluster of brokers has its council in the same processes";
-                return Err(PeerError::Missing(String::from(what)));
-            }
         };
-        let mut cluster = Self { brokers: Vec::new(), folder: config.folder.clone() };
         for (number, (address, command)) in (1..).zip(commands) {
             let folder = folder_of(&config.folder, number);
+            let command = around.command(number, command);
             cluster.brokers.push(Broker::launch(software, command, address, &folder)?);
         }
         cluster.brokers.iter_mut().try_for_each(|broker| broker.wait_until_serving(CLUSTER_DEADLINE))?;
@@ -111,6 +160,56 @@ impl BrokerCluster {
         self.broker(id)?.launch_again()
     }
 
+    /// The council is killed, if it is none of the brokers' processes.
+    ///
+    /// # Errors
+    /// There is none, or the host could not.
+    pub fn kill_council(&mut self) -> Result<(), PeerError> {
+        self.council()?.kill()
+    }
+
+    /// The council is started again over what it has, and answers.
+    ///
+    /// # Errors
+    /// There is none, or it does not answer.
+    pub fn restart_council(&mut self) -> Result<(), PeerError> {
+        self.council()?.restart()
+    }
+
+    fn council(&mut self) -> Result<&mut Server, PeerError> {
+        let missing = || PeerError::Missing(String::from("the council is in the brokers' processes"));
+        self.council.as_mut().ok_or_else(missing)
+    }
+
+    /// The log's data of a broker that was killed is gone. Its council's stays.
+    ///
+    /// # Errors
+    /// It cannot be removed.
+    pub fn wipe(&self, id: i32) -> Result<(), PeerError> {
+        let number = usize::try_from(id).unwrap_or_default();
+        let data = folder_of(&self.config.folder, number).join("data").join("log");
+        fs::remove_dir_all(&data).map_err(PeerError::io(&data))
+    }
+
+    /// The broker that is the first, second or so of all has that id at its next start.
+    ///
+    /// # Errors
+    /// Its configuration cannot be written.
+    pub fn renumber(&self, number: usize, id: i32) -> Result<(), PeerError> {
+        let config = of(&self.config, number)?;
+        let file = config.folder.join("diwan.toml");
+        fs::write(&file, configuration(&config, (number, id), &self.members)).map_err(PeerError::io(&file))
+    }
+
+    /// Whether the process of a broker has ended by itself, and its last lines then.
+    ///
+    /// # Errors
+    /// There is no such broker.
+    pub fn last_words(&mut self, id: i32) -> Result<Option<String>, PeerError> {
+        let broker = self.broker(id)?;
+        Ok(broker.has_ended().then(|| broker.log_tail()))
+    }
+
     fn broker(&mut self, id: i32) -> Result<&mut Broker, PeerError> {
         let place = usize::try_from(id - 1).unwrap_or(usize::MAX);
         let broker = self.brokers.get_mut(place);
@@ -132,7 +231,7 @@ impl BrokerCluster {
     /// The directories with data.
     #[must_use]
     pub fn data(&self) -> Vec<PathBuf> {
-        (1..=self.brokers.len()).map(|number| folder_of(&self.folder, number).join("data")).collect()
+        (1..=self.brokers.len()).map(|number| folder_of(&self.config.folder, number).join("data")).collect()
     }
 
     /// The last lines of a broker that has ended by itself.
@@ -155,14 +254,46 @@ fn of(config: &BrokerConfig, number: usize) -> Result<BrokerConfig, PeerError> {
 /// Addresses for so many, with ports that stay theirs when they are killed.
 fn free<T>(
     count: usize,
+    around: &Surroundings,
     one: impl Fn(&mut dyn FnMut() -> Result<SocketAddr, PeerError>) -> Result<T, PeerError>,
 ) -> Result<Vec<T>, PeerError> {
     let mut ports = Ports::from(None);
-    let mut address = || {
+    let mut address = |host| {
         let port = ports.free().map_err(PeerError::io("a port"))?;
-        Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
+        Ok(SocketAddr::new(host, port))
     };
-    (0..count).map(|_| one(&mut address)).collect()
+    (1..=count).map(|number| one(&mut || address(around.host(number)))).collect()
+}
+
+fn members(count: usize, around: &Surroundings) -> Result<Vec<Member>, PeerError> {
+    free(count, around, |port| {
+        Ok(Member { council: port()?, ensemble: port()?, kafka: port()?, brokers: port()? })
+    })
+}
+
+/// What starts one of ours beside a council of its own.
+fn beside(
+    binary: &Path,
+    config: &BrokerConfig,
+    number: usize,
+    (member, council): (&Member, SocketAddr),
+) -> Command {
+    let mut command = Command::new(binary);
+    command.args(["log", "--metrics", "off", "--council", &council.to_string(), "--data-dir"]);
+    command.arg(config.folder.join("data")).args(&config.flags);
+    let own = [
+        ("listeners", format!("PLAINTEXT://{}", member.kafka)),
+        ("advertised.listeners", format!("PLAINTEXT://{}", member.kafka)),
+        ("node.id", number.to_string()),
+        ("diwan.peer.listener", member.brokers.to_string()),
+    ];
+    for (key, value) in own {
+        command.arg("-D").arg(format!("{key}={value}"));
+    }
+    for (key, value) in &config.settings {
+        command.arg("-D").arg(format!("{key}={value}"));
+    }
+    command
 }
 
 /// Writes the configuration of one of ours, and returns what starts it.
@@ -173,13 +304,15 @@ fn whole(
     members: &[Member],
 ) -> Result<Command, PeerError> {
     let file = config.folder.join("diwan.toml");
-    fs::write(&file, configuration(config, number, members)).map_err(PeerError::io(&file))?;
+    fs::write(&file, configuration(config, (number, number.try_into().unwrap_or(i32::MAX)), members))
+        .map_err(PeerError::io(&file))?;
     let mut command = diwan::command(binary, &file);
     command.args(["-D", "metrics.listen=off", "-D", "admin.enableServer=false"]).args(&config.flags);
     Ok(command)
 }
 
-fn configuration(config: &BrokerConfig, number: usize, members: &[Member]) -> String {
+/// Of the broker at that place, counted from 1, with that id.
+fn configuration(config: &BrokerConfig, (number, id): (usize, i32), members: &[Member]) -> String {
     let Member { council, kafka, brokers, .. } = members[number - 1];
     let line =
         |(number, member): (usize, &Member)| format!("\"{number}={};{}\"", member.ensemble, member.council);
@@ -188,7 +321,7 @@ fn configuration(config: &BrokerConfig, number: usize, members: &[Member]) -> St
     let mut text = format!(
         "[node]\ndata-dir = \"{}\"\n\n[council]\nlisten.client = \"{council}\"\n\n\
          [council.ensemble]\nnumber = {number}\nmembers = [{}]\n\n\
-         [log]\nlisten = \"{kafka}\"\ncouncil = \"{}\"\nnode.id = {number}\n\
+         [log]\nlisten = \"{kafka}\"\ncouncil = \"{}\"\nnode.id = {id}\n\
          diwan.peer.listener = \"{brokers}\"\n",
         config.folder.join("data").display(),
         ensemble.join(", "),
@@ -220,7 +353,7 @@ mod tests {
             settings: vec![(String::from("auto.create.topics.enable"), String::from("false"))],
             flags: Vec::new(),
         };
-        let text = configuration(&config, 2, &[member(10), member(20), member(30)]);
+        let text = configuration(&config, (2, 2), &[member(10), member(20), member(30)]);
         assert!(text.contains("data-dir = \"/somewhere/2/data\"\n"), "{text}");
         assert!(text.contains("number = 2\n"), "{text}");
         let all = ["\"1=127.0.0.1:11;127.0.0.1:10\"", "\"3=127.0.0.1:31;127.0.0.1:30\""];
@@ -232,7 +365,7 @@ mod tests {
 
     #[test]
     fn addresses_of_members_are_all_different() {
-        let all = free(3, |port| Ok([port()?, port()?])).unwrap().concat();
+        let all = free(3, &Surroundings::default(), |port| Ok([port()?, port()?])).unwrap().concat();
         let distinct: std::collections::BTreeSet<_> = all.iter().collect();
         assert_eq!((all.len(), distinct.len()), (6, 6));
     }

@@ -35,7 +35,7 @@ mod shrink;
 pub mod wire;
 
 pub use broker::{Broker, BrokerConfig, BrokerSoftware};
-pub use cluster::BrokerCluster;
+pub use cluster::{BrokerCluster, Surroundings};
 pub use ensemble::Ensemble;
 pub use error::PeerError;
 pub use failure::Failure;

@@ -22,7 +22,8 @@ const OFFSETS: [u8; 16] = [0; 16];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     Verify(VerifyPartitions),
-    Marker(Participant, Marker),
+    /// With the epoch of the leader that is to write it, unless that does not matter.
+    Marker(Participant, Marker, Option<i32>),
     Probe,
     ShareState(StateRequest),
     ShareGroups(ToldGroups),
@@ -56,7 +57,8 @@ pub(crate) fn asked(bytes: &[u8]) -> Result<Asked, Malformed> {
                     _ => return Err(bad),
                 },
             };
-            Ok(Asked::Marker(participant(call.participant), marker))
+            let epoch = Some(call.leader_epoch).filter(|epoch| *epoch >= 0);
+            Ok(Asked::Marker(participant(call.participant), marker, epoch))
         }
         (&PROBE, []) => Ok(Asked::Probe),
         (&SHARE_STATE, body) => share_codec::read_request(body).map(Asked::ShareState),
@@ -79,8 +81,8 @@ pub(crate) fn verify(verify: &VerifyPartitions) -> Vec<u8> {
     written_behind(&[VERIFY], &call)
 }
 
-/// The bytes of a call for a marker.
-pub(crate) fn marker((participant, marker): (&Participant, &Marker)) -> Vec<u8> {
+/// The bytes of a call for a marker, by the leader of that epoch if there is one.
+pub(crate) fn marker((participant, marker): (&Participant, &Marker), epoch: Option<i32>) -> Vec<u8> {
     let call = MarkerCall {
         participant: written_as(participant),
         producer_id: marker.producer_id.0,
@@ -91,6 +93,7 @@ pub(crate) fn marker((participant, marker): (&Participant, &Marker)) -> Vec<u8> 
             TransactionVersion::Classic => 0,
             TransactionVersion::EpochPerTransaction => 2,
         },
+        leader_epoch: epoch.unwrap_or(-1),
     };
     written_behind(&[MARKER], &call)
 }
@@ -177,7 +180,8 @@ mod tests {
         };
         let calls = [
             (verify(&question), Asked::Verify(question)),
-            (marker((&partition(), &decided)), Asked::Marker(partition(), decided)),
+            (marker((&partition(), &decided), Some(3)), Asked::Marker(partition(), decided, Some(3))),
+            (marker((&partition(), &decided), None), Asked::Marker(partition(), decided, None)),
         ];
         for (bytes, expected) in calls {
             assert_eq!(asked(&bytes), Ok(expected));

@@ -7,12 +7,15 @@
 //! A question goes to the broker that leads the coordinator's partition, and becomes one of that broker's own questions there
 //! ([`Asker::Peer`]). A marker goes to the leader of its partition, and is told of once it is committed. If the link breaks, a
 //! question is answered as by a broker that does not coordinate, and a marker is taken for unwritten: its coordinator sends it
-//! again.
+//! again. The same happens once nothing is heard of the other broker, so that nobody waits for one that is stopped; it is asked
+//! nothing until it is heard again, and answers that come late count for nothing.
 //!
 //! # Invariants
 //! - *No record behind its marker* (L43). A coordinator answers and sends markers in one order over one connection. But it may be
 //!   one that has been replaced, and does not know: then the marker of its successor comes between a question and its answer. So
 //!   an answer that a marker of its producer has overtaken at that partition counts for nothing, and the client asks again.
+//!   And a marker that reaches its leader late, when its coordinator has long had it written by another leader and the next
+//!   transaction has begun, is refused: it names the epoch under which it is to be written.
 //! - What is asked on behalf of another broker is never passed on: nothing goes in circles.
 
 pub(crate) mod append_codec;

@@ -140,16 +140,17 @@ impl Replication {
         std::mem::take(&mut self.outbox.messages)
     }
 
-    /// Sends a call of a service. False if that broker is not connected.
+    /// Sends a call of a service. False if that broker is not connected, or is asked something while nothing is heard of it. It is
+    /// answered even then: whether it hears this one is another matter.
     pub(crate) fn call(&mut self, to: i32, call: &Call<'_>) -> bool {
         let to = ReplicaId(to.cast_unsigned());
-        let is_connected = self.peers.contains_key(&to);
-        if is_connected {
+        let is_sent = self.peers.contains_key(&to) && (call.is_answer || !self.silent.contains(&to));
+        if is_sent {
             let mut bytes = Vec::new();
             call.encode(&mut bytes);
             self.outbox.push(to, false, bytes);
         }
-        is_connected
+        is_sent
     }
 
     /// Another broker takes no batches for now, or takes them again.

@@ -175,6 +175,24 @@ impl Cluster {
         self.connect(id);
     }
 
+    /// All processes die. Others begin, one after the other in this order, with so much time before each.
+    pub(crate) fn restart_all(&mut self, order: &[i32], gap_ms: u64) {
+        let nodes = self.nodes.clone();
+        self.away.extend(1..=3);
+        for bench in self.brokers.values_mut() {
+            for (path, data) in nodes.clone() {
+                bench.council(KeeperEvent::Node { path, data: Some(data) });
+            }
+            bench.crash(0);
+        }
+        for id in order {
+            self.pass(gap_ms);
+            self.away.remove(id);
+            self.connect(*id);
+            self.settle();
+        }
+    }
+
     /// Time passes. Every now and then all that are connected hear of each other.
     pub(crate) fn pass(&mut self, ms: u64) {
         for step in 0..ms.div_ceil(HEARTBEAT_MS) {

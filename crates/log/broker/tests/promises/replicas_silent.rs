@@ -1,4 +1,5 @@
-//! Brokers that are stopped, and go on later: their connections stay, and nothing is heard of them.
+//! Brokers that are stopped, and go on later: their connections stay, and nothing is heard of them. And brokers that all start at
+//! once, of which nothing is heard yet.
 
 use crate::replicas::Cluster;
 
@@ -88,4 +89,32 @@ fn broker_that_was_silent_for_a_moment_is_the_controller_again() {
     cluster.settle();
     cluster.pass(60);
     assert_ne!(cluster.leader(1).0, 3);
+}
+
+/// Where each of three partitions is led after a restart of all brokers.
+fn led_after_a_restart(order: &[i32], gap_ms: u64) -> [i32; 3] {
+    let mut cluster = Cluster::new(&[&[1, 2, 3], &[2, 3, 1], &[3, 1, 2]]);
+    assert_eq!(produce(&mut cluster), 0);
+    cluster.restart_all(order, gap_ms);
+    cluster.pass(1_500);
+    assert_eq!(produce(&mut cluster), 1);
+    [0, 1, 2].map(|partition| cluster.leader(partition).0)
+}
+
+#[test]
+fn restart_of_all_brokers_moves_no_leader_if_they_are_there_within_a_second() {
+    for order in [[1, 2, 3], [3, 2, 1], [2, 3, 1], [3, 1, 2]] {
+        assert_eq!(led_after_a_restart(&order, 400), [1, 2, 3], "{order:?}");
+    }
+}
+
+#[test]
+fn broker_that_does_not_start_with_the_others_is_taken_for_dead_after_a_second() {
+    let mut cluster = Cluster::new(&[&[1, 2, 3], &[2, 3, 1], &[3, 1, 2]]);
+    cluster.restart_all(&[1, 2], 100);
+    cluster.pass(800);
+    assert_eq!(cluster.leader(2).0, 3);
+    cluster.pass(400);
+    assert_eq!([0, 1].map(|partition| cluster.leader(partition).0), [1, 2]);
+    assert_ne!(cluster.leader(2).0, 3);
 }

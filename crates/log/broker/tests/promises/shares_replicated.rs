@@ -130,6 +130,40 @@ fn acknowledgement_finds_the_next_holder_of_the_state() {
 }
 
 #[test]
+fn acknowledgement_does_not_wait_for_a_holder_of_which_nothing_is_heard() {
+    let mut cluster = serving(PLACES);
+    let partition = elsewhere(&cluster);
+    (0..2).for_each(|_| produce(&mut cluster, partition));
+    assert_eq!(take(&mut cluster, "a", partition), [0, 1]);
+    let holder = cluster.leader_of(STATES, 0).expect("it is there");
+    let leader = cluster.leader(partition as usize).0;
+    let begin = |cluster: &mut Cluster, epoch, offset| {
+        cluster.broker(leader).begin(1, &said("a", epoch, partition, offset, ACCEPT)).expect_err("it waits")
+    };
+    // One request is with it when it is stopped, the other one comes later. Its link stands.
+    let first = begin(&mut cluster, 1, 0);
+    cluster.turn(leader);
+    cluster.fall_asleep(holder);
+    cluster.settle();
+    cluster.pass(200);
+    let end = |cluster: &mut Cluster, number| {
+        let answer = cluster.broker(leader).end::<ShareAcknowledgeRequest>(number, 1);
+        answer.expect("another holds it").responses[0].partitions[0].error_code
+    };
+    assert_eq!(end(&mut cluster, first), 0);
+    assert_ne!(cluster.leader_of(STATES, 0), Some(holder));
+    // What it answers when it goes on counts for nothing.
+    cluster.wake(holder);
+    cluster.catch_up(holder);
+    cluster.settle();
+    cluster.pass(1_000);
+    let second = begin(&mut cluster, 2, 1);
+    cluster.settle();
+    assert_eq!(end(&mut cluster, second), 0);
+    assert!(take(&mut cluster, "b", partition).is_empty());
+}
+
+#[test]
 fn former_leader_of_a_partition_changes_nothing() {
     let mut cluster = serving(PLACES);
     let partition = elsewhere(&cluster);

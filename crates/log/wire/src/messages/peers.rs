@@ -36,6 +36,7 @@ messages! {
         [0..] coordinator_epoch: i32,
         [0..] commit: bool,
         [0..] transaction_version: i8,
+        [0..] leader_epoch: i32,
     }
 
     /// The answer to [`MarkerCall`].

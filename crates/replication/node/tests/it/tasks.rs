@@ -200,6 +200,33 @@ fn voters_count_when_they_have_caught_up_and_are_written_then() {
 }
 
 #[test]
+fn voter_that_is_dead_does_not_hold_up_a_change_that_replaces_it() {
+    // Nobody has heard of voter 3, nor of replica 4 yet.
+    let mut bench = Bench::assigned(record(1, 1, &[1, 2, 3]));
+    bench.acknowledge(2, 0);
+    bench.append(3);
+    bench.acknowledge(2, 3);
+    let mut learns = goes_on(2, &[1, 2, 3]);
+    learns.config.learners.insert(ReplicaId(4));
+    let effects = bench.ask(1, Work::Change { version: Version(1), record: Box::new(learns.clone()) });
+    assert_eq!(writes(&effects).len(), 1, "{effects:?}");
+    bench.learn(2, learns);
+    bench.acknowledge(2, 3);
+    let votes = Work::Change { version: Version(2), record: Box::new(goes_on(3, &[2, 3, 4])) };
+    assert_eq!(writes(&bench.ask(2, votes.clone())), [], "4 has nothing");
+    let effects = bench.acknowledge(4, 3);
+    assert_eq!(writes(&effects).len(), 1, "{effects:?}");
+}
+
+#[test]
+fn voters_of_which_too_few_have_everything_are_waited_for() {
+    let mut bench = with_learner();
+    bench.ask(1, Work::Change { version: Version(1), record: Box::new(goes_on(2, &[3, 4])) });
+    assert_eq!(writes(&bench.acknowledge(4, 3)), [], "3 votes already, and has nothing");
+    assert_eq!(writes(&bench.acknowledge(3, 3)).len(), 1);
+}
+
+#[test]
 fn voters_are_not_written_before_the_leader_knows_what_is_committed() {
     let mut record = record(1, 1, &[1, 2, 3]);
     record.config.learners.insert(ReplicaId(4));

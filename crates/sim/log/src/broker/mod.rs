@@ -9,8 +9,9 @@ mod shard;
 use base::Now;
 use log_broker::{BrokerConfig, InternalTopic};
 use log_storage::StoreConfig;
+use sim_kit::Host;
+use sim_kit::disk::{Loss, SimDisk};
 use sim_kit::random::Random;
-use sim_kit::{Host, disk::Loss};
 use storage_wal::WalConfig;
 
 use crate::council::Council;
@@ -35,6 +36,20 @@ pub(crate) struct Machine {
     pub(crate) is_without_power: bool,
     /// There are other brokers.
     has_others: bool,
+    pub(crate) stop: Option<Stop>,
+    /// Its disk was wiped: its broker must not start under its number again.
+    pub(crate) is_wiped: bool,
+    /// The number that it had before its disk was wiped, until no partition is kept under that any more.
+    pub(crate) replaces: Option<i32>,
+}
+
+/// How far an orderly stop has come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stop {
+    /// The process ends then at the latest.
+    pub(crate) by_ms: u64,
+    /// It leads nothing any more that another broker could lead.
+    pub(crate) is_handed_over: bool,
 }
 
 /// How late a coordinator's tick may be and still count as time that passed.
@@ -121,6 +136,9 @@ impl Machine {
             flushed_alone: 0,
             is_without_power: false,
             has_others: setting.brokers > 1,
+            stop: None,
+            is_wiped: false,
+            replaces: None,
         }
     }
 
@@ -128,6 +146,24 @@ impl Machine {
     pub(crate) fn serving(&mut self, now_ms: u64) -> Option<&mut Process> {
         let is_paused = self.host.is_paused(now_ms);
         self.process.as_mut().filter(|process| !is_paused && process.is_serving())
+    }
+
+    /// The number of its broker.
+    pub(crate) const fn node_id(&self) -> i32 {
+        self.config.node_id
+    }
+
+    /// Its broker gets another number, as the broker of a new machine would.
+    pub(crate) const fn renumber(&mut self, node_id: i32) {
+        self.replaces = Some(self.config.node_id);
+        self.config.node_id = node_id;
+        self.is_wiped = false;
+    }
+
+    /// It gets a blank disk. There is no process.
+    pub(crate) fn wipe(&mut self, random: &mut Random) {
+        self.host.disk = SimDisk::new(random.number());
+        self.is_wiped = true;
     }
 
     /// Starts a process.
@@ -145,6 +181,7 @@ impl Machine {
         if let Some(process) = self.process.take() {
             process.end(wires, council);
         }
+        self.stop = None;
         self.host.end_process();
     }
 
@@ -153,6 +190,7 @@ impl Machine {
         if let Some(process) = self.process.take() {
             process.end(wires, council);
         }
+        self.stop = None;
         self.host.crash(loss);
         self.is_without_power = true;
     }

@@ -16,6 +16,7 @@ pub(crate) enum PeerEvent {
     Connected(LinkId),
     Message(Bytes),
     Heard,
+    Silent,
     Broken,
 }
 
@@ -93,6 +94,7 @@ impl PeerPort {
                     }
                 }
                 PeerEvent::Heard => broker.peer_heard(from, now),
+                PeerEvent::Silent => broker.peer_silent(from, now),
                 PeerEvent::Broken => {
                     self.outgoing.remove(&from);
                     self.has_room.remove(&from);

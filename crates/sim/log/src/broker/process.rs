@@ -8,7 +8,7 @@ use base::Now;
 use council_client_core::recipes::{Ask, Input, Recipe as _};
 use council_client_core::{Acl, Output};
 use log_broker::{Broker, BrokerConfig, DiskExecutor, Front, Next};
-use log_metadata::{BrokerNode, EndpointNode, Join, JoinStep, Keeper, KeeperLimits, id_text};
+use log_metadata::{BrokerNode, EndpointNode, Join, JoinRefusal, JoinStep, Keeper, KeeperLimits, id_text};
 use log_partition::PartitionId;
 use log_storage::StoreConfig;
 use sim_kit::Host;
@@ -39,6 +39,8 @@ pub(crate) enum Ended {
     Fault(String),
     /// It must not, or cannot start.
     Refused(String),
+    /// Its number is that of another directory.
+    OtherDirectory,
 }
 
 /// See the module.
@@ -112,6 +114,18 @@ impl Process {
     /// Calls something with its end of the links to other brokers, once it serves.
     pub(crate) fn with_peers<T>(&self, call: impl FnOnce(&mut PeerPort) -> T) -> Option<T> {
         self.serving.as_ref().map(|serving| call(&mut serving.shared.peers.borrow_mut()))
+    }
+
+    /// It is asked to stop: it hands over what it leads.
+    pub(crate) fn drain(&self) {
+        if let Some(serving) = &self.serving {
+            serving.shared.mail.borrow_mut()[0].push(Mail::Drain);
+        }
+    }
+
+    /// How many partitions it leads that others could lead.
+    pub(crate) fn to_hand_over(&self) -> usize {
+        self.serving.as_ref().map_or(0, |serving| serving.shared.broker.borrow().to_hand_over())
     }
 
     /// The copy of a partition that it has, in words.
@@ -293,6 +307,7 @@ impl Process {
                 self.serve(host);
                 Ok(())
             }
+            JoinStep::Refused(JoinRefusal::OtherDirectory) => Err(Ended::OtherDirectory),
             JoinStep::Refused(refusal) => Err(Ended::Refused(format!("{refusal:?}"))),
         }
     }

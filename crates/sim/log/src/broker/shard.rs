@@ -29,6 +29,7 @@ pub(super) enum Mail {
     Accepted(WireId),
     Answer(Waiter, Response),
     Council(KeeperEvent),
+    Drain,
 }
 
 /// What all threads of a broker share.
@@ -157,6 +158,7 @@ impl Shard {
                 }
                 Mail::Answer(waiter, response) => driver.answers.push((waiter, response)),
                 Mail::Council(event) => shared.broker.borrow_mut().keeper_event(event, now),
+                Mail::Drain => shared.broker.borrow_mut().drain(now),
             }
         }
         if self.number == 0 {

@@ -56,6 +56,12 @@ const MOVED: [i16; 8] = [3, 5, 6, 15, 16, 74, 75, 100];
 /// How long a client rests after a connection that broke, milliseconds.
 const REST_MS: u64 = 30;
 
+impl<C> Default for Link<C> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<C> Link<C> {
     /// With any broker.
     pub(crate) const fn new() -> Self {

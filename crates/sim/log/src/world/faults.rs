@@ -9,6 +9,9 @@ impl LogWorld {
         self.process_faults();
         self.disk_faults();
         self.network_faults();
+        if self.brokers.len() > 1 {
+            self.cluster_faults();
+        }
         self.sim.end_fault();
     }
 

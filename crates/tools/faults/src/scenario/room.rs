@@ -1,11 +1,8 @@
 //! A member's disk is full, and is not full any more.
 
-use std::fs::{self, File};
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use tools_testbed::fault::SmallDisk;
 use tools_testbed::{Failure, Place};
 
 use super::{Play, SESSION, Setting, members};
@@ -17,45 +14,6 @@ const SEGMENT: (&str, &str) = ("preAllocSize", "1024");
 static VALUE: [u8; 32 << 10] = [7; 32 << 10];
 /// So many values fill all that was allocated ahead.
 const VALUES: usize = 600;
-
-/// A file system in memory, unmounted when dropped.
-struct Disk(PathBuf);
-
-impl Disk {
-    fn mount(at: &Path) -> Result<Self, Failure> {
-        fs::create_dir_all(at).map_err(Failure::io("a folder"))?;
-        let mut command = Command::new("mount");
-        command.args(["-t", "tmpfs", "-o", &format!("size={DISK_MB}m"), "diwan-faults"]).arg(at);
-        let output = command.stdin(Stdio::null()).output();
-        match output {
-            Ok(output) if output.status.success() => Ok(Self(at.to_owned())),
-            Ok(output) => {
-                let said = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();
-                Err(Failure::Missing(format!("a small disk cannot be mounted: {said}")))
-            }
-            Err(error) => Err(Failure::Missing(format!("a small disk cannot be mounted: {error}"))),
-        }
-    }
-
-    /// Somebody else takes all that is left.
-    fn fill(&self) -> Result<(), Failure> {
-        let mut file = File::create(self.0.join("filler")).map_err(Failure::io("a file"))?;
-        let block = vec![0; 1 << 16];
-        while file.write(&block).is_ok_and(|written| written > 0) {}
-        Ok(())
-    }
-
-    fn empty(&self) -> Result<(), Failure> {
-        fs::remove_file(self.0.join("filler")).map_err(Failure::io("a file"))
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        // Lazily: a server that is about to be killed may still hold it.
-        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
-    }
-}
 
 pub(super) fn follower_full(setting: &Setting) -> Result<Vec<String>, Failure> {
     full(setting, false)
@@ -70,7 +28,7 @@ fn full(setting: &Setting, leads: bool) -> Result<Vec<String>, Failure> {
     let mut disks = Vec::new();
     for number in ensemble.all() {
         ensemble.set_keys(number, [(String::from(SEGMENT.0), String::from(SEGMENT.1))]);
-        disks.push(Disk::mount(&ensemble.data(number))?);
+        disks.push(SmallDisk::mount(&ensemble.data(number), DISK_MB)?);
     }
     ensemble.start_all()?;
     let mut play = Play::over(ensemble)?;

@@ -67,7 +67,7 @@ fn main() -> ExitCode {
 fn play_all(options: &Options, diwan: &Path) -> ExitCode {
     let temporary = || std::env::temp_dir().join(format!("diwan-log-faults-{}", std::process::id()));
     let folder = options.folder.clone().unwrap_or_else(temporary);
-    let (mut passed, mut failed) = (0, 0);
+    let (mut passed, mut failed, mut skipped) = (0, 0, 0);
     for scenario in ALL.iter().filter(|scenario| options.chooses(scenario)) {
         let setting = Setting {
             diwan: diwan.to_owned(),
@@ -76,31 +76,36 @@ fn play_all(options: &Options, diwan: &Path) -> ExitCode {
             seed: options.seed,
         };
         match play(scenario, &setting) {
-            true => passed += 1,
-            false => failed += 1,
+            Some(true) => passed += 1,
+            Some(false) => failed += 1,
+            None => skipped += 1,
         }
     }
     if failed == 0 && options.folder.is_none() {
         let _ = std::fs::remove_dir_all(&folder);
     }
-    println!("{passed} passed, {failed} failed, 0 skipped");
+    println!("{passed} passed, {failed} failed, {skipped} skipped");
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Plays one, and tells of it.
-fn play(scenario: &Scenario, setting: &Setting) -> bool {
+/// Plays one, and tells of it. Gives whether it passed; nothing if this machine lacks what it needs.
+fn play(scenario: &Scenario, setting: &Setting) -> Option<bool> {
     let began = Instant::now();
     let outcome: Result<Vec<String>, Failure> = (scenario.run)(setting);
     let seconds = began.elapsed().as_secs_f64();
     match &outcome {
         Ok(notes) => println!("ok {} ({seconds:.1} s): {}", scenario.name, notes.join("; ")),
+        Err(Failure::Missing(what)) => {
+            println!("skipped {}: {what}", scenario.name);
+            return None;
+        }
         Err(failure) => {
             println!("not ok {} ({seconds:.1} s)", scenario.name);
             failure.to_string().lines().for_each(|line| println!("    {line}"));
             println!("    the brokers' files: {}", setting.folder.display());
         }
     }
-    outcome.is_ok()
+    Some(outcome.is_ok())
 }
 
 impl Options {

@@ -10,9 +10,10 @@ use crate::{Ensemble, Failure};
 
 const SOURCE: &str = include_str!("clock.c");
 
-/// The clocks of all members of one ensemble.
+/// The clocks of all members of one ensemble, or of brokers.
 #[derive(Debug)]
 pub struct Clocks {
+    library: PathBuf,
     files: Vec<PathBuf>,
 }
 
@@ -22,17 +23,36 @@ impl Clocks {
     /// # Errors
     /// `Missing` where there is no C compiler, or where it makes no libraries for this machine.
     pub fn give(ensemble: &mut Ensemble, folder: &Path) -> Result<Self, Failure> {
+        let all = ensemble.all();
+        let clocks = Self::make(folder, all.len())?;
+        for number in all {
+            for (name, value) in clocks.environment(number) {
+                ensemble.set_environment(number, name, value);
+            }
+        }
+        Ok(clocks)
+    }
+
+    /// Clocks for so many processes, which agree with the machine's. Each is to be started with its [`Self::environment`].
+    ///
+    /// # Errors
+    /// As [`Self::give`].
+    pub fn make(folder: &Path, count: usize) -> Result<Self, Failure> {
         fs::create_dir_all(folder).map_err(Failure::io("a folder"))?;
         let library = build(folder)?;
         let mut files = Vec::new();
-        for number in ensemble.all() {
+        for number in 1..=count {
             let file = folder.join(format!("clock-{number}"));
             fs::write(&file, 0_i64.to_ne_bytes()).map_err(Failure::io("a clock"))?;
-            ensemble.set_environment(number, "LD_PRELOAD", &library);
-            ensemble.set_environment(number, "DIWAN_CLOCK", &file);
             files.push(file);
         }
-        Ok(Self { files })
+        Ok(Self { library, files })
+    }
+
+    /// What gives a process that clock, of which the first has the number 1.
+    #[must_use]
+    pub fn environment(&self, number: usize) -> [(&'static str, PathBuf); 2] {
+        [("LD_PRELOAD", self.library.clone()), ("DIWAN_CLOCK", self.files[number - 1].clone())]
     }
 
     /// From now on a member's clock is so many seconds ahead of the machine's, or behind it.

@@ -1,10 +1,12 @@
 //! What is done to the brokers, each a story of its own; see [`ALL`].
 
+mod environment;
+
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use tools_testbed::dice::Dice;
-use tools_testbed::{BrokerCluster, BrokerConfig, BrokerSoftware, Failure};
+use tools_testbed::{BrokerCluster, BrokerConfig, BrokerSoftware, Failure, Surroundings};
 
 use crate::crowd::Crowd;
 
@@ -63,6 +65,42 @@ pub const ALL: &[Scenario] = &[
         run: all_killed,
     },
     Scenario {
+        name: "links-cut",
+        what: "the leader is cut off from the other brokers for 3 s, in both directions and in one",
+        short: true,
+        run: environment::links_cut,
+    },
+    Scenario {
+        name: "clock-jumps",
+        what: "the wall clock of the leader goes an hour ahead, and an hour back",
+        short: true,
+        run: environment::clock_jumps,
+    },
+    Scenario {
+        name: "disk-full",
+        what: "the disk of the leader is full for a while",
+        short: true,
+        run: environment::disk_full,
+    },
+    Scenario {
+        name: "disk-wiped",
+        what: "a broker comes back with an empty disk, is refused, and takes its former place under another number",
+        short: true,
+        run: environment::disk_wiped,
+    },
+    Scenario {
+        name: "council-lost",
+        what: "the whole council is killed, and there again after 6 s: everybody goes on meanwhile",
+        short: true,
+        run: |setting| environment::council_lost(setting, Duration::from_secs(6)),
+    },
+    Scenario {
+        name: "council-lost-for-long",
+        what: "the same for a minute",
+        short: false,
+        run: |setting| environment::council_lost(setting, Duration::from_secs(60)),
+    },
+    Scenario {
         name: "chaos",
         what: "brokers are killed, stopped and started as a seed says, up to two at a time",
         short: false,
@@ -79,6 +117,19 @@ struct Play {
 
 impl Play {
     fn open(setting: &Setting) -> Result<Self, Failure> {
+        Self::open_in(setting, &Surroundings::default())
+    }
+
+    /// Elsewhere, or otherwise.
+    fn open_in(setting: &Setting, around: &Surroundings) -> Result<Self, Failure> {
+        Self::open_with(setting, &BrokerSoftware::Whole(setting.diwan.clone()), around)
+    }
+
+    fn open_with(
+        setting: &Setting,
+        software: &BrokerSoftware,
+        around: &Surroundings,
+    ) -> Result<Self, Failure> {
         let config = BrokerConfig {
             users: Vec::new(),
             folder: setting.folder.clone(),
@@ -87,7 +138,7 @@ impl Play {
             flags: Vec::new(),
         };
         let began = Instant::now();
-        let cluster = BrokerCluster::start(&BrokerSoftware::Whole(setting.diwan.clone()), &config, BROKERS)?;
+        let cluster = BrokerCluster::start_in(software, &config, BROKERS, around)?;
         let crowd = Crowd::start(&cluster.addresses())?;
         let mut play = Self { cluster, crowd, notes: Vec::new() };
         play.note("all clients at work after", began.elapsed());

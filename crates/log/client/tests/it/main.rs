@@ -1,0 +1,4 @@
+//! The client against brokers that are played.
+
+mod played;
+mod silent;

@@ -1,0 +1,155 @@
+//! Two brokers that answer what a producer asks, as a test wants it.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
+use std::time::Duration;
+
+use log_client::messages::Field;
+use log_client::messages::data::{
+    MetadataBody, MetadataBroker, MetadataResponse, MetadataResponsePartition, MetadataResponseTopic,
+    ProduceBody, ProduceResponse, ProduceResponsePartition, ProduceResponseTopic,
+};
+use log_client::messages::transactions::{InitProducerIdRequest, InitProducerIdResponse};
+use log_client::{Call, Cluster};
+use log_wire::{Batch, Reader, Records, Writer};
+
+/// What both brokers know.
+#[derive(Default)]
+pub(crate) struct State {
+    ports: Vec<u16>,
+    pub(crate) leader: i32,
+    /// A broker that answers nothing.
+    pub(crate) silent: Option<i32>,
+    /// How long a batch takes.
+    pub(crate) delay: Duration,
+    /// The batches that came: to which broker, with which sequence number and values.
+    pub(crate) came: Vec<(i32, i32, Vec<String>)>,
+}
+
+/// See the module.
+#[derive(Clone)]
+pub(crate) struct Played(Arc<Mutex<State>>);
+
+impl Played {
+    pub(crate) fn start() -> Self {
+        let played = Self(Arc::default());
+        played.state().leader = 1;
+        for id in [1, 2] {
+            let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+            played.state().ports.push(listener.local_addr().unwrap().port());
+            let of = played.clone();
+            thread::spawn(move || {
+                for stream in listener.incoming().map_while(Result::ok) {
+                    let of = of.clone();
+                    thread::spawn(move || of.serve(id, stream));
+                }
+            });
+        }
+        played
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap()
+    }
+
+    pub(crate) fn cluster(&self) -> Cluster {
+        let ports = self.state().ports.clone();
+        let addresses: Vec<String> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+        Cluster::connect(&addresses.join(","), "test").unwrap()
+    }
+
+    fn serve(&self, id: i32, mut stream: TcpStream) {
+        loop {
+            let mut length = [0; 4];
+            if stream.read_exact(&mut length).is_err() {
+                return;
+            }
+            let mut frame = vec![0; u32::from_be_bytes(length) as usize];
+            stream.read_exact(&mut frame).unwrap();
+            let mut header = Reader::new(&frame, false);
+            let (key, _, correlation) = (header.i16().unwrap(), header.i16().unwrap(), header.i32().unwrap());
+            let _ = header.text().unwrap();
+            let is_flexible = key != 22 || InitProducerIdRequest::VERSION >= 2;
+            let mut body = Reader::new(header.rest(), is_flexible);
+            body.tagged_fields().unwrap();
+            if self.state().silent == Some(id) {
+                continue;
+            }
+            let mut answer = vec![0; 4];
+            Writer::new(&mut answer, false).i32(correlation);
+            Writer::new(&mut answer, true).no_tagged_fields();
+            match key {
+                0 => self
+                    .produce(id, &read(&mut body))
+                    .map(|response| write::<ProduceBody>(&mut answer, &response)),
+                3 => {
+                    let _: MetadataBody = read(&mut body);
+                    Some(write::<MetadataBody>(&mut answer, &self.metadata()))
+                }
+                22 => {
+                    let response = InitProducerIdResponse { producer_id: 7, ..Default::default() };
+                    Some(write::<InitProducerIdRequest>(&mut answer, &response))
+                }
+                other => panic!("API {other}"),
+            };
+            let length = (answer.len() - 4) as u32;
+            answer[..4].copy_from_slice(&length.to_be_bytes());
+            let _ = stream.write_all(&answer);
+        }
+    }
+
+    fn metadata(&self) -> MetadataResponse {
+        let state = self.state();
+        let brokers = (1..).zip(&state.ports).map(|(node_id, port)| MetadataBroker {
+            node_id,
+            host: "127.0.0.1".into(),
+            port: i32::from(*port),
+            ..Default::default()
+        });
+        let partition = MetadataResponsePartition { leader_id: state.leader, ..Default::default() };
+        let topic = MetadataResponseTopic {
+            name: Some("orders".into()),
+            partitions: vec![partition],
+            ..Default::default()
+        };
+        MetadataResponse {
+            brokers: brokers.collect(),
+            controller_id: 1,
+            topics: vec![topic],
+            ..Default::default()
+        }
+    }
+
+    fn produce(&self, id: i32, request: &ProduceBody) -> Option<ProduceResponse> {
+        let bytes = &request.topic_data[0].partition_data[0].records.0;
+        let (batch, _) = Batch::read(bytes).unwrap();
+        let records = Records::new(batch.records(), batch.count()).flatten();
+        let values =
+            records.map(|record| String::from_utf8_lossy(record.value.unwrap_or_default()).into_owned());
+        let came = (id, batch.base_sequence(), values.collect());
+        let delay = {
+            let mut state = self.state();
+            state.came.push(came);
+            state.delay
+        };
+        thread::sleep(delay);
+        let code = if self.state().leader == id { 0 } else { 6 };
+        let partition = ProduceResponsePartition { error_code: code, ..Default::default() };
+        let topic = ProduceResponseTopic {
+            name: "orders".into(),
+            partition_responses: vec![partition],
+            ..Default::default()
+        };
+        Some(ProduceResponse { responses: vec![topic], ..Default::default() })
+    }
+}
+
+fn read<F: Field + Call>(body: &mut Reader<'_>) -> F {
+    F::read(body, F::VERSION).unwrap()
+}
+
+fn write<F: Call>(answer: &mut Vec<u8>, response: &F::Response) {
+    response.write(&mut Writer::new(answer, true), F::VERSION);
+}
