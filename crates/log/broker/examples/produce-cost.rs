@@ -3,9 +3,9 @@
 //! `diwan.durability=replicated`, and the disk is memory.
 //!
 //! `cargo build --release -p log-broker --example produce-cost`, then
-//! `valgrind --tool=callgrind --toggle-collect='*shard_turn*' target/release/examples/produce-cost 80`, where 80 is the number of
-//! messages in a request. The number that is collected, divided by the number of requests that is printed, is the cost of one;
-//! `*disk_turn*` gives that of the disk's thread. With `GLIBC_TUNABLES=glibc.cpu.x86_rep_movsb_threshold=1000000000` long copies are
+//! `valgrind --tool=callgrind --toggle-collect='*shard_turn*' target/release/examples/produce-cost 80 10`, where 80 is the number
+//! of messages in a request, and 10 that of requests in a turn. The number that is collected, divided by the number of requests
+//! that is printed, is the cost of one; `*disk_turn*` gives that of the disk's thread. With `GLIBC_TUNABLES=glibc.cpu.x86_rep_movsb_threshold=1000000000` long copies are
 //! not counted byte by byte.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -23,8 +23,6 @@ use net_event_loop::{Broken, EventLoop, FilePart, NoFile, ReadOutcome, Readiness
 use storage_disk::sim::SimDisk;
 
 const PRODUCERS: usize = 100;
-/// How many requests arrive in a turn.
-const REQUESTS_PER_TURN: usize = 10;
 const ROUNDS: usize = 100;
 const MESSAGE_BYTES: usize = 200;
 const TOPIC: &str = "measured";
@@ -47,6 +45,8 @@ struct Shard {
     pipes: Vec<Pipe>,
     answers: Vec<(Waiter, Response)>,
     commands: Vec<DiskCommand>,
+    /// Room for them.
+    taken: Vec<DiskCommand>,
     segments: NoSegments,
 }
 
@@ -85,8 +85,9 @@ impl BrokerDriver for Shard {
     }
 
     fn hand_on(&mut self, _: Now) {
-        self.commands.append(&mut self.broker.take_disk_commands());
-        self.answers.append(&mut self.broker.take_done());
+        self.broker.swap_disk_commands(&mut self.taken);
+        self.commands.append(&mut self.taken);
+        self.broker.append_done(&mut self.answers);
     }
 
     fn authenticated(&mut self, _: &usize) {}
@@ -170,8 +171,8 @@ impl World {
                 .expect("an empty directory can be opened");
         let front = Front::new(0, 1, &config);
         let broker = Broker::new(config, "cluster".into(), stored);
-        let (answers, commands) = (Vec::new(), Vec::new());
-        let shard = Shard { broker, pipes: Vec::new(), answers, commands, segments: NoSegments };
+        let (answers, commands, taken) = (Vec::new(), Vec::new(), Vec::new());
+        let shard = Shard { broker, pipes: Vec::new(), answers, commands, taken, segments: NoSegments };
         let now = Now::of_ms(1_000, WALL_MS);
         let mut world =
             Self { shard, front, event_loop: EventLoop::default(), disk, events: Vec::new(), now };
@@ -235,7 +236,8 @@ fn request(producer: usize, base_sequence: usize, messages: usize) -> Vec<u8> {
 }
 
 fn main() {
-    let messages = std::env::args().nth(1).map_or(5, |messages| messages.parse().expect("a number"));
+    let argument = |at| std::env::args().nth(at).map(|number| number.parse().expect("a number"));
+    let (messages, requests_per_turn) = (argument(1).unwrap_or(5), argument(2).unwrap_or(10));
     let mut world = World::new();
     (0..PRODUCERS).for_each(|producer| world.connect(producer));
     for _ in 0..10 {
@@ -246,7 +248,7 @@ fn main() {
     let mut waiting: VecDeque<(usize, usize)> =
         (0..ROUNDS).flat_map(|round| (0..PRODUCERS).map(move |producer| (round, producer))).collect();
     while !waiting.is_empty() {
-        for (round, producer) in waiting.drain(..REQUESTS_PER_TURN) {
+        for (round, producer) in waiting.drain(..requests_per_turn.min(waiting.len())) {
             world.send(producer, request(producer, round * messages, messages));
         }
         world.shard_turn();

@@ -154,7 +154,14 @@ impl Broker {
 
     /// Takes what the disk is to do, in order.
     pub fn take_disk_commands(&mut self) -> Vec<DiskCommand> {
-        self.node.partitions.take_disk_commands()
+        let mut commands = Vec::new();
+        self.swap_disk_commands(&mut commands);
+        commands
+    }
+
+    /// The same; `into` is empty and gives its room in exchange.
+    pub fn swap_disk_commands(&mut self, into: &mut Vec<DiskCommand>) {
+        self.node.partitions.take_disk_commands(into);
     }
 
     /// Takes what the compactor is told.
@@ -170,6 +177,11 @@ impl Broker {
     /// Takes answers to requests that waited.
     pub fn take_done(&mut self) -> Vec<(Waiter, Response)> {
         std::mem::take(&mut self.node.replies)
+    }
+
+    /// The same, to be put behind others.
+    pub fn append_done(&mut self, into: &mut Vec<(Waiter, Response)>) {
+        into.append(&mut self.node.replies);
     }
 
     /// Takes the other brokers that are announced, if they are others than before: to be connected to.
@@ -559,22 +571,20 @@ impl Broker {
 
     /// What happened to partitions reaches who waits for it.
     fn after_partitions(&mut self, now: Now) {
-        loop {
-            let events = self.node.partitions.take_events();
-            if events.is_empty() {
-                break;
-            }
-            self.partitions_told(events, now);
+        while self.node.partitions.has_events() {
+            let mut events = self.node.partitions.take_events();
+            self.partitions_told(&mut events, now);
+            self.node.partitions.give_room(events);
         }
         self.settle(now);
     }
 
-    fn partitions_told(&mut self, events: Vec<PartitionEvent>, now: Now) {
+    fn partitions_told(&mut self, events: &mut Vec<PartitionEvent>, now: Now) {
         if events.iter().any(|event| matches!(event, PartitionEvent::Ready(_) | PartitionEvent::Gone(_))) {
             self.calls.partitions_changed(&mut self.node);
             self.held_metadata.leaders_changed();
         }
-        for event in events {
+        for event in events.drain(..) {
             match event {
                 PartitionEvent::Ready(slot) => {
                     self.groups.ready(&self.node, slot);

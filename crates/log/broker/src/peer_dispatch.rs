@@ -79,6 +79,9 @@ impl Broker {
 
     /// Asks leaders whether they live, as far as somebody wants to know.
     pub(crate) fn probe_leaders(&mut self) {
+        if !self.held_metadata.has_probes() {
+            return;
+        }
         for broker in self.held_metadata.take_probes() {
             let id = self.peer_calls.next_id();
             if self.replication.call(broker, &Call { id, is_answer: false, bytes: codec::PROBE_CALL }) {
@@ -89,6 +92,9 @@ impl Broker {
 
     /// Does what share groups have to do at other brokers. Says whether there was anything.
     pub(crate) fn share_elsewhere(&mut self) -> bool {
+        if !self.share.has_some_for_peers() {
+            return false;
+        }
         let (requests, answers) = (self.share.take_peer_requests(), self.share.take_peer_answers());
         let mut has_some = !requests.is_empty() || !answers.is_empty();
         for PeerRequest { broker, attempt, request } in requests {

@@ -235,6 +235,8 @@ impl Partition {
         if self.tail.is_empty() {
             // Thousands of partitions are idle at a time.
             self.tail = VecDeque::new();
+            self.trail.rest();
+            self.replica.rest();
         }
     }
 

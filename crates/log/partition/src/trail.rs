@@ -9,6 +9,9 @@ use crate::segment::Segment;
 use crate::segments::Segments;
 use crate::tables::{Tables, TablesUndo};
 
+/// So many places are kept while all is committed: those of a busy partition are used again at once.
+const KEPT: usize = 16;
+
 /// What a batch has changed.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
@@ -32,10 +35,14 @@ impl Trail {
     /// Everything before that offset is committed.
     pub(crate) fn committed(&mut self, end: Offset) {
         while self.0.pop_front_if(|step| step.end <= end).is_some() {}
-        if self.0.is_empty() {
-            // Thousands of partitions are idle at a time.
+        if self.0.is_empty() && self.0.capacity() > KEPT {
             self.0 = VecDeque::new();
         }
+    }
+
+    /// Gives back the memory that is kept for the next batches: thousands of partitions are idle at a time.
+    pub(crate) fn rest(&mut self) {
+        self.0.shrink_to_fit();
     }
 
     /// Takes back all batches from that offset on. Gives where the log ends then; nothing if none was there.

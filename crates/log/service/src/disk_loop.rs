@@ -67,7 +67,7 @@ impl<D: Disk> SharedDisk<D> {
     /// Takes over commands, in order: the caller has the broker locked. Gives a seat if the caller is to run them itself;
     /// otherwise [`Self::wake`] is to be called once the broker is free.
     pub(crate) fn give(&self, commands: &mut Vec<DiskCommand>) -> Option<Seat<'_, D>> {
-        if is_lone(commands) && self.clock.now().mono_us >= self.avoid_until_us.load(Ordering::Relaxed) {
+        if is_lone(commands) && !self.is_avoided() {
             let executor = self.executor.try_lock();
             // Commands in the mailbox come first.
             if let Some(executor) = executor.filter(|executor| self.is_free(executor)) {
@@ -76,6 +76,12 @@ impl<D: Disk> SharedDisk<D> {
         }
         self.commands.put_all_quietly(commands);
         None
+    }
+
+    /// Whether a flush was slow of late.
+    fn is_avoided(&self) -> bool {
+        let until_us = self.avoid_until_us.load(Ordering::Relaxed);
+        until_us > 0 && self.clock.mono_us() < until_us
     }
 
     fn is_free(&self, executor: &Option<DiskExecutor<D>>) -> bool {
@@ -137,7 +143,7 @@ impl<D: Disk> SharedDisk<D> {
 impl<D: Disk> Seat<'_, D> {
     /// Runs the commands and gives what became of them. After a fault nothing did: the disk's thread reports it.
     pub(crate) fn run(mut self, commands: &mut Vec<DiskCommand>, events: &mut Vec<DiskEvent>) {
-        let began = self.disk.clock.now().mono_us;
+        let began = self.disk.clock.mono_us();
         let Some(executor) = self.executor.as_mut() else { return };
         if let Err(fault) = executor.short_turn(commands, events) {
             events.clear();
@@ -145,7 +151,7 @@ impl<D: Disk> Seat<'_, D> {
             self.disk.waker.wake();
             return;
         }
-        let ended = self.disk.clock.now().mono_us;
+        let ended = self.disk.clock.mono_us();
         self.disk.turns.record(ended.saturating_sub(began));
         if let Some(until) = avoid_until_us(began, ended, executor.is_behind()) {
             self.disk.avoid_until_us.store(until, Ordering::Relaxed);

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use base::{MonoTime, Now};
 use log_broker::{
-    Broker, BrokerDriver, Client, DiskEvent, Front, Notice, Peer, Refusal, Response, SegmentReader, Waiter,
+    Broker, BrokerDriver, Client, DiskCommand, DiskEvent, Front, Notice, Peer, Refusal, Response,
+    SegmentReader, Waiter,
 };
 use log_links::LinkEvent;
 use net_event_loop::{Broken, EventLoop, FilePart, ReadOutcome, Readiness, SocketDriver};
@@ -69,6 +70,10 @@ struct Driver {
     listeners: Vec<ShardListener>,
     segments: Segments,
     answers: Vec<(Waiter, Response)>,
+    /// Room for answers of all threads.
+    done: Vec<(Waiter, Response)>,
+    /// Room for what the disk is to do.
+    commands: Vec<DiskCommand>,
     /// What became of commands that this thread carried out.
     events: Vec<DiskEvent>,
 }
@@ -102,17 +107,17 @@ impl Driver {
     /// Whether commands were carried out here, so that there may be more.
     fn give_to_disk(&mut self, now: Now) -> bool {
         let mut broker = self.links.broker.lock();
-        let mut commands = broker.take_disk_commands();
-        if commands.is_empty() {
+        broker.swap_disk_commands(&mut self.commands);
+        if self.commands.is_empty() {
             return false;
         }
-        let seat = self.links.disk.give(&mut commands);
+        let seat = self.links.disk.give(&mut self.commands);
         drop(broker);
         let Some(seat) = seat else {
             self.links.disk.wake();
             return false;
         };
-        seat.run(&mut commands, &mut self.events);
+        seat.run(&mut self.commands, &mut self.events);
         let mut broker = self.links.broker.lock();
         self.events.drain(..).for_each(|event| broker.disk_event(event, now));
         true
@@ -129,7 +134,8 @@ impl Shard {
     ) -> Self {
         let segments = Segments::new(directory);
         let volume = (number == 0).then(|| VolumeWatch::new(directory));
-        let driver = Driver { number, links, listeners, segments, answers: Vec::new(), events: Vec::new() };
+        let (answers, done, commands, events) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let driver = Driver { number, links, listeners, segments, answers, done, commands, events };
         let (mail, events, heard) = (Vec::new(), Vec::new(), Vec::new());
         let (connections, close_due, now) = (EventLoop::default(), MonoTime::ZERO, MonoTime::ZERO);
         Self { driver, connections, front, mail, events, heard, volume, close_due, now, done: false }
@@ -213,6 +219,7 @@ impl Service for Shard {
 
     fn end(&mut self, now: Now) -> io::Result<()> {
         self.connections.close_all(&mut self.driver, &mut self.front, now);
+        self.driver.hand_on(now);
         Ok(())
     }
 }
@@ -304,10 +311,10 @@ impl BrokerDriver for Driver {
         while self.give_to_disk(now) {
             self.tell_peers(now);
         }
-        let (changes, notices, done, mut compaction) = {
+        let (changes, notices, mut compaction) = {
             let mut broker = self.links.broker.lock();
-            let compaction = broker.take_compaction_commands();
-            (broker.take_changes(), broker.take_notices(), broker.take_done(), compaction)
+            broker.append_done(&mut self.done);
+            (broker.take_changes(), broker.take_notices(), broker.take_compaction_commands())
         };
         if !compaction.is_empty() {
             self.links.compaction.commands.put_all(&mut compaction);
@@ -316,7 +323,7 @@ impl BrokerDriver for Driver {
             self.links.council.ask(changes);
         }
         notices.iter().for_each(|notice| log(notice, &self.links.set_log_level));
-        for (waiter, response) in done {
+        for (waiter, response) in self.done.drain(..) {
             match self.links.mail.get(usize::from(waiter.shard)) {
                 Some(mail) if waiter.shard != self.number => mail.put(ShardMail::Answer(waiter, response)),
                 _ => self.answers.push((waiter, response)),

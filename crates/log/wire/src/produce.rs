@@ -47,7 +47,7 @@ impl<'a> ProduceRequest<'a> {
     pub fn read(
         reader: &mut Reader<'a>,
         version: i16,
-        partitions: &mut Vec<ProducePartition<'a>>,
+        partitions: &mut impl Extend<ProducePartition<'a>>,
     ) -> Result<Self, Malformed> {
         let transactional_id = reader.nullable_text()?;
         let (acks, timeout_ms) = (reader.i16()?, reader.i32()?);
@@ -56,7 +56,7 @@ impl<'a> ProduceRequest<'a> {
             for _ in 0..reader.count(PARTITION_BYTES_MIN)? {
                 let (partition, records) = (reader.i32()?, reader.nullable_bytes()?);
                 reader.tagged_fields()?;
-                partitions.push(ProducePartition { topic, partition, records });
+                partitions.extend([ProducePartition { topic, partition, records }]);
             }
             reader.tagged_fields()?;
         }

@@ -373,7 +373,7 @@ impl Replica {
     fn count_starts(&mut self, has_begun: bool) {
         let start = self.log.start();
         let Role::Leading(leading) = &mut self.role else { return };
-        let told = leading.told_start();
+        let told = if leading.is_established { None } else { leading.told_start() };
         if !leading.is_established && leading.config.chosen {
             leading.wanted_start = leading.wanted_start.max(told.unwrap_or_default());
         }

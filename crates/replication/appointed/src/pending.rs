@@ -5,6 +5,9 @@ use std::collections::VecDeque;
 
 use crate::{Epoch, PersistId, Position, Seq};
 
+/// So many places are kept while nothing waits: those of a log that is busy are used again at once.
+const KEPT: usize = 16;
+
 /// What holds once something is durable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Point {
@@ -53,10 +56,14 @@ impl Pending {
         while let Some((_, point)) = self.waiting.pop_front_if(|(waiting, _)| *waiting <= id) {
             self.durable = point;
         }
-        if self.waiting.is_empty() {
-            // Thousands of partitions are idle at a time.
+        if self.waiting.is_empty() && self.waiting.capacity() > KEPT {
             self.waiting = VecDeque::new();
         }
+    }
+
+    /// Gives back the memory that is kept for what will wait: thousands of partitions are idle at a time.
+    pub(crate) fn rest(&mut self) {
+        self.waiting.shrink_to_fit();
     }
 
     /// The last number that was given.

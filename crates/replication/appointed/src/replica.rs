@@ -134,6 +134,11 @@ impl Replica {
         self.count();
     }
 
+    /// Nothing is expected for a while: gives back the memory that is kept for what comes next.
+    pub fn rest(&mut self) {
+        self.pending.rest();
+    }
+
     /// Entries before `start`, which are committed, are gone from now on. The owner makes that durable, and tells
     /// [`Replica::persisted`].
     ///

@@ -153,8 +153,8 @@ impl Leading {
     /// deleted before may be known to the others alone.
     pub(crate) fn told_start(&self) -> Option<Seq> {
         let voters = &self.config.voters;
-        let starts: Vec<Seq> = voters.replicas().iter().filter_map(|id| self.start_of(*id)).collect();
-        if starts.len() < voters.fenced_min() { None } else { starts.into_iter().max() }
+        let starts = || voters.replicas().iter().filter_map(|id| self.start_of(*id));
+        if starts().count() < voters.fenced_min() { None } else { starts().max() }
     }
 
     /// What enough voters have reached: of those that ask to be counted, too.

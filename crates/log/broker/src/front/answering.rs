@@ -15,13 +15,16 @@ impl<F> Front<F> {
         {
             self.write_answer(driver, waiter, &response);
         }
-        for (waiter, response) in std::mem::take(&mut self.answers) {
+        let mut answers = std::mem::take(&mut self.answers);
+        for (waiter, response) in answers.drain(..) {
             if self.unsent.is_full() && matches!(response, Response::Fetch(_)) {
                 self.deferred.push_back((waiter, response));
             } else {
                 self.write_answer(driver, waiter, &response);
             }
         }
+        debug_assert!(self.answers.is_empty(), "an answer that is written gives no other one");
+        self.answers = answers;
     }
 
     fn write_answer<D: BrokerDriver<File = F>>(

@@ -120,7 +120,8 @@ impl<F> Connection<F> {
         let bytes = if is_next {
             let before = self.output.len();
             self.output.frame(content);
-            exchange.answer = Some(Outgoing::default());
+            self.exchanges.pop_front();
+            self.first += 1;
             self.output.len() - before
         } else {
             let mut own = Outgoing::with_capacity(RESPONSE_BYTES);

@@ -70,9 +70,10 @@ impl InFlight {
         self.awaited.push_back(Entry { number: self.given, bytes, awaited });
     }
 
-    /// Takes the commands, in order.
-    pub(crate) fn take_commands(&mut self) -> Vec<DiskCommand> {
-        std::mem::take(&mut self.commands)
+    /// Takes the commands, in order; `into` is empty and gives its room in exchange.
+    pub(crate) fn take_commands(&mut self, into: &mut Vec<DiskCommand>) {
+        debug_assert!(into.is_empty(), "nothing is lost");
+        std::mem::swap(&mut self.commands, into);
     }
 
     /// The next of what was awaited of the first `commands` commands, which are durable, with the bytes of its batch.

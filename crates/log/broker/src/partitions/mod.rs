@@ -7,6 +7,7 @@ mod by_slot;
 mod hosted;
 mod in_flight;
 mod replica;
+mod slots_by_id;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,6 +28,7 @@ pub(crate) use by_slot::BySlot;
 pub(crate) use hosted::{Hosted, Slot};
 use in_flight::{Awaited, InFlight};
 pub(crate) use replica::{partition_of, replicated};
+use slots_by_id::SlotsById;
 
 /// What happened to a partition that lives here.
 #[derive(Debug)]
@@ -58,7 +60,7 @@ pub(crate) struct Partitions {
     node_id: i32,
     hosted: Vec<Option<Hosted>>,
     free: Vec<Slot>,
-    by_id: BTreeMap<PartitionId, Slot>,
+    by_id: SlotsById,
     by_log: BTreeMap<LogId, Slot>,
     /// Partitions that were on the disk at the start, and whose topics the council has not named yet.
     stored: BTreeMap<PartitionId, StoredPartition>,
@@ -75,6 +77,8 @@ pub(crate) struct Partitions {
     /// Bytes of batches for which the disk has room.
     room_bytes: u64,
     events: Vec<PartitionEvent>,
+    /// Room for what becomes committed at once.
+    committed: Vec<(Slot, usize)>,
 }
 
 impl Partitions {
@@ -84,7 +88,7 @@ impl Partitions {
             node_id,
             hosted: Vec::new(),
             free: Vec::new(),
-            by_id: BTreeMap::new(),
+            by_id: SlotsById::default(),
             by_log: BTreeMap::new(),
             stored: stored.into_iter().map(|stored| (stored.id, stored)).collect(),
             damaged: BTreeSet::new(),
@@ -95,6 +99,7 @@ impl Partitions {
             // The disk tells if it is full. Until it does, partitions may be served already.
             room_bytes: u64::MAX,
             events: Vec::new(),
+            committed: Vec::new(),
         }
     }
 
@@ -110,7 +115,7 @@ impl Partitions {
             if !is_wanted || self.damaged.contains(&id) {
                 continue;
             }
-            if let Some(slot) = self.by_id.get(&id).copied() {
+            if let Some(slot) = self.by_id.get(id) {
                 if let Some(hosted) = self.get_mut(slot) {
                     hosted.partition.set_config(topic.config);
                     // It gets more replicas. It leads alone until its record says otherwise, and goes on from there.
@@ -139,7 +144,7 @@ impl Partitions {
     /// Those of its partitions that live here act on what the topic says by now.
     pub(crate) fn configure(&mut self, topic: &TopicImage) {
         for index in (0..).take(topic.partitions.len()) {
-            let slot = self.by_id.get(&topic.partition(index)).copied();
+            let slot = self.by_id.get(topic.partition(index));
             if let Some(hosted) = slot.and_then(|slot| self.get_mut(slot)) {
                 hosted.partition.set_config(topic.config);
             }
@@ -151,7 +156,7 @@ impl Partitions {
         for index in (0..).take(topic.partitions.len()) {
             let id = topic.partition(index);
             self.creating.remove(&id);
-            let Some(slot) = self.by_id.remove(&id) else { continue };
+            let Some(slot) = self.by_id.remove(id) else { continue };
             let Some(gone) = self.hosted.get_mut(slot.0).and_then(Option::take) else { continue };
             self.by_log.remove(&gone.log);
             self.in_flight.give(DiskCommand::Drop(gone.log));
@@ -185,14 +190,26 @@ impl Partitions {
         }
     }
 
+    /// Whether something has happened to partitions.
+    pub(crate) const fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
     /// Takes what happened to partitions, in order.
     pub(crate) fn take_events(&mut self) -> Vec<PartitionEvent> {
         std::mem::take(&mut self.events)
     }
 
-    /// Takes what the disk is to do, in order.
-    pub(crate) fn take_disk_commands(&mut self) -> Vec<DiskCommand> {
-        self.in_flight.take_commands()
+    /// What was taken is done: its room is used again.
+    pub(crate) fn give_room(&mut self, done: Vec<PartitionEvent>) {
+        if self.events.is_empty() {
+            self.events = done;
+        }
+    }
+
+    /// Takes what the disk is to do, in order; `into` is empty and gives its room in exchange.
+    pub(crate) fn take_disk_commands(&mut self, into: &mut Vec<DiskCommand>) {
+        self.in_flight.take_commands(into);
     }
 
     fn is_replicated(&self, slot: Slot) -> bool {
@@ -320,7 +337,7 @@ impl Partitions {
         if partition.leader != self.node_id {
             return Err(ErrorCode::NotLeaderOrFollower);
         }
-        let slot = self.by_id.get(&image.partition(index)).copied();
+        let slot = self.by_id.get(image.partition(index));
         let found = slot.and_then(|slot| Some((slot, self.get(slot)?)));
         found.filter(|(_, hosted)| hosted.is_ready).ok_or(ErrorCode::NotLeaderOrFollower)
     }
@@ -359,7 +376,7 @@ impl Partitions {
 
     /// A partition that lives here, be it served already or not.
     pub(crate) fn by_id(&self, id: PartitionId) -> Option<&Hosted> {
-        self.get(*self.by_id.get(&id)?)
+        self.get(self.by_id.get(id)?)
     }
 
     pub(crate) fn get(&self, slot: Slot) -> Option<&Hosted> {
@@ -455,22 +472,28 @@ impl Partitions {
 
     /// Commits what is durable.
     fn durable(&mut self, commands: u64) {
-        let mut committed = Vec::new();
+        let mut committed = std::mem::take(&mut self.committed);
         while let Some((awaited, bytes)) = self.in_flight.next_durable(commands) {
             self.happened(awaited, bytes, &mut committed);
         }
-        self.events.extend(committed.into_iter().map(|(slot, bytes)| PartitionEvent::Committed(slot, bytes)));
+        self.tell_committed(committed);
     }
 
     /// Commits what counts as committed before it is durable.
     fn early(&mut self, commands: &[u64]) {
-        let mut committed = Vec::new();
+        let mut committed = std::mem::take(&mut self.committed);
         for command in commands {
             if let Some((awaited, bytes)) = self.in_flight.take_early(*command) {
                 self.happened(awaited, bytes, &mut committed);
             }
         }
-        self.events.extend(committed.into_iter().map(|(slot, bytes)| PartitionEvent::Committed(slot, bytes)));
+        self.tell_committed(committed);
+    }
+
+    fn tell_committed(&mut self, mut committed: Vec<(Slot, usize)>) {
+        let events = committed.drain(..).map(|(slot, bytes)| PartitionEvent::Committed(slot, bytes));
+        self.events.extend(events);
+        self.committed = committed;
     }
 
     /// What a command stands for has happened. Batches of a partition that follow each other are told together.

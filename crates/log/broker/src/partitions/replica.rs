@@ -73,7 +73,7 @@ impl Copies for Partitions {
     type Copy<'a> = LentCopy<'a>;
 
     fn copy(&mut self, partition: ReplicatedId) -> Option<LentCopy<'_>> {
-        let slot = *self.by_id.get(&partition_of(partition)?)?;
+        let slot = self.by_id.get(partition_of(partition)?)?;
         self.lend(slot).filter(|copy| copy.hosted.is_replicated)
     }
 }
@@ -223,7 +223,7 @@ impl Partitions {
 
     /// The place of a copy, if it is ready.
     pub(crate) fn slot_of(&self, id: PartitionId) -> Option<Slot> {
-        self.by_id.get(&id).copied()
+        self.by_id.get(id)
     }
 
     /// Takes what a leader has sent. Gives what it is to be told at once.
@@ -248,7 +248,7 @@ impl Partitions {
         if self.damaged.contains(&id) || self.stored.contains_key(&id) || is_of_others {
             return;
         }
-        if let Some(log) = self.by_id.get(&id).and_then(|slot| self.get(*slot)).map(|hosted| hosted.log) {
+        if let Some(log) = self.by_id(id).map(|hosted| hosted.log) {
             self.forget_copy(id);
             self.in_flight.give(DiskCommand::Reset(log, Offset::ZERO, promised));
             self.made(id, log, promised, topic);
@@ -318,7 +318,7 @@ impl Partitions {
 
     /// A partition has one replica from now on, which is here. Gives whether it leads; otherwise nothing is changed.
     pub(crate) fn release(&mut self, id: PartitionId) -> bool {
-        let hosted = self.by_id.get(&id).copied().and_then(|slot| self.get_mut(slot));
+        let hosted = self.by_id.get(id).and_then(|slot| self.get_mut(slot));
         let Some(hosted) = hosted.filter(|hosted| hosted.partition.replica().is_leading()) else {
             return false;
         };
@@ -337,7 +337,7 @@ impl Partitions {
 
     /// What stood for a copy does not any more. Gives its log.
     fn forget_copy(&mut self, id: PartitionId) -> Option<LogId> {
-        let slot = self.by_id.remove(&id)?;
+        let slot = self.by_id.remove(id)?;
         let gone = self.hosted.get_mut(slot.0).and_then(Option::take)?;
         self.by_log.remove(&gone.log);
         self.in_flight.forget(slot);

@@ -21,6 +21,7 @@ use log_wire::{
 
 use net_event_loop::ConnId;
 use replication_appointed::Round;
+use smallvec::SmallVec;
 
 use crate::call::{Call, Handled};
 use crate::catalog::is_internal;
@@ -33,7 +34,7 @@ use crate::waits::{Waiter, Waits};
 use batch::{error_of, only_batch};
 use held::Held;
 use outcome::{OutcomePlace, unknown};
-use pending::{DoubtedBatch, PendingProduce, WaitingBatch};
+use pending::{DoubtedBatch, PendingProduce, Slots, WaitingBatch};
 use refusal::Refused;
 use refused::RefusedFirst;
 use transactional::Verified;
@@ -47,6 +48,11 @@ const ACKS: core::ops::RangeInclusive<i16> = -1..=1;
 
 /// How long a request waits for the coordinator of its transaction, milliseconds: `request.timeout.ms`.
 const COORDINATOR_MS: u64 = 30_000;
+
+/// What a request has for partitions, most often for one.
+type Parts<'r> = SmallVec<[ProducePartition<'r>; 1]>;
+/// Batches of a request that were appended, most often one.
+type Missing = SmallVec<[(Slot, WaitingBatch); 1]>;
 
 /// What is served here.
 pub(crate) const SERVED: &[ApiKey] = &[ApiKey::Produce];
@@ -72,7 +78,7 @@ impl Produces {
     /// # Errors
     /// It is malformed.
     pub(crate) fn dispatch(&mut self, node: &mut Node, mut call: Call<'_>) -> Result<Handled, Malformed> {
-        let mut partitions = Vec::new();
+        let mut partitions = Parts::new();
         let (version, body) = (call.form.version, call.body.rest());
         let request = ProduceRequest::read(&mut call.body, version, &mut partitions)?;
         let by = call.by();
@@ -88,7 +94,7 @@ impl Produces {
                 node.questions.push(Question { asker: Asker::Produce(call.waiter), verify });
                 return Ok(Handled::Waits);
             }
-            Err(error) => Some(failed(&request, &partitions, error)),
+            Err(error) => Some(failed(node, &request, &partitions, error)),
         };
         Ok(match answered {
             Some(response) => Handled::Done(response),
@@ -100,7 +106,7 @@ impl Produces {
     /// The coordinator of its transaction has said whether the batches of a request may be appended.
     pub(crate) fn verified(&mut self, node: &mut Node, waiter: Waiter, verdict: &Verdict, now: Now) {
         let Some(held) = self.release(waiter) else { return };
-        let (mut partitions, version) = (Vec::new(), held.form.version);
+        let (mut partitions, version) = (Parts::new(), held.form.version);
         let mut reader = Reader::new(&held.body, held.form.flexible);
         let Ok(request) = ProduceRequest::read(&mut reader, version, &mut partitions) else { return };
         let verified = transactional::verified(&held.asked, verdict, version);
@@ -139,9 +145,9 @@ impl Produces {
         now: Now,
     ) -> Option<Response> {
         let mut response = ProduceResponse::default();
-        let (mut missing, mut doubted, mut failed) = (Vec::new(), Vec::new(), false);
+        let (mut missing, mut doubted, mut failed) = (Missing::new(), Vec::new(), false);
         for partition in partitions {
-            let place = response.place_for(partition.topic);
+            let place = response.place_for(partition.topic, &node.catalog);
             let may = node.may_on_topic(by, TOPIC_WRITE, partition.topic).map_err(Refused::before_log);
             let done =
                 may.and_then(|()| self.append_in_order(node, (request, version), (partition, verified), now));
@@ -209,13 +215,8 @@ impl Produces {
     }
 
     /// Enters batches that are not committed, or not durable here, with their partitions. Gives the partitions of those.
-    fn wait_for_batches(
-        &mut self,
-        node: &Node,
-        batches: Vec<(Slot, WaitingBatch)>,
-        is_alone: bool,
-    ) -> Vec<Slot> {
-        let mut slots = Vec::with_capacity(batches.len());
+    fn wait_for_batches(&mut self, node: &Node, batches: Missing, is_alone: bool) -> Slots {
+        let mut slots = Slots::new();
         for (slot, batch) in batches {
             let Some(hosted) = node.partitions.get(slot) else { continue };
             let is_alone = is_alone && hosted.is_replicated;
@@ -333,14 +334,14 @@ impl Produces {
     /// A batch has its outcome: that which stands in its response, or that error. Answers its request if it was the last one.
     fn settle(&mut self, node: &mut Node, batch: (Waiter, OutcomePlace), error: Option<ErrorCode>) {
         let (waiter, place) = batch;
-        let Some(pending) = self.waits.get_mut(waiter) else { return };
-        if let Some(error) = error {
-            pending.response.fail(place, error);
-        }
-        pending.missing -= 1;
-        if pending.missing == 0
-            && let Some(pending) = self.waits.remove(waiter)
-        {
+        let is_last = |pending: &mut PendingProduce| {
+            if let Some(error) = error {
+                pending.response.fail(place, error);
+            }
+            pending.missing -= 1;
+            pending.missing == 0
+        };
+        if let Some(pending) = self.waits.remove_if(waiter, is_last) {
             node.reply(waiter, Response::Produce(pending.response));
         }
     }
@@ -353,13 +354,18 @@ fn in_doubt(node: &mut Node, partition: &ProducePartition<'_>) -> Option<(Slot, 
 }
 
 /// The answer to a request of which nothing is carried out.
-fn failed(request: &ProduceRequest<'_>, partitions: &[ProducePartition<'_>], error: ErrorCode) -> Response {
+fn failed(
+    node: &Node,
+    request: &ProduceRequest<'_>,
+    partitions: &[ProducePartition<'_>],
+    error: ErrorCode,
+) -> Response {
     if request.acks == 0 {
         return Response::Close;
     }
     let mut response = ProduceResponse::default();
     for partition in partitions {
-        let place = response.place_for(partition.topic);
+        let place = response.place_for(partition.topic, &node.catalog);
         response.push(place.0, ProduceOutcome { error, ..unknown(partition.partition) });
     }
     Response::Produce(response)

@@ -1,8 +1,11 @@
 //! Where the outcome of each partition stands in an answer to Produce.
 
+use std::sync::Arc;
+
 use log_wire::{ErrorCode, ProduceOutcome, TopicName};
 
-use crate::response::{ProduceResponse, TopicKey};
+use crate::catalog::Catalog;
+use crate::response::{Outcomes, ProduceResponse, TopicKey};
 
 /// Where an outcome stands in a response: topic and partition.
 pub(crate) type OutcomePlace = (usize, usize);
@@ -21,11 +24,19 @@ pub(crate) const fn unknown(partition: i32) -> ProduceOutcome<'static> {
     }
 }
 
+/// How a request names a topic, kept: with the name that is kept already, if there is such a topic.
+fn key_of(topic: TopicName<'_>, catalog: &Catalog) -> TopicKey {
+    match (topic, catalog.find(topic)) {
+        (TopicName::Name(_), Ok(known)) => TopicKey::Name(Arc::clone(&known.name)),
+        _ => TopicKey::of(topic),
+    }
+}
+
 impl ProduceResponse {
     /// Where the next outcome of a topic stands.
-    pub(super) fn place_for(&mut self, topic: TopicName<'_>) -> OutcomePlace {
+    pub(super) fn place_for(&mut self, topic: TopicName<'_>, catalog: &Catalog) -> OutcomePlace {
         if self.topics.last().is_none_or(|(last, _)| last.name() != topic) {
-            self.topics.push((TopicKey::of(topic), Vec::new()));
+            self.topics.push((key_of(topic, catalog), Outcomes::new()));
         }
         (self.topics.len() - 1, self.topics.last().map_or(0, |(_, outcomes)| outcomes.len()))
     }

@@ -2,11 +2,15 @@
 
 use log_partition::Offset;
 use replication_appointed::Round;
+use smallvec::SmallVec;
 
 use super::outcome::OutcomePlace;
 use crate::partitions::Slot;
 use crate::response::ProduceResponse;
 use crate::waits::Waiter;
+
+/// Partitions of a request, of which most have one.
+pub(crate) type Slots = SmallVec<[Slot; 2]>;
 
 /// A request that waits.
 #[derive(Debug)]
@@ -15,7 +19,7 @@ pub(crate) struct PendingProduce {
     /// How many of its batches have no outcome.
     pub(crate) missing: usize,
     /// Their partitions.
-    pub(crate) slots: Vec<Slot>,
+    pub(crate) slots: Slots,
 }
 
 /// A batch that was refused for what is remembered here, which may be old: whether this broker still leads is being asked.

@@ -14,6 +14,7 @@ use crate::segment_reader::SegmentReader;
 pub use fetch::{FetchResponse, FetchedPartition};
 pub(crate) use offsets::Lookup;
 pub use offsets::OffsetsResponse;
+pub(crate) use produce::Outcomes;
 pub use produce::ProduceResponse;
 
 /// What the header of a request says that its answer needs.

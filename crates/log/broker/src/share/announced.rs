@@ -29,6 +29,11 @@ pub(super) struct Announced {
 }
 
 impl Announced {
+    /// Whether all was told.
+    pub(super) fn is_told(&self) -> bool {
+        self.to_tell.is_empty()
+    }
+
     /// Whether another broker holds states of a group.
     pub(super) fn has(&self, group: &str) -> bool {
         self.heard.contains_key(group)

@@ -112,6 +112,13 @@ impl Share {
     pub(crate) fn take_peer_appended(&mut self) -> Vec<(PeerAsker, ErrorCode)> {
         std::mem::take(&mut self.appends.for_peers)
     }
+
+    /// Whether there is anything for other brokers: that is asked after each request, and mostly there is nothing.
+    pub(crate) fn has_some_for_peers(&self) -> bool {
+        let Appends { to_peers, for_peers, .. } = &self.appends;
+        let has_states = !self.to_peers.is_empty() || !self.for_peers.is_empty();
+        has_states || !to_peers.is_empty() || !for_peers.is_empty() || !self.announced.is_told()
+    }
 }
 
 /// Appends a batch. Gives where it ends.

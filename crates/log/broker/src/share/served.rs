@@ -324,6 +324,9 @@ impl Share {
 
     /// More of a partition is committed, or decided.
     pub(super) fn wake_partition(&mut self, (topic, index): ([u8; 16], i32)) {
+        if self.groups_of.is_empty() {
+            return;
+        }
         let groups = self.groups_of.get(&(topic, index)).into_iter().flatten();
         let meant: Vec<ShareKey> =
             groups.map(|group| ShareKey { group: group.clone(), topic, partition: index }).collect();

@@ -75,6 +75,11 @@ impl HeldMetadata {
         Ok(Handled::Pipelined)
     }
 
+    /// Whether brokers are to be asked whether they live.
+    pub(crate) fn has_probes(&self) -> bool {
+        self.probes.has_unsent()
+    }
+
     /// Takes the brokers that are to be asked whether they live.
     pub(crate) fn take_probes(&mut self) -> BTreeSet<i32> {
         self.probes.take_unsent()

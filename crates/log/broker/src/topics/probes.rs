@@ -30,6 +30,11 @@ impl Probes {
         rounds.wanted
     }
 
+    /// Whether a probe is to be sent.
+    pub(super) fn has_unsent(&self) -> bool {
+        !self.unsent.is_empty()
+    }
+
     /// Takes the brokers to which a probe is to be sent.
     pub(super) fn take_unsent(&mut self) -> BTreeSet<i32> {
         for peer in &self.unsent {
