@@ -5,8 +5,8 @@
 //! `cargo build --release -p log-broker --example produce-cost`, then
 //! `valgrind --tool=callgrind --toggle-collect='*shard_turn*' target/release/examples/produce-cost 80 10`, where 80 is the number
 //! of messages in a request, and 10 that of requests in a turn. The number that is collected, divided by the number of requests
-//! that is printed, is the cost of one; `*disk_turn*` gives that of the disk's thread. With `GLIBC_TUNABLES=glibc.cpu.x86_rep_movsb_threshold=1000000000` long copies are
-//! not counted byte by byte.
+//! that is printed, is the cost of one; `*disk_turn*` gives that of the disk's thread. With
+//! `GLIBC_TUNABLES=glibc.cpu.x86_rep_movsb_threshold=1000000000` long copies are not counted byte by byte.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -5,11 +5,11 @@ use log_partition::Commit;
 
 use crate::disk_work::DiskCommand;
 
-/// What a shard flushes itself: at most so many commands, with so many bytes of batches.
+/// What a shard runs itself: at most so many bytes of batches. Above that the disk's thread writes while the shard reads on: with
+/// 64 KiB, full batches of producers that send as fast as they can took less processor time, but fewer of them came through.
+const BYTES_MAX: usize = 16 << 10;
+/// In at most so many commands, if one of them waits for a flush.
 const FLUSHED_MAX: usize = 2;
-const FLUSHED_BYTES_MAX: usize = 16 << 10;
-/// What a shard only writes: at most so many bytes of batches. Above that the disk's thread writes while the shard reads on.
-const WRITTEN_BYTES_MAX: usize = 64 << 10;
 /// How long shards leave all flushes to the disk's thread after one that was slow, microseconds, and what is slow.
 const AVOID_US: u64 = 1_000_000;
 const SLOW_US: u64 = 20_000;
@@ -22,12 +22,11 @@ pub fn is_lone(commands: &[DiskCommand]) -> bool {
         let DiskCommand::Append(append) = command else { return false };
         bytes += append.batch.len();
         is_flushed |= append.commit == Commit::Flushed;
-        if bytes > WRITTEN_BYTES_MAX {
+        if bytes > BYTES_MAX {
             return false;
         }
     }
-    let may_flush = commands.len() <= FLUSHED_MAX && bytes <= FLUSHED_BYTES_MAX;
-    !commands.is_empty() && (!is_flushed || may_flush)
+    !commands.is_empty() && (!is_flushed || commands.len() <= FLUSHED_MAX)
 }
 
 /// Until when shards leave flushes to the disk's thread, after a turn of a shard that took from one time to the other,
@@ -59,8 +58,10 @@ mod tests {
         assert!(!is_lone(&[]));
         assert!(is_lone(&[flushed(8_000), flushed(8_000)]));
         assert!(!is_lone(&[flushed(8_000), flushed(9_000)]) && !is_lone(&vec![flushed(1); 3]));
-        assert!(is_lone(&vec![written(1_000); 65]) && !is_lone(&vec![written(1_000); 66]));
-        assert!(is_lone(&[written(8_000), flushed(8_000)]) && !is_lone(&[written(16_000), flushed(1_000)]));
+        assert!(is_lone(&vec![written(1_000); 16]) && !is_lone(&vec![written(1_000); 17]));
+        assert!(
+            is_lone(&[written(8_000), flushed(8_000)]) && !is_lone(&[written(1), written(1), flushed(1)])
+        );
         assert!(!is_lone(&[written(1), DiskCommand::Drop(LogId(1))]));
     }
 }

@@ -357,7 +357,7 @@ impl Partitions {
         let image = usize::try_from(index).ok().and_then(|index| topic.partitions.get(index));
         let image = image.ok_or(ErrorCode::UnknownTopicOrPartition)?;
         let votes = image.replicas.contains(&self.node_id) && !image.rest.learners.contains(&self.node_id);
-        let slot = self.by_id.get(&topic.partition(index)).copied();
+        let slot = self.by_id.get(topic.partition(index));
         let hosted = slot.and_then(|slot| Some((slot, self.get(slot)?))).filter(|_| votes);
         let (slot, hosted) = hosted.ok_or(ErrorCode::NotLeaderOrFollower)?;
         let leader = hosted.partition.leader().map(|(leader, _)| leader.0.cast_signed());

@@ -1,5 +1,4 @@
-//! Where each partition that lives here has its place, by its id. Every request asks for that, so it is one search for the topic and
-//! no more.
+//! Where each partition that lives here has its place, by its id. Every request asks for that: it is one search, for the topic.
 
 use std::collections::BTreeMap;
 
