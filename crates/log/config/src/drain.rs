@@ -50,14 +50,13 @@ pub fn alter(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::Operation;
 
     fn set(pairs: &[(&str, &str)]) -> Overrides {
         pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
     }
 
     fn change(name: &str, value: Option<&str>) -> IncrementalAlterableConfig {
-        let config_operation = if value.is_some() { 0 } else { Operation::DELETE };
+        let config_operation = if value.is_some() { 0 } else { 1 };
         IncrementalAlterableConfig { name: name.into(), config_operation, value: value.map(String::from) }
     }
 
