@@ -1,12 +1,8 @@
 //! `diwan.drain`: whether what a broker leads and keeps moves to other brokers. Of a broker's configurations it is the only one that
 //! any broker is asked for: one that is to go for good may not answer any more.
 
-use log_wire::messages::configs::IncrementalAlterableConfig;
-
-use crate::change::broker::{Target, alter as alter_broker};
 use crate::definitions;
-use crate::layers::{BrokerLayers, Overrides};
-use crate::refusal::Refusal;
+use crate::layers::Overrides;
 use crate::resource::kind;
 use crate::value::Value;
 
@@ -32,32 +28,20 @@ pub fn of_other_broker<'k>(
     is_drain.then_some(id)
 }
 
-/// What is set for another broker after these changes of `diwan.drain`. What else is set for it is that broker's to judge.
-///
-/// # Errors
-/// As for changes of a broker.
-pub fn alter(
-    current: &Overrides,
-    changes: &[IncrementalAlterableConfig],
-    layers: BrokerLayers<'_>,
-) -> Result<Overrides, Refusal> {
-    let (drain, others): (Overrides, Overrides) =
-        current.clone().into_iter().partition(|(name, _)| name == DRAIN);
-    let changed = alter_broker(Target::Broker, BrokerLayers { broker: &drain, ..layers }, changes)?;
-    Ok(others.into_iter().chain(changed).collect())
-}
-
 #[cfg(test)]
 mod tests {
+    use log_wire::messages::configs::IncrementalAlterableConfig;
+
     use super::*;
-    use crate::change::Operation;
+    use crate::change::broker::alter_drain as alter;
+    use crate::layers::BrokerLayers;
 
     fn set(pairs: &[(&str, &str)]) -> Overrides {
         pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
     }
 
     fn change(name: &str, value: Option<&str>) -> IncrementalAlterableConfig {
-        let config_operation = if value.is_some() { 0 } else { Operation::DELETE };
+        let config_operation = if value.is_some() { 0 } else { 1 };
         IncrementalAlterableConfig { name: name.into(), config_operation, value: value.map(String::from) }
     }
 

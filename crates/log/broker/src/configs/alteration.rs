@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use log_config::change::broker::Target;
-use log_config::{Overrides, Refusal, Resource, change, drain};
+use log_config::{Overrides, Refusal, Resource, change};
 use log_wire::messages::configs::{
     AlterConfigsRequest, AlterableConfig, IncrementalAlterConfigsRequest, IncrementalAlterableConfig,
 };
@@ -90,7 +90,7 @@ impl Alteration {
             }
             Resource::OtherBroker(_) => {
                 return match self {
-                    Self::Changes(changes) => drain::alter(current, changes, broker),
+                    Self::Changes(changes) => change::broker::alter_drain(current, changes, broker),
                     // It is refused before: AlterConfigs names this broker alone.
                     Self::All(_) => Ok(current.clone()),
                 };

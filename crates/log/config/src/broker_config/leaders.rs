@@ -1,6 +1,7 @@
 //! Who shall lead, which replicas are in sync, and which of them consumers read.
 
 use super::unsigned;
+use crate::definitions::BY_RACK;
 use crate::entry::Source;
 use crate::file::LEADER_IMBALANCE_PERCENTAGE;
 use crate::layers::{Overrides, Values};
@@ -9,9 +10,6 @@ use crate::layers::{Overrides, Values};
 const PREFERRED_AFTER_MS: u64 = 60_000;
 /// How long ago a replica in sync may have held everything, milliseconds, if nothing is set.
 const LAG_MS: u64 = 1_000;
-
-/// The class of Kafka's that has consumers read a replica in their rack.
-pub(crate) const BY_RACK: &str = "org.apache.kafka.common.replica.RackAwareReplicaSelector";
 
 /// See the module. All of it is read when the broker starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

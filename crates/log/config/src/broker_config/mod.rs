@@ -13,7 +13,6 @@ use crate::layers::Values;
 
 pub use creation::TopicCreation;
 pub use groups::{GroupKinds, GroupMigration, GroupSettings, GroupTime, InternalTopic};
-pub(crate) use leaders::BY_RACK;
 pub use leaders::LeaderSettings;
 pub use maintenance::LogMaintenance;
 pub use network::NetworkLimits;

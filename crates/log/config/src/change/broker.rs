@@ -7,6 +7,7 @@ use log_wire::messages::configs::{AlterableConfig, IncrementalAlterableConfig};
 use super::{Operation, check_size, check_values, operations, replacement};
 use crate::definition::{Update, ValueType};
 use crate::definitions::{self, BrokerName};
+use crate::drain::DRAIN;
 use crate::layers::{BrokerLayers, MIN_INSYNC_REPLICAS, Overrides, Values};
 use crate::refusal::Refusal;
 use crate::rules;
@@ -53,6 +54,21 @@ pub fn alter(
         }
         _ => Ok(set),
     }
+}
+
+/// What is set for another broker after these changes of `diwan.drain`. What else is set for it is that broker's to judge.
+///
+/// # Errors
+/// As [`alter`].
+pub fn alter_drain(
+    current: &Overrides,
+    changes: &[IncrementalAlterableConfig],
+    layers: BrokerLayers<'_>,
+) -> Result<Overrides, Refusal> {
+    let (drain, others): (Overrides, Overrides) =
+        current.clone().into_iter().partition(|(name, _)| name == DRAIN);
+    let changed = alter(Target::Broker, BrokerLayers { broker: &drain, ..layers }, changes)?;
+    Ok(others.into_iter().chain(changed).collect())
 }
 
 /// What is set for the target after an AlterConfigs request: nothing else.

@@ -13,6 +13,7 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use crate::definition::{Definition, ValueType};
+pub(crate) use broker::BY_RACK;
 
 /// What stands before the name of a configuration that holds for one listener: this, the listener's name, and a dot.
 pub const LISTENER_PREFIX: &str = "listener.name.";

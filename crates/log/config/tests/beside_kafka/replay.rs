@@ -71,7 +71,9 @@ impl World {
                 current.ok_or_else(|| Refusal::unknown_topic(name))?;
                 set
             }
-            Resource::Broker => change::broker::alter(Target::Broker, self.layers(), &changes)?,
+            Resource::Broker | Resource::OtherBroker(_) => {
+                change::broker::alter(Target::Broker, self.layers(), &changes)?
+            }
             Resource::Cluster => change::broker::alter(Target::Cluster, self.layers(), &changes)?,
             Resource::Loggers => change::loggers::alter(&self.loggers, &changes)?,
             Resource::ClientMetrics(name) => {
@@ -100,7 +102,9 @@ impl World {
                 self.topics.get(name).ok_or_else(|| Refusal::unknown_topic(name))?;
                 set
             }
-            Resource::Broker => change::broker::replace(Target::Broker, self.layers(), &configs)?,
+            Resource::Broker | Resource::OtherBroker(_) => {
+                change::broker::replace(Target::Broker, self.layers(), &configs)?
+            }
             Resource::Cluster => change::broker::replace(Target::Cluster, self.layers(), &configs)?,
             Resource::Loggers => panic!("AlterConfigs has no loggers"),
             Resource::ClientMetrics(_) => change::client_metrics::replace(&configs)?,
@@ -112,7 +116,7 @@ impl World {
     fn take(&mut self, resource: Resource, set: Overrides) {
         match resource {
             Resource::Topic(name) => drop(self.topics.insert(name, set)),
-            Resource::Broker => self.broker = set,
+            Resource::Broker | Resource::OtherBroker(_) => self.broker = set,
             Resource::Cluster => self.cluster = set,
             Resource::Loggers => self.loggers = set,
             Resource::ClientMetrics(name) => drop(self.subscriptions.insert(name, set)),
@@ -127,7 +131,7 @@ impl World {
                 let topic = self.topics.get(&name).ok_or_else(|| Refusal::unknown_topic(&name))?;
                 describe::topic(&TopicLayers { topic, broker }, Some(asked))
             }
-            Resource::Broker => describe::broker(&broker, Some(asked)),
+            Resource::Broker | Resource::OtherBroker(_) => describe::broker(&broker, Some(asked)),
             Resource::Cluster => describe::cluster(&broker, Some(asked)),
             Resource::Loggers => describe::loggers(&self.loggers, Some(asked)),
             Resource::ClientMetrics(name) => {

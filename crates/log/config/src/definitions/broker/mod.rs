@@ -22,6 +22,7 @@ mod tls;
 mod transactions;
 
 pub(super) use controller::CONTROLLER;
+pub(crate) use replication::BY_RACK;
 
 /// All of them, each area by name.
 pub(super) const AREAS: &[&[Definition]] = &[

@@ -18,11 +18,9 @@ pub(super) const PROCESS: &[Definition] = &[
         .default("")
         .per_broker()
         .refused("there is one directory, and it is in use", &[""]),
-    boolean("diwan.drain")
-        .default("false")
-        .per_broker()
-        .hidden()
-        .acts("Whether what the broker leads and keeps moves to others: see `diwan log drain`"),
+    boolean("diwan.drain").default("false").per_broker().hidden().acts(
+        "Whether what the broker leads and keeps moves to others. Set by `diwan log drain`, not in a file",
+    ),
     int("initial.broker.registration.timeout.ms").default("60000"),
     list("log.dir")
         .default("/tmp/kafka-logs")

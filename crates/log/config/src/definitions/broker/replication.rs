@@ -1,8 +1,9 @@
 //! Replicas that follow a leader, and the choice of leaders.
 
-use crate::broker_config::BY_RACK;
 use crate::definition::{Definition, boolean, int, long, string};
 
+/// The class of Kafka's that has consumers read a replica in their rack.
+pub(crate) const BY_RACK: &str = "org.apache.kafka.common.replica.RackAwareReplicaSelector";
 const SELECTORS: &[&str] = &["org.apache.kafka.common.replica.LeaderSelector", BY_RACK];
 const NO_CLASSES: &str = "Diwan loads no classes";
 
