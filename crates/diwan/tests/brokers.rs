@@ -37,8 +37,6 @@ impl Brokers {
         for port in ["--client-port", "--peer-port", "--http-port", "--log-port"] {
             command.args([port, "0"]);
         }
-        // A busy machine must not make a member miss its leader.
-        command.args(["-D", "council.ensemble.election-tick-ms=200"]);
         let mut up = command.spawn().unwrap();
         let mut lines = BufReader::new(up.stdout.take().unwrap()).lines().map_while(Result::ok);
         let mut rows = Vec::new();
