@@ -37,13 +37,8 @@ impl Brokers {
         for port in ["--client-port", "--peer-port", "--http-port", "--log-port"] {
             command.args([port, "0"]);
         }
-        // A busy machine must not make a member miss its leader.
-        command.args(["-D", "council.ensemble.election-tick-ms=200"]);
         let mut up = command.spawn().unwrap();
         let mut lines = BufReader::new(up.stdout.take().unwrap()).lines().map_while(Result::ok);
-        let bootstrap = lines.by_ref().find_map(|line| {
-            line.trim().strip_prefix("kafka ").map(|addresses| String::from(addresses.trim()))
-        });
         let mut rows = Vec::new();
         while rows.iter().filter(|row: &&Vec<String>| row[1] == "leader").count() != 1
             || rows.iter().filter(|row| row[1] == "follower").count() != 2
@@ -52,6 +47,9 @@ impl Brokers {
             let row = |line: String| line.split_whitespace().map(String::from).collect::<Vec<_>>();
             rows = lines.by_ref().take(3).map(row).collect();
         }
+        let bootstrap = lines.by_ref().find_map(|line| {
+            line.trim().strip_prefix("kafka ").map(|addresses| String::from(addresses.trim()))
+        });
         std::thread::spawn(move || lines.for_each(drop));
         let pid = |row: &Vec<String>| Pid::from_raw(row[2].parse().unwrap()).unwrap();
         let pids = rows.iter().map(pid).collect();

@@ -23,6 +23,8 @@ use crate::security::Security;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// A broker that has not answered for so long is not waited for alone.
 const SILENCE: Duration = Duration::from_secs(2);
+/// From then on it is looked that often whether another one leads.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Between two tries.
 const REST: Duration = Duration::from_millis(50);
 
@@ -212,14 +214,16 @@ impl Cluster {
         (topic, partition): (&str, i32),
     ) -> Result<C::Response> {
         let (began, patience) = (Instant::now(), self.patience.unwrap_or(ANSWER));
+        let mut wait = SILENCE;
         loop {
             let left = patience.saturating_sub(began.elapsed());
             let connection = self.broker(leader)?;
-            if let Some(answer) = connection.receive_within::<C>(SILENCE.min(left))? {
+            if let Some(answer) = connection.receive_within::<C>(wait.min(left))? {
                 self.silent.remove(&leader);
                 return Ok(answer);
             }
             self.silent.insert(leader);
+            wait = LOOK_EVERY;
             // Nobody else may answer, either.
             let _ = self.look_without(Some(leader), Some(&[topic.into()]), false);
             if self.leader(topic, partition) != Some(leader) {
