@@ -152,3 +152,37 @@ fn producer_goes_on_when_the_broker_that_leads_is_stopped_and_nothing_is_lost_or
     produce(&mut producer, &mut next);
     assert_eq!(brokers.read(), (0..next).collect::<Vec<_>>());
 }
+
+#[test]
+fn balance_spreads_leaders_and_replicas_that_lie_on_one_broker() {
+    let folder = Folder::new();
+    let brokers = Brokers::start(&folder.path().join("up"));
+    brokers.run(&["topic", "create", "crowded", "--partitions", "9", "--replicas", "1"]);
+    let mut cluster = Cluster::connect(&brokers.bootstrap, "test").unwrap();
+    let wanted = (0..9).map(|index| ((String::from("crowded"), index), vec![1])).collect();
+    cluster.reassign(&wanted).unwrap();
+    let on_first = |cluster: &mut Cluster| {
+        // The broker that is asked may not know the topic yet.
+        let topics = cluster.look(Some(&[String::from("crowded")]), false).unwrap();
+        let partitions = topics.iter().flat_map(|topic| &topic.partitions);
+        partitions.filter(|of| of.leader_id == 1 && of.replica_nodes == [1]).count()
+    };
+    let began = Instant::now();
+    while on_first(&mut cluster) < 9 || !cluster.reassignments().unwrap().is_empty() {
+        let status = || brokers.run(&["log", "status"]) + &brokers.run(&["topic", "describe", "crowded"]);
+        assert!(began.elapsed() < PATIENCE, "they do not come together: {}", status());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    // What is proposed changes nothing.
+    let proposed = brokers.run(&["log", "balance", "--measure", "1"]);
+    assert!(proposed.contains("Nothing is changed"), "{proposed}");
+    assert_eq!(on_first(&mut cluster), 9);
+    let done = brokers.run(&["log", "balance", "--measure", "1", "--execute", "--throttle", "50"]);
+    assert!(done.contains("changes are carried out"), "{done}");
+    assert!(on_first(&mut cluster) < 6, "{done}");
+    let again = brokers.run(&["log", "balance", "--measure", "1"]);
+    assert!(again.contains("are in balance"), "{again}");
+    let settings = cluster.topic_settings("crowded").unwrap();
+    let throttled = settings.iter().find(|of| of.name == "leader.replication.throttled.replicas").unwrap();
+    assert_eq!(throttled.value.as_deref(), Some(""), "the throttle is gone");
+}

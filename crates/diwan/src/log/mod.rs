@@ -6,6 +6,7 @@ mod balance;
 mod client_properties;
 mod complete;
 mod consume;
+mod copies;
 mod drain;
 mod failure;
 mod group;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::thread;
+use std::time::Duration;
 
 use clap::Args;
 use log_client::Cluster;
@@ -10,6 +12,7 @@ use log_client::messages::data::{MetadataResponsePartition, MetadataResponseTopi
 use serde_json::{Value, json};
 
 use super::access::ClusterArguments;
+use super::copies::{Copies, Kept, progress};
 use super::failure::Done;
 use crate::table;
 
@@ -23,6 +26,8 @@ partition has no leader.";
 
 /// How many partitions are named in a table.
 const NAMED_MAX: usize = 20;
+/// How long it is looked how fast moves are.
+const BETWEEN: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Args)]
 pub(crate) struct StatusArguments {
@@ -61,6 +66,17 @@ struct Amiss {
     what: &'static str,
 }
 
+/// A partition that gets other replicas.
+#[derive(Debug)]
+struct Move {
+    topic: String,
+    of: OngoingPartitionReassignment,
+    /// Bytes that its new replicas have, of so many, and how fast they grow.
+    copied: u64,
+    all: u64,
+    per_second: u64,
+}
+
 /// Runs it.
 pub(super) fn run(arguments: &StatusArguments, out: &mut impl Write) -> Done {
     let mut cluster = arguments.cluster.connect()?;
@@ -77,7 +93,7 @@ pub(super) fn run(arguments: &StatusArguments, out: &mut impl Write) -> Done {
     for (id, drains) in cluster.drains(&ids)? {
         brokers.entry(id).or_default().drains = drains;
     }
-    let moves = cluster.reassignments()?;
+    let moves = look_at_moves(&mut cluster)?;
     let unled = amiss.iter().filter(|of| of.leader < 0).count();
     if arguments.json {
         writeln!(out, "{:#}", to_json(&cluster, &brokers, &amiss, &moves))?;
@@ -93,6 +109,34 @@ pub(super) fn run(arguments: &StatusArguments, out: &mut impl Write) -> Done {
         ));
     }
     Ok(())
+}
+
+/// The moves, and how far they are: that is looked at twice, some time apart.
+fn look_at_moves(cluster: &mut Cluster) -> Done<Vec<Move>> {
+    let moves = cluster.reassignments()?;
+    if moves.is_empty() {
+        return Ok(Vec::new());
+    }
+    let copies = |(topic, of): &(String, OngoingPartitionReassignment)| Copies {
+        topic: topic.clone(),
+        index: of.partition_index,
+        to: of.adding_replicas.clone(),
+    };
+    let copies: Vec<Copies> = moves.iter().map(copies).collect();
+    let leaders = copies.iter().map(|of| cluster.leader(&of.topic, of.index));
+    let leaders: Vec<Option<i32>> = leaders.collect();
+    let targets = copies.iter().flat_map(|of| of.to.iter().copied());
+    let brokers: Vec<i32> = targets.chain(leaders.iter().copied().flatten()).collect();
+    let before = Kept::by(cluster, brokers.iter().copied());
+    thread::sleep(BETWEEN);
+    let after = Kept::by(cluster, brokers.iter().copied());
+    let of_one = |((topic, of), (copies, leader)): (_, (&Copies, &Option<i32>))| {
+        let copied = after.copied(copies);
+        let one = leader.and_then(|leader| after.of(leader, &copies.topic, copies.index)).unwrap_or_default();
+        let per_second = copied.saturating_sub(before.copied(copies));
+        Move { topic, of, copied, all: one.saturating_mul(copies.to.len() as u64), per_second }
+    };
+    Ok(moves.into_iter().zip(copies.iter().zip(&leaders)).map(of_one).collect())
 }
 
 fn count(
@@ -141,7 +185,7 @@ fn ask_for_disks(cluster: &mut Cluster, brokers: &mut BTreeMap<i32, BrokerStandi
 fn show(
     brokers: &BTreeMap<i32, BrokerStanding>,
     amiss: &[Amiss],
-    moves: &[(String, OngoingPartitionReassignment)],
+    moves: &[Move],
     out: &mut impl Write,
 ) -> Done {
     let head = ["BROKER", "ADDRESS", "LEADS", "REPLICAS", "BEHIND", "LAG", "BYTES"];
@@ -174,11 +218,12 @@ fn show(
     }
     if !moves.is_empty() {
         writeln!(out)?;
-        let mut rows =
-            vec![["MOVING", "PARTITION", "REPLICAS", "ADDING", "REMOVING"].map(String::from).to_vec()];
-        rows.extend(moves.iter().take(NAMED_MAX).map(|(topic, of)| {
+        let head = ["MOVING", "PARTITION", "REPLICAS", "ADDING", "REMOVING", "COPIED"];
+        let mut rows = vec![head.map(String::from).to_vec()];
+        rows.extend(moves.iter().take(NAMED_MAX).map(|Move { topic, of, copied, all, per_second }| {
             let lists = [&of.replicas, &of.adding_replicas, &of.removing_replicas].map(|of| numbers(of));
-            [topic.clone(), of.partition_index.to_string()].into_iter().chain(lists).collect()
+            let copied = progress(*copied, *all, *per_second);
+            [topic.clone(), of.partition_index.to_string()].into_iter().chain(lists).chain([copied]).collect()
         }));
         table::write(out, 0, &rows)?;
     }
@@ -200,7 +245,7 @@ fn to_json(
     cluster: &Cluster,
     brokers: &BTreeMap<i32, BrokerStanding>,
     amiss: &[Amiss],
-    moves: &[(String, OngoingPartitionReassignment)],
+    moves: &[Move],
 ) -> Value {
     let brokers = brokers.iter().map(|(id, of)| {
         json!({"broker": id, "address": of.address, "leads": of.leads, "replicas": of.replicas,
@@ -211,9 +256,10 @@ fn to_json(
         json!({"topic": of.topic, "partition": of.partition, "leader": leader, "replicas": of.replicas,
             "in_sync": of.in_sync, "what": of.what})
     });
-    let moves = moves.iter().map(|(topic, of)| {
+    let moves = moves.iter().map(|Move { topic, of, copied, all, per_second }| {
         json!({"topic": topic, "partition": of.partition_index, "replicas": of.replicas,
-            "adding": of.adding_replicas, "removing": of.removing_replicas})
+            "adding": of.adding_replicas, "removing": of.removing_replicas, "copied_bytes": copied,
+            "bytes": all, "bytes_per_second": per_second})
     });
     json!({"cluster": cluster.id(), "brokers": Value::from_iter(brokers),
         "partitions_amiss": Value::from_iter(amiss), "moves": Value::from_iter(moves)})

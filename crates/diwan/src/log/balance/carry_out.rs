@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use log_balance::{Change, Proposal};
 use log_client::Cluster;
 
-use super::show::bytes;
+use crate::log::copies::{Copies, Kept, progress};
 use crate::log::failure::{Done, Failure};
 
 /// How often it is looked how far moves are.
@@ -83,8 +83,9 @@ fn carry_out_some(cluster: &mut Cluster, changes: &[&Change], out: &mut impl Wri
         }
         if told.elapsed() > TELL {
             told = Instant::now();
-            let copied = copied_bytes(cluster, changes)?;
-            writeln!(out, "{}", progress(left.len(), copied, all, began.elapsed()))?;
+            let copied = copied_bytes(cluster, changes);
+            let rate = copied / began.elapsed().as_secs().max(1);
+            writeln!(out, "{} partitions move: {}", left.len(), progress(copied, all, rate))?;
             out.flush()?;
         }
         thread::sleep(LOOK);
@@ -94,34 +95,15 @@ fn carry_out_some(cluster: &mut Cluster, changes: &[&Change], out: &mut impl Wri
 }
 
 /// How much of their copies new replicas have.
-fn copied_bytes(cluster: &mut Cluster, changes: &[&Change]) -> Done<u64> {
-    let mut kept = BTreeMap::<(i32, String, i32), u64>::new();
-    let targets: BTreeSet<i32> = changes.iter().flat_map(|change| added(change)).collect();
-    for broker in targets {
-        for topic in cluster.replicas_of(broker)? {
-            for of in topic.partitions {
-                let size = u64::try_from(of.partition_size).unwrap_or_default();
-                kept.insert((broker, topic.name.clone(), of.partition_index), size);
-            }
-        }
-    }
-    let copied = changes.iter().map(|change| {
-        let each = added(change).map(|broker| kept.get(&(broker, change.topic.clone(), change.index)));
-        each.flatten().sum::<u64>().min(change.copy_bytes)
-    });
-    Ok(copied.sum())
+fn copied_bytes(cluster: &mut Cluster, changes: &[&Change]) -> u64 {
+    let copies: Vec<Copies> = changes.iter().map(|change| copies_of(change)).collect();
+    let kept = Kept::by(cluster, copies.iter().flat_map(|of| of.to.iter().copied()));
+    copies.iter().map(|of| kept.copied(of)).sum()
 }
 
-fn added(change: &Change) -> impl Iterator<Item = i32> {
-    change.after.iter().copied().filter(|broker| !change.before.contains(broker))
-}
-
-fn progress(partitions: usize, copied: u64, all: u64, took: Duration) -> String {
-    let seconds = took.as_secs().max(1);
-    let rate = copied / seconds;
-    let left = all.saturating_sub(copied).checked_div(rate);
-    let end = left.map_or_else(String::new, |left| format!(", about {left} s left"));
-    format!("{partitions} partitions move: {} of {}, {}/s{end}", bytes(copied), bytes(all), bytes(rate))
+fn copies_of(change: &Change) -> Copies {
+    let added = change.after.iter().copied().filter(|broker| !change.before.contains(broker));
+    Copies { topic: change.topic.clone(), index: change.index, to: added.collect() }
 }
 
 /// New leaders are elected. A replica that is not in sync yet is waited for. What counts is who leads then: the broker that is asked
@@ -157,16 +139,4 @@ fn set_throttle(cluster: &mut Cluster, proposal: &Proposal, rate: Option<u64>) -
         cluster.alter_broker(broker, &settings(RATES, rate.map(|rate| rate.to_string())))?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn progress_tells_how_much_and_how_long() {
-        let told = progress(2, 30_000_000, 90_000_000, Duration::from_secs(3));
-        assert_eq!(told, "2 partitions move: 30.0 MB of 90.0 MB, 10.0 MB/s, about 6 s left");
-        assert!(!progress(1, 0, 10, Duration::ZERO).contains("left"), "nothing is known yet");
-    }
 }

@@ -5,6 +5,7 @@ use std::io::Write;
 use log_balance::{Change, Level, Proposal, Snapshot};
 use serde_json::{Value, json};
 
+use crate::log::copies::bytes;
 use crate::log::failure::Done;
 use crate::table;
 
@@ -63,15 +64,6 @@ fn numbers(of: &[i32]) -> String {
     of.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Bytes in the unit in which people read them.
-pub(super) fn bytes(count: u64) -> String {
-    const UNITS: [(&str, u64); 3] = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
-    match UNITS.iter().find(|(_, size)| count >= *size) {
-        Some((unit, size)) => format!("{}.{} {unit}", count / size, count % size * 10 / size),
-        None => format!("{count} B"),
-    }
-}
-
 pub(super) fn to_json(proposal: &Proposal) -> Value {
     let levels = proposal.levels.iter().map(|of| {
         json!({"resource": of.resource.to_string(), "broker": of.most_used, "highest": of.highest.to_string(),
@@ -83,15 +75,4 @@ pub(super) fn to_json(proposal: &Proposal) -> Value {
     });
     json!({"levels": Value::from_iter(levels), "changes": Value::from_iter(changes),
         "problems": proposal.problems, "is_limited": proposal.is_limited})
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_have_one_digit_behind_the_point() {
-        let shown = [0, 999, 1_000, 1_250_000, 61_990_000_000].map(bytes);
-        assert_eq!(shown, ["0 B", "999 B", "1.0 kB", "1.2 MB", "61.9 GB"]);
-    }
 }

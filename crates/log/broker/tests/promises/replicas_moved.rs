@@ -184,3 +184,28 @@ fn nothing_acknowledged_is_lost_as_replicas_change_whoever_dies_and_whenever() {
     }
     assert!(deaths > 500 && acknowledged > 1_000 && moves > 1_000, "{deaths} {acknowledged} {moves}");
 }
+
+#[test]
+fn partitions_that_move_together_all_come_to_their_end() {
+    for first in 1..=3 {
+        let lone: Vec<Vec<i32>> = (0..9).map(|index| vec![1 + (index + first) % 3]).collect();
+        let lone: Vec<&[i32]> = lone.iter().map(Vec::as_slice).collect();
+        let mut cluster = Cluster::new(&lone);
+        let partitions = (0..9).map(|index| {
+            ReassignablePartition::default()
+                .with_partition_index(index)
+                .with_replicas(Some(vec![BrokerId(1)]))
+        });
+        let topic =
+            ReassignableTopic::default().with_name(TopicName(text("t"))).with_partitions(partitions.collect());
+        let asked =
+            AlterPartitionReassignmentsRequest::default().with_timeout_ms(1_000).with_topics(vec![topic]);
+        assert_eq!(cluster.call(first, 0, &asked).error_code, 0);
+        cluster.settle();
+        cluster.pass(30_000);
+        assert_eq!(listed(&mut cluster, 1), [[(); 3].map(|()| Vec::<i32>::new()); 0]);
+        for (index, image) in (0..).zip(&cluster.topic().partitions) {
+            assert_eq!((&image.replicas[..], image.leader, &image.rest.goal), (&[1][..], 1, &None), "{index}");
+        }
+    }
+}
