@@ -5,8 +5,7 @@ use log_partition::Commit;
 
 use crate::disk_work::DiskCommand;
 
-/// What a shard runs itself: at most so many bytes of batches. Above that the disk's thread writes while the shard reads on: with
-/// 64 KiB, full batches of producers that send as fast as they can took less processor time, but fewer of them came through.
+/// What a shard runs itself: at most so many bytes of batches. Above that the disk's thread writes while the shard reads on.
 const BYTES_MAX: usize = 16 << 10;
 /// In at most so many commands, if one of them waits for a flush.
 const FLUSHED_MAX: usize = 2;

@@ -1,5 +1,6 @@
 //! The disk: its thread runs the executor for what the shards ask, and tells them what became of it. A shard that asks for a
-//! lone small batch runs it itself: neither the disk's thread need be woken for it, nor the shard for the answer.
+//! lone small batch, or for several that need no flush, runs them itself: neither the disk's thread need be woken for them, nor the
+//! shard for the answers.
 //!
 //! Invariants:
 //! - *In order.* Commands are put into the mailbox, or a seat at the executor is taken for them, while the broker is locked:

@@ -134,7 +134,7 @@ const PURE: &[(&str, &[&str])] = &[
     ("replication-node", &[]),
     ("replication-wire", &["thiserror"]),
     ("replication-planner", &["thiserror"]),
-    ("log-broker", &["bytes", "thiserror"]),
+    ("log-broker", &["bytes", "smallvec", "thiserror"]),
     ("storage-disk", &["thiserror"]),
     ("storage-wal", &["crc32c", "thiserror"]),
     ("storage-raft-log", &["bytes", "crc32c", "thiserror"]),
