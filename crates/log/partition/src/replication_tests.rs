@@ -11,8 +11,8 @@ use replication_appointed::{
 
 use crate::test_support::{assigned, marker, plain, transactional};
 use crate::{
-    Change, Isolation, LeaderEpoch, NewEpoch, NewStart, Offset, Partition, PartitionConfig, PersistId, Replacement,
-    ReplicaId, Source, Stale, State, StoredBatch, StoredEvent, Tables,
+    Change, Isolation, LeaderEpoch, NewEpoch, NewStart, Offset, Partition, PartitionConfig, PersistId,
+    Replacement, ReplicaId, Source, Stale, State, StoredBatch, StoredEvent, Tables,
 };
 
 const REPLICAS: [ReplicaId; 3] = [ReplicaId(1), ReplicaId(2), ReplicaId(3)];
@@ -781,7 +781,8 @@ fn follower_knows_what_is_decided_and_what_was_aborted() {
     assert_eq!((decided(&follower), follower.high_watermark()), ((5, vec![]), Offset(14)));
     for (id, commit, expected) in [(7, false, (7, vec![(7, 5)])), (8, true, (16, vec![(7, 5)]))] {
         let marker = marker_of(crate::ProducerId(id), commit);
-        let new = leader.append_marker(&marker, WallTime::of_ms(500)).expect("it is open").expect("it is new");
+        let new =
+            leader.append_marker(&marker, WallTime::of_ms(500)).expect("it is open").expect("it is new");
         leader.persisted(new.persist);
         exchange(&mut leader, &mut follower);
         assert_eq!(decided(&follower), expected);
