@@ -344,8 +344,7 @@ fn standing(address: &str, broker: i64) -> Option<(bool, u64, u64)> {
 fn broker_that_drains_is_empty_after_a_while_and_too_few_others_are_refused() {
     let (folder, host) = (Folder::new(), own_host());
     let more = ["--services", "council,log", "--members", "3"];
-    let mut up = Up::start(&folder.path().join("up"), host, &more);
-    up.table(complete);
+    let _up = Up::start(&folder.path().join("up"), host, &more);
     let address = format!("{host}:9092");
     let has_three = || {
         let (_, out, _) = on_brokers(&address, "log status --json");

@@ -172,7 +172,11 @@ fn look_into_copy(
     let is_committed = part.from <= partition.high_watermark();
     let last_fetched = if is_committed { part.last_fetched } else { LeaderEpoch(-1) };
     let part = Part { last_fetched, ..part.clone() };
-    look_into(hosted, &part, isolation, limits).map_err(|_| ErrorCode::NotLeaderOrFollower)
+    match look_into(hosted, &part, isolation, limits) {
+        // Whether logs have diverged is the leader's to say, too: this one may lack what the reader has.
+        Ok((fetched, _)) if fetched.divergence.is_some() => Err(ErrorCode::NotLeaderOrFollower),
+        looked => looked.map_err(|_| ErrorCode::NotLeaderOrFollower),
+    }
 }
 
 /// The offset behind the batches, as far as it is known before they are read.

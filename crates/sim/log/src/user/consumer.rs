@@ -108,7 +108,10 @@ impl Progress {
         (batches_end, epoch): (i64, i32),
         is_compacted: bool,
     ) {
-        self.epoch = epoch;
+        // An answer may be late, and of what was read elsewhere since.
+        if self.next <= batches_end {
+            self.epoch = epoch;
+        }
         if self.next < batches_end {
             // Compaction leaves batches whose last records are gone, and empty ones.
             self.next = batches_end;
