@@ -29,16 +29,8 @@ impl Cluster {
     /// # Errors
     /// No broker answers, or it refuses.
     pub fn reassign(&mut self, topic: &str, partition: i32, replicas: &[i32]) -> Result<()> {
-        let wanted = ReassignablePartition {
-            partition_index: partition,
-            replicas: Some(replicas.to_vec()),
-            ..ReassignablePartition::default()
-        };
-        let of = ReassignableTopic {
-            name: topic.into(),
-            partitions: vec![wanted],
-            ..ReassignableTopic::default()
-        };
+        let wanted = ReassignablePartition { partition_index: partition, replicas: Some(replicas.to_vec()) };
+        let of = ReassignableTopic { name: topic.into(), partitions: vec![wanted] };
         let request = AlterPartitionReassignmentsRequest {
             timeout_ms: TIMEOUT_MS,
             topics: vec![of],
