@@ -1,4 +1,5 @@
 //! The client against brokers that are played.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod played;
 mod silent;

@@ -81,19 +81,17 @@ impl Played {
             Writer::new(&mut answer, false).i32(correlation);
             Writer::new(&mut answer, true).no_tagged_fields();
             match key {
-                0 => self
-                    .produce(id, &read(&mut body))
-                    .map(|response| write::<ProduceBody>(&mut answer, &response)),
+                0 => write::<ProduceBody>(&mut answer, &self.produce(id, &read(&mut body))),
                 3 => {
                     let _: MetadataBody = read(&mut body);
-                    Some(write::<MetadataBody>(&mut answer, &self.metadata()))
+                    write::<MetadataBody>(&mut answer, &self.metadata());
                 }
                 22 => {
                     let response = InitProducerIdResponse { producer_id: 7, ..Default::default() };
-                    Some(write::<InitProducerIdRequest>(&mut answer, &response))
+                    write::<InitProducerIdRequest>(&mut answer, &response);
                 }
                 other => panic!("API {other}"),
-            };
+            }
             let length = (answer.len() - 4) as u32;
             answer[..4].copy_from_slice(&length.to_be_bytes());
             let _ = stream.write_all(&answer);
@@ -122,7 +120,7 @@ impl Played {
         }
     }
 
-    fn produce(&self, id: i32, request: &ProduceBody) -> Option<ProduceResponse> {
+    fn produce(&self, id: i32, request: &ProduceBody) -> ProduceResponse {
         let bytes = &request.topic_data[0].partition_data[0].records.0;
         let (batch, _) = Batch::read(bytes).unwrap();
         let records = Records::new(batch.records(), batch.count()).flatten();
@@ -142,7 +140,7 @@ impl Played {
             partition_responses: vec![partition],
             ..Default::default()
         };
-        Some(ProduceResponse { responses: vec![topic], ..Default::default() })
+        ProduceResponse { responses: vec![topic], ..Default::default() }
     }
 }
 

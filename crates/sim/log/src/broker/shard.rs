@@ -138,16 +138,14 @@ impl Shard {
         if mail.is_empty() && !has_events && !has_news && now.mono() < self.wakes_at {
             return false;
         }
+        let disk = shared.disk.borrow().reader.clone();
         let mut driver = Driver {
             number: self.number,
             shared,
             wires,
             sockets: &mut self.sockets,
             answers: &mut self.answers,
-            reader: Reader(log_storage::SegmentReader::new(
-                shared.disk.borrow().reader.clone(),
-                ReaderConfig::default(),
-            )),
+            reader: Reader(log_storage::SegmentReader::new(disk, ReaderConfig::default())),
             now,
         };
         for message in mail {

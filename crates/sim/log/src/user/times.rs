@@ -71,7 +71,7 @@ impl TimeReader {
     }
 
     pub(crate) fn step(&mut self, around: &mut Around<'_>) {
-        let mut link = self.link.take().unwrap_or_else(Link::new);
+        let mut link = self.link.take().unwrap_or_default();
         while let Some(answer) = link.receive(around) {
             let lookup = answer.of;
             let answer = answer.read::<ListOffsetsRequest>();
