@@ -43,10 +43,11 @@ impl Controller {
         let mut results = results.iter().copied();
         for change in proposal.changes {
             let id = change.partition;
+            // A batch without all of its results is not known to be written.
+            let written = results.next().unwrap_or(Written::Unknown);
             let Some(partition) = self.partitions.get_mut(&id) else { continue };
             partition.proposal = None;
-            // A batch without all of its results is not known to be written.
-            match results.next().unwrap_or(Written::Unknown) {
+            match written {
                 Written::Yes(version) => {
                     let Change { partition, record, .. } = change;
                     self.configured(Known { partition, version, record });

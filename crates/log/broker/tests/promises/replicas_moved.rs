@@ -196,8 +196,9 @@ fn partitions_that_move_together_all_come_to_their_end() {
                 .with_partition_index(index)
                 .with_replicas(Some(vec![BrokerId(1)]))
         });
-        let topic =
-            ReassignableTopic::default().with_name(TopicName(text("t"))).with_partitions(partitions.collect());
+        let topic = ReassignableTopic::default()
+            .with_name(TopicName(text("t")))
+            .with_partitions(partitions.collect());
         let asked =
             AlterPartitionReassignmentsRequest::default().with_timeout_ms(1_000).with_topics(vec![topic]);
         assert_eq!(cluster.call(first, 0, &asked).error_code, 0);
@@ -205,7 +206,11 @@ fn partitions_that_move_together_all_come_to_their_end() {
         cluster.pass(30_000);
         assert_eq!(listed(&mut cluster, 1), [[(); 3].map(|()| Vec::<i32>::new()); 0]);
         for (index, image) in (0..).zip(&cluster.topic().partitions) {
-            assert_eq!((&image.replicas[..], image.leader, &image.rest.goal), (&[1][..], 1, &None), "{index}");
+            assert_eq!(
+                (&image.replicas[..], image.leader, &image.rest.goal),
+                (&[1][..], 1, &None),
+                "{index}"
+            );
         }
     }
 }

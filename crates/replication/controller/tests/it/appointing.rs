@@ -205,6 +205,19 @@ fn batch_that_is_written_in_part_gives_each_partition_its_leader() {
 }
 
 #[test]
+fn results_of_a_batch_are_those_of_their_partitions_though_one_is_removed_meanwhile() {
+    let other = PartitionId { group: [9; 16], index: 0 };
+    let mut bench = Bench::new([P, other].map(|id| (id, record(&[1, 2, 3], 2))));
+    bench.die(1);
+    let (id, changes) = proposed(&mut bench);
+    assert_eq!(changes.iter().map(|change| change.partition).collect::<Vec<_>>(), [P, other]);
+    bench.tell(Event::Removed { partition: P });
+    bench.tell(Event::Proposed { id, results: vec![Written::Yes(Version(2)), Written::Untried] });
+    bench.run();
+    assert_eq!((bench.leader(other), bench.store[&other].0), (Some(2), Version(2)), "it is tried again");
+}
+
+#[test]
 fn partition_whose_answer_comes_behind_a_newer_version_is_judged_again() {
     let mut bench = Bench::new([(P, record(&[1, 2, 3, 4, 5], 3))]);
     bench.die(1);
