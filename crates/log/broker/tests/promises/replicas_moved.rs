@@ -204,7 +204,7 @@ fn partitions_that_move_together_all_come_to_their_end() {
         assert_eq!(cluster.call(first, 0, &asked).error_code, 0);
         cluster.settle();
         cluster.pass(30_000);
-        assert_eq!(listed(&mut cluster, 1), [[(); 3].map(|()| Vec::<i32>::new()); 0]);
+        assert!(listed(&mut cluster, 1).is_empty());
         for (index, image) in (0..).zip(&cluster.topic().partitions) {
             assert_eq!(
                 (&image.replicas[..], image.leader, &image.rest.goal),
