@@ -95,7 +95,7 @@ impl Connection {
     /// The connection fails, or the answer cannot be read.
     pub fn receive<C: Call>(&mut self) -> Result<C::Response> {
         let answer = self.frame().map_err(|source| self.failed(source))?;
-        self.read::<C>(&answer)
+        self.read::<C>(answer.as_deref())
     }
 
     /// Waits for the next answer, no longer than that. Nothing if it is not there by then: it can be waited for again.
@@ -108,21 +108,21 @@ impl Connection {
         let frame = self.frame();
         self.set_patience(patience)?;
         match frame {
-            Ok(answer) => self.read::<C>(&answer).map(Some),
+            Ok(answer) => self.read::<C>(answer.as_deref()).map(Some),
             Err(error) if is_timeout(&error) => Ok(None),
             Err(source) => Err(self.failed(source)),
         }
     }
 
-    /// The bytes of the next answer. If that fails because of the time, what has come by then is kept.
-    fn frame(&mut self) -> io::Result<Vec<u8>> {
+    /// The bytes of the next answer; nothing if it would be too long. If that fails because of the time, what has come by then is
+    /// kept.
+    fn frame(&mut self) -> io::Result<Option<Vec<u8>>> {
         self.fill(4)?;
         let length = self.partial.first_chunk().map_or(-1, |length| i32::from_be_bytes(*length));
         let length = usize::try_from(length).ok().filter(|length| *length <= ANSWER_BYTES_MAX);
-        let length =
-            length.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the answer is too long"))?;
+        let Some(length) = length else { return Ok(None) };
         self.fill(4 + length)?;
-        Ok(std::mem::take(&mut self.partial).split_off(4))
+        Ok(Some(std::mem::take(&mut self.partial).split_off(4)))
     }
 
     /// Reads until so much of the next answer is there.
@@ -141,7 +141,8 @@ impl Connection {
         Ok(())
     }
 
-    fn read<C: Call>(&self, answer: &[u8]) -> Result<C::Response> {
+    fn read<C: Call>(&self, answer: Option<&[u8]>) -> Result<C::Response> {
+        let answer = answer.ok_or_else(|| self.malformed("it is too long"))?;
         let flexible = is_flexible::<C>();
         let mut header = Reader::new(answer, flexible);
         header.i32().map_err(|malformed| self.malformed(malformed.0))?;

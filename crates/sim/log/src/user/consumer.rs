@@ -12,7 +12,7 @@ use kafka_protocol::records::{Record, RecordBatchDecoder};
 use uuid::Uuid;
 
 use super::batch::ID;
-use super::finder::{Finder, Leader, Target};
+use super::finder::{Finder, Leader, Target, place_of};
 use super::times::{EARLIEST, found, request};
 use super::{Around, Link};
 use crate::broker::rack_of;
@@ -171,6 +171,8 @@ struct Fetcher {
     session: (i32, i32),
     /// The next fetch begins another session: other partitions are read.
     is_stale: bool,
+    /// Which offset of each partition it was asked for.
+    asked: BTreeMap<Place, i64>,
 }
 
 /// See the module.
@@ -190,12 +192,12 @@ pub(crate) struct Consumer {
 
 impl Fetcher {
     const fn new() -> Self {
-        Self { link: Link::new(), session: (0, 0), is_stale: false }
+        Self { link: Link::new(), session: (0, 0), is_stale: false, asked: BTreeMap::new() }
     }
 
     /// With the broker at that place among all.
-    const fn with(broker: usize) -> Self {
-        Self { link: Link::to(Target::Broker(broker)), session: (0, 0), is_stale: false }
+    fn with(broker: usize) -> Self {
+        Self { link: Link::to(Target::Broker(broker)), ..Self::new() }
     }
 }
 
@@ -379,7 +381,7 @@ impl Consumer {
 
     #[expect(clippy::too_many_lines, reason = "one kind of request after the other")]
     fn ask(&mut self, around: &mut Around<'_>, broker: usize, fetcher: &mut Fetcher) {
-        let Fetcher { link, session, is_stale } = fetcher;
+        let Fetcher { link, session, is_stale, asked } = fetcher;
         if around.brokers.len() == 1 && self.follow_topics(around) {
             *session = (0, 0);
         }
@@ -401,6 +403,7 @@ impl Consumer {
         for (place, progress) in self.places.iter_mut().filter(|(place, _)| led.contains(*place)) {
             progress.trimmed = if progress.is_elsewhere { 0 } else { around.history.trims(*place).1 };
             if is_full || std::mem::take(&mut progress.is_changed) {
+                asked.insert(*place, progress.next);
                 let partition = FetchPartition::default()
                     .with_partition(place.partition)
                     .with_fetch_offset(progress.next)
@@ -461,6 +464,11 @@ impl Consumer {
         fetcher: &mut Fetcher,
     ) {
         let Some(progress) = self.places.get_mut(&place) else { return };
+        if answer.error_code == OFFSET_OUT_OF_RANGE && fetcher.asked.get(&place) != Some(&progress.next) {
+            // It was asked before another replica was read: as Kafka's clients, it counts only of where the reader is.
+            progress.is_changed = true;
+            return;
+        }
         if answer.error_code != 0 {
             if self.keeps {
                 // A session would say nothing of a partition in which nothing has changed since.
@@ -497,7 +505,7 @@ impl Consumer {
         };
         progress.begins_anew();
         progress.is_elsewhere = true;
-        leader.0 = usize::try_from(replica - 1).unwrap_or(0);
+        leader.0 = place_of(replica).unwrap_or(0);
         let broker = leader.0;
         self.fetchers.values_mut().for_each(|fetcher| fetcher.is_stale = true);
         self.fetchers.entry(broker).or_insert_with(|| Fetcher::with(broker));

@@ -171,7 +171,7 @@ impl Finder {
 }
 
 /// The place of a broker among all, by its number.
-fn place_of(node_id: i32) -> Option<usize> {
+pub(super) fn place_of(node_id: i32) -> Option<usize> {
     let place = usize::try_from(node_id).ok()?.checked_sub(1)?;
     Some(place % NUMBERS_EACH)
 }
