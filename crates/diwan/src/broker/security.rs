@@ -140,8 +140,7 @@ pub(super) fn between_brokers(
     };
     let trust_store = config.trust_store.clone().ok_or_else(|| {
         let name = &named.name;
-        let what =
-            format!("brokers show each other certificates, as at `{name}`, and nobody is trusted there");
+        let what = format!("brokers show each other certificates, as at `{name}`, and it has no trust store");
         Problem::new(what).hint("set `ssl.truststore.location` and `ssl.truststore.type`")
     })?;
     Ok(Some(PeerTlsConfig {

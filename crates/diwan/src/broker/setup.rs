@@ -240,7 +240,7 @@ mod tests {
             (
                 "listeners=SSL://:9092\nsecurity.inter.broker.protocol=SSL\nssl.keystore.location=k\n\
                 ssl.keystore.type=PEM",
-                "nobody is trusted there",
+                "it has no trust store",
             ),
         ] {
             let problems = setup(file).expect_err(file);

@@ -2,16 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use log_wire::messages::configs::{
-    DescribeConfigsRequest, DescribeConfigsResource, IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResource, IncrementalAlterableConfig,
-};
+use log_wire::messages::configs::{DescribeConfigsRequest, DescribeConfigsResource};
 
-use crate::topics::{DELETE, SET, check};
+use crate::topics::{BROKER, alteration, check};
 use crate::{Cluster, Result};
 
-/// The kind of a resource of configurations: a broker.
-const BROKER: i8 = 4;
 /// The configuration.
 const DRAIN: &str = "diwan.drain";
 
@@ -21,17 +16,8 @@ impl Cluster {
     /// # Errors
     /// The brokers refuse.
     pub fn drain(&mut self, broker: i32, drains: bool) -> Result<()> {
-        let config = IncrementalAlterableConfig {
-            name: DRAIN.into(),
-            config_operation: if drains { SET } else { DELETE },
-            value: drains.then(|| String::from("true")),
-        };
-        let resource = IncrementalAlterConfigsResource {
-            resource_type: BROKER,
-            resource_name: broker.to_string(),
-            configs: vec![config],
-        };
-        let request = IncrementalAlterConfigsRequest { resources: vec![resource], validate_only: false };
+        let settings = [(String::from(DRAIN), drains.then(|| String::from("true")))].into();
+        let request = alteration((BROKER, &broker.to_string()), &settings);
         let done = self.call_controller(&request)?.responses.pop().unwrap_or_default();
         check(format!("broker {broker}"), done.error_code, done.error_message)
     }

@@ -18,12 +18,12 @@ use crate::error::{Error, Result};
 /// The kind of a resource of configurations: a topic.
 const TOPIC: i8 = 2;
 /// And a broker.
-const BROKER: i8 = 4;
+pub(crate) const BROKER: i8 = 4;
 const TIMEOUT_MS: i32 = 30_000;
 /// Operations of IncrementalAlterConfigs.
-pub(crate) const SET: i8 = 0;
+const SET: i8 = 0;
 /// See [`SET`].
-pub(crate) const DELETE: i8 = 1;
+const DELETE: i8 = 1;
 
 /// A partition of a topic, by the topic's name and its number.
 pub type TopicPartition = (String, i32);
@@ -190,7 +190,8 @@ impl Cluster {
     }
 }
 
-fn alteration(
+/// The request that sets the settings with a value, and gives the others their default again.
+pub(crate) fn alteration(
     (resource_type, name): (i8, &str),
     settings: &BTreeMap<String, Option<String>>,
 ) -> IncrementalAlterConfigsRequest {

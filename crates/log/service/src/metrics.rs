@@ -104,7 +104,7 @@ fn of_replicas(figures: &Figures, into: &mut Vec<Sample>) {
         ),
         (
             "kafka_controller_kafkacontroller_offlinepartitionscount",
-            "Partitions of the cluster that nobody leads; 0 where the controller is not",
+            "Partitions of the cluster without a leader; 0 where the controller is not",
             controller.offline,
         ),
         (

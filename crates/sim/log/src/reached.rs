@@ -75,7 +75,7 @@ pub(crate) const FLOORS: &[Floor] = &[
     (14, "cases", 300_000),
     (16, "cases", 45_000),
     (22, "cases", 1_500),
-    (29, "cases", 15),
+    (29, "cases", 40),
     (37, "cases", 20_000),
     (38, "cases", 100_000),
     (40, "cases", 4_000),

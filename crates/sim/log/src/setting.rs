@@ -141,6 +141,8 @@ impl Setting {
         let flushing = flushing.filter(|_| retention.is_none());
         if flushing.is_some() {
             faults.trim = 0;
+            // Only a power failure shows what such a topic may lose.
+            faults.crash = faults.crash.max(1);
         }
         let keeps_tombstones = random.chance(40);
         if light {

@@ -30,11 +30,15 @@ pub(super) fn carry_out(
     out: &mut impl Write,
 ) -> Done {
     if let Some(rate) = throttle {
-        set_throttle(cluster, proposal, Some(rate))?;
-        let settings = RATES.join("`, `");
+        if let Err(failure) = set_throttle(cluster, proposal, Some(rate)) {
+            // What was set until then must not stay. That it failed at first is what the user has to know.
+            let _ = set_throttle(cluster, proposal, None);
+            return Err(failure);
+        }
+        let (rates, replicas) = (RATES.join("`, `"), REPLICAS.join("`, `"));
         writeln!(
             out,
-            "`{settings}` are set on all brokers until the end; if this is stopped, they have to be removed"
+            "until the end `{rates}` are set on all brokers, and `{replicas}` on the topics: if this is stopped, remove them"
         )?;
     }
     let carried = carry_out_stages(cluster, proposal, out);

@@ -46,7 +46,8 @@ pub(crate) struct BalanceArguments {
     #[arg(long)]
     execute: bool,
 
-    /// How fast each broker copies at most, megabytes a second. The configurations for that are removed at the end.
+    /// How fast each broker copies at most, megabytes a second. Kafka's configurations for that are set, and removed at the end, those
+    /// that were set before too.
     #[arg(long, value_name = "MB", requires = "execute", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     throttle: Option<u32>,
 

@@ -1,7 +1,7 @@
 //! How fast copies are made that nothing waits for: `leader.replication.throttled.rate` and its kin, as Kafka's tool for
 //! reassignments sets them.
 //!
-//! A throttle holds for the replicas that a topic names, and only while one of them is needed by nobody: a learner, or a voter that
+//! A throttle holds for the replicas that a topic names, and only for one that no record waits for: a learner, or a voter that
 //! is not in sync while enough others are. What a producer waits for is never throttled. The leader holds to both rates: its own is
 //! that of everything it sends under a throttle, the follower's that of what it sends to one follower.
 //!
