@@ -2,15 +2,22 @@ package interop.kafka;
 
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.apache.zookeeper.ZooKeeper;
 
 /** Brokers and the server die, stand still and return; nothing acknowledged is lost, and work goes on. */
 final class FailureTests {
+    private static final Pattern IN_SYNC = Pattern.compile("\"isr\":\\[([0-9,]*)\\]");
+
     private final Cluster cluster;
     private final Messages orders;
 
@@ -58,7 +65,7 @@ final class FailureTests {
         }
         sameProcesses(before);
         cluster.awaitMembers(0, 1);
-        cluster.awaitInSync("orders", cluster.partitions("orders").size(), 2);
+        awaitInSync("orders", cluster.partitions("orders").size(), Set.of(0, 1));
     }
 
     private void serverKilledUnderLoad() throws Exception {
@@ -105,23 +112,25 @@ final class FailureTests {
         // Whether the sessions outlived the pause or were opened anew, both are members again.
         cluster.createTopic("after-pause", 2, Map.of());
         cluster.awaitMembers(0, 1);
-        cluster.awaitInSync("orders", cluster.partitions("orders").size(), 2);
+        awaitInSync("orders", cluster.partitions("orders").size(), Set.of(0, 1));
         orders.send(100);
         orders.readAll("group-9");
         sameProcesses(before);
     }
 
     private void brokerPaused() throws Exception {
+        int partitions = cluster.partitions("orders").size();
         Broker still = cluster.controller();
         Broker heir = cluster.other(still);
         still.pause();
         try {
             Wait.until("the members that the other broker sees", List.of(String.valueOf(heir.id)), () -> ids());
+            awaitInSync("orders", partitions, Set.of(heir.id));
         } finally {
             still.resume();
         }
         cluster.awaitMembers(0, 1);
-        cluster.awaitInSync("orders", cluster.partitions("orders").size(), 2);
+        awaitInSync("orders", partitions, Set.of(0, 1));
         orders.send(100);
         orders.readAll("group-7");
     }
@@ -178,8 +187,30 @@ final class FailureTests {
         }
     }
 
+    /**
+     * Until the tree says so of each partition. A broker that stood still may answer of what it knew before, so its own word is
+     * not asked.
+     */
+    private static void awaitInSync(String topic, int partitions, Set<Integer> replicas) throws Exception {
+        Wait.until("in sync in the tree in " + topic, Collections.nCopies(partitions, replicas), () -> {
+            var seen = new ArrayList<Set<Integer>>();
+            for (String state : statesInTree(topic)) {
+                seen.add(inSync(state));
+            }
+            return seen;
+        });
+    }
+
+    private static Set<Integer> inSync(String state) {
+        var list = IN_SYNC.matcher(state);
+        if (!list.find()) {
+            throw new AssertionError("no replicas in sync in " + state);
+        }
+        return Stream.of(list.group(1).split(",")).filter(id -> !id.isEmpty()).map(Integer::valueOf).collect(Collectors.toSet());
+    }
+
     /** Leader, epochs and replicas in sync of each partition. */
-    private static String statesInTree(String topic) throws Exception {
+    private static List<String> statesInTree(String topic) throws Exception {
         String partitions = Server.CHROOT + "/brokers/topics/" + topic + "/partitions";
         var states = new ArrayList<String>();
         try (var client = client()) {
@@ -188,7 +219,7 @@ final class FailureTests {
                 states.add(partition + ": " + new String(state, StandardCharsets.UTF_8));
             }
         }
-        return String.join(", ", states);
+        return states;
     }
 
     private static ZooKeeper client() throws Exception {

@@ -1,6 +1,8 @@
 //! A floor for many producers: one thread that rests, and then takes all requests that came meanwhile at once. It writes them
-//! to one file with one system call, and answers each connection once. Each request waits for its rest.
+//! to one file with one system call, and answers each connection once. Each request waits for its rest. As in a log, what is
+//! written is new: a file that is full is followed by an empty one, and its bytes are kept for a while.
 
+use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::net::{SocketAddr, TcpListener};
@@ -18,6 +20,8 @@ use super::{Header, INIT_PRODUCER_ID, PRODUCE, REQUEST_BYTES_MAX};
 const REST: Duration = Duration::from_micros(500);
 /// What is read from a connection in a turn.
 const READ_BYTES: usize = 256 << 10;
+/// Of files that are full: about as much as the load of a point sends.
+const FILES_KEPT: usize = 32;
 
 struct Connection {
     stream: TcpStream,
@@ -35,10 +39,8 @@ pub fn serve(address: SocketAddr, listening: impl FnOnce(SocketAddr)) -> io::Res
     let listener = TcpListener::bind(address)?;
     listener.set_nonblocking(true)?;
     let address = listener.local_addr()?;
-    let path = std::env::temp_dir().join(format!("lab-resting-{}", address.port()));
-    let file = File::create(&path);
-    let _ = fs::remove_file(&path);
-    let mut server = Resting { file: file?, end: 0, connections: Vec::new(), poll: Poll::new()?, listener };
+    let kept = Kept::create(address.port())?;
+    let mut server = Resting { kept, connections: Vec::new(), poll: Poll::new()?, listener };
     listening(address);
     thread::spawn(move || -> io::Result<()> {
         let (mut events, mut buffer) = (Events::with_capacity(1024), vec![0; READ_BYTES]);
@@ -50,9 +52,43 @@ pub fn serve(address: SocketAddr, listening: impl FnOnce(SocketAddr)) -> io::Res
     io::stdin().read_to_end(&mut Vec::new()).map(drop)
 }
 
-struct Resting {
+/// What was written last, in files that are removed already: they end with the last handle.
+struct Kept {
+    port: u16,
+    full: VecDeque<File>,
     file: File,
+    /// Where the next bytes go in `file`.
     end: u64,
+}
+
+impl Kept {
+    fn create(port: u16) -> io::Result<Self> {
+        Ok(Self { port, full: VecDeque::new(), file: Self::empty(port)?, end: 0 })
+    }
+
+    fn empty(port: u16) -> io::Result<File> {
+        let path = std::env::temp_dir().join(format!("lab-resting-{port}"));
+        let file = File::create(&path);
+        let _ = fs::remove_file(&path);
+        file
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.end > FILE_BYTES {
+            self.full.push_back(std::mem::replace(&mut self.file, Self::empty(self.port)?));
+            self.end = 0;
+            if self.full.len() > FILES_KEPT {
+                self.full.pop_front();
+            }
+        }
+        self.file.write_all_at(bytes, self.end)?;
+        self.end += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+struct Resting {
+    kept: Kept,
     connections: Vec<Option<Connection>>,
     poll: Poll,
     listener: TcpListener,
@@ -79,15 +115,14 @@ impl Resting {
                 continue;
             };
             let mut answer = Vec::new();
-            let end = self.end + batches.len() as u64;
+            let end = self.kept.end + batches.len() as u64;
             match connection.take(buffer, end, number as u64, &mut batches, &mut answer) {
                 // It is closed, or says what this server does not know.
                 Err(_) => *place = None,
                 Ok(()) => answers.push((number, answer)),
             }
         }
-        self.file.write_all_at(&batches, self.end)?;
-        self.end = if self.end > FILE_BYTES { 0 } else { self.end + batches.len() as u64 };
+        self.kept.append(&batches)?;
         for (number, answer) in answers {
             if let Some(Some(connection)) = self.connections.get_mut(number) {
                 super::send_all(&connection.stream, &answer, rustix::net::SendFlags::empty())?;
