@@ -1,4 +1,6 @@
+import harness.Broker;
 import harness.Check;
+import harness.Skip;
 import harness.Test;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -14,12 +16,15 @@ import org.apache.kafka.clients.consumer.OffsetAndTimestamp;
 import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.OffsetMetadataTooLarge;
 import org.apache.kafka.common.errors.WakeupException;
 
 /** A consumer's positions: seeking, pausing, offsets by time, commits, and what happens where there is no offset. */
 public final class Reading {
+    private static final String DESERIALIZER = "org.apache.kafka.common.serialization.StringDeserializer";
+
     private Reading() {
     }
 
@@ -258,5 +263,45 @@ public final class Reading {
         KafkaConsumer<String, String> reader = test.consumer(null);
         reader.assign(List.of(partition));
         Check.fails(KafkaException.class, () -> reader.commitSync(Map.of(partition, new OffsetAndMetadata(1))));
+    }
+
+    /** What is read is the same, and comes from the replica in the reader's rack, unless a broker dies meanwhile. */
+    public static void readerInARackReadsTheReplicaThere(Test test) throws Exception {
+        if (Broker.ADDRESSES.size() == 1) {
+            throw new Skip("the broker is alone");
+        }
+        String topic = test.topic(1);
+        List<String> sent = Collections.nCopies(500, "x".repeat(1000));
+        Test.send(test.producer(), topic, 0, sent);
+        Check.eventually(() -> {
+            Node follower = follower(topic);
+            try (KafkaConsumer<String, String> reader = inRack(follower.rack(), topic)) {
+                Check.equal(Test.values(Test.take(reader, sent.size())), sent);
+                Check.that(received(reader, follower) > 500 * 1000, "the follower was not read");
+            }
+        });
+    }
+
+    private static Node follower(String topic) throws Exception {
+        var partition = Test.get(Test.admin().describeTopics(List.of(topic)).allTopicNames()).get(topic).partitions().get(0);
+        var followers = partition.isr().stream().filter(node -> !node.equals(partition.leader())).toList();
+        Check.that(!followers.isEmpty(), "no follower is in sync");
+        return followers.get(0);
+    }
+
+    private static KafkaConsumer<String, String> inRack(String rack, String topic) {
+        KafkaConsumer<String, String> reader = new KafkaConsumer<>(Test.properties("client.rack", rack, "auto.offset.reset",
+            "earliest", "key.deserializer", DESERIALIZER, "value.deserializer", DESERIALIZER));
+        reader.assign(Test.partitions(topic, 1));
+        return reader;
+    }
+
+    /** How many bytes came from that broker. */
+    private static double received(KafkaConsumer<String, String> reader, Node from) {
+        return reader.metrics().entrySet().stream()
+            .filter(of -> of.getKey().name().equals("incoming-byte-total"))
+            .filter(of -> ("node-" + from.id()).equals(of.getKey().tags().get("node-id")))
+            .mapToDouble(of -> ((Number) of.getValue().metricValue()).doubleValue())
+            .sum();
     }
 }

@@ -4,6 +4,7 @@
 mod groups;
 mod offsets;
 mod retention;
+mod shares;
 mod transactions;
 mod volatile;
 
@@ -16,6 +17,8 @@ pub(crate) use groups::{Holder, Identity, Synced};
 use offsets::Offsets;
 pub(crate) use offsets::Register;
 pub(crate) use retention::{RETENTION_CHECK_MS, Retention};
+use shares::Shares;
+pub(crate) use shares::{DELIVERIES_MAX, LOCK_MS, Taking};
 pub(crate) use transactions::TransactionId;
 use transactions::Transactions;
 use volatile::Volatile;
@@ -109,6 +112,7 @@ pub(crate) struct History {
     groups: Groups,
     offsets: Offsets,
     volatile: Volatile,
+    shares: Shares,
     /// The time, and when a record was sent last.
     pub(crate) now_ms: u64,
     pub(crate) sent_ms: u64,
@@ -124,9 +128,9 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// Of brokers that keep that epoch of a producer id for themselves.
-    pub(crate) fn new(epoch_max: i16) -> Self {
-        Self { epoch_max, ..Self::default() }
+    /// Of one broker or of several, which keep that epoch of a producer id for themselves.
+    pub(crate) fn new(epoch_max: i16, is_alone: bool) -> Self {
+        Self { epoch_max, shares: Shares::new(is_alone), ..Self::default() }
     }
 
     /// Records before that offset are to be deleted.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sim_kit::random::Random;
 
 use crate::history::Retention;
-use crate::names::all_names;
+use crate::names::{SHARE_TOPIC, all_names};
 
 /// How long a member may be silent, milliseconds: as the broker is configured.
 pub(crate) const SESSION_MS: u64 = 3_000;
@@ -50,6 +50,8 @@ pub(crate) struct Setting {
     pub(crate) all_static: bool,
     /// Members of the group of KIP-848.
     pub(crate) consumer: usize,
+    /// Members of the share group; without any there is neither its topic nor its producers.
+    pub(crate) shares: usize,
     pub(crate) faults: Faults,
 }
 
@@ -120,6 +122,7 @@ impl Setting {
             classic: 0,
             all_static: false,
             consumer: 0,
+            shares: 0,
             faults: Faults::default(),
             transactional: random.below(3) as usize,
             compaction_check_ms: if random.chance(30) { 15_000 } else { 500 },
@@ -178,6 +181,20 @@ impl Setting {
             replication.values_mut().for_each(|(replicas, _)| *replicas = 3.max(*replicas));
         }
         Self { brokers, replication, internal_replicas, shards, flushing, faults, ..self }
+    }
+
+    /// Whether there is a share group, drawn on its own, too, behind the number of brokers.
+    pub(crate) fn of_shares(mut self, random: &mut Random) -> Self {
+        if !random.chance(40) {
+            return self;
+        }
+        self.shares = 1 + random.below(3) as usize;
+        if self.brokers > 1 {
+            let fewest = if self.faults.cluster.wipe > 0 { 3 } else { 1 };
+            let replicas = (1 + random.below(3) as i16).min(self.brokers as i16).max(fewest);
+            self.replication.insert(SHARE_TOPIC, (replicas, 1));
+        }
+        self
     }
 }
 

@@ -20,7 +20,7 @@ use crate::served::Served;
 use crate::setting::Setting;
 use crate::user::{
     Around, ClassicMember, Consumer, ConsumerMember, GroupMember, Mover, NAMES, NUMBERS_EACH, OffsetReader,
-    Operator, Producer, TimeReader, Topics, TransactionalProducer, are_at_rest,
+    Operator, Producer, ShareMember, TimeReader, Topics, TransactionalProducer, are_at_rest, open_shares,
 };
 use crate::wire::Wires;
 
@@ -35,6 +35,8 @@ const TRANSACTION_MAX_MS: u64 = 10_000;
 /// The stream of random numbers that says how many brokers there are. The seeds of `seeds.txt` that found something with one
 /// broker play one still.
 const CLUSTER: u64 = 48_011;
+/// The stream that says whether there is a share group.
+const SHARES: u64 = 61_027;
 
 /// An operator is told something far less often than producers are.
 const OPERATOR_WEIGHT: u64 = 40;
@@ -69,6 +71,7 @@ pub struct LogWorld {
     transactional: Vec<TransactionalProducer>,
     consumers: Vec<Consumer>,
     members: Vec<GroupMember>,
+    shares: Vec<ShareMember>,
     offset_reader: OffsetReader,
     served: Served,
     /// They read everything in the end: all of it, and what is committed.
@@ -88,6 +91,7 @@ impl World for LogWorld {
         let mut random = Random::new(plan.seed);
         let setting = Setting::draw(&mut random, plan.light);
         let setting = setting.of_cluster(&mut Random::new(plan.seed ^ CLUSTER), plan.light);
+        let setting = setting.of_shares(&mut Random::new(plan.seed ^ SHARES));
         let brokers = (1..=setting.brokers).map(|id| Machine::new(id, &setting, &mut random)).collect();
         let mut sim = Simulation::new(random);
         sim.leave_out(plan.without.clone());
@@ -99,6 +103,7 @@ impl World for LogWorld {
             retention: setting.retention,
             keeps_tombstones: setting.keeps_tombstones,
             replication: setting.replication.clone(),
+            has_shares: setting.shares > 0,
             ..Topics::default()
         };
         let phase_until_ms = sim.now_ms() + plan.faulty_ms;
@@ -110,7 +115,7 @@ impl World for LogWorld {
             council: Council::new(setting.servers),
             wires: Wires::default(),
             peers: Peers::default(),
-            history: History::new(setting.epoch_max),
+            history: History::new(setting.epoch_max, setting.brokers == 1),
             topics,
             operator: Operator::new(),
             mover: Mover::default(),
@@ -118,6 +123,7 @@ impl World for LogWorld {
             transactional: Vec::new(),
             consumers: Vec::new(),
             members: Vec::new(),
+            shares: Vec::new(),
             offset_reader: OffsetReader::new(),
             served: Served::default(),
             last_readers: Vec::new(),
@@ -299,6 +305,7 @@ impl LogWorld {
 
     /// The process of a broker is gone, if there is one. Another begins at that time.
     fn kill(&mut self, at: usize, restart_at_ms: u64) {
+        self.history.disturbed();
         let machine = &mut self.brokers[at];
         machine.kill(&mut self.wires, &mut self.council);
         machine.restart_at_ms = restart_at_ms;
@@ -327,7 +334,8 @@ impl LogWorld {
         let (producers, transactional) = (self.producers.len(), self.transactional.len());
         let (consumers, readers) = (self.consumers.len(), self.last_readers.len());
         let members = self.members.len() + 1;
-        let all = producers + transactional + consumers + readers + members + 2;
+        let shares = self.shares.len();
+        let all = producers + transactional + consumers + readers + members + shares + 2;
         let mut drawn = self.sim.random.below(all as u64) as usize;
         if drawn < producers + transactional {
             let before = self.history.acked_count();
@@ -353,6 +361,12 @@ impl LogWorld {
             self.last_readers.insert(drawn - consumers, reader);
         } else if drawn < consumers + readers + members {
             self.member_step(drawn - consumers - readers);
+        } else if drawn < consumers + readers + members + shares {
+            let before = self.history.acked_count();
+            let mut member = self.shares.swap_remove(drawn - consumers - readers - members);
+            self.with(|around| member.step(around));
+            self.shares.push(member);
+            self.crash_if_told(before, MEMBER_WEIGHT);
         } else {
             let mut operator = std::mem::replace(&mut self.operator, Operator::new());
             let before = self.history.acked_count();
@@ -391,6 +405,18 @@ impl LogWorld {
         for number in 0..consumer {
             let member = self.with(|around| ConsumerMember::new(number as u32 + 300, around));
             self.members.push(GroupMember::Consumer(member));
+        }
+        self.make_shares();
+    }
+
+    fn make_shares(&mut self) {
+        for number in 0..self.setting.shares as u32 {
+            let member = self.with(|around| ShareMember::new(number + 400, around));
+            self.shares.push(member);
+        }
+        for number in 0..self.setting.shares.min(2) as u32 {
+            let producer = self.with(|around| Producer::of_shares(number + 50, around));
+            self.producers.push(producer);
         }
     }
 
@@ -456,6 +482,9 @@ impl LogWorld {
             }
             Phase::Settling if is_done => {
                 self.sim.tell("last crash", format_args!("everything is at rest: the power fails"));
+                for place in self.places() {
+                    self.history.share_ended(place);
+                }
                 (0..self.brokers.len()).for_each(|at| self.power_fails(at, Loss::All, now_ms));
                 self.offset_reader = OffsetReader::new();
                 self.begin(Phase::Reading);
@@ -495,7 +524,7 @@ impl LogWorld {
         let consumers = std::mem::take(&mut self.consumers);
         let done = self.with(|around| consumers.iter().all(|consumer| consumer.is_at_the_end(around)));
         self.consumers = consumers;
-        done && self.are_members_at_rest()
+        done && self.are_members_at_rest() && self.with(|around| open_shares(around).is_empty())
     }
 
     /// What is not at rest, in words.
@@ -509,6 +538,7 @@ impl LogWorld {
         why.extend(open(self.is_retention_over(), "retention"));
         why.extend(self.unrepaired());
         why.extend(open(self.are_members_at_rest(), "groups"));
+        why.extend(self.with(|around| open_shares(around)));
         let consumers: Vec<Consumer> = self.consumers.drain(..).chain(self.last_readers.drain(..)).collect();
         why.extend(self.with(|around| consumers.iter().flat_map(|of| of.behind(around)).collect::<Vec<_>>()));
         why.join(", ")
@@ -543,6 +573,7 @@ impl LogWorld {
 
     /// The power of a broker fails. It is there again at that time.
     fn power_fails(&mut self, at: usize, loss: Loss, restart_at_ms: u64) {
+        self.history.disturbed();
         let machine = &mut self.brokers[at];
         machine.crash(loss, &mut self.wires, &mut self.council);
         machine.restart_at_ms = restart_at_ms;

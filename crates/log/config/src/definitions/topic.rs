@@ -147,5 +147,8 @@ pub(super) const TOPIC: &[Definition] = &[
         .at_least(1)
         .from(&["log.roll.ms", "log.roll.hours"])
         .acts("The age at which a segment is closed though it is not full, in milliseconds"),
-    boolean("unclean.leader.election.enable").default("false").from(&["unclean.leader.election.enable"]),
+    boolean("unclean.leader.election.enable")
+        .default("false")
+        .from(&["unclean.leader.election.enable"])
+        .acts("Whether a partition that waits for too few replicas goes on with those that are left, and may lose records"),
 ];

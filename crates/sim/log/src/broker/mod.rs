@@ -6,8 +6,10 @@ mod peers;
 mod process;
 mod shard;
 
+use std::sync::Arc;
+
 use base::Now;
-use log_broker::{BrokerConfig, InternalTopic};
+use log_broker::{BrokerConfig, InternalTopic, ServerProperties};
 use log_storage::StoreConfig;
 use sim_kit::Host;
 use sim_kit::disk::{Loss, SimDisk};
@@ -15,6 +17,7 @@ use sim_kit::random::Random;
 use storage_wal::WalConfig;
 
 use crate::council::Council;
+use crate::history::{DELIVERIES_MAX, LOCK_MS};
 use crate::setting::{SESSION_MS, Setting};
 use crate::wire::Wires;
 pub(crate) use peers::{LinkId, PeerEvent, PeerPort};
@@ -75,6 +78,9 @@ fn broker_config(node_id: i32, setting: &Setting) -> BrokerConfig {
         rack: Some(rack_of(node_id)),
         ..BrokerConfig::default()
     };
+    config.properties = share_properties(setting);
+    config.share.state_topic.partitions = 2;
+    config.share.state_topic.replication_factor = setting.internal_replicas;
     config.leaders.reads_by_rack = true;
     let groups = &mut config.groups;
     (groups.session_timeout_min_ms, groups.initial_rebalance_delay_ms) = (1_000, 300);
@@ -92,6 +98,24 @@ fn broker_config(node_id: i32, setting: &Setting) -> BrokerConfig {
         config.compaction_map_bytes_max = 1;
     }
     config
+}
+
+/// What it is told of the share group.
+fn share_properties(setting: &Setting) -> ServerProperties {
+    let lock_ms = LOCK_MS.to_string();
+    let session_ms = SESSION_MS.to_string();
+    let deliveries = DELIVERIES_MAX.to_string();
+    let pairs = [
+        ("group.share.delivery.count.limit", deliveries.as_str()),
+        ("group.share.heartbeat.interval.ms", "400"),
+        ("group.share.min.heartbeat.interval.ms", "400"),
+        ("group.share.min.record.lock.duration.ms", &lock_ms),
+        ("group.share.min.session.timeout.ms", &session_ms),
+        ("group.share.record.lock.duration.ms", &lock_ms),
+        ("group.share.session.timeout.ms", &session_ms),
+    ];
+    let of = |(name, value): (&str, &str)| (name.into(), value.into());
+    ServerProperties(Arc::new(pairs.into_iter().filter(|_| setting.shares > 0).map(of).collect()))
 }
 
 /// How its store is made.

@@ -585,8 +585,7 @@ fn see(
         around.sim.count("marker read", 1);
         return Content::Marker(is_commit(record));
     }
-    let id = record.headers.iter().find(|(name, _)| name.as_str() == ID).and_then(|(_, id)| id.as_deref());
-    let value = record.value.as_deref().or(id).and_then(parse);
+    let value = value_of(record);
     if record.value.is_none() {
         around.sim.count("tombstone read", 1);
     }
@@ -599,6 +598,12 @@ fn see(
         around.history.seen_committed(value);
     }
     Content::Value(value)
+}
+
+/// The value of a record that clients wrote.
+pub(super) fn value_of(record: &Record) -> Option<Value> {
+    let id = record.headers.iter().find(|(name, _)| name.as_str() == ID).and_then(|(_, id)| id.as_deref());
+    record.value.as_deref().or(id).and_then(parse)
 }
 
 /// What a consumer does with the list of aborted transactions.

@@ -9,6 +9,7 @@ mod mover;
 mod offsets;
 mod operator;
 mod producer;
+mod share;
 mod times;
 mod transactional;
 
@@ -26,6 +27,7 @@ pub(crate) use link::{Answer, Link};
 pub(crate) use mover::{Mover, Wish};
 pub(crate) use operator::{NAMES, Operator, Topics};
 pub(crate) use producer::Producer;
+pub(crate) use share::{ShareMember, open_shares};
 pub(crate) use times::TimeReader;
 pub(crate) use transactional::TransactionalProducer;
 

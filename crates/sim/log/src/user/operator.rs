@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::{Around, Link, Target};
 use crate::history::{Place, Retention};
-pub(crate) use crate::names::{GROUP_TOPIC, NAMES, all_names};
+pub(crate) use crate::names::{GROUP_TOPIC, NAMES, SHARE_TOPIC, all_names};
 use crate::setting::Flushing;
 
 /// How long the operator waits for an answer, milliseconds.
@@ -48,9 +48,16 @@ pub(crate) struct Topics {
     pub(crate) compacted_ids: BTreeSet<[u8; 16]>,
     /// Names that were asked to go: of several brokers, some may mean another topic by them than others.
     pub(crate) deleted: BTreeSet<&'static str>,
+    /// Whether there is a share group with a topic of its own.
+    pub(crate) has_shares: bool,
 }
 
 impl Topics {
+    /// All that are to be there.
+    fn names(&self) -> impl Iterator<Item = &'static str> {
+        all_names().chain(self.has_shares.then_some(SHARE_TOPIC))
+    }
+
     /// Whether the topic of that id is compacted.
     pub(crate) fn is_compacted(&self, id: &[u8; 16]) -> bool {
         self.compacted_ids.contains(id)
@@ -86,7 +93,7 @@ impl Operator {
 
     /// Whether every topic is there, as far as it knows.
     pub(crate) fn is_content(&self, topics: &Topics) -> bool {
-        self.remake.is_none() && all_names().all(|name| topics.ids.contains_key(name))
+        self.remake.is_none() && topics.names().all(|name| topics.ids.contains_key(name))
     }
 
     pub(crate) fn step(&mut self, around: &mut Around<'_>) {
@@ -122,7 +129,7 @@ impl Operator {
         if let Some(name) = self.remake {
             return self.delete(around, name);
         }
-        let missing = all_names().find(|name| !around.topics.ids.contains_key(*name));
+        let missing = around.topics.names().find(|name| !around.topics.ids.contains_key(*name));
         if let Some(name) = missing {
             match around.random.chance(50) {
                 true => self.create(around, name),

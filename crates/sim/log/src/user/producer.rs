@@ -9,7 +9,7 @@ use kafka_protocol::messages::{InitProducerIdRequest, ProduceRequest, ProduceRes
 use uuid::Uuid;
 
 use super::batch::{draw, encode};
-use super::operator::{NAMES, topic_name};
+use super::operator::{NAMES, SHARE_TOPIC, topic_name};
 use super::{Around, Link, Target};
 use crate::history::{Place, Value};
 
@@ -89,6 +89,11 @@ impl Producer {
             next_value: u64::from(number) << 32,
             rests_until_ms: 0,
         }
+    }
+
+    /// One that writes into the topic of the share group.
+    pub(crate) fn of_shares(number: u32, around: &mut Around<'_>) -> Self {
+        Self { name: SHARE_TOPIC, ..Self::new(number, around) }
     }
 
     /// Whether nothing of it is under way.

@@ -36,6 +36,7 @@ impl LogWorld {
             let at = self.any_broker(&mut chance);
             self.sim.tell("pause", format_args!("broker {} stands still for {long_ms} ms", at + 1));
             self.served.pause();
+            self.history.disturbed();
             self.brokers[at].host.pause(now_ms, long_ms);
         }
     }
@@ -78,6 +79,7 @@ impl LogWorld {
         if let Some(mut chance) = self.sim.strike(often.cut) {
             let open = self.wires.open_ones();
             if let Some(id) = open.get(chance.below(open.len().max(1) as u64) as usize) {
+                self.history.disturbed();
                 self.sim.tell("connection cut", format_args!("a client's connection breaks"));
                 if chance.chance(50) {
                     self.wires.lose(*id);
@@ -88,6 +90,7 @@ impl LogWorld {
         if let Some(mut chance) = self.sim.strike(often.part) {
             let at = self.any_broker(&mut chance);
             if let Some(process) = &mut self.brokers[at].process {
+                self.history.disturbed();
                 process.part(&mut self.council);
                 self.sim.tell(
                     "council parted",
@@ -98,6 +101,7 @@ impl LogWorld {
         if let Some(mut chance) = self.sim.strike(often.expire) {
             let at = self.any_broker(&mut chance);
             if let Some(process) = &mut self.brokers[at].process {
+                self.history.disturbed();
                 process.expire(&mut self.council);
                 self.sim.tell(
                     "council expired",

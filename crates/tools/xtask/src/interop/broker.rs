@@ -21,6 +21,9 @@ const PROPERTIES: &str = "server.properties";
 /// What a real Kafka is given, too.
 const SETTINGS: &str = include_str!("../../../../../interop/jars/broker.properties");
 
+/// Consumers read the replica in their rack.
+const READ_NEAR: &str = "replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector";
+
 /// A broker in a folder of its own, running or not.
 struct Broker {
     binary: PathBuf,
@@ -57,10 +60,10 @@ impl Broker {
     /// Writes the configuration. The last line of a key counts, so a start's own settings go over those that are always there.
     fn configure(&self, settings: &[&str]) -> anyhow::Result<()> {
         // Several threads for connections, however few cores there are.
+        let id = self.id;
         let text = format!(
-            "node.id={}\nlisteners=PLAINTEXT://{}\nlog.dirs=data\nnum.network.threads=2\nzookeeper.connect={}\n\
+            "node.id={id}\nbroker.rack=rack-{id}\nlisteners=PLAINTEXT://{}\nlog.dirs=data\nnum.network.threads=2\nzookeeper.connect={}\n\
              offsets.topic.num.partitions=4\ntransaction.state.log.num.partitions=4\n{SETTINGS}\n{}{}\n",
-            self.id,
             self.address(),
             self.council,
             self.of_cluster,
@@ -121,7 +124,7 @@ impl Brokers {
     /// Nothing is started yet. `council` is a connect string.
     pub(super) fn new(binary: &Path, work: &Path, ports: &[u16], council: &str) -> anyhow::Result<Self> {
         let replicas = ports.len().min(3);
-        let of_cluster = format!("default.replication.factor={replicas}\n");
+        let of_cluster = format!("default.replication.factor={replicas}\n{READ_NEAR}\n");
         let of_cluster = if replicas > 1 { of_cluster.as_str() } else { "" };
         let member =
             |(id, port): (usize, &u16)| Broker::new(binary, work, (id, *port), (council, of_cluster));

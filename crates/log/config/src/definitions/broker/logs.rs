@@ -132,5 +132,8 @@ pub(super) const LOGS: &[Definition] = &[
         .default("1")
         .at_least(1)
         .acts("How many partitions a topic gets that is created without a number of them"),
-    boolean("unclean.leader.election.enable").default("false").cluster_wide(),
+    boolean("unclean.leader.election.enable")
+        .default("false")
+        .cluster_wide()
+        .acts("`unclean.leader.election.enable` of topics that do not set it"),
 ];

@@ -16,7 +16,7 @@ use crate::history::{Place, Register};
 /// A group whose members speak the classic protocol, and one whose members speak that of KIP-848.
 pub(crate) const GROUPS: [&str; 2] = ["classic", "consumer"];
 /// The coordinator is not there for now.
-pub(super) const COORDINATOR_RETRIABLE: [i16; 6] = [7, 14, 15, 16, 3, 5];
+pub(in crate::user) const COORDINATOR_RETRIABLE: [i16; 6] = [7, 14, 15, 16, 3, 5];
 const REBALANCE_IN_PROGRESS: i16 = 27;
 const UNKNOWN_MEMBER_ID: i16 = 25;
 const FENCED_INSTANCE_ID: i16 = 82;
