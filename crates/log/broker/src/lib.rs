@@ -42,6 +42,7 @@
 mod access;
 mod access_requests;
 mod authentication;
+mod balance;
 mod broker;
 mod brokers;
 mod call;

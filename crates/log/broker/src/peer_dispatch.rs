@@ -21,7 +21,7 @@ use crate::share::{PeerAppend, PeerRequest};
 use crate::transactions::TransactionEvent;
 
 /// A call or an answer is not longer, bytes: a message between brokers has at most 1 MiB.
-const CALL_BYTES_MAX: usize = (1 << 20) - 64;
+pub(crate) const CALL_BYTES_MAX: usize = (1 << 20) - 64;
 
 impl Broker {
     /// A question goes to the coordinator of its transaction, wherever that lives.
@@ -173,6 +173,8 @@ impl Broker {
             Asked::ShareState(request) => self.share.ask_for_peer(&mut self.node, asker, request),
             Asked::ShareGroups(told) => self.share.told(told, now),
             Asked::Append(append) => self.share.append_for_peer(&mut self.node, asker, &append, now),
+            Asked::Loads(told) => self.loads_told(*from, told, now),
+            Asked::Moves(moves) => self.throttle_moves(moves, now),
         }
         Ok(())
     }

@@ -223,7 +223,7 @@ mod tests {
 
     fn figures() -> Figures {
         let topic: Arc<str> = "orders".into();
-        let traffic = Traffic { records_in: 3, bytes_in: 300, bytes_out: 200, refused: 1 };
+        let traffic = Traffic { records_in: 3, bytes_in: 300, bytes_out: 200, requests: 9, refused: 1 };
         Figures {
             requests: vec![(log_wire::ApiKey::Produce, 7)],
             topics: vec![(Arc::clone(&topic), traffic)],
