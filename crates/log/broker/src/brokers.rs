@@ -222,11 +222,6 @@ impl Brokers {
         Some(LiveBroker { id, host, port: i32::from(port), rack: known.node.rack.as_deref() })
     }
 
-    /// Whether another broker takes what is measured here: older ones do not.
-    pub(crate) fn takes_loads(&self, id: i32) -> bool {
-        self.others.get(&id).is_some_and(|known| known.node.takes_loads)
-    }
-
     /// The first of the brokers that are to lead nothing, or are to go.
     pub(crate) fn first_draining(&self) -> Option<i32> {
         self.draining.union(&self.drained).min().copied()

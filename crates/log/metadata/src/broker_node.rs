@@ -26,9 +26,6 @@ pub struct BrokerNode {
     /// Where clients find it that came in at a listener of that name; all but the first one, which is `host` and `port`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub listeners: BTreeMap<String, EndpointNode>,
-    /// Whether it takes what others measure of their partitions: an older one would close the link.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub takes_loads: bool,
 }
 
 /// A place where a broker listens.
@@ -38,11 +35,6 @@ pub struct EndpointNode {
     pub host: String,
     /// The port.
     pub port: u16,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-const fn is_false(value: &bool) -> bool {
-    !*value
 }
 
 impl BrokerNode {
@@ -77,7 +69,6 @@ mod tests {
         assert_eq!(BrokerNode::read(&broker.bytes()), Some(broker.clone()));
         let at = |host: &str, port| EndpointNode { host: host.into(), port };
         broker.peers = Some(at("p", 19092));
-        broker.takes_loads = true;
         broker.listeners = BTreeMap::from([("INSIDE".into(), at("i", 9093))]);
         assert_eq!(BrokerNode::read(&broker.bytes()), Some(broker.clone()));
         assert_eq!((broker.endpoint("INSIDE"), broker.endpoint("X")), (("i", 9093), ("h", 9092)));

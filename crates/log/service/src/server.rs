@@ -290,7 +290,7 @@ fn broker_node(
         rack: config.broker.rack.clone(),
         peers: Some(port.announced.clone()),
         listeners: if listeners.len() > 1 { listeners } else { BTreeMap::new() },
-        takes_loads: true,
+        ..BrokerNode::default()
     }
 }
 

@@ -14,10 +14,6 @@ use base::Now;
 impl Broker {
     /// The controller is told what is new.
     pub(super) fn tell_loads(&mut self, controller: i32) {
-        if !self.node.brokers.takes_loads(controller) {
-            self.balance.told_to = None;
-            return;
-        }
         if self.balance.told_to != Some(controller) {
             self.balance.meter.tell_anew();
         }
@@ -43,7 +39,7 @@ impl Broker {
         for (leader, moves) in by_leader {
             if leader == self.node.config.node_id {
                 self.throttle_moves(moves, now);
-            } else if self.node.brokers.takes_loads(leader) {
+            } else {
                 self.tell(leader, &load_codec::moves(&moves));
             }
         }

@@ -321,7 +321,7 @@ impl Process {
         let directory = id_text(&executor.directory_id());
         let peers = self.has_others.then(|| EndpointNode { host: "broker".into(), port: 9093 });
         let (host, rack) = ("broker".into(), self.config.rack.clone());
-        let node = BrokerNode { directory, host, port: 9092, peers, rack, takes_loads: true, ..BrokerNode::default() };
+        let node = BrokerNode { directory, host, port: 9092, peers, rack, ..BrokerNode::default() };
         self.join.opened(node, &mut self.keeper);
         self.opened = Some(Opened { cluster, executor, stored });
         Ok(())
