@@ -50,6 +50,8 @@ pub(crate) struct Setting {
     pub(crate) all_static: bool,
     /// Members of the group of KIP-848.
     pub(crate) consumer: usize,
+    /// Whether brokers balance leaders and replicas by themselves.
+    pub(crate) balances: bool,
     pub(crate) faults: Faults,
 }
 
@@ -120,6 +122,7 @@ impl Setting {
             classic: 0,
             all_static: false,
             consumer: 0,
+            balances: false,
             faults: Faults::default(),
             transactional: random.below(3) as usize,
             compaction_check_ms: if random.chance(30) { 15_000 } else { 500 },
@@ -177,7 +180,8 @@ impl Setting {
             internal_replicas = internal_replicas.max(3);
             replication.values_mut().for_each(|(replicas, _)| *replicas = 3.max(*replicas));
         }
-        Self { brokers, replication, internal_replicas, shards, flushing, faults, ..self }
+        let balances = random.chance(40);
+        Self { brokers, replication, internal_replicas, shards, flushing, balances, faults, ..self }
     }
 }
 

@@ -8,6 +8,7 @@ mod shard;
 
 use base::Now;
 use log_broker::{BrokerConfig, InternalTopic};
+use log_config::{BalanceMode, BalanceSettings};
 use log_storage::StoreConfig;
 use sim_kit::Host;
 use sim_kit::disk::{Loss, SimDisk};
@@ -76,6 +77,13 @@ fn broker_config(node_id: i32, setting: &Setting) -> BrokerConfig {
         ..BrokerConfig::default()
     };
     config.leaders.reads_by_rack = true;
+    // Loads are measured twice a second, and links are so narrow that what producers write matters.
+    config.balance = BalanceSettings {
+        mode: if setting.balances { BalanceMode::All } else { BalanceMode::Off },
+        interval_ms: 500,
+        network_bytes_per_s: 10_000,
+        move_bytes_per_s: 100_000,
+    };
     let groups = &mut config.groups;
     (groups.session_timeout_min_ms, groups.initial_rebalance_delay_ms) = (1_000, 300);
     groups.pause_ms_max = PAUSE_MS_MAX;
