@@ -248,6 +248,23 @@ mod tests {
     }
 
     #[test]
+    fn copies_for_balance_are_throttled_until_nobody_says_so_any_more() {
+        let mut throttle = Throttle::default();
+        let holds = |throttle: &Throttle| throttle.holds(PARTITION, ReplicaId(1), ReplicaId(2));
+        assert!(holds(&throttle).is_none());
+        throttle.set_moves(vec![PARTITION], at(3_000), 50_000);
+        let sent = in_a_second(&mut throttle, 500);
+        assert!((45_000..=51_000).contains(&sent), "{sent}");
+        throttle.tick(at(2_999));
+        assert!(holds(&throttle).is_some());
+        throttle.set_moves(vec![PARTITION], at(6_000), 50_000);
+        throttle.tick(at(5_999));
+        assert!(holds(&throttle).is_some());
+        throttle.tick(at(6_000));
+        assert!(holds(&throttle).is_none());
+    }
+
+    #[test]
     fn what_is_held_is_given_back_when_it_is_paid_off_or_the_rate_is_another() {
         let mut throttle = throttle(Some(1_000), None);
         let holds = throttle.holds(PARTITION, ReplicaId(1), ReplicaId(2)).expect("it is named");
