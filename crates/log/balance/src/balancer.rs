@@ -51,6 +51,9 @@ impl Balancer {
     /// Whether a partition is being changed by this.
     #[must_use]
     pub fn is_open(&self, topic: &str, index: i32) -> bool {
+        if self.automatic.is_idle() {
+            return false;
+        }
         let number = self.numbers.get(&(topic.to_owned(), index));
         number.is_some_and(|number| self.automatic.is_open(PartitionId(*number)))
     }

@@ -316,7 +316,7 @@ impl Broker {
         if self.is_joined {
             self.growth.tick(&mut self.node, now);
             self.drains.tick(&mut self.node, now);
-            self.balance(now);
+            self.tick_balance(now);
         }
         if self.retention_due <= now.mono() {
             self.retention_due = now.mono().plus_ms(self.node.config.retention_check_ms);

@@ -17,9 +17,9 @@ use log_wire::{ErrorCode, TopicName};
 use replication_appointed::ReplicaId;
 
 use crate::access::Access;
-use crate::balance::ClusterLoads;
 use crate::brokers::Brokers;
 use crate::catalog::{Catalog, NewTopic, change};
+use crate::cluster_loads::ClusterLoads;
 use crate::config::BrokerConfig;
 use crate::config_layers::Configs;
 use crate::council::{Changes, Purpose};

@@ -12,16 +12,13 @@ use replication_wire::Call;
 use crate::broker::Broker;
 use crate::coordinators::OFFSETS;
 use crate::node::Node;
-use crate::peer_calls::Open;
 use crate::peer_calls::codec::{self, Asked};
+use crate::peer_calls::{CALL_BYTES_MAX, Open};
 use crate::peer_calls::{append_codec, share_codec};
 use crate::question::{Asker, PeerAsker, Question};
 use crate::replication::{BadMessage, PeerCall};
 use crate::share::{PeerAppend, PeerRequest};
 use crate::transactions::TransactionEvent;
-
-/// A call or an answer is not longer, bytes: a message between brokers has at most 1 MiB.
-pub(crate) const CALL_BYTES_MAX: usize = (1 << 20) - 64;
 
 impl Broker {
     /// A question goes to the coordinator of its transaction, wherever that lives.

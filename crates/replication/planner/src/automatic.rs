@@ -126,6 +126,12 @@ impl Automatic {
         self.settled_ms = Some(now_ms);
     }
 
+    /// Whether no partition is being changed by this.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.open.is_empty()
+    }
+
     /// Whether a partition is being changed by this.
     #[must_use]
     pub fn is_open(&self, partition: PartitionId) -> bool {

@@ -7,6 +7,9 @@ use log_wire::messages::peers::{LoadsCall, MovesCall, PeerLoad, PeerMove};
 
 use super::form::{LOADS, MOVES, read, written_behind};
 
+/// How many partitions a call names at most.
+pub(crate) const LOADS_PER_CALL: usize = 5_000;
+
 /// What a broker tells of itself and of partitions that it leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Told {
@@ -110,7 +113,7 @@ mod tests {
             requests_per_s: u64::MAX,
             stored_bytes: u64::MAX,
         };
-        let bytes = loads(BrokerRoom::default(), &vec![(id(0), most); crate::balance::LOADS_PER_CALL]);
-        assert!(bytes.len() < crate::peer_dispatch::CALL_BYTES_MAX, "{}", bytes.len());
+        let bytes = loads(BrokerRoom::default(), &vec![(id(0), most); LOADS_PER_CALL]);
+        assert!(bytes.len() < crate::peer_calls::CALL_BYTES_MAX, "{}", bytes.len());
     }
 }

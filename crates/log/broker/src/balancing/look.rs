@@ -1,5 +1,6 @@
 //! What the controller makes of the loads that brokers have told.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use base::Now;
@@ -10,7 +11,8 @@ use log_wire::TopicName;
 use replication_appointed::ReplicaId;
 use replication_controller::{Act, ActKind};
 
-use super::{AGAIN_MS, Balance, OfTopic, WINDOWS_SILENT_MAX};
+use super::{AGAIN_MS, WINDOWS_SILENT_MAX};
+use crate::balance::Balance;
 use crate::broker::Broker;
 use crate::catalog::{TopicImage, change};
 use crate::council::Purpose;
@@ -56,7 +58,7 @@ impl Broker {
 
     /// The council is asked for what begins.
     fn begin_changes(&mut self, look: &Look) {
-        let mut moves = OfTopic::<(i32, Vec<i32>, Vec<i32>)>::new();
+        let mut moves = BTreeMap::<Arc<str>, Vec<(i32, Vec<i32>, Vec<i32>)>>::new();
         for Change { topic, index, before, after, reasons, .. } in &look.begin {
             let name: Arc<str> = topic.as_str().into();
             let (topic, partition, why) = (Arc::clone(&name), *index, reasons.join("; "));
@@ -128,7 +130,9 @@ fn hindrance(node: &Node, balance: &Balance, now: Now) -> Option<String> {
     }
     let returns = leaders_return(node);
     let all = node.catalog.topics().flat_map(|topic| (0..).zip(&topic.partitions).map(move |of| (topic, of)));
-    for (topic, (index, image)) in all.filter(|(topic, (index, _))| !balance.is_open(topic, *index)) {
+    for (topic, (index, image)) in
+        all.filter(|(topic, (index, _))| !balance.balancer.is_open(&topic.name, *index))
+    {
         let named = |what: &str| Some(format!("{what} partition {index} of `{}`", topic.name));
         if image.settled_replicas().is_none() {
             return named("somebody changes the replicas of");
@@ -147,12 +151,6 @@ fn hindrance(node: &Node, balance: &Balance, now: Now) -> Option<String> {
 fn leaders_return(node: &Node) -> bool {
     let leaders = node.config.leaders.with_file(&node.config.properties.0);
     leaders.preferred_after_ms.is_some() && leaders.imbalance_percent == 0
-}
-
-impl Balance {
-    fn is_open(&self, topic: &TopicImage, index: i32) -> bool {
-        self.balancer.is_open(&topic.name, index)
-    }
 }
 
 /// The cluster as it was measured.

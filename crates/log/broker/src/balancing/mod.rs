@@ -2,11 +2,11 @@
 //! change, and replicas move if that is wanted, while brokers carry unequal loads. What is to change [`log_balance`] decides.
 //!
 //! # A window
-//! 1. Every `diwan.balance.interval.ms` each broker makes rates of what it has counted of the partitions that it leads ([`Meter`]), and
+//! 1. Every `diwan.balance.interval.ms` each broker makes rates of what it has counted of the partitions that it leads ([`log_balance::Meter`]), and
 //!    tells the controller what is new of them, in as many calls as that takes. There is no answer: a call is lost only with its link,
 //!    and then everything is told again.
-//! 2. The controller looks at all of them at the end of its own window ([`Balancer::look`]), unless something speaks against that
-//!    ([`hindrance`]). What begins is asked of the council as by AlterPartitionReassignments, a few partitions at a time.
+//! 2. The controller looks at all of them at the end of its own window ([`log_balance::Balancer::look`]), unless something speaks against that
+//!    (`look::hindrance`). What begins is asked of the council as by AlterPartitionReassignments, a few partitions at a time.
 //! 3. A leader that is to change is asked for as by ElectLeaders, every second until the record says so.
 //! 4. What the look came to is in `Node::balance_report`, and what was measured in `Node::loads`: DescribeConfigs of the controller
 //!    shows both to who asks for them by name, and only then.
@@ -18,7 +18,7 @@
 //! - Topics of the brokers' own stay as they are: coordinators move with them. What they use counts.
 //! - Copies are throttled where they are sent from, at `diwan.balance.move.bytes.per.second`, for as long as the controller says that
 //!   they are its own.
-//! - *Bounded.* The controller keeps what the catalog names, and a call has at most [`LOADS_PER_CALL`] partitions.
+//! - *Bounded.* The controller keeps what the catalog names, and a call has at most `LOADS_PER_CALL` partitions.
 //!
 //! # Not done, and what that costs
 //! - A controller that replaces another one takes what that has begun for a person's: it waits for the end, and copies are not throttled
@@ -27,62 +27,25 @@
 //! - What consumers read of followers in their rack does not count.
 
 mod calls;
-mod loads;
 mod look;
 
-use std::sync::Arc;
-
-use base::{MonoTime, Now};
-use log_balance::{Balancer, BrokerRoom, Counters, Meter, Report};
+use base::Now;
+use log_balance::{BrokerRoom, Counters};
 use log_config::BalanceMode;
 use log_partition::PartitionId;
 
-pub(crate) use loads::ClusterLoads;
-
+use crate::balance::Balance;
 use crate::broker::Broker;
 use crate::node::Node;
 
 /// How often it is asked for a leader that is to change, milliseconds.
 const AGAIN_MS: u64 = 1_000;
-/// How many partitions a call names.
-const LOADS_PER_CALL: usize = 5_000;
 /// A broker that has told nothing for so many windows has no known load, and a throttle that was not confirmed ends.
 const WINDOWS_SILENT_MAX: u64 = 3;
 
-/// See the module.
-#[derive(Debug, Default)]
-pub(crate) struct Balance {
-    /// When the window ends.
-    due: Option<MonoTime>,
-    /// When it is asked again for leaders that are to change.
-    again: Option<MonoTime>,
-    meter: Meter<PartitionId>,
-    /// The controller that knows what the meter takes for told.
-    told_to: Option<i32>,
-    balancer: Balancer,
-}
-
-impl Balance {
-    pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
-        [self.due, self.again].into_iter().flatten().min()
-    }
-
-    /// The link to another broker is gone, or new: what was told to it may be lost.
-    pub(crate) fn link_changed(&mut self, broker: i32) {
-        self.told_to = self.told_to.filter(|told| *told != broker);
-    }
-
-    /// Nothing of this broker is the controller's any more.
-    fn resign(&mut self, node: &mut Node) {
-        (self.balancer, self.again) = (Balancer::default(), None);
-        node.loads = ClusterLoads::default();
-        node.balance_report = Report::default();
-    }
-}
-
 impl Broker {
     /// Time passes. To be called once all topics are known.
-    pub(crate) fn balance(&mut self, now: Now) {
+    pub(crate) fn tick_balance(&mut self, now: Now) {
         let settings = self.node.config.balance;
         if settings.mode == BalanceMode::Off {
             if self.balance.due.is_some() {
@@ -144,6 +107,3 @@ fn room(node: &Node) -> BrokerRoom {
         network_bytes_per_s: node.config.balance.network_bytes_per_s,
     }
 }
-
-/// Both the name of a topic and what of it changes.
-type OfTopic<T> = std::collections::BTreeMap<Arc<str>, Vec<T>>;

@@ -30,18 +30,18 @@ impl ClusterLoads {
     }
 
     /// Forgets partitions that are gone, and brokers that are.
-    pub(super) fn keep(&mut self, catalog: &Catalog, is_there: impl Fn(i32) -> bool) {
+    pub(crate) fn keep(&mut self, catalog: &Catalog, is_there: impl Fn(i32) -> bool) {
         self.partitions.retain(|id, _| catalog.topic_of(*id).is_some());
         self.brokers.retain(|id, _| is_there(*id));
     }
 
     /// What a broker has, if it has told so since then.
-    pub(super) fn room(&self, broker: i32, since: MonoTime) -> Option<BrokerRoom> {
+    pub(crate) fn room(&self, broker: i32, since: MonoTime) -> Option<BrokerRoom> {
         self.brokers.get(&broker).filter(|(_, at)| *at >= since).map(|(room, _)| *room)
     }
 
     /// Nothing is none that is known.
-    pub(super) fn rates(&self, id: PartitionId) -> Rates {
+    pub(crate) fn rates(&self, id: PartitionId) -> Rates {
         self.partitions.get(&id).copied().unwrap_or_default()
     }
 

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use base::Now;
 use log_partition::PartitionId;
 use replication_wire::Call;
 
-use super::{LOADS_PER_CALL, WINDOWS_SILENT_MAX, room};
+use super::{WINDOWS_SILENT_MAX, room};
 use crate::broker::Broker;
 use crate::node::Node;
-use crate::peer_calls::load_codec::{self, Told};
-use base::Now;
+use crate::peer_calls::load_codec::{self, LOADS_PER_CALL, Told};
 
 impl Broker {
     /// The controller is told what is new.
