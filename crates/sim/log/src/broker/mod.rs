@@ -84,6 +84,10 @@ fn broker_config(node_id: i32, setting: &Setting) -> BrokerConfig {
         network_bytes_per_s: 10_000,
         move_bytes_per_s: 100_000,
     };
+    if setting.balances {
+        // Nothing is balanced while preferred leaders are to come back, and a run is short.
+        config.leaders.preferred_after_ms = Some(1_500);
+    }
     let groups = &mut config.groups;
     (groups.session_timeout_min_ms, groups.initial_rebalance_delay_ms) = (1_000, 300);
     groups.pause_ms_max = PAUSE_MS_MAX;
