@@ -2,11 +2,12 @@
 //! change, and replicas move if that is wanted, while brokers carry unequal loads. What is to change [`log_balance`] decides.
 //!
 //! # A window
-//! 1. Every `diwan.balance.interval.ms` each broker makes rates of what it has counted of the partitions that it leads ([`log_balance::Meter`]), and
-//!    tells the controller what is new of them, in as many calls as that takes. There is no answer: a call is lost only with its link,
-//!    and then everything is told again.
-//! 2. The controller looks at all of them at the end of its own window ([`log_balance::Balancer::look`]), unless something speaks against that
-//!    (`look::hindrance`). What begins is asked of the council as by AlterPartitionReassignments, a few partitions at a time.
+//! 1. Every `diwan.balance.interval.ms` each broker makes rates of what it has counted of the partitions that it leads
+//!    ([`log_balance::Meter`]), and tells the controller what is new of them, in as many calls as that takes. There is no answer: a call
+//!    is lost only with its link, and then everything is told again.
+//! 2. The controller looks at all of them at the end of its own window ([`log_balance::Balancer::look`]), unless something speaks
+//!    against that (`look::hindrance`). What begins is asked of the council as by AlterPartitionReassignments, a few partitions at a
+//!    time.
 //! 3. A leader that is to change is asked for as by ElectLeaders, every second until the record says so.
 //! 4. What the look came to is in `Node::balance_report`, and what was measured in `Node::loads`: DescribeConfigs of the controller
 //!    shows both to who asks for them by name, and only then.
@@ -25,6 +26,8 @@
 //!   any more. It has forgotten which partitions rest.
 //! - A copy to a broker that is lost for good waits for it until a person cancels it.
 //! - What consumers read of followers in their rack does not count.
+//! - The controller looks while it holds the broker: with 10,000 partitions of three replicas that takes some 15 ms of CPU time in each
+//!   window.
 
 mod calls;
 mod look;
