@@ -3,6 +3,7 @@
 
 mod server;
 
+use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::Child;
@@ -185,4 +186,54 @@ fn balance_spreads_leaders_and_replicas_that_lie_on_one_broker() {
     let settings = cluster.topic_settings("crowded").unwrap();
     let throttled = settings.iter().find(|of| of.name == "leader.replication.throttled.replicas").unwrap();
     assert_eq!(throttled.value.as_deref(), Some(""), "the throttle is gone");
+}
+
+/// How many partitions of a topic each broker leads.
+fn leads(cluster: &mut Cluster, topic: &str) -> BTreeMap<i32, usize> {
+    let topics = cluster.look(Some(&[String::from(topic)]), false).unwrap();
+    let mut leads = BTreeMap::new();
+    for of in topics.iter().flat_map(|topic| &topic.partitions) {
+        *leads.entry(of.leader_id).or_default() += 1;
+    }
+    leads
+}
+
+#[test]
+fn busy_leaders_that_lie_on_one_broker_spread_by_themselves_and_nothing_is_lost() {
+    let folder = Folder::new();
+    let brokers = Brokers::start(&folder.path().join("up"));
+    let mut cluster = Cluster::connect(&brokers.bootstrap, "test").unwrap();
+    // With links so narrow this load is much.
+    let narrow = [("diwan.balance.interval.ms", "500"), ("diwan.balance.network.bytes.per.second", "200000")];
+    let narrow = narrow.map(|(name, value)| (String::from(name), Some(String::from(value)))).into();
+    (1..=3).for_each(|broker| cluster.alter_broker(broker, &narrow).unwrap());
+    brokers.run(&["topic", "create", "hot", "--partitions", "6"]);
+    let all: Vec<(String, i32)> = (0..6).map(|index| (String::from("hot"), index)).collect();
+    cluster.reassign(&all.iter().map(|of| (of.clone(), vec![1, 2, 3])).collect()).unwrap();
+    let began = Instant::now();
+    while leads(&mut cluster, "hot") != [(1, 6)].into() {
+        assert!(began.elapsed() < PATIENCE, "broker 1 does not lead them all");
+        cluster.elect_preferred(&all).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let mut producer = Producer::new(Cluster::connect(&brokers.bootstrap, "test").unwrap(), "hot").unwrap();
+    let (began, mut next) = (Instant::now(), 0);
+    let is_spread = |leads: &BTreeMap<i32, usize>| leads.len() == 3 && leads.values().all(|count| *count <= 3);
+    while !is_spread(&leads(&mut cluster, "hot")) {
+        let status = || brokers.run(&["log", "status"]);
+        assert!(began.elapsed() < PATIENCE, "the leaders do not spread: {}", status());
+        produce(&mut producer, &mut next);
+    }
+    println!("the leaders were spread after {:?} and {next} records", began.elapsed());
+    produce(&mut producer, &mut next);
+    assert_eq!(producer.acknowledged(), next);
+    let read = brokers.run(&["consume", "hot"]);
+    let mut read: Vec<u64> = read.lines().map(|line| line.parse().unwrap()).collect();
+    read.sort_unstable();
+    assert_eq!(read, (0..next).collect::<Vec<_>>());
+    let status = brokers.run(&["log", "status"]);
+    assert!(status.contains("balance (leaders): ") && status.contains(" leaders changed"), "{status}");
+    assert!(status.contains("network traffic of broker 1: "), "{status}");
+    let proposed = brokers.run(&["log", "balance"]);
+    assert!(!proposed.contains("measuring"), "the brokers have measured it: {proposed}");
 }

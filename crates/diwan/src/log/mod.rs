@@ -2,6 +2,7 @@
 //! protocol.
 
 mod access;
+mod automatic;
 mod balance;
 mod client_properties;
 mod complete;

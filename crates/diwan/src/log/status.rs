@@ -6,12 +6,14 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
+use log_balance::Report;
 use log_client::Cluster;
 use log_client::messages::cluster::OngoingPartitionReassignment;
 use log_client::messages::data::{MetadataResponsePartition, MetadataResponseTopic};
 use serde_json::{Value, json};
 
 use super::access::ClusterArguments;
+use super::automatic;
 use super::copies::{Copies, Kept, progress};
 use super::failure::Done;
 use crate::table;
@@ -21,8 +23,8 @@ pub(crate) const HELP: &str = "\
   diwan log status --bootstrap-server broker1:9092,broker2:9092 --json
 
 Partitions are named only where something is amiss: without a leader, with fewer replicas in sync than they have, or led by
-another broker than the first of their replicas. Brokers that drain are named with what is left on them. It ends with 1 if a
-partition has no leader.";
+another broker than the first of their replicas. Brokers that drain are named with what is left on them. At the end stands what
+the brokers have balanced by themselves, or not, and why. It ends with 1 if a partition has no leader.";
 
 /// How many partitions are named in a table.
 const NAMED_MAX: usize = 20;
@@ -94,11 +96,13 @@ pub(super) fn run(arguments: &StatusArguments, out: &mut impl Write) -> Done {
         brokers.entry(id).or_default().drains = drains;
     }
     let moves = look_at_moves(&mut cluster)?;
+    let balance = automatic::look(&mut cluster)?;
     let unled = amiss.iter().filter(|of| of.leader < 0).count();
     if arguments.json {
-        writeln!(out, "{:#}", to_json(&cluster, &brokers, &amiss, &moves))?;
+        writeln!(out, "{:#}", to_json(&cluster, &brokers, (&amiss, &moves), balance.as_ref()))?;
     } else {
         show(&brokers, &amiss, &moves, out)?;
+        balance.iter().try_for_each(|report| automatic::show(report, out))?;
     }
     if unled > 0 {
         out.flush()?;
@@ -244,8 +248,8 @@ fn show_drains(brokers: &BTreeMap<i32, BrokerStanding>, out: &mut impl Write) ->
 fn to_json(
     cluster: &Cluster,
     brokers: &BTreeMap<i32, BrokerStanding>,
-    amiss: &[Amiss],
-    moves: &[Move],
+    (amiss, moves): (&[Amiss], &[Move]),
+    balance: Option<&Report>,
 ) -> Value {
     let brokers = brokers.iter().map(|(id, of)| {
         json!({"broker": id, "address": of.address, "leads": of.leads, "replicas": of.replicas,
@@ -262,7 +266,8 @@ fn to_json(
             "bytes": all, "bytes_per_second": per_second})
     });
     json!({"cluster": cluster.id(), "brokers": Value::from_iter(brokers),
-        "partitions_amiss": Value::from_iter(amiss), "moves": Value::from_iter(moves)})
+        "partitions_amiss": Value::from_iter(amiss), "moves": Value::from_iter(moves),
+        "balance": balance.map(automatic::to_json)})
 }
 
 fn numbers(of: &[i32]) -> String {

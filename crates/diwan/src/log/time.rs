@@ -6,6 +6,11 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, Zoned};
 
+/// The time, milliseconds since 1970.
+pub(super) fn now_ms() -> i64 {
+    Timestamp::now().as_millisecond()
+}
+
 /// A moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Moment(Timestamp);

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use replication_planner::{
-    Action, Capacity, Cluster, Load, Node, NodeId, Partition, PartitionId, Settings, Step, ZoneId, plan,
+    Action, Capacity, Cluster, ClusterError, Load, Node, NodeId, Partition, PartitionId, Problem, Settings,
+    Step, ZoneId, plan,
 };
 
 use crate::proposal::{Change, Proposal, levels, reason};
@@ -12,39 +13,64 @@ use crate::snapshot::{BrokerLoad, PartitionLoad, Snapshot, SnapshotError};
 /// A load above this is none: the planner takes none that is greater.
 const LOAD_MAX: u64 = 1 << 44;
 
+/// A request costs its leader as much as so many bytes that it sends, besides those that it carries. It is a guess: what requests
+/// cost is not measured by partition.
+const REQUEST_BYTES: u64 = 1_024;
+
 /// Proposes changes for a cluster that was measured.
 ///
 /// # Errors
 /// [`SnapshotError`].
 pub fn propose(snapshot: &Snapshot, settings: &Settings) -> Result<Proposal, SnapshotError> {
+    let (cluster, settings) = planned_from(snapshot, settings, 0..)?;
+    let planned = plan(&cluster, &settings).map_err(senseless)?;
+    let of_id = |id: PartitionId| usize::try_from(id.0).ok().and_then(|at| snapshot.partitions.get(at));
+    Ok(Proposal {
+        changes: changes(&planned.steps, of_id),
+        levels: levels(&planned),
+        problems: problems(snapshot, &planned.problems, of_id),
+        is_limited: planned.is_limited,
+    })
+}
+
+pub(crate) fn senseless(error: ClusterError) -> SnapshotError {
+    SnapshotError::Senseless(error.to_string())
+}
+
+/// What the planner is given: partitions have these numbers, in the order of the snapshot.
+pub(crate) fn planned_from(
+    snapshot: &Snapshot,
+    settings: &Settings,
+    numbers: impl IntoIterator<Item = u64>,
+) -> Result<(Cluster, Settings), SnapshotError> {
     check(snapshot)?;
     let excluded = snapshot.brokers.iter().filter(|broker| broker.is_excluded).map(|broker| node(broker.id));
     let settings = Settings { excluded: excluded.collect(), ..settings.clone() };
-    let led = (0..).zip(&snapshot.partitions).filter(|(_, of)| of.leader.is_some());
+    let led = numbers.into_iter().zip(&snapshot.partitions).filter(|(_, of)| of.leader.is_some());
     let cluster = Cluster {
         now_ms: 0,
         imbalance_lasted: snapshot.lasted,
         nodes: nodes(&snapshot.brokers),
         partitions: led.map(|(number, of)| partition(number, of)).collect(),
     };
-    let planned = plan(&cluster, &settings).map_err(|error| SnapshotError::Senseless(error.to_string()))?;
-    let mut by_partition: BTreeMap<u64, Vec<&Step>> = BTreeMap::new();
+    Ok((cluster, settings))
+}
+
+/// What steps come to, by partition, in the order in which partitions are named first.
+pub(crate) fn changes<'s>(
+    steps: &[Step],
+    of_id: impl Fn(PartitionId) -> Option<&'s PartitionLoad>,
+) -> Vec<Change> {
+    let mut by_partition: BTreeMap<PartitionId, Vec<&Step>> = BTreeMap::new();
     let mut order = Vec::new();
-    for step in &planned.steps {
-        let steps = by_partition.entry(step.partition.0).or_default();
-        if steps.is_empty() {
-            order.push(step.partition.0);
+    for step in steps {
+        let of_one = by_partition.entry(step.partition).or_default();
+        if of_one.is_empty() {
+            order.push(step.partition);
         }
-        steps.push(step);
+        of_one.push(step);
     }
-    let of_number = |number: &u64| usize::try_from(*number).ok().and_then(|at| snapshot.partitions.get(at));
-    let changes = order.iter().filter_map(|number| change(of_number(number)?, &by_partition[number]));
-    Ok(Proposal {
-        changes: changes.collect(),
-        levels: levels(&planned),
-        problems: problems(snapshot, &planned.problems),
-        is_limited: planned.is_limited,
-    })
+    order.iter().filter_map(|id| change(of_id(*id)?, &by_partition[id])).collect()
 }
 
 fn check(snapshot: &Snapshot) -> Result<(), SnapshotError> {
@@ -54,7 +80,11 @@ fn check(snapshot: &Snapshot) -> Result<(), SnapshotError> {
     if away.is_empty() { Ok(()) } else { Err(SnapshotError::Away(away.into_iter().collect())) }
 }
 
-fn problems(snapshot: &Snapshot, of_plan: &[replication_planner::Problem]) -> Vec<String> {
+pub(crate) fn problems<'s>(
+    snapshot: &Snapshot,
+    of_plan: &[Problem],
+    of_id: impl Fn(PartitionId) -> Option<&'s PartitionLoad>,
+) -> Vec<String> {
     let count = |is: fn(&PartitionLoad) -> bool| snapshot.partitions.iter().filter(|of| is(of)).count();
     let (unled, moving) = (count(|of| of.leader.is_none()), count(|of| of.is_moving));
     let mut problems = Vec::new();
@@ -65,8 +95,8 @@ fn problems(snapshot: &Snapshot, of_plan: &[replication_planner::Problem]) -> Ve
         problems.push(format!("{moving} partitions are being moved: they stay as they are"));
     }
     problems.extend(of_plan.iter().map(|problem| {
-        let first = usize::try_from(problem.first.0).ok().and_then(|at| snapshot.partitions.get(at));
-        let first = first.map_or_else(String::new, |of| format!(", the first is {}-{}", of.topic, of.index));
+        let first = of_id(problem.first)
+            .map_or_else(String::new, |of| format!(", the first is {}-{}", of.topic, of.index));
         let what = problem.kind.to_string().replace("node", "broker").replace("zone", "rack");
         format!("{what} ({} partitions{first})", problem.partitions)
     }));
@@ -103,10 +133,11 @@ fn partition(number: u64, of: &PartitionLoad) -> Partition {
     partition.leader = of.leader.or_else(|| of.replicas.first().copied()).map(node);
     partition.voters.extend(partition.leader);
     partition.replicas_wanted = partition.voters.len().max(1);
-    partition.pinned = of.is_moving;
+    partition.pinned = of.is_moving || of.is_pinned;
+    let requests_bytes = of.requests_per_s.saturating_mul(REQUEST_BYTES);
     partition.load = Some(Load {
         write_bytes_per_s: of.write_bytes_per_s.min(LOAD_MAX),
-        read_bytes_per_s: of.read_bytes_per_s.min(LOAD_MAX),
+        read_bytes_per_s: of.read_bytes_per_s.saturating_add(requests_bytes).min(LOAD_MAX),
         stored_bytes: of.stored_bytes.min(LOAD_MAX),
         ..Load::default()
     });

@@ -51,6 +51,14 @@ pub struct Level {
     pub highest_after: Utilisation,
 }
 
+impl Change {
+    /// Whether it gets a replica on another broker, which copies what it keeps.
+    #[must_use]
+    pub fn is_move(&self) -> bool {
+        self.after.iter().any(|broker| !self.before.contains(broker))
+    }
+}
+
 impl Proposal {
     /// Bytes that all changes copy.
     #[must_use]

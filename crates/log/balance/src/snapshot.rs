@@ -42,10 +42,14 @@ pub struct PartitionLoad {
     pub leader: Option<i32>,
     /// Its replicas are being changed.
     pub is_moving: bool,
+    /// It stays where it is.
+    pub is_pinned: bool,
     /// Bytes a second that producers write.
     pub write_bytes_per_s: u64,
     /// Bytes a second that consumers read.
     pub read_bytes_per_s: u64,
+    /// Requests a second.
+    pub requests_per_s: u64,
     /// Bytes that each replica keeps.
     pub stored_bytes: u64,
 }

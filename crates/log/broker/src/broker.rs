@@ -16,6 +16,7 @@ use net_event_loop::ConnId;
 use replication_appointed::ReplicaId;
 use replication_controller::Incarnation;
 
+use crate::balance::Balance;
 use crate::brokers::Announced;
 use crate::call::{Call, Handled};
 use crate::catalog::{Appointments, TopicImage, change};
@@ -69,6 +70,7 @@ pub struct Broker {
     retention_due: MonoTime,
     growth: InternalGrowth,
     drains: Drains,
+    pub(crate) balance: Balance,
 }
 
 impl Broker {
@@ -99,6 +101,7 @@ impl Broker {
             retention_due: MonoTime::ZERO,
             growth: InternalGrowth::default(),
             drains: Drains::default(),
+            balance: Balance::default(),
             node: Node::new(config, cluster_id, stored),
         }
     }
@@ -192,6 +195,7 @@ impl Broker {
     /// The connection to another broker is new.
     pub fn peer_connected(&mut self, broker: i32, now: Now) {
         self.node.brokers.connected(broker);
+        self.balance.link_changed(broker);
         self.replication.connected(&mut self.node, replica_of(broker), now);
         self.after_partitions(now);
     }
@@ -312,6 +316,7 @@ impl Broker {
         if self.is_joined {
             self.growth.tick(&mut self.node, now);
             self.drains.tick(&mut self.node, now);
+            self.tick_balance(now);
         }
         if self.retention_due <= now.mono() {
             self.retention_due = now.mono().plus_ms(self.node.config.retention_check_ms);
@@ -333,6 +338,7 @@ impl Broker {
             self.record_deletions.next_deadline(),
             self.share.next_deadline(),
             self.drains.next_deadline(),
+            self.balance.next_deadline(),
             self.replication.next_deadline(&self.node),
         ];
         deadlines.into_iter().flatten().min()
@@ -516,6 +522,7 @@ impl Broker {
                 self.replication.ended(&mut self.node, asked, ended, now);
                 self.after_partitions(now);
             }
+            Some(Purpose::Balance(_)) => self.balance_written(now),
             Some(
                 Purpose::Topic(_)
                 | Purpose::Secret

@@ -222,6 +222,11 @@ impl Brokers {
         Some(LiveBroker { id, host, port: i32::from(port), rack: known.node.rack.as_deref() })
     }
 
+    /// The first of the brokers that are to lead nothing, or are to go.
+    pub(crate) fn first_draining(&self) -> Option<i32> {
+        self.draining.union(&self.drained).min().copied()
+    }
+
     /// Where a broker stands, if it says so.
     pub(crate) fn rack(&self, id: i32) -> Option<&str> {
         if id == self.own { self.rack.as_deref() } else { self.others.get(&id)?.node.rack.as_deref() }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use log_access::AuthorizerConfig;
 use log_access::quota::QuotaWindows;
 use log_config::{
-    GroupSettings, GroupTime, InternalTopic, LeaderSettings, LogMaintenance, NetworkLimits, Overrides,
-    TopicCreation, TransactionSettings, Values,
+    BalanceSettings, GroupSettings, GroupTime, InternalTopic, LeaderSettings, LogMaintenance, NetworkLimits,
+    Overrides, TopicCreation, TransactionSettings, Values,
 };
 use log_coordinators::{Assignor, ConsumerLimits, GroupLimits, MigrationPolicy, TransactionLimits};
 use log_partition::ProducerLimits;
@@ -109,6 +109,8 @@ pub struct BrokerConfig {
     pub log_level: String,
     /// How fast copies are made that a throttle names.
     pub replication_rates: ReplicationRates,
+    /// `diwan.balance.*`.
+    pub balance: BalanceSettings,
     /// `log.cleaner.backoff.ms`: how often it is looked for a partition to compact, milliseconds.
     pub compaction_check_ms: u64,
 }
@@ -160,6 +162,7 @@ impl Default for BrokerConfig {
             compaction_map_bytes_max: 128 << 20,
             log_level: String::from("INFO"),
             replication_rates: ReplicationRates::default(),
+            balance: BalanceSettings::default(),
             compaction_check_ms: 15_000,
         }
     }
@@ -288,6 +291,7 @@ impl BrokerConfig {
         self.take_groups(&groups);
         self.share = ShareConfig::of(values, &groups);
         self.dead_letters = DeadLetterConfig::of(values);
+        self.balance = BalanceSettings::of(values);
         let rates = log_config::QuotaWindows::of(values);
         self.replication_rates = ReplicationRates {
             leader: rates.leader_bytes_per_second,

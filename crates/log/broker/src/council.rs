@@ -39,6 +39,8 @@ pub(crate) enum Purpose {
     Growth(Arc<str>),
     /// Partitions of a topic move away from brokers that drain.
     Drain(Arc<str>),
+    /// Partitions of a topic get other leaders, or move, since brokers carry unequal loads.
+    Balance(Arc<str>),
     /// A partition whose one replica does not lead gets its leader from a controller.
     Reopening,
     /// Records of partitions with several replicas.

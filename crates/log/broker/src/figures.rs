@@ -47,6 +47,12 @@ pub struct ControllerFigures {
     pub offline: usize,
     /// Partitions that another broker leads than the preferred one.
     pub not_preferred: usize,
+    /// Leaders that were changed for balance, since this broker is the controller.
+    pub balanced_leaders: u64,
+    /// Partitions of which a replica was moved for balance.
+    pub balanced_replicas: u64,
+    /// Partitions that are being changed for balance.
+    pub balancing: u64,
 }
 
 /// The offset that a group has committed in a partition.
@@ -138,7 +144,13 @@ impl Broker {
         if node.brokers.controller() != node.config.node_id {
             return None;
         }
-        let mut figures = ControllerFigures::default();
+        let report = &node.balance_report;
+        let mut figures = ControllerFigures {
+            balanced_leaders: report.changed.0,
+            balanced_replicas: report.changed.1,
+            balancing: report.under_way,
+            ..ControllerFigures::default()
+        };
         for topic in node.catalog.topics() {
             for (index, image) in (0..).zip(&topic.partitions) {
                 let leader = node.leader_of(topic, index, image);

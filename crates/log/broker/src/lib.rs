@@ -42,12 +42,15 @@
 mod access;
 mod access_requests;
 mod authentication;
+mod balance;
+mod balancing;
 mod broker;
 mod brokers;
 mod call;
 mod catalog;
 mod client;
 mod cluster;
+mod cluster_loads;
 mod compaction;
 mod config;
 mod config_layers;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use base::{Now, Random};
+use log_balance::Report;
 use log_config::{Overrides, TopicConfig};
 use log_coordinators::Ticket;
 use log_metadata::access::ClusterSecret;
@@ -18,6 +19,7 @@ use replication_appointed::ReplicaId;
 use crate::access::Access;
 use crate::brokers::Brokers;
 use crate::catalog::{Catalog, NewTopic, change};
+use crate::cluster_loads::ClusterLoads;
 use crate::config::BrokerConfig;
 use crate::config_layers::Configs;
 use crate::council::{Changes, Purpose};
@@ -62,6 +64,10 @@ pub(crate) struct Node {
     pub(crate) replies: Vec<(Waiter, Response)>,
     /// What the operator should know.
     pub(crate) notices: Vec<Notice>,
+    /// What brokers have told of their loads, if this one is the controller.
+    pub(crate) loads: ClusterLoads,
+    /// What the controller has balanced, and why.
+    pub(crate) balance_report: Report,
     /// What is known of the disk's size.
     pub(crate) volume: Option<Volume>,
     last_ticket: u64,
@@ -87,6 +93,8 @@ impl Node {
             share_deletions: Vec::new(),
             replies: Vec::new(),
             notices: Vec::new(),
+            loads: ClusterLoads::default(),
+            balance_report: Report::default(),
             volume: None,
             last_ticket: 0,
             random: Random::new(seed),

@@ -35,6 +35,19 @@ pub enum Notice {
         /// The end of the log that was kept.
         kept: i64,
     },
+    /// A partition gets another leader, or other replicas, since brokers carry unequal loads.
+    Balanced {
+        /// The topic.
+        topic: Arc<str>,
+        /// The partition.
+        partition: i32,
+        /// Its replicas.
+        before: Vec<i32>,
+        /// Those that it gets; the first is to lead.
+        after: Vec<i32>,
+        /// Why.
+        why: String,
+    },
     /// A pass of compaction over a partition has ended early.
     NotCompacted(PartitionId, CompactionError),
     /// A partition has a timestamp that lies in the future, milliseconds: its segments from there on are kept for longer than

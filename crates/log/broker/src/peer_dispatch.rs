@@ -12,16 +12,13 @@ use replication_wire::Call;
 use crate::broker::Broker;
 use crate::coordinators::OFFSETS;
 use crate::node::Node;
-use crate::peer_calls::Open;
 use crate::peer_calls::codec::{self, Asked};
+use crate::peer_calls::{CALL_BYTES_MAX, Open};
 use crate::peer_calls::{append_codec, share_codec};
 use crate::question::{Asker, PeerAsker, Question};
 use crate::replication::{BadMessage, PeerCall};
 use crate::share::{PeerAppend, PeerRequest};
 use crate::transactions::TransactionEvent;
-
-/// A call or an answer is not longer, bytes: a message between brokers has at most 1 MiB.
-const CALL_BYTES_MAX: usize = (1 << 20) - 64;
 
 impl Broker {
     /// A question goes to the coordinator of its transaction, wherever that lives.
@@ -173,6 +170,8 @@ impl Broker {
             Asked::ShareState(request) => self.share.ask_for_peer(&mut self.node, asker, request),
             Asked::ShareGroups(told) => self.share.told(told, now),
             Asked::Append(append) => self.share.append_for_peer(&mut self.node, asker, &append, now),
+            Asked::Loads(told) => self.loads_told(*from, told, now),
+            Asked::Moves(moves) => self.throttle_moves(moves, now),
         }
         Ok(())
     }

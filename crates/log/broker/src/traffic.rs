@@ -12,6 +12,8 @@ pub struct Traffic {
     pub bytes_in: u64,
     /// Bytes of batches that were given to fetches.
     pub bytes_out: u64,
+    /// Batches that were appended, and reads that gave something.
+    pub requests: u64,
     /// Batches that were refused.
     pub refused: u64,
 }
@@ -22,6 +24,7 @@ impl Traffic {
         self.records_in += other.records_in;
         self.bytes_in += other.bytes_in;
         self.bytes_out += other.bytes_out;
+        self.requests += other.requests;
         self.refused += other.refused;
     }
 }

@@ -246,12 +246,15 @@ impl Cluster {
     /// # Errors
     /// It cannot be reached, or does not answer.
     pub fn call_controller<C: Call>(&mut self, request: &C) -> Result<C::Response> {
-        let controller = if self.brokers.contains_key(&self.controller) {
-            self.controller
-        } else {
-            self.brokers.keys().next().copied().unwrap_or(-1)
-        };
-        self.call(controller, request)
+        self.call(self.controller(), request)
+    }
+
+    /// The broker that takes administrative requests.
+    pub(crate) fn controller(&self) -> i32 {
+        match self.brokers.contains_key(&self.controller) {
+            true => self.controller,
+            false => self.brokers.keys().next().copied().unwrap_or(-1),
+        }
     }
 
     /// The broker that coordinates a group.

@@ -9,6 +9,7 @@
 //! - Records are not compressed when they are written.
 #![deny(missing_docs)]
 
+mod balance;
 mod call;
 mod cluster;
 mod connection;

@@ -70,8 +70,9 @@ mod topic_config;
 mod value;
 
 pub use broker_config::{
-    GroupKinds, GroupMigration, GroupSettings, GroupTime, InternalTopic, LeaderSettings, LogMaintenance,
-    NetworkLimits, QuotaWindow, QuotaWindows, TopicCreation, TransactionSettings,
+    BalanceMode, BalanceSettings, GroupKinds, GroupMigration, GroupSettings, GroupTime, InternalTopic,
+    LeaderSettings, LogMaintenance, NetworkLimits, QuotaWindow, QuotaWindows, TopicCreation,
+    TransactionSettings,
 };
 pub use definition::{Definition, Effect, Feature, Update, ValueType};
 pub use entry::{Detail, Entry, Source, Synonym};

@@ -1,7 +1,7 @@
 //! A broker's figures under the names that Kafka's users know: those of the JMX exporter for what Kafka's beans hold, those of
 //! `kafka_exporter` for groups. Our own begin with `diwan_log_`.
 
-use log_broker::{Figures, GroupFigures, LedFigures, PartitionFigures, Traffic};
+use log_broker::{ControllerFigures, Figures, GroupFigures, LedFigures, PartitionFigures, Traffic};
 use log_links::{LinkFigures, RefusalCounts};
 use node_metrics::{Distribution, Sample};
 
@@ -114,6 +114,26 @@ fn of_replicas(figures: &Figures, into: &mut Vec<Sample>) {
         ),
     ];
     into.extend(gauges.map(|(name, help, number)| Sample::gauge(name, help, count(number))));
+    of_balance(&controller, into);
+}
+
+/// What the controller has changed without being asked.
+fn of_balance(controller: &ControllerFigures, into: &mut Vec<Sample>) {
+    into.push(Sample::counter(
+        "diwan_log_balance_leaders_total",
+        "Leaders that were changed since brokers carry unequal loads; 0 where the controller is not",
+        controller.balanced_leaders,
+    ));
+    into.push(Sample::counter(
+        "diwan_log_balance_moves_total",
+        "Partitions of which a replica was moved for that; 0 where the controller is not",
+        controller.balanced_replicas,
+    ));
+    into.push(gauge(
+        "diwan_log_balance_under_way",
+        "Partitions that are being changed for that; 0 where the controller is not",
+        controller.balancing,
+    ));
 }
 
 fn count(number: usize) -> i64 {
@@ -215,7 +235,6 @@ fn of_groups(figures: &Figures, into: &mut Vec<Sample>) {
 mod tests {
     use std::sync::Arc;
 
-    use log_broker::ControllerFigures;
     use node_metrics::{Histogram, prometheus};
     use replication_appointed::ReplicaId;
 
@@ -223,7 +242,7 @@ mod tests {
 
     fn figures() -> Figures {
         let topic: Arc<str> = "orders".into();
-        let traffic = Traffic { records_in: 3, bytes_in: 300, bytes_out: 200, refused: 1 };
+        let traffic = Traffic { records_in: 3, bytes_in: 300, bytes_out: 200, requests: 9, refused: 1 };
         Figures {
             requests: vec![(log_wire::ApiKey::Produce, 7)],
             topics: vec![(Arc::clone(&topic), traffic)],
@@ -237,7 +256,13 @@ mod tests {
                 led: Some(LedFigures { replicas: 3, in_sync: 2, in_sync_min: 2 }),
             }],
             cluster: (1, 4),
-            controller: Some(ControllerFigures { offline: 2, not_preferred: 3 }),
+            controller: Some(ControllerFigures {
+                offline: 2,
+                not_preferred: 3,
+                balanced_leaders: 4,
+                balanced_replicas: 5,
+                balancing: 6,
+            }),
             groups: 1,
             offsets: vec![
                 GroupFigures {
@@ -277,6 +302,9 @@ mod tests {
             "kafka_controller_kafkacontroller_activecontrollercount 1",
             "kafka_controller_kafkacontroller_offlinepartitionscount 2",
             "kafka_controller_kafkacontroller_preferredreplicaimbalancecount 3",
+            "diwan_log_balance_leaders_total 4",
+            "diwan_log_balance_moves_total 5",
+            "diwan_log_balance_under_way 6",
             "kafka_log_log_logstartoffset{topic=\"orders\",partition=\"2\"} 5",
             "kafka_log_log_logendoffset{topic=\"orders\",partition=\"2\"} 9",
             "kafka_log_log_size{topic=\"orders\",partition=\"2\"} 400",

@@ -261,6 +261,14 @@ fn log(notice: &Notice, set_log_level: &SetLogLevel) {
             behind,
             "a partition keeps its leader for now: the replica that is to lead does not come near the end of the log in time"
         ),
+        Notice::Balanced { topic, partition, before, after, why } => tracing::info!(
+            %topic,
+            partition,
+            ?before,
+            ?after,
+            why,
+            "a partition gets other replicas, or another leader, which is the first of them: brokers carry unequal loads"
+        ),
         Notice::MayHaveLost { topic, partition, missing, kept } => tracing::error!(
             %topic,
             partition,

@@ -86,7 +86,8 @@ struct Search<'a> {
 impl Search<'_> {
     fn run(&mut self) -> Ended {
         for _ in 0..PASSES_MAX {
-            let changed = self.pass(Self::relieve_by_transfers) || self.pass(Self::relieve_by_moves);
+            let changed = self.pass(Self::relieve_by_transfers)
+                || (self.settings.balance_moves && self.pass(Self::relieve_by_moves));
             if self.decisions.made() >= self.changes_max {
                 return Ended::Limited;
             }

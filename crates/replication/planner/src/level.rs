@@ -6,6 +6,9 @@ use crate::resource::{Resource, Utilisation};
 use crate::settings::Settings;
 use crate::trial::Levels;
 
+/// The resources that are no amount, but a number of partitions.
+const COUNTS: [Resource; 2] = [Resource::Leaders, Resource::Replicas];
+
 /// The levels of utilisation of each resource that decide.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Balance {
@@ -18,12 +21,16 @@ pub(crate) struct Balance {
 
 impl Balance {
     pub(crate) fn new(model: &Model, settings: &Settings) -> Self {
-        let even = model.even.map(|even| even.max(settings.even_min));
+        let mut even = model.even.map(|even| even.max(settings.even_min));
+        if !settings.balance_counts {
+            // No node has more than this, so counts are neither out of balance nor worth anything.
+            COUNTS.into_iter().for_each(|counts| even[counts.index()] = Utilisation(u32::MAX));
+        }
         Self {
             even,
             begin: even.map(|even| even.times_percent(settings.begin_percent)),
-            low: Resource::ALL.map(|resource| match resource {
-                Resource::Leaders | Resource::Replicas => {
+            low: Resource::ALL.map(|resource| match COUNTS.contains(&resource) {
+                true if settings.balance_counts => {
                     even[resource.index()].times_percent(settings.begin_low_percent)
                 }
                 _ => Utilisation(0),

@@ -31,6 +31,8 @@
 //! must be some times the cost. A partition that was moved a short time ago needs more. If all changes together
 //! gain too little, none is made.
 //!
+//! [`Automatic`] does this window after window for an owner who carries out what it begins.
+//!
 //! # The work
 //! With N nodes, P partitions and R replicas of each, placing and repairing cost P x R x N. A pass of the
 //! balance costs at most 7 N x (partitions on a node) x 6. Passes, failures in a row and changes have limits. For
@@ -62,6 +64,7 @@
 //! - A partition that alone is too much for every node is named, and not split.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
+mod automatic;
 mod balance;
 mod capacity;
 mod change;
@@ -93,6 +96,7 @@ mod trial;
 mod trigger;
 mod zones;
 
+pub use automatic::{Automatic, Decision, Outcome, Scope};
 pub use cluster::{Cluster, ClusterError};
 pub use explain::{
     Alternative, HeavyPartition, NodeExplanation, PartitionExplanation, PlaceExplanation, Verdict,
@@ -102,7 +106,7 @@ pub use ids::{NodeId, PartitionId, ZoneId};
 pub use node::{Capacity, Node, NodeState};
 pub use obstacle::Obstacle;
 pub use partition::{Load, Partition};
-pub use plan::{Plan, is_out_of_balance, plan, plan_drains, plan_new};
+pub use plan::{Plan, is_out_of_balance, plan, plan_balance, plan_drains, plan_new};
 pub use problem::{Problem, ProblemKind};
 pub use reason::Reason;
 pub use resource::{Resource, Utilisation};

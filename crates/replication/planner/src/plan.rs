@@ -111,6 +111,23 @@ pub fn plan_drains(cluster: &Cluster, settings: &Settings) -> Result<Plan, Clust
     plan_part(cluster, settings, drain)
 }
 
+/// Plans only balance. Nothing is repaired or emptied, and zones are left as they are.
+///
+/// # Errors
+/// [`ClusterError`]: the caller is at fault.
+pub fn plan_balance(cluster: &Cluster, settings: &Settings) -> Result<Plan, ClusterError> {
+    cluster.check()?;
+    let before = Model::new(cluster, settings);
+    let (mut after, mut decisions) = (before.clone(), Decisions::default());
+    let mut ended = Ended::Balanced;
+    let horizon = horizon(settings, cluster.imbalance_lasted);
+    if !horizon.is_zero() {
+        ended = balance(&mut after, settings, horizon, &mut decisions);
+    }
+    tell_hot(&after, &mut decisions);
+    Ok(finish(&before, &after, settings, decisions, ended))
+}
+
 fn plan_part(
     cluster: &Cluster,
     settings: &Settings,

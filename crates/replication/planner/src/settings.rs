@@ -14,6 +14,10 @@ pub struct Settings {
     /// Whether anything is moved for balance. Without it a plan still places, repairs, drains and spreads over
     /// zones.
     pub balance: bool,
+    /// Whether balance moves replicas. Without it only leaders change.
+    pub balance_moves: bool,
+    /// Whether the numbers of leaders and replicas are balanced. Without it only what they use counts.
+    pub balance_counts: bool,
     /// A resource is out of balance if a node uses more than this percentage of the even level.
     pub begin_percent: u32,
     /// The cluster is also out of balance if a node has less than this percentage of its part of leaders or
@@ -62,6 +66,8 @@ impl Default for Settings {
         Self {
             excluded: BTreeSet::new(),
             balance: true,
+            balance_moves: true,
+            balance_counts: true,
             begin_percent: 115,
             begin_low_percent: 50,
             aim_percent: 103,

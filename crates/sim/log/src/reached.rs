@@ -33,6 +33,7 @@ pub(crate) const REACHED: &[&str] = &[
     "flush by a shard",
     "kill",
     "lead handed over",
+    "leaders balanced",
     "links cut",
     "member asleep",
     "member expelled",

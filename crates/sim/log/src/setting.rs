@@ -52,6 +52,8 @@ pub(crate) struct Setting {
     pub(crate) consumer: usize,
     /// Members of the share group; without any there is neither its topic nor its producers.
     pub(crate) shares: usize,
+    /// Whether brokers balance leaders and replicas by themselves.
+    pub(crate) balances: bool,
     pub(crate) faults: Faults,
 }
 
@@ -123,6 +125,7 @@ impl Setting {
             all_static: false,
             consumer: 0,
             shares: 0,
+            balances: false,
             faults: Faults::default(),
             transactional: random.below(3) as usize,
             compaction_check_ms: if random.chance(30) { 15_000 } else { 500 },
@@ -180,7 +183,8 @@ impl Setting {
             internal_replicas = internal_replicas.max(3);
             replication.values_mut().for_each(|(replicas, _)| *replicas = 3.max(*replicas));
         }
-        Self { brokers, replication, internal_replicas, shards, flushing, faults, ..self }
+        let balances = random.chance(40);
+        Self { brokers, replication, internal_replicas, shards, flushing, balances, faults, ..self }
     }
 
     /// Whether there is a share group, drawn on its own, too, behind the number of brokers.

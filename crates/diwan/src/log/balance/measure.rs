@@ -1,10 +1,10 @@
-//! What brokers carry, as they tell it: directories twice, some time apart.
+//! What brokers carry: as the controller shows it, or by looking at their directories twice, some time apart.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use log_balance::{BrokerLoad, PartitionLoad, Snapshot};
+use log_balance::{BrokerLoad, BrokerRoom, Loads, PartitionLoad, Rates, Snapshot};
 use log_client::Cluster;
 use log_client::messages::cluster::DescribeLogDirsResult;
 
@@ -19,21 +19,58 @@ struct Kept {
     disk_bytes: Option<u64>,
 }
 
+/// The configuration by which the controller shows loads.
+const LOADS: &str = "diwan.balance.loads";
+
+/// What brokers have measured themselves; nothing if any of them has not.
+pub(super) fn known(cluster: &mut Cluster) -> Done<Option<Snapshot>> {
+    cluster.look(None, false)?;
+    let loads = cluster.shown_by_controller(LOADS)?.map(|text| Loads::read(&text)).unwrap_or_default();
+    let rooms: BTreeMap<i32, BrokerRoom> = loads.brokers.into_iter().collect();
+    if rooms.is_empty() || cluster.brokers().keys().any(|id| !rooms.contains_key(id)) {
+        return Ok(None);
+    }
+    let rates: BTreeMap<(String, i32), Rates> =
+        loads.partitions.into_iter().map(|(topic, index, rates)| ((topic, index), rates)).collect();
+    let rates_of = |key: &(String, i32), _| rates.get(key).copied().unwrap_or_default();
+    snapshot(cluster, &rooms, rates_of).map(Some)
+}
+
 /// Measures a cluster.
 pub(super) fn measure(cluster: &mut Cluster, long: Duration, network_bytes_per_s: u64) -> Done<Snapshot> {
-    let topics = cluster.look(None, false)?;
+    cluster.look(None, false)?;
     let (before, began) = (kept_by_all(cluster)?, Instant::now());
     thread::sleep(long);
     let (after, took) = (kept_by_all(cluster)?, began.elapsed());
+    let room =
+        |(id, kept): (&i32, &Kept)| (*id, BrokerRoom { disk_bytes: kept.disk_bytes, network_bytes_per_s });
+    let rooms = after.iter().map(room).collect();
+    let rates_of = |key: &(String, i32), leader: Option<i32>| {
+        let bytes = |at: &BTreeMap<i32, Kept>| {
+            leader.and_then(|leader| at.get(&leader)?.replicas.get(key).copied()).unwrap_or_default()
+        };
+        let write_bytes_per_s = per_second(bytes(&after).saturating_sub(bytes(&before)), took);
+        Rates { write_bytes_per_s, stored_bytes: bytes(&after), ..Rates::default() }
+    };
+    snapshot(cluster, &rooms, rates_of)
+}
+
+/// The cluster with what its brokers have, and what is known of each partition and its leader.
+fn snapshot(
+    cluster: &mut Cluster,
+    rooms: &BTreeMap<i32, BrokerRoom>,
+    rates_of: impl Fn(&(String, i32), Option<i32>) -> Rates,
+) -> Done<Snapshot> {
+    let topics = cluster.look(None, false)?;
     let racks = cluster.racks()?;
     let moving: BTreeSet<(String, i32)> =
         cluster.reassignments()?.into_iter().map(|(topic, of)| (topic, of.partition_index)).collect();
-    let drains = cluster.drains(&after.keys().copied().collect::<Vec<_>>())?;
-    let broker = |(id, kept): (&i32, &Kept)| BrokerLoad {
+    let drains = cluster.drains(&rooms.keys().copied().collect::<Vec<_>>())?;
+    let broker = |(id, room): (&i32, &BrokerRoom)| BrokerLoad {
         id: *id,
         rack: racks.get(id).cloned(),
-        disk_bytes: kept.disk_bytes,
-        network_bytes_per_s: Some(network_bytes_per_s),
+        disk_bytes: room.disk_bytes,
+        network_bytes_per_s: Some(room.network_bytes_per_s),
         is_excluded: drains.get(id).copied().unwrap_or(false),
     };
     let mut partitions = Vec::new();
@@ -42,24 +79,22 @@ pub(super) fn measure(cluster: &mut Cluster, long: Duration, network_bytes_per_s
         for of in &topic.partitions {
             let key = (name.clone(), of.partition_index);
             let leader = (of.leader_id >= 0).then_some(of.leader_id);
-            let bytes = |at: &BTreeMap<i32, Kept>| {
-                leader.and_then(|leader| at.get(&leader)?.replicas.get(&key).copied()).unwrap_or_default()
-            };
-            let grown = bytes(&after).saturating_sub(bytes(&before));
+            let rates = rates_of(&key, leader);
             partitions.push(PartitionLoad {
                 topic: name.clone(),
                 index: of.partition_index,
                 replicas: of.replica_nodes.clone(),
                 leader,
                 is_moving: moving.contains(&key),
-                write_bytes_per_s: per_second(grown, took),
-                read_bytes_per_s: 0,
-                stored_bytes: bytes(&after),
+                is_pinned: false,
+                write_bytes_per_s: rates.write_bytes_per_s,
+                read_bytes_per_s: rates.read_bytes_per_s,
+                requests_per_s: rates.requests_per_s,
+                stored_bytes: rates.stored_bytes,
             });
         }
     }
-    let brokers = after.iter().map(broker).collect();
-    Ok(Snapshot { brokers, partitions, lasted: Duration::ZERO })
+    Ok(Snapshot { brokers: rooms.iter().map(broker).collect(), partitions, lasted: Duration::ZERO })
 }
 
 fn per_second(bytes: u64, took: Duration) -> u64 {

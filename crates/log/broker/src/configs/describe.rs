@@ -17,6 +17,10 @@ const ANSWER_BYTES_MAX: usize = 64 << 20;
 /// The longest text in versions that are not flexible.
 const TEXT_BYTES_MAX: usize = i16::MAX as usize;
 
+/// What the controller shows of balance.
+const REPORT: &str = "diwan.balance.report";
+const LOADS: &str = "diwan.balance.loads";
+
 /// What a client needs for a topic, for a group, for all others.
 const NEEDS: [Need; 3] = [TOPIC_DESCRIBE_CONFIGS, GROUP_DESCRIBE_CONFIGS, CLUSTER_DESCRIBE_CONFIGS];
 
@@ -73,6 +77,10 @@ fn describe_at_most(
     Response::Body(out)
 }
 
+fn names_balance(asked: &[String]) -> bool {
+    asked.iter().any(|name| name == REPORT || name == LOADS)
+}
+
 /// What a resource is described by.
 enum Described<'n> {
     /// All configurations of a topic that sets this.
@@ -120,6 +128,7 @@ impl Node {
                     return Ok(Described::Topic(self.settings_of(&name)?));
                 }
                 Resource::Topic(name) => describe::topic(&configs.topic(self.settings_of(&name)?), asked),
+                Resource::Broker if asked.is_some_and(names_balance) => self.with_balance(asked),
                 Resource::Broker | Resource::OtherBroker(_) => describe::broker(&configs.broker(), asked),
                 Resource::Cluster => describe::cluster(&configs.broker(), asked),
                 Resource::Loggers => describe::loggers(configs.levels(), asked),
@@ -127,6 +136,17 @@ impl Node {
                 Resource::Group(name) => describe::group(&configs.group(&name), asked),
             },
         ))
+    }
+
+    /// The same with what only the controller knows, as if it was set.
+    fn with_balance(&self, asked: Option<&[String]>) -> Vec<Entry> {
+        let mut set = self.configs.broker().broker.clone();
+        [REPORT, LOADS].into_iter().for_each(|name| drop(set.remove(name)));
+        if self.brokers.controller() == self.config.node_id && !self.balance_report.mode.is_empty() {
+            set.insert(REPORT.into(), self.balance_report.to_text());
+            set.insert(LOADS.into(), self.loads.shown(&self.catalog).to_text());
+        }
+        describe::broker(&BrokerLayers { broker: &set, ..self.configs.broker() }, asked)
     }
 
     fn settings_of(&self, topic: &str) -> Result<&Overrides, Refusal> {

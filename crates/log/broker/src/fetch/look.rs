@@ -82,6 +82,7 @@ impl Found {
         for part in self.parts.iter().filter(|part| part.bytes > 0) {
             if let Some(hosted) = part.slot.and_then(|slot| node.partitions.get_mut(slot)) {
                 hosted.traffic.bytes_out += part.bytes as u64;
+                hosted.traffic.requests += 1;
             }
         }
     }

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use log_coordinators::{Participant, Producer, Topic, TransactionRef, VerifyPartitions};
-use log_partition::{CoordinatorEpoch, Marker, ProducerEpoch, ProducerId, TransactionVersion};
+use log_partition::{CoordinatorEpoch, Marker, PartitionId, ProducerEpoch, ProducerId, TransactionVersion};
 use log_share::StateRequest;
 use log_wire::messages::peers::{MarkerAnswer, MarkerCall, PeerParticipant, VerifyAnswer, VerifyCall};
 use log_wire::{ErrorCode, Malformed};
 
 use super::append_codec::{self, Append};
-use super::form::{APPEND, MARKER, PROBE, SHARE_GROUPS, SHARE_STATE, VERIFY, error_of, read, written_behind};
+use super::form::{
+    APPEND, LOADS, MARKER, MOVES, PROBE, SHARE_GROUPS, SHARE_STATE, VERIFY, error_of, read, written_behind,
+};
+use super::load_codec::{self, Told};
 use super::share_codec::{self, ToldGroups};
 use crate::question::Verdict;
 
@@ -28,6 +31,8 @@ pub(crate) enum Asked {
     ShareState(StateRequest),
     ShareGroups(ToldGroups),
     Append(Append),
+    Loads(Told),
+    Moves(Vec<PartitionId>),
 }
 
 /// A question of another broker.
@@ -64,6 +69,8 @@ pub(crate) fn asked(bytes: &[u8]) -> Result<Asked, Malformed> {
         (&SHARE_STATE, body) => share_codec::read_request(body).map(Asked::ShareState),
         (&SHARE_GROUPS, body) => share_codec::read_groups(body).map(Asked::ShareGroups),
         (&APPEND, body) => append_codec::read_append(body).map(Asked::Append),
+        (&LOADS, body) => load_codec::read_loads(body).map(Asked::Loads),
+        (&MOVES, body) => load_codec::read_moves(body).map(Asked::Moves),
         _ => Err(bad),
     }
 }

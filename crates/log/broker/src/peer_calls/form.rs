@@ -9,6 +9,8 @@ pub(super) const PROBE: u8 = 3;
 pub(super) const SHARE_STATE: u8 = 4;
 pub(super) const SHARE_GROUPS: u8 = 5;
 pub(super) const APPEND: u8 = 6;
+pub(super) const LOADS: u8 = 7;
+pub(super) const MOVES: u8 = 8;
 /// The only version.
 const VERSION: i16 = 0;
 

@@ -1,7 +1,8 @@
 //! What brokers ask each other: whether records may enter a transaction whose coordinator lives elsewhere; to write markers where
 //! the partitions are led; whether a leader lives ([`crate::topics::HeldMetadata`]); and for share groups, to read and write the
 //! state of a share partition where it is held, and to append dead letters where their partition is led. They also tell the
-//! coordinators of share groups which groups have states.
+//! coordinators of share groups which groups have states, the controller what partitions are used for, and leaders which of them it
+//! moves for that (`balancing`).
 //!
 //! # A question, a marker, a link that breaks
 //! A question goes to the broker that leads the coordinator's partition, and becomes one of that broker's own questions there
@@ -21,6 +22,7 @@
 pub(crate) mod append_codec;
 pub(crate) mod codec;
 mod form;
+pub(crate) mod load_codec;
 pub(crate) mod share_codec;
 
 use std::collections::BTreeMap;
@@ -29,6 +31,9 @@ use log_coordinators::{Participant, Ticket};
 use log_partition::ProducerId;
 
 use crate::question::Question;
+
+/// A call or an answer is not longer, bytes: a message between brokers has at most 1 MiB.
+pub(crate) const CALL_BYTES_MAX: usize = (1 << 20) - 64;
 
 /// What other brokers were asked and have not answered. See the module.
 #[derive(Debug, Default)]

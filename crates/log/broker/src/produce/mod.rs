@@ -474,6 +474,7 @@ fn append_to_log(
         let records = appended.end.0.saturating_sub(appended.base.0);
         hosted.traffic.records_in += u64::try_from(records).unwrap_or(0);
         hosted.traffic.bytes_in += batch.bytes().len() as u64;
+        hosted.traffic.requests += 1;
         node.store(slot, new, now);
     }
     Ok((slot, appended))

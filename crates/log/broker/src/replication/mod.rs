@@ -203,6 +203,11 @@ impl Replication {
         }
     }
 
+    /// These partitions are moved by the controller, for balance: their copies are throttled until then.
+    pub(crate) fn throttle_moves(&mut self, node: &Node, moves: Vec<PartitionId>, until: MonoTime) {
+        self.throttle.set_moves(moves, until, node.config.balance.move_bytes_per_s);
+    }
+
     /// Other configurations are in force for topics that do not set them.
     pub(crate) fn configs_changed(&mut self, node: &mut Node) {
         self.throttle.set_rates(node.config.replication_rates);
@@ -259,6 +264,7 @@ impl Replication {
         self.tell_lagging(&node.in_sync.take_news(), None);
         self.role.hear(Event::Heard { node: self.own }, now);
         self.role.tick(now);
+        self.throttle.tick(now.mono());
         self.read_again(node, now);
         self.send_held(node, now);
         self.elect_unclean(node, now);

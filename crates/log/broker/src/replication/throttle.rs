@@ -41,6 +41,10 @@ pub(super) struct Throttle {
     /// Of topics that name replicas.
     topics: BTreeMap<[u8; 16], Throttled>,
     leader: Debt,
+    /// Copies that the controller makes for balance, until when, and how fast they go.
+    moves: BTreeMap<PartitionId, MonoTime>,
+    move_rate: Option<u64>,
+    moved: Debt,
     followers: BTreeMap<ReplicaId, Debt>,
     /// What was held back, and until when.
     held: BTreeMap<(ReplicaId, ReplicatedId), MonoTime>,
@@ -51,6 +55,7 @@ pub(super) struct Throttle {
 pub(super) struct Holds {
     leader: bool,
     follower: bool,
+    moved: bool,
 }
 
 impl Throttle {
@@ -81,6 +86,16 @@ impl Throttle {
         self.topics.remove(&topic);
     }
 
+    /// These copies are made for balance, and throttled until then unless it is said again.
+    pub(super) fn set_moves(&mut self, moves: Vec<PartitionId>, until: MonoTime, rate: u64) {
+        self.move_rate = Some(rate);
+        self.moves.extend(moves.into_iter().map(|id| (id, until)));
+    }
+
+    pub(super) fn tick(&mut self, now: MonoTime) {
+        self.moves.retain(|_, until| *until > now);
+    }
+
     pub(super) fn forget(&mut self, peer: ReplicaId) {
         self.followers.remove(&peer);
         self.held.retain(|(to, _), _| *to != peer);
@@ -88,10 +103,12 @@ impl Throttle {
 
     /// Which throttles hold for entries of that partition from one broker to another; nothing if none does.
     pub(super) fn holds(&self, id: PartitionId, from: ReplicaId, to: ReplicaId) -> Option<Holds> {
-        let of = self.topics.get(&id.topic)?;
-        let leader = self.rates.leader.is_some() && names(&of.leader, id.index, from);
-        let follower = self.rates.follower.is_some() && names(&of.follower, id.index, to);
-        (leader || follower).then_some(Holds { leader, follower })
+        let of = self.topics.get(&id.topic);
+        let leader = self.rates.leader.is_some() && of.is_some_and(|of| names(&of.leader, id.index, from));
+        let follower =
+            self.rates.follower.is_some() && of.is_some_and(|of| names(&of.follower, id.index, to));
+        let moved = self.moves.contains_key(&id);
+        (leader || follower || moved).then_some(Holds { leader, follower, moved })
     }
 
     /// Whether nothing may be sent under these throttles for now. Then it is held back, and [`Self::take_due`] gives it later.
@@ -99,7 +116,8 @@ impl Throttle {
         let follower = self.followers.get(&key.0).copied().unwrap_or_default();
         let own = holds.leader.then(|| self.leader.until(self.rates.leader, now)).flatten();
         let other = holds.follower.then(|| follower.until(self.rates.follower, now)).flatten();
-        let until = own.max(other);
+        let moved = holds.moved.then(|| self.moved.until(self.move_rate, now)).flatten();
+        let until = own.max(other).max(moved);
         self.held.extend(until.map(|until| (key, until.min(now.plus_ms(LOOK_MS)))));
         until.is_some()
     }
@@ -113,6 +131,9 @@ impl Throttle {
     pub(super) fn sent(&mut self, holds: Holds, to: ReplicaId, bytes: usize, now: MonoTime) {
         if holds.leader {
             self.leader.grow(bytes, self.rates.leader, now);
+        }
+        if holds.moved {
+            self.moved.grow(bytes, self.move_rate, now);
         }
         if holds.follower {
             self.followers.entry(to).or_default().grow(bytes, self.rates.follower, now);
@@ -224,6 +245,23 @@ mod tests {
         assert!(throttle.holds(PARTITION, ReplicaId(3), ReplicaId(2)).is_none(), "the follower has no rate");
         assert!(self::throttle(None, Some(1)).holds(PARTITION, ReplicaId(3), ReplicaId(2)).is_some());
         assert!(self::throttle(None, None).holds(PARTITION, ReplicaId(1), ReplicaId(2)).is_none());
+    }
+
+    #[test]
+    fn copies_for_balance_are_throttled_until_nobody_says_so_any_more() {
+        let mut throttle = Throttle::default();
+        let holds = |throttle: &Throttle| throttle.holds(PARTITION, ReplicaId(1), ReplicaId(2));
+        assert!(holds(&throttle).is_none());
+        throttle.set_moves(vec![PARTITION], at(3_000), 50_000);
+        let sent = in_a_second(&mut throttle, 500);
+        assert!((45_000..=51_000).contains(&sent), "{sent}");
+        throttle.tick(at(2_999));
+        assert!(holds(&throttle).is_some());
+        throttle.set_moves(vec![PARTITION], at(6_000), 50_000);
+        throttle.tick(at(5_999));
+        assert!(holds(&throttle).is_some());
+        throttle.tick(at(6_000));
+        assert!(holds(&throttle).is_none());
     }
 
     #[test]

@@ -184,6 +184,7 @@ impl Share {
         };
         let (outcome, records) = acquire(machine, (pending, &wanted), span, &read, now);
         hosted.traffic.bytes_out += outcome.records.len() as u64;
+        hosted.traffic.requests += 1;
         pending.bytes += outcome.records.len();
         pending.records += records;
         let acknowledged = pending.outcomes.get(&place).map_or(ErrorCode::None, |of| of.acknowledged);

@@ -1,6 +1,7 @@
 //! The configurations of a broker as values that it acts on: a struct for each area. Each is read from the layers as often as
 //! the caller likes; what was changed while the broker runs is in force then.
 
+mod balance;
 mod creation;
 mod groups;
 mod leaders;
@@ -11,6 +12,7 @@ mod transactions;
 
 use crate::layers::Values;
 
+pub use balance::{BalanceMode, BalanceSettings};
 pub use creation::TopicCreation;
 pub use groups::{GroupKinds, GroupMigration, GroupSettings, GroupTime, InternalTopic};
 pub use leaders::LeaderSettings;

@@ -101,4 +101,31 @@ messages! {
     struct AppendAnswer {
         [0..] error_code: i16,
     }
+    /// What the sender has measured of partitions that it leads, and what it has: to the controller. There is no answer.
+    struct LoadsCall {
+        [0..] disk_bytes: i64,
+        [0..] network_bytes_per_s: i64,
+        [0..] partitions: Vec<PeerLoad>,
+    }
+
+    /// How fast a partition grows and is read.
+    struct PeerLoad {
+        [0..] topic_id: [u8; 16],
+        [0..] index: i32,
+        [0..] write_bytes_per_s: i64,
+        [0..] read_bytes_per_s: i64,
+        [0..] requests_per_s: i64,
+        [0..] stored_bytes: i64,
+    }
+
+    /// Partitions of which the receiver leads copies to new replicas that nobody waits for: the controller moves them.
+    struct MovesCall {
+        [0..] partitions: Vec<PeerMove>,
+    }
+
+    /// A partition that is moved.
+    struct PeerMove {
+        [0..] topic_id: [u8; 16],
+        [0..] index: i32,
+    }
 }

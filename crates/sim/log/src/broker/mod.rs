@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use base::Now;
 use log_broker::{BrokerConfig, InternalTopic, ServerProperties};
+use log_config::{BalanceMode, BalanceSettings};
 use log_storage::StoreConfig;
 use sim_kit::Host;
 use sim_kit::disk::{Loss, SimDisk};
@@ -82,6 +83,17 @@ fn broker_config(node_id: i32, setting: &Setting) -> BrokerConfig {
     config.share.state_topic.partitions = 2;
     config.share.state_topic.replication_factor = setting.internal_replicas;
     config.leaders.reads_by_rack = true;
+    // Loads are measured twice a second, and links are so narrow that what producers write matters.
+    config.balance = BalanceSettings {
+        mode: if setting.balances { BalanceMode::All } else { BalanceMode::Off },
+        interval_ms: 500,
+        network_bytes_per_s: 10_000,
+        move_bytes_per_s: 100_000,
+    };
+    if setting.balances {
+        // Nothing is balanced while preferred leaders are to come back, and a run is short.
+        config.leaders.preferred_after_ms = Some(1_500);
+    }
     let groups = &mut config.groups;
     (groups.session_timeout_min_ms, groups.initial_rebalance_delay_ms) = (1_000, 300);
     groups.pause_ms_max = PAUSE_MS_MAX;

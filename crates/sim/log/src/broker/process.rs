@@ -7,7 +7,7 @@ use std::time::Duration;
 use base::Now;
 use council_client_core::recipes::{Ask, Input, Recipe as _};
 use council_client_core::{Acl, Output};
-use log_broker::{Broker, BrokerConfig, DiskExecutor, Front, Next};
+use log_broker::{Broker, BrokerConfig, DiskExecutor, Front, Next, Notice};
 use log_metadata::{BrokerNode, EndpointNode, Join, JoinRefusal, JoinStep, Keeper, KeeperLimits, id_text};
 use log_partition::PartitionId;
 use log_storage::StoreConfig;
@@ -121,6 +121,13 @@ impl Process {
         if let Some(serving) = &self.serving {
             serving.shared.mail.borrow_mut()[0].push(Mail::Drain);
         }
+    }
+
+    /// How many changes it has begun since it was asked, because brokers carry unequal loads.
+    pub(crate) fn balanced(&self) -> usize {
+        let Some(serving) = &self.serving else { return 0 };
+        let notices = serving.shared.broker.borrow_mut().take_notices();
+        notices.iter().filter(|notice| matches!(notice, Notice::Balanced { .. })).count()
     }
 
     /// How many partitions it leads that others could lead.

@@ -100,6 +100,16 @@ impl LogWorld {
         }
     }
 
+    /// What brokers change without being asked is told of.
+    pub(super) fn see_balance(&mut self) {
+        for at in 0..self.brokers.len() {
+            let changes = self.brokers[at].process.as_ref().map_or(0, crate::broker::Process::balanced);
+            if changes > 0 {
+                self.sim.tell("leaders balanced", format_args!("broker {} begins {changes} changes", at + 1));
+            }
+        }
+    }
+
     /// Orderly stops go on.
     pub(super) fn stops_go_on(&mut self) {
         let now_ms = self.sim.now_ms();

@@ -11,6 +11,36 @@ pub(super) const REPLICATION: &[Definition] = &[
     boolean("auto.leader.rebalance.enable")
         .default("true")
         .acts("Whether lead goes back to a preferred replica without being asked for"),
+    string("diwan.balance")
+        .default("leaders")
+        .one_of(&["off", "propose", "leaders", "all"])
+        .cluster_wide()
+        .hidden()
+        .acts("What is changed without being asked for while brokers carry unequal loads: leaders, or replicas too"),
+    long("diwan.balance.interval.ms")
+        .default("10000")
+        .at_least(500)
+        .cluster_wide()
+        .hidden()
+        .acts("How often loads are measured, told to the controller and looked at"),
+    string("diwan.balance.loads")
+        .hidden()
+        .acts("Shown by the controller, and not to be set: what brokers have measured of their partitions"),
+    long("diwan.balance.move.bytes.per.second")
+        .default("10000000")
+        .at_least(1)
+        .cluster_wide()
+        .hidden()
+        .acts("How fast a broker sends replicas that `diwan.balance` moves"),
+    long("diwan.balance.network.bytes.per.second")
+        .default("1250000000")
+        .at_least(1)
+        .cluster_wide()
+        .hidden()
+        .acts("What a broker can receive and send. What is far below that is not evened out"),
+    string("diwan.balance.report")
+        .hidden()
+        .acts("Shown by the controller, and not to be set: what `diwan.balance` has done, and why"),
     boolean("follower.fetch.last.tiered.offset.enable").default("false").cluster_wide(),
     long("leader.imbalance.check.interval.seconds")
         .default("300")
