@@ -3,6 +3,7 @@
 
 mod cluster;
 mod faults;
+mod replicas;
 
 use std::collections::BTreeMap;
 
@@ -61,6 +62,7 @@ pub struct LogWorld {
     council: Council,
     wires: Wires,
     peers: Peers,
+    watched: replicas::Watched,
     history: History,
     topics: Topics,
     operator: Operator,
@@ -110,6 +112,7 @@ impl World for LogWorld {
             council: Council::new(setting.servers),
             wires: Wires::default(),
             peers: Peers::default(),
+            watched: replicas::Watched::default(),
             history: History::new(setting.epoch_max),
             topics,
             operator: Operator::new(),
@@ -245,6 +248,7 @@ impl LogWorld {
         let alone = process.flushed_alone();
         self.sim.count("flush by a shard", u64::from(alone > machine.flushed_alone));
         machine.flushed_alone = alone;
+        let notices = process.take_notices();
         if !was_serving && process.is_serving() {
             if machine.is_wiped {
                 self.history
@@ -253,6 +257,7 @@ impl LogWorld {
             self.served.begin();
             self.sim.tell("broker joined", format_args!("broker {} has joined", at + 1));
         }
+        notices.iter().for_each(|notice| self.noticed(at, notice));
         if let Err(ended) = done {
             self.process_ended(at, &ended);
         }
@@ -420,6 +425,7 @@ impl LogWorld {
         if self.brokers.len() > 1 {
             self.stops_go_on();
             self.mover_step();
+            self.watch_replicas();
         }
         if self.phase == Phase::Faulty {
             self.faults();
@@ -455,6 +461,7 @@ impl LogWorld {
                 self.begin(Phase::Settling);
             }
             Phase::Settling if is_done => {
+                self.judge_replicas();
                 self.sim.tell("last crash", format_args!("everything is at rest: the power fails"));
                 (0..self.brokers.len()).for_each(|at| self.power_fails(at, Loss::All, now_ms));
                 self.offset_reader = OffsetReader::new();
@@ -495,7 +502,7 @@ impl LogWorld {
         let consumers = std::mem::take(&mut self.consumers);
         let done = self.with(|around| consumers.iter().all(|consumer| consumer.is_at_the_end(around)));
         self.consumers = consumers;
-        done && self.are_members_at_rest()
+        done && self.are_members_at_rest() && self.are_replicas_at_rest()
     }
 
     /// What is not at rest, in words.
@@ -508,6 +515,7 @@ impl LogWorld {
         why.extend(open(self.operator.is_content(&self.topics), "the operator"));
         why.extend(open(self.is_retention_over(), "retention"));
         why.extend(self.unrepaired());
+        why.extend(self.unequal_replicas());
         why.extend(open(self.are_members_at_rest(), "groups"));
         let consumers: Vec<Consumer> = self.consumers.drain(..).chain(self.last_readers.drain(..)).collect();
         why.extend(self.with(|around| consumers.iter().flat_map(|of| of.behind(around)).collect::<Vec<_>>()));

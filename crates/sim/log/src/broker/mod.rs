@@ -17,6 +17,7 @@ use storage_wal::WalConfig;
 use crate::council::Council;
 use crate::setting::{SESSION_MS, Setting};
 use crate::wire::Wires;
+pub(crate) use copy::{CopiedRecord, CopyState, Lead};
 pub(crate) use peers::{LinkId, PeerEvent, PeerPort};
 pub(crate) use process::{Ended, Process, Step};
 
