@@ -8,7 +8,7 @@ use council_wire::{
     next_frame, start_frame, xid,
 };
 
-use crate::{Ensemble, Node, Outcome, Server, Session, Write};
+use crate::{Ensemble, Node, Outcome, Server, Session, Write, is_below};
 
 const TIMEOUT_MS: i32 = 10_000;
 
@@ -68,7 +68,7 @@ impl Connection {
             EventType::NodeChildrenChanged => self.child.remove(path),
             EventType::None => false,
         };
-        let above = |root: &String| root == "/" || path == root || path.starts_with(&format!("{root}/"));
+        let above = |root: &String| root == "/" || is_below(path, root);
         let recursive = kind != EventType::NodeChildrenChanged && self.recursive.iter().any(above);
         if one_shot || recursive || self.persistent.contains(path) {
             let event = WatcherEvent { event: kind, state: KeeperState::SyncConnected, path };
@@ -179,6 +179,31 @@ impl Connection {
             other => panic!("the model has no {other:?}"),
         }
     }
+
+    /// Looks at the first frame, if one is first; the log has so many entries.
+    fn take_frame(&mut self, server: &Server, decided: usize) {
+        let Some(Turn::Frame(frame)) = self.turns.pop_front() else { return };
+        let mut reader = Reader::new(&frame);
+        let header = RequestHeader::read(&mut reader).unwrap();
+        let opcode = OpCode::from_code(header.operation).unwrap();
+        let request = Request::decode(opcode, reader.rest()).unwrap();
+        match write(opcode, &request) {
+            Some(write) => self.turns.push_front(Turn::Travelling(header.xid, write)),
+            None if opcode == OpCode::Sync => {
+                self.turns.push_front(Turn::Waiting(header.xid, decided, Outcome::Done));
+            }
+            None => self.read(header.xid, &request, server),
+        }
+    }
+
+    /// Answers the first write, if one is first.
+    fn take_outcome(&mut self, zxid: i64) {
+        match self.turns.pop_front() {
+            Some(Turn::Waiting(CLOSING, ..)) => self.closed = true,
+            Some(Turn::Waiting(xid, _, outcome)) => self.answer(xid, zxid, &outcome),
+            _ => {}
+        }
+    }
 }
 
 impl Ensemble {
@@ -233,31 +258,14 @@ impl Ensemble {
     }
 
     fn turn(&mut self, id: usize) {
-        let connection = &mut self.connections[id];
-        let server = self.servers[connection.server].clone();
-        match connection.turns.front().cloned() {
-            Some(Turn::Frame(frame)) => {
-                connection.turns.pop_front();
-                let mut reader = Reader::new(&frame);
-                let header = RequestHeader::read(&mut reader).unwrap();
-                let opcode = OpCode::from_code(header.operation).unwrap();
-                let request = Request::decode(opcode, reader.rest()).unwrap();
-                match write(opcode, &request) {
-                    Some(write) => connection.turns.push_front(Turn::Travelling(header.xid, write)),
-                    None if opcode == OpCode::Sync => {
-                        let turn = Turn::Waiting(header.xid, self.log.len(), Outcome::Done);
-                        connection.turns.push_front(turn);
-                    }
-                    None => connection.read(header.xid, &request, &server),
-                }
-            }
-            Some(Turn::Waiting(xid, applied, outcome)) if server.applied >= applied => {
-                connection.turns.pop_front();
-                if xid == CLOSING {
-                    connection.closed = true;
-                } else {
-                    connection.answer(xid, server.applied as i64, &outcome);
-                }
+        // No server is copied: clients ask all the time whether there is something to do.
+        let Self { connections, servers, log, .. } = self;
+        let connection = &mut connections[id];
+        let server = &servers[connection.server];
+        match connection.turns.front() {
+            Some(Turn::Frame(_)) => connection.take_frame(server, log.len()),
+            Some(Turn::Waiting(_, applied, _)) if server.applied >= *applied => {
+                connection.take_outcome(server.applied as i64);
             }
             _ => {}
         }
@@ -265,9 +273,10 @@ impl Ensemble {
 
     /// The leader executes the write of a connection, if that is still its session's current one.
     pub fn execute_for(&mut self, id: usize) {
-        let Some(Turn::Travelling(xid, write)) = self.connections[id].turns.front().cloned() else { return };
-        let session = self.connections[id].session;
-        self.connections[id].turns.pop_front();
+        let connection = &mut self.connections[id];
+        let session = connection.session;
+        let is_travelling = |turn: &mut Turn| matches!(turn, Turn::Travelling(..));
+        let Some(Turn::Travelling(xid, write)) = connection.turns.pop_front_if(is_travelling) else { return };
         let may = self.sessions.get(&session).is_some_and(|session| session.alive && session.owner == id);
         if !may {
             self.connections[id].closed = true;

@@ -77,10 +77,8 @@ pub struct Server {
 
 pub struct Ensemble {
     pub log: Vec<Transaction>,
-    /// The tree after the whole log.
+    /// The tree after the whole log. The zxid of an entry is its place, counted from 1.
     pub tree: Tree,
-    /// The tree after each entry; the zxid of an entry is its place, counted from 1.
-    pub past: Vec<Tree>,
     pub servers: Vec<Server>,
     pub sessions: BTreeMap<i64, Session>,
     pub connections: Vec<Connection>,
@@ -92,7 +90,6 @@ impl Ensemble {
         let server = Server { applied: 0, tree: tree.clone() };
         Self {
             log: Vec::new(),
-            past: vec![tree.clone()],
             tree,
             servers: vec![server; servers],
             sessions: BTreeMap::new(),
@@ -116,7 +113,6 @@ impl Ensemble {
             change.apply(&mut self.tree);
         }
         self.log.push(Transaction { changes });
-        self.past.push(self.tree.clone());
     }
 
     fn changes(&self, session: i64, zxid: i64, write: &Write) -> Result<(Vec<Change>, Outcome), ErrorCode> {
@@ -213,7 +209,7 @@ impl Ensemble {
     /// One server applies one entry, and fires the watches of its connections.
     pub fn apply(&mut self, server: usize) {
         let at = self.servers[server].applied;
-        let Some(transaction) = self.log.get(at).cloned() else { return };
+        let Some(transaction) = self.log.get(at) else { return };
         let zxid = at as i64 + 1;
         let mut events = Vec::new();
         for change in &transaction.changes {
@@ -228,11 +224,13 @@ impl Ensemble {
         }
     }
 
-    /// The nodes at and below a path, as they were at a zxid.
+    /// The nodes at and below a path, as they were at a zxid: the log is replayed to there.
     pub fn subtree(&self, root: &str, zxid: i64) -> Tree {
-        let below = |path: &str| path == root || path.starts_with(&format!("{root}/"));
-        let tree = &self.past[usize::try_from(zxid).unwrap()];
-        tree.iter().filter(|(path, _)| below(path)).map(|(path, node)| (path.clone(), node.clone())).collect()
+        let mut tree = Tree::from([(String::from("/"), Node::default())]);
+        let changes = self.log[..usize::try_from(zxid).unwrap()].iter().flat_map(|entry| &entry.changes);
+        changes.for_each(|change| change.apply(&mut tree));
+        tree.retain(|path, _| is_below(path, root));
+        tree
     }
 
     pub fn live_sessions(&self) -> BTreeSet<i64> {
@@ -262,6 +260,11 @@ impl Change {
             ],
         }
     }
+}
+
+/// Whether a path is that of a node at or below a root that is not `/`.
+fn is_below(path: &str, root: &str) -> bool {
+    path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 pub fn parent(path: &str) -> &str {

@@ -285,6 +285,11 @@ impl Broker {
         self.node.partitions.get(slot).map(|hosted| &hosted.partition)
     }
 
+    /// All copies of partitions that are here, in no order that means something: as [`Self::copy_of`].
+    pub fn copies(&self) -> impl Iterator<Item = (PartitionId, &Partition)> {
+        self.node.partitions.all().map(|hosted| (hosted.id, &hosted.partition))
+    }
+
     /// Something happened on the disk.
     pub fn disk_event(&mut self, event: DiskEvent, now: Now) {
         if let DiskEvent::Volume(volume) = event {

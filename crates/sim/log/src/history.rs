@@ -482,6 +482,10 @@ fn name_of(rule: u32) -> &'static str {
         17 => "duplicate",
         18 => "gap or overlap",
         22 => "producer ids",
+        23 => "one leader for each epoch",
+        30 => "committed is on enough disks",
+        33 => "lost disk",
+        35 => "unclean leaders",
         36 => "liveness",
         37 => "all or nothing",
         38 => "last stable offset",
@@ -505,6 +509,7 @@ fn name_of(rule: u32) -> &'static str {
         44 => "no hanging",
         73 => "identity",
         75 => "disk errors",
+        78 => "recovery",
         79 => "replies in order",
         _ => "a rule",
     }

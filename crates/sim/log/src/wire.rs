@@ -22,11 +22,22 @@ pub(crate) struct Wire {
     /// On their way to the client.
     to_client: Vec<u8>,
     /// Arrived at the client.
-    pub(crate) arrived: Vec<u8>,
+    arrived: Vec<u8>,
     /// The client has given it up, or has been told that it broke.
-    pub(crate) left: bool,
+    left: bool,
     /// The broker has closed it, or is gone.
-    pub(crate) closed: bool,
+    closed: bool,
+}
+
+impl Wire {
+    const fn is_moving(&self) -> bool {
+        !self.to_broker.is_empty() || !self.to_client.is_empty()
+    }
+
+    /// The client has left it, and the broker has everything: it finds its end.
+    const fn is_ended(&self) -> bool {
+        self.left && !self.closed && self.to_broker.is_empty()
+    }
 }
 
 /// All connections.
@@ -34,6 +45,10 @@ pub(crate) struct Wire {
 pub(crate) struct Wires {
     wires: BTreeMap<WireId, Wire>,
     last: u32,
+    /// Those on which something is on its way, and those whose end the broker finds, in order: most others rest, and every step
+    /// asks.
+    moving: Vec<WireId>,
+    ended: Vec<WireId>,
 }
 
 impl Wires {
@@ -48,8 +63,21 @@ impl Wires {
         self.wires.get(&id).map_or(0, |wire| wire.broker)
     }
 
-    pub(crate) fn get_mut(&mut self, id: WireId) -> Option<&mut Wire> {
-        self.wires.get_mut(&id)
+    /// What has arrived at the client of a connection.
+    pub(crate) fn arrived(&mut self, id: WireId) -> Option<&mut Vec<u8>> {
+        self.wires.get_mut(&id).map(|wire| &mut wire.arrived)
+    }
+
+    /// Changes a connection, if it is there.
+    fn change(&mut self, id: WireId, change: impl FnOnce(&mut Wire)) {
+        let Some(wire) = self.wires.get_mut(&id) else { return };
+        change(wire);
+        let (is_moving, is_ended) = (wire.is_moving(), wire.is_ended());
+        if wire.left && wire.closed {
+            self.wires.remove(&id);
+        }
+        put(&mut self.moving, id, is_moving && self.wires.contains_key(&id));
+        put(&mut self.ended, id, is_ended);
     }
 
     /// Whether the client can expect nothing more.
@@ -59,107 +87,113 @@ impl Wires {
 
     /// A client sends.
     pub(crate) fn send(&mut self, id: WireId, bytes: &[u8]) {
-        if let Some(wire) = self.wires.get_mut(&id).filter(|wire| !wire.left) {
-            wire.to_broker.extend_from_slice(bytes);
-        }
+        self.change(id, |wire| {
+            if !wire.left {
+                wire.to_broker.extend_from_slice(bytes);
+            }
+        });
     }
 
     /// The broker sends.
     pub(crate) fn answer(&mut self, id: WireId, bytes: &[u8]) {
-        if let Some(wire) = self.wires.get_mut(&id).filter(|wire| !wire.left) {
-            wire.to_client.extend_from_slice(bytes);
-        }
+        self.change(id, |wire| {
+            if !wire.left {
+                wire.to_client.extend_from_slice(bytes);
+            }
+        });
     }
 
     /// The client gives a connection up, or finds it broken.
     pub(crate) fn leave(&mut self, id: WireId) {
-        if let Some(wire) = self.wires.get_mut(&id) {
+        self.change(id, |wire| {
             wire.left = true;
             wire.to_client.clear();
             wire.arrived.clear();
-        }
-        self.forget(id);
+        });
     }
 
     /// The broker closes a connection, or is gone.
     pub(crate) fn close(&mut self, id: WireId) {
-        if let Some(wire) = self.wires.get_mut(&id) {
+        self.change(id, |wire| {
             wire.closed = true;
             wire.to_broker.clear();
-        }
-        self.forget(id);
+        });
     }
 
     /// Some bytes of some connection arrive: gives those for the broker.
     pub(crate) fn deliver(&mut self, random: &mut Random) -> Option<(WireId, Vec<u8>)> {
-        let moving: Vec<WireId> = self
-            .wires
-            .iter()
-            .filter(|(_, wire)| !wire.to_broker.is_empty() || !wire.to_client.is_empty())
-            .map(|(id, _)| *id)
-            .collect();
-        let id = *moving.get(random.below(moving.len().max(1) as u64) as usize)?;
-        let wire = self.wires.get_mut(&id)?;
-        if wire.left && id.0.is_multiple_of(2) && !random.chance(LATE_PERCENT) {
-            return None;
-        }
-        let some = |random: &mut Random, bytes: &mut Vec<u8>| {
-            let whole = bytes.len();
-            let count = if random.chance(80) { whole } else { random.below(whole as u64 + 1) as usize };
-            bytes.drain(..count).collect::<Vec<u8>>()
-        };
-        if !wire.to_client.is_empty() && (wire.to_broker.is_empty() || random.chance(50)) {
-            let arrived = some(random, &mut wire.to_client);
-            wire.arrived.extend(arrived);
-            return None;
-        }
-        Some((id, some(random, &mut wire.to_broker)))
+        let drawn = random.below(self.moving.len().max(1) as u64) as usize;
+        let id = *self.moving.get(drawn)?;
+        let mut for_broker = None;
+        self.change(id, |wire| {
+            if wire.left && id.0.is_multiple_of(2) && !random.chance(LATE_PERCENT) {
+                return;
+            }
+            if !wire.to_client.is_empty() && (wire.to_broker.is_empty() || random.chance(50)) {
+                let arrived = take_some(&mut wire.to_client, random);
+                wire.arrived.extend(arrived);
+            } else {
+                for_broker = Some((id, take_some(&mut wire.to_broker, random)));
+            }
+        });
+        for_broker
     }
 
     /// Answers that are on their way are lost, all of them.
     pub(crate) fn lose_answers(&mut self) {
-        for wire in self.wires.values_mut() {
-            wire.to_client.clear();
-            wire.arrived.clear();
+        for id in self.wires.keys().copied().collect::<Vec<_>>() {
+            self.change(id, |wire| {
+                wire.to_client.clear();
+                wire.arrived.clear();
+            });
         }
     }
 
     /// Connections that the client has left and of which the broker has everything: it finds their end.
     pub(crate) fn ended(&self) -> Vec<WireId> {
-        let is_ended = |wire: &Wire| wire.left && !wire.closed && wire.to_broker.is_empty();
-        self.wires.iter().filter(|(_, wire)| is_ended(wire)).map(|(id, _)| *id).collect()
+        self.ended.clone()
     }
 
     /// What a client has sent on a connection that it left is lost.
     pub(crate) fn lose(&mut self, id: WireId) {
-        if let Some(wire) = self.wires.get_mut(&id) {
-            wire.to_broker.clear();
-        }
+        self.change(id, |wire| wire.to_broker.clear());
     }
 
     /// Bytes that could not be taken yet wait where they were.
     pub(crate) fn put_back(&mut self, id: WireId, bytes: Vec<u8>) {
-        if let Some(wire) = self.wires.get_mut(&id).filter(|wire| !wire.closed) {
-            wire.to_broker.splice(0..0, bytes);
-        }
+        self.change(id, |wire| {
+            if !wire.closed {
+                wire.to_broker.splice(0..0, bytes);
+            }
+        });
     }
 
     /// The connection breaks: the client finds that at once, the broker once it has what is on its way.
     pub(crate) fn cut(&mut self, id: WireId) {
-        if let Some(wire) = self.wires.get_mut(&id) {
+        self.change(id, |wire| {
             wire.left = true;
             wire.to_client.clear();
-        }
+        });
     }
 
     pub(crate) fn open_ones(&self) -> Vec<WireId> {
         let open = self.wires.iter().filter(|(_, wire)| !wire.left && !wire.closed);
         open.map(|(id, _)| *id).collect()
     }
+}
 
-    fn forget(&mut self, id: WireId) {
-        if self.wires.get(&id).is_some_and(|wire| wire.left && wire.closed) {
-            self.wires.remove(&id);
-        }
+/// Some of these bytes, or all, are taken.
+fn take_some(bytes: &mut Vec<u8>, random: &mut Random) -> Vec<u8> {
+    let whole = bytes.len();
+    let count = if random.chance(80) { whole } else { random.below(whole as u64 + 1) as usize };
+    bytes.drain(..count).collect()
+}
+
+/// Something is among those in order, or not.
+fn put(among: &mut Vec<WireId>, id: WireId, is_there: bool) {
+    match among.binary_search(&id) {
+        Ok(at) if !is_there => drop(among.remove(at)),
+        Err(at) if is_there => among.insert(at, id),
+        _ => {}
     }
 }

@@ -3,6 +3,7 @@
 
 mod cluster;
 mod faults;
+mod replicas;
 
 use std::collections::BTreeMap;
 
@@ -63,6 +64,7 @@ pub struct LogWorld {
     council: Council,
     wires: Wires,
     peers: Peers,
+    watched: replicas::Watched,
     history: History,
     topics: Topics,
     operator: Operator,
@@ -115,6 +117,7 @@ impl World for LogWorld {
             council: Council::new(setting.servers),
             wires: Wires::default(),
             peers: Peers::default(),
+            watched: replicas::Watched::default(),
             history: History::new(setting.epoch_max, setting.brokers == 1),
             topics,
             operator: Operator::new(),
@@ -234,7 +237,8 @@ impl LogWorld {
         if machine.host.is_paused(now_ms) {
             return;
         }
-        let Some(mut process) = machine.process.take() else {
+        // It stays where it is: a process is large, and this is the most frequent step.
+        let Some(process) = machine.process.as_mut() else {
             if now_ms >= machine.restart_at_ms {
                 machine.start(&mut self.sim.random, now);
             }
@@ -250,6 +254,7 @@ impl LogWorld {
         let alone = process.flushed_alone();
         self.sim.count("flush by a shard", u64::from(alone > machine.flushed_alone));
         machine.flushed_alone = alone;
+        let notices = process.take_notices();
         if !was_serving && process.is_serving() {
             if machine.is_wiped {
                 self.history
@@ -258,7 +263,7 @@ impl LogWorld {
             self.served.begin();
             self.sim.tell("broker joined", format_args!("broker {} has joined", at + 1));
         }
-        machine.process = Some(process);
+        notices.iter().for_each(|notice| self.noticed(at, notice));
         if let Err(ended) = done {
             self.process_ended(at, &ended);
         }
@@ -449,6 +454,7 @@ impl LogWorld {
                 self.see_balance();
             }
             self.mover_step();
+            self.watch_replicas();
         }
         if self.phase == Phase::Faulty {
             self.faults();
@@ -484,6 +490,7 @@ impl LogWorld {
                 self.begin(Phase::Settling);
             }
             Phase::Settling if is_done => {
+                self.judge_replicas();
                 self.sim.tell("last crash", format_args!("everything is at rest: the power fails"));
                 for place in self.places() {
                     self.history.share_ended(place);
@@ -527,7 +534,8 @@ impl LogWorld {
         let consumers = std::mem::take(&mut self.consumers);
         let done = self.with(|around| consumers.iter().all(|consumer| consumer.is_at_the_end(around)));
         self.consumers = consumers;
-        done && self.are_members_at_rest() && self.with(|around| open_shares(around).is_empty())
+        let are_shares_done = self.with(|around| open_shares(around).is_empty());
+        done && are_shares_done && self.are_members_at_rest() && self.are_replicas_at_rest()
     }
 
     /// What is not at rest, in words.
@@ -540,6 +548,7 @@ impl LogWorld {
         why.extend(open(self.operator.is_content(&self.topics), "the operator"));
         why.extend(open(self.is_retention_over(), "retention"));
         why.extend(self.unrepaired());
+        why.extend(self.unequal_replicas());
         why.extend(open(self.are_members_at_rest(), "groups"));
         why.extend(self.with(|around| open_shares(around)));
         let consumers: Vec<Consumer> = self.consumers.drain(..).chain(self.last_readers.drain(..)).collect();

@@ -21,6 +21,7 @@ use crate::council::Council;
 use crate::history::{DELIVERIES_MAX, LOCK_MS};
 use crate::setting::{SESSION_MS, Setting};
 use crate::wire::Wires;
+pub(crate) use copy::{CopiedRecord, CopyState, Lead};
 pub(crate) use peers::{LinkId, PeerEvent, PeerPort};
 pub(crate) use process::{Ended, Process, Step};
 

@@ -1,7 +1,7 @@
 //! A process of a broker: it joins its cluster, and serves then. Between any two of its steps anything else may happen.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use base::Now;
@@ -16,7 +16,7 @@ use sim_kit::random::Random;
 use storage_wal::OpenError;
 
 use super::compaction::Compaction;
-use super::copy::copy_in_words;
+use super::copy::{CopiedRecord, CopyState, copied_records, copy_in_words, copy_states};
 use super::peers::PeerPort;
 use super::shard::{Disk, Mail, Shard, Shared};
 use crate::council::{Council, CouncilClient, WATCHER};
@@ -138,6 +138,21 @@ impl Process {
     /// The copy of a partition that it has, in words.
     pub(crate) fn copy_in_words(&self, id: PartitionId) -> Option<String> {
         copy_in_words(&self.serving.as_ref()?.shared, id)
+    }
+
+    /// How far its copies of partitions are.
+    pub(crate) fn copies(&self) -> Vec<CopyState> {
+        self.serving.as_ref().map(|serving| copy_states(&serving.shared)).unwrap_or_default()
+    }
+
+    /// The committed records of its copy of a partition, by their offsets.
+    pub(crate) fn copied_records(&self, id: PartitionId) -> Option<BTreeMap<i64, CopiedRecord>> {
+        copied_records(&self.serving.as_ref()?.shared, id)
+    }
+
+    /// Takes what its operator is told.
+    pub(crate) fn take_notices(&self) -> Vec<Notice> {
+        self.serving.as_ref().map(|serving| serving.shared.notices.take()).unwrap_or_default()
     }
 
     /// How often a shard has flushed itself.
@@ -352,6 +367,7 @@ impl Process {
             }),
             compaction: RefCell::new(Compaction::new(host.disk.clone())),
             changes: RefCell::default(),
+            notices: RefCell::default(),
             peers: RefCell::default(),
             mail: RefCell::new((0..self.shards).map(|_| Vec::new()).collect()),
             alone: RefCell::new(0),

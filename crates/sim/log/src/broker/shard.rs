@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use base::{MonoTime, Now};
 use log_broker::lone_flush::{avoid_until_us, is_lone};
 use log_broker::{
-    Broker, BrokerDriver, Client, DiskCommand, DiskEvent, DiskExecutor, Front, Peer, Refusal, Response,
-    SegmentFault, SegmentReader, Waiter,
+    Broker, BrokerDriver, Client, DiskCommand, DiskEvent, DiskExecutor, Front, Notice, Peer, Refusal,
+    Response, SegmentFault, SegmentReader, Waiter,
 };
 use log_metadata::{Change, KeeperEvent};
 use log_partition::{FoundTime, PartitionId, SegmentRead, TimeLookup};
@@ -39,6 +39,8 @@ pub(super) struct Shared {
     pub(super) compaction: RefCell<Compaction>,
     /// What the broker asks of the council.
     pub(super) changes: RefCell<Vec<Change>>,
+    /// What the operator is told.
+    pub(super) notices: RefCell<Vec<Notice>>,
     pub(super) mail: RefCell<Vec<Vec<Mail>>>,
     pub(super) peers: RefCell<PeerPort>,
     /// How often a shard has flushed itself.
@@ -274,7 +276,7 @@ impl BrokerDriver for Driver<'_> {
         while self.tell_peers(now) || self.give_to_disk() {}
         let (mut changes, done) = {
             let mut broker = self.shared.broker.borrow_mut();
-            let _ = broker.take_notices();
+            self.shared.notices.borrow_mut().append(&mut broker.take_notices());
             self.shared.compaction.borrow_mut().commands.append(&mut broker.take_compaction_commands());
             (broker.take_changes(), broker.take_done())
         };

@@ -296,13 +296,15 @@ impl Consumer {
         if fetcher.link.broken(around).is_some() || is_late {
             fetcher.link.leave(around);
             // A session outlives its connection, but not the broker, and not an answer that was lost.
-            if fetcher.session.1 == 0 || around.random.chance(70) {
+            let begins_anew = fetcher.session.1 == 0 || around.random.chance(70);
+            if begins_anew {
                 fetcher.session = (0, 0);
             }
             let of_it: Vec<Place> = self.led_by(broker).collect();
             for place in of_it {
                 self.places.entry(place).and_modify(Progress::begins_anew);
-                if around.brokers.len() > 1 {
+                // With its session it goes on where it was, until that broker says that it does not lead.
+                if around.brokers.len() > 1 && begins_anew {
                     self.leaders.remove(&place);
                 }
             }

@@ -209,11 +209,11 @@ pub(super) fn frame<R: Request>(correlation_id: i32, version: i16, request: &R) 
 
 /// The next whole answer of a connection.
 pub(super) fn take_frame(around: &mut Around<'_>, wire: WireId) -> Option<Bytes> {
-    let wire = around.wires.get_mut(wire)?;
-    let length = u32::from_be_bytes(*wire.arrived.first_chunk()?) as usize;
-    if wire.arrived.len() < 4 + length {
+    let arrived = around.wires.arrived(wire)?;
+    let length = u32::from_be_bytes(*arrived.first_chunk()?) as usize;
+    if arrived.len() < 4 + length {
         return None;
     }
-    let frame: Vec<u8> = wire.arrived.drain(..4 + length).skip(4).collect();
+    let frame: Vec<u8> = arrived.drain(..4 + length).skip(4).collect();
     Some(Bytes::from(frame))
 }

@@ -19,6 +19,8 @@ pub(super) struct CachedFile {
     dirty: BTreeMap<usize, Vec<Sector>>,
     /// Every length since the last flush.
     lengths: Vec<usize>,
+    /// The medium differs from what is seen also where nothing is dirty.
+    is_astray: bool,
 }
 
 impl CachedFile {
@@ -58,6 +60,7 @@ impl CachedFile {
         self.seen.clear();
         self.lengths.push(0);
         self.dirty.clear();
+        self.is_astray = true;
     }
 
     fn sector(&self, sector: usize) -> Sector {
@@ -66,8 +69,18 @@ impl CachedFile {
         content
     }
 
+    /// Everything that is seen is on the medium. Long files are flushed often: only what is dirty is copied.
     pub(super) fn sync(&mut self) {
-        self.durable.clone_from(&self.seen);
+        if core::mem::take(&mut self.is_astray) {
+            self.durable.clone_from(&self.seen);
+        } else {
+            self.durable.resize(self.seen.len(), 0);
+            for sector in self.dirty.keys() {
+                let start = sector * SECTOR_BYTES;
+                let end = self.seen.len().min(start + SECTOR_BYTES);
+                self.durable[start..end].copy_from_slice(&self.seen[start..end]);
+            }
+        }
         self.dirty.clear();
         self.lengths.clear();
     }
@@ -80,6 +93,7 @@ impl CachedFile {
         self.durable = medium.durable;
         self.dirty.clear();
         self.lengths.clear();
+        self.is_astray = true;
     }
 
     /// The power fails: what was not flushed may be on the medium, or not.
@@ -118,6 +132,7 @@ impl CachedFile {
 
     /// Overwrites bytes on the medium, within the file's present size.
     pub(super) fn overwrite(&mut self, offset: usize, bytes: &[u8]) {
+        self.is_astray = true;
         for content in [&mut self.seen, &mut self.durable] {
             if let Some(place) = content.get_mut(offset..) {
                 let length = place.len().min(bytes.len());
@@ -128,6 +143,7 @@ impl CachedFile {
 
     /// A bit rots on the medium.
     pub(super) fn flip(&mut self, bit: u64) {
+        self.is_astray = true;
         let (byte, mask) = ((bit / 8) as usize, 1 << (bit % 8));
         for content in [&mut self.seen, &mut self.durable] {
             if let Some(byte) = content.get_mut(byte) {
@@ -157,6 +173,27 @@ mod tests {
             outcomes[usize::from(halves[0]) + usize::from(halves[1])] += 1;
         }
         assert!(outcomes.iter().all(|count| *count > 10), "{outcomes:?}");
+    }
+
+    #[test]
+    fn flush_makes_durable_what_is_seen_whatever_happened_before() {
+        for seed in 0..200 {
+            let (mut random, mut file) = (Random::new(seed), CachedFile::default());
+            for step in 0..40 {
+                match random.below(20) {
+                    0 => file.truncate(),
+                    1 => file.fail_sync(&mut Random::new(seed)),
+                    2 => file.overwrite(random.below(4_000) as usize, &[random.number() as u8; 9]),
+                    3 => file.flip(random.below(30_000)),
+                    4 => file.crash(Loss::Some, &mut Random::new(seed)),
+                    5..10 => file.sync(),
+                    _ => file
+                        .write_at(random.below(4_000) as usize, &vec![step; 1 + random.below(900) as usize]),
+                }
+            }
+            file.sync();
+            assert_eq!(file.seen, file.durable, "seed {seed}");
+        }
     }
 
     #[test]

@@ -254,6 +254,11 @@ impl State {
         self.names.values().filter_map(|inode| self.files.get(inode)).map(|file| file.len() as u64).sum()
     }
 
+    /// How many bytes more it has room for. Files are counted only where that is limited: each write asks.
+    fn room(&self) -> u64 {
+        if self.capacity == u64::MAX { u64::MAX } else { self.capacity.saturating_sub(self.used()) }
+    }
+
     fn check(&self) -> Result<(), DiskError> {
         if self.crashed { Err(power_is_off()) } else { Ok(()) }
     }
@@ -391,7 +396,7 @@ impl Disk for SimDisk {
         }
         let (length, end) = (state.file(*file)?.len() as u64, offset + bytes.len() as u64);
         let needed = if state.copies_on_write { bytes.len() as u64 } else { end.saturating_sub(length) };
-        let room = state.capacity.saturating_sub(state.used());
+        let room = state.room();
         let missing = needed.saturating_sub(room).min(bytes.len() as u64);
         let fitting = bytes.len() - missing as usize;
         state.file(*file)?.write_at(offset as usize, &bytes[..fitting]);
