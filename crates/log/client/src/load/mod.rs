@@ -11,17 +11,19 @@
 //! - [`recount`]: reads all of a topic from its beginning, verifies its batches, and counts its records.
 //! - [`transact`]: reads, and writes what was read together with its offsets, transaction by transaction.
 //! - [`steady`]: one producer that retries while brokers die, and says when each batch was acknowledged.
+//! - [`Everywhere`]: one message for each partition of a topic, whoever leads it by now.
 //! - [`deliver`]: records at a fixed rate, and the time from the moment at which each was due until a consumer has it.
 //!
 //! Knows neither who runs the broker nor what the figures are compared with.
 //!
 //! # Not done, and what that costs
-//! - Only [`steady`] opens connections again: a broker that closes one ends every other load.
+//! - Only [`steady`] and [`Everywhere`] open connections again: a broker that closes one ends every other load.
 //! - [`produce`] and [`recount`] look which broker leads a partition once, at their beginning, and [`steady`] whenever it must. All
 //!   connections of the others go to the one address that is given, which must lead all partitions.
 
 mod consume;
 mod deliver;
+mod everywhere;
 mod fill;
 mod leaders;
 mod measured;
@@ -35,6 +37,7 @@ mod transact;
 
 pub use consume::{Consume, consume};
 pub use deliver::{Deliver, deliver};
+pub use everywhere::{Everywhere, Reached};
 pub use fill::{Fill, fill};
 pub use leaders::Led;
 pub use measured::Measured;

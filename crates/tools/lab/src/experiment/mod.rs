@@ -16,8 +16,11 @@ mod log_delivery;
 mod log_failover;
 mod log_idle;
 mod log_producers;
+mod log_reassignment;
 mod log_replicas;
+mod log_rolling;
 mod log_start;
+mod log_takeover;
 mod log_transactions;
 mod plan;
 #[cfg(test)]
@@ -72,7 +75,7 @@ impl Experiment {
 }
 
 /// All of them, in the order of the papers.
-pub const ALL: [&Experiment; 26] = [
+pub const ALL: [&Experiment; 29] = [
     &z1::EXPERIMENT,
     &z2::EXPERIMENT,
     &z3::EXPERIMENT,
@@ -99,6 +102,9 @@ pub const ALL: [&Experiment; 26] = [
     &log_start::EXPERIMENT,
     &log_replicas::EXPERIMENT,
     &log_failover::EXPERIMENT,
+    &log_takeover::EXPERIMENT,
+    &log_rolling::EXPERIMENT,
+    &log_reassignment::EXPERIMENT,
 ];
 
 /// The experiment of that name, however it is written.
@@ -208,7 +214,7 @@ mod tests {
     fn an_experiment_is_found_by_its_name() {
         assert_eq!(named("z1").map(|experiment| experiment.about.id), Some("Z1"));
         assert!(named("V1").is_none());
-        assert_eq!((all_named("log").len(), all_named("council").len()), (10, 16));
+        assert_eq!((all_named("log").len(), all_named("council").len()), (13, 16));
         assert_eq!(all_named("k2").len(), 1);
     }
 }

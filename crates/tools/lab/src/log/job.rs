@@ -124,6 +124,29 @@ pub enum Job {
         /// Messages a second.
         per_second: f64,
     },
+    /// A broker of three that leads so many partitions is killed; counted is the time until all of them acknowledge again.
+    Takeover {
+        /// Partitions.
+        leaders: i32,
+        /// How often it happens.
+        times: u32,
+    },
+    /// All brokers of a cluster are stopped and started again, one after the other, while producers go on, which retry.
+    Rolling {
+        /// How many, each with a partition.
+        producers: i32,
+        /// Messages a second of all together.
+        per_second: f64,
+    },
+    /// Replicas move to another broker while producers go on, which retry.
+    Reassign {
+        /// Bytes of messages that move.
+        bytes: u64,
+        /// Messages a second of the producers.
+        per_second: f64,
+        /// How long the producers are measured before that.
+        without: Duration,
+    },
     /// The broker is killed and started again; counted is the time until a message is acknowledged.
     Restart {
         /// Partitions.
@@ -145,7 +168,13 @@ impl Job {
             // It is not started again, and its files are not looked at.
             Contestant::Elsewhere { .. } => !matches!(
                 self,
-                Self::Store { .. } | Self::Idle { .. } | Self::Restart { .. } | Self::Failover { .. }
+                Self::Store { .. }
+                    | Self::Idle { .. }
+                    | Self::Restart { .. }
+                    | Self::Failover { .. }
+                    | Self::Takeover { .. }
+                    | Self::Rolling { .. }
+                    | Self::Reassign { .. }
             ),
             Contestant::Resting(_) => matches!(self, Self::Produce { mode: Mode::PageCache, .. }),
             Contestant::Bare(_) => {
@@ -176,6 +205,10 @@ impl Job {
                 };
                 warm_up + each * *times
             }
+            // A JVM starts for ten seconds and more, and is missed for nine.
+            Self::Takeover { leaders, times } => made(3 * *leaders) + Duration::from_secs(30) * *times,
+            Self::Rolling { .. } => warm_up + Duration::from_secs(60),
+            Self::Reassign { bytes, without, .. } => written(4 * bytes) + warm_up + *without,
             Self::Idle { partitions } => made(*partitions) + measured * 2,
             Self::Restart { partitions, bytes } => {
                 made(*partitions) + written(2 * bytes) + Duration::from_secs(5)
