@@ -14,8 +14,10 @@ mod k2;
 mod k3;
 mod log_delivery;
 mod log_failover;
+mod log_groups;
 mod log_idle;
 mod log_producers;
+mod log_queue;
 mod log_reassignment;
 mod log_replicas;
 mod log_rolling;
@@ -75,7 +77,7 @@ impl Experiment {
 }
 
 /// All of them, in the order of the papers.
-pub const ALL: [&Experiment; 29] = [
+pub const ALL: [&Experiment; 31] = [
     &z1::EXPERIMENT,
     &z2::EXPERIMENT,
     &z3::EXPERIMENT,
@@ -105,6 +107,8 @@ pub const ALL: [&Experiment; 29] = [
     &log_takeover::EXPERIMENT,
     &log_rolling::EXPERIMENT,
     &log_reassignment::EXPERIMENT,
+    &log_groups::EXPERIMENT,
+    &log_queue::EXPERIMENT,
 ];
 
 /// The experiment of that name, however it is written.
@@ -214,7 +218,7 @@ mod tests {
     fn an_experiment_is_found_by_its_name() {
         assert_eq!(named("z1").map(|experiment| experiment.about.id), Some("Z1"));
         assert!(named("V1").is_none());
-        assert_eq!((all_named("log").len(), all_named("council").len()), (13, 16));
+        assert_eq!((all_named("log").len(), all_named("council").len()), (15, 16));
         assert_eq!(all_named("k2").len(), 1);
     }
 }

@@ -124,6 +124,18 @@ pub enum Job {
         /// Messages a second.
         per_second: f64,
     },
+    /// A consumer group with many members, of which one dies; counted is the time until others read its partitions.
+    Group {
+        /// How many.
+        members: i32,
+        /// How often it happens.
+        deaths: u32,
+    },
+    /// One consumer takes what a queue, or a share group on a topic, holds, and acknowledges every message by itself.
+    Queue {
+        /// How many there are.
+        messages: u64,
+    },
     /// A broker of three that leads so many partitions is killed; counted is the time until all of them acknowledge again.
     Takeover {
         /// Partitions.
@@ -163,7 +175,13 @@ impl Job {
         match contestant {
             Contestant::Diwan { .. } | Contestant::Kafka(_) => true,
             Contestant::RabbitMq(..) | Contestant::ActiveMq(_) => {
-                matches!(self, Self::Produce { producers: 1, .. } | Self::Store { .. } | Self::Consume { .. })
+                matches!(
+                    self,
+                    Self::Produce { producers: 1, .. }
+                        | Self::Store { .. }
+                        | Self::Consume { .. }
+                        | Self::Queue { .. }
+                )
             }
             // It is not started again, and its files are not looked at.
             Contestant::Elsewhere { .. } => !matches!(
@@ -172,6 +190,8 @@ impl Job {
                     | Self::Idle { .. }
                     | Self::Restart { .. }
                     | Self::Failover { .. }
+                    | Self::Group { .. }
+                    | Self::Queue { .. }
                     | Self::Takeover { .. }
                     | Self::Rolling { .. }
                     | Self::Reassign { .. }
@@ -205,6 +225,8 @@ impl Job {
                 };
                 warm_up + each * *times
             }
+            Self::Group { members, deaths } => made(2 * *members) + Duration::from_secs(20) * (1 + *deaths),
+            Self::Queue { messages } => written(2 * messages * MESSAGE_BYTES as u64) + warm_up + measured,
             // A JVM starts for ten seconds and more, and is missed for nine.
             Self::Takeover { leaders, times } => made(3 * *leaders) + Duration::from_secs(30) * *times,
             Self::Rolling { .. } => warm_up + Duration::from_secs(60),

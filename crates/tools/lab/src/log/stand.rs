@@ -389,14 +389,18 @@ fn make_empty(folder: &Path) -> Result<(), StandError> {
 
 /// What a broker is told beside what every one is.
 fn settings(contestant: &Contestant) -> Vec<(String, String)> {
-    let keys: &[(&str, &str)] = match contestant {
+    const ALL: &[(&str, &str)] = &[
+        ("auto.create.topics.enable", "false"),
+        // What a group of an experiment sets itself.
+        ("group.consumer.min.heartbeat.interval.ms", "10"),
+        ("group.consumer.min.session.timeout.ms", "500"),
+    ];
+    let own: &[(&str, &str)] = match contestant {
         // Topics that a load deleted make room soon.
-        Contestant::Kafka(_) => {
-            &[("log.segment.delete.delay.ms", "1000"), ("auto.create.topics.enable", "false")]
-        }
-        _ => &[("auto.create.topics.enable", "false")],
+        Contestant::Kafka(_) => &[("log.segment.delete.delay.ms", "1000")],
+        _ => &[],
     };
-    keys.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    ALL.iter().chain(own).map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
 }
 
 /// How Kafka's own script starts its JVM.

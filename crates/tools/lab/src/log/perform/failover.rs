@@ -163,7 +163,7 @@ impl Scene<'_> {
 }
 
 /// The middle of some times, milliseconds; of an even number of them, the shorter one of both.
-fn median_ms(mut times: Vec<Duration>) -> f64 {
+pub(super) fn median_ms(mut times: Vec<Duration>) -> f64 {
     times.sort_unstable();
     let middle = times.get(times.len().saturating_sub(1) / 2).copied().unwrap_or_default();
     middle.as_secs_f64() * 1000.0

@@ -3,6 +3,7 @@
 mod consume;
 mod deliver;
 mod failover;
+mod groups;
 mod idle;
 mod produce;
 mod producers;
@@ -10,6 +11,7 @@ mod queues;
 mod reassign;
 mod restart;
 mod rolling;
+mod share;
 mod store;
 mod takeover;
 mod transact;
@@ -87,6 +89,8 @@ pub fn perform(job: &Job, stand: &mut Stand, turn: Turn, edges: &mut Edges<'_>) 
         Job::Failover { fault, times, per_second } => {
             failover::perform((*fault, *times, *per_second), stand, turn, edges)
         }
+        Job::Group { members, deaths } => groups::perform((*members, *deaths), stand, turn),
+        Job::Queue { messages } => share::perform(*messages, stand, turn, edges),
         Job::Takeover { leaders, times } => takeover::perform((*leaders, *times), stand, turn),
         Job::Rolling { producers, per_second } => rolling::perform((*producers, *per_second), stand, turn),
         Job::Reassign { bytes, per_second, without } => {
