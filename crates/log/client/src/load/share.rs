@@ -84,6 +84,8 @@ impl Member {
         let address = load.address.to_string();
         let mut cluster = Cluster::connect(&address, "log-load").map_err(io::Error::other)?;
         let topic = cluster.topic(&load.topic, false).map_err(io::Error::other)?;
+        // The topics of coordinators are made when one is looked for.
+        cluster.coordinator(&load.group).map_err(io::Error::other)?;
         let open = || Connection::open(&address, "log-load", None).map_err(io::Error::other);
         let mut member = Self {
             connection: open()?,
