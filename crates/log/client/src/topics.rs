@@ -8,8 +8,8 @@ use log_wire::messages::configs::{
 };
 use log_wire::messages::offsets::{ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic};
 use log_wire::messages::topics::{
-    CreatableReplicaAssignment, CreatableTopic, CreatableTopicConfig, CreatePartitionsRequest, CreatePartitionsTopic,
-    CreateTopicsRequest, DeleteTopicsRequest,
+    CreatableReplicaAssignment, CreatableTopic, CreatableTopicConfig, CreatePartitionsRequest,
+    CreatePartitionsTopic, CreateTopicsRequest, DeleteTopicsRequest,
 };
 
 use crate::cluster::Cluster;
@@ -70,11 +70,14 @@ impl Cluster {
     /// # Errors
     /// The brokers refuse.
     pub fn create_topic(&mut self, new: &NewTopic) -> Result<()> {
-        self.create(new, CreatableTopic {
-            num_partitions: new.partitions,
-            replication_factor: new.replicas,
-            ..CreatableTopic::default()
-        })
+        self.create(
+            new,
+            CreatableTopic {
+                num_partitions: new.partitions,
+                replication_factor: new.replicas,
+                ..CreatableTopic::default()
+            },
+        )
     }
 
     /// Makes a topic whose partitions have these replicas, the first one of each the preferred leader, whatever numbers `new` says.
@@ -86,12 +89,15 @@ impl Cluster {
             partition_index,
             broker_ids: brokers.clone(),
         });
-        self.create(new, CreatableTopic {
-            num_partitions: -1,
-            replication_factor: -1,
-            assignments: each.collect(),
-            ..CreatableTopic::default()
-        })
+        self.create(
+            new,
+            CreatableTopic {
+                num_partitions: -1,
+                replication_factor: -1,
+                assignments: each.collect(),
+                ..CreatableTopic::default()
+            },
+        )
     }
 
     fn create(&mut self, new: &NewTopic, topic: CreatableTopic) -> Result<()> {

@@ -171,7 +171,8 @@ impl Replication {
     pub(crate) fn send_deferred(&mut self, node: &mut Node, now: Now) {
         let has = |to, id, end: Offset| {
             let hosted = node.partitions.slot_of(id).and_then(|slot| node.partitions.get(slot));
-            let replica = hosted.map(|hosted| hosted.partition.replica()).filter(|replica| replica.is_leading());
+            let replica =
+                hosted.map(|hosted| hosted.partition.replica()).filter(|replica| replica.is_leading());
             replica.is_none_or(|replica| replica.durable_on(to).is_some_and(|to| Offset::of(to) >= end))
         };
         for (to, partitions) in self.copies.settle(has, now.mono()) {

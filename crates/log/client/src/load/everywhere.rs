@@ -10,11 +10,11 @@ use std::net::SocketAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use log_wire::Producer;
+use log_wire::messages::Blob;
 use log_wire::messages::data::{
     MetadataBody, MetadataBodyTopic, MetadataBroker, ProduceBody, ProduceBodyPartition, ProduceBodyTopic,
 };
-use log_wire::messages::Blob;
-use log_wire::Producer;
 
 use super::requests::batch;
 use super::steady::{is_taken, producer_id};
@@ -50,7 +50,12 @@ impl Everywhere {
     ///
     /// # Errors
     /// The broker gives none.
-    pub fn start(brokers: &[SocketAddr], topic: &str, partitions: i32, message_bytes: usize) -> io::Result<Self> {
+    pub fn start(
+        brokers: &[SocketAddr],
+        topic: &str,
+        partitions: i32,
+        message_bytes: usize,
+    ) -> io::Result<Self> {
         let producer = producer_id(brokers)?;
         Ok(Self { topic: topic.into(), partitions, message_bytes, producer, rounds: 0 })
     }
@@ -66,7 +71,12 @@ impl Everywhere {
     ///
     /// # Errors
     /// A batch was refused for good, or not all were acknowledged `within` that time.
-    pub fn round(&mut self, brokers: &[SocketAddr], except: Option<i32>, within: Duration) -> io::Result<Reached> {
+    pub fn round(
+        &mut self,
+        brokers: &[SocketAddr],
+        except: Option<i32>,
+        within: Duration,
+    ) -> io::Result<Reached> {
         let until = Instant::now() + within;
         let mut left: BTreeSet<i32> = (0..self.partitions).collect();
         let (mut connections, mut known) = (BTreeMap::new(), None);
@@ -85,7 +95,9 @@ impl Everywhere {
             }
             if Instant::now() > until {
                 let what = match known {
-                    Some(_) => format!("{} partitions have acknowledged nothing within {within:?}", left.len()),
+                    Some(_) => {
+                        format!("{} partitions have acknowledged nothing within {within:?}", left.len())
+                    }
                     None => format!("{count} of {} partitions are led after {within:?}", self.partitions),
                 };
                 return Err(io::Error::new(io::ErrorKind::TimedOut, what));
@@ -160,7 +172,8 @@ impl Everywhere {
         let batch = batch(1, self.message_bytes, Producer { id, epoch, base_sequence: self.rounds });
         let partition = |index: &i32| ProduceBodyPartition { index: *index, records: Blob(batch.clone()) };
         let partition_data = partitions.iter().map(partition).collect();
-        let topic = ProduceBodyTopic { name: self.topic.clone(), partition_data, ..ProduceBodyTopic::default() };
+        let topic =
+            ProduceBodyTopic { name: self.topic.clone(), partition_data, ..ProduceBodyTopic::default() };
         ProduceBody { acks: -1, timeout_ms: 30_000, topic_data: vec![topic], ..ProduceBody::default() }
     }
 }

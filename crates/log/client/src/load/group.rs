@@ -183,8 +183,9 @@ impl<'l> Run<'l> {
             each.collect::<Option<Vec<_>>>()?.into_iter().max()
         };
         self.drive(Instant::now() + READ_WITHIN, |run| again(run).is_some())?;
-        let until = again(self)
-            .ok_or_else(|| io::Error::other(format!("partitions {left:?} of a dead member are not read again")))?;
+        let until = again(self).ok_or_else(|| {
+            io::Error::other(format!("partitions {left:?} of a dead member are not read again"))
+        })?;
         Ok(until.saturating_duration_since(heard + self.load.session))
     }
 
@@ -218,7 +219,12 @@ impl<'l> Run<'l> {
         if is_read(&self) {
             return Ok(self.acknowledged);
         }
-        Err(io::Error::other(format!("not all of {} records were read by the group", self.acknowledged)))
+        let read: i64 = self.partitions.iter().map(|of| of.covered).sum();
+        let unsettled = self.members.iter().filter(|member| !member.is_settled()).count();
+        let (sent, acknowledged) = (self.sent, self.acknowledged);
+        Err(io::Error::other(format!(
+            "of {sent} records {acknowledged} were acknowledged and {read} read by the group; {unsettled} members wait for partitions"
+        )))
     }
 
     /// Goes on until then, or until something holds.
@@ -308,7 +314,9 @@ impl<'l> Run<'l> {
     fn take_records(&mut self, number: usize, (place, index): (usize, i32)) -> io::Result<()> {
         let Some(member) = self.members.get_mut(place) else { return Ok(()) };
         // It may have been taken away since.
-        let Some(reading) = member.reads.get_mut(&index).filter(|of| of.socket == number) else { return Ok(()) };
+        let Some(reading) = member.reads.get_mut(&index).filter(|of| of.socket == number) else {
+            return Ok(());
+        };
         let Some(partition) = self.partitions.get_mut(index as usize) else { return Ok(()) };
         while let Some(frame) = self.sockets.at(number)?.next_frame() {
             let out_of_range = || io::Error::other(format!("an offset of partition {index} is gone"));

@@ -174,7 +174,8 @@ impl Member {
 
     fn ask_offsets(&mut self, out: &mut Vec<u8>) {
         let partition_indexes = std::mem::take(&mut self.unasked).into_iter().collect();
-        let topic = OffsetFetchRequestTopics { name: self.topic.clone(), partition_indexes, ..Default::default() };
+        let topic =
+            OffsetFetchRequestTopics { name: self.topic.clone(), partition_indexes, ..Default::default() };
         let group = OffsetFetchRequestGroup {
             group_id: self.group.clone(),
             topics: Some(vec![topic]),
@@ -190,9 +191,13 @@ impl Member {
         if offsets.is_empty() || self.epoch == 0 {
             return;
         }
-        let partitions = offsets.into_iter().map(|(partition_index, committed_offset)| {
-            OffsetCommitRequestPartition { partition_index, committed_offset, committed_leader_epoch: -1, ..Default::default() }
-        });
+        let partitions =
+            offsets.into_iter().map(|(partition_index, committed_offset)| OffsetCommitRequestPartition {
+                partition_index,
+                committed_offset,
+                committed_leader_epoch: -1,
+                ..Default::default()
+            });
         let topic = OffsetCommitRequestTopic {
             name: self.topic.clone(),
             partitions: partitions.collect(),
@@ -260,7 +265,8 @@ impl Member {
             code => return Err(refused("a heartbeat", code)),
         }
         self.heard = now;
-        (self.epoch, self.id) = (answer.member_epoch, answer.member_id.unwrap_or(std::mem::take(&mut self.id)));
+        (self.epoch, self.id) =
+            (answer.member_epoch, answer.member_id.unwrap_or(std::mem::take(&mut self.id)));
         self.heartbeat_due = now + Duration::from_millis(answer.heartbeat_interval_ms.max(1) as u64);
         if let Some(given) = answer.assignment {
             let of_topic = given.topic_partitions.into_iter().filter(|topic| topic.topic_id == self.topic_id);

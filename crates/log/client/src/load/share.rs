@@ -47,7 +47,12 @@ pub struct Share {
 ///
 /// # Errors
 /// The broker refused, or a record was given out twice or left out.
-pub fn share(load: &Share, warm_up: Duration, duration: Duration, mut edge: impl FnMut()) -> io::Result<Measured> {
+pub fn share(
+    load: &Share,
+    warm_up: Duration,
+    duration: Duration,
+    mut edge: impl FnMut(),
+) -> io::Result<Measured> {
     let mut member = Member::join(load)?;
     member.drive(Instant::now() + warm_up, load.expected / 4)?;
     edge();

@@ -75,8 +75,18 @@ pub fn steady(load: &Steady, is_over: &AtomicBool, told: &Sender<Acknowledged>) 
     let window = Window::of(load.group, requests.len());
     let again = Instant::now();
     let last = Last { id: -1, epoch: -1 };
-    let mut run =
-        Run { load, requests, window, leader: None, last, failures: 0, failure: None, again, looks: false, gone: false };
+    let mut run = Run {
+        load,
+        requests,
+        window,
+        leader: None,
+        last,
+        failures: 0,
+        failure: None,
+        again,
+        looks: false,
+        gone: false,
+    };
     let (mut due, every) = (Instant::now(), Duration::from_secs_f64(1.0 / load.per_second));
     loop {
         let ends = is_over.load(Ordering::Relaxed);

@@ -9,7 +9,11 @@ use crate::log::{Mode, Stand};
 
 /// A broker is stopped (SIGTERM) as soon as the one before it is back and all replicas are in sync. Producers retry with the timers of
 /// Kafka's Java client: one that cannot deliver a message in time fails the point, as a message that is lost or there twice.
-pub(super) fn perform((producers, per_second): (i32, f64), stand: &mut Stand, turn: Turn) -> io::Result<Seen> {
+pub(super) fn perform(
+    (producers, per_second): (i32, f64),
+    stand: &mut Stand,
+    turn: Turn,
+) -> io::Result<Seen> {
     let topic = Topic::make(stand, (turn, "rolling"), producers, Mode::PageCache)?;
     let loads = steady_all(stand, &topic, per_second);
     let produced = while_producing(&loads, |told| {
