@@ -17,7 +17,7 @@ const PARTITIONS_EACH: i32 = 2;
 /// Messages a second of each partition.
 const PER_SECOND: f64 = 10.0;
 /// What the group has instead of 45 s and 5 s: after how long without a heartbeat a member is removed, and how often it sends one.
-const SESSION_MS: u64 = 2000;
+const SESSION_MS: u64 = 3000;
 const HEARTBEAT_MS: u64 = 50;
 /// How long nothing happens before a death: longer than `group.consumer.assignment.interval.ms`.
 const SETTLE: Duration = Duration::from_millis(1500);
