@@ -10,7 +10,7 @@ use log_wire::messages::consumer_groups::{
 };
 use log_wire::messages::offsets::{
     OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic, OffsetFetchRequest,
-    OffsetFetchRequestGroup, OffsetFetchRequestTopics,
+    OffsetFetchRequestGroup, OffsetFetchRequestTopics, OffsetFetchResponse,
 };
 
 use super::requests::FetchRequest;
@@ -37,10 +37,11 @@ pub(super) struct Reading {
 }
 
 /// What the coordinator was asked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Question {
     Heartbeat,
-    Offsets,
+    /// Of these partitions.
+    Offsets(BTreeSet<i32>),
     Commit,
 }
 
@@ -173,7 +174,8 @@ impl Member {
     }
 
     fn ask_offsets(&mut self, out: &mut Vec<u8>) {
-        let partition_indexes = std::mem::take(&mut self.unasked).into_iter().collect();
+        let asked = std::mem::take(&mut self.unasked);
+        let partition_indexes = asked.iter().copied().collect();
         let topic =
             OffsetFetchRequestTopics { name: self.topic.clone(), partition_indexes, ..Default::default() };
         let group = OffsetFetchRequestGroup {
@@ -182,7 +184,7 @@ impl Member {
             ..OffsetFetchRequestGroup::default()
         };
         let request = OffsetFetchRequest { groups: vec![group], ..OffsetFetchRequest::default() };
-        self.ask(&request, Question::Offsets, out);
+        self.ask(&request, Question::Offsets(asked), out);
     }
 
     fn commit(&mut self, out: &mut Vec<u8>) {
@@ -221,27 +223,39 @@ impl Member {
                 let answer = decode::<ConsumerGroupHeartbeatRequest>(frame).map_err(unread)?;
                 self.heard(answer).map(|()| None)
             }
-            Some(Question::Offsets) => {
+            Some(Question::Offsets(asked)) => {
                 let answer = decode::<OffsetFetchRequest>(frame).map_err(unread)?;
-                let mut offsets = Vec::new();
-                for group in answer.groups {
-                    let each = group.topics.into_iter().flat_map(|topic| topic.partitions);
-                    for of in each {
-                        match (group.error_code, of.error_code) {
-                            (0, 0) => offsets.push((of.partition_index, of.committed_offset.max(0))),
-                            (code, 0) | (_, code) if is_retriable(code) => {
-                                self.unasked.insert(of.partition_index);
-                            }
-                            (code, 0) | (_, code) => return Err(refused("an offset", code)),
-                        }
-                    }
-                }
-                Ok(Some(Asked::Offsets(offsets)))
+                self.take_offsets(asked, answer).map(|offsets| Some(Asked::Offsets(offsets)))
             }
             // An offset that is not committed, because the epoch has changed meanwhile, is committed next time.
             Some(Question::Commit) => Ok(None),
             None => Err(io::Error::other("the coordinator has answered what it was not asked")),
         }
+    }
+
+    /// Gives the offsets that were asked for. Those that are not given for now are asked for again, if they still are wanted then.
+    fn take_offsets(
+        &mut self,
+        mut asked: BTreeSet<i32>,
+        answer: OffsetFetchResponse,
+    ) -> io::Result<Vec<(i32, i64)>> {
+        let mut offsets = Vec::new();
+        for group in answer.groups {
+            let each = group.topics.into_iter().flat_map(|topic| topic.partitions);
+            let codes = each.map(|of| (of.error_code, Some(of))).chain([(group.error_code, None)]);
+            for (code, of) in codes {
+                match of {
+                    Some(of) if code == 0 => {
+                        asked.remove(&of.partition_index);
+                        offsets.push((of.partition_index, of.committed_offset.max(0)));
+                    }
+                    _ if code == 0 || is_retriable(code) => {}
+                    _ => return Err(refused("an offset", code)),
+                }
+            }
+        }
+        self.unasked.extend(asked.intersection(&self.owned));
+        Ok(offsets)
     }
 
     fn heard(&mut self, answer: ConsumerGroupHeartbeatResponse) -> io::Result<()> {
@@ -257,7 +271,8 @@ impl Member {
                 self.heartbeat_due = now;
                 return Ok(());
             }
-            code if is_retriable(code) => {
+            // It is looked for once, at the beginning.
+            code if is_retriable(code) && code != ErrorCode::NotCoordinator.code() => {
                 self.is_changed = true;
                 self.heartbeat_due = now + REST;
                 return Ok(());
@@ -303,4 +318,41 @@ impl Member {
 
 fn refused(what: &str, code: i16) -> io::Error {
     io::Error::other(format!("{what} of a group was refused: {}", name(code)))
+}
+
+#[cfg(test)]
+mod tests {
+    use log_wire::messages::offsets::OffsetFetchResponseGroup;
+
+    use super::*;
+
+    fn member(owned: &[i32]) -> Member {
+        let mut member = Member::new(("group", "topic"), [1; 16], 1, 0);
+        member.epoch = 1;
+        member.owns(&owned.iter().copied().collect());
+        member
+    }
+
+    #[test]
+    fn partition_that_is_taken_away_is_committed_and_its_connection_closed() {
+        let mut member = member(&[1, 2]);
+        assert!(member.begin(1, (10, 5)).is_some() && member.begin(2, (11, 7)).is_some());
+        assert!(member.begin(3, (12, 0)).is_none(), "it is not its own");
+        member.owns(&BTreeSet::from([2, 3]));
+        assert_eq!(member.gone(), [12, 10]);
+        assert_eq!(member.left, BTreeMap::from([(1, 5)]));
+        assert!(member.unasked.contains(&3) && !member.is_settled());
+        assert!(member.speak(&mut Vec::new()) && member.left.is_empty());
+    }
+
+    #[test]
+    fn offsets_that_are_not_given_are_asked_for_again_if_they_are_wanted() {
+        let mut member = member(&[1, 2]);
+        member.unasked.clear();
+        let code = ErrorCode::CoordinatorLoadInProgress.code();
+        let group = OffsetFetchResponseGroup { error_code: code, ..OffsetFetchResponseGroup::default() };
+        let answer = OffsetFetchResponse { groups: vec![group], ..OffsetFetchResponse::default() };
+        assert_eq!(member.take_offsets(BTreeSet::from([1, 2, 9]), answer).unwrap(), []);
+        assert_eq!(member.unasked, BTreeSet::from([1, 2]));
+    }
 }
