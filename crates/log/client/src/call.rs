@@ -2,7 +2,7 @@
 
 use log_wire::ApiKey;
 use log_wire::messages::{
-    Field, cluster, configs, consumer_groups, data, groups, offsets, security, topics, transactions,
+    Field, cluster, configs, consumer_groups, data, groups, offsets, security, share, topics, transactions,
 };
 
 /// A request.
@@ -40,6 +40,9 @@ calls! {
     groups::ListGroupsRequest, 4 => ListGroups, groups::ListGroupsResponse;
     groups::DescribeGroupsRequest, 5 => DescribeGroups, groups::DescribeGroupsResponse;
     consumer_groups::ConsumerGroupDescribeRequest, 0 => ConsumerGroupDescribe, consumer_groups::ConsumerGroupDescribeResponse;
+    consumer_groups::ConsumerGroupHeartbeatRequest, 0 => ConsumerGroupHeartbeat, consumer_groups::ConsumerGroupHeartbeatResponse;
+    share::ShareGroupHeartbeatRequest, 1 => ShareGroupHeartbeat, share::ShareGroupHeartbeatResponse;
+    share::ShareFetchRequest, 1 => ShareFetch, share::ShareFetchResponse;
     groups::DeleteGroupsRequest, 2 => DeleteGroups, groups::DeleteGroupsResponse;
     topics::CreateTopicsRequest, 7 => CreateTopics, topics::CreateTopicsResponse;
     topics::DeleteTopicsRequest, 5 => DeleteTopics, topics::DeleteTopicsResponse;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use log_wire::messages::Field as _;
-use log_wire::{Api, Reader, Writer, end_frame, start_frame};
+use log_wire::{Api, Malformed, Reader, Writer, end_frame, start_frame};
 use rustls::ClientConfig;
 
 use crate::call::Call;
@@ -74,16 +74,8 @@ impl Connection {
     /// # Errors
     /// The connection fails.
     pub fn send<C: Call>(&mut self, request: &C) -> Result<()> {
-        let flexible = is_flexible::<C>();
         let mut frame = Vec::new();
-        let start = start_frame(&mut frame);
-        let mut header = Writer::new(&mut frame, false);
-        header.i16(C::KEY as i16).i16(C::VERSION).i32(self.next).text(&self.client_id);
-        if flexible {
-            Writer::new(&mut frame, true).no_tagged_fields();
-        }
-        request.write(&mut Writer::new(&mut frame, flexible), C::VERSION);
-        end_frame(&mut frame, start);
+        encode(request, (self.next, &self.client_id), &mut frame);
         self.next = self.next.wrapping_add(1);
         let sent = self.stream.write_all(&frame).and_then(|()| self.stream.flush());
         sent.map_err(|source| self.failed(source))
@@ -143,12 +135,7 @@ impl Connection {
 
     fn read<C: Call>(&self, answer: Option<&[u8]>) -> Result<C::Response> {
         let answer = answer.ok_or_else(|| self.malformed("it is too long"))?;
-        let flexible = is_flexible::<C>();
-        let mut header = Reader::new(answer, flexible);
-        header.i32().map_err(|malformed| self.malformed(malformed.0))?;
-        header.tagged_fields().map_err(|malformed| self.malformed(malformed.0))?;
-        let mut body = Reader::new(header.rest(), flexible);
-        C::Response::read(&mut body, C::VERSION).map_err(|malformed| self.malformed(malformed.0))
+        decode::<C>(answer).map_err(|malformed| self.malformed(malformed.0))
     }
 
     /// How long an answer is waited for from now on.
@@ -174,6 +161,28 @@ impl Connection {
     fn malformed(&self, what: &'static str) -> Error {
         Error::Malformed { address: self.address.clone(), what }
     }
+}
+
+/// Appends a request as a frame with that correlation id and name of the client.
+pub(crate) fn encode<C: Call>(request: &C, (correlation_id, client_id): (i32, &str), out: &mut Vec<u8>) {
+    let flexible = is_flexible::<C>();
+    let start = start_frame(out);
+    let mut header = Writer::new(out, false);
+    header.i16(C::KEY as i16).i16(C::VERSION).i32(correlation_id).text(client_id);
+    if flexible {
+        Writer::new(out, true).no_tagged_fields();
+    }
+    request.write(&mut Writer::new(out, flexible), C::VERSION);
+    end_frame(out, start);
+}
+
+/// Reads the content of a frame as the answer to a request of that kind.
+pub(crate) fn decode<C: Call>(answer: &[u8]) -> std::result::Result<C::Response, Malformed> {
+    let flexible = is_flexible::<C>();
+    let mut header = Reader::new(answer, flexible);
+    header.i32()?;
+    header.tagged_fields()?;
+    C::Response::read(&mut Reader::new(header.rest(), flexible), C::VERSION)
 }
 
 fn is_timeout(error: &io::Error) -> bool {

@@ -8,8 +8,8 @@ use log_wire::messages::configs::{
 };
 use log_wire::messages::offsets::{ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic};
 use log_wire::messages::topics::{
-    CreatableTopic, CreatableTopicConfig, CreatePartitionsRequest, CreatePartitionsTopic,
-    CreateTopicsRequest, DeleteTopicsRequest,
+    CreatableReplicaAssignment, CreatableTopic, CreatableTopicConfig, CreatePartitionsRequest,
+    CreatePartitionsTopic, CreateTopicsRequest, DeleteTopicsRequest,
 };
 
 use crate::cluster::Cluster;
@@ -19,6 +19,8 @@ use crate::error::{Error, Result};
 const TOPIC: i8 = 2;
 /// And a broker.
 pub(crate) const BROKER: i8 = 4;
+/// And a group.
+const GROUP: i8 = 32;
 const TIMEOUT_MS: i32 = 30_000;
 /// Operations of IncrementalAlterConfigs.
 const SET: i8 = 0;
@@ -68,17 +70,42 @@ impl Cluster {
     /// # Errors
     /// The brokers refuse.
     pub fn create_topic(&mut self, new: &NewTopic) -> Result<()> {
+        self.create(
+            new,
+            CreatableTopic {
+                num_partitions: new.partitions,
+                replication_factor: new.replicas,
+                ..CreatableTopic::default()
+            },
+        )
+    }
+
+    /// Makes a topic whose partitions have these replicas, the first one of each the preferred leader, whatever numbers `new` says.
+    ///
+    /// # Errors
+    /// The brokers refuse.
+    pub fn create_topic_on(&mut self, new: &NewTopic, replicas: &[Vec<i32>]) -> Result<()> {
+        let each = (0..).zip(replicas).map(|(partition_index, brokers)| CreatableReplicaAssignment {
+            partition_index,
+            broker_ids: brokers.clone(),
+        });
+        self.create(
+            new,
+            CreatableTopic {
+                num_partitions: -1,
+                replication_factor: -1,
+                assignments: each.collect(),
+                ..CreatableTopic::default()
+            },
+        )
+    }
+
+    fn create(&mut self, new: &NewTopic, topic: CreatableTopic) -> Result<()> {
         let settings = new.settings.iter();
         let configs = settings
             .map(|(name, value)| CreatableTopicConfig { name: name.clone(), value: Some(value.clone()) })
             .collect();
-        let topic = CreatableTopic {
-            name: new.name.clone(),
-            num_partitions: new.partitions,
-            replication_factor: new.replicas,
-            configs,
-            ..CreatableTopic::default()
-        };
+        let topic = CreatableTopic { name: new.name.clone(), configs, ..topic };
         let request = CreateTopicsRequest {
             topics: vec![topic],
             timeout_ms: TIMEOUT_MS,
@@ -135,6 +162,16 @@ impl Cluster {
         let request = alteration((BROKER, &broker.to_string()), settings);
         let done = self.call(broker, &request)?.responses.pop().unwrap_or_default();
         check(format!("broker {broker}"), done.error_code, done.error_message)
+    }
+
+    /// The same of a group, which need not be there.
+    ///
+    /// # Errors
+    /// The brokers refuse.
+    pub fn alter_group(&mut self, group: &str, settings: &BTreeMap<String, Option<String>>) -> Result<()> {
+        let request = alteration((GROUP, group), settings);
+        let done = self.call_controller(&request)?.responses.pop().unwrap_or_default();
+        check(format!("group `{group}`"), done.error_code, done.error_message)
     }
 
     /// The settings of a topic.

@@ -13,6 +13,10 @@ use crate::files::open;
 use crate::segment_name::{index_path, segment_path};
 use crate::store::{Store, Written};
 
+/// Partitions that one step writes, at most, however little each has: a step may create a file for each, and what is appended
+/// meanwhile waits for it.
+const PARTITIONS_MAX: usize = 32;
+
 impl<D: Disk> Store<D> {
     /// A step of writing batches of partitions to their segments: of those that have many, or, if all of them together have
     /// too many or `all` is asked for, of all that have any now. There is more to do if partitions are left for the next step.
@@ -26,12 +30,15 @@ impl<D: Disk> Store<D> {
         }
         self.is_short = false;
         let end = self.memory_bytes.saturating_sub(self.config.write_behind_step_bytes);
+        let mut written = 0;
         while let Some(log) = self.due.pop_first() {
             self.write_one(log)?;
+            written += 1;
             if self.is_short {
                 return Ok(Progress::Idle);
             }
-            if self.memory_bytes <= end.min(self.config.memory_bytes_max) && !self.due.is_empty() {
+            let is_enough = self.memory_bytes <= end.min(self.config.memory_bytes_max);
+            if (is_enough || written >= PARTITIONS_MAX) && !self.due.is_empty() {
                 return Ok(Progress::More);
             }
         }

@@ -52,6 +52,18 @@ pub const TAKEOVER: &str = "until another broker acknowledges (ms)";
 pub const LONGEST_TAKEOVER: &str = "longest until another broker acknowledges (ms)";
 /// From a fault of a leader until the other brokers say that another one leads: the median of several faults.
 pub const NEW_LEADER: &str = "until another leader is known (ms)";
+/// The same, before anything happened to the brokers.
+pub const P999_WITHOUT: &str = "p99.9 without (ms)";
+/// A percentile while something happened, over that before.
+pub const P999_RATIO: &str = "p99.9 with, over without (x)";
+/// Bytes of messages that moved to another broker.
+pub const MOVED: &str = "moved (MB/s)";
+/// The same as a part of what the disk takes when it is written to in one go.
+pub const DISK_SHARE: &str = "share of the disk (%)";
+/// From the end of the session timeout of a member that died until all of its partitions are consumed again.
+pub const CONSUMED_AGAIN: &str = "until all is consumed again (ms)";
+/// The same, the longest of several deaths.
+pub const LONGEST_CONSUMED_AGAIN: &str = "longest until all is consumed again (ms)";
 
 /// The curve of how many took no longer.
 pub const DISTRIBUTION: &str = "distribution";

@@ -128,6 +128,14 @@ impl BrokerCluster {
         self.broker(id)?.kill()
     }
 
+    /// SIGTERM, then waits until the process is gone.
+    ///
+    /// # Errors
+    /// There is no broker of that id, or the host could not.
+    pub fn stop(&mut self, id: i32) -> Result<(), PeerError> {
+        self.broker(id)?.stop()
+    }
+
     /// Sends SIGSTOP, then waits until all its threads are stopped; its sockets stay open.
     ///
     /// # Errors
@@ -144,7 +152,7 @@ impl BrokerCluster {
         self.broker(id)?.resume()
     }
 
-    /// Starts a broker that was killed over what it has, and waits until it answers.
+    /// Starts a broker that was killed or stopped over what it has, and waits until it answers.
     ///
     /// # Errors
     /// There is no broker of that id, or it does not answer.

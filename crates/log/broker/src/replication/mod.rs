@@ -21,6 +21,7 @@
 //!   nothing at the moment, is looked up again once there is room.
 
 mod controller;
+mod copies;
 mod council;
 mod drain;
 mod receiving;
@@ -47,6 +48,7 @@ use crate::node::Node;
 use crate::notice::Notice;
 use crate::partitions::{partition_of, replicated};
 use controller::Role;
+use copies::Copies;
 use council::Proposals;
 pub use receiving::BadMessage;
 pub(crate) use receiving::PeerCall;
@@ -72,6 +74,7 @@ pub(crate) struct Replication {
     /// This broker is about to stop.
     is_stopping: bool,
     outbox: Outbox,
+    copies: Copies,
     throttle: Throttle,
     proposals: Proposals,
     unclean: Unclean,
@@ -97,6 +100,7 @@ impl Replication {
             is_joined: false,
             is_stopping: false,
             outbox: Outbox::default(),
+            copies: Copies::default(),
             throttle: Throttle::of(rates),
             proposals: Proposals::default(),
             unclean: Unclean::default(),
@@ -136,6 +140,7 @@ impl Replication {
             self.silent.remove(&peer);
             self.machine.disconnected(controller_id(peer));
             self.outbox.forget(peer);
+            self.copies.forget(peer);
             self.throttle.forget(peer);
             self.role.broken(peer, now);
             node.in_sync.broken(peer);

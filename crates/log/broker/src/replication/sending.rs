@@ -115,6 +115,11 @@ impl Outbox {
         by_peer
     }
 
+    /// Bytes that are being read for a follower.
+    fn reading_bytes(&self, to: ReplicaId) -> usize {
+        self.reading.iter().filter(|(reader, _)| *reader == to).count() * BATCHES_BYTES
+    }
+
     /// Reads that, unless it could not be read a moment ago.
     fn begin(&mut self, read: ReplicaRead, now: MonoTime) {
         if self.failed.get(&(read.to, read.id)).is_some_and(|again| *again > now) {
@@ -164,6 +169,15 @@ impl Replication {
 
     /// Sends what was deferred, as far as there is room.
     pub(crate) fn send_deferred(&mut self, node: &mut Node, now: Now) {
+        let has = |to, id, end: Offset| {
+            let hosted = node.partitions.slot_of(id).and_then(|slot| node.partitions.get(slot));
+            let replica =
+                hosted.map(|hosted| hosted.partition.replica()).filter(|replica| replica.is_leading());
+            replica.is_none_or(|replica| replica.durable_on(to).is_some_and(|to| Offset::of(to) >= end))
+        };
+        for (to, partitions) in self.copies.settle(has, now.mono()) {
+            self.send(node, to, &partitions, now);
+        }
         for (to, partitions) in self.outbox.take_deferred() {
             self.send(node, to, &partitions, now);
         }
@@ -227,6 +241,7 @@ impl Replication {
             *append == Append { committed, start, round, ..next.clone() }
         }) && let Some(range) = range_of(&bytes)
         {
+            self.copies.sent(*to, (*id, range.end), bytes.len(), now.mono());
             let append = hosted.partition.sent(*to, next, range);
             let holds = self.throttled(node, *id, *to);
             holds.into_iter().for_each(|holds| self.throttle.sent(holds, *to, bytes.len(), now.mono()));
@@ -266,7 +281,12 @@ impl Replication {
                     self.machine.follow_up(*partition, now.mono(), &mut node.partitions);
                 }
                 Some(Next::Read(append, read)) => {
-                    self.outbox.begin(ReplicaRead { to, id, append, read }, now.mono())
+                    self.copies.begin(to, id, Offset::of(append.after.end));
+                    if self.copies.has_room(to, self.outbox.reading_bytes(to)) {
+                        self.outbox.begin(ReplicaRead { to, id, append, read }, now.mono());
+                    } else {
+                        self.copies.wait(to, *partition);
+                    }
                 }
                 None => {}
             }

@@ -13,6 +13,8 @@ use crate::connection::Connection;
 pub struct Led {
     /// The id of the leader; -1 if there is none.
     pub leader: i32,
+    /// The epoch of the leader.
+    pub epoch: i32,
     /// The ids of the replicas that are in sync.
     pub in_sync: Vec<i32>,
     /// Where the leader is.
@@ -44,6 +46,7 @@ impl Led {
         let leader = answer.brokers.iter().find(|broker| broker.node_id == found.leader_id);
         Ok(Self {
             leader: found.leader_id,
+            epoch: found.leader_epoch,
             in_sync: found.isr_nodes,
             at: leader.map(|broker| format!("{}:{}", broker.host, broker.port)),
         })

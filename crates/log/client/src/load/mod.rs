@@ -11,34 +11,44 @@
 //! - [`recount`]: reads all of a topic from its beginning, verifies its batches, and counts its records.
 //! - [`transact`]: reads, and writes what was read together with its offsets, transaction by transaction.
 //! - [`steady`]: one producer that retries while brokers die, and says when each batch was acknowledged.
+//! - [`Everywhere`]: one message for each partition of a topic, whoever leads it by now.
+//! - [`group()`]: a consumer group of KIP-848 with many members, of which some die.
+//! - [`share()`]: a consumer of a share group that acknowledges every record by itself.
 //! - [`deliver`]: records at a fixed rate, and the time from the moment at which each was due until a consumer has it.
 //!
 //! Knows neither who runs the broker nor what the figures are compared with.
 //!
 //! # Not done, and what that costs
-//! - Only [`steady`] opens connections again: a broker that closes one ends every other load.
+//! - Only [`steady`] and [`Everywhere`] open connections again: a broker that closes one ends every other load.
 //! - [`produce`] and [`recount`] look which broker leads a partition once, at their beginning, and [`steady`] whenever it must. All
 //!   connections of the others go to the one address that is given, which must lead all partitions.
 
 mod consume;
 mod deliver;
+mod everywhere;
 mod fill;
+mod group;
+mod group_member;
 mod leaders;
 mod measured;
 mod poll;
 mod produce;
 mod recount;
 mod requests;
+mod share;
 mod socket;
 mod steady;
 mod transact;
 
 pub use consume::{Consume, consume};
 pub use deliver::{Deliver, deliver};
+pub use everywhere::{Everywhere, Reached};
 pub use fill::{Fill, fill};
+pub use group::{Group, Grouped, group};
 pub use leaders::Led;
 pub use measured::Measured;
 pub use produce::{Pace, Produce, produce};
 pub use recount::{Recounted, recount};
+pub use share::{Share, share};
 pub use steady::{Acknowledged, Steady, steady};
 pub use transact::{Transact, transact};

@@ -34,6 +34,21 @@ impl Sockets {
         Ok(Self { poll, events: Events::with_capacity(EVENTS_MAX), sockets })
     }
 
+    /// One more connection. Gives its number.
+    pub(super) fn open(&mut self, address: SocketAddr) -> io::Result<usize> {
+        let number = self.sockets.len();
+        self.sockets.push(Socket::connect(address, self.poll.registry(), number)?);
+        Ok(number)
+    }
+
+    /// Closes a connection; the others keep their numbers.
+    pub(super) fn close(&mut self, number: usize) -> io::Result<()> {
+        match self.sockets.get_mut(number) {
+            Some(socket) => socket.close(self.poll.registry()),
+            None => Ok(()),
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.sockets.len()
     }

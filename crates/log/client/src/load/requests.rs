@@ -142,7 +142,8 @@ impl ProduceRequest {
     }
 }
 
-fn batch(messages: usize, message_bytes: usize, producer: Producer) -> Vec<u8> {
+/// A batch of messages of now.
+pub(super) fn batch(messages: usize, message_bytes: usize, producer: Producer) -> Vec<u8> {
     let mut builder = BatchBuilder::new(Attributes(0), producer);
     let value = vec![b'x'; message_bytes];
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);

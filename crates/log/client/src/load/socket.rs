@@ -1,7 +1,7 @@
 //! A connection of the load: what is to be sent, and the frames that come.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::net::SocketAddr;
+use std::net::{Shutdown, SocketAddr};
 
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
@@ -26,6 +26,16 @@ impl Socket {
         let mut stream = TcpStream::from_std(stream);
         registry.register(&mut stream, Token(token), Interest::READABLE | Interest::WRITABLE)?;
         Ok(Self { stream, output: Vec::new(), sent: 0, input: Vec::new(), taken: 0 })
+    }
+
+    /// Closes it: nothing more is heard of it.
+    pub(super) fn close(&mut self, registry: &Registry) -> io::Result<()> {
+        registry.deregister(&mut self.stream)?;
+        match self.stream.shutdown(Shutdown::Both) {
+            // The broker was faster.
+            Err(error) if error.kind() == ErrorKind::NotConnected => Ok(()),
+            other => other,
+        }
     }
 
     /// Where requests are appended.

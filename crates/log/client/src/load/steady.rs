@@ -3,7 +3,8 @@
 //!
 //! Messages are due in small groups, as they gather within `linger.ms`. Groups that wait are combined up to `batch.size`. A batch
 //! keeps its messages and its sequence number however often it is sent. What is not acknowledged when a connection breaks, or when a
-//! broker refuses it for now, is sent again in its order; what a broker took twice it must recognise.
+//! broker refuses it for now, is sent again in its order; what a broker took twice it must recognise. Before that there is a pause,
+//! unless Metadata names a leader of a later epoch: then that client sends at once, too (KAFKA-15415, from its release 3.7 on).
 
 use std::collections::VecDeque;
 use std::io;
@@ -73,7 +74,19 @@ pub fn steady(load: &Steady, is_over: &AtomicBool, told: &Sender<Acknowledged>) 
     let requests = requests(load)?;
     let window = Window::of(load.group, requests.len());
     let again = Instant::now();
-    let mut run = Run { load, requests, window, leader: None, last: -1, failures: 0, failure: None, again };
+    let last = Last { id: -1, epoch: -1 };
+    let mut run = Run {
+        load,
+        requests,
+        window,
+        leader: None,
+        last,
+        failures: 0,
+        failure: None,
+        again,
+        looks: false,
+        gone: false,
+    };
     let (mut due, every) = (Instant::now(), Duration::from_secs_f64(1.0 / load.per_second));
     loop {
         let ends = is_over.load(Ordering::Relaxed);
@@ -97,7 +110,7 @@ pub fn steady(load: &Steady, is_over: &AtomicBool, told: &Sender<Acknowledged>) 
 
 /// The requests of one producer with batches of one group, of two, and so on.
 fn requests(load: &Steady) -> io::Result<Vec<ProduceRequest>> {
-    let (id, epoch) = producer_id(load)?;
+    let (id, epoch) = producer_id(&load.brokers)?;
     let groups_max = (BATCH_BYTES_MAX / (load.group * load.message_bytes)).max(1);
     let of = |groups: usize| {
         let (to, sizes) = ((load.topic.as_str(), load.partition), (groups * load.group, load.message_bytes));
@@ -109,11 +122,11 @@ fn requests(load: &Steady) -> io::Result<Vec<ProduceRequest>> {
 }
 
 /// A producer id from any broker.
-fn producer_id(load: &Steady) -> io::Result<(i64, i16)> {
+pub(super) fn producer_id(brokers: &[SocketAddr]) -> io::Result<(i64, i16)> {
     let request = InitProducerIdRequest { transaction_timeout_ms: i32::MAX, ..Default::default() };
     let began = Instant::now();
     loop {
-        let address = load.brokers.first().ok_or(io::ErrorKind::NotFound)?;
+        let address = brokers.first().ok_or(io::ErrorKind::NotFound)?;
         let mut connection =
             Connection::open(&address.to_string(), "log-load", None).map_err(io::Error::other)?;
         let given = connection.call(&request).map_err(io::Error::other)?;
@@ -212,8 +225,15 @@ impl Window {
     }
 }
 
-struct Leader {
+/// Which broker leads or led, and since which epoch.
+#[derive(Clone, Copy, Debug)]
+struct Last {
     id: i32,
+    epoch: i32,
+}
+
+struct Leader {
+    is: Last,
     sockets: Sockets,
     /// When it answered, or was sent something with nothing else on its way.
     heard: Instant,
@@ -226,13 +246,17 @@ struct Run<'l> {
     window: Window,
     leader: Option<Leader>,
     /// The last one.
-    last: i32,
+    last: Last,
     /// In a row.
     failures: u32,
     /// The last one.
     failure: Option<String>,
     /// When it is tried again.
     again: Instant,
+    /// Whether it is looked before that if another leader is known by now.
+    looks: bool,
+    /// Whether the last one has not answered, instead of refusing.
+    gone: bool,
 }
 
 impl Run<'_> {
@@ -240,12 +264,17 @@ impl Run<'_> {
     fn turn(&mut self, until: Instant, told: &Sender<Acknowledged>) -> io::Result<()> {
         if self.leader.is_none() {
             if Instant::now() < self.again {
+                if std::mem::take(&mut self.looks) {
+                    self.leader = self.find().ok().filter(|leader| leader.is.epoch > self.last.epoch);
+                    self.last = self.leader.as_ref().map_or(self.last, |leader| leader.is);
+                    return Ok(());
+                }
                 let rest = self.again.min(until).saturating_duration_since(Instant::now());
                 thread::sleep(rest.min(TURN_MAX));
                 return Ok(());
             }
             match self.find() {
-                Ok(leader) => (self.last, self.leader) = (leader.id, Some(leader)),
+                Ok(leader) => (self.last, self.leader) = (leader.is, Some(leader)),
                 Err(error) => self.fail(format!("no leader is reached: {error}")),
             }
             return Ok(());
@@ -253,7 +282,7 @@ impl Run<'_> {
         let answers = match self.exchange(until) {
             Ok(answers) => answers,
             Err(error) => {
-                self.fail(format!("the connection with broker {} failed: {error}", self.last));
+                self.fail(format!("the connection with broker {} failed: {error}", self.last.id));
                 return Ok(());
             }
         };
@@ -265,12 +294,12 @@ impl Run<'_> {
         for code in codes {
             let (at, answer) = (Instant::now(), answer(*code)?);
             if answer == Answer::Refused && !self.window.is_refused {
-                self.failure = Some(format!("broker {} refused a batch: {}", self.last, name(*code)));
+                self.failure = Some(format!("broker {} refused a batch: {}", self.last.id, name(*code)));
             }
             for due in self.window.take(answer) {
                 self.failures = 0;
                 // Whoever listens may have gone; the load ends all the same.
-                let _ = told.send(Acknowledged { due, at, by: self.last });
+                let _ = told.send(Acknowledged { due, at, by: self.last.id });
             }
         }
         if self.window.is_to_begin_again() {
@@ -279,16 +308,18 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The leader as Metadata says. The last one is asked last: it may have died.
+    /// The leader as Metadata says. The last one is asked first if it has refused: it knows why. If it has not answered, it is asked
+    /// last: it may have died.
     fn find(&self) -> io::Result<Leader> {
         let mut failed = io::ErrorKind::NotFound.into();
-        let each = self.load.brokers.iter().zip(1..);
-        let others = each.clone().filter(|(_, id)| *id != self.last);
-        for (address, _) in others.chain(each.filter(|(_, id)| *id == self.last)) {
+        let mut brokers: Vec<_> = self.load.brokers.iter().zip(1..).collect();
+        brokers.sort_by_key(|(_, id)| (*id == self.last.id) == self.gone);
+        for (address, _) in brokers {
             match Led::ask(*address, &self.load.topic, self.load.partition) {
                 Ok(led) => {
                     let sockets = Sockets::connect_each([led.address()?])?;
-                    return Ok(Leader { id: led.leader, sockets, heard: Instant::now() });
+                    let is = Last { id: led.leader, epoch: led.epoch };
+                    return Ok(Leader { is, sockets, heard: Instant::now() });
                 }
                 Err(error) => failed = error,
             }
@@ -323,13 +354,15 @@ impl Run<'_> {
     fn fail(&mut self, why: String) {
         self.failure = Some(why);
         self.begin_again();
+        self.gone = true;
     }
 
-    /// Everything that is not acknowledged is sent again after a while.
+    /// Everything that is not acknowledged is sent again, at once to a later leader, and to the same one after a while.
     fn begin_again(&mut self) {
         self.leader = None;
         self.window.begin_again();
         self.again = Instant::now() + backoff(self.failures);
+        (self.looks, self.gone) = (true, false);
         self.failures += 1;
     }
 
@@ -365,6 +398,11 @@ fn answer(code: i16) -> io::Result<Answer> {
         code if is_retriable(code) || LATER.iter().any(|later| later.code() == code) => Ok(Answer::Refused),
         code => Err(io::Error::other(format!("a batch was refused with the error code {code}"))),
     }
+}
+
+/// Whether a batch with that error code is taken. If not, it is to be sent again.
+pub(super) fn is_taken(code: i16) -> io::Result<bool> {
+    Ok(answer(code)? == Answer::Taken)
 }
 
 #[cfg(test)]

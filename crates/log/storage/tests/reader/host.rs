@@ -3,7 +3,7 @@
 use base::WallTime;
 use bytes::Bytes;
 use log_partition::{
-    Isolation, LeaderEpoch, NewEpoch, Offset, Partition, PartitionConfig, PartitionId, ReplicaId, Segment,
+    Isolation, LeaderEpoch, NewBatch, NewEpoch, Offset, Partition, PartitionConfig, PartitionId, ReplicaId, Segment,
     SegmentId, SegmentRead, Source, State, StoredBatch, StoredEvent,
 };
 use log_storage::{Append, Restored, RestoredEvent, Store, StoreConfig};
@@ -61,6 +61,11 @@ pub(crate) fn compressed(bytes: &[u8], compression: Compression) -> Vec<u8> {
     batch.with_records(head, &records)
 }
 
+fn append_of(log: LogId, new: NewBatch, now: WallTime) -> Append {
+    let (at, end, batch, commit, index) = (new.at, new.end, new.bytes, new.commit, new.index);
+    Append { log, at, end, now, batch, commit, index }
+}
+
 impl Host {
     pub(crate) fn new(segment_bytes: u64) -> Self {
         let disk = SimDisk::new(1);
@@ -91,16 +96,44 @@ impl Host {
         let new = appended.expect("it may be appended").new.expect("it is new");
         self.batches
             .push((new.end.0 - i64::from(Batch::read(bytes).expect("one").0.count()), new.bytes.clone()));
-        let (at, end, batch, commit, index) = (new.at, new.end, new.bytes, new.commit, new.index);
-        let append = Append { log: self.log, at, end, now, batch, commit, index };
-        self.store.append(&[append]).expect("there is room");
+        let persist = new.persist;
+        self.store.append(&[append_of(self.log, new, now)]).expect("there is room");
         self.store.flush().expect("the disk is well");
-        self.partition.persisted(new.persist);
+        self.partition.persisted(persist);
         for log in self.store.take_states_asked() {
             self.store.put_state(log, &self.partition.state()).expect("there is room");
         }
         self.store.prepare().expect("the disk is well");
         self.store.sync_step().expect("the disk is well");
+    }
+
+    /// So many other partitions begin, with that batch each, durably; it is in memory yet.
+    pub(crate) fn begin_others(&mut self, count: i32, bytes: &[u8]) {
+        let now = WallTime::of_ms(1_000);
+        for index in 1..=count {
+            let log = self.store.create(PartitionId { index, ..ID }, Offset(0)).expect("there is room");
+            let mut partition = Partition::new(config(1 << 20), Offset(0));
+            let began = partition.lead_alone(ReplicaId(1), LeaderEpoch(1)).expect("it may lead");
+            self.store.put_epoch(log, began.promised, began.begins).expect("there is room");
+            self.store.put_state(log, &partition.state()).expect("there is room");
+            partition.persisted(began.persist);
+            let appended = partition.append(&Batch::read(bytes).expect("a batch").0, now);
+            let new = appended.expect("it may be appended").new.expect("it is new");
+            self.store.append(&[append_of(log, new, now)]).expect("there is room");
+        }
+        self.store.flush().expect("the disk is well");
+    }
+
+    /// A step of writing: whether there is more to do, and how many runs of batches were written.
+    pub(crate) fn write_step(&mut self) -> (Progress, usize) {
+        let progress = self.store.write_behind(false).expect("the disk is well");
+        (progress, self.store.take_written().len())
+    }
+
+    /// A step of writing all that is in memory.
+    pub(crate) fn begin_to_write(&mut self) -> (Progress, usize) {
+        let progress = self.store.write_behind(true).expect("the disk is well");
+        (progress, self.store.take_written().len())
     }
 
     /// Everything that was appended is in its segment.

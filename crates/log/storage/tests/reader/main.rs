@@ -7,6 +7,7 @@ use log_partition::{Isolation, Offset, SegmentRead, TimeLookup, WantedTime};
 use log_storage::{ReadError, ReaderConfig, SegmentReader, index_path, segment_path};
 use log_wire::{Batch, Compression};
 use storage_disk::sim::SimDisk;
+use storage_wal::Progress;
 
 use counting_disk::CountingDisk;
 use host::{Host, ID, batch, compressed};
@@ -243,4 +244,16 @@ fn record_below_the_start_of_the_log_is_not_found_by_its_time() {
     let at = |time| host.partition.look_for_time(time, Isolation::ReadUncommitted);
     assert_eq!(found(&at(7_003)), Some((25, 7_005)));
     assert_eq!(found(&at(7_010)), None, "the header of a batch that is gone is none");
+}
+
+#[test]
+fn partitions_that_begin_together_are_written_a_few_at_a_time() {
+    let mut host = Host::new(SEGMENT_BYTES);
+    host.begin_others(100, &batch(1_000, 1, 10));
+    let mut steps = vec![host.begin_to_write()];
+    while steps.last().is_some_and(|(progress, _)| *progress == Progress::More) {
+        steps.push(host.write_step());
+    }
+    let counts: Vec<usize> = steps.into_iter().map(|(_, count)| count).collect();
+    assert_eq!(counts, [32, 32, 32, 4]);
 }

@@ -73,7 +73,7 @@ pub(super) const WORSE: Word = Word("worse", "أسوأ");
 pub(super) const OTHER_LANGUAGE: Word = Word("العربية", "English");
 
 /// What each of these is called in Arabic: figures, then what series are made of.
-const ARABIC: [(&str, &str); 74] = [
+const ARABIC: [(&str, &str); 83] = [
     (figure::RATE, "المعدل (عملية/ث)"),
     (figure::MEAN, "المتوسط (م.ث)"),
     (figure::P50, "الوسيط (م.ث)"),
@@ -102,6 +102,12 @@ const ARABIC: [(&str, &str); 74] = [
     (figure::TAKEOVER, "إلى أن يؤكد وسيط آخر (م.ث)"),
     (figure::LONGEST_TAKEOVER, "أطول مدة إلى أن يؤكد وسيط آخر (م.ث)"),
     (figure::NEW_LEADER, "إلى أن يُعرف قائد آخر (م.ث)"),
+    (figure::P999_WITHOUT, "المئين 99.9 دونه (م.ث)"),
+    (figure::P999_RATIO, "المئين 99.9 معه إلى ما دونه (×)"),
+    (figure::MOVED, "المنقول (م.بايت/ث)"),
+    (figure::DISK_SHARE, "الحصة من القرص (٪)"),
+    (figure::CONSUMED_AGAIN, "إلى أن يُستهلك الكل ثانية (م.ث)"),
+    (figure::LONGEST_CONSUMED_AGAIN, "أطول مدة إلى أن يُستهلك الكل ثانية (م.ث)"),
     ("outage 1 (ms)", "الانقطاع الأول (م.ث)"),
     ("outage 2 (ms)", "الانقطاع الثاني (م.ث)"),
     ("create", "إنشاء"),
@@ -121,6 +127,9 @@ const ARABIC: [(&str, &str); 74] = [
     ("leader killed", "قتل القائد"),
     ("follower stands still", "تجمّد تابع"),
     ("leader cut off", "عزل القائد"),
+    ("broker killed", "قتل وسيط"),
+    ("replicas move", "نقل نسخ"),
+    ("member killed", "قتل عضو"),
     ("rolling restart", "إعادة تشغيل متتابعة"),
     ("page cache", "ذاكرة الصفحات"),
     ("flushed", "مكتوب على القرص"),

@@ -59,7 +59,8 @@ pub(super) fn broker_point(key: Key, spec: &BrokerSpec, seen: &Seen, read: &Read
             add(figure::MEMORY, spent.resident as f64 / f64::from(1 << 20));
             add(figure::DISK, read.disk_bytes as f64 / f64::from(1 << 20));
         }
-        if read.load_is_here {
+        // Nothing was read where brokers are started again meanwhile.
+        if read.load_is_here && !spent.load_cpu.is_zero() {
             add(figure::LOAD_CPU, phase.each(spent.load_cpu.as_secs_f64() * 1e6));
         }
         if matches!(spec.job, Job::Deliver { .. }) {

@@ -41,7 +41,7 @@ const BATCH: usize = 50;
 /// As many requests as `max.in.flight.requests.per.connection` permits.
 const IN_FLIGHT: usize = 5;
 
-fn plan(_: &Scale) -> Plan {
+fn plan(scale: &Scale) -> Plan {
     let job = |mode, outstanding, requests_per_second| Job::Produce {
         mode,
         producers: PRODUCERS,
@@ -51,16 +51,29 @@ fn plan(_: &Scale) -> Plan {
         is_idempotent: true,
     };
     let fastest = |mode: Mode| BrokerSpec::new(mode.name(), BATCH, job(mode, IN_FLIGHT, 0.0));
-    // No plan depends on what another point reached: the rates are fixed.
+    // No plan depends on what another point reached: the rates are fixed, but for one that the operator gives.
     let at_rate = |mode: Mode, per_second: u32| {
         BrokerSpec::new(mode.name(), per_second, job(mode, 0, f64::from(per_second) / BATCH as f64))
     };
-    let specs = vec![
+    let mut specs = vec![
         fastest(Mode::PageCache),
         at_rate(Mode::PageCache, 20_000),
         at_rate(Mode::PageCache, 50_000),
         fastest(Mode::Flushed),
         at_rate(Mode::Flushed, 10_000),
     ];
+    let further = scale.rate.filter(|rate| ![20_000, 50_000].contains(rate));
+    specs.extend(further.map(|rate| at_rate(Mode::PageCache, rate)));
     Plan::of_brokers(vec![BrokerBlock::of_cluster(BROKERS, specs)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rate_of_the_operator_is_one_more_point_unless_it_is_there() {
+        let points = |rate| plan(&Scale::small().at_rate(rate)).brokers[0].specs.len();
+        assert_eq!([None, Some(20_000), Some(73_000)].map(points), [5, 5, 6]);
+    }
 }

@@ -14,10 +14,15 @@ mod k2;
 mod k3;
 mod log_delivery;
 mod log_failover;
+mod log_groups;
 mod log_idle;
 mod log_producers;
+mod log_queue;
+mod log_reassignment;
 mod log_replicas;
+mod log_rolling;
 mod log_start;
+mod log_takeover;
 mod log_transactions;
 mod plan;
 #[cfg(test)]
@@ -72,7 +77,7 @@ impl Experiment {
 }
 
 /// All of them, in the order of the papers.
-pub const ALL: [&Experiment; 26] = [
+pub const ALL: [&Experiment; 31] = [
     &z1::EXPERIMENT,
     &z2::EXPERIMENT,
     &z3::EXPERIMENT,
@@ -99,6 +104,11 @@ pub const ALL: [&Experiment; 26] = [
     &log_start::EXPERIMENT,
     &log_replicas::EXPERIMENT,
     &log_failover::EXPERIMENT,
+    &log_takeover::EXPERIMENT,
+    &log_rolling::EXPERIMENT,
+    &log_reassignment::EXPERIMENT,
+    &log_groups::EXPERIMENT,
+    &log_queue::EXPERIMENT,
 ];
 
 /// The experiment of that name, however it is written.
@@ -208,7 +218,7 @@ mod tests {
     fn an_experiment_is_found_by_its_name() {
         assert_eq!(named("z1").map(|experiment| experiment.about.id), Some("Z1"));
         assert!(named("V1").is_none());
-        assert_eq!((all_named("log").len(), all_named("council").len()), (10, 16));
+        assert_eq!((all_named("log").len(), all_named("council").len()), (15, 16));
         assert_eq!(all_named("k2").len(), 1);
     }
 }

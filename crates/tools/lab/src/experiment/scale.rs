@@ -18,6 +18,8 @@ pub struct Scale {
     pub warm_up: Duration,
     /// What the machine holds.
     pub capacity: Capacity,
+    /// Messages a second at which replicas are measured, too: what a run before this one suggests, as half of what a peer reached.
+    pub rate: Option<u32>,
 }
 
 impl Scale {
@@ -28,20 +30,26 @@ impl Scale {
     #[must_use]
     pub const fn small() -> Self {
         let [measured, warm_up] = [Duration::from_millis(2000), Duration::from_millis(700)];
-        Self { paper: false, measured, warm_up, capacity: Capacity::UNBOUNDED }
+        Self { paper: false, measured, warm_up, capacity: Capacity::UNBOUNDED, rate: None }
     }
 
     /// As published.
     #[must_use]
     pub const fn paper() -> Self {
         let [measured, warm_up] = [Duration::from_secs(30), Duration::from_secs(5)];
-        Self { paper: true, measured, warm_up, capacity: Capacity::UNBOUNDED }
+        Self { paper: true, measured, warm_up, capacity: Capacity::UNBOUNDED, rate: None }
     }
 
     /// On a machine that holds no more than this.
     #[must_use]
     pub const fn on(self, capacity: Capacity) -> Self {
         Self { capacity, ..self }
+    }
+
+    /// With that rate among those of replicas.
+    #[must_use]
+    pub const fn at_rate(self, rate: Option<u32>) -> Self {
+        Self { rate, ..self }
     }
 
     /// Points measured for so long, and warmed up for as much less.

@@ -124,6 +124,41 @@ pub enum Job {
         /// Messages a second.
         per_second: f64,
     },
+    /// A consumer group with many members, of which one dies; counted is the time until others read its partitions.
+    Group {
+        /// How many.
+        members: i32,
+        /// How often it happens.
+        deaths: u32,
+    },
+    /// One consumer takes what a queue, or a share group on a topic, holds, and acknowledges every message by itself.
+    Queue {
+        /// How many there are.
+        messages: u64,
+    },
+    /// A broker of three that leads so many partitions is killed; counted is the time until all of them acknowledge again.
+    Takeover {
+        /// Partitions.
+        leaders: i32,
+        /// How often it happens.
+        times: u32,
+    },
+    /// All brokers of a cluster are stopped and started again, one after the other, while producers go on, which retry.
+    Rolling {
+        /// How many, each with a partition.
+        producers: i32,
+        /// Messages a second of all together.
+        per_second: f64,
+    },
+    /// Replicas move to another broker while producers go on, which retry.
+    Reassign {
+        /// Bytes of messages that move.
+        bytes: u64,
+        /// Messages a second of the producers.
+        per_second: f64,
+        /// How long the producers are measured before that.
+        without: Duration,
+    },
     /// The broker is killed and started again; counted is the time until a message is acknowledged.
     Restart {
         /// Partitions.
@@ -140,12 +175,26 @@ impl Job {
         match contestant {
             Contestant::Diwan { .. } | Contestant::Kafka(_) => true,
             Contestant::RabbitMq(..) | Contestant::ActiveMq(_) => {
-                matches!(self, Self::Produce { producers: 1, .. } | Self::Store { .. } | Self::Consume { .. })
+                matches!(
+                    self,
+                    Self::Produce { producers: 1, .. }
+                        | Self::Store { .. }
+                        | Self::Consume { .. }
+                        | Self::Queue { .. }
+                )
             }
             // It is not started again, and its files are not looked at.
             Contestant::Elsewhere { .. } => !matches!(
                 self,
-                Self::Store { .. } | Self::Idle { .. } | Self::Restart { .. } | Self::Failover { .. }
+                Self::Store { .. }
+                    | Self::Idle { .. }
+                    | Self::Restart { .. }
+                    | Self::Failover { .. }
+                    | Self::Group { .. }
+                    | Self::Queue { .. }
+                    | Self::Takeover { .. }
+                    | Self::Rolling { .. }
+                    | Self::Reassign { .. }
             ),
             Contestant::Resting(_) => matches!(self, Self::Produce { mode: Mode::PageCache, .. }),
             Contestant::Bare(_) => {
@@ -176,6 +225,12 @@ impl Job {
                 };
                 warm_up + each * *times
             }
+            Self::Group { members, deaths } => made(2 * *members) + Duration::from_secs(20) * (1 + *deaths),
+            Self::Queue { messages } => written(2 * messages * MESSAGE_BYTES as u64) + warm_up + measured,
+            // A JVM starts for ten seconds and more, and is missed for nine.
+            Self::Takeover { leaders, times } => made(3 * *leaders) + Duration::from_secs(30) * *times,
+            Self::Rolling { .. } => warm_up + Duration::from_secs(60),
+            Self::Reassign { bytes, without, .. } => written(4 * bytes) + warm_up + *without,
             Self::Idle { partitions } => made(*partitions) + measured * 2,
             Self::Restart { partitions, bytes } => {
                 made(*partitions) + written(2 * bytes) + Duration::from_secs(5)

@@ -221,6 +221,11 @@ impl Stand {
         self.pids().into_iter().map(of).sum()
     }
 
+    /// The folder below which everything of it is.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Bytes on the disk of all its data, without what it logs about itself.
     #[must_use]
     pub fn disk_bytes(&self) -> u64 {
@@ -268,6 +273,14 @@ impl Stand {
         Ok(self.cluster()?.kill(id)?)
     }
 
+    /// SIGTERM for one broker of a cluster, by its id, and until it has ended.
+    ///
+    /// # Errors
+    /// The host could not, or it is no cluster.
+    pub fn stop_one(&mut self, id: i32) -> Result<(), StandError> {
+        Ok(self.cluster()?.stop(id)?)
+    }
+
     /// SIGSTOP for one broker of a cluster, by its id.
     ///
     /// # Errors
@@ -284,7 +297,7 @@ impl Stand {
         Ok(self.cluster()?.resume(id)?)
     }
 
-    /// Starts one broker of a cluster that was killed over what it has, and waits until it answers.
+    /// Starts one broker of a cluster that was killed or stopped over what it has, and waits until it answers.
     ///
     /// # Errors
     /// It does not, or it is no cluster.
@@ -376,14 +389,18 @@ fn make_empty(folder: &Path) -> Result<(), StandError> {
 
 /// What a broker is told beside what every one is.
 fn settings(contestant: &Contestant) -> Vec<(String, String)> {
-    let keys: &[(&str, &str)] = match contestant {
+    const ALL: &[(&str, &str)] = &[
+        ("auto.create.topics.enable", "false"),
+        // What a group of an experiment sets itself.
+        ("group.consumer.min.heartbeat.interval.ms", "10"),
+        ("group.consumer.min.session.timeout.ms", "500"),
+    ];
+    let own: &[(&str, &str)] = match contestant {
         // Topics that a load deleted make room soon.
-        Contestant::Kafka(_) => {
-            &[("log.segment.delete.delay.ms", "1000"), ("auto.create.topics.enable", "false")]
-        }
-        _ => &[("auto.create.topics.enable", "false")],
+        Contestant::Kafka(_) => &[("log.segment.delete.delay.ms", "1000")],
+        _ => &[],
     };
-    keys.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    ALL.iter().chain(own).map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
 }
 
 /// How Kafka's own script starts its JVM.

@@ -28,6 +28,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.apache.activemq.ActiveMQConnection;
 import org.apache.activemq.ActiveMQConnectionFactory;
 import org.apache.activemq.ActiveMQMessageProducer;
+import org.apache.activemq.ActiveMQSession;
 import org.apache.activemq.AsyncCallback;
 
 public final class QueueLoad {
@@ -39,8 +40,8 @@ public final class QueueLoad {
         /** Publishes; `confirmed` runs once the broker has taken the message. */
         void publish(byte[] body, Runnable confirmed) throws Exception;
 
-        /** Has `received` run for each message, which is acknowledged. */
-        void consume(Runnable received) throws Exception;
+        /** Has `received` run for each message, which is acknowledged: by itself if `singly`. */
+        void consume(Runnable received, boolean singly) throws Exception;
     }
 
     private static final class Rabbit implements Queue {
@@ -74,7 +75,7 @@ public final class QueueLoad {
         }
 
         @Override
-        public void consume(Runnable received) throws Exception {
+        public void consume(Runnable received, boolean singly) throws Exception {
             channel.basicQos(1000);
             channel.basicConsume(queue, false, new DefaultConsumer(channel) {
                 private long count;
@@ -83,7 +84,9 @@ public final class QueueLoad {
                 public void handleDelivery(String tag, Envelope envelope, AMQP.BasicProperties of, byte[] body)
                         throws java.io.IOException {
                     received.run();
-                    if (++count % 250 == 0) {
+                    if (singly) {
+                        channel.basicAck(envelope.getDeliveryTag(), false);
+                    } else if (++count % 250 == 0) {
                         channel.basicAck(envelope.getDeliveryTag(), true);
                     }
                 }
@@ -132,11 +135,19 @@ public final class QueueLoad {
         }
 
         @Override
-        public void consume(Runnable received) throws Exception {
+        public void consume(Runnable received, boolean singly) throws Exception {
+            int mode = singly ? ActiveMQSession.INDIVIDUAL_ACKNOWLEDGE : Session.AUTO_ACKNOWLEDGE;
             // A consumer has a session of its own: its thread gives out the messages.
-            connection.createSession(false, Session.AUTO_ACKNOWLEDGE)
-                    .createConsumer(queue)
-                    .setMessageListener(message -> received.run());
+            connection.createSession(false, mode).createConsumer(queue).setMessageListener(message -> {
+                received.run();
+                if (singly) {
+                    try {
+                        message.acknowledge();
+                    } catch (JMSException error) {
+                        fail(error.toString());
+                    }
+                }
+            });
         }
 
         @Override
@@ -272,7 +283,7 @@ public final class QueueLoad {
     private static void consume(Queue queue, Map<String, String> order) throws Exception {
         AtomicLong received = new AtomicLong();
         long there = of(order, "expected");
-        queue.consume(received::incrementAndGet);
+        queue.consume(received::incrementAndGet, of(order, "singly") == 1);
         // Most of the messages are left to what counts.
         waitFor(received, there / 4, of(order, "warm_up_ms"));
         edge("begin");
@@ -296,7 +307,7 @@ public final class QueueLoad {
 
     private static void drain(Queue queue, Map<String, String> order) throws Exception {
         AtomicLong received = new AtomicLong();
-        queue.consume(received::incrementAndGet);
+        queue.consume(received::incrementAndGet, false);
         drained(received, of(order, "expected"));
         tell(received.get(), 1, Map.of(), received.get());
     }

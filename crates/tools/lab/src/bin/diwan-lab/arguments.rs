@@ -134,6 +134,11 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<f64>,
 
+    /// One more rate of log-replicas in page cache mode, messages a second: half of what a peer reached in a run before, to
+    /// compare tails there. With `--resume`, the point is added to that run.
+    #[arg(long, value_name = "MESSAGES", value_parser = clap::value_parser!(u32).range(50..))]
+    rate: Option<u32>,
+
     /// What everything random is drawn from.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -215,7 +220,7 @@ impl RunArguments {
             Ok(time) if !time.is_zero() => Ok(time),
             _ => Err(format!("{seconds} s is no time")),
         };
-        let scale = scale.on(Capacity::here());
+        let scale = scale.on(Capacity::here()).at_rate(self.rate);
         let scale = match self.seconds.or(self.quick.then_some(QUICK_SECONDS)) {
             Some(seconds) => scale.lasting(lasting(seconds)?),
             None => scale,

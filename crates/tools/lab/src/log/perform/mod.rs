@@ -3,11 +3,17 @@
 mod consume;
 mod deliver;
 mod failover;
+mod groups;
 mod idle;
 mod produce;
+mod producers;
 mod queues;
+mod reassign;
 mod restart;
+mod rolling;
+mod share;
 mod store;
+mod takeover;
 mod transact;
 
 use std::collections::BTreeMap;
@@ -83,6 +89,13 @@ pub fn perform(job: &Job, stand: &mut Stand, turn: Turn, edges: &mut Edges<'_>) 
         Job::Failover { fault, times, per_second } => {
             failover::perform((*fault, *times, *per_second), stand, turn, edges)
         }
+        Job::Group { members, deaths } => groups::perform((*members, *deaths), stand, turn),
+        Job::Queue { messages } => share::perform(*messages, stand, turn, edges),
+        Job::Takeover { leaders, times } => takeover::perform((*leaders, *times), stand, turn),
+        Job::Rolling { producers, per_second } => rolling::perform((*producers, *per_second), stand, turn),
+        Job::Reassign { bytes, per_second, without } => {
+            reassign::perform((*bytes, *per_second, *without), stand, turn, edges)
+        }
         Job::Restart { partitions, bytes } => restart::perform((*partitions, *bytes), stand, turn, edges),
     };
     // Its own words say more than a connection that was closed.
@@ -107,7 +120,23 @@ struct Topic {
 
 impl Topic {
     /// Makes it.
-    fn make(stand: &Stand, (turn, name): (Turn, &str), partitions: i32, mode: Mode) -> io::Result<Self> {
+    fn make(stand: &Stand, turn: (Turn, &str), partitions: i32, mode: Mode) -> io::Result<Self> {
+        Self::make_as(stand, turn, partitions, mode, Cluster::create_topic)
+    }
+
+    /// Makes it with these replicas of its partitions, the preferred leader of each first.
+    fn make_on(stand: &Stand, turn: (Turn, &str), replicas: &[Vec<i32>], mode: Mode) -> io::Result<Self> {
+        let partitions = i32::try_from(replicas.len()).unwrap_or(i32::MAX);
+        Self::make_as(stand, turn, partitions, mode, |cluster, new| cluster.create_topic_on(new, replicas))
+    }
+
+    fn make_as(
+        stand: &Stand,
+        (turn, name): (Turn, &str),
+        partitions: i32,
+        mode: Mode,
+        create: impl FnOnce(&mut Cluster, &NewTopic) -> log_client::Result<()>,
+    ) -> io::Result<Self> {
         let address = stand.address()?;
         let name = format!("lab-{}-{name}", turn.number);
         let replicas = stand.replicas();
@@ -119,11 +148,15 @@ impl Topic {
             settings: settings.map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
         };
         let bootstrap = stand.bootstrap()?;
-        let mut cluster = Cluster::connect(&bootstrap, CLIENT).map_err(io::Error::other)?;
-        cluster.create_topic(&new).map_err(io::Error::other)?;
         let topic = Self { address, bootstrap, name, partitions };
+        create(&mut topic.cluster()?, &new).map_err(io::Error::other)?;
         topic.wait(turn)?;
         Ok(topic)
+    }
+
+    /// A client of all brokers.
+    fn cluster(&self) -> io::Result<Cluster> {
+        Cluster::connect(&self.bootstrap, CLIENT).map_err(io::Error::other)
     }
 
     /// Waits until every partition has a leader that knows of it. Brokers answer that a topic is made before that, and serve
@@ -131,7 +164,7 @@ impl Topic {
     fn wait(&self, turn: Turn) -> io::Result<()> {
         let all: Vec<i32> = (0..self.partitions).collect();
         let began = Instant::now();
-        let mut cluster = Cluster::connect(&self.bootstrap, CLIENT).map_err(io::Error::other)?;
+        let mut cluster = self.cluster()?;
         loop {
             let looked = cluster.topic(&self.name, false);
             match looked.and_then(|_| cluster.offsets(&self.name, &all, End::Latest)) {
@@ -158,7 +191,7 @@ impl Topic {
 
     /// Deletes it.
     fn delete(self) -> io::Result<()> {
-        let mut cluster = Cluster::connect(&self.bootstrap, CLIENT).map_err(io::Error::other)?;
+        let mut cluster = self.cluster()?;
         cluster.delete_topic(&self.name).map_err(io::Error::other)
     }
 }

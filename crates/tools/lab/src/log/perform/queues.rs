@@ -26,7 +26,8 @@ pub(super) fn perform(job: &Job, stand: &mut Stand, turn: Turn, edges: &mut Edge
             produce((*mode, batch * outstanding), stand, turn, edges)
         }
         Job::Store { batch, batches } => store(*batch as u64 * batches / LESS_STORED, stand, turn, edges),
-        Job::Consume { batches, .. } => consume(50 * batches / LESS_READ, stand, turn, edges),
+        Job::Consume { batches, .. } => consume((50 * batches / LESS_READ, false), stand, turn, edges),
+        Job::Queue { messages } => consume((messages / LESS_READ, true), stand, turn, edges),
         _ => Err(io::Error::other("a queue does not do that")),
     }
 }
@@ -110,11 +111,18 @@ fn store(messages: u64, stand: &mut Stand, turn: Turn, edges: &mut Edges<'_>) ->
     Ok(seen)
 }
 
-fn consume(messages: u64, stand: &Stand, turn: Turn, edges: &mut Edges<'_>) -> io::Result<Seen> {
+/// Each message may be acknowledged by itself, or many at once.
+fn consume(
+    (messages, is_singly): (u64, bool),
+    stand: &Stand,
+    turn: Turn,
+    edges: &mut Edges<'_>,
+) -> io::Result<Seen> {
     let order = Order { stand, turn, is_persistent: false };
     let words = [("messages", messages), ("window", WINDOW as u64)];
     let acknowledged = order.obey("fill", &words, &mut |_, _| {})?.checked.writes;
-    let (received, mut seen) = taken(order.obey("consume", &[("expected", acknowledged)], edges)?);
+    let expected = [("expected", acknowledged), ("singly", is_singly.into())];
+    let (received, mut seen) = taken(order.obey("consume", &expected, edges)?);
     compare(acknowledged, received, &mut seen.outcome);
     Ok(seen)
 }
