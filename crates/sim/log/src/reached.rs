@@ -33,7 +33,6 @@ pub(crate) const REACHED: &[&str] = &[
     "flush by a shard",
     "kill",
     "lead handed over",
-    "leaders balanced",
     "links cut",
     "member asleep",
     "member expelled",
