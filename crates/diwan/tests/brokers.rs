@@ -218,7 +218,8 @@ fn busy_leaders_that_lie_on_one_broker_spread_by_themselves_and_nothing_is_lost(
     }
     let mut producer = Producer::new(Cluster::connect(&brokers.bootstrap, "test").unwrap(), "hot").unwrap();
     let (began, mut next) = (Instant::now(), 0);
-    let is_spread = |leads: &BTreeMap<i32, usize>| leads.len() == 3 && leads.values().all(|count| *count <= 3);
+    let is_spread =
+        |leads: &BTreeMap<i32, usize>| leads.len() == 3 && leads.values().all(|count| *count <= 3);
     while !is_spread(&leads(&mut cluster, "hot")) {
         let status = || brokers.run(&["log", "status"]);
         assert!(began.elapsed() < PATIENCE, "the leaders do not spread: {}", status());
