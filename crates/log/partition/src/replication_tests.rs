@@ -12,7 +12,7 @@ use replication_appointed::{
 use crate::test_support::{assigned, marker, plain, transactional};
 use crate::{
     Change, Isolation, LeaderEpoch, NewEpoch, NewStart, Offset, Partition, PartitionConfig, PersistId,
-    Replacement, ReplicaId, Source, Stale, State, StoredBatch, StoredEvent, Tables,
+    Replacement, ReplicaId, SegmentId, Source, Stale, State, StoredBatch, StoredEvent, Tables,
 };
 
 const REPLICAS: [ReplicaId; 3] = [ReplicaId(1), ReplicaId(2), ReplicaId(3)];
@@ -540,6 +540,30 @@ fn log_that_was_copied_from_a_compacted_one_comes_back_with_its_holes() {
         StoredEvent::Batch(StoredBatch { at, now, is_behind_state: true, is_written: true, bytes })
     });
     assert!(Partition::restore(config(), Offset(0), None, back.into_iter()).is_err());
+}
+
+#[test]
+fn log_that_was_cut_off_behind_what_was_compacted_comes_back() {
+    let (kept, next) = (Bytes::from(plain(0, 500, 2, 40)), Bytes::from(plain(2, 500, 1, 40)));
+    let mut added = crate::Segment::new(SegmentId { base: Offset(0), generation: 1 });
+    added.push(&assigned(&kept), WallTime::of_ms(1));
+    let removed = vec![SegmentId::appended(Offset(0))];
+    let replaced = Replacement { removed, added: Some(added), ..thinned_to(0) }.to_bytes();
+    // A segment followed when this one was compacted. All of its batches were cut off.
+    let batch = |segment, bytes| {
+        let (at, now) = (crate::Place { segment, position: 0 }, WallTime::of_ms(1));
+        StoredEvent::Batch(StoredBatch { at, now, is_behind_state: true, is_written: true, bytes })
+    };
+    let mut events = vec![batch(Offset(0), &kept), StoredEvent::Replaced(&replaced)];
+    let restore = |events: &[StoredEvent<'_>]| {
+        Partition::restore(config(), Offset(0), None, events.iter().copied()).expect("it fits together")
+    };
+    let restored = restore(&events);
+    let segments: Vec<_> =
+        restored.segments().map(|segment| (segment.id().generation, segment.end())).collect();
+    assert_eq!((restored.end(), segments), (Offset(2), vec![(1, Offset(2)), (0, Offset(2))]));
+    events.push(batch(Offset(2), &next));
+    assert_eq!(restore(&events).end(), Offset(3));
 }
 
 /// A leader of epoch 0 whose own disk suffices, with so many batches of five records each.

@@ -55,6 +55,13 @@ impl Segments {
         self.list.push_back(Segment::new(SegmentId::appended(base)));
     }
 
+    /// None of these is appended to any more.
+    pub(crate) fn roll_behind(&mut self, sealed: &[SegmentId]) {
+        if let Some(last) = self.last().filter(|last| sealed.contains(&last.id())) {
+            self.roll(last.end());
+        }
+    }
+
     /// The last batch, before which the last segment was this one, is taken back. The log ends at `end` then. Segments may have been
     /// begun since, with that batch or without one.
     pub(crate) fn take_back(&mut self, before: &Segment, end: Offset) {

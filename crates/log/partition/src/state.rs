@@ -150,6 +150,8 @@ impl Partition {
                 let of = |segment: &&Segment| by.removed.contains(&segment.id());
                 let end = self.segments.iter().filter(of).map(Segment::end).max();
                 end.into_iter().for_each(|end| self.found_committed(end));
+                // The batches that stood behind them may have been cut off since.
+                self.segments.roll_behind(&by.removed);
                 let replaced = self.replaced(&by);
                 replaced.map_err(|Stale| Damage::Content("compacted segments that replace others"))?;
             }
