@@ -11,9 +11,10 @@ use tools_testbed::{Broker, BrokerConfig, BrokerSoftware, PeerError};
 
 use crate::play::{Record, Stage, play};
 use crate::schema::Schemas;
-use crate::script::Script;
+use crate::script::{Fixture, Script};
 use crate::served::Served;
 use crate::story::Story;
+use crate::trio::Trio;
 use crate::users::{USERS, password};
 
 /// Enough for scripts; small, so that two JVMs fit beside everything else.
@@ -38,6 +39,8 @@ pub struct Pair {
     brokers: [Broker; 2],
     /// Those that check rights, if scripts need them.
     secured: Option<[Broker; 2]>,
+    /// The clusters, if scripts need them.
+    trios: Option<[Trio; 2]>,
     served: [Served; 2],
     runs: AtomicU64,
 }
@@ -57,10 +60,11 @@ impl Pair {
             deadline: *deadline,
             brokers,
             secured: None,
+            trios: None,
             served,
             runs: AtomicU64::new(1),
         };
-        pair.await_first_answers(false)?;
+        pair.await_first_answers(Fixture::Alone)?;
         Ok(pair)
     }
 
@@ -71,12 +75,24 @@ impl Pair {
     pub fn add_secured(&mut self, contestants: &Contestants) -> Result<(), PeerError> {
         let Contestants { software, folder, .. } = contestants;
         self.secured = Some(start_both(software, &folder.join("secured"), true)?);
-        self.await_first_answers(true)
+        self.await_first_answers(Fixture::Secured)
     }
 
-    fn await_first_answers(&self, secured: bool) -> Result<(), PeerError> {
-        let common = self.served[0].in_common(&self.served[1]);
-        self.play(&first_answers(&common, &self.schemas, secured)).map_err(failed)?;
+    /// Starts the clusters, too.
+    ///
+    /// # Errors
+    /// One of them does not start, or its brokers do not lead what they should.
+    pub fn add_clusters(&mut self, contestants: &Contestants) -> Result<(), PeerError> {
+        let Contestants { software, folder, .. } = contestants;
+        let start = |index: usize, name: &str| Trio::start(&software[index], &folder.join(name));
+        let [kafka, ours] = both(|| start(0, "kafkas"), || start(1, "all-of-ours"));
+        self.trios = Some([kafka?, ours?]);
+        self.await_first_answers(Fixture::Cluster)
+    }
+
+    fn await_first_answers(&self, fixture: Fixture) -> Result<(), PeerError> {
+        let common = self.served[0].all_in_common(&self.served[1]);
+        self.play(&first_answers(&common, &self.schemas, fixture)).map_err(failed)?;
         Ok(())
     }
 
@@ -98,16 +114,27 @@ impl Pair {
     /// The script is none.
     pub fn play(&self, script: &Script) -> Result<[Record; 2], String> {
         let (run, now) = (self.runs.fetch_add(1, Ordering::Relaxed), now());
-        let stage = |broker: &Broker| Stage {
+        let stage = Stage {
             schemas: &self.schemas,
-            address: broker.address(),
+            addresses: &[],
+            cluster: None,
             deadline: self.deadline,
             run,
             now,
         };
-        let secured = self.secured.as_ref().filter(|_| script.secured);
-        let [kafka, ours] = secured.unwrap_or(&self.brokers).each_ref().map(stage);
-        let [kafka, ours] = both(|| play(script, &kafka), || play(script, &ours));
+        let [kafka, ours] = match script.fixture {
+            Fixture::Cluster => {
+                let trios = self.trios.as_ref().ok_or("no cluster was started")?;
+                both(|| trios[0].play(script, stage), || trios[1].play(script, stage))
+            }
+            Fixture::Secured | Fixture::Alone => {
+                let secured = self.secured.as_ref().filter(|_| script.fixture == Fixture::Secured);
+                let addresses =
+                    secured.unwrap_or(&self.brokers).each_ref().map(|broker| [broker.address()]);
+                let [kafka, ours] = addresses.each_ref().map(|addresses| Stage { addresses, ..stage });
+                both(|| play(script, &kafka), || play(script, &ours))
+            }
+        };
         Ok([kafka?, ours?])
     }
 
@@ -123,6 +150,9 @@ impl Pair {
                 ended.push(format!("{name} has ended:\n{}", broker.log_tail()));
                 broker.restart()?;
             }
+        }
+        for trio in self.trios.iter_mut().flatten() {
+            ended.extend(trio.revive()?);
         }
         Ok(ended)
     }
@@ -147,17 +177,21 @@ pub fn start(software: &BrokerSoftware, folder: PathBuf, secured: bool) -> Resul
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(PeerError::io(&folder))?;
     }
-    let flags = match software {
+    let flags = flags(software);
+    let users = USERS.iter().filter(|_| secured).map(|user| ((*user).to_owned(), password(user).to_owned()));
+    let config =
+        BrokerConfig { folder, users: users.collect(), heap_mb: HEAP_MB, settings: Vec::new(), flags };
+    Broker::start(software, &config)
+}
+
+pub(crate) fn flags(software: &BrokerSoftware) -> Vec<String> {
+    match software {
         // A short life: compiling for a long one costs the other processes more than it gains.
         BrokerSoftware::Kafka(_) => {
             ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"].map(String::from).to_vec()
         }
         BrokerSoftware::Diwan(_) | BrokerSoftware::Whole(_) => Vec::new(),
-    };
-    let users = USERS.iter().filter(|_| secured).map(|user| ((*user).to_owned(), password(user).to_owned()));
-    let config =
-        BrokerConfig { folder, users: users.collect(), heap_mb: HEAP_MB, settings: Vec::new(), flags };
-    Broker::start(software, &config)
+    }
 }
 
 pub(crate) fn failed(what: String) -> PeerError {
@@ -165,14 +199,15 @@ pub(crate) fn failed(what: String) -> PeerError {
 }
 
 /// Asks until all that a fresh broker answers with "not yet" is there: coordinators, and a block of producer ids.
-pub(crate) fn first_answers(served: &Served, schemas: &Schemas, secured: bool) -> Script {
+pub(crate) fn first_answers(served: &Served, schemas: &Schemas, fixture: Fixture) -> Script {
     let mut story = Story::new(Dice::new(0), served, schemas);
-    if secured {
-        story.log_in(0, USERS[0]);
+    match fixture {
+        Fixture::Cluster => crate::scene::first_answers_of_a_cluster(&mut story),
+        Fixture::Secured => crate::scene::first_answers(story.log_in(0, USERS[0])),
+        Fixture::Alone => crate::scene::first_answers(&mut story),
     }
-    crate::scene::first_answers(&mut story);
     let script = story.end(0, 0, "first answers").unwrap_or_default();
-    Script { secured, ..script }
+    Script { fixture, ..script }
 }
 
 pub(crate) fn now() -> i64 {

@@ -8,6 +8,9 @@ use serde_json::Value;
 const PREFIX: char = '@';
 const VARIABLE: char = '$';
 const NOW: &str = "now";
+/// How the names of the epochs of leaders begin.
+const EPOCH: &str = "epoch-";
+const FORMER_EPOCH: &str = "former-epoch-";
 
 /// The values of one script's names on one broker.
 #[derive(Clone, Debug)]
@@ -71,6 +74,16 @@ impl Variables {
     pub fn name_of(&self, value: &Value) -> Option<String> {
         let mut names = self.values.iter();
         names.find(|(_, bound)| *bound == value).map(|(name, _)| format!("{VARIABLE}{name}"))
+    }
+
+    /// What a script calls that epoch of a leader, if it knows it.
+    #[must_use]
+    pub fn epoch(&self, value: &Value) -> Option<Value> {
+        let is_known = |start: &str| {
+            self.values.iter().any(|(name, bound)| name.starts_with(start) && bound == value)
+        };
+        let name = [(EPOCH, "<epoch>"), (FORMER_EPOCH, "<former epoch>")];
+        name.into_iter().find(|(start, _)| is_known(start)).map(|(_, name)| Value::from(name))
     }
 
     /// A time as its distance from the script's own, if it lies within a day of it.
