@@ -1,9 +1,57 @@
-//! The error codes that APIs give a client of three brokers, and not of one: the scripts for a cluster must see these.
+//! The error codes that the scripts for a cluster of three brokers must see: those that only several brokers give, and what
+//! shows that each API was answered by the broker that it is for, too.
 
 use tools_testbed::cells::Row;
 
-/// Every run must see these.
-pub(crate) const CODES: &[Row<'static>] = &[];
+use crate::codes::CLOSED;
 
-/// Codes that some seeds see and others do not.
-pub(crate) const SOMETIMES: &[Row<'static>] = &[];
+/// Every run must see these.
+pub(crate) const CODES: &[Row<'static>] = &[
+    ("AddOffsetsToTxn", &[16, 49]),
+    ("AddPartitionsToTxn", &[0, 16, 49]),
+    ("AlterPartitionReassignments", &[0, 3, 39, 85]),
+    ("AlterReplicaLogDirs", &[57]),
+    ("ConsumerGroupDescribe", &[16, 69]),
+    ("ConsumerGroupHeartbeat", &[16, 69]),
+    ("CreatePartitions", &[0, 39]),
+    ("CreateTopics", &[0, 38, 39, 42]),
+    ("DeleteGroups", &[0, 16, 69]),
+    ("DeleteRecords", &[0, 6]),
+    ("DeleteShareGroupOffsets", &[16, 69]),
+    ("DescribeCluster", &[0]),
+    ("DescribeConfigs", &[0, 42]),
+    ("DescribeGroups", &[0, 16]),
+    ("DescribeLogDirs", &[0]),
+    ("DescribeProducers", &[0, 3, 6]),
+    ("DescribeShareGroupOffsets", &[0]),
+    ("DescribeTopicPartitions", &[0, 5]),
+    ("DescribeTransactions", &[0, 16]),
+    ("ElectLeaders", &[0, 3, 80, 83, 84]),
+    ("EndTxn", &[16, 49]),
+    ("Fetch", &[0, 1, 3, 6, 74, 75]),
+    ("FindCoordinator", &[0]),
+    ("Heartbeat", &[16, 25]),
+    ("IncrementalAlterConfigs", &[0, 42]),
+    ("InitProducerId", &[0, 16]),
+    ("JoinGroup", &[16, 25]),
+    ("LeaveGroup", &[16, 25]),
+    ("ListGroups", &[0]),
+    ("ListOffsets", &[0, 3, 6, 74, 75]),
+    ("ListPartitionReassignments", &[0]),
+    ("ListTransactions", &[0]),
+    ("Metadata", &[0, 3, 5, CLOSED]),
+    ("OffsetCommit", &[0, 16]),
+    ("OffsetDelete", &[0, 16]),
+    ("OffsetFetch", &[0, 16]),
+    ("OffsetForLeaderEpoch", &[0, 6, 74, 75]),
+    ("Produce", &[0, 3, 6, 19, 21]),
+    ("ShareAcknowledge", &[123]),
+    ("ShareFetch", &[0, 6, 123]),
+    ("ShareGroupDescribe", &[16, 69]),
+    ("ShareGroupHeartbeat", &[16, 69]),
+    ("SyncGroup", &[16, 25]),
+    ("TxnOffsetCommit", &[16, 49]),
+];
+
+/// Codes that some seeds see and others do not: of a version that only one broker is asked in.
+pub(crate) const SOMETIMES: &[Row<'static>] = &[("LeaveGroup", &[0]), ("SyncGroup", &[23])];

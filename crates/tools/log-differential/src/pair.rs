@@ -36,7 +36,8 @@ pub struct Contestants {
 pub struct Pair {
     schemas: Schemas,
     deadline: Duration,
-    brokers: [Broker; 2],
+    /// One of each.
+    brokers: Option<[Broker; 2]>,
     /// Those that check rights, if scripts need them.
     secured: Option<[Broker; 2]>,
     /// The clusters, if scripts need them.
@@ -46,25 +47,29 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Starts both on empty folders and waits until each has what a fresh broker answers "not yet" about.
+    /// Starts both, or both clusters, on empty folders and waits until each has what a fresh broker answers "not yet" about.
     ///
     /// # Errors
     /// One of them does not start.
-    pub fn start(contestants: &Contestants) -> Result<Self, PeerError> {
+    pub fn start(contestants: &Contestants, first: Fixture) -> Result<Self, PeerError> {
         let Contestants { software, schemas, folder, deadline } = contestants;
-        let brokers = start_both(software, folder, false)?;
-        let ask = |broker: &Broker| Served::ask(schemas, broker.address(), *deadline).map_err(failed);
-        let served = [ask(&brokers[0])?, ask(&brokers[1])?];
-        let pair = Self {
+        let mut pair = Self {
             schemas: schemas.clone(),
             deadline: *deadline,
-            brokers,
+            brokers: None,
             secured: None,
             trios: None,
-            served,
+            served: [Served::default(), Served::default()],
             runs: AtomicU64::new(1),
         };
-        pair.await_first_answers(Fixture::Alone)?;
+        let addresses = if first == Fixture::Cluster {
+            pair.trios.insert(start_trios(contestants)?).each_ref().map(Trio::first)
+        } else {
+            pair.brokers.insert(start_both(software, folder, false)?).each_ref().map(Broker::address)
+        };
+        let ask = |address| Served::ask(schemas, address, *deadline).map_err(failed);
+        pair.served = [ask(addresses[0])?, ask(addresses[1])?];
+        pair.await_first_answers(first)?;
         Ok(pair)
     }
 
@@ -83,11 +88,11 @@ impl Pair {
     /// # Errors
     /// One of them does not start, or its brokers do not lead what they should.
     pub fn add_clusters(&mut self, contestants: &Contestants) -> Result<(), PeerError> {
-        let Contestants { software, folder, .. } = contestants;
-        let start = |index: usize, name: &str| Trio::start(&software[index], &folder.join(name));
-        let [kafka, ours] = both(|| start(0, "kafkas"), || start(1, "all-of-ours"));
-        self.trios = Some([kafka?, ours?]);
-        self.await_first_answers(Fixture::Cluster)
+        if self.trios.is_none() {
+            self.trios = Some(start_trios(contestants)?);
+            self.await_first_answers(Fixture::Cluster)?;
+        }
+        Ok(())
     }
 
     fn await_first_answers(&self, fixture: Fixture) -> Result<(), PeerError> {
@@ -129,8 +134,8 @@ impl Pair {
             }
             Fixture::Secured | Fixture::Alone => {
                 let secured = self.secured.as_ref().filter(|_| script.fixture == Fixture::Secured);
-                let addresses =
-                    secured.unwrap_or(&self.brokers).each_ref().map(|broker| [broker.address()]);
+                let brokers = secured.or(self.brokers.as_ref()).ok_or("no broker was started")?;
+                let addresses = brokers.each_ref().map(|broker| [broker.address()]);
                 let [kafka, ours] = addresses.each_ref().map(|addresses| Stage { addresses, ..stage });
                 both(|| play(script, &kafka), || play(script, &ours))
             }
@@ -145,7 +150,7 @@ impl Pair {
     pub fn revive(&mut self) -> Result<Vec<String>, PeerError> {
         let mut ended = Vec::new();
         let names = ["the first broker", "the second broker"].into_iter().cycle();
-        for (broker, name) in self.brokers.iter_mut().chain(self.secured.iter_mut().flatten()).zip(names) {
+        for (broker, name) in self.brokers.iter_mut().chain(&mut self.secured).flatten().zip(names) {
             if broker.has_ended() {
                 ended.push(format!("{name} has ended:\n{}", broker.log_tail()));
                 broker.restart()?;
@@ -156,6 +161,13 @@ impl Pair {
         }
         Ok(ended)
     }
+}
+
+fn start_trios(contestants: &Contestants) -> Result<[Trio; 2], PeerError> {
+    let Contestants { software, folder, .. } = contestants;
+    let start = |index: usize, name: &str| Trio::start(&software[index], &folder.join(name));
+    let [kafka, ours] = both(|| start(0, "kafkas"), || start(1, "all-of-ours"));
+    Ok([kafka?, ours?])
 }
 
 /// Both on empty folders of their own.

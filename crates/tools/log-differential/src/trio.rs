@@ -63,6 +63,12 @@ impl Trio {
         Ok(Self { addresses: cluster.addresses(), cluster: Mutex::new(cluster) })
     }
 
+    /// Where the first of them listens.
+    #[must_use]
+    pub fn first(&self) -> SocketAddr {
+        self.addresses[0]
+    }
+
     /// Plays a script, and starts the brokers that it has ended and not started again.
     ///
     /// # Errors

@@ -226,7 +226,8 @@ pub(crate) fn kafka(
     (nodes, controllers): (&[Node], usize),
 ) -> Result<Command, PeerError> {
     let properties = config.folder.join("server.properties");
-    fs::write(&properties, server_properties(config, number, (nodes, controllers))).map_err(PeerError::io(&properties))?;
+    fs::write(&properties, server_properties(config, number, (nodes, controllers)))
+        .map_err(PeerError::io(&properties))?;
     let logging = config.folder.join("log4j2.properties");
     fs::write(&logging, LOG4J).map_err(PeerError::io(&logging))?;
     if !config.folder.join("data").join("meta.properties").exists() {
@@ -383,7 +384,10 @@ mod tests {
         assert!(text.contains("controller.quorum.voters=1@127.0.0.1:22\n"));
         assert!(text.contains("listeners=PLAINTEXT://127.0.0.1:23\n"));
         let text = server_properties(&config(), 1, (&nodes, 1));
-        assert!(text.contains("process.roles=broker,controller\n") && text.contains(",CONTROLLER://127.0.0.1:22\n"));
+        assert!(
+            text.contains("process.roles=broker,controller\n")
+                && text.contains(",CONTROLLER://127.0.0.1:22\n")
+        );
     }
 
     #[test]

@@ -101,8 +101,9 @@ impl BrokerCluster {
             BrokerSoftware::Kafka(distribution) => {
                 let nodes = free(count, around, |port| Ok(Node { client: port()?, controller: port()? }))?;
                 let controllers = around.controllers.unwrap_or(count);
-                let command =
-                    |number| kafka(distribution, &around.config(config, number)?, number, (&nodes, controllers));
+                let command = |number| {
+                    kafka(distribution, &around.config(config, number)?, number, (&nodes, controllers))
+                };
                 let commands = (1..=count).map(command).collect::<Result<Vec<_>, _>>()?;
                 nodes.iter().map(|node| node.client).zip(commands).collect::<Vec<_>>()
             }

@@ -14,6 +14,7 @@ use tools_log_differential::faults::OPEN;
 use tools_log_differential::pair::{Contestants, Pair};
 use tools_log_differential::planted::Planted;
 use tools_log_differential::run::{Plan, Tally, run, scripts, scripts_of_a_cluster, trace};
+use tools_log_differential::scene::is_of_a_cluster;
 use tools_log_differential::schema::Schemas;
 use tools_log_differential::script::{Fixture, Script};
 use tools_log_differential::served::Served;
@@ -119,7 +120,10 @@ fn main() -> ExitCode {
 
 fn compared(options: &Options, folder: PathBuf) -> Result<bool, PeerError> {
     let contestants = contestants(options, folder)?;
-    let mut pair = Pair::start(&contestants)?;
+    let is_only_cluster =
+        !options.scenes.is_empty() && options.scenes.iter().all(|name| is_of_a_cluster(name));
+    let first = if is_only_cluster { Fixture::Cluster } else { Fixture::Alone };
+    let mut pair = Pair::start(&contestants, first)?;
     let [its, own] = pair.served();
     let served = its.in_common(own);
     println!("not served by ours, so not played: {}", its.beyond(&served).join(", "));

@@ -206,6 +206,12 @@ fn written(
     Ok(Script { fixture: scene.fixture, ..script })
 }
 
+/// Whether that scene is played on a cluster.
+#[must_use]
+pub fn is_of_a_cluster(name: &str) -> bool {
+    brokers::ALL.iter().any(|scene| scene.name == name)
+}
+
 /// How many scenes a cluster has.
 #[must_use]
 pub fn count_of_a_cluster() -> usize {
@@ -264,6 +270,22 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_ne!(all(5), all(6));
+    }
+
+    #[test]
+    fn a_seed_decides_every_script_of_a_cluster() {
+        let names = CODES.iter().chain(crate::codes_of_a_cluster::CODES).map(|(api, _)| *api);
+        let served = Served::everything(names);
+        let all = |seed: u64| -> Vec<Script> {
+            let script = |number| script_of_a_cluster(seed, number, &served, &Schemas::default()).1;
+            (0..count_of_a_cluster()).map(|number| script(number).expect("everything is served")).collect()
+        };
+        assert_eq!(all(5), all(5));
+        assert_ne!(all(5), all(6));
+        let ends = all(5).into_iter().filter(|script| {
+            script.steps.iter().any(|step| matches!(step.action, crate::script::Action::End(_)))
+        });
+        assert!(ends.map(|script| script.scene).all(|scene| is_alone(&scene)), "others would miss the broker");
     }
 
     #[test]

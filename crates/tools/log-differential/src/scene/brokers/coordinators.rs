@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::super::body::with;
 use super::{IDS, placed};
 use crate::story::Story;
 
@@ -42,15 +43,16 @@ fn found(story: &mut Story<'_>, kind: i64, keys: &[String]) {
 }
 
 pub(super) fn of_groups(story: &mut Story<'_>) {
-    placed(story, "a", &[&[1]], &[]);
+    placed(story, "a", &[&[1], &[2]], &[]);
     found(story, 0, &NAMES.map(String::from));
     for name in NAMES {
         let committed = json!([{"Name": "@a", "TopicId": "$id-a", "Partitions": [{"PartitionIndex": 0, "CommittedOffset": 5}]}]);
+        let plain = json!([{"Name": "@a", "PartitionIndexes": [0]}]);
         let wanted = json!([{"Name": "@a", "TopicId": "$id-a", "PartitionIndexes": [0]}]);
         let commit = json!({"GroupId": name, "GenerationIdOrMemberEpoch": -1, "Topics": committed});
         in_every_version(story, "OffsetCommit", &commit);
         let groups = json!([{"GroupId": name, "MemberEpoch": -1, "Topics": wanted}]);
-        in_every_version(story, "OffsetFetch", &json!({"GroupId": name, "Topics": wanted, "Groups": groups}));
+        in_every_version(story, "OffsetFetch", &json!({"GroupId": name, "Topics": plain, "Groups": groups}));
         in_every_version(story, "Heartbeat", &json!({"GroupId": name, "GenerationId": 1, "MemberId": "m"}));
         let join = json!({
             "GroupId": name, "SessionTimeoutMs": 30_000, "RebalanceTimeoutMs": 6_000, "MemberId": "nobody",
@@ -65,7 +67,7 @@ pub(super) fn of_groups(story: &mut Story<'_>) {
         in_every_version(story, "ConsumerGroupDescribe", &json!({"GroupIds": [name]}));
         let beat = json!({"GroupId": name, "MemberId": "m", "MemberEpoch": 4});
         in_every_version(story, "ConsumerGroupHeartbeat", &beat);
-        let delete = json!([{"Name": "@a", "Partitions": [{"PartitionIndex": 0}]}]);
+        let delete = json!([{"Name": "@a", "Partitions": [{"PartitionIndex": 9}]}]);
         in_every_version(story, "OffsetDelete", &json!({"GroupId": name, "Topics": delete}));
     }
     in_every_version(story, "DescribeGroups", &json!({"Groups": NAMES}));
@@ -90,11 +92,11 @@ pub(super) fn of_transactions(story: &mut Story<'_>) {
             "V3AndBelowTopics": topics,
             "Transactions": [{"TransactionalId": name, "ProducerId": 77, "ProducerEpoch": 0, "Topics": topics}],
         });
-        let of = |more: Value| super::super::body::with(ids.clone(), more);
+        let of = |more: Value| with(ids.clone(), more);
         in_every_version(story, "AddPartitionsToTxn", &add);
         in_every_version(story, "AddOffsetsToTxn", &of(json!({"GroupId": "@g"})));
         in_every_version(story, "EndTxn", &of(json!({"Committed": true})));
-        let offsets = json!([{"Name": "@a", "TopicId": "$id-a", "Partitions": [{"PartitionIndex": 0, "CommittedOffset": 1}]}]);
+        let offsets = json!([{"Name": "@a", "Partitions": [{"PartitionIndex": 0, "CommittedOffset": 1}]}]);
         in_every_version(story, "TxnOffsetCommit", &of(json!({"GroupId": name, "Topics": offsets})));
     }
     everywhere(story, "DescribeTransactions", &json!({"TransactionalIds": NAMES}));
@@ -103,11 +105,11 @@ pub(super) fn of_transactions(story: &mut Story<'_>) {
 
 pub(super) fn of_share_groups(story: &mut Story<'_>) {
     placed(story, "a", &[&[2, 1]], &[]);
-    let keys = ["@g:0123456789abcdefghijkl:0", "@h:0123456789abcdefghijkl:1"];
+    let keys = ["@g:0123456789abcdefghijkw:0", "@h:0123456789abcdefghijkw:1"];
     found(story, 2, &keys.map(String::from));
     for name in NAMES {
         // Nobody becomes a member: what a member is told depends on when it asks.
-        let beat = json!({"GroupId": name, "MemberId": "0123456789abcdefghijkl", "MemberEpoch": 3});
+        let beat = json!({"GroupId": name, "MemberId": "0123456789abcdefghijkw", "MemberEpoch": 3});
         in_every_version(story, "ShareGroupHeartbeat", &beat);
         in_every_version(story, "ShareGroupDescribe", &json!({"GroupIds": [name]}));
         let groups = json!([{"GroupId": name, "Topics": [{"TopicName": "@a", "Partitions": [0]}]}]);
@@ -117,17 +119,19 @@ pub(super) fn of_share_groups(story: &mut Story<'_>) {
     }
     // At brokers that do not lead the partition.
     for broker in [1, 3] {
-        let of = |epoch: i64| {
-            json!({
-                "GroupId": "@g", "MemberId": "0123456789abcdefghijkl", "ShareSessionEpoch": epoch, "MaxWaitMs": 0,
-                "MinBytes": 0, "MaxBytes": 1_048_576, "MaxRecords": 10, "BatchSize": 10,
-                "Topics": [{"TopicId": "$id-a", "Partitions": [
-                    {"PartitionIndex": 0, "PartitionMaxBytes": 1_048_576, "AcknowledgementBatches": []},
-                ]}],
-            })
+        let of = |epoch: i64, others: Value| {
+            let part = json!({"PartitionIndex": 0, "AcknowledgementBatches": []});
+            let topics = json!([{"TopicId": "$id-a", "Partitions": [part]}]);
+            let asked = json!({
+                "GroupId": "@g", "MemberId": "0123456789abcdefghijkw", "ShareSessionEpoch": epoch, "Topics": topics,
+            });
+            with(asked, others)
         };
-        story.at(broker).call("ShareFetch", of(0));
-        story.call("ShareFetch", of(7));
-        story.call("ShareAcknowledge", of(7));
+        let limits = || {
+            json!({"MaxWaitMs": 0, "MinBytes": 0, "MaxBytes": 1_048_576, "MaxRecords": 10, "BatchSize": 10})
+        };
+        story.at(broker).call("ShareFetch", of(0, limits()));
+        story.call("ShareFetch", of(7, limits()));
+        story.call("ShareAcknowledge", of(7, json!({})));
     }
 }

@@ -1,11 +1,9 @@
 //! What is shown while a broker is gone, or two, and after they came back.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::super::body::{create, fetch, new_topic, part};
-use super::{
-    IDS, assigned, becomes_former, described, elect, metadata, placed, produced, reassign, rests,
-};
+use super::{IDS, assigned, becomes_former, described, elect, metadata, placed, produced, rests};
 use crate::script::{Action, End};
 use crate::story::Story;
 
@@ -87,53 +85,11 @@ pub(super) fn in_sync(story: &mut Story<'_>, name: &str, replicas: &[i32]) {
 
 /// Topics that are made while broker 3 is gone.
 fn new_topics(story: &mut Story<'_>) {
-    for factor in [1, 2, 3] {
+    for factor in [1, 2, 4] {
         story.call("CreateTopics", create(json!([new_topic(&format!("@new{factor}"), 1, factor)])));
     }
     story.call("CreateTopics", create(json!([assigned("on-the-dead", &[&[3]], &[])])));
-    story.call("CreateTopics", create(json!([assigned("half", &[&[3, 1]], &[])])));
-    rests(story, &[1, 2], ("half", 0), 1, &[1]);
-    show(story, &[1, 2], &["half", "on-the-dead", "new3"]);
-}
-
-pub(super) fn moves(story: &mut Story<'_>) {
-    placed(story, "a", &[&[1, 2]], &[]);
-    placed(story, "b", &[&[1, 2]], &[]);
-    placed(story, "lost", &[&[3]], &[]);
-    ends(story, 3, End::Stopped);
-    leaderless(story, &[1, 2], "lost");
-    let listed = |name: &str| json!({"Topics": [{"Name": format!("@{name}"), "PartitionIndexes": [0]}]});
-    for (broker, name, replicas) in [(1, "a", json!([1, 3])), (2, "b", json!([3, 2, 1]))] {
-        story.at(broker).call("AlterPartitionReassignments", reassign(name, &[(0, replicas)]));
-        for broker in [1, 2] {
-            let call = story.at(broker).call("ListPartitionReassignments", listed(name));
-            call.until("/Topics/0/Partitions/0/AddingReplicas", json!([3]));
-        }
-    }
-    show(story, &[1, 2], &["a", "b"]);
-    // Another target replaces the first, and is cancelled.
-    story.at(2).call("AlterPartitionReassignments", reassign("a", &[(0, json!([3]))]));
-    for broker in [1, 2] {
-        story.at(broker).call("ListPartitionReassignments", listed("a"));
-    }
-    for name in ["a", "a", "b"] {
-        story.at(1).call("AlterPartitionReassignments", reassign(name, &[(0, Value::Null)]));
-    }
-    for broker in [1, 2] {
-        for name in ["a", "b"] {
-            let call = story.at(broker).call("ListPartitionReassignments", listed(name));
-            call.until("/Topics", json!([]));
-        }
-    }
-    rests(story, &[1, 2], ("a", 0), 1, &[1, 2]);
-    rests(story, &[1, 2], ("b", 0), 1, &[1, 2]);
-    show(story, &[1, 2], &["a", "b"]);
-    // What only the dead one has cannot move.
-    story.at(2).call("AlterPartitionReassignments", reassign("lost", &[(0, json!([1]))]));
-    story.call("ListPartitionReassignments", listed("lost"));
-    starts(story, 3);
-    rests(story, &IDS, ("lost", 0), 1, &[1]);
-    show(story, &IDS, &["a", "b", "lost"]);
+    show(story, &[1, 2], &["on-the-dead", "new4"]);
 }
 
 pub(super) fn two(story: &mut Story<'_>) {
