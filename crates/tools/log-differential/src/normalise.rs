@@ -31,8 +31,14 @@ pub(crate) const CONTROLLER: &str = "ControllerId";
 const PLACES: [&str; 5] =
     ["advertised.listeners", "controller.quorum.voters", "listeners", "log.dir", "log.dirs"];
 /// Replicas in no order.
-const SETS: [&str; 6] =
-    ["IsrNodes", "OfflineReplicas", "EligibleLeaderReplicas", "LastKnownElr", "AddingReplicas", "RemovingReplicas"];
+const SETS: [&str; 6] = [
+    "IsrNodes",
+    "OfflineReplicas",
+    "EligibleLeaderReplicas",
+    "LastKnownElr",
+    "AddingReplicas",
+    "RemovingReplicas",
+];
 /// Of a leader, which every cluster counts on its own: a script has names for those that it knows.
 const EPOCHS: [&str; 3] = ["LeaderEpoch", "CurrentLeaderEpoch", "Epoch"];
 const ZERO_ID: &str = "00000000000000000000000000000000";
@@ -105,7 +111,9 @@ impl Normaliser<'_> {
             _ if name == "Port" => Value::from("<port>"),
             Value::Number(number) => match number.as_i64() {
                 Some(time) if is_time(name) => self.time(time),
-                Some(_) if EPOCHS.contains(&name) => self.variables.epoch(value).unwrap_or_else(|| value.clone()),
+                Some(_) if EPOCHS.contains(&name) => {
+                    self.variables.epoch(value).unwrap_or_else(|| value.clone())
+                }
                 _ => value.clone(),
             },
             Value::Bool(_) => value.clone(),
@@ -177,8 +185,7 @@ impl Normaliser<'_> {
 /// controller does, names any as the controller.
 fn is_one_of_several(fields: &Map<String, Value>, id: &Value) -> bool {
     let brokers = fields.get("Brokers").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    brokers.len() > 1
-        && brokers.iter().any(|broker| [&broker["NodeId"], &broker["BrokerId"]].contains(&id))
+    brokers.len() > 1 && brokers.iter().any(|broker| [&broker["NodeId"], &broker["BrokerId"]].contains(&id))
 }
 
 /// The same topics, each once: a reply may name one again when partitions of another came in between.

@@ -24,6 +24,7 @@ use crate::served::Served;
 use crate::story::LeftOut;
 
 /// How often a failing script is played again in search of a shorter one.
+const SHRINK_ATTEMPTS: usize = 60;
 /// For how long; what waits for a rebalance takes seconds each time.
 const SHRINK_TIME: Duration = Duration::from_secs(25);
 
@@ -241,6 +242,7 @@ fn shrunk(
     let until = Instant::now() + SHRINK_TIME;
     // What comes after the difference did not cause it.
     let end = first.of_kind(kind).map_or(script.steps.len(), |differs| differs.step + 1);
+    let keep = tools_testbed::shrink((0..end).collect(), SHRINK_ATTEMPTS, |candidate| {
         if Instant::now() > until {
             return Ok(false);
         }

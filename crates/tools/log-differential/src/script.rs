@@ -157,7 +157,8 @@ impl Script {
                 None
             }
             Action::Await => {
-                let oldest = waiting.get_mut(&(step.broker, step.connection)).filter(|calls| !calls.is_empty());
+                let oldest =
+                    waiting.get_mut(&(step.broker, step.connection)).filter(|calls| !calls.is_empty());
                 oldest.map(|calls| calls.remove(0))
             }
             Action::Bytes(_) | Action::Close | Action::End(_) | Action::Start => None,

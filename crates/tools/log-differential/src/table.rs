@@ -373,7 +373,9 @@ pub const TABLE: &[Entry] = &[
             let Difference { kafka, ours, .. } = context.difference;
             let described = context.difference.api == "DescribeShareGroupOffsets";
             (context.is("ShareGroupHeartbeat", "ErrorCode") && *kafka == 69 && *ours == 25)
-                || (described && codes(context.ours).contains(&69) && codes(context.kafka).iter().all(|code| *code == 0))
+                || (described
+                    && codes(context.ours).contains(&69)
+                    && codes(context.kafka).iter().all(|code| *code == 0))
         }),
     },
     Entry {

@@ -196,11 +196,7 @@ pub fn script_of_a_cluster(
     (scene.name, written(scene, Story::new(dice, served, schemas), (seed, number)))
 }
 
-fn written(
-    scene: &Scene,
-    mut story: Story<'_>,
-    (seed, number): (u64, usize),
-) -> Result<Script, LeftOut> {
+fn written(scene: &Scene, mut story: Story<'_>, (seed, number): (u64, usize)) -> Result<Script, LeftOut> {
     (scene.write)(&mut story);
     let script = story.end(seed, number, scene.name)?;
     Ok(Script { fixture: scene.fixture, ..script })
@@ -285,7 +281,10 @@ mod tests {
         let ends = all(5).into_iter().filter(|script| {
             script.steps.iter().any(|step| matches!(step.action, crate::script::Action::End(_)))
         });
-        assert!(ends.map(|script| script.scene).all(|scene| is_alone(&scene)), "others would miss the broker");
+        assert!(
+            ends.map(|script| script.scene).all(|scene| is_alone(&scene)),
+            "others would miss the broker"
+        );
     }
 
     #[test]

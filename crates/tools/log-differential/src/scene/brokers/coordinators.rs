@@ -127,9 +127,7 @@ pub(super) fn of_share_groups(story: &mut Story<'_>) {
             });
             with(asked, others)
         };
-        let limits = || {
-            json!({"MaxWaitMs": 0, "MinBytes": 0, "MaxBytes": 1_048_576, "MaxRecords": 10, "BatchSize": 10})
-        };
+        let limits = || json!({"MaxWaitMs": 0, "MinBytes": 0, "MaxBytes": 1_048_576, "MaxRecords": 10, "BatchSize": 10});
         story.at(broker).call("ShareFetch", of(0, limits()));
         story.call("ShareFetch", of(7, limits()));
         story.call("ShareAcknowledge", of(7, json!({})));

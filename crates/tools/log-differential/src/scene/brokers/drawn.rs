@@ -55,9 +55,12 @@ fn ask(story: &mut Story<'_>, broker: usize, name: &str) {
             drop_call(story.call_in(4..=10, "Fetch", fetch(name, vec![part])));
         }
         4 => {
-            let body = with(offsets(name, &[]), json!({"Topics": [{"Name": format!("@{name}"), "Partitions": [
-                {"PartitionIndex": 0, "CurrentLeaderEpoch": current, "Timestamp": -2},
-            ]}]}));
+            let body = with(
+                offsets(name, &[]),
+                json!({"Topics": [{"Name": format!("@{name}"), "Partitions": [
+                    {"PartitionIndex": 0, "CurrentLeaderEpoch": current, "Timestamp": -2},
+                ]}]}),
+            );
             drop_call(story.call("ListOffsets", body));
         }
         _ => {

@@ -118,9 +118,12 @@ pub(super) fn epochs(story: &mut Story<'_>) {
         for current in known.map(Value::from).iter().chain([&json!(-1)]) {
             let part = with(part(0, 0), json!({"CurrentLeaderEpoch": current}));
             story.call_in(12..=i16::MAX, "Fetch", body::fetch("a", vec![part]));
-            let asked = with(latest("a", &[]), json!({"Topics": [{"Name": "@a", "Partitions": [
-                {"PartitionIndex": 0, "CurrentLeaderEpoch": current, "Timestamp": -1},
-            ]}]}));
+            let asked = with(
+                latest("a", &[]),
+                json!({"Topics": [{"Name": "@a", "Partitions": [
+                    {"PartitionIndex": 0, "CurrentLeaderEpoch": current, "Timestamp": -1},
+                ]}]}),
+            );
             story.call_in(4..=i16::MAX, "ListOffsets", asked);
             story.call("OffsetForLeaderEpoch", of_epoch(current, &json!("$former-epoch-a-0")));
         }

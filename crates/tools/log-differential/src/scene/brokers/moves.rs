@@ -39,7 +39,8 @@ pub(super) fn refused(story: &mut Story<'_>) {
     let none = json!([]);
     for broker in IDS {
         story.at(broker);
-        let wrong = [none.clone(), json!([1, 1]), json!([7]), json!([1, 7]), json!([-1]), json!([1, 2, 3, 4])];
+        let wrong =
+            [none.clone(), json!([1, 1]), json!([7]), json!([1, 7]), json!([-1]), json!([1, 2, 3, 4])];
         for replicas in wrong {
             story.call("AlterPartitionReassignments", reassign("a", &[(0, replicas), (1, json!([2, 3]))]));
         }

@@ -89,15 +89,8 @@ pub(super) fn more_partitions(story: &mut Story<'_>) {
         let topic = json!({"Name": "@a", "Count": count, "Assignments": brokers});
         json!({"Topics": [topic], "TimeoutMs": 30_000, "ValidateOnly": false})
     };
-    let wrong: &[&[&[i32]]] = &[
-        &[&[1]],
-        &[&[1, 2, 3]],
-        &[&[1, 7]],
-        &[&[1, 1]],
-        &[&[]],
-        &[&[1, 2], &[2, 3]],
-        &[&[-1, 2]],
-    ];
+    let wrong: &[&[&[i32]]] =
+        &[&[&[1]], &[&[1, 2, 3]], &[&[1, 7]], &[&[1, 1]], &[&[]], &[&[1, 2], &[2, 3]], &[&[-1, 2]]];
     for brokers in wrong {
         let broker = story.dice.pick(&IDS);
         story.at(broker).call("CreatePartitions", asked(2, brokers));

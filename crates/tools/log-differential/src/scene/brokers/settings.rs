@@ -13,9 +13,11 @@ pub(super) fn of_brokers(story: &mut Story<'_>) {
         let config = json!({"Name": key, "ConfigOperation": i64::from(value.is_null()), "Value": value});
         json!({"Resources": [{"ResourceType": kind, "ResourceName": name, "Configs": [config]}]})
     };
-    let shown = |kind: i64, name: &str, key: &str| json!({"Resources": [
-        {"ResourceType": kind, "ResourceName": name, "ConfigurationKeys": [key]},
-    ]});
+    let shown = |kind: i64, name: &str, key: &str| {
+        json!({"Resources": [
+            {"ResourceType": kind, "ResourceName": name, "ConfigurationKeys": [key]},
+        ]})
+    };
     placed(story, "a", &[&[1, 2]], &[]);
     for broker in IDS {
         story.at(broker);
@@ -50,7 +52,8 @@ pub(super) fn cluster(story: &mut Story<'_>) {
         story.each("Metadata", |_| metadata("a"));
         let logs = json!({"Topics": [{"Topic": "@a", "Partitions": [0]}]});
         story.each("DescribeLogDirs", |_| logs.clone());
-        let to = json!({"Dirs": [{"Path": "/no/such/folder", "Topics": [{"Name": "@a", "Partitions": [0]}]}]});
+        let to =
+            json!({"Dirs": [{"Path": "/no/such/folder", "Topics": [{"Name": "@a", "Partitions": [0]}]}]});
         story.each("AlterReplicaLogDirs", |_| to.clone());
     }
 }
