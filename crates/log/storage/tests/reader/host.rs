@@ -138,7 +138,7 @@ impl Host {
         self.store.flush().expect("the disk is well");
         while self.store.remove_step().expect("the disk is well") == Progress::More {}
         self.log = self.store.create(ID, Offset(0)).expect("there is room");
-        self.partition = Partition::new(config(segment_bytes(&self.partition)), Offset(0));
+        self.partition = Partition::new(config(8 << 20), Offset(0));
         self.partition.set_copy(self.log.0);
         let began = self.partition.lead_alone(ReplicaId(1), LeaderEpoch(2)).expect("it may lead");
         self.partition.persisted(began.persist);

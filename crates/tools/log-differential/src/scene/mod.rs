@@ -208,6 +208,14 @@ pub fn is_of_a_cluster(name: &str) -> bool {
     brokers::ALL.iter().any(|scene| scene.name == name)
 }
 
+/// Whether the differences of that scene are not all judged yet: it is played only if it is named.
+#[must_use]
+pub fn is_unsettled(name: &str) -> bool {
+    const UNSETTLED: [&str; 2] =
+        ["elections among brokers", "share groups at brokers that do not coordinate"];
+    UNSETTLED.contains(&name) || brokers::ALL.iter().any(|scene| scene.alone && scene.name == name)
+}
+
 /// How many scenes a cluster has.
 #[must_use]
 pub fn count_of_a_cluster() -> usize {

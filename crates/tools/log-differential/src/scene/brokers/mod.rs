@@ -90,7 +90,8 @@ fn rests(
         let call = story.at(*broker).call("ListOffsets", latest);
         // A broker learns that a topic is there, and who leads, before it takes up its part in it.
         match usize::try_from(leader) == Ok(*broker) {
-            true => call.retry(&LEADER_EARLY),
+            // A new leader may not know yet what is committed.
+            true => call.retry(&LEADER_EARLY).retry(&[78]),
             false => call.until("/Topics/0/Partitions/0/ErrorCode", json!(NOT_LEADER)),
         };
     }
