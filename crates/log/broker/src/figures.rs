@@ -8,6 +8,7 @@ use log_wire::{ApiKey, TopicName};
 use crate::broker::Broker;
 use crate::front::served;
 use crate::partitions::Hosted;
+use crate::produce::in_sync_min;
 use crate::traffic::Traffic;
 
 /// A partition of which this broker has a replica.
@@ -135,7 +136,7 @@ impl Broker {
         let config = hosted.partition.replica().leading_config()?;
         let replicas = config.voters.replicas().len();
         let in_sync = self.node.in_sync.count(hosted.id, replicas);
-        let in_sync_min = hosted.partition.config().min_insync_replicas as usize;
+        let in_sync_min = in_sync_min(&self.node, hosted);
         Some(LedFigures { replicas, in_sync, in_sync_min })
     }
 

@@ -93,6 +93,8 @@ pub struct Partition {
     pub(crate) trail: Trail,
     /// How often batches were cut off: what readers know of a segment counts no more then.
     pub(crate) cuts: u32,
+    /// Which of the copies it is that the broker has had.
+    pub(crate) copy: u64,
     /// Batches that were not told to be in their segments.
     pub(crate) tail: VecDeque<TailBatch>,
     /// Where the log ended when this process began: what was written before may have been damaged since.
@@ -116,6 +118,7 @@ impl Partition {
             segments: Segments::new(start),
             trail: Trail::default(),
             cuts: 0,
+            copy: 0,
             tail: VecDeque::new(),
             restored_end: Place { segment: start, position: 0 },
             last_pass: PassEnd::NONE,
@@ -127,6 +130,11 @@ impl Partition {
     /// What is drawn for it is drawn from this number: how early its segments end (`segment.jitter.ms`).
     pub const fn set_seed(&mut self, seed: u64) {
         self.seed = seed;
+    }
+
+    /// Tells this copy of the partition from those that the broker had before, and from those to come.
+    pub const fn set_copy(&mut self, copy: u64) {
+        self.copy = copy;
     }
 
     /// Other settings hold from now on.

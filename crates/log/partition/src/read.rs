@@ -56,6 +56,9 @@ pub struct SegmentRead {
     pub unverified: u64,
     /// How often the end of the log was cut off: what is known of the segment from before that counts no more.
     pub cuts: u32,
+    /// Which of the copies of the partition it is that the broker has had. One that was given away and came back has files of the
+    /// same names, and not the same files.
+    pub copy: u64,
 }
 
 /// What a read gives. All of it is of one instant (L11).
@@ -173,6 +176,7 @@ impl Partition {
             limit,
             unverified,
             cuts,
+            copy: self.copy,
         }
     }
 

@@ -41,7 +41,6 @@ pub(crate) const REACHED: &[&str] = &[
     "lead handed over",
     "leader of an earlier epoch",
     "leader with other replicas",
-    "leaders balanced",
     "links cut",
     "member asleep",
     "member expelled",

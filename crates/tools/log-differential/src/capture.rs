@@ -19,7 +19,7 @@ use crate::pair::{self, Contestants};
 use crate::play::{Exchange, Seen, Stage, codes, play};
 use crate::run::scripts;
 use crate::schema::{Schemas, decode_body};
-use crate::script::Script;
+use crate::script::{Fixture, Script};
 use crate::served::Served;
 
 /// A dialogue is read by people: the longest below this is taken.
@@ -41,17 +41,19 @@ pub fn capture(
     let Contestants { software, schemas, deadline, .. } = contestants;
     let broker = pair::start(&software[0], contestants.folder.clone(), false)?;
     let served = Served::ask(schemas, broker.address(), *deadline).map_err(pair::failed)?;
+    let addresses = [broker.address()];
     let runs = AtomicU64::new(1);
     let stage = || Stage {
         schemas,
-        address: broker.address(),
+        addresses: &addresses,
+        cluster: None,
         deadline: *deadline,
         run: runs.fetch_add(1, Ordering::Relaxed),
         now: pair::now(),
     };
-    play(&pair::first_answers(&served, schemas, false), &stage()).map_err(pair::failed)?;
+    play(&pair::first_answers(&served, schemas, Fixture::Alone), &stage()).map_err(pair::failed)?;
     let (all, _) = scripts(seed, 1, (&served, schemas), |_| true);
-    let all: Vec<_> = all.into_iter().filter(|script| !script.secured).collect();
+    let all: Vec<_> = all.into_iter().filter(|script| script.fixture == Fixture::Alone).collect();
     let (next, chosen) = (AtomicUsize::new(0), Mutex::new(Chosen::new()));
     let work = || -> Result<(), PeerError> {
         while let Some(script) = all.get(next.fetch_add(1, Ordering::Relaxed)) {

@@ -8,6 +8,7 @@ use serde_json::Value;
 use tools_testbed::cells::{Cells, Row};
 
 use crate::codes::{CLOSED, CODES, DRAWN, SOMETIMES, UNPROVOKED, Unprovoked};
+use crate::codes_of_a_cluster;
 use crate::play::{Seen, codes};
 use crate::script::Call;
 use crate::served::Served;
@@ -68,6 +69,42 @@ impl Coverage {
             .filter(|(api, _)| served.versions(api).is_some() && !untried.contains(api));
         missing.extend(codes.map(|(api, code)| format!("{api}: {}", code_text(code))));
         missing
+    }
+
+    /// As [`Self::missing`], of the scripts for a cluster, from which not every version is wanted.
+    #[must_use]
+    pub fn missing_of_a_cluster(&self, served: &Served) -> Vec<String> {
+        let empty = self.codes.missing(codes_of_a_cluster::CODES).into_iter();
+        empty
+            .filter(|(api, _)| served.versions(api).is_some())
+            .map(|(api, code)| format!("{api} of a cluster: {}", code_text(code)))
+            .collect()
+    }
+
+    /// As [`Self::unexpected`].
+    #[must_use]
+    pub fn unexpected_of_a_cluster(&self) -> Vec<String> {
+        let known = [codes_of_a_cluster::CODES, codes_of_a_cluster::SOMETIMES].concat();
+        let unexpected = self.codes.unexpected(&known).into_iter();
+        unexpected.map(|(api, code)| format!("{api} of a cluster: {}", code_text(code))).collect()
+    }
+
+    /// As [`Self::tables`].
+    #[must_use]
+    pub fn tables_of_a_cluster(&self, served: &Served) -> String {
+        let mut all = BTreeMap::<&str, Vec<i32>>::new();
+        for (api, codes) in codes_of_a_cluster::CODES.iter().chain(codes_of_a_cluster::SOMETIMES) {
+            all.entry(api).or_default().extend(*codes);
+        }
+        let codes: Vec<Row<'_>> = all.iter().map(|(api, codes)| (*api, codes.as_slice())).collect();
+        let rows = versions(served);
+        let rows: Vec<Row<'_>> =
+            rows.iter().map(|(api, columns)| (api.as_str(), columns.as_slice())).collect();
+        let codes = self.codes.table(&codes).replace(&CLOSED.to_string(), "closed");
+        format!(
+            "of a cluster, API and version: how often\n{}\nof a cluster, API and error code: how often\n{codes}",
+            self.versions.table(&rows)
+        )
     }
 
     /// Codes that were seen and not expected, which means that the table above is wrong.

@@ -25,9 +25,22 @@ const IDS: [&str; 9] = [
 ];
 /// How far the log of the controllers has come.
 const MOVING: [&str; 3] = ["HighWatermark", "LeaderEpoch", "LogEndOffset"];
+/// The id of the broker that decides for all.
+pub(crate) const CONTROLLER: &str = "ControllerId";
 /// Settings that say where a broker is.
 const PLACES: [&str; 5] =
     ["advertised.listeners", "controller.quorum.voters", "listeners", "log.dir", "log.dirs"];
+/// Replicas in no order.
+const SETS: [&str; 6] = [
+    "IsrNodes",
+    "OfflineReplicas",
+    "EligibleLeaderReplicas",
+    "LastKnownElr",
+    "AddingReplicas",
+    "RemovingReplicas",
+];
+/// Of a leader, which every cluster counts on its own: a script has names for those that it knows.
+const EPOCHS: [&str; 3] = ["LeaderEpoch", "CurrentLeaderEpoch", "Epoch"];
 const ZERO_ID: &str = "00000000000000000000000000000000";
 /// By which an entry of a list belongs to a script.
 const NAMES: [&str; 7] = ["Name", "Topic", "TopicName", "GroupId", "TransactionalId", "ResourceName", "User"];
@@ -98,6 +111,9 @@ impl Normaliser<'_> {
             _ if name == "Port" => Value::from("<port>"),
             Value::Number(number) => match number.as_i64() {
                 Some(time) if is_time(name) => self.time(time),
+                Some(_) if EPOCHS.contains(&name) => {
+                    self.variables.epoch(value).unwrap_or_else(|| value.clone())
+                }
                 _ => value.clone(),
             },
             Value::Bool(_) => value.clone(),
@@ -108,8 +124,12 @@ impl Normaliser<'_> {
         let is_place = fields.get("Name").and_then(Value::as_str).is_some_and(|name| PLACES.contains(&name));
         let kept = fields.iter().filter(|(name, _)| !LEFT_OUT.contains(&name.as_str()));
         let normal = |(name, value): (&String, &Value)| {
-            let is_hidden = is_place && name == "Value" && !value.is_null();
-            (name.clone(), if is_hidden { Value::from("<place>") } else { self.value(name, value) })
+            let hidden = match name.as_str() {
+                "Value" if is_place && !value.is_null() => Some("<place>"),
+                CONTROLLER if is_one_of_several(fields, value) => Some("<a broker>"),
+                _ => None,
+            };
+            (name.clone(), hidden.map_or_else(|| self.value(name, value), Value::from))
         };
         Value::Object(kept.map(normal).collect())
     }
@@ -125,6 +145,9 @@ impl Normaliser<'_> {
         let is_set = is_hashed || normal.iter().all(|element| element.is_object() || element.is_string());
         if is_set && !ORDERED.contains(&name) {
             normal.sort_by_cached_key(|element| (key(element), element.to_string()));
+        }
+        if SETS.contains(&name) {
+            normal.sort_by_key(Value::as_i64);
         }
         Value::Array(normal)
     }
@@ -156,6 +179,13 @@ impl Normaliser<'_> {
             None => Value::from(time),
         }
     }
+}
+
+/// Whether it is a broker of a cluster that the same reply lists: a broker of Kafka, which hears from no client what only a
+/// controller does, names any as the controller.
+fn is_one_of_several(fields: &Map<String, Value>, id: &Value) -> bool {
+    let brokers = fields.get("Brokers").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    brokers.len() > 1 && brokers.iter().any(|broker| [&broker["NodeId"], &broker["BrokerId"]].contains(&id))
 }
 
 /// The same topics, each once: a reply may name one again when partitions of another came in between.

@@ -11,9 +11,10 @@ use tools_testbed::{Broker, BrokerConfig, BrokerSoftware, PeerError};
 
 use crate::play::{Record, Stage, play};
 use crate::schema::Schemas;
-use crate::script::Script;
+use crate::script::{Fixture, Script};
 use crate::served::Served;
 use crate::story::Story;
+use crate::trio::Trio;
 use crate::users::{USERS, password};
 
 /// Enough for scripts; small, so that two JVMs fit beside everything else.
@@ -35,32 +36,40 @@ pub struct Contestants {
 pub struct Pair {
     schemas: Schemas,
     deadline: Duration,
-    brokers: [Broker; 2],
+    /// One of each.
+    brokers: Option<[Broker; 2]>,
     /// Those that check rights, if scripts need them.
     secured: Option<[Broker; 2]>,
+    /// The clusters, if scripts need them.
+    trios: Option<[Trio; 2]>,
     served: [Served; 2],
     runs: AtomicU64,
 }
 
 impl Pair {
-    /// Starts both on empty folders and waits until each has what a fresh broker answers "not yet" about.
+    /// Starts both, or both clusters, on empty folders and waits until each has what a fresh broker answers "not yet" about.
     ///
     /// # Errors
     /// One of them does not start.
-    pub fn start(contestants: &Contestants) -> Result<Self, PeerError> {
+    pub fn start(contestants: &Contestants, first: Fixture) -> Result<Self, PeerError> {
         let Contestants { software, schemas, folder, deadline } = contestants;
-        let brokers = start_both(software, folder, false)?;
-        let ask = |broker: &Broker| Served::ask(schemas, broker.address(), *deadline).map_err(failed);
-        let served = [ask(&brokers[0])?, ask(&brokers[1])?];
-        let pair = Self {
+        let mut pair = Self {
             schemas: schemas.clone(),
             deadline: *deadline,
-            brokers,
+            brokers: None,
             secured: None,
-            served,
+            trios: None,
+            served: [Served::default(), Served::default()],
             runs: AtomicU64::new(1),
         };
-        pair.await_first_answers(false)?;
+        let addresses = if first == Fixture::Cluster {
+            pair.trios.insert(start_trios(contestants)?).each_ref().map(Trio::first)
+        } else {
+            pair.brokers.insert(start_both(software, folder, false)?).each_ref().map(Broker::address)
+        };
+        let ask = |address| Served::ask(schemas, address, *deadline).map_err(failed);
+        pair.served = [ask(addresses[0])?, ask(addresses[1])?];
+        pair.await_first_answers(first)?;
         Ok(pair)
     }
 
@@ -71,12 +80,24 @@ impl Pair {
     pub fn add_secured(&mut self, contestants: &Contestants) -> Result<(), PeerError> {
         let Contestants { software, folder, .. } = contestants;
         self.secured = Some(start_both(software, &folder.join("secured"), true)?);
-        self.await_first_answers(true)
+        self.await_first_answers(Fixture::Secured)
     }
 
-    fn await_first_answers(&self, secured: bool) -> Result<(), PeerError> {
-        let common = self.served[0].in_common(&self.served[1]);
-        self.play(&first_answers(&common, &self.schemas, secured)).map_err(failed)?;
+    /// Starts the clusters, too.
+    ///
+    /// # Errors
+    /// One of them does not start, or its brokers do not lead what they should.
+    pub fn add_clusters(&mut self, contestants: &Contestants) -> Result<(), PeerError> {
+        if self.trios.is_none() {
+            self.trios = Some(start_trios(contestants)?);
+            self.await_first_answers(Fixture::Cluster)?;
+        }
+        Ok(())
+    }
+
+    fn await_first_answers(&self, fixture: Fixture) -> Result<(), PeerError> {
+        let common = self.served[0].all_in_common(&self.served[1]);
+        self.play(&first_answers(&common, &self.schemas, fixture)).map_err(failed)?;
         Ok(())
     }
 
@@ -98,16 +119,27 @@ impl Pair {
     /// The script is none.
     pub fn play(&self, script: &Script) -> Result<[Record; 2], String> {
         let (run, now) = (self.runs.fetch_add(1, Ordering::Relaxed), now());
-        let stage = |broker: &Broker| Stage {
+        let stage = Stage {
             schemas: &self.schemas,
-            address: broker.address(),
+            addresses: &[],
+            cluster: None,
             deadline: self.deadline,
             run,
             now,
         };
-        let secured = self.secured.as_ref().filter(|_| script.secured);
-        let [kafka, ours] = secured.unwrap_or(&self.brokers).each_ref().map(stage);
-        let [kafka, ours] = both(|| play(script, &kafka), || play(script, &ours));
+        let [kafka, ours] = match script.fixture {
+            Fixture::Cluster => {
+                let trios = self.trios.as_ref().ok_or("no cluster was started")?;
+                both(|| trios[0].play(script, stage), || trios[1].play(script, stage))
+            }
+            Fixture::Secured | Fixture::Alone => {
+                let secured = self.secured.as_ref().filter(|_| script.fixture == Fixture::Secured);
+                let brokers = secured.or(self.brokers.as_ref()).ok_or("no broker was started")?;
+                let addresses = brokers.each_ref().map(|broker| [broker.address()]);
+                let [kafka, ours] = addresses.each_ref().map(|addresses| Stage { addresses, ..stage });
+                both(|| play(script, &kafka), || play(script, &ours))
+            }
+        };
         Ok([kafka?, ours?])
     }
 
@@ -118,14 +150,24 @@ impl Pair {
     pub fn revive(&mut self) -> Result<Vec<String>, PeerError> {
         let mut ended = Vec::new();
         let names = ["the first broker", "the second broker"].into_iter().cycle();
-        for (broker, name) in self.brokers.iter_mut().chain(self.secured.iter_mut().flatten()).zip(names) {
+        for (broker, name) in self.brokers.iter_mut().chain(&mut self.secured).flatten().zip(names) {
             if broker.has_ended() {
                 ended.push(format!("{name} has ended:\n{}", broker.log_tail()));
                 broker.restart()?;
             }
         }
+        for trio in self.trios.iter_mut().flatten() {
+            ended.extend(trio.revive()?);
+        }
         Ok(ended)
     }
+}
+
+fn start_trios(contestants: &Contestants) -> Result<[Trio; 2], PeerError> {
+    let Contestants { software, folder, .. } = contestants;
+    let start = |index: usize, name: &str| Trio::start(&software[index], &folder.join(name));
+    let [kafka, ours] = both(|| start(0, "kafkas"), || start(1, "all-of-ours"));
+    Ok([kafka?, ours?])
 }
 
 /// Both on empty folders of their own.
@@ -147,17 +189,21 @@ pub fn start(software: &BrokerSoftware, folder: PathBuf, secured: bool) -> Resul
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(PeerError::io(&folder))?;
     }
-    let flags = match software {
+    let flags = flags(software);
+    let users = USERS.iter().filter(|_| secured).map(|user| ((*user).to_owned(), password(user).to_owned()));
+    let config =
+        BrokerConfig { folder, users: users.collect(), heap_mb: HEAP_MB, settings: Vec::new(), flags };
+    Broker::start(software, &config)
+}
+
+pub(crate) fn flags(software: &BrokerSoftware) -> Vec<String> {
+    match software {
         // A short life: compiling for a long one costs the other processes more than it gains.
         BrokerSoftware::Kafka(_) => {
             ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"].map(String::from).to_vec()
         }
         BrokerSoftware::Diwan(_) | BrokerSoftware::Whole(_) => Vec::new(),
-    };
-    let users = USERS.iter().filter(|_| secured).map(|user| ((*user).to_owned(), password(user).to_owned()));
-    let config =
-        BrokerConfig { folder, users: users.collect(), heap_mb: HEAP_MB, settings: Vec::new(), flags };
-    Broker::start(software, &config)
+    }
 }
 
 pub(crate) fn failed(what: String) -> PeerError {
@@ -165,14 +211,15 @@ pub(crate) fn failed(what: String) -> PeerError {
 }
 
 /// Asks until all that a fresh broker answers with "not yet" is there: coordinators, and a block of producer ids.
-pub(crate) fn first_answers(served: &Served, schemas: &Schemas, secured: bool) -> Script {
+pub(crate) fn first_answers(served: &Served, schemas: &Schemas, fixture: Fixture) -> Script {
     let mut story = Story::new(Dice::new(0), served, schemas);
-    if secured {
-        story.log_in(0, USERS[0]);
+    match fixture {
+        Fixture::Cluster => crate::scene::first_answers_of_a_cluster(&mut story),
+        Fixture::Secured => crate::scene::first_answers(story.log_in(0, USERS[0])),
+        Fixture::Alone => crate::scene::first_answers(&mut story),
     }
-    crate::scene::first_answers(&mut story);
     let script = story.end(0, 0, "first answers").unwrap_or_default();
-    Script { secured, ..script }
+    Script { fixture, ..script }
 }
 
 pub(crate) fn now() -> i64 {

@@ -11,7 +11,7 @@ use tools_testbed::dice::Dice;
 
 use crate::compare::{Judged, steps};
 use crate::faults::Fault;
-use crate::normalise::{is_foreign, is_id, is_text, is_time};
+use crate::normalise::{CONTROLLER, is_foreign, is_id, is_text, is_time};
 use crate::play::{Record, Seen};
 use crate::script::Script;
 
@@ -143,6 +143,9 @@ fn change(place: &str, body: &mut Value) -> bool {
         Value::Null => Value::from("planted"),
         Value::Number(number) => match number.as_i64() {
             Some(id) if is_id(name) => Value::from(if id > 0 { -1 } else { 1 }),
+            // Of a cluster any broker may be named, and every epoch that a script knows.
+            Some(_) if name == CONTROLLER => Value::from(-2),
+            Some(epoch) if name.ends_with("Epoch") => Value::from(epoch.wrapping_add(1_000)),
             Some(time) if is_time(name) => Value::from(time.wrapping_add(HOURS_MS)),
             Some(number) => Value::from(number.wrapping_add(1)),
             None => return false,
@@ -177,7 +180,7 @@ mod tests {
 
     fn script(seed: u64, api: &str) -> Script {
         let call = Call { api: api.into(), ..Call::default() };
-        let steps = vec![Step { connection: 0, action: Action::Call(call) }];
+        let steps = vec![Step { broker: 1, connection: 0, action: Action::Call(call) }];
         Script { seed, scene: "any".into(), steps, ..Script::default() }
     }
 

@@ -5,15 +5,17 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tools_testbed::wire::{Received, Wire, framed};
+use tools_testbed::{BrokerCluster, PeerError};
 
 use crate::hex::{from_hex, to_hex};
 use crate::schema::{Schemas, decode_reply, encode_request};
-use crate::script::{Action, Call, Script, Spoil, Step};
+use crate::script::{Action, Call, End, Script, Spoil, Step};
 use crate::variables::Variables;
 
 /// Between two attempts of a request that is answered with "not yet".
@@ -67,8 +69,10 @@ pub struct Exchange {
 pub struct Stage<'a> {
     /// The messages.
     pub schemas: &'a Schemas,
-    /// Where the broker listens.
-    pub address: SocketAddr,
+    /// Where the brokers listen, in the order of their ids.
+    pub addresses: &'a [SocketAddr],
+    /// They, if scripts may end and start them.
+    pub cluster: Option<&'a Mutex<BrokerCluster>>,
     /// How long it may take to answer.
     pub deadline: Duration,
     /// Tells this run from all others on that broker.
@@ -133,16 +137,19 @@ struct Sent {
     request: Vec<u8>,
 }
 
+/// A broker's id, and one of the connections with it.
+type Place = (usize, usize);
+
 struct Player<'a> {
     stage: &'a Stage<'a>,
-    connections: BTreeMap<usize, Connection>,
+    connections: BTreeMap<Place, Connection>,
     variables: Variables,
     correlation_id: i32,
 }
 
 impl Player<'_> {
     fn step(&mut self, step: &Step) -> Result<Seen, String> {
-        let connection = step.connection;
+        let connection = (step.broker, step.connection);
         Ok(match &step.action {
             Action::Call(call) => self.call(connection, call)?,
             Action::Send(call) => self.send(connection, call)?.err().unwrap_or(Seen::Nothing),
@@ -155,10 +162,29 @@ impl Player<'_> {
                 self.connections.remove(&connection);
                 Seen::Nothing
             }
+            Action::End(how) => self.with_broker(step.broker, |cluster, id| match how {
+                End::Stopped => cluster.stop(id),
+                End::Killed => cluster.kill(id),
+            })?,
+            Action::Start => self.with_broker(step.broker, BrokerCluster::restart)?,
         })
     }
 
-    fn call(&mut self, connection: usize, call: &Call) -> Result<Seen, String> {
+    /// Does that to a broker, with which no connection stands afterwards.
+    fn with_broker(
+        &mut self,
+        broker: usize,
+        act: impl FnOnce(&mut BrokerCluster, i32) -> Result<(), PeerError>,
+    ) -> Result<Seen, String> {
+        let cluster = self.stage.cluster.ok_or("there is no cluster")?;
+        let id = i32::try_from(broker).map_err(|error| error.to_string())?;
+        self.connections.retain(|(other, _), _| *other != broker);
+        act(&mut cluster.lock().unwrap_or_else(PoisonError::into_inner), id)
+            .map_err(|error| error.to_string())?;
+        Ok(Seen::Nothing)
+    }
+
+    fn call(&mut self, connection: Place, call: &Call) -> Result<Seen, String> {
         let until = Instant::now() + PATIENCE;
         loop {
             if let Err(seen) = self.send(connection, call)? {
@@ -180,7 +206,7 @@ impl Player<'_> {
     }
 
     /// `Err` says what the step showed instead of a request that is on its way.
-    fn send(&mut self, connection: usize, call: &Call) -> Result<Result<(), Seen>, String> {
+    fn send(&mut self, connection: Place, call: &Call) -> Result<Result<(), Seen>, String> {
         let body = match self.variables.resolve(&call.body) {
             Ok(body) => body,
             Err(name) => return Ok(Err(Seen::Unbound(name))),
@@ -203,7 +229,7 @@ impl Player<'_> {
         Ok(if sent { Ok(()) } else { Err(Seen::Closed) })
     }
 
-    fn receive(&mut self, connection: usize) -> Seen {
+    fn receive(&mut self, connection: Place) -> Seen {
         let deadline = self.stage.deadline;
         let Ok(open) = self.open(connection) else { return Seen::Closed };
         let (Some(sent), Some(wire)) = (open.waiting.pop_front(), &mut open.wire) else {
@@ -243,7 +269,7 @@ impl Player<'_> {
         }
     }
 
-    fn exchange_bytes(&mut self, connection: usize, bytes: &[u8]) -> std::io::Result<Seen> {
+    fn exchange_bytes(&mut self, connection: Place, bytes: &[u8]) -> std::io::Result<Seen> {
         let deadline = self.stage.deadline;
         let open = self.open(connection)?;
         let Some(wire) = &mut open.wire else { return Ok(Seen::Closed) };
@@ -259,19 +285,33 @@ impl Player<'_> {
         Ok(seen)
     }
 
-    fn open(&mut self, connection: usize) -> std::io::Result<&mut Connection> {
+    fn open(&mut self, connection: Place) -> std::io::Result<&mut Connection> {
         let open = self.connections.entry(connection).or_default();
         if open.wire.is_none() {
-            open.wire = Some(Wire::connect(self.stage.address, self.stage.deadline)?);
+            let address = self.stage.addresses.get(connection.0.wrapping_sub(1));
+            let address = address.ok_or(std::io::ErrorKind::NotFound)?;
+            open.wire = Some(Wire::connect(*address, self.stage.deadline)?);
         }
         Ok(open)
     }
 }
 
 fn is_early(call: &Call, body: &Value, variables: &Variables) -> bool {
-    let missing =
-        |(place, value): (&String, &Value)| body.pointer(place) != variables.resolve(value).ok().as_ref();
+    let missing = |(place, value): (&String, &Value)| {
+        let wanted = variables.resolve(value).ok();
+        !body.pointer(place).zip(wanted.as_ref()).is_some_and(|(found, wanted)| is_same(found, wanted))
+    };
     codes(body).iter().any(|code| call.retry.contains(code)) || call.until.iter().any(missing)
+}
+
+/// Whether it is what is waited for: of lists, such as the replicas in sync, the order means nothing.
+fn is_same(found: &Value, wanted: &Value) -> bool {
+    match (found, wanted) {
+        (Value::Array(found), Value::Array(wanted)) => {
+            found.len() == wanted.len() && wanted.iter().all(|element| found.contains(element))
+        }
+        _ => found == wanted,
+    }
 }
 
 fn apply(spoil: &Spoil, request: &mut Vec<u8>) {

@@ -19,7 +19,7 @@ use crate::pair::Pair;
 use crate::planted::Planted;
 use crate::scene;
 use crate::schema::Schemas;
-use crate::script::Script;
+use crate::script::{Fixture, Script};
 use crate::served::Served;
 use crate::story::LeftOut;
 
@@ -62,6 +62,8 @@ pub struct Tally {
     pub faults: BTreeMap<&'static str, usize>,
     /// What the real broker answered.
     pub coverage: Coverage,
+    /// The same, in scripts for a cluster.
+    pub coverage_of_a_cluster: Coverage,
     /// Changes of our replies that the comparison had to find.
     pub planted: Planted,
     /// How long each scene took at most.
@@ -101,6 +103,24 @@ pub fn scripts(
                 scripts.push(script);
             }
             Err(lacking) => drop(left_out.insert(scene.name, lacking)),
+        }
+    }
+    (scripts, left_out)
+}
+
+/// The scripts of a seed for a cluster, one of each scene, and the scenes that were left out.
+#[must_use]
+pub fn scripts_of_a_cluster(
+    seed: u64,
+    (served, schemas): (&Served, &Schemas),
+    chosen: impl Fn(&str) -> bool,
+) -> (Vec<Script>, BTreeMap<&'static str, LeftOut>) {
+    let (mut scripts, mut left_out) = (Vec::new(), BTreeMap::new());
+    for number in 0..scene::count_of_a_cluster() {
+        match scene::script_of_a_cluster(seed, number, served, schemas) {
+            (scene, _) if !chosen(scene) => {}
+            (_, Ok(script)) => scripts.push(script),
+            (scene, Err(lacking)) => drop(left_out.insert(scene, lacking)),
         }
     }
     (scripts, left_out)
@@ -160,7 +180,10 @@ fn play_all(
             tally.requests += script.requests();
             let slowest = tally.slowest.entry(script.scene.clone()).or_default();
             *slowest = took.max(*slowest);
-            tally.coverage.merge(&verdict.coverage);
+            match script.fixture {
+                Fixture::Cluster => tally.coverage_of_a_cluster.merge(&verdict.coverage),
+                Fixture::Alone | Fixture::Secured => tally.coverage.merge(&verdict.coverage),
+            }
             tally.planted.merge(planted);
             for (entry, count) in &verdict.on_purpose {
                 *tally.on_purpose.entry(entry).or_default() += count;

@@ -21,17 +21,33 @@ pub struct Script {
     pub number: usize,
     /// What the generator had in mind.
     pub scene: String,
-    /// Whether it is played on the brokers that ask who a client is, and check its rights.
-    #[serde(skip_serializing_if = "is_false")]
-    pub secured: bool,
+    /// What it is played on.
+    #[serde(skip_serializing_if = "Fixture::is_alone")]
+    pub fixture: Fixture,
     /// The steps.
     pub steps: Vec<Step>,
+}
+
+/// The brokers that a script needs, on each side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Fixture {
+    /// One broker.
+    #[default]
+    Alone,
+    /// One that asks who a client is, and checks its rights.
+    Secured,
+    /// Three that are a cluster.
+    Cluster,
 }
 
 /// One thing done on one connection, which is opened when it is first used.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// Which connection.
+    /// The id of the broker.
+    #[serde(default = "first", skip_serializing_if = "is_first")]
+    pub broker: usize,
+    /// Which of the connections with it.
     pub connection: usize,
     /// What.
     pub action: Action,
@@ -51,6 +67,20 @@ pub enum Action {
     Bytes(String),
     /// Closes the connection.
     Close,
+    /// Ends the broker's process, and waits until it is gone.
+    End(End),
+    /// Starts the broker again, and waits until it answers.
+    Start,
+}
+
+/// How a broker's process ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum End {
+    /// It is asked to, and hands over what it leads.
+    Stopped,
+    /// It is killed.
+    Killed,
 }
 
 /// A request.
@@ -104,7 +134,8 @@ impl Script {
     /// How many requests it sends, repeated ones counted once.
     #[must_use]
     pub fn requests(&self) -> usize {
-        let sends = |step: &&Step| !matches!(step.action, Action::Await | Action::Close);
+        let sends =
+            |step: &&Step| matches!(step.action, Action::Call(_) | Action::Send(_) | Action::Bytes(_));
         self.steps.iter().filter(sends).count()
     }
 
@@ -118,18 +149,19 @@ impl Script {
     /// The request that each step's reply answers.
     #[must_use]
     pub fn asked(&self) -> Vec<Option<&Call>> {
-        let mut waiting: BTreeMap<usize, Vec<&Call>> = BTreeMap::new();
+        let mut waiting: BTreeMap<(usize, usize), Vec<&Call>> = BTreeMap::new();
         let asked = self.steps.iter().map(|step| match &step.action {
             Action::Call(call) => Some(call),
             Action::Send(call) => {
-                waiting.entry(step.connection).or_default().push(call);
+                waiting.entry((step.broker, step.connection)).or_default().push(call);
                 None
             }
             Action::Await => {
-                let oldest = waiting.get_mut(&step.connection).filter(|calls| !calls.is_empty());
+                let oldest =
+                    waiting.get_mut(&(step.broker, step.connection)).filter(|calls| !calls.is_empty());
                 oldest.map(|calls| calls.remove(0))
             }
-            Action::Bytes(_) | Action::Close => None,
+            Action::Bytes(_) | Action::Close | Action::End(_) | Action::Start => None,
         });
         asked.collect()
     }
@@ -148,6 +180,9 @@ impl Step {
 
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !is_first(&self.broker) {
+            write!(f, "broker {}, ", self.broker)?;
+        }
         write!(f, "connection {}: ", self.connection)?;
         match &self.action {
             Action::Call(call) => write!(f, "{call}"),
@@ -155,6 +190,9 @@ impl fmt::Display for Step {
             Action::Await => f.write_str("await the oldest reply"),
             Action::Bytes(hex) => write!(f, "bytes {hex}"),
             Action::Close => f.write_str("close"),
+            Action::End(End::Stopped) => write!(f, "broker {} is stopped", self.broker),
+            Action::End(End::Killed) => write!(f, "broker {} is killed", self.broker),
+            Action::Start => write!(f, "broker {} is started", self.broker),
         }
     }
 }
@@ -181,6 +219,22 @@ impl fmt::Display for Call {
     }
 }
 
+impl Fixture {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's interface")]
+    fn is_alone(&self) -> bool {
+        *self == Self::Alone
+    }
+}
+
+const fn first() -> usize {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's interface")]
+fn is_first(broker: &usize) -> bool {
+    *broker == first()
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's interface")]
 fn is_false(flag: &bool) -> bool {
     !flag
@@ -200,12 +254,13 @@ mod tests {
         let mut spoilt = call("Fetch");
         spoilt.spoil = Some(Spoil::Header(1, 99));
         let steps = vec![
-            Step { connection: 0, action: Action::Call(call("Produce")) },
-            Step { connection: 1, action: Action::Send(spoilt) },
-            Step { connection: 1, action: Action::Await },
-            Step { connection: 2, action: Action::Bytes("00ff".into()) },
+            Step { broker: 1, connection: 0, action: Action::Call(call("Produce")) },
+            Step { broker: 2, connection: 1, action: Action::Send(spoilt) },
+            Step { broker: 2, connection: 1, action: Action::Await },
+            Step { broker: 1, connection: 2, action: Action::Bytes("00ff".into()) },
+            Step { broker: 3, connection: 0, action: Action::End(End::Killed) },
         ];
-        let script = Script { seed: 7, number: 3, scene: "a scene".into(), secured: true, steps };
+        let script = Script { seed: 7, number: 3, scene: "a scene".into(), fixture: Fixture::Cluster, steps };
         let text = serde_json::to_string(&script).expect("it is plain data");
         assert_eq!(serde_json::from_str::<Script>(&text).expect("it is what was written"), script);
         assert_eq!(script.requests(), 3);
@@ -213,7 +268,7 @@ mod tests {
 
     #[test]
     fn reply_belongs_to_the_oldest_request_of_its_connection() {
-        let step = |connection, action| Step { connection, action };
+        let step = |connection, action| Step { broker: 1, connection, action };
         let steps = vec![
             step(0, Action::Send(call("A"))),
             step(1, Action::Send(call("B"))),
@@ -223,7 +278,7 @@ mod tests {
             step(0, Action::Await),
             step(0, Action::Await),
         ];
-        let script = Script { seed: 0, number: 0, scene: String::new(), secured: false, steps };
+        let script = Script { seed: 0, number: 0, scene: String::new(), fixture: Fixture::Alone, steps };
         let asked: Vec<Option<&str>> =
             script.asked().into_iter().map(|call| call.map(|call| call.api.as_str())).collect();
         assert_eq!(asked, [None, None, None, Some("A"), Some("B"), Some("C"), None]);

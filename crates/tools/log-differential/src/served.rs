@@ -10,7 +10,7 @@ use crate::play::{Seen, Stage, play};
 use crate::schema::{Schemas, Versions};
 use crate::script::{Action, Call, Script, Step};
 
-/// APIs that both serve and no script plays: scripts have no members of share groups, whose answers depend on when they ask.
+/// APIs that both serve and no script for one broker plays: scripts have no members of share groups, whose answers depend on when they ask.
 /// The suite `log-java` and the model of `log-share` test them instead.
 const UNPLAYED: &[&str] = &[
     "ShareGroupHeartbeat",
@@ -33,10 +33,10 @@ impl Served {
     /// It does not answer.
     pub fn ask(schemas: &Schemas, address: SocketAddr, deadline: Duration) -> Result<Self, String> {
         let call = Call { api: "ApiVersions".into(), ..Call::default() };
-        let steps = vec![Step { connection: 0, action: Action::Call(call) }];
+        let steps = vec![Step { broker: 1, connection: 0, action: Action::Call(call) }];
         let script =
             Script { seed: 0, number: 0, scene: "what is served".into(), steps, ..Script::default() };
-        let stage = Stage { schemas, address, deadline, run: 0, now: 0 };
+        let stage = Stage { schemas, addresses: &[address], cluster: None, deadline, run: 0, now: 0 };
         let record = play(&script, &stage)?;
         let Some(Seen::Reply(exchange)) = record.steps.first() else {
             return Err(format!("no answer to ApiVersions: {:?}", record.steps));
@@ -51,11 +51,18 @@ impl Served {
         Self(names.map(|name| (name.to_owned(), Versions { lowest: 0, highest: 20 })).collect())
     }
 
-    /// What both of them serve, and scripts play.
+    /// What both of them serve, and scripts for one broker play.
     #[must_use]
     pub fn in_common(&self, other: &Self) -> Self {
-        let played = self.0.iter().filter(|(name, _)| !UNPLAYED.contains(&name.as_str()));
-        let both = played.filter_map(|(name, own)| {
+        let mut both = self.all_in_common(other);
+        both.0.retain(|name, _| !UNPLAYED.contains(&name.as_str()));
+        both
+    }
+
+    /// What both of them serve.
+    #[must_use]
+    pub fn all_in_common(&self, other: &Self) -> Self {
+        let both = self.0.iter().filter_map(|(name, own)| {
             let its = other.0.get(name)?;
             let (lowest, highest) = (own.lowest.max(its.lowest), own.highest.min(its.highest));
             (lowest <= highest).then(|| (name.clone(), Versions { lowest, highest }))

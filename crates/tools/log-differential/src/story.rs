@@ -30,6 +30,7 @@ pub struct Story<'a> {
     pub dice: Dice,
     served: &'a Served,
     schemas: &'a Schemas,
+    broker: usize,
     connection: usize,
     client_id: Option<String>,
     steps: Vec<Step>,
@@ -43,7 +44,7 @@ impl<'a> Story<'a> {
     pub fn new(dice: Dice, served: &'a Served, schemas: &'a Schemas) -> Self {
         let client_id = Some(String::from("diff"));
         let (steps, lacking) = (Vec::new(), BTreeSet::new());
-        Self { dice, served, schemas, connection: 0, client_id, steps, lacking, settled: 0 }
+        Self { dice, served, schemas, broker: 1, connection: 0, client_id, steps, lacking, settled: 0 }
     }
 
     /// The script.
@@ -55,7 +56,7 @@ impl<'a> Story<'a> {
             let uses = self.steps.iter().filter_map(Step::call).map(|call| call.api.clone()).collect();
             return Err(LeftOut { lacks: self.lacking, uses });
         }
-        Ok(Script { seed, number, scene: scene.to_owned(), secured: false, steps: self.steps })
+        Ok(Script { seed, number, scene: scene.to_owned(), steps: self.steps, ..Script::default() })
     }
 
     /// The script is left out unless both serve an API.
@@ -80,6 +81,12 @@ impl<'a> Story<'a> {
     pub fn version(&mut self, api: &str) -> i16 {
         let versions = self.versions(api);
         self.one_of(&versions)
+    }
+
+    /// The broker of what follows, on its first connection.
+    pub fn at(&mut self, broker: usize) -> &mut Self {
+        (self.broker, self.connection) = (broker, 0);
+        self
     }
 
     /// The connection of what follows.
@@ -118,15 +125,12 @@ impl<'a> Story<'a> {
 
     /// Waits for the oldest reply of the connection.
     pub fn wait(&mut self) -> &mut Self {
-        let connection = self.connection;
-        self.steps.push(Step { connection, action: Action::Await });
-        self
+        self.act(Action::Await)
     }
 
     /// Does something else on the connection.
     pub fn act(&mut self, action: Action) -> &mut Self {
-        let connection = self.connection;
-        self.steps.push(Step { connection, action });
+        self.steps.push(Step { broker: self.broker, connection: self.connection, action });
         self
     }
 
@@ -220,7 +224,7 @@ impl<'a> Story<'a> {
     }
 
     fn push(&mut self, action: Action) -> &mut Call {
-        self.steps.push(Step { connection: self.connection, action });
+        self.act(action);
         match self.steps.last_mut().map(|step| &mut step.action) {
             Some(Action::Call(call) | Action::Send(call)) => call,
             _ => unreachable!("a request was pushed"),

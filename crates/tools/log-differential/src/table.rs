@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::difference::Difference;
 use crate::play::codes;
+use crate::scene;
 use crate::script::Call;
 
 /// An intended difference.
@@ -55,6 +56,18 @@ impl Context<'_> {
             .all(|reply| reply.pointer(place).and_then(Value::as_i64) == Some(value))
     }
 
+    /// Whether it is played on a cluster, where ours says that it does not lead, and Kafka something else.
+    fn is_of_a_follower(&self, api: &str, is_other: impl Fn(i64) -> bool) -> bool {
+        let (kafka, ours) = (codes(self.kafka), codes(self.ours));
+        let differ = |(kafka, ours): (&i64, &i64)| kafka != ours;
+        let mut pairs = kafka.iter().zip(&ours).filter(|pair| differ(*pair)).peekable();
+        scene::is_of_a_cluster(self.scene)
+            && self.difference.api == api
+            && kafka.len() == ours.len()
+            && pairs.peek().is_some()
+            && pairs.all(|(kafka, ours)| is_other(*kafka) && *ours == NOT_LEADER)
+    }
+
     /// Whether the difference is that one log holds more than the other.
     fn is_about_more_or_less(&self) -> bool {
         let fields = ["HighWatermark", "LastStableOffset", "Records"];
@@ -62,6 +75,10 @@ impl Context<'_> {
         field.is_some_and(|field| fields.contains(&field))
     }
 }
+
+/// Codes of epochs that a leader does not have.
+const WRONG_EPOCH: [i64; 2] = [74, 75];
+const NOT_LEADER: i64 = 6;
 
 /// Settings of the broker that follow from how it is started.
 const STARTED_WITH: [&str; 12] = [
@@ -314,6 +331,68 @@ pub const TABLE: &[Entry] = &[
             let is_spoilt = context.call.is_some_and(|call| call.spoil.is_some());
             is_spoilt && *context.ours == "<closed>" && context.kafka.is_object()
         }),
+    },
+    Entry {
+        name: "a replica is read by who stands in its rack",
+        reason: "Kafka's followers serve every consumer; ours serve those that name a rack, and send all others to the leader",
+        shows: Shows::In(|context| {
+            let is_from = |code| [0, 1, 74, 75].contains(&code);
+            context.is_of_a_follower("Fetch", is_from)
+        }),
+    },
+    Entry {
+        name: "who does not lead says so first",
+        reason: "Kafka looks at the epoch, or at acks, before it says that it does not lead; a client asks for the leader either way",
+        shows: Shows::In(|context| {
+            let is_epoch = |code| WRONG_EPOCH.contains(&code);
+            context.is_of_a_follower("ListOffsets", is_epoch)
+                || context.is_of_a_follower("OffsetForLeaderEpoch", is_epoch)
+                || context.is_of_a_follower("Produce", |code| code == 21)
+        }),
+    },
+    Entry {
+        name: "producers are described where they write",
+        reason: "Kafka's followers tell which producers they know; ours leave that to the leader, which tools ask",
+        shows: Shows::In(|context| context.is_of_a_follower("DescribeProducers", |code| code == 0)),
+    },
+    Entry {
+        name: "replicas on a broker that is gone",
+        reason: "ours knows no brokers but those that live, and refuses replicas on others; Kafka takes them, and they come late",
+        shows: Shows::LeftOut,
+    },
+    Entry {
+        name: "epochs of a partition that moves",
+        reason: "each change of the replicas that count is an epoch; Kafka has one only for each leader",
+        shows: Shows::LeftOut,
+    },
+    Entry {
+        name: "a share group that is not there",
+        reason: "ours tells a member of it to join anew, and tools that there is none; Kafka tells the member that there is none, and \
+                 tools that it has read nothing",
+        shows: Shows::In(|context| {
+            let Difference { kafka, ours, .. } = context.difference;
+            let described = context.difference.api == "DescribeShareGroupOffsets";
+            (context.is("ShareGroupHeartbeat", "ErrorCode") && *kafka == 69 && *ours == 25)
+                || (described
+                    && codes(context.ours).contains(&69)
+                    && codes(context.kafka).iter().all(|code| *code == 0))
+        }),
+    },
+    Entry {
+        name: "a text beside an error",
+        reason: "ours says what is wrong where Kafka only has a code",
+        shows: Shows::In(|context| {
+            let Difference { kafka, ours, field, .. } = context.difference;
+            scene::is_of_a_cluster(context.scene)
+                && field.ends_with("ErrorMessage")
+                && kafka.is_null()
+                && *ours == "<text>"
+        }),
+    },
+    Entry {
+        name: "a member at a broker that does not coordinate",
+        reason: "ours repeats the id of the member that is sent on; Kafka leaves it out",
+        shows: Shows::In(|context| context.is("JoinGroup", "MemberId") && context.both("/ErrorCode", 16)),
     },
     Entry {
         name: "the latest time of a batch",

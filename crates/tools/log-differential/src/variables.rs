@@ -8,6 +8,9 @@ use serde_json::Value;
 const PREFIX: char = '@';
 const VARIABLE: char = '$';
 const NOW: &str = "now";
+/// How the names of the epochs of leaders begin.
+const EPOCH: &str = "epoch-";
+const FORMER_EPOCH: &str = "former-epoch-";
 
 /// The values of one script's names on one broker.
 #[derive(Clone, Debug)]
@@ -15,17 +18,22 @@ pub struct Variables {
     prefix: String,
     now: i64,
     values: BTreeMap<String, Value>,
+    /// Those that leaders had, as they were bound.
+    epochs: Vec<Value>,
 }
 
 impl Variables {
     /// For a run that is told apart from others by its number.
     #[must_use]
     pub fn new(run: u64, now: i64) -> Self {
-        Self { prefix: format!("x{run:06}-"), now, values: BTreeMap::new() }
+        Self { prefix: format!("x{run:06}-"), now, values: BTreeMap::new(), epochs: Vec::new() }
     }
 
     /// Remembers a value.
     pub fn bind(&mut self, name: &str, value: Value) {
+        if name.starts_with(EPOCH) {
+            self.epochs.push(value.clone());
+        }
         self.values.insert(name.to_owned(), value);
     }
 
@@ -73,6 +81,16 @@ impl Variables {
         names.find(|(_, bound)| *bound == value).map(|(name, _)| format!("{VARIABLE}{name}"))
     }
 
+    /// What a script calls that epoch of a leader, if it knows it, or has known it.
+    #[must_use]
+    pub fn epoch(&self, value: &Value) -> Option<Value> {
+        let mut former = self.values.iter().filter(|(name, _)| name.starts_with(FORMER_EPOCH));
+        match former.any(|(_, bound)| bound == value) {
+            true => Some(Value::from("<former epoch>")),
+            false => self.epochs.contains(value).then(|| Value::from("<epoch>")),
+        }
+    }
+
     /// A time as its distance from the script's own, if it lies within a day of it.
     #[must_use]
     pub fn time(&self, value: i64) -> Option<i64> {
@@ -111,6 +129,12 @@ mod tests {
         assert_eq!(variables.resolve(&json!("$other")), Err(String::from("other")));
         assert_eq!(variables.name_of(&json!("m-1")), Some(String::from("$member")));
         assert_eq!(variables.without_prefix("x000012-t"), "@t");
+        for (name, epoch) in [("epoch-a-0", 3), ("former-epoch-a-0", 3), ("epoch-a-0", 5), ("epoch-a-0", 7)] {
+            variables.bind(name, json!(epoch));
+        }
+        let shown = [3, 5, 7, 9].map(|epoch| variables.epoch(&json!(epoch)));
+        let expected = [Some("<former epoch>"), Some("<epoch>"), Some("<epoch>"), None];
+        assert_eq!(shown, expected.map(|name| name.map(Value::from)));
         assert!(variables.is_foreign("x000011-t") && !variables.is_foreign("x000012-t"));
         assert!(!variables.is_foreign("__consumer_offsets"));
     }

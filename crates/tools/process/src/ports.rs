@@ -2,12 +2,17 @@
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Where to look first when the caller does not say.
 const FIRST: u16 = 20_000;
 const SPREAD: u32 = 10_000;
 /// How many ports after a port are tried.
 const TRIES: u16 = 500;
+/// Clusters that one process starts at the same time look from different ports on.
+const APART: u32 = 40;
+/// How many have begun without a first port.
+static BEGUN: AtomicU32 = AtomicU32::new(0);
 
 /// Hands out ports without a listener, each only once, for servers that are killed and started again under clients.
 ///
@@ -19,11 +24,15 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// From the given port on; otherwise from one that differs between runs side by side.
+    /// From the given port on; otherwise from one that differs between runs side by side, and between calls.
     #[must_use]
     pub fn from(first: Option<u16>) -> Self {
-        let spread = u16::try_from(std::process::id() % SPREAD).unwrap_or_default();
-        Self { next: first.unwrap_or(FIRST + spread) }
+        let next = first.unwrap_or_else(|| {
+            let begun = BEGUN.fetch_add(1, Ordering::Relaxed).wrapping_mul(APART);
+            let spread = std::process::id().wrapping_add(begun) % SPREAD;
+            FIRST + u16::try_from(spread).unwrap_or_default()
+        });
+        Self { next }
     }
 
     /// The next free one.
@@ -68,5 +77,7 @@ mod tests {
         let mut ports = super::Ports::from(None);
         let [a, b] = [(); 2].map(|()| ports.free().expect("ports"));
         assert!(a < b);
+        let other = super::Ports::from(None).free().expect("a port");
+        assert!(other != a && other != b, "two at the same time do not hand out the same");
     }
 }

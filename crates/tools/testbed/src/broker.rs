@@ -107,7 +107,7 @@ impl Broker {
         let (command, council) = match software {
             BrokerSoftware::Kafka(distribution) => {
                 let node = Node { client: local(client), controller: local(controller) };
-                (kafka(distribution, config, 1, &[node])?, None)
+                (kafka(distribution, config, 1, (&[node], 1))?, None)
             }
             BrokerSoftware::Diwan(binary) => {
                 let server = start_council(binary, &config.folder, local(council))?;
@@ -217,15 +217,17 @@ fn serves(address: SocketAddr) -> bool {
     asked && matches!(wire.receive(ANSWER_DEADLINE), Received::Frame(_))
 }
 
-/// Writes the configuration of the node of that number, from 1 on, formats its folder, and returns what starts it.
+/// Writes the configuration of the node of that number, from 1 on, formats its folder, and returns what starts it. The first
+/// `controllers` of the nodes are controllers, too.
 pub(crate) fn kafka(
     distribution: &Distribution,
     config: &BrokerConfig,
     number: usize,
-    nodes: &[Node],
+    (nodes, controllers): (&[Node], usize),
 ) -> Result<Command, PeerError> {
     let properties = config.folder.join("server.properties");
-    fs::write(&properties, server_properties(config, number, nodes)).map_err(PeerError::io(&properties))?;
+    fs::write(&properties, server_properties(config, number, (nodes, controllers)))
+        .map_err(PeerError::io(&properties))?;
     let logging = config.folder.join("log4j2.properties");
     fs::write(&logging, LOG4J).map_err(PeerError::io(&logging))?;
     if !config.folder.join("data").join("meta.properties").exists() {
@@ -242,12 +244,16 @@ pub(crate) fn kafka(
     Ok(distribution.broker(config.heap_mb, &flags, &properties))
 }
 
-fn server_properties(config: &BrokerConfig, number: usize, nodes: &[Node]) -> String {
+fn server_properties(config: &BrokerConfig, number: usize, (nodes, controllers): (&[Node], usize)) -> String {
     let Node { client, controller } = nodes[number - 1];
-    let voters: Vec<_> =
-        (1..).zip(nodes).map(|(number, node): (usize, _)| format!("{number}@{}", node.controller)).collect();
+    let voter = |(number, node): (usize, &Node)| format!("{number}@{}", node.controller);
+    let voters: Vec<_> = (1..).zip(nodes).take(controllers).map(voter).collect();
+    let (roles, others) = match number <= controllers {
+        true => ("broker,controller", format!(",CONTROLLER://{controller}")),
+        false => ("broker", String::new()),
+    };
     let mut text = format!(
-        "process.roles=broker,controller\n\
+        "process.roles={roles}\n\
          node.id={number}\n\
          controller.quorum.voters={}\n\
          controller.listener.names=CONTROLLER\n\
@@ -255,7 +261,7 @@ fn server_properties(config: &BrokerConfig, number: usize, nodes: &[Node]) -> St
         voters.join(","),
         config.folder.join("data").display()
     );
-    for (key, value) in listener(config, client, &format!(",CONTROLLER://{controller}")) {
+    for (key, value) in listener(config, client, &others) {
         let _ = writeln!(text, "{key}={value}");
     }
     if !config.users.is_empty() {
@@ -363,7 +369,7 @@ mod tests {
 
     #[test]
     fn properties_of_a_node_name_all_voters_and_leave_internal_topics_their_three_replicas() {
-        let text = server_properties(&config(), 2, &[node(21, 22), node(23, 24), node(25, 26)]);
+        let text = server_properties(&config(), 2, (&[node(21, 22), node(23, 24), node(25, 26)], 3));
         assert!(text.contains("node.id=2\n"));
         assert!(text.contains("controller.quorum.voters=1@127.0.0.1:22,2@127.0.0.1:24,3@127.0.0.1:26\n"));
         assert!(text.contains("listeners=PLAINTEXT://127.0.0.1:23,CONTROLLER://127.0.0.1:24\n"));
@@ -371,16 +377,30 @@ mod tests {
     }
 
     #[test]
+    fn node_that_is_no_controller_is_no_voter_and_has_no_listener_for_controllers() {
+        let nodes = [node(21, 22), node(23, 24), node(25, 26)];
+        let text = server_properties(&config(), 2, (&nodes, 1));
+        assert!(text.contains("process.roles=broker\n"));
+        assert!(text.contains("controller.quorum.voters=1@127.0.0.1:22\n"));
+        assert!(text.contains("listeners=PLAINTEXT://127.0.0.1:23\n"));
+        let text = server_properties(&config(), 1, (&nodes, 1));
+        assert!(
+            text.contains("process.roles=broker,controller\n")
+                && text.contains(",CONTROLLER://127.0.0.1:22\n")
+        );
+    }
+
+    #[test]
     fn properties_name_both_listeners_and_end_with_the_given_settings() {
         let config = config();
         let alone = [node(21, 22)];
-        let text = server_properties(&config, 1, &alone);
+        let text = server_properties(&config, 1, (&alone, 1));
         assert!(text.contains("listeners=PLAINTEXT://127.0.0.1:21,CONTROLLER://127.0.0.1:22\n"));
         assert!(text.contains("controller.quorum.voters=1@127.0.0.1:22\n"));
         assert!(text.contains("log.dirs=/somewhere/data\n") && text.ends_with("num.partitions=3\n"));
         assert!(!text.contains("sasl") && !text.contains("authorizer"));
         let users = [("root", "r"), ("alice", "a")].map(|(name, word)| (name.to_owned(), word.to_owned()));
-        let text = server_properties(&BrokerConfig { users: users.to_vec(), ..config }, 1, &alone);
+        let text = server_properties(&BrokerConfig { users: users.to_vec(), ..config }, 1, (&alone, 1));
         assert!(text.contains("listeners=CLIENT://127.0.0.1:21,CONTROLLER://127.0.0.1:22\n"));
         assert!(text.contains("user_root=\"r\" user_alice=\"a\";\n"));
         assert!(text.contains("super.users=User:root;User:ANONYMOUS\n"));

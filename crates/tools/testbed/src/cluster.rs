@@ -33,11 +33,23 @@ pub struct Surroundings {
     pub place: Option<Place>,
     /// Variables of each broker, the first one's first.
     pub environment: Vec<Vec<(&'static str, PathBuf)>>,
+    /// Further keys of each broker's `server.properties`, the first one's first.
+    pub settings: Vec<Vec<(String, String)>>,
+    /// How many of Kafka's brokers, the first ones, are controllers too; all, if it is not given. Those that are none may die
+    /// without a change of controllers.
+    pub controllers: Option<usize>,
 }
 
 impl Surroundings {
     fn host(&self, number: usize) -> IpAddr {
         self.place.as_ref().map_or(Ipv4Addr::LOCALHOST.into(), |place| place.address(number))
+    }
+
+    /// The configuration of one broker, in a folder of its own.
+    fn config(&self, config: &BrokerConfig, number: usize) -> Result<BrokerConfig, PeerError> {
+        let mut own = of(config, number)?;
+        own.settings.extend(self.settings.get(number - 1).into_iter().flatten().cloned());
+        Ok(own)
     }
 
     fn command(&self, number: usize, mut command: Command) -> Command {
@@ -88,13 +100,16 @@ impl BrokerCluster {
         let commands = match software {
             BrokerSoftware::Kafka(distribution) => {
                 let nodes = free(count, around, |port| Ok(Node { client: port()?, controller: port()? }))?;
-                let command = |number| kafka(distribution, &of(config, number)?, number, &nodes);
+                let controllers = around.controllers.unwrap_or(count);
+                let command = |number| {
+                    kafka(distribution, &around.config(config, number)?, number, (&nodes, controllers))
+                };
                 let commands = (1..=count).map(command).collect::<Result<Vec<_>, _>>()?;
                 nodes.iter().map(|node| node.client).zip(commands).collect::<Vec<_>>()
             }
             BrokerSoftware::Whole(binary) => {
                 let members = members(count, around)?;
-                let command = |number| whole(binary, &of(config, number)?, number, &members);
+                let command = |number| whole(binary, &around.config(config, number)?, number, &members);
                 let commands = (1..=count).map(command).collect::<Result<Vec<_>, _>>()?;
                 let commands = members.iter().map(|member| member.kafka).zip(commands).collect();
                 cluster.members = members;
@@ -105,7 +120,8 @@ impl BrokerCluster {
                 let council = members[0].council;
                 cluster.council = Some(start_council(binary, &config.folder, council)?);
                 let command = |number: usize| {
-                    Ok(beside(binary, &of(config, number)?, number, (&members[number - 1], council)))
+                    let config = around.config(config, number)?;
+                    Ok(beside(binary, &config, number, (&members[number - 1], council)))
                 };
                 let commands = (1..=count).map(command).collect::<Result<Vec<_>, PeerError>>()?;
                 members.iter().map(|member| member.kafka).zip(commands).collect()
@@ -128,7 +144,7 @@ impl BrokerCluster {
         self.broker(id)?.kill()
     }
 
-    /// SIGTERM, then waits until the process is gone.
+    /// SIGTERM, then waits until the process is gone: it hands over what it leads.
     ///
     /// # Errors
     /// There is no broker of that id, or the host could not.

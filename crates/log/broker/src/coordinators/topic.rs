@@ -39,8 +39,26 @@ impl InternalTopic {
     pub(crate) fn partition_of(&self, catalog: &Catalog, key: &str) -> Option<i32> {
         let topic = catalog.find(TopicName::Name(self.name)).ok()?;
         let partitions = i32::try_from(topic.partitions.len()).ok()?;
-        let hash =
-            key.encode_utf16().fold(0i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)));
-        (hash & i32::MAX).checked_rem(partitions)
+        place_of(key).checked_rem(partitions)
+    }
+}
+
+/// The absolute value of Java's hash of a text, and 0 for the one hash that has none.
+fn place_of(key: &str) -> i32 {
+    let add = |hash: i32, unit: u16| hash.wrapping_mul(31).wrapping_add(i32::from(unit));
+    key.encode_utf16().fold(0, add).checked_abs().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn group_whose_hash_is_negative_lies_where_kafka_puts_it() {
+        assert_eq!(
+            ["audit", "orders", "analytics"].map(place_of),
+            [93_166_555, 1_008_770_331, 1_693_017_210]
+        );
+        assert_eq!(place_of("polygenelubricants"), 0, "its hash is the lowest number");
     }
 }

@@ -118,8 +118,9 @@ fn look_at(
     let may = node.may_on_topic(by, TOPIC_READ, part.topic.name());
     let found = may.and_then(|()| find(node, part.topic.name(), part.index, &terms.rack));
     let slot = found.as_ref().ok().map(|found| found.slot);
-    // A partition that is here has no list of them beside an error.
-    let aborted = slot.is_none().then(Vec::new);
+    // A partition that is known has no list of them beside an error.
+    let is_known = matches!(&found, Ok(_) | Err(ErrorCode::NotLeaderOrFollower));
+    let aborted = (!is_known).then(Vec::new);
     let looked = found.and_then(|found| {
         let nearest = || nearest(node, found.hosted, &terms.rack, part.from);
         match found.follows {

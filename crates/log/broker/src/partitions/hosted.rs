@@ -35,9 +35,11 @@ impl Hosted {
         id: PartitionId,
         topic: &Arc<str>,
         log: LogId,
-        partition: Partition,
+        mut partition: Partition,
         is_replicated: bool,
     ) -> Self {
+        // No log has the number of one that was before.
+        partition.set_copy(log.0);
         Self {
             id,
             topic: Arc::clone(topic),

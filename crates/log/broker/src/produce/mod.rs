@@ -16,7 +16,7 @@ use base::{MonoTime, Now};
 use log_partition::{Appended, BatchRefused, Offset, PartitionId, ProducerEpoch, ProducerId};
 use log_wire::{
     ApiKey, Batch, Compression, ErrorCode, Malformed, ProduceOutcome, ProducePartition, ProduceRequest,
-    Reader,
+    Reader, TopicName,
 };
 
 use net_event_loop::ConnId;
@@ -236,7 +236,7 @@ impl Produces {
     pub(crate) fn committed(&mut self, node: &mut Node, slot: Slot) {
         let Some(hosted) = node.partitions.get(slot) else { return };
         let committed = hosted.partition.high_watermark();
-        let few = on_too_few(hosted);
+        let few = on_too_few(hosted, in_sync_min(node, hosted));
         while let Some(batch) = self.batches.of(slot).pop_front_if(|batch| batch.end <= committed) {
             let error = few.filter(|held| batch.end > *held);
             let error = error.map(|_| ErrorCode::NotEnoughReplicasAfterAppend);
@@ -426,9 +426,18 @@ fn append(
     })
 }
 
+/// How many replicas have to be in sync: `min.insync.replicas`, and no more than are assigned to the partition.
+pub(crate) fn in_sync_min(node: &Node, hosted: &Hosted) -> usize {
+    let wanted = hosted.partition.config().min_insync_replicas as usize;
+    let topic = node.catalog.find(TopicName::Id(hosted.id.topic)).ok();
+    let index = usize::try_from(hosted.id.index).ok();
+    let image = topic.and_then(|topic| topic.partitions.get(index?));
+    image.map_or(wanted, |image| wanted.min(image.replicas.len()))
+}
+
 /// Whether as many replicas of a partition are in sync as a producer that waits for all of them asks for.
 pub(crate) fn has_enough_in_sync(node: &Node, hosted: &Hosted) -> bool {
-    let needed = hosted.partition.config().min_insync_replicas as usize;
+    let needed = in_sync_min(node, hosted);
     if needed <= 1 {
         return true;
     }
@@ -438,10 +447,9 @@ pub(crate) fn has_enough_in_sync(node: &Node, hosted: &Hosted) -> bool {
 
 /// If records of a partition commit on fewer disks than `min.insync.replicas` says, because that was raised a moment ago: up to
 /// where they are on enough disks.
-fn on_too_few(hosted: &Hosted) -> Option<Offset> {
+fn on_too_few(hosted: &Hosted, needed: usize) -> Option<Offset> {
     let replica = hosted.partition.replica();
-    let (needed, config) =
-        (hosted.partition.config().min_insync_replicas as usize, replica.leading_config()?);
+    let config = replica.leading_config()?;
     if needed <= config.voters.durable_on() {
         return None;
     }

@@ -128,6 +128,13 @@ impl Node {
         }
         for assignment in assignments {
             replicas::check(&assignment.broker_ids, &[], &self.brokers)?;
+            if i16::try_from(assignment.broker_ids.len()) != Ok(factor) {
+                let count = assignment.broker_ids.len();
+                let message = format!(
+                    "a partition is assigned to {count} brokers, and those of the topic have {factor} replicas"
+                );
+                return Err(Refusal::new(ErrorCode::InvalidReplicaAssignment, message));
+            }
         }
         let assigned = assignments.iter().map(|assignment| assignment.broker_ids.clone()).collect();
         Ok(Judged { id, more: wanted, assigned: Some(assigned) })

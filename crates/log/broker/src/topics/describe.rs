@@ -161,7 +161,8 @@ impl Node {
         let error = if leader.is_some() { ErrorCode::None } else { ErrorCode::LeaderNotAvailable };
         let states = self.in_sync.of(topic.partition(index), image);
         // As by Kafka, those who may lead next are named while too few are in sync.
-        let is_short = states.in_sync.len() < topic.config.min_insync_replicas as usize;
+        let wanted = (topic.config.min_insync_replicas as usize).min(image.replicas.len());
+        let is_short = states.in_sync.len() < wanted;
         DescribeTopicPartitionsResponsePartition {
             error_code: error.code(),
             partition_index: index,

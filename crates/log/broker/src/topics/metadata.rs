@@ -135,11 +135,14 @@ impl Node {
         if request.topic_operations { self.operations(by.client, resource) } else { NOT_ASKED }
     }
 
-    /// The leader of a partition. One that this broker leads and does not serve yet has none: a client asks again.
+    /// The leader of a partition. There is none if this broker leads and does not serve yet, or if the leader is not there, in
+    /// which case its address is not told either: a client asks again.
     pub(crate) fn leader_of(&self, topic: &TopicImage, index: i32, image: &PartitionNode) -> Option<i32> {
-        let own = image.leader == self.config.node_id;
-        let is_served = || self.find(TopicName::Id(topic.id), index).is_ok();
-        (image.leader >= 0 && (!own || is_served())).then_some(image.leader)
+        let is_there = match image.leader == self.config.node_id {
+            true => self.find(TopicName::Id(topic.id), index).is_ok(),
+            false => self.is_reached(image.leader),
+        };
+        is_there.then_some(image.leader)
     }
 
     /// The replicas of a partition whose brokers are not there.

@@ -1,10 +1,14 @@
 //! What clients and tools are told of replicas, by every broker, and what producers may rely on.
 
+use kafka_protocol::messages::create_partitions_request::{
+    CreatePartitionsAssignment, CreatePartitionsTopic,
+};
 use kafka_protocol::messages::describe_topic_partitions_request::TopicRequest;
 use kafka_protocol::messages::elect_leaders_request::TopicPartitions;
 use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
 use kafka_protocol::messages::{
-    DescribeTopicPartitionsRequest, ElectLeadersRequest, MetadataRequest, TopicName,
+    BrokerId, CreatePartitionsRequest, DescribeTopicPartitionsRequest, ElectLeadersRequest, MetadataRequest,
+    TopicName,
 };
 use log_broker::{DiskEvent, Notice, SegmentFault};
 use log_partition::Offset;
@@ -12,7 +16,9 @@ use log_partition::Offset;
 use crate::bench::text;
 use crate::replicas::Cluster;
 
+const LEADER_NOT_AVAILABLE: i16 = 5;
 const NOT_ENOUGH_REPLICAS: i16 = 19;
+const INVALID_REPLICA_ASSIGNMENT: i16 = 39;
 const PREFERRED_LEADER_NOT_AVAILABLE: i16 = 80;
 const ELECTION_NOT_NEEDED: i16 = 84;
 const TWO: (&str, &str) = ("min.insync.replicas", "2");
@@ -63,6 +69,46 @@ fn client_is_not_told_of_a_leader_that_has_just_died() {
     cluster.settle();
     let told: Vec<_> = cluster.broker(3).answers::<MetadataRequest>();
     assert!(matches!(&told[..], [(2, answer)] if [2, 3].contains(&leader_told(answer))), "{told:?}");
+}
+
+#[test]
+fn leader_that_is_gone_is_told_to_nobody() {
+    let mut cluster = Cluster::new(&[&[3]]);
+    let topic = MetadataRequestTopic::default().with_name(Some(TopicName(text("t"))));
+    let request = MetadataRequest::default().with_topics(Some(vec![topic]));
+    let told = |cluster: &mut Cluster| {
+        let answer = cluster.call(1, 9, &request);
+        (answer.topics[0].partitions[0].error_code, leader_told(&answer))
+    };
+    assert_eq!(told(&mut cluster), (0, 3));
+    cluster.lose(3);
+    cluster.settle();
+    assert_eq!(told(&mut cluster), (LEADER_NOT_AVAILABLE, -1));
+    cluster.come_back(3);
+    cluster.settle();
+    assert_eq!(told(&mut cluster), (0, 3));
+}
+
+#[test]
+fn partitions_are_not_added_with_other_numbers_of_replicas_than_their_topic_has() {
+    let mut cluster = Cluster::new(&[&[1, 2, 3]]);
+    let mut added = |brokers: &[i32]| {
+        let brokers = brokers.iter().map(|id| BrokerId(*id)).collect();
+        let assignment = CreatePartitionsAssignment::default().with_broker_ids(brokers);
+        let topic = CreatePartitionsTopic::default()
+            .with_name(TopicName(text("t")))
+            .with_count(2)
+            .with_assignments(Some(vec![assignment]));
+        let request = CreatePartitionsRequest::default()
+            .with_topics(vec![topic])
+            .with_timeout_ms(1_000)
+            .with_validate_only(true);
+        cluster.call(1, 3, &request).results[0].error_code
+    };
+    assert_eq!(
+        [added(&[1]), added(&[1, 2]), added(&[3, 1, 2])],
+        [INVALID_REPLICA_ASSIGNMENT, INVALID_REPLICA_ASSIGNMENT, 0]
+    );
 }
 
 #[test]

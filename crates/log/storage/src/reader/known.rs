@@ -26,14 +26,14 @@ pub(super) struct Known {
     /// The oldest first.
     ends: Vec<Hint>,
     pub(super) verified: Verified,
-    /// How often batches had been cut off.
-    pub(super) cuts: u32,
+    /// Which copy of the partition it is of, and how often batches had been cut off.
+    pub(super) version: (u64, u32),
 }
 
 impl Known {
-    pub(super) fn new(segment: SegmentId, cuts: u32) -> Self {
+    pub(super) fn new(segment: SegmentId, version: (u64, u32)) -> Self {
         let (index, verified) = (SegmentIndex::new(segment), Verified::default());
-        Self { index, index_bytes: 0, looked_at: None, ends: Vec::new(), verified, cuts }
+        Self { index, index_bytes: 0, looked_at: None, ends: Vec::new(), verified, version }
     }
 
     /// The end of an earlier read, if one ended there.

@@ -198,13 +198,13 @@ impl<D: Disk<File: Clone>> SegmentReader<D> {
         read: &SegmentRead,
     ) -> Result<(&mut Known, Window<'_, D>), ReadError> {
         self.clock += 1;
-        let key = (id, read.segment);
-        // What was known before a cut counts no more, and the file may be another one.
-        if self.open.get(&key).is_none_or(|open| open.known.cuts != read.cuts) {
+        let (key, version) = ((id, read.segment), (read.copy, read.cuts));
+        // What was known before a cut, or of a former copy, counts no more, and the file may be another one.
+        if self.open.get(&key).is_none_or(|open| open.known.version != version) {
             self.open.remove(&key);
             self.make_room();
             let file = self.disk.open(&segment_path(id, read.segment)).map_err(gone)?;
-            let known = Known::new(read.segment, read.cuts);
+            let known = Known::new(read.segment, version);
             self.open.insert(key, OpenSegment { file, known, used: 0 });
         }
         let Self { disk, open, window, clock, .. } = self;

@@ -165,6 +165,21 @@ impl Host {
         host
     }
 
+    /// The copy is given away, and comes back empty.
+    pub(crate) fn come_back(&mut self) {
+        self.store.drop_log(self.log).expect("there is room");
+        self.store.flush().expect("the disk is well");
+        while self.store.remove_step().expect("the disk is well") == Progress::More {}
+        self.log = self.store.create(ID, Offset(0)).expect("there is room");
+        self.partition = Partition::new(config(8 << 20), Offset(0));
+        self.partition.set_copy(self.log.0);
+        let began = self.partition.lead_alone(ReplicaId(1), LeaderEpoch(2)).expect("it may lead");
+        self.partition.persisted(began.persist);
+        self.batches.clear();
+        self.put_epoch(began);
+        self.put_state();
+    }
+
     /// The log begins later.
     pub(crate) fn delete_before(&mut self, before: i64) {
         let (_, new) = self.partition.delete_records(Offset(before)).expect("it is in range");

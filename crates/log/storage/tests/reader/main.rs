@@ -157,6 +157,21 @@ fn segment_that_was_removed_is_gone_unless_it_is_open() {
 }
 
 #[test]
+fn copy_that_was_given_away_and_came_back_is_not_read_from_its_former_files() {
+    let mut host = Host::new(SEGMENT_BYTES);
+    host.append(&batch(1_000, 2, 100));
+    host.write();
+    let (mut reader, _) = reader(&host);
+    let before = read(&mut reader, &host.segment_read(0, 10_000));
+    host.come_back();
+    host.append(&batch(2_000, 3, 200));
+    host.append(&batch(3_000, 4, 300));
+    host.write();
+    let after = read(&mut reader, &host.segment_read(0, 10_000));
+    assert_eq!((offsets(&before), offsets(&after)), ((0, 2), (0, 7)));
+}
+
+#[test]
 fn log_begins_where_it_was_said_last_whatever_was_asked_for_before() {
     let mut host = Host::new(20_000);
     for _ in 0..100 {

@@ -13,9 +13,10 @@ use tools_log_differential::capture::capture;
 use tools_log_differential::faults::OPEN;
 use tools_log_differential::pair::{Contestants, Pair};
 use tools_log_differential::planted::Planted;
-use tools_log_differential::run::{Plan, Tally, run, scripts, trace};
+use tools_log_differential::run::{Plan, Tally, run, scripts, scripts_of_a_cluster, trace};
+use tools_log_differential::scene::{is_of_a_cluster, is_unsettled};
 use tools_log_differential::schema::Schemas;
-use tools_log_differential::script::Script;
+use tools_log_differential::script::{Fixture, Script};
 use tools_log_differential::served::Served;
 use tools_log_differential::story::LeftOut;
 use tools_log_differential::table::TABLE;
@@ -119,13 +120,21 @@ fn main() -> ExitCode {
 
 fn compared(options: &Options, folder: PathBuf) -> Result<bool, PeerError> {
     let contestants = contestants(options, folder)?;
-    let mut pair = Pair::start(&contestants)?;
+    let is_only_cluster =
+        !options.scenes.is_empty() && options.scenes.iter().all(|name| is_of_a_cluster(name));
+    let first = if is_only_cluster { Fixture::Cluster } else { Fixture::Alone };
+    let mut pair = Pair::start(&contestants, first)?;
     let [its, own] = pair.served();
     let served = its.in_common(own);
     println!("not served by ours, so not played: {}", its.beyond(&served).join(", "));
-    let (all, left_out) = chosen(options, &served, &contestants.schemas)?;
-    if all.iter().any(|script| script.secured) {
+    let served_by_all = its.all_in_common(own);
+    let (all, left_out) = chosen(options, (&served, &served_by_all), &contestants.schemas)?;
+    let needs = |fixture| all.iter().any(|script| script.fixture == fixture);
+    if needs(Fixture::Secured) {
         pair.add_secured(&contestants)?;
+    }
+    if needs(Fixture::Cluster) {
+        pair.add_clusters(&contestants)?;
     }
     if options.show || options.trace {
         all.iter().for_each(|script| println!("{}", told(options, &pair, script)));
@@ -143,19 +152,20 @@ fn compared(options: &Options, folder: PathBuf) -> Result<bool, PeerError> {
     let tally = run(&plan, &mut pair, &mut |text| println!("{text}\n"))?;
     let untried: BTreeSet<&str> =
         left_out.values().flat_map(|why| why.uses.iter().map(String::as_str)).collect();
-    let missing = if options.is_whole() {
-        tally.coverage.missing(&served, &untried, options.requests() >= LONG)
-    } else {
-        Vec::new()
-    };
+    let mut missing = Vec::new();
+    if options.is_whole() {
+        missing.extend(tally.coverage.missing(&served, &untried, options.requests() >= LONG));
+        missing.extend(tally.coverage_of_a_cluster.missing_of_a_cluster(&served_by_all));
+    }
     println!("{}", tally.coverage.tables(&served));
+    println!("{}", tally.coverage_of_a_cluster.tables_of_a_cluster(&served_by_all));
     Ok(verdict(&tally, &missing, options.is_whole() && !options.strict))
 }
 
 /// The scripts to play, and the scenes that cannot be played.
 fn chosen(
     options: &Options,
-    served: &Served,
+    (served, served_by_all): (&Served, &Served),
     schemas: &Schemas,
 ) -> Result<(Vec<Script>, BTreeMap<&'static str, LeftOut>), PeerError> {
     if let Some(file) = &options.script {
@@ -169,6 +179,10 @@ fn chosen(
     for seed in &seeds {
         let (scripts, lacking) =
             scripts(*seed, options.requests() / seeds.len(), (served, schemas), is_chosen);
+        all.extend(scripts);
+        left_out.extend(lacking);
+        let is_settled = |name: &str| is_chosen(name) && !(options.scenes.is_empty() && is_unsettled(name));
+        let (scripts, lacking) = scripts_of_a_cluster(*seed, (served_by_all, schemas), is_settled);
         all.extend(scripts);
         left_out.extend(lacking);
     }
@@ -193,7 +207,8 @@ fn told(options: &Options, pair: &Pair, script: &Script) -> String {
 }
 
 fn verdict(tally: &Tally, missing: &[String], is_whole: bool) -> bool {
-    let unexpected = tally.coverage.unexpected();
+    let mut unexpected = tally.coverage.unexpected();
+    unexpected.extend(tally.coverage_of_a_cluster.unexpected_of_a_cluster());
     if !unexpected.is_empty() {
         println!("codes that nobody expected: {}", unexpected.join(", "));
     }

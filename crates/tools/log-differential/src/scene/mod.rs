@@ -2,6 +2,7 @@
 
 mod administration;
 mod body;
+mod brokers;
 mod cluster;
 mod commits;
 mod configs;
@@ -24,7 +25,7 @@ use serde_json::json;
 use tools_testbed::dice::Dice;
 
 use crate::schema::Schemas;
-use crate::script::Script;
+use crate::script::{Fixture, Script};
 use crate::served::Served;
 use crate::story::{LeftOut, Story};
 
@@ -35,19 +36,24 @@ pub struct Scene {
     pub name: &'static str,
     /// Whether it changes what other scripts see, so that it is played when no other is.
     pub alone: bool,
-    /// Whether it is played on the brokers that check rights.
-    pub secured: bool,
+    /// What it is played on.
+    pub fixture: Fixture,
     write: fn(&mut Story<'_>),
 }
 
 impl Scene {
     const fn of(name: &'static str, write: fn(&mut Story<'_>)) -> Self {
-        Self { name, alone: false, secured: false, write }
+        Self { name, alone: false, fixture: Fixture::Alone, write }
+    }
+
+    /// On three brokers that are a cluster.
+    const fn of_a_cluster(name: &'static str, write: fn(&mut Story<'_>)) -> Self {
+        Self { name, alone: false, fixture: Fixture::Cluster, write }
     }
 
     /// On the brokers that check rights, where rules hold for all connections.
     const fn secured(name: &'static str, write: fn(&mut Story<'_>)) -> Self {
-        Self { name, alone: true, secured: true, write }
+        Self { name, alone: true, fixture: Fixture::Secured, write }
     }
 }
 
@@ -163,7 +169,7 @@ pub fn of(number: usize) -> Scene {
 /// Whether scripts of that scene are played when no other is.
 #[must_use]
 pub fn is_alone(name: &str) -> bool {
-    ALL.iter().any(|scene| scene.alone && scene.name == name)
+    ALL.iter().chain(brokers::ALL).any(|scene| scene.alone && scene.name == name)
 }
 
 /// The script of that number.
@@ -173,11 +179,50 @@ pub fn is_alone(name: &str) -> bool {
 pub fn script(seed: u64, number: usize, served: &Served, schemas: &Schemas) -> Result<Script, LeftOut> {
     let scene = of(number);
     let dice = Dice::new(Dice::new(seed).roll() ^ number as u64);
-    let mut story = Story::new(dice, served, schemas);
+    let story = Story::new(dice, served, schemas);
+    written(&scene, story, (seed, number))
+}
+
+/// The script of that number among those of a cluster, one of each scene, or why there is none; and the scene's name.
+#[must_use]
+pub fn script_of_a_cluster(
+    seed: u64,
+    number: usize,
+    served: &Served,
+    schemas: &Schemas,
+) -> (&'static str, Result<Script, LeftOut>) {
+    let scene = &brokers::ALL[number % brokers::ALL.len()];
+    let dice = Dice::new(Dice::new(!seed).roll() ^ number as u64);
+    (scene.name, written(scene, Story::new(dice, served, schemas), (seed, number)))
+}
+
+fn written(scene: &Scene, mut story: Story<'_>, (seed, number): (u64, usize)) -> Result<Script, LeftOut> {
     (scene.write)(&mut story);
     let script = story.end(seed, number, scene.name)?;
-    Ok(Script { secured: scene.secured, ..script })
+    Ok(Script { fixture: scene.fixture, ..script })
 }
+
+/// Whether that scene is played on a cluster.
+#[must_use]
+pub fn is_of_a_cluster(name: &str) -> bool {
+    brokers::ALL.iter().any(|scene| scene.name == name)
+}
+
+/// Whether the differences of that scene are not all judged yet: it is played only if it is named.
+#[must_use]
+pub fn is_unsettled(name: &str) -> bool {
+    const UNSETTLED: [&str; 2] =
+        ["elections among brokers", "share groups at brokers that do not coordinate"];
+    UNSETTLED.contains(&name) || brokers::ALL.iter().any(|scene| scene.alone && scene.name == name)
+}
+
+/// How many scenes a cluster has.
+#[must_use]
+pub fn count_of_a_cluster() -> usize {
+    brokers::ALL.len()
+}
+
+pub(crate) use brokers::first_answers as first_answers_of_a_cluster;
 
 /// Asks for all that a fresh broker does not have at once.
 pub(crate) fn first_answers(story: &mut Story<'_>) {
@@ -210,8 +255,8 @@ mod tests {
 
     #[test]
     fn names_of_scenes_differ() {
-        let names: BTreeSet<&str> = ALL.iter().map(|scene| scene.name).collect();
-        assert_eq!(names.len(), ALL.len());
+        let all = || ALL.iter().chain(brokers::ALL).map(|scene| scene.name);
+        assert_eq!(all().collect::<BTreeSet<&str>>().len(), all().count());
     }
 
     #[test]
@@ -229,6 +274,25 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_ne!(all(5), all(6));
+    }
+
+    #[test]
+    fn a_seed_decides_every_script_of_a_cluster() {
+        let names = CODES.iter().chain(crate::codes_of_a_cluster::CODES).map(|(api, _)| *api);
+        let served = Served::everything(names);
+        let all = |seed: u64| -> Vec<Script> {
+            let script = |number| script_of_a_cluster(seed, number, &served, &Schemas::default()).1;
+            (0..count_of_a_cluster()).map(|number| script(number).expect("everything is served")).collect()
+        };
+        assert_eq!(all(5), all(5));
+        assert_ne!(all(5), all(6));
+        let ends = all(5).into_iter().filter(|script| {
+            script.steps.iter().any(|step| matches!(step.action, crate::script::Action::End(_)))
+        });
+        assert!(
+            ends.map(|script| script.scene).all(|scene| is_alone(&scene)),
+            "others would miss the broker"
+        );
     }
 
     #[test]

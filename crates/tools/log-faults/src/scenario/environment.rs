@@ -29,7 +29,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 pub(super) fn links_cut(setting: &Setting) -> Result<Vec<String>, Failure> {
     let network = Network::lay(BROKERS)?;
-    let around = Surroundings { place: Some(network.place()), environment: Vec::new() };
+    let around = Surroundings { place: Some(network.place()), ..Surroundings::default() };
     let mut play = Play::open_in(setting, &around)?;
     for _ in 0..setting.rounds {
         for is_one_way in [false, true] {
@@ -54,7 +54,7 @@ pub(super) fn links_cut(setting: &Setting) -> Result<Vec<String>, Failure> {
 pub(super) fn clock_jumps(setting: &Setting) -> Result<Vec<String>, Failure> {
     let clocks = Clocks::make(&setting.folder.join("clocks"), BROKERS)?;
     let environment = (1..=BROKERS).map(|number| clocks.environment(number).to_vec()).collect();
-    let mut play = Play::open_in(setting, &Surroundings { place: None, environment })?;
+    let mut play = Play::open_in(setting, &Surroundings { environment, ..Surroundings::default() })?;
     for _ in 0..setting.rounds {
         for ahead_s in [HOUR_S, 0, -HOUR_S, 0] {
             let leader = play.crowd.leader()?;
