@@ -3,8 +3,8 @@
 use base::WallTime;
 use bytes::Bytes;
 use log_partition::{
-    Isolation, LeaderEpoch, NewBatch, NewEpoch, Offset, Partition, PartitionConfig, PartitionId, ReplicaId, Segment,
-    SegmentId, SegmentRead, Source, State, StoredBatch, StoredEvent,
+    Isolation, LeaderEpoch, NewBatch, NewEpoch, Offset, Partition, PartitionConfig, PartitionId, ReplicaId,
+    Segment, SegmentId, SegmentRead, Source, State, StoredBatch, StoredEvent,
 };
 use log_storage::{Append, Restored, RestoredEvent, Store, StoreConfig};
 use log_wire::{Attributes, Batch, BatchBuilder, Compression, Producer, RecordsHead};
