@@ -367,11 +367,7 @@ impl LogWorld {
         } else if drawn < consumers + readers + members {
             self.member_step(drawn - consumers - readers);
         } else if drawn < consumers + readers + members + shares {
-            let before = self.history.acked_count();
-            let mut member = self.shares.swap_remove(drawn - consumers - readers - members);
-            self.with(|around| member.step(around));
-            self.shares.push(member);
-            self.crash_if_told(before, MEMBER_WEIGHT);
+            self.share_step(drawn - consumers - readers - members);
         } else {
             let mut operator = std::mem::replace(&mut self.operator, Operator::new());
             let before = self.history.acked_count();
@@ -379,6 +375,14 @@ impl LogWorld {
             self.operator = operator;
             self.crash_if_told(before, OPERATOR_WEIGHT);
         }
+    }
+
+    fn share_step(&mut self, drawn: usize) {
+        let before = self.history.acked_count();
+        let mut member = self.shares.swap_remove(drawn);
+        self.with(|around| member.step(around));
+        self.shares.push(member);
+        self.crash_if_told(before, MEMBER_WEIGHT);
     }
 
     /// A member of a group does something, or whoever reads the offsets of all groups.

@@ -18,6 +18,7 @@ pub mod compare;
 pub mod coverage;
 pub mod difference;
 pub mod faults;
+mod flags;
 mod hex;
 pub mod normalise;
 pub mod pair;

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tools_testbed::dice::Dice;
 use tools_testbed::{Broker, BrokerConfig, BrokerSoftware, PeerError};
 
+use crate::flags::flags;
 use crate::play::{Record, Stage, play};
 use crate::schema::Schemas;
 use crate::script::{Fixture, Script};
@@ -194,16 +195,6 @@ pub fn start(software: &BrokerSoftware, folder: PathBuf, secured: bool) -> Resul
     let config =
         BrokerConfig { folder, users: users.collect(), heap_mb: HEAP_MB, settings: Vec::new(), flags };
     Broker::start(software, &config)
-}
-
-pub(crate) fn flags(software: &BrokerSoftware) -> Vec<String> {
-    match software {
-        // A short life: compiling for a long one costs the other processes more than it gains.
-        BrokerSoftware::Kafka(_) => {
-            ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"].map(String::from).to_vec()
-        }
-        BrokerSoftware::Diwan(_) | BrokerSoftware::Whole(_) => Vec::new(),
-    }
 }
 
 pub(crate) fn failed(what: String) -> PeerError {

@@ -28,6 +28,9 @@ pub struct Script {
     pub steps: Vec<Step>,
 }
 
+/// How many brokers a cluster has.
+pub const BROKERS: usize = 3;
+
 /// The brokers that a script needs, on each side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

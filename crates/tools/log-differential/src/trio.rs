@@ -9,12 +9,10 @@ use std::sync::{Mutex, PoisonError};
 
 use tools_testbed::{BrokerCluster, BrokerConfig, BrokerSoftware, PeerError, Surroundings};
 
-use crate::pair::flags;
+use crate::flags::flags;
 use crate::play::{Record, Stage, play};
-use crate::script::{Action, Script};
+use crate::script::{Action, BROKERS, Script};
 
-/// How many brokers.
-pub const BROKERS: usize = 3;
 /// Three JVMs have to fit beside everything else.
 const HEAP_MB: u32 = 384;
 /// Of both. The leaders of internal topics follow from few partitions, and no leader moves by itself.

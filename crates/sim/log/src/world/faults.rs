@@ -87,6 +87,19 @@ impl LogWorld {
                 self.wires.cut(*id);
             }
         }
+        self.council_faults();
+        if let Some(mut chance) = self.sim.strike(often.remake)
+            && self.operator.is_content(&self.topics)
+        {
+            self.operator.remake = Some(["alpha", "beta"][chance.below(2) as usize]);
+        }
+        if let Some(mut chance) = self.sim.strike(often.trim) {
+            self.operator.trim = Some(chance.below(self.topics.partitions as u64) as i32);
+        }
+    }
+
+    fn council_faults(&mut self) {
+        let often = self.setting.faults.clone();
         if let Some(mut chance) = self.sim.strike(often.part) {
             let at = self.any_broker(&mut chance);
             if let Some(process) = &mut self.brokers[at].process {
@@ -108,14 +121,6 @@ impl LogWorld {
                     format_args!("the session of broker {} with the council expires", at + 1),
                 );
             }
-        }
-        if let Some(mut chance) = self.sim.strike(often.remake)
-            && self.operator.is_content(&self.topics)
-        {
-            self.operator.remake = Some(["alpha", "beta"][chance.below(2) as usize]);
-        }
-        if let Some(mut chance) = self.sim.strike(often.trim) {
-            self.operator.trim = Some(chance.below(self.topics.partitions as u64) as i32);
         }
     }
 }

@@ -163,21 +163,7 @@ impl Taker {
         if !acks.is_empty() && around.random.chance(50) {
             return self.acknowledge(around, id, (taking, acks));
         }
-        let own = |place: Place| move |ack: &&Ack| ack.at.0 == place;
-        let new = places.iter().filter(|place| !self.session.contains(place));
-        let named: BTreeSet<Place> = new.copied().chain(acks.iter().map(|ack| ack.at.0)).collect();
-        let topics = named.into_iter().map(|place| {
-            let batches = acks.iter().filter(own(place)).map(|ack| {
-                AcknowledgementBatch::default()
-                    .with_first_offset(ack.at.1)
-                    .with_last_offset(ack.at.1)
-                    .with_acknowledge_types(vec![ack.kind])
-            });
-            let of = FetchPartition::default()
-                .with_partition_index(place.partition)
-                .with_acknowledgement_batches(batches.collect());
-            FetchTopic::default().with_topic_id(Uuid::from_bytes(place.topic)).with_partitions(vec![of])
-        });
+        let topics = self.named(&places, &acks);
         let gone = self.session.difference(&places).map(|place| {
             ForgottenTopic::default()
                 .with_topic_id(Uuid::from_bytes(place.topic))
@@ -192,10 +178,29 @@ impl Taker {
             .with_max_bytes(1 << 20)
             .with_max_records(1 + around.random.below(50) as i32)
             .with_batch_size(1 + around.random.below(50) as i32)
-            .with_topics(topics.collect())
+            .with_topics(topics)
             .with_forgotten_topics_data(gone.collect());
         self.session = places.clone();
         self.link.send(around, FETCH, &request, Asked { takes: Some(places), taking, acks, ends: false });
+    }
+
+    /// The partitions that are new in the session, and those of which something is acknowledged.
+    fn named(&self, places: &BTreeSet<Place>, acks: &[Ack]) -> Vec<FetchTopic> {
+        let new = places.iter().filter(|place| !self.session.contains(place));
+        let named: BTreeSet<Place> = new.copied().chain(acks.iter().map(|ack| ack.at.0)).collect();
+        let topics = named.into_iter().map(|place| {
+            let batches = acks.iter().filter(|ack| ack.at.0 == place).map(|ack| {
+                AcknowledgementBatch::default()
+                    .with_first_offset(ack.at.1)
+                    .with_last_offset(ack.at.1)
+                    .with_acknowledge_types(vec![ack.kind])
+            });
+            let of = FetchPartition::default()
+                .with_partition_index(place.partition)
+                .with_acknowledgement_batches(batches.collect());
+            FetchTopic::default().with_topic_id(Uuid::from_bytes(place.topic)).with_partitions(vec![of])
+        });
+        topics.collect()
     }
 
     /// Which records it acknowledges now, and how. Now and then one that it was never given.

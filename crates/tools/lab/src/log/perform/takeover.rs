@@ -18,7 +18,7 @@ const VICTIM: i32 = 1;
 /// Every partition has a replica on each of three brokers, and prefers the same leader. Half of them prefer the second broker next,
 /// half the third.
 pub(super) fn perform((leaders, times): (i32, u32), stand: &mut Stand, turn: Turn) -> io::Result<Seen> {
-    let replicas: Vec<_> = (0..leaders).map(|partition| order(partition)).collect();
+    let replicas: Vec<_> = (0..leaders).map(order).collect();
     let topic = Topic::make_on(stand, (turn, "takeover"), &replicas, Mode::PageCache)?;
     let addresses = stand.addresses();
     let living = addresses.get(1..).unwrap_or_default();

@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 
 use super::Scene;
 use super::body::{create, produce, with};
+use crate::script::BROKERS;
 use crate::story::{LEADER_EARLY, Story};
-use crate::trio::BROKERS;
 
 /// All of them, each once for a seed.
 pub(super) const ALL: &[Scene] = &[
