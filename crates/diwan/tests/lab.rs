@@ -76,7 +76,8 @@ fn all_experiments_are_listed() {
     let text = String::from_utf8(output.stdout).unwrap();
     let ids: Vec<_> = text.lines().filter_map(|line| line.split(' ').next()).collect();
     let all = "Z1 Z2 Z3 Z4 Z5 Z6 C1 C2 C3 C4 C5 R1 R2 R3 R4 R5 K1 K2 K3 \
-               log-producers log-delivery log-transactions log-idle log-start log-replicas log-failover";
+               log-producers log-delivery log-transactions log-idle log-start log-replicas log-failover \
+               log-takeover log-rolling log-reassignment log-groups log-queue";
     assert_eq!(ids.join(" "), all);
 }
 

@@ -343,7 +343,7 @@ impl Broker {
             self.record_deletions.next_deadline(),
             self.share.next_deadline(),
             self.drains.next_deadline(),
-            self.balance.next_deadline(),
+            self.balance.next_deadline().filter(|_| self.node.brokers.has_others()),
             self.replication.next_deadline(&self.node),
         ];
         deadlines.into_iter().flatten().min()

@@ -264,24 +264,13 @@ mod tests {
                 balancing: 6,
             }),
             groups: 1,
-            offsets: vec![
-                GroupFigures {
-                    group: "billing".into(),
-                    topic: "orders".into(),
-                    index: 2,
-                    offset: 6,
-                    lag: Some(3),
-                },
-                GroupFigures {
-                    group: "billing".into(),
-                    topic: "gone".into(),
-                    index: 0,
-                    offset: 1,
-                    lag: None,
-                },
-            ],
+            offsets: vec![offset_of("orders", 2, 6, Some(3)), offset_of("gone", 0, 1, None)],
             unflushed_bytes: 10,
         }
+    }
+
+    fn offset_of(topic: &str, index: i32, offset: i64, lag: Option<i64>) -> GroupFigures {
+        GroupFigures { group: "billing".into(), topic: topic.into(), index, offset, lag }
     }
 
     #[test]

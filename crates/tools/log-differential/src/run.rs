@@ -72,6 +72,30 @@ pub struct Tally {
     pub kinds: BTreeMap<String, usize>,
 }
 
+impl Tally {
+    /// Adds what a script showed, which took so long.
+    fn add(&mut self, script: &Script, verdict: &Verdict, took: Duration) {
+        self.requests += script.requests();
+        let slowest = self.slowest.entry(script.scene.clone()).or_default();
+        *slowest = took.max(*slowest);
+        match script.fixture {
+            Fixture::Cluster => self.coverage_of_a_cluster.merge(&verdict.coverage),
+            Fixture::Alone | Fixture::Secured => self.coverage.merge(&verdict.coverage),
+        }
+        for (entry, count) in &verdict.on_purpose {
+            *self.on_purpose.entry(entry).or_default() += count;
+        }
+        for (fault, count) in &verdict.faults {
+            *self.faults.entry(fault).or_default() += count;
+        }
+        if verdict.differences.is_empty() {
+            self.passed += 1;
+        } else {
+            self.failed += 1;
+        }
+    }
+}
+
 /// A script that failed, and how.
 struct Failure {
     script: Script,
@@ -177,24 +201,9 @@ fn play_all(
             let took = began.elapsed();
             let mut shared = shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             let (tally, failures) = &mut *shared;
-            tally.requests += script.requests();
-            let slowest = tally.slowest.entry(script.scene.clone()).or_default();
-            *slowest = took.max(*slowest);
-            match script.fixture {
-                Fixture::Cluster => tally.coverage_of_a_cluster.merge(&verdict.coverage),
-                Fixture::Alone | Fixture::Secured => tally.coverage.merge(&verdict.coverage),
-            }
+            tally.add(script, &verdict, took);
             tally.planted.merge(planted);
-            for (entry, count) in &verdict.on_purpose {
-                *tally.on_purpose.entry(entry).or_default() += count;
-            }
-            for (fault, count) in &verdict.faults {
-                *tally.faults.entry(fault).or_default() += count;
-            }
-            if verdict.differences.is_empty() {
-                tally.passed += 1;
-            } else {
-                tally.failed += 1;
+            if !verdict.differences.is_empty() {
                 failures.push(Failure { script: (*script).clone(), verdict });
             }
         }

@@ -201,11 +201,13 @@ impl BrokerBlock {
     /// How long it takes, roughly.
     #[must_use]
     pub fn estimate(&self, contestant: &Contestant, scale: &Scale) -> std::time::Duration {
+        // A JVM starts for seconds, and a broker on one is missed for nine.
+        let (start, restart) = if contestant.is_jvm() { (6, 15) } else { (1, 2) };
+        let restart = std::time::Duration::from_secs(restart);
         let specs = self.specs.iter().filter(|spec| spec.job.is_for(contestant)).enumerate();
         let each = specs.map(|(place, spec)| {
-            spec.job.estimate(scale.broker_warm_up(contestant, place == 0), scale.measured)
+            spec.job.estimate(restart, scale.broker_warm_up(contestant, place == 0), scale.measured)
         });
-        let start = if contestant.is_jvm() { 6 } else { 1 };
         std::time::Duration::from_secs(start * self.brokers as u64) + each.sum::<std::time::Duration>()
     }
 }

@@ -203,9 +203,10 @@ impl Job {
         }
     }
 
-    /// How long it takes, roughly, if a point is measured for so long after such a warm-up.
+    /// How long it takes, roughly, if a broker that died is back after `restart`, and a point is measured for so long after such a
+    /// warm-up.
     #[must_use]
-    pub fn estimate(&self, warm_up: Duration, measured: Duration) -> Duration {
+    pub fn estimate(&self, restart: Duration, warm_up: Duration, measured: Duration) -> Duration {
         // Rates that a small machine reaches: bytes a second, and partitions.
         let written = |bytes: u64| Duration::from_millis(bytes / 100_000);
         let made = |partitions: i32| Duration::from_millis(u64::from(partitions.unsigned_abs()) * 3);
@@ -217,19 +218,21 @@ impl Job {
             Self::Store { batch, batches } => written(2 * bytes(*batches, *batch)) + Duration::from_secs(4),
             Self::Consume { batches, .. } => written(2 * bytes(*batches, 50)) + warm_up + measured,
             Self::Failover { fault, times, .. } => {
-                // A client waits 30 s for an answer of a leader that stands still; a JVM starts for ten and more.
+                // A client waits 30 s for an answer of a leader that stands still.
                 let each = match fault {
-                    Fault::LeaderIsKilled => Duration::from_secs(20) + measured,
+                    Fault::LeaderIsKilled => Duration::from_secs(5) + restart + measured,
                     Fault::LeaderStandsStill => Duration::from_secs(35) + measured,
                     Fault::FollowerStandsStill(time) => *time,
                 };
                 warm_up + each * *times
             }
-            Self::Group { members, deaths } => made(2 * *members) + Duration::from_secs(20) * (1 + *deaths),
+            Self::Group { members, deaths } => {
+                made(2 * *members) + (Duration::from_secs(5) + restart) * (1 + *deaths)
+            }
             Self::Queue { messages } => written(2 * messages * MESSAGE_BYTES as u64) + warm_up + measured,
-            // A JVM starts for ten seconds and more, and is missed for nine.
-            Self::Takeover { leaders, times } => made(3 * *leaders) + Duration::from_secs(30) * *times,
-            Self::Rolling { .. } => warm_up + Duration::from_secs(60),
+            // It is missed first.
+            Self::Takeover { leaders, times } => made(3 * *leaders) + restart * 2 * *times,
+            Self::Rolling { .. } => warm_up + restart * 4,
             Self::Reassign { bytes, without, .. } => written(4 * bytes) + warm_up + *without,
             Self::Idle { partitions } => made(*partitions) + measured * 2,
             Self::Restart { partitions, bytes } => {

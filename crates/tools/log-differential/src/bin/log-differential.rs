@@ -129,13 +129,7 @@ fn compared(options: &Options, folder: PathBuf) -> Result<bool, PeerError> {
     println!("not served by ours, so not played: {}", its.beyond(&served).join(", "));
     let served_by_all = its.all_in_common(own);
     let (all, left_out) = chosen(options, (&served, &served_by_all), &contestants.schemas)?;
-    let needs = |fixture| all.iter().any(|script| script.fixture == fixture);
-    if needs(Fixture::Secured) {
-        pair.add_secured(&contestants)?;
-    }
-    if needs(Fixture::Cluster) {
-        pair.add_clusters(&contestants)?;
-    }
+    add_fixtures(&mut pair, &contestants, &all)?;
     if options.show || options.trace {
         all.iter().for_each(|script| println!("{}", told(options, &pair, script)));
         return Ok(true);
@@ -160,6 +154,18 @@ fn compared(options: &Options, folder: PathBuf) -> Result<bool, PeerError> {
     println!("{}", tally.coverage.tables(&served));
     println!("{}", tally.coverage_of_a_cluster.tables_of_a_cluster(&served_by_all));
     Ok(verdict(&tally, &missing, options.is_whole() && !options.strict))
+}
+
+/// Starts what the scripts need besides.
+fn add_fixtures(pair: &mut Pair, contestants: &Contestants, all: &[Script]) -> Result<(), PeerError> {
+    let needs = |fixture| all.iter().any(|script| script.fixture == fixture);
+    if needs(Fixture::Secured) {
+        pair.add_secured(contestants)?;
+    }
+    if needs(Fixture::Cluster) {
+        pair.add_clusters(contestants)?;
+    }
+    Ok(())
 }
 
 /// The scripts to play, and the scenes that cannot be played.

@@ -184,7 +184,6 @@ pub fn script(seed: u64, number: usize, served: &Served, schemas: &Schemas) -> R
 }
 
 /// The script of that number among those of a cluster, one of each scene, or why there is none; and the scene's name.
-#[must_use]
 pub fn script_of_a_cluster(
     seed: u64,
     number: usize,

@@ -331,7 +331,7 @@ impl Taker {
                 (0, Some(_)) if ack.kind == RELEASE => {}
                 (0, Some(_)) => {
                     around.sim.count("share record finished", 1);
-                    around.history.share_finished(ack.at, asked.taking.moment);
+                    around.history.share_finished(ack.at);
                 }
                 (INVALID_RECORD_STATE, None) => around.sim.count("share acknowledgement refused", 1),
                 (INVALID_RECORD_STATE, Some(taking)) => {

@@ -59,6 +59,19 @@ pub(super) fn refused(story: &mut Story<'_>) {
     for factor in [4, 0, -2, i16::MAX] {
         story.call("CreateTopics", create(json!([new_topic("@factor", 1, factor)])));
     }
+    refused_beside_assignments(story);
+    // More replicas have to be in sync than there are.
+    placed(story, "strict", &[&[2, 1]], &[("min.insync.replicas", "3")]);
+    for acks in [-1, 1] {
+        story.at(2).call("Produce", super::produced("strict", 0, acks, &["x"]));
+    }
+    for broker in IDS {
+        story.at(broker).call("Metadata", json!({"Topics": [{"Name": "@w0"}, {"Name": "@gap"}]}));
+    }
+}
+
+/// Partitions whose numbers have a gap, and numbers beside assignments.
+fn refused_beside_assignments(story: &mut Story<'_>) {
     let gap = json!([{
         "Name": "@gap", "NumPartitions": -1, "ReplicationFactor": -1, "Assignments": [
             {"PartitionIndex": 0, "BrokerIds": [1, 2]}, {"PartitionIndex": 2, "BrokerIds": [1, 2]},
@@ -71,14 +84,6 @@ pub(super) fn refused(story: &mut Story<'_>) {
             json!({"NumPartitions": partitions, "ReplicationFactor": factor}),
         );
         story.call("CreateTopics", create(json!([both])));
-    }
-    // More replicas have to be in sync than there are.
-    placed(story, "strict", &[&[2, 1]], &[("min.insync.replicas", "3")]);
-    for acks in [-1, 1] {
-        story.at(2).call("Produce", super::produced("strict", 0, acks, &["x"]));
-    }
-    for broker in IDS {
-        story.at(broker).call("Metadata", json!({"Topics": [{"Name": "@w0"}, {"Name": "@gap"}]}));
     }
 }
 
