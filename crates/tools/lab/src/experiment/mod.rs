@@ -111,6 +111,15 @@ pub const ALL: [&Experiment; 31] = [
     &log_queue::EXPERIMENT,
 ];
 
+/// Those that are measured only if they are named: all together would take too long.
+const ONLY_BY_NAME: [&str; 5] =
+    ["log-takeover", "log-rolling", "log-reassignment", "log-groups", "log-queue"];
+
+/// What is measured if nothing is named.
+pub fn by_default() -> impl Iterator<Item = &'static Experiment> {
+    ALL.into_iter().filter(|experiment| !ONLY_BY_NAME.contains(&experiment.about.id))
+}
+
 /// The experiment of that name, however it is written.
 #[must_use]
 pub fn named(id: &str) -> Option<&'static Experiment> {

@@ -62,7 +62,7 @@ impl Broker {
         // Several threads for connections, however few cores there are.
         let id = self.id;
         let text = format!(
-            "node.id={id}\nbroker.rack=rack-{id}\nlisteners=PLAINTEXT://{}\nlog.dirs=data\nnum.network.threads=2\nzookeeper.connect={}\n\
+            "node.id={id}\nlisteners=PLAINTEXT://{}\nlog.dirs=data\nnum.network.threads=2\nzookeeper.connect={}\n\
              offsets.topic.num.partitions=4\ntransaction.state.log.num.partitions=4\n{SETTINGS}\n{}{}\n",
             self.address(),
             self.council,
@@ -125,9 +125,11 @@ impl Brokers {
     pub(super) fn new(binary: &Path, work: &Path, ports: &[u16], council: &str) -> anyhow::Result<Self> {
         let replicas = ports.len().min(3);
         let of_cluster = format!("default.replication.factor={replicas}\n{READ_NEAR}\n");
-        let of_cluster = if replicas > 1 { of_cluster.as_str() } else { "" };
-        let member =
-            |(id, port): (usize, &u16)| Broker::new(binary, work, (id, *port), (council, of_cluster));
+        let member = |(id, port): (usize, &u16)| {
+            let of_cluster = format!("{of_cluster}broker.rack=rack-{id}\n");
+            let of_cluster = if replicas > 1 { of_cluster.as_str() } else { "" };
+            Broker::new(binary, work, (id, *port), (council, of_cluster))
+        };
         let members = (1..).zip(ports).map(member).collect::<anyhow::Result<_>>()?;
         Ok(Self { members, settings: Vec::new(), paused: false })
     }

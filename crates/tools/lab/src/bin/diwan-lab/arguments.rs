@@ -89,7 +89,7 @@ enum ScaleName {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
-    /// Which experiments; `council` and `log` name all of one service [default: all].
+    /// Which experiments; `council` and `log` name all of one service [default: all but the five longest of the log].
     #[arg(value_name = "EXPERIMENT", value_parser = some, value_delimiter = ',')]
     experiments: Vec<Chosen>,
 
@@ -181,9 +181,11 @@ fn some(name: &str) -> Result<Chosen, String> {
 
 /// Each once, in the order of the papers.
 fn chosen(words: Vec<Chosen>) -> Vec<&'static Experiment> {
+    if words.is_empty() {
+        return experiment::by_default().collect();
+    }
     let named: Vec<_> = words.into_iter().flat_map(|word| word.0).collect();
-    let is_named =
-        |one: &&Experiment| named.is_empty() || named.iter().any(|other| other.about.id == one.about.id);
+    let is_named = |one: &&Experiment| named.iter().any(|other| other.about.id == one.about.id);
     experiment::ALL.into_iter().filter(is_named).collect()
 }
 

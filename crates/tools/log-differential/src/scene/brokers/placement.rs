@@ -66,7 +66,8 @@ pub(super) fn refused(story: &mut Story<'_>) {
         story.at(2).call("Produce", super::produced("strict", 0, acks, &["x"]));
     }
     for broker in IDS {
-        story.at(broker).call("Metadata", json!({"Topics": [{"Name": "@w0"}, {"Name": "@gap"}]}));
+        let topics = json!([{"Name": "@w0"}, {"Name": "@gap"}]);
+        story.at(broker).call("Metadata", json!({"Topics": topics, "AllowAutoTopicCreation": false}));
     }
 }
 
