@@ -117,7 +117,7 @@ impl History {
         }
     }
 
-    /// The session of a member is closed: what it was given last does not count.
+    /// What a member was given last may not count: its session is closed, or it was refused what it said of it.
     pub(crate) fn share_uncounted(&mut self, (place, offset): (Place, i64), member: u32) {
         self.share_given_up((place, offset), member);
         if let Some(delivered) = self.shares.delivered.get_mut(&(place, offset)) {

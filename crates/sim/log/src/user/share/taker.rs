@@ -336,13 +336,22 @@ impl Taker {
                 (INVALID_RECORD_STATE, None) => around.sim.count("share acknowledgement refused", 1),
                 (INVALID_RECORD_STATE, Some(taking)) => {
                     around.sim.count("share acknowledgement refused", 1);
+                    // All of a request's are refused together: the broker may take it that the member has this one still, and not
+                    // count it if the session is closed.
+                    around.history.share_uncounted(ack.at, self.member);
                     let is_alone = asked.acks.iter().all(|other| other.taking.is_some());
                     if is_alone && asked.acks.iter().filter(|other| other.at.0 == ack.at.0).count() == 1 {
                         around.history.share_refused(ack.at, taking);
                     }
                 }
-                (_, _) if ack.kind != RELEASE => around.history.share_unanswered(ack.at),
-                _ => {}
+                (_, taking) => {
+                    if taking.is_some() {
+                        around.history.share_uncounted(ack.at, self.member);
+                    }
+                    if ack.kind != RELEASE {
+                        around.history.share_unanswered(ack.at);
+                    }
+                }
             }
         }
     }
