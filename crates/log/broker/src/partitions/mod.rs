@@ -534,7 +534,9 @@ impl Partitions {
                 let made = self.get(slot).map(|hosted| (hosted.id, hosted.partition.epoch()));
                 self.events.extend(made.map(|(id, promised)| PartitionEvent::Made(id, promised)));
             }
-            Awaited::Replica(..) | Awaited::Gone => {}
+            // It has one replica since. What it needs to serve may have been on its way to the disk.
+            Awaited::Replica(slot, persist) => self.copy_persisted(slot, persist),
+            Awaited::Gone => {}
         }
     }
 }

@@ -86,6 +86,25 @@ fn partition_with_one_replica_gets_three_and_one_again() {
 }
 
 #[test]
+fn replica_that_is_left_alone_serves_though_its_disk_is_slow_meanwhile() {
+    for turns in 0..60 {
+        let mut cluster = Cluster::new(&[&[2, 1]]);
+        assert_eq!(produce(&mut cluster), (0, 0));
+        let answer = cluster.broker(3).begin(1, &asked(Some(&[1])));
+        assert!(answer.is_err(), "it waits for the council");
+        for turn in 0..turns {
+            cluster.turn(1 + turn % 3);
+        }
+        cluster.stop_disk(1);
+        cluster.settle();
+        cluster.start_disk(1);
+        cluster.pass(1_100);
+        assert_eq!((replicas(&cluster), cluster.leader(0).0), (vec![1], 1), "{turns}");
+        assert_eq!(produce(&mut cluster), (0, 1), "{turns}");
+    }
+}
+
+#[test]
 fn partition_moves_from_one_broker_to_another() {
     let mut cluster = Cluster::new(&[&[1]]);
     assert_eq!(produce(&mut cluster), (0, 0));
