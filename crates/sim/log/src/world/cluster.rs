@@ -140,11 +140,7 @@ impl LogWorld {
             return;
         };
         let mut ids: Vec<i32> = self.brokers.iter().map(crate::broker::Machine::node_id).collect();
-        let mut count = partition.replicas.len().min(ids.len());
-        // Not fewer than a wiped disk leaves enough of.
-        if self.setting.faults.cluster.wipe == 0 && chance.chance(40) {
-            count = 1 + chance.below(ids.len().min(3) as u64) as usize;
-        }
+        let count = partition.replicas.len().min(ids.len());
         let mut wanted = Vec::new();
         while wanted.len() < count {
             wanted.push(ids.swap_remove(chance.below(ids.len() as u64) as usize));
