@@ -103,7 +103,7 @@ pub(super) fn more_partitions(story: &mut Story<'_>) {
     }
     story.each("CreatePartitions", |version| asked(2 + i64::from(version), &[&[3, 1]]));
     // The last one first: once it is there, all are.
-    let added = story.versions("CreatePartitions").into_iter().count();
+    let added = story.versions("CreatePartitions").count();
     for partition in (1..=added).rev() {
         rests(story, &IDS, ("a", partition), 3, &[1, 3]);
     }
