@@ -210,7 +210,8 @@ pub fn is_of_a_cluster(name: &str) -> bool {
 /// Whether the differences of that scene are not all judged yet: it is played only if it is named.
 #[must_use]
 pub fn is_unsettled(name: &str) -> bool {
-    // Drawn requests found a replica that was left alone and did not serve. They were not played often enough since that was mended.
+    // Drawn requests found a replica that was left alone and did not serve. Since that was mended they were not played often
+    // enough.
     const UNSETTLED: [&str; 3] = [
         "elections among brokers",
         "share groups at brokers that do not coordinate",
