@@ -83,6 +83,7 @@ impl BrokerSetup {
             council_session: session.map_or(SESSION, |ms| Duration::from_millis(ms.into())),
             backlog: u32::try_from(network.backlog).ok(),
             threads: u16::try_from(network.threads).unwrap_or(u16::MAX),
+            rest_us_max: network.rest_us_max,
             connections,
             broker,
             set_log_level: SetLogLevel::default(),

@@ -59,6 +59,10 @@ pub(crate) struct ConsumeArguments {
     #[arg(long, value_name = "TIME")]
     since: Option<Moment>,
 
+    /// Read replicas in this rack where there are some, if the brokers' `replica.selector.class` has it so.
+    #[arg(long, value_name = "RACK", default_value = "", hide_default_value = true)]
+    rack: String,
+
     /// End after so many records.
     #[arg(short = 'n', long, visible_alias = "max-messages", value_name = "N")]
     max: Option<u64>,
@@ -125,7 +129,7 @@ pub(super) fn run(arguments: &ConsumeArguments, out: &mut impl Write) -> Done {
         Some(group) => Membership::of(group, arguments).read(cluster, printer, out),
         None => {
             let begin = begin(&mut cluster, arguments, &partitions)?;
-            read_alone(Consumer::new(cluster, begin), printer, out)
+            read_alone(Consumer::new(cluster, begin).in_rack(&arguments.rack), printer, out)
         }
     }
 }
@@ -201,7 +205,7 @@ impl Membership {
 
     fn read(mut self, cluster: Cluster, printer: Printer<'_>, out: &mut impl Write) -> Done {
         let stop = stop_flag().map_err(|error| Failure::new(format!("signals cannot be caught: {error}")))?;
-        let mut consumer = Consumer::new(cluster, BTreeMap::new());
+        let mut consumer = Consumer::new(cluster, BTreeMap::new()).in_rack(&printer.arguments.rack);
         let read = self.read_until(&stop, &mut consumer, printer, out);
         // Others get its partitions at once; one that does not hear of it finds out by itself.
         let committed = self.commit(&mut consumer);

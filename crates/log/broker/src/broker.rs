@@ -665,7 +665,7 @@ impl Broker {
                 self.transactions.offsets_marker_done(&mut self.node, ticket, &answer, now);
             }
             self.share.settle(&mut self.node, now);
-            let has_asked = self.share_elsewhere();
+            let has_asked = self.share_elsewhere(now);
             match self.transactions.next_event() {
                 Some(event) => self.do_for_transactions(event, now),
                 None if !has_asked => break,

@@ -4,7 +4,7 @@
 use base::Now;
 use log_coordinators::{Participant, Ticket};
 use log_metadata::PartitionNode;
-use log_partition::Marker;
+use log_partition::{Marker, PartitionId};
 use log_share::StateAnswer;
 use log_wire::{ErrorCode, TopicName};
 use replication_wire::Call;
@@ -13,12 +13,14 @@ use crate::broker::Broker;
 use crate::coordinators::OFFSETS;
 use crate::node::Node;
 use crate::peer_calls::codec::{self, Asked};
+use crate::peer_calls::ends_codec::{self, Ends};
 use crate::peer_calls::{CALL_BYTES_MAX, Open};
 use crate::peer_calls::{append_codec, share_codec};
 use crate::question::{Asker, PeerAsker, Question};
 use crate::replication::{BadMessage, PeerCall};
-use crate::share::{PeerAppend, PeerRequest};
+use crate::share::{PeerAppend, PeerEnds, PeerRequest, ends_here};
 use crate::transactions::TransactionEvent;
+use crate::waits::Waiter;
 
 impl Broker {
     /// A question goes to the coordinator of its transaction, wherever that lives.
@@ -88,7 +90,7 @@ impl Broker {
     }
 
     /// Does what share groups have to do at other brokers. Says whether there was anything.
-    pub(crate) fn share_elsewhere(&mut self) -> bool {
+    pub(crate) fn share_elsewhere(&mut self, now: Now) -> bool {
         if !self.share.has_some_for_peers() {
             return false;
         }
@@ -114,6 +116,7 @@ impl Broker {
             }
         }
         has_some |= self.append_elsewhere();
+        has_some |= self.ask_for_ends(now);
         for (broker, told) in self.share.take_told() {
             // Nobody waits for the answer, and one that is not connected is told again later.
             let (id, bytes) = (self.peer_calls.next_id(), share_codec::groups(&told));
@@ -138,6 +141,27 @@ impl Broker {
             self.answer(asker, &append_codec::appended(error));
         }
         has_some
+    }
+
+    /// Leaders are asked where partitions end, for administrators of share groups.
+    fn ask_for_ends(&mut self, now: Now) -> bool {
+        let asked = self.share.take_peer_ends();
+        let has_some = !asked.is_empty();
+        for PeerEnds { broker, waiter, partitions } in asked {
+            let (id, bytes) = (self.peer_calls.next_id(), ends_codec::ends(&partitions));
+            if self.replication.call(broker, &Call { id, is_answer: false, bytes: &bytes }) {
+                self.peer_calls.open.insert((broker, id), Open::Ends(waiter, partitions));
+            } else {
+                self.ends_told(waiter, partitions, Vec::new(), now);
+            }
+        }
+        has_some
+    }
+
+    /// Partitions for which nothing was told are led elsewhere, as far as anybody knows.
+    fn ends_told(&mut self, waiter: Waiter, of: Vec<PartitionId>, told: Vec<Option<Ends>>, now: Now) {
+        let told = of.into_iter().zip(told);
+        self.share.ends_told(&mut self.node, waiter, told, now);
     }
 
     fn answer(&mut self, PeerAsker { broker, id }: PeerAsker, bytes: &[u8]) {
@@ -172,6 +196,11 @@ impl Broker {
             Asked::Append(append) => self.share.append_for_peer(&mut self.node, asker, &append, now),
             Asked::Loads(told) => self.loads_told(*from, told, now),
             Asked::Moves(moves) => self.throttle_moves(moves, now),
+            Asked::Ends(partitions) => {
+                let ends = partitions.into_iter().map(|id| ends_here(&self.node, id));
+                let bytes = ends_codec::ends_answer(ends);
+                self.answer(asker, &bytes);
+            }
         }
         Ok(())
     }
@@ -209,6 +238,11 @@ impl Broker {
                 self.share.append_answered(ticket, read.unwrap_or(ErrorCode::UnknownServerError));
                 return read.map(drop).map_err(|_| BadMessage::Call);
             }
+            Some(Open::Ends(waiter, partitions)) => {
+                let read = ends_codec::read_ends_answer(&call.bytes);
+                self.ends_told(waiter, partitions, read.clone().unwrap_or_default(), now);
+                return read.map(drop).map_err(|_| BadMessage::Call);
+            }
             Some(Open::Probe) => self.held_metadata.lives(&mut self.node, call.from, now),
             None => {}
         }
@@ -231,6 +265,7 @@ impl Broker {
                     self.share.peer_answered(attempt, StateAnswer::Failed(ErrorCode::NotCoordinator));
                 }
                 Open::Append(ticket) => self.share.append_answered(ticket, ErrorCode::NotLeaderOrFollower),
+                Open::Ends(waiter, partitions) => self.ends_told(waiter, partitions, Vec::new(), now),
                 Open::Probe => {}
             }
         }

@@ -1,4 +1,8 @@
 //! A consumer of some partitions, from given offsets on. What transactions have not committed it does not see.
+//!
+//! # The nearest replica
+//! A consumer that says in which rack it stands is sent to a replica there by the leader. It reads that one as long as it has
+//! records. Then, or if it fails, the leader is asked again: it alone knows where a partition ends, and sends the consumer elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -24,19 +28,29 @@ pub struct Consumer {
     positions: BTreeMap<TopicPartition, i64>,
     /// Where each ended when it was looked at last.
     ends: BTreeMap<TopicPartition, i64>,
+    rack: String,
+    /// The replicas to which leaders have sent it.
+    nearest: BTreeMap<TopicPartition, i32>,
 }
 
 impl Consumer {
     /// Of these partitions.
     #[must_use]
     pub const fn new(cluster: Cluster, positions: BTreeMap<TopicPartition, i64>) -> Self {
-        Self { cluster, positions, ends: BTreeMap::new() }
+        Self { cluster, positions, ends: BTreeMap::new(), rack: String::new(), nearest: BTreeMap::new() }
+    }
+
+    /// It stands in this rack, and reads replicas there if the brokers have it so (`replica.selector.class`).
+    #[must_use]
+    pub fn in_rack(self, rack: &str) -> Self {
+        Self { rack: rack.to_owned(), ..self }
     }
 
     /// What it is to read from now on.
     pub fn assign(&mut self, positions: BTreeMap<TopicPartition, i64>) {
         self.positions = positions;
         self.ends.clear();
+        self.nearest.clear();
     }
 
     /// The next offset of each partition.
@@ -74,20 +88,21 @@ impl Consumer {
     }
 
     fn poll_all(&mut self, wait: Duration, records: &mut Vec<ConsumedRecord>) -> Result<()> {
-        let mut by_leader = BTreeMap::<i32, Vec<TopicPartition>>::new();
-        for (topic, partition) in self.positions.keys() {
-            if let Some(leader) = self.cluster.leader(topic, *partition) {
-                by_leader.entry(leader).or_default().push((topic.clone(), *partition));
+        let mut by_broker = BTreeMap::<i32, Vec<TopicPartition>>::new();
+        for place @ (topic, partition) in self.positions.keys() {
+            let nearest = self.nearest.get(place).copied();
+            if let Some(broker) = nearest.or_else(|| self.cluster.leader(topic, *partition)) {
+                by_broker.entry(broker).or_default().push(place.clone());
             }
         }
-        if by_leader.values().map(Vec::len).sum::<usize>() < self.positions.len() {
+        if by_broker.values().map(Vec::len).sum::<usize>() < self.positions.len() {
             self.look_for_leaders()?;
         }
-        let count = u32::try_from(by_leader.len().max(1)).unwrap_or(1);
-        for (leader, partitions) in by_leader {
+        let count = u32::try_from(by_broker.len().max(1)).unwrap_or(1);
+        for (broker, partitions) in by_broker {
             let request = self.request(&partitions, wait / count);
             let Some((topic, partition)) = partitions.first() else { continue };
-            match self.cluster.call_leader(leader, (topic, *partition), &request) {
+            match self.cluster.call_leader(broker, (topic, *partition), &request) {
                 Ok(answer) => {
                     for topic in answer.responses {
                         for partition in topic.partitions {
@@ -95,7 +110,10 @@ impl Consumer {
                         }
                     }
                 }
-                Err(error) if error.is_retriable() => self.look_for_leaders()?,
+                Err(error) if error.is_retriable() => {
+                    self.nearest.retain(|place, _| !partitions.contains(place));
+                    self.look_for_leaders()?;
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -130,6 +148,7 @@ impl Consumer {
             max_bytes: FETCH_BYTES,
             isolation_level: READ_COMMITTED,
             topics: topics.collect(),
+            rack_id: self.rack.clone(),
             ..FetchBody::default()
         }
     }
@@ -142,13 +161,27 @@ impl Consumer {
     ) -> Result<()> {
         let place = (topic.to_owned(), answer.partition_index);
         let Some(next) = self.positions.get(&place).copied() else { return Ok(()) };
+        let is_leaders = !self.nearest.contains_key(&place);
+        if answer.error_code != 0 || answer.records.0.is_empty() {
+            self.nearest.remove(&place);
+        }
         match answer.error_code {
             0 => {}
-            code if code == ErrorCode::OffsetOutOfRange.code() => return self.begin_anew(&place),
+            code if code == ErrorCode::OffsetOutOfRange.code() && is_leaders => {
+                return self.begin_anew(&place);
+            }
+            // A replica that lags behind its leader.
+            code if code == ErrorCode::OffsetOutOfRange.code() => return Ok(()),
             code if is_retriable(code) => return self.look_for_leaders(),
             code => return Err(Error::refused(format!("partition {} of `{topic}`", place.1), code)),
         }
-        self.ends.insert(place.clone(), answer.last_stable_offset.max(answer.log_start_offset));
+        if is_leaders {
+            self.ends.insert(place.clone(), answer.last_stable_offset.max(answer.log_start_offset));
+        }
+        if answer.preferred_read_replica >= 0 {
+            self.nearest.insert(place, answer.preferred_read_replica);
+            return Ok(());
+        }
         let committed = without_aborted(&answer.records.0, answer.aborted_transactions.unwrap_or_default());
         let mut end = None;
         for batches in committed {

@@ -31,6 +31,9 @@ pub struct LogConfig {
     pub peer_tls: Option<PeerTlsConfig>,
     /// How many threads serve connections: `num.network.threads`.
     pub threads: u16,
+    /// How long such a thread leaves sockets alone while many clients send something, microseconds at most:
+    /// `diwan.network.rest.max.us`.
+    pub rest_us_max: u64,
     /// How many connections there may be: `max.connections` and its kin. What concerns single listeners is in `listeners`.
     pub connections: ConnectionLimits,
     /// `socket.listen.backlog.size`; nothing for as many as the system queues.

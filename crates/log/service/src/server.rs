@@ -390,7 +390,7 @@ fn start_shards(
         let listeners = listeners.map_err(system("share a poll"))?;
         let front = Front::new(number, count, &front_config);
         let shard = Shard::new(number, links, listeners, front, &config.directory);
-        let reactor = Reactor::new(poll, clock, vec![Box::new(shard)]);
+        let reactor = Reactor::new(poll, clock, vec![Box::new(shard)]).resting(config.rest_us_max);
         let thread =
             spawn("log-shard", supervisor, move || reactor.run()).map_err(system("start a thread"))?;
         shards.push((Arc::clone(mail), thread));

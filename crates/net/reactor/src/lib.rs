@@ -11,6 +11,7 @@ mod handshake_trouble;
 mod listener;
 mod metrics;
 mod reactor;
+mod rest;
 mod service;
 mod socket;
 mod sockets;

@@ -71,6 +71,22 @@ impl Turns {
         Some(Duration::from_millis(timeout_ms))
     }
 
+    /// The reactor's thread sleeps for so long, until there is mail, or until a service wants its turn. Its sockets wait meanwhile.
+    pub(crate) fn rest(&self, most: Duration) {
+        let timeout = {
+            let mut lent = self.services.lock();
+            let timeout = lent.wait_max_ms().map_or(most, |wait_ms| most.min(Duration::from_millis(wait_ms)));
+            lent.sleeps_until = self.clock.now().mono().plus_ms(1);
+            timeout
+        };
+        self.waker.park(Some(timeout), || timeout.is_zero() || self.services.lock().has_mail());
+    }
+
+    /// The time, microseconds.
+    pub(crate) fn now_us(&self) -> u64 {
+        self.clock.mono_us()
+    }
+
     /// The reactor's thread is awake, with these events: its turn.
     pub(crate) fn wake_up(&self, events: &Events) {
         self.waker.wake_up();

@@ -2,6 +2,10 @@
 //!
 //! A thread owns one [`ThreadWaker`] and any number of [`Mailbox`]es that wake it. The waker does nothing while its owner
 //! is awake, because an owner looks into its mailboxes before it goes to sleep. Knows nothing of what is sent.
+//!
+//! Invariants:
+//! - *Woken where it sleeps.* An owner says whether it parks or polls before it says that it sleeps. Who wakes it reads that
+//!   after it has claimed to; if the owner has gone to sleep elsewhere meanwhile, it has looked into its mailboxes in between.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,29 +14,31 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-/// How a sleeping thread is woken.
-enum Sleep {
-    /// It sleeps in `mio::Poll`.
-    Poll(mio::Waker),
-    /// It is parked: the thread that parked last. A member that is restarted has a new thread for its journal.
-    Park(Mutex<Option<Thread>>),
-}
-
 /// Wakes one thread.
 pub struct ThreadWaker {
     asleep: AtomicBool,
-    sleep: Sleep,
+    /// It is parked, or else sleeps in its poll.
+    parks: AtomicBool,
+    /// The thread that parked last. A member that is restarted has a new thread for its journal.
+    parked: Mutex<Option<Thread>>,
+    /// Of the poll in which it sleeps when it is not parked.
+    poll: Option<mio::Waker>,
 }
 
 impl ThreadWaker {
     /// The waker of a thread that sleeps in a poll.
     pub fn of_poll(waker: mio::Waker) -> Arc<Self> {
-        Arc::new(Self { asleep: AtomicBool::new(false), sleep: Sleep::Poll(waker) })
+        Arc::new(Self::new(Some(waker)))
     }
 
     /// The waker of a thread that parks itself with [`Self::park`].
     pub fn of_parking() -> Arc<Self> {
-        Arc::new(Self { asleep: AtomicBool::new(false), sleep: Sleep::Park(Mutex::new(None)) })
+        Arc::new(Self::new(None))
+    }
+
+    fn new(poll: Option<mio::Waker>) -> Self {
+        let (asleep, parks) = (AtomicBool::new(false), AtomicBool::new(poll.is_none()));
+        Self { asleep, parks, parked: Mutex::new(None), poll }
     }
 
     /// Wakes the owner if it sleeps.
@@ -53,14 +59,14 @@ impl ThreadWaker {
 
     /// Wakes the owner, asleep or not.
     pub fn ring(&self) {
-        match &self.sleep {
-            Sleep::Poll(waker) => {
+        match &self.poll {
+            Some(poll) if !self.parks.load(Ordering::SeqCst) => {
                 // Fails only when the poll is gone, and then there is no thread to wake.
-                let _ = waker.wake();
+                let _ = poll.wake();
             }
-            Sleep::Park(owner) => {
-                if let Some(owner) = &*owner.lock() {
-                    owner.unpark();
+            _ => {
+                if let Some(parked) = &*self.parked.lock() {
+                    parked.unpark();
                 }
             }
         }
@@ -78,14 +84,15 @@ impl ThreadWaker {
     }
 
     /// Parks the owner, who calls this, until woken or until `timeout` has passed; not at all when `mail` says that
-    /// messages wait.
+    /// messages wait. The owner of a poll leaves that alone meanwhile.
     pub fn park(&self, timeout: Option<Duration>, mail: impl FnOnce() -> bool) {
-        if let Sleep::Park(owner) = &self.sleep {
-            let (mut owner, current) = (owner.lock(), thread::current());
-            if owner.as_ref().is_none_or(|owner| owner.id() != current.id()) {
-                *owner = Some(current);
+        {
+            let (mut parked, current) = (self.parked.lock(), thread::current());
+            if parked.as_ref().is_none_or(|parked| parked.id() != current.id()) {
+                *parked = Some(current);
             }
         }
+        self.parks.store(true, Ordering::SeqCst);
         self.fall_asleep();
         if !mail() {
             match timeout {
@@ -94,6 +101,7 @@ impl ThreadWaker {
             }
         }
         self.wake_up();
+        self.parks.store(self.poll.is_none(), Ordering::SeqCst);
     }
 }
 
@@ -278,5 +286,43 @@ mod tests {
         assert_eq!(events.iter().map(|event| event.token()).collect::<Vec<_>>(), [mio::Token(7)]);
         sender.join().expect("the sender ends");
         assert!(!messages.is_empty());
+    }
+
+    #[test]
+    fn owner_of_a_poll_is_woken_whether_it_polls_or_is_parked() {
+        const MESSAGES: u32 = 5_000;
+        let mut poll = mio::Poll::new().expect("a poll");
+        let waker = ThreadWaker::of_poll(mio::Waker::new(poll.registry(), mio::Token(7)).expect("a waker"));
+        let messages = Arc::new(Mailbox::new(Arc::clone(&waker)));
+        let (answered, answers) = std::sync::mpsc::channel();
+        let sender = {
+            let messages = Arc::clone(&messages);
+            thread::spawn(move || {
+                for message in 0..MESSAGES {
+                    messages.put(message);
+                    // The next one only when this one was taken: nothing else wakes the owner.
+                    let taken = answers.recv_timeout(Duration::from_secs(60));
+                    assert_eq!(taken, Ok(message), "the owner sleeps on");
+                }
+            })
+        };
+        let (mut taken, mut batch, mut events) = (0, Vec::new(), mio::Events::with_capacity(4));
+        while taken < MESSAGES {
+            if taken % 3 == 0 {
+                waker.park(Some(Duration::from_micros(u64::from(taken % 100))), || !messages.is_empty());
+            } else {
+                waker.fall_asleep();
+                if messages.is_empty() {
+                    poll.poll(&mut events, None).expect("polled");
+                }
+                waker.wake_up();
+            }
+            messages.take_all(&mut batch);
+            for message in batch.drain(..) {
+                taken += 1;
+                answered.send(message).expect("the sender waits");
+            }
+        }
+        sender.join().expect("the sender ends");
     }
 }

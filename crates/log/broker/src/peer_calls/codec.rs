@@ -9,8 +9,10 @@ use log_wire::messages::peers::{MarkerAnswer, MarkerCall, PeerParticipant, Verif
 use log_wire::{ErrorCode, Malformed};
 
 use super::append_codec::{self, Append};
+use super::ends_codec;
 use super::form::{
-    APPEND, LOADS, MARKER, MOVES, PROBE, SHARE_GROUPS, SHARE_STATE, VERIFY, error_of, read, written_behind,
+    APPEND, ENDS, LOADS, MARKER, MOVES, PROBE, SHARE_GROUPS, SHARE_STATE, VERIFY, error_of, read,
+    written_behind,
 };
 use super::load_codec::{self, Told};
 use super::share_codec::{self, ToldGroups};
@@ -33,6 +35,7 @@ pub(crate) enum Asked {
     Append(Append),
     Loads(Told),
     Moves(Vec<PartitionId>),
+    Ends(Vec<PartitionId>),
 }
 
 /// A question of another broker.
@@ -71,6 +74,7 @@ pub(crate) fn asked(bytes: &[u8]) -> Result<Asked, Malformed> {
         (&APPEND, body) => append_codec::read_append(body).map(Asked::Append),
         (&LOADS, body) => load_codec::read_loads(body).map(Asked::Loads),
         (&MOVES, body) => load_codec::read_moves(body).map(Asked::Moves),
+        (&ENDS, body) => ends_codec::read_ends(body).map(Asked::Ends),
         _ => Err(bad),
     }
 }
@@ -196,7 +200,7 @@ mod tests {
                 assert!(asked(&bytes[..cut]).is_err(), "cut at {cut}");
             }
         }
-        assert!(asked(&[9]).is_err());
+        assert!(asked(&[10]).is_err());
     }
 
     #[test]

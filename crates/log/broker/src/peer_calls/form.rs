@@ -11,6 +11,7 @@ pub(super) const SHARE_GROUPS: u8 = 5;
 pub(super) const APPEND: u8 = 6;
 pub(super) const LOADS: u8 = 7;
 pub(super) const MOVES: u8 = 8;
+pub(super) const ENDS: u8 = 9;
 /// The only version.
 const VERSION: i16 = 0;
 

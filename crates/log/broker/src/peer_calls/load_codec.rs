@@ -3,7 +3,7 @@
 use log_balance::{BrokerRoom, Rates};
 use log_partition::PartitionId;
 use log_wire::Malformed;
-use log_wire::messages::peers::{LoadsCall, MovesCall, PeerLoad, PeerMove};
+use log_wire::messages::peers::{LoadsCall, MovesCall, PeerLoad, PeerPartition};
 
 use super::form::{LOADS, MOVES, read, written_behind};
 
@@ -55,13 +55,13 @@ pub(super) fn read_loads(body: &[u8]) -> Result<Told, Malformed> {
 
 /// The bytes of which partitions are moved.
 pub(crate) fn moves(moves: &[PartitionId]) -> Vec<u8> {
-    let partition = |id: &PartitionId| PeerMove { topic_id: id.topic, index: id.index };
+    let partition = |id: &PartitionId| PeerPartition { topic_id: id.topic, index: id.index };
     written_behind(&[MOVES], &MovesCall { partitions: moves.iter().map(partition).collect() })
 }
 
 pub(super) fn read_moves(body: &[u8]) -> Result<Vec<PartitionId>, Malformed> {
     let MovesCall { partitions } = read(body)?;
-    let id = |of: PeerMove| PartitionId { topic: of.topic_id, index: of.index };
+    let id = |of: PeerPartition| PartitionId { topic: of.topic_id, index: of.index };
     Ok(partitions.into_iter().map(id).collect())
 }
 

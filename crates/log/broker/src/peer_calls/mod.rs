@@ -1,6 +1,6 @@
 //! What brokers ask each other: whether records may enter a transaction whose coordinator lives elsewhere; to write markers where
 //! the partitions are led; whether a leader lives ([`crate::topics::HeldMetadata`]); and for share groups, to read and write the
-//! state of a share partition where it is held, and to append dead letters where their partition is led. They also tell the
+//! state of a share partition where it is held, to append dead letters where their partition is led, and how long partitions are. They also tell the
 //! coordinators of share groups which groups have states, the controller what partitions are used for, and leaders which of them it
 //! moves for that (`balancing`).
 //!
@@ -21,6 +21,7 @@
 
 pub(crate) mod append_codec;
 pub(crate) mod codec;
+pub(crate) mod ends_codec;
 mod form;
 pub(crate) mod load_codec;
 pub(crate) mod share_codec;
@@ -28,9 +29,10 @@ pub(crate) mod share_codec;
 use std::collections::BTreeMap;
 
 use log_coordinators::{Participant, Ticket};
-use log_partition::ProducerId;
+use log_partition::{PartitionId, ProducerId};
 
 use crate::question::Question;
+use crate::waits::Waiter;
 
 /// A call or an answer is not longer, bytes: a message between brokers has at most 1 MiB.
 pub(crate) const CALL_BYTES_MAX: usize = (1 << 20) - 64;
@@ -53,6 +55,8 @@ pub(crate) enum Open {
     ShareState(Ticket),
     /// Dead letters.
     Append(Ticket),
+    /// Where these partitions end, for a request of an administrator.
+    Ends(Waiter, Vec<PartitionId>),
 }
 
 impl PeerCalls {

@@ -116,7 +116,8 @@ impl Share {
     /// Whether there is anything for other brokers: that is asked after each request, and mostly there is nothing.
     pub(crate) fn has_some_for_peers(&self) -> bool {
         let Appends { to_peers, for_peers, .. } = &self.appends;
-        let has_states = !self.to_peers.is_empty() || !self.for_peers.is_empty();
+        let has_states =
+            !self.to_peers.is_empty() || !self.for_peers.is_empty() || !self.peer_ends.is_empty();
         has_states || !to_peers.is_empty() || !for_peers.is_empty() || !self.announced.is_told()
     }
 }

@@ -12,6 +12,7 @@ use log_wire::messages::share::{
 use log_wire::{ApiKey, ErrorCode};
 
 use super::Share;
+use super::ends::{KnownEnds, questions};
 use super::states::Asked;
 use crate::call::Caller;
 use crate::client::Client;
@@ -43,6 +44,9 @@ pub(super) struct Inspection {
     form: Form,
     missing: usize,
     inspected: Inspected,
+    /// Of partitions that other brokers lead. They are asked once the states are known.
+    pub(super) ends: KnownEnds,
+    are_ends_asked: bool,
 }
 
 impl Share {
@@ -65,7 +69,9 @@ impl Share {
         groups.dedup();
         let (client, api, form) = (Arc::clone(of.by.client), of.by.api, of.form);
         let missing = groups.len();
-        let inspection = Inspection { request, client, api, form, missing, inspected: Inspected::new() };
+        let (inspected, ends) = (Inspected::new(), KnownEnds::new());
+        let are_ends_asked = !matches!(request, Administration::Describe(_));
+        let inspection = Inspection { request, client, api, form, missing, inspected, ends, are_ends_asked };
         self.inspections.insert(of.waiter, now.mono().plus_ms(WAIT_MS), inspection);
         for group in groups {
             self.ask(node, StateRequest::Describe(Text::clone(&group)), Asked::Inspection(of.waiter, group));
@@ -86,7 +92,21 @@ impl Share {
     ) {
         let Some(inspection) = self.inspections.get_mut(waiter) else { return };
         inspection.inspected.insert(group, summaries(answer));
+        self.part_has_come(node, waiter, now);
+    }
+
+    /// One of those that were asked has answered, or cannot.
+    pub(super) fn part_has_come(&mut self, node: &mut Node, waiter: Waiter, now: Now) {
+        let Some(inspection) = self.inspections.get_mut(waiter) else { return };
         inspection.missing = inspection.missing.saturating_sub(1);
+        if inspection.missing > 0 {
+            return;
+        }
+        if !std::mem::replace(&mut inspection.are_ends_asked, true) {
+            let questions = questions(node, waiter, &inspection.inspected);
+            inspection.missing = questions.len();
+            self.peer_ends.extend(questions);
+        }
         if inspection.missing == 0 {
             self.administer(node, waiter, now);
         }
@@ -100,15 +120,13 @@ impl Share {
     }
 
     fn administer(&mut self, node: &mut Node, waiter: Waiter, now: Now) {
-        let Some(Inspection { request, client, api, form, inspected, .. }) = self.inspections.remove(waiter)
-        else {
-            return;
-        };
+        let Some(inspection) = self.inspections.remove(waiter) else { return };
+        let Inspection { request, client, api, form, inspected, ends, .. } = inspection;
         let by = By { client: &client, api };
         let of = Caller { by, waiter, form, client_id: "", client_host: &client.host };
         let answered = match request {
             Administration::Describe(request) => {
-                Some(self.describe_offsets(node, &request, (of, &inspected)))
+                Some(self.describe_offsets(node, &request, (of, &inspected, &ends)))
             }
             Administration::Alter(request) => self.alter_offsets(node, request, (of, &inspected), now),
             Administration::Delete(request) => self.delete_offsets(node, request, (of, &inspected), now),

@@ -16,13 +16,13 @@
 //! - One read of a share partition is under way at a time.
 //!
 //! # Not done, and what that costs
-//! - An administrator who asks a broker for a partition that another one leads is not told its lag.
 //! - A consumer's quota of bytes limits one answer, and does not hold up the next one.
 
 mod acknowledge;
 mod announced;
 mod appends;
 mod burial;
+mod ends;
 mod fates;
 mod fetch;
 mod inspect;
@@ -59,6 +59,7 @@ use crate::waits::{Waiter, Waits};
 use announced::Announced;
 use appends::Appends;
 pub(crate) use appends::PeerAppend;
+pub(crate) use ends::{PeerEnds, ends_here};
 use inspect::{Administration, Inspection};
 use offsets::PendingChange;
 use pending::Pending;
@@ -105,6 +106,7 @@ pub(crate) struct Share {
     for_peers: Vec<(PeerAsker, StateAnswer)>,
     announced: Announced,
     inspections: Waits<Inspection>,
+    peer_ends: Vec<PeerEnds>,
     appends: Appends,
     /// Whose dead letters are on their way.
     burials: BTreeMap<Ticket, ShareKey>,
@@ -141,6 +143,7 @@ impl Share {
             for_peers: Vec::new(),
             announced: Announced::default(),
             inspections: Waits::default(),
+            peer_ends: Vec::new(),
             appends: Appends::default(),
             burials: BTreeMap::new(),
             ready: VecDeque::new(),

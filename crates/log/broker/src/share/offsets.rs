@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use base::Now;
 use log_coordinators::{Text, Ticket, TopicId};
-use log_partition::Isolation;
+use log_partition::PartitionId;
 use log_share::{ShareKey, ShareState, StateAnswer, StateRequest, StateSummary};
 use log_wire::messages::share::{
     AlterShareGroupOffsetsRequest, AlterShareGroupOffsetsResponse, AlterShareGroupOffsetsResponsePartition,
@@ -18,10 +18,12 @@ use log_wire::messages::share::{
 use log_wire::{ErrorCode, TopicName};
 
 use super::Share;
+use super::ends::{KnownEnds, ends_here};
 use super::inspect::{Inspected, summaries};
 use super::states::Asked;
 use crate::call::Caller;
 use crate::node::Node;
+use crate::peer_calls::ends_codec::Ends;
 use crate::response::{Form, Response};
 use crate::rights::{GROUP_DELETE, GROUP_DESCRIBE, GROUP_READ, TOPIC_DESCRIBE, TOPIC_READ};
 use crate::waits::Waiter;
@@ -78,10 +80,10 @@ impl Share {
         &self,
         node: &Node,
         request: &DescribeShareGroupOffsetsRequest,
-        (of, inspected): (Caller<'_>, &Inspected),
+        (of, inspected, ends): (Caller<'_>, &Inspected, &KnownEnds),
     ) -> Response {
         let groups =
-            request.groups.iter().map(|group| self.offsets_of(node, group, (of, inspected))).collect();
+            request.groups.iter().map(|group| self.offsets_of(node, group, (of, inspected, ends))).collect();
         of.form.response(&DescribeShareGroupOffsetsResponse { groups, ..Default::default() })
     }
 
@@ -89,7 +91,7 @@ impl Share {
         &self,
         node: &Node,
         wanted: &DescribeShareGroupOffsetsRequestGroup,
-        (of, inspected): (Caller<'_>, &Inspected),
+        (of, inspected, ends): (Caller<'_>, &Inspected, &KnownEnds),
     ) -> DescribeShareGroupOffsetsResponseGroup {
         let group_id = wanted.group_id.clone();
         let may = node.may(of.by, GROUP_DESCRIBE, &group_id);
@@ -116,7 +118,7 @@ impl Share {
         if wanted.topics.is_none() {
             topics.retain(|(name, _)| node.may(of.by, TOPIC_DESCRIBE, name).is_ok());
         }
-        let topics = topics.into_iter().map(|topic| shown_topic(node, topic, &states, of));
+        let topics = topics.into_iter().map(|topic| shown_topic(node, topic, (&states, ends), of));
         DescribeShareGroupOffsetsResponseGroup { group_id, topics: topics.collect(), ..Default::default() }
     }
 
@@ -353,7 +355,7 @@ fn all_topics(node: &Node, states: &BTreeMap<(TopicId, i32), &StateSummary>) -> 
 fn shown_topic(
     node: &Node,
     (name, partitions): (String, Vec<i32>),
-    states: &BTreeMap<(TopicId, i32), &StateSummary>,
+    (states, ends): (&BTreeMap<(TopicId, i32), &StateSummary>, &KnownEnds),
     of: Caller<'_>,
 ) -> DescribeShareGroupOffsetsResponseTopic {
     let may = node.may(of.by, TOPIC_DESCRIBE, &name);
@@ -361,7 +363,11 @@ fn shown_topic(
     let shown = partitions.into_iter().map(|index| {
         may.map_or_else(
             |error| failed(index, error),
-            |()| shown(node, &name, index, states.get(&(id, index)).copied()),
+            |()| {
+                let of = PartitionId { topic: id, index };
+                let ends = ends_here(node, of).or_else(|| ends.get(&(id, index)).copied());
+                shown(node, (&name, index), states.get(&(id, index)).copied(), ends)
+            },
         )
     });
     DescribeShareGroupOffsetsResponseTopic { topic_id: id, partitions: shown.collect(), topic_name: name }
@@ -370,9 +376,9 @@ fn shown_topic(
 /// Where a share partition begins, and how many of its records are not finished.
 fn shown(
     node: &Node,
-    topic: &str,
-    index: i32,
+    (topic, index): (&str, i32),
     state: Option<&StateSummary>,
+    ends: Option<Ends>,
 ) -> DescribeShareGroupOffsetsResponsePartition {
     let known = node.catalog.find(TopicName::Name(topic)).map_or(0, |topic| topic.partitions.len());
     if usize::try_from(index).map_or(true, |index| index >= known) {
@@ -386,12 +392,8 @@ fn shown(
             ..Default::default()
         };
     };
-    // Of a partition that another broker leads it is not known.
-    let lag = node.find(TopicName::Name(topic), index).map_or(-1, |(_, hosted)| {
-        let end = hosted.partition.readable_end(Isolation::ReadUncommitted).0;
-        let start = state.start.max(hosted.partition.start().0);
-        (end - start - state.finished).max(0)
-    });
+    // -1 if its leader did not tell.
+    let lag = ends.map_or(-1, |ends| (ends.end.0 - state.start.max(ends.start.0) - state.finished).max(0));
     DescribeShareGroupOffsetsResponsePartition {
         partition_index: index,
         start_offset: state.start,

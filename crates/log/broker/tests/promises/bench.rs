@@ -279,11 +279,14 @@ impl Bench {
         version: i16,
         request: &R,
     ) -> Option<Option<Bytes>> {
-        let frame = frame(version, request);
+        self.send_frame(number, &frame(version, request))
+    }
+
+    fn send_frame(&mut self, number: u64, frame: &[u8]) -> Option<Option<Bytes>> {
         let waiter = self.waiter(number);
         let (head, handled) = self
             .broker
-            .request(&frame, waiter, &Arc::new(Client::of(&peer())), self.now)
+            .request(frame, waiter, &Arc::new(Client::of(&peer())), self.now)
             .expect("it is served");
         match handled {
             Handled::Done(response) => Some(body(&response, head)),
@@ -358,6 +361,20 @@ impl Bench {
         self.last_number += 1;
         let number = self.last_number;
         self.ask(number, version, request).ok_or(number)
+    }
+
+    /// The same in a version that the other crate does not know, whose request is that of the version before.
+    pub(crate) fn begin_newer<R: Request>(&mut self, version: i16, request: &R) -> Result<Bytes, u64> {
+        self.last_number += 1;
+        let (number, mut frame) = (self.last_number, frame(version - 1, request));
+        frame[2..4].copy_from_slice(&version.to_be_bytes());
+        self.send_frame(number, &frame).flatten().ok_or(number)
+    }
+
+    /// The bytes of the answer to it, if it has come.
+    pub(crate) fn end_newer(&mut self, number: u64) -> Option<Bytes> {
+        self.gather();
+        self.answered.remove(&number).map(|body| body.expect("it has an answer"))
     }
 
     /// The answer to a request that was begun, if it has come.

@@ -1,7 +1,7 @@
 //! What three brokers promise to members of share groups: a share partition is with the leader of its topic's partition, its state
 //! with another broker, its members with a third one. Whoever dies, what was acknowledged stays so.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base::Random;
 use kafka_protocol::messages::alter_share_group_offsets_request::{
@@ -15,7 +15,9 @@ use kafka_protocol::messages::{
     ShareGroupDescribeRequest, TopicName,
 };
 use log_metadata::{ConfigNode, configs_bytes};
-use log_wire::{Batch, ErrorCode, Records};
+use log_wire::messages::Field as _;
+use log_wire::messages::share::DescribeShareGroupOffsetsResponse;
+use log_wire::{Batch, ErrorCode, Reader, Records};
 
 use crate::bench::text;
 use crate::replicas::Cluster;
@@ -222,6 +224,56 @@ fn group_is_seen_and_deleted_where_its_members_are_coordinated() {
     assert_eq!(cluster.call(coordinator, 1, &heartbeat("m", -1)).error_code, 0);
     assert_eq!(cluster.call(coordinator, 2, &delete).results[0].error_code, 0);
     assert_eq!(take(&mut cluster, "b", partition), [0], "the group begins anew");
+}
+
+/// The lag of each partition of the group, as a broker tells it; that of a partition without a state is 0.
+fn lags(cluster: &mut Cluster, asked: i32) -> Vec<i64> {
+    let all = DescribeShareGroupOffsetsRequestGroup::default().with_group_id(group()).with_topics(None);
+    let request = DescribeShareGroupOffsetsRequest::default().with_groups(vec![all]);
+    let begun = cluster.broker(asked).begin_newer(1, &request);
+    let bytes = begun.unwrap_or_else(|number| {
+        let mut answered = || {
+            cluster.settle();
+            cluster.pass(100);
+            cluster.broker(asked).end_newer(number)
+        };
+        (0..70).find_map(|_| answered()).expect("it is answered within seven seconds")
+    });
+    let answer = DescribeShareGroupOffsetsResponse::read(&mut Reader::new(&bytes, true), 1);
+    let group = answer.expect("it is an answer").groups.remove(0);
+    assert_eq!(group.error_code, 0, "{group:?}");
+    let partitions = group.topics.into_iter().flat_map(|topic| topic.partitions);
+    let lags: BTreeMap<i32, i64> = partitions.map(|of| (of.partition_index, of.lag)).collect();
+    (0..3).map(|index| lags.get(&index).copied().unwrap_or(0)).collect()
+}
+
+#[test]
+fn lag_is_told_whoever_leads_the_partition_and_unknown_if_nobody_tells() {
+    let mut cluster = serving(PLACES);
+    for partition in 0..3 {
+        (0..=partition).for_each(|_| produce(&mut cluster, partition));
+        take(&mut cluster, "a", partition);
+    }
+    assert_eq!(say(&mut cluster, &said("a", 1, 2, 0, ACCEPT)), ErrorCode::None);
+    for asked in [1, 2, 3] {
+        assert_eq!(lags(&mut cluster, asked), [1, 2, 2], "asked of {asked}");
+    }
+    // Of a leader nothing is heard, and no other one leads while the disks stand still.
+    let coordinator = cluster.leader_of(MEMBERS, 0).expect("it is there");
+    let holder = cluster.leader_of(STATES, 0).expect("it is there");
+    let mut leaders = (0..3).map(|partition| (partition, cluster.leader(partition).0));
+    let found = leaders.find(|(_, leader)| *leader != coordinator && *leader != holder);
+    let (partition, silent) = found.expect("there is a third broker");
+    let others: Vec<i32> = cluster.here().into_iter().filter(|id| *id != silent).collect();
+    others.iter().for_each(|id| cluster.stop_disk(*id));
+    cluster.fall_asleep(silent);
+    let mut expected = [1, 2, 2];
+    expected[partition] = -1;
+    assert_eq!(lags(&mut cluster, coordinator), expected);
+    others.iter().for_each(|id| cluster.start_disk(*id));
+    cluster.pass(2_000);
+    cluster.settle();
+    assert_eq!(lags(&mut cluster, coordinator), [1, 2, 2]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Two brokers that answer what a producer asks, as a test wants it.
+//! Two brokers that answer what a producer and a consumer ask, as a test wants it.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -8,12 +8,14 @@ use std::time::Duration;
 
 use log_client::messages::Field;
 use log_client::messages::data::{
-    MetadataBody, MetadataBroker, MetadataResponse, MetadataResponsePartition, MetadataResponseTopic,
-    ProduceBody, ProduceResponse, ProduceResponsePartition, ProduceResponseTopic,
+    FetchBody, FetchResponse, FetchResponsePartition, FetchResponseTopic, MetadataBody, MetadataBroker,
+    MetadataResponse, MetadataResponsePartition, MetadataResponseTopic, ProduceBody, ProduceResponse,
+    ProduceResponsePartition, ProduceResponseTopic,
 };
 use log_client::messages::transactions::{InitProducerIdRequest, InitProducerIdResponse};
 use log_client::{Call, Cluster};
-use log_wire::{Batch, Reader, Records, Writer};
+use log_wire::messages::Blob;
+use log_wire::{Attributes, Batch, BatchBuilder, Producer, Reader, Records, Writer};
 
 /// What both brokers know.
 #[derive(Default)]
@@ -26,6 +28,14 @@ pub(crate) struct State {
     pub(crate) delay: Duration,
     /// The batches that came: to which broker, with which sequence number and values.
     pub(crate) came: Vec<(i32, i32, Vec<String>)>,
+    /// How many records each broker has.
+    pub(crate) ends: [i64; 2],
+    /// Where leaders send consumers that say where they stand.
+    pub(crate) nearest: i32,
+    /// An error with which a broker answers fetches.
+    pub(crate) refuses: Option<(i32, i16)>,
+    /// What was fetched: of which broker, from which offset.
+    pub(crate) fetched: Vec<(i32, i64)>,
 }
 
 /// See the module.
@@ -82,6 +92,7 @@ impl Played {
             Writer::new(&mut answer, true).no_tagged_fields();
             match key {
                 0 => write::<ProduceBody>(&mut answer, &self.produce(id, &read(&mut body))),
+                1 => write::<FetchBody>(&mut answer, &self.fetch(id, &read(&mut body))),
                 3 => {
                     let _: MetadataBody = read(&mut body);
                     write::<MetadataBody>(&mut answer, &self.metadata());
@@ -142,6 +153,34 @@ impl Played {
         };
         ProduceResponse { responses: vec![topic], ..Default::default() }
     }
+
+    /// One record, whose value is its offset.
+    fn fetch(&self, id: i32, request: &FetchBody) -> FetchResponse {
+        let offset = request.topics[0].partitions[0].fetch_offset;
+        let mut state = self.state();
+        state.fetched.push((id, offset));
+        let (leads, end) = (state.leader == id, state.ends[id as usize - 1]);
+        let mut partition = FetchResponsePartition { last_stable_offset: end, ..Default::default() };
+        match state.refuses {
+            Some((refuses, code)) if refuses == id => partition.error_code = code,
+            _ if leads && !request.rack_id.is_empty() && state.nearest > 0 => {
+                partition.preferred_read_replica = state.nearest;
+            }
+            _ if offset < end => partition.records = Blob(batch(offset)),
+            _ => {}
+        }
+        let topic =
+            FetchResponseTopic { topic: "orders".into(), partitions: vec![partition], ..Default::default() };
+        FetchResponse { responses: vec![topic], ..Default::default() }
+    }
+}
+
+fn batch(offset: i64) -> Vec<u8> {
+    let mut builder = BatchBuilder::new(Attributes(0), Producer::NONE);
+    builder.push(0, None, Some(offset.to_string().as_bytes()), &[]);
+    let mut bytes = builder.finish();
+    bytes[..8].copy_from_slice(&offset.to_be_bytes());
+    bytes
 }
 
 fn read<F: Field + Call>(body: &mut Reader<'_>) -> F {

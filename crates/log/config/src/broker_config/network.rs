@@ -9,6 +9,8 @@ use crate::rules::connection_overrides;
 pub struct NetworkLimits {
     /// `num.network.threads`. It is read when the broker starts.
     pub threads: usize,
+    /// `diwan.network.rest.max.us`. It is read when the broker starts.
+    pub rest_us_max: u64,
     /// `socket.request.max.bytes`.
     pub request_bytes_max: usize,
     /// `socket.listen.backlog.size`.
@@ -46,6 +48,7 @@ impl NetworkLimits {
         let overrides = connection_overrides(&overrides).unwrap_or_default().into_iter();
         Self {
             threads: size(values, "num.network.threads"),
+            rest_us_max: unsigned(values, "diwan.network.rest.max.us"),
             request_bytes_max: size(values, "socket.request.max.bytes"),
             backlog: int(values, "socket.listen.backlog.size"),
             send_buffer_bytes: buffer("socket.send.buffer.bytes"),

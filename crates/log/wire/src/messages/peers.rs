@@ -120,12 +120,28 @@ messages! {
 
     /// Partitions of which the receiver leads copies to new replicas that nobody waits for: the controller moves them.
     struct MovesCall {
-        [0..] partitions: Vec<PeerMove>,
+        [0..] partitions: Vec<PeerPartition>,
     }
 
-    /// A partition that is moved.
-    struct PeerMove {
+    /// A partition.
+    struct PeerPartition {
         [0..] topic_id: [u8; 16],
         [0..] index: i32,
+    }
+
+    /// Where do these partitions begin and end, which the receiver leads?
+    struct EndsCall {
+        [0..] partitions: Vec<PeerPartition>,
+    }
+
+    /// The answer to [`EndsCall`]: for each partition, in that order.
+    struct EndsAnswer {
+        [0..] partitions: Vec<PeerEnds>,
+    }
+
+    /// Where a partition begins, and ends for who reads what is committed. -1 if the sender does not lead it.
+    struct PeerEnds {
+        [0..] start: i64,
+        [0..] end: i64,
     }
 }

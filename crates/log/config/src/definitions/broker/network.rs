@@ -14,6 +14,11 @@ pub(super) const NETWORK: &[Definition] = &[
         .default("0")
         .acts("How long a client stays authenticated by SASL, in milliseconds. 0 for ever"),
     int("delete.records.purgatory.purge.interval.requests").default("1"),
+    long("diwan.network.rest.max.us")
+        .default("0")
+        .between(0, 10_000)
+        .hidden()
+        .acts("How long a thread that serves 16 clients or more leaves their connections alone at most, in microseconds, so that several requests share a turn: less CPU time for a higher median latency. 0 for never"),
     int("fetch.max.bytes")
         .default("57671680")
         .at_least(1_024)

@@ -11,6 +11,7 @@ mod queues;
 mod reassign;
 mod restart;
 mod rolling;
+mod settle;
 mod share;
 mod store;
 mod takeover;
@@ -74,6 +75,7 @@ const CLIENT: &str = "diwan-lab";
 /// # Errors
 /// The broker failed, was silent for too long, or answered with an error.
 pub fn perform(job: &Job, stand: &mut Stand, turn: Turn, edges: &mut Edges<'_>) -> io::Result<Seen> {
+    settle::settle(&stand.pids());
     let done = match job {
         _ if stand.contestant().queue_load().is_some() => queues::perform(job, stand, turn, edges),
         Job::Produce { .. } => produce::perform(job, stand, turn, edges),
