@@ -124,7 +124,9 @@ impl Produces {
     pub(crate) fn go_on(&mut self, node: &mut Node, now: Now) -> bool {
         let ready = self.leader_waits.take_ready(node);
         let any = !ready.is_empty();
-        ready.into_iter().for_each(|(waiter, request, until)| self.again(node, (waiter, &request), until, now));
+        for (waiter, request, until) in ready {
+            self.again(node, (waiter, &request), until, now);
+        }
         any
     }
 
