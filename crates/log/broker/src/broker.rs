@@ -250,6 +250,10 @@ impl Broker {
         self.replication.send_deferred(&mut self.node, now);
         self.replication.carry_out(&mut self.node, now);
         self.after_partitions(now);
+        if self.produces.go_on(&mut self.node, now) {
+            self.replication.carry_out(&mut self.node, now);
+            self.after_partitions(now);
+        }
         self.replication.take_messages()
     }
 
@@ -459,6 +463,7 @@ impl Broker {
             self.serve(&topic, now);
         }
         self.held_metadata.leaders_changed();
+        self.produces.leaders_changed();
         self.elections.topic_changed(&mut self.node, topic.id);
         self.after_partitions(now);
     }
@@ -492,6 +497,7 @@ impl Broker {
         if let Some(gone) = self.node.catalog.remove(name) {
             self.node.notices.push(Notice::TopicDeleted(Arc::clone(&gone.name)));
             self.forget_topic(&gone, now);
+            self.produces.leaders_changed();
             self.elections.topic_changed(&mut self.node, gone.id);
             self.after_partitions(now);
         }
@@ -599,6 +605,7 @@ impl Broker {
         for event in events.drain(..) {
             match event {
                 PartitionEvent::Ready(slot) => {
+                    self.produces.leaders_changed();
                     self.groups.ready(&self.node, slot);
                     self.share.ready(&self.node, slot);
                     self.transactions.ready(&self.node, slot);
@@ -617,10 +624,13 @@ impl Broker {
                     self.record_deletions.deleted(&mut self.node, slot);
                 }
                 PartitionEvent::Gone(slot) => {
+                    self.produces.leaders_changed();
                     self.produces.gone(&mut self.node, slot);
                     self.not_led(slot, now);
                 }
+                PartitionEvent::Resumed => self.produces.leaders_changed(),
                 PartitionEvent::Lost(slot) => {
+                    self.produces.leaders_changed();
                     self.produces.lost(&mut self.node, slot);
                     self.not_led(slot, now);
                 }

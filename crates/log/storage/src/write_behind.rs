@@ -13,9 +13,10 @@ use crate::files::open;
 use crate::segment_name::{index_path, segment_path};
 use crate::store::{Store, Written};
 
-/// Partitions that one step writes, at most, however little each has: a step may create a file for each, and what is appended
-/// meanwhile waits for it.
+/// Partitions that one step writes, at most, however little each has: what is appended meanwhile waits for it.
 const PARTITIONS_MAX: usize = 32;
+/// Segments that one step begins, at most. To create a file may take a millisecond, where thousands were removed a moment ago.
+const SEGMENTS_BEGUN_MAX: usize = 4;
 
 impl<D: Disk> Store<D> {
     /// A step of writing batches of partitions to their segments: of those that have many, or, if all of them together have
@@ -30,25 +31,27 @@ impl<D: Disk> Store<D> {
         }
         self.is_short = false;
         let end = self.memory_bytes.saturating_sub(self.config.write_behind_step_bytes);
-        let mut written = 0;
+        let (mut written, mut begun) = (0, 0);
         while let Some(log) = self.due.pop_first() {
-            self.write_one(log)?;
+            begun += self.write_one(log)?;
             written += 1;
             if self.is_short {
                 return Ok(Progress::Idle);
             }
             let is_enough = self.memory_bytes <= end.min(self.config.memory_bytes_max);
-            if (is_enough || written >= PARTITIONS_MAX) && !self.due.is_empty() {
+            let is_long = written >= PARTITIONS_MAX || begun >= SEGMENTS_BEGUN_MAX;
+            if (is_enough || is_long) && !self.due.is_empty() {
                 return Ok(Progress::More);
             }
         }
         Ok(Progress::Idle)
     }
 
-    /// Writes all batches of a partition that wait, those of one segment at once, until the disk is full.
-    pub(crate) fn write_one(&mut self, id: LogId) -> Result<(), Fault> {
-        let Some(log) = self.logs.0.get_mut(&id) else { return Ok(()) };
-        let partition = log.id;
+    /// Writes all batches of a partition that wait, those of one segment at once, until the disk is full. Gives how many segments
+    /// it has begun.
+    pub(crate) fn write_one(&mut self, id: LogId) -> Result<usize, Fault> {
+        let Some(log) = self.logs.0.get_mut(&id) else { return Ok(0) };
+        let (partition, mut begun) = (log.id, 0);
         while let Some((run, batches)) = log.next_run() {
             let (create, segment) = (run.at.position == 0, SegmentId::appended(run.at.segment));
             if create {
@@ -66,11 +69,12 @@ impl<D: Disk> Store<D> {
             }
             self.wal.note(result, "write", || segment_path(partition, segment))?;
             self.names_unflushed |= create;
+            begun += usize::from(create);
             self.memory_bytes -= log.run_written(&run);
             self.written.push(Written { log: id, end: run.end, cuts: log.cuts });
         }
         self.write_indices(id);
-        Ok(())
+        Ok(begun)
     }
 
     /// Writes what is to be written of the indices of a partition.

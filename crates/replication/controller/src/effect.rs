@@ -33,8 +33,8 @@ pub enum Effect {
     /// with one [`Event::Proposed`](crate::Event::Proposed), which has a result for each change, in their order.
     ///
     /// The changes do not depend on each other, because the invariants of the controller are about one partition each. So the owner
-    /// may write the batch in parts, for instance group by group, and each part whole or not at all: a change of one part may be
-    /// [`Written::Yes`](crate::Written::Yes) while one of another part is a [`Written::Conflict`](crate::Written::Conflict).
+    /// may write the batch in parts, for instance group by group: one change may be [`Written::Yes`](crate::Written::Yes) while
+    /// another one is a [`Written::Conflict`](crate::Written::Conflict).
     /// The batch is an optimisation, as many changes in one write as the store takes. What the controller relies on is this:
     /// - `Yes` is told only of a change that is written with the next version, and durable;
     /// - `Conflict` and [`Written::Untried`](crate::Written::Untried) are told only of a change that is not written and never will

@@ -96,8 +96,6 @@
 //! - *Idle.* A partition that has its leader and its replicas causes no work and has no deadline.
 //!
 //! # Not done, and what that costs
-//! - A batch, or each part of it ([`Effect::Propose`]), is written whole or not at all, so one partition that changed meanwhile
-//!   delays the up to 255 others by one round.
 //! - Followers are told of a change once. One that misses it reads the configuration when it starts or reconnects.
 //! - Leases: a voter that has granted one answers a fence when it is over. The controller waits for the answer as for any.
 //! - Balance: who leads what, and which replicas there shall be, is decided elsewhere.

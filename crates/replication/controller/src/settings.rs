@@ -22,7 +22,7 @@ pub struct Settings {
     pub preferred_after_ms: Option<u64>,
     /// A node gets back the partitions that prefer it as leader only while more than this part of them, in percent, is led elsewhere.
     pub imbalance_percent: u64,
-    /// Changes in one proposal.
+    /// Changes in one proposal. What is written in one place is written once: a batch of half as many costs twice as many rounds.
     pub changes_max: usize,
     /// Proposals that are under way at once.
     pub proposals_max: usize,
@@ -46,9 +46,9 @@ impl Default for Settings {
             hand_over_ms: 2_000,
             preferred_after_ms: Some(60_000),
             imbalance_percent: 0,
-            changes_max: 256,
+            changes_max: 4_096,
             proposals_max: 4,
-            message_max: 1_024,
+            message_max: 4_096,
             hand_overs_max: 64,
             seed: 0,
         }

@@ -35,7 +35,7 @@ impl Default for Settings {
             task_ms: 1_500,
             report_ms: 1_000,
             read_ms: 5_000,
-            message_max: 1_024,
+            message_max: 4_096,
             reads_max: 65_536,
         }
     }

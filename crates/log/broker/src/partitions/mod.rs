@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use base::Now;
+use log_metadata::PartitionNode;
 use log_partition::{
     CompactionJob, CompactionNeed, Damage, LeaderEpoch, NewBatch, NewStart, Offset, Partition, PartitionId,
     PersistId, Replacement, ReplicaId, Segment, State,
@@ -37,6 +38,8 @@ pub(crate) enum PartitionEvent {
     Ready(Slot),
     /// This broker leads it no more.
     Lost(Slot),
+    /// It is not handed over any more: clients append again, if it is led here.
+    Resumed,
     /// The copy here follows another leader than before, or none.
     Followed(Slot),
     /// A copy of it was made, with that promise.
@@ -363,6 +366,27 @@ impl Partitions {
         let leader = hosted.partition.leader().map(|(leader, _)| leader.0.cast_signed());
         let leader = leader.filter(|leader| *leader != self.node_id && *leader == image.leader);
         Ok((slot, hosted, leader.ok_or(ErrorCode::NotLeaderOrFollower)?))
+    }
+
+    /// Whether the lead of a partition moves of which a copy is here, and the record says this: it is handed over, this broker does
+    /// not serve yet, or a replica has promised what no record says. Gives the epoch in which that comes to an end.
+    pub(crate) fn moves(&self, id: PartitionId, image: &PartitionNode) -> Option<LeaderEpoch> {
+        let hosted = self.by_id(id).filter(|_| image.is_replicated())?;
+        let (is_named, promised) = (image.leader == self.node_id, hosted.partition.epoch());
+        let is_moving = match is_named {
+            true => !hosted.is_ready || hosted.is_paused,
+            false => promised > image.epoch,
+        };
+        is_moving.then_some(promised.max(image.epoch))
+    }
+
+    /// Clients may append nothing to a partition for a while, or again.
+    pub(crate) fn pause(&mut self, id: PartitionId, is_paused: bool) {
+        let Some(slot) = self.slot_of(id) else { return };
+        if let Some(hosted) = self.get_mut(slot) {
+            hosted.is_paused = is_paused;
+            self.events.extend((!is_paused).then_some(PartitionEvent::Resumed));
+        }
     }
 
     /// Whether the partitions of a topic that are to be served here are served, but for those that cannot be.

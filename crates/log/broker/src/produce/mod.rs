@@ -1,8 +1,9 @@
-//! Produce: batches are judged and appended partition by partition, and answered when they are committed. Before that, the
-//! coordinator of their transaction may have to be asked.
+//! Produce: batches are judged and appended partition by partition, and answered when they are committed. Before that, it may have
+//! to be known who leads, and the coordinator of their transaction may have to be asked.
 
 mod batch;
 mod held;
+mod leader_waits;
 mod outcome;
 mod pending;
 mod refusal;
@@ -10,7 +11,6 @@ mod refused;
 mod transactional;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use base::{MonoTime, Now};
 use log_partition::{Appended, BatchRefused, Offset, PartitionId, ProducerEpoch, ProducerId};
@@ -29,10 +29,11 @@ use crate::node::Node;
 use crate::partitions::{BySlot, Hosted, Slot};
 use crate::question::{Asker, Question, Verdict};
 use crate::response::{ProduceResponse, Response};
-use crate::rights::{By, TOPIC_WRITE};
+use crate::rights::TOPIC_WRITE;
 use crate::waits::{Waiter, Waits};
 use batch::{error_of, only_batch};
-use held::Held;
+use held::{Asked, Held, Kept};
+use leader_waits::LeaderWaits;
 use outcome::{OutcomePlace, unknown};
 use pending::{DoubtedBatch, PendingProduce, Slots, WaitingBatch};
 use refusal::Refused;
@@ -69,6 +70,7 @@ pub(crate) struct Produces {
     doubted: BySlot<VecDeque<DoubtedBatch>>,
     held: Waits<Held>,
     held_bytes: usize,
+    leader_waits: LeaderWaits,
     refused: RefusedFirst,
 }
 
@@ -77,21 +79,30 @@ impl Produces {
     ///
     /// # Errors
     /// It is malformed.
-    pub(crate) fn dispatch(&mut self, node: &mut Node, mut call: Call<'_>) -> Result<Handled, Malformed> {
-        let mut partitions = Parts::new();
-        let (version, body) = (call.form.version, call.body.rest());
-        let request = ProduceRequest::read(&mut call.body, version, &mut partitions)?;
-        let by = call.by();
-        let answered = match transactional::question(node, by, (&request, version), &partitions) {
-            Ok(None) => {
-                let verified = Verified::new();
-                self.produce(node, by, (&request, version), (&partitions, &verified), call.waiter, call.now)
-            }
-            Ok(Some((verify, asked))) => {
-                let (client, has_answer) = (Arc::clone(call.client), request.acks != 0);
-                let held = Held { client, form: call.form, body: body.to_vec(), asked, has_answer };
-                self.hold(held, call.waiter, call.now);
-                node.questions.push(Question { asker: Asker::Produce(call.waiter), verify });
+    pub(crate) fn dispatch(&mut self, node: &mut Node, call: Call<'_>) -> Result<Handled, Malformed> {
+        let Call { form, waiter, client, now, .. } = call;
+        self.begin(node, &Asked { client, form, body: call.body.rest(), waiter, now }, None)
+    }
+
+    /// Begins with a request. One that has waited for leaders before may do so again until that time.
+    fn begin(
+        &mut self,
+        node: &mut Node,
+        asked: &Asked<'_>,
+        until: Option<MonoTime>,
+    ) -> Result<Handled, Malformed> {
+        let (mut partitions, version) = (Parts::new(), asked.form.version);
+        let mut reader = Reader::new(asked.body, asked.form.flexible);
+        let request = ProduceRequest::read(&mut reader, version, &mut partitions)?;
+        if self.leader_waits.keep(node, asked, (&request, &partitions), until) {
+            return Ok(Handled::Waits);
+        }
+        let answered = match transactional::question(node, asked.by(), (&request, version), &partitions) {
+            Ok(None) => self.produce(node, asked, (&request, version), (&partitions, &Verified::new())),
+            Ok(Some((verify, of))) => {
+                let held = Held { request: asked.keep(), asked: of, has_answer: request.acks != 0 };
+                self.hold(held, asked.waiter, asked.now);
+                node.questions.push(Question { asker: Asker::Produce(asked.waiter), verify });
                 return Ok(Handled::Waits);
             }
             Err(error) => Some(failed(node, &request, &partitions, error)),
@@ -103,15 +114,41 @@ impl Produces {
         })
     }
 
+    /// A partition may be served here, or led elsewhere, from now on.
+    pub(crate) const fn leaders_changed(&mut self) {
+        self.leader_waits.touch();
+    }
+
+    /// Requests go on that need not wait for leaders any more. To be called once for all that has happened in a turn. Gives whether
+    /// there were any.
+    pub(crate) fn go_on(&mut self, node: &mut Node, now: Now) -> bool {
+        let ready = self.leader_waits.take_ready(node);
+        let any = !ready.is_empty();
+        for (waiter, request, until) in ready {
+            self.again(node, (waiter, &request), until, now);
+        }
+        any
+    }
+
+    /// Begins again with a request that has waited.
+    fn again(&mut self, node: &mut Node, (waiter, request): (Waiter, &Kept), until: MonoTime, now: Now) {
+        match self.begin(node, &request.asked(waiter, now), Some(until)) {
+            Ok(Handled::Done(response)) => node.reply(waiter, response),
+            Ok(Handled::Silent) => node.reply(waiter, Response::Nothing),
+            // It was read before.
+            Ok(Handled::Waits | Handled::Pipelined) | Err(_) => {}
+        }
+    }
+
     /// The coordinator of its transaction has said whether the batches of a request may be appended.
     pub(crate) fn verified(&mut self, node: &mut Node, waiter: Waiter, verdict: &Verdict, now: Now) {
         let Some(held) = self.release(waiter) else { return };
-        let (mut partitions, version) = (Parts::new(), held.form.version);
-        let mut reader = Reader::new(&held.body, held.form.flexible);
+        let asked = held.request.asked(waiter, now);
+        let (mut partitions, version) = (Parts::new(), asked.form.version);
+        let mut reader = Reader::new(asked.body, asked.form.flexible);
         let Ok(request) = ProduceRequest::read(&mut reader, version, &mut partitions) else { return };
         let verified = transactional::verified(&held.asked, verdict, version);
-        let by = By { client: &held.client, api: ApiKey::Produce };
-        match self.produce(node, by, (&request, version), (&partitions, &verified), waiter, now) {
+        match self.produce(node, &asked, (&request, version), (&partitions, &verified)) {
             Some(response) => node.reply(waiter, response),
             None if !held.has_answer => node.reply(waiter, Response::Nothing),
             None => {}
@@ -119,31 +156,30 @@ impl Produces {
     }
 
     fn hold(&mut self, held: Held, waiter: Waiter, now: Now) {
-        self.held_bytes += held.body.len();
+        self.held_bytes += held.request.body.len();
         self.held.insert(waiter, now.mono().plus_ms(COORDINATOR_MS), held);
     }
 
     fn release(&mut self, waiter: Waiter) -> Option<Held> {
         let held = self.held.remove(waiter)?;
-        self.held_bytes -= held.body.len();
+        self.held_bytes -= held.request.body.len();
         Some(held)
     }
 
-    /// Bytes of requests that wait for the coordinator of their transaction.
+    /// Bytes of requests that wait for the coordinator of their transaction, or for a leader.
     pub(crate) const fn held_bytes(&self) -> usize {
-        self.held_bytes
+        self.held_bytes + self.leader_waits.bytes()
     }
 
     /// Carries out a request. The answer comes later if there is none now.
     fn produce(
         &mut self,
         node: &mut Node,
-        by: By<'_>,
+        asked: &Asked<'_>,
         (request, version): (&ProduceRequest<'_>, i16),
         (partitions, verified): (&[ProducePartition<'_>], &Verified),
-        waiter: Waiter,
-        now: Now,
     ) -> Option<Response> {
+        let (by, waiter, now) = (asked.by(), asked.waiter, asked.now);
         let mut response = ProduceResponse::default();
         let (mut missing, mut doubted, mut failed) = (Missing::new(), Vec::new(), false);
         for partition in partitions {
@@ -310,6 +346,9 @@ impl Produces {
         while let Some(waiter) = self.held.next_overdue(now.mono()) {
             self.verified(node, waiter, &Err(ErrorCode::CoordinatorNotAvailable), now);
         }
+        while let Some((waiter, request, until)) = self.leader_waits.take_overdue(now) {
+            self.again(node, (waiter, &request), until, now);
+        }
     }
 
     /// A connection is gone: nobody waits any more for what it asked for.
@@ -322,12 +361,14 @@ impl Produces {
             }
         }
         while let Some((_, held)) = self.held.pop_of(shard, conn) {
-            self.held_bytes -= held.body.len();
+            self.held_bytes -= held.request.body.len();
         }
+        self.leader_waits.disconnected(shard, conn);
     }
 
     pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
-        let deadlines = [self.waits.next_deadline(), self.held.next_deadline()];
+        let (held, leaders) = (self.held.next_deadline(), self.leader_waits.next_deadline());
+        let deadlines = [self.waits.next_deadline(), held, leaders];
         deadlines.into_iter().flatten().min()
     }
 

@@ -318,8 +318,12 @@ impl Replication {
             Effect::Drop { partition } => {
                 partition_of(partition).into_iter().for_each(|id| node.partitions.drop_copy(id));
             }
-            Effect::Pause { partition } => pause(node, partition, true),
-            Effect::Resume { partition } => pause(node, partition, false),
+            Effect::Pause { partition } => {
+                partition_of(partition).into_iter().for_each(|id| node.partitions.pause(id, true));
+            }
+            Effect::Resume { partition } => {
+                partition_of(partition).into_iter().for_each(|id| node.partitions.pause(id, false));
+            }
             Effect::NotHandedOver { partition, to, behind } => {
                 let told = partition_of(partition).map(|id| Notice::NotHandedOver(id, to.0, behind));
                 node.notices.extend(told);
@@ -372,14 +376,6 @@ impl Replication {
             self.machine.connected(controller_id(self.own));
             self.configs_changed(node);
         }
-    }
-}
-
-/// Clients may append nothing to a partition for a while, or again.
-fn pause(node: &mut Node, partition: replication_controller::PartitionId, is_paused: bool) {
-    let slot = partition_of(partition).and_then(|id| node.partitions.slot_of(id));
-    if let Some(hosted) = slot.and_then(|slot| node.partitions.get_mut(slot)) {
-        hosted.is_paused = is_paused;
     }
 }
 

@@ -6,6 +6,7 @@ mod disk;
 mod fetch;
 mod produce;
 mod replicas;
+mod replicas_awaited;
 mod replicas_balanced;
 mod replicas_deleted;
 mod replicas_drained;

@@ -317,6 +317,17 @@ impl Cluster {
         self.produce_batch(id, partition, &batch, acks)
     }
 
+    /// The same from a client that waits for so long.
+    pub(crate) fn produce_within(
+        &mut self,
+        id: i32,
+        partition: i32,
+        timeout_ms: i32,
+    ) -> Result<u64, (i16, i64)> {
+        let asked = request(partition, &batch_of(self.last_request + 1)).with_timeout_ms(timeout_ms);
+        self.produce_request(id, &asked.with_acks(-1))
+    }
+
     /// The same with a batch of the caller's.
     pub(crate) fn produce_batch(
         &mut self,
@@ -325,10 +336,14 @@ impl Cluster {
         batch: &[u8],
         acks: i16,
     ) -> Result<u64, (i16, i64)> {
+        self.produce_request(id, &request(partition, batch).with_acks(acks))
+    }
+
+    /// The same with a request of the caller's.
+    pub(crate) fn produce_request(&mut self, id: i32, asked: &ProduceRequest) -> Result<u64, (i16, i64)> {
         self.last_request += 1;
         let number = self.last_request;
-        let asked = request(partition, batch).with_acks(acks);
-        match self.broker(id).ask(number, VERSION, &asked) {
+        match self.broker(id).ask(number, VERSION, asked) {
             Some(answer) => Err(outcome(&answer.responses[0].partition_responses[0])),
             None => Ok(number),
         }

@@ -1,8 +1,8 @@
 //! Changes of the records of several partitions of one topic, in one write of the topic's node.
 //!
 //! A controller gives its changes in batches, which may be of several topics. The caller divides a batch by topic, carries out
-//! one [`Change`](crate::Change) for each topic's node, and puts the results together in the order of the batch. Within a topic
-//! all changes are written or none.
+//! one [`Change`](crate::Change) for each topic's node, and puts the results together in the order of the batch. Each change is
+//! about one partition, so a batch in which one is not possible writes the others.
 //!
 //! # Whether the write took effect
 //! If the connection broke while the node was being written, the changes are computed again from what is there
@@ -39,7 +39,7 @@ pub struct RecordsWritten {
     pub results: Vec<Written>,
 }
 
-/// What becomes of one change if all others are possible.
+/// What becomes of one change if the node is written.
 enum Judged {
     /// It is possible, and is in the node that is to be written.
     Put(Version),
@@ -49,9 +49,8 @@ enum Judged {
 }
 
 impl TopicNode {
-    /// Computes changes of records of the topic with that id from the data of its node. All are written or none:
-    /// - a change whose partition has another version, or does not exist, is [`Written::Conflict`], and the others are
-    ///   [`Written::Untried`] then;
+    /// Computes changes of records of the topic with that id from the data of its node:
+    /// - a change whose partition has another version, or does not exist, is [`Written::Conflict`], and the others are written;
     /// - if the topic is gone, or another one has its name, each change is a [`Written::Conflict`];
     /// - if the data is damaged, each change is a [`Written::Conflict`], and the decision is a refusal that says why. The damaged
     ///   data stays;
@@ -75,24 +74,22 @@ impl TopicNode {
 
     fn with_records(mut self, changes: &[RecordChange], may_be_done: bool) -> RecordsWritten {
         let judged: Vec<Judged> = changes.iter().map(|change| self.put_record(change, may_be_done)).collect();
-        let is_whole = !judged.iter().any(|judged| matches!(judged, Judged::Impossible(_)));
         let is_changed = judged.iter().any(|judged| matches!(judged, Judged::Put(_)));
-        let bytes = self.bytes();
-        let is_too_large = is_whole && is_changed && bytes.len() > NODE_BYTES_MAX;
-        let is_written = is_whole && !is_too_large;
+        let bytes = if is_changed { self.bytes() } else { Vec::new() };
+        let is_too_large = bytes.len() > NODE_BYTES_MAX;
         let result = |judged| match judged {
-            Judged::Put(version) if is_written => Written::Yes(version),
-            Judged::Put(_) => Written::Untried,
+            Judged::Put(_) if is_too_large => Written::Untried,
+            Judged::Put(version) => Written::Yes(version),
             Judged::Done(version) => Written::Yes(version),
             Judged::Impossible(result) => result,
         };
         let results = judged.into_iter().map(result).collect();
-        let decision = match is_written && is_changed {
-            true => Decision::Write(bytes),
-            false if is_too_large => {
+        let decision = match is_changed {
+            true if is_too_large => {
                 let why = "the topic would be too large for the council: it has too many partitions";
                 Decision::Refuse(ErrorCode::PolicyViolation, why.into())
             }
+            true => Decision::Write(bytes),
             false => Decision::Keep,
         };
         RecordsWritten { decision, results }

@@ -270,5 +270,5 @@ fn partitions_that_begin_together_are_written_a_few_at_a_time() {
         steps.push(host.write_step());
     }
     let counts: Vec<usize> = steps.into_iter().map(|(_, count)| count).collect();
-    assert_eq!(counts, [32, 32, 32, 4]);
+    assert_eq!(counts, [4; 25]);
 }

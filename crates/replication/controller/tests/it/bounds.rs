@@ -12,18 +12,28 @@ fn many(settings: Settings) -> Bench {
 
 #[test]
 fn death_of_a_node_costs_one_message_to_each_survivor_and_few_batches() {
-    let mut bench = many(Settings { message_max: 4_096, ..Settings::default() });
+    let mut bench = many(Settings::default());
     bench.die(1);
     bench.run();
-    assert_eq!(bench.fences().len(), 2);
-    let sizes: Vec<usize> = bench
-        .done
-        .iter()
-        .filter_map(|effect| match effect {
-            Effect::Propose { changes, .. } => Some(changes.len()),
-            _ => None,
-        })
-        .collect();
+    assert_eq!((bench.fences().len(), proposals(&bench)), (2, vec![MANY as usize]));
+    assert!((1..=MANY).all(|id| bench.leader(PartitionId::numbered(id)) == Some(2)));
+}
+
+/// How many changes each proposal had.
+fn proposals(bench: &Bench) -> Vec<usize> {
+    let sizes = bench.done.iter().filter_map(|effect| match effect {
+        Effect::Propose { changes, .. } => Some(changes.len()),
+        _ => None,
+    });
+    sizes.collect()
+}
+
+#[test]
+fn proposals_have_as_many_changes_as_may_be() {
+    let mut bench = many(Settings { changes_max: 256, ..Settings::default() });
+    bench.die(1);
+    bench.run();
+    let sizes = proposals(&bench);
     assert_eq!((sizes.len(), sizes.iter().sum::<usize>()), (12, MANY as usize));
     assert!(sizes.iter().all(|size| *size <= 256));
     assert!((1..=MANY).all(|id| bench.leader(PartitionId::numbered(id)) == Some(2)));
@@ -31,7 +41,7 @@ fn death_of_a_node_costs_one_message_to_each_survivor_and_few_batches() {
 
 #[test]
 fn proposals_that_are_not_answered_hold_the_others_back() {
-    let mut bench = many(Settings::default());
+    let mut bench = many(Settings { changes_max: 256, message_max: 1_024, ..Settings::default() });
     bench.die(1);
     for effect in bench.controller.take_effects() {
         assert!(matches!(&effect, Effect::SendFence { fences, .. } if fences.len() <= 1_024));
