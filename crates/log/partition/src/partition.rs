@@ -76,6 +76,8 @@ pub struct Appended {
 /// A batch in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct TailBatch {
+    /// Where the one before it ends, in its segment: in a copy of a compacted log there may be a hole between them.
+    pub(crate) after: Offset,
     pub(crate) base: Offset,
     pub(crate) end: Offset,
     pub(crate) at: Place,
@@ -248,6 +250,13 @@ impl Partition {
         }
     }
 
+    /// The batches that were in their segments when it was restored end there.
+    pub fn restored_written(&mut self, end: Offset) {
+        if let Some(first) = self.tail.front_mut() {
+            first.after = end.min(first.base);
+        }
+    }
+
     /// Forgets producers that were silent for too long.
     pub fn expire_producers(&mut self, now: WallTime) {
         let Tables { producers, transactions, .. } = &mut self.tables;
@@ -379,9 +388,9 @@ impl Partition {
     ) -> Result<(Place, Vec<IndexFrame>), Damage> {
         self.note_step(batch, now)?;
         self.roll_before(batch, now);
-        let at = self.segments.end_place();
+        let (at, after) = (self.segments.end_place(), self.segments.end());
         self.segments.push(batch, now);
-        self.keep(batch, at, bytes);
+        self.keep(batch, (at, after), bytes);
         Ok((at, self.segments.take_frames()))
     }
 
@@ -407,9 +416,10 @@ impl Partition {
         }
     }
 
-    pub(crate) fn keep(&mut self, batch: &Batch<'_>, at: Place, bytes: Bytes) {
+    /// A batch that stands there, behind one that ends at `after`, is in memory until it is told to be in its segment.
+    pub(crate) fn keep(&mut self, batch: &Batch<'_>, (at, after): (Place, Offset), bytes: Bytes) {
         let (base, end) = (Offset(batch.base_offset()), Offset(batch.last_offset()).next());
-        self.tail.push_back(TailBatch { base, end, at, bytes });
+        self.tail.push_back(TailBatch { after, base, end, at, bytes });
     }
 
     fn segment_age_max_ms(&self, segment: &Segment) -> i64 {

@@ -140,6 +140,11 @@ impl Partition {
             // Compaction left nothing between the offset and the bound.
             return Source::Nothing;
         }
+        let written = self.written_end(segment);
+        if written.position == 0 || written.offset <= from {
+            // There is a hole before the first batch in memory, and the offset is in it: no file has anything from there on.
+            return self.memory_source(from, bound, bytes_max);
+        }
         let begin = self.segments.before(segment, from);
         Source::Segment(self.segment_read(segment, begin, (from, bound), bytes_max))
     }
@@ -180,11 +185,11 @@ impl Partition {
         }
     }
 
-    /// Where what is in the file of a segment ends.
-    fn written_end(&self, segment: &Segment) -> Boundary {
+    /// Where what is in the file of a segment ends. A segment of which nothing is may have no file.
+    pub(crate) fn written_end(&self, segment: &Segment) -> Boundary {
         match self.tail.front() {
             Some(first) if first.at.segment == segment.base() => {
-                Boundary { offset: first.base, position: first.at.position }
+                Boundary { offset: first.after, position: first.at.position }
             }
             _ => Boundary { offset: segment.end(), position: segment.bytes() },
         }
@@ -225,5 +230,71 @@ impl SegmentRead {
         let most = self.limit.position.saturating_sub(self.begin.position);
         let bytes = self.range().map_or(most, |range| range.end - range.start);
         usize::try_from(bytes).unwrap_or(usize::MAX).min(self.bytes_max).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base::WallTime;
+
+    use super::*;
+    use crate::test_support::{lead, plain};
+    use crate::{Partition, PartitionConfig, Place, StoredBatch, StoredEvent};
+
+    /// A batch of two records, and whether it is in its segment.
+    type Kept = (i64, bool);
+
+    /// A partition that leads, whose log was copied from a compacted one: these batches stand in one segment, with holes before them.
+    fn copied(state: Option<&[u8]>, kept: &[Kept]) -> Partition {
+        let batches: Vec<Bytes> = kept.iter().map(|(base, _)| Bytes::from(plain(*base, 500, 2, 40))).collect();
+        let mut position = 0;
+        let events = batches.iter().zip(kept).map(|(bytes, (_, is_written))| {
+            let at = Place { segment: Offset(0), position };
+            position += bytes.len() as u64;
+            let (now, is_written, is_behind_state) = (WallTime::of_ms(1), *is_written, state.is_none());
+            StoredEvent::Batch(StoredBatch { at, now, is_behind_state, is_written, bytes })
+        });
+        let events: Vec<_> = events.filter(|event| state.is_none() || is_young(event)).collect();
+        let restored = Partition::restore(PartitionConfig::default(), Offset(0), state, events.into_iter());
+        let mut partition = restored.expect("it fits together");
+        if let Some((last, _)) = kept.iter().rfind(|(_, is_written)| *is_written) {
+            partition.restored_written(Offset(last + 2));
+        }
+        let epoch = LeaderEpoch(partition.epoch().0 + 1);
+        lead(&mut partition, epoch);
+        partition
+    }
+
+    const fn is_young(event: &StoredEvent<'_>) -> bool {
+        matches!(event, StoredEvent::Batch(StoredBatch { is_written: false, .. }))
+    }
+
+    /// The first batch that is read from memory from there on; nothing if a segment is read.
+    fn from_memory(partition: &Partition, from: i64) -> Option<i64> {
+        let read = partition.read(Offset(from), Isolation::ReadUncommitted, 1 << 20).expect("it is in range");
+        let Source::Memory(batches) = read.source else { return None };
+        Some(log_wire::Batch::read(&batches[0]).expect("a batch").0.base_offset())
+    }
+
+    #[test]
+    fn reader_in_a_hole_before_what_no_file_has_is_given_that_from_memory() {
+        let of_batches = copied(None, &[(10, true), (47, false), (60, false)]);
+        let state = of_batches.state();
+        for mut partition in [of_batches, copied(Some(&state.bytes), &[(10, true), (47, false), (60, false)])] {
+            assert_eq!([0, 10, 11].map(|from| from_memory(&partition, from)), [None; 3]);
+            assert_eq!([12, 46, 48].map(|from| from_memory(&partition, from)), [Some(47); 3]);
+            // The first of them is in its segment now, and the hole behind it is the last one.
+            partition.written(Offset(49), partition.cuts());
+            assert_eq!([12, 46, 48].map(|from| from_memory(&partition, from)), [None; 3]);
+            assert_eq!([49, 59, 61].map(|from| from_memory(&partition, from)), [Some(60); 3]);
+        }
+    }
+
+    #[test]
+    fn segment_of_which_nothing_is_in_a_file_is_not_looked_for() {
+        let partition = copied(None, &[(47, false)]);
+        assert_eq!([0, 46, 47].map(|from| from_memory(&partition, from)), [Some(47); 3]);
+        let lookup = partition.look_for_time(0, Isolation::ReadUncommitted);
+        assert_eq!((lookup.segments.len(), lookup.memory.len()), (0, 1));
     }
 }

@@ -151,6 +151,11 @@ impl Segments {
         self.list.back().map_or_else(Place::default, Segment::end_place)
     }
 
+    /// Where the last batch ends.
+    pub(crate) fn end(&self) -> Offset {
+        self.list.back().map_or(Offset::ZERO, Segment::end)
+    }
+
     /// Bytes of all.
     pub(crate) fn bytes(&self) -> u64 {
         self.list.iter().map(Segment::bytes).sum()

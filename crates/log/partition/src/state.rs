@@ -124,8 +124,7 @@ impl Partition {
         for event in events {
             restored.take_event(event)?;
         }
-        let end = restored.segments.last().map_or(Offset::ZERO, Segment::end);
-        let fits = restored.end() == end;
+        let fits = restored.end() == restored.segments.end();
         check(fits, "the segments end elsewhere than the tables say")?;
         restored.restored_end = restored.segments.end_place();
         Ok(restored)
@@ -167,6 +166,7 @@ impl Partition {
 
     fn take_back(&mut self, stored: &StoredBatch<'_>) -> Result<(), Damage> {
         let batch = Batch::read(stored.bytes).map_err(|_| Damage::Content("a batch that is none"))?.0;
+        let mut after = self.tail.back().map_or(Offset(batch.base_offset()), |before| before.end);
         if stored.is_behind_state {
             // What was copied from a compacted log has holes.
             let follows = Offset(batch.base_offset()) >= self.end();
@@ -180,10 +180,11 @@ impl Partition {
             }
             let follows = self.segments.end_place() == stored.at;
             check(follows, "a batch that stands elsewhere than behind the one before it")?;
+            after = self.segments.end();
             self.segments.push(&batch, stored.now);
         }
         if !stored.is_written {
-            self.keep(&batch, stored.at, stored.bytes.clone());
+            self.keep(&batch, (stored.at, after), stored.bytes.clone());
         }
         Ok(())
     }

@@ -81,6 +81,7 @@ impl Partition {
             segment.highest_ms() >= wanted.least_ms()
                 && segment.end() > from
                 && segment.base() < bound.min(in_memory)
+                && self.written_end(segment).position > 0
         };
         let segments = self.segments.iter().filter(may_hold).take(CANDIDATES_MAX).map(|segment| {
             let begin = match wanted {

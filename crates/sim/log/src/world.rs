@@ -454,9 +454,6 @@ impl LogWorld {
         self.brokers.iter_mut().for_each(|broker| broker.host.give_room_in_time(now_ms));
         if self.brokers.len() > 1 {
             self.stops_go_on();
-            if self.setting.balances {
-                self.see_balance();
-            }
             self.mover_step();
             self.watch_replicas();
         }

@@ -51,5 +51,8 @@ fn restore(restored: &Restored) -> Result<Partition, Damage> {
         RestoredEvent::Replaced(change) => StoredEvent::Replaced(change),
         RestoredEvent::Epoch(promised, begins) => StoredEvent::Epoch(*promised, *begins),
     });
-    Partition::restore(PartitionConfig::default(), restored.created, restored.state.as_deref(), events)
+    let state = restored.state.as_deref();
+    let mut partition = Partition::restore(PartitionConfig::default(), restored.created, state, events)?;
+    partition.restored_written(restored.flushed_end);
+    Ok(partition)
 }

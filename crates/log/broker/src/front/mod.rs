@@ -29,7 +29,7 @@ use crate::client::{Client, Peer};
 use crate::config::BrokerConfig;
 use crate::listener::BrokerListener;
 use crate::response::Response;
-use crate::segment_reader::SegmentReader;
+use crate::segment_reader::{SegmentFault, SegmentReader};
 use crate::waits::Waiter;
 use connection::Connection;
 pub use dispatch::Unanswerable;
@@ -244,11 +244,14 @@ impl FrontLimits {
     }
 }
 
-/// Coordinators that have just come to live here read their partitions. The broker is free while the disk is read.
+/// Coordinators that have just come to live here read their partitions. The broker is free while the disk is read. What is gone is
+/// asked for again in the next turn: where it is now may depend on what is handed on before.
 fn load_coordinators<D: BrokerDriver>(driver: &mut D, now: Now) {
-    loop {
+    let mut is_gone = false;
+    while !is_gone {
         let Some(load) = driver.broker().next_load() else { return };
         let read = load.read(driver.segments());
+        is_gone = read == Err(SegmentFault::Gone);
         driver.broker().loaded(&load, read, now);
     }
 }

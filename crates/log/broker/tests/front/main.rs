@@ -2,6 +2,7 @@
 
 mod acls;
 mod beside_kafka;
+mod coordinators;
 mod hostile;
 mod limits;
 mod quotas;

@@ -9,7 +9,7 @@ use kafka_protocol::protocol::{Decodable, Encodable, Request, StrBytes};
 use log_access::Principal;
 use log_broker::{
     Broker, BrokerConfig, BrokerDriver, Client, DiskCommand, DiskEvent, Front, Peer, Refusal, Response,
-    SegmentFault, SegmentReader, Waiter,
+    SegmentFault, SegmentReader, StoredPartition, Waiter,
 };
 use log_metadata::{Decision, Ended, Found, KeeperEvent, TopicNode, paths};
 use log_partition::{FoundTime, PartitionId, SegmentRead, TimeLookup};
@@ -219,8 +219,17 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(config: BrokerConfig) -> Self {
+        Self::with(config, Vec::new(), &[])
+    }
+
+    /// The same, with what is on the disk, and its topics; of segments nothing is found there.
+    pub(crate) fn with(
+        config: BrokerConfig,
+        stored: Vec<StoredPartition>,
+        topics: &[(&str, TopicNode)],
+    ) -> Self {
         let front = Front::new(0, 1, &config);
-        let mut broker = Broker::new(config, "cluster".into(), Vec::new());
+        let mut broker = Broker::new(config, "cluster".into(), stored);
         broker.disk_event(DiskEvent::Room(1 << 30), Now::of_ms(1, 1));
         let pipes = Pipes {
             broker,
@@ -238,7 +247,9 @@ impl World {
             Self { pipes, front, event_loop: EventLoop::default(), now_ms: 1_000, next_client: 0 };
         let now = world.now();
         let topic = TopicNode::new([1; 16], BTreeMap::new(), &[vec![1]]);
-        world.pipes.write(&paths::topic("t"), Some(topic.bytes()), now);
+        for (name, topic) in [("t", topic)].iter().chain(topics) {
+            world.pipes.write(&paths::topic(name), Some(topic.bytes()), now);
+        }
         world.pipes.broker.keeper_event(KeeperEvent::Joined, now);
         world.turns(3);
         world

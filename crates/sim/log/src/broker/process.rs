@@ -123,13 +123,6 @@ impl Process {
         }
     }
 
-    /// How many changes it has begun since it was asked, because brokers carry unequal loads.
-    pub(crate) fn balanced(&self) -> usize {
-        let Some(serving) = &self.serving else { return 0 };
-        let notices = serving.shared.broker.borrow_mut().take_notices();
-        notices.iter().filter(|notice| matches!(notice, Notice::Balanced { .. })).count()
-    }
-
     /// How many partitions it leads that others could lead.
     pub(crate) fn to_hand_over(&self) -> usize {
         self.serving.as_ref().map_or(0, |serving| serving.shared.broker.borrow().to_hand_over())

@@ -32,6 +32,8 @@ struct Delivered {
     last: Option<(Taking, u64)>,
     /// Who has it, as far as it is known.
     holder: Option<Taking>,
+    /// How many requests that accept or reject it are outstanding, of members who were given it.
+    asked: usize,
     /// When it was told that it is accepted or rejected.
     finished: Option<u64>,
     /// It may be: an answer was lost.
@@ -125,6 +127,17 @@ impl History {
         }
     }
 
+    /// A member that was given a record accepts or rejects it.
+    pub(crate) fn share_asked(&mut self, at: (Place, i64)) {
+        self.shares.delivered.entry(at).or_default().asked += 1;
+    }
+
+    /// That was answered, or its answer is lost.
+    pub(crate) fn share_answered(&mut self, at: (Place, i64)) {
+        let delivered = self.shares.delivered.entry(at).or_default();
+        delivered.asked = delivered.asked.saturating_sub(1);
+    }
+
     /// It was told that a record is accepted or rejected. If it was finished before, that had no effect: what lies before the start of
     /// the group is not looked at, as by Kafka.
     pub(crate) fn share_finished(&mut self, at: (Place, i64)) {
@@ -141,10 +154,12 @@ impl History {
         }
     }
 
-    /// It was told that a record is accepted that the member was never given. Of one that is finished already nobody minds.
+    /// It was told that a record is accepted that the member was never given. Of one that is finished already nobody minds; it may
+    /// be, by another member who has not heard the answer.
     pub(crate) fn share_stolen(&mut self, (place, offset): (Place, i64)) {
         self.judge(57);
-        if self.share_open(place).contains(&offset) {
+        let is_asked = self.shares.delivered.get(&(place, offset)).is_some_and(|of| of.asked > 0);
+        if !is_asked && self.share_open(place).contains(&offset) {
             self.wrong(57, format!("{offset} of {place:?} was accepted by a member that was not given it"));
         }
     }

@@ -100,16 +100,6 @@ impl LogWorld {
         }
     }
 
-    /// What brokers change without being asked is told of.
-    pub(super) fn see_balance(&mut self) {
-        for at in 0..self.brokers.len() {
-            let changes = self.brokers[at].process.as_ref().map_or(0, crate::broker::Process::balanced);
-            if changes > 0 {
-                self.sim.tell("leaders balanced", format_args!("broker {} begins {changes} changes", at + 1));
-            }
-        }
-    }
-
     /// Orderly stops go on.
     pub(super) fn stops_go_on(&mut self) {
         let now_ms = self.sim.now_ms();
@@ -140,7 +130,11 @@ impl LogWorld {
             return;
         };
         let mut ids: Vec<i32> = self.brokers.iter().map(crate::broker::Machine::node_id).collect();
-        let count = partition.replicas.len().min(ids.len());
+        let mut count = partition.replicas.len().min(ids.len());
+        // Not fewer than a wiped disk leaves enough of.
+        if self.setting.faults.cluster.wipe == 0 && chance.chance(40) {
+            count = 1 + chance.below(ids.len().min(3) as u64) as usize;
+        }
         let mut wanted = Vec::new();
         while wanted.len() < count {
             wanted.push(ids.swap_remove(chance.below(ids.len() as u64) as usize));

@@ -191,6 +191,8 @@ impl LogWorld {
             Notice::NotSent(_) => "log not read for a follower",
             Notice::NotHandedOver(..) => "partition not handed over",
             Notice::NotCompacted(..) => "pass of compaction ended early",
+            Notice::Balanced { before, after, .. } if has_same(before, after) => "leaders balanced",
+            Notice::Balanced { .. } => "replicas balanced",
             Notice::MayHaveLost { .. } => {
                 return self.history.wrong(35, format!("broker {}: {notice:?}", at + 1));
             }
@@ -201,4 +203,9 @@ impl LogWorld {
         };
         self.sim.tell(what, format_args!("broker {}: {notice:?}", at + 1));
     }
+}
+
+/// Whether the replicas of a partition are the same in another order.
+fn has_same(before: &[i32], after: &[i32]) -> bool {
+    before.len() == after.len() && before.iter().all(|of| after.contains(of))
 }

@@ -137,10 +137,18 @@ impl Taker {
     /// What became of a request is not known.
     fn is_unknown(&self, around: &mut Around<'_>, asked: &Asked) {
         for ack in asked.acks.iter().filter(|ack| ack.kind != RELEASE) {
+            Self::is_answered(around, ack);
             around.history.share_unanswered(ack.at);
         }
         for place in asked.takes.iter().flatten() {
             around.history.share_lost(*place);
+        }
+    }
+
+    /// Nothing is outstanding any more with that.
+    fn is_answered(around: &mut Around<'_>, ack: &Ack) {
+        if ack.kind != RELEASE && ack.taking.is_some() {
+            around.history.share_answered(ack.at);
         }
     }
 
@@ -222,6 +230,9 @@ impl Taker {
         for ack in &acks {
             self.held.remove(&ack.at);
             around.history.share_given_up(ack.at, self.member);
+            if ack.kind != RELEASE {
+                around.history.share_asked(ack.at);
+            }
         }
         if acks.is_empty()
             && !self.has_lost
@@ -325,6 +336,7 @@ impl Taker {
         errors: &BTreeMap<Place, i16>,
     ) {
         for ack in &asked.acks {
+            Self::is_answered(around, ack);
             let of_place = if error == 0 { errors.get(&ack.at.0).copied().unwrap_or(0) } else { error };
             match (of_place, ack.taking) {
                 (0, None) => around.history.share_stolen(ack.at),
