@@ -418,10 +418,10 @@ fn append(
     if is_internal(&hosted.topic) {
         return Err(Refused::before_log(ErrorCode::InvalidTopic));
     }
-    if request.acks == OF_ALL && !has_enough_in_sync(node, hosted) {
-        return Err(Refused::before_log(ErrorCode::NotEnoughReplicas));
-    }
     let start = hosted.partition.shown_start();
+    if request.acks == OF_ALL && !has_enough_in_sync(node, hosted) {
+        return Err(Refused::by_log(ErrorCode::NotEnoughReplicas.into(), start));
+    }
     append_to_log(node, slot, &batch, now).map_err(|why| {
         if let Some(hosted) = node.partitions.get_mut(slot) {
             hosted.traffic.refused += 1;
