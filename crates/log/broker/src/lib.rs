@@ -72,6 +72,7 @@ mod in_sync;
 mod init_producer_id;
 mod internal_growth;
 mod internal_topics;
+mod leader_instead;
 mod listener;
 pub mod lone_flush;
 mod node;

@@ -17,8 +17,8 @@ const DIVERGENCE: i16 = 12;
 const TOPIC_IDS: i16 = 13;
 /// The first version in which a replica says who it is in a tagged field.
 const REPLICA_STATE: i16 = 15;
-/// The first version that names leaders' addresses (KIP-951).
-const ENDPOINTS: i16 = 16;
+/// The first version that tells who leads, and where (KIP-951). Earlier ones have a field for who, and Kafka leaves it empty.
+const LEADERS: i16 = 16;
 /// The first version whose request and response say where a log begins.
 const LOG_START: i16 = 5;
 
@@ -196,7 +196,7 @@ impl FetchOutcome<'_> {
     /// Writes what comes behind a partition's records.
     pub fn end(&self, writer: &mut Writer<'_>, version: i16) {
         let divergence = self.divergence.filter(|_| version >= DIVERGENCE).map(Divergence::encode);
-        let leader = self.leader.filter(|_| version >= DIVERGENCE).map(CurrentLeader::encode);
+        let leader = self.leader.filter(|_| version >= LEADERS).map(CurrentLeader::encode);
         match (&divergence, &leader) {
             (Some(divergence), Some(leader)) => writer.tagged_fields(&[(0, divergence), (1, leader)]),
             (Some(divergence), None) => writer.tagged_fields(&[(0, divergence)]),
@@ -217,7 +217,7 @@ impl Divergence {
 
 /// Writes what comes behind the topics of a response.
 pub fn end_fetch_response(writer: &mut Writer<'_>, version: i16, endpoints: &[NodeEndpoint<'_>]) {
-    if version >= ENDPOINTS && !endpoints.is_empty() {
+    if version >= LEADERS && !endpoints.is_empty() {
         writer.tagged_fields(&[(0, &encode_endpoints(endpoints))]);
     } else {
         writer.no_tagged_fields();

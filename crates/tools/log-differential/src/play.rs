@@ -299,7 +299,9 @@ impl Player<'_> {
 fn is_early(call: &Call, body: &Value, variables: &Variables) -> bool {
     let missing = |(place, value): (&String, &Value)| {
         let wanted = variables.resolve(value).ok();
-        !body.pointer(place).zip(wanted.as_ref()).is_some_and(|(found, wanted)| is_same(found, wanted))
+        // A place that is not there holds nothing.
+        let found = body.pointer(place).unwrap_or(&Value::Null);
+        !wanted.is_some_and(|wanted| is_same(found, &wanted))
     };
     codes(body).iter().any(|code| call.retry.contains(code)) || call.until.iter().any(missing)
 }

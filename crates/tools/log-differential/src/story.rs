@@ -251,7 +251,7 @@ impl Call {
         self
     }
 
-    /// Asks again until the reply has this in that place.
+    /// Asks again until the reply has this in that place; nothing, until there is no such place.
     pub fn until(&mut self, place: &str, value: Value) -> &mut Self {
         self.until.insert(place.to_owned(), value);
         self

@@ -361,9 +361,40 @@ pub const TABLE: &[Entry] = &[
         shows: Shows::LeftOut,
     },
     Entry {
+        name: "brokers that are gone",
+        reason: "ours knows no brokers but those that live; Kafka's controller shows those that were there as fenced",
+        shows: Shows::In(|context| {
+            let Difference { kafka, ours, .. } = context.difference;
+            let is_fenced = |broker: &Value| broker["IsFenced"] == true;
+            let all_fenced = kafka.as_array().is_some_and(|brokers| brokers.iter().all(is_fenced));
+            context.is("DescribeCluster", "Brokers") && all_fenced && is_empty(ours)
+        }),
+    },
+    Entry {
+        name: "a partition without a leader",
+        reason: "ours says nothing of who leads; Kafka says that it is -1, as which clients read nothing, too",
+        shows: Shows::In(|context| {
+            let Difference { kafka, ours, field, .. } = context.difference;
+            field.ends_with("CurrentLeader") && kafka["LeaderId"] == -1 && *ours == "<absent>"
+        }),
+    },
+    Entry {
         name: "epochs of a partition that moves",
-        reason: "each change of the replicas that count is an epoch; Kafka has one only for each leader",
-        shows: Shows::LeftOut,
+        reason: "each change of the replicas that count is an epoch, and none begins with the loss of a leader; Kafka has one for each \
+                 leader, and one while there is none",
+        shows: Shows::In(|context| {
+            let is_shown = ["Metadata", "DescribeTopicPartitions"].contains(&context.difference.api.as_str());
+            is_shown && scene::has_deaths(context.scene) && context.difference.field.ends_with("LeaderEpoch")
+        }),
+    },
+    Entry {
+        name: "who holds the state of a share partition",
+        reason: "ours keeps the states of a group together, so that it is listed and deleted in one place; Kafka spreads them by \
+                 partition. Only brokers ask",
+        shows: Shows::In(|context| {
+            let is_of_shares = context.call.is_some_and(|call| call.body["KeyType"] == 2);
+            context.is("FindCoordinator", "Coordinators[].NodeId") && is_of_shares
+        }),
     },
     Entry {
         name: "a share group that is not there",

@@ -9,6 +9,7 @@ use super::part::Part;
 use super::replicas::{find, nearest};
 use super::set::{FetchSet, PartPlace};
 use crate::client::Client;
+use crate::leader_instead::ToldBrokers;
 use crate::node::Node;
 use crate::partitions::{Hosted, Slot};
 use crate::response::{FetchResponse, FetchedPartition};
@@ -39,6 +40,8 @@ pub(crate) struct Found {
     pub(crate) is_urgent: bool,
     /// Partitions that have nothing new.
     pub(crate) idle: Vec<PartPlace>,
+    /// Where the leaders are of those that are led elsewhere.
+    pub(crate) leaders: ToldBrokers,
 }
 
 /// What a partition has.
@@ -89,8 +92,10 @@ impl Found {
 
     fn look_at(&mut self, place: PartPlace, part: &Part, node: &Node, terms: &Terms) {
         let left = terms.bytes_max.saturating_sub(self.bytes);
-        let part_found = look_at(place, part, node, terms, (left, self.bytes == 0));
-        let fetched = &part_found.fetched;
+        let mut part_found = look_at(place, part, node, terms, (left, self.bytes == 0));
+        let fetched = &mut part_found.fetched;
+        let of = (part.topic.name(), part.index);
+        fetched.leader = self.leaders.tell(node, terms.client.listener, of, fetched.error);
         let is_elsewhere = fetched.error != ErrorCode::None || fetched.nearest.is_some();
         let is_urgent = is_elsewhere || fetched.divergence.is_some();
         let is_new = part.told != Some((fetched.high_watermark, fetched.start)) || part_found.bytes > 0;
@@ -250,9 +255,10 @@ fn fits(source: &Source, bytes_max: usize) -> bool {
 }
 
 /// The answer, with partitions of one topic that follow each other together.
-pub(crate) fn respond(found: Vec<FoundPart>, set: &FetchSet, session_id: i32) -> FetchResponse {
-    let mut response = FetchResponse { session_id, ..FetchResponse::default() };
-    for FoundPart { place, fetched, .. } in found {
+pub(crate) fn respond(found: Found, set: &FetchSet, session_id: i32) -> FetchResponse {
+    let leaders = found.leaders;
+    let mut response = FetchResponse { session_id, leaders, ..FetchResponse::default() };
+    for FoundPart { place, fetched, .. } in found.parts {
         let Some(part) = set.get(place) else { continue };
         let topics = &mut response.topics;
         if topics.last().is_none_or(|(last, _)| *last != part.topic) {

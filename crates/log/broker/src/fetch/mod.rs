@@ -293,7 +293,7 @@ impl Fetches {
     fn answer(&mut self, node: &mut Node, of: Of, found: Found) -> Response {
         found.count(node);
         let id = match of {
-            Of::Own(set) => return Response::Fetch(respond(found.parts, &set, 0)),
+            Of::Own(set) => return Response::Fetch(respond(found, &set, 0)),
             Of::Session(id) => id,
         };
         for part in &found.parts {
@@ -310,7 +310,7 @@ impl Fetches {
             served.extend(part.stays.then_some(part.place));
         }
         session.set.move_behind(&served);
-        Response::Fetch(respond(found.parts, &session.set, id.0))
+        Response::Fetch(respond(found, &session.set, id.0))
     }
 
     /// A fetch that waits hears of its partitions.

@@ -191,8 +191,11 @@ impl Produces {
                 Ok((slot, appended)) => outcome_of(node, *slot, partition.partition, appended),
                 Err(refused) => refused.outcome(partition.partition),
             };
-            failed |= done.is_err();
             response.push(place.0, outcome);
+            if done.is_err() {
+                failed = true;
+                response.tell_leader(node, by.client.listener, place);
+            }
             match done {
                 Ok((slot, appended)) => {
                     missing.push((slot, WaitingBatch { end: appended.end, waiter, place }));
@@ -216,7 +219,8 @@ impl Produces {
             return Some(Response::Produce(response));
         }
         let deadline = now.mono().plus_ms(u64::try_from(request.timeout_ms).unwrap_or(0));
-        let pending = PendingProduce { response, missing: slots.len(), slots };
+        let listener = by.client.listener;
+        let pending = PendingProduce { response, listener, missing: slots.len(), slots };
         self.waits.insert(waiter, deadline, pending);
         None
     }
@@ -377,7 +381,7 @@ impl Produces {
         let (waiter, place) = batch;
         let is_last = |pending: &mut PendingProduce| {
             if let Some(error) = error {
-                pending.response.fail(place, error);
+                pending.response.fail(node, pending.listener, place, error);
             }
             pending.missing -= 1;
             pending.missing == 0
@@ -455,10 +459,10 @@ fn append(
     if is_internal(&hosted.topic) {
         return Err(Refused::before_log(ErrorCode::InvalidTopic));
     }
-    if request.acks == OF_ALL && !has_enough_in_sync(node, hosted) {
-        return Err(Refused::before_log(ErrorCode::NotEnoughReplicas));
-    }
     let start = hosted.partition.shown_start();
+    if request.acks == OF_ALL && !has_enough_in_sync(node, hosted) {
+        return Err(Refused::by_log(ErrorCode::NotEnoughReplicas.into(), start));
+    }
     append_to_log(node, slot, &batch, now).map_err(|why| {
         if let Some(hosted) = node.partitions.get_mut(slot) {
             hosted.traffic.refused += 1;

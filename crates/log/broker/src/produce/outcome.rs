@@ -5,6 +5,7 @@ use std::sync::Arc;
 use log_wire::{ErrorCode, ProduceOutcome, TopicName};
 
 use crate::catalog::Catalog;
+use crate::node::Node;
 use crate::response::{Outcomes, ProduceResponse, TopicKey};
 
 /// Where an outcome stands in a response: topic and partition.
@@ -58,10 +59,19 @@ impl ProduceResponse {
         }
     }
 
-    /// The outcome is that error and nothing else.
-    pub(super) fn fail(&mut self, place: OutcomePlace, error: ErrorCode) {
+    /// The outcome is that error and nothing else, but for who leads instead.
+    pub(super) fn fail(&mut self, node: &Node, listener: u16, place: OutcomePlace, error: ErrorCode) {
         if let Some(outcome) = self.at(place) {
             *outcome = ProduceOutcome { error, ..unknown(outcome.partition) };
         }
+        self.tell_leader(node, listener, place);
+    }
+
+    /// Says who leads, if that is what is wrong.
+    pub(super) fn tell_leader(&mut self, node: &Node, listener: u16, (topic, partition): OutcomePlace) {
+        let Some((name, outcomes)) = self.topics.get_mut(topic) else { return };
+        let Some(outcome) = outcomes.get_mut(partition) else { return };
+        let of = (name.name(), outcome.partition);
+        outcome.leader = self.leaders.tell(node, listener, of, outcome.error);
     }
 }

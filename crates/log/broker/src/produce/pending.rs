@@ -16,6 +16,8 @@ pub(crate) type Slots = SmallVec<[Slot; 2]>;
 #[derive(Debug)]
 pub(crate) struct PendingProduce {
     pub(crate) response: ProduceResponse,
+    /// Where its client came in.
+    pub(crate) listener: u16,
     /// How many of its batches have no outcome.
     pub(crate) missing: usize,
     /// Their partitions.

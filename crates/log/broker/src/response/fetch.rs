@@ -9,6 +9,7 @@ use log_wire::{
 };
 
 use super::TopicKey;
+use crate::leader_instead::ToldBrokers;
 use crate::outgoing::Outgoing;
 use crate::segment_reader::{SegmentFault, SegmentReader};
 
@@ -19,6 +20,8 @@ pub struct FetchResponse {
     /// The session that the client goes on with; 0 for none.
     pub(crate) session_id: i32,
     pub(crate) topics: Vec<(TopicKey, Vec<FetchedPartition>)>,
+    /// Where the leaders are that partitions name.
+    pub(crate) leaders: ToldBrokers,
 }
 
 /// What a partition gives.
@@ -88,7 +91,7 @@ impl FetchResponse {
             }
             out.writer(flexible).no_tagged_fields();
         }
-        end_fetch_response(&mut out.writer(flexible), version, &[]);
+        end_fetch_response(&mut out.writer(flexible), version, &self.leaders.endpoints());
     }
 }
 

@@ -4,6 +4,7 @@ use log_wire::{ProduceOutcome, Writer, write_produce_response};
 use smallvec::SmallVec;
 
 use super::TopicKey;
+use crate::leader_instead::ToldBrokers;
 
 /// Outcomes of a topic. Most requests are for one partition: they take no memory of their own.
 pub(crate) type Outcomes = SmallVec<[ProduceOutcome<'static>; 1]>;
@@ -12,6 +13,8 @@ pub(crate) type Outcomes = SmallVec<[ProduceOutcome<'static>; 1]>;
 #[derive(Clone, Debug, Default)]
 pub struct ProduceResponse {
     pub(crate) topics: SmallVec<[(TopicKey, Outcomes); 1]>,
+    /// Where the leaders are that outcomes name.
+    pub(crate) leaders: ToldBrokers,
 }
 
 impl ProduceResponse {
@@ -25,6 +28,6 @@ impl ProduceResponse {
         let throttle_ms = i32::try_from(throttle_ms).unwrap_or(i32::MAX);
         let topics: SmallVec<[_; 1]> =
             self.topics.iter().map(|(topic, outcomes)| (topic.name(), outcomes.as_slice())).collect();
-        write_produce_response(writer, version, &topics, throttle_ms, &[]);
+        write_produce_response(writer, version, &topics, throttle_ms, &self.leaders.endpoints());
     }
 }

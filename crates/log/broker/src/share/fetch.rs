@@ -210,7 +210,7 @@ impl Share {
                 pending.outcomes.entry(place).or_default().acknowledged = ErrorCode::RequestTimedOut;
             }
             self.leave_queues(waiter, &pending);
-            node.reply(waiter, pending.response());
+            node.reply(waiter, pending.response(node));
         }
     }
 
@@ -241,7 +241,7 @@ impl Share {
     fn answer(&mut self, node: &mut Node, waiter: Waiter) {
         if let Some(pending) = self.pending.remove(waiter) {
             self.leave_queues(waiter, &pending);
-            node.reply(waiter, pending.response());
+            node.reply(waiter, pending.response(node));
         }
     }
 

@@ -13,12 +13,14 @@ use log_wire::{ApiKey, ErrorCode};
 
 use super::Share;
 use super::ends::{KnownEnds, questions};
+use super::offsets::{alteration_refused, deletion_refused};
 use super::states::Asked;
 use crate::call::Caller;
 use crate::client::Client;
+use crate::groups::Groups;
 use crate::node::Node;
 use crate::response::{Form, Response};
-use crate::rights::By;
+use crate::rights::{By, GROUP_DELETE, GROUP_READ, Need};
 use crate::waits::Waiter;
 
 /// How long the holders may take, milliseconds.
@@ -49,7 +51,38 @@ pub(super) struct Inspection {
     are_ends_asked: bool,
 }
 
+impl Administration {
+    /// The group that it changes, and the right that takes.
+    fn changes(&self) -> Option<(&str, Need)> {
+        match self {
+            Self::Describe(_) => None,
+            Self::Alter(of) => Some((&of.group_id, GROUP_READ)),
+            Self::Delete(of) => Some((&of.group_id, GROUP_DELETE)),
+        }
+    }
+}
+
 impl Share {
+    /// A request comes that changes the offsets of a group. Only the group's coordinator knows whether it has members.
+    pub(super) fn change_offsets(
+        &mut self,
+        node: &mut Node,
+        request: Administration,
+        of: Caller<'_>,
+        (groups, now): (&Groups, Now),
+    ) -> Option<Response> {
+        let may = request.changes().map_or(Ok(()), |(group, right)| {
+            node.may(of.by, right, group).and_then(|()| groups.check_share_group(node, group))
+        });
+        match may {
+            Ok(()) => self.inspect(node, request, of, now),
+            Err(error) if matches!(request, Administration::Alter(_)) => {
+                Some(alteration_refused(of.form, error))
+            }
+            Err(error) => Some(deletion_refused(of.form, error)),
+        }
+    }
+
     /// A request comes: what there is of its groups is asked for.
     pub(super) fn inspect(
         &mut self,

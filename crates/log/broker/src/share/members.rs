@@ -104,11 +104,13 @@ impl Share {
         node: &Node,
         request: &ShareGroupDescribeRequest,
         of: Caller<'_>,
+        coordinated: &Groups,
     ) -> Response {
         let mut groups: Vec<DescribedShareGroup> = Vec::new();
         for group in &request.group_ids {
             if groups.iter().all(|described| described.group_id != *group) {
-                groups.push(self.described(node, group, (of.by, request.include_authorized_operations)));
+                let by = (of.by, request.include_authorized_operations);
+                groups.push(self.described(node, group, by, coordinated));
             }
         }
         of.form.response(&ShareGroupDescribeResponse { groups, ..ShareGroupDescribeResponse::default() })
@@ -119,9 +121,11 @@ impl Share {
         node: &Node,
         group: &str,
         (by, with_operations): (By<'_>, bool),
+        coordinated: &Groups,
     ) -> DescribedShareGroup {
         let mut described = DescribedShareGroup { group_id: group.into(), ..DescribedShareGroup::default() };
         let may = node.may(by, GROUP_DESCRIBE, group);
+        let may = may.and_then(|()| coordinated.check_share_group(node, group));
         let is_there = node.share_groups.contains_key(group);
         if let Err(error) = may.and(if is_there { Ok(()) } else { Err(ErrorCode::GroupIdNotFound) }) {
             (described.error_code, described.error_message) = (error.code(), Some(String::from(why(error))));

@@ -170,14 +170,14 @@ impl Share {
             ApiKey::ShareFetch => self.fetch(node, call.body()?, of, now),
             ApiKey::ShareAcknowledge => self.share_acknowledge(node, call.body()?, of, now),
             ApiKey::ShareGroupHeartbeat => Some(self.heartbeat(node, call.body()?, of, (groups, now))),
-            ApiKey::ShareGroupDescribe => Some(self.describe(node, &call.body()?, of)),
+            ApiKey::ShareGroupDescribe => Some(self.describe(node, &call.body()?, of, groups)),
             ApiKey::DescribeShareGroupOffsets => {
                 self.inspect(node, Administration::Describe(call.body()?), of, now)
             }
             ApiKey::AlterShareGroupOffsets => {
-                self.inspect(node, Administration::Alter(call.body()?), of, now)
+                self.change_offsets(node, Administration::Alter(call.body()?), of, (groups, now))
             }
-            _ => self.inspect(node, Administration::Delete(call.body()?), of, now),
+            _ => self.change_offsets(node, Administration::Delete(call.body()?), of, (groups, now)),
         };
         self.settle(node, now);
         Ok(Handled::of(answered))

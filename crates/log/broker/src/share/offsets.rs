@@ -25,7 +25,7 @@ use crate::call::Caller;
 use crate::node::Node;
 use crate::peer_calls::ends_codec::Ends;
 use crate::response::{Form, Response};
-use crate::rights::{GROUP_DELETE, GROUP_DESCRIBE, GROUP_READ, TOPIC_DESCRIBE, TOPIC_READ};
+use crate::rights::{GROUP_DESCRIBE, TOPIC_DESCRIBE, TOPIC_READ};
 use crate::waits::Waiter;
 
 /// How long a change may take, milliseconds.
@@ -131,12 +131,8 @@ impl Share {
         now: Now,
     ) -> Option<Response> {
         let group: Text = request.group_id.as_str().into();
-        let may =
-            node.may(of.by, GROUP_READ, &group).and_then(|()| self.check_empty(node, &group, inspected));
-        if let Err(error) = may {
-            let (error_code, error_message) = (error.code(), Some(String::from(why(error))));
-            let refused = AlterShareGroupOffsetsResponse { error_code, error_message, ..Default::default() };
-            return Some(of.form.response(&refused));
+        if let Err(error) = self.check_empty(node, &group, inspected) {
+            return Some(alteration_refused(of.form, error));
         }
         let (mut response, mut asked) = (AlterShareGroupOffsetsResponse::default(), Vec::new());
         for topic in request.topics {
@@ -180,12 +176,8 @@ impl Share {
         now: Now,
     ) -> Option<Response> {
         let group: Text = request.group_id.as_str().into();
-        let may =
-            node.may(of.by, GROUP_DELETE, &group).and_then(|()| self.check_empty(node, &group, inspected));
-        if let Err(error) = may {
-            let (error_code, error_message) = (error.code(), Some(String::from(why(error))));
-            let refused = DeleteShareGroupOffsetsResponse { error_code, error_message, ..Default::default() };
-            return Some(of.form.response(&refused));
+        if let Err(error) = self.check_empty(node, &group, inspected) {
+            return Some(deletion_refused(of.form, error));
         }
         let (mut response, mut asked) = (DeleteShareGroupOffsetsResponse::default(), Vec::new());
         for topic in request.topics {
@@ -335,6 +327,18 @@ impl Share {
         let is_empty = self.groups.get(group).is_none_or(log_share::ShareGroup::is_empty);
         if is_empty { Ok(()) } else { Err(ErrorCode::NonEmptyGroup) }
     }
+}
+
+/// The answer to a request that alters nothing.
+pub(super) fn alteration_refused(form: Form, error: ErrorCode) -> Response {
+    let (error_code, error_message) = (error.code(), Some(String::from(why(error))));
+    form.response(&AlterShareGroupOffsetsResponse { error_code, error_message, ..Default::default() })
+}
+
+/// The answer to a request that deletes nothing.
+pub(super) fn deletion_refused(form: Form, error: ErrorCode) -> Response {
+    let (error_code, error_message) = (error.code(), Some(String::from(why(error))));
+    form.response(&DeleteShareGroupOffsetsResponse { error_code, error_message, ..Default::default() })
 }
 
 fn key_of(group: &Text, of: &StateSummary) -> ShareKey {

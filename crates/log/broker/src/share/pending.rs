@@ -9,10 +9,13 @@ use log_wire::messages::Blob;
 use log_wire::messages::share::{
     AcquiredRecords, ShareAcknowledgePartitionResponse, ShareAcknowledgeResponse,
     ShareAcknowledgeTopicResponse, ShareFetchPartitionResponse, ShareFetchResponse, ShareFetchTopicResponse,
+    ShareLeader,
 };
-use log_wire::{ApiKey, ErrorCode};
+use log_wire::{ApiKey, ErrorCode, TopicName};
 
 use crate::client::Client;
+use crate::leader_instead::ToldBrokers;
+use crate::node::Node;
 use crate::response::{Form, Response};
 
 /// A partition of a topic.
@@ -72,29 +75,54 @@ impl Pending {
     }
 
     /// The answer.
-    pub(super) fn response(&self) -> Response {
-        let lock_ms = i32::try_from(self.lock_ms).unwrap_or(i32::MAX);
-        let by_topic = self.outcomes.iter().collect::<Vec<_>>();
-        let by_topic = by_topic.chunk_by(|(one, _), (other, _)| one.0 == other.0);
+    pub(super) fn response(&self, node: &Node) -> Response {
+        let acquisition_lock_timeout_ms = i32::try_from(self.lock_ms).unwrap_or(i32::MAX);
+        let mut leaders = ToldBrokers::default();
         if self.api == ApiKey::ShareAcknowledge {
-            let topics = by_topic.map(|of| ShareAcknowledgeTopicResponse {
-                topic_id: of.first().map_or([0; 16], |(place, _)| place.0),
-                partitions: of.iter().map(|(place, outcome)| acknowledged(place.1, outcome)).collect(),
+            let responses = self.by_topic(|place, outcome| {
+                acknowledged(place.1, outcome, self.leader(node, &mut leaders, place, outcome.acknowledged))
             });
+            let topic = |(topic_id, partitions)| ShareAcknowledgeTopicResponse { topic_id, partitions };
             return self.form.response(&ShareAcknowledgeResponse {
-                acquisition_lock_timeout_ms: lock_ms,
-                responses: topics.collect(),
+                acquisition_lock_timeout_ms,
+                responses: responses.into_iter().map(topic).collect(),
+                node_endpoints: leaders.into_share_endpoints(),
                 ..ShareAcknowledgeResponse::default()
             });
         }
-        let topics = by_topic.map(|of| ShareFetchTopicResponse {
-            topic_id: of.first().map_or([0; 16], |(place, _)| place.0),
-            partitions: of.iter().map(|(place, outcome)| fetched(place.1, outcome)).collect(),
+        let responses = self.by_topic(|place, outcome| {
+            fetched(place.1, outcome, self.leader(node, &mut leaders, place, outcome.error))
         });
+        let topic = |(topic_id, partitions)| ShareFetchTopicResponse { topic_id, partitions };
         self.form.response(&ShareFetchResponse {
-            acquisition_lock_timeout_ms: lock_ms,
-            responses: topics.collect(),
+            acquisition_lock_timeout_ms,
+            responses: responses.into_iter().map(topic).collect(),
+            node_endpoints: leaders.into_share_endpoints(),
             ..ShareFetchResponse::default()
+        })
+    }
+
+    /// What the answer says of each partition, by topic.
+    fn by_topic<P>(&self, mut told: impl FnMut(&Place, &Outcome) -> P) -> Vec<(TopicId, Vec<P>)> {
+        let mut topics: Vec<(TopicId, Vec<P>)> = Vec::new();
+        for (place, outcome) in &self.outcomes {
+            if topics.last().is_none_or(|(topic, _)| *topic != place.0) {
+                topics.push((place.0, Vec::new()));
+            }
+            if let Some((_, partitions)) = topics.last_mut() {
+                partitions.push(told(place, outcome));
+            }
+        }
+        topics
+    }
+
+    /// Who leads a partition, if that is what is wrong.
+    fn leader(&self, node: &Node, leaders: &mut ToldBrokers, place: &Place, error: ErrorCode) -> ShareLeader {
+        let of = (TopicName::Id(place.0), place.1);
+        let leader = leaders.tell(node, self.client.listener, of, error);
+        leader.map_or_else(ShareLeader::default, |leader| ShareLeader {
+            leader_id: leader.id,
+            leader_epoch: leader.epoch,
         })
     }
 }
@@ -109,16 +137,20 @@ pub(super) fn refused(api: ApiKey, form: Form, error: ErrorCode) -> Response {
     }
 }
 
-fn acknowledged(index: i32, outcome: &Outcome) -> ShareAcknowledgePartitionResponse {
+fn acknowledged(
+    index: i32,
+    outcome: &Outcome,
+    current_leader: ShareLeader,
+) -> ShareAcknowledgePartitionResponse {
     ShareAcknowledgePartitionResponse {
         partition_index: index,
         error_code: outcome.acknowledged.code(),
         error_message: message(outcome.acknowledged),
-        ..ShareAcknowledgePartitionResponse::default()
+        current_leader,
     }
 }
 
-fn fetched(index: i32, outcome: &Outcome) -> ShareFetchPartitionResponse {
+fn fetched(index: i32, outcome: &Outcome, current_leader: ShareLeader) -> ShareFetchPartitionResponse {
     let acquired = outcome.acquired.iter().map(|of| AcquiredRecords {
         first_offset: of.first,
         last_offset: of.last,
@@ -132,7 +164,7 @@ fn fetched(index: i32, outcome: &Outcome) -> ShareFetchPartitionResponse {
         acknowledge_error_message: message(outcome.acknowledged),
         records: Blob(outcome.records.clone()),
         acquired_records: acquired.collect(),
-        ..ShareFetchPartitionResponse::default()
+        current_leader,
     }
 }
 

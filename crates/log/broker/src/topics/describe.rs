@@ -158,20 +158,21 @@ impl Node {
         image: &PartitionNode,
     ) -> DescribeTopicPartitionsResponsePartition {
         let leader = self.leader_of(topic, index, image);
-        let error = if leader.is_some() { ErrorCode::None } else { ErrorCode::LeaderNotAvailable };
-        let states = self.in_sync.of(topic.partition(index), image);
+        let states = self.shown_states(topic, index, image);
         // As by Kafka, those who may lead next are named while too few are in sync.
         let wanted = (topic.config.min_insync_replicas as usize).min(image.replicas.len());
         let is_short = states.in_sync.len() < wanted;
+        let last_known = if states.in_sync.is_empty() { vec![image.leader] } else { Vec::new() };
         DescribeTopicPartitionsResponsePartition {
-            error_code: error.code(),
+            // As by Kafka, also while nobody leads.
+            error_code: ErrorCode::None.code(),
             partition_index: index,
             leader_id: leader.unwrap_or(-1),
             leader_epoch: image.epoch.0,
             replica_nodes: image.replicas.clone(),
             isr_nodes: states.in_sync,
             eligible_leader_replicas: Some(if is_short { states.eligible } else { Vec::new() }),
-            last_known_elr: Some(Vec::new()),
+            last_known_elr: Some(last_known),
             offline_replicas: self.offline_replicas(image),
         }
     }

@@ -13,6 +13,7 @@ use crate::brokers::LiveBroker;
 use crate::call::Call;
 use crate::catalog::{TopicImage, is_internal, is_valid_name};
 use crate::client::Client;
+use crate::in_sync::ReplicaStates;
 use crate::node::Node;
 use crate::response::Response;
 use crate::rights::{By, TOPIC_CREATE, TOPIC_DESCRIBE};
@@ -145,6 +146,22 @@ impl Node {
         is_there.then_some(image.leader)
     }
 
+    /// How a partition's replicas are, as clients are told. Without a leader, those that are not there are in sync with nobody.
+    pub(super) fn shown_states(
+        &self,
+        topic: &TopicImage,
+        index: i32,
+        image: &PartitionNode,
+    ) -> ReplicaStates {
+        let mut states = self.in_sync.of(topic.partition(index), image);
+        if !self.is_reached(image.leader) {
+            let (there, away) = states.in_sync.into_iter().partition(|id| self.is_reached(*id));
+            states.in_sync = there;
+            states.eligible.extend::<Vec<i32>>(away);
+        }
+        states
+    }
+
     /// The replicas of a partition whose brokers are not there.
     pub(super) fn offline_replicas(&self, image: &PartitionNode) -> Vec<i32> {
         image.replicas.iter().copied().filter(|id| !self.is_reached(*id)).collect()
@@ -156,7 +173,7 @@ impl Node {
         head.write(writer, version, topic.partitions.len());
         for (index, image) in (0..).zip(&topic.partitions) {
             let leader = self.leader_of(topic, index, image);
-            let in_sync = self.in_sync.of(topic.partition(index), image).in_sync;
+            let in_sync = self.shown_states(topic, index, image).in_sync;
             let partition = MetadataPartition {
                 error: if leader.is_some() { ErrorCode::None } else { ErrorCode::LeaderNotAvailable },
                 partition: index,

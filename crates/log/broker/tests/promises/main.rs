@@ -13,6 +13,7 @@ mod replicas_drained;
 mod replicas_elected;
 mod replicas_emptied;
 mod replicas_grown;
+mod replicas_led_elsewhere;
 mod replicas_moved;
 mod replicas_read;
 mod replicas_seen;

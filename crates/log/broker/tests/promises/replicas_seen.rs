@@ -90,6 +90,26 @@ fn leader_that_is_gone_is_told_to_nobody() {
 }
 
 #[test]
+fn partition_without_a_leader_has_nobody_in_sync_and_its_last_leader_may_lead_next() {
+    let mut cluster = Cluster::new(&[&[3]]);
+    let topic = TopicRequest::default().with_name(TopicName(text("t")));
+    let request =
+        DescribeTopicPartitionsRequest::default().with_topics(vec![topic]).with_response_partition_limit(10);
+    let told = |cluster: &mut Cluster| {
+        let answer = cluster.call(1, 0, &request);
+        let of = |ids: &[BrokerId]| ids.iter().map(|id| id.0).collect::<Vec<i32>>();
+        let partition = &answer.topics[0].partitions[0];
+        let [eligible, last] = [&partition.eligible_leader_replicas, &partition.last_known_elr];
+        let [eligible, last] = [eligible, last].map(|ids| of(ids.as_deref().unwrap_or_default()));
+        (partition.error_code, partition.leader_id.0, of(&partition.isr_nodes), eligible, last)
+    };
+    assert_eq!(told(&mut cluster), (0, 3, vec![3], vec![], vec![]));
+    cluster.lose(3);
+    cluster.settle();
+    assert_eq!(told(&mut cluster), (0, -1, vec![], vec![3], vec![3]));
+}
+
+#[test]
 fn partitions_are_not_added_with_other_numbers_of_replicas_than_their_topic_has() {
     let mut cluster = Cluster::new(&[&[1, 2, 3]]);
     let mut added = |brokers: &[i32]| {

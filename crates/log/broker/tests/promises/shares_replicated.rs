@@ -10,9 +10,9 @@ use kafka_protocol::messages::alter_share_group_offsets_request::{
 use kafka_protocol::messages::describe_share_group_offsets_request::DescribeShareGroupOffsetsRequestGroup;
 use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
 use kafka_protocol::messages::{
-    AlterShareGroupOffsetsRequest, DeleteGroupsRequest, DescribeShareGroupOffsetsRequest, FetchRequest,
-    FindCoordinatorRequest, ShareAcknowledgeRequest, ShareFetchRequest, ShareFetchResponse,
-    ShareGroupDescribeRequest, TopicName,
+    AlterShareGroupOffsetsRequest, DeleteGroupsRequest, DeleteShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequest, FetchRequest, FindCoordinatorRequest, ShareAcknowledgeRequest,
+    ShareFetchRequest, ShareFetchResponse, ShareGroupDescribeRequest, TopicName,
 };
 use log_metadata::{ConfigNode, configs_bytes};
 use log_wire::messages::Field as _;
@@ -300,6 +300,27 @@ fn offsets_that_are_altered_by_way_of_another_broker_hold_at_once() {
     let altered = cluster.call(coordinator, 0, &alter);
     assert_eq!((altered.error_code, altered.responses[0].partitions[0].error_code), (0, 0));
     assert_eq!(take(&mut cluster, "b", partition), [1, 2]);
+}
+
+#[test]
+fn broker_that_does_not_coordinate_a_share_group_neither_describes_nor_changes_it() {
+    let mut cluster = serving(PLACES);
+    let coordinator = cluster.leader_of(MEMBERS, 0).expect("it is there");
+    assert_eq!(cluster.call(coordinator, 1, &heartbeat("m", 0)).error_code, 0);
+    let describe = ShareGroupDescribeRequest::default().with_group_ids(vec![group()]);
+    let alter = AlterShareGroupOffsetsRequest::default().with_group_id(group());
+    let delete = DeleteShareGroupOffsetsRequest::default().with_group_id(group());
+    for broker in 1..=3 {
+        let (described, changed) = match broker == coordinator {
+            // It has a member.
+            true => (ErrorCode::None, ErrorCode::NonEmptyGroup),
+            false => (ErrorCode::NotCoordinator, ErrorCode::NotCoordinator),
+        };
+        let answer = cluster.call(broker, 1, &describe);
+        assert_eq!(answer.groups[0].error_code, described.code(), "{broker}");
+        assert_eq!(cluster.call(broker, 0, &alter).error_code, changed.code(), "{broker}");
+        assert_eq!(cluster.call(broker, 0, &delete).error_code, changed.code(), "{broker}");
+    }
 }
 
 fn configure_dead_letters(cluster: &mut Cluster) {

@@ -207,6 +207,12 @@ pub fn is_of_a_cluster(name: &str) -> bool {
     brokers::ALL.iter().any(|scene| scene.name == name)
 }
 
+/// Whether brokers end in that scene.
+#[must_use]
+pub fn has_deaths(name: &str) -> bool {
+    brokers::ALL.iter().any(|scene| scene.alone && scene.name == name)
+}
+
 /// Whether the differences of that scene are not all judged yet: it is played only if it is named.
 #[must_use]
 pub fn is_unsettled(name: &str) -> bool {

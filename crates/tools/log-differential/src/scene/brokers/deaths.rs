@@ -1,15 +1,19 @@
 //! What is shown while a broker is gone, or two, and after they came back.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::body::{create, fetch, new_topic, part};
 use super::{IDS, assigned, becomes_former, described, elect, metadata, placed, produced, rests};
 use crate::script::{Action, End};
 use crate::story::Story;
 
-/// The broker ends.
-pub(super) fn ends(story: &mut Story<'_>, broker: usize, how: End) {
+/// The broker ends; these are left, and show no other.
+pub(super) fn ends(story: &mut Story<'_>, broker: usize, how: End, left: &[usize]) {
     story.at(broker).act(Action::End(how));
+    for other in left {
+        let call = story.at(*other).call_in(2..=i16::MAX, "DescribeCluster", json!({}));
+        call.until(&format!("/Brokers/{}", left.len()), Value::Null);
+    }
 }
 
 /// It runs again.
@@ -21,7 +25,8 @@ pub(super) fn starts(story: &mut Story<'_>, broker: usize) {
 fn show(story: &mut Story<'_>, brokers: &[usize], names: &[&str]) {
     for broker in brokers {
         for name in names {
-            story.at(*broker).call("Metadata", metadata(name));
+            // The first versions make topics that are not there.
+            story.at(*broker).call_in(4..=i16::MAX, "Metadata", metadata(name));
             story.call("DescribeTopicPartitions", described(name));
         }
     }
@@ -36,8 +41,8 @@ pub(super) fn stopped(story: &mut Story<'_>) {
         story.at(broker).call("Produce", produced(name, 0, -1, &["x", "y"]));
     }
     becomes_former(story, ("pair", 0));
-    ends(story, 3, End::Stopped);
     let left = [1, 2];
+    ends(story, 3, End::Stopped, &left);
     rests(story, &left, ("led", 0), 1, &[1, 2]);
     rests(story, &left, ("kept", 0), 1, &[1]);
     rests(story, &left, ("pair", 0), 2, &[2]);
@@ -57,10 +62,12 @@ pub(super) fn stopped(story: &mut Story<'_>) {
     }
     new_topics(story);
     starts(story, 3);
+    for (name, replicas) in [("kept", &[1, 3][..]), ("lone", &[3]), ("led", &[3, 1, 2]), ("pair", &[3, 2])] {
+        in_sync(story, name, replicas);
+    }
     rests(story, &IDS, ("kept", 0), 1, &[1, 3]);
     rests(story, &IDS, ("lone", 0), 3, &[3]);
     for (name, replicas) in [("led", &[3, 1, 2][..]), ("pair", &[3, 2])] {
-        in_sync(story, name, replicas);
         story.at(1).call("ElectLeaders", elect(0, name, &[0]));
         rests(story, &IDS, (name, 0), 3, replicas);
     }
@@ -75,11 +82,12 @@ fn leaderless(story: &mut Story<'_>, brokers: &[usize], name: &str) {
     }
 }
 
-/// Waits until these replicas are in sync, whoever leads.
+/// Waits until these replicas are in sync, whoever leads, and each broker reaches all of them.
 pub(super) fn in_sync(story: &mut Story<'_>, name: &str, replicas: &[i32]) {
     for broker in IDS {
         let call = story.at(broker).call_in(10..=i16::MAX, "Metadata", metadata(name));
         call.until("/Topics/0/Partitions/0/IsrNodes", json!(replicas));
+        call.until("/Topics/0/Partitions/0/OfflineReplicas", json!([]));
     }
 }
 
@@ -100,8 +108,8 @@ pub(super) fn two(story: &mut Story<'_>) {
     for (broker, name) in [(1, "all"), (1, "strict"), (2, "pair"), (2, "gone")] {
         story.at(broker).call("Produce", produced(name, 0, -1, &["x"]));
     }
-    for broker in [3, 2] {
-        ends(story, broker, End::Stopped);
+    for (broker, left) in [(3, &[1, 2][..]), (2, &[1])] {
+        ends(story, broker, End::Stopped, left);
     }
     rests(story, &[1], ("strict", 0), 1, &[1]);
     rests(story, &[1], ("pair", 0), 1, &[1]);
@@ -132,7 +140,7 @@ pub(super) fn killed(story: &mut Story<'_>) {
     story.at(2).call("Produce", produced("led", 0, -1, &["x", "y"]));
     story.at(1).call("Produce", produced("all", 0, -1, &["x"]));
     becomes_former(story, ("led", 0));
-    ends(story, 2, End::Killed);
+    ends(story, 2, End::Killed, &[1, 3]);
     rests(story, &[1, 3], ("led", 0), 3, &[3]);
     rests(story, &[1, 3], ("all", 0), 1, &[1, 3]);
     show(story, &[1, 3], &["led", "all"]);

@@ -44,7 +44,7 @@ fn ask(story: &mut Story<'_>, broker: usize, name: &str) {
     let current = epoch(story, name);
     let offset = story.dice.pick(&[0, 0, 1, 2]);
     match story.dice.below(6) {
-        0 => drop_call(story.call("Metadata", metadata(name))),
+        0 => drop_call(story.call_in(4..=i16::MAX, "Metadata", metadata(name))),
         1 => drop_call(story.call("DescribeTopicPartitions", described(name))),
         2 => {
             let acks = story.dice.pick(&[-1, 1]);
@@ -108,8 +108,8 @@ pub(super) fn without_one(story: &mut Story<'_>) {
         all.push((name.to_owned(), replicas));
     }
     let how = if story.dice.once_in(2) { End::Stopped } else { End::Killed };
-    ends(story, gone, how);
     let left: Vec<usize> = IDS.into_iter().filter(|id| *id != gone).collect();
+    ends(story, gone, how, &left);
     for (name, replicas) in &all {
         let there: Vec<i32> = replicas.iter().copied().filter(|id| *id != gone_id).collect();
         match there.first() {

@@ -66,7 +66,7 @@ pub(super) fn refused(story: &mut Story<'_>) {
 }
 
 pub(super) fn elections(story: &mut Story<'_>) {
-    placed(story, "a", &[&[1, 2], &[2, 3, 1]], &[]);
+    placed(story, "a", &[&[1, 2, 3], &[2, 3, 1]], &[]);
     for broker in IDS {
         story.at(broker).each("ElectLeaders", |_| elect(0, "a", &[0, 1]));
         story.call_in(1..=i16::MAX, "ElectLeaders", elect(1, "a", &[0, 1]));
