@@ -246,7 +246,8 @@ mod tests {
 
     /// A partition that leads, whose log was copied from a compacted one: these batches stand in one segment, with holes before them.
     fn copied(state: Option<&[u8]>, kept: &[Kept]) -> Partition {
-        let batches: Vec<Bytes> = kept.iter().map(|(base, _)| Bytes::from(plain(*base, 500, 2, 40))).collect();
+        let batches: Vec<Bytes> =
+            kept.iter().map(|(base, _)| Bytes::from(plain(*base, 500, 2, 40))).collect();
         let mut position = 0;
         let events = batches.iter().zip(kept).map(|(bytes, (_, is_written))| {
             let at = Place { segment: Offset(0), position };
@@ -280,7 +281,8 @@ mod tests {
     fn reader_in_a_hole_before_what_no_file_has_is_given_that_from_memory() {
         let of_batches = copied(None, &[(10, true), (47, false), (60, false)]);
         let state = of_batches.state();
-        for mut partition in [of_batches, copied(Some(&state.bytes), &[(10, true), (47, false), (60, false)])] {
+        for mut partition in [of_batches, copied(Some(&state.bytes), &[(10, true), (47, false), (60, false)])]
+        {
             assert_eq!([0, 10, 11].map(|from| from_memory(&partition, from)), [None; 3]);
             assert_eq!([12, 46, 48].map(|from| from_memory(&partition, from)), [Some(47); 3]);
             // The first of them is in its segment now, and the hole behind it is the last one.

@@ -44,7 +44,9 @@ fn named(mut cluster: Cluster) -> (Cluster, i32) {
     cluster.lose(1);
     cluster.pass(60);
     while cluster.leader(0).0 == 1 {
-        (2..=3).for_each(|id| drop(cluster.turn(id)));
+        for id in 2..=3 {
+            cluster.turn(id);
+        }
     }
     stop_disks(&mut cluster);
     cluster.settle();
@@ -180,7 +182,9 @@ fn requests_that_wait_hold_up_what_is_read() {
     let small = Cluster::with(&[&[1, 2, 3]], &[], |config| config.unflushed_bytes_max = 150);
     let (mut cluster, leader) = named(small);
     assert!(!cluster.broker(leader).broker.is_congested());
-    (0..2).for_each(|_| drop(produce(&mut cluster, leader)));
+    for _ in 0..2 {
+        produce(&mut cluster, leader);
+    }
     assert!(cluster.broker(leader).broker.is_congested());
     cluster.broker(leader).disconnect();
     assert!(!cluster.broker(leader).broker.is_congested());
