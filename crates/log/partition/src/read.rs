@@ -279,10 +279,10 @@ mod tests {
 
     #[test]
     fn reader_in_a_hole_before_what_no_file_has_is_given_that_from_memory() {
-        let of_batches = copied(None, &[(10, true), (47, false), (60, false)]);
+        let kept = [(10, true), (47, false), (60, false)];
+        let of_batches = copied(None, &kept);
         let state = of_batches.state();
-        for mut partition in [of_batches, copied(Some(&state.bytes), &[(10, true), (47, false), (60, false)])]
-        {
+        for mut partition in [of_batches, copied(Some(&state.bytes), &kept)] {
             assert_eq!([0, 10, 11].map(|from| from_memory(&partition, from)), [None; 3]);
             assert_eq!([12, 46, 48].map(|from| from_memory(&partition, from)), [Some(47); 3]);
             // The first of them is in its segment now, and the hole behind it is the last one.
