@@ -26,7 +26,7 @@ const SETTINGS: &[(&str, &str)] = &[
 /// Of the real one, which otherwise takes nine seconds to find that a broker is dead.
 const SETTINGS_OF_KAFKA: &[(&str, &str)] =
     &[("broker.session.timeout.ms", "4000"), ("broker.heartbeat.interval.ms", "500")];
-/// Of ours, whose council otherwise shows a broker that was killed for eighteen seconds.
+/// Of ours, whose council otherwise shows a broker that was killed for thirty seconds.
 const SETTINGS_OF_OURS: &[(&str, &str)] = &[("zookeeper.session.timeout.ms", "6000")];
 
 /// Three brokers of one kind.

@@ -310,6 +310,8 @@ fn beside(
         ("advertised.listeners", format!("PLAINTEXT://{}", member.kafka)),
         ("node.id", number.to_string()),
         ("diwan.peer.listener", member.brokers.to_string()),
+        // Beside the option, since a time of sessions counts only with it.
+        ("zookeeper.connect", council.to_string()),
     ];
     for (key, value) in own {
         command.arg("-D").arg(format!("{key}={value}"));

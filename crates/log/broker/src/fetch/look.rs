@@ -9,10 +9,9 @@ use super::part::Part;
 use super::replicas::{find, nearest};
 use super::set::{FetchSet, PartPlace};
 use crate::client::Client;
-use crate::leader_instead::ToldBrokers;
 use crate::node::Node;
 use crate::partitions::{Hosted, Slot};
-use crate::response::{FetchResponse, FetchedPartition};
+use crate::response::{FetchResponse, FetchedPartition, ToldBrokers};
 use crate::rights::{By, TOPIC_READ};
 
 /// What a client wants of the whole fetch.
@@ -95,7 +94,7 @@ impl Found {
         let mut part_found = look_at(place, part, node, terms, (left, self.bytes == 0));
         let fetched = &mut part_found.fetched;
         let of = (part.topic.name(), part.index);
-        fetched.leader = self.leaders.tell(node, terms.client.listener, of, fetched.error);
+        fetched.leader = node.tell_leader(&mut self.leaders, terms.client.listener, of, fetched.error);
         let is_elsewhere = fetched.error != ErrorCode::None || fetched.nearest.is_some();
         let is_urgent = is_elsewhere || fetched.divergence.is_some();
         let is_new = part.told != Some((fetched.high_watermark, fetched.start)) || part_found.bytes > 0;

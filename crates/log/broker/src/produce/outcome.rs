@@ -72,6 +72,6 @@ impl ProduceResponse {
         let Some((name, outcomes)) = self.topics.get_mut(topic) else { return };
         let Some(outcome) = outcomes.get_mut(partition) else { return };
         let of = (name.name(), outcome.partition);
-        outcome.leader = self.leaders.tell(node, listener, of, outcome.error);
+        outcome.leader = node.tell_leader(&mut self.leaders, listener, of, outcome.error);
     }
 }

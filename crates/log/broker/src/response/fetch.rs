@@ -8,8 +8,7 @@ use log_wire::{
     start_fetch_topic,
 };
 
-use super::TopicKey;
-use crate::leader_instead::ToldBrokers;
+use super::{ToldBrokers, TopicKey};
 use crate::outgoing::Outgoing;
 use crate::segment_reader::{SegmentFault, SegmentReader};
 

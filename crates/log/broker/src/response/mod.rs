@@ -1,6 +1,7 @@
 //! What a request is answered with, before it is bytes.
 
 mod fetch;
+mod leaders;
 mod offsets;
 mod produce;
 
@@ -12,6 +13,7 @@ use log_wire::{Api, TopicName, Writer};
 use crate::outgoing::Outgoing;
 use crate::segment_reader::SegmentReader;
 pub use fetch::{FetchResponse, FetchedPartition};
+pub(crate) use leaders::ToldBrokers;
 pub(crate) use offsets::Lookup;
 pub use offsets::OffsetsResponse;
 pub(crate) use produce::Outcomes;

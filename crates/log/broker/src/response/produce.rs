@@ -3,8 +3,7 @@
 use log_wire::{ProduceOutcome, Writer, write_produce_response};
 use smallvec::SmallVec;
 
-use super::TopicKey;
-use crate::leader_instead::ToldBrokers;
+use super::{ToldBrokers, TopicKey};
 
 /// Outcomes of a topic. Most requests are for one partition: they take no memory of their own.
 pub(crate) type Outcomes = SmallVec<[ProduceOutcome<'static>; 1]>;

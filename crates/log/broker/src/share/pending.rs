@@ -14,9 +14,8 @@ use log_wire::messages::share::{
 use log_wire::{ApiKey, ErrorCode, TopicName};
 
 use crate::client::Client;
-use crate::leader_instead::ToldBrokers;
 use crate::node::Node;
-use crate::response::{Form, Response};
+use crate::response::{Form, Response, ToldBrokers};
 
 /// A partition of a topic.
 pub(super) type Place = (TopicId, i32);
@@ -119,7 +118,7 @@ impl Pending {
     /// Who leads a partition, if that is what is wrong.
     fn leader(&self, node: &Node, leaders: &mut ToldBrokers, place: &Place, error: ErrorCode) -> ShareLeader {
         let of = (TopicName::Id(place.0), place.1);
-        let leader = leaders.tell(node, self.client.listener, of, error);
+        let leader = node.tell_leader(leaders, self.client.listener, of, error);
         leader.map_or_else(ShareLeader::default, |leader| ShareLeader {
             leader_id: leader.id,
             leader_epoch: leader.epoch,

@@ -84,7 +84,8 @@ fn consumer_that_knows_an_earlier_epoch_is_told_the_leaders_own_and_one_that_kno
         request.topics[0].partitions.truncate(1);
         told_by_fetch(&cluster.broker(leader).ask(u64::MAX, FETCH, &request).expect("an answer at once"))
     };
-    assert_eq!(told(&mut cluster, earlier), (vec![(FENCED_EPOCH, (leader, epoch))], at(leader)));
+    let itself = vec![(leader, String::from("127.0.0.1"), PORT)];
+    assert_eq!(told(&mut cluster, earlier), (vec![(FENCED_EPOCH, (leader, epoch))], itself));
     assert_eq!(told(&mut cluster, epoch + 1), (vec![(UNKNOWN_EPOCH, UNSAID)], vec![]));
 }
 

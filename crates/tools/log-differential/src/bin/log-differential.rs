@@ -14,7 +14,7 @@ use tools_log_differential::faults::OPEN;
 use tools_log_differential::pair::{Contestants, Pair};
 use tools_log_differential::planted::Planted;
 use tools_log_differential::run::{Plan, Tally, run, scripts, scripts_of_a_cluster, trace};
-use tools_log_differential::scene::{is_of_a_cluster, is_unsettled};
+use tools_log_differential::scene::{is_of_a_cluster, is_only_by_name};
 use tools_log_differential::schema::Schemas;
 use tools_log_differential::script::{Fixture, Script};
 use tools_log_differential::served::Served;
@@ -187,8 +187,8 @@ fn chosen(
             scripts(*seed, options.requests() / seeds.len(), (served, schemas), is_chosen);
         all.extend(scripts);
         left_out.extend(lacking);
-        let is_settled = |name: &str| is_chosen(name) && !(options.scenes.is_empty() && is_unsettled(name));
-        let (scripts, lacking) = scripts_of_a_cluster(*seed, (served_by_all, schemas), is_settled);
+        let is_played = |name: &str| is_chosen(name) && !(options.scenes.is_empty() && is_only_by_name(name));
+        let (scripts, lacking) = scripts_of_a_cluster(*seed, (served_by_all, schemas), is_played);
         all.extend(scripts);
         left_out.extend(lacking);
     }

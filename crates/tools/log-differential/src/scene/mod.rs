@@ -213,17 +213,10 @@ pub fn has_deaths(name: &str) -> bool {
     brokers::ALL.iter().any(|scene| scene.alone && scene.name == name)
 }
 
-/// Whether the differences of that scene are not all judged yet: it is played only if it is named.
+/// Whether that scene is played only if it is named: brokers end in it and start again, which takes Kafka's half a minute each time.
 #[must_use]
-pub fn is_unsettled(name: &str) -> bool {
-    // Drawn requests found a replica that was left alone and did not serve. Since that was mended they were not played often
-    // enough.
-    const UNSETTLED: [&str; 3] = [
-        "elections among brokers",
-        "share groups at brokers that do not coordinate",
-        "drawn requests to three brokers",
-    ];
-    UNSETTLED.contains(&name) || brokers::ALL.iter().any(|scene| scene.alone && scene.name == name)
+pub fn is_only_by_name(name: &str) -> bool {
+    has_deaths(name)
 }
 
 /// How many scenes a cluster has.
@@ -288,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_seed_decides_every_script_of_a_cluster() {
-        // Scenes that are played only if they are named use more than those whose codes are expected.
+        // The scene of share groups uses more than those whose codes are expected.
         let of_shares = [
             "ShareAcknowledge",
             "ShareFetch",
