@@ -598,14 +598,10 @@ impl Broker {
     }
 
     fn partitions_told(&mut self, events: &mut Vec<PartitionEvent>, now: Now) {
-        if events.iter().any(|event| matches!(event, PartitionEvent::Ready(_) | PartitionEvent::Gone(_))) {
-            self.calls.partitions_changed(&mut self.node);
-            self.held_metadata.leaders_changed();
-        }
+        self.leaders_may_have_changed(events);
         for event in events.drain(..) {
             match event {
                 PartitionEvent::Ready(slot) => {
-                    self.produces.leaders_changed();
                     self.groups.ready(&self.node, slot);
                     self.share.ready(&self.node, slot);
                     self.transactions.ready(&self.node, slot);
@@ -624,13 +620,11 @@ impl Broker {
                     self.record_deletions.deleted(&mut self.node, slot);
                 }
                 PartitionEvent::Gone(slot) => {
-                    self.produces.leaders_changed();
                     self.produces.gone(&mut self.node, slot);
                     self.not_led(slot, now);
                 }
-                PartitionEvent::Resumed => self.produces.leaders_changed(),
+                PartitionEvent::Resumed => {}
                 PartitionEvent::Lost(slot) => {
-                    self.produces.leaders_changed();
                     self.produces.lost(&mut self.node, slot);
                     self.not_led(slot, now);
                 }
@@ -639,6 +633,17 @@ impl Broker {
                     self.replication.made(&mut self.node, id, promised, now);
                 }
             }
+        }
+    }
+
+    /// What waits for leaders goes on if one of these concerns them.
+    fn leaders_may_have_changed(&mut self, events: &[PartitionEvent]) {
+        if events.iter().any(|event| matches!(event, PartitionEvent::Ready(_) | PartitionEvent::Gone(_))) {
+            self.calls.partitions_changed(&mut self.node);
+            self.held_metadata.leaders_changed();
+        }
+        if events.iter().any(PartitionEvent::is_of_leaders) {
+            self.produces.leaders_changed();
         }
     }
 

@@ -57,6 +57,13 @@ pub(crate) enum PartitionEvent {
     Gone(Slot),
 }
 
+impl PartitionEvent {
+    /// Whether clients that wait for a leader may go on.
+    pub(crate) const fn is_of_leaders(&self) -> bool {
+        matches!(self, Self::Ready(_) | Self::Gone(_) | Self::Lost(_) | Self::Resumed)
+    }
+}
+
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Partitions {

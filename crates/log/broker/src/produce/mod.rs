@@ -187,24 +187,18 @@ impl Produces {
             let may = node.may_on_topic(by, TOPIC_WRITE, partition.topic).map_err(Refused::before_log);
             let done =
                 may.and_then(|()| self.append_in_order(node, (request, version), (partition, verified), now));
-            let outcome = match &done {
-                Ok((slot, appended)) => outcome_of(node, *slot, partition.partition, appended),
-                Err(refused) => refused.outcome(partition.partition),
-            };
-            response.push(place.0, outcome);
-            if done.is_err() {
-                failed = true;
-                response.tell_leader(node, by.client.listener, place);
-            }
+            response.push(place.0, outcome(node, partition, &done));
             match done {
                 Ok((slot, appended)) => {
                     missing.push((slot, WaitingBatch { end: appended.end, waiter, place }));
                 }
-                Err(refused) if refused.is_from_memory() => doubted.extend(
-                    in_doubt(node, partition)
-                        .map(|(slot, round)| (slot, DoubtedBatch { round, waiter, place })),
-                ),
-                Err(_) => {}
+                Err(refused) => {
+                    failed = true;
+                    response.tell_leader(node, by.client.listener, place);
+                    let in_doubt = refused.is_from_memory().then(|| in_doubt(node, partition)).flatten();
+                    let batch = |(slot, round)| (slot, DoubtedBatch { round, waiter, place });
+                    doubted.extend(in_doubt.map(batch));
+                }
             }
         }
         if request.acks == 0 {
@@ -219,8 +213,8 @@ impl Produces {
             return Some(Response::Produce(response));
         }
         let deadline = now.mono().plus_ms(u64::try_from(request.timeout_ms).unwrap_or(0));
-        let listener = by.client.listener;
-        let pending = PendingProduce { response, listener, missing: slots.len(), slots };
+        let (listener, missing) = (by.client.listener, slots.len());
+        let pending = PendingProduce { response, listener, missing, slots };
         self.waits.insert(waiter, deadline, pending);
         None
     }
@@ -533,12 +527,20 @@ fn append_to_log(
     Ok((slot, appended))
 }
 
-fn outcome_of(node: &Node, slot: Slot, index: i32, appended: &Appended) -> ProduceOutcome<'static> {
+fn outcome(
+    node: &Node,
+    partition: &ProducePartition<'_>,
+    done: &Result<(Slot, Appended), Refused>,
+) -> ProduceOutcome<'static> {
+    let (slot, appended) = match done {
+        Ok((slot, appended)) => (*slot, appended),
+        Err(refused) => return refused.outcome(partition.partition),
+    };
     let start = node.partitions.get(slot).map_or(-1, |hosted| hosted.partition.shown_start().0);
     ProduceOutcome {
         base_offset: appended.base.0,
         log_append_time: appended.append_time_ms,
         log_start_offset: start,
-        ..unknown(index)
+        ..unknown(partition.partition)
     }
 }
