@@ -176,7 +176,8 @@ impl History {
 
     /// The group has come to its end: what it was given of a partition, and all behind that, is finished (L56).
     pub(crate) fn share_ended(&mut self, place: Place) {
-        let given = self.shares.delivered.range((place, 0)..=(place, i64::MAX)).count();
+        let of_place = self.shares.delivered.range((place, 0)..=(place, i64::MAX));
+        let given = of_place.filter(|(_, of)| of.last.is_some()).count();
         (0..given).for_each(|_| self.judge(56));
     }
 
@@ -191,7 +192,9 @@ impl History {
             let may_be_archived = of.count.unsigned_abs() as u64 + lost - of.lost >= DELIVERIES_MAX as u64;
             of.finished.is_none() && !of.may_be_finished && !may_be_archived
         };
-        let first = self.shares.delivered.range((place, 0)..=(place, i64::MAX)).next();
+        // Of others it is only known that somebody tried to accept them.
+        let mut of_place = self.shares.delivered.range((place, 0)..=(place, i64::MAX));
+        let first = of_place.find(|(_, of)| of.last.is_some());
         let Some((begin, _)) = first else { return Vec::new() };
         let known = self.known.range(*begin..=(place, i64::MAX));
         known.map(|((_, offset), _)| *offset).filter(is_open).collect()
