@@ -1,8 +1,8 @@
-//! What brokers ask each other: whether records may enter a transaction whose coordinator lives elsewhere; to write markers where
-//! the partitions are led; whether a leader lives ([`crate::topics::HeldMetadata`]); and for share groups, to read and write the
-//! state of a share partition where it is held, to append dead letters where their partition is led, and how long partitions are. They also tell the
-//! coordinators of share groups which groups have states, the controller what partitions are used for, and leaders which of them it
-//! moves for that (`balancing`).
+//! What brokers ask each other: whether records may enter a transaction whose coordinator lives elsewhere; to write markers
+//! where the partitions are led; whether a leader lives ([`crate::topics::HeldMetadata`]); and for share groups, to read and
+//! write the state of a share partition where it is held, to append dead letters where their partition is led, and where
+//! partitions end. They also tell the coordinators of share groups which groups have states, the controller what partitions are
+//! used for, and leaders which of them it moves for that (`balancing`).
 //!
 //! # A question, a marker, a link that breaks
 //! A question goes to the broker that leads the coordinator's partition, and becomes one of that broker's own questions there

@@ -18,7 +18,7 @@ pub(super) const NETWORK: &[Definition] = &[
         .default("0")
         .between(0, 10_000)
         .hidden()
-        .acts("How long a thread that serves 16 clients or more leaves their connections alone at most, in microseconds, so that several requests share a turn: less CPU time for a higher median latency. 0 for never"),
+        .acts("How long a thread that serves 16 clients or more leaves their connections alone at most, in microseconds, so that several requests share a turn: it may save CPU time, and raises the median latency. 0 for never"),
     int("fetch.max.bytes")
         .default("57671680")
         .at_least(1_024)
