@@ -68,8 +68,19 @@ pub struct Tally {
     pub planted: Planted,
     /// How long each scene took at most.
     pub slowest: BTreeMap<String, Duration>,
-    /// The kinds of failures, and how many scripts failed so.
-    pub kinds: BTreeMap<String, usize>,
+    /// The kinds of failures.
+    pub kinds: BTreeMap<String, FailedSo>,
+    /// Brokers that ended by themselves.
+    pub ended: Vec<String>,
+}
+
+/// What scripts that fail in the same way have in common.
+#[derive(Clone, Debug, Default)]
+pub struct FailedSo {
+    /// How many scripts.
+    pub count: usize,
+    /// Where the first one differed: seed, script, scene and step.
+    pub first: String,
 }
 
 impl Tally {
@@ -164,12 +175,17 @@ pub fn run(plan: &Plan, pair: &mut Pair, report: &mut dyn FnMut(&str)) -> Result
         for ended in pair.revive()? {
             tally.failed += 1;
             report(&ended);
+            tally.ended.push(ended);
         }
     }
     let (mut shown, mut reports) = (BTreeSet::new(), 0);
     for Failure { script, verdict } in failures {
         for kind in verdict.kinds() {
-            *tally.kinds.entry(kind.clone()).or_default() += 1;
+            let failed = tally.kinds.entry(kind.clone()).or_default();
+            failed.count += 1;
+            if failed.first.is_empty() {
+                failed.first = place(&script, &verdict, &kind);
+            }
             if reports < plan.failures_max && !shown.contains(&kind) {
                 reports += 1;
                 // The fields that differ with it are in the same report.
@@ -278,11 +294,16 @@ fn shrunk(
     Ok(out)
 }
 
-fn text(script: &Script, verdict: &Verdict, kind: &str) -> String {
+/// Where a script differs in such a way.
+fn place(script: &Script, verdict: &Verdict, kind: &str) -> String {
     let Script { seed, number, scene, .. } = script;
-    let mut out = format!("DIFFERENCE {kind}\n  seed {seed}, script {number} ({scene})");
+    let step = verdict.of_kind(kind).map(|differs| format!(", step {}", differs.step));
+    format!("seed {seed}, script {number} ({scene}){}", step.unwrap_or_default())
+}
+
+fn text(script: &Script, verdict: &Verdict, kind: &str) -> String {
+    let mut out = format!("DIFFERENCE {kind}\n  {}", place(script, verdict, kind));
     if let Some(differs) = verdict.of_kind(kind) {
-        let _ = write!(out, ", step {}", differs.step);
         if let Some(step) = script.steps.get(differs.step) {
             let _ = write!(out, "\n  {step}");
         }

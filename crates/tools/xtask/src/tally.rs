@@ -35,6 +35,12 @@ impl Tally {
         self.skips.extend(other.skips);
     }
 
+    /// What failed, and why.
+    #[cfg(test)]
+    pub(crate) fn failures(&self) -> impl Iterator<Item = &str> {
+        self.failures.iter().map(String::as_str)
+    }
+
     /// Reads what `Display` writes: passed, failed, skipped.
     pub(crate) fn parse(line: &str) -> Option<(u64, u64, u64)> {
         let mut parts = line.trim().split(", ");

@@ -22,6 +22,7 @@ use net_event_loop::ConnId;
 use smallvec::SmallVec;
 
 use super::held::{Asked, Kept};
+use crate::catalog::TopicImage;
 use crate::node::Node;
 use crate::waits::{Waiter, Waits};
 
@@ -64,7 +65,7 @@ impl LeaderWaits {
         let moving = partitions.iter().filter_map(|partition| {
             let topic = node.catalog.find(partition.topic).ok()?;
             let id = topic.partition(partition.partition);
-            Some((id, moves(node, id)?))
+            Some((id, moves(node, topic, id)?))
         });
         let now = asked.now.mono();
         let (mut awaited, mut deadline) = (Awaited::new(), now);
@@ -106,7 +107,9 @@ impl LeaderWaits {
         if !std::mem::take(&mut self.is_touched) || self.windows.is_empty() {
             return Vec::new();
         }
-        self.windows.retain(|id, _| moves(node, *id).is_some());
+        let catalog = &node.catalog;
+        self.windows
+            .retain(|id, _| catalog.topic_of(*id).is_some_and(|topic| moves(node, topic, *id).is_some()));
         let windows = &self.windows;
         let is_ready = |waiting: &mut Waiting| !waiting.awaited.iter().any(|id| windows.contains_key(id));
         let ready = self.waiting.extract(is_ready);
@@ -142,8 +145,7 @@ impl LeaderWaits {
 }
 
 /// The epoch in which the lead of a partition comes to rest, if it moves and a copy is here.
-fn moves(node: &Node, id: PartitionId) -> Option<LeaderEpoch> {
-    let topic = node.catalog.topic_of(id)?;
+fn moves(node: &Node, topic: &TopicImage, id: PartitionId) -> Option<LeaderEpoch> {
     let image = topic.partitions.get(usize::try_from(id.index).ok()?)?;
     node.partitions.moves(id, image)
 }

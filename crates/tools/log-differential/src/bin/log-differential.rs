@@ -220,21 +220,30 @@ fn verdict(tally: &Tally, missing: &[String], is_whole: bool) -> bool {
     }
     excused(tally, is_whole);
     planted(&tally.planted);
-    for (kind, count) in &tally.kinds {
-        println!("failed {count:>4} times: {kind}");
-    }
-    if !missing.is_empty() {
-        println!("never seen, so the scripts are too tame: {}", missing.join(", "));
-    }
     let mut slowest: Vec<_> = tally.slowest.iter().collect();
     slowest.sort_by_key(|(_, took)| std::cmp::Reverse(**took));
     for (scene, took) in slowest.iter().take(5) {
         println!("took {:.1} s: {scene}", took.as_secs_f64());
     }
     println!("{} requests", tally.requests);
+    failures(tally, missing);
     let failed = tally.failed + usize::from(!missing.is_empty()) + tally.planted.missed.len();
     println!("{} passed, {failed} failed, 0 skipped", tally.passed);
     failed == 0
+}
+
+/// All that failed, at the end, where a whole run of the tests tells it again.
+fn failures(tally: &Tally, missing: &[String]) {
+    tally.ended.iter().for_each(|ended| println!("{ended}"));
+    for (kind, failed) in &tally.kinds {
+        println!("failed {:>4} times: {kind}; first in {}", failed.count, failed.first);
+    }
+    if !missing.is_empty() {
+        println!("never seen, so the scripts are too tame: {}", missing.join(", "));
+    }
+    if !tally.planted.missed.is_empty() {
+        println!("planted and not found: {}", tally.planted.missed.join(", "));
+    }
 }
 
 /// The differences on purpose, and the known faults.
@@ -255,16 +264,13 @@ fn excused(tally: &Tally, is_whole: bool) {
 }
 
 fn planted(planted: &Planted) {
-    let Planted { found, never_compared, excused, missed } = planted;
+    let Planted { found, never_compared, excused, .. } = planted;
     println!("changes planted into replies of ours: {found} found");
     for (field, count) in never_compared {
         println!("  {count:>5}  in `{field}`, which is never compared");
     }
     for (name, count) in excused {
         println!("  {count:>5}  excused: {name}");
-    }
-    if !missed.is_empty() {
-        println!("planted and not found: {}", missed.join(", "));
     }
 }
 
