@@ -399,8 +399,8 @@ impl Partition {
         let (base, end) = (Offset(batch.base_offset()), Offset(batch.last_offset()).next());
         let before = self.segments.last().cloned();
         let before = before.unwrap_or_else(|| Segment::new(SegmentId::appended(base)));
-        let tables = self.tables.append(batch, now)?;
-        self.trail.push(Step { base, end, tables, before });
+        let (bytes, tables) = (batch.bytes().len() as u64, self.tables.append(batch, now)?);
+        self.trail.push(Step { base, end, bytes, tables, before });
         Ok(())
     }
 

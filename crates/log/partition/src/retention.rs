@@ -25,8 +25,11 @@ pub struct NewStart {
 
 impl Partition {
     /// What retention takes away now: whole segments from the oldest on, all of them below the high watermark (L68).
+    ///
+    /// What is not committed does not count as bytes. A leader that is cut off from its followers may append much that another
+    /// leader cuts off again. Committed records that had made room for it would be gone, and less than `retention.bytes` left.
     pub fn retain(&mut self, now: WallTime) -> Option<NewStart> {
-        let mut bytes = self.bytes();
+        let mut bytes = self.bytes().saturating_sub(self.trail.bytes());
         let mut start = self.start();
         let is_old = |segment: &Segment, limit| now.ms().saturating_sub(segment.newest_ms()) > limit;
         let followers = self.segments.iter().skip(1).map(Some).chain([None]);
@@ -160,13 +163,36 @@ mod tests {
         assert_eq!(retained(log(of(0), &[0; 3]), NOW), Some(6));
     }
 
+    /// Appends a batch that is not committed before that is durable.
+    fn append_one(partition: &mut Partition) -> PersistId {
+        let batch = plain(0, 0, 2, 40);
+        let appended = partition.append(&assigned(&batch), NOW).expect("it may be appended");
+        appended.new.expect("it is new").persist
+    }
+
     #[test]
     fn what_is_not_committed_stays_whatever_its_age() {
         let config = PartitionConfig { retention_ms: Some(0), ..PartitionConfig::default() };
         let mut partition = log(config, &[0, 0]);
-        let batch = plain(0, 0, 2, 40);
-        partition.append(&assigned(&batch), NOW).expect("it may be appended");
+        append_one(&mut partition);
         assert_eq!(retained(partition, NOW), Some(4));
+    }
+
+    #[test]
+    fn what_is_not_committed_takes_no_place_of_what_is() {
+        let bytes = log(PartitionConfig::default(), &[0]).bytes();
+        let config = PartitionConfig {
+            retention_ms: None,
+            retention_bytes: Some(3 * bytes),
+            ..PartitionConfig::default()
+        };
+        let mut partition = log(config, &[0; 3]);
+        let persists = [(); 3].map(|()| append_one(&mut partition));
+        assert_eq!((partition.bytes(), retained(partition.clone(), NOW)), (6 * bytes, None));
+        for (persist, start) in persists.into_iter().zip([2, 4, 6]) {
+            partition.persisted(persist);
+            assert_eq!(retained(partition.clone(), NOW), Some(start), "each takes a place once it is committed");
+        }
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub(crate) struct Step {
     /// Its first offset, and the one behind its last.
     pub(crate) base: Offset,
     pub(crate) end: Offset,
+    /// Its length.
+    pub(crate) bytes: u64,
     pub(crate) tables: TablesUndo,
     /// The last segment before it.
     pub(crate) before: Segment,
@@ -72,6 +74,11 @@ impl Trail {
     pub(crate) fn end_around(&self, offset: Offset) -> Offset {
         let at = self.0.partition_point(|step| step.end <= offset);
         self.0.get(at).filter(|step| step.base < offset).map_or(offset, |step| step.end)
+    }
+
+    /// Bytes of all its batches.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0.iter().map(|step| step.bytes).sum()
     }
 
     /// Where its first batch begins.
