@@ -1,14 +1,15 @@
 //! Internal topics that were made while few brokers lived get as many replicas as they are configured to have, once there are brokers
 //! for them: a few partitions at a time, as by AlterPartitionReassignments.
 //!
-//! Replicas are only added. Whoever wants fewer sets the factor (`offsets.topic.replication.factor`,
-//! `transaction.state.log.replication.factor`, `share.coordinator.state.topic.replication.factor`).
+//! Replicas are only added, and only where all that there are can be reached. Whoever wants fewer sets the factor
+//! (`offsets.topic.replication.factor`, `transaction.state.log.replication.factor`,
+//! `share.coordinator.state.topic.replication.factor`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use base::{MonoTime, Now};
-use log_metadata::paths;
+use log_metadata::{PartitionNode, paths};
 
 use crate::catalog::{OFFSETS_TOPIC, SHARE_GROUPS_TOPIC, TRANSACTIONS_TOPIC, TopicImage, change};
 use crate::council::Purpose;
@@ -51,7 +52,11 @@ fn grow(node: &mut Node, name: &str) {
     if topic.partitions.iter().any(|image| image.rest.goal.is_some()) || node.council.has(&purpose) {
         return;
     }
-    let grown = Grown::of(&topic).with_more(&topic, wanted, &brokers);
+    // A change waits for each replica that there shall be: with one that is away it would not end, and no other would begin.
+    let is_whole = |image: &PartitionNode| image.replicas.iter().all(|id| node.reaches(*id));
+    let small = (0..).zip(&topic.partitions);
+    let small = small.filter(|(_, image)| image.replicas.len() < wanted && is_whole(image)).take(AT_ONCE);
+    let grown = Grown::of(&topic).with_more(small, wanted, &brokers);
     if !grown.is_empty() {
         let min = topic.config.min_insync_replicas as usize;
         node.council.ask(paths::topic(&topic.name), purpose, change::grow(topic.id, grown, min));
@@ -75,10 +80,14 @@ impl Grown {
     }
 
     /// Partitions with too few replicas, with more of them: on brokers that have the fewest, and led by those that lead the fewest.
-    fn with_more(mut self, topic: &TopicImage, wanted: usize, brokers: &[i32]) -> Vec<(i32, Vec<i32>)> {
-        let small = (0..).zip(&topic.partitions).filter(|(_, image)| image.replicas.len() < wanted);
+    fn with_more<'t>(
+        mut self,
+        small: impl Iterator<Item = (i32, &'t PartitionNode)>,
+        wanted: usize,
+        brokers: &[i32],
+    ) -> Vec<(i32, Vec<i32>)> {
         let mut grown = Vec::new();
-        for (index, image) in small.take(AT_ONCE) {
+        for (index, image) in small {
             let mut replicas = image.replicas.clone();
             while replicas.len() < wanted {
                 let others = brokers.iter().filter(|id| !replicas.contains(id));

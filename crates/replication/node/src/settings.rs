@@ -4,7 +4,8 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// How far behind the next leader may be when the leader that hands over to it begins to append nothing: it has what was
-    /// appended up to so long ago. A pause lasts about as long as the next leader is behind.
+    /// appended up to so long ago. A pause lasts about as long as the next leader is behind. So far behind may be the next voters, too,
+    /// when they begin to count.
     pub near_ms: u64,
     /// How long a leader that hands over appends nothing at most.
     pub pause_ms: u64,

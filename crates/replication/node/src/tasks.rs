@@ -37,7 +37,8 @@ impl Assignment {
                     // One after the other: the voters of the first may be written already.
                     Some(_) => {}
                     None => {
-                        let change = VoterChange::new(version, *record, context.now, context.settings);
+                        let (now, settings) = (context.now, context.settings);
+                        let change = VoterChange::new((version, *record), copy.replica(), now, settings);
                         self.change = Some(change);
                     }
                 }

@@ -506,6 +506,7 @@ fn name_of(rule: u32) -> &'static str {
         71 => "offsets by time",
         68 => "start is monotone",
         69 => "deleted records",
+        72 => "moves",
         44 => "no hanging",
         73 => "identity",
         75 => "disk errors",

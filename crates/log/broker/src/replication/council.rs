@@ -39,7 +39,7 @@ impl Replication {
         ask(node, group, Asked::Write(Box::new(change)), changes);
     }
 
-    /// Writes what the controller proposes: of each topic all or nothing.
+    /// Writes what the controller proposes: of each topic what has not changed meanwhile.
     pub(super) fn propose(&mut self, node: &mut Node, id: ProposalId, changes: Vec<Change>, now: Now) {
         let mut proposal = Proposal { results: vec![Written::Unknown; changes.len()], missing: 0 };
         let numbered: Vec<(usize, Change)> = changes.into_iter().enumerate().collect();

@@ -45,3 +45,17 @@ fn internal_topic_waits_for_brokers_and_does_not_shrink_when_they_go() {
     cluster.pass(12_000);
     assert_eq!(factors(&cluster), [3, 3]);
 }
+
+#[test]
+fn partition_with_a_replica_that_is_away_does_not_grow_and_holds_up_no_other() {
+    let mut cluster = Cluster::new(&[&[1]]);
+    cluster.lose(3);
+    cluster.add_topic(OFFSETS, &[&[3], &[3], &[3], &[3], &[3], &[1]]);
+    cluster.pass(12_000);
+    // Of the others nothing could be copied, and nobody could take them back.
+    assert_eq!(factors(&cluster), [1, 1, 1, 1, 1, 2]);
+    assert!(cluster.other_topic(OFFSETS).partitions.iter().all(|of| of.rest.goal.is_none()));
+    cluster.restart(3);
+    cluster.pass(25_000);
+    assert_eq!(factors(&cluster), [3; 6]);
+}

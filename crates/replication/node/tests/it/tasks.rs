@@ -199,6 +199,29 @@ fn voters_count_when_they_have_caught_up_and_are_written_then() {
     assert_eq!(bench.copy().replica.committed().0, 5);
 }
 
+/// A busy log under a change of voters: the learner has what was appended so many steps ago, all the time. How often it is written.
+fn written_while_busy(steps_behind: u64, step_ms: u64) -> usize {
+    let mut bench = with_learner();
+    let mut written = writes(&bench.ask(1, change())).len();
+    for step in 0..40 {
+        bench.append(2);
+        let end = bench.copy().replica.log().end().0;
+        bench.acknowledge(2, end);
+        written += writes(&bench.acknowledge(4, end - 2 * steps_behind)).len();
+        bench.pass(step_ms);
+        if step % 5 == 4 {
+            bench.ask(1, change());
+        }
+    }
+    written
+}
+
+#[test]
+fn replica_that_is_farther_away_counts_although_it_never_has_everything() {
+    assert_eq!(written_while_busy(1, 10), 1);
+    assert_eq!(written_while_busy(1, 120), 0, "entries would wait for it for 120 ms");
+}
+
 #[test]
 fn voter_that_is_dead_does_not_hold_up_a_change_that_replaces_it() {
     // Nobody has heard of voter 3, nor of replica 4 yet.

@@ -165,6 +165,11 @@ impl LogWorld {
                 Some(goal) => goal.to.voters.iter().copied().collect(),
                 None => partition.replicas.clone(),
             };
+            if wanted.contains(&former) && wanted.contains(&id) {
+                // No person wants both: brokers have begun by themselves what waits for one that does not come back.
+                let what = format!("{name}-{index} gets a replica on {id} beside the one on {former}");
+                self.history.wrong(72, format!("{what}, which is gone: {partition:?}"));
+            }
             // A change that replaces it already is let be.
             if wanted.contains(&former) {
                 let put = |of: &i32| if *of == former { id } else { *of };
