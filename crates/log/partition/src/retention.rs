@@ -191,7 +191,7 @@ mod tests {
         assert_eq!((partition.bytes(), retained(partition.clone(), NOW)), (6 * bytes, None));
         for (persist, start) in persists.into_iter().zip([2, 4, 6]) {
             partition.persisted(persist);
-            assert_eq!(retained(partition.clone(), NOW), Some(start), "each takes a place once it is committed");
+            assert_eq!(retained(partition.clone(), NOW), Some(start), "it takes a place once committed");
         }
     }
 
