@@ -10,12 +10,13 @@ use std::sync::{Mutex, PoisonError};
 use tools_testbed::{BrokerCluster, BrokerConfig, BrokerSoftware, PeerError, Surroundings};
 
 use crate::flags::flags;
+use crate::pair;
 use crate::play::{Record, Stage, play};
 use crate::script::{Action, BROKERS, Script};
 
 /// Three JVMs have to fit beside everything else.
 const HEAP_MB: u32 = 384;
-/// Of both. The leaders of internal topics follow from few partitions, and no leader moves by itself.
+/// Of both, beside what every broker has. The leaders of internal topics follow from few partitions, and no leader moves by itself.
 const SETTINGS: &[(&str, &str)] = &[
     ("auto.leader.rebalance.enable", "false"),
     ("offsets.topic.num.partitions", "3"),
@@ -45,12 +46,12 @@ impl Trio {
             BrokerSoftware::Kafka(_) => SETTINGS_OF_KAFKA,
             BrokerSoftware::Diwan(_) | BrokerSoftware::Whole(_) => SETTINGS_OF_OURS,
         };
-        let pair = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
         let config = BrokerConfig {
             folder: folder.to_owned(),
             users: Vec::new(),
             heap_mb: HEAP_MB,
-            settings: SETTINGS.iter().chain(own).map(pair).collect(),
+            settings: pair::SETTINGS.iter().chain(SETTINGS).chain(own).map(owned).collect(),
             flags: flags(software),
         };
         let rack = |id: usize| vec![(String::from("broker.rack"), format!("rack-{id}"))];

@@ -222,7 +222,7 @@ impl Job {
                 let each = match fault {
                     Fault::LeaderIsKilled => Duration::from_secs(5) + restart + measured,
                     Fault::LeaderStandsStill => Duration::from_secs(35) + measured,
-                    Fault::FollowerStandsStill(time) => *time,
+                    Fault::FollowerStandsStill(time) => *time * 2,
                 };
                 warm_up + each * *times
             }

@@ -74,6 +74,22 @@ pub(super) fn two_members(story: &mut Story<'_>) {
     story.call("ConsumerGroupDescribe", describe(&["g"]));
 }
 
+/// A group gets no new assignment for a while after the last one.
+pub(super) fn assignments_wait(story: &mut Story<'_>) {
+    let longest =
+        json!([{"Name": "consumer.assignment.interval.ms", "ConfigOperation": 0, "Value": "15000"}]);
+    let group = json!({"ResourceType": 32, "ResourceName": "@g", "Configs": longest});
+    story.call("IncrementalAlterConfigs", json!({"Resources": [group]}));
+    // Whoever knows the topic knows what was set before it was made.
+    topic(story, "a", 4);
+    for (connection, member) in [(0, "@m1"), (1, "@m2"), (2, "@m3")] {
+        story.on(connection).call_in(1..=i16::MAX, "ConsumerGroupHeartbeat", join("g", member, &["a"]));
+        story.call("ConsumerGroupDescribe", describe(&["g"]));
+    }
+    story.on(0).call("ConsumerGroupHeartbeat", beat("g", "@m1", json!(-1)));
+    story.call("ConsumerGroupDescribe", describe(&["g"]));
+}
+
 #[expect(clippy::too_many_lines, reason = "one story")]
 pub(super) fn refused(story: &mut Story<'_>) {
     topic(story, "a", 2);

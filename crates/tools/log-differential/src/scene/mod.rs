@@ -74,6 +74,7 @@ pub const ALL: &[Scene] = &[
     Scene::of("offsets of groups are deleted", administration::deleted_offsets),
     Scene::of("coordinators", groups::coordinators),
     Scene::of("two members of a consumer group", consumer_groups::two_members),
+    Scene::of("assignments wait", consumer_groups::assignments_wait),
     Scene::of("static members of a consumer group", consumer_groups::static_members),
     Scene::of("offsets of a consumer group", consumer_groups::offsets),
     Scene::of("patterns of a consumer group", consumer_groups::patterns),

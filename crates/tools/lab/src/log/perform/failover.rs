@@ -29,10 +29,22 @@ pub(super) fn perform(
         let mut scene = Scene { stand, topic: &topic, told, turn };
         scene.faults((fault, times), &mut seen, edges)
     })?;
-    seen.outcome.phases.extend(produced.done.map(|still| produced.within(still)));
+    if let Some(Still { before, meanwhile }) = produced.done {
+        let (without, with) = (produced.within(before), produced.within(meanwhile));
+        let (without_ms, with_ms) = (without.latency_ms(99.9), with.latency_ms(99.9));
+        seen.figures.insert(figure::P999_WITHOUT, without_ms);
+        seen.figures.insert(figure::P999_RATIO, with_ms / without_ms);
+        seen.outcome.phases.push(with);
+    }
     topic.check(produced.acknowledged, turn, &mut seen.outcome)?;
     topic.delete()?;
     Ok(seen)
+}
+
+/// When a follower stood still, and a time as long before that.
+struct Still {
+    before: (Instant, Instant),
+    meanwhile: (Instant, Instant),
 }
 
 /// How long a fault to the leader lasted for others.
@@ -66,13 +78,13 @@ struct Scene<'s> {
 }
 
 impl Scene<'_> {
-    /// Gives from when until when a follower stood still, if that is the fault.
+    /// Gives when a follower stood still, if that is the fault.
     fn faults(
         &mut self,
         (fault, times): (Fault, u32),
         seen: &mut Seen,
         edges: &mut Edges<'_>,
-    ) -> io::Result<Option<(Instant, Instant)>> {
+    ) -> io::Result<Option<Still>> {
         self.told.listen(self.turn.warm_up)?;
         if let Fault::FollowerStandsStill(time) = fault {
             return self.follower_stands_still(time, edges).map(Some);
@@ -129,14 +141,12 @@ impl Scene<'_> {
         }
     }
 
-    /// A replica that is in sync and does not lead is stopped for so long. Gives from when until when.
-    fn follower_stands_still(
-        &mut self,
-        time: Duration,
-        edges: &mut Edges<'_>,
-    ) -> io::Result<(Instant, Instant)> {
+    /// A replica that is in sync and does not lead is stopped for so long, after as long a time in which nothing happens.
+    fn follower_stands_still(&mut self, time: Duration, edges: &mut Edges<'_>) -> io::Result<Still> {
         self.told.caught_up()?;
         let led = self.whole()?;
+        let quiet = Instant::now();
+        self.told.listen(time)?;
         let follower = led.in_sync.into_iter().find(|id| *id != led.leader);
         let follower = follower.ok_or_else(|| io::Error::other("the partition has no follower"))?;
         edges(Edge::Begin, PHASE);
@@ -147,7 +157,7 @@ impl Scene<'_> {
         self.stand.resume_one(follower).map_err(io::Error::other)?;
         listened?;
         self.whole()?;
-        Ok((began, began + time))
+        Ok(Still { before: (quiet, quiet + time), meanwhile: (began, began + time) })
     }
 
     /// Waits until the partition has a leader, and all replicas are in sync.
