@@ -244,16 +244,18 @@ impl FrontLimits {
     }
 }
 
-/// Coordinators that have just come to live here read their partitions. The broker is free while the disk is read. What is gone is
-/// asked for again in the next turn: where it is now may depend on what is handed on before.
-fn load_coordinators<D: BrokerDriver>(driver: &mut D, now: Now) {
-    let mut is_gone = false;
-    while !is_gone {
-        let Some(load) = driver.broker().next_load() else { return };
+/// Coordinators that have just come to live here read their partitions, and share groups what they give out. The broker is free while
+/// the disk is read. What is gone is asked for again in the next turn, and said: where it is now may depend on what is handed on before.
+fn load_coordinators<D: BrokerDriver>(driver: &mut D, now: Now) -> bool {
+    while let Some(load) = driver.broker().next_load() {
         let read = load.read(driver.segments());
-        is_gone = read == Err(SegmentFault::Gone);
+        let is_gone = read == Err(SegmentFault::Gone);
         driver.broker().loaded(&load, read, now);
+        if is_gone {
+            return true;
+        }
     }
+    false
 }
 
 impl<D: BrokerDriver> Frontend<D> for Front<D::File> {
@@ -296,8 +298,14 @@ impl<D: BrokerDriver> Frontend<D> for Front<D::File> {
             input.receive(|conn, bytes| self.receive(&mut broker, conn, bytes, now));
             self.broker_due = broker.next_deadline();
         }
-        load_coordinators(driver, now);
-        driver.hand_on(now);
+        // What the driver writes itself is durable at once, and a share group may read on behind that: nobody else would wake this thread.
+        loop {
+            let is_gone = load_coordinators(driver, now);
+            driver.hand_on(now);
+            if is_gone || driver.broker().next_load().is_none() {
+                break;
+            }
+        }
         self.write_answers(driver);
         for (client, refusal, why) in self.refused.drain(..) {
             driver.refused(&client, refusal, why);

@@ -11,4 +11,5 @@ mod rights_of_administrators;
 mod rights_of_shares;
 mod rights_of_transactions;
 mod sasl;
+mod shares;
 mod world;
