@@ -94,9 +94,10 @@ impl Args {
         match self.field(name) {
             None | Some(Json::Null) => Ok(None),
             Some(Json::Text(text)) if text.len() <= ENTRY_KEY_BYTES_MAX => Ok(Some(text)),
-            Some(Json::Text(_)) => {
-                Err(Problem::new(Slug::TooLarge, format!("`{name}` is longer than {ENTRY_KEY_BYTES_MAX} bytes")))
-            }
+            Some(Json::Text(_)) => Err(Problem::new(
+                Slug::TooLarge,
+                format!("`{name}` is longer than {ENTRY_KEY_BYTES_MAX} bytes"),
+            )),
             Some(_) => Err(Problem::argument(name, "not a text")),
         }
     }

@@ -4,9 +4,9 @@ use crate::args::Args;
 use crate::builtin::{Builtin, Method, MethodKind, Step, dispatch};
 use crate::codec::encoded;
 use crate::command::{Batch, Call, Caller, Identity, Invocation, ObjectName};
-use crate::group::Core;
 use crate::death;
 use crate::effects::{Effect, EventKind};
+use crate::group::Core;
 use crate::key::{self, table};
 use crate::limits::REPLY_BYTES_MAX;
 use crate::object::{self, Claim, Ctx, Live, Open};
@@ -75,9 +75,12 @@ fn hash_of(object: &ObjectName, invocations: &[Invocation]) -> u64 {
 
 pub(crate) fn call(core: &mut Core, call: &Call) {
     let hash = hash_of(&call.object, core::slice::from_ref(&call.invocation));
-    once(core, &call.caller, hash, |core| {
-        dispatch!(call.object.kind, K => call_of::<K>(core, call, hash), else Err(no_such_type()))
-    });
+    once(
+        core,
+        &call.caller,
+        hash,
+        |core| dispatch!(call.object.kind, K => call_of::<K>(core, call, hash), else Err(no_such_type())),
+    );
 }
 
 fn call_of<K: Builtin>(core: &mut Core, call: &Call, hash: u64) -> Result<Answer, Problem> {
@@ -185,9 +188,12 @@ fn find<K: Builtin>(
 /// Several calls, each at a position of its own; the first one's is the command's. None waits.
 pub(crate) fn batch(core: &mut Core, batch: &Batch) {
     let hash = hash_of(&batch.object, &batch.invocations);
-    once(core, &batch.caller, hash, |core| {
-        dispatch!(batch.object.kind, K => batch_of::<K>(core, batch), else Err(no_such_type()))
-    });
+    once(
+        core,
+        &batch.caller,
+        hash,
+        |core| dispatch!(batch.object.kind, K => batch_of::<K>(core, batch), else Err(no_such_type())),
+    );
 }
 
 fn batch_of<K: Builtin>(core: &mut Core, batch: &Batch) -> Result<Answer, Problem> {
@@ -239,9 +245,12 @@ fn one_of_batch<K: Builtin>(
 
 pub(crate) fn create(core: &mut Core, caller: &Caller, object: &ObjectName, args: &[u8]) {
     let hash = request::hash(&[&encoded(object), b"create", args]);
-    once(core, caller, hash, |core| {
-        dispatch!(object.kind, K => create_of::<K>(core, object, args), else Err(no_such_type()))
-    });
+    once(
+        core,
+        caller,
+        hash,
+        |core| dispatch!(object.kind, K => create_of::<K>(core, object, args), else Err(no_such_type())),
+    );
 }
 
 fn create_of<K: Builtin>(core: &mut Core, object: &ObjectName, args: &[u8]) -> Result<Answer, Problem> {

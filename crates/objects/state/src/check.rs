@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::builtin::{Builtin, dispatch};
 use crate::codec::{Field, Malformed, decoded};
 use crate::command::{ObjectName, SessionId, TypeId};
-use crate::group::Core;
 use crate::deadline;
+use crate::group::Core;
 use crate::key::{self, ENTRY_HEAD, kind, table};
 use crate::object::Header;
 use crate::request::{Kept, Remembered, ReplyRef};
@@ -113,15 +113,15 @@ fn entry(core: &Core, tally: &mut Tally, key: &[u8], value: &[u8]) -> Sound {
         }
         table::TICKET => {
             let ticket: Ticket = decoded(value)?;
-            let at_its_place = ticket::waiting(core, ticket.id).is_some_and(|(place, _)| place.key(ticket.id) == key);
+            let at_its_place =
+                ticket::waiting(core, ticket.id).is_some_and(|(place, _)| place.key(ticket.id) == key);
             must(at_its_place, "check: a ticket that is not found by its id")?;
             let count = tally.tickets.entry(space).or_default();
             count.0 += 1;
             count.1 += ticket.wish.len() as u64;
             tally.waiting += 1;
-            let has_index = ticket.session.is_none_or(|id| {
-                core.store.get(&key::session_ticket(id, ticket.id)).is_some()
-            });
+            let has_index =
+                ticket.session.is_none_or(|id| core.store.get(&key::session_ticket(id, ticket.id)).is_some());
             let has_deadline = ticket.deadline_ms.is_none_or(|at| {
                 core.store.get(&key::deadline(at, deadline::TICKET, &ticket.id.to_be_bytes())).is_some()
             });
@@ -178,9 +178,8 @@ fn session_ticket(core: &Core, tally: &mut Tally, rest: &[u8], value: &[u8]) -> 
 fn remembered(core: &Core, tally: &mut Tally, rest: &[u8], value: &[u8]) -> Sound {
     let known: Remembered = decoded(value)?;
     tally.keys += 1;
-    let has_deadline = known.forgotten_ms.is_none_or(|at| {
-        core.store.get(&key::deadline(at, deadline::KEY, rest)).is_some()
-    });
+    let has_deadline =
+        known.forgotten_ms.is_none_or(|at| core.store.get(&key::deadline(at, deadline::KEY, rest)).is_some());
     must(has_deadline, "check: a key is never forgotten")?;
     kept(core, &known.kept)
 }

@@ -26,7 +26,9 @@ impl State {
             }
             Command::CloseSession { session, .. } | Command::ExpireSession { session, .. } => {
                 self.session(*session).map_or(0, |session| {
-                    u64::from(session.holdings) + u64::from(session.tickets) + u64::from(session.unacknowledged)
+                    u64::from(session.holdings)
+                        + u64::from(session.tickets)
+                        + u64::from(session.unacknowledged)
                 })
             }
             Command::Tick => DEADLINES_PER_TICK as u64,

@@ -3,8 +3,8 @@
 use crate::builtin::{Lost, Why, dispatch};
 use crate::codec::{Cursor, decoded};
 use crate::command::{ObjectName, SessionId};
-use crate::group::Core;
 use crate::effects::{Effect, EventKind, TicketEnd};
+use crate::group::Core;
 use crate::key::{self, table};
 use crate::object::{self, Claim, Ctx};
 use crate::problem::{Outcome, Problem, Slug};
@@ -62,7 +62,11 @@ fn read_holding(key: &[u8], expired: bool) -> Option<(Lost, u64)> {
 
 /// A session loses something; who is next is not granted yet.
 fn lose(core: &mut Core, object: &ObjectName, space: u64, lost: Lost) {
-    core.store.remove(&key::entry(space, table::HOLDER, &key::holder(lost.session, lost.class, lost.position)));
+    core.store.remove(&key::entry(
+        space,
+        table::HOLDER,
+        &key::holder(lost.session, lost.class, lost.position),
+    ));
     core.event(if lost.expired { EventKind::Lost } else { EventKind::Released }, object, Some(lost.session));
     dispatch!(object.kind, K => work::<K>(core, object, space, |live, ctx| {
         <K as crate::builtin::Builtin>::lost(live, ctx, lost);

@@ -1,7 +1,7 @@
 //! The keys of records. Bytes order as what they stand for does, so that a range of keys is a walk in the right order.
 
-use crate::command::{ObjectName, SessionId, TypeId};
 use crate::codec::{Cursor, Malformed};
+use crate::command::{ObjectName, SessionId, TypeId};
 
 /// What a record is, by its key's first byte.
 pub(crate) mod kind {

@@ -9,8 +9,8 @@ mod codec;
 mod command;
 
 mod cost;
-mod death;
 mod deadline;
+mod death;
 mod effects;
 mod group;
 mod json;

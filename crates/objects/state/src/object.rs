@@ -10,9 +10,9 @@ use std::ops::Bound;
 use crate::builtin::{Builtin, Why};
 use crate::codec::{Field, decoded, encoded, record};
 use crate::command::{ObjectName, SessionId};
-use crate::group::Core;
 use crate::deadline;
 use crate::effects::{EventKind, TicketEnd};
+use crate::group::Core;
 use crate::key::{self, ENTRY_HEAD, table};
 use crate::limits::{
     HOLDINGS_PER_SESSION_MAX, TICKET_BYTES_PER_OBJECT_MAX, TICKETS_MAX, TICKETS_PER_OBJECT_MAX,
@@ -254,7 +254,13 @@ impl Ctx<'_> {
     }
 
     /// The caller waits. Its ticket is the position of its call.
-    pub(crate) fn park(&mut self, queue: Queue, wish: Vec<u8>, forever: bool, passed: u64) -> Result<u64, Problem> {
+    pub(crate) fn park(
+        &mut self,
+        queue: Queue,
+        wish: Vec<u8>,
+        forever: bool,
+        passed: u64,
+    ) -> Result<u64, Problem> {
         self.check_waiters(wish.len() as u64)?;
         let id = self.position();
         let wait_ms = self.claim.wait_ms.unwrap_or(WAIT_MS_MAX).min(WAIT_MS_MAX);
@@ -299,7 +305,8 @@ pub(crate) fn check_holdings(session: &session::Session) -> Result<(), Problem> 
     if session.holdings + session.tickets < HOLDINGS_PER_SESSION_MAX {
         return Ok(());
     }
-    let detail = format!("a session holds at most {HOLDINGS_PER_SESSION_MAX} locks, permits, leases and memberships");
+    let detail =
+        format!("a session holds at most {HOLDINGS_PER_SESSION_MAX} locks, permits, leases and memberships");
     Err(Problem::new(Slug::Quota, detail))
 }
 
@@ -371,7 +378,9 @@ pub(crate) fn run_in_space<K: Builtin>(
     space: u64,
     work: impl FnOnce(&mut Live<K>, &mut Ctx<'_>),
 ) {
-    let Some(opened) = open::<K>(core, object).filter(|opened| opened.header.incarnation == space) else { return };
+    let Some(opened) = open::<K>(core, object).filter(|opened| opened.header.incarnation == space) else {
+        return;
+    };
     let done = run(core, object, opened, true, &Claim::default(), |live, ctx| {
         work(live, ctx);
         Ok(())

@@ -8,8 +8,8 @@ use twox_hash::XxHash3_64;
 
 use crate::codec::{Cursor, Field, Malformed, record};
 use crate::command::{Caller, Identity, SessionId};
-use crate::group::Core;
 use crate::deadline;
+use crate::group::Core;
 use crate::key;
 use crate::limits::{KEY_MS, KEYS_MAX, REQUESTS_PER_SESSION_MAX};
 use crate::problem::{Outcome, Problem, Slug};

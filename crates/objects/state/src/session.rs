@@ -5,8 +5,8 @@
 
 use crate::codec::record;
 use crate::command::{NewSession, SessionId};
-use crate::group::Core;
 use crate::effects::Effect;
+use crate::group::Core;
 use crate::key;
 use crate::limits::{KEY_BYTES_MAX, SESSION_TTL_MS_MAX, SESSION_TTL_MS_MIN, SESSIONS_MAX};
 use crate::problem::{Problem, Slug};

@@ -7,10 +7,10 @@ use crate::builtin::{Builtin, MethodKind, Why, dispatch};
 use crate::call;
 use crate::codec::{Malformed, encoded};
 use crate::command::{Caller, Command, Identity, NewSession, ObjectName, SessionId, TypeId};
-use crate::group::{Core, Meta};
 use crate::deadline;
 use crate::death;
 use crate::effects::{Effect, Effects};
+use crate::group::{Core, Meta};
 use crate::key;
 use crate::limits::{SWEPT_PER_COMMAND, SWEPT_PER_TICK};
 use crate::object::{self, Header, View};
@@ -20,8 +20,8 @@ use crate::request;
 use crate::scan::{Scan, SnapshotProgress};
 use crate::session::{self, Session};
 use crate::store::term;
-use crate::ticket::{self, TicketAt};
 use crate::tick;
+use crate::ticket::{self, TicketAt};
 
 /// Objects, sessions, requests, tickets, deadlines: all that a group replicates.
 #[derive(Default)]

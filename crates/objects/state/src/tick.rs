@@ -2,9 +2,9 @@
 
 use crate::builtin::{Builtin, Why, dispatch};
 use crate::command::{ObjectName, SessionId};
-use crate::group::Core;
 use crate::deadline;
 use crate::death;
+use crate::group::Core;
 use crate::key::{self, ENTRY_HEAD, kind, table};
 use crate::limits::DEADLINES_PER_TICK;
 use crate::object;
@@ -76,6 +76,8 @@ pub(crate) fn sweep(core: &mut Core, most: usize) {
 fn unlink_holding(core: &mut Core, space: u64, holder: &[u8]) {
     let key = [&[kind::HOLDING][..], holder, &space.to_be_bytes()].concat();
     if let (true, Some(id)) = (core.store.remove(&key), holder.first_chunk::<16>()) {
-        session::update(core, SessionId(*id), |session| session.holdings = session.holdings.saturating_sub(1));
+        session::update(core, SessionId(*id), |session| {
+            session.holdings = session.holdings.saturating_sub(1)
+        });
     }
 }

@@ -3,9 +3,9 @@
 
 use crate::codec::{Cursor, Field, Malformed, decoded, record};
 use crate::command::{ObjectName, SessionId};
-use crate::group::Core;
 use crate::deadline;
 use crate::effects::{Effect, TicketEnd};
+use crate::group::Core;
 use crate::key::{self, table};
 use crate::problem::Outcome;
 use crate::reply::{Reply, extended};

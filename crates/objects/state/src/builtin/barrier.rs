@@ -157,7 +157,8 @@ impl Live<Barrier> {
 
     fn reset(&mut self, ctx: &mut Ctx<'_>) -> String {
         self.refuse_all(ctx);
-        let inside: Vec<_> = ctx.view().table(INSIDE).filter_map(|(key, _)| key.first_chunk().copied()).collect();
+        let inside: Vec<_> =
+            ctx.view().table(INSIDE).filter_map(|(key, _)| key.first_chunk().copied()).collect();
         for session in inside {
             ctx.remove(INSIDE, &session);
             ctx.unhold(SessionId(session), class::HOLDING, 0, EventKind::Released);
@@ -189,7 +190,8 @@ impl Builtin for Barrier {
             Some("shrink") => true,
             Some(_) => return Err(Problem::argument("on_loss", "neither `break` nor `shrink`")),
         };
-        let parties = args.int_in("parties", 1, i64::from(TICKETS_PER_OBJECT_MAX))?.unwrap_or(2).unsigned_abs();
+        let parties =
+            args.int_in("parties", 1, i64::from(TICKETS_PER_OBJECT_MAX))?.unwrap_or(2).unsigned_abs();
         Ok(Config { parties, shrinks, double: args.flag("double")?.unwrap_or(false) })
     }
 
@@ -198,7 +200,10 @@ impl Builtin for Barrier {
             ("await", false) | ("enter", true) => live.come(ctx),
             ("leave", true) => live.leave(ctx),
             ("reset", _) => Ok(Step::Done(live.reset(ctx))),
-            _ => Err(Problem::new(Slug::NoSuchMethod, "a barrier has `await`, a double one `enter` and `leave`")),
+            _ => Err(Problem::new(
+                Slug::NoSuchMethod,
+                "a barrier has `await`, a double one `enter` and `leave`",
+            )),
         }
     }
 

@@ -106,7 +106,8 @@ impl Builtin for Counter {
     type Root = Root;
 
     fn config(args: &Args) -> Result<Config> {
-        let config = Config { start: args.int("start")?.unwrap_or(0), min: args.int("min")?, max: args.int("max")? };
+        let config =
+            Config { start: args.int("start")?.unwrap_or(0), min: args.int("min")?, max: args.int("max")? };
         let is_within = config.min.is_none_or(|min| min <= config.start)
             && config.max.is_none_or(|max| max >= config.start);
         if is_within { Ok(config) } else { Err(Problem::argument("start", "not between `min` and `max`")) }

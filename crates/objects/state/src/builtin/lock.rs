@@ -247,7 +247,9 @@ impl Builtin for Lock {
         let holder = live.root.holder.as_ref();
         if method == "check" {
             let fence = required("fence", args.position("fence")?)?;
-            return Ok(Reply::new().flag("valid", holder.is_some_and(|holder| holder.fence == fence)).finish());
+            return Ok(Reply::new()
+                .flag("valid", holder.is_some_and(|holder| holder.fence == fence))
+                .finish());
         }
         let session = holder.map(|holder| holder.session.to_string());
         Ok(Reply::new()

@@ -8,9 +8,7 @@ use super::{Builtin, Method, Step, blocking, command, query};
 use crate::args::{Args, required};
 use crate::codec::{decoded, record};
 use crate::key::{self, table};
-use crate::limits::{
-    ENTRIES, ENTRIES_MAX, ITEMS_PER_CALL, OBJECT_BYTES, OBJECT_BYTES_MAX, REPLY_BYTES_MAX,
-};
+use crate::limits::{ENTRIES, ENTRIES_MAX, ITEMS_PER_CALL, OBJECT_BYTES, OBJECT_BYTES_MAX, REPLY_BYTES_MAX};
 use crate::object::{Ctx, Live, View};
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
@@ -99,7 +97,13 @@ impl Live<Map> {
         entry.map_or_else(|| (String::from("null"), 0), |entry| (entry.value, entry.version))
     }
 
-    fn put(&mut self, ctx: &mut Ctx<'_>, key: &str, value: String, ttl: Option<i64>) -> Result<Option<Entry>> {
+    fn put(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        key: &str,
+        value: String,
+        ttl: Option<i64>,
+    ) -> Result<Option<Entry>> {
         let old = self.get(&ctx.view(), key);
         let bytes = |value: &str| (key.len() + value.len()) as u64;
         let had = old.as_ref().map_or(0, |old| bytes(&old.value));
@@ -290,7 +294,9 @@ impl Builtin for Map {
                 Reply::new().raw("value", &value).number("version", version).finish()
             }
             "contains" => Reply::new().flag("contains", live.get(view, key()?).is_some()).finish(),
-            "size" => Reply::new().number("size", live.root.entries).number("bytes", live.root.bytes).finish(),
+            "size" => {
+                Reply::new().number("size", live.root.entries).number("bytes", live.root.bytes).finish()
+            }
             "first" => one(live.walk(view, Bound::Unbounded, Bound::Unbounded)),
             "last" => one(live.walk(view, Bound::Unbounded, Bound::Unbounded).rev()),
             "floor" => one(live.walk(view, Bound::Unbounded, Bound::Included(key()?)).rev()),

@@ -95,13 +95,17 @@ impl Live<Membership> {
         let data = args.value("data")?.unwrap_or_else(|| String::from("null"));
         match ctx.get::<Member>(MEMBER, name.as_bytes()) {
             Some(member) if member.session != session => {
-                return Err(Problem::new(Slug::NameTaken, format!("`{name}` is a member of another session")));
+                return Err(Problem::new(
+                    Slug::NameTaken,
+                    format!("`{name}` is a member of another session"),
+                ));
             }
             Some(member) if member.data == data => {}
             Some(member) => self.store(ctx, name, Member { data, ..member }, 0)?,
             None => {
                 let (since_ms, position) = (ctx.now_ms(), ctx.position());
-                let member = Member { data, session, since_ms, position, reported_in: 0, reporters: Vec::new() };
+                let member =
+                    Member { data, session, since_ms, position, reported_in: 0, reporters: Vec::new() };
                 self.store(ctx, name, member, 1)?;
                 ctx.hold(session, class::MEMBERSHIP, position);
             }

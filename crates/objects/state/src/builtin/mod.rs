@@ -137,7 +137,12 @@ pub(crate) trait Builtin: Sized {
     }
 
     /// A waiting call ends without what it waited for. `None`: it goes on waiting, for something else.
-    fn ended(live: &mut Live<Self>, ctx: &mut Ctx<'_>, found: &(Place, Ticket), _why: Why) -> Option<Outcome> {
+    fn ended(
+        live: &mut Live<Self>,
+        ctx: &mut Ctx<'_>,
+        found: &(Place, Ticket),
+        _why: Why,
+    ) -> Option<Outcome> {
         Some(Outcome::Done(Self::missed(live, &ctx.view(), &found.0.queue, &found.1.wish)))
     }
 
@@ -210,23 +215,23 @@ macro_rules! with {
 }
 pub(crate) use with;
 
+pub(crate) use barrier::Barrier;
+pub(crate) use counter::Counter;
+pub(crate) use election::Election;
+pub(crate) use ids::Ids;
+pub(crate) use latch::Latch;
 pub(crate) use lock::Lock;
+pub(crate) use log::Log;
+pub(crate) use map::Map;
+pub(crate) use membership::Membership;
+pub(crate) use names::Names;
+pub(crate) use queue::WorkQueue;
+pub(crate) use ratelimiter::RateLimiter;
 pub(crate) use rwlock::RwLock;
 pub(crate) use semaphore::Semaphore;
-pub(crate) use barrier::Barrier;
-pub(crate) use latch::Latch;
-pub(crate) use counter::Counter;
-pub(crate) use value::Value;
-pub(crate) use map::Map;
-pub(crate) use queue::WorkQueue;
 pub(crate) use set::Set;
 pub(crate) use stack::Stack;
-pub(crate) use log::Log;
-pub(crate) use membership::Membership;
-pub(crate) use election::Election;
-pub(crate) use ratelimiter::RateLimiter;
-pub(crate) use ids::Ids;
-pub(crate) use names::Names;
+pub(crate) use value::Value;
 
 /// The type of that name.
 #[must_use]

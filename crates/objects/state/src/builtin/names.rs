@@ -64,9 +64,11 @@ fn record_of(args: &Args) -> Result<String> {
     };
     let ttl = match field("ttl") {
         None => TTL_SECONDS,
-        Some(ttl) => ttl.parse().ok().filter(|ttl| (5..=3600).contains(ttl)).ok_or_else(|| {
-            Problem::argument("record", "`ttl` is not between 5 and 3600 seconds")
-        })?,
+        Some(ttl) => ttl
+            .parse()
+            .ok()
+            .filter(|ttl| (5..=3600).contains(ttl))
+            .ok_or_else(|| Problem::argument("record", "`ttl` is not between 5 and 3600 seconds"))?,
     };
     if fields.iter().any(|(key, _)| !known.contains(&&**key) && key != "type" && key != "ttl") {
         return Err(Problem::argument("record", "it has a field that its type does not know"));
@@ -147,7 +149,9 @@ impl Builtin for Names {
         let from = args.text("after")?.map_or(Bound::Unbounded, |after| Bound::Excluded(after.as_bytes()));
         let (mut names, mut bytes, mut last) = (Vec::new(), 0, None);
         for (key, value) in view.entries(NAME, from, Bound::Unbounded) {
-            let (Ok(name), Ok(text)) = (core::str::from_utf8(key), decoded::<String>(value)) else { continue };
+            let (Ok(name), Ok(text)) = (core::str::from_utf8(key), decoded::<String>(value)) else {
+                continue;
+            };
             bytes += text.len();
             if names.len() == limit || (!names.is_empty() && bytes > REPLY_BYTES_MAX) {
                 return Ok(Reply::new().list("names", names).optional_text("next", last).finish());

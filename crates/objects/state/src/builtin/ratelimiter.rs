@@ -96,10 +96,12 @@ impl Live<RateLimiter> {
 
     /// When the next waiter of a key can be served, or its bucket is full.
     fn set_timer(&self, ctx: &mut Ctx<'_>, key: &str, level: i64) {
-        let head = ctx.first(&Queue::named(ACQUIRE, key)).and_then(|found| decoded::<i64>(&found.1.wish).ok());
+        let head =
+            ctx.first(&Queue::named(ACQUIRE, key)).and_then(|found| decoded::<i64>(&found.1.wish).ok());
         let wanted = head.unwrap_or_else(|| self.burst()).min(self.burst()) * BILLION;
         let is_full = level >= self.burst() * BILLION;
-        let at = (!is_full || head.is_some()).then(|| ctx.now_ms().saturating_add(self.until(level, wanted).max(1)));
+        let at = (!is_full || head.is_some())
+            .then(|| ctx.now_ms().saturating_add(self.until(level, wanted).max(1)));
         ctx.set_timer(key.as_bytes(), at);
     }
 

@@ -97,7 +97,8 @@ impl Live<RwLock> {
 
     fn release(&mut self, ctx: &mut Ctx<'_>, args: &Args) -> Result<String> {
         let fence = required("fence", args.position("fence")?)?;
-        let not_owner = || Problem::new(Slug::NotOwner, "the session does not hold the lock under this fence");
+        let not_owner =
+            || Problem::new(Slug::NotOwner, "the session does not hold the lock under this fence");
         let mut left = 0;
         if let Some(session) = self.written(ctx, fence) {
             self.root.writer = None;
