@@ -46,7 +46,7 @@ pub(crate) fn sound(core: &Core) -> Sound {
         match key.first() {
             Some(&kind::OBJECT) => object(&mut tally, rest, value)?,
             Some(&kind::SESSION) => {
-                let id = SessionId(*rest.as_array().ok_or(Malformed("check: a session's key"))?);
+                let id = SessionId(rest.try_into().map_err(|_| Malformed("check: a session's key"))?);
                 tally.sessions.insert(id, (decoded(value)?, [0; 3]));
             }
             Some(&kind::GRAVE) => {
@@ -74,8 +74,8 @@ pub(crate) fn sound(core: &Core) -> Sound {
 }
 
 fn number(bytes: &[u8]) -> Result<u64, Malformed> {
-    let bytes = bytes.as_array().ok_or(Malformed("check: a number within a key"))?;
-    Ok(u64::from_be_bytes(*bytes))
+    let bytes = bytes.try_into().map_err(|_| Malformed("check: a number within a key"))?;
+    Ok(u64::from_be_bytes(bytes))
 }
 
 fn object(tally: &mut Tally, rest: &[u8], value: &[u8]) -> Sound {

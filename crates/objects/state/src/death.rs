@@ -1,7 +1,7 @@
 //! Ends at one position: of a session, with all that it held and waited for; of an object, with its waiters.
 
-use crate::builtin::{Lost, Why, dispatch};
-use crate::codec::{Cursor, decoded};
+use crate::builtin::{Builtin, Lost, Why, dispatch};
+use crate::codec::{Cursor, decoded, encoded};
 use crate::command::{ObjectName, SessionId};
 use crate::effects::{Effect, EventKind, TicketEnd};
 use crate::group::Core;
@@ -67,14 +67,15 @@ fn lose(core: &mut Core, object: &ObjectName, space: u64, lost: Lost) {
         table::HOLDER,
         &key::holder(lost.session, lost.class, lost.position),
     ));
-    core.event(if lost.expired { EventKind::Lost } else { EventKind::Released }, object, Some(lost.session));
     dispatch!(object.kind, K => work::<K>(core, object, space, |live, ctx| {
-        <K as crate::builtin::Builtin>::lost(live, ctx, lost);
+        let why = if lost.expired { EventKind::Lost } else { EventKind::Released };
+        ctx.core.event(why, object, Some(lost.session));
+        K::lost(live, ctx, lost);
     }), else ());
 }
 
 /// Works on an object without granting anything, and without dropping it.
-fn work<K: crate::builtin::Builtin>(
+fn work<K: Builtin>(
     core: &mut Core,
     object: &ObjectName,
     space: u64,
@@ -85,8 +86,8 @@ fn work<K: crate::builtin::Builtin>(
         return;
     }
     let claim = Claim::default();
-    work(&mut opened.live, &mut Ctx { core, header: &mut opened.header, object, claim: &claim });
-    opened.header.root = crate::codec::encoded(&opened.live.root);
+    work(&mut opened.live, &mut Ctx { core: &mut *core, header: &mut opened.header, object, claim: &claim });
+    opened.header.root = encoded(&opened.live.root);
     core.write(key::object(object), &opened.header);
 }
 

@@ -40,7 +40,7 @@ pub(crate) mod table {
 }
 
 pub(crate) fn object(name: &ObjectName) -> Vec<u8> {
-    [&[kind::OBJECT, name.kind.0], name.name.as_bytes()].concat()
+    [&[kind::OBJECT, name.kind.0][..], name.name.as_bytes()].concat()
 }
 
 pub(crate) fn objects_of(kind: TypeId) -> Vec<u8> {

@@ -40,7 +40,7 @@ impl Loader {
             bytes
         } else {
             whole.extend_from_slice(bytes);
-            &whole
+            &whole[..]
         };
         let mut rest = Cursor::new(bytes);
         while !rest.rest().is_empty() {

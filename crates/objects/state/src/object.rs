@@ -44,6 +44,8 @@ record! {
 pub(crate) struct Live<K: Builtin + ?Sized> {
     pub(crate) config: K::Config,
     pub(crate) root: K::Root,
+    /// The name of the queue in which a call has just stopped waiting; no part of the state.
+    pub(crate) left: Option<Vec<u8>>,
     kind: PhantomData<K>,
 }
 
@@ -84,11 +86,11 @@ impl<'a> View<'a> {
         table: u8,
         from: Bound<&[u8]>,
         to: Bound<&[u8]>,
-    ) -> impl DoubleEndedIterator<Item = (&'a [u8], &'a [u8])> {
+    ) -> impl DoubleEndedIterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
         entries_of(self.core, self.space, table, from, to)
     }
 
-    pub(crate) fn table(&self, table: u8) -> impl DoubleEndedIterator<Item = (&'a [u8], &'a [u8])> {
+    pub(crate) fn table(&self, table: u8) -> impl DoubleEndedIterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
         self.entries(table, Bound::Unbounded, Bound::Unbounded)
     }
 
@@ -120,7 +122,7 @@ pub(crate) fn entries_of<'a>(
     table: u8,
     from: Bound<&[u8]>,
     to: Bound<&[u8]>,
-) -> impl DoubleEndedIterator<Item = (&'a [u8], &'a [u8])> {
+) -> impl DoubleEndedIterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
     let whole = key::entry(space, table, &[]);
     let end = crate::store::successor(&whole);
     let key_of = |sub: &[u8]| key::entry(space, table, sub);
@@ -178,8 +180,7 @@ impl Ctx<'_> {
         let holder = key::holder(session, class, position);
         if self.view().get::<()>(table::HOLDER, &holder).is_none() {
             self.put(table::HOLDER, &holder, &());
-            let object = self.object.clone();
-            self.core.write(key::holding(session, class, position, self.space()), &object);
+            self.core.write(key::holding(session, class, position, self.space()), self.object);
             session::update(self.core, session, |session| session.holdings += 1);
             self.core.event(EventKind::Acquired, self.object, Some(session));
         }
@@ -207,7 +208,7 @@ impl Ctx<'_> {
             self.remove(table::TIMER, sub);
         }
         if let Some(at) = at_ms {
-            deadline::set(self.core, at, deadline::TIMER, &id, &self.object.clone());
+            deadline::set(self.core, at, deadline::TIMER, &id, self.object);
             self.put(table::TIMER, sub, &at);
         }
     }
@@ -321,7 +322,7 @@ pub(crate) fn open<K: Builtin>(core: &Core, object: &ObjectName) -> Option<Open<
     let header: Header = core.read(&key::object(object))?;
     let config = core.read(&key::entry(header.incarnation, table::CONFIG, &[])).unwrap_or_default();
     let root = decoded(&header.root).unwrap_or_default();
-    Some(Open { header, live: Live { config, root, kind: PhantomData } })
+    Some(Open { header, live: Live { config, root, left: None, kind: PhantomData } })
 }
 
 /// An object with nothing but defaults, as if it were created now.
@@ -329,7 +330,10 @@ pub(crate) fn fresh<K: Builtin>(core: &Core) -> Open<K> {
     let incarnation = core.meta.position;
     let root = encoded(&K::Root::default());
     let header = Header { incarnation, explicit: false, tickets: 0, ticket_bytes: 0, root };
-    Open { header, live: Live { config: K::Config::default(), root: K::Root::default(), kind: PhantomData } }
+    Open {
+        header,
+        live: Live { config: K::Config::default(), root: K::Root::default(), left: None, kind: PhantomData },
+    }
 }
 
 /// Writes an object back, or drops it if nothing but defaults is left.
@@ -364,7 +368,7 @@ pub(crate) fn run<K: Builtin, R>(
     claim: &Claim,
     work: impl FnOnce(&mut Live<K>, &mut Ctx<'_>) -> Result<R, Problem>,
 ) -> Result<R, Problem> {
-    let mut ctx = Ctx { core, header: &mut opened.header, object, claim };
+    let mut ctx = Ctx { core: &mut *core, header: &mut opened.header, object, claim };
     let result = work(&mut opened.live, &mut ctx)?;
     K::wake(&mut opened.live, &mut ctx);
     close(core, object, opened, existed);
@@ -396,6 +400,7 @@ pub(crate) fn end_ticket<K: Builtin>(
     why: Why,
 ) {
     let Some(outcome) = K::ended(live, ctx, &found, why) else { return };
+    live.left = Some(found.0.queue.sub.clone());
     let (end, outcome) = match why {
         Why::TimedOut => (TicketEnd::TimedOut, outcome),
         Why::Cancelled => (TicketEnd::Cancelled, outcome),

@@ -93,11 +93,11 @@ impl Store {
     }
 
     /// The records from there on.
-    pub(crate) fn range(
-        &self,
+    pub(crate) fn range<'a>(
+        &'a self,
         from: Bound<&[u8]>,
         to: Bound<&[u8]>,
-    ) -> impl DoubleEndedIterator<Item = (&[u8], &[u8])> {
+    ) -> impl DoubleEndedIterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
         // A range that ends before it begins would panic.
         let empty = match (from, to) {
             (Bound::Included(from), Bound::Excluded(to) | Bound::Included(to))
@@ -110,7 +110,10 @@ impl Store {
     }
 
     /// The records whose keys begin so, in order.
-    pub(crate) fn prefix(&self, prefix: &[u8]) -> impl DoubleEndedIterator<Item = (&[u8], &[u8])> {
+    pub(crate) fn prefix<'a>(
+        &'a self,
+        prefix: &[u8],
+    ) -> impl DoubleEndedIterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
         let end = successor(prefix);
         let to = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
         self.range(Bound::Included(prefix), to)

@@ -151,7 +151,11 @@ pub(crate) fn end(core: &mut Core, place: &Place, ticket: &Ticket, end: TicketEn
         core.store.remove(&key::session_ticket(id, ticket.id));
         session::update(core, id, |session| session.tickets = session.tickets.saturating_sub(1));
     }
-    let outcome = with_session(core, ticket.session, ticket.opened_ttl_ms, outcome);
+    let outcome = match end {
+        // The session is ending, or its object has: nothing to name.
+        TicketEnd::Ended => outcome,
+        _ => with_session(core, ticket.session, ticket.opened_ttl_ms, outcome),
+    };
     request::settle(core, &ticket.reply, ticket.id, &outcome);
     core.out.push(Effect::TicketEnded { ticket: ticket.id, end, outcome });
 }

@@ -80,7 +80,8 @@ impl Live<Barrier> {
         }
         let others = self.parties().saturating_sub(1);
         self.complete(ctx, others, 1);
-        self.enter(ctx, ctx.claim.session);
+        let session = ctx.claim.session;
+        self.enter(ctx, session);
         Ok(Step::Done(passed(Some(0), Some(self.root.generation))))
     }
 
@@ -133,7 +134,8 @@ impl Live<Barrier> {
             self.root.leaving += u64::from(ctx.claim.wait_ms != Some(0));
             return Ok(Step::wait(Queue::of(LEAVE), Vec::new()));
         }
-        self.exit(ctx, ctx.claim.session);
+        let session = ctx.claim.session;
+        self.exit(ctx, session);
         Ok(Step::Done(left(true)))
     }
 

@@ -275,8 +275,9 @@ impl Live<WorkQueue> {
             priority: priority.unwrap_or(0),
             delay_ms: args.int_in("delay_ms", 0, MS_MAX)?.unwrap_or(0),
         };
+        let id = ctx.position();
         if self.size() < self.config.capacity && !ctx.view().is_waiting(&Queue::of(PUT)) {
-            return Ok(Step::Done(self.insert(ctx, ctx.position(), put)));
+            return Ok(Step::Done(self.insert(ctx, id, put)));
         }
         if ctx.claim.wait_ms == Some(0) {
             let detail = format!("it holds {} items", self.size());
@@ -291,9 +292,9 @@ impl Live<WorkQueue> {
         if lease_ms.is_some() {
             ctx.session()?;
         }
-        let take = Take { n, lease_ms };
+        let (session, take) = (ctx.claim.session, Take { n, lease_ms });
         if !ctx.view().is_waiting(&Queue::of(TAKE))
-            && let Some(result) = self.take(ctx, ctx.claim.session, &take)
+            && let Some(result) = self.take(ctx, session, &take)
         {
             return Ok(Step::Done(result));
         }

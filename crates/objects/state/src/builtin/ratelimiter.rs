@@ -1,15 +1,17 @@
 //! A token bucket for each key, in billionths of a token and whole milliseconds: no float decides anything. Who waits is
 //! served in the order of arrival. A full bucket is no record.
 
-use super::{Builtin, Method, Step, blocking, command, query};
+use std::collections::BTreeSet;
+
+use super::{Builtin, Method, Step, Why, blocking, command, query};
 use crate::args::Args;
 use crate::codec::{decoded, encoded, record};
 use crate::key::table;
 use crate::limits::ENTRIES_MAX;
 use crate::object::{Ctx, Live, View};
-use crate::problem::{Problem, Slug};
+use crate::problem::{Outcome, Problem, Slug};
 use crate::reply::Reply;
-use crate::ticket::Queue;
+use crate::ticket::{Place, Queue, Ticket};
 
 record! {
     #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +36,8 @@ record! {
         burst: Option<i64>,
         /// Buckets that are not full.
         buckets: i64,
+        /// A session that waited has ended: who waited behind it is served at the end of the command.
+        unserved: bool,
     }
 }
 
@@ -121,6 +125,10 @@ impl Live<RateLimiter> {
             self.refill(ctx, &key, level - n * BILLION);
             return Ok(Step::Done(granted(level / BILLION - n)));
         }
+        if !ctx.view().is_waiting(&queue) {
+            let at = ctx.now_ms().saturating_add(self.until(level, n * BILLION).max(1));
+            ctx.set_timer(key.as_bytes(), Some(at));
+        }
         Ok(Step::wait(queue, encoded(&n)))
     }
 
@@ -199,8 +207,22 @@ impl Builtin for RateLimiter {
         Ok(reply.int("burst", live.burst()).number("waiting", waiting).finish())
     }
 
-    /// The first waiter of a key has come, or left: the key's timer follows.
-    fn wake(_: &mut Live<Self>, _: &mut Ctx<'_>) {}
+    /// A call has stopped waiting: those behind it may want less.
+    fn wake(live: &mut Live<Self>, ctx: &mut Ctx<'_>) {
+        if let Some(key) = live.left.take() {
+            live.serve(ctx, &String::from_utf8_lossy(&key));
+        }
+        if live.root.unserved {
+            live.root.unserved = false;
+            let keys: BTreeSet<_> = ctx.view().queues(ACQUIRE).collect();
+            keys.iter().for_each(|key| live.serve(ctx, &String::from_utf8_lossy(key)));
+        }
+    }
+
+    fn ended(live: &mut Live<Self>, ctx: &mut Ctx<'_>, found: &(Place, Ticket), why: Why) -> Option<Outcome> {
+        live.root.unserved |= why == Why::Died;
+        Some(Outcome::Done(Self::missed(live, &ctx.view(), &found.0.queue, &found.1.wish)))
+    }
 
     fn missed(live: &Live<Self>, view: &View<'_>, queue: &Queue, wish: &[u8]) -> String {
         let key = String::from_utf8_lossy(&queue.sub);
