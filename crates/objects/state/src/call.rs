@@ -267,9 +267,11 @@ fn create_of<K: Builtin>(core: &mut Core, object: &ObjectName, args: &[u8]) -> R
         opened.live.config = config;
     }
     let created = !existed || !opened.header.explicit;
-    opened.header.explicit = true;
     let incarnation = opened.header.incarnation;
-    object::close(core, object, opened, existed);
+    object::run(core, object, opened, existed, &Claim::default(), |_, ctx| {
+        ctx.header.explicit = true;
+        Ok(())
+    })?;
     Ok(Answer::Done(Reply::new().flag("created", created).number("incarnation", incarnation).finish()))
 }
 
