@@ -66,7 +66,7 @@ fn claim(caller: &Caller) -> Claim {
 /// The hash of a call, under which an idempotency key remembers it.
 fn hash_of(object: &ObjectName, invocations: &[Invocation]) -> u64 {
     let name = encoded(object);
-    let mut parts: Vec<&[u8]> = vec![&name];
+    let mut parts: Vec<&[u8]> = vec![name.as_slice()];
     for invocation in invocations {
         parts.extend([invocation.method.as_bytes(), &invocation.args]);
     }

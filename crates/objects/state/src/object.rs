@@ -142,7 +142,7 @@ pub(crate) fn entries_of<'a>(
 
 impl Ctx<'_> {
     pub(crate) fn view(&self) -> View<'_> {
-        View { core: self.core, space: self.space(), tickets: self.header.tickets }
+        View { core: &*self.core, space: self.space(), tickets: self.header.tickets }
     }
 
     pub(crate) const fn space(&self) -> u64 {
@@ -339,7 +339,7 @@ pub(crate) fn fresh<K: Builtin>(core: &Core) -> Open<K> {
 /// Writes an object back, or drops it if nothing but defaults is left.
 pub(crate) fn close<K: Builtin>(core: &mut Core, object: &ObjectName, mut opened: Open<K>, existed: bool) {
     let key = key::object(object);
-    let view = View { core, space: opened.header.incarnation, tickets: opened.header.tickets };
+    let view = View { core: &*core, space: opened.header.incarnation, tickets: opened.header.tickets };
     let is_idle = !opened.header.explicit && view.tickets == 0 && K::is_idle(&opened.live, &view);
     if is_idle {
         if core.store.remove(&key) {

@@ -309,7 +309,7 @@ fn first_ready(view: &View<'_>) -> Option<(Vec<u8>, u64, Item)> {
 }
 
 /// Items in the order of a walk, as many as fit into a reply, and whether there are more.
-fn listed<'a>(items: impl Iterator<Item = (u64, Item)> + 'a, limit: usize) -> (Vec<String>, Option<u64>) {
+fn listed(items: impl Iterator<Item = (u64, Item)>, limit: usize) -> (Vec<String>, Option<u64>) {
     let (mut shown_items, mut bytes, mut last) = (Vec::new(), 0, None);
     for (id, item) in items {
         bytes += item.item.len();
