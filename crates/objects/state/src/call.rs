@@ -19,7 +19,8 @@ use crate::ticket;
 /// What became of a request.
 pub(crate) enum Answer {
     Done(String),
-    Waits(u64),
+    /// Its ticket is the position of the call, and kept already.
+    Waits,
 }
 
 /// Carries out a request that has not been carried out before, and answers it.
@@ -41,7 +42,7 @@ pub(crate) fn once(
         Ok(None) => {
             let mark = core.mark();
             let outcome = match work(core) {
-                Ok(Answer::Waits(_)) => return,
+                Ok(Answer::Waits) => return,
                 Ok(Answer::Done(result)) => Outcome::Done(result),
                 Err(problem) => {
                     core.rollback(mark);
@@ -109,7 +110,7 @@ fn call_of<K: Builtin>(core: &mut Core, call: &Call, hash: u64) -> Result<Answer
                 Outcome::Refused(problem) => return Err(problem),
             }
         }
-        waits @ Answer::Waits(_) => waits,
+        waits @ Answer::Waits => waits,
     })
 }
 
@@ -132,7 +133,7 @@ fn step<K: Builtin>(
         Step::Wait(wait) => {
             let ticket = ctx.park(wait.queue, wait.wish, wait.forever, wait.passed)?;
             parked(ctx, ticket);
-            Ok(Answer::Waits(ticket))
+            Ok(Answer::Waits)
         }
     }
 }
@@ -239,7 +240,7 @@ fn one_of_batch<K: Builtin>(
     })?;
     match answer {
         Answer::Done(result) => Ok(result),
-        Answer::Waits(_) => Err(Problem::argument("wait_ms", "a call of a batch does not wait")),
+        Answer::Waits => Err(Problem::argument("wait_ms", "a call of a batch does not wait")),
     }
 }
 

@@ -245,7 +245,7 @@ macro_rules! record {
             }
             fn take(
                 cursor: &mut $crate::codec::Cursor<'_>,
-            ) -> Result<Self, $crate::codec::Malformed> {
+            ) -> ::core::result::Result<Self, $crate::codec::Malformed> {
                 Ok(Self { $($field: $crate::codec::Field::take(cursor)?,)* })
             }
         }

@@ -40,7 +40,10 @@ fn text(random: &mut Random, depth: u64) -> String {
                 (0..parts).map(|n| format!("\"k{n}\":{}", text(random, depth + 1))).collect();
             format!("{{{}}}", fields.join(","))
         }
-        _ => ATOMS[random.below(if random.chance(90) { 13 } else { ATOMS.len() as u64 }) as usize].into(),
+        _ => {
+            let known = if random.chance(90) { 13 } else { ATOMS.len() as u64 };
+            ATOMS[random.below(known) as usize].into()
+        }
     }
 }
 

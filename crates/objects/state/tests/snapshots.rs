@@ -147,6 +147,13 @@ fn full() -> World {
         let command = command(&mut random, &mut world);
         world.apply(&command);
     }
+    // Sessions and waiters that the commands may all have ended.
+    (6..=9).for_each(|number| world.open(number, 1));
+    for number in 6..=9 {
+        world.call(S(number), "lock/own", "acquire", "");
+        world.call(S(number), "queue/own", "put", "{\"item\":1,\"delay_ms\":9000}");
+    }
+    world.call(K("waits"), "counter/own", "await", "{\"at_least\":9}");
     assert!(world.state.counts().iter().all(|count| *count > 0), "{:?}", world.state.counts());
     world
 }
