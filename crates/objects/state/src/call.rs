@@ -10,9 +10,10 @@ use crate::group::Core;
 use crate::key::{self, table};
 use crate::limits::REPLY_BYTES_MAX;
 use crate::object::{self, Claim, Ctx, Live, Open};
+use crate::place::ReplyRef;
 use crate::problem::{Outcome, Problem, Slug};
 use crate::reply::Reply;
-use crate::request::{self, Kept, ReplyRef};
+use crate::request::{self, Kept};
 use crate::session;
 use crate::ticket;
 

@@ -10,9 +10,10 @@ use crate::deadline;
 use crate::group::Core;
 use crate::key::{self, ENTRY_HEAD, kind, table};
 use crate::object::Header;
-use crate::request::{Kept, Remembered, ReplyRef};
+use crate::place::{ReplyRef, TicketAt};
+use crate::request::{Kept, Remembered};
 use crate::session::Session;
-use crate::ticket::{self, Ticket, TicketAt};
+use crate::ticket::{self, Ticket};
 
 type Sound = Result<(), Malformed>;
 

@@ -103,6 +103,7 @@ mod key;
 pub mod limits;
 mod loader;
 mod object;
+mod place;
 mod problem;
 mod reply;
 mod request;
@@ -113,13 +114,14 @@ mod store;
 mod tick;
 mod ticket;
 
-pub use builtin::{Method, MethodKind, TYPES, methods, type_name, type_named};
+pub use builtin::{TYPES, methods, type_name, type_named};
 pub use codec::Malformed;
 pub use command::{
     Batch, Call, Caller, Command, Identity, Invocation, NewSession, ObjectName, Origin, SessionId, TypeId,
 };
 pub use effects::{Effect, Effects, Event, EventKind, TicketEnd};
 pub use loader::Loader;
+pub use object::{Method, MethodKind};
 pub use problem::{Outcome, Problem, Retry, SideEffect, Slug};
 pub use scan::SnapshotProgress;
 pub use session::Session;

@@ -12,9 +12,9 @@ use crate::deadline;
 use crate::group::Core;
 use crate::key;
 use crate::limits::{KEY_MS, KEYS_MAX, REQUESTS_PER_SESSION_MAX};
+use crate::place::{ReplyRef, TicketAt};
 use crate::problem::{Outcome, Problem, Slug};
 use crate::session::{self, Session};
-use crate::ticket::TicketAt;
 
 /// What is known of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,52 +57,6 @@ record! {
         /// When it is forgotten; not set while the call waits.
         pub(crate) forgotten_ms: Option<i64>,
         pub(crate) kept: Kept,
-    }
-}
-
-/// Where a request's reply is kept.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum ReplyRef {
-    /// Nowhere: the caller had neither session nor key.
-    #[default]
-    Nowhere,
-    Session(SessionId, u64),
-    Key(String, String),
-}
-
-impl Field for ReplyRef {
-    fn put(&self, out: &mut Vec<u8>) {
-        match self {
-            Self::Nowhere => out.push(0),
-            Self::Session(session, request) => {
-                out.push(1);
-                session.put(out);
-                request.put(out);
-            }
-            Self::Key(principal, key) => {
-                out.push(2);
-                principal.put(out);
-                key.put(out);
-            }
-        }
-    }
-    fn take(cursor: &mut Cursor<'_>) -> Result<Self, Malformed> {
-        match cursor.u8()? {
-            0 => Ok(Self::Nowhere),
-            1 => Ok(Self::Session(Field::take(cursor)?, Field::take(cursor)?)),
-            2 => Ok(Self::Key(Field::take(cursor)?, Field::take(cursor)?)),
-            _ => Err(Malformed("request: a reply is kept in an unknown way")),
-        }
-    }
-}
-
-impl ReplyRef {
-    pub(crate) fn of(caller: &Caller) -> Self {
-        match &caller.identity {
-            Identity::Anonymous => Self::Nowhere,
-            Identity::Session { session, request, .. } => Self::Session(*session, *request),
-            Identity::Key(key) => Self::Key(caller.principal.clone(), key.clone()),
-        }
     }
 }
 

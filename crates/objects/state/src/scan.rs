@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use crate::codec::{put_bytes, put_varint};
-use crate::store::Store;
 
 /// The only form so far.
 pub(crate) const VERSION: u8 = 1;
@@ -29,6 +28,9 @@ pub enum SnapshotProgress {
         digest: u64,
     },
 }
+
+/// Finds the first record behind a key.
+pub(crate) type Next<'a> = dyn Fn(Bound<&[u8]>) -> Option<(&'a [u8], &'a [u8])> + 'a;
 
 /// A running snapshot.
 pub(crate) struct Scan {
@@ -67,7 +69,7 @@ impl Scan {
     }
 
     /// Appends up to so many bytes. Gives the digest when that was all.
-    fn chunk(&mut self, store: &Store, out: &mut Vec<u8>, bytes: usize) -> Option<u64> {
+    pub(crate) fn chunk(&mut self, next: &Next<'_>, out: &mut Vec<u8>, bytes: usize) -> Option<u64> {
         let limit = out.len().saturating_add(bytes.max(1));
         loop {
             let rest = &self.pending[self.written..];
@@ -82,7 +84,7 @@ impl Scan {
             }
             self.pending.clear();
             self.written = 0;
-            if !self.next_record(store) {
+            if !self.next_record(next) {
                 self.pending.push(END);
                 put_varint(&mut self.pending, self.records);
                 self.pending.extend_from_slice(&self.digest.to_le_bytes());
@@ -92,10 +94,10 @@ impl Scan {
     }
 
     /// Prepares the next record that there was. Says whether there was one.
-    fn next_record(&mut self, store: &Store) -> bool {
+    fn next_record(&mut self, next: &Next<'_>) -> bool {
         loop {
             let after = self.last.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-            let live = store.range(after, Bound::Unbounded).next();
+            let live = next(after);
             let is_first = |key: &[u8]| self.kept.first_key_value().is_none_or(|(kept, _)| key < &**kept);
             if let Some((key, value)) = live.filter(|(key, _)| is_first(key)) {
                 self.record(key.into(), value);
@@ -125,16 +127,4 @@ impl Scan {
 /// What keeping a record takes, about.
 fn kept_bytes(key: &[u8], old: Option<&[u8]>) -> usize {
     64 + key.len() + old.map_or(0, <[u8]>::len)
-}
-
-impl Store {
-    /// Appends the next chunk of the running snapshot; nothing if none is running.
-    pub(crate) fn scan_chunk(&mut self, out: &mut Vec<u8>, bytes: usize) -> Option<SnapshotProgress> {
-        let mut scan = self.scan.take()?;
-        if let Some(digest) = scan.chunk(self, out, bytes) {
-            return Some(SnapshotProgress::Done { digest });
-        }
-        self.scan = Some(scan);
-        Some(SnapshotProgress::More)
-    }
 }

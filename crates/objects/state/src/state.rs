@@ -14,6 +14,7 @@ use crate::group::{Core, Meta};
 use crate::key;
 use crate::limits::{SWEPT_PER_COMMAND, SWEPT_PER_TICK};
 use crate::object::{self, Header, View};
+use crate::place::{ReplyRef, TicketAt};
 use crate::problem::{Outcome, Problem, Slug};
 use crate::reply::Reply;
 use crate::request;
@@ -21,7 +22,7 @@ use crate::scan::{Scan, SnapshotProgress};
 use crate::session::{self, Session};
 use crate::store::term;
 use crate::tick;
-use crate::ticket::{self, TicketAt};
+use crate::ticket;
 
 /// Objects, sessions, requests, tickets, deadlines: all that a group replicates.
 #[derive(Default)]
@@ -340,11 +341,11 @@ fn cancel(core: &mut Core, caller: Option<&Caller>, id: u64) {
 }
 
 /// The refusal to cancel what has ended: with its result, which only its own caller may see.
-fn already_ended(core: &Core, caller: Option<&Caller>, reply: &request::ReplyRef) -> Problem {
+fn already_ended(core: &Core, caller: Option<&Caller>, reply: &ReplyRef) -> Problem {
     let owner = match reply {
-        request::ReplyRef::Session(id, _) => session::find(core, *id).ok().map(|session| session.principal),
-        request::ReplyRef::Key(principal, _) => Some(principal.clone()),
-        request::ReplyRef::Nowhere => None,
+        ReplyRef::Session(id, _) => session::find(core, *id).ok().map(|session| session.principal),
+        ReplyRef::Key(principal, _) => Some(principal.clone()),
+        ReplyRef::Nowhere => None,
     };
     if caller.is_some_and(|caller| Some(&caller.principal) != owner.as_ref()) {
         return Problem::new(Slug::Forbidden, "the ticket is another principal's");

@@ -11,7 +11,7 @@ use std::ops::Bound;
 
 use twox_hash::XxHash3_64;
 
-use crate::scan::Scan;
+use crate::scan::{Scan, SnapshotProgress};
 
 /// A key or a value.
 type Bytes = Box<[u8]>;
@@ -117,6 +117,16 @@ impl Store {
         let end = successor(prefix);
         let to = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
         self.range(Bound::Included(prefix), to)
+    }
+
+    /// Appends the next chunk of the running snapshot; nothing if none is running.
+    pub(crate) fn scan_chunk(&mut self, out: &mut Vec<u8>, bytes: usize) -> Option<SnapshotProgress> {
+        let mut scan = self.scan.take()?;
+        if let Some(digest) = scan.chunk(&|after| self.range(after, Bound::Unbounded).next(), out, bytes) {
+            return Some(SnapshotProgress::Done { digest });
+        }
+        self.scan = Some(scan);
+        Some(SnapshotProgress::More)
     }
 
     pub(crate) const fn terms(&self) -> u64 {

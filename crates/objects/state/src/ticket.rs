@@ -1,15 +1,16 @@
 //! Calls that wait. A ticket is state of its object: where it stands in which queue, whose it is, what it wants, until
 //! when. Its id is the position of its call. It ends once: granted, timed out, cancelled, or with its session or object.
 
-use crate::codec::{Cursor, Field, Malformed, decoded, record};
-use crate::command::{ObjectName, SessionId};
+use crate::codec::{decoded, record};
+use crate::command::SessionId;
 use crate::deadline;
 use crate::effects::{Effect, TicketEnd};
 use crate::group::Core;
 use crate::key::{self, table};
+use crate::place::{Place, Queue, ReplyRef, TicketAt};
 use crate::problem::Outcome;
 use crate::reply::{Reply, extended};
-use crate::request::{self, ReplyRef};
+use crate::request;
 use crate::session;
 
 record! {
@@ -27,80 +28,6 @@ record! {
         pub(crate) passed: u64,
         /// What it wants: the type's own.
         pub(crate) wish: Vec<u8>,
-    }
-}
-
-record! {
-    /// One of an object's queues: a number, and a name within it.
-    #[derive(Clone, Debug, PartialEq, Eq)]
-    pub(crate) struct Queue {
-        pub(crate) tag: u8,
-        pub(crate) sub: Vec<u8>,
-    }
-}
-
-impl Queue {
-    pub(crate) const fn of(tag: u8) -> Self {
-        Self { tag, sub: Vec::new() }
-    }
-
-    pub(crate) fn named(tag: u8, sub: impl Into<Vec<u8>>) -> Self {
-        Self { tag, sub: sub.into() }
-    }
-
-    /// The keys, within the table of tickets, of those that wait in it. Of a queue named by numbers, `all_of` its tag
-    /// orders by that number first.
-    pub(crate) fn prefix(&self) -> Vec<u8> {
-        [&[self.tag][..], &(self.sub.len() as u16).to_be_bytes(), &self.sub].concat()
-    }
-}
-
-record! {
-    /// Where a ticket stands.
-    #[derive(Clone, Debug, PartialEq, Eq)]
-    pub(crate) struct Place {
-        pub(crate) object: ObjectName,
-        pub(crate) space: u64,
-        pub(crate) queue: Queue,
-        /// The position at which it came into the queue.
-        pub(crate) order: u64,
-    }
-}
-
-impl Place {
-    pub(crate) fn key(&self, ticket: u64) -> Vec<u8> {
-        let sub = [&self.queue.prefix()[..], &self.order.to_be_bytes(), &ticket.to_be_bytes()].concat();
-        key::entry(self.space, table::TICKET, &sub)
-    }
-}
-
-/// What is known of a ticket.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum TicketAt {
-    Waits(Place),
-    /// It has ended; the outcome is kept with its request.
-    Ended(ReplyRef),
-}
-
-impl Field for TicketAt {
-    fn put(&self, out: &mut Vec<u8>) {
-        match self {
-            Self::Waits(place) => {
-                out.push(0);
-                place.put(out);
-            }
-            Self::Ended(reply) => {
-                out.push(1);
-                reply.put(out);
-            }
-        }
-    }
-    fn take(cursor: &mut Cursor<'_>) -> Result<Self, Malformed> {
-        match cursor.u8()? {
-            0 => Ok(Self::Waits(Field::take(cursor)?)),
-            1 => Ok(Self::Ended(Field::take(cursor)?)),
-            _ => Err(Malformed("ticket: neither waiting nor ended")),
-        }
     }
 }
 

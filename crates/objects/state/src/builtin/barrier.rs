@@ -12,9 +12,10 @@ use crate::effects::EventKind;
 use crate::key::table;
 use crate::limits::TICKETS_PER_OBJECT_MAX;
 use crate::object::{Ctx, Live, View};
+use crate::place::{Place, Queue};
 use crate::problem::{Outcome, Problem, Slug};
 use crate::reply::Reply;
-use crate::ticket::{Place, Queue, Ticket};
+use crate::ticket::Ticket;
 
 record! {
     #[derive(Clone, Debug, PartialEq, Eq)]

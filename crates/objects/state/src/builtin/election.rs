@@ -9,9 +9,9 @@ use crate::effects::EventKind;
 use crate::key::table;
 use crate::limits::REPLY_BYTES_MAX;
 use crate::object::{Ctx, Live, View};
+use crate::place::Queue;
 use crate::problem::{Problem, Slug};
 use crate::reply::{Reply, quoted};
-use crate::ticket::Queue;
 
 record! {
     #[derive(Clone, Debug, Default, PartialEq, Eq)]

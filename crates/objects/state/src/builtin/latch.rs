@@ -5,9 +5,9 @@ use crate::args::Args;
 use crate::codec::record;
 use crate::limits::ENTRIES_MAX;
 use crate::object::{Ctx, Live, View};
+use crate::place::Queue;
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
-use crate::ticket::Queue;
 
 record! {
     #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,9 +11,10 @@ use crate::command::SessionId;
 use crate::effects::EventKind;
 use crate::limits::PASSED_MAX;
 use crate::object::{Ctx, Live, View};
+use crate::place::{Place, Queue};
 use crate::problem::{Outcome, Problem, Slug};
 use crate::reply::Reply;
-use crate::ticket::{Place, Queue, Ticket};
+use crate::ticket::Ticket;
 
 record! {
     #[derive(Clone, Debug, PartialEq, Eq)]

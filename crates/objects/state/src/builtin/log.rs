@@ -8,9 +8,9 @@ use crate::codec::{decoded, encoded, record};
 use crate::key::table;
 use crate::limits::{ENTRIES_MAX, ITEMS_PER_CALL, OBJECT_BYTES, OBJECT_BYTES_MAX, REPLY_BYTES_MAX};
 use crate::object::{Ctx, Live, View};
+use crate::place::Queue;
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
-use crate::ticket::Queue;
 
 record! {
     #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,9 +10,9 @@ use crate::codec::{decoded, record};
 use crate::key::{self, table};
 use crate::limits::{ENTRIES, ENTRIES_MAX, ITEMS_PER_CALL, OBJECT_BYTES, OBJECT_BYTES_MAX, REPLY_BYTES_MAX};
 use crate::object::{Ctx, Live, View};
+use crate::place::Queue;
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
-use crate::ticket::Queue;
 
 record! {
     #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,9 +9,10 @@ use crate::codec::{decoded, encoded, record};
 use crate::key::table;
 use crate::limits::ENTRIES_MAX;
 use crate::object::{Ctx, Live, View};
+use crate::place::{Place, Queue};
 use crate::problem::{Outcome, Problem, Slug};
 use crate::reply::Reply;
-use crate::ticket::{Place, Queue, Ticket};
+use crate::ticket::Ticket;
 
 record! {
     #[derive(Clone, Debug, PartialEq, Eq)]

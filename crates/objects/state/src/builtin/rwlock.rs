@@ -8,9 +8,9 @@ use crate::command::SessionId;
 use crate::effects::EventKind;
 use crate::key::table;
 use crate::object::{Ctx, Live, View};
+use crate::place::Queue;
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
-use crate::ticket::Queue;
 
 record! {
     #[derive(Clone, Debug, Default, PartialEq, Eq)]

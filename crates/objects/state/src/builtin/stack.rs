@@ -6,9 +6,9 @@ use crate::codec::{decoded, encoded, record};
 use crate::key::table;
 use crate::limits::{ENTRIES, ENTRIES_MAX, ITEMS_PER_CALL, REPLY_BYTES_MAX};
 use crate::object::{Ctx, Live, View};
+use crate::place::Queue;
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
-use crate::ticket::Queue;
 
 record! {
     #[derive(Clone, Debug, PartialEq, Eq)]

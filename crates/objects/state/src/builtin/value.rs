@@ -5,9 +5,9 @@ use crate::args::{Args, required};
 use crate::codec::{decoded, encoded, record};
 use crate::key::table;
 use crate::object::{Ctx, Live, View};
+use crate::place::Queue;
 use crate::problem::Problem;
 use crate::reply::Reply;
-use crate::ticket::Queue;
 
 record! {
     #[derive(Clone, Debug, PartialEq, Eq)]

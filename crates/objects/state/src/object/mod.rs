@@ -1,14 +1,13 @@
 //! An object while a command or a query works on it: its header, its type's configuration and root, its records, the
 //! calls that wait for it.
-//!
-//! Every command goes the same way ([`run`]): open the object, or make a fresh one; let the type work; grant all that
-//! can be granted (so no wake-up is lost); write the header back, or drop the object if nothing but defaults is left.
+
+mod kind;
+mod run;
 
 use core::marker::PhantomData;
 use std::ops::Bound;
 
-use crate::builtin::{Builtin, Why};
-use crate::codec::{Field, decoded, encoded, record};
+use crate::codec::{Field, decoded, record};
 use crate::command::{ObjectName, SessionId};
 use crate::deadline;
 use crate::effects::{EventKind, TicketEnd};
@@ -18,10 +17,14 @@ use crate::limits::{
     HOLDINGS_PER_SESSION_MAX, TICKET_BYTES_PER_OBJECT_MAX, TICKETS_MAX, TICKETS_PER_OBJECT_MAX,
     TICKETS_PER_SESSION_MAX, WAIT_MS_MAX,
 };
+use crate::place::{Place, Queue, ReplyRef};
 use crate::problem::{Outcome, Problem, Slug};
-use crate::request::ReplyRef;
 use crate::session;
-use crate::ticket::{self, Place, Queue, Ticket};
+use crate::ticket::{self, Ticket};
+
+pub(crate) use kind::{Builtin, Lost, Step, Wait, Why, class};
+pub use kind::{Method, MethodKind};
+pub(crate) use run::{Open, end_ticket, fresh, open, run, run_in_space};
 
 record! {
     /// What is kept of every object.
@@ -41,7 +44,7 @@ record! {
 }
 
 /// Configuration and root of an object of a type.
-pub(crate) struct Live<K: Builtin + ?Sized> {
+pub(crate) struct Live<K: Builtin> {
     pub(crate) config: K::Config,
     pub(crate) root: K::Root,
     /// The name of the queue in which a call has just stopped waiting; no part of the state.
@@ -309,105 +312,4 @@ pub(crate) fn check_holdings(session: &session::Session) -> Result<(), Problem> 
     let detail =
         format!("a session holds at most {HOLDINGS_PER_SESSION_MAX} locks, permits, leases and memberships");
     Err(Problem::new(Slug::Quota, detail))
-}
-
-/// An object with what its type keeps of it.
-pub(crate) struct Open<K: Builtin> {
-    pub(crate) header: Header,
-    pub(crate) live: Live<K>,
-}
-
-/// An object that there is.
-pub(crate) fn open<K: Builtin>(core: &Core, object: &ObjectName) -> Option<Open<K>> {
-    let header: Header = core.read(&key::object(object))?;
-    let config = core.read(&key::entry(header.incarnation, table::CONFIG, &[])).unwrap_or_default();
-    let root = decoded(&header.root).unwrap_or_default();
-    Some(Open { header, live: Live { config, root, left: None, kind: PhantomData } })
-}
-
-/// An object with nothing but defaults, as if it were created now.
-pub(crate) fn fresh<K: Builtin>(core: &Core) -> Open<K> {
-    let incarnation = core.meta.position;
-    let root = encoded(&K::Root::default());
-    let header = Header { incarnation, explicit: false, tickets: 0, ticket_bytes: 0, root };
-    Open {
-        header,
-        live: Live { config: K::Config::default(), root: K::Root::default(), left: None, kind: PhantomData },
-    }
-}
-
-/// Writes an object back, or drops it if nothing but defaults is left.
-pub(crate) fn close<K: Builtin>(core: &mut Core, object: &ObjectName, mut opened: Open<K>, existed: bool) {
-    let key = key::object(object);
-    let view = View { core: &*core, space: opened.header.incarnation, tickets: opened.header.tickets };
-    let is_idle = !opened.header.explicit && view.tickets == 0 && K::is_idle(&opened.live, &view);
-    if is_idle {
-        if core.store.remove(&key) {
-            core.meta.objects -= 1;
-        }
-        core.bury(key::space(opened.header.incarnation));
-        return;
-    }
-    if !existed {
-        core.meta.objects += 1;
-        core.event(EventKind::Created, object, None);
-    }
-    opened.header.root = encoded(&opened.live.root);
-    let header = encoded(&opened.header);
-    if core.store.get(&key) != Some(&header[..]) {
-        core.store.put(key, header);
-    }
-}
-
-/// Lets a type work on an object, grants what can be granted, and writes the object back.
-pub(crate) fn run<K: Builtin, R>(
-    core: &mut Core,
-    object: &ObjectName,
-    mut opened: Open<K>,
-    existed: bool,
-    claim: &Claim,
-    work: impl FnOnce(&mut Live<K>, &mut Ctx<'_>) -> Result<R, Problem>,
-) -> Result<R, Problem> {
-    let mut ctx = Ctx { core: &mut *core, header: &mut opened.header, object, claim };
-    let result = work(&mut opened.live, &mut ctx)?;
-    K::wake(&mut opened.live, &mut ctx);
-    close(core, object, opened, existed);
-    Ok(result)
-}
-
-/// The same for an object that there is; nothing if it is gone, or another incarnation.
-pub(crate) fn run_in_space<K: Builtin>(
-    core: &mut Core,
-    object: &ObjectName,
-    space: u64,
-    work: impl FnOnce(&mut Live<K>, &mut Ctx<'_>),
-) {
-    let Some(opened) = open::<K>(core, object).filter(|opened| opened.header.incarnation == space) else {
-        return;
-    };
-    let done = run(core, object, opened, true, &Claim::default(), |live, ctx| {
-        work(live, ctx);
-        Ok(())
-    });
-    debug_assert!(done.is_ok(), "work that cannot fail has failed");
-}
-
-/// Ends a ticket whose object is there, for that reason. The type may let it go on waiting (a condition's).
-pub(crate) fn end_ticket<K: Builtin>(
-    live: &mut Live<K>,
-    ctx: &mut Ctx<'_>,
-    found: (Place, Ticket),
-    why: Why,
-) {
-    let Some(outcome) = K::ended(live, ctx, &found, why) else { return };
-    live.left = Some(found.0.queue.sub.clone());
-    let (end, outcome) = match why {
-        Why::TimedOut => (TicketEnd::TimedOut, outcome),
-        Why::Cancelled => (TicketEnd::Cancelled, outcome),
-        Why::Died => {
-            let problem = Problem::new(Slug::SessionExpired, "the session of the waiting call has ended");
-            (TicketEnd::Ended, Outcome::Refused(Problem { position: ctx.position(), ..problem }))
-        }
-    };
-    ctx.end(&found.0, &found.1, end, outcome);
 }
