@@ -60,6 +60,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "service",
         ],
     ),
+    ("objects", &["state"]),
     ("sim", &["council", "log"]),
     (
         "tools",
@@ -135,6 +136,7 @@ const PURE: &[(&str, &[&str])] = &[
     ("replication-wire", &["thiserror"]),
     ("replication-planner", &["thiserror"]),
     ("log-broker", &["bytes", "smallvec", "thiserror"]),
+    ("objects-state", &["twox-hash"]),
     ("storage-disk", &["thiserror"]),
     ("storage-wal", &["crc32c", "thiserror"]),
     ("storage-raft-log", &["bytes", "crc32c", "thiserror"]),
@@ -163,7 +165,7 @@ const PURE: &[(&str, &[&str])] = &[
 /// What the tests of a pure crate may take besides: generators and readers of test cases, and what others wrote for the same
 /// protocol.
 const PURE_IN_TESTS: &[&str] =
-    &["bytes", "goldenscript", "kafka-protocol", "libtest-mimic", "proptest", "uuid"];
+    &["bytes", "goldenscript", "kafka-protocol", "libtest-mimic", "proptest", "serde_json", "uuid"];
 
 const DENY_LINE: &str = "#![deny(clippy::disallowed_types, clippy::disallowed_methods)]";
 

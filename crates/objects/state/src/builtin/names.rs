@@ -1,0 +1,172 @@
+//! Records of names, for a DNS server beside each member. Names are compared without case; a name has at most 16
+//! records, which is what an answer holds.
+
+use core::net::{Ipv4Addr, Ipv6Addr};
+use core::ops::Bound;
+
+use super::{Builtin, Method, Step, command, query};
+use crate::args::{Args, required};
+use crate::codec::{decoded, record};
+use crate::json::Json;
+use crate::key::table;
+use crate::limits::{ENTRIES, ITEMS_PER_CALL, REPLY_BYTES_MAX};
+use crate::object::{Ctx, Live, View};
+use crate::problem::{Problem, Slug};
+use crate::reply::Reply;
+
+record! {
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub(crate) struct Root {
+        names: u64,
+    }
+}
+
+/// The records of a name, one canonical JSON text behind the other.
+const NAME: u8 = table::OWN;
+const RECORDS_MAX: usize = 16;
+const TTL_SECONDS: i64 = 30;
+
+/// The type.
+pub(crate) struct Names;
+
+type Result<T> = core::result::Result<T, Problem>;
+
+fn name_of(args: &Args) -> Result<String> {
+    let name = required("name", args.text("name")?)?.to_ascii_lowercase();
+    let is_label = |label: &str| {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        (1..=63).contains(&label.len()) && label.bytes().all(is_plain)
+    };
+    if name.len() <= 253 && name.split('.').all(is_label) {
+        return Ok(name);
+    }
+    Err(Problem::argument("name", "not a name of the domain name system"))
+}
+
+/// A record as it is kept: its fields checked, and `ttl` set.
+fn record_of(args: &Args) -> Result<String> {
+    let fields = args.pairs("record")?;
+    let field = |name: &str| fields.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    let text = |name: &str| match field(name).map(|value| Json::parse(value.as_bytes())) {
+        Some(Ok(Json::Text(text))) => Some(text),
+        _ => None,
+    };
+    let port = |name: &str| field(name).and_then(|value| value.parse::<u16>().ok()).is_some();
+    let known: &[&str] = match text("type").as_deref() {
+        Some("A") if text("address").is_some_and(|at| at.parse::<Ipv4Addr>().is_ok()) => &["address"],
+        Some("AAAA") if text("address").is_some_and(|at| at.parse::<Ipv6Addr>().is_ok()) => &["address"],
+        Some("CNAME") if text("target").is_some() => &["target"],
+        Some("TXT") if text("text").is_some_and(|text| text.len() <= 255) => &["text"],
+        Some("SRV") if text("target").is_some() && ["priority", "weight", "port"].into_iter().all(port) => {
+            &["target", "priority", "weight", "port"]
+        }
+        _ => return Err(Problem::argument("record", "not a record of A, AAAA, CNAME, TXT or SRV")),
+    };
+    let ttl = match field("ttl") {
+        None => TTL_SECONDS,
+        Some(ttl) => ttl
+            .parse()
+            .ok()
+            .filter(|ttl| (5..=3600).contains(ttl))
+            .ok_or_else(|| Problem::argument("record", "`ttl` is not between 5 and 3600 seconds"))?,
+    };
+    if fields.iter().any(|(key, _)| !known.contains(&&**key) && key != "type" && key != "ttl") {
+        return Err(Problem::argument("record", "it has a field that its type does not know"));
+    }
+    let mut reply = Reply::new().optional_raw("type", field("type"));
+    for name in known {
+        reply = reply.optional_raw(name, field(name));
+    }
+    Ok(reply.int("ttl", ttl).finish())
+}
+
+fn records(view: &View<'_>, name: &str) -> Vec<String> {
+    view.get::<String>(NAME, name.as_bytes()).map_or_else(Vec::new, |text| split(&text))
+}
+
+/// A record has no line break of its own: JSON escapes it.
+fn split(text: &str) -> Vec<String> {
+    text.lines().map(String::from).collect()
+}
+
+impl Live<Names> {
+    fn store(&mut self, ctx: &mut Ctx<'_>, name: &str, records: &[String]) -> Result<()> {
+        let had = ctx.get::<String>(NAME, name.as_bytes()).is_some();
+        if records.len() > RECORDS_MAX || self.root.names >= ENTRIES.unsigned_abs() {
+            return Err(Problem::new(Slug::Full, format!("a name has at most {RECORDS_MAX} records")));
+        }
+        if records.is_empty() {
+            ctx.remove(NAME, name.as_bytes());
+        } else {
+            ctx.put(NAME, name.as_bytes(), &records.join("\n"));
+        }
+        self.root.names = self.root.names + u64::from(!records.is_empty()) - u64::from(had);
+        Ok(())
+    }
+}
+
+impl Builtin for Names {
+    const METHODS: &'static [Method] = &[
+        command("set", &["name", "record"]),
+        command("add", &["name", "record"]),
+        command("remove", &["name", "record"]),
+        query("list", &["name", "after", "limit"]),
+    ];
+    const CONSTRUCTOR: &'static [&'static str] = &[];
+    type Config = ();
+    type Root = Root;
+
+    fn config(_: &Args) -> Result<()> {
+        Ok(())
+    }
+
+    fn call(live: &mut Live<Self>, ctx: &mut Ctx<'_>, method: &str, args: &Args) -> Result<Step> {
+        let name = name_of(args)?;
+        let mut known = records(&ctx.view(), &name);
+        let before = known.len();
+        if method == "remove" {
+            let removed = if args.has("record") { Some(record_of(args)?) } else { None };
+            known.retain(|record| removed.as_ref().is_some_and(|removed| removed != record));
+        } else {
+            let record = record_of(args)?;
+            if method == "set" {
+                known.clear();
+            }
+            if !known.contains(&record) {
+                known.push(record);
+            }
+        }
+        live.store(ctx, &name, &known)?;
+        let reply = Reply::new().number("records", known.len() as u64);
+        Ok(Step::Done(reply.flag("changed", method == "set" || before != known.len()).finish()))
+    }
+
+    fn query(_: &Live<Self>, view: &View<'_>, _: &str, args: &Args) -> Result<String> {
+        if args.has("name") {
+            return Ok(Reply::new().list("records", records(view, &name_of(args)?)).finish());
+        }
+        let limit = args.count("limit", ITEMS_PER_CALL)?;
+        let from = args.text("after")?.map_or(Bound::Unbounded, |after| Bound::Excluded(after.as_bytes()));
+        let (mut names, mut bytes, mut last) = (Vec::new(), 0, None);
+        for (key, value) in view.entries(NAME, from, Bound::Unbounded) {
+            let (Ok(name), Ok(text)) = (core::str::from_utf8(key), decoded::<String>(value)) else {
+                continue;
+            };
+            bytes += text.len();
+            if names.len() == limit || (!names.is_empty() && bytes > REPLY_BYTES_MAX) {
+                return Ok(Reply::new().list("names", names).optional_text("next", last).finish());
+            }
+            names.push(Reply::new().text("name", name).list("records", split(&text)).finish());
+            last = Some(name);
+        }
+        Ok(Reply::new().list("names", names).raw("next", "null").finish())
+    }
+
+    fn is_idle(live: &Live<Self>, _: &View<'_>) -> bool {
+        live.root.names == 0
+    }
+
+    fn is_readable(table: u8, value: &[u8]) -> bool {
+        table == NAME && decoded::<String>(value).is_ok()
+    }
+}

@@ -1,0 +1,293 @@
+//! Requests: calls, batches, creation and deletion of objects. What a request refuses it refuses without effect.
+
+use crate::args::Args;
+use crate::builtin::{Builtin, Method, MethodKind, Step, dispatch};
+use crate::codec::encoded;
+use crate::command::{Batch, Call, Caller, Identity, Invocation, ObjectName};
+use crate::death;
+use crate::effects::{Effect, EventKind};
+use crate::group::Core;
+use crate::key::{self, table};
+use crate::limits::REPLY_BYTES_MAX;
+use crate::object::{self, Claim, Ctx, Live, Open};
+use crate::place::ReplyRef;
+use crate::problem::{Outcome, Problem, Slug};
+use crate::reply::Reply;
+use crate::request::{self, Kept};
+use crate::session;
+use crate::ticket;
+
+/// What became of a request.
+pub(crate) enum Answer {
+    Done(String),
+    /// Its ticket is the position of the call, and kept already.
+    Waits,
+}
+
+/// Carries out a request that has not been carried out before, and answers it.
+pub(crate) fn once(
+    core: &mut Core,
+    caller: &Caller,
+    hash: u64,
+    work: impl FnOnce(&mut Core) -> Result<Answer, Problem>,
+) {
+    let origin = caller.origin;
+    let placed = |core: &Core, problem| Problem { position: core.meta.position, ..problem };
+    match request::known(core, caller, hash) {
+        Err(problem) => {
+            let outcome = Outcome::Refused(placed(core, problem));
+            core.out.push(Effect::Answered { origin, outcome });
+        }
+        Ok(Some(Kept::Ended(_, outcome))) => core.out.push(Effect::Answered { origin, outcome }),
+        Ok(Some(Kept::Waits(ticket))) => core.out.push(Effect::Parked { origin, ticket }),
+        Ok(None) => {
+            let mark = core.mark();
+            let outcome = match work(core) {
+                Ok(Answer::Waits) => return,
+                Ok(Answer::Done(result)) => Outcome::Done(result),
+                Err(problem) => {
+                    core.rollback(mark);
+                    Outcome::Refused(placed(core, problem))
+                }
+            };
+            request::keep(core, &ReplyRef::of(caller), hash, Kept::Ended(None, outcome.clone()));
+            core.out.push(Effect::Answered { origin, outcome });
+        }
+    }
+}
+
+fn claim(caller: &Caller) -> Claim {
+    let session = match caller.identity {
+        Identity::Session { session, .. } => Some(session),
+        _ => None,
+    };
+    let (principal, reply) = (caller.principal.clone(), ReplyRef::of(caller));
+    Claim { session, principal, reply, opened_ttl_ms: None, wait_ms: None }
+}
+
+/// The hash of a call, under which an idempotency key remembers it.
+fn hash_of(object: &ObjectName, invocations: &[Invocation]) -> u64 {
+    let name = encoded(object);
+    let mut parts: Vec<&[u8]> = vec![name.as_slice()];
+    for invocation in invocations {
+        parts.extend([invocation.method.as_bytes(), &invocation.args]);
+    }
+    request::hash(&parts)
+}
+
+pub(crate) fn call(core: &mut Core, call: &Call) {
+    let hash = hash_of(&call.object, core::slice::from_ref(&call.invocation));
+    once(
+        core,
+        &call.caller,
+        hash,
+        |core| dispatch!(call.object.kind, K => call_of::<K>(core, call, hash), else Err(no_such_type())),
+    );
+}
+
+fn call_of<K: Builtin>(core: &mut Core, call: &Call, hash: u64) -> Result<Answer, Problem> {
+    let mut claim = claim(&call.caller);
+    if let (Some(new), None) = (&call.opens, claim.session) {
+        session::open(core, new, &claim.principal)?;
+        claim.session = Some(new.id);
+        claim.opened_ttl_ms = Some(new.ttl_ms);
+    }
+    let (method, args) = understood::<K>(&call.invocation)?;
+    let asked = args.int_in("wait_ms", 0, i64::MAX)?;
+    claim.wait_ms = call.wait_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX)).or(asked);
+    let (opened, existed) = find::<K>(core, &call.object, call.incarnation, call.create)?;
+    let origin = call.caller.origin;
+    let answer = object::run(core, &call.object, opened, existed, &claim, |live, ctx| {
+        step(live, ctx, method.name, &args, |ctx, ticket| {
+            request::keep(ctx.core, &ctx.claim.reply, hash, Kept::Waits(ticket));
+            ctx.core.out.push(Effect::Parked { origin, ticket });
+        })
+    })?;
+    Ok(match answer {
+        Answer::Done(result) => {
+            let done = Outcome::Done(result);
+            match ticket::with_session(core, claim.session, claim.opened_ttl_ms, done) {
+                Outcome::Done(result) => Answer::Done(result),
+                Outcome::Refused(problem) => return Err(problem),
+            }
+        }
+        waits @ Answer::Waits => waits,
+    })
+}
+
+/// One call of an object that is open.
+fn step<K: Builtin>(
+    live: &mut Live<K>,
+    ctx: &mut Ctx<'_>,
+    method: &str,
+    args: &Args,
+    parked: impl FnOnce(&mut Ctx<'_>, u64),
+) -> Result<Answer, Problem> {
+    if let Some(id) = ctx.claim.session {
+        object::check_holdings(&session::find(ctx.core, id)?)?;
+    }
+    match K::call(live, ctx, method, args)? {
+        Step::Done(result) => Ok(Answer::Done(result)),
+        Step::Wait(wait) if ctx.claim.wait_ms == Some(0) && !wait.forever => {
+            Ok(Answer::Done(K::missed(live, &ctx.view(), &wait.queue, &wait.wish)))
+        }
+        Step::Wait(wait) => {
+            let ticket = ctx.park(wait.queue, wait.wish, wait.forever, wait.passed)?;
+            parked(ctx, ticket);
+            Ok(Answer::Waits)
+        }
+    }
+}
+
+/// The method, if it may stand in the log, and its arguments.
+fn understood<K: Builtin>(invocation: &Invocation) -> Result<(&'static Method, Args), Problem> {
+    let method = method_of::<K>(&invocation.method)?;
+    if method.kind == MethodKind::Query {
+        return Err(Problem::argument("", "the method is a query: it has no place in the log"));
+    }
+    let args = Args::parse(&invocation.args)?;
+    args.only(method.args)?;
+    Ok((method, args))
+}
+
+pub(crate) fn method_of<K: Builtin>(name: &str) -> Result<&'static Method, Problem> {
+    let method = K::METHODS.iter().find(|method| method.name == name);
+    method.ok_or_else(|| Problem::new(Slug::NoSuchMethod, format!("the type has no method `{name}`")))
+}
+
+pub(crate) fn no_such_type() -> Problem {
+    Problem::new(Slug::NoSuchType, "there is no such type")
+}
+
+pub(crate) fn check_incarnation(asked: Option<u64>, has: Option<u64>) -> Result<(), Problem> {
+    match asked {
+        Some(asked) if has != Some(asked) => {
+            Err(Problem::new(Slug::WrongIncarnation, format!("incarnation {asked} is gone")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The object of a command, or a fresh one, and whether it was there.
+fn find<K: Builtin>(
+    core: &Core,
+    object: &ObjectName,
+    incarnation: Option<u64>,
+    create: bool,
+) -> Result<(Open<K>, bool), Problem> {
+    if !object.is_valid() {
+        return Err(Problem::argument("", "a name has 1 to 255 bytes and no control characters"));
+    }
+    let opened = object::open::<K>(core, object);
+    check_incarnation(incarnation, opened.as_ref().map(|opened| opened.header.incarnation))?;
+    match opened {
+        Some(opened) => Ok((opened, true)),
+        None if create => Ok((object::fresh(core), false)),
+        None => Err(Problem::new(Slug::NoSuchObject, "there is no such object")),
+    }
+}
+
+/// Several calls, each at a position of its own; the first one's is the command's. None waits.
+pub(crate) fn batch(core: &mut Core, batch: &Batch) {
+    let hash = hash_of(&batch.object, &batch.invocations);
+    once(
+        core,
+        &batch.caller,
+        hash,
+        |core| dispatch!(batch.object.kind, K => batch_of::<K>(core, batch), else Err(no_such_type())),
+    );
+}
+
+fn batch_of<K: Builtin>(core: &mut Core, batch: &Batch) -> Result<Answer, Problem> {
+    let mut claim = claim(&batch.caller);
+    claim.wait_ms = Some(0);
+    let mut results = Vec::new();
+    let mut bytes = 0;
+    for (index, invocation) in batch.invocations.iter().enumerate() {
+        core.meta.position += u64::from(index > 0);
+        let mark = core.mark();
+        let done = if bytes > REPLY_BYTES_MAX {
+            Err(Problem::new(Slug::TooLarge, "the results of the calls before are too long"))
+        } else {
+            one_of_batch::<K>(core, batch, invocation, &claim)
+        };
+        let result = match done {
+            Ok(result) => Reply::new().raw("result", &result).finish(),
+            Err(problem) => {
+                core.rollback(mark);
+                let problem = Problem { position: core.meta.position, ..problem };
+                Reply::new().raw("problem", &problem.to_json()).finish()
+            }
+        };
+        bytes += result.len();
+        results.push(result);
+    }
+    Ok(Answer::Done(Reply::new().list("results", results).finish()))
+}
+
+fn one_of_batch<K: Builtin>(
+    core: &mut Core,
+    batch: &Batch,
+    invocation: &Invocation,
+    claim: &Claim,
+) -> Result<String, Problem> {
+    let (method, args) = understood::<K>(invocation)?;
+    if args.int("wait_ms")?.is_some_and(|ms| ms != 0) {
+        return Err(Problem::argument("wait_ms", "a call of a batch does not wait"));
+    }
+    let (opened, existed) = find::<K>(core, &batch.object, batch.incarnation, batch.create)?;
+    let answer = object::run(core, &batch.object, opened, existed, claim, |live, ctx| {
+        step(live, ctx, method.name, &args, |_, _| {})
+    })?;
+    match answer {
+        Answer::Done(result) => Ok(result),
+        Answer::Waits => Err(Problem::argument("wait_ms", "a call of a batch does not wait")),
+    }
+}
+
+pub(crate) fn create(core: &mut Core, caller: &Caller, object: &ObjectName, args: &[u8]) {
+    let hash = request::hash(&[&encoded(object), b"create", args]);
+    once(
+        core,
+        caller,
+        hash,
+        |core| dispatch!(object.kind, K => create_of::<K>(core, object, args), else Err(no_such_type())),
+    );
+}
+
+fn create_of<K: Builtin>(core: &mut Core, object: &ObjectName, args: &[u8]) -> Result<Answer, Problem> {
+    let args = Args::parse(args)?;
+    args.only(K::CONSTRUCTOR)?;
+    let config = K::config(&args)?;
+    let (mut opened, existed) = find::<K>(core, object, None, true)?;
+    let is_same = opened.live.config == config;
+    if existed && !is_same {
+        return Err(Problem::new(Slug::Exists, "the object exists with other arguments"));
+    }
+    if !existed && !is_same {
+        core.write(key::entry(opened.header.incarnation, table::CONFIG, &[]), &config);
+        opened.live.config = config;
+    }
+    let created = !existed || !opened.header.explicit;
+    let incarnation = opened.header.incarnation;
+    object::run(core, object, opened, existed, &Claim::default(), |_, ctx| {
+        ctx.header.explicit = true;
+        Ok(())
+    })?;
+    Ok(Answer::Done(Reply::new().flag("created", created).number("incarnation", incarnation).finish()))
+}
+
+pub(crate) fn delete(core: &mut Core, caller: &Caller, object: &ObjectName, incarnation: Option<u64>) {
+    let hash = request::hash(&[&encoded(object), b"delete", &encoded(&incarnation)]);
+    once(core, caller, hash, |core| {
+        let header: Option<object::Header> = core.read(&key::object(object));
+        check_incarnation(incarnation, header.as_ref().map(|header| header.incarnation))?;
+        let header = header.ok_or_else(|| Problem::new(Slug::NoSuchObject, "there is no such object"))?;
+        death::of_object(core, header.incarnation);
+        core.store.remove(&key::object(object));
+        core.meta.objects -= 1;
+        core.event(EventKind::Deleted, object, None);
+        core.bury(key::space(header.incarnation));
+        Ok(Answer::Done(Reply::new().flag("deleted", true).finish()))
+    });
+}

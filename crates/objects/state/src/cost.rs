@@ -1,0 +1,48 @@
+//! What a command will cost to apply, in about bytes, before it is applied.
+//!
+//! A command is charged its own bytes, what it may write or answer, and those whom it may end: the waiting calls of an
+//! object that is deleted, all that a session has. Each of these is bounded by a limit, so no command costs more than
+//! about a tick does.
+
+use crate::command::Command;
+use crate::key;
+use crate::limits::{DEADLINES_PER_TICK, REPLY_BYTES_MAX};
+use crate::object::Header;
+use crate::state::State;
+
+/// Beside its bytes: the records that an ordinary command changes.
+const COMMAND_COST: u64 = 1_000;
+/// Ending or granting one waiting call, or losing one holding.
+const END_COST: u64 = 1_000;
+
+impl State {
+    /// About how much applying a command will cost. The state may have changed when it is applied.
+    #[must_use]
+    pub fn cost(&self, command: &Command) -> u64 {
+        let ends = match command {
+            Command::Delete { object, .. } => {
+                let header: Option<Header> = self.core.read(&key::object(object));
+                header.map_or(0, |header| u64::from(header.tickets))
+            }
+            Command::CloseSession { session, .. } | Command::ExpireSession { session, .. } => {
+                self.session(*session).map_or(0, |session| {
+                    u64::from(session.holdings)
+                        + u64::from(session.tickets)
+                        + u64::from(session.unacknowledged)
+                })
+            }
+            Command::Tick => DEADLINES_PER_TICK as u64,
+            _ => 0,
+        };
+        let carried = match command {
+            Command::Call(call) => call.invocation.args.len(),
+            Command::Batch(batch) => {
+                let bytes = batch.invocations.iter().map(|invocation| invocation.args.len());
+                bytes.sum::<usize>() + REPLY_BYTES_MAX / 16 * batch.invocations.len()
+            }
+            Command::Create { args, .. } => args.len(),
+            _ => 0,
+        };
+        COMMAND_COST + 4 * carried as u64 + END_COST * ends
+    }
+}

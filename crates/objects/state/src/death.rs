@@ -1,0 +1,120 @@
+//! Ends at one position: of a session, with all that it held and waited for; of an object, with its waiters.
+
+use crate::builtin::{Builtin, Lost, Why, dispatch};
+use crate::codec::{Cursor, decoded, encoded};
+use crate::command::{ObjectName, SessionId};
+use crate::effects::{Effect, EventKind, TicketEnd};
+use crate::group::Core;
+use crate::key::{self, table};
+use crate::object::{self, Claim, Ctx};
+use crate::problem::{Outcome, Problem, Slug};
+use crate::request;
+use crate::ticket;
+
+/// A session ends: it leaves memberships, returns leases, releases holdings in the order taken, drops its tickets; then
+/// those are granted who are next, object by object in the order in which the session lost something of them.
+pub(crate) fn of_session(core: &mut Core, id: SessionId, expired: bool) {
+    let mut touched: Vec<(ObjectName, u64)> = Vec::new();
+    let mut touch = |object: &ObjectName, space: u64| {
+        if !touched.iter().any(|(_, known)| *known == space) {
+            touched.push((object.clone(), space));
+        }
+    };
+    for key in keys(core, &key::holdings(id)) {
+        let object = core.read::<ObjectName>(&key);
+        let lost = read_holding(&key, expired);
+        if let (Some(object), Some((lost, space))) = (object, lost) {
+            lose(core, &object, space, lost);
+            touch(&object, space);
+        }
+        core.store.remove(&key);
+    }
+    for key in keys(core, &key::session_tickets(id)) {
+        let ticket = key.last_chunk::<8>().map(|id| u64::from_be_bytes(*id));
+        if let Some((place, _)) = ticket.and_then(|ticket| ticket::waiting(core, ticket)) {
+            end_ticket(core, ticket.unwrap_or_default(), Why::Died, false);
+            touch(&place.object, place.space);
+        }
+    }
+    for key in keys(core, &key::replies(id)) {
+        request::forget(core, &key);
+    }
+    if core.store.remove(&key::session(id)) {
+        core.meta.sessions -= 1;
+    }
+    for (object, space) in touched {
+        dispatch!(object.kind, K => object::run_in_space::<K>(core, &object, space, |_, _| {}), else ());
+    }
+    core.out.push(Effect::SessionEnded { session: id, expired });
+}
+
+fn keys(core: &Core, prefix: &[u8]) -> Vec<Vec<u8>> {
+    core.store.prefix(prefix).map(|(key, _)| key.to_vec()).collect()
+}
+
+/// What a holding's key says, and whose space it is in.
+fn read_holding(key: &[u8], expired: bool) -> Option<(Lost, u64)> {
+    let mut cursor = Cursor::new(key.get(1..)?);
+    let session = SessionId(cursor.array().ok()?);
+    let (class, position) = (cursor.u8().ok()?, cursor.ordered().ok()?);
+    Some((Lost { session, class, position, expired }, cursor.ordered().ok()?))
+}
+
+/// A session loses something; who is next is not granted yet.
+fn lose(core: &mut Core, object: &ObjectName, space: u64, lost: Lost) {
+    core.store.remove(&key::entry(
+        space,
+        table::HOLDER,
+        &key::holder(lost.session, lost.class, lost.position),
+    ));
+    dispatch!(object.kind, K => work::<K>(core, object, space, |live, ctx| {
+        let why = if lost.expired { EventKind::Lost } else { EventKind::Released };
+        ctx.core.event(why, object, Some(lost.session));
+        K::lost(live, ctx, lost);
+    }), else ());
+}
+
+/// Works on an object without granting anything, and without dropping it.
+fn work<K: Builtin>(
+    core: &mut Core,
+    object: &ObjectName,
+    space: u64,
+    work: impl FnOnce(&mut object::Live<K>, &mut Ctx<'_>),
+) {
+    let Some(mut opened) = object::open::<K>(core, object) else { return };
+    if opened.header.incarnation != space {
+        return;
+    }
+    let claim = Claim::default();
+    work(&mut opened.live, &mut Ctx { core: &mut *core, header: &mut opened.header, object, claim: &claim });
+    opened.header.root = encoded(&opened.live.root);
+    core.write(key::object(object), &opened.header);
+}
+
+/// Ends a waiting call for that reason; afterwards grants who is next, if asked to.
+pub(crate) fn end_ticket(core: &mut Core, id: u64, why: Why, grants: bool) {
+    let Some(found) = ticket::waiting(core, id) else { return };
+    let (object, space) = (found.0.object.clone(), found.0.space);
+    dispatch!(object.kind, K => {
+        let end = |live: &mut object::Live<K>, ctx: &mut Ctx<'_>| object::end_ticket(live, ctx, found, why);
+        if grants {
+            object::run_in_space::<K>(core, &object, space, end);
+        } else {
+            work::<K>(core, &object, space, end);
+        }
+    }, else ());
+}
+
+/// All waiting calls of an object end: it is deleted.
+pub(crate) fn of_object(core: &mut Core, space: u64) {
+    let prefix = key::entry(space, table::TICKET, &[]);
+    let tickets = core.store.prefix(&prefix).filter_map(|(_, record)| decoded(record).ok());
+    let mut tickets: Vec<ticket::Ticket> = tickets.collect();
+    tickets.sort_by_key(|ticket| ticket.id);
+    for waiting in tickets {
+        let Some((place, waiting)) = ticket::waiting(core, waiting.id) else { continue };
+        let position = core.meta.position;
+        let problem = Problem { position, ..Problem::new(Slug::ObjectDeleted, "the object was deleted") };
+        ticket::end(core, &place, &waiting, TicketEnd::Ended, Outcome::Refused(problem));
+    }
+}

@@ -1,0 +1,74 @@
+//! What every part of the state works on: the records, the few numbers that there is one of, and the effects of the
+//! running command.
+
+use crate::codec::{Field, decoded, encoded, record};
+use crate::command::{ObjectName, SessionId};
+use crate::effects::{Effect, Effects, Event, EventKind};
+use crate::key;
+use crate::store::{Mark, Store};
+
+record! {
+    /// What there is one of.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub(crate) struct Meta {
+        pub(crate) position: u64,
+        pub(crate) stamp_ms: i64,
+        pub(crate) feature_level: u32,
+        pub(crate) objects: u64,
+        pub(crate) sessions: u64,
+        pub(crate) tickets: u64,
+        pub(crate) keys: u64,
+        pub(crate) graves: u64,
+    }
+}
+
+/// Records, numbers, effects.
+#[derive(Default)]
+pub(crate) struct Core {
+    pub(crate) store: Store,
+    pub(crate) meta: Meta,
+    pub(crate) out: Effects,
+}
+
+/// A moment within a command.
+#[derive(Clone, Copy)]
+pub(crate) struct CoreMark {
+    store: Mark,
+    meta: Meta,
+    effects: usize,
+}
+
+impl Core {
+    pub(crate) fn mark(&self) -> CoreMark {
+        CoreMark { store: self.store.mark(), meta: self.meta, effects: self.out.len() }
+    }
+
+    /// Takes back all that happened since, but for the positions that were used.
+    pub(crate) fn rollback(&mut self, mark: CoreMark) {
+        self.store.rollback(mark.store);
+        self.meta = Meta { position: self.meta.position, ..mark.meta };
+        self.out.truncate(mark.effects);
+    }
+
+    /// A record. One that cannot be read counts as missing: a loader has checked that each can be.
+    pub(crate) fn read<F: Field>(&self, key: &[u8]) -> Option<F> {
+        decoded(self.store.get(key)?).ok()
+    }
+
+    pub(crate) fn write<F: Field>(&mut self, key: Vec<u8>, record: &F) {
+        self.store.put(key, encoded(record));
+    }
+
+    pub(crate) fn event(&mut self, kind: EventKind, object: &ObjectName, session: Option<SessionId>) {
+        let (object, position) = (object.clone(), self.meta.position);
+        self.out.push(Effect::Event(Event { kind, object, session, position }));
+    }
+
+    /// Records of spaces that nothing leads to any more: they are swept from now on, piece by piece.
+    pub(crate) fn bury(&mut self, prefix: Vec<u8>) {
+        if self.store.prefix(&prefix).next().is_some() {
+            self.write(key::grave(&prefix), &());
+            self.meta.graves += 1;
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! JSON as this crate reads and writes it: numbers stay text, objects are ordered by key.
+//!
+//! A parser of our own, and on purpose: results are part of the replicated state, so no feature that another crate
+//! switches on (the order of keys, how floats are read) may change a byte of them. `tests/json.rs` compares it with
+//! `serde_json`.
+
+use core::fmt::Write as _;
+
+/// Deeper values are refused: reading them would take that much of the stack.
+const DEPTH_MAX: usize = 64;
+
+/// A JSON value. The fields of an object are ordered by key, and no key is there twice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Json {
+    Null,
+    Bool(bool),
+    /// As it was written. Only integers are ever evaluated.
+    Number(String),
+    Text(String),
+    List(Vec<Self>),
+    Object(Vec<(String, Self)>),
+}
+
+/// What is wrong with a text that is not JSON, and after how many bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NotJson {
+    pub(crate) at: usize,
+    pub(crate) why: &'static str,
+}
+
+impl Json {
+    /// Reads a whole text.
+    pub(crate) fn parse(text: &[u8]) -> Result<Self, NotJson> {
+        let mut parser = Parser { text, at: 0 };
+        let value = parser.value(0)?;
+        parser.space();
+        if parser.at == text.len() { Ok(value) } else { Err(parser.wrong("there is more behind the value")) }
+    }
+
+    /// The one text of equal values: no space, keys in order, the shortest escapes.
+    pub(crate) fn canonical(&self) -> String {
+        let mut out = String::new();
+        self.write(&mut out);
+        out
+    }
+
+    fn write(&self, out: &mut String) {
+        match self {
+            Self::Null => out.push_str("null"),
+            Self::Bool(flag) => out.push_str(if *flag { "true" } else { "false" }),
+            Self::Number(number) => out.push_str(number),
+            Self::Text(text) => write_text(out, text),
+            Self::List(items) => {
+                out.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    out.push_str(if index == 0 { "" } else { "," });
+                    item.write(out);
+                }
+                out.push(']');
+            }
+            Self::Object(fields) => {
+                out.push('{');
+                for (index, (key, value)) in fields.iter().enumerate() {
+                    out.push_str(if index == 0 { "" } else { "," });
+                    write_text(out, key);
+                    out.push(':');
+                    value.write(out);
+                }
+                out.push('}');
+            }
+        }
+    }
+
+    /// The number as an integer, if it is one of 64 bits.
+    pub(crate) fn integer(&self) -> Option<i64> {
+        match self {
+            Self::Number(number) => number.parse().ok(),
+            _ => None,
+        }
+    }
+}
+
+/// Appends a text in quotes.
+pub(crate) fn write_text(out: &mut String, text: &str) {
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            control if control < ' ' => {
+                write!(out, "\\u{:04x}", control as u32).expect("a string takes all that is written");
+            }
+            other => out.push(other),
+        }
+    }
+    out.push('"');
+}
+
+struct Parser<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl Parser<'_> {
+    const fn wrong(&self, why: &'static str) -> NotJson {
+        NotJson { at: self.at, why }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    fn space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    fn accept(&mut self, byte: u8) -> bool {
+        let there = self.peek() == Some(byte);
+        self.at += usize::from(there);
+        there
+    }
+
+    fn expect(&mut self, byte: u8, why: &'static str) -> Result<(), NotJson> {
+        if self.accept(byte) { Ok(()) } else { Err(self.wrong(why)) }
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Json, NotJson> {
+        if depth > DEPTH_MAX {
+            return Err(self.wrong("nested too deep"));
+        }
+        self.space();
+        match self.peek() {
+            Some(b'{') => self.object(depth),
+            Some(b'[') => self.list(depth),
+            Some(b'"') => Ok(Json::Text(self.string()?)),
+            Some(b't') => self.word(b"true", Json::Bool(true)),
+            Some(b'f') => self.word(b"false", Json::Bool(false)),
+            Some(b'n') => self.word(b"null", Json::Null),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(_) => Err(self.wrong("no value begins like this")),
+            None => Err(self.wrong("a value is missing")),
+        }
+    }
+
+    fn word(&mut self, word: &[u8], value: Json) -> Result<Json, NotJson> {
+        if !self.text[self.at..].starts_with(word) {
+            return Err(self.wrong("no value begins like this"));
+        }
+        self.at += word.len();
+        Ok(value)
+    }
+
+    fn digits(&mut self) -> Result<(), NotJson> {
+        let from = self.at;
+        while matches!(self.peek(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+        if self.at > from { Ok(()) } else { Err(self.wrong("a digit is missing")) }
+    }
+
+    fn number(&mut self) -> Result<Json, NotJson> {
+        let from = self.at;
+        self.accept(b'-');
+        if !self.accept(b'0') {
+            self.digits()?;
+        }
+        if self.accept(b'.') {
+            self.digits()?;
+        }
+        if self.accept(b'e') || self.accept(b'E') {
+            let _ = self.accept(b'+') || self.accept(b'-');
+            self.digits()?;
+        }
+        Ok(Json::Number(self.slice(from)?.into()))
+    }
+
+    /// The text from there to here.
+    fn slice(&self, from: usize) -> Result<&str, NotJson> {
+        core::str::from_utf8(&self.text[from..self.at]).map_err(|_| self.wrong("not UTF-8"))
+    }
+
+    fn list(&mut self, depth: usize) -> Result<Json, NotJson> {
+        self.at += 1;
+        let mut items = Vec::new();
+        self.space();
+        if self.accept(b']') {
+            return Ok(Json::List(items));
+        }
+        loop {
+            items.push(self.value(depth + 1)?);
+            self.space();
+            if self.accept(b']') {
+                return Ok(Json::List(items));
+            }
+            self.expect(b',', "`,` or `]` is missing")?;
+        }
+    }
+
+    fn object(&mut self, depth: usize) -> Result<Json, NotJson> {
+        self.at += 1;
+        let mut fields = Vec::new();
+        self.space();
+        if self.accept(b'}') {
+            return Ok(Json::Object(fields));
+        }
+        loop {
+            self.space();
+            if self.peek() != Some(b'"') {
+                return Err(self.wrong("a key is missing"));
+            }
+            let key = self.string()?;
+            self.space();
+            self.expect(b':', "`:` is missing")?;
+            fields.push((key, self.value(depth + 1)?));
+            self.space();
+            if self.accept(b'}') {
+                break;
+            }
+            self.expect(b',', "`,` or `}` is missing")?;
+        }
+        fields.sort_by(|(a, _), (b, _)| a.cmp(b));
+        if fields.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+            return Err(self.wrong("a key is there twice"));
+        }
+        Ok(Json::Object(fields))
+    }
+
+    fn string(&mut self) -> Result<String, NotJson> {
+        self.at += 1;
+        let mut text = String::new();
+        loop {
+            let from = self.at;
+            while !matches!(self.peek(), None | Some(b'"' | b'\\' | ..=0x1f)) {
+                self.at += 1;
+            }
+            text.push_str(self.slice(from)?);
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(text);
+                }
+                Some(b'\\') => text.push(self.escape()?),
+                Some(_) => return Err(self.wrong("a control character within a text")),
+                None => return Err(self.wrong("a text without an end")),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<char, NotJson> {
+        self.at += 1;
+        let escape = self.peek().ok_or_else(|| self.wrong("a text without an end"))?;
+        self.at += 1;
+        Ok(match escape {
+            b'"' | b'\\' | b'/' => escape as char,
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'u' => return self.unicode(),
+            _ => return Err(self.wrong("an unknown escape")),
+        })
+    }
+
+    fn unicode(&mut self) -> Result<char, NotJson> {
+        let mut code = self.hex4()?;
+        if (0xd800..0xdc00).contains(&code) && self.text[self.at..].starts_with(b"\\u") {
+            self.at += 2;
+            let low = self.hex4()?;
+            if !(0xdc00..0xe000).contains(&low) {
+                return Err(self.wrong("half a character"));
+            }
+            code = 0x1_0000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+        }
+        char::from_u32(code).ok_or_else(|| self.wrong("half a character"))
+    }
+
+    fn hex4(&mut self) -> Result<u32, NotJson> {
+        let mut code = 0;
+        for _ in 0..4 {
+            let digit = self.peek().and_then(|byte| (byte as char).to_digit(16));
+            code = code * 16 + digit.ok_or_else(|| self.wrong("four hexadecimal digits are missing"))?;
+            self.at += 1;
+        }
+        Ok(code)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn canonical(text: &str) -> Option<String> {
+        Json::parse(text.as_bytes()).ok().map(|value| value.canonical())
+    }
+
+    #[test]
+    fn equal_values_have_one_text() {
+        let text = " { \"b\" : [ 1 , -0.50e+3 , null ] , \"a\" : \"\\u00e9\\ud83d\\ude00\\n\\u0001\\/\" } ";
+        let expected = "{\"a\":\"é😀\\n\\u0001/\",\"b\":[1,-0.50e+3,null]}";
+        assert_eq!(canonical(text).as_deref(), Some(expected));
+        assert_eq!(canonical(expected).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn texts_that_are_not_json_are_refused() {
+        let wrong = [
+            "",
+            "{",
+            "[1,]",
+            "{\"a\":1,}",
+            "01",
+            "1.",
+            "-",
+            "1e",
+            "+1",
+            "nul",
+            "\"",
+            "\"\\x\"",
+            "\"\\ud800\"",
+            "\"\\ud800\\u0041\"",
+            "\"\n\"",
+            "1 2",
+            "{\"a\":1,\"a\":2}",
+            "{a:1}",
+            "[1 2]",
+            "\"\\u12g4\"",
+        ];
+        for text in wrong {
+            assert_eq!(canonical(text), None, "{text}");
+        }
+        assert!(Json::parse(&[b'"', 0xff, b'"']).is_err());
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        let nested = |depth: usize| [vec![b'['; depth], vec![b']'; depth]].concat();
+        assert!(Json::parse(&nested(DEPTH_MAX)).is_ok());
+        assert!(Json::parse(&nested(DEPTH_MAX + 2)).is_err());
+        assert!(Json::parse(&vec![b'['; 1 << 20]).is_err());
+    }
+
+    #[test]
+    fn integers_are_those_of_64_bits() {
+        let integer = |text: &str| Json::parse(text.as_bytes()).unwrap().integer();
+        assert_eq!(integer("-9223372036854775808"), Some(i64::MIN));
+        assert_eq!((integer("9223372036854775808"), integer("1.0"), integer("1e3")), (None, None, None));
+    }
+}

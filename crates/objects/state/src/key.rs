@@ -1,0 +1,147 @@
+//! The keys of records. Bytes order as what they stand for does, so that a range of keys is a walk in the right order.
+
+use crate::codec::{Cursor, Malformed};
+use crate::command::{ObjectName, SessionId, TypeId};
+
+/// What a record is, by its key's first byte.
+pub(crate) mod kind {
+    /// An object, by type and name.
+    pub(crate) const OBJECT: u8 = 1;
+    /// What belongs to an object: by its space, a table, a key within it.
+    pub(crate) const SPACE: u8 = 2;
+    pub(crate) const SESSION: u8 = 3;
+    /// A reply that a session has not acknowledged, by session and request.
+    pub(crate) const REPLY: u8 = 4;
+    /// What a session holds, by session, class, position and space.
+    pub(crate) const HOLDING: u8 = 5;
+    /// A waiting call of a session, by session and ticket.
+    pub(crate) const SESSION_TICKET: u8 = 6;
+    /// An idempotency key, by principal and key.
+    pub(crate) const KEY: u8 = 7;
+    /// Where a ticket is, by its id.
+    pub(crate) const TICKET_AT: u8 = 8;
+    /// What happens when, by time, class and id.
+    pub(crate) const DEADLINE: u8 = 9;
+    /// What the keys of records of spaces begin with that are being swept: a dead object's, or a part of a living one's.
+    pub(crate) const GRAVE: u8 = 10;
+}
+
+/// The tables of a space. A type's own tables are those from [`table::OWN`] on.
+pub(crate) mod table {
+    /// The constructor's arguments, if they are not the defaults: one record.
+    pub(crate) const CONFIG: u8 = 0;
+    /// What sessions hold of it: by session, class and position.
+    pub(crate) const HOLDER: u8 = 1;
+    /// The object's timers: when each is due.
+    pub(crate) const TIMER: u8 = 2;
+    /// Calls that wait, by queue.
+    pub(crate) const TICKET: u8 = 3;
+    pub(crate) const OWN: u8 = 16;
+}
+
+pub(crate) fn object(name: &ObjectName) -> Vec<u8> {
+    [&[kind::OBJECT, name.kind.0][..], name.name.as_bytes()].concat()
+}
+
+pub(crate) fn objects_of(kind: TypeId) -> Vec<u8> {
+    vec![kind::OBJECT, kind.0]
+}
+
+pub(crate) fn space(space: u64) -> Vec<u8> {
+    [&[kind::SPACE][..], &space.to_be_bytes()].concat()
+}
+
+pub(crate) fn entry(space: u64, table: u8, sub: &[u8]) -> Vec<u8> {
+    [&[kind::SPACE][..], &space.to_be_bytes(), &[table], sub].concat()
+}
+
+/// Bytes of an entry's key before the key within its table.
+pub(crate) const ENTRY_HEAD: usize = 10;
+
+pub(crate) fn session(id: SessionId) -> Vec<u8> {
+    [&[kind::SESSION][..], &id.0].concat()
+}
+
+pub(crate) fn replies(id: SessionId) -> Vec<u8> {
+    [&[kind::REPLY][..], &id.0].concat()
+}
+
+pub(crate) fn reply(id: SessionId, request: u64) -> Vec<u8> {
+    [&[kind::REPLY][..], &id.0, &request.to_be_bytes()].concat()
+}
+
+pub(crate) fn holdings(id: SessionId) -> Vec<u8> {
+    [&[kind::HOLDING][..], &id.0].concat()
+}
+
+/// The part of a holding's key that both of its records share.
+pub(crate) fn holder(id: SessionId, class: u8, position: u64) -> Vec<u8> {
+    [&id.0[..], &[class], &position.to_be_bytes()].concat()
+}
+
+pub(crate) fn holding(id: SessionId, class: u8, position: u64, space: u64) -> Vec<u8> {
+    [&[kind::HOLDING][..], &holder(id, class, position), &space.to_be_bytes()].concat()
+}
+
+pub(crate) fn session_tickets(id: SessionId) -> Vec<u8> {
+    [&[kind::SESSION_TICKET][..], &id.0].concat()
+}
+
+pub(crate) fn session_ticket(id: SessionId, ticket: u64) -> Vec<u8> {
+    [&[kind::SESSION_TICKET][..], &id.0, &ticket.to_be_bytes()].concat()
+}
+
+pub(crate) fn idempotency(principal: &str, key: &str) -> Vec<u8> {
+    let length = (principal.len() as u16).to_be_bytes();
+    [&[kind::KEY][..], &length, principal.as_bytes(), key.as_bytes()].concat()
+}
+
+pub(crate) fn ticket_at(ticket: u64) -> Vec<u8> {
+    [&[kind::TICKET_AT][..], &ticket.to_be_bytes()].concat()
+}
+
+/// Times before 1970 come before the others.
+pub(crate) fn deadline(at_ms: i64, class: u8, id: &[u8]) -> Vec<u8> {
+    let at = (at_ms as u64) ^ (1 << 63);
+    [&[kind::DEADLINE][..], &at.to_be_bytes(), &[class], id].concat()
+}
+
+/// Time, class and id of a deadline.
+pub(crate) fn read_deadline(key: &[u8]) -> Result<(i64, u8, &[u8]), Malformed> {
+    let mut cursor = Cursor::new(key);
+    if cursor.u8()? != kind::DEADLINE {
+        return Err(Malformed("deadline: not one"));
+    }
+    let at = (cursor.ordered()? ^ (1 << 63)) as i64;
+    Ok((at, cursor.u8()?, cursor.rest()))
+}
+
+/// The grave of all records of spaces whose keys begin so.
+pub(crate) fn grave(prefix: &[u8]) -> Vec<u8> {
+    [&[kind::GRAVE][..], prefix.get(1..).unwrap_or_default()].concat()
+}
+
+/// An integer whose bytes order as it does.
+pub(crate) const fn ordered(value: i64) -> [u8; 8] {
+    ((value as u64) ^ (1 << 63)).to_be_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deadlines_order_by_time_class_and_id() {
+        let keys = [
+            deadline(i64::MIN, 3, &[9]),
+            deadline(-1, 3, &[9]),
+            deadline(0, 1, &[9]),
+            deadline(0, 2, &[1]),
+            deadline(0, 2, &[1, 0]),
+            deadline(i64::MAX, 1, &[]),
+        ];
+        assert!(keys.is_sorted());
+        assert_eq!(read_deadline(&keys[1]), Ok((-1, 3, &[9][..])));
+        assert!(ordered(-5) < ordered(3) && ordered(i64::MIN) < ordered(i64::MAX));
+    }
+}

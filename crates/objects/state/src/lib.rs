@@ -1,0 +1,128 @@
+//! The state of live replicated objects: built-in types with methods, sessions, requests, calls that wait, deadlines,
+//! and how commands change them.
+//!
+//! [`State::apply`] is a function of the log: the same commands with the same stamps give the same state, the same
+//! effects and the same digest at every member. [`State::query`] reads a borrowed state. Snapshots are of one point in
+//! time and are taken while commands go on.
+//!
+//! This crate knows no clock, disk, network, connection or HTTP. The accepting member authenticates a caller, draws
+//! session ids, and turns a request into a [`Command`]; the leader stamps it. [`Effect`]s say which request is answered
+//! with which bytes, which waits, which ticket ended, and what happened to sessions and objects.
+//!
+//! # One idea: everything is a record
+//! All that decides a later result is a key with a value in one ordered store (`store.rs`), but for a few numbers
+//! (`group.rs`). The store alone keeps the digest (a sum over records, so it costs by the write), takes a failed call's
+//! changes back, and gives a running snapshot what was there before a change. No type and no command can forget any of
+//! these. Objects have a *space* of records, named by their incarnation; a value of 1 MiB, or a map of 64 MiB, costs a
+//! call nothing that does not touch it. What is deleted is unreachable at once and removed piece by piece.
+//!
+//! # Invariants, and where they are decided
+//! | rule | how |
+//! |---|---|
+//! | O1 one order | a command has one position (each call of a batch has its own); nothing but the log, its stamps and the state decides |
+//! | O3, O4 exactly once, the same reply | `request.rs`: the outcome, also a refusal, is written with the command's changes; a repeat is answered with it; a repeat of a waiting request joins its ticket |
+//! | O5 replies matched | an answer names its request's [`Origin`], a ticket its call's position |
+//! | O6 forgotten is refused | a session's floor rises with its acknowledgements and never falls |
+//! | O9, O16 exclusion, first come first served | a type's `wake` grants from the head of a queue; a call joins the queue if anybody waits in it |
+//! | O10 fences rise | a fence is the position of its grant; those granted by one command to several holders (permits, readers) are equal |
+//! | O13 one position | `death.rs` |
+//! | O14 no lost wake-up | `object::run` calls `wake` after every change of an object, and `death.rs` once everything is released |
+//! | O15 one end | a ticket is ended by removing its record, in `ticket::end` alone |
+//! | O17 deadlines | one index; only [`Command::Tick`] lets one pass, by its stamp, in the order of time, class, id |
+//! | O18 conditions | `await` frees the lock and parks in one command; a ticket leaves the condition's queue only for the lock's |
+//! | O20 a failed call changes nothing | the store's journal |
+//! | O24 snapshots | `scan.rs`, `loader.rs`; `check.rs` decides whether records fit together |
+//! | O31 bounds | [`limits`] |
+//!
+//! # Walks
+//! *An acquire.* `call.rs` asks `request.rs` whether the request is known. It is new: the lock's header is read, the
+//! arguments are checked, `Lock::call` finds the lock held and asks to wait. The ticket, its deadline, its place in the
+//! session, and "request n waits under ticket p" are written; [`Effect::Parked`] goes out. Later a `release` at q frees
+//! the lock; `wake` grants the ticket under fence q, and its outcome takes the place of "waits" in the request's record.
+//!
+//! *A lost answer.* The member of the caller dies after the grant. The caller repeats request n elsewhere; the record
+//! says how it ended, and the same bytes go out. Acknowledged, record and ticket are gone; a late copy of the request
+//! finds the floor above it and is refused.
+//!
+//! *A death.* The leader's round heard of no client of session s in generation g: `ExpireSession`. If the generation is
+//! still g, everything happens at this position: memberships end, leases return, holdings are released in the order in
+//! which they were taken, s's tickets end with `session-expired`; then each object that lost something grants who is
+//! next. Replies kept for s are gone, and later requests of s are refused.
+//!
+//! *A snapshot.* [`State::snapshot_begin`] notes the header and the digest. Chunks walk the records by key. The release
+//! above changes three records that the walk has not reached: the store gives their old values to the scan, which
+//! writes these. The loader checks order, count, digest, and that all indexes lead somewhere and back.
+//!
+//! # What the types decided where the specification leaves room
+//! - A value is kept as its canonical text (keys in order, no spaces), and two values are equal if these are. Numbers
+//!   are never evaluated as floats: `1.0` and `1` are different.
+//! - Versions (value, map), terms (election), generations (barrier) and ids (queue) are positions: they never repeat, and
+//!   an object that vanished and came back has no old ones. A membership's epoch and a log's indexes count; so these
+//!   objects stay once they were used.
+//! - An object that was created on purpose (`Create`) stays until it is deleted; one created by use vanishes when nothing
+//!   but defaults is left.
+//! - A broken barrier stays broken until `reset`.
+//! - `fair: false`: a release gives the lock to the newest waiter, until the oldest was passed 16 times.
+//! - A wait that is cancelled is answered like one whose time ran out; `await` of a lock, which must return holding the
+//!   lock or not at all, is answered `not-owner`.
+//! - A condition's wait with `wait_ms` 0 gives the lock up and asks for it again behind those who wait.
+//! - A call of a batch never waits.
+//! - A session that a call opened (`ttl_ms`) ends with that call if it got nothing.
+//! - Defaults without a word in the specification: latch 1, barrier 2 parties, rate limiter 1 a second, queue, stack, set
+//!   and map 100,000 entries, map and log 64 MiB, log 10,000 entries.
+//!
+//! # Where the rest attaches
+//! - `objects-replica` implements the replica's state machine over [`State`]: position, digest, snapshots, [`State::cost`]
+//!   and `apply` have the shapes that it needs. There is no hash table, so no seed.
+//! - User types get numbers beyond those of [`TYPES`] and a second implementation behind the trait of the built-ins.
+//! - Access is judged before a command is proposed, apart from tickets and sessions of other principals.
+//!
+//! # Not done, and what that costs
+//! - An ordered map holds all records: a look-up in a million of them takes about 20 comparisons of keys. A table by hash
+//!   for sessions and headers would be faster.
+//! - Events are effects only: their bounded history and its place in snapshots are to come.
+//! - Slots that move between groups, access control at the position, quotas of namespaces, messages between objects.
+//! - A membership's reports and views read all its members (1,000 at the most).
+//! - Reconfiguring a rate limiter touches every key that is in use.
+#![deny(clippy::disallowed_types, clippy::disallowed_methods)]
+
+mod args;
+mod builtin;
+mod call;
+mod check;
+mod codec;
+mod command;
+
+mod cost;
+mod deadline;
+mod death;
+mod effects;
+mod group;
+mod json;
+mod key;
+pub mod limits;
+mod loader;
+mod object;
+mod place;
+mod problem;
+mod reply;
+mod request;
+mod scan;
+mod session;
+mod state;
+mod store;
+mod tick;
+mod ticket;
+
+pub use builtin::{TYPES, methods, type_name, type_named};
+pub use codec::Malformed;
+pub use command::{
+    Batch, Call, Caller, Command, Identity, Invocation, NewSession, ObjectName, Origin, SessionId, TypeId,
+};
+pub use effects::{Effect, Effects, Event, EventKind, TicketEnd};
+pub use loader::Loader;
+pub use object::{Method, MethodKind};
+pub use problem::{Outcome, Problem, Retry, SideEffect, Slug};
+pub use scan::SnapshotProgress;
+pub use session::Session;
+pub use state::{Description, State, TicketState};

@@ -1,0 +1,210 @@
+//! Exactly once: which requests have been carried out, and what they were answered.
+//!
+//! A session's requests are known by their numbers, others by a key that their principal chose. The reply is written
+//! with the command, so a repeat gets the same bytes at any member, after any failover, snapshot or restart. A request
+//! that waits is known by its ticket, and a repeat joins it. At or below a session's floor nothing is carried out again.
+
+use twox_hash::XxHash3_64;
+
+use crate::codec::{Cursor, Field, Malformed, record};
+use crate::command::{Caller, Identity, SessionId};
+use crate::deadline;
+use crate::group::Core;
+use crate::key;
+use crate::limits::{KEY_MS, KEYS_MAX, REQUESTS_PER_SESSION_MAX};
+use crate::place::{ReplyRef, TicketAt};
+use crate::problem::{Outcome, Problem, Slug};
+use crate::session::{self, Session};
+
+/// What is known of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// It waits under this ticket.
+    Waits(u64),
+    /// It was answered, after it had waited under that ticket.
+    Ended(Option<u64>, Outcome),
+}
+
+impl Field for Kept {
+    fn put(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Waits(ticket) => {
+                out.push(0);
+                ticket.put(out);
+            }
+            Self::Ended(ticket, outcome) => {
+                out.push(1);
+                ticket.put(out);
+                outcome.put(out);
+            }
+        }
+    }
+    fn take(cursor: &mut Cursor<'_>) -> Result<Self, Malformed> {
+        match cursor.u8()? {
+            0 => Ok(Self::Waits(Field::take(cursor)?)),
+            1 => Ok(Self::Ended(Field::take(cursor)?, Field::take(cursor)?)),
+            _ => Err(Malformed("request: neither waiting nor answered")),
+        }
+    }
+}
+
+record! {
+    /// A remembered key.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub(crate) struct Remembered {
+        /// Of the call that was made under it.
+        pub(crate) hash: u64,
+        /// When it is forgotten; not set while the call waits.
+        pub(crate) forgotten_ms: Option<i64>,
+        pub(crate) kept: Kept,
+    }
+}
+
+/// The hash of what a request asks for.
+pub(crate) fn hash(parts: &[&[u8]]) -> u64 {
+    parts.iter().fold(0, |seed, part| XxHash3_64::oneshot_with_seed(seed ^ part.len() as u64, part))
+}
+
+/// What is known of a request: `None` if it is new and may be carried out.
+pub(crate) fn known(core: &mut Core, caller: &Caller, hash: u64) -> Result<Option<Kept>, Problem> {
+    match &caller.identity {
+        Identity::Anonymous => Ok(None),
+        Identity::Session { session, request, acknowledged } => {
+            of_session(core, *session, *request, *acknowledged)
+        }
+        Identity::Key(key) => {
+            if key.is_empty() {
+                return Err(Problem::argument("", "an idempotency key is empty"));
+            }
+            match core.read::<Remembered>(&key::idempotency(&caller.principal, key)) {
+                Some(known) if known.hash != hash => {
+                    Err(Problem::new(Slug::KeyReused, "the key was used for another call"))
+                }
+                Some(known) => Ok(Some(known.kept)),
+                None if core.meta.keys >= KEYS_MAX => {
+                    Err(Problem::not_remembered(Slug::Quota, "too many keys are remembered"))
+                }
+                None => Ok(None),
+            }
+        }
+    }
+}
+
+fn of_session(core: &mut Core, id: SessionId, request: u64, ack: u64) -> Result<Option<Kept>, Problem> {
+    let mut session = session::find(core, id)?;
+    if ack > session.floor {
+        acknowledge(core, id, &mut session, ack);
+        core.write(key::session(id), &session);
+    }
+    if request <= session.floor {
+        return Err(Problem::new(Slug::RequestForgotten, "its reply was acknowledged"));
+    }
+    if let Some(kept) = core.read(&key::reply(id, request)) {
+        return Ok(Some(kept));
+    }
+    if session.unacknowledged >= REQUESTS_PER_SESSION_MAX {
+        return Err(Problem::not_remembered(Slug::Quota, "too many replies are not acknowledged"));
+    }
+    Ok(None)
+}
+
+/// Forgets the replies up to that one.
+fn acknowledge(core: &mut Core, id: SessionId, session: &mut Session, acknowledged: u64) {
+    let prefix = key::replies(id);
+    let end = key::reply(id, acknowledged);
+    let replies = core.store.prefix(&prefix).map(|(key, _)| key.to_vec());
+    let forgotten: Vec<_> = replies.take_while(|key| *key <= end).collect();
+    session.floor = acknowledged;
+    session.unacknowledged = session.unacknowledged.saturating_sub(forgotten.len() as u32);
+    forgotten.iter().for_each(|key| forget(core, key));
+}
+
+/// Removes a kept reply, and the way to it by its ticket.
+pub(crate) fn forget(core: &mut Core, key: &[u8]) {
+    if let Some(Kept::Ended(Some(ticket), _)) = core.read(key) {
+        core.store.remove(&key::ticket_at(ticket));
+    }
+    core.store.remove(key);
+}
+
+/// Forgets a key whose time has passed.
+pub(crate) fn forget_key(core: &mut Core, id: &[u8]) {
+    let key = [&[key::kind::KEY][..], id].concat();
+    if let Some(Remembered { kept: Kept::Ended(Some(ticket), _), .. }) = core.read(&key) {
+        core.store.remove(&key::ticket_at(ticket));
+    }
+    if core.store.remove(&key) {
+        core.meta.keys -= 1;
+    }
+}
+
+/// Keeps what a new request was answered, or that it waits.
+pub(crate) fn keep(core: &mut Core, reply: &ReplyRef, hash: u64, kept: Kept) {
+    match reply {
+        ReplyRef::Nowhere => {}
+        ReplyRef::Session(id, request) => {
+            // The call may have closed its session.
+            if core.store.get(&key::session(*id)).is_some() {
+                session::update(core, *id, |session| session.unacknowledged += 1);
+                core.write(key::reply(*id, *request), &kept);
+            }
+        }
+        ReplyRef::Key(principal, key) => {
+            core.meta.keys += 1;
+            remember(core, principal, key, hash, kept);
+        }
+    }
+}
+
+fn remember(core: &mut Core, principal: &str, key: &str, hash: u64, kept: Kept) {
+    let record_key = key::idempotency(principal, key);
+    let has_ended = matches!(kept, Kept::Ended(..));
+    let forgotten_ms = has_ended.then(|| core.meta.stamp_ms.saturating_add(KEY_MS));
+    if let Some(at) = forgotten_ms {
+        deadline::set(core, at, deadline::KEY, &record_key[1..], &());
+    }
+    core.write(record_key, &Remembered { hash, forgotten_ms, kept });
+}
+
+/// Keeps how a waiting request ended. Without a place for it the ticket is unknown from now on.
+pub(crate) fn settle(core: &mut Core, reply: &ReplyRef, ticket: u64, outcome: &Outcome) {
+    let ended = Kept::Ended(Some(ticket), outcome.clone());
+    let is_kept = match reply {
+        ReplyRef::Nowhere => false,
+        ReplyRef::Session(id, request) => {
+            let key = key::reply(*id, *request);
+            let is_kept = core.store.get(&key).is_some();
+            if is_kept {
+                core.write(key, &ended);
+            }
+            is_kept
+        }
+        ReplyRef::Key(principal, key) => match core.read::<Remembered>(&key::idempotency(principal, key)) {
+            Some(known) => {
+                remember(core, principal, key, known.hash, ended);
+                true
+            }
+            None => false,
+        },
+    };
+    if is_kept {
+        core.write(key::ticket_at(ticket), &TicketAt::Ended(reply.clone()));
+    } else {
+        core.store.remove(&key::ticket_at(ticket));
+    }
+}
+
+/// How a request whose ticket has ended was answered.
+pub(crate) fn outcome(core: &Core, reply: &ReplyRef) -> Option<Outcome> {
+    let kept = match reply {
+        ReplyRef::Nowhere => None,
+        ReplyRef::Session(id, request) => core.read(&key::reply(*id, *request)),
+        ReplyRef::Key(principal, key) => {
+            Some(core.read::<Remembered>(&key::idempotency(principal, key))?.kept)
+        }
+    };
+    match kept? {
+        Kept::Ended(_, outcome) => Some(outcome),
+        Kept::Waits(_) => None,
+    }
+}

@@ -1,0 +1,94 @@
+//! Sessions: who holds what, and which replies are kept for whom.
+//!
+//! A session is opened once and continued under a higher generation. It has no deadline here: whether its client was
+//! silent is found out by asking the living members, and the leader says so with the generation that it asked about.
+
+use crate::codec::record;
+use crate::command::{NewSession, SessionId};
+use crate::effects::Effect;
+use crate::group::Core;
+use crate::key;
+use crate::limits::{KEY_BYTES_MAX, SESSION_TTL_MS_MAX, SESSION_TTL_MS_MIN, SESSIONS_MAX};
+use crate::problem::{Problem, Slug};
+
+record! {
+    /// An open session.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Session {
+        /// A hash of its secret.
+        pub secret_hash: [u8; 32],
+        /// How many times it was opened or continued.
+        pub generation: u32,
+        /// For how long it lives without a sign of its client.
+        pub ttl_ms: i64,
+        /// A name for people.
+        pub name: Option<String>,
+        /// Who opened it.
+        pub principal: String,
+        /// At which position it was opened.
+        pub since: u64,
+        /// Requests up to this number are forgotten.
+        pub floor: u64,
+        /// Requests whose replies are kept.
+        pub unacknowledged: u32,
+        /// Calls that wait.
+        pub tickets: u32,
+        /// Locks, permits, leases and memberships that it holds.
+        pub holdings: u32,
+    }
+}
+
+/// Opens a session, or continues it under a higher generation. Doing it again changes nothing.
+pub(crate) fn open(core: &mut Core, new: &NewSession, principal: &str) -> Result<Session, Problem> {
+    if !(SESSION_TTL_MS_MIN..=SESSION_TTL_MS_MAX).contains(&new.ttl_ms) {
+        let detail = format!("not between {SESSION_TTL_MS_MIN} and {SESSION_TTL_MS_MAX}");
+        return Err(Problem::argument("ttl_ms", detail));
+    }
+    if new.name.as_ref().is_some_and(|name| name.len() > KEY_BYTES_MAX) {
+        return Err(Problem::argument("name", format!("longer than {KEY_BYTES_MAX} bytes")));
+    }
+    let key = key::session(new.id);
+    let session = match core.read::<Session>(&key) {
+        Some(known) if known.secret_hash != new.secret_hash => {
+            return Err(Problem::new(Slug::Exists, "another session has this id"));
+        }
+        Some(known) if new.generation <= known.generation => return Ok(known),
+        Some(known) => Session { generation: new.generation, ttl_ms: new.ttl_ms, ..known },
+        None if core.meta.sessions >= SESSIONS_MAX => {
+            let detail = format!("{SESSIONS_MAX} sessions are open");
+            return Err(Problem::new(Slug::SessionsFull, detail));
+        }
+        None => {
+            core.meta.sessions += 1;
+            Session {
+                secret_hash: new.secret_hash,
+                generation: new.generation,
+                ttl_ms: new.ttl_ms,
+                name: new.name.clone(),
+                principal: principal.into(),
+                since: core.meta.position,
+                floor: 0,
+                unacknowledged: 0,
+                tickets: 0,
+                holdings: 0,
+            }
+        }
+    };
+    core.write(key, &session);
+    core.out.push(Effect::SessionOpened { session: new.id, generation: session.generation });
+    Ok(session)
+}
+
+/// Changes a session that is open.
+pub(crate) fn update(core: &mut Core, id: SessionId, change: impl FnOnce(&mut Session)) {
+    let key = key::session(id);
+    if let Some(mut session) = core.read::<Session>(&key) {
+        change(&mut session);
+        core.write(key, &session);
+    }
+}
+
+pub(crate) fn find(core: &Core, id: SessionId) -> Result<Session, Problem> {
+    let session = core.read(&key::session(id));
+    session.ok_or_else(|| Problem::new(Slug::SessionExpired, format!("there is no session {id}")))
+}

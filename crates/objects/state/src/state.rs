@@ -1,0 +1,366 @@
+//! The state of a group, and the one way to change it: commands, in the order of the log.
+
+use base::WallTime;
+
+use crate::args::Args;
+use crate::builtin::{Builtin, MethodKind, Why, dispatch};
+use crate::call;
+use crate::codec::{Malformed, encoded};
+use crate::command::{Caller, Command, Identity, NewSession, ObjectName, SessionId, TypeId};
+use crate::deadline;
+use crate::death;
+use crate::effects::{Effect, Effects};
+use crate::group::{Core, Meta};
+use crate::key;
+use crate::limits::{SWEPT_PER_COMMAND, SWEPT_PER_TICK};
+use crate::object::{self, Header, View};
+use crate::place::{ReplyRef, TicketAt};
+use crate::problem::{Outcome, Problem, Slug};
+use crate::reply::Reply;
+use crate::request;
+use crate::scan::{Scan, SnapshotProgress};
+use crate::session::{self, Session};
+use crate::store::term;
+use crate::tick;
+use crate::ticket;
+
+/// Objects, sessions, requests, tickets, deadlines: all that a group replicates.
+#[derive(Default)]
+pub struct State {
+    pub(crate) core: Core,
+}
+
+/// What is known of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// Its name.
+    pub object: ObjectName,
+    /// The position of its creation.
+    pub incarnation: u64,
+    /// Whether it was created on purpose.
+    pub explicit: bool,
+    /// Calls that wait for it.
+    pub waiting: u32,
+}
+
+/// What is known of a ticket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TicketState {
+    /// Its call waits.
+    Waits {
+        /// For this object.
+        object: ObjectName,
+        /// Its session.
+        session: Option<SessionId>,
+        /// When its time runs out.
+        deadline: Option<WallTime>,
+    },
+    /// Its call has ended so.
+    Ended(Outcome),
+}
+
+impl State {
+    /// An empty state.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Applies a command with its entry's stamp, and appends what it did. Gives what it cost, in about bytes.
+    ///
+    /// # Errors
+    /// The bytes are no command of this build: the member must stop. Nothing has changed.
+    pub fn apply_encoded(
+        &mut self,
+        stamp: WallTime,
+        command: &[u8],
+        out: &mut Effects,
+    ) -> Result<usize, Malformed> {
+        let decoded = Command::decode(command)?;
+        Ok(command.len() + self.apply(stamp, &decoded, out))
+    }
+
+    /// Applies a command with its entry's stamp, and appends what it did. Gives what it cost, in about bytes.
+    pub fn apply(&mut self, stamp: WallTime, command: &Command, out: &mut Effects) -> usize {
+        let core = &mut self.core;
+        debug_assert!(core.store.is_settled(), "a command begins where the last one ended");
+        core.meta.position += 1;
+        // A new leader's clock may be behind the old one's: time never goes back here.
+        core.meta.stamp_ms = core.meta.stamp_ms.max(stamp.ms());
+        core::mem::swap(&mut core.out, out);
+        perform(core, command);
+        tick::sweep(core, if *command == Command::Tick { SWEPT_PER_TICK } else { SWEPT_PER_COMMAND });
+        core::mem::swap(&mut core.out, out);
+        core.store.commit()
+    }
+
+    /// The position of the last command.
+    #[must_use]
+    pub const fn position(&self) -> u64 {
+        self.core.meta.position
+    }
+
+    /// The stamp of the last command.
+    #[must_use]
+    pub const fn stamp(&self) -> WallTime {
+        WallTime::of_ms(self.core.meta.stamp_ms)
+    }
+
+    /// The feature level that the log has reached.
+    #[must_use]
+    pub const fn feature_level(&self) -> u32 {
+        self.core.meta.feature_level
+    }
+
+    /// Of equal states equal. Costs nothing: it follows the writes.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        self.core.store.terms().wrapping_add(term(&[], &encoded(&self.core.meta)))
+    }
+
+    /// When the leader should propose a [`Command::Tick`], if nothing else happens: the earliest deadline, or at once if
+    /// records of dead objects are to be removed.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<WallTime> {
+        if self.core.meta.graves > 0 {
+            return Some(self.stamp());
+        }
+        deadline::first(&self.core).map(|(at, ..)| WallTime::of_ms(at))
+    }
+
+    /// How many objects, sessions, waiting calls and remembered keys there are.
+    #[must_use]
+    pub const fn counts(&self) -> [u64; 4] {
+        let Meta { objects, sessions, tickets, keys, .. } = self.core.meta;
+        [objects, sessions, tickets, keys]
+    }
+
+    /// How many records there are, those of dead objects included.
+    #[must_use]
+    pub fn records(&self) -> usize {
+        self.core.store.len()
+    }
+
+    /// A session.
+    #[must_use]
+    pub fn session(&self, id: SessionId) -> Option<Session> {
+        self.core.read(&key::session(id))
+    }
+
+    /// All sessions: a new leader gives each its full time to live.
+    pub fn sessions(&self) -> impl Iterator<Item = (SessionId, Session)> + '_ {
+        self.core.store.prefix(&[key::kind::SESSION]).filter_map(|(key, value)| {
+            Some((SessionId(*key.last_chunk()?), crate::codec::decoded(value).ok()?))
+        })
+    }
+
+    /// An object, if it exists.
+    #[must_use]
+    pub fn describe(&self, object: &ObjectName) -> Option<Description> {
+        let header: Header = self.core.read(&key::object(object))?;
+        Some(describe(object.clone(), &header))
+    }
+
+    /// The objects of a type whose names begin so, behind that name, in the order of their names.
+    pub fn list<'a>(
+        &'a self,
+        kind: TypeId,
+        prefix: &str,
+        after: Option<&str>,
+    ) -> impl Iterator<Item = Description> + use<'a> {
+        let all = key::objects_of(kind);
+        let prefix = [&all[..], prefix.as_bytes()].concat();
+        let after = after.map(|after| [&all[..], after.as_bytes()].concat());
+        let records = self.core.store.prefix(&prefix);
+        let behind = records.filter(move |(key, _)| after.as_ref().is_none_or(|after| *key > &after[..]));
+        behind.filter_map(move |(key, value)| {
+            let name = core::str::from_utf8(key.get(2..)?).ok()?.into();
+            Some(describe(ObjectName { kind, name }, &crate::codec::decoded(value).ok()?))
+        })
+    }
+
+    /// A ticket, if its call waits, or its reply is still kept.
+    #[must_use]
+    pub fn ticket(&self, id: u64) -> Option<TicketState> {
+        match self.core.read(&key::ticket_at(id))? {
+            TicketAt::Waits(_) => {
+                let (place, ticket) = ticket::waiting(&self.core, id)?;
+                let deadline = ticket.deadline_ms.map(WallTime::of_ms);
+                Some(TicketState::Waits { object: place.object, session: ticket.session, deadline })
+            }
+            TicketAt::Ended(reply) => request::outcome(&self.core, &reply).map(TicketState::Ended),
+        }
+    }
+
+    /// Evaluates a query. An object that does not exist answers as one with nothing but defaults if `create` says so,
+    /// as a command would find it.
+    ///
+    /// # Errors
+    /// A refusal, at the state's position.
+    pub fn query(
+        &self,
+        object: &ObjectName,
+        incarnation: Option<u64>,
+        create: bool,
+        method: &str,
+        args: &[u8],
+    ) -> Result<String, Problem> {
+        let result = dispatch!(
+            object.kind,
+            K => self.query_of::<K>(object, incarnation, create, method, args),
+            else Err(call::no_such_type())
+        );
+        result.map_err(|problem| Problem { position: self.position(), ..problem })
+    }
+
+    fn query_of<K: Builtin>(
+        &self,
+        object: &ObjectName,
+        incarnation: Option<u64>,
+        create: bool,
+        method: &str,
+        args: &[u8],
+    ) -> Result<String, Problem> {
+        let method = call::method_of::<K>(method)?;
+        if !matches!(method.kind, MethodKind::Query | MethodKind::Either) {
+            return Err(Problem::new(Slug::NotAQuery, "the method changes the object"));
+        }
+        let args = Args::parse(args)?;
+        args.only(method.args)?;
+        let opened = object::open::<K>(&self.core, object);
+        call::check_incarnation(incarnation, opened.as_ref().map(|opened| opened.header.incarnation))?;
+        if opened.is_none() && !create {
+            return Err(Problem::new(Slug::NoSuchObject, "there is no such object"));
+        }
+        // Nothing has the space 0: positions begin at 1.
+        let space = opened.as_ref().map_or(0, |opened| opened.header.incarnation);
+        let opened = opened.unwrap_or_else(|| object::fresh(&self.core));
+        let view = View { core: &self.core, space, tickets: opened.header.tickets };
+        K::query(&opened.live, &view, method.name, &args)
+    }
+
+    /// Begins a snapshot of this very state; one that is running is abandoned. Costs nothing.
+    pub fn snapshot_begin(&mut self) {
+        let (header, digest) = (encoded(&self.core.meta), self.digest());
+        self.core.store.scan = Some(Scan::new(&header, digest));
+    }
+
+    /// Appends the snapshot's next chunk: up to so many bytes.
+    ///
+    /// # Panics
+    /// When no snapshot has begun.
+    pub fn snapshot_chunk(&mut self, out: &mut Vec<u8>, bytes_max: usize) -> SnapshotProgress {
+        self.core.store.scan_chunk(out, bytes_max).expect("a chunk is asked of a snapshot that has begun")
+    }
+
+    /// Bytes that are kept for the running snapshot though commands have changed them.
+    #[must_use]
+    pub fn snapshot_side_bytes(&self) -> usize {
+        self.core.store.scan.as_ref().map_or(0, Scan::side_bytes)
+    }
+}
+
+impl core::fmt::Debug for State {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("State").field("meta", &self.core.meta).field("records", &self.records()).finish()
+    }
+}
+
+fn describe(object: ObjectName, header: &Header) -> Description {
+    let (incarnation, explicit, waiting) = (header.incarnation, header.explicit, header.tickets);
+    Description { object, incarnation, explicit, waiting }
+}
+
+fn perform(core: &mut Core, command: &Command) {
+    match command {
+        Command::Call(call) => call::call(core, call),
+        Command::Batch(batch) => call::batch(core, batch),
+        Command::Create { caller, object, args } => call::create(core, caller, object, args),
+        Command::Delete { caller, object, incarnation } => call::delete(core, caller, object, *incarnation),
+        Command::OpenSession { caller, session } => open_session(core, caller, session),
+        Command::CloseSession { caller, session } => close_session(core, caller, *session),
+        Command::ExpireSession { session, generation } => {
+            let is_silent = |open: Session| open.generation == *generation;
+            if session::find(core, *session).is_ok_and(is_silent) {
+                death::of_session(core, *session, true);
+            }
+        }
+        Command::CancelTicket { caller, ticket } => cancel(core, caller.as_ref(), *ticket),
+        Command::Tick => tick::pass(core),
+        Command::FeatureLevel(level) => core.meta.feature_level = core.meta.feature_level.max(*level),
+    }
+}
+
+/// Answers a request that is not remembered: repeating it has no further effect.
+fn answer(core: &mut Core, caller: &Caller, result: Result<String, Problem>) {
+    let position = core.meta.position;
+    let outcome = match result {
+        Ok(result) => Outcome::Done(result),
+        Err(problem) => Outcome::Refused(Problem { position, ..problem }),
+    };
+    core.out.push(Effect::Answered { origin: caller.origin, outcome });
+}
+
+fn open_session(core: &mut Core, caller: &Caller, new: &NewSession) {
+    let result = session::open(core, new, &caller.principal).map(|session| {
+        Reply::new()
+            .text("session", &new.id.to_string())
+            .number("generation", u64::from(session.generation))
+            .int("ttl_ms", session.ttl_ms)
+            .finish()
+    });
+    answer(core, caller, result);
+}
+
+/// Only the session's own client, or the principal that opened it, closes it.
+fn close_session(core: &mut Core, caller: &Caller, id: SessionId) {
+    let result = session::find(core, id).and_then(|session| {
+        let is_own = matches!(caller.identity, Identity::Session { session, .. } if session == id);
+        if !is_own && session.principal != caller.principal {
+            return Err(Problem::new(Slug::Forbidden, "the session is another principal's"));
+        }
+        death::of_session(core, id, false);
+        Ok(Reply::new().flag("closed", true).finish())
+    });
+    answer(core, caller, result);
+}
+
+fn cancel(core: &mut Core, caller: Option<&Caller>, id: u64) {
+    let result = match (ticket::waiting(core, id), core.read(&key::ticket_at(id))) {
+        (Some((_, ticket)), _) if caller.is_none_or(|caller| caller.principal == ticket.principal) => {
+            death::end_ticket(core, id, Why::Cancelled, true);
+            Ok(Reply::new().flag("cancelled", true).finish())
+        }
+        (Some(_), _) => Err(Problem::new(Slug::Forbidden, "the ticket is another principal's")),
+        (None, Some(TicketAt::Ended(reply))) => Err(already_ended(core, caller, &reply)),
+        _ => Err(Problem::new(Slug::NoSuchTicket, "no call waits under this ticket")),
+    };
+    if let Some(caller) = caller {
+        answer(core, caller, result);
+    }
+}
+
+/// The refusal to cancel what has ended: with its result, which only its own caller may see.
+fn already_ended(core: &Core, caller: Option<&Caller>, reply: &ReplyRef) -> Problem {
+    let owner = match reply {
+        ReplyRef::Session(id, _) => session::find(core, *id).ok().map(|session| session.principal),
+        ReplyRef::Key(principal, _) => Some(principal.clone()),
+        ReplyRef::Nowhere => None,
+    };
+    if caller.is_some_and(|caller| Some(&caller.principal) != owner.as_ref()) {
+        return Problem::new(Slug::Forbidden, "the ticket is another principal's");
+    }
+    let result = request::outcome(core, reply).map(|outcome| outcome.to_json());
+    Problem { result, ..Problem::new(Slug::AlreadyGranted, "the call has ended before it was cancelled") }
+}
+
+impl State {
+    /// Whether all records fit together: each can be read, each index leads to what it names and back, each count is
+    /// right. Costs the whole state; loaders and tests ask.
+    ///
+    /// # Errors
+    /// With what is wrong.
+    pub fn check(&self) -> Result<(), Malformed> {
+        crate::check::sound(&self.core)
+    }
+}

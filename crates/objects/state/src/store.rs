@@ -1,0 +1,200 @@
+//! The records: everything that decides a later result is a key with a value here.
+//!
+//! The digest is a sum over all records, so a change costs its own two terms. Each change is noted until the command
+//! ends: a failed call takes its changes back, and a running snapshot gets what was there before. So no type and no
+//! command can forget the digest, the snapshot or the rollback of something that it keeps.
+//!
+//! Knows nothing of what a record means.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use twox_hash::XxHash3_64;
+
+use crate::scan::{Scan, SnapshotProgress};
+
+/// A key or a value.
+type Bytes = Box<[u8]>;
+
+/// What a record of this size takes beside its bytes, about.
+const RECORD_BYTES: usize = 64;
+
+/// The records of a group.
+#[derive(Default)]
+pub(crate) struct Store {
+    records: BTreeMap<Bytes, Bytes>,
+    /// The sum of all records' terms.
+    terms: u64,
+    /// What the running command has replaced, in order.
+    journal: Vec<(Bytes, Option<Bytes>)>,
+    /// Bytes that the running command has written.
+    written: usize,
+    pub(crate) scan: Option<Scan>,
+}
+
+/// A moment within a command.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    changes: usize,
+    terms: u64,
+}
+
+pub(crate) fn term(key: &[u8], value: &[u8]) -> u64 {
+    XxHash3_64::oneshot_with_seed(XxHash3_64::oneshot(key), value)
+}
+
+impl Store {
+    pub(crate) fn put(&mut self, key: Vec<u8>, value: Vec<u8>) {
+        self.written += RECORD_BYTES + key.len() + value.len();
+        let (key, value) = (key.into_boxed_slice(), value.into_boxed_slice());
+        self.terms = self.terms.wrapping_add(term(&key, &value));
+        let old = self.records.insert(key.clone(), value);
+        if let Some(old) = &old {
+            self.terms = self.terms.wrapping_sub(term(&key, old));
+        }
+        self.journal.push((key, old));
+    }
+
+    /// Says whether there was such a record.
+    pub(crate) fn remove(&mut self, key: &[u8]) -> bool {
+        let Some((key, old)) = self.records.remove_entry(key) else { return false };
+        self.written += RECORD_BYTES;
+        self.terms = self.terms.wrapping_sub(term(&key, &old));
+        self.journal.push((key, Some(old)));
+        true
+    }
+
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { changes: self.journal.len(), terms: self.terms }
+    }
+
+    /// Takes back all that was changed since.
+    pub(crate) fn rollback(&mut self, mark: Mark) {
+        for (key, old) in self.journal.drain(mark.changes..).rev() {
+            match old {
+                Some(old) => self.records.insert(key, old),
+                None => self.records.remove(&key),
+            };
+        }
+        self.terms = mark.terms;
+    }
+
+    /// The command has ended. Gives how many bytes it has written.
+    pub(crate) fn commit(&mut self) -> usize {
+        match &mut self.scan {
+            Some(scan) => self.journal.drain(..).for_each(|(key, old)| scan.keep(key, old)),
+            None => self.journal.clear(),
+        }
+        core::mem::take(&mut self.written)
+    }
+
+    pub(crate) fn get(&self, key: &[u8]) -> Option<&[u8]> {
+        self.records.get(key).map(|value| &**value)
+    }
+
+    /// The records from there on.
+    pub(crate) fn range<'a>(
+        &'a self,
+        from: Bound<&[u8]>,
+        to: Bound<&[u8]>,
+    ) -> impl DoubleEndedIterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
+        // A range that ends before it begins would panic.
+        let empty = match (from, to) {
+            (Bound::Included(from), Bound::Excluded(to) | Bound::Included(to))
+            | (Bound::Excluded(from), Bound::Included(to)) => from > to,
+            (Bound::Excluded(from), Bound::Excluded(to)) => from >= to,
+            _ => false,
+        };
+        let range = (!empty).then(|| self.records.range::<[u8], _>((from, to)));
+        range.into_iter().flatten().map(|(key, value)| (&**key, &**value))
+    }
+
+    /// The records whose keys begin so, in order.
+    pub(crate) fn prefix<'a>(
+        &'a self,
+        prefix: &[u8],
+    ) -> impl DoubleEndedIterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
+        let end = successor(prefix);
+        let to = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        self.range(Bound::Included(prefix), to)
+    }
+
+    /// Appends the next chunk of the running snapshot; nothing if none is running.
+    pub(crate) fn scan_chunk(&mut self, out: &mut Vec<u8>, bytes: usize) -> Option<SnapshotProgress> {
+        let mut scan = self.scan.take()?;
+        if let Some(digest) = scan.chunk(&|after| self.range(after, Bound::Unbounded).next(), out, bytes) {
+            return Some(SnapshotProgress::Done { digest });
+        }
+        self.scan = Some(scan);
+        Some(SnapshotProgress::More)
+    }
+
+    pub(crate) const fn terms(&self) -> u64 {
+        self.terms
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    pub(crate) const fn is_settled(&self) -> bool {
+        self.journal.is_empty()
+    }
+}
+
+/// The least key above all that begin so.
+pub(crate) fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|byte| *byte != u8::MAX)?;
+    let mut end = prefix[..=last].to_vec();
+    end[last] += 1;
+    Some(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn store() -> Store {
+        let mut store = Store::default();
+        for key in [&[1, 1][..], &[1, 255], &[1, 255, 255], &[2], &[255]] {
+            store.put(key.to_vec(), key.to_vec());
+        }
+        store.commit();
+        store
+    }
+
+    #[test]
+    fn rollback_gives_back_records_and_digest() {
+        let mut store = store();
+        let (terms, mark) = (store.terms(), store.mark());
+        store.put(vec![2], vec![7]);
+        store.put(vec![2], vec![8]);
+        store.remove(&[1, 1]);
+        store.put(vec![3], vec![]);
+        store.remove(&[3]);
+        assert_ne!(store.terms(), terms);
+        store.rollback(mark);
+        assert_eq!((store.terms(), store.get(&[2]), store.len()), (terms, Some(&[2][..]), 5));
+        assert!(store.get(&[1, 1]).is_some() && store.is_settled());
+    }
+
+    #[test]
+    fn digest_depends_on_records_and_not_on_their_history() {
+        let (one, mut other) = (store(), store());
+        other.put(vec![9], vec![1]);
+        other.put(vec![9], vec![2]);
+        assert_ne!(one.terms(), other.terms());
+        other.remove(&[9]);
+        assert_eq!(one.terms(), other.terms());
+    }
+
+    #[test]
+    fn prefix_ends_where_it_should() {
+        let store = store();
+        let keys = |prefix: &[u8]| store.prefix(prefix).map(|(key, _)| key.to_vec()).collect::<Vec<_>>();
+        assert_eq!(keys(&[1, 255]), [vec![1, 255], vec![1, 255, 255]]);
+        assert_eq!(keys(&[255]), [vec![255]]);
+        assert_eq!(keys(&[]).len(), 5);
+        assert_eq!(store.range(Bound::Included(&[2]), Bound::Excluded(&[1])).count(), 0);
+    }
+}
