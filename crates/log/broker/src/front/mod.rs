@@ -247,7 +247,8 @@ impl FrontLimits {
 /// Coordinators that have just come to live here read their partitions, and share groups what they give out. The broker is free while
 /// the disk is read. What is gone is asked for again in the next turn, and said: where it is now may depend on what is handed on before.
 fn load_coordinators<D: BrokerDriver>(driver: &mut D, now: Now) -> bool {
-    while let Some(load) = driver.broker().next_load() {
+    loop {
+        let Some(load) = driver.broker().next_load() else { return false };
         let read = load.read(driver.segments());
         let is_gone = read == Err(SegmentFault::Gone);
         driver.broker().loaded(&load, read, now);
@@ -255,7 +256,6 @@ fn load_coordinators<D: BrokerDriver>(driver: &mut D, now: Now) -> bool {
             return true;
         }
     }
-    false
 }
 
 impl<D: BrokerDriver> Frontend<D> for Front<D::File> {

@@ -1,32 +1,65 @@
-//! Share groups on a thread that writes what its clients want itself.
+//! Share groups on a thread that writes itself what its clients want.
 
-use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
+use std::rc::Rc;
+
+use base::WallTime;
+use bytes::Bytes;
+use kafka_protocol::messages::incremental_alter_configs_request::{AlterConfigsResource, AlterableConfig};
 use kafka_protocol::messages::share_fetch_request::{AcknowledgementBatch, FetchPartition, FetchTopic};
 use kafka_protocol::messages::{
-    GroupId, ProduceRequest, ShareFetchRequest, ShareGroupHeartbeatRequest, TopicName,
+    GroupId, IncrementalAlterConfigsRequest, ShareFetchRequest, ShareGroupHeartbeatRequest, TopicName,
 };
-use log_broker::BrokerConfig;
-use log_wire::{Attributes, BatchBuilder, Producer};
+use log_broker::{BrokerConfig, StoredPartition};
+use log_partition::{Offset, Partition, PartitionConfig, PartitionId, Place, StoredBatch, StoredEvent};
+use log_wire::{Attributes, Batch, BatchBuilder, Producer};
+use storage_wal::LogId;
 use uuid::Uuid;
 
-use crate::world::{World, decode, frame, text};
+use crate::world::{Segments, World, decode, frame, text};
 
 /// The topic that each world has.
-const T: Uuid = Uuid::from_bytes([1; 16]);
+const T: [u8; 16] = [1; 16];
+/// As young as the world is.
+const NOW: WallTime = WallTime::of_ms(1_700_000_000_000);
 
-fn batch(value: &[u8]) -> bytes::Bytes {
+fn batch(offset: i64) -> Vec<u8> {
     let mut builder = BatchBuilder::new(Attributes(0), Producer::NONE);
-    builder.push(1_700_000_000_000, None, Some(value), &[]);
-    builder.finish().into()
+    builder.push(NOW.ms(), None, Some(b"value"), &[]);
+    let mut bytes = builder.finish();
+    Batch::assign(&mut bytes, offset, 0);
+    bytes
 }
 
-fn produce(world: &mut World, client: usize, value: &[u8]) {
-    let partition = PartitionProduceData::default().with_records(Some(batch(value)));
-    let topic =
-        TopicProduceData::default().with_name(TopicName(text("t"))).with_partition_data(vec![partition]);
-    let request = ProduceRequest::default().with_acks(-1).with_timeout_ms(1_000).with_topic_data(vec![topic]);
-    let answer = world.ask(client, 9, &request).expect("an answer");
-    assert_eq!(answer.responses[0].partition_responses[0].error_code, 0);
+/// A world whose topic has so many records in a segment, and none in memory.
+fn world(records: i64) -> World {
+    let batches: Vec<Bytes> = (0..records).map(|offset| batch(offset).into()).collect();
+    let batch_bytes = batches[0].len();
+    let events = batches.iter().enumerate().map(|(number, bytes)| {
+        let at = Place { segment: Offset(0), position: (number * batch_bytes) as u64 };
+        let (now, is_behind_state, is_written) = (NOW, true, true);
+        StoredEvent::Batch(StoredBatch { at, now, is_behind_state, is_written, bytes })
+    });
+    let partition = Partition::restore(PartitionConfig::default(), Offset(0), None, events);
+    let id = PartitionId { topic: T, index: 0 };
+    let partition = Some(partition.expect("it is whole"));
+    let stored = StoredPartition { log: LogId(1), id, partition, damage: None };
+    let mut world = World::with(BrokerConfig::default(), vec![stored], &[]);
+    world.pipes.segments = Segments { bytes: Rc::new(batches.concat()), batch_bytes };
+    world
+}
+
+/// The group begins with the first record.
+fn begins_early(world: &mut World, client: usize) {
+    let config = AlterableConfig::default()
+        .with_name(text("share.auto.offset.reset"))
+        .with_value(Some(text("earliest")));
+    let group = AlterConfigsResource::default()
+        .with_resource_type(32)
+        .with_resource_name(text("c"))
+        .with_configs(vec![config]);
+    let request = IncrementalAlterConfigsRequest::default().with_resources(vec![group]);
+    let answer = world.ask(client, 1, &request).expect("an answer");
+    assert_eq!(answer.responses[0].error_code, 0);
 }
 
 /// Takes one record, and acknowledges one that was taken before.
@@ -36,7 +69,7 @@ fn fetch(epoch: i32, acknowledged: Option<i64>) -> ShareFetchRequest {
         batch.with_acknowledge_types(vec![1])
     });
     let partition = FetchPartition::default().with_acknowledgement_batches(batch.into_iter().collect());
-    let topic = FetchTopic::default().with_topic_id(T).with_partitions(vec![partition]);
+    let topic = FetchTopic::default().with_topic_id(Uuid::from_bytes(T)).with_partitions(vec![partition]);
     ShareFetchRequest::default()
         .with_group_id(Some(GroupId(text("c"))))
         .with_member_id(Some(text("m")))
@@ -49,36 +82,29 @@ fn fetch(epoch: i32, acknowledged: Option<i64>) -> ShareFetchRequest {
         .with_topics(vec![topic])
 }
 
+/// The offsets that were given by the answers that have come.
+fn taken(world: &mut World, client: usize) -> Vec<i64> {
+    let answers = world.frames(client).into_iter().map(|frame| decode::<ShareFetchRequest>(1, &frame));
+    let partitions = answers.flat_map(|answer| answer.responses).flat_map(|topic| topic.partitions);
+    partitions.flat_map(|of| of.acquired_records).map(|range| range.first_offset).collect()
+}
+
 #[test]
 fn what_follows_is_given_in_the_turn_that_writes_the_acknowledgement() {
-    let mut world = World::new(BrokerConfig::default());
+    let mut world = world(3);
     let client = world.connect(0);
+    begins_early(&mut world, client);
     let beat = ShareGroupHeartbeatRequest::default()
         .with_group_id(GroupId(text("c")))
         .with_member_id(text("m"))
-        .with_subscribed_topic_names(Some(vec![text("t")]));
-    for _ in 0..3 {
-        world.ask(client, 1, &beat);
-        world.pass_ms(1_000);
-    }
-    let mut taken = Vec::new();
-    let mut fetch_in = |world: &mut World, turns, epoch, acknowledged| {
-        world.send(client, &frame(1, &fetch(epoch, acknowledged)));
-        world.turns(turns);
-        let frame = world.frames(client).pop().expect("an answer within these turns");
-        let answer = decode::<ShareFetchRequest>(1, &frame);
-        let partitions = answer.responses.into_iter().flat_map(|topic| topic.partitions);
-        taken.extend(partitions.flat_map(|of| of.acquired_records).map(|range| range.first_offset));
-    };
-    // The group begins at the end of the log.
+        .with_subscribed_topic_names(Some(vec![TopicName(text("t"))]));
+    world.ask(client, 1, &beat);
     world.send(client, &frame(1, &fetch(0, None)));
-    world.pass_ms(1_000);
-    drop(world.frames(client));
-    for value in [b"1", b"2", b"3"] {
-        produce(&mut world, client, value);
+    world.pass_ms(2_000);
+    assert_eq!(taken(&mut world, client), [0]);
+    for (epoch, acknowledged) in [(1, 0), (2, 1)] {
+        world.send(client, &frame(1, &fetch(epoch, Some(acknowledged))));
+        world.turns(1);
+        assert_eq!(taken(&mut world, client), [acknowledged + 1]);
     }
-    fetch_in(&mut world, 3, 1, None);
-    fetch_in(&mut world, 1, 2, Some(0));
-    fetch_in(&mut world, 1, 3, Some(1));
-    assert_eq!(taken, [0, 1, 2]);
 }

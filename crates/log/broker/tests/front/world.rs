@@ -1,6 +1,7 @@
 //! A thread's connections over pipes in memory: what clients send, what they take, and time, are what the test says.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
 
 use base::{MonoTime, Now};
 use bytes::{Bytes, BytesMut};
@@ -14,7 +15,7 @@ use log_broker::{
 use log_metadata::{Decision, Ended, Found, KeeperEvent, TopicNode, paths};
 use log_partition::{FoundTime, PartitionId, SegmentRead, TimeLookup};
 use log_storage::SegmentRange;
-use net_event_loop::{Broken, EventLoop, FilePart, NoFile, ReadOutcome, Readiness, SocketDriver};
+use net_event_loop::{Broken, EventLoop, FilePart, ReadOutcome, Readiness, SocketDriver};
 use storage_wal::LogId;
 
 pub(crate) fn text(text: &str) -> StrBytes {
@@ -48,24 +49,39 @@ pub(crate) struct Pipes {
     pub(crate) authenticated: Vec<usize>,
     given: u64,
     next_log: u64,
-    segments: NoSegments,
+    pub(crate) segments: Segments,
 }
 
-pub(crate) struct NoSegments;
+/// What the disk holds of every partition: one segment of batches with a record each, all of that length. Nothing is found if there is
+/// none.
+#[derive(Default)]
+pub(crate) struct Segments {
+    pub(crate) bytes: Rc<Vec<u8>>,
+    pub(crate) batch_bytes: usize,
+}
 
-impl SegmentReader for NoSegments {
-    type File = NoFile;
+/// Such a segment.
+type File = Rc<Vec<u8>>;
+
+impl SegmentReader for Segments {
+    type File = File;
 
     fn range(
         &mut self,
         _: PartitionId,
-        _: &SegmentRead,
-    ) -> Result<Option<SegmentRange<NoFile>>, SegmentFault> {
-        Err(SegmentFault::Gone)
+        read: &SegmentRead,
+    ) -> Result<Option<SegmentRange<File>>, SegmentFault> {
+        let length = self.batch_bytes as u64;
+        let position = read.from.0 as u64 * length;
+        let is_there = length > 0 && position + length <= self.bytes.len() as u64;
+        let range = SegmentRange { file: Rc::clone(&self.bytes), position, length };
+        if is_there { Ok(Some(range)) } else { Err(SegmentFault::Gone) }
     }
 
-    fn copy(&mut self, range: &SegmentRange<NoFile>, _: &mut Vec<u8>) -> Result<(), SegmentFault> {
-        match range.file {}
+    fn copy(&mut self, range: &SegmentRange<File>, out: &mut Vec<u8>) -> Result<(), SegmentFault> {
+        let from = range.position as usize;
+        out.extend_from_slice(&range.file[from..from + range.length as usize]);
+        Ok(())
     }
 
     fn find_time(&mut self, _: PartitionId, lookup: &TimeLookup) -> Result<Option<FoundTime>, SegmentFault> {
@@ -145,7 +161,7 @@ impl BrokerDriver for Pipes {
         self.refused.push(refusal);
     }
 
-    fn segments(&mut self) -> &mut impl SegmentReader<File = NoFile> {
+    fn segments(&mut self) -> &mut impl SegmentReader<File = File> {
         &mut self.segments
     }
 }
@@ -153,7 +169,7 @@ impl BrokerDriver for Pipes {
 impl SocketDriver for Pipes {
     type Socket = Socket;
     type Peer = Peer;
-    type File = NoFile;
+    type File = File;
 
     fn watch(&mut self, socket: &mut Socket, token: u32) -> Result<(), Broken> {
         self.pipes.get_mut(&socket.0).expect("there is a pipe").token = Some(token);
@@ -190,11 +206,12 @@ impl SocketDriver for Pipes {
 
     fn write_with_file(
         &mut self,
-        _: &mut Socket,
-        _: &[u8],
-        part: FilePart<'_, NoFile>,
+        socket: &mut Socket,
+        bytes: &[u8],
+        part: FilePart<'_, File>,
     ) -> Result<usize, Broken> {
-        match *part.file {}
+        let from = part.from as usize;
+        SocketDriver::write(self, socket, &[bytes, &part.file[from..from + part.length]].concat())
     }
 
     fn wants_write(&self, _: &Socket) -> bool {
@@ -211,7 +228,7 @@ impl SocketDriver for Pipes {
 /// A thread with its connections.
 pub(crate) struct World {
     pub(crate) pipes: Pipes,
-    pub(crate) front: Front<NoFile>,
+    pub(crate) front: Front<File>,
     event_loop: EventLoop<Socket>,
     pub(crate) now_ms: u64,
     next_client: usize,
@@ -241,7 +258,7 @@ impl World {
             authenticated: Vec::new(),
             given: 0,
             next_log: 7,
-            segments: NoSegments,
+            segments: Segments::default(),
         };
         let mut world =
             Self { pipes, front, event_loop: EventLoop::default(), now_ms: 1_000, next_client: 0 };
