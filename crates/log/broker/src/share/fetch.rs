@@ -128,7 +128,9 @@ impl Share {
             records: 0,
         };
         let has_writes = !said.acknowledged.is_empty();
-        let deadline_ms = if has_writes { wait_ms.max(WRITE_MS) } else { wait_ms };
+        // One that waits for records, too, gets the time of its writes when its own is over.
+        let waits_for_writes = has_writes && wanted.is_none_or(|wanted| wanted.is_over);
+        let deadline_ms = if waits_for_writes { wait_ms.max(WRITE_MS) } else { wait_ms };
         self.pending.insert(of.waiter, now.mono().plus_ms(deadline_ms), pending);
         self.acknowledge_all(node, of, &session, said, now);
         if epoch == SessionEpoch::End {

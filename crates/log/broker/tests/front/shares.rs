@@ -89,9 +89,9 @@ fn taken(world: &mut World, client: usize) -> Vec<i64> {
     partitions.flat_map(|of| of.acquired_records).map(|range| range.first_offset).collect()
 }
 
-#[test]
-fn what_follows_is_given_in_the_turn_that_writes_the_acknowledgement() {
-    let mut world = world(3);
+/// A world with so many records, whose member has the first one.
+fn begun(records: i64) -> (World, usize) {
+    let mut world = world(records);
     let client = world.connect(0);
     begins_early(&mut world, client);
     let beat = ShareGroupHeartbeatRequest::default()
@@ -102,9 +102,28 @@ fn what_follows_is_given_in_the_turn_that_writes_the_acknowledgement() {
     world.send(client, &frame(1, &fetch(0, None)));
     world.pass_ms(2_000);
     assert_eq!(taken(&mut world, client), [0]);
+    (world, client)
+}
+
+#[test]
+fn what_follows_is_given_in_the_turn_that_writes_the_acknowledgement() {
+    let (mut world, client) = begun(3);
     for (epoch, acknowledged) in [(1, 0), (2, 1)] {
         world.send(client, &frame(1, &fetch(epoch, Some(acknowledged))));
         world.turns(1);
         assert_eq!(taken(&mut world, client), [acknowledged + 1]);
     }
+}
+
+#[test]
+fn acknowledgement_behind_which_nothing_follows_is_answered_when_the_wait_is_over() {
+    let (mut world, client) = begun(1);
+    world.send(client, &frame(1, &fetch(1, Some(0))));
+    world.pass_ms(450);
+    assert!(world.frames(client).is_empty(), "it waits for records for 500 ms");
+    world.pass_ms(100);
+    let frames = world.frames(client);
+    let answer = decode::<ShareFetchRequest>(1, frames.first().expect("an answer"));
+    let codes = answer.responses.iter().flat_map(|topic| &topic.partitions);
+    assert!(codes.map(|of| (of.error_code, of.acknowledge_error_code)).all(|codes| codes == (0, 0)));
 }
