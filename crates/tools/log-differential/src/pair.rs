@@ -14,14 +14,11 @@ use crate::play::{Record, Stage, play};
 use crate::schema::Schemas;
 use crate::script::{Fixture, Script};
 use crate::served::Served;
+use crate::settings;
 use crate::story::Story;
 use crate::trio::Trio;
 use crate::users::{USERS, password};
 
-/// Of every broker. By default a group gets no new assignment within a second of the last one: a busy machine would decide which epochs
-/// are seen. The scene "assignments wait" sets a longer time for its group.
-pub(crate) const SETTINGS: &[(&str, &str)] =
-    &[("group.consumer.assignment.interval.ms", "0"), ("group.share.assignment.interval.ms", "0")];
 /// Enough for scripts; small, so that two JVMs fit beside everything else.
 const HEAP_MB: u32 = 768;
 /// The two kinds of broker: the one that is right, and the one that is compared with it.
@@ -196,7 +193,7 @@ pub fn start(software: &BrokerSoftware, folder: PathBuf, secured: bool) -> Resul
     }
     let flags = flags(software);
     let users = USERS.iter().filter(|_| secured).map(|user| ((*user).to_owned(), password(user).to_owned()));
-    let settings = SETTINGS.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+    let settings = settings::OF_ALL.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
     let config = BrokerConfig {
         folder,
         users: users.collect(),

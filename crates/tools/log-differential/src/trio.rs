@@ -10,9 +10,9 @@ use std::sync::{Mutex, PoisonError};
 use tools_testbed::{BrokerCluster, BrokerConfig, BrokerSoftware, PeerError, Surroundings};
 
 use crate::flags::flags;
-use crate::pair;
 use crate::play::{Record, Stage, play};
 use crate::script::{Action, BROKERS, Script};
+use crate::settings;
 
 /// Three JVMs have to fit beside everything else.
 const HEAP_MB: u32 = 384;
@@ -51,7 +51,7 @@ impl Trio {
             folder: folder.to_owned(),
             users: Vec::new(),
             heap_mb: HEAP_MB,
-            settings: pair::SETTINGS.iter().chain(SETTINGS).chain(own).map(owned).collect(),
+            settings: settings::OF_ALL.iter().chain(SETTINGS).chain(own).map(owned).collect(),
             flags: flags(software),
         };
         let rack = |id: usize| vec![(String::from("broker.rack"), format!("rack-{id}"))];
