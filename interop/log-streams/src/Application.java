@@ -9,6 +9,7 @@ import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.KeyValue;
 import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.Topology;
+import org.apache.kafka.streams.errors.ProcessorStateException;
 import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse;
 import org.apache.kafka.streams.kstream.Consumed;
 import org.apache.kafka.streams.kstream.Grouped;
@@ -40,12 +41,27 @@ final class Application {
         List<String> all = List.of(words);
         String[] settings = all.subList(7, all.size()).toArray(String[]::new);
         Application application = new Application(words[0], words[1], all.subList(2, 7), settings);
-        KafkaStreams streams = new KafkaStreams(application.topology(), application.properties());
+        KafkaStreams streams = application.streams();
+        try {
+            streams.start();
+        } catch (ProcessorStateException torn) {
+            // RocksDB does not open a store in whose making it was killed, and Streams opens stores before it looks whether the process
+            // before ended well. All that they hold is in the changelogs.
+            torn.printStackTrace();
+            streams.close();
+            streams = application.streams();
+            streams.cleanUp();
+            streams.start();
+        }
+    }
+
+    private KafkaStreams streams() {
+        KafkaStreams streams = new KafkaStreams(topology(), properties());
         streams.setUncaughtExceptionHandler(error -> {
             error.printStackTrace();
             return StreamThreadExceptionResponse.REPLACE_THREAD;
         });
-        streams.start();
+        return streams;
     }
 
     /** Starts the process. */

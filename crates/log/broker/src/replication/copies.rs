@@ -14,7 +14,7 @@ use replication_controller::PartitionId as ReplicatedId;
 /// Bytes that are under way to one follower, at most; one message may be longer.
 const UNDER_WAY_BYTES_MAX: usize = 1 << 20;
 /// What a message counts at least: each costs a turn, however short it is.
-const MESSAGE_BYTES_MIN: usize = 64 << 10;
+const MESSAGE_BYTES_MIN: usize = 16 << 10;
 /// A follower that does not say within this that it has something may never have got it: that is no longer waited for, milliseconds.
 const WAITED_MS: u64 = 5_000;
 
