@@ -244,8 +244,9 @@ impl FrontLimits {
     }
 }
 
-/// Coordinators that have just come to live here read their partitions, and share groups what they give out. The broker is free while
-/// the disk is read. What is gone is asked for again in the next turn, and said: where it is now may depend on what is handed on before.
+/// Coordinators that have just come to live here read their partitions, and share groups read what they give out. The broker is free
+/// while the disk is read. Says whether something is gone: that is asked for again in the next turn, for where it is now may depend on
+/// what is handed on before.
 fn load_coordinators<D: BrokerDriver>(driver: &mut D, now: Now) -> bool {
     loop {
         let Some(load) = driver.broker().next_load() else { return false };
@@ -298,7 +299,7 @@ impl<D: BrokerDriver> Frontend<D> for Front<D::File> {
             input.receive(|conn, bytes| self.receive(&mut broker, conn, bytes, now));
             self.broker_due = broker.next_deadline();
         }
-        // What the driver writes itself is durable at once, and a share group may read on behind that: nobody else would wake this thread.
+        // What the driver writes itself is durable at once, and a share group may read on behind that. Nothing else wakes this thread.
         loop {
             let is_gone = load_coordinators(driver, now);
             driver.hand_on(now);
