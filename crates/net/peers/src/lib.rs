@@ -15,6 +15,9 @@
 //! [`Channel`], and its messages are bytes. A member of the roster is a number, a host and a port; the text in which
 //! members tell each other their rosters is read by whoever gives the [`Settings`].
 //!
+//! A process may be a member of several groups that share the port and what proves who is who ([`FurtherGroups`],
+//! [`Credentials::of_group`]). Each has its own identity and its own [`PeerConnections`], on its own thread.
+//!
 //! Two kinds of groups use this. An ensemble numbers its members 1 to 255, keeps its roster in its own log, and its members
 //! tell each other newer ones ([`PeerConnections::know`]). In the other kind, members come and go, have any number
 //! ([`Numbering::FourBytes`]), and a service outside says who runs, where, and as which process
@@ -30,6 +33,7 @@ mod credentials;
 mod dial;
 mod established;
 mod frame;
+mod group;
 mod handshake;
 mod hello;
 mod hints;
@@ -58,6 +62,7 @@ pub use connections::{Message, News, PeerConnections, Polling};
 pub use credentials::{Credentials, LocalIdentity, Settings};
 pub use dial::{Diallers, Means};
 pub use established::Established;
+pub use group::{FurtherGroups, GroupMeans, GroupNumber, SharedPort};
 pub use hello::{Cluster, HelloRefusal};
 pub use hints::Hints;
 pub use net_peer_pairs::{Lane, PairRef, PeerNumber, Timing};

@@ -24,7 +24,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("net", &["event-loop", "peer-pairs", "auth"]),
     ("node", &["config", "threads", "metrics"]),
     ("net", &["tls", "reactor", "http", "peers"]),
-    ("node", &["pages"]),
+    ("node", &["pages", "group"]),
     // What every simulator stands on; the simulators themselves stand above what they simulate.
     ("sim", &["kit", "appointed"]),
     (
