@@ -60,7 +60,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "service",
         ],
     ),
-    ("objects", &["state"]),
+    ("objects", &["state", "replica"]),
     ("sim", &["council", "log"]),
     (
         "tools",
@@ -137,6 +137,7 @@ const PURE: &[(&str, &[&str])] = &[
     ("replication-planner", &["thiserror"]),
     ("log-broker", &["bytes", "smallvec", "thiserror"]),
     ("objects-state", &["twox-hash"]),
+    ("objects-replica", &["bytes", "foldhash", "hashbrown"]),
     ("storage-disk", &["thiserror"]),
     ("storage-wal", &["crc32c", "thiserror"]),
     ("storage-raft-log", &["bytes", "crc32c", "thiserror"]),
