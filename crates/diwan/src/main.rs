@@ -14,6 +14,7 @@ mod log;
 mod logging;
 mod lone_broker;
 mod member;
+mod object;
 mod revive;
 mod secret;
 mod serve;
@@ -67,6 +68,9 @@ fn run(command: Command) -> io::Result<ExitCode> {
         Command::Log(arguments) => return broker_or_cluster(arguments),
         Command::Records(command) => {
             return log::run(&command, &mut io::BufWriter::new(io::stdout().lock()));
+        }
+        Command::Object(command) => {
+            return object::run(&command, &mut io::BufWriter::new(io::stdout().lock()));
         }
         Command::Certificates(arguments) => {
             return certificates::run(&arguments.order(), &mut io::stdout().lock());

@@ -60,7 +60,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "service",
         ],
     ),
-    ("objects", &["state", "replica"]),
+    ("objects", &["state", "replica", "service"]),
     ("sim", &["council", "log"]),
     (
         "tools",
