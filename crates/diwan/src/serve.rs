@@ -131,9 +131,20 @@ fn start_objects(
     council: &Server,
 ) -> Result<objects_service::Server, String> {
     let plan = config.objects.as_ref().expect("a port was taken for it");
-    let ensemble = config.council.as_ref().and_then(|council| council.ensemble.as_ref());
-    let group = ensemble.map(|ensemble| GroupConfig { own: ensemble.number, members: council.members() });
-    let objects = ObjectsConfig::new(plan.data_dir.clone(), group);
+    let beside = config.council.as_ref();
+    let group = beside.and_then(|beside| beside.ensemble.as_ref()).map(|ensemble| GroupConfig {
+        own: ensemble.number,
+        members: council.members(),
+        election_tick_ms: u64::from(ensemble.election_tick_ms),
+        lease_ms: u64::from(ensemble.lease_ms),
+    });
+    let mut objects = ObjectsConfig::new(plan.data_dir.clone(), group);
+    if let Some(storage) = beside.map(|beside| &beside.storage) {
+        objects.segment_bytes = storage.segment_bytes;
+        objects.snapshots_kept = storage.snapshots_kept as usize;
+        objects.snapshot_bytes_per_second = storage.snapshot_bytes_per_second;
+        objects.flush_warning_ms = u64::from(storage.flush_warning_ms);
+    }
     let http = HttpOptions { create_on_use: plan.create_on_use };
     let server = prepared.start(objects, http, council.shared_port()).map_err(|error| error.to_string())?;
     council.registry().register(server.figures());

@@ -61,6 +61,8 @@ fn a_port_that_is_taken_is_named() {
         "serve",
         "--log",
         "off",
+        "--objects",
+        "off",
         "--metrics",
         "off",
         "--admin",
@@ -229,7 +231,7 @@ fn a_zoo_cfg_is_served_as_it_is_and_its_odd_keys_are_named() {
     fs::write(&file, text).unwrap();
     let mut command = diwan();
     command
-        .args(["serve", "--log", "off", "--metrics", "off", "--log-format", "json", "--config"])
+        .args(["serve", "--log", "off", "--objects", "off", "--metrics", "off", "--log-format", "json", "--config"])
         .arg(&file);
     let mut server = Logged::start(command);
     let mut log = Vec::new();
@@ -344,6 +346,8 @@ fn commands_that_anybody_may_run_write_a_limited_number_of_lines() {
     command.args([
         "serve",
         "--log",
+        "off",
+        "--objects",
         "off",
         "--listen",
         "127.0.0.1:0",

@@ -195,7 +195,10 @@ impl Boot {
         config.replica.cluster = identity.cluster;
         config.replica.snapshot_after_bytes = self.config.snapshot_after_bytes;
         config.replica.snapshot_after_commands = self.config.snapshot_after_commands;
-        config.members = self.config.group.as_ref().map(|_| self.shared.wanted());
+        if let Some(group) = &self.config.group {
+            config.replica.election_tick_ms = group.election_tick_ms;
+            config.replica.lease_ms = group.lease_ms;
+        }
         config
     }
 

@@ -32,6 +32,10 @@ pub struct GroupConfig {
     pub own: MemberNumber,
     /// All of them, and whether each is to vote.
     pub members: Vec<(MemberNumber, bool)>,
+    /// The engine's tick, milliseconds: a leader is missed after ten to twenty.
+    pub election_tick_ms: u64,
+    /// For how long a member goes on serving its clients without having heard of a leader, milliseconds.
+    pub lease_ms: u64,
 }
 
 impl ObjectsConfig {
