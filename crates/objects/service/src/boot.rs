@@ -240,7 +240,7 @@ struct JoiningInbox<'a> {
 
 impl Inbox for JoiningInbox<'_> {
     fn take(&mut self) -> bool {
-        self.links.refuse_requests(self.shared);
+        self.links.edges.refuse_all(self.shared.standing.position());
         let mut mail = Vec::new();
         self.links.mail.take_all(&mut mail);
         mail.into_iter().any(|mail| match mail {

@@ -15,12 +15,12 @@ use net_peer_pairs::Lane;
 use net_peers::{Established, Message, News, PeerConnections};
 use node_group::{JournalMail, JournalPort};
 use node_threads::{Mailbox, ThreadWaker};
-use objects_replica::edge::{Answer, Request};
+use objects_replica::edge::Request;
 use objects_replica::{Core, PeerMessage};
 use objects_state::State;
 use storage_dir_disk::DirDisk;
 
-use crate::edges::{Edges, ToEdge};
+use crate::edges::Edges;
 use crate::member::{CHANNEL, CoreMail, Shared};
 use crate::standing::Stand;
 
@@ -46,16 +46,6 @@ impl Links {
             || !self.from_journal.is_empty()
             || self.edges.have_mail()
     }
-
-    /// Tells edges that nobody answers what they ask: there is no core.
-    pub(crate) fn refuse_requests(&self, shared: &Shared) {
-        let mut requests = Vec::new();
-        for (edge, answers) in self.edges.requests.iter().zip(&self.edges.answers) {
-            edge.take_all(&mut requests);
-            let refused = requests.drain(..).filter_map(|request| refusal(&request, shared));
-            refused.for_each(|answer| answers.put(ToEdge::Answer(answer)));
-        }
-    }
 }
 
 /// How a core's loop ended, and what the next one goes on with.
@@ -77,7 +67,6 @@ pub(crate) struct CoreLoop {
     /// Who leads, as the log was told last, and whether this member serves.
     told: (Option<MemberId>, bool),
     requests: Vec<Request>,
-    answers: Vec<ToEdge>,
 }
 
 impl CoreLoop {
@@ -98,7 +87,6 @@ impl CoreLoop {
             stopping: false,
             told: (None, false),
             requests: Vec::new(),
-            answers: Vec::new(),
         }
     }
 
@@ -271,8 +259,7 @@ impl CoreLoop {
                 continue;
             }
             self.shared.figures.answered(answers.len());
-            self.answers.extend(answers.drain(..).map(ToEdge::Answer));
-            mailbox.put_all(&mut self.answers);
+            mailbox.put(answers);
         }
     }
 
@@ -301,11 +288,4 @@ impl CoreLoop {
 
 fn poll_fault(error: &io::Error) -> Fault {
     Fault::Driver { reason: format!("the connections between the objects' members cannot be polled: {error}") }
-}
-
-/// The answer to a request that no core hears.
-fn refusal(request: &Request, shared: &Shared) -> Option<Answer> {
-    let origin = objects_replica::edge::origin_of(request)?;
-    let problem = objects_state::Problem::new(objects_state::Slug::NoLeader, "this member has no objects yet");
-    Some(Answer::Done { origin, position: shared.standing.position(), outcome: Err(problem) })
 }

@@ -2,7 +2,7 @@
 
 use consensus_replica::lifecycle::{DiskContent, MEMBER_ALONE, NewMembership, storage};
 use consensus_replica::start::Seat;
-use consensus_replica::{ReplicaConfig, SnapshotLoader as _};
+use consensus_replica::ReplicaConfig;
 use node_group::{DataConfig, aside};
 use objects_replica::{ReplayedState, replay};
 use objects_state::{Loader, State};

@@ -6,7 +6,7 @@
 //! # Threads
 //! One core thread, which alone has the state; one journal thread, which alone touches the disk; the edges, each of which
 //! serves a share of the clients; one thread for each other member that is dialled. They exchange messages through
-//! mailboxes: an edge sends [`objects_replica::edge::Request`]s and gets [`ToEdge`]s.
+//! mailboxes: an edge sends [`objects_replica::edge::Request`]s and gets [`objects_replica::edge::Answer`]s.
 //!
 //! # Connections with other members
 //! The objects' group shares the port between members with the group that owns it ([`net_peers::SharedPort`]): one
@@ -29,7 +29,7 @@ mod member;
 mod standing;
 
 pub use config::{GroupConfig, ObjectsConfig};
-pub use edges::{EdgeMailbox, ToEdge};
+pub use edges::EdgeAnswers;
 pub use error::{ServerFault, StartError};
 pub use member::Member;
 pub use standing::Standing;

@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use crate::boot::Boot;
 use crate::config::ObjectsConfig;
 use crate::core_loop::Links;
-use crate::edges::{EdgeMailbox, Edges};
+use crate::edges::{EdgeAnswers, Edges};
 use crate::error::{ServerFault, StartError, system};
 use crate::figures::{Figures, MemberFigures};
 use crate::standing::Standing;
@@ -90,7 +90,7 @@ impl Member {
     pub fn start(
         config: ObjectsConfig,
         port: Option<&SharedPort>,
-        edges: Vec<EdgeMailbox>,
+        edges: Vec<Box<dyn EdgeAnswers>>,
         clock: Clock,
     ) -> Result<Self, StartError> {
         let shared = Arc::new(Shared {
@@ -202,7 +202,7 @@ impl Drop for Member {
 }
 
 /// The mailboxes around a core whose thread has this waker.
-fn links(edges: Vec<EdgeMailbox>, waker: &Arc<ThreadWaker>) -> Links {
+fn links(edges: Vec<Box<dyn EdgeAnswers>>, waker: &Arc<ThreadWaker>) -> Links {
     let journal_waker = ThreadWaker::of_parking();
     Links {
         mail: Arc::new(Mailbox::new(Arc::clone(waker))),

@@ -1,0 +1,1 @@
+//! A member with the threads that serve its clients.
