@@ -169,7 +169,8 @@ impl Boot {
         let links = self.links.take().expect("one core runs at a time");
         let Opened { journal, seat, state } = opened;
         let config = self.core_config(identity, links.edges.answers.len());
-        let core = Core::new(&config, &seat, &state, random()?, self.shared.clock.now());
+        let wanted = self.config.group.as_ref().map(|_| self.shared.wanted());
+        let core = Core::new(&config, &seat, &state, wanted, random()?, self.shared.clock.now());
         let (journal, thread) = self.start_journal(journal, &links)?;
         let port = JournalPort::new(journal, Arc::clone(&links.to_journal));
         let ended = CoreLoop::new((core, state), links, port, Arc::clone(&self.shared), self.peers.take()).run();

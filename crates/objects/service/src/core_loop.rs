@@ -161,7 +161,7 @@ impl CoreLoop {
             match mail {
                 CoreMail::Ask(question) => question(&mut self.core, &self.state),
                 CoreMail::Members => {
-                    self.core.want_members(self.shared.wanted());
+                    self.core.want_members(Some(self.shared.wanted()));
                     self.peers.iter_mut().for_each(PeerConnections::follow_members);
                 }
                 CoreMail::Stop => self.stopping = true,
@@ -204,11 +204,11 @@ impl CoreLoop {
     }
 
     fn hear_edges(&mut self, now: Now) {
-        for (edge, requests) in (0..).zip(&self.links.edges.requests) {
+        for requests in &self.links.edges.requests {
             requests.take_all(&mut self.requests);
             self.shared.figures.received(self.requests.len());
             for request in self.requests.drain(..) {
-                self.core.receive(edge, request, &self.state, now);
+                self.core.receive(request, &self.state, now);
             }
         }
     }

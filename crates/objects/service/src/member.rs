@@ -11,6 +11,7 @@ use node_group::JournalCounters;
 use node_pages::Source;
 use node_threads::{Clock, Mailbox, Supervisor, ThreadWaker, spawn};
 use objects_replica::edge::Request;
+use objects_replica::limits::COMMAND_BYTES_MAX;
 use objects_replica::{Core, FEATURE_LEVEL, peer_message_bytes_max};
 use objects_state::State;
 use parking_lot::Mutex;
@@ -27,8 +28,6 @@ use crate::standing::Standing;
 const GROUP: GroupNumber = GroupNumber::new(1).expect("there may be eight");
 /// The channel of its messages, on connections of its own.
 pub(crate) const CHANNEL: ChannelNumber = ChannelNumber::ZERO;
-/// How long a request of a client may be: a value, and what is around it.
-const REQUEST_BYTES_MAX: usize = 2 << 20;
 /// How long a leader that stops waits for another to lead.
 const STEPPING_ASIDE_MAX: Duration = Duration::from_secs(1);
 /// How often what the state holds is counted.
@@ -228,10 +227,7 @@ fn connections(
         established: Arc::clone(&links.established),
         supervisor: Arc::clone(&shared.supervisor),
     };
-    let channel = Channel {
-        number: CHANNEL,
-        message_bytes_max: peer_message_bytes_max,
-        request_bytes_max: REQUEST_BYTES_MAX,
-    };
+    let message_bytes_max = |beginning: &[u8], _| peer_message_bytes_max(beginning);
+    let channel = Channel { number: CHANNEL, message_bytes_max, request_bytes_max: COMMAND_BYTES_MAX };
     port.open(means, &[channel]).map_err(system("share a poll"))
 }
