@@ -363,7 +363,13 @@ pub(crate) struct UpArguments {
     http_port: u16,
 
     /// What each member serves. With the log, its topics have up to three replicas.
-    #[arg(long, value_name = "SERVICE,..", value_enum, value_delimiter = ',', default_value = "council,objects")]
+    #[arg(
+        long,
+        value_name = "SERVICE,..",
+        value_enum,
+        value_delimiter = ',',
+        default_value = "council,objects"
+    )]
     services: Vec<UpService>,
 
     /// Where Kafka's clients of the first member connect, if the log is served.
@@ -394,9 +400,10 @@ impl UpArguments {
             peer_port: self.peer_port,
             http_port: self.http_port,
             log_port: self.services.contains(&UpService::Log).then_some(self.log_port),
-            objects_port: self.services.contains(&UpService::Objects).then(|| {
-                self.objects_port.unwrap_or(if self.client_port == 0 { 0 } else { OBJECTS_PORT })
-            }),
+            objects_port: self
+                .services
+                .contains(&UpService::Objects)
+                .then(|| self.objects_port.unwrap_or(if self.client_port == 0 { 0 } else { OBJECTS_PORT })),
             restart: !self.no_restart,
             properties: self.properties,
         }

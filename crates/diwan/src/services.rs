@@ -78,7 +78,9 @@ impl Services {
         let running = Arc::clone(&services);
         if services.objects.is_some() {
             let watching = Arc::clone(&services);
-            std::thread::Builder::new().name(String::from("objects")).spawn(move || watching.watch_objects())?;
+            std::thread::Builder::new()
+                .name(String::from("objects"))
+                .spawn(move || watching.watch_objects())?;
         }
         std::thread::Builder::new()
             .name(String::from("services"))

@@ -194,7 +194,10 @@ fn places(directory: &Path, options: &UpOptions, count: u8) -> Result<Vec<Place>
                 peers: address(options.peer_port, place, "--peer-port")?,
                 http: address(options.http_port, place, "--http-port")?,
                 kafka: options.log_port.map(|port| address(port, place, "--log-port")).transpose()?,
-                objects: options.objects_port.map(|port| address(port, place, "--objects-port")).transpose()?,
+                objects: options
+                    .objects_port
+                    .map(|port| address(port, place, "--objects-port"))
+                    .transpose()?,
             })
         })
         .collect()

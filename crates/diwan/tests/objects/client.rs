@@ -27,7 +27,12 @@ impl Caller {
         static KEYS: AtomicU64 = AtomicU64::new(1);
         let key = KEYS.fetch_add(1, Ordering::Relaxed);
         let headers = format!("Idempotency-Key: \"test-{key}\"\r\n");
-        self.until_answered("POST", &format!("/v1/objects/{object}/{method}"), &headers, &arguments.to_string())
+        self.until_answered(
+            "POST",
+            &format!("/v1/objects/{object}/{method}"),
+            &headers,
+            &arguments.to_string(),
+        )
     }
 
     /// Asks.

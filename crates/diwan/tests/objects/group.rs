@@ -84,7 +84,8 @@ impl Group {
         command.args(["serve", "--log", "off", "--admin", "off", "--objects", http, "--metrics", metrics]);
         command.args(["--listen", &format!("{}:0", self.host), "--data-dir"]).arg(data);
         if self.places.len() > 1 {
-            let member = |(number, place): (usize, &Place)| format!("{}={}:{}", number + 1, self.host, place.peers);
+            let member =
+                |(number, place): (usize, &Place)| format!("{}={}:{}", number + 1, self.host, place.peers);
             let members: Vec<_> = self.places.iter().enumerate().map(member).collect();
             command.args(["-D", &format!("council.ensemble.number={}", number + 1)]);
             command.args(["-D", &format!("council.ensemble.members={}", members.join(","))]);
@@ -101,8 +102,11 @@ impl Group {
     }
 
     fn last_words(&self) -> String {
-        let logs = (0..self.places.len()).map(|number| std::fs::read_to_string(self.log(number)).unwrap_or_default());
-        logs.map(|log| log.lines().rev().take(15).collect::<Vec<_>>().join("\n")).collect::<Vec<_>>().join("\n--\n")
+        let logs = (0..self.places.len())
+            .map(|number| std::fs::read_to_string(self.log(number)).unwrap_or_default());
+        logs.map(|log| log.lines().rev().take(15).collect::<Vec<_>>().join("\n"))
+            .collect::<Vec<_>>()
+            .join("\n--\n")
     }
 
     /// Which member leads the objects' group.

@@ -65,7 +65,16 @@ impl Boot {
             Some(group) => Setup::OneOfSeveral { number: group.own, voters: group.voters() },
         };
         let lifecycle = MemberLifecycle::new(setup, random()?);
-        Ok(Self { config, shared, links: Some(links), peers, lifecycle, unloaded: None, opened: None, failure: None })
+        Ok(Self {
+            config,
+            shared,
+            links: Some(links),
+            peers,
+            lifecycle,
+            unloaded: None,
+            opened: None,
+            failure: None,
+        })
     }
 
     /// Runs until told to stop.
@@ -173,7 +182,8 @@ impl Boot {
         let core = Core::new(&config, &seat, &state, wanted, random()?, self.shared.clock.now());
         let (journal, thread) = self.start_journal(journal, &links)?;
         let port = JournalPort::new(journal, Arc::clone(&links.to_journal));
-        let ended = CoreLoop::new((core, state), links, port, Arc::clone(&self.shared), self.peers.take()).run();
+        let ended =
+            CoreLoop::new((core, state), links, port, Arc::clone(&self.shared), self.peers.take()).run();
         self.links = Some(ended.links);
         self.peers = ended.peers;
         let links = self.links.as_ref().expect("it was just put back");

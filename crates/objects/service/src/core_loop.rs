@@ -287,5 +287,7 @@ impl CoreLoop {
 }
 
 fn poll_fault(error: &io::Error) -> Fault {
-    Fault::Driver { reason: format!("the connections between the objects' members cannot be polled: {error}") }
+    Fault::Driver {
+        reason: format!("the connections between the objects' members cannot be polled: {error}"),
+    }
 }

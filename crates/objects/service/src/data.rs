@@ -1,8 +1,8 @@
 //! From a data directory to objects and what a core begins with.
 
+use consensus_replica::ReplicaConfig;
 use consensus_replica::lifecycle::{DiskContent, MEMBER_ALONE, NewMembership, storage};
 use consensus_replica::start::Seat;
-use consensus_replica::ReplicaConfig;
 use node_group::{DataConfig, aside};
 use objects_replica::{ReplayedState, replay};
 use objects_state::{Loader, State};
@@ -87,7 +87,10 @@ fn open_journal(config: &ObjectsConfig, identity: Identity) -> Result<Unloaded, 
     let disk = DirDisk::open(&config.data_dir)?;
     let (journal, recovered) = Journal::open(disk, journal_config(config, identity))?;
     if let Some(torn) = &recovered.torn_tail {
-        tracing::warn!(?torn, "the last flush of objects before the crash had not succeeded: its beginning was cut off");
+        tracing::warn!(
+            ?torn,
+            "the last flush of objects before the crash had not succeeded: its beginning was cut off"
+        );
     }
     for damage in &recovered.damaged_snapshots {
         tracing::error!(%damage, "a newer snapshot of the objects is damaged and was passed over");
@@ -133,11 +136,7 @@ pub(crate) fn load(unloaded: Unloaded, config: &ObjectsConfig) -> Result<Opened,
         replay.take(entries).map_err(|fault| ServerFault::new("objects core", fault))?;
     }
     let (seat, ReplayedState { state, .. }) = replay.finish();
-    tracing::info!(
-        position = state.position(),
-        entries = recovered.last_index.0,
-        "the objects are loaded"
-    );
+    tracing::info!(position = state.position(), entries = recovered.last_index.0, "the objects are loaded");
     Ok(Opened { journal, seat, state })
 }
 

@@ -46,7 +46,8 @@ impl Edges {
         let mut requests = Vec::new();
         for (edge, answers) in self.requests.iter().zip(&self.answers) {
             edge.take_all(&mut requests);
-            let mut refused: Vec<_> = requests.drain(..).filter_map(|request| refusal(&request, position)).collect();
+            let mut refused: Vec<_> =
+                requests.drain(..).filter_map(|request| refusal(&request, position)).collect();
             if !refused.is_empty() {
                 answers.put(&mut refused);
             }

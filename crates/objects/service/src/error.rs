@@ -56,7 +56,12 @@ pub enum StartError {
 impl StartError {
     /// Whether bytes on the disk are not those that were written, which other members have.
     pub(crate) const fn is_damage(&self) -> bool {
-        matches!(self, Self::Journal { source: OpenError::Corrupt(_) } | Self::Read(ReadError::Corrupt(_)) | Self::Snapshot)
+        matches!(
+            self,
+            Self::Journal { source: OpenError::Corrupt(_) }
+                | Self::Read(ReadError::Corrupt(_))
+                | Self::Snapshot
+        )
     }
 }
 

@@ -53,20 +53,60 @@ impl Source for MemberFigures {
         let gauge = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
         let of = |counter: &AtomicU64| counter.load(Relaxed);
         vec![
-            Sample::gauge("diwan_objects_serving", "Whether objects are served here", flag(standing.is_serving())),
-            Sample::gauge("diwan_objects_leading", "Whether this member leads the group", flag(standing.is_leading())),
-            Sample::gauge("diwan_objects_leader", "Number of the leader, 0 if none is known", gauge(standing.leader().unwrap_or(0))),
+            Sample::gauge(
+                "diwan_objects_serving",
+                "Whether objects are served here",
+                flag(standing.is_serving()),
+            ),
+            Sample::gauge(
+                "diwan_objects_leading",
+                "Whether this member leads the group",
+                flag(standing.is_leading()),
+            ),
+            Sample::gauge(
+                "diwan_objects_leader",
+                "Number of the leader, 0 if none is known",
+                gauge(standing.leader().unwrap_or(0)),
+            ),
             Sample::gauge("diwan_objects_term", "The term of the group", gauge(standing.term())),
-            Sample::gauge("diwan_objects_position", "Position of the last command applied here", gauge(standing.position())),
+            Sample::gauge(
+                "diwan_objects_position",
+                "Position of the last command applied here",
+                gauge(standing.position()),
+            ),
             Sample::gauge("diwan_objects_sessions", "Open sessions", gauge(of(&figures.sessions))),
             Sample::gauge("diwan_objects_records", "Records of the state", gauge(of(&figures.records))),
             Sample::gauge("diwan_objects_disk_full", "Whether the log has no room", flag(journal.is_full())),
-            Sample::counter("diwan_objects_requests_total", "Requests of this member's clients", of(&figures.requests)),
-            Sample::counter("diwan_objects_answers_total", "Answers and events to this member's clients", of(&figures.answers)),
-            Sample::counter("diwan_objects_slow_flushes_total", "Flushes of the log that took long", journal.slow_flushes()),
-            Sample::counter("diwan_objects_snapshots_failed_total", "Snapshots that could not be written", journal.snapshots_failed()),
-            Sample::seconds("diwan_objects_apply_seconds", "What a turn of applying commands took", figures.apply_us.snapshot()),
-            Sample::seconds("diwan_objects_flush_seconds", "What a flush of the log took", journal.flush_us.snapshot()),
+            Sample::counter(
+                "diwan_objects_requests_total",
+                "Requests of this member's clients",
+                of(&figures.requests),
+            ),
+            Sample::counter(
+                "diwan_objects_answers_total",
+                "Answers and events to this member's clients",
+                of(&figures.answers),
+            ),
+            Sample::counter(
+                "diwan_objects_slow_flushes_total",
+                "Flushes of the log that took long",
+                journal.slow_flushes(),
+            ),
+            Sample::counter(
+                "diwan_objects_snapshots_failed_total",
+                "Snapshots that could not be written",
+                journal.snapshots_failed(),
+            ),
+            Sample::seconds(
+                "diwan_objects_apply_seconds",
+                "What a turn of applying commands took",
+                figures.apply_us.snapshot(),
+            ),
+            Sample::seconds(
+                "diwan_objects_flush_seconds",
+                "What a flush of the log took",
+                journal.flush_us.snapshot(),
+            ),
         ]
     }
 }

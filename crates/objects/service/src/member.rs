@@ -115,8 +115,13 @@ impl Member {
             Some((port, poll)) => Some(connections(port, (poll, waker), &links, &shared)?),
             None => None,
         };
-        let member =
-            Self { core, requests, thread: Mutex::new(None), port: port.cloned(), shared: Arc::clone(&shared) };
+        let member = Self {
+            core,
+            requests,
+            thread: Mutex::new(None),
+            port: port.cloned(),
+            shared: Arc::clone(&shared),
+        };
         let boot = Boot::new(config, Arc::clone(&shared), links, peers)?;
         let thread = spawn("objects core", &shared.supervisor, move || boot.run())
             .map_err(system("start a thread"))?;

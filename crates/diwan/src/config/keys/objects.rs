@@ -4,10 +4,14 @@ use super::Row;
 use super::server::put;
 
 pub(super) const ROWS: &[Row] = &[
-    Row::own("objects.listen", "where clients of live objects connect by HTTP, or `off`", |draft, setting| {
-        draft.objects.said = true;
-        put(&mut draft.objects.listen, setting.address_or_off().map(Some))
-    }),
+    Row::own(
+        "objects.listen",
+        "where clients of live objects connect by HTTP, or `off`",
+        |draft, setting| {
+            draft.objects.said = true;
+            put(&mut draft.objects.listen, setting.address_or_off().map(Some))
+        },
+    ),
     Row::own("objects.data-dir", "where the objects lie", |draft, setting| {
         draft.objects.said = true;
         draft.objects.data_dir = Some(setting.value.into());
