@@ -256,7 +256,7 @@ impl Inbox for JoiningInbox<'_> {
         self.links.mail.take_all(&mut mail);
         mail.into_iter().any(|mail| match mail {
             CoreMail::Stop => true,
-            CoreMail::Ask(_) | CoreMail::Members => false,
+            CoreMail::StepAside | CoreMail::Members => false,
         })
     }
 

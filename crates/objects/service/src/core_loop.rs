@@ -159,7 +159,7 @@ impl CoreLoop {
         self.links.mail.take_all(&mut mail);
         for mail in mail {
             match mail {
-                CoreMail::Ask(question) => question(&mut self.core, &self.state),
+                CoreMail::StepAside => self.core.step_aside(),
                 CoreMail::Members => {
                     self.core.want_members(Some(self.shared.wanted()));
                     self.peers.iter_mut().for_each(PeerConnections::follow_members);
@@ -281,7 +281,7 @@ impl CoreLoop {
             tracing::info!(leader, leading, serving, term = self.core.term().0, "the objects' group");
         }
         if self.shared.is_time_to_count(now.mono()) {
-            self.shared.figures.count(&self.state);
+            self.shared.figures.count(&self.core, &self.state);
         }
     }
 }

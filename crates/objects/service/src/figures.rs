@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use node_group::JournalCounters;
 use node_metrics::{Histogram, Sample};
 use node_pages::Source;
+use objects_replica::Core;
 use objects_state::State;
+use parking_lot::Mutex;
 
 use crate::standing::Standing;
 
@@ -17,8 +19,22 @@ pub(crate) struct Figures {
     pub(crate) apply_us: Histogram,
     requests: AtomicU64,
     answers: AtomicU64,
-    sessions: AtomicU64,
-    records: AtomicU64,
+    counted: Mutex<Counted>,
+}
+
+/// What is counted from time to time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    objects: u64,
+    sessions: u64,
+    tickets: u64,
+    keys: u64,
+    requests_waiting: u64,
+    watches: u64,
+    commands: u64,
+    leads_won: u64,
+    states_replaced: u64,
+    refused_messages: u64,
 }
 
 impl Figures {
@@ -32,10 +48,21 @@ impl Figures {
         self.answers.fetch_add(answers as u64, Relaxed);
     }
 
-    /// What the state holds now.
-    pub(crate) fn count(&self, state: &State) {
-        self.sessions.store(state.sessions().count() as u64, Relaxed);
-        self.records.store(state.records() as u64, Relaxed);
+    /// What the core and the state hold now.
+    pub(crate) fn count(&self, core: &Core, state: &State) {
+        let (status, [objects, sessions, tickets, keys]) = (core.status(), state.counts());
+        *self.counted.lock() = Counted {
+            objects,
+            sessions,
+            tickets,
+            keys,
+            requests_waiting: status.requests_waiting as u64,
+            watches: status.watches as u64,
+            commands: status.commands,
+            leads_won: status.leads_won,
+            states_replaced: status.states_replaced,
+            refused_messages: status.refused_messages,
+        };
     }
 }
 
@@ -48,65 +75,86 @@ pub(crate) struct MemberFigures {
 
 impl Source for MemberFigures {
     fn samples(&self) -> Vec<Sample> {
-        let Self { figures, journal, standing } = self;
-        let flag = |value: bool| i64::from(value);
-        let gauge = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-        let of = |counter: &AtomicU64| counter.load(Relaxed);
-        vec![
-            Sample::gauge(
-                "diwan_objects_serving",
-                "Whether objects are served here",
-                flag(standing.is_serving()),
-            ),
-            Sample::gauge(
-                "diwan_objects_leading",
-                "Whether this member leads the group",
-                flag(standing.is_leading()),
-            ),
-            Sample::gauge(
-                "diwan_objects_leader",
-                "Number of the leader, 0 if none is known",
-                gauge(standing.leader().unwrap_or(0)),
-            ),
-            Sample::gauge("diwan_objects_term", "The term of the group", gauge(standing.term())),
-            Sample::gauge(
-                "diwan_objects_position",
-                "Position of the last command applied here",
-                gauge(standing.position()),
-            ),
-            Sample::gauge("diwan_objects_sessions", "Open sessions", gauge(of(&figures.sessions))),
-            Sample::gauge("diwan_objects_records", "Records of the state", gauge(of(&figures.records))),
-            Sample::gauge("diwan_objects_disk_full", "Whether the log has no room", flag(journal.is_full())),
-            Sample::counter(
-                "diwan_objects_requests_total",
-                "Requests of this member's clients",
-                of(&figures.requests),
-            ),
-            Sample::counter(
-                "diwan_objects_answers_total",
-                "Answers and events to this member's clients",
-                of(&figures.answers),
-            ),
-            Sample::counter(
-                "diwan_objects_slow_flushes_total",
-                "Flushes of the log that took long",
-                journal.slow_flushes(),
-            ),
-            Sample::counter(
-                "diwan_objects_snapshots_failed_total",
-                "Snapshots that could not be written",
-                journal.snapshots_failed(),
-            ),
-            Sample::seconds(
-                "diwan_objects_apply_seconds",
-                "What a turn of applying commands took",
-                figures.apply_us.snapshot(),
-            ),
-            Sample::seconds(
-                "diwan_objects_flush_seconds",
-                "What a flush of the log took",
-                journal.flush_us.snapshot(),
-            ),
-        ]
+        let mut samples = of_group(&self.standing);
+        samples.extend(of_state(&self.figures.counted.lock()));
+        samples.extend(of_work(&self.figures, &self.journal));
+        samples
     }
+}
+
+fn gauge(name: &'static str, help: &'static str, value: u64) -> Sample {
+    Sample::gauge(name, help, i64::try_from(value).unwrap_or(i64::MAX))
+}
+
+/// What this member is in the group.
+fn of_group(standing: &Standing) -> Vec<Sample> {
+    vec![
+        gauge("diwan_objects_serving", "Whether objects are served here", standing.is_serving().into()),
+        gauge("diwan_objects_leading", "Whether this member leads the group", standing.is_leading().into()),
+        gauge(
+            "diwan_objects_leader",
+            "Number of the leader; 0 if none is known",
+            standing.leader().unwrap_or(0),
+        ),
+        gauge("diwan_objects_term", "Term of the group", standing.term()),
+        gauge("diwan_objects_position", "Position of the last command applied here", standing.position()),
+    ]
+}
+
+/// What the state and the core hold.
+fn of_state(counted: &Counted) -> Vec<Sample> {
+    vec![
+        gauge("diwan_objects_objects", "Objects", counted.objects),
+        gauge("diwan_objects_sessions", "Open sessions", counted.sessions),
+        gauge("diwan_objects_tickets", "Calls that wait", counted.tickets),
+        gauge("diwan_objects_keys", "Keys of requests that are remembered", counted.keys),
+        gauge("diwan_objects_requests_waiting", "Requests here whose calls wait", counted.requests_waiting),
+        gauge("diwan_objects_watches", "Event streams of this member's clients", counted.watches),
+        Sample::counter("diwan_objects_commands_total", "Commands proposed by this member", counted.commands),
+        Sample::counter(
+            "diwan_objects_leads_won_total",
+            "How often this member took the lead",
+            counted.leads_won,
+        ),
+        Sample::counter(
+            "diwan_objects_states_replaced_total",
+            "How often this member took over another's snapshot",
+            counted.states_replaced,
+        ),
+        Sample::counter(
+            "diwan_objects_refused_messages_total",
+            "Messages of other members that were refused",
+            counted.refused_messages,
+        ),
+    ]
+}
+
+/// What threads have done.
+fn of_work(figures: &Figures, journal: &JournalCounters) -> Vec<Sample> {
+    let of = |counter: &AtomicU64| counter.load(Relaxed);
+    vec![
+        Sample::counter(
+            "diwan_objects_requests_total",
+            "Requests of this member's clients",
+            of(&figures.requests),
+        ),
+        Sample::counter(
+            "diwan_objects_answers_total",
+            "Answers and events to its clients",
+            of(&figures.answers),
+        ),
+        Sample::seconds(
+            "diwan_objects_apply_seconds",
+            "A turn of applying commands",
+            figures.apply_us.snapshot(),
+        ),
+        Sample::seconds("diwan_objects_flush_seconds", "A flush of the log", journal.flush_us.snapshot()),
+        Sample::counter("diwan_objects_slow_flushes_total", "Flushes that took long", journal.slow_flushes()),
+        gauge("diwan_objects_disk_full", "Whether the log has no room", journal.is_full().into()),
+        Sample::counter(
+            "diwan_objects_snapshots_failed_total",
+            "Snapshots that could not be written",
+            journal.snapshots_failed(),
+        ),
+    ]
 }

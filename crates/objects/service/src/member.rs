@@ -12,8 +12,7 @@ use node_pages::Source;
 use node_threads::{Clock, Mailbox, Supervisor, ThreadWaker, spawn};
 use objects_replica::edge::Request;
 use objects_replica::limits::COMMAND_BYTES_MAX;
-use objects_replica::{Core, FEATURE_LEVEL, peer_message_bytes_max};
-use objects_state::State;
+use objects_replica::{FEATURE_LEVEL, peer_message_bytes_max};
 use parking_lot::Mutex;
 
 use crate::boot::Boot;
@@ -35,8 +34,8 @@ const COUNT_MS: u64 = 1_000;
 
 /// Something for the core's thread, besides what edges, journal and other members say.
 pub(crate) enum CoreMail {
-    /// A question of another thread.
-    Ask(Box<dyn FnOnce(&mut Core, &State) + Send>),
+    /// This member is about to stop: another is to lead.
+    StepAside,
     /// Other members are wanted.
     Members,
     /// End.
@@ -55,6 +54,18 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    fn new(config: &ObjectsConfig, clock: Clock) -> Self {
+        Self {
+            clock,
+            supervisor: Arc::default(),
+            standing: Arc::default(),
+            figures: Arc::default(),
+            journal: Arc::default(),
+            wanted: Mutex::new(config.group.iter().flat_map(|group| group.members.iter().copied()).collect()),
+            counted: Mutex::new(MonoTime::ZERO),
+        }
+    }
+
     /// Who is to be a member.
     pub(crate) fn wanted(&self) -> WantedMembers {
         self.wanted.lock().iter().copied().collect()
@@ -92,15 +103,7 @@ impl Member {
         edges: Vec<Box<dyn EdgeAnswers>>,
         clock: Clock,
     ) -> Result<Self, StartError> {
-        let shared = Arc::new(Shared {
-            clock,
-            supervisor: Arc::default(),
-            standing: Arc::default(),
-            figures: Arc::default(),
-            journal: Arc::default(),
-            wanted: Mutex::new(config.group.iter().flat_map(|group| group.members.iter().copied()).collect()),
-            counted: Mutex::new(MonoTime::ZERO),
-        });
+        let shared = Arc::new(Shared::new(&config, clock));
         let port = port.filter(|_| config.group.is_some());
         let (poll, waker) = match port {
             Some(_) => {
@@ -176,7 +179,7 @@ impl Member {
     pub fn step_aside(&self) {
         let began = Instant::now();
         while self.shared.standing.leads_others() && began.elapsed() < STEPPING_ASIDE_MAX {
-            self.core.put(CoreMail::Ask(Box::new(|core, _| core.step_aside())));
+            self.core.put(CoreMail::StepAside);
             std::thread::sleep(Duration::from_millis(5));
         }
     }
