@@ -20,6 +20,7 @@
 //! | rule | how |
 //! |---|---|
 //! | O1 one order | a command has one position (each call of a batch has its own); nothing but the log, its stamps and the state decides |
+//! | at most once | `source.rs`: of what a member gives again no copy is applied twice, with or without a session or a key |
 //! | O3, O4 exactly once, the same reply | `request.rs`: the outcome, also a refusal, is written with the command's changes; a repeat is answered with it; a repeat of a waiting request joins its ticket |
 //! | O5 replies matched | an answer names its request's [`Origin`], a ticket its call's position |
 //! | O6 forgotten is refused | a session's floor rises with its acknowledgements and never falls |
@@ -109,6 +110,7 @@ mod reply;
 mod request;
 mod scan;
 mod session;
+mod source;
 mod state;
 mod store;
 mod tick;
@@ -123,6 +125,8 @@ pub use effects::{Effect, Effects, Event, EventKind, TicketEnd};
 pub use loader::Loader;
 pub use object::{Method, MethodKind};
 pub use problem::{Outcome, Problem, Retry, SideEffect, Slug};
+pub use reply::Reply;
 pub use scan::SnapshotProgress;
 pub use session::Session;
+pub use source::Source;
 pub use state::{Description, State, TicketState};
