@@ -124,7 +124,8 @@ impl Connection {
             body_bytes_max: limits.body_bytes_max,
         };
         let mut builder = http1::Builder::new();
-        builder.header_read_timeout(None).pipeline_flush(true).max_header_size(limits.head_bytes_max);
+        // Flushing is a copy in memory here: the event loop joins what is written in a turn.
+        builder.header_read_timeout(None).max_header_size(limits.head_bytes_max);
         builder.max_buf_size(limits.head_bytes_max.max(MIN_BUFFER));
         Self {
             http: Box::pin(builder.serve_connection(pipe.clone(), exchanges)),
@@ -196,6 +197,7 @@ impl Connection {
         } else {
             self.output.append(&mut ends.output);
         }
+        ends.unsent = self.output.len() - self.sent;
     }
 
     fn found(&mut self, again: bool, now: MonoTime) -> Found {
@@ -311,7 +313,9 @@ impl Connection {
         self.sent = 0;
         // An idle connection holds no room.
         self.output = Vec::new();
-        std::mem::take(&mut self.pipe.lock().is_full)
+        let mut ends = self.pipe.lock();
+        ends.unsent = 0;
+        std::mem::take(&mut ends.is_full)
     }
 
     /// When something must have happened, and what is wrong otherwise.

@@ -37,6 +37,8 @@ pub(crate) struct Pieces {
 pub(crate) struct Ends {
     pub(crate) input: BytesMut,
     pub(crate) output: Vec<u8>,
+    /// Bytes that were taken from there and are not sent yet.
+    pub(crate) unsent: usize,
     /// More would have been written if there had been room.
     pub(crate) is_full: bool,
     /// The head of a request is whole, and its body is being read.
@@ -104,7 +106,7 @@ impl Write for Pipe {
         let ends = &mut *self.lock();
         let before = ends.output.len();
         for bytes in slices {
-            let room = OUTPUT_BYTES_MAX.saturating_sub(ends.output.len());
+            let room = OUTPUT_BYTES_MAX.saturating_sub(ends.unsent + ends.output.len());
             ends.output.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
         }
         let taken = ends.output.len() - before;
