@@ -110,7 +110,8 @@ fn broker(config: &Configuration, log: &Log) -> Result<Option<log_service::LogCo
 /// The port of the objects that are to be served: taken before anything starts.
 fn objects(config: &Configuration) -> Result<Option<objects_service::Prepared>, String> {
     let Some(plan) = &config.objects else { return Ok(None) };
-    match objects_service::Prepared::new(plan.listen) {
+    let threads = config.council.as_ref().map_or(0, |council| council.listen.shards);
+    match objects_service::Prepared::new(plan.listen, threads) {
         Ok(prepared) => Ok(Some(prepared)),
         Err(error) => {
             let problem = plan.refused(&error);

@@ -55,7 +55,10 @@ pub(super) fn has_waiters(object: &Value) -> bool {
 
 /// Shows those objects that are to be shown.
 pub(super) fn list(arguments: &ListArguments, is_shown: fn(&Value) -> bool, out: &mut impl Write) -> Done {
-    let kinds = arguments.kind.as_deref().map_or_else(type_names, |kind| vec![kind]);
+    let kinds: Vec<&str> = match &arguments.kind {
+        Some(kind) => vec![kind],
+        None => type_names(),
+    };
     let mut objects = Vec::new();
     for kind in kinds {
         objects.extend(of_type(&arguments.access, kind, &arguments.prefix)?.into_iter().filter(is_shown));

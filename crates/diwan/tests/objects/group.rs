@@ -92,8 +92,7 @@ impl Group {
             // A busy machine must not make a member miss its leader.
             command.args(["-D", "council.ensemble.election-tick-ms=200"]);
         }
-        let log = std::fs::OpenOptions::new().create(true).append(true);
-        let log = log.clone().open(self.log(number)).unwrap();
+        let log = std::fs::OpenOptions::new().create(true).append(true).open(self.log(number)).unwrap();
         command.stdout(Stdio::null()).stderr(log).spawn().unwrap()
     }
 

@@ -61,3 +61,10 @@ impl GroupConfig {
         self.members.iter().filter(|(_, votes)| *votes).map(|(number, _)| *number).collect()
     }
 }
+
+/// What clients are served with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HttpOptions {
+    /// Whether the first command to an object of a built-in type creates it.
+    pub create_on_use: bool,
+}

@@ -25,11 +25,14 @@ mod data;
 mod edges;
 mod error;
 mod figures;
+mod front;
 mod member;
+mod server;
 mod standing;
 
-pub use config::{GroupConfig, ObjectsConfig};
+pub use config::{GroupConfig, HttpOptions, ObjectsConfig};
 pub use edges::EdgeAnswers;
 pub use error::{ServerFault, StartError};
 pub use member::Member;
+pub use server::{Prepared, Server};
 pub use standing::Standing;
