@@ -438,3 +438,32 @@ fn linearizable_query_at_a_deposed_leader_is_not_answered_from_its_state() {
     world.set_away(old, false);
     assert_eq!(world.wait(old, read), "{\"value\":1}");
 }
+
+#[test]
+fn process_that_stood_still_answers_nothing_under_a_lease_that_is_over() {
+    let mut world = World::new();
+    let (leader, follower) = (world.leader(), world.follower());
+    world.paused.insert(follower);
+    let wrote = world.call(leader, "counter/a", "increment", "", Anonymous);
+    world.wait(leader, wrote);
+    world.pass(3_000);
+    // The first thing that it does is to take what its clients have sent.
+    let read = world.query(follower, "counter/a", "get", Consistency::Stale);
+    let mail = world.member(follower).core.answers(0).drain(..).collect::<Vec<_>>();
+    assert!(format!("{mail:?}").contains("NoLeader"), "{mail:?}");
+    assert_eq!(world.answer(follower, read), None);
+}
+
+#[test]
+fn copies_of_what_members_forward_are_not_put_into_the_log() {
+    let mut world = World::new();
+    let (leader, follower) = (world.leader(), world.follower());
+    world.faults = Faults { repeated: 1_000, ..Faults::default() };
+    let before = world.members[&leader].core.status().commands;
+    for _ in 0..100 {
+        world.call(follower, "counter/a", "increment", "", Anonymous);
+        world.pass(10);
+    }
+    world.check_equal();
+    assert_eq!(world.members[&leader].core.status().commands - before, 100);
+}
