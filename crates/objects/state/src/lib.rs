@@ -116,11 +116,12 @@ mod store;
 mod tick;
 mod ticket;
 
-pub use builtin::{TYPES, methods, type_name, type_named};
+pub use builtin::{TYPES, constructor, methods, type_name, type_named};
 pub use codec::Malformed;
 pub use command::{
     Batch, Call, Caller, Command, Identity, Invocation, NewSession, ObjectName, Origin, SessionId, TypeId,
 };
+pub use json::{Json, NotJson};
 pub use effects::{Effect, Effects, Event, EventKind, TicketEnd};
 pub use loader::Loader;
 pub use object::{Method, MethodKind};
