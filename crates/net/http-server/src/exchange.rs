@@ -88,7 +88,9 @@ impl Exchange {
         let body = if self.more.is_empty() { &mut self.read } else { &mut self.more.split().freeze() };
         let body = std::mem::take(body);
         let arrival = match read {
-            Ok(()) => Arrival::Whole(Request { method: head.method, uri: head.uri, headers: head.headers, body }),
+            Ok(()) => {
+                Arrival::Whole(Request { method: head.method, uri: head.uri, headers: head.headers, body })
+            }
             Err(refusal) => Arrival::Refused(refusal),
         };
         let mut ends = self.pipe.lock();

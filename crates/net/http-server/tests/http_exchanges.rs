@@ -64,7 +64,8 @@ fn bodies_come_whole_whatever_their_coding_and_pieces() {
     client.send(format!("POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n{long}", long.len()));
     assert_eq!(client.response().body, long.as_bytes());
     client.send("POST /echo HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n");
-    for piece in ["5\r\nhello\r\n", "1", "\r\n \r\n", "5;note=1\r\nworld\r", "\n0\r\n", "trailer: 1\r\n\r\n"] {
+    for piece in ["5\r\nhello\r\n", "1", "\r\n \r\n", "5;note=1\r\nworld\r", "\n0\r\n", "trailer: 1\r\n\r\n"]
+    {
         client.send(piece);
     }
     assert_eq!(client.response().body, b"hello world");

@@ -138,7 +138,10 @@ fn bodies_of_all_together_are_limited_and_room_comes_back() {
     slow.send(format!("POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: 801\r\n\r\n{}", "x".repeat(800)));
     let refused = |site: &support::Site| {
         let mut other = site.client();
-        other.send(format!("POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: 300\r\n\r\n{}", "x".repeat(300)));
+        other.send(format!(
+            "POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: 300\r\n\r\n{}",
+            "x".repeat(300)
+        ));
         other.response().status
     };
     let until = Instant::now() + support::PATIENCE;

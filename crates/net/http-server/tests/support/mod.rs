@@ -116,7 +116,11 @@ pub fn config(limits: HttpLimits) -> HttpConfig {
         names: LimitNames { connections_max: "test.connections-max", per_ip_max: "test.per-address-max" },
         descriptors: Descriptors::of_process(0),
         tls: None,
-        hints: TlsHints { plain_port: "test.listen", client_auth: "test.client-auth", trust_store: "test.trust" },
+        hints: TlsHints {
+            plain_port: "test.listen",
+            client_auth: "test.client-auth",
+            trust_store: "test.trust",
+        },
         thread_names: ("test-http", "test-listener"),
     }
 }
