@@ -43,7 +43,10 @@ pub(crate) struct Sender {
 impl Sender {
     pub(crate) fn read(fields: &dyn Fields) -> Result<Self, Fault> {
         if text(fields, "authorization")?.is_some() {
-            return Err(Fault::new(Slug::Unauthenticated, "this build knows no tokens: send no `Authorization`"));
+            return Err(Fault::new(
+                Slug::Unauthenticated,
+                "this build knows no tokens: send no `Authorization`",
+            ));
         }
         let credential = text(fields, "diwan-session")?.map(credential).transpose()?;
         let sender = Self {
@@ -92,7 +95,9 @@ impl Sender {
         match self.proof() {
             Some(proof) if proof.session == session => Ok(proof),
             Some(_) => Err(Fault::new(Slug::Forbidden, "`Diwan-Session` is another session than the path's")),
-            None => Err(Fault::new(Slug::Unauthenticated, "send `Diwan-Session`: the session's id and secret")),
+            None => {
+                Err(Fault::new(Slug::Unauthenticated, "send `Diwan-Session`: the session's id and secret"))
+            }
         }
     }
 }
@@ -136,7 +141,10 @@ pub(crate) fn hex16(text: &str) -> Option<[u8; 16]> {
 fn credential(text: &str) -> Result<Credential, Fault> {
     let parts = text.split_once('.').and_then(|(id, secret)| Some((hex16(id)?, hex16(secret)?)));
     let (id, secret) = parts.ok_or_else(|| {
-        Fault::argument("Diwan-Session", "not a session's id and secret: 32 hexadecimal digits, a point, 32 more")
+        Fault::argument(
+            "Diwan-Session",
+            "not a session's id and secret: 32 hexadecimal digits, a point, 32 more",
+        )
     })?;
     Ok(Credential { session: SessionId(id), secret })
 }

@@ -66,8 +66,7 @@ impl HttpResponse {
 
     /// A refusal of the core's.
     pub(crate) fn problem(problem: &Problem) -> Self {
-        let response =
-            Self { content_type: PROBLEM, ..Self::json(problem.slug.status(), problem.to_json()) };
+        let response = Self { content_type: PROBLEM, ..Self::json(problem.slug.status(), problem.to_json()) };
         match problem.retry_after_ms {
             Some(ms) => response.with("retry-after", ms.div_ceil(1_000).max(1).to_string()),
             None if problem.slug.status() == 429 => response.with("retry-after", "1"),

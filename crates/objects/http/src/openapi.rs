@@ -71,7 +71,10 @@ pub(crate) fn document(only: Option<TypeId>) -> String {
     for (object, name) in TYPES.iter().filter(|(object, _)| only.is_none_or(|only| only == *object)) {
         paths = paths.raw(&format!("/objects/{name}/{{name}}"), &object_path(*object, name));
         for method in methods(*object) {
-            paths = paths.raw(&format!("/objects/{name}/{{name}}/{}", method.name), &method_path(*object, name, method));
+            paths = paths.raw(
+                &format!("/objects/{name}/{{name}}/{}", method.name),
+                &method_path(*object, name, method),
+            );
         }
     }
     if only.is_none() {
@@ -94,7 +97,10 @@ const OTHERS: &[(&str, &[(&str, &str)])] = &[
     ("/objects", &[("get", "List the objects of a type")]),
     ("/objects/{type}/{name}:batch", &[("post", "Call several methods of one object")]),
     ("/objects/{type}/{name}/events", &[("get", "Events of an object, as Server-Sent Events")]),
-    ("/tickets/{id}", &[("get", "Collect the result of a call that waits"), ("delete", "Cancel a call that waits")]),
+    (
+        "/tickets/{id}",
+        &[("get", "Collect the result of a call that waits"), ("delete", "Cancel a call that waits")],
+    ),
     ("/sessions", &[("post", "Open a session")]),
     ("/sessions/{id}", &[("get", "Show a session"), ("delete", "Close a session")]),
     ("/sessions/{id}/renew", &[("post", "Renew a session")]),

@@ -86,7 +86,9 @@ fn of_objects(method: &str, segments: &[&str], operation: Option<&str>) -> Resul
             ("PUT", _) => Ok(Route::Create(object(kind, name)?)),
             ("GET", _) => Ok(Route::Describe(object(kind, name)?)),
             ("DELETE", _) => Ok(Route::Delete(object(kind, name)?)),
-            ("POST", _) => Err(Fault::not_allowed("GET, HEAD, PUT, DELETE; to call a method, add it to the path")),
+            ("POST", _) => {
+                Err(Fault::not_allowed("GET, HEAD, PUT, DELETE; to call a method, add it to the path"))
+            }
             _ => Err(Fault::not_allowed("GET, HEAD, PUT, DELETE")),
         },
         [kind, name, "events"] => only_get(method, Route::ObjectEvents(object(kind, name)?)),

@@ -22,26 +22,62 @@ pub(crate) enum Kind {
 pub(crate) fn kind_of(object: TypeId, argument: &str) -> Option<Kind> {
     let kind = type_name(object)?;
     Some(match (argument, kind) {
-        ("value" | "expect", "value" | "map") | ("after", "set") | ("item" | "entry" | "data" | "initial", _) => {
-            Kind::Value
-        }
+        ("value" | "expect", "value" | "map")
+        | ("after", "set")
+        | ("item" | "entry" | "data" | "initial", _) => Kind::Value,
         ("items", _) => Kind::Values,
         ("ids", _) => Kind::Integers,
         ("keys", _) => Kind::Texts,
         ("entries" | "record", _) => Kind::Pairs,
         ("if_absent" | "fair" | "double" | "bounded", _) => Kind::Flag,
         ("from" | "to", "map") | ("after", "names") => Kind::Text,
-        ("key" | "name" | "owner" | "condition" | "reason" | "on_loss" | "when_full" | "form", _) => Kind::Text,
+        ("key" | "name" | "owner" | "condition" | "reason" | "on_loss" | "when_full" | "form", _) => {
+            Kind::Text
+        }
         (argument, _) if INTEGERS.contains(&argument) => Kind::Integer,
         _ => return None,
     })
 }
 
 const INTEGERS: &[&str] = &[
-    "after", "at_least", "at_most", "before", "burst", "by", "capacity", "count", "delay_ms", "epoch", "equals",
-    "expect", "fence", "from", "id", "if_version", "key_max", "lease_ms", "limit", "lock_delay_ms", "max",
-    "max_attempts", "max_bytes", "max_entries", "min", "min_size", "n", "parties", "per_second", "permits",
-    "priority", "reentrant", "start", "term", "ttl_ms", "value", "version", "wait_ms",
+    "after",
+    "at_least",
+    "at_most",
+    "before",
+    "burst",
+    "by",
+    "capacity",
+    "count",
+    "delay_ms",
+    "epoch",
+    "equals",
+    "expect",
+    "fence",
+    "from",
+    "id",
+    "if_version",
+    "key_max",
+    "lease_ms",
+    "limit",
+    "lock_delay_ms",
+    "max",
+    "max_attempts",
+    "max_bytes",
+    "max_entries",
+    "min",
+    "min_size",
+    "n",
+    "parties",
+    "per_second",
+    "permits",
+    "priority",
+    "reentrant",
+    "start",
+    "term",
+    "ttl_ms",
+    "value",
+    "version",
+    "wait_ms",
 ];
 
 /// What a constructor's argument of this name is.

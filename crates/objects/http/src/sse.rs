@@ -9,6 +9,11 @@ pub(crate) const ALIVE: &str = ": alive\n\n";
 /// Events before this point are not known: the client must look at the state again.
 pub(crate) const LOST: &str = "event: lost\ndata: {}\n\n";
 
+/// The beginning of a stream: behind which event it goes on.
+pub(crate) fn begin(id: EventId) -> String {
+    format!("id: {}.{}\n: watching\n\n", id.position, id.ordinal)
+}
+
 /// One event.
 pub(crate) fn event(id: EventId, what: &Happening) -> String {
     let (name, data) = match what {

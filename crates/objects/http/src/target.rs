@@ -58,7 +58,9 @@ impl Query {
     pub(crate) fn take_number(&mut self, name: &str, most: u64) -> Result<Option<u64>, Fault> {
         let Some(value) = self.take(name) else { return Ok(None) };
         match value.parse() {
-            Ok(number) if number <= most && value.bytes().all(|byte| byte.is_ascii_digit()) => Ok(Some(number)),
+            Ok(number) if number <= most && value.bytes().all(|byte| byte.is_ascii_digit()) => {
+                Ok(Some(number))
+            }
             _ => Err(Fault::argument(name, format!("not a whole number from 0 to {most}"))),
         }
     }
@@ -124,8 +126,18 @@ mod tests {
     #[test]
     fn bad_targets_are_refused() {
         let wrong = [
-            "", "*", "/", "/v2/live", "/v1", "/v1/%", "/v1/%2", "/v1/%zz", "/v1/%ff", "/v1/a?b=%c3%28",
-            "/v1/a?x=1&x=2", "/v1/a?x=1&%78=2",
+            "",
+            "*",
+            "/",
+            "/v2/live",
+            "/v1",
+            "/v1/%",
+            "/v1/%2",
+            "/v1/%zz",
+            "/v1/%ff",
+            "/v1/a?b=%c3%28",
+            "/v1/a?x=1&x=2",
+            "/v1/a?x=1&%78=2",
         ];
         for wrong in wrong {
             let fault = Target::parse(wrong).unwrap_err().response();

@@ -2,8 +2,8 @@
 
 use objects_replica::edge::{Consistency, Question, Request, SessionProof, Subject};
 use objects_state::{
-    Batch, Call, Caller, Command, Identity, Invocation, Json, Method, MethodKind, NewSession, ObjectName, Origin,
-    SessionId, Slug, limits, methods,
+    Batch, Call, Caller, Command, Identity, Invocation, Json, Method, MethodKind, NewSession, ObjectName,
+    Origin, SessionId, Slug, limits, methods,
 };
 
 use super::open::Purpose;

@@ -6,7 +6,7 @@ mod open;
 mod reply;
 
 use base::MonoTime;
-use objects_replica::edge::{Answer, Request, edge_of, origin};
+use objects_replica::edge::{Answer, EventId, Request, edge_of, origin};
 use objects_state::{Origin, SideEffect, Slug};
 
 use crate::message::{Fault, HttpRequest, HttpResponse, unanswered};
@@ -100,14 +100,8 @@ impl<K: Copy + Ord> Edge<K> {
     }
 
     /// A request has come. `random` fills bytes that nobody can guess.
-    pub fn request(
-        &mut self,
-        key: K,
-        request: &HttpRequest<'_>,
-        random: &mut dyn FnMut(&mut [u8]),
-        now: MonoTime,
-    ) {
-        if let Err(fault) = self.begin(key, request, random, now) {
+    pub fn request(&mut self, key: K, request: &HttpRequest<'_>, random: &mut dyn FnMut(&mut [u8])) {
+        if let Err(fault) = self.begin(key, request, random) {
             self.says.push(Say::Respond(key, fault.response()));
         }
     }
@@ -117,7 +111,6 @@ impl<K: Copy + Ord> Edge<K> {
         key: K,
         request: &HttpRequest<'_>,
         random: &mut dyn FnMut(&mut [u8]),
-        now: MonoTime,
     ) -> Result<(), Fault> {
         let target = Target::parse(request.target)?;
         let route = Route::of(request.method, &target)?;
@@ -134,15 +127,6 @@ impl<K: Copy + Ord> Edge<K> {
         }
         let origin = self.origin(self.requests.next());
         let asked = ask::Asker { config: &self.config, request, origin, random }.ask(route, target.query)?;
-        if let Purpose::Stream(session) = &asked.purpose {
-            if self.requests.streams().is_empty() {
-                self.alive_at = now.plus_ms(self.config.alive_ms);
-            }
-            if session.is_some() {
-                self.heard_at = now;
-            }
-            self.says.push(Say::Respond(key, reply::stream()));
-        }
         self.requests.insert(key, asked.purpose, asked.hold_ms);
         self.asks.push(asked.request);
         Ok(())
@@ -152,10 +136,10 @@ impl<K: Copy + Ord> Edge<K> {
     pub fn answer(&mut self, answer: Answer, now: MonoTime) {
         match answer {
             Answer::Done { origin, position, outcome } => {
-                let Some(open) = self.number(origin).and_then(|number| self.requests.remove(number)) else {
-                    return;
-                };
-                if matches!(open.purpose, Purpose::Stream(_)) {
+                let Some(number) = self.number(origin) else { return };
+                let is_stream = self.requests.is_stream(number);
+                let Some(open) = self.requests.remove(number) else { return };
+                if is_stream {
                     self.says.push(Say::Push(open.key, sse::end(&outcome)));
                     self.says.push(Say::Finish(open.key));
                     return;
@@ -173,9 +157,25 @@ impl<K: Copy + Ord> Edge<K> {
                     self.end_holds(now);
                 }
             }
+            Answer::Watching { origin, id } => {
+                if let Some(number) = self.number(origin) {
+                    self.begin_stream(number, id, now);
+                }
+            }
             Answer::Event { origin, id, what } => self.push(origin, || sse::event(id, &what)),
             Answer::EventsLost { origin } => self.push(origin, || sse::LOST.into()),
             Answer::WhoWasHeard { round } => self.tell_heard(Some(round), now),
+        }
+    }
+
+    fn begin_stream(&mut self, number: u64, id: EventId, now: MonoTime) {
+        if self.requests.streams().is_empty() {
+            (self.alive_at, self.heard_at) = (now.plus_ms(self.config.alive_ms), now);
+        }
+        self.requests.begun(number);
+        if let Some(open) = self.requests.get(number) {
+            self.says.push(Say::Respond(open.key, reply::stream()));
+            self.says.push(Say::Push(open.key, sse::begin(id)));
         }
     }
 
@@ -247,11 +247,12 @@ impl<K: Copy + Ord> Edge<K> {
                 self.answer_by_ticket(number);
                 continue;
             }
+            let is_stream = self.requests.is_stream(number);
             let Some(open) = self.requests.remove(number) else { continue };
             self.asks.push(Request::Gone { origin: self.origin(number) });
             self.says.push(match open.purpose {
-                Purpose::Stream(_) => Say::Finish(open.key),
-                Purpose::Reading | Purpose::Groups | Purpose::Ready => {
+                Purpose::Stream(_) if is_stream => Say::Finish(open.key),
+                Purpose::Stream(_) | Purpose::Reading | Purpose::Groups | Purpose::Ready => {
                     Say::Respond(open.key, Fault::new(Slug::NoLeader, "the member stops").response())
                 }
                 _ => {

@@ -79,9 +79,6 @@ impl<K: Copy + Ord> Requests<K> {
     pub(crate) fn insert(&mut self, key: K, purpose: Purpose, hold_ms: Option<u64>) {
         let number = self.next;
         self.next += 1;
-        if let Purpose::Stream(session) = purpose {
-            self.streams.insert(number, session);
-        }
         self.numbers.insert(key, number);
         self.open.insert(number, Open { key, purpose, hold_ms, ticket: None, held_until: None });
     }
@@ -113,6 +110,18 @@ impl<K: Copy + Ord> Requests<K> {
             open.held_until = Some(at);
             self.holds.insert((at, number));
         }
+    }
+
+    /// A watch has begun: its stream is open.
+    pub(crate) fn begun(&mut self, number: u64) {
+        if let Some(Open { purpose: Purpose::Stream(session), .. }) = self.open.get(&number) {
+            self.streams.insert(number, *session);
+        }
+    }
+
+    /// Whether it is a stream that is open.
+    pub(crate) fn is_stream(&self, number: u64) -> bool {
+        self.streams.contains_key(&number)
     }
 
     /// A request that has waited long enough.
