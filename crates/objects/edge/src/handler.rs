@@ -20,6 +20,8 @@ pub enum EdgeMail {
     Answer(Answer),
     /// Where clients of the leader connect; `None` if it is not known, or this member leads.
     Leader(Option<String>),
+    /// The core has ended, and another may begin: nobody answers what it was asked.
+    CoreEnded,
 }
 
 /// See the module.
@@ -75,6 +77,7 @@ impl<C: Core> Handler for EdgeHandler<C> {
         match mail {
             EdgeMail::Answer(answer) => self.edge.answer(answer, now.mono()),
             EdgeMail::Leader(leader) => self.edge.set_leader(leader),
+            EdgeMail::CoreEnded => self.edge.core_ended(),
         }
         self.reply(replies);
     }

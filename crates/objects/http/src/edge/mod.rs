@@ -263,6 +263,14 @@ impl<K: Copy + Ord> Edge<K> {
         }
     }
 
+    /// The core has ended, and another may begin: nobody answers what it was asked. As [`Self::stop`], but requests that come
+    /// later are taken.
+    pub fn core_ended(&mut self) {
+        let is_stopping = self.is_stopping;
+        self.stop();
+        self.is_stopping = is_stopping;
+    }
+
     /// Appends what the core is to be asked.
     pub fn take_asks(&mut self, into: &mut Vec<Request>) {
         into.append(&mut self.asks);
