@@ -121,8 +121,8 @@ pub use codec::Malformed;
 pub use command::{
     Batch, Call, Caller, Command, Identity, Invocation, NewSession, ObjectName, Origin, SessionId, TypeId,
 };
-pub use json::{Json, NotJson};
 pub use effects::{Effect, Effects, Event, EventKind, TicketEnd};
+pub use json::{Json, NotJson};
 pub use loader::Loader;
 pub use object::{Method, MethodKind};
 pub use problem::{Outcome, Problem, Retry, SideEffect, Slug};

@@ -198,6 +198,7 @@ impl Member {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "a list: an arm for each request")]
     fn ask(&mut self, request: Request, now: Now) {
         match request {
             Request::Command { command, secret_hash } => self.command(&command, secret_hash, now),
