@@ -14,12 +14,14 @@ use crate::digest::{self, DigestArguments};
 use crate::log::{ClusterCommand, LogCommand};
 use crate::lone_broker::{self, BrokerArguments};
 use crate::member::Wish;
+use crate::object::{self, ObjectCommand};
 use crate::shell::ShellOptions;
 use crate::status::StatusOptions;
 use crate::up::UpOptions;
 
 const SERVE_HELP: &str = "\
-Without any of these, ZooKeeper's clients connect to 127.0.0.1:2181, Kafka's to 127.0.0.1:9092, and data lies in `./diwan-data`.
+Without any of these, ZooKeeper's clients connect to 127.0.0.1:2181, Kafka's to 127.0.0.1:9092, those of live objects to
+127.0.0.1:7180, and data lies in `./diwan-data`.
 `diwan config keys` lists every key; `diwan config check FILE` says what a file means.
 
   diwan serve
@@ -79,6 +81,9 @@ If a majority can be brought back, bring it back instead.
 
   diwan force-new-ensemble --config zoo.cfg
   diwan force-new-ensemble --config zoo.cfg --yes";
+
+/// Where `diwan up` serves objects, unless told otherwise.
+const OBJECTS_PORT: u16 = 7180;
 
 /// Coordination by ZooKeeper's protocol, and a log by Kafka's.
 #[derive(Debug, Parser)]
@@ -147,6 +152,9 @@ pub(crate) enum Command {
     Log(LogArguments),
     #[command(flatten)]
     Records(LogCommand),
+    /// Live objects: list, inspect, call, delete.
+    #[command(subcommand, after_help = object::HELP)]
+    Object(ObjectCommand),
     /// Make keys and certificates with which members authenticate and encrypt their connections to each other.
     #[command(after_help = CERTIFICATES_HELP)]
     Certificates(CertificatesArguments),
@@ -174,6 +182,8 @@ enum UpService {
     Council,
     /// The log, for Kafka's clients.
     Log,
+    /// Live objects, over HTTP.
+    Objects,
 }
 
 /// A broker, or a look at all of them.
@@ -245,6 +255,10 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "ADDRESS")]
     log: Option<String>,
 
+    /// Where clients of live objects connect by HTTP, or `off` [default: 127.0.0.1:7180].
+    #[arg(long, value_name = "ADDRESS")]
+    objects: Option<String>,
+
     /// Where metrics are served over HTTP, or `off` [default: 127.0.0.1:7000].
     #[arg(short, long, value_name = "ADDRESS")]
     metrics: Option<String>,
@@ -277,6 +291,7 @@ impl ServeArguments {
             ("node.data-dir", self.data_dir),
             ("council.listen.client", self.listen),
             ("log.listen", self.log),
+            ("objects.listen", self.objects),
             ("metrics.listen", self.metrics),
             ("admin.listen", self.admin),
             ("logging.level", self.log_level),
@@ -348,12 +363,22 @@ pub(crate) struct UpArguments {
     http_port: u16,
 
     /// What each member serves. With the log, its topics have up to three replicas.
-    #[arg(long, value_name = "SERVICE,..", value_enum, value_delimiter = ',', default_value = "council")]
+    #[arg(
+        long,
+        value_name = "SERVICE,..",
+        value_enum,
+        value_delimiter = ',',
+        default_value = "council,objects"
+    )]
     services: Vec<UpService>,
 
     /// Where Kafka's clients of the first member connect, if the log is served.
     #[arg(long, value_name = "PORT", default_value_t = 9092)]
     log_port: u16,
+
+    /// Where clients of live objects of the first member connect [default: 7180; any free port with `--client-port 0`].
+    #[arg(long, value_name = "PORT")]
+    objects_port: Option<u16>,
 
     /// Do not restart a member that ends.
     #[arg(long)]
@@ -375,6 +400,10 @@ impl UpArguments {
             peer_port: self.peer_port,
             http_port: self.http_port,
             log_port: self.services.contains(&UpService::Log).then_some(self.log_port),
+            objects_port: self
+                .services
+                .contains(&UpService::Objects)
+                .then(|| self.objects_port.unwrap_or(if self.client_port == 0 { 0 } else { OBJECTS_PORT })),
             restart: !self.no_restart,
             properties: self.properties,
         }

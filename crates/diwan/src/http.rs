@@ -70,6 +70,13 @@ pub(crate) struct Page {
 }
 
 impl Page {
+    /// The body, whole.
+    pub(crate) fn read(mut self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.body.by_ref().take(ANSWER_BYTES_MAX).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
     /// A header's value.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let named = |(own, _): &&(String, String)| own.eq_ignore_ascii_case(name);
@@ -104,6 +111,28 @@ pub(crate) fn ask(
         Ok(page) => Ok(page),
         Err(unheard) => Err(sent.err().unwrap_or(unheard)),
     }
+}
+
+/// Sends a request with these headers and a body that is in memory. The server may be silent for `patience`.
+pub(crate) fn send(
+    address: &str,
+    (method, path): (&str, &str),
+    headers: &[(&str, String)],
+    body: &[u8],
+    patience: Duration,
+) -> io::Result<Page> {
+    let mut stream = connect(address, CONNECTING_MAX)?;
+    stream.set_read_timeout(Some(patience))?;
+    stream.set_write_timeout(Some(patience))?;
+    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let length = body.len();
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nHost: {address}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n"
+    )?;
+    // A server that refuses reads no further, and says why.
+    let sent = stream.write_all(body);
+    read_head(BufReader::new(stream)).map_err(|unheard| sent.err().unwrap_or(unheard))
 }
 
 fn read_head(mut body: BufReader<TcpStream>) -> io::Result<Page> {

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use council_service::{Server, ServerConfig};
+use objects_service::{GroupConfig, HttpOptions, ObjectsConfig};
 
 use crate::broker::from_here;
 use crate::config::{self, Configuration, Notice, Problem, Sources, Verdict, failure};
@@ -56,6 +57,7 @@ fn serve(config: Configuration, sources: &Sources, log: Log, until_input_ends: b
     // Before the threads begin, so that none of them gets a signal.
     let signals = signals::catch().map_err(|error| format!("signals cannot be caught: {error}"))?;
     let broker = broker(&config, &log)?;
+    let objects = objects(&config)?;
     let council = match &config.council {
         Some(council) => Some(
             Server::start(council.clone()).map_err(|error| failure::problem(&error, council).to_string())?,
@@ -68,8 +70,12 @@ fn serve(config: Configuration, sources: &Sources, log: Log, until_input_ends: b
             "started: clients are served once this member has a majority of the ensemble"
         );
     }
+    let objects = match council.as_ref().zip(objects) {
+        Some((council, prepared)) => Some(start_objects(prepared, &config, council)?),
+        None => None,
+    };
     let tell = teller(config.council.as_ref(), broker.is_some());
-    let services = Services::start(council, broker, tell)
+    let services = Services::start(council, objects, broker, tell)
         .map_err(|error| format!("no thread for the services: {error}"))?;
     signals::heed(&services, signals, sources.clone(), log)
         .map_err(|error| format!("no thread for signals: {error}"))?;
@@ -99,6 +105,51 @@ fn broker(config: &Configuration, log: &Log) -> Result<Option<log_service::LogCo
         }
         Err(problem) => Err(problem.to_string()),
     }
+}
+
+/// The port of the objects that are to be served: taken before anything starts.
+fn objects(config: &Configuration) -> Result<Option<objects_service::Prepared>, String> {
+    let Some(plan) = &config.objects else { return Ok(None) };
+    let threads = config.council.as_ref().map_or(0, |council| council.listen.shards);
+    match objects_service::Prepared::new(plan.listen, threads) {
+        Ok(prepared) => Ok(Some(prepared)),
+        Err(error) => {
+            let problem = plan.refused(&error);
+            if !plan.is_optional {
+                return Err(problem.to_string());
+            }
+            let (what, hint) = (problem.what, problem.hint.unwrap_or_default());
+            tracing::warn!("objects are not served: {what}; hint: {hint}");
+            Ok(None)
+        }
+    }
+}
+
+/// Starts the objects beside the council, among whose members theirs are.
+fn start_objects(
+    prepared: objects_service::Prepared,
+    config: &Configuration,
+    council: &Server,
+) -> Result<objects_service::Server, String> {
+    let plan = config.objects.as_ref().expect("a port was taken for it");
+    let beside = config.council.as_ref();
+    let group = beside.and_then(|beside| beside.ensemble.as_ref()).map(|ensemble| GroupConfig {
+        own: ensemble.number,
+        members: council.members(),
+        election_tick_ms: u64::from(ensemble.election_tick_ms),
+        lease_ms: u64::from(ensemble.lease_ms),
+    });
+    let mut objects = ObjectsConfig::new(plan.data_dir.clone(), group);
+    if let Some(storage) = beside.map(|beside| &beside.storage) {
+        objects.segment_bytes = storage.segment_bytes;
+        objects.snapshots_kept = storage.snapshots_kept as usize;
+        objects.snapshot_bytes_per_second = storage.snapshot_bytes_per_second;
+        objects.flush_warning_ms = u64::from(storage.flush_warning_ms);
+    }
+    let http = HttpOptions { create_on_use: plan.create_on_use };
+    let server = prepared.start(objects, http, council.shared_port()).map_err(|error| error.to_string())?;
+    council.registry().register(server.figures());
+    Ok(server)
 }
 
 /// The process that started this server holds the other end of its standard input. When that ends, the process is gone.
@@ -184,10 +235,11 @@ fn teller(council: Option<&ServerConfig>, has_log: bool) -> Tell {
         if !is_terminal {
             return tell_ready(services.council(), data.as_deref(), log);
         }
+        let objects = services.objects().map(objects_service::Server::address);
         if log.is_some() || !has_log {
             // A banner that cannot be shown is no reason to stop.
             let council = services.council().zip(data.as_deref());
-            let _ = banner(&mut io::stderr().lock(), council, log, &command_url);
+            let _ = banner(&mut io::stderr().lock(), council, (log, objects), &command_url);
         }
     })
 }
@@ -214,7 +266,7 @@ fn tell_ready(council: Option<&Server>, data: Option<&Path>, log: Option<(Socket
 fn banner(
     out: &mut impl Write,
     council: Option<(&Server, &Path)>,
-    log: Option<(SocketAddr, &Path)>,
+    (log, objects): (Option<(SocketAddr, &Path)>, Option<SocketAddr>),
     command_url: &str,
 ) -> io::Result<()> {
     writeln!(out, "\n  Diwan {} serves", env!("CARGO_PKG_VERSION"))?;
@@ -231,6 +283,10 @@ fn banner(
     if let Some((address, _)) = log {
         let at = from_here(address);
         writeln!(out, "  Kafka     {address}, with any Kafka client or `kcat -b {at} -L`")?;
+    }
+    if let Some(address) = objects {
+        let at = from_here(address);
+        writeln!(out, "  objects   {address}, with any HTTP client or `diwan object list --server {at}`")?;
     }
     if let Some((_, data)) = council {
         writeln!(out, "  data      {}", data.display())?;

@@ -1,25 +1,35 @@
-//! The services of this process: the council, and the log on it. They start in this order and stop in the other one.
+//! The services of this process: the council, live objects, and the log on the council. They start in this order and stop in
+//! the other one.
 //!
 //! The log needs a council that serves, so it starts on a thread of its own, once the council does: at once if the council is
 //! alone, otherwise when a majority of its members is there. If either of them fails, the other one is stopped, too.
+//!
+//! The objects' members are those of the council, and follow it. If they fail here, the rest goes on: a call that brings a
+//! member of the objects down must not take the council with it.
 
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use council_service::Server;
 use log_service::{LogConfig, LogServer};
+use objects_service::Server as ObjectsServer;
 
 use crate::broker::{BrokerFigures, from_here};
 
 /// How often it is looked whether a member serves.
 const LOOK: Duration = Duration::from_millis(20);
+/// How often the objects are told who the council's members are.
+const FOLLOW: Duration = Duration::from_secs(1);
 
 /// See the module.
 pub(crate) struct Services {
     council: Option<Server>,
+    objects: Option<ObjectsServer>,
+    stopping: AtomicBool,
     log: Mutex<Log>,
     changed: Condvar,
 }
@@ -51,18 +61,27 @@ pub(crate) enum Ready {
 pub(crate) type Tell = Box<dyn Fn(&Services, Ready) + Send>;
 
 impl Services {
-    /// Of a council that has started, and a log that is to be started.
+    /// Of a council and objects that have started, and a log that is to be started.
     ///
     /// # Errors
     /// The system gives no thread.
     pub(crate) fn start(
         council: Option<Server>,
+        objects: Option<ObjectsServer>,
         log: Option<LogConfig>,
         tell: Tell,
     ) -> io::Result<Arc<Self>> {
         let first = if log.is_some() { Log::Starting } else { Log::None };
-        let services = Arc::new(Self { council, log: Mutex::new(first), changed: Condvar::new() });
+        let stopping = AtomicBool::new(false);
+        let (log_state, changed) = (Mutex::new(first), Condvar::new());
+        let services = Arc::new(Self { council, objects, stopping, log: log_state, changed });
         let running = Arc::clone(&services);
+        if services.objects.is_some() {
+            let watching = Arc::clone(&services);
+            std::thread::Builder::new()
+                .name(String::from("objects"))
+                .spawn(move || watching.watch_objects())?;
+        }
         std::thread::Builder::new()
             .name(String::from("services"))
             .spawn(move || running.go_on(log, &tell))?;
@@ -72,6 +91,27 @@ impl Services {
     /// The council.
     pub(crate) const fn council(&self) -> Option<&Server> {
         self.council.as_ref()
+    }
+
+    /// Live objects.
+    pub(crate) const fn objects(&self) -> Option<&ObjectsServer> {
+        self.objects.as_ref()
+    }
+
+    /// Says when the objects are served, and tells them who the council's members are, until all stops.
+    fn watch_objects(&self) {
+        let (Some(objects), Some(council)) = (&self.objects, &self.council) else { return };
+        let mut is_told = false;
+        while !self.stopping.load(Ordering::SeqCst) {
+            if !is_told && objects.is_serving() {
+                tracing::info!(http = %objects.address(), "objects are ready");
+                is_told = true;
+            }
+            if council.is_serving() {
+                objects.want(council.members());
+            }
+            std::thread::sleep(if is_told { FOLLOW } else { LOOK });
+        }
     }
 
     /// Has the certificates read again.
@@ -97,6 +137,7 @@ impl Services {
         if self.council.is_some() {
             self.stop_log();
         }
+        self.stop_objects();
         let mut log = self.lock();
         loop {
             match &*log {
@@ -110,11 +151,19 @@ impl Services {
         council.map_err(|fault| fault.to_string())
     }
 
-    /// Stops them: the log, then the council.
+    /// Stops them: the log, the objects, then the council.
     pub(crate) fn stop(&self) {
         self.stop_log();
+        self.stop_objects();
         if let Some(council) = &self.council {
             council.stop();
+        }
+    }
+
+    fn stop_objects(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+        if let Some(objects) = &self.objects {
+            objects.stop();
         }
     }
 

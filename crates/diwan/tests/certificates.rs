@@ -86,6 +86,8 @@ fn members_that_speak_in_plain_text_are_told_what_mends_it() {
             "serve",
             "--log",
             "off",
+            "--objects",
+            "off",
             "--listen",
             "127.0.0.1:0",
             "--metrics",

@@ -77,6 +77,8 @@ fn status_asks_through_an_encrypting_proxy() {
         "serve",
         "--log",
         "off",
+        "--objects",
+        "off",
         "--listen",
         "127.0.0.1:0",
         "--metrics",

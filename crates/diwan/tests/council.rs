@@ -35,6 +35,8 @@ impl Live {
             "serve",
             "--log",
             "off",
+            "--objects",
+            "off",
             "--listen",
             "127.0.0.1:0",
             "--metrics",

@@ -61,6 +61,8 @@ fn a_port_that_is_taken_is_named() {
         "serve",
         "--log",
         "off",
+        "--objects",
+        "off",
         "--metrics",
         "off",
         "--admin",
@@ -344,6 +346,8 @@ fn commands_that_anybody_may_run_write_a_limited_number_of_lines() {
     command.args([
         "serve",
         "--log",
+        "off",
+        "--objects",
         "off",
         "--listen",
         "127.0.0.1:0",

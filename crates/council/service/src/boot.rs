@@ -13,7 +13,7 @@ use consensus_replica::lifecycle::{
     Claim, Command, DiskContent, Ending, Event, MemberLifecycle, NewMembership, Reason, Setup,
 };
 use council_frontend::FromCore;
-use council_replica::Core;
+use council_replica::{Core, CouncilMessage};
 use council_tree::Tree;
 use parking_lot::RwLock;
 use storage_raft_log::{Identity, Journal};
@@ -24,13 +24,17 @@ use crate::core_turns::CoreTurns;
 use crate::disk::DirDisk;
 use crate::error::StartError;
 use crate::introspection::Introspection;
-use crate::join;
-use crate::journal_loop::{CHUNKS_PER_READ, JournalLinks, JournalSettings, SharedJournal};
-use crate::messages::{JournalMail, ShardMail};
+use crate::join::{self, CoreInbox};
+use crate::messages::ShardMail;
+use crate::peers::CHANNEL;
 use crate::recovery::{self, Opened, Unloaded};
 use crate::restore::Restoration;
-use crate::{aside, config_mapping, random, restore};
+use crate::{config_mapping, random, restore};
 use net_peers::{LocalIdentity, PeerConnections};
+use node_group::{
+    CHUNKS_PER_READ, JournalLinks, JournalMail, JournalSettings, SharedJournal, SnapshotNews, aside,
+    ask_others,
+};
 use node_threads::{Supervisor, spawn};
 
 type OwnJournal = Arc<SharedJournal<DirDisk>>;
@@ -162,7 +166,7 @@ impl Boot {
                 self.unloaded = Some(unloaded);
                 content
             }
-            None => DiskContent::Nothing { had_data: aside::holds_any(storage) },
+            None => DiskContent::Nothing { had_data: aside::holds_any(&storage.directories()) },
         };
         Ok(Event::Opened(content))
     }
@@ -172,7 +176,8 @@ impl Boot {
         self.unloaded = None;
         let (why, level) = why(reason, self.failure.take());
         let overview = &self.overview;
-        let place = aside::put_aside(&overview.config.storage, &why, overview.clock.now().wall)?;
+        let directories = overview.config.storage.directories();
+        let place = aside::put_aside(&directories, &why, overview.clock.now().wall)?;
         let place = place.display();
         match level {
             Level::Error => {
@@ -217,7 +222,14 @@ impl Boot {
                 "the data directory is empty: waiting for the other members"
             );
         }
-        join::ask_others(&mut self.lifecycle, switchboard, links, self.overview.clock)
+        ask_others::<CouncilMessage>(
+            &mut self.lifecycle,
+            (switchboard, CHANNEL),
+            &mut CoreInbox(links),
+            self.overview.clock,
+            join::remind,
+        )
+        .map_err(|source| StartError::System { action: "poll the members' connections", source })
     }
 
     fn run_core(&mut self, identity: Identity, started: &Started) -> Result<Event, Failure> {
@@ -289,7 +301,7 @@ impl Boot {
         drop(overview.tree.write().replace(opened.tree));
         if let Some((saved, seconds)) = opened.snapshot {
             *overview.first_snapshot.lock() = Some((saved.zxid, seconds));
-            overview.snapshots.saved(saved);
+            overview.snapshots.saved(saved.index, saved.zxid.0);
         }
         self.remember(&opened.history);
         let (journal, thread) = self.start_journal(opened.journal)?;
@@ -342,7 +354,7 @@ impl Boot {
             waker: Arc::clone(&self.journal_waker),
             answers: Arc::clone(&self.links.as_ref().expect("no core runs yet").from_journal),
             metrics: Arc::clone(&overview.journal_metrics),
-            snapshots: Arc::clone(&overview.snapshots),
+            snapshots: Some(Arc::clone(&overview.snapshots) as Arc<dyn SnapshotNews>),
         };
         let shared = SharedJournal::new(journal, settings, links, overview.clock);
         let own = Arc::clone(&shared);

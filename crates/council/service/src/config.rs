@@ -6,6 +6,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use node_group::DataConfig;
+
 pub use base::{MemberNumber, Secret};
 pub use net_auth::Passwords;
 pub use net_reactor::ConnectionThrottle;
@@ -210,6 +212,13 @@ pub struct StorageConfig {
     pub snapshot_bytes_per_second: u64,
     /// A flush that takes longer is logged. `fsync.warningthresholdms`.
     pub flush_warning_ms: u32,
+}
+
+impl StorageConfig {
+    /// Where the data lies.
+    pub(crate) fn directories(&self) -> DataConfig {
+        DataConfig { data_dir: self.data_dir.clone(), log_dir: self.log_dir.clone() }
+    }
 }
 
 impl Default for StorageConfig {

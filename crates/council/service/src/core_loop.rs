@@ -16,6 +16,7 @@ use council_tree::Tree;
 use net_peer_pairs::Lane;
 use net_peers::{Established, Message, News, PeerConnections, Polling};
 use net_reactor::Turns;
+use node_group::{JournalMail, JournalPort, SharedJournal};
 use parking_lot::RwLock;
 
 use crate::chronicle::Chronicle;
@@ -23,8 +24,7 @@ use crate::counters::CoreCounters;
 use crate::counters::leadership::{LeadershipCounters, Stand};
 use crate::disk::DirDisk;
 use crate::error::StartError;
-use crate::journal_loop::SharedJournal;
-use crate::messages::{CoreMail, JournalMail, ShardMail};
+use crate::messages::{CoreMail, ShardMail};
 use crate::peer_report::PeerReport;
 use crate::peers::{self, CHANNEL};
 use crate::restore::Restoration;
@@ -98,15 +98,12 @@ struct Part {
 pub(crate) struct CoreLoop {
     core: Core,
     links: CoreLinks,
-    journal: Arc<SharedJournal<DirDisk>>,
-    /// The journal was handed a small batch and not woken.
-    unflushed: bool,
+    journal: JournalPort<DirDisk>,
     metrics: Arc<CoreCounters>,
     leadership: Arc<LeadershipCounters>,
     clock: Clock,
     messages: Vec<ToCore>,
     answers: Vec<JournalEvent>,
-    effects: Vec<JournalMail>,
     /// Shards whose stream has grown and who have not been woken yet.
     unwoken: Vec<bool>,
     side_bytes: usize,
@@ -140,17 +137,16 @@ impl CoreLoop {
         let unwoken = vec![false; links.to_shards.len()];
         let level = links.tree.read().feature_level();
         leadership.begin(clock.now().mono());
+        let journal = JournalPort::new(journal, Arc::clone(&links.to_journal));
         Self {
             core,
             links,
             journal,
-            unflushed: false,
             metrics,
             leadership,
             clock,
             messages: Vec::new(),
             answers: Vec::new(),
-            effects: Vec::new(),
             unwoken,
             side_bytes: 0,
             level,
@@ -217,7 +213,7 @@ impl CoreLoop {
         self.listen(now)?;
         self.propose(now);
         // What the journal was handed after all is flushed in the next turn of the core's thread.
-        let has_work = self.unflushed || self.core.has_work(self.side_bytes);
+        let has_work = self.journal.is_unflushed() || self.core.has_work(self.side_bytes);
         Ok(if has_work { Duration::ZERO } else { self.until_deadline() })
     }
 
@@ -423,9 +419,8 @@ impl CoreLoop {
                 break;
             }
             // Applying may take long: the journal's thread flushes meanwhile.
-            if self.unflushed && !self.core.has_little_to_apply() {
-                self.unflushed = false;
-                self.links.to_journal.wake();
+            if !self.core.has_little_to_apply() {
+                self.journal.leave_to_journal();
             }
             let began = self.clock.mono_us();
             let level;
@@ -490,13 +485,8 @@ impl CoreLoop {
 
     /// Flushes what the journal was handed on this thread, if it was not woken for that.
     fn flush_here(&mut self) -> Result<bool, Fault> {
-        if !std::mem::take(&mut self.unflushed) {
-            return Ok(false);
-        }
-        let flush_here =
-            || self.journal.flush_here().map_err(|fault| Fault::Driver { reason: fault.to_string() });
-        if self.links.have_mail() || !flush_here()? {
-            self.links.to_journal.wake();
+        let links = &self.links;
+        if !self.journal.flush_here(|| links.have_mail())? {
             return Ok(false);
         }
         if let Some(peers) = &mut self.peers {
@@ -523,9 +513,9 @@ impl CoreLoop {
                 }
                 handed_over += commands;
             }
-            self.effects.push(JournalMail::Effect(effect));
+            self.journal.add(effect);
         }
-        self.hand_to_journal(now_us);
+        self.journal.hand_over(now_us);
         let outgoing = self.core.take_outgoing();
         if let Some(peers) = &mut self.peers {
             self.leadership.told(outgoing.iter().map(|(to, _)| to.number()));
@@ -556,24 +546,10 @@ impl CoreLoop {
 
     /// A shard that sleeps has its turn on this thread, if nothing else waits for this one.
     fn deliver_here(&self, number: usize) {
-        if self.unflushed || self.links.have_mail() || self.core.has_work(self.side_bytes) {
+        if self.journal.is_unflushed() || self.links.have_mail() || self.core.has_work(self.side_bytes) {
             self.links.to_shards[number].wake();
         } else {
             self.links.turns[number].take_or_wake();
-        }
-    }
-
-    /// A small batch may wait for the end of this turn, to be flushed on this thread.
-    fn hand_to_journal(&mut self, now_us: u64) {
-        if self.effects.is_empty() {
-            return;
-        }
-        let is_alone = !self.unflushed && self.effects.len() == 1;
-        self.unflushed =
-            is_alone && matches!(&self.effects[0], JournalMail::Effect(request) if request.is_small_batch());
-        self.links.to_journal.put_all_quietly_at(&mut self.effects, now_us);
-        if !self.unflushed {
-            self.links.to_journal.wake();
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use node_group::DataFault;
 pub use node_threads::ThreadFault as ServerFault;
 use storage_raft_log::{DiskError, Fault, OpenError};
 
@@ -58,6 +59,16 @@ pub enum StartError {
     /// A fault during the start.
     #[error(transparent)]
     Fault(#[from] ServerFault),
+}
+
+impl From<DataFault> for StartError {
+    fn from(fault: DataFault) -> Self {
+        match fault {
+            DataFault::Directory(error) => Self::Directory(error),
+            DataFault::Undecided(what) => Self::Unsupported(what),
+            DataFault::System { action, source } => Self::System { action, source },
+        }
+    }
 }
 
 fn hint(source: &std::io::Error) -> &'static str {

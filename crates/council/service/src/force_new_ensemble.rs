@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use council_replica::{ReplayedTree, revival};
 use council_tree::Tree;
 use council_wire::Zxid;
+use node_group::{DataConfig, aside};
 
-use crate::aside;
 use crate::config::{EnsembleConfig, ServerConfig, StorageConfig};
 use crate::disk::DirDisk;
 use crate::error::{ServerFault, StartError};
@@ -51,14 +51,16 @@ pub fn revive(config: &ServerConfig) -> Result<Revived, StartError> {
     let storage = &config.storage;
     let identity = revival::identity(&identity, random::bytes()?, random::bytes()?);
     let wall = node_threads::Clock::start().now().wall;
-    let prepared = aside::prepare(storage)?;
+    let directories = storage.directories();
+    let DataConfig { data_dir, log_dir } = aside::prepare(&directories)?;
+    let prepared = StorageConfig { data_dir, log_dir, create_dir: true, ..storage.clone() };
     let disk = recovery::open_disk(&prepared)?;
     let (mut journal, _) = Journal::open(disk, recovery::journal_config(&prepared, identity))?;
     let meta = revival::begin(&mut tree, applied, identity.member, wall);
     revival::write_snapshot(&mut journal, &mut tree, meta)
         .map_err(|error| ServerFault::new("journal", error))?;
     journal.close().map_err(|error| ServerFault::new("journal", error))?;
-    let aside = aside::replace(storage, "`force-new-ensemble` made a new ensemble of it", wall)?;
+    let aside = aside::replace(&directories, "`force-new-ensemble` made a new ensemble of it", wall)?;
     Ok(Revived { survivor, aside })
 }
 
@@ -81,7 +83,7 @@ struct Found {
 fn load(config: &ServerConfig) -> Result<Found, StartError> {
     let number = ensemble(config)?.number;
     let storage = &config.storage;
-    aside::settle(storage)?;
+    aside::settle(&storage.directories())?;
     restoration_mark::refuse(storage)?;
     if !storage.data_dir.join("meta").exists() {
         return Err(nothing(storage));
@@ -116,7 +118,7 @@ fn load(config: &ServerConfig) -> Result<Found, StartError> {
 
 /// There is no data.
 fn nothing(storage: &StorageConfig) -> StartError {
-    let hint = aside::how_to_take_back(storage);
+    let hint = aside::how_to_take_back(&storage.directories());
     let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
     StartError::Unsupported(format!(
         "`{}` holds no data to begin with; hint: choose the member whose log reaches farthest{hint}",

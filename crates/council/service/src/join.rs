@@ -1,84 +1,36 @@
-//! A member that asks the others, before there is a core: what comes over the connections is handed to its
-//! [`MemberLifecycle`] until that has a command. Knows no rule of who joins what.
+//! What a member that asks the others hears from this process meanwhile, and what it tells an operator.
 
 use base::MemberNumber;
-use node_threads::Clock;
-use std::time::Duration;
-
-use consensus_replica::lifecycle::{Command, Event, MemberLifecycle, Reminder};
-use council_replica::PeerMessage;
+use consensus_replica::lifecycle::Reminder;
+use net_peers::Established;
+use node_group::Inbox;
+use node_threads::Mailbox;
 
 use crate::core_loop::CoreLinks;
-use crate::error::StartError;
 use crate::messages::CoreMail;
-use crate::peers::CHANNEL;
-use net_peers::{Message, News, PeerConnections};
 
-/// How often time is looked at.
-const TICK: Duration = Duration::from_millis(20);
+/// See the module.
+pub(crate) struct CoreInbox<'a>(pub(crate) &'a CoreLinks);
 
-/// Asks until there is a next command.
-pub(crate) fn ask_others(
-    lifecycle: &mut MemberLifecycle,
-    switchboard: &mut PeerConnections,
-    links: &CoreLinks,
-    clock: Clock,
-) -> Result<Command, StartError> {
-    let poll = |source| StartError::System { action: "poll the members' connections", source };
-    loop {
-        let now = clock.now().mono();
+impl Inbox for CoreInbox<'_> {
+    fn take(&mut self) -> bool {
         let mut messages = Vec::new();
-        links.mail.take_all(&mut messages);
-        for message in messages {
-            match message {
-                CoreMail::Stop => return Ok(lifecycle.step(Event::Stopped)),
-                // No core is there yet that could answer.
-                CoreMail::Ask(_) | CoreMail::Restore(_) => {}
-            }
-        }
-        let mut established = Vec::new();
-        links.established.take_all(&mut established);
-        for connection in established {
-            switchboard.take(connection, now);
-        }
-        switchboard.turn(now).map_err(poll)?;
-        while let Some(news) = switchboard.next_news() {
-            match news {
-                News::Message(message) => hear(message, lifecycle, switchboard),
-                News::Down(id) => lifecycle.disconnected(id),
-                News::Up(id, ..) => lifecycle.connected(id),
-                News::Lost(..) => {}
-            }
-        }
-        let next = lifecycle.tick(now);
-        for (to, message) in lifecycle.take_outgoing() {
-            let message = PeerMessage::Founding(message);
-            switchboard.send_to_number(to.into(), CHANNEL, |out| message.encode(out));
-        }
-        switchboard.flush();
-        if let Some(command) = next {
-            return Ok(command);
-        }
-        if let Some(reminder) = lifecycle.reminder(now) {
-            remind(&reminder);
-        }
-        switchboard.sleep(TICK, || !links.mail.is_empty() || !links.established.is_empty()).map_err(poll)?;
+        self.0.mail.take_all(&mut messages);
+        // No core is there yet that could answer anything else.
+        messages.iter().any(|message| matches!(message, CoreMail::Stop))
     }
-}
 
-/// Takes in what another member says.
-fn hear(message: Message, lifecycle: &mut MemberLifecycle, switchboard: &mut PeerConnections) {
-    let Message { from, pair, bytes, .. } = message;
-    match PeerMessage::decode(bytes) {
-        Ok(PeerMessage::Founding(message)) => lifecycle.hear(from, message),
-        // It is for a core.
-        Ok(_) => {}
-        Err(error) => switchboard.refuse(pair, error.0),
+    fn is_empty(&self) -> bool {
+        self.0.mail.is_empty()
+    }
+
+    fn established(&self) -> &Mailbox<Established> {
+        &self.0.established
     }
 }
 
 /// Says what this member waits for, and what to do about it.
-fn remind(Reminder { heard, ensembles }: &Reminder) {
+pub(crate) fn remind(Reminder { heard, ensembles }: &Reminder) {
     let listed = |(number, is_member): &(MemberNumber, bool)| {
         format!("{number} ({})", if *is_member { "has data" } else { "empty" })
     };

@@ -14,7 +14,6 @@
 //! restored while it runs into a server that is alone only.
 
 mod admin_auth;
-mod aside;
 mod audit;
 pub mod backup;
 mod boot;
@@ -36,7 +35,6 @@ mod http;
 mod inspect;
 mod introspection;
 mod join;
-mod journal_loop;
 mod line_limit;
 mod list_turn;
 mod listeners;
@@ -54,8 +52,6 @@ mod server;
 mod serving_state;
 mod session_clients;
 mod snapshot_requests;
-#[cfg(test)]
-mod test_support;
 mod version;
 mod view;
 

@@ -1,6 +1,5 @@
 //! What the threads of a server tell each other, besides what the core's machine and the front's say to each other.
 
-use consensus_replica::JournalRequest;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -21,14 +20,6 @@ pub(crate) enum CoreMail {
     /// A tree to go on with instead, for a server that is alone.
     Restore(Box<Restoration>),
     /// End.
-    Stop,
-}
-
-/// Something for the journal's thread.
-pub(crate) enum JournalMail {
-    /// What the core asks for.
-    Effect(JournalRequest),
-    /// Make what is there durable and end.
     Stop,
 }
 

@@ -11,9 +11,9 @@ use council_frontend::History;
 use council_replica::{ReplayedTree, replay};
 use council_tree::Tree;
 use council_wire::Zxid;
+use node_group::aside;
 use storage_raft_log::{Disk, Identity, Journal, JournalConfig, KeepPolicy, OpenError, ReadError};
 
-use crate::aside;
 use crate::config::{EnsembleConfig, ServerConfig, StorageConfig};
 use crate::counters::StartFigures;
 use crate::disk::DirDisk;
@@ -82,7 +82,7 @@ pub(crate) fn create(
 }
 
 fn judge_for_start(config: &StorageConfig) -> Result<(), StartError> {
-    aside::settle(config)?;
+    aside::settle(&config.directories())?;
     if is_forgetting(config) {
         storage::settle(&mut open_disk(config)?).map_err(journal_fault)?;
     }
@@ -91,7 +91,7 @@ fn judge_for_start(config: &StorageConfig) -> Result<(), StartError> {
 
 /// Whether a start has to finish something before the directory can be judged.
 fn is_interrupted(config: &StorageConfig) -> bool {
-    aside::is_interrupted(config) || is_forgetting(config)
+    aside::is_interrupted(&config.directories()) || is_forgetting(config)
 }
 
 /// Whether the removal of an identity was interrupted.

@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use base::MemberNumber;
 use council_frontend::Front;
 use parking_lot::Mutex;
 
@@ -26,7 +27,6 @@ use crate::inspect::Inspect;
 use crate::introspection::Introspection;
 use crate::listeners::{self, Addresses, Page, Sockets};
 use crate::messages::CoreMail;
-use crate::messages::JournalMail;
 use crate::messages::{ShardMail, WordQueue};
 use crate::net::shard::{Shard, ShardConfig, ShardLinks};
 use crate::peers;
@@ -35,14 +35,17 @@ use crate::restore::RestoreRequests;
 use crate::snapshot_requests::SnapshotRequests;
 use crate::{audit, config_mapping, random};
 use net_http::{Hosts, HttpListener};
-use net_peers::OtherEnsembles;
-use net_peers::{Acceptor, Credentials, Diallers, Established, LocalIdentity, Means, PeerConnections};
+use net_peers::{
+    Acceptor, Credentials, Diallers, Established, LocalIdentity, Means, OtherEnsembles, PeerConnections,
+    SharedPort,
+};
 use net_reactor::NetworkMetrics;
 use net_reactor::{
     ConnectionLimiter, LimitNames, LimiterGate, Listener, ListenerConfig, ListeningSocket, Polling, Reactor,
     Sockets as ClientSockets, SocketsConfig, TlsHints, Turns,
 };
 use net_tls::TlsContext;
+use node_group::JournalMail;
 use node_pages::{Pages, Registry};
 use node_threads::{Supervisor, spawn};
 
@@ -65,7 +68,8 @@ pub struct Server {
     overview: Arc<Introspection>,
     registry: Registry,
     tls: Option<Arc<TlsContext>>,
-    credentials: Option<Arc<Credentials>>,
+    /// Among other members: their port.
+    port: Option<SharedPort>,
 }
 
 /// What is there to be stopped, in the order of stopping.
@@ -196,7 +200,7 @@ impl Server {
             overview,
             registry: Registry::default(),
             tls: tls.clone(),
-            credentials: None,
+            port: None,
         };
         // From here on, dropping the server on an error stops what has begun.
         server.start_http(descriptors)?;
@@ -308,11 +312,12 @@ impl Server {
         };
         let credentials = Arc::new(credentials);
         self.overview.certificates.set_members(credentials.tls().and_then(|tls| tls.own.not_after));
-        self.credentials = Some(Arc::clone(&credentials));
         let source = listener.local_addr().map(|at| at.ip()).ok().filter(|ip| !ip.is_unspecified());
         let (acceptor, waker) =
             Acceptor::new(listener, Arc::clone(&credentials), Arc::clone(&post.established), descriptors)
                 .map_err(system("poll the members' port"))?;
+        let further = Arc::clone(acceptor.further_groups());
+        self.port = Some(SharedPort { credentials: Arc::clone(&credentials), further, source });
         let thread =
             spawn("acceptor", &self.supervisor, move || acceptor.run()).map_err(system("start a thread"))?;
         self.running().acceptor = Some((waker, thread));
@@ -468,7 +473,7 @@ impl Server {
     }
 
     fn reload_for_members(&self) {
-        let Some(credentials) = &self.credentials else { return };
+        let Some(SharedPort { credentials, .. }) = &self.port else { return };
         match credentials.reload() {
             Ok(false) => {}
             Ok(true) => {
@@ -487,6 +492,21 @@ impl Server {
     #[must_use]
     pub const fn peer_addr(&self) -> Option<SocketAddr> {
         self.addresses.peers
+    }
+
+    /// The port between members, for other groups of this process; nothing for a server that is alone.
+    #[must_use]
+    pub const fn shared_port(&self) -> Option<&SharedPort> {
+        self.port.as_ref()
+    }
+
+    /// The numbers of all members of the ensemble, as far as is known here, and whether each is to vote; nothing for a
+    /// server that is alone.
+    #[must_use]
+    pub fn members(&self) -> Vec<(MemberNumber, bool)> {
+        let Some(ensemble) = &self.overview.config.ensemble else { return Vec::new() };
+        let roster = self.overview.roster(ensemble);
+        roster.members().map(|member| (member.number, member.votes)).collect()
     }
 
     /// Stops: no new connections, output flushed, connections closed, the journal closed cleanly. Returns when all

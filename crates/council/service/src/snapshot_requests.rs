@@ -3,6 +3,7 @@
 //! The core takes them and the journal writes them, as always; here somebody only waits for the news.
 
 use base::LogIndex;
+use node_group::SnapshotNews;
 use node_threads::RateLimit;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -70,19 +71,19 @@ pub(crate) struct SnapshotRequests {
     pub(crate) limit: RateLimit,
 }
 
-impl SnapshotRequests {
-    /// A snapshot is durable.
-    pub(crate) fn saved(&self, saved: Saved) {
-        self.news.lock().last = Some(saved);
+impl SnapshotNews for SnapshotRequests {
+    fn saved(&self, index: LogIndex, position: i64) {
+        self.news.lock().last = Some(Saved { index, zxid: Zxid(position) });
         self.changed.notify_all();
     }
 
-    /// A snapshot could not be written.
-    pub(crate) fn failed(&self) {
+    fn failed(&self) {
         self.news.lock().failures += 1;
         self.changed.notify_all();
     }
+}
 
+impl SnapshotRequests {
     /// Calls `ask`, which has a snapshot taken and gives the index that it must reach, and waits for that snapshot.
     pub(crate) fn take(&self, ask: impl FnOnce() -> Option<LogIndex>) -> Result<Saved, TakeError> {
         let failures = self.news.lock().failures;
@@ -119,12 +120,12 @@ mod tests {
     #[test]
     fn an_older_snapshot_does_not_end_the_wait_and_a_failure_does() {
         let requests = SnapshotRequests::default();
-        requests.saved(Saved { index: LogIndex(4), zxid: Zxid(1) });
+        requests.saved(LogIndex(4), 1);
         requests.failed();
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| requests.take(|| Some(LogIndex(5))));
-            requests.saved(Saved { index: LogIndex(4), zxid: Zxid(1) });
-            requests.saved(Saved { index: LogIndex(6), zxid: Zxid(3) });
+            requests.saved(LogIndex(4), 1);
+            requests.saved(LogIndex(6), 3);
             let saved = waiting.join().expect("it ends").expect("it was saved");
             assert_eq!(saved, Saved { index: LogIndex(6), zxid: Zxid(3) });
         });

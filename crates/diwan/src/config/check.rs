@@ -63,6 +63,14 @@ fn check_services(config: &Configuration, running: bool) -> (Vec<String>, Vec<Pr
             other => problems.extend(other.err()),
         }
     }
+    if let Some(plan) = &config.objects {
+        match plan.check(running) {
+            Err(problem) if plan.is_optional => {
+                notes.push(format!("objects would not be served: {}", problem.what));
+            }
+            other => problems.extend(other.err()),
+        }
+    }
     (notes, problems)
 }
 
@@ -130,6 +138,10 @@ fn summary(config: &Configuration) -> Vec<(&'static str, String)> {
         lines.push(("records", absolute(&log.directory)));
         let own = || String::from("this one");
         lines.push(("council", plan.setup.council.clone().unwrap_or_else(own)));
+    }
+    if let Some(plan) = &config.objects {
+        lines.push(("objects", plan.listen.to_string()));
+        lines.push(("kept in", absolute(&plan.data_dir)));
     }
     lines
 }

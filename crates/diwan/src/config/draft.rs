@@ -37,6 +37,7 @@ pub(crate) struct Draft {
     pub(crate) read_only_mode: bool,
     pub(crate) log: LogConfig,
     pub(crate) broker: BrokerDraft,
+    pub(crate) objects: ObjectsDraft,
     /// Which services the file speaks of.
     pub(crate) file: FileKind,
     /// What is odd about the setting that came in last.
@@ -244,6 +245,25 @@ pub(crate) struct BrokerDraft {
     /// Keys of a `server.properties`, and behind them Kafka's keys from elsewhere, which count more.
     pub(crate) file: Vec<Property>,
     pub(crate) options: Vec<Property>,
+}
+
+/// Settings of live objects.
+#[derive(Debug)]
+pub(crate) struct ObjectsDraft {
+    /// Whether any source speaks of them.
+    pub(crate) said: bool,
+    /// `objects.listen`: the address, or nothing for none.
+    pub(crate) listen: Option<Option<SocketAddr>>,
+    /// `objects.data-dir`.
+    pub(crate) data_dir: Option<PathBuf>,
+    /// `objects.create-on-use`.
+    pub(crate) create_on_use: bool,
+}
+
+impl Default for ObjectsDraft {
+    fn default() -> Self {
+        Self { said: false, listen: None, data_dir: None, create_on_use: true }
+    }
 }
 
 impl Draft {

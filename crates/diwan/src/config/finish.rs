@@ -44,10 +44,11 @@ impl Draft {
         let judged = steps.iter().filter(|_| serves_council);
         let mut problems: Vec<Problem> = judged.filter_map(|step| step(&mut self).err()).collect();
         match services {
-            Ok(Services { council, mut broker }) if problems.is_empty() => {
+            Ok(Services { council, mut broker, objects }) if problems.is_empty() => {
                 let ensemble = self.config.ensemble.as_ref().filter(|_| council);
                 broker.iter_mut().for_each(|plan| plan.take_security(ensemble));
-                Ok(Configuration { council: council.then_some(self.config), logging: self.log, broker })
+                let council = council.then_some(self.config);
+                Ok(Configuration { council, logging: self.log, broker, objects })
             }
             services => {
                 problems.extend(services.err().into_iter().flatten());

@@ -28,7 +28,7 @@ pub(crate) use keys::is_usual;
 use log_config::Effect;
 pub(crate) use node_config::{Checked, Problem};
 use node_config::{Meaning, Names, Setting};
-pub(crate) use services::BrokerPlan;
+pub(crate) use services::{BrokerPlan, ObjectsPlan};
 
 use crate::broker::read_properties;
 
@@ -87,6 +87,8 @@ pub(crate) struct Configuration {
     pub(crate) logging: LogConfig,
     /// The log.
     pub(crate) broker: Option<BrokerPlan>,
+    /// Live objects.
+    pub(crate) objects: Option<ObjectsPlan>,
 }
 
 /// A configuration that was read, with all that there is to say about it.

@@ -1,23 +1,24 @@
-//! Which services a configuration asks for, and the log among them.
+//! Which services a configuration asks for.
 //!
-//! | source | council | log |
-//! |---|---|---|
-//! | no file | yes | yes, if its port is free |
-//! | a `diwan.toml` that speaks of neither or both | yes | yes |
-//! | one with keys of the council only | yes | no |
-//! | one with keys of the log only | unless `log.council` names another | yes |
-//! | a `zoo.cfg` | yes | only if an option says where |
-//! | a `server.properties` | unless `zookeeper.connect` names one | yes |
+//! | source | council | log | objects |
+//! |---|---|---|---|
+//! | no file | yes | yes, if its port is free | yes, if their port is free |
+//! | a `diwan.toml` that speaks of none or all | yes | yes | yes |
+//! | one with keys of the council only | yes | no | no |
+//! | one with keys of the log only | unless `log.council` names another | yes | beside the council, if their port is free |
+//! | one with keys of the objects | yes | as above | yes |
+//! | a `zoo.cfg` | yes | only if an option says where | only if an option speaks of them |
+//! | a `server.properties` | unless `zookeeper.connect` names one | yes | only if an option speaks of them |
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use council_service::ServerConfig;
 use council_service::config::EnsembleConfig;
 use log_config::properties::Property;
 use log_service::ListenerConfig;
 
-use super::draft::{BrokerDraft, Draft, FileKind};
+use super::draft::{BrokerDraft, Draft, FileKind, ObjectsDraft};
 use super::{Checked, Problem};
 use crate::broker::{BrokerSetup, Defaults, option, plaintext};
 
@@ -25,6 +26,10 @@ use crate::broker::{BrokerSetup, Defaults, option, plaintext};
 const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 9092);
 /// The directory of the log below the data directory.
 const DIRECTORY: &str = "log";
+/// Where clients of objects connect, if no source says where.
+const OBJECTS_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 7180);
+/// The directory of the objects below the data directory.
+const OBJECTS_DIRECTORY: &str = "objects";
 
 /// The log that is to be served.
 #[derive(Clone, Debug)]
@@ -40,6 +45,20 @@ pub(crate) struct BrokerPlan {
 pub(super) struct Services {
     pub(super) council: bool,
     pub(super) broker: Option<BrokerPlan>,
+    pub(super) objects: Option<ObjectsPlan>,
+}
+
+/// The objects that are to be served.
+#[derive(Clone, Debug)]
+pub(crate) struct ObjectsPlan {
+    /// Where their clients connect.
+    pub(crate) listen: SocketAddr,
+    /// Where they lie.
+    pub(crate) data_dir: PathBuf,
+    /// Whether a command creates the object that it is for.
+    pub(crate) create_on_use: bool,
+    /// Whether the server does without them if they cannot be served: nobody has asked for them.
+    pub(crate) is_optional: bool,
 }
 
 impl Draft {
@@ -69,7 +88,46 @@ impl Draft {
         }
         let is_optional = !is_said && file != FileKind::Broker;
         let broker = setup.map(|setup| BrokerPlan { setup, is_optional });
-        Ok(Services { council, broker })
+        let objects = self.objects_plan(council).map_err(|problem| vec![problem])?;
+        Ok(Services { council, broker, objects })
+    }
+
+    /// The objects that are to be served.
+    fn objects_plan(&mut self, council: bool) -> Checked<Option<ObjectsPlan>> {
+        let ObjectsDraft { said, listen, data_dir, create_on_use } = std::mem::take(&mut self.objects);
+        let is_wanted = match (self.file, listen) {
+            (_, Some(None)) => false,
+            (FileKind::Zoo | FileKind::Broker | FileKind::Toml { council: true }, _) => said,
+            (FileKind::None | FileKind::Toml { council: false }, _) => council || said,
+        };
+        if is_wanted && !council {
+            let what = "objects are served beside a council of the same process, and this one serves none";
+            return Err(Problem::new(what).hint("remove the keys `objects.*`, or `log.council`"));
+        }
+        let directory = || self.config.storage.data_dir.join(OBJECTS_DIRECTORY);
+        Ok(is_wanted.then(|| ObjectsPlan {
+            listen: listen.flatten().unwrap_or(OBJECTS_LISTEN),
+            data_dir: data_dir.unwrap_or_else(directory),
+            create_on_use,
+            is_optional: !said,
+        }))
+    }
+}
+
+impl ObjectsPlan {
+    /// Whether objects can be served.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(crate) fn check(&self, running: bool) -> Checked<()> {
+        let bound = if running { Ok(()) } else { TcpListener::bind(self.listen).map(drop) };
+        bound.map_err(|error| self.refused(&error))
+    }
+
+    /// What is said when the port cannot be had.
+    pub(crate) fn refused(&self, error: &std::io::Error) -> Problem {
+        Problem::new(format!("{} cannot be listened at for clients of objects: {error}", self.listen))
+            .hint("name another address with `objects.listen` (`--objects`), or `off`")
     }
 }
 

@@ -386,12 +386,13 @@ fn a_property_moves_the_admin_server_also_where_there_is_no_zoo_cfg() {
 #[test]
 fn what_is_documented_as_the_standard_is_the_standard() {
     let meant = |sources: &Sources| {
-        let Configuration { council, logging, broker } = load(sources).result.unwrap();
+        let Configuration { council, logging, broker, objects } = load(sources).result.unwrap();
         let config = ServerConfig { settings: Vec::new(), ..council.unwrap() };
         // Asked for or not, and shown with an absolute path: the same otherwise.
         let log = broker.map(|plan| plan.setup.config);
         let log = format!("{log:?}").replace(&std::env::current_dir().unwrap().display().to_string(), ".");
-        format!("{:?}", (config, logging, log))
+        let objects = objects.map(|plan| (plan.listen, plan.create_on_use));
+        format!("{:?}", (config, logging, log, objects))
     };
     // With other members, because a standalone server ignores settings of members.
     let members = ["council.ensemble.number=1", "council.ensemble.members=1=127.0.0.1:1,2=127.0.0.1:2"]

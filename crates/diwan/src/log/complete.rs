@@ -38,7 +38,7 @@ fn connect() -> Option<Cluster> {
 }
 
 /// The value that a line gives an option, or that a variable has.
-fn named(words: &[String], options: &[&str], variable: &str) -> Option<String> {
+pub(crate) fn named(words: &[String], options: &[&str], variable: &str) -> Option<String> {
     let after = |place: usize| words.get(place + 1).cloned();
     let named = words.iter().enumerate().find_map(|(place, word)| match word.split_once('=') {
         _ if options.contains(&word.as_str()) => after(place),

@@ -24,6 +24,8 @@ pub(crate) struct UpOptions {
     pub(crate) http_port: u16,
     /// Where Kafka's clients of the first member connect; nothing if there is to be no log.
     pub(crate) log_port: Option<u16>,
+    /// Where clients of objects of the first member connect; nothing if there are to be none.
+    pub(crate) objects_port: Option<u16>,
     pub(crate) restart: bool,
     /// Further settings of every member, as `KEY=VALUE`.
     pub(crate) properties: Vec<String>,
@@ -39,6 +41,8 @@ pub(crate) struct Place {
     pub(crate) http: SocketAddr,
     /// Where Kafka's clients connect, if the log is served.
     pub(crate) kafka: Option<SocketAddr>,
+    /// Where clients of objects connect, if they are served.
+    pub(crate) objects: Option<SocketAddr>,
 }
 
 /// All places, locked against a second `diwan up` as long as this value exists.
@@ -112,6 +116,11 @@ impl Layout {
         kafka.map(|kafka| kafka.join(","))
     }
 
+    /// Where clients of objects connect to the first member, if objects are served.
+    pub(crate) fn objects(&self) -> Option<SocketAddr> {
+        self.places.first().and_then(|place| place.objects)
+    }
+
     /// Where all members are asked how they are.
     pub(crate) fn status_string(&self) -> String {
         let pages: Vec<_> = self.places.iter().map(|place| place.http.to_string()).collect();
@@ -133,7 +142,7 @@ fn lock(directory: &Path) -> Result<File, String> {
         Ok(()) => Ok(file),
         Err(_) => Err(format!(
             "another `diwan up` runs on `{}`\nhint: stop it with ctrl-c, or name another directory and other ports: \
-             `--dir`, `--client-port`, `--peer-port`, `--http-port`",
+             `--dir`, `--client-port`, `--peer-port`, `--http-port`, `--objects-port`",
             directory.display()
         )),
     }
@@ -185,6 +194,10 @@ fn places(directory: &Path, options: &UpOptions, count: u8) -> Result<Vec<Place>
                 peers: address(options.peer_port, place, "--peer-port")?,
                 http: address(options.http_port, place, "--http-port")?,
                 kafka: options.log_port.map(|port| address(port, place, "--log-port")).transpose()?,
+                objects: options
+                    .objects_port
+                    .map(|port| address(port, place, "--objects-port"))
+                    .transpose()?,
             })
         })
         .collect()
@@ -212,6 +225,8 @@ fn configuration(directory: &Path, secret: &Path, place: &Place, all: &[Place]) 
         quoted(secret),
         http = place.http,
     );
+    let objects = place.objects.map_or_else(|| String::from("off"), |address| address.to_string());
+    let _ = write!(text, "\n[objects]\nlisten = \"{objects}\"\n");
     if let Some(kafka) = place.kafka {
         let council: Vec<_> = all.iter().map(|place| place.clients.to_string()).collect();
         let _ = write!(

@@ -156,6 +156,10 @@ fn hints(layout: &Layout, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "  kafka     {kafka}")?;
         writeln!(out, "            diwan log status --bootstrap-server {kafka}")?;
     }
+    if let Some(objects) = layout.objects() {
+        writeln!(out, "  objects   curl -XPOST {objects}/v1/objects/counter/visits/increment")?;
+        writeln!(out, "            diwan object list --server {objects}")?;
+    }
     writeln!(out, "  look      diwan status --server {pages}")?;
     writeln!(out, "  stop      ctrl-c\n")
 }

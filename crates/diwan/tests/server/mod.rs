@@ -133,6 +133,8 @@ pub(crate) fn serve(data: &Path) -> Command {
         "serve",
         "--log",
         "off",
+        "--objects",
+        "off",
         "--listen",
         "127.0.0.1:0",
         "--metrics",

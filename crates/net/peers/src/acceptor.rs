@@ -18,6 +18,7 @@ use crate::dial::HANDSHAKE_TIMEOUT;
 use crate::established::Established;
 use crate::incoming::{Incoming, Progress};
 use crate::places::Places;
+use crate::shared_port::FurtherGroups;
 
 const DOOR: Token = Token(0);
 const STOP: Token = Token(1);
@@ -32,6 +33,7 @@ pub struct Acceptor {
     poll: Poll,
     credentials: Arc<Credentials>,
     established: Arc<Mailbox<Established>>,
+    further: Arc<FurtherGroups>,
     descriptors: Descriptors,
     incomings: BTreeMap<usize, (Incoming, Origin)>,
     places: Places,
@@ -71,6 +73,7 @@ impl Acceptor {
             poll,
             credentials,
             established,
+            further: Arc::default(),
             descriptors,
             incomings,
             places,
@@ -78,6 +81,12 @@ impl Acceptor {
             exhausted: false,
         };
         Ok((acceptor, waker))
+    }
+
+    /// The other groups of this process that are reached at this port, too.
+    #[must_use]
+    pub const fn further_groups(&self) -> &Arc<FurtherGroups> {
+        &self.further
     }
 
     /// Answers until the waker rings.
@@ -162,14 +171,18 @@ impl Acceptor {
     fn drive(&mut self, ticket: usize) {
         let Some((incoming, origin)) = self.incomings.get_mut(&ticket) else { return };
         let origin = *origin;
-        match incoming.drive(&self.credentials) {
+        match incoming.drive(&self.credentials, &self.further) {
             Ok(Progress::Waits { certified: false }) => {}
             Ok(Progress::Waits { certified: true }) => self.places.certify(ticket),
             Ok(Progress::Proved(hello, seated)) => {
                 let Some(incoming) = self.remove(ticket) else { return };
                 let proved = self.credentials.asks_for_proof();
+                let established = match self.further.find(hello.group) {
+                    Some(group) => Arc::clone(&group.established),
+                    None => Arc::clone(&self.established),
+                };
                 match incoming.establish(hello, seated, proved) {
-                    Ok(established) => self.established.put(established),
+                    Ok(connection) => established.put(connection),
                     Err(error) => self.complain(origin, &error.to_string()),
                 }
             }

@@ -14,7 +14,7 @@ use node_threads::ThreadWaker;
 use parking_lot::Mutex;
 
 use crate::channel::{Channel, ChannelNumber, Channels};
-use crate::credentials::Credentials;
+use crate::credentials::{Credentials, LocalIdentity};
 use crate::dial::Diallers;
 use crate::established::Established;
 use crate::frame::{self, Said};
@@ -121,6 +121,12 @@ impl PeerConnections {
         })
     }
 
+    /// Who this member says it is.
+    #[must_use]
+    pub fn identity(&self) -> &LocalIdentity {
+        &self.credentials.identity
+    }
+
     /// A connection was established.
     pub fn take(&mut self, established: Established, now: MonoTime) {
         let (hello, offer) = (established.hello, established.offer());
@@ -175,6 +181,12 @@ impl PeerConnections {
                 .for_each(|control| control.tell_roster(&text));
         }
         self.roster = Some(text);
+        self.dial_members();
+    }
+
+    /// Whoever the members are by now is dialled: for a group whose members another group of the process knows
+    /// ([`Credentials::of_group`]).
+    pub fn follow_members(&mut self) {
         self.dial_members();
     }
 

@@ -8,6 +8,7 @@ use node_threads::Supervisor;
 
 use super::*;
 use crate::dial::Means;
+use crate::group_number::GroupNumber;
 use crate::hello::Hello;
 use crate::numbering::ClaimedNumber;
 use crate::numbering::Numbering;
@@ -76,7 +77,17 @@ fn hello(life: u64) -> Hello {
     let seat = Some((MemberId(2), CLUSTER));
     let (number, wanted) = (ClaimedNumber(2), ClaimedNumber(1));
     let numbering = Numbering::OneByte;
-    Hello { numbering, lane: LaneName::Control, attempt: 4, number, seat, life, wanted, level: 1 }
+    Hello {
+        numbering,
+        group: GroupNumber::FIRST,
+        lane: LaneName::Control,
+        attempt: 4,
+        number,
+        seat,
+        life,
+        wanted,
+        level: 1,
+    }
 }
 
 #[test]

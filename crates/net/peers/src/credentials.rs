@@ -10,6 +10,7 @@ use net_tls::TlsError;
 use parking_lot::RwLock;
 
 use crate::connected::Connected;
+use crate::group_number::GroupNumber;
 use crate::handshake::Terms;
 use crate::hello::{Cluster, Hello};
 use crate::hints::Hints;
@@ -55,7 +56,7 @@ pub struct Credentials {
     pub identity: Arc<LocalIdentity>,
     pub(crate) names: Arc<Names>,
     /// What is shown on a new connection; read again when an operator asks for it.
-    tls: Option<RwLock<Arc<PeerTls>>>,
+    tls: Option<Arc<RwLock<Arc<PeerTls>>>>,
     tls_config: Option<PeerTlsConfig>,
     pub(crate) prover: Option<Prover>,
     pub(crate) hints: Hints,
@@ -81,7 +82,7 @@ impl Credentials {
         let tls = tls_config.as_ref().map(|tls| PeerTls::new(tls, number, &names)).transpose()?;
         Ok(Self {
             identity: Arc::new(LocalIdentity::new(number, numbering, process, level)),
-            tls: tls.map(|tls| RwLock::new(Arc::new(tls))),
+            tls: tls.map(|tls| Arc::new(RwLock::new(Arc::new(tls)))),
             tls_config,
             names,
             prover: secret.as_ref().map(Prover::new),
@@ -92,6 +93,26 @@ impl Credentials {
             other_ensembles: Arc::default(),
             connected: Connected::default(),
         })
+    }
+
+    /// Those of this process's member of another group: it has the same number, is at the same address, and proves in the
+    /// same way who it is; it understands another feature level, and its identity is its own.
+    #[must_use]
+    pub fn of_group(&self, group: GroupNumber, level: u32) -> Self {
+        let LocalIdentity { number, numbering, life, .. } = *self.identity;
+        Self {
+            identity: Arc::new(LocalIdentity { group, ..LocalIdentity::new(number, numbering, life, level) }),
+            names: Arc::clone(&self.names),
+            tls: self.tls.clone(),
+            tls_config: self.tls_config.clone(),
+            prover: self.prover.clone(),
+            hints: self.hints,
+            timing: self.timing,
+            refusals: Arc::clone(&self.refusals),
+            complaints: Complaints::default(),
+            other_ensembles: Arc::default(),
+            connected: Connected::default(),
+        }
     }
 
     /// TLS for a new connection, if members speak it.
@@ -147,6 +168,7 @@ pub struct LocalIdentity {
     /// Its number.
     pub number: PeerNumber,
     pub(crate) numbering: Numbering,
+    pub(crate) group: GroupNumber,
     life: u64,
     level: u32,
     seat: RwLock<Option<(MemberId, Cluster)>>,
@@ -154,7 +176,7 @@ pub struct LocalIdentity {
 
 impl LocalIdentity {
     fn new(number: PeerNumber, numbering: Numbering, life: u64, level: u32) -> Self {
-        Self { number, numbering, life, level, seat: RwLock::new(None) }
+        Self { number, numbering, group: GroupNumber::FIRST, life, level, seat: RwLock::new(None) }
     }
 
     /// From now on this member has an identity.
@@ -169,6 +191,7 @@ impl LocalIdentity {
 
     pub(crate) fn hello(&self) -> Hello {
         Hello {
+            group: self.group,
             lane: Lane::Control,
             attempt: 0,
             numbering: self.numbering,

@@ -133,7 +133,7 @@ impl Answering {
     }
 
     /// Takes bytes in, at most as many as are wanted, and appends what to answer; also a refusal. Gives what the dialler
-    /// said once it is believed and `judge` lets it in.
+    /// said once it is believed and `judge` lets it in, which says who answers.
     ///
     /// # Errors
     /// Why it is refused, for the log.
@@ -141,7 +141,7 @@ impl Answering {
         &mut self,
         bytes: &[u8],
         terms: &Terms<'_>,
-        judge: impl FnOnce(&Hello) -> Result<(), Refusal>,
+        judge: impl FnOnce(&Hello) -> Result<Hello, Refusal>,
         out: &mut Vec<u8>,
     ) -> Result<Option<Hello>, Refusal> {
         self.inbox.extend_from_slice(bytes);
@@ -155,12 +155,12 @@ impl Answering {
         terms.believes(Side::Dialler, &[&theirs, &greeting, told], &proof).inspect_err(|_| {
             refuse(out, NOT_LET_IN);
         })?;
-        let hello = Hello::decode(told, terms.own.numbering)
+        let (hello, own) = Hello::decode(told, terms.own.numbering)
             .map_err(Refusal::from)
-            .and_then(|hello| judge(&hello).map(|()| hello))
+            .and_then(|hello| judge(&hello).map(|own| (hello, own)))
             .inspect_err(|why| refuse(out, &why.to_string()))?;
         let wanted = ClaimedNumber::NOBODY;
-        let own = Hello { lane: hello.lane, attempt: hello.attempt, wanted, ..terms.own }.encode();
+        let own = Hello { lane: hello.lane, attempt: hello.attempt, wanted, ..own }.encode();
         out.push(0);
         out.extend_from_slice(&own);
         out.extend_from_slice(&terms.prove(Side::Answerer, &[&theirs, &greeting, told, &own]));

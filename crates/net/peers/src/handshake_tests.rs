@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use net_peer_pairs::Lane;
 
 use super::*;
+use crate::group_number::GroupNumber;
 use crate::hello::HelloRefusal;
 use crate::secret::EnsembleSecret;
 
@@ -12,7 +13,17 @@ fn hello(number: u64, wanted: u64) -> Hello {
     let seat = Some((base::MemberId(number), [9; 16]));
     let (number, wanted) = (ClaimedNumber(number), ClaimedNumber(wanted));
     let numbering = crate::numbering::Numbering::OneByte;
-    Hello { numbering, lane: Lane::Bulk, attempt: 3, number, seat, life: 77, wanted, level: 1 }
+    Hello {
+        numbering,
+        group: GroupNumber::FIRST,
+        lane: Lane::Bulk,
+        attempt: 3,
+        number,
+        seat,
+        life: 77,
+        wanted,
+        level: 1,
+    }
 }
 
 fn prover(byte: u8) -> Prover {
@@ -62,7 +73,7 @@ impl Write for Pipe<'_> {
                 continue;
             }
             let mut out = Vec::new();
-            match self.answering.take(&[byte], &self.terms, |_| Ok(()), &mut out) {
+            match self.answering.take(&[byte], &self.terms, |_| Ok(self.terms.own), &mut out) {
                 Ok(told) => self.verdict = told.map(Ok),
                 Err(why) => self.verdict = Some(Err(why)),
             }
@@ -195,7 +206,7 @@ fn other_protocols_and_builds_are_named() {
 fn judge_of_the_door_is_heard() {
     let mut pipe = Answering::new();
     let (dialler, own, mut out) = (terms(2, 1, None), terms(1, 0, None), Vec::new());
-    pipe.take(&dialler.greeting(), &own, |_| Ok(()), &mut out).expect("a greeting");
+    pipe.take(&dialler.greeting(), &own, |_| Ok(own.own), &mut out).expect("a greeting");
     assert_eq!(pipe.wants(), INTRODUCTION_BYTES);
     out.clear();
     let introduction = [&dialler.own.encode()[..], &[0; PROOF_BYTES]].concat();

@@ -7,12 +7,13 @@
 use base::MemberId;
 use net_peer_pairs::{Lane, PeerNumber};
 
+use crate::group_number::GroupNumber;
 use crate::numbering::{ClaimedNumber, Numbering};
 
 /// An ensemble's id.
 pub type Cluster = [u8; 16];
 
-/// Bytes of a hello: lane, five numbers, ensemble, feature level.
+/// Bytes of a hello: group and lane, five numbers, ensemble, feature level.
 pub(crate) const HELLO_BYTES: usize = 61;
 
 /// Why what a member says of itself is not believed.
@@ -21,6 +22,12 @@ pub enum HelloRefusal {
     /// It asks for neither connection of a pair.
     #[error("it asks for a connection of an unknown kind")]
     UnknownLane,
+    /// Of its group there is no member in this process.
+    #[error(
+        "it asks for a member of group {0} of this server, and there is none; hint: does this server serve what the other \
+         one serves?"
+    )]
+    GroupNotServed(GroupNumber),
     /// It dialled another member than this one.
     #[error("this is member {own}, and not {wanted}; hint: see the `server.` lines of both")]
     OtherMemberWanted {
@@ -86,6 +93,8 @@ pub enum HelloRefusal {
 pub(crate) struct Hello {
     /// How numbers are written; the same in the whole group and not on the wire.
     pub(crate) numbering: Numbering,
+    /// Of which of the process's groups.
+    pub(crate) group: GroupNumber,
     pub(crate) lane: Lane,
     /// Which of the dialler's attempts: the two connections of one attempt belong together.
     pub(crate) attempt: u64,
@@ -104,7 +113,7 @@ pub(crate) struct Hello {
 impl Hello {
     pub(crate) fn encode(&self) -> [u8; HELLO_BYTES] {
         let mut out = Vec::with_capacity(HELLO_BYTES);
-        out.push(u8::from(self.lane == Lane::Bulk));
+        out.push(self.group.0 << 1 | u8::from(self.lane == Lane::Bulk));
         let (id, cluster) = self.seat.unwrap_or_default();
         for number in [self.attempt, self.number.0, id.0, self.life, self.wanted.0] {
             out.extend_from_slice(&number.to_le_bytes());
@@ -116,18 +125,16 @@ impl Hello {
 
     pub(crate) fn decode(bytes: &[u8; HELLO_BYTES], numbering: Numbering) -> Result<Self, HelloRefusal> {
         let mut rest = &bytes[..];
-        let lane = match take(&mut rest) {
-            [0] => Lane::Control,
-            [1] => Lane::Bulk,
-            [_] => return Err(HelloRefusal::UnknownLane),
-        };
+        let [kind] = take(&mut rest);
+        let lane = Lane::of(kind % 2 == 1);
+        let group = GroupNumber::new(kind / 2).ok_or(HelloRefusal::UnknownLane)?;
         let mut number = || u64::from_le_bytes(take(&mut rest));
         let (attempt, own, id, life, wanted) = (number(), number(), number(), number(), number());
         let (own, wanted) = (ClaimedNumber(own), ClaimedNumber(wanted));
         let cluster = take(&mut rest);
         let level = u32::from_le_bytes(take(&mut rest));
         let seat = MemberId(id).known().map(|id| (id, cluster));
-        Ok(Self { numbering, lane, attempt, number: own, seat, life, wanted, level })
+        Ok(Self { numbering, group, lane, attempt, number: own, seat, life, wanted, level })
     }
 
     /// The number of a member that is known to have one: this member's own, and that of a member that was let in.
@@ -167,7 +174,8 @@ impl Hello {
             let (wanted, number) = (self.numbering.shown(self.wanted), self.numbering.shown(other.number));
             return Err(HelloRefusal::OtherMemberAnswers { wanted, number });
         }
-        if other.wanted != ClaimedNumber::NOBODY || other.lane != self.lane || other.attempt != self.attempt {
+        let connection = |hello: &Self| (hello.group, hello.lane, hello.attempt);
+        if other.wanted != ClaimedNumber::NOBODY || connection(other) != connection(self) {
             return Err(HelloRefusal::OtherConnection);
         }
         let number = self.judge_number(other.number)?;
@@ -220,7 +228,17 @@ mod tests {
         let seat = cluster.map(|name| (MemberId(number), [name; 16]));
         let (number, wanted) = (ClaimedNumber(number), ClaimedNumber(wanted));
         let numbering = Numbering::OneByte;
-        Hello { numbering, lane: Lane::Bulk, attempt: 3, number, seat, life: 77, wanted, level: 1 }
+        Hello {
+            numbering,
+            group: GroupNumber::FIRST,
+            lane: Lane::Bulk,
+            attempt: 3,
+            number,
+            seat,
+            life: 77,
+            wanted,
+            level: 1,
+        }
     }
 
     fn dialler_refusal(other: Hello) -> String {
@@ -233,8 +251,10 @@ mod tests {
         for told in [hello(2, 1, Some(9)), Hello { lane: Lane::Control, ..hello(255, 0, None) }] {
             assert_eq!(Hello::decode(&told.encode(), Numbering::OneByte), Ok(told));
         }
-        let mut bytes = hello(2, 1, None).encode();
-        bytes[0] = 2;
+        let of_a_later_group = Hello { group: GroupNumber(3), lane: Lane::Control, ..hello(2, 1, Some(9)) };
+        let mut bytes = of_a_later_group.encode();
+        assert_eq!((bytes[0], Hello::decode(&bytes, Numbering::OneByte)), (6, Ok(of_a_later_group)));
+        bytes[0] = 2 * GroupNumber::COUNT;
         assert_eq!(Hello::decode(&bytes, Numbering::OneByte), Err(HelloRefusal::UnknownLane));
     }
 
@@ -307,6 +327,8 @@ mod tests {
         assert!(other.to_string().contains("is member 3"));
         let sent_back = judge(hello(1, 2, Some(9)));
         assert_eq!(sent_back, Err(HelloRefusal::OtherConnection), "a hello of a dialler, sent back");
+        let other_group = Hello { group: GroupNumber(1), ..hello(1, 0, Some(9)) };
+        assert_eq!(judge(other_group), Err(HelloRefusal::OtherConnection));
         let other_attempt = Hello { attempt: 4, ..hello(1, 0, Some(9)) };
         assert_eq!(judge(other_attempt), Err(HelloRefusal::OtherConnection));
         let other_id = Hello { seat: Some((MemberId(3), [9; 16])), ..hello(1, 0, None) };

@@ -11,9 +11,10 @@ use rustls::Connection;
 use crate::credentials::{self, Credentials};
 use crate::established::Established;
 use crate::handshake::Answering;
-use crate::hello::Hello;
+use crate::hello::{Hello, HelloRefusal};
 use crate::proof::Nonce;
 use crate::refusal::Refusal;
+use crate::shared_port::FurtherGroups;
 use crate::{dial, tls, trouble};
 
 /// Bytes that one that has not proved anything may send: a certificate chain and what goes with it.
@@ -79,15 +80,19 @@ impl Incoming {
     ///
     /// # Errors
     /// Why it is not let in; it has been told what it may know.
-    pub(crate) fn drive(&mut self, credentials: &Credentials) -> Result<Progress, Refusal> {
-        let done = self.converse(credentials);
+    pub(crate) fn drive(
+        &mut self,
+        credentials: &Credentials,
+        further: &FurtherGroups,
+    ) -> Result<Progress, Refusal> {
+        let done = self.converse(credentials, further);
         if done.is_err() {
             self.part();
         }
         done
     }
 
-    fn converse(&mut self, credentials: &Credentials) -> Result<Progress, Refusal> {
+    fn converse(&mut self, credentials: &Credentials, further: &FurtherGroups) -> Result<Progress, Refusal> {
         let tls = credentials.tls();
         let own_certificate = tls.as_ref().map(|tls| &tls.own);
         let explained = |error: io::Error| trouble::broken(&error, own_certificate);
@@ -102,7 +107,7 @@ impl Incoming {
             let wanted = self.answering.wants().min(bytes.len());
             match self.read(&mut bytes[..wanted]) {
                 Ok(0) => return Err(explained(io::ErrorKind::UnexpectedEof.into())),
-                Ok(length) => self.take(bytes.get(..length).unwrap_or_default(), credentials)?,
+                Ok(length) => self.take(bytes.get(..length).unwrap_or_default(), credentials, further)?,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(self.waits()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(explained(error)),
@@ -115,17 +120,26 @@ impl Incoming {
         Progress::Waits { certified }
     }
 
-    fn take(&mut self, bytes: &[u8], credentials: &Credentials) -> Result<(), Refusal> {
-        let own = credentials.identity.hello();
+    fn take(
+        &mut self,
+        bytes: &[u8],
+        credentials: &Credentials,
+        further: &FurtherGroups,
+    ) -> Result<(), Refusal> {
         let binding = match &self.encryption {
             Some(connection) => tls::binding(connection).map_err(Refusal::no_binding)?,
             None => [0; 32],
         };
-        let terms = credentials.terms_with(own, binding, self.nonce);
-        let encryption = self.encryption.as_ref();
-        let judge = |hello: &Hello| judge(hello, own, credentials, encryption, self.address);
+        let terms = credentials.terms_with(credentials.identity.hello(), binding, self.nonce);
+        let (encryption, address) = (self.encryption.as_ref(), self.address);
+        let mut seated = false;
+        let judge = |hello: &Hello| {
+            let own = judge_in_group(hello, (credentials, further), encryption, address)?;
+            seated = own.seat.is_some();
+            Ok(own)
+        };
         if let Some(hello) = self.answering.take(bytes, &terms, judge, &mut self.outbox)? {
-            self.accepted = Some((hello, own.seat.is_some()));
+            self.accepted = Some((hello, seated));
         }
         Ok(())
     }
@@ -199,6 +213,22 @@ impl Incoming {
         let encryption = self.encryption;
         Ok(Established { stream, encryption, attempt: hello.attempt, hello, seated, proved, dialled: false })
     }
+}
+
+/// Who answers it, if it is let in: this process's member of the group that it wants.
+fn judge_in_group(
+    hello: &Hello,
+    (first, further): (&Credentials, &FurtherGroups),
+    encryption: Option<&Connection>,
+    address: IpAddr,
+) -> Result<Hello, Refusal> {
+    let own = first.identity.hello();
+    if hello.group == own.group {
+        return judge(hello, own, first, encryption, address).map(|()| own);
+    }
+    let group = further.find(hello.group).ok_or(HelloRefusal::GroupNotServed(hello.group))?;
+    let own = group.credentials.identity.hello();
+    judge(hello, own, &group.credentials, encryption, address).map(|()| own)
 }
 
 /// Whether it is let in: by what its hello says of itself, by the number, which must be named, and by what proves that the

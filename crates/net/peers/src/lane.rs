@@ -193,6 +193,7 @@ mod tests {
     use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
     use super::*;
+    use crate::group_number::GroupNumber;
     use crate::hello::Hello;
     use crate::numbering::ClaimedNumber;
     use crate::numbering::Numbering;
@@ -204,7 +205,17 @@ mod tests {
         let (stream, _) = listener.accept().expect("accepted");
         let (numbering, number, wanted) = (Numbering::OneByte, ClaimedNumber(2), ClaimedNumber(1));
         let (lane, attempt) = (net_peer_pairs::Lane::Bulk, 1);
-        let hello = Hello { numbering, lane, attempt, number, seat: None, life: 1, wanted, level: 1 };
+        let hello = Hello {
+            numbering,
+            group: GroupNumber::FIRST,
+            lane,
+            attempt,
+            number,
+            seat: None,
+            life: 1,
+            wanted,
+            level: 1,
+        };
         let established = Established {
             stream,
             encryption: None,

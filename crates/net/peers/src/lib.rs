@@ -15,6 +15,9 @@
 //! [`Channel`], and its messages are bytes. A member of the roster is a number, a host and a port; the text in which
 //! members tell each other their rosters is read by whoever gives the [`Settings`].
 //!
+//! A process may be a member of several groups that share the port and what proves who is who ([`FurtherGroups`],
+//! [`Credentials::of_group`]). Each has its own identity and its own [`PeerConnections`], on its own thread.
+//!
 //! Two kinds of groups use this. An ensemble numbers its members 1 to 255, keeps its roster in its own log, and its members
 //! tell each other newer ones ([`PeerConnections::know`]). In the other kind, members come and go, have any number
 //! ([`Numbering::FourBytes`]), and a service outside says who runs, where, and as which process
@@ -30,6 +33,7 @@ mod credentials;
 mod dial;
 mod established;
 mod frame;
+mod group_number;
 mod handshake;
 mod hello;
 mod hints;
@@ -44,6 +48,7 @@ mod refusal;
 mod refusals;
 mod roster;
 mod secret;
+mod shared_port;
 #[cfg(test)]
 mod testing;
 mod tls;
@@ -58,6 +63,7 @@ pub use connections::{Message, News, PeerConnections, Polling};
 pub use credentials::{Credentials, LocalIdentity, Settings};
 pub use dial::{Diallers, Means};
 pub use established::Established;
+pub use group_number::GroupNumber;
 pub use hello::{Cluster, HelloRefusal};
 pub use hints::Hints;
 pub use net_peer_pairs::{Lane, PairRef, PeerNumber, Timing};
@@ -67,5 +73,6 @@ pub use refusal::{HandshakeRefusal, Refusal};
 pub use refusals::{RefusalCounts, Refusals};
 pub use roster::{MemberAddress, ReadRoster, Roster};
 pub use secret::{EnsembleSecret, SecretError};
+pub use shared_port::{FurtherGroups, GroupMeans, SharedPort};
 pub use tls::{CertificateDoubt, OwnCertificate, PeerTls};
 pub use tls_config::PeerTlsConfig;

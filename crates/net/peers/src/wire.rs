@@ -10,6 +10,7 @@ use net_peer_pairs::Lane;
 
 use crate::channel::{Channel, ChannelNumber, Channels};
 use crate::frame::{self, Said};
+use crate::group_number::GroupNumber;
 use crate::handshake::{self, Answering, Terms};
 use crate::hello::{self, Cluster, Hello};
 use crate::hints::Hints;
@@ -109,7 +110,7 @@ impl Member {
             rest = later;
             let judge = |hello: &Hello| {
                 terms.own.judge_dialler(hello, |number| names.is_named(number))?;
-                Ok(())
+                Ok(terms.own)
             };
             match answering.take(arrived, &terms, judge, &mut sent) {
                 Ok(None) => {}
@@ -175,7 +176,17 @@ impl Member {
         let wanted = wanted.map_or(ClaimedNumber::NOBODY, ClaimedNumber::from);
         let number = self.number.into();
         let (numbering, lane) = (Numbering::OneByte, Lane::Control);
-        let own = Hello { numbering, lane, attempt: ATTEMPT, number, seat, life: 77, wanted, level: 1 };
+        let own = Hello {
+            numbering,
+            group: GroupNumber::FIRST,
+            lane,
+            attempt: ATTEMPT,
+            number,
+            seat,
+            life: 77,
+            wanted,
+            level: 1,
+        };
         Terms { own, nonce: [self.number.0; NONCE_BYTES], prover, binding: [0; 32], hints: Hints::PLAIN }
     }
 }

@@ -5,6 +5,7 @@ use crate::codec::{Field, decoded, encoded, record};
 use crate::command::{ObjectName, SessionId};
 use crate::effects::{Effect, Effects, Event, EventKind};
 use crate::key;
+use crate::source::Sources;
 use crate::store::{Mark, Store};
 
 record! {
@@ -22,11 +23,21 @@ record! {
     }
 }
 
+record! {
+    /// All that a snapshot carries beside the records.
+    pub(crate) struct Head {
+        pub(crate) meta: Meta,
+        pub(crate) sources: Sources,
+    }
+}
+
 /// Records, numbers, effects.
 #[derive(Default)]
 pub(crate) struct Core {
     pub(crate) store: Store,
     pub(crate) meta: Meta,
+    /// No command takes back that it was applied, so a rollback leaves them as they are.
+    pub(crate) sources: Sources,
     pub(crate) out: Effects,
 }
 
@@ -48,6 +59,10 @@ impl Core {
         self.store.rollback(mark.store);
         self.meta = Meta { position: self.meta.position, ..mark.meta };
         self.out.truncate(mark.effects);
+    }
+
+    pub(crate) fn head(&self) -> Vec<u8> {
+        encoded(&Head { meta: self.meta, sources: self.sources.clone() })
     }
 
     /// A record. One that cannot be read counts as missing: a loader has checked that each can be.

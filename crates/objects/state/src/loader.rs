@@ -3,6 +3,7 @@
 
 use crate::check;
 use crate::codec::{Cursor, Malformed, decoded};
+use crate::group::Head;
 use crate::limits::VALUE_BYTES_MAX;
 use crate::scan::{END, RECORD, VERSION};
 use crate::state::State;
@@ -82,7 +83,8 @@ impl Loader {
             if kind != VERSION {
                 return Err(Malformed("snapshot: an unknown version"));
             }
-            self.state.core.meta = decoded(cursor.bytes()?)?;
+            let Head { meta, sources } = decoded(cursor.bytes()?)?;
+            (self.state.core.meta, self.state.core.sources) = (meta, sources);
             self.begun = true;
             return Ok(());
         }

@@ -134,6 +134,16 @@ slugs! {
     Trimmed = 33, "trimmed", 409, No;
     /// It is more than is ever granted.
     Never = 34, "never", 409, No;
+    /// The member knows of no leader, or has no lease from it.
+    NoLeader = 35, "no-leader", 503, Now;
+    /// Whether the command took effect is not known. The same key finds out.
+    OutcomeUnknown = 36, "outcome-unknown", 504, SameKey;
+    /// The disk has no room for commands.
+    DiskFull = 37, "disk-full", 503, Later;
+    /// The caller is not who it says, or says nothing.
+    Unauthenticated = 38, "unauthenticated", 401, No;
+    /// Too much is under way at this member.
+    Rate = 39, "rate", 429, Later;
 }
 
 /// One refusal.
@@ -156,7 +166,9 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(crate) fn new(slug: Slug, detail: impl Into<String>) -> Self {
+    /// A refusal without effect, at position 0.
+    #[must_use]
+    pub fn new(slug: Slug, detail: impl Into<String>) -> Self {
         let detail = detail.into();
         let (pointer, retry_after_ms, result) = (None, None, None);
         Self { slug, detail, pointer, retry_after_ms, position: 0, result, effect: SideEffect::None }

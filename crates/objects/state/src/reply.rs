@@ -7,12 +7,20 @@ const EXACT_MAX: i64 = 1 << 53;
 
 /// A result while it is written.
 #[derive(Clone, Debug)]
-pub(crate) struct Reply {
+pub struct Reply {
     text: String,
 }
 
+impl Default for Reply {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Reply {
-    pub(crate) fn new() -> Self {
+    /// A result without fields.
+    #[must_use]
+    pub fn new() -> Self {
         Self { text: String::from("{") }
     }
 
@@ -26,24 +34,30 @@ impl Reply {
     }
 
     /// A value that is JSON already.
-    pub(crate) fn raw(self, name: &str, json: &str) -> Self {
+    #[must_use]
+    pub fn raw(self, name: &str, json: &str) -> Self {
         let mut reply = self.key(name);
         reply.text.push_str(json);
         reply
     }
 
-    pub(crate) fn flag(self, name: &str, value: bool) -> Self {
+    /// A truth value.
+    #[must_use]
+    pub fn flag(self, name: &str, value: bool) -> Self {
         self.raw(name, if value { "true" } else { "false" })
     }
 
-    pub(crate) fn text(self, name: &str, value: &str) -> Self {
+    /// A text.
+    #[must_use]
+    pub fn text(self, name: &str, value: &str) -> Self {
         let mut reply = self.key(name);
         write_text(&mut reply.text, value);
         reply
     }
 
     /// An integer; one beyond 2^53 also as text, under the name with `_text` behind it.
-    pub(crate) fn int(self, name: &str, value: i64) -> Self {
+    #[must_use]
+    pub fn int(self, name: &str, value: i64) -> Self {
         let text = value.to_string();
         let reply = self.raw(name, &text);
         if value.unsigned_abs() > EXACT_MAX.unsigned_abs() {
@@ -53,18 +67,23 @@ impl Reply {
     }
 
     /// A count, a position or a fence: below 2^53.
-    pub(crate) fn number(self, name: &str, value: u64) -> Self {
+    #[must_use]
+    pub fn number(self, name: &str, value: u64) -> Self {
         self.raw(name, &value.to_string())
     }
 
-    pub(crate) fn optional(self, name: &str, value: Option<u64>) -> Self {
+    /// A number that may be missing.
+    #[must_use]
+    pub fn optional(self, name: &str, value: Option<u64>) -> Self {
         match value {
             Some(value) => self.number(name, value),
             None => self.raw(name, "null"),
         }
     }
 
-    pub(crate) fn optional_text(self, name: &str, value: Option<&str>) -> Self {
+    /// A text that may be missing.
+    #[must_use]
+    pub fn optional_text(self, name: &str, value: Option<&str>) -> Self {
         match value {
             Some(value) => self.text(name, value),
             None => self.raw(name, "null"),
@@ -72,12 +91,14 @@ impl Reply {
     }
 
     /// JSON that may be missing.
-    pub(crate) fn optional_raw(self, name: &str, json: Option<&str>) -> Self {
+    #[must_use]
+    pub fn optional_raw(self, name: &str, json: Option<&str>) -> Self {
         self.raw(name, json.unwrap_or("null"))
     }
 
     /// A list of values that are JSON already.
-    pub(crate) fn list<T: AsRef<str>>(self, name: &str, items: impl IntoIterator<Item = T>) -> Self {
+    #[must_use]
+    pub fn list<T: AsRef<str>>(self, name: &str, items: impl IntoIterator<Item = T>) -> Self {
         let mut reply = self.key(name);
         reply.text.push('[');
         for (index, item) in items.into_iter().enumerate() {
@@ -88,7 +109,9 @@ impl Reply {
         reply
     }
 
-    pub(crate) fn finish(mut self) -> String {
+    /// The text of the whole.
+    #[must_use]
+    pub fn finish(mut self) -> String {
         self.text.push('}');
         self.text
     }

@@ -5,7 +5,7 @@ use base::WallTime;
 use crate::args::Args;
 use crate::builtin::{Builtin, MethodKind, Why, dispatch};
 use crate::call;
-use crate::codec::{Malformed, encoded};
+use crate::codec::Malformed;
 use crate::command::{Caller, Command, Identity, NewSession, ObjectName, SessionId, TypeId};
 use crate::deadline;
 use crate::death;
@@ -20,6 +20,7 @@ use crate::reply::Reply;
 use crate::request;
 use crate::scan::{Scan, SnapshotProgress};
 use crate::session::{self, Session};
+use crate::source::Source;
 use crate::store::term;
 use crate::tick;
 use crate::ticket;
@@ -52,11 +53,18 @@ pub enum TicketState {
         object: ObjectName,
         /// Its session.
         session: Option<SessionId>,
+        /// Who made the call: nobody else gets its result.
+        principal: String,
         /// When its time runs out.
         deadline: Option<WallTime>,
     },
-    /// Its call has ended so.
-    Ended(Outcome),
+    /// Its call has ended.
+    Ended {
+        /// Who made the call.
+        principal: String,
+        /// How.
+        outcome: Outcome,
+    },
 }
 
 impl State {
@@ -94,6 +102,19 @@ impl State {
         core.store.commit()
     }
 
+    /// Takes note of a member's command that is applied next. False if it was applied before, or never will be: then it
+    /// must not be applied.
+    #[must_use]
+    pub fn admit(&mut self, source: Source) -> bool {
+        self.core.sources.admit(source)
+    }
+
+    /// The last command of that member that was applied.
+    #[must_use]
+    pub fn last_of(&self, member: u8) -> Option<Source> {
+        self.core.sources.last(member)
+    }
+
     /// The position of the last command.
     #[must_use]
     pub const fn position(&self) -> u64 {
@@ -115,7 +136,7 @@ impl State {
     /// Of equal states equal. Costs nothing: it follows the writes.
     #[must_use]
     pub fn digest(&self) -> u64 {
-        self.core.store.terms().wrapping_add(term(&[], &encoded(&self.core.meta)))
+        self.core.store.terms().wrapping_add(term(&[], &self.core.head()))
     }
 
     /// When the leader should propose a [`Command::Tick`], if nothing else happens: the earliest deadline, or at once if
@@ -186,9 +207,14 @@ impl State {
             TicketAt::Waits(_) => {
                 let (place, ticket) = ticket::waiting(&self.core, id)?;
                 let deadline = ticket.deadline_ms.map(WallTime::of_ms);
-                Some(TicketState::Waits { object: place.object, session: ticket.session, deadline })
+                let (object, session, principal) = (place.object, ticket.session, ticket.principal);
+                Some(TicketState::Waits { object, session, principal, deadline })
             }
-            TicketAt::Ended(reply) => request::outcome(&self.core, &reply).map(TicketState::Ended),
+            TicketAt::Ended(reply) => {
+                let principal = owner(&self.core, &reply)?;
+                let outcome = request::outcome(&self.core, &reply)?;
+                Some(TicketState::Ended { principal, outcome })
+            }
         }
     }
 
@@ -241,7 +267,7 @@ impl State {
 
     /// Begins a snapshot of this very state; one that is running is abandoned. Costs nothing.
     pub fn snapshot_begin(&mut self) {
-        let (header, digest) = (encoded(&self.core.meta), self.digest());
+        let (header, digest) = (self.core.head(), self.digest());
         self.core.store.scan = Some(Scan::new(&header, digest));
     }
 
@@ -340,14 +366,18 @@ fn cancel(core: &mut Core, caller: Option<&Caller>, id: u64) {
     }
 }
 
-/// The refusal to cancel what has ended: with its result, which only its own caller may see.
-fn already_ended(core: &Core, caller: Option<&Caller>, reply: &ReplyRef) -> Problem {
-    let owner = match reply {
+/// The principal whose reply it is.
+fn owner(core: &Core, reply: &ReplyRef) -> Option<String> {
+    match reply {
         ReplyRef::Session(id, _) => session::find(core, *id).ok().map(|session| session.principal),
         ReplyRef::Key(principal, _) => Some(principal.clone()),
         ReplyRef::Nowhere => None,
-    };
-    if caller.is_some_and(|caller| Some(&caller.principal) != owner.as_ref()) {
+    }
+}
+
+/// The refusal to cancel what has ended: with its result, which only its own caller may see.
+fn already_ended(core: &Core, caller: Option<&Caller>, reply: &ReplyRef) -> Problem {
+    if caller.is_some_and(|caller| Some(&caller.principal) != owner(core, reply).as_ref()) {
         return Problem::new(Slug::Forbidden, "the ticket is another principal's");
     }
     let result = request::outcome(core, reply).map(|outcome| outcome.to_json());

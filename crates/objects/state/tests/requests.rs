@@ -87,7 +87,7 @@ fn repeat_of_a_waiting_call_joins_its_ticket() {
     assert_eq!(world.ended(), [4]);
     // The answer was lost: it is found by asking again.
     assert_eq!(repeat(&mut world, &call), "{\"acquired\":true,\"fence\":6,\"holds\":1}");
-    assert!(matches!(world.state.ticket(4), Some(objects_state::TicketState::Ended(_))));
+    assert!(matches!(world.state.ticket(4), Some(objects_state::TicketState::Ended { .. })));
     world.call(S(2), "counter/c", "increment", "");
     assert_eq!(world.state.ticket(4), None, "acknowledged with its request");
 }

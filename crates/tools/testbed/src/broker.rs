@@ -334,7 +334,16 @@ fn diwan(binary: &Path, config: &BrokerConfig, client: SocketAddr, council: Sock
 /// Council and log in one process, each in a directory of its own below `data`.
 fn whole(binary: &Path, config: &BrokerConfig, client: SocketAddr, council: SocketAddr) -> Command {
     let mut command = Command::new(binary);
-    command.args(["serve", "--listen", &council.to_string(), "--log", &client.to_string(), "--data-dir"]);
+    command.args([
+        "serve",
+        "--objects",
+        "off",
+        "--listen",
+        &council.to_string(),
+        "--log",
+        &client.to_string(),
+    ]);
+    command.arg("--data-dir");
     command.arg(config.folder.join("data")).args([
         "-D",
         "metrics.listen=off",

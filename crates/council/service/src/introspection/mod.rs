@@ -114,7 +114,7 @@ impl Introspection {
     }
 
     /// The members that there are to be: the tree knows once there is one, and until then the configuration does.
-    pub(super) fn roster(&self, ensemble: &EnsembleConfig) -> Roster {
+    pub(crate) fn roster(&self, ensemble: &EnsembleConfig) -> Roster {
         let known = self.tree.read().roster();
         known.unwrap_or_else(|| ensemble.roster())
     }

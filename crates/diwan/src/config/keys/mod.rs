@@ -5,6 +5,7 @@
 mod access;
 pub(crate) mod broker;
 mod ensemble;
+mod objects;
 mod own;
 mod server;
 mod standards;
@@ -27,6 +28,7 @@ pub(crate) const KEYS: Keys<Draft> = Keys(&[
     without_meaning::ROWS,
     own::ROWS,
     broker::ROWS,
+    objects::ROWS,
 ]);
 
 /// The default, if there is one.

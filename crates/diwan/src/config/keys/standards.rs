@@ -3,6 +3,9 @@
 /// Keys by Diwan's name, or by ZooKeeper's where Diwan has none.
 pub(super) const STANDARDS: &[(&str, &str)] = &[
     ("log.listen", "127.0.0.1:9092"),
+    ("objects.listen", "127.0.0.1:7180"),
+    ("objects.data-dir", "diwan-data/objects"),
+    ("objects.create-on-use", "true"),
     ("log.data-dir", "diwan-data/log"),
     ("council.listen.client", "127.0.0.1:2181"),
     ("council.listen.secure", "off"),

@@ -23,8 +23,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("replication", &["appointed", "controller", "node", "wire", "planner"]),
     ("net", &["event-loop", "peer-pairs", "auth"]),
     ("node", &["config", "threads", "metrics"]),
-    ("net", &["tls", "reactor", "http", "peers"]),
-    ("node", &["pages"]),
+    ("net", &["tls", "reactor", "http", "http-server", "peers"]),
+    ("node", &["pages", "group"]),
     // What every simulator stands on; the simulators themselves stand above what they simulate.
     ("sim", &["kit", "appointed"]),
     (
@@ -60,7 +60,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "service",
         ],
     ),
-    ("objects", &["state"]),
+    ("objects", &["state", "replica", "http", "edge", "service"]),
     ("sim", &["council", "log"]),
     (
         "tools",
@@ -137,6 +137,9 @@ const PURE: &[(&str, &[&str])] = &[
     ("replication-planner", &["thiserror"]),
     ("log-broker", &["bytes", "smallvec", "thiserror"]),
     ("objects-state", &["twox-hash"]),
+    ("objects-replica", &["bytes", "foldhash", "hashbrown"]),
+    // The hash of secrets, which clients hold and the state does not.
+    ("objects-http", &["sha2"]),
     ("storage-disk", &["thiserror"]),
     ("storage-wal", &["crc32c", "thiserror"]),
     ("storage-raft-log", &["bytes", "crc32c", "thiserror"]),

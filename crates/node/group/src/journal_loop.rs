@@ -10,7 +10,7 @@
 //! - *Nothing but batches on the core's thread*, and only while the disk is quick: one slow flush, and the journal's thread
 //!   does them all for a while. Preparing, snapshots and waiting for room are always the journal's thread's.
 
-use consensus_replica::JournalEvent;
+use consensus_replica::{JournalEvent, JournalRequest};
 use node_threads::{Clock, Mailbox, ThreadWaker};
 use parking_lot::Mutex;
 use std::path::PathBuf;
@@ -23,35 +23,56 @@ use consensus_replica::journal_executor::{
 };
 use storage_raft_log::{Disk, DiskError, Fault, Journal, Space};
 
-use council_wire::Zxid;
+use base::LogIndex;
 
-use crate::counters::{JournalCounters, RequestTimes};
-use crate::messages::JournalMail;
-use crate::snapshot_requests::{Saved, SnapshotRequests};
+use crate::journal_counters::{JournalCounters, RequestTimes};
 
 /// How many chunks of a snapshot are read at once for another member.
-pub(crate) const CHUNKS_PER_READ: usize = 4;
+pub const CHUNKS_PER_READ: usize = 4;
+
+/// Something for the journal's thread.
+pub enum JournalMail {
+    /// What the core asks for.
+    Effect(JournalRequest),
+    /// Make what is there durable and end.
+    Stop,
+}
+
+/// Who is told what became of snapshots.
+pub trait SnapshotNews: Send + Sync {
+    /// One is durable, with entries up to this index and the transaction of this number.
+    fn saved(&self, index: LogIndex, position: i64);
+    /// One could not be written.
+    fn failed(&self);
+}
 
 /// What the journal's thread is told before it starts.
 #[derive(Clone, Debug)]
-pub(crate) struct JournalSettings {
+pub struct JournalSettings {
     /// Where the log lies, for messages.
-    pub(crate) log_directory: PathBuf,
-    pub(crate) executor: ExecutorConfig,
-    pub(crate) flush_warning: Duration,
+    pub log_directory: PathBuf,
+    /// What its machine is told.
+    pub executor: ExecutorConfig,
+    /// A flush that takes longer is logged.
+    pub flush_warning: Duration,
 }
 
 /// What the journal's thread shares with the others.
-pub(crate) struct JournalLinks {
-    pub(crate) mail: Arc<Mailbox<JournalMail>>,
-    pub(crate) waker: Arc<ThreadWaker>,
-    pub(crate) answers: Arc<Mailbox<JournalEvent>>,
-    pub(crate) metrics: Arc<JournalCounters>,
-    pub(crate) snapshots: Arc<SnapshotRequests>,
+pub struct JournalLinks {
+    /// Where it takes its work.
+    pub mail: Arc<Mailbox<JournalMail>>,
+    /// Wakes its thread.
+    pub waker: Arc<ThreadWaker>,
+    /// Where it answers the core.
+    pub answers: Arc<Mailbox<JournalEvent>>,
+    /// What it counts.
+    pub metrics: Arc<JournalCounters>,
+    /// Nobody, where nobody waits for snapshots.
+    pub snapshots: Option<Arc<dyn SnapshotNews>>,
 }
 
 /// The journal and its driver, lent to the thread that takes a turn. See the module.
-pub(crate) struct SharedJournal<D: Disk> {
+pub struct SharedJournal<D: Disk> {
     driver: Mutex<Option<JournalDriver<D>>>,
     mail: Arc<Mailbox<JournalMail>>,
     waker: Arc<ThreadWaker>,
@@ -87,7 +108,8 @@ struct JournalDriver<D: Disk> {
 }
 
 impl<D: Disk> SharedJournal<D> {
-    pub(crate) fn new(
+    /// A journal that is open, whose thread is to [run](Self::run).
+    pub fn new(
         journal: Journal<D>,
         settings: JournalSettings,
         links: JournalLinks,
@@ -121,7 +143,7 @@ impl<D: Disk> SharedJournal<D> {
     ///
     /// # Errors
     /// When this host cannot keep its promise any more.
-    pub(crate) fn run(&self) -> Result<D, Fault> {
+    pub fn run(&self) -> Result<D, Fault> {
         loop {
             let timeout = {
                 let mut lent = self.driver.lock();
@@ -150,7 +172,7 @@ impl<D: Disk> SharedJournal<D> {
     ///
     /// # Errors
     /// As [`Self::run`].
-    pub(crate) fn flush_here(&self) -> Result<bool, Fault> {
+    pub fn flush_here(&self) -> Result<bool, Fault> {
         let Some(mut lent) = self.driver.try_lock() else { return Ok(false) };
         let Some(driver) = lent.as_mut() else { return Ok(false) };
         let began_us = self.clock.mono_us();
@@ -235,14 +257,14 @@ impl<D: Disk> JournalDriver<D> {
                 metrics.publish(self.executor.stats());
             }
             JournalNotice::Prepared => metrics.publish(self.executor.stats()),
-            JournalNotice::SnapshotSaved { index, position: zxid, began_us } => {
+            JournalNotice::SnapshotSaved { index, position, began_us } => {
                 metrics.snapshot_us.record(self.clock.mono_us().saturating_sub(began_us));
-                self.links.snapshots.saved(Saved { index, zxid: Zxid(zxid) });
+                self.links.snapshots.iter().for_each(|news| news.saved(index, position));
             }
             JournalNotice::SnapshotFailed { problem } => {
                 tracing::warn!(%problem, "the snapshot was given up; the log is whole, and a later one may succeed");
                 metrics.snapshot_failed();
-                self.links.snapshots.failed();
+                self.links.snapshots.iter().for_each(|news| news.failed());
             }
             JournalNotice::SnapshotUnreadable { error } => {
                 tracing::error!(%error, "a snapshot could not be read for another member");
@@ -292,7 +314,7 @@ impl<D: Disk> JournalDriver<D> {
             );
             return;
         }
-        let free_bytes = crate::disk::free_bytes(&self.log_directory).unwrap_or(0);
+        let free_bytes = storage_dir_disk::free_bytes(&self.log_directory).unwrap_or(0);
         tracing::error!(
             %log_directory,
             free_bytes,

@@ -1,5 +1,4 @@
 use base::{LogIndex, Term};
-use consensus_replica::JournalRequest;
 use std::collections::VecDeque;
 use std::thread::{self, JoinHandle};
 
@@ -52,7 +51,7 @@ impl Rig {
             waker,
             answers: Arc::clone(&answers),
             metrics: Arc::clone(&metrics),
-            snapshots: Arc::default(),
+            snapshots: None,
         };
         let journal = SharedJournal::new(journal, settings(snapshot_bytes_per_second), links, Clock::start());
         let lent = Arc::clone(&journal);

@@ -15,10 +15,9 @@ use std::path::{Path, PathBuf};
 
 use node_threads::calendar;
 
-use crate::config::StorageConfig;
-use crate::disk::DirDisk;
-use crate::error::StartError;
-use crate::private;
+use storage_dir_disk::{DirDisk, private};
+
+use crate::{DataConfig, DataFault};
 
 /// Where data lies that was put aside.
 const ASIDE: &str = "put-aside";
@@ -58,7 +57,7 @@ struct DataDirectories {
 ///
 /// # Errors
 /// The disk refuses, or data was put aside too often; nothing is lost then.
-pub(crate) fn put_aside(storage: &StorageConfig, why: &str, wall: WallTime) -> Result<PathBuf, StartError> {
+pub fn put_aside(storage: &DataConfig, why: &str, wall: WallTime) -> Result<PathBuf, DataFault> {
     let _lock = DirDisk::open(&storage.data_dir)?;
     let place = DataDirectories::of(storage);
     place.remove_prepared().map_err(fault)?;
@@ -71,7 +70,7 @@ pub(crate) fn put_aside(storage: &StorageConfig, why: &str, wall: WallTime) -> R
 ///
 /// # Errors
 /// As [`put_aside`].
-pub(crate) fn replace(storage: &StorageConfig, why: &str, wall: WallTime) -> Result<PathBuf, StartError> {
+pub fn replace(storage: &DataConfig, why: &str, wall: WallTime) -> Result<PathBuf, DataFault> {
     let _lock = DirDisk::open(&storage.data_dir)?;
     let place = DataDirectories::of(storage);
     let generation = place.begin(why, wall, &mut go)?;
@@ -83,23 +82,18 @@ pub(crate) fn replace(storage: &StorageConfig, why: &str, wall: WallTime) -> Res
 ///
 /// # Errors
 /// The disk refuses.
-pub(crate) fn prepare(storage: &StorageConfig) -> Result<StorageConfig, StartError> {
+pub fn prepare(storage: &DataConfig) -> Result<DataConfig, DataFault> {
     let place = DataDirectories::of(storage);
     place.remove_prepared().map_err(fault)?;
     let log_dir = storage.log_dir.as_ref().map(|directory| directory.join(PREPARED));
-    Ok(StorageConfig {
-        data_dir: storage.data_dir.join(PREPARED),
-        log_dir,
-        create_dir: true,
-        ..storage.clone()
-    })
+    Ok(DataConfig { data_dir: storage.data_dir.join(PREPARED), log_dir })
 }
 
 /// Finishes what a crash interrupted. To be called before a data directory is looked at.
 ///
 /// # Errors
 /// The disk refuses, or another process uses the directory.
-pub(crate) fn settle(storage: &StorageConfig) -> Result<(), StartError> {
+pub fn settle(storage: &DataConfig) -> Result<(), DataFault> {
     let place = DataDirectories::of(storage);
     if !place.is_unsettled() {
         return Ok(());
@@ -115,17 +109,17 @@ pub(crate) fn settle(storage: &StorageConfig) -> Result<(), StartError> {
 }
 
 /// Whether [`settle`] has something to finish.
-pub(crate) fn is_interrupted(storage: &StorageConfig) -> bool {
+pub fn is_interrupted(storage: &DataConfig) -> bool {
     DataDirectories::of(storage).is_unsettled()
 }
 
 /// Whether data was put aside here: then a blank directory is not one that nobody was promised anything by.
-pub(crate) fn holds_any(storage: &StorageConfig) -> bool {
+pub fn holds_any(storage: &DataConfig) -> bool {
     storage.data_dir.join(ASIDE).exists()
 }
 
 /// What to do to have put-aside data back, if there is any: a hint where none is in its place.
-pub(crate) fn how_to_take_back(storage: &StorageConfig) -> Option<String> {
+pub fn how_to_take_back(storage: &DataConfig) -> Option<String> {
     let place = DataDirectories::of(storage);
     let newest = *place.generations().ok()?.last()?;
     let from = place.generation(newest);
@@ -145,12 +139,12 @@ fn go() -> io::Result<()> {
     Ok(())
 }
 
-fn fault(source: io::Error) -> StartError {
-    StartError::System { action: "put data aside", source }
+fn fault(source: io::Error) -> DataFault {
+    DataFault::System { action: "put data aside", source }
 }
 
 impl DataDirectories {
-    fn of(storage: &StorageConfig) -> Self {
+    fn of(storage: &DataConfig) -> Self {
         let log = storage.log_dir.clone().filter(|log| *log != storage.data_dir);
         Self { directories: [Some(storage.data_dir.clone()), log].into_iter().flatten().collect() }
     }
@@ -164,7 +158,7 @@ impl DataDirectories {
     }
 
     /// Says what is to be done: from here on it will be.
-    fn begin(&self, why: &str, wall: WallTime, step: BeforeStep<'_>) -> Result<u64, StartError> {
+    fn begin(&self, why: &str, wall: WallTime, step: BeforeStep<'_>) -> Result<u64, DataFault> {
         self.settle_first_layout(step).map_err(fault)?;
         let generations = self.generations().map_err(fault)?;
         if generations.len() >= GENERATIONS_MAX {
@@ -172,7 +166,7 @@ impl DataDirectories {
                 .iter()
                 .map(|number| format!("`{}`", self.generation(*number).display()))
                 .collect();
-            return Err(StartError::Unsupported(format!(
+            return Err(DataFault::Undecided(format!(
                 "data must be put aside, and was so {GENERATIONS_MAX} times before, which was never cleared away; hint: \
                  look why (`{REASON}` in each), and remove those that are not needed any more: {}",
                 named.join(", ")

@@ -16,7 +16,7 @@ impl Directory {
     pub(crate) fn new(name: &str) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let unique = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = env::temp_dir().join(format!("diwan-server-{name}-{}-{unique}", process::id()));
+        let path = env::temp_dir().join(format!("diwan-group-{name}-{}-{unique}", process::id()));
         fs::create_dir_all(&path).expect("a directory");
         Self(path)
     }

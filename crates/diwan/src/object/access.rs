@@ -1,0 +1,208 @@
+//! Which servers are asked, and what their answers mean.
+
+use std::fmt;
+use std::io;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
+use serde_json::Value;
+
+use super::complete;
+use crate::http;
+use crate::log::failure::{Done, Failure};
+
+/// How long a server may be silent beyond the time that a call waits.
+const PATIENCE: Duration = Duration::from_secs(45);
+/// For how long servers are tried that cannot be reached, or that know of no leader.
+const TRYING_MAX: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Where objects are served.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct AccessArguments {
+    /// Servers of objects; any of them that answers will do.
+    #[arg(
+        short,
+        long,
+        value_name = "HOST:PORT[,..]",
+        value_delimiter = ',',
+        env = "DIWAN_OBJECTS",
+        default_value = "127.0.0.1:7180"
+    )]
+    pub(crate) server: Vec<String>,
+}
+
+/// An object as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ObjectName {
+    pub(crate) kind: String,
+    pub(crate) name: String,
+}
+
+impl FromStr for ObjectName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('/') {
+            Some((kind, name)) if !kind.is_empty() && !name.is_empty() => {
+                Ok(Self { kind: kind.into(), name: name.into() })
+            }
+            _ => Err(String::from("an object is written TYPE/NAME, for example `counter/visits`")),
+        }
+    }
+}
+
+impl fmt::Display for ObjectName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.kind, self.name)
+    }
+}
+
+impl ObjectName {
+    /// The path of its resource.
+    pub(crate) fn path(&self) -> String {
+        format!("/v1/objects/{}/{}", escaped(&self.kind), escaped(&self.name))
+    }
+}
+
+/// The argument that names an object.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct NameArgument {
+    /// Its type and its name.
+    #[arg(value_name = "TYPE/NAME", add = ArgValueCompleter::new(complete::objects))]
+    pub(crate) object: ObjectName,
+}
+
+/// Text as a part of a path, or of a query.
+pub(crate) fn escaped(text: &str) -> String {
+    let escape = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(escape).collect()
+}
+
+/// A request.
+pub(crate) struct Request<'a> {
+    pub(crate) method: &'static str,
+    pub(crate) path: String,
+    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) body: &'a [u8],
+    /// Whether it may be sent again when it is not known what became of it.
+    pub(crate) is_repeatable: bool,
+}
+
+impl Request<'_> {
+    pub(crate) fn get(path: String) -> Self {
+        Self { method: "GET", path, headers: Vec::new(), body: &[], is_repeatable: true }
+    }
+}
+
+/// A server's answer: its status and its JSON.
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) body: Value,
+    pub(crate) text: String,
+}
+
+impl AccessArguments {
+    /// Asks a server, another one if it cannot be reached, and all of them again for a while.
+    ///
+    /// # Errors
+    /// Nobody answers, or the answer is a problem.
+    pub(crate) fn ask(&self, request: &Request<'_>) -> Done<Reply> {
+        let until = Instant::now() + TRYING_MAX;
+        loop {
+            let mut last = None;
+            for server in &self.server {
+                match ask_one(server, request) {
+                    Ok(reply) if is_to_be_tried_elsewhere(&reply) => last = Some(problem(&reply)),
+                    Ok(reply) if reply.status < 300 => return Ok(reply),
+                    Ok(reply) => return Err(problem(&reply)),
+                    Err(error) if is_unsent(&error) || request.is_repeatable => {
+                        last = Some(unreachable(server, &error));
+                    }
+                    Err(error) => return Err(lost(server, &error)),
+                }
+            }
+            if Instant::now() > until {
+                return Err(last.unwrap_or_else(|| Failure::new("no server is named")));
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+}
+
+fn ask_one(server: &str, request: &Request<'_>) -> io::Result<Reply> {
+    let line = (request.method, request.path.as_str());
+    let page = http::send(server, line, &request.headers, request.body, PATIENCE)?;
+    let status = page.status;
+    let text = String::from_utf8_lossy(&page.read()?).trim_end().to_owned();
+    let body = serde_json::from_str(&text).unwrap_or(Value::Null);
+    Ok(Reply { status, body, text })
+}
+
+/// Whether nothing of a request has reached a server.
+fn is_unsent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound | io::ErrorKind::AddrNotAvailable
+    )
+}
+
+/// Whether the server says that the request had no effect, and that it may be tried at once.
+fn is_to_be_tried_elsewhere(reply: &Reply) -> bool {
+    reply.status == 503 && reply.body["retry"] == "now" && reply.body["effect"] == "none"
+}
+
+fn unreachable(server: &str, error: &io::Error) -> Failure {
+    Failure::hinted(
+        format!("objects cannot be reached at {server}: {error}"),
+        "name a server with `--server HOST:PORT`; `diwan up` and `diwan serve` serve objects at 127.0.0.1:7180",
+    )
+}
+
+fn lost(server: &str, error: &io::Error) -> Failure {
+    Failure::hinted(
+        format!("{server} was lost before it answered: {error}; whether the call took effect is not known"),
+        "name the call with `--key KEY`: then it can be repeated, and takes effect once",
+    )
+}
+
+/// What a problem says.
+fn problem(reply: &Reply) -> Failure {
+    let body = &reply.body;
+    let slug = body["type"].as_str().and_then(|kind| kind.rsplit(':').next());
+    let Some(slug) = slug else {
+        return Failure::new(format!("the server answers with status {}: {}", reply.status, reply.text));
+    };
+    let detail = body["detail"].as_str().unwrap_or_default();
+    let what = format!("{slug}: {detail}");
+    let hint = match slug {
+        "no-such-type" => "`diwan object list --help` names the types",
+        "no-such-object" => "`diwan object list` shows the objects",
+        "no-leader" => "a majority of the members must run: `diwan status` shows them",
+        "disk-full" => "make room on the members' disks",
+        _ if body["retry"] == "later" => "try again later",
+        _ if body["effect"] == "unknown" => "repeat the call with the same `--key`: it takes effect once",
+        _ => return Failure::new(what),
+    };
+    Failure::hinted(what, hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_of_an_object_is_its_type_and_its_name() {
+        let name: ObjectName = "lock/a b/c".parse().expect("a name");
+        assert_eq!((name.kind.as_str(), name.name.as_str()), ("lock", "a b/c"));
+        assert_eq!(name.path(), "/v1/objects/lock/a%20b%2Fc");
+        for wrong in ["lock", "/x", "lock/"] {
+            assert!(wrong.parse::<ObjectName>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Members in processes, each with a server of the council beside its objects, at an address of this test alone.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
+
+use super::PATIENCE;
+use super::server::{Folder, diwan};
+
+/// An address of loopback's that no other test has, so that no other takes a port between being found and being used.
+fn own_host() -> Ipv4Addr {
+    static COUNT: AtomicU8 = AtomicU8::new(1);
+    let [high, low] = ((std::process::id() % 0xffff) as u16).to_be_bytes();
+    Ipv4Addr::new(127, high.max(1), low, COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+struct Place {
+    data: PathBuf,
+    peers: u16,
+    http: String,
+    metrics: String,
+    process: Option<Child>,
+}
+
+/// See the module. Dropping it ends all.
+pub(crate) struct Group {
+    folder: Folder,
+    host: Ipv4Addr,
+    places: Vec<Place>,
+}
+
+impl Group {
+    /// So many members, once they serve.
+    pub(crate) fn start(members: usize) -> Self {
+        let (folder, host) = (Folder::new(), own_host());
+        // Held until all are found, so that none is found twice.
+        let mut held = Vec::new();
+        let mut port = || {
+            let listener = TcpListener::bind((host, 0)).unwrap();
+            let port = listener.local_addr().unwrap().port();
+            held.push(listener);
+            port
+        };
+        let places = (1..=members)
+            .map(|number| Place {
+                data: folder.path().join(number.to_string()),
+                peers: port(),
+                http: format!("{host}:{}", port()),
+                metrics: format!("{host}:{}", port()),
+                process: None,
+            })
+            .collect();
+        drop(held);
+        let mut group = Self { folder, host, places };
+        group.restart_all();
+        group
+    }
+
+    /// Where the members serve objects.
+    pub(crate) fn addresses(&self) -> Vec<String> {
+        self.places.iter().map(|place| place.http.clone()).collect()
+    }
+
+    /// Starts members that do not run, and waits until all serve.
+    pub(crate) fn restart_all(&mut self) {
+        for number in 0..self.places.len() {
+            if self.places[number].process.is_none() {
+                let process = self.start_one(number);
+                self.places[number].process = Some(process);
+            }
+        }
+        let deadline = Instant::now() + PATIENCE;
+        while !self.places.iter().all(|place| figure(&place.metrics, "diwan_objects_serving") == Some(1)) {
+            assert!(Instant::now() < deadline, "the members never serve; {}", self.last_words());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn start_one(&self, number: usize) -> Child {
+        let Place { data, http, metrics, .. } = &self.places[number];
+        let mut command = diwan();
+        command.args(["serve", "--log", "off", "--admin", "off", "--objects", http, "--metrics", metrics]);
+        command.args(["--listen", &format!("{}:0", self.host), "--data-dir"]).arg(data);
+        if self.places.len() > 1 {
+            let member =
+                |(number, place): (usize, &Place)| format!("{}={}:{}", number + 1, self.host, place.peers);
+            let members: Vec<_> = self.places.iter().enumerate().map(member).collect();
+            command.args(["-D", &format!("council.ensemble.number={}", number + 1)]);
+            command.args(["-D", &format!("council.ensemble.members={}", members.join(","))]);
+            // A busy machine must not make a member miss its leader.
+            command.args(["-D", "council.ensemble.election-tick-ms=200"]);
+        }
+        let log = std::fs::OpenOptions::new().create(true).append(true).open(self.log(number)).unwrap();
+        command.stdout(Stdio::null()).stderr(log).spawn().unwrap()
+    }
+
+    fn log(&self, number: usize) -> PathBuf {
+        self.folder.path().join(format!("{}.log", number + 1))
+    }
+
+    fn last_words(&self) -> String {
+        let logs = (0..self.places.len())
+            .map(|number| std::fs::read_to_string(self.log(number)).unwrap_or_default());
+        logs.map(|log| log.lines().rev().take(15).collect::<Vec<_>>().join("\n"))
+            .collect::<Vec<_>>()
+            .join("\n--\n")
+    }
+
+    /// Which member leads the objects' group.
+    pub(crate) fn leader(&self) -> usize {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let leads = |place: &Place| figure(&place.metrics, "diwan_objects_leading") == Some(1);
+            if let Some(leader) = self.places.iter().position(leads) {
+                return leader;
+            }
+            assert!(Instant::now() < deadline, "nobody leads; {}", self.last_words());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Ends a member as a crash does.
+    pub(crate) fn kill(&mut self, number: usize) {
+        if let Some(mut process) = self.places[number].process.take() {
+            process.kill().unwrap();
+            process.wait().unwrap();
+        }
+    }
+
+    /// Removes the objects of a member that does not run.
+    pub(crate) fn empty(&self, number: usize) {
+        std::fs::remove_dir_all(self.places[number].data.join("objects")).unwrap();
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        for number in 0..self.places.len() {
+            self.kill(number);
+        }
+        if std::thread::panicking() {
+            eprintln!("{}", self.last_words());
+        }
+    }
+}
+
+/// A figure of a page of metrics, if there is such a page.
+fn figure(address: &str, name: &str) -> Option<i64> {
+    use std::io::{Read as _, Write as _};
+    let mut stream = std::net::TcpStream::connect(address).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
+    write!(stream, "GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").ok()?;
+    let mut page = String::new();
+    stream.read_to_string(&mut page).ok()?;
+    page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
+}

@@ -1,0 +1,98 @@
+//! Requests and responses as a handler sees them.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
+use net_event_loop::ConnId;
+
+/// Which request of which connection an answer is for. It stays right when the connection is gone: the answer is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId {
+    /// The connection.
+    pub conn: ConnId,
+    /// The number of the request on it.
+    pub number: u32,
+}
+
+/// A request whose body has come to its end.
+#[derive(Debug)]
+pub struct Request {
+    /// What is to be done.
+    pub method: Method,
+    /// With what.
+    pub uri: Uri,
+    /// The header fields, without any check of their values.
+    pub headers: HeaderMap,
+    /// The body, without its transfer coding.
+    pub body: Bytes,
+}
+
+/// What is answered.
+#[derive(Debug)]
+pub struct Response {
+    /// How it went.
+    pub status: StatusCode,
+    /// Header fields. Length, date and connection are added.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Body,
+}
+
+/// The body of a response.
+#[derive(Debug)]
+pub enum Body {
+    /// All of it.
+    Whole(Bytes),
+    /// It is sent piece by piece as the handler [pushes](crate::Replies::push) them, until the handler finishes it.
+    Stream {
+        /// What takes the place of the first piece that finds no room, because the client reads too slowly. The stream
+        /// ends behind it.
+        overflow: Bytes,
+    },
+}
+
+impl Response {
+    /// A response with a body of this type.
+    #[must_use]
+    pub fn new(status: StatusCode, content_type: &'static str, body: Body) -> Self {
+        let mut headers = HeaderMap::with_capacity(4);
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+        Self { status, headers, body }
+    }
+
+    /// With another header field. A value that cannot be one is left out.
+    #[must_use]
+    pub fn with(mut self, name: HeaderName, value: &str) -> Self {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            self.headers.append(name, value);
+        }
+        self
+    }
+}
+
+/// Why a request is refused before a handler sees it. The handler says in which words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Its body is longer than this (`body_bytes_max`).
+    BodyTooLong(usize),
+    /// The bodies of all requests together would be longer than this (`bodies_bytes_max`).
+    BodiesTooLong(usize),
+    /// Its body is no body: a chunk is malformed.
+    BodyMalformed,
+    /// Its head did not come to its end in so many milliseconds (`head_ms_max`).
+    HeadTooSlow(u64),
+    /// Its body did not come to its end in so many milliseconds (`body_ms_max`).
+    BodyTooSlow(u64),
+}
+
+impl Refusal {
+    /// The status that says it.
+    #[must_use]
+    pub const fn status(self) -> StatusCode {
+        match self {
+            Self::BodyTooLong(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::BodiesTooLong(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::BodyMalformed => StatusCode::BAD_REQUEST,
+            Self::HeadTooSlow(_) | Self::BodyTooSlow(_) => StatusCode::REQUEST_TIMEOUT,
+        }
+    }
+}

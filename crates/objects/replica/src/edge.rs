@@ -1,0 +1,263 @@
+//! What an edge and the core of its member say to each other: plain data. An edge is a thread that serves HTTP.
+//!
+//! An edge numbers its requests; the top 16 bits of [`Origin::number`] are the edge's own number ([`origin`],
+//! [`edge_of`]), so that the core knows whose mailbox an answer belongs to. The number names a request for as long as it
+//! is open. A process begins anew without harm: answers to commands of an earlier process are not delivered.
+//!
+//! Each [`Request`] with an origin is answered by exactly one [`Answer::Done`], unless the edge says [`Request::Gone`]
+//! before, or it is a watch that is not refused ([`Answer::Watching`]). [`Answer::Parked`] may come before it, and more than once (the request was repeated meanwhile).
+//!
+//! The edge authenticates principals and hashes the secrets of sessions. The core compares the hash with the session's:
+//! it has the state.
+
+use base::MonoTime;
+use objects_state::{Caller, Command, Event, ObjectName, Origin, Outcome, SessionId, TypeId};
+
+/// Bits of [`Origin::number`] that are the edge's.
+const EDGE_SHIFT: u32 = 48;
+
+/// The origin of an edge's request of that number, which must be below 2^48.
+#[must_use]
+pub const fn origin(member: u64, edge: u16, number: u64) -> Origin {
+    Origin { member, number: ((edge as u64) << EDGE_SHIFT) | number & ((1 << EDGE_SHIFT) - 1) }
+}
+
+/// The edge to which an answer with this origin goes.
+#[must_use]
+pub const fn edge_of(origin: Origin) -> u16 {
+    (origin.number >> EDGE_SHIFT) as u16
+}
+
+/// A session as its client proves that it is its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionProof {
+    /// The session.
+    pub session: SessionId,
+    /// The hash of the secret that the client sent.
+    pub secret_hash: [u8; 32],
+}
+
+/// How fresh the state must be that a query is evaluated on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consistency {
+    /// It holds every command that was answered anywhere before the query came.
+    Linearizable,
+    /// This member's, at once. Refused with `no-leader` if the member has no lease from the leader.
+    Stale,
+}
+
+/// What a query asks. All of it is answered by JSON.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// A method of an object that is a query.
+    Method {
+        /// Which object.
+        object: ObjectName,
+        /// The incarnation that the caller means, if it means one.
+        incarnation: Option<u64>,
+        /// Whether an object that does not exist answers like one with nothing but defaults.
+        create: bool,
+        /// The method.
+        method: String,
+        /// A JSON object; nothing stands for none.
+        args: Vec<u8>,
+    },
+    /// `{"type","name","incarnation","explicit","waiting","position"}`, or `no-such-object`.
+    Describe(ObjectName),
+    /// `{"objects":[as described],"next":name or null}`.
+    List {
+        /// Of this type.
+        kind: TypeId,
+        /// Only names that begin so.
+        prefix: String,
+        /// Only names behind this one.
+        after: Option<String>,
+        /// At most so many; the core gives no more than 1,000.
+        limit: u32,
+    },
+    /// `{"session","name","generation","ttl_ms","since","holdings","tickets","unacknowledged","floor"}`: for the principal
+    /// that opened it, otherwise `forbidden`.
+    Session(SessionId),
+    /// `{"objects","sessions","waiting","keys","position","stamp_ms"}`: how much there is.
+    Counts,
+}
+
+/// What a caller watches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// All that happens to an object.
+    Object(ObjectName),
+    /// All that happens to a session: what it acquires, gives back, loses, and its end.
+    Session(SessionProof),
+}
+
+/// The name of an event: rising along the log. An SSE stream shows it as `position.ordinal`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EventId {
+    /// The position of its command.
+    pub position: u64,
+    /// Its place among the events of that command, from 0.
+    pub ordinal: u32,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Happening {
+    /// Something happened to an object.
+    Object(Event),
+    /// The session has ended. The watch ends with it.
+    SessionEnded {
+        /// Which one.
+        session: SessionId,
+        /// Whether its client was silent; otherwise it closed it.
+        expired: bool,
+    },
+}
+
+/// From an edge to the core.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// A command of a client: a call, a batch, creation, deletion, a session's opening or closing, a ticket's cancellation.
+    /// Its [`Caller`] says who asks. What only a leader may command is refused.
+    Command {
+        /// The command.
+        command: Command,
+        /// The hash of the session's secret, if the identity is a session. A call that is let in by it counts as a sign of
+        /// the session's client.
+        secret_hash: Option<[u8; 32]>,
+    },
+    /// Reads.
+    Query {
+        /// Whom the answer goes to.
+        origin: Origin,
+        /// Who asks.
+        principal: String,
+        /// What.
+        question: Question,
+        /// On how fresh a state.
+        consistency: Consistency,
+        /// Not before the state has this position. Waits a bounded time for it.
+        min_position: Option<u64>,
+        /// A session whose client asks: counts as a sign of it. The wrong secret is refused.
+        proof: Option<SessionProof>,
+    },
+    /// Collects a ticket: answered when it has ended, at once if it has. Until then [`Answer::Parked`].
+    Collect {
+        /// Whom the answer goes to.
+        origin: Origin,
+        /// Who asks: only the principal that made the call gets its result.
+        principal: String,
+        /// The ticket.
+        ticket: u64,
+    },
+    /// A client renews its session: `{"session","generation","ttl_ms"}`.
+    Renew {
+        /// Whom the answer goes to.
+        origin: Origin,
+        /// Which session.
+        proof: SessionProof,
+    },
+    /// Clients of these sessions, authenticated before, were heard of, and when: those that send nothing but hold a
+    /// connection open. Sent from time to time, and in answer to [`Answer::WhoWasHeard`] at once, even if there are none.
+    Heard {
+        /// Which edge says so.
+        edge: u16,
+        /// The round that is answered, if it is an answer.
+        round: Option<u64>,
+        /// Whom it heard of since it last said so.
+        sessions: Vec<(SessionId, MonoTime)>,
+    },
+    /// Events of an object or a session, from now on or behind the one named, until the edge says [`Request::Gone`].
+    Watch {
+        /// Whom the events go to.
+        origin: Origin,
+        /// What is watched.
+        subject: Subject,
+        /// The last event that the client has seen. If the ones behind it are not kept any more, [`Answer::EventsLost`].
+        after: Option<EventId>,
+    },
+    /// The connection of this request is gone, or the edge has answered by a ticket (202) and does not wait any more. A
+    /// call that waits and has neither session nor key is cancelled by it, so an edge answers such a call with no ticket.
+    Gone {
+        /// Which request.
+        origin: Origin,
+    },
+}
+
+/// From the core to an edge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// A request is answered, also with problems of this member (`no-leader`, `outcome-unknown`).
+    Done {
+        /// The request.
+        origin: Origin,
+        /// The position of the state that the answer was made on: what the caller may pass as `min_position`.
+        position: u64,
+        /// The answer.
+        outcome: Outcome,
+    },
+    /// A call waits. Its answer comes when the ticket ends.
+    Parked {
+        /// The request.
+        origin: Origin,
+        /// The ticket.
+        ticket: u64,
+    },
+    /// A watch has begun. First of all that is said of it; a watch that is refused is answered by [`Answer::Done`].
+    Watching {
+        /// The watch.
+        origin: Origin,
+        /// The last event before those that follow, whatever it was about: what a client that has seen none may resume
+        /// behind.
+        id: EventId,
+    },
+    /// A watch's event.
+    Event {
+        /// The watch.
+        origin: Origin,
+        /// Its name.
+        id: EventId,
+        /// What happened.
+        what: Happening,
+    },
+    /// Events of a watch were lost: they are not kept any more, or this member took over a snapshot. It goes on from here.
+    EventsLost {
+        /// The watch.
+        origin: Origin,
+    },
+    /// The core wants to know whom the edge's clients have been heard of: answered by [`Request::Heard`] with this round.
+    WhoWasHeard {
+        /// The round.
+        round: u64,
+    },
+}
+
+/// The caller of a client's command; `None` for what only leaders and members command.
+#[must_use]
+pub const fn caller_of(command: &Command) -> Option<&Caller> {
+    match command {
+        Command::Call(call) => Some(&call.caller),
+        Command::Batch(batch) => Some(&batch.caller),
+        Command::Create { caller, .. }
+        | Command::Delete { caller, .. }
+        | Command::OpenSession { caller, .. }
+        | Command::CloseSession { caller, .. }
+        | Command::CancelTicket { caller: Some(caller), .. } => Some(caller),
+        Command::CancelTicket { caller: None, .. }
+        | Command::ExpireSession { .. }
+        | Command::Tick
+        | Command::FeatureLevel(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origin_names_its_edge() {
+        for edge in [0, 1, u16::MAX] {
+            assert_eq!(edge_of(origin(3, edge, (1 << 48) - 1)), edge);
+        }
+    }
+}

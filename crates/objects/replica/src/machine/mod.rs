@@ -1,0 +1,246 @@
+//! What the commands of live objects mean: the machine that the replica drives.
+
+mod apply;
+mod receive;
+mod state;
+mod timeouts;
+
+use base::{MonoTime, Now};
+use consensus_raft::{LogIndex, Malformed, MemberId};
+use consensus_replica::{Persisting, Stamp, StateMachine};
+use objects_state::{Command, Effects, Problem, Slug, State};
+
+pub use self::state::{ReplayedState, StateLoader, replay};
+use crate::CoreConfig;
+use crate::commands::Commands;
+use crate::entry;
+use crate::gone::GoneRequests;
+use crate::group::Group;
+use crate::joined::JoinedRequests;
+use crate::mailboxes::Mailboxes;
+use crate::message::ObjectsMessage;
+use crate::sessions::{Condemned, Sessions};
+use crate::stamps::Stamps;
+use crate::waiting::WaitingRequests;
+use crate::watches::Watches;
+
+/// After how long a tick that was proposed and not applied is taken for lost, milliseconds.
+const TICK_LOST_MS: u64 = 1_000;
+
+/// See the module.
+pub struct ObjectsMachine {
+    pub(crate) out: Mailboxes,
+    pub(crate) commands: Commands,
+    pub(crate) sessions: Sessions,
+    pub(crate) joined: JoinedRequests,
+    pub(crate) watches: Watches,
+    pub(crate) waiting: WaitingRequests,
+    stamps: Stamps,
+    /// When a tick is due, as far as is known here.
+    tick_due: MonoTime,
+    /// When one was proposed that is not applied yet.
+    tick_proposed: Option<MonoTime>,
+    gone: GoneRequests,
+    /// What the present command did; empty between commands.
+    effects: Effects,
+    config: CoreConfig,
+}
+
+impl ObjectsMachine {
+    pub(crate) fn new(config: &CoreConfig, state: &State, incarnation: u64, now: Now) -> Self {
+        let known = state.last_of(config.replica.member.number().0);
+        Self {
+            out: Mailboxes::new(config.edges, state.position()),
+            commands: Commands::new(config, incarnation, known, now),
+            sessions: Sessions::new(config),
+            joined: JoinedRequests::new(),
+            watches: Watches::new(state.position()),
+            waiting: WaitingRequests::default(),
+            stamps: Stamps::new(state.stamp(), now),
+            tick_due: MonoTime::MAX,
+            tick_proposed: None,
+            gone: GoneRequests::new(),
+            effects: Vec::new(),
+            config: config.clone(),
+        }
+    }
+
+    /// These sessions have been silent for their whole time to live.
+    fn expire(&mut self, condemned: Vec<Condemned>) {
+        for (session, generation) in condemned {
+            self.commands.lead(&Command::ExpireSession { session, generation });
+        }
+    }
+
+    /// The leader lets the deadlines pass that are due.
+    fn propose_tick(&mut self, group: &Group) {
+        let now = group.now().mono();
+        let is_under_way = self.tick_proposed.is_some_and(|at| now < at.plus_ms(TICK_LOST_MS));
+        if group.leads() && self.tick_due <= now && !is_under_way {
+            self.tick_proposed = Some(now);
+            self.commands.lead(&Command::Tick);
+        }
+    }
+
+    fn raise_level(&mut self, state: &State, group: &mut Group) {
+        if let Some(level) = group.level_to_raise(state.feature_level(), state.position() <= 1) {
+            self.commands.lead(&Command::FeatureLevel(level));
+        }
+    }
+
+    fn look_for_deadlines(&mut self, state: &State, now: Now) {
+        self.tick_due =
+            state.next_deadline().map_or(MonoTime::MAX, |deadline| self.stamps.due(deadline, now));
+    }
+}
+
+impl StateMachine for ObjectsMachine {
+    type Message = ObjectsMessage;
+    type Waiter = u64;
+
+    fn is_readable(command: &[u8]) -> bool {
+        entry::decode(command).is_ok()
+    }
+
+    /// A tick: what is due under the new leader's clock passes.
+    fn first_command(&self, out: &mut Vec<u8>) {
+        entry::of_leader(&Command::Tick, out);
+    }
+
+    fn propose_waiting(&mut self, group: &mut Group) {
+        self.propose_tick(group);
+        self.sessions.report(Some(group.view().own()), group);
+        if !self.commands.propose_waiting(&mut self.stamps, group) {
+            self.tick_proposed = None;
+        }
+    }
+
+    fn forward_waiting(&mut self, leader: Option<MemberId>, group: &mut Group) {
+        self.sessions.report(leader, group);
+        self.commands.forward_waiting(leader, group);
+    }
+
+    fn persisting(&mut self, number: u64, log_bytes: u64) -> Persisting {
+        let commands = self.commands.handed_over(number, log_bytes);
+        Persisting { commands, reserved: !self.commands.is_writable() }
+    }
+
+    fn journal_room(&mut self, after: u64, bytes: u64) {
+        self.commands.room(after, bytes);
+    }
+
+    fn disk_space(&mut self, writable: bool) {
+        self.commands.space(writable);
+        if !writable {
+            for pending in self.commands.take_ungiven(MonoTime::MAX) {
+                let problem = Problem::new(Slug::DiskFull, "the disk has no room for commands");
+                pending.origin.into_iter().for_each(|origin| self.out.refuse(origin, problem.clone()));
+            }
+        }
+    }
+
+    fn leader_changed(&mut self, _: bool, now: Now) {
+        self.commands.leader_changed(now);
+        self.tick_proposed = None;
+    }
+
+    fn give_again(&mut self, now: Now) {
+        self.commands.give_again(now);
+    }
+
+    fn is_stuck(&mut self, group: &Group) -> bool {
+        self.commands.is_stuck(group.now())
+    }
+
+    fn begin_turn(&mut self, _: &State, _: &mut Group) {}
+
+    fn holds_up(&self) -> bool {
+        false
+    }
+
+    fn cost_to_apply(state: &State, command: &[u8]) -> u64 {
+        apply::cost(state, command)
+    }
+
+    fn prefetch<'a>(_: &State, _: impl Iterator<Item = &'a [u8]>) -> usize {
+        0
+    }
+
+    fn apply(
+        &mut self,
+        state: &mut State,
+        stamp: Stamp,
+        command: &[u8],
+        group: &mut Group,
+    ) -> Result<usize, Malformed> {
+        self.apply_one(state, stamp, command, group)
+    }
+
+    fn commands_applied(&mut self, stamp: Stamp, _: u64, group: &Group) {
+        self.stamps.noted(stamp.wall, group.now());
+    }
+
+    fn entry_applied(&mut self, _: LogIndex) {}
+
+    fn end_turn(&mut self, state: &State, now: Now) {
+        self.out.set_position(state.position());
+        self.look_for_deadlines(state, now);
+        self.gone.applied_before(self.commands.sequences().0);
+        for request in self.waiting.reached(state.position()) {
+            self.answer_query(request, state);
+        }
+    }
+
+    fn go_on(&mut self, waiter: u64, state: &State, group: &mut Group) {
+        if let Some((request, since)) = self.waiting.take(waiter) {
+            self.free(request, since, state, group);
+        }
+    }
+
+    fn state_replaced(&mut self, state: &State, group: &mut Group) {
+        self.take_over(state, group);
+    }
+
+    fn message(&mut self, from: MemberId, message: ObjectsMessage, group: &mut Group) {
+        match message {
+            ObjectsMessage::Forward(content) => self.commands.relay(from, &content, group),
+            ObjectsMessage::HeardAsk { round } => self.sessions.asked(from, round, group, &mut self.out),
+            ObjectsMessage::Heard { round, ages } => {
+                let condemned = self.sessions.peer_heard(from, round, &ages, group);
+                self.expire(condemned);
+            }
+        }
+    }
+
+    /// A member that has no callers is not known as one: each may have some.
+    fn serves_clients(&self, _: MemberId) -> bool {
+        true
+    }
+
+    fn serving(&mut self, _: bool) {}
+
+    fn stood_still(&mut self, for_ms: u64, now: Now) {
+        self.sessions.forgive(for_ms, now);
+    }
+
+    fn lead(&mut self, state: &State, group: &mut Group) {
+        self.raise_level(state, group);
+        self.look_for_deadlines(state, group.now());
+        let condemned = self.sessions.lead(group, &mut self.out);
+        self.expire(condemned);
+    }
+
+    fn lead_ended(&mut self) {
+        self.sessions.lead_ended();
+        self.tick_proposed = None;
+    }
+
+    fn members_changed(&mut self) {
+        self.sessions.members_changed();
+    }
+
+    fn deadlines(&self, _: Now) -> impl Iterator<Item = MonoTime> {
+        let tick = self.tick_proposed.is_none().then_some(self.tick_due);
+        self.sessions.deadlines().into_iter().chain([tick]).flatten()
+    }
+}

@@ -1,0 +1,293 @@
+//! What edges say, and what of it waits for a fresher state.
+
+use base::MonoTime;
+use objects_state::limits::{BATCH_MAX, KEY_BYTES_MAX};
+use objects_state::{Caller, Command, Identity, Origin, Outcome, Problem, Slug, State, TicketState};
+
+use super::ObjectsMachine;
+use crate::edge::{Answer, Consistency, Request, SessionProof, Subject, caller_of};
+use crate::group::Group;
+use crate::joined::Joined;
+use crate::limits::JOINED_MAX;
+use crate::query;
+use crate::watches::Watched;
+
+/// What is known of a session that a request names.
+enum Known {
+    /// It is its client's, who is heard of by this.
+    Proven,
+    /// The secret is another.
+    Wrong,
+    /// It is not known here: it ended, or was opened elsewhere a moment ago.
+    Unknown,
+}
+
+impl ObjectsMachine {
+    /// One message of an edge. Those of one edge come in the order in which it sent them.
+    pub(crate) fn receive(&mut self, request: Request, has_lease: bool, state: &State, group: &mut Group) {
+        match request {
+            Request::Heard { edge, round, sessions } => {
+                let condemned = self.sessions.edge_heard(edge, round, &sessions, state, group);
+                self.expire(condemned);
+            }
+            Request::Gone { origin } => self.gone(origin, group),
+            request if has_lease && group.is_serving() => {
+                let is_fresh = group.view().is_alone();
+                let since = group.now().mono();
+                self.take_in(request, since, is_fresh, state, group);
+            }
+            request => self.refuse(&request, no_leader()),
+        }
+    }
+
+    /// Everything is applied that was committed when it came.
+    pub(super) fn free(&mut self, request: Request, since: MonoTime, state: &State, group: &mut Group) {
+        self.take_in(request, since, true, state, group);
+    }
+
+    /// `is_fresh`: whether the state holds all that was committed when the request came.
+    fn take_in(
+        &mut self,
+        request: Request,
+        since: MonoTime,
+        is_fresh: bool,
+        state: &State,
+        group: &mut Group,
+    ) {
+        let at = group.now().mono();
+        let proof = proof_of(&request);
+        match proof.map_or(Known::Proven, |proof| self.prove(proof, state, at)) {
+            Known::Proven => self.carry_out(request, since, is_fresh, state, group),
+            Known::Wrong => self.refuse(&request, unauthenticated()),
+            // A query that is to be answered at once needs no session.
+            Known::Unknown if is_stale(&request) => self.carry_out(request, since, is_fresh, state, group),
+            Known::Unknown if !is_fresh => self.wait(request, since, group),
+            Known::Unknown => {
+                let expired = Problem::new(Slug::SessionExpired, "there is no such session");
+                self.refuse(&request, expired);
+            }
+        }
+    }
+
+    /// Does what a request asks whose session, if it names one, is its own.
+    fn carry_out(
+        &mut self,
+        request: Request,
+        since: MonoTime,
+        is_fresh: bool,
+        state: &State,
+        group: &mut Group,
+    ) {
+        match request {
+            Request::Command { command, secret_hash } => self.command(&command, secret_hash, group),
+            Request::Query { consistency: Consistency::Linearizable, .. } if !is_fresh => {
+                self.wait(request, since, group);
+            }
+            Request::Query { min_position, .. } => match min_position {
+                Some(position) if position > state.position() => self.wait_for(position, request, since),
+                _ => self.answer_query(request, state),
+            },
+            Request::Collect { origin, ref principal, ticket } => {
+                match self.collect(origin, principal, ticket, state) {
+                    Ok(()) => {}
+                    Err(problem) if is_fresh => self.out.refuse(origin, problem),
+                    Err(_) => self.wait(request, since, group),
+                }
+            }
+            Request::Renew { origin, proof } => {
+                if let Some(session) = state.session(proof.session) {
+                    self.out.done(origin, Outcome::Done(query::renewed(proof.session, &session)));
+                }
+            }
+            Request::Watch { origin, subject, after } => {
+                let watched = match subject {
+                    Subject::Object(name) => Watched::Object(name),
+                    Subject::Session(proof) => Watched::Session(proof.session),
+                };
+                if !self.watches.begin(origin, watched, after, &mut self.out) {
+                    self.out.refuse(origin, too_many("watches are open"));
+                }
+            }
+            Request::Heard { .. } | Request::Gone { .. } => {}
+        }
+    }
+
+    /// Whether the secret is the session's. If so, its client is heard of.
+    fn prove(&mut self, proof: SessionProof, state: &State, at: MonoTime) -> Known {
+        match state.session(proof.session) {
+            None => Known::Unknown,
+            Some(session) if session.secret_hash == proof.secret_hash => {
+                self.sessions.hear(proof.session, session.ttl_ms, at);
+                Known::Proven
+            }
+            Some(_) => Known::Wrong,
+        }
+    }
+
+    /// A caller's command waits for its place in the log, if it may have one.
+    fn command(&mut self, command: &Command, secret_hash: Option<[u8; 32]>, group: &Group) {
+        let Some(caller) = caller_of(command) else { return };
+        let origin = caller.origin;
+        let taken = match check(command, caller, secret_hash.is_some()) {
+            Ok(()) if self.joined.len() + self.commands.waiting() >= JOINED_MAX => {
+                Err(too_many("requests wait at this member"))
+            }
+            Ok(()) => self.commands.take(command, origin, is_repeatable(command, caller), group.now()),
+            Err(problem) => Err(problem),
+        };
+        if let Err(problem) = taken {
+            self.out.refuse(origin, problem);
+        }
+    }
+
+    /// Waits until everything is applied that is committed now.
+    fn wait(&mut self, request: Request, since: MonoTime, group: &mut Group) {
+        if self.waiting.has_room() {
+            let number = self.waiting.push(request, since);
+            group.wait(number);
+        } else {
+            self.refuse(&request, too_many("requests wait for the leader"));
+        }
+    }
+
+    fn wait_for(&mut self, position: u64, request: Request, since: MonoTime) {
+        if self.waiting.has_room() {
+            self.waiting.push_for(position, request, since);
+        } else {
+            self.refuse(&request, too_many("requests wait for a position"));
+        }
+    }
+
+    pub(super) fn answer_query(&mut self, request: Request, state: &State) {
+        if let Request::Query { origin, principal, question, .. } = request {
+            self.out.done(origin, query::answer(state, &principal, &question));
+        }
+    }
+
+    fn collect(
+        &mut self,
+        origin: Origin,
+        principal: &str,
+        ticket: u64,
+        state: &State,
+    ) -> Result<(), Problem> {
+        let known = state.ticket(ticket);
+        let known =
+            known.ok_or_else(|| Problem::new(Slug::NoSuchTicket, "no call waits under this ticket"))?;
+        match known {
+            TicketState::Waits { principal: own, .. } if own == principal => {
+                if self.joined.len() >= JOINED_MAX {
+                    self.out.refuse(origin, too_many("requests wait at this member"));
+                } else {
+                    self.out.tell(origin, Answer::Parked { origin, ticket });
+                    self.joined.join(ticket, Joined { origin, is_anonymous: false });
+                }
+            }
+            TicketState::Ended { principal: own, outcome } if own == principal => {
+                self.out.done(origin, outcome);
+            }
+            _ => {
+                let forbidden = Problem::new(Slug::Forbidden, "the ticket is another principal's");
+                self.out.refuse(origin, forbidden);
+            }
+        }
+        Ok(())
+    }
+
+    /// The caller of a request has gone.
+    fn gone(&mut self, origin: Origin, group: &Group) {
+        if self.watches.end(origin) {
+            return;
+        }
+        match self.joined.leave(origin) {
+            Some((ticket, true)) => {
+                self.commands.take_own(&Command::CancelTicket { caller: None, ticket }, group.now());
+            }
+            Some((_, false)) => {}
+            None if self.commands.waiting() > 0 => {
+                self.gone.insert(origin, self.commands.sequences().1);
+            }
+            None => {}
+        }
+    }
+
+    /// Refuses a request: it has no effect.
+    pub(super) fn refuse(&mut self, request: &Request, problem: Problem) {
+        if let Some(origin) = origin_of(request) {
+            self.out.refuse(origin, problem);
+        }
+    }
+}
+
+fn origin_of(request: &Request) -> Option<Origin> {
+    match request {
+        Request::Command { command, .. } => caller_of(command).map(|caller| caller.origin),
+        Request::Query { origin, .. }
+        | Request::Collect { origin, .. }
+        | Request::Renew { origin, .. }
+        | Request::Watch { origin, .. }
+        | Request::Gone { origin } => Some(*origin),
+        Request::Heard { .. } => None,
+    }
+}
+
+/// The session in whose name a request comes.
+fn proof_of(request: &Request) -> Option<SessionProof> {
+    match request {
+        Request::Command { command, secret_hash } => {
+            let Identity::Session { session, .. } = caller_of(command)?.identity else { return None };
+            Some(SessionProof { session, secret_hash: (*secret_hash)? })
+        }
+        Request::Query { proof, .. } => *proof,
+        Request::Renew { proof, .. } | Request::Watch { subject: Subject::Session(proof), .. } => {
+            Some(*proof)
+        }
+        _ => None,
+    }
+}
+
+const fn is_stale(request: &Request) -> bool {
+    matches!(request, Request::Query { consistency: Consistency::Stale, .. })
+}
+
+/// What would not come back from the log as it is must not come into it.
+fn check(command: &Command, caller: &Caller, has_secret: bool) -> Result<(), Problem> {
+    let is_key_long = matches!(&caller.identity, Identity::Key(key) if key.len() > KEY_BYTES_MAX);
+    if caller.principal.len() > KEY_BYTES_MAX || is_key_long {
+        let detail = format!("a principal and an idempotency key have {KEY_BYTES_MAX} bytes at the most");
+        return Err(Problem::new(Slug::BadArgument, detail));
+    }
+    if let Command::Batch(batch) = command
+        && !(1..=BATCH_MAX).contains(&batch.invocations.len())
+    {
+        return Err(Problem::new(Slug::BadArgument, format!("a batch has 1 to {BATCH_MAX} calls")));
+    }
+    if matches!(caller.identity, Identity::Session { .. }) && !has_secret {
+        return Err(unauthenticated());
+    }
+    Ok(())
+}
+
+/// Whether a command may come twice under two numbers: the state remembers it by its identity, or it changes nothing the
+/// second time.
+const fn is_repeatable(command: &Command, caller: &Caller) -> bool {
+    match command {
+        Command::Call(_) | Command::Batch(_) | Command::Create { .. } | Command::Delete { .. } => {
+            !matches!(caller.identity, Identity::Anonymous)
+        }
+        Command::OpenSession { .. } => true,
+        _ => false,
+    }
+}
+
+pub(super) fn no_leader() -> Problem {
+    Problem::new(Slug::NoLeader, "this member has no lease from a leader")
+}
+
+fn unauthenticated() -> Problem {
+    Problem::new(Slug::Unauthenticated, "the session's secret is another")
+}
+
+fn too_many(what: &str) -> Problem {
+    Problem { retry_after_ms: Some(100), ..Problem::new(Slug::Rate, format!("too many {what}")) }
+}

@@ -1,0 +1,127 @@
+//! What the objects' part of one member says to that of another, and its bytes: little-endian and of fixed width.
+
+use bytes::{Buf, Bytes};
+use consensus_raft::Malformed;
+use consensus_replica::{MachineMessage, MessageLength, OwnRole};
+use objects_state::SessionId;
+
+/// 24 bytes for each session of which a member has heard.
+const SESSIONS_BYTES_MAX: usize = 64 + 24 * crate::limits::HEARD_MAX;
+
+mod kind {
+    pub(super) const FORWARD: u8 = 1;
+    pub(super) const HEARD_ASK: u8 = 2;
+    pub(super) const HEARD: u8 = 3;
+}
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ObjectsMessage {
+    /// Commands of the sender's callers, for the leader to propose: the content of a log entry whose stamp means nothing
+    /// yet.
+    Forward(Bytes),
+    /// The leader asks of which sessions' clients the receiver has heard.
+    HeardAsk {
+        /// Which of the leader's rounds.
+        round: u64,
+    },
+    /// Of whom the sender has heard, and how many milliseconds ago.
+    Heard {
+        /// Which of the leader's rounds it answers: all sessions. 0: no round; those heard of since the last message.
+        round: u64,
+        /// By session.
+        ages: Vec<(SessionId, u64)>,
+    },
+}
+
+impl MachineMessage for ObjectsMessage {
+    fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Forward(content) => {
+                out.push(kind::FORWARD);
+                out.extend_from_slice(content);
+            }
+            Self::HeardAsk { round } => {
+                out.push(kind::HEARD_ASK);
+                out.extend_from_slice(&round.to_le_bytes());
+            }
+            Self::Heard { round, ages } => {
+                out.push(kind::HEARD);
+                out.extend_from_slice(&round.to_le_bytes());
+                for (session, age_ms) in ages {
+                    out.extend_from_slice(&session.0);
+                    out.extend_from_slice(&age_ms.to_le_bytes());
+                }
+            }
+        }
+    }
+
+    fn decode(kind: u8, mut bytes: Bytes) -> Result<Self, Malformed> {
+        let message = match kind {
+            kind::FORWARD => return Ok(Self::Forward(bytes)),
+            kind::HEARD_ASK => Self::HeardAsk { round: number(&mut bytes)? },
+            kind::HEARD => {
+                let round = number(&mut bytes)?;
+                let mut ages = Vec::with_capacity(bytes.len() / 24);
+                while !bytes.is_empty() {
+                    let mut session = SessionId([0; 16]);
+                    bytes.try_copy_to_slice(&mut session.0).map_err(|_| CUT)?;
+                    ages.push((session, number(&mut bytes)?));
+                }
+                Self::Heard { round, ages }
+            }
+            _ => return Err(Malformed("a message of unknown kind")),
+        };
+        if bytes.is_empty() { Ok(message) } else { Err(Malformed("a message with too much in it")) }
+    }
+
+    fn is_bulky(&self) -> bool {
+        matches!(self, Self::Forward(_))
+    }
+
+    fn may_be_said_to(&self, role: OwnRole) -> bool {
+        match self {
+            Self::Forward(_) | Self::Heard { .. } => role.leads,
+            Self::HeardAsk { .. } => role.follows,
+        }
+    }
+
+    fn length(kind: u8) -> MessageLength {
+        match kind {
+            kind::FORWARD => MessageLength::Data,
+            kind::HEARD => MessageLength::UpTo(SESSIONS_BYTES_MAX),
+            _ => MessageLength::Small,
+        }
+    }
+}
+
+const CUT: Malformed = Malformed("a message that is cut short");
+
+fn number(bytes: &mut Bytes) -> Result<u64, Malformed> {
+    bytes.try_get_u64_le().map_err(|_| CUT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PeerMessage;
+
+    #[test]
+    fn message_comes_back_whole_and_no_cut_is_taken_for_it() {
+        let ages = vec![(SessionId([1; 16]), 0), (SessionId([2; 16]), 900)];
+        for message in [
+            ObjectsMessage::Forward(Bytes::from_static(b"commands")),
+            ObjectsMessage::HeardAsk { round: 3 },
+            ObjectsMessage::Heard { round: 3, ages },
+        ] {
+            let whole = PeerMessage::Machine(message);
+            let mut bytes = Vec::new();
+            whole.encode(&mut bytes);
+            assert_eq!(PeerMessage::decode(Bytes::from(bytes.clone())), Ok(whole.clone()));
+            for cut in 0..bytes.len() {
+                let read = PeerMessage::decode(Bytes::copy_from_slice(&bytes[..cut]));
+                assert_ne!(read, Ok(whole.clone()), "{cut}");
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Requests that wait for a fresher state: until everything is applied that was committed when they came, or until a
+//! position. None waits longer than a bounded time; then it is refused, without effect.
+
+use std::collections::BTreeMap;
+
+use base::MonoTime;
+
+use crate::edge::Request;
+use crate::limits::READS_MAX;
+
+/// A request that waits.
+#[derive(Debug)]
+struct Waiting {
+    request: Request,
+    since: MonoTime,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct WaitingRequests {
+    last: u64,
+    /// By number, and so in the order in which they came.
+    requests: BTreeMap<u64, Waiting>,
+    /// Those that wait for a position, with it.
+    positions: BTreeMap<(u64, u64), ()>,
+}
+
+impl WaitingRequests {
+    pub(crate) fn has_room(&self) -> bool {
+        self.requests.len() < READS_MAX
+    }
+
+    /// Takes a request in, and gives it a number.
+    pub(crate) fn push(&mut self, request: Request, since: MonoTime) -> u64 {
+        self.last += 1;
+        self.requests.insert(self.last, Waiting { request, since });
+        self.last
+    }
+
+    /// Takes a request in that waits for a position.
+    pub(crate) fn push_for(&mut self, position: u64, request: Request, since: MonoTime) {
+        let number = self.push(request, since);
+        self.positions.insert((position, number), ());
+    }
+
+    /// The request of that number, and since when it has waited, unless it has given up.
+    pub(crate) fn take(&mut self, number: u64) -> Option<(Request, MonoTime)> {
+        self.requests.remove(&number).map(|waiting| (waiting.request, waiting.since))
+    }
+
+    /// The state has that position: who waited for it.
+    pub(crate) fn reached(&mut self, position: u64) -> Vec<Request> {
+        let mut reached = Vec::new();
+        while let Some(first) = self.positions.first_entry()
+            && first.key().0 <= position
+        {
+            let ((_, number), ()) = first.remove_entry();
+            reached.extend(self.take(number).map(|(request, _)| request));
+        }
+        reached
+    }
+
+    /// Takes out those that came before that time.
+    pub(crate) fn take_old(&mut self, before: MonoTime) -> Vec<Request> {
+        let is_old = |waiting: &Waiting| waiting.since < before;
+        if !self.requests.first_key_value().is_some_and(|(_, first)| is_old(first)) {
+            return Vec::new();
+        }
+        let old: Vec<_> = self.requests.extract_if(.., |_, waiting| is_old(waiting)).collect();
+        self.positions.retain(|(_, number), ()| self.requests.contains_key(number));
+        old.into_iter().map(|(_, waiting)| waiting.request).collect()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.requests.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use objects_state::Origin;
+
+    use super::*;
+
+    fn request(number: u64) -> Request {
+        Request::Gone { origin: Origin { member: 1, number } }
+    }
+
+    #[test]
+    fn request_goes_on_once_or_gives_up() {
+        let mut waiting = WaitingRequests::default();
+        let at = MonoTime::of_ms;
+        let first = waiting.push(request(1), at(10));
+        waiting.push_for(7, request(2), at(20));
+        waiting.push_for(5, request(3), at(30));
+        assert_eq!(waiting.take_old(at(10)), []);
+        assert_eq!(waiting.take_old(at(11)), [request(1)]);
+        assert!(waiting.take(first).is_none());
+        assert_eq!(waiting.reached(4), []);
+        assert_eq!(waiting.reached(5), [request(3)]);
+        assert_eq!(waiting.take_old(at(99)), [request(2)]);
+        assert_eq!((waiting.reached(99), waiting.len()), (vec![], 0));
+    }
+}

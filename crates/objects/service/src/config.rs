@@ -1,0 +1,70 @@
+//! What a member is told before it starts.
+
+use std::path::PathBuf;
+
+use base::MemberNumber;
+
+/// Settings of a member.
+#[derive(Clone, Debug)]
+pub struct ObjectsConfig {
+    /// Where its data lies.
+    pub data_dir: PathBuf,
+    /// The group; nothing for a member that is alone.
+    pub group: Option<GroupConfig>,
+    /// Bytes of one preallocated segment of the log.
+    pub segment_bytes: u64,
+    /// Snapshots that are kept, with the log behind the oldest of them.
+    pub snapshots_kept: usize,
+    /// A snapshot is taken after this many commands, ...
+    pub snapshot_after_commands: u64,
+    /// ... or after this many bytes of log.
+    pub snapshot_after_bytes: u64,
+    /// Bytes a second that a snapshot is written with at the most.
+    pub snapshot_bytes_per_second: u64,
+    /// A flush that takes longer is logged, milliseconds.
+    pub flush_warning_ms: u64,
+}
+
+/// Who the members are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupConfig {
+    /// This one.
+    pub own: MemberNumber,
+    /// All of them, and whether each is to vote.
+    pub members: Vec<(MemberNumber, bool)>,
+    /// The engine's tick, milliseconds: a leader is missed after ten to twenty.
+    pub election_tick_ms: u64,
+    /// For how long a member goes on serving its clients without having heard of a leader, milliseconds.
+    pub lease_ms: u64,
+}
+
+impl ObjectsConfig {
+    /// Settings of a member with its data there.
+    #[must_use]
+    pub const fn new(data_dir: PathBuf, group: Option<GroupConfig>) -> Self {
+        Self {
+            data_dir,
+            group,
+            segment_bytes: 64 << 20,
+            snapshots_kept: 3,
+            snapshot_after_commands: 1_000_000,
+            snapshot_after_bytes: 1 << 30,
+            snapshot_bytes_per_second: 64 << 20,
+            flush_warning_ms: 1_000,
+        }
+    }
+}
+
+impl GroupConfig {
+    /// The numbers of those that are to vote.
+    pub(crate) fn voters(&self) -> Vec<MemberNumber> {
+        self.members.iter().filter(|(_, votes)| *votes).map(|(number, _)| *number).collect()
+    }
+}
+
+/// What clients are served with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HttpOptions {
+    /// Whether the first command to an object of a built-in type creates it.
+    pub create_on_use: bool,
+}

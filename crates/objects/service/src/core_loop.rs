@@ -1,0 +1,293 @@
+//! The core's turns: mail of edges, journal and other members in, answers and messages out.
+//!
+//! This thread alone has the state. A turn hears everything that waits, has the core propose, hands its requests to the
+//! journal and its messages to the connections, applies what is committed, and gives edges their answers, each edge's in one
+//! piece. A small batch is flushed at the end of the turn, on this thread.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base::Now;
+use consensus_replica::lifecycle::Ending;
+use consensus_replica::{Fault, JournalEvent, MemberId};
+use net_peer_pairs::Lane;
+use net_peers::{Established, Message, News, PeerConnections};
+use node_group::{JournalMail, JournalPort};
+use node_threads::{Mailbox, ThreadWaker};
+use objects_replica::edge::Request;
+use objects_replica::{Core, PeerMessage};
+use objects_state::State;
+use storage_dir_disk::DirDisk;
+
+use crate::edges::Edges;
+use crate::shared::{CHANNEL, CoreMail, Shared};
+use crate::standing::Stand;
+
+/// How often something is applied before mail is looked at again.
+const APPLIES_IN_A_ROW: usize = 16;
+
+/// The mailboxes around the core.
+pub(crate) struct Links {
+    pub(crate) mail: Arc<Mailbox<CoreMail>>,
+    pub(crate) established: Arc<Mailbox<Established>>,
+    pub(crate) edges: Edges,
+    pub(crate) from_journal: Arc<Mailbox<JournalEvent>>,
+    pub(crate) to_journal: Arc<Mailbox<JournalMail>>,
+    pub(crate) journal_waker: Arc<ThreadWaker>,
+    /// Wakes the core's thread.
+    pub(crate) waker: Arc<ThreadWaker>,
+}
+
+impl Links {
+    fn have_mail(&self) -> bool {
+        !self.mail.is_empty()
+            || !self.established.is_empty()
+            || !self.from_journal.is_empty()
+            || self.edges.have_mail()
+    }
+}
+
+/// How a core's loop ended, and what the next one goes on with.
+pub(crate) struct End {
+    pub(crate) outcome: Result<Ending, Fault>,
+    pub(crate) links: Links,
+    pub(crate) peers: Option<PeerConnections>,
+}
+
+/// See the module.
+pub(crate) struct CoreLoop {
+    core: Core,
+    state: State,
+    links: Links,
+    journal: JournalPort<DirDisk>,
+    shared: Arc<Shared>,
+    peers: Option<PeerConnections>,
+    stopping: bool,
+    /// Who leads, as the log was told last, and whether this member serves.
+    told: (Option<MemberId>, bool),
+    requests: Vec<Request>,
+}
+
+impl CoreLoop {
+    pub(crate) fn new(
+        (core, state): (Core, State),
+        links: Links,
+        journal: JournalPort<DirDisk>,
+        shared: Arc<Shared>,
+        peers: Option<PeerConnections>,
+    ) -> Self {
+        Self {
+            core,
+            state,
+            links,
+            journal,
+            shared,
+            peers,
+            stopping: false,
+            told: (None, false),
+            requests: Vec::new(),
+        }
+    }
+
+    /// Runs until told to stop, or until this member's membership has ended.
+    pub(crate) fn run(mut self) -> End {
+        let outcome = loop {
+            match self.turn() {
+                Ok(Some(timeout)) if timeout.is_zero() => {}
+                Ok(Some(timeout)) => {
+                    if let Err(error) = self.sleep(timeout) {
+                        break Err(poll_fault(&error));
+                    }
+                }
+                Ok(None) => break Ok(Ending::of(self.core.tenure()).unwrap_or(Ending::Stopped)),
+                Err(fault) => break Err(fault),
+            }
+        };
+        self.shared.standing.set(Stand::default());
+        End { outcome, links: self.links, peers: self.peers }
+    }
+
+    /// Says how long this thread may sleep before the next turn; nothing when the loop ends.
+    fn turn(&mut self) -> Result<Option<Duration>, Fault> {
+        if self.stopping || Ending::of(self.core.tenure()).is_some() {
+            return Ok(None);
+        }
+        let now = self.shared.clock.now();
+        self.read_mail();
+        self.hear_journal(now)?;
+        self.hear_peers(now)?;
+        self.hear_edges(now);
+        if now.mono() >= self.core.next_deadline() {
+            self.core.tick(now, &self.state);
+        }
+        self.propose(now);
+        self.apply(now)?;
+        self.answer();
+        self.publish(now);
+        let links = &self.links;
+        if self.journal.flush_here(|| links.have_mail())? {
+            if let Some(peers) = &mut self.peers {
+                peers.skip_poll();
+            }
+            return Ok(Some(Duration::ZERO));
+        }
+        Ok(Some(if self.has_work() { Duration::ZERO } else { self.until_deadline() }))
+    }
+
+    fn sleep(&mut self, timeout: Duration) -> io::Result<()> {
+        let links = &self.links;
+        match &mut self.peers {
+            Some(peers) => peers.sleep(timeout, || links.have_mail()),
+            None => {
+                links.waker.park(Some(timeout), || links.have_mail());
+                Ok(())
+            }
+        }
+    }
+
+    fn has_work(&self) -> bool {
+        self.core.has_work(self.state.snapshot_side_bytes())
+    }
+
+    fn until_deadline(&self) -> Duration {
+        Duration::from_millis(self.core.next_deadline().since(self.shared.clock.mono()).max(1))
+    }
+
+    fn read_mail(&mut self) {
+        let mut mail = Vec::new();
+        self.links.mail.take_all(&mut mail);
+        for mail in mail {
+            match mail {
+                CoreMail::StepAside => self.core.step_aside(),
+                CoreMail::Members => {
+                    self.core.want_members(Some(self.shared.wanted()));
+                    self.peers.iter_mut().for_each(PeerConnections::follow_members);
+                }
+                CoreMail::Stop => self.stopping = true,
+            }
+        }
+    }
+
+    fn hear_journal(&mut self, now: Now) -> Result<(), Fault> {
+        let mut events = Vec::new();
+        self.links.from_journal.take_all(&mut events);
+        events.into_iter().try_for_each(|event| self.core.journal(event, now))
+    }
+
+    fn hear_peers(&mut self, now: Now) -> Result<(), Fault> {
+        let Some(peers) = &mut self.peers else { return Ok(()) };
+        let mut established = Vec::new();
+        self.links.established.take_all(&mut established);
+        for connection in established {
+            peers.take(connection, now.mono());
+        }
+        peers.turn(now.mono()).map_err(|error| poll_fault(&error))?;
+        while let Some(news) = peers.next_news() {
+            match news {
+                News::Message(Message { from, pair, bytes, .. }) => match PeerMessage::decode(bytes) {
+                    Ok(message) => self.core.peer(from, message, now)?,
+                    Err(error) => peers.refuse(pair, error.0),
+                },
+                News::Up(id, level) => {
+                    self.core.understands(id, level);
+                    if !id.is_blank() {
+                        self.core.link(id, true, now);
+                    }
+                }
+                News::Down(id) if !id.is_blank() => self.core.link(id, false, now),
+                News::Down(_) => {}
+                News::Lost(id, _) => self.core.lost(id, now),
+            }
+        }
+        Ok(())
+    }
+
+    fn hear_edges(&mut self, now: Now) {
+        for requests in &self.links.edges.requests {
+            requests.take_all(&mut self.requests);
+            self.shared.figures.received(self.requests.len());
+            for request in self.requests.drain(..) {
+                self.core.receive(request, &self.state, now);
+            }
+        }
+    }
+
+    /// Proposes what waits, and hands on what comes of it.
+    fn propose(&mut self, now: Now) {
+        self.core.advance(now);
+        for request in self.core.take_requests() {
+            self.journal.add(request);
+        }
+        self.journal.hand_over(now.mono_us);
+        let outgoing = self.core.take_outgoing();
+        let Some(peers) = &mut self.peers else { return };
+        for (to, message) in &outgoing {
+            let lane = match message.is_answer_to_bulk() {
+                true => peers.lane_of_answer(*to),
+                false => Lane::of(message.is_bulky()),
+            };
+            peers.send(*to, lane, CHANNEL, |out| message.encode(out));
+        }
+        peers.flush();
+    }
+
+    /// Applies what is committed.
+    fn apply(&mut self, mut now: Now) -> Result<(), Fault> {
+        for _ in 0..APPLIES_IN_A_ROW {
+            if !self.has_work() {
+                break;
+            }
+            // Applying may take long: the journal's thread flushes meanwhile.
+            if !self.core.has_little_to_apply() {
+                self.journal.leave_to_journal();
+            }
+            let began_us = self.shared.clock.mono_us();
+            drop(self.core.apply(&mut self.state, now)?);
+            now = self.shared.clock.now();
+            self.shared.figures.apply_us.record(now.mono_us.saturating_sub(began_us));
+            self.propose(now);
+        }
+        Ok(())
+    }
+
+    /// Gives edges their answers.
+    fn answer(&mut self) {
+        for (edge, mailbox) in (0..).zip(&self.links.edges.answers) {
+            let answers = self.core.answers(edge);
+            if answers.is_empty() {
+                continue;
+            }
+            self.shared.figures.answered(answers.len());
+            mailbox.put(answers);
+        }
+    }
+
+    /// Tells the other threads, and the log, how things stand.
+    fn publish(&mut self, now: Now) {
+        let (leader, serving) = (self.core.leader(), self.core.is_serving());
+        let leading = leader == Some(self.core.id());
+        self.shared.standing.set(Stand {
+            serving,
+            leading,
+            leads_others: leading && self.peers.is_some(),
+            member: self.core.id().0,
+            leader: leader.map_or(0, |leader| u64::from(leader.number().0)),
+            term: self.core.term().0,
+            position: self.state.position(),
+        });
+        if self.peers.is_some() && std::mem::replace(&mut self.told, (leader, serving)) != self.told {
+            let leader = leader.map(|leader| leader.number().0);
+            tracing::info!(leader, leading, serving, term = self.core.term().0, "the objects' group");
+        }
+        if self.shared.is_time_to_count(now.mono()) {
+            self.shared.figures.count(&self.core, &self.state);
+        }
+    }
+}
+
+fn poll_fault(error: &io::Error) -> Fault {
+    Fault::Driver {
+        reason: format!("the connections between the objects' members cannot be polled: {error}"),
+    }
+}

@@ -1,0 +1,77 @@
+//! What edges and the core's thread exchange: a mailbox in each direction for every edge.
+
+use std::sync::Arc;
+
+use node_threads::{Mailbox, ThreadWaker};
+use objects_replica::edge::{Answer, Request, caller_of};
+use objects_state::{Origin, Outcome, Problem, Slug};
+
+/// Where an edge gets its answers.
+pub trait EdgeAnswers: Send + Sync {
+    /// The core says so, in this order. `answers` is left empty.
+    fn put(&self, answers: &mut Vec<Answer>);
+
+    /// The core has ended, and another may begin: what it was asked and has not answered, nobody will. What became of a
+    /// command is unknown.
+    fn core_ended(&self);
+}
+
+/// The core's ends of all edges' mailboxes.
+pub(crate) struct Edges {
+    /// By edge.
+    pub(crate) requests: Vec<Arc<Mailbox<Request>>>,
+    /// By edge.
+    pub(crate) answers: Vec<Box<dyn EdgeAnswers>>,
+}
+
+impl Edges {
+    /// Of these edges, whose requests wake the core's thread.
+    pub(crate) fn new(answers: Vec<Box<dyn EdgeAnswers>>, core: &Arc<ThreadWaker>) -> Self {
+        let requests = answers.iter().map(|_| Arc::new(Mailbox::new(Arc::clone(core)))).collect();
+        Self { requests, answers }
+    }
+
+    /// Whether a request waits.
+    pub(crate) fn have_mail(&self) -> bool {
+        self.requests.iter().any(|requests| !requests.is_empty())
+    }
+
+    /// Tells all edges that the core has ended.
+    pub(crate) fn core_ended(&self) {
+        self.answers.iter().for_each(|answers| answers.core_ended());
+    }
+
+    /// Refuses what waits: there is no core.
+    pub(crate) fn refuse_all(&self, position: u64) {
+        let mut requests = Vec::new();
+        for (edge, answers) in self.requests.iter().zip(&self.answers) {
+            edge.take_all(&mut requests);
+            let mut refused: Vec<_> =
+                requests.drain(..).filter_map(|request| refusal(&request, position)).collect();
+            if !refused.is_empty() {
+                answers.put(&mut refused);
+            }
+        }
+    }
+}
+
+/// The answer to a request that no core hears.
+fn refusal(request: &Request, position: u64) -> Option<Answer> {
+    let problem = Problem::new(Slug::NoLeader, "this member waits for the others before it has objects");
+    Some(Answer::Done { origin: origin_of(request)?, position, outcome: Outcome::Refused(problem) })
+}
+
+/// Whom a request is to be answered to, if it is.
+pub(crate) const fn origin_of(request: &Request) -> Option<Origin> {
+    match request {
+        Request::Command { command, .. } => match caller_of(command) {
+            Some(caller) => Some(caller.origin),
+            None => None,
+        },
+        Request::Query { origin, .. }
+        | Request::Collect { origin, .. }
+        | Request::Renew { origin, .. }
+        | Request::Watch { origin, .. } => Some(*origin),
+        Request::Heard { .. } | Request::Gone { .. } => None,
+    }
+}

@@ -1,0 +1,39 @@
+//! One member of the group of live objects in a process: its threads, its data, its connections with the other members.
+//!
+//! What a member decides is in `objects-replica` and below; here are the threads, files and sockets that carry it out.
+//! What knows no objects is in `node-group`.
+//!
+//! # Threads
+//! One core thread, which alone has the state; one journal thread, which alone touches the disk; the edges, each of which
+//! serves a share of the clients; one thread for each other member that is dialled. They exchange messages through
+//! mailboxes: an edge sends [`objects_replica::edge::Request`]s and gets [`objects_replica::edge::Answer`]s.
+//!
+//! # Connections with other members
+//! The objects' group shares the port between members with the group that owns it ([`net_peers::SharedPort`]): one
+//! address, one certificate, one secret. But it has connections of its own, and its core thread reads and writes them. So
+//! a message crosses no other thread, and a flood of calls delays no message of the other group.
+//!
+//! # Not done, and what that costs
+//! - One group. Its members are those of the server's ensemble, and follow it.
+//! - Reads are answered by the core thread, so it alone bounds them.
+//! - A lost majority has no command that makes a new group out of a survivor.
+
+mod boot;
+mod config;
+mod core_loop;
+mod data;
+mod edges;
+mod error;
+mod figures;
+mod front;
+mod member;
+mod server;
+mod shared;
+mod standing;
+
+pub use config::{GroupConfig, HttpOptions, ObjectsConfig};
+pub use edges::EdgeAnswers;
+pub use error::{ServerFault, StartError};
+pub use member::Member;
+pub use server::{Prepared, Server};
+pub use standing::Standing;

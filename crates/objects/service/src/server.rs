@@ -1,0 +1,176 @@
+//! A member with the threads that serve its clients over HTTP.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+
+use base::MemberNumber;
+use consensus_replica::lifecycle::MEMBER_ALONE;
+use net_http_server::{HttpConfig, HttpLimits, HttpServer, PreparedServer, ShardMail};
+use net_peers::SharedPort;
+use net_reactor::{LimitNames, TlsHints, Turns};
+use node_pages::Source;
+use node_threads::{Clock, Descriptors};
+use objects_http::EdgeConfig;
+use objects_replica::edge::Answer;
+use parking_lot::Mutex;
+
+use crate::config::{HttpOptions, ObjectsConfig};
+use crate::edges::EdgeAnswers;
+use crate::error::{ServerFault, StartError, system};
+use crate::front::{Front, ToEdge};
+use crate::member::Member;
+
+/// How log lines call the limits of connections.
+const LIMIT_NAMES: LimitNames =
+    LimitNames { connections_max: "objects.connections", per_ip_max: "objects.connections-per-ip" };
+/// How they call the settings of encryption. There are none yet.
+const TLS_HINTS: TlsHints =
+    TlsHints { plain_port: "objects.listen", client_auth: "objects.listen", trust_store: "objects.listen" };
+/// So many answers are delivered on the core's own thread, if the edge sleeps.
+const ANSWERS_FEW: usize = 2;
+
+/// A server that holds its port, and serves nobody yet.
+pub struct Prepared {
+    http: PreparedServer<ToEdge>,
+}
+
+impl Prepared {
+    /// Takes the port. `threads` serve connections; 0 stands for all cores but one.
+    ///
+    /// # Errors
+    /// The port cannot be had, or the system refuses a poll.
+    pub fn new(address: SocketAddr, threads: usize) -> io::Result<Self> {
+        let config = HttpConfig {
+            address,
+            threads: threads_of(threads),
+            limits: HttpLimits::default(),
+            connections_max: 0,
+            per_address_max: 0,
+            names: LIMIT_NAMES,
+            descriptors: Descriptors::of_process(0),
+            tls: None,
+            hints: TLS_HINTS,
+            thread_names: ("objects edge", "objects accept"),
+        };
+        Ok(Self { http: PreparedServer::new(config)? })
+    }
+
+    /// Starts the member and serves its clients. They are refused until it serves ([`Server::is_serving`]).
+    ///
+    /// # Errors
+    /// [`StartError`], with everything undone that had begun.
+    pub fn start(
+        self,
+        config: ObjectsConfig,
+        options: HttpOptions,
+        port: Option<&SharedPort>,
+    ) -> Result<Server, StartError> {
+        let (clock, address) = (Clock::start(), self.http.address());
+        let turns: Vec<Arc<OnceLock<Arc<Turns>>>> = self.http.mail().iter().map(|_| Arc::default()).collect();
+        let edge = |(mail, turns): (&ShardMail<ToEdge>, &Arc<OnceLock<Arc<Turns>>>)| {
+            Box::new(EdgeMail { mail: mail.clone(), turns: Arc::clone(turns) }) as Box<dyn EdgeAnswers>
+        };
+        let edges = self.http.mail().iter().zip(&turns).map(edge).collect();
+        let own = config.group.as_ref().map_or(MEMBER_ALONE.number(), |group| group.own);
+        let member = Member::start(config, port, edges, clock)?;
+        let front = |number: u16| {
+            let requests = Arc::clone(&member.requests()[usize::from(number)]);
+            let create_on_use = options.create_on_use;
+            let config = EdgeConfig { create_on_use, ..EdgeConfig::new(u64::from(own.0), number) };
+            Front::new(config, requests, Arc::clone(member.counted()), clock)
+        };
+        let http = self.http.start(clock, member.supervisor(), front).map_err(system("start a thread"))?;
+        for (place, own) in turns.iter().zip(http.turns()) {
+            let _ = place.set(Arc::clone(own));
+        }
+        Ok(Server { address, member, http: Mutex::new(Some(http)) })
+    }
+}
+
+/// How many threads serve connections.
+fn threads_of(configured: usize) -> u16 {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = if configured == 0 { cores.saturating_sub(1).clamp(1, 16) } else { configured };
+    u16::try_from(threads).unwrap_or(u16::MAX)
+}
+
+/// A running member and its HTTP server. Dropping it stops it.
+pub struct Server {
+    address: SocketAddr,
+    member: Member,
+    http: Mutex<Option<HttpServer>>,
+}
+
+impl Server {
+    /// Where clients connect.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Whether clients are served.
+    #[must_use]
+    pub fn is_serving(&self) -> bool {
+        self.member.standing().is_serving()
+    }
+
+    /// Who is to be a member, and whether it is to vote: the leader makes it so.
+    pub fn want(&self, members: Vec<(MemberNumber, bool)>) {
+        self.member.want(members);
+    }
+
+    /// Its figures.
+    #[must_use]
+    pub fn figures(&self) -> Arc<dyn Source> {
+        self.member.figures()
+    }
+
+    /// Stops: another member leads first, what was read is answered, connections are closed, the journal is closed
+    /// cleanly.
+    pub fn stop(&self) {
+        self.member.step_aside();
+        if let Some(mut http) = self.http.lock().take() {
+            http.stop();
+        }
+        self.member.stop();
+    }
+
+    /// Waits until it was stopped, or has to stop because of a fault.
+    ///
+    /// # Errors
+    /// The fault.
+    pub fn wait(&self) -> Result<(), ServerFault> {
+        self.member.wait()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// The core's way to an edge.
+struct EdgeMail {
+    mail: ShardMail<ToEdge>,
+    /// Once the edge's thread runs.
+    turns: Arc<OnceLock<Arc<Turns>>>,
+}
+
+impl EdgeAnswers for EdgeMail {
+    fn put(&self, answers: &mut Vec<Answer>) {
+        let mut mail: Vec<_> = answers.drain(..).map(ToEdge::Answer).collect();
+        match self.turns.get().filter(|_| mail.len() <= ANSWERS_FEW) {
+            Some(turns) => {
+                self.mail.put_all_quietly(&mut mail);
+                turns.take_or_wake();
+            }
+            None => self.mail.put_all(&mut mail),
+        }
+    }
+
+    fn core_ended(&self) {
+        self.mail.put(ToEdge::CoreEnded);
+    }
+}
