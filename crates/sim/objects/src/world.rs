@@ -153,6 +153,7 @@ impl ObjectsWorld {
             group: &self.group,
             book: &self.book,
             before,
+            may_be_kept: self.rules.may_be_kept(command),
         };
         if let Some(copy) = copy {
             Self::rolled_back(&mut self.rules, copy, stamp, &seen)?;

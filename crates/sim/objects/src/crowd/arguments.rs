@@ -163,7 +163,7 @@ fn any(random: &mut Random, kind: &str, name: &str) -> Value {
         0 => json!(null),
         1 => json!({ "b": 1, "a": [random.below(3), "é\n"] }),
         2 => json!(0.5),
-        3 if kind == "value" && random.chance(15) => {
+        3 if kind == "value" && random.chance(4) => {
             json!("x".repeat(VALUE_BYTES_MAX - 3 + random.below(3) as usize))
         }
         4 => json!("x".repeat(random.below(30) as usize)),

@@ -46,9 +46,9 @@ impl Crowd {
     pub(crate) fn new(random: &mut Random) -> Self {
         let count = 2 + random.below(4);
         let focus = (0..count).map(|_| random.below(TYPES.len() as u64) as usize).collect();
-        let storm = match random.below(40) {
+        let storm = match random.below(200) {
             0 => Some(Storm::OfObject),
-            1 => Some(Storm::OfSession),
+            1..6 => Some(Storm::OfSession),
             _ => None,
         };
         let (sent, numbers) = (Vec::new(), Vec::new());
@@ -95,6 +95,10 @@ impl Crowd {
 
     /// What became of a command: clients learn of it.
     pub(crate) fn heard(&mut self, command: &Command, told: &[Told]) {
+        let is_full = |told: &Told| matches!(told, Told::Answered(_, Err(refusal)) if refusal.slug == "waiters-full");
+        if told.iter().any(is_full) {
+            self.storm = None;
+        }
         self.clients.heard(command, told);
         let object = match command {
             Command::Call(call) => &call.object,

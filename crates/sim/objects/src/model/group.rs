@@ -47,6 +47,8 @@ pub(crate) struct Group {
     pub(crate) sessions: Vec<Session>,
     pub(crate) remembered: Vec<Remembered>,
     pub(crate) told: Vec<Told>,
+    /// Sessions of calls that have ended by this command and are still to be told.
+    pub(crate) ending: Vec<SessionId>,
 }
 
 /// What became of a new request.
@@ -371,7 +373,16 @@ impl Group {
             None if is_gone => {}
             None => self.objects.push(object),
         }
+        self.tell_ends(ended);
+    }
+
+    /// One after the other: until its turn each of them is one that waits.
+    pub(crate) fn tell_ends(&mut self, ended: Ended) {
+        self.ending = ended.iter().filter_map(|(waiter, ..)| waiter.asker.session).collect();
         for (waiter, end, answer) in ended {
+            if waiter.asker.session.is_some() {
+                self.ending.remove(0);
+            }
             self.tell_end(&waiter, end, answer);
         }
     }

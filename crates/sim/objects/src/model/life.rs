@@ -45,7 +45,7 @@ impl Group {
         let (Some(id), Some(ttl_ms)) = (asker.session, asker.opened_ttl_ms) else { return result };
         let Some(open) = self.sessions.iter().find(|open| open.id == id) else { return result };
         let is_unused = open.floor == 0 && self.unacknowledged(id) == 0;
-        if is_unused && self.holdings(id).is_empty() && self.tickets(id) == 0 {
+        if is_unused && self.holdings(id).is_empty() && self.tickets(id) == 0 && !self.ending.contains(&id) {
             self.sessions.retain(|open| open.id != id);
             self.told.push(Told::Closed(id, false));
         } else if result.is_object() {
@@ -156,9 +156,7 @@ impl Group {
             self.settle(object, ended);
         } else {
             self.objects[index] = object;
-            for (waiter, end, answer) in ended {
-                self.tell_end(&waiter, end, answer);
-            }
+            self.tell_ends(ended);
         }
     }
 

@@ -29,7 +29,7 @@ pub(super) struct Exclusion {
 
 impl Exclusion {
     pub(super) fn see(&mut self, seen: &Seen<'_>, all: &mut BTreeMap<u32, Judged>) -> Result<(), Wrong> {
-        if seen.before.is_some() {
+        if seen.may_be_kept {
             return Ok(());
         }
         if matches!(seen.command, Command::Batch(_)) {

@@ -17,13 +17,24 @@ pub(super) struct Fences {
 
 impl Fences {
     pub(super) fn see(&mut self, seen: &Seen<'_>, all: &mut BTreeMap<u32, Judged>) -> Result<(), Wrong> {
+        if let (Command::Batch(batch), Some(Told::Answered(_, Ok(result)))) = (seen.command, seen.shown.last())
+            && !seen.may_be_kept
+        {
+            let results = result["results"].as_array().into_iter().flatten();
+            for (index, result) in results.enumerate() {
+                let result = &result["result"];
+                if let Some(fence) = fence_of(&batch.object, result) {
+                    self.rise(seen.first + index as u64, batch.object.clone(), fence, result)?;
+                }
+            }
+        }
         if matches!(seen.command, Command::Batch(_)) {
-            // Its calls have positions of their own: the model knows them.
+            // Calls that waited were granted by one of its positions: the model knows which.
             return Ok(());
         }
         for told in seen.shown {
             let (object, result) = match (told, seen.command) {
-                (Told::Answered(_, Ok(result)), Command::Call(call)) if seen.before.is_none() => {
+                (Told::Answered(_, Ok(result)), Command::Call(call)) if !seen.may_be_kept => {
                     (call.object.clone(), result)
                 }
                 (Told::Ended(id, TicketEnd::Granted, Ok(result)), _) => {
@@ -39,7 +50,7 @@ impl Fences {
             };
             if let Some(fence) = fence_of(&object, result) {
                 judged(all, 10, "grants");
-                self.rise(seen, object, fence, result)?;
+                self.rise(seen.first, object, fence, result)?;
             }
         }
         Ok(())
@@ -47,7 +58,7 @@ impl Fences {
 
     fn rise(
         &mut self,
-        seen: &Seen<'_>,
+        position: u64,
         object: ObjectName,
         fence: u64,
         result: &Value,
@@ -55,8 +66,8 @@ impl Fences {
         let place = self.last.iter().position(|known| known.0 == object);
         let last = place.map_or(0, |place| self.last[place].1);
         let holds_already = result["holds"].as_i64().is_some_and(|holds| holds > 1) || result["leader"] == true;
-        if fence != seen.first && !(holds_already && fence == last) {
-            return Err((10, format!("{object:?} is granted at {} under {fence}, after {last}", seen.first)));
+        if fence != position && !(holds_already && fence == last) {
+            return Err((10, format!("{object:?} is granted at {position} under {fence}, after {last}")));
         }
         match place {
             Some(place) => self.last[place].1 = fence,

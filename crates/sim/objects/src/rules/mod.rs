@@ -67,6 +67,8 @@ pub(crate) struct Seen<'a> {
     pub(crate) book: &'a Book,
     /// What could be seen of its object before, if it is a repeat.
     pub(crate) before: Option<String>,
+    /// Its answer may be one that was kept.
+    pub(crate) may_be_kept: bool,
 }
 
 /// All rules with a memory of their own.
@@ -87,6 +89,11 @@ impl Rules {
     /// Whether the command repeats one that is known, so that nothing may change.
     pub(crate) fn is_repeat(&self, command: &Command, now_ms: i64) -> bool {
         self.requests.is_repeat(command, now_ms)
+    }
+
+    /// Whether its answer may be one that was kept.
+    pub(crate) fn may_be_kept(&self, command: &Command) -> bool {
+        self.requests.may_be_kept(command)
     }
 
     /// The first rule that is broken; the most special ones first.

@@ -77,6 +77,13 @@ impl Requests {
         self.known(command, now_ms).is_some()
     }
 
+    /// Whether a reply may be one that was kept, for all that is known.
+    pub(super) fn may_be_kept(&self, command: &Command) -> bool {
+        let Some(caller) = caller_of(command) else { return false };
+        let at = KeptAt::of(caller);
+        at != KeptAt::Nowhere && self.known.iter().any(|known| known.at == at)
+    }
+
     /// Whether this is what another request was answered.
     pub(super) fn is_anothers(&self, command: &Command, outcome: &Outcome) -> bool {
         let Some(caller) = caller_of(command) else { return false };
@@ -197,8 +204,8 @@ impl Requests {
             let floor = floor.1;
             self.known.retain(|known| !matches!(&known.at, KeptAt::Session(id, number) if *id == session && *number <= floor));
         }
-        let is_old = |known: &Known| matches!((&known.at, &known.progress), (KeptAt::Key(..), Progress::Ended(_, at)) if now_ms - at >= KEY_MS);
-        self.known.retain(|known| !is_old(known));
+        // Whether a key that was used again so late was forgotten in between is not known: it is judged no more, and stays
+        // known as one that ended long ago.
         if at == KeptAt::Nowhere || self.known.iter().any(|known| known.at == at) {
             return;
         }

@@ -41,9 +41,9 @@ impl Election {
     }
 
     fn campaign(&mut self, cx: &Cx<'_>, args: &Args) -> Result<Step, Refusal> {
+        let session = cx.owner()?;
         let name = args.the_text("name")?;
         let data = args.value("data")?.unwrap_or(Value::Null);
-        let session = cx.owner()?;
         if let Some(leader) = &self.leader
             && (leader.session, &leader.name) == (session, &name)
         {

@@ -111,8 +111,8 @@ impl Map {
     }
 
     fn range(&self, args: &Args) -> Answer {
-        let (from, to) = (args.text("from")?, args.text("to")?);
         let limit = args.count("limit", ITEMS_PER_CALL as usize)?;
+        let (from, to) = (args.text("from")?, args.text("to")?);
         let is_within = |entry: &&Entry| {
             from.as_ref().is_none_or(|from| entry.key >= *from)
                 && to.as_ref().is_none_or(|to| entry.key < *to)

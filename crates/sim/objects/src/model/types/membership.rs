@@ -53,12 +53,14 @@ impl Membership {
     }
 
     fn join(&mut self, cx: &Cx<'_>, args: &Args) -> Answer {
+        let session = cx.owner()?;
         let name = args.the_text("name")?;
         let data = args.value("data")?.unwrap_or(Value::Null);
-        let session = cx.owner()?;
         let is_full = self.members.len() >= MEMBERS_MAX;
         match self.members.iter_mut().find(|member| member.name == name) {
             Some(member) if member.session != session => return refuse("name-taken"),
+            // The same data is no change.
+            Some(member) if member.data == data => return Ok(self.view(json!({}))),
             Some(member) => member.data = data,
             None if is_full => return refuse("full"),
             None => {
@@ -77,8 +79,8 @@ impl Membership {
     }
 
     fn report(&mut self, cx: &Cx<'_>, args: &Args) -> Answer {
-        let (epoch, name) = (args.the_position("epoch")?, args.the_text("name")?);
         let session = cx.owner()?;
+        let (epoch, name) = (args.the_position("epoch")?, args.the_text("name")?);
         if !self.members.iter().any(|member| member.session == session) {
             return refuse("not-owner");
         }

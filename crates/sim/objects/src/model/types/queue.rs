@@ -25,6 +25,12 @@ struct Item {
     place: Place,
 }
 
+impl Item {
+    const fn is_leased(&self) -> bool {
+        matches!(self.place, Place::Leased { .. })
+    }
+}
+
 #[derive(Clone)]
 pub(super) struct Queue {
     capacity: i64,
@@ -121,6 +127,19 @@ impl Queue {
                 None => Place::Ready,
             };
         }
+        self.bury();
+    }
+
+    /// No more dead items are kept than the queue may have others: the oldest one goes.
+    fn bury(&mut self) {
+        let dead = |queue: &Self| {
+            let ids = queue.items.iter().filter(|item| item.place == Place::Dead).map(|item| item.id);
+            ids.collect::<Vec<_>>()
+        };
+        while dead(self).len() as i64 > self.capacity {
+            let oldest = dead(self).into_iter().min();
+            self.items.retain(|item| Some(item.id) != oldest);
+        }
     }
 
     /// Items that the caller has leases of: all of them or none.
@@ -180,14 +199,18 @@ impl Kind for Queue {
             }
             "replace" => {
                 let (id, value) = (args.the_position("id")?, args.the_value("item")?);
-                let found = self.items.iter_mut().find(|item| item.id == id);
+                // What is leased is its holder's, and what is dead stays as it was.
+                let is_free = |item: &&mut Item| {
+                    item.id == id && !item.is_leased() && item.place != Place::Dead
+                };
+                let found = self.items.iter_mut().find(is_free);
                 let replaced = found.map(|item| item.item = value).is_some();
                 json!({ "replaced": replaced })
             }
             _ => {
                 let id = the(args.position("id")?)?;
                 let before = self.items.len();
-                self.items.retain(|item| item.id != id);
+                self.items.retain(|item| item.id != id || item.is_leased());
                 json!({ "removed": self.items.len() < before })
             }
         };

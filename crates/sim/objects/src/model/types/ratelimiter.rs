@@ -144,6 +144,9 @@ impl Kind for RateLimiter {
                     break;
                 }
             }
+            // A bucket that is full is forgotten.
+            let tokens = self.has(&key, cx.now_ms);
+            self.set(&key, tokens, cx.now_ms);
         }
     }
 
@@ -172,10 +175,8 @@ impl Kind for RateLimiter {
         timers
     }
 
-    fn due(&mut self, cx: &mut Cx<'_>, timer: &str) {
+    fn due(&mut self, _cx: &mut Cx<'_>, timer: &str) {
         self.changed.push(timer.into());
-        let tokens = self.has(timer, cx.now_ms);
-        self.set(timer, tokens, cx.now_ms);
     }
 
     fn is_default(&self) -> bool {

@@ -29,8 +29,14 @@ impl Semaphore {
 
     fn grant(&mut self, session: SessionId, fence: u64, n: i64) -> Value {
         self.available -= n;
-        self.grants.push((session, fence, n));
-        json!({ "acquired": true, "fence": fence, "held": n })
+        // Two calls of a session may be granted at one position, under one fence.
+        let known = self.grants.iter_mut().find(|grant| (grant.0, grant.1) == (session, fence));
+        let held = n + known.as_ref().map_or(0, |grant| grant.2);
+        match known {
+            Some(grant) => grant.2 = held,
+            None => self.grants.push((session, fence, n)),
+        }
+        json!({ "acquired": true, "fence": fence, "held": held })
     }
 
     fn release(&mut self, cx: &Cx<'_>, args: &Args) -> Result<Step, Refusal> {
@@ -46,7 +52,7 @@ impl Semaphore {
             }
             self.grants.retain(|grant| grant.2 > 0);
         }
-        if left > 0 && fence.is_some() {
+        if left > 0 && (fence.is_some() || (self.bounded && left < n)) {
             return refuse("not-held");
         }
         if self.bounded && self.available + n > self.permits {
