@@ -226,11 +226,13 @@ impl Ctx<'_> {
         ticket::at_end_of(self.core, self.space(), queue, true)
     }
 
-    /// The first ticket among all queues of a tag: by their names first.
-    pub(crate) fn first_of_tag(&self, tag: u8) -> Option<(Place, Ticket)> {
+    /// The tickets of a tag that are due, which the names of its queues put before those that are not: in the order in
+    /// which they came.
+    pub(crate) fn due_of_tag(&self, tag: u8, is_due: impl Fn(&Ticket) -> bool) -> Vec<(Place, Ticket)> {
         let prefix = key::entry(self.space(), table::TICKET, &[tag]);
-        let (_, record) = self.core.store.prefix(&prefix).next()?;
-        ticket::waiting(self.core, decoded::<Ticket>(record).ok()?.id)
+        let tickets = self.core.store.prefix(&prefix).filter_map(|(_, record)| decoded::<Ticket>(record).ok());
+        let due = tickets.take_while(|ticket| is_due(ticket));
+        in_order(due.filter_map(|ticket| ticket::waiting(self.core, ticket.id)).collect())
     }
 
     /// A waiting call gets what it waited for.
@@ -302,6 +304,12 @@ impl Ctx<'_> {
         }
         check_holdings(&session)
     }
+}
+
+/// Tickets in the order in which they came, whichever queues they are in.
+pub(crate) fn in_order(mut tickets: Vec<(Place, Ticket)>) -> Vec<(Place, Ticket)> {
+    tickets.sort_by_key(|(_, ticket)| ticket.id);
+    tickets
 }
 
 /// A session may hold so much, what it waits for included.
