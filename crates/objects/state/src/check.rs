@@ -65,6 +65,7 @@ pub(crate) fn sound(core: &Core) -> Sound {
             Some(&kind::REPLY) => reply(core, &mut tally, rest, value)?,
             Some(&kind::HOLDING) => holding(core, &mut tally, rest, value)?,
             Some(&kind::SESSION_TICKET) => session_ticket(core, &mut tally, rest, value)?,
+            Some(&kind::PROCESS_TICKET) => process_ticket(core, rest, value)?,
             Some(&kind::KEY) => remembered(core, &mut tally, rest, value)?,
             Some(&kind::TICKET_AT) => ticket_at(core, rest, value)?,
             Some(&kind::DEADLINE) => due(core, key, value)?,
@@ -126,7 +127,13 @@ fn entry(core: &Core, tally: &mut Tally, key: &[u8], value: &[u8]) -> Sound {
             let has_deadline = ticket.deadline_ms.is_none_or(|at| {
                 core.store.get(&key::deadline(at, deadline::TICKET, &ticket.id.to_be_bytes())).is_some()
             });
-            must(has_index && has_deadline, "check: a ticket without its session or deadline")
+            let has_process = ticket
+                .process
+                .is_none_or(|process| core.store.get(&key::process_ticket(process, ticket.id)).is_some());
+            must(
+                has_index && has_deadline && has_process,
+                "check: a ticket without its session, process or deadline",
+            )
         }
         own => {
             let readable = dispatch!(object.kind, K => K::is_readable(own, value), else false);
@@ -174,6 +181,15 @@ fn session_ticket(core: &Core, tally: &mut Tally, rest: &[u8], value: &[u8]) -> 
     let ticket = number(rest.get(16..).unwrap_or_default())?;
     let owner = ticket::waiting(core, ticket).and_then(|(_, ticket)| ticket.session);
     must(owner.is_some_and(|id| rest.starts_with(&id.0)), "check: a session's ticket does not wait")
+}
+
+fn process_ticket(core: &Core, rest: &[u8], value: &[u8]) -> Sound {
+    reads::<()>(value)?;
+    let ticket = number(rest.get(9..).unwrap_or_default())?;
+    let process = ticket::waiting(core, ticket).and_then(|(_, ticket)| ticket.process);
+    let is_its_own =
+        process.is_some_and(|process| key::process_ticket(process, ticket).get(1..) == Some(rest));
+    must(is_its_own, "check: a process's ticket does not wait")
 }
 
 fn remembered(core: &Core, tally: &mut Tally, rest: &[u8], value: &[u8]) -> Sound {

@@ -277,6 +277,7 @@ impl Ctx<'_> {
             reply: self.claim.reply.clone(),
             opened_ttl_ms: self.claim.opened_ttl_ms,
             deadline_ms: (!forever).then(|| self.now_ms().saturating_add(wait_ms)),
+            process: self.core.process.filter(|_| self.claim.reply == ReplyRef::Nowhere),
             passed,
             wish,
         };
