@@ -5,8 +5,7 @@ use crate::codec::{Field, decoded, encoded, record};
 use crate::command::{ObjectName, SessionId};
 use crate::effects::{Effect, Effects, Event, EventKind};
 use crate::key;
-use crate::orphan::Process;
-use crate::source::Sources;
+use crate::source::{Process, Sources};
 use crate::store::{Mark, Store};
 
 record! {
