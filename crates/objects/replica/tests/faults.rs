@@ -500,3 +500,30 @@ fn copies_of_what_members_forward_are_not_put_into_the_log() {
     world.check_equal();
     assert_eq!(world.members[&leader].core.status().commands - before, 100);
 }
+
+#[test]
+fn anonymous_waits_end_with_their_members_process_and_others_do_not() {
+    let mut world = World::new();
+    let (leader, follower) = (world.leader(), world.follower());
+    let count = |world: &World| world.members[&leader].state.counts()[2];
+    for _ in 0..500 {
+        world.call(follower, "queue/a", "take", "", Anonymous);
+    }
+    let keyed = world.call(follower, "queue/a", "take", "", key("k"));
+    world.ticket(follower, keyed);
+    let other = world.call(leader, "queue/a", "take", "", Anonymous);
+    world.ticket(leader, other);
+    world.check_equal();
+    assert_eq!(count(&world), 502);
+    world.kill(follower);
+    world.pass(3_000);
+    assert_eq!(count(&world), 502, "it may only be cut off");
+    world.start(follower);
+    world.pass(3_000);
+    world.check_equal();
+    assert_eq!(count(&world), 2);
+    let put = world.call(leader, "queue/a", "put", "{\"item\":1}", Anonymous);
+    world.wait(leader, put);
+    let again = world.call(leader, "queue/a", "take", "", key("k"));
+    assert!(world.wait(leader, again).contains("\"item\":1"), "the oldest that is left");
+}

@@ -22,8 +22,7 @@ const OF_ANY: [&str; 10] = [
 ];
 
 /// The table, in order.
-pub const CELLS: &[&str] = &[
-];
+pub const CELLS: &[&str] = &[];
 
 /// The table's own word for a cell.
 pub(crate) fn known(cell: &str) -> Option<&'static str> {

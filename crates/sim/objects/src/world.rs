@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use base::{Random, WallTime};
-use objects_state::{Command, Effect, Effects, Identity, Loader, ObjectName, SnapshotProgress, State, type_name};
+use objects_state::{
+    Command, Effect, Effects, Identity, Loader, ObjectName, SnapshotProgress, State, type_name,
+};
 use sim_kit::{Floor, Judged, Plan, Simulation, World};
 
 use crate::book::Book;
@@ -215,8 +217,15 @@ impl ObjectsWorld {
     }
 
     /// O20: what is refused leaves what nothing at all would have left, to the bit.
-    fn rolled_back(rules: &mut Rules, mut copy: State, stamp: WallTime, seen: &Seen<'_>) -> Result<(), Wrong> {
-        let is_refused = |effect: &Effect| matches!(effect, Effect::Answered { outcome: objects_state::Outcome::Refused(_), .. });
+    fn rolled_back(
+        rules: &mut Rules,
+        mut copy: State,
+        stamp: WallTime,
+        seen: &Seen<'_>,
+    ) -> Result<(), Wrong> {
+        let is_refused = |effect: &Effect| {
+            matches!(effect, Effect::Answered { outcome: objects_state::Outcome::Refused(_), .. })
+        };
         if seen.effects.len() != 1 || !seen.effects.iter().all(is_refused) {
             return Ok(());
         }
@@ -225,7 +234,10 @@ impl ObjectsWorld {
         if copy.digest() == seen.state.digest() {
             return Ok(());
         }
-        Err((20, format!("a refusal leaves something behind: {:?} after {}", seen.effects, brief(seen.command))))
+        Err((
+            20,
+            format!("a refusal leaves something behind: {:?} after {}", seen.effects, brief(seen.command)),
+        ))
     }
 
     fn same_place(&self) -> Result<(), Wrong> {
@@ -254,7 +266,10 @@ impl ObjectsWorld {
             let shown = self.state.query(object, None, true, method, b"");
             let shown = shown.map(|text| crate::outcome::parsed(&text)).map_err(|problem| refusal(&problem));
             if told != shown {
-                return Err((1, format!("{object:?} has become another in `{method}`\nmodel {told:?}\nstate {shown:?}")));
+                return Err((
+                    1,
+                    format!("{object:?} has become another in `{method}`\nmodel {told:?}\nstate {shown:?}"),
+                ));
             }
         }
         Ok(())
@@ -335,5 +350,7 @@ fn copy(state: &mut State, chunk: usize, piece: usize) -> Result<State, Wrong> {
 fn load(bytes: &[u8], piece: usize) -> Result<State, Wrong> {
     let mut loader = Loader::new();
     let loaded = bytes.chunks(piece.max(1)).try_for_each(|piece| loader.chunk(piece));
-    loaded.and_then(|()| loader.finish()).map_err(|wrong| (24, format!("a snapshot does not load: {wrong:?}")))
+    loaded
+        .and_then(|()| loader.finish())
+        .map_err(|wrong| (24, format!("a snapshot does not load: {wrong:?}")))
 }

@@ -380,7 +380,13 @@ impl World {
         assert_eq!(states.len(), 1, "{states:?}");
         for member in self.members.values() {
             member.state.check().expect("the records fit together");
-            assert_eq!(member.core.status().commands_waiting, 0);
+            assert_eq!(
+                member.core.status().commands_waiting,
+                0,
+                "{:?} {:?}",
+                member.core.status(),
+                member.state.last_of(2)
+            );
         }
     }
 

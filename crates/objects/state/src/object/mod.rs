@@ -230,7 +230,8 @@ impl Ctx<'_> {
     /// which they came.
     pub(crate) fn due_of_tag(&self, tag: u8, is_due: impl Fn(&Ticket) -> bool) -> Vec<(Place, Ticket)> {
         let prefix = key::entry(self.space(), table::TICKET, &[tag]);
-        let tickets = self.core.store.prefix(&prefix).filter_map(|(_, record)| decoded::<Ticket>(record).ok());
+        let tickets =
+            self.core.store.prefix(&prefix).filter_map(|(_, record)| decoded::<Ticket>(record).ok());
         let due = tickets.take_while(|ticket| is_due(ticket));
         in_order(due.filter_map(|ticket| ticket::waiting(self.core, ticket.id)).collect())
     }
@@ -277,6 +278,7 @@ impl Ctx<'_> {
             reply: self.claim.reply.clone(),
             opened_ttl_ms: self.claim.opened_ttl_ms,
             deadline_ms: (!forever).then(|| self.now_ms().saturating_add(wait_ms)),
+            process: self.core.process.filter(|_| self.claim.reply == ReplyRef::Nowhere),
             passed,
             wish,
         };

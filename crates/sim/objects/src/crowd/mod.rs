@@ -83,8 +83,10 @@ impl Crowd {
             _ => None,
         };
         let command = command.unwrap_or_else(|| self.call(random, group));
-        if matches!(command, Command::Call(_) | Command::Batch(_) | Command::Create { .. } | Command::Delete { .. })
-        {
+        if matches!(
+            command,
+            Command::Call(_) | Command::Batch(_) | Command::Create { .. } | Command::Delete { .. }
+        ) {
             if self.sent.len() >= HISTORY_MAX {
                 self.sent.remove(0);
             }
@@ -95,7 +97,8 @@ impl Crowd {
 
     /// What became of a command: clients learn of it.
     pub(crate) fn heard(&mut self, command: &Command, told: &[Told]) {
-        let is_full = |told: &Told| matches!(told, Told::Answered(_, Err(refusal)) if refusal.slug == "waiters-full");
+        let is_full =
+            |told: &Told| matches!(told, Told::Answered(_, Err(refusal)) if refusal.slug == "waiters-full");
         if told.iter().any(is_full) {
             self.storm = None;
         }
@@ -230,7 +233,13 @@ impl Crowd {
         let (method, args) = match TYPES[type_index(&object)].0 {
             "lock" if chance < 3 => {
                 let condition = random.below(2);
-                ("await", format!("{{\"fence\":{position},\"condition\":\"c{condition}\",\"wait_ms\":{}}}", random.below(3) * 60))
+                (
+                    "await",
+                    format!(
+                        "{{\"fence\":{position},\"condition\":\"c{condition}\",\"wait_ms\":{}}}",
+                        random.below(3) * 60
+                    ),
+                )
             }
             "lock" if chance < 6 => ("signal", format!("{{\"condition\":\"c{}\"}}", random.below(2))),
             "rwlock" if chance < 3 => ("downgrade", args),
@@ -346,7 +355,8 @@ impl Crowd {
     fn of_storm(&mut self, random: &mut Random) -> Option<Command> {
         let storm = self.storm.filter(|_| random.chance(97))?;
         let kind = type_named("latch")?;
-        let name = if storm == Storm::OfObject { "flood".into() } else { format!("flood-{}", random.below(3)) };
+        let name =
+            if storm == Storm::OfObject { "flood".into() } else { format!("flood-{}", random.below(3)) };
         let identity = match storm {
             Storm::OfObject => Identity::Anonymous,
             Storm::OfSession => {
@@ -361,7 +371,8 @@ impl Crowd {
         };
         let caller = Caller { origin: self.origin(random), principal: "ann".into(), identity };
         let invocation = Invocation { method: "await".into(), args: b"{\"wait_ms\":3600000}".to_vec() };
-        let (object, incarnation, create, wait_ms, opens) = (ObjectName { kind, name }, None, true, None, None);
+        let (object, incarnation, create, wait_ms, opens) =
+            (ObjectName { kind, name }, None, true, None, None);
         Some(Command::Call(Call { caller, object, incarnation, create, wait_ms, opens, invocation }))
     }
 }

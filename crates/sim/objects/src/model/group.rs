@@ -342,8 +342,7 @@ impl Group {
 
     fn check_waiters(&self, object: &Object, asker: &Asker) -> Result<(), Refusal> {
         let of_object = object.waiters.len() >= TICKETS_PER_OBJECT_MAX as usize;
-        let of_session =
-            asker.session.is_some_and(|id| self.tickets(id) >= TICKETS_PER_SESSION_MAX as usize);
+        let of_session = asker.session.is_some_and(|id| self.tickets(id) >= TICKETS_PER_SESSION_MAX as usize);
         if of_object || of_session { refuse("waiters-full") } else { Ok(()) }
     }
 
@@ -424,14 +423,22 @@ impl Group {
     }
 
     fn open(&mut self, new: &NewSession, principal: &str) -> Answer {
-        let is_short = new.name.as_ref().is_none_or(|name| name.len() <= objects_state::limits::KEY_BYTES_MAX);
+        let is_short =
+            new.name.as_ref().is_none_or(|name| name.len() <= objects_state::limits::KEY_BYTES_MAX);
         let ttls = objects_state::limits::SESSION_TTL_MS_MIN..=objects_state::limits::SESSION_TTL_MS_MAX;
         if !ttls.contains(&new.ttl_ms) || !is_short {
             return bad_argument();
         }
         if !self.sessions.iter().any(|open| open.id == new.id) {
             let (id, secret_hash, principal) = (new.id, new.secret_hash, principal.into());
-            let session = Session { id, secret_hash, generation: new.generation, ttl_ms: new.ttl_ms, principal, floor: 0 };
+            let session = Session {
+                id,
+                secret_hash,
+                generation: new.generation,
+                ttl_ms: new.ttl_ms,
+                principal,
+                floor: 0,
+            };
             self.sessions.push(session);
             self.told.push(Told::Opened(new.id, new.generation));
         }
