@@ -559,14 +559,15 @@ fn listed(world: &World) -> BTreeMap<usize, u64> {
 /// answered, if it was.
 fn put_through_faults(world: &mut World, seed: u64) -> Vec<Option<String>> {
     world.faults = Faults { repeated: 200, delayed: 200, lost: 50 };
-    let (mut asked, mut dead): (Vec<(u64, u64, Option<String>)>, Option<u64>) = (Vec::new(), None);
+    let mut asked: Vec<(u64, u64, Option<String>)> = Vec::new();
+    let mut dead = None;
     for step in 0..80_u64 {
         if step % 20 == 12 {
             world.start(dead.take().expect("one died"));
         }
         for id in (1..=3).filter(|id| Some(*id) != dead) {
             let item = asked.len();
-            let identity = if item % 3 == 0 { key(&format!("k{item}")) } else { Anonymous };
+            let identity = if item.is_multiple_of(3) { key(&format!("k{item}")) } else { Anonymous };
             let number = world.call(id, "queue/a", "put", &format!("{{\"item\":{item}}}"), identity);
             asked.push((id, number, None));
         }
