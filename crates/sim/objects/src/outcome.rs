@@ -50,7 +50,11 @@ fn plain(value: Value) -> Value {
             let is_problem =
                 fields.get("type").and_then(Value::as_str).is_some_and(|kind| kind.starts_with("urn:diwan:"));
             let is_kept = |name: &str| !is_problem || ["type", "effect", "position"].contains(&name);
-            fields.into_iter().filter(|(name, _)| is_kept(name)).map(|(name, value)| (name, plain(value))).collect()
+            fields
+                .into_iter()
+                .filter(|(name, _)| is_kept(name))
+                .map(|(name, value)| (name, plain(value)))
+                .collect()
         }
         other => other,
     }

@@ -146,7 +146,9 @@ impl Builtin for Counter {
     fn wake(live: &mut Live<Self>, ctx: &mut Ctx<'_>) {
         let value = live.value();
         let satisfied = |tag: u8| {
-            move |ticket: &Ticket| decoded::<i64>(&ticket.wish).is_ok_and(|bound| satisfies(tag, bound, value))
+            move |ticket: &Ticket| {
+                decoded::<i64>(&ticket.wish).is_ok_and(|bound| satisfies(tag, bound, value))
+            }
         };
         let mut due = ctx.due_of_tag(AT_LEAST, satisfied(AT_LEAST));
         due.extend(ctx.due_of_tag(AT_MOST, satisfied(AT_MOST)));

@@ -165,7 +165,8 @@ impl Builtin for Log {
 
     /// Those wait in the order of their indexes.
     fn wake(live: &mut Live<Self>, ctx: &mut Ctx<'_>) {
-        let is_due = |ticket: &Ticket| decoded::<Read>(&ticket.wish).is_ok_and(|read| read.from < live.root.next);
+        let is_due =
+            |ticket: &Ticket| decoded::<Read>(&ticket.wish).is_ok_and(|read| read.from < live.root.next);
         for found in ctx.due_of_tag(READ, is_due) {
             let Ok(read) = decoded::<Read>(&found.1.wish) else { return };
             let result = live.read(&ctx.view(), &read);

@@ -239,8 +239,7 @@ impl Builtin for RateLimiter {
     }
 
     fn is_idle(live: &Live<Self>, _: &View<'_>) -> bool {
-        let is_as_created =
-            live.per_second() == live.config.per_second && live.burst() == live.config.burst;
+        let is_as_created = live.per_second() == live.config.per_second && live.burst() == live.config.burst;
         is_as_created && live.root.buckets == 0 && !live.root.unserved
     }
 

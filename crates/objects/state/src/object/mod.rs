@@ -230,7 +230,8 @@ impl Ctx<'_> {
     /// which they came.
     pub(crate) fn due_of_tag(&self, tag: u8, is_due: impl Fn(&Ticket) -> bool) -> Vec<(Place, Ticket)> {
         let prefix = key::entry(self.space(), table::TICKET, &[tag]);
-        let tickets = self.core.store.prefix(&prefix).filter_map(|(_, record)| decoded::<Ticket>(record).ok());
+        let tickets =
+            self.core.store.prefix(&prefix).filter_map(|(_, record)| decoded::<Ticket>(record).ok());
         let due = tickets.take_while(|ticket| is_due(ticket));
         in_order(due.filter_map(|ticket| ticket::waiting(self.core, ticket.id)).collect())
     }

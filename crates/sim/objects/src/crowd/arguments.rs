@@ -41,7 +41,9 @@ impl Arguments<'_> {
         match wait {
             Some(0..22) => fields["wait_ms"] = json!(0),
             Some(22..68) => fields["wait_ms"] = json!(1 + random.below(8) * 40),
-            Some(68..70) => fields["wait_ms"] = pick(random, &[json!(-1), json!(i64::MAX), json!("1"), json!(null)]),
+            Some(68..70) => {
+                fields["wait_ms"] = pick(random, &[json!(-1), json!(i64::MAX), json!("1"), json!(null)])
+            }
             _ => {}
         }
         fields.to_string().into_bytes()
@@ -65,8 +67,24 @@ impl Arguments<'_> {
 
     fn is_needed(&self, name: &str) -> bool {
         let needed = [
-            "fence", "condition", "value", "key", "entries", "items", "item", "ids", "id", "entry", "before",
-            "name", "data", "record", "keys", "version", "epoch", "by",
+            "fence",
+            "condition",
+            "value",
+            "key",
+            "entries",
+            "items",
+            "item",
+            "ids",
+            "id",
+            "entry",
+            "before",
+            "name",
+            "data",
+            "record",
+            "keys",
+            "version",
+            "epoch",
+            "by",
         ];
         needed.contains(&name) && !(self.kind == "ratelimiter" && name == "key")
     }
@@ -220,6 +238,7 @@ fn configured(random: &mut Random, name: &str) -> Value {
         "initial" => any(random, "", ""),
         "max_attempts" | "min_size" => json!(small - 1),
         "per_second" => json!(pick(random, &[1, 3, 10, 1_000, 1_000_000_000])),
+        "capacity" => json!(1 + random.below(2)),
         _ => json!(small),
     }
 }

@@ -76,15 +76,17 @@ impl Crowd {
             22..26 => Some(self.open(random)),
             26..27 => self.close(random),
             27..29 => self.expire(random),
-            29..33 => Some(self.create(random)),
-            33..34 => Some(self.delete(random, group)),
-            34..39 => Some(self.batch(random, group)),
+            29..34 => Some(self.create(random)),
+            34..36 => Some(self.delete(random, group)),
+            36..39 => Some(self.batch(random, group)),
             39..55 => self.give_back(random, group),
             _ => None,
         };
         let command = command.unwrap_or_else(|| self.call(random, group));
-        if matches!(command, Command::Call(_) | Command::Batch(_) | Command::Create { .. } | Command::Delete { .. })
-        {
+        if matches!(
+            command,
+            Command::Call(_) | Command::Batch(_) | Command::Create { .. } | Command::Delete { .. }
+        ) {
             if self.sent.len() >= HISTORY_MAX {
                 self.sent.remove(0);
             }
@@ -95,7 +97,8 @@ impl Crowd {
 
     /// What became of a command: clients learn of it.
     pub(crate) fn heard(&mut self, command: &Command, told: &[Told]) {
-        let is_full = |told: &Told| matches!(told, Told::Answered(_, Err(refusal)) if refusal.slug == "waiters-full");
+        let is_full =
+            |told: &Told| matches!(told, Told::Answered(_, Err(refusal)) if refusal.slug == "waiters-full");
         if told.iter().any(is_full) {
             self.storm = None;
         }
@@ -230,14 +233,29 @@ impl Crowd {
         let (method, args) = match TYPES[type_index(&object)].0 {
             "lock" if chance < 3 => {
                 let condition = random.below(2);
-                ("await", format!("{{\"fence\":{position},\"condition\":\"c{condition}\",\"wait_ms\":{}}}", random.below(3) * 60))
+                (
+                    "await",
+                    format!(
+                        "{{\"fence\":{position},\"condition\":\"c{condition}\",\"wait_ms\":{}}}",
+                        random.below(3) * 60
+                    ),
+                )
             }
             "lock" if chance < 6 => ("signal", format!("{{\"condition\":\"c{}\"}}", random.below(2))),
             "rwlock" if chance < 3 => ("downgrade", args),
             "lock" | "rwlock" | "semaphore" => ("release", args),
             "election" if chance < 3 => ("proclaim", format!("{{\"fence\":{position},\"data\":{chance}}}")),
             "election" => ("resign", args),
-            "barrier" => ("leave", "{}".into()),
+            "barrier" => ("leave", format!("{{\"wait_ms\":{}}}", random.below(4) * 50)),
+            "membership" => {
+                let name = format!("{{\"name\":\"n{}\",\"epoch\":{position}}}", random.below(4));
+                let update = format!("{{\"name\":\"n{}\",\"data\":{}}}", random.below(4), random.below(99));
+                match chance {
+                    0..3 => ("leave", format!("{{\"name\":\"n{}\"}}", random.below(4))),
+                    3..7 => ("update", update),
+                    _ => ("report", name),
+                }
+            }
             "queue" => {
                 let ids = format!("{{\"ids\":[{position}]}}");
                 (["ack", "nack", "extend"][random.below(3) as usize], ids)
@@ -281,7 +299,11 @@ impl Crowd {
     }
 
     fn delete(&mut self, random: &mut Random, group: &Group) -> Command {
-        let object = self.object(random);
+        let names = group.names_with_waiters();
+        let object = match names.get(random.below(names.len() as u64) as usize) {
+            Some(name) if random.chance(50) => name.clone(),
+            _ => self.object(random),
+        };
         let incarnation = match random.below(4) {
             0 => Some(random.below(group.position() + 1)),
             1 => group.incarnation(&object),
@@ -346,7 +368,8 @@ impl Crowd {
     fn of_storm(&mut self, random: &mut Random) -> Option<Command> {
         let storm = self.storm.filter(|_| random.chance(97))?;
         let kind = type_named("latch")?;
-        let name = if storm == Storm::OfObject { "flood".into() } else { format!("flood-{}", random.below(3)) };
+        let name =
+            if storm == Storm::OfObject { "flood".into() } else { format!("flood-{}", random.below(3)) };
         let identity = match storm {
             Storm::OfObject => Identity::Anonymous,
             Storm::OfSession => {
@@ -361,7 +384,8 @@ impl Crowd {
         };
         let caller = Caller { origin: self.origin(random), principal: "ann".into(), identity };
         let invocation = Invocation { method: "await".into(), args: b"{\"wait_ms\":3600000}".to_vec() };
-        let (object, incarnation, create, wait_ms, opens) = (ObjectName { kind, name }, None, true, None, None);
+        let (object, incarnation, create, wait_ms, opens) =
+            (ObjectName { kind, name }, None, true, None, None);
         Some(Command::Call(Call { caller, object, incarnation, create, wait_ms, opens, invocation }))
     }
 }

@@ -1,9 +1,7 @@
 //! The arguments of a call, as the specification names them: integers of 64 bits (beyond 2^53 also as text beside),
 //! texts, flags, values, lists.
 
-use objects_state::limits::{
-    ARGUMENT_BYTES_MAX, ENTRY_KEY_BYTES_MAX, ITEMS_PER_CALL_MAX, VALUE_BYTES_MAX,
-};
+use objects_state::limits::{ARGUMENT_BYTES_MAX, ENTRY_KEY_BYTES_MAX, ITEMS_PER_CALL_MAX, VALUE_BYTES_MAX};
 use serde_json::{Map, Value};
 
 use super::answer::{Refusal, bad_argument, refuse};

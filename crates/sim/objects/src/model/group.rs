@@ -331,6 +331,7 @@ impl Group {
         let wait_ms = wait_ms.unwrap_or(WAIT_MS_MAX).min(WAIT_MS_MAX);
         object.waiters.push(Waiter {
             ticket: self.position,
+            since: self.position,
             asker: asker.clone(),
             deadline_ms: (!forever).then(|| self.now_ms.saturating_add(wait_ms)),
             method: method.into(),
@@ -342,8 +343,7 @@ impl Group {
 
     fn check_waiters(&self, object: &Object, asker: &Asker) -> Result<(), Refusal> {
         let of_object = object.waiters.len() >= TICKETS_PER_OBJECT_MAX as usize;
-        let of_session =
-            asker.session.is_some_and(|id| self.tickets(id) >= TICKETS_PER_SESSION_MAX as usize);
+        let of_session = asker.session.is_some_and(|id| self.tickets(id) >= TICKETS_PER_SESSION_MAX as usize);
         if of_object || of_session { refuse("waiters-full") } else { Ok(()) }
     }
 
@@ -424,14 +424,22 @@ impl Group {
     }
 
     fn open(&mut self, new: &NewSession, principal: &str) -> Answer {
-        let is_short = new.name.as_ref().is_none_or(|name| name.len() <= objects_state::limits::KEY_BYTES_MAX);
+        let is_short =
+            new.name.as_ref().is_none_or(|name| name.len() <= objects_state::limits::KEY_BYTES_MAX);
         let ttls = objects_state::limits::SESSION_TTL_MS_MIN..=objects_state::limits::SESSION_TTL_MS_MAX;
         if !ttls.contains(&new.ttl_ms) || !is_short {
             return bad_argument();
         }
         if !self.sessions.iter().any(|open| open.id == new.id) {
             let (id, secret_hash, principal) = (new.id, new.secret_hash, principal.into());
-            let session = Session { id, secret_hash, generation: new.generation, ttl_ms: new.ttl_ms, principal, floor: 0 };
+            let session = Session {
+                id,
+                secret_hash,
+                generation: new.generation,
+                ttl_ms: new.ttl_ms,
+                principal,
+                floor: 0,
+            };
             self.sessions.push(session);
             self.told.push(Told::Opened(new.id, new.generation));
         }
@@ -502,6 +510,12 @@ impl Group {
     /// The incarnation of an object, if it is there.
     pub(crate) fn incarnation(&self, name: &ObjectName) -> Option<u64> {
         Some(self.objects.iter().find(|object| object.name == *name)?.incarnation)
+    }
+
+    /// The names of objects for which calls wait.
+    pub(crate) fn names_with_waiters(&self) -> Vec<ObjectName> {
+        let waited_for = self.objects.iter().filter(|object| !object.waiters.is_empty());
+        waited_for.map(|object| object.name.clone()).collect()
     }
 
     /// What an object's queries may not show more than.

@@ -17,7 +17,8 @@ pub(super) struct Fences {
 
 impl Fences {
     pub(super) fn see(&mut self, seen: &Seen<'_>, all: &mut BTreeMap<u32, Judged>) -> Result<(), Wrong> {
-        if let (Command::Batch(batch), Some(Told::Answered(_, Ok(result)))) = (seen.command, seen.shown.last())
+        if let (Command::Batch(batch), Some(Told::Answered(_, Ok(result)))) =
+            (seen.command, seen.shown.last())
             && !seen.may_be_kept
         {
             let results = result["results"].as_array().into_iter().flatten();
@@ -56,16 +57,11 @@ impl Fences {
         Ok(())
     }
 
-    fn rise(
-        &mut self,
-        position: u64,
-        object: ObjectName,
-        fence: u64,
-        result: &Value,
-    ) -> Result<(), Wrong> {
+    fn rise(&mut self, position: u64, object: ObjectName, fence: u64, result: &Value) -> Result<(), Wrong> {
         let place = self.last.iter().position(|known| known.0 == object);
         let last = place.map_or(0, |place| self.last[place].1);
-        let holds_already = result["holds"].as_i64().is_some_and(|holds| holds > 1) || result["leader"] == true;
+        let holds_already =
+            result["holds"].as_i64().is_some_and(|holds| holds > 1) || result["leader"] == true;
         if fence != position && !(holds_already && fence == last) {
             return Err((10, format!("{object:?} is granted at {position} under {fence}, after {last}")));
         }

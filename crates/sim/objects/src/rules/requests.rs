@@ -148,7 +148,10 @@ impl Requests {
         let after = object_of(seen.command).map(|object| visible(seen.state, object));
         if seen.shown.len() != 1 || seen.before != after {
             let (before, shown) = (&seen.before, seen.shown);
-            return Err((3, format!("{at:?} again has an effect: {shown:?}\nbefore {before:?}\nafter {after:?}")));
+            return Err((
+                3,
+                format!("{at:?} again has an effect: {shown:?}\nbefore {before:?}\nafter {after:?}"),
+            ));
         }
         let first = seen.effects.iter().find_map(|effect| match effect {
             Effect::Answered { outcome, .. } => Some(outcome),
@@ -182,7 +185,8 @@ impl Requests {
                     self.floors.push((*session, 0));
                 }
                 Effect::TicketEnded { ticket, outcome, .. } => {
-                    let is_it = |known: &&mut Known| matches!(known.progress, Progress::Waits(id) if id == *ticket);
+                    let is_it =
+                        |known: &&mut Known| matches!(known.progress, Progress::Waits(id) if id == *ticket);
                     if let Some(known) = self.known.iter_mut().find(is_it) {
                         known.progress = Progress::Ended(outcome.clone(), seen.stamp_ms);
                     }

@@ -65,8 +65,9 @@ impl Sessions {
 
 /// No call of it waits, and no object shows it.
 fn nothing_left(seen: &Seen<'_>, id: SessionId) -> Result<(), Wrong> {
-    let has_ended =
-        |ticket: u64| seen.shown.iter().any(|told| matches!(told, Told::Ended(ended, ..) if *ended == ticket));
+    let has_ended = |ticket: u64| {
+        seen.shown.iter().any(|told| matches!(told, Told::Ended(ended, ..) if *ended == ticket))
+    };
     let own = seen.book.open.iter().filter(|ticket| ticket.session == Some(id));
     if let Some(ticket) = own.into_iter().find(|ticket| !has_ended(ticket.id)) {
         return Err((13, format!("{id} has ended, and its ticket {} waits", ticket.id)));

@@ -57,11 +57,7 @@ impl Barrier {
             left -= 1;
             let index = left + i64::from(last.is_some());
             let waiter = &cx.waiters[place];
-            self.inside.push(Inside {
-                session: waiter.asker.session,
-                ticket: waiter.ticket,
-                leaving: false,
-            });
+            self.inside.push(Inside { session: waiter.asker.session, ticket: waiter.ticket, leaving: false });
             cx.end(place, Ok(json!({ "index": index, "generation": self.generation })));
         }
         if let Some((session, ticket)) = last {

@@ -57,8 +57,7 @@ impl Log {
         }
         let entries: Vec<_> = self.entries.iter().skip((from - self.first) as usize).take(limit).collect();
         let next = from + entries.len() as u64;
-        Ok((!entries.is_empty())
-            .then(|| json!({ "entries": entries, "first": self.first, "next": next })))
+        Ok((!entries.is_empty()).then(|| json!({ "entries": entries, "first": self.first, "next": next })))
     }
 
     fn nothing(&self, from: u64) -> Value {

@@ -175,12 +175,8 @@ impl Kind for Membership {
 
     fn holdings(&self) -> Vec<Holding> {
         let all = self.members.iter();
-        all.map(|member| Holding {
-            class: MEMBERSHIP,
-            position: member.position,
-            session: member.session,
-        })
-        .collect()
+        all.map(|member| Holding { class: MEMBERSHIP, position: member.position, session: member.session })
+            .collect()
     }
 
     fn lose(&mut self, _cx: &mut Cx<'_>, lost: &Holding, _expired: bool) {

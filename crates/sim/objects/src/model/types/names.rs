@@ -43,13 +43,19 @@ fn record_of(record: &Value) -> Result<Value, Refusal> {
     };
     let kind = text("type")?;
     let mut whole = match kind {
-        "A" => json!({ "address": text("address")?.parse::<std::net::Ipv4Addr>().map_or_else(|_| bad_argument(), Ok)?.to_string() }),
-        "AAAA" => json!({ "address": text("address")?.parse::<std::net::Ipv6Addr>().map_or_else(|_| bad_argument(), Ok)?.to_string() }),
+        "A" => {
+            json!({ "address": text("address")?.parse::<std::net::Ipv4Addr>().map_or_else(|_| bad_argument(), Ok)?.to_string() })
+        }
+        "AAAA" => {
+            json!({ "address": text("address")?.parse::<std::net::Ipv6Addr>().map_or_else(|_| bad_argument(), Ok)?.to_string() })
+        }
         "SRV" => json!({
             "target": target()?, "priority": number("priority")?, "weight": number("weight")?,
             "port": number("port")?,
         }),
-        "TXT" => json!({ "text": Some(text("text")?).filter(|text| text.len() <= 255).map_or_else(bad_argument, Ok)? }),
+        "TXT" => {
+            json!({ "text": Some(text("text")?).filter(|text| text.len() <= 255).map_or_else(bad_argument, Ok)? })
+        }
         "CNAME" => json!({ "target": target()? }),
         _ => return bad_argument(),
     };
@@ -104,7 +110,8 @@ impl Kind for Names {
         let behind = self.names.iter().filter(|known| after.as_ref().is_none_or(|after| known.0 > *after));
         let behind: Vec<_> = behind.collect();
         let shown = behind.iter().take(limit);
-        let shown: Vec<_> = shown.map(|(name, records)| json!({ "name": name, "records": records })).collect();
+        let shown: Vec<_> =
+            shown.map(|(name, records)| json!({ "name": name, "records": records })).collect();
         let next = shown.last().filter(|_| behind.len() > shown.len()).map(|last| last["name"].clone());
         Ok(json!({ "names": shown, "next": next }))
     }

@@ -200,9 +200,8 @@ impl Kind for Queue {
             "replace" => {
                 let (id, value) = (args.the_position("id")?, args.the_value("item")?);
                 // What is leased is its holder's, and what is dead stays as it was.
-                let is_free = |item: &&mut Item| {
-                    item.id == id && !item.is_leased() && item.place != Place::Dead
-                };
+                let is_free =
+                    |item: &&mut Item| item.id == id && !item.is_leased() && item.place != Place::Dead;
                 let found = self.items.iter_mut().find(is_free);
                 let replaced = found.map(|item| item.item = value).is_some();
                 json!({ "replaced": replaced })

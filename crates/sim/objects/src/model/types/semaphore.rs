@@ -99,7 +99,9 @@ impl Kind for Semaphore {
                 Ok(Step::Done(json!({ "taken": taken, "fence": cx.position })))
             }
             _ => {
-                let by = args.int_in("by", -PERMITS_MAX, PERMITS_MAX)?.map_or_else(crate::model::answer::bad_argument, Ok)?;
+                let by = args
+                    .int_in("by", -PERMITS_MAX, PERMITS_MAX)?
+                    .map_or_else(crate::model::answer::bad_argument, Ok)?;
                 let permits = self.permits.checked_add(by).unwrap_or(-1);
                 if !(0..=PERMITS_MAX).contains(&permits) {
                     return refuse("out-of-range");
@@ -138,8 +140,7 @@ impl Kind for Semaphore {
     }
 
     fn lose(&mut self, _cx: &mut Cx<'_>, lost: &Holding, _expired: bool) {
-        let is_lost =
-            |grant: &(SessionId, u64, i64)| (grant.0, grant.1) == (lost.session, lost.position);
+        let is_lost = |grant: &(SessionId, u64, i64)| (grant.0, grant.1) == (lost.session, lost.position);
         self.available += self.grants.iter().filter(|grant| is_lost(grant)).map(|grant| grant.2).sum::<i64>();
         self.grants.retain(|grant| !is_lost(grant));
     }
