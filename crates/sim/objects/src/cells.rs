@@ -5,7 +5,7 @@ use objects_state::{Command, type_name};
 use serde_json::Value;
 
 use crate::book::{Book, word};
-use crate::model::{Answer, Told, method_of, type_of};
+use crate::model::{Answer, Told, Way, method_of, type_of};
 
 /// Refusals that have nothing to do with a method: each is one cell.
 const OF_ANY: [&str; 10] = [
@@ -528,7 +528,22 @@ pub const RARE: &[&str] = &[
 
 /// The table's own word for a cell.
 pub(crate) fn known(cell: &str) -> Option<&'static str> {
-    [CELLS, RARE].iter().find_map(|table| Some(table[table.binary_search(&cell).ok()?]))
+    let listed = [CELLS, RARE].iter().find_map(|table| Some(table[table.binary_search(&cell).ok()?]));
+    listed.or_else(|| may_be(cell).then_some("any outcome that all such methods have"))
+}
+
+/// Whether it is an outcome that every method of its kind can have.
+fn may_be(cell: &str) -> bool {
+    let Some((what, outcome)) = cell.split_once(' ') else { return false };
+    let Some((kind, method)) = what.split_once('.') else { return false };
+    let method = type_of(kind).and_then(|kind| method_of(kind, method));
+    let of_all = ["done", "bad-argument"];
+    let of_waiting =
+        ["parked", "granted", "timed-out", "cancelled", "ended session-expired", "ended object-deleted"];
+    method.is_some_and(|(_, way, _)| {
+        let waits = matches!(way, Way::Blocking | Way::Either);
+        of_all.contains(&outcome) || (waits && of_waiting.contains(&outcome))
+    })
 }
 
 /// The cells that a command has met.

@@ -8,7 +8,7 @@ use base::Random;
 use objects_state::{
     Batch, Call, Caller, Command, Identity, Invocation, NewSession, ObjectName, Origin, SessionId, type_named,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::model::{Group, TYPES, Told, Way};
 use arguments::Arguments;
@@ -228,46 +228,13 @@ impl Crowd {
     fn give_back(&mut self, random: &mut Random, group: &Group) -> Option<Command> {
         let held = group.held();
         let (object, session, position) = held.get(random.below(held.len() as u64) as usize)?.clone();
-        let args = format!("{{\"fence\":{position}}}");
-        let chance = random.below(10);
-        let (method, args) = match TYPES[type_index(&object)].0 {
-            "lock" if chance < 3 => {
-                let condition = random.below(2);
-                (
-                    "await",
-                    format!(
-                        "{{\"fence\":{position},\"condition\":\"c{condition}\",\"wait_ms\":{}}}",
-                        random.below(3) * 60
-                    ),
-                )
-            }
-            "lock" if chance < 6 => ("signal", format!("{{\"condition\":\"c{}\"}}", random.below(2))),
-            "rwlock" if chance < 3 => ("downgrade", args),
-            "lock" | "rwlock" | "semaphore" => ("release", args),
-            "election" if chance < 3 => ("proclaim", format!("{{\"fence\":{position},\"data\":{chance}}}")),
-            "election" => ("resign", args),
-            "barrier" => ("leave", format!("{{\"wait_ms\":{}}}", random.below(4) * 50)),
-            "membership" => {
-                let name = format!("{{\"name\":\"n{}\",\"epoch\":{position}}}", random.below(4));
-                let update = format!("{{\"name\":\"n{}\",\"data\":{}}}", random.below(4), random.below(99));
-                match chance {
-                    0..3 => ("leave", format!("{{\"name\":\"n{}\"}}", random.below(4))),
-                    3..7 => ("update", update),
-                    _ => ("report", name),
-                }
-            }
-            "queue" => {
-                let ids = format!("{{\"ids\":[{position}]}}");
-                (["ack", "nack", "extend"][random.below(3) as usize], ids)
-            }
-            _ => return None,
-        };
+        let (method, args) = giving_back(random, TYPES[type_index(&object)].0, position)?;
         let mut caller = self.caller(random, Some(session));
         if !matches!(caller.identity, Identity::Session { .. }) {
             caller.identity = self.clients.identity(random, session);
             caller.principal = self.clients.principal(session);
         }
-        let invocation = Invocation { method: method.into(), args: args.into_bytes() };
+        let invocation = Invocation { method: method.into(), args: args.to_string().into_bytes() };
         let (incarnation, create, wait_ms, opens) = (None, true, None, None);
         Some(Command::Call(Call { caller, object, incarnation, create, wait_ms, opens, invocation }))
     }
@@ -388,6 +355,30 @@ impl Crowd {
             (ObjectName { kind, name }, None, true, None, None);
         Some(Command::Call(Call { caller, object, incarnation, create, wait_ms, opens, invocation }))
     }
+}
+
+/// A method of a type, and arguments, with which a session changes or gives back what it holds under a position.
+fn giving_back(random: &mut Random, kind: &str, position: u64) -> Option<(&'static str, Value)> {
+    let fence = json!({ "fence": position });
+    let chance = random.below(10);
+    let (condition, name) = (format!("c{}", random.below(2)), format!("n{}", random.below(4)));
+    Some(match kind {
+        "lock" if chance < 3 => {
+            ("await", json!({ "fence": position, "condition": condition, "wait_ms": random.below(3) * 60 }))
+        }
+        "lock" if chance < 6 => ("signal", json!({ "condition": condition })),
+        "lock" if chance < 7 => ("signal_all", json!({ "condition": condition })),
+        "rwlock" if chance < 3 => ("downgrade", fence),
+        "lock" | "rwlock" | "semaphore" => ("release", fence),
+        "election" if chance < 3 => ("proclaim", json!({ "fence": position, "data": chance })),
+        "election" => ("resign", fence),
+        "barrier" => ("leave", json!({ "wait_ms": random.below(4) * 50 })),
+        "membership" if chance < 3 => ("leave", json!({ "name": name })),
+        "membership" if chance < 7 => ("update", json!({ "name": name, "data": random.below(99) })),
+        "membership" => ("report", json!({ "name": name, "epoch": random.below(9) })),
+        "queue" => (["ack", "nack", "extend"][random.below(3) as usize], json!({ "ids": [position] })),
+        _ => return None,
+    })
 }
 
 fn type_index(object: &ObjectName) -> usize {

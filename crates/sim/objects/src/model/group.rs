@@ -88,6 +88,13 @@ impl Group {
                 let asked = Asked::Delete(object.clone(), *incarnation);
                 self.request(caller, asked, |group, _| group.delete(object, *incarnation));
             }
+            other => self.apply_to_sessions(other),
+        }
+        std::mem::take(&mut self.told)
+    }
+
+    fn apply_to_sessions(&mut self, command: &Command) {
+        match command {
             Command::OpenSession { caller, session } => {
                 let answer = self.open(session, &caller.principal);
                 self.answer(caller, answer);
@@ -108,9 +115,9 @@ impl Group {
                 }
             }
             Command::Tick => self.tick(),
-            Command::FeatureLevel(_) => {}
+            // The others are requests.
+            _ => {}
         }
-        std::mem::take(&mut self.told)
     }
 
     fn placed(&self, answer: Answer) -> Answer {
