@@ -3,7 +3,8 @@
 mod support;
 
 use objects_state::limits::{
-    DEADLINES_PER_TICK, TICKETS_PER_OBJECT_MAX, TICKETS_PER_SESSION_MAX, VALUE_BYTES_MAX,
+    DEADLINES_PER_TICK, HOLDINGS_PER_SESSION_MAX, TICKETS_PER_OBJECT_MAX, TICKETS_PER_SESSION_MAX,
+    VALUE_BYTES_MAX,
 };
 use objects_state::{Command, State};
 use support::{Anyone, S, World};
@@ -112,4 +113,30 @@ fn large_object_is_removed_piece_by_piece() {
         apply(&mut state, &Command::Tick);
     }
     assert_eq!((state.records(), state.next_deadline()), (0, None));
+}
+
+#[test]
+fn session_takes_no_more_leases_than_it_may_hold() {
+    let (mut world, mut state) = (World::with_sessions(1), State::new());
+    let mut commands = Vec::new();
+    let session = objects_state::NewSession {
+        id: support::session(1),
+        secret_hash: [1; 32],
+        generation: 1,
+        ttl_ms: 10_000,
+        name: None,
+    };
+    commands.push(Command::OpenSession { caller: world.caller(Anyone), session });
+    for _ in 0..10_600 {
+        commands.push(Command::Call(world.new_call(Anyone, "queue/q", "put", "{\"item\":1}")));
+    }
+    for _ in 0..12 {
+        let args = "{\"n\":999,\"lease_ms\":1000}";
+        commands.push(Command::Call(world.new_call(S(1), "queue/q", "take", args)));
+    }
+    for command in &commands {
+        state.apply(WallTime::of_ms(world.now), command, &mut Vec::new());
+    }
+    assert_eq!(state.check(), Ok(()));
+    assert_eq!(state.session(support::session(1)).unwrap().holdings, HOLDINGS_PER_SESSION_MAX);
 }
