@@ -84,9 +84,12 @@ impl Requests {
         at != KeptAt::Nowhere && self.known.iter().any(|known| known.at == at)
     }
 
-    /// Whether this is what another request was answered, and has something in it that only that one can have.
-    pub(super) fn is_anothers(&self, command: &Command, outcome: &Outcome) -> bool {
-        let Some(caller) = caller_of(command).filter(|_| is_stamped(outcome)) else { return false };
+    /// Whether this is what another request was answered, and has something in it that only that one can have; or nothing is
+    /// remembered of this one.
+    pub(super) fn is_anothers(&self, seen: &Seen<'_>, outcome: &Outcome) -> bool {
+        let has_no_reply = !seen.may_be_kept && is_not_remembered(seen);
+        let is_plain = !has_no_reply && !is_stamped(outcome, seen.first);
+        let Some(caller) = caller_of(seen.command).filter(|_| !is_plain) else { return false };
         let own = KeptAt::of(caller);
         let is_it = |known: &Known| matches!(&known.progress, Progress::Ended(first, _) if first == outcome);
         self.known.iter().any(|known| known.at != own && is_it(known))
@@ -170,7 +173,7 @@ impl Requests {
             (_, Told::Parked(_, again), _) if *again == seen.first => {
                 Err((3, format!("{at:?} again waits anew")))
             }
-            (_, _, Some(again)) if self.is_anothers(seen.command, again) => {
+            (_, _, Some(again)) if self.is_anothers(seen, again) => {
                 Err((5, format!("{at:?} is answered what another one was: {again:?}")))
             }
             (first, again, _) => Err((4, format!("{at:?} was told {first:?}, and then {again:?}"))),
@@ -233,15 +236,25 @@ impl Requests {
     }
 }
 
+/// Whether a session's request has left no reply, though the model keeps one.
+fn is_not_remembered(seen: &Seen<'_>) -> bool {
+    let Some(Identity::Session { session, .. }) = caller_of(seen.command).map(|caller| &caller.identity)
+    else {
+        return false;
+    };
+    let kept = seen.state.session(*session).map(|session| session.unacknowledged as usize);
+    kept.is_some_and(|kept| kept < seen.group.unacknowledged(*session))
+}
+
 /// Whether a position is part of an answer: no two requests have that.
-fn is_stamped(outcome: &Outcome) -> bool {
+fn is_stamped(outcome: &Outcome, position: u64) -> bool {
     let stamps = ["fence", "version", "id", "term", "incarnation", "generation"];
     match outcome {
         Outcome::Done(result) => {
             let result = crate::outcome::parsed(result);
             stamps.iter().any(|stamp| result[*stamp].as_u64().is_some_and(|position| position > 0))
         }
-        Outcome::Refused(_) => true,
+        Outcome::Refused(problem) => problem.position != position,
     }
 }
 
