@@ -77,7 +77,8 @@ impl Prepared {
         let front = |number: u16| {
             let requests = Arc::clone(&member.requests()[usize::from(number)]);
             let create_on_use = options.create_on_use;
-            let config = EdgeConfig { create_on_use, ..EdgeConfig::new(u64::from(own.0), number) };
+            let any_host = !address.ip().is_loopback();
+            let config = EdgeConfig { create_on_use, any_host, ..EdgeConfig::new(u64::from(own.0), number) };
             let told = (Arc::clone(member.counted()), Arc::clone(member.standing()));
             Front::new(config, requests, told, clock)
         };
