@@ -177,8 +177,27 @@ fn full_disk_refuses_commands_until_there_is_room_and_answers_queries() {
     );
     assert_eq!(caller.query("counter/visits", "get", "")["value"], 1);
     assert_eq!(group.figure(0, "diwan_objects_disk_full"), Some(1));
+    // Its room is free once nobody has it open.
+    drop(file);
     std::fs::remove_file(&filler).unwrap();
     assert_eq!(caller.call("counter/visits", "increment", &json!({}))["value"], 2);
+}
+
+#[test]
+fn council_goes_on_where_objects_cannot_be_read() {
+    let mut group = Group::start(1);
+    Caller::new(group.addresses()).call("counter/visits", "increment", &json!({}));
+    group.kill(0);
+    group.damage(0);
+    group.start_without_objects(0);
+    let (status, body) = Caller::new(group.addresses()).try_once("counter/visits", "increment", &json!({}));
+    assert!(
+        status == 503 && body.contains("no-leader") && body.contains("its log says why"),
+        "{status} {body}"
+    );
+    let (success, out, errors) =
+        said(diwan().args(["shell", "--server", &group.client_of(0), "ls", "/"]).output().unwrap());
+    assert!(success && out.contains("zookeeper"), "{out}{errors}");
 }
 
 #[test]
