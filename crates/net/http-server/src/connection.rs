@@ -366,3 +366,104 @@ impl Connection {
         Some((self.since.plus_ms(ms), late))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use http::StatusCode;
+
+    use super::*;
+    use crate::message::Body;
+
+    const LIMITS: HttpLimits = HttpLimits { head_bytes_max: 8 << 10, ..HttpLimits::DEFAULT };
+
+    fn at(ms: u64) -> MonoTime {
+        MonoTime::of_ms(ms)
+    }
+
+    struct One {
+        machines: Machines,
+        connection: Connection,
+    }
+
+    impl One {
+        fn new() -> Self {
+            let machines = Machines::new(&LIMITS, Budget::new(1 << 20));
+            Self { machines, connection: Connection::new(at(0)) }
+        }
+
+        /// The paths of the requests that are read from these bytes, with their numbers.
+        fn read(&mut self, bytes: &str, now: u64) -> Vec<(u32, String)> {
+            self.connection.feed(bytes.as_bytes(), at(now));
+            self.connection.poll(&self.machines, at(now));
+            let arrivals = core::iter::from_fn(|| self.connection.next_arrival());
+            arrivals
+                .map(|(number, request)| (number, request.expect("a request").uri.path().into()))
+                .collect()
+        }
+
+        /// The bodies of the responses that are written by it.
+        fn answer(&mut self, number: u32, words: &'static str, now: u64) -> String {
+            let body = Body::Whole(Bytes::from_static(words.as_bytes()));
+            let response = Response::new(StatusCode::OK, "text/plain", body);
+            self.connection.say(number, Say::Respond(response), &LIMITS);
+            assert!(self.connection.write("now", at(now)).is_empty());
+            let text = String::from_utf8(self.connection.output().to_vec()).expect("text");
+            self.connection.sent(text.len(), at(now));
+            text.split("HTTP/1.1 200 OK").filter_map(|one| one.rsplit("\r\n\r\n").next()).collect()
+        }
+    }
+
+    const GET: &str = "GET /a HTTP/1.1\r\nhost: x\r\n\r\n";
+
+    #[test]
+    fn responses_wait_for_those_before_them() {
+        let mut one = One::new();
+        let read = one.read(&GET.repeat(3), 0);
+        assert_eq!(read.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!((one.answer(2, "c", 0), one.answer(1, "b", 0)), (String::new(), String::new()));
+        assert_eq!(one.connection.open().collect::<Vec<_>>(), [0]);
+        assert_eq!(one.answer(0, "a", 0), "abc");
+        assert_eq!(one.answer(0, "again", 0), "", "it is answered once");
+    }
+
+    #[test]
+    fn silent_connection_gives_up_its_machine_and_loses_no_byte() {
+        let mut one = One::new();
+        assert!(one.connection.machine.is_none());
+        assert_eq!(one.read(&format!("{GET}GET /b HT"), 5).len(), 1);
+        assert_eq!(one.connection.deadline(&LIMITS), None, "it is being answered");
+        one.answer(0, "a", 10);
+        assert_eq!(one.connection.deadline(&LIMITS), Some((at(10 + REST_MS), Late::Rest)));
+        one.connection.rest(at(3_000));
+        assert!(one.connection.machine.is_none());
+        // What came of the second request counts from now on.
+        assert_eq!(one.connection.deadline(&LIMITS), Some((at(3_000 + LIMITS.head_ms_max), Late::Head)));
+        assert_eq!(one.read("TP/1.1\r\nhost: x\r\n\r\n", 4_000), [(1, "/b".into())]);
+        one.answer(1, "b", 4_000);
+        one.connection.rest(at(7_000));
+        assert_eq!(one.connection.deadline(&LIMITS), Some((at(4_000 + LIMITS.idle_ms_max), Late::Idle)));
+        assert_eq!(one.read(GET, 8_000), [(2, "/a".into())]);
+    }
+
+    #[test]
+    fn time_of_a_client_stands_still_while_it_waits_for_us() {
+        let mut one = One::new();
+        assert_eq!(one.read(&GET.repeat(70), 0).len(), 64);
+        assert_eq!(one.connection.deadline(&LIMITS), None);
+        one.answer(0, "a", 50_000);
+        assert!(one.connection.takes_more(at(50_000)));
+        assert_eq!(one.read("", 50_000).len(), 1);
+    }
+
+    #[test]
+    fn nothing_is_read_behind_a_request_that_ends_the_connection() {
+        let mut one = One::new();
+        let last = "GET /a HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+        assert_eq!(one.read(&format!("{last}{GET}"), 0).len(), 1);
+        assert!(!one.connection.is_over());
+        one.answer(0, "a", 0);
+        assert!(one.connection.is_over());
+        assert!(one.read(GET, 0).is_empty());
+    }
+}

@@ -257,6 +257,7 @@ impl<H: Handler, D: SocketDriver> Frontend<D> for Front<H> {
         let (now, connection) = (self.now, self.places.get_mut(conn).filter(|_| count > 0));
         if connection.is_some_and(|connection| connection.sent(count, now.mono())) {
             self.write(conn, now);
+            self.arm(conn);
         }
     }
 

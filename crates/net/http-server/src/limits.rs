@@ -29,6 +29,19 @@ pub struct HttpLimits {
 }
 
 impl HttpLimits {
+    /// What a server allows that is not told otherwise.
+    pub const DEFAULT: Self = Self {
+        head_bytes_max: 16 << 10,
+        body_bytes_max: 4 << 20,
+        bodies_bytes_max: 256 << 20,
+        idle_ms_max: 120_000,
+        head_ms_max: 10_000,
+        body_ms_max: 30_000,
+        stall_ms_max: 30_000,
+        unacknowledged_ms_max: 10_000,
+        stream_bytes_max: 256 << 10,
+    };
+
     pub(crate) const fn unacknowledged_max(&self) -> Duration {
         Duration::from_millis(self.unacknowledged_ms_max)
     }
@@ -36,17 +49,7 @@ impl HttpLimits {
 
 impl Default for HttpLimits {
     fn default() -> Self {
-        Self {
-            head_bytes_max: 16 << 10,
-            body_bytes_max: 4 << 20,
-            bodies_bytes_max: 256 << 20,
-            idle_ms_max: 120_000,
-            head_ms_max: 10_000,
-            body_ms_max: 30_000,
-            stall_ms_max: 30_000,
-            unacknowledged_ms_max: 10_000,
-            stream_bytes_max: 256 << 10,
-        }
+        Self::DEFAULT
     }
 }
 
