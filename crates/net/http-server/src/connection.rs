@@ -42,27 +42,42 @@ impl Wake for Again {
 
 type Machine = Pin<Box<http1::Connection<Pipe, Exchanges>>>;
 
+/// What all threads together may hold in memory.
+#[derive(Clone)]
+pub(crate) struct Budgets {
+    bodies: Arc<Budget>,
+    responses: Arc<Budget>,
+}
+
+impl Budgets {
+    pub(crate) fn new(limits: &HttpLimits) -> Self {
+        let (bodies, responses) = (limits.bodies_bytes_max, limits.responses_bytes_max);
+        Self { bodies: Budget::new(bodies), responses: Budget::new(responses) }
+    }
+}
+
 /// What makes and polls the state machines of a shard.
 pub(crate) struct Machines {
     builder: http1::Builder,
-    budget: Arc<Budget>,
+    budgets: Budgets,
     body_bytes_max: usize,
     again: Arc<Again>,
     waker: Waker,
 }
 
 impl Machines {
-    pub(crate) fn new(limits: &HttpLimits, budget: Arc<Budget>) -> Self {
+    pub(crate) fn new(limits: &HttpLimits, budgets: Budgets) -> Self {
         let again = Arc::<Again>::default();
         let mut builder = http1::Builder::new();
         builder.header_read_timeout(None).auto_date_header(false).max_header_size(limits.head_bytes_max);
         builder.max_buf_size(limits.head_bytes_max.max(MIN_BUFFER));
         let (body_bytes_max, waker) = (limits.body_bytes_max, Waker::from(Arc::clone(&again)));
-        Self { builder, budget, body_bytes_max, again, waker }
+        Self { builder, budgets, body_bytes_max, again, waker }
     }
 
     fn make(&self, pipe: &Pipe) -> Machine {
-        let (pipe, budget, body_bytes_max) = (pipe.clone(), Arc::clone(&self.budget), self.body_bytes_max);
+        let (pipe, budget, body_bytes_max) =
+            (pipe.clone(), Arc::clone(&self.budgets.bodies), self.body_bytes_max);
         let exchanges = Exchanges { pipe: pipe.clone(), budget, body_bytes_max };
         Box::pin(self.builder.serve_connection(pipe, exchanges))
     }
@@ -126,8 +141,12 @@ pub(crate) struct Connection {
     has_ended: bool,
     /// No further request is taken.
     is_ending: bool,
+    /// Its client has to take output before more is read.
+    is_full: bool,
     /// Its last response is written.
     is_over: bool,
+    /// There was no room for a response: it is closed at once.
+    pub(crate) has_no_room: bool,
     /// It is to be closed.
     pub(crate) is_closing: bool,
     /// It is to be polled already.
@@ -153,7 +172,9 @@ impl Connection {
             owes_continue: false,
             has_ended: false,
             is_ending: false,
+            is_full: false,
             is_over: false,
+            has_no_room: false,
             is_closing: false,
             is_runnable: false,
             is_paused: false,
@@ -184,6 +205,10 @@ impl Connection {
     /// Reads requests. Whether there is more to read at once.
     pub(crate) fn poll(&mut self, machines: &Machines, now: MonoTime) -> bool {
         if self.is_ending || self.has_ended || (self.machine.is_none() && self.unread() == 0) {
+            return false;
+        }
+        self.is_full = self.output().len() >= OUTPUT_BYTES_MAX;
+        if self.is_full {
             return false;
         }
         let machine = self.machine.get_or_insert_with(|| machines.make(&self.pipe));
@@ -249,19 +274,23 @@ impl Connection {
     }
 
     /// Refuses the request that is being read, and reads no further one.
-    pub(crate) fn refuse(&mut self, response: Response) {
+    pub(crate) fn refuse(&mut self, response: Response, machines: &Machines) {
         let number = self.next;
         self.next = self.next.wrapping_add(1);
         self.pipe.lock().under_way += 1;
         self.responses.push(Slot::new(number, None, None));
         self.end();
-        self.responses.respond(number, response);
+        self.respond(number, response, machines);
+    }
+
+    fn respond(&mut self, number: u32, response: Response, machines: &Machines) {
+        self.has_no_room |= !self.responses.respond(number, response, machines.budgets.responses.share());
     }
 
     /// Takes what is said of a request. Whether the rest of its stream is lost by it.
-    pub(crate) fn say(&mut self, number: u32, say: Say, limits: &HttpLimits) -> bool {
+    pub(crate) fn say(&mut self, number: u32, say: Say, limits: &HttpLimits, machines: &Machines) -> bool {
         match say {
-            Say::Respond(response) => self.responses.respond(number, response),
+            Say::Respond(response) => self.respond(number, response, machines),
             Say::Push(piece) => return self.responses.push_piece(number, piece, limits.stream_bytes_max),
             Say::Finish => self.responses.finish(number),
         }
@@ -290,8 +319,12 @@ impl Connection {
         gone
     }
 
-    /// Whether it may read on: it had too many requests under way.
+    /// Whether it may read on: it had too much output, or too many requests under way.
     pub(crate) fn takes_more(&mut self, now: MonoTime) -> bool {
+        if self.is_full && self.output().len() < OUTPUT_BYTES_MAX {
+            (self.is_full, self.since) = (false, now);
+            return true;
+        }
         let mut ends = self.pipe.lock();
         let takes_more = ends.is_stuck && ends.under_way < UNDER_WAY_MAX;
         if takes_more {
@@ -351,7 +384,7 @@ impl Connection {
         if !self.output().is_empty() {
             return Some((self.moved.plus_ms(limits.stall_ms_max), Late::Stalled));
         }
-        if self.is_ending || self.pipe.lock().is_stuck {
+        if self.is_ending || self.is_full || self.pipe.lock().is_stuck {
             return None;
         }
         let (ms, late) = match self.reading {
@@ -388,7 +421,7 @@ mod tests {
 
     impl One {
         fn new() -> Self {
-            let machines = Machines::new(&LIMITS, Budget::new(1 << 20));
+            let machines = Machines::new(&LIMITS, Budgets::new(&LIMITS));
             Self { machines, connection: Connection::new(at(0)) }
         }
 
@@ -406,7 +439,7 @@ mod tests {
         fn answer(&mut self, number: u32, words: &'static str, now: u64) -> String {
             let body = Body::Whole(Bytes::from_static(words.as_bytes()));
             let response = Response::new(StatusCode::OK, "text/plain", body);
-            self.connection.say(number, Say::Respond(response), &LIMITS);
+            self.connection.say(number, Say::Respond(response), &LIMITS, &self.machines);
             assert!(self.connection.write("now", at(now)).is_empty());
             let text = String::from_utf8(self.connection.output().to_vec()).expect("text");
             self.connection.sent(text.len(), at(now));
@@ -449,7 +482,7 @@ mod tests {
     #[test]
     fn time_of_a_client_stands_still_while_it_waits_for_us() {
         let mut one = One::new();
-        assert_eq!(one.read(&GET.repeat(70), 0).len(), 64);
+        assert_eq!(one.read(&GET.repeat(20), 0).len(), 16);
         assert_eq!(one.connection.deadline(&LIMITS), None);
         one.answer(0, "a", 50_000);
         assert!(one.connection.takes_more(at(50_000)));

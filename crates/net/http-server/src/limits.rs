@@ -13,6 +13,9 @@ pub struct HttpLimits {
     pub body_bytes_max: usize,
     /// Bytes of the bodies that all threads hold while they are read: beyond, [`crate::Refusal::BodiesTooLong`].
     pub bodies_bytes_max: usize,
+    /// Bytes of the responses that wait, on all threads, until those before them are written and their clients read: beyond,
+    /// the connection of the response is closed.
+    pub responses_bytes_max: usize,
     /// How long a connection may be silent between requests, and before the first one, until it is closed, milliseconds.
     pub idle_ms_max: u64,
     /// How long a request's head may take from its first byte on, milliseconds.
@@ -34,6 +37,7 @@ impl HttpLimits {
         head_bytes_max: 16 << 10,
         body_bytes_max: 4 << 20,
         bodies_bytes_max: 256 << 20,
+        responses_bytes_max: 256 << 20,
         idle_ms_max: 120_000,
         head_ms_max: 10_000,
         body_ms_max: 30_000,
@@ -53,7 +57,7 @@ impl Default for HttpLimits {
     }
 }
 
-/// Bytes of bodies that are being read, counted over all threads.
+/// Bytes that requests or responses take, counted over all threads.
 #[derive(Debug)]
 pub(crate) struct Budget {
     taken: AtomicUsize,
