@@ -113,33 +113,32 @@ fn entry(core: &Core, tally: &mut Tally, key: &[u8], value: &[u8]) -> Sound {
             let key = key::deadline(decoded(value)?, deadline::TIMER, &id);
             must(core.read::<ObjectName>(&key).as_ref() == Some(object), "check: a timer without a deadline")
         }
-        table::TICKET => {
-            let ticket: Ticket = decoded(value)?;
-            let at_its_place =
-                ticket::waiting(core, ticket.id).is_some_and(|(place, _)| place.key(ticket.id) == key);
-            must(at_its_place, "check: a ticket that is not found by its id")?;
-            let count = tally.tickets.entry(space).or_default();
-            count.0 += 1;
-            count.1 += ticket.wish.len() as u64;
-            tally.waiting += 1;
-            let has_index =
-                ticket.session.is_none_or(|id| core.store.get(&key::session_ticket(id, ticket.id)).is_some());
-            let has_deadline = ticket.deadline_ms.is_none_or(|at| {
-                core.store.get(&key::deadline(at, deadline::TICKET, &ticket.id.to_be_bytes())).is_some()
-            });
-            let has_process = ticket
-                .process
-                .is_none_or(|process| core.store.get(&key::process_ticket(process, ticket.id)).is_some());
-            must(
-                has_index && has_deadline && has_process,
-                "check: a ticket without its session, process or deadline",
-            )
-        }
+        table::TICKET => queued(core, tally, space, key, value),
         own => {
             let readable = dispatch!(object.kind, K => K::is_readable(own, value), else false);
             must(readable, "check: a record that its type cannot read")
         }
     }
+}
+
+/// A ticket in its object's queue.
+fn queued(core: &Core, tally: &mut Tally, space: u64, key: &[u8], value: &[u8]) -> Sound {
+    let ticket: Ticket = decoded(value)?;
+    let at_its_place = ticket::waiting(core, ticket.id).is_some_and(|(place, _)| place.key(ticket.id) == key);
+    must(at_its_place, "check: a ticket that is not found by its id")?;
+    let count = tally.tickets.entry(space).or_default();
+    count.0 += 1;
+    count.1 += ticket.wish.len() as u64;
+    tally.waiting += 1;
+    let has_index =
+        ticket.session.is_none_or(|id| core.store.get(&key::session_ticket(id, ticket.id)).is_some());
+    let has_deadline = ticket.deadline_ms.is_none_or(|at| {
+        core.store.get(&key::deadline(at, deadline::TICKET, &ticket.id.to_be_bytes())).is_some()
+    });
+    let has_process = ticket
+        .process
+        .is_none_or(|process| core.store.get(&key::process_ticket(process, ticket.id)).is_some());
+    must(has_index && has_deadline && has_process, "check: a ticket without its session, process or deadline")
 }
 
 fn of_session<'a>(tally: &'a mut Tally, rest: &[u8]) -> Result<&'a mut [u32; 3], Malformed> {

@@ -5,8 +5,7 @@ use crate::codec::{Field, decoded, encoded, record};
 use crate::command::{ObjectName, SessionId};
 use crate::effects::{Effect, Effects, Event, EventKind};
 use crate::key;
-use crate::orphan::Process;
-use crate::source::Sources;
+use crate::source::{Process, Sources};
 use crate::store::{Mark, Store};
 
 record! {
@@ -42,6 +41,8 @@ pub(crate) struct Core {
     /// Whose command runs, if a member gave it; no part of the state.
     pub(crate) process: Option<Process>,
     pub(crate) out: Effects,
+    /// What a record is written in before it is stored.
+    scratch: Vec<u8>,
 }
 
 /// A moment within a command.
@@ -74,7 +75,9 @@ impl Core {
     }
 
     pub(crate) fn write<F: Field>(&mut self, key: Vec<u8>, record: &F) {
-        self.store.put(key, encoded(record));
+        self.scratch.clear();
+        record.put(&mut self.scratch);
+        self.store.put(key, &self.scratch);
     }
 
     pub(crate) fn event(&mut self, kind: EventKind, object: &ObjectName, session: Option<SessionId>) {

@@ -2,7 +2,7 @@
 
 use crate::codec::{Cursor, Malformed};
 use crate::command::{ObjectName, SessionId, TypeId};
-use crate::orphan::Process;
+use crate::source::Process;
 
 /// What a record is, by its key's first byte.
 pub(crate) mod kind {

@@ -6,20 +6,12 @@
 use std::ops::Bound;
 
 use crate::builtin::Why;
-use crate::codec::{Cursor, record};
+use crate::codec::Cursor;
 use crate::death;
 use crate::group::Core;
 use crate::key::{self, kind};
+use crate::source::Process;
 use crate::ticket;
-
-record! {
-    /// A process of a member.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub(crate) struct Process {
-        pub(crate) member: u8,
-        pub(crate) incarnation: u64,
-    }
-}
 
 /// The first wait of a process that is over: its process, and its ticket.
 pub(crate) fn first(core: &Core) -> Option<(Process, u64)> {

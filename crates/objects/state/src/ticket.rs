@@ -7,12 +7,12 @@ use crate::deadline;
 use crate::effects::{Effect, TicketEnd};
 use crate::group::Core;
 use crate::key::{self, table};
-use crate::orphan::Process;
 use crate::place::{Place, Queue, ReplyRef, TicketAt};
 use crate::problem::Outcome;
 use crate::reply::{Reply, extended};
 use crate::request;
 use crate::session;
+use crate::source::Process;
 
 record! {
     /// A waiting call.
