@@ -161,7 +161,7 @@ impl ObjectsWorld {
             group: &self.group,
             book: &self.book,
             before,
-            may_be_kept: self.rules.may_be_kept(command),
+            may_be_kept: self.rules.may_be_kept(command, &effects),
         };
         if matches!(shown[..], [Told::Answered(_, Err(_))]) && counts[..3] != self.state.counts()[..3] {
             let words =

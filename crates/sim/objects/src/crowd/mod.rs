@@ -365,10 +365,11 @@ impl Crowd {
 fn giving_back(random: &mut Random, kind: &str, position: u64) -> Option<(&'static str, Value)> {
     let fence = json!({ "fence": position });
     let chance = random.below(10);
-    let (condition, name) = (format!("c{}", random.below(2)), format!("n{}", random.below(4)));
+    let (condition, name) = (format!("c{}", u64::from(random.chance(15))), format!("n{}", random.below(4)));
+    let wait_ms = [0, 60, 2_000, 60_000][random.below(4) as usize];
     Some(match kind {
-        "lock" if chance < 3 => {
-            ("await", json!({ "fence": position, "condition": condition, "wait_ms": random.below(3) * 60 }))
+        "lock" if chance < 4 => {
+            ("await", json!({ "fence": position, "condition": condition, "wait_ms": wait_ms }))
         }
         "lock" if chance < 6 => ("signal", json!({ "condition": condition })),
         "lock" if chance < 7 => ("signal_all", json!({ "condition": condition })),

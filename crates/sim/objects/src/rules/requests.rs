@@ -77,11 +77,15 @@ impl Requests {
         self.known(command, now_ms).is_some()
     }
 
-    /// Whether a reply may be one that was kept, for all that is known.
-    pub(super) fn may_be_kept(&self, command: &Command) -> bool {
+    /// Whether the answer may be the one that was kept, for all that is known: a key may have been forgotten since.
+    pub(super) fn may_be_kept(&self, command: &Command, effects: &[Effect]) -> bool {
         let Some(caller) = caller_of(command) else { return false };
         let at = KeptAt::of(caller);
-        at != KeptAt::Nowhere && self.known.iter().any(|known| known.at == at)
+        let Some(known) = self.known.iter().find(|known| known.at == at) else { return false };
+        match &known.progress {
+            Progress::Waits(_) => true,
+            Progress::Ended(first, _) => effects.iter().any(|effect| is_answer(effect, first)),
+        }
     }
 
     /// Whether this is what another request was answered, and has something in it that only that one can have; or nothing is
@@ -214,10 +218,15 @@ impl Requests {
             let floor = floor.1;
             self.known.retain(|known| !matches!(&known.at, KeptAt::Session(id, number) if *id == session && *number <= floor));
         }
-        // Whether a key that was used again so late was forgotten in between is not known: it is judged no more, and stays
-        // known as one that ended long ago.
-        if at == KeptAt::Nowhere || self.known.iter().any(|known| known.at == at) {
+        if at == KeptAt::Nowhere {
             return;
+        }
+        if let Some(known) = self.known.iter().find(|known| known.at == at) {
+            // Used again so late that it may have been forgotten: another answer says that it was.
+            let is_late = matches!(&known.progress, Progress::Ended(_, at) if now_ms - at >= KEY_MS && !seen.may_be_kept);
+            if !is_late || !matches!(at, KeptAt::Key(..)) {
+                return;
+            }
         }
         for effect in seen.effects {
             let progress = match effect {
@@ -234,6 +243,10 @@ impl Requests {
             self.known.push(Known { at: at.clone(), asked: asked.clone(), progress });
         }
     }
+}
+
+fn is_answer(effect: &Effect, first: &Outcome) -> bool {
+    matches!(effect, Effect::Answered { outcome, .. } if outcome == first)
 }
 
 /// Whether a session's request has left no reply, though the model keeps one.
