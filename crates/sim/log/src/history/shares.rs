@@ -93,9 +93,9 @@ impl History {
     fn judge_again(&mut self, (place, offset): (Place, i64), count: i16, before: &Delivered, taking: Taking) {
         self.judge(60);
         if before.finished.is_some_and(|finished| finished < taking.moment) {
-            let last = before.last;
+            let (broker, last) = (taking.broker, before.last);
             let what = format!(
-                "{offset} of {place:?}, taken by {last:?}, was finished, and is delivered again by {taking:?}"
+                "{offset} of {place:?}, taken by {last:?}, was finished, and is delivered again by broker {broker}: {taking:?}"
             );
             self.wrong(60, what);
         }
