@@ -284,3 +284,13 @@ fn wrong_condition_of_a_put_is_refused_whatever_the_other_one_says() {
     let args = "{\"key\":\"a\",\"value\":2,\"if_absent\":true,\"if_version\":\"odd\"}";
     assert_eq!(any(&mut world, "map/m", "put", args), "refused bad-argument");
 }
+
+#[test]
+fn addition_to_an_entry_whose_time_is_over_does_not_prolong_it() {
+    let mut world = World::new();
+    any(&mut world, "map/m", "put", "{\"key\":\"a\",\"value\":1,\"ttl_ms\":100}");
+    world.now += 150;
+    any(&mut world, "map/m", "add", "{\"key\":\"a\"}");
+    world.pass(0);
+    assert_eq!(world.query("map/m", "size", ""), "{\"size\":0,\"bytes\":0}");
+}

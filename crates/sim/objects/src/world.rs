@@ -24,6 +24,31 @@ const UNLOADED: u64 = 60;
 /// Records beyond which a state is copied seldom.
 const SMALL: usize = 1_500;
 
+/// What a hundred seeds of a minute must have judged: about a sixth of what they do.
+const FLOORS: &[Floor] = &[
+    (1, "answers and ends", 50_000),
+    (2, "queries", 50_000),
+    (3, "repeats", 2_000),
+    (4, "repeats", 2_000),
+    (5, "requests", 40_000),
+    (6, "late requests", 800),
+    (9, "objects with holders", 8_000),
+    (10, "grants", 1_500),
+    (13, "ends of sessions", 500),
+    (13, "later acts", 3_000),
+    (14, "grants", 500),
+    (15, "ends", 1_500),
+    (16, "grants", 500),
+    (17, "timeouts", 300),
+    (18, "returns", 10),
+    (19, "commands", 50_000),
+    (20, "refusals", 1_500),
+    (24, "loads", 800),
+    (24, "snapshots under way", 200),
+    (31, "objects", 20_000),
+    (31, "refusals", 100),
+];
+
 /// See the module.
 pub struct ObjectsWorld {
     sim: Simulation,
@@ -50,7 +75,7 @@ impl World for ObjectsWorld {
     const COMMAND: &'static str = "cargo xtask sim-objects";
     const LIGHT: &'static str = "not used here";
     const REACHED: &'static [&'static str] = CELLS;
-    const FLOORS: &'static [Floor] = &[];
+    const FLOORS: &'static [Floor] = FLOORS;
 
     fn begin(plan: &Plan) -> Self {
         let mut sim = Simulation::new(Random::new(plan.seed.wrapping_mul(0x9e37_79b9).wrapping_add(1)));
@@ -163,11 +188,7 @@ impl ObjectsWorld {
             before,
             may_be_kept: self.rules.may_be_kept(command, &effects),
         };
-        if matches!(shown[..], [Told::Answered(_, Err(_))]) && counts[..3] != self.state.counts()[..3] {
-            let words =
-                format!("objects, sessions and waiting calls {counts:?} are {:?}", self.state.counts());
-            return Err((20, format!("{words} after a refusal of {}", brief(command))));
-        }
+        counted_as_before(&seen, counts)?;
         if let Some(copy) = copy {
             Self::rolled_back(&mut self.rules, copy, stamp, &seen)?;
         }
@@ -340,6 +361,16 @@ impl ObjectsWorld {
         self.rules.count(24, "checks of all records", 1);
         self.state.check().map_err(|wrong| (24, format!("records do not fit together: {wrong:?}")))
     }
+}
+
+/// O20, as far as it is seen at once: a refusal opens, creates and parks nothing.
+fn counted_as_before(seen: &Seen<'_>, before: [u64; 4]) -> Result<(), Wrong> {
+    let after = seen.state.counts();
+    if !matches!(seen.shown, [Told::Answered(_, Err(_))]) || before[..3] == after[..3] {
+        return Ok(());
+    }
+    let words = format!("objects, sessions and waiting calls {before:?} are {after:?}");
+    Err((20, format!("{words} after a refusal of {}", brief(seen.command))))
 }
 
 /// The state by way of its snapshot.

@@ -102,7 +102,7 @@ impl Live<Map> {
         ctx: &mut Ctx<'_>,
         key: &str,
         value: String,
-        ttl: Option<i64>,
+        expires_ms: Option<i64>,
     ) -> Result<Option<Entry>> {
         let old = self.get(&ctx.view(), key);
         let bytes = |value: &str| (key.len() + value.len()) as u64;
@@ -113,7 +113,6 @@ impl Live<Map> {
             return Err(Problem::new(Slug::Full, format!("{entries} entries of {total} bytes are too many")));
         }
         (self.root.entries, self.root.bytes) = (entries, total);
-        let expires_ms = ttl.map(|ttl| ctx.now_ms().saturating_add(ttl));
         ctx.set_timer(key.as_bytes(), expires_ms);
         ctx.put(ENTRY, &self.at(key), &Entry { value, version: ctx.position(), expires_ms });
         self.changed(ctx, key);
@@ -153,7 +152,8 @@ impl Live<Map> {
         let is_absent = if_absent != Some(true) || version == 0;
         let stored = is_absent && if_version.is_none_or(|asked| asked == version);
         if stored {
-            self.put(ctx, key, value, ttl)?;
+            let expires_ms = ttl.map(|ttl| ctx.now_ms().saturating_add(ttl));
+            self.put(ctx, key, value, expires_ms)?;
         }
         let version = if stored { ctx.position() } else { version };
         let reply = Reply::new().flag("stored", stored).number("version", version);
@@ -177,8 +177,9 @@ impl Live<Map> {
         let value = value.ok_or_else(|| Problem::argument("key", "its value is no integer of 64 bits"))?;
         let value = value.checked_add(by);
         let value = value.ok_or_else(|| Problem::new(Slug::Overflow, "beyond an integer of 64 bits"))?;
-        let left = old.and_then(|old| old.expires_ms).map(|at| at.saturating_sub(ctx.now_ms()).max(1));
-        self.put(ctx, key, value.to_string(), left)?;
+        // Its time to live is that of before, also if it is over and no tick has come.
+        let expires_ms = old.and_then(|old| old.expires_ms);
+        self.put(ctx, key, value.to_string(), expires_ms)?;
         Ok(Reply::new().int("value", value).number("version", ctx.position()).finish())
     }
 

@@ -37,11 +37,11 @@ pub(crate) struct Crowd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Storm {
     /// For one object.
-    OfObject,
+    Object,
     /// Of one session.
-    OfSession,
+    Session,
     /// Not waiting calls: replies of one session that it does not acknowledge.
-    OfReplies,
+    Replies,
 }
 
 impl Crowd {
@@ -49,9 +49,9 @@ impl Crowd {
         let count = 2 + random.below(4);
         let focus = (0..count).map(|_| random.below(TYPES.len() as u64) as usize).collect();
         let storm = match random.below(200) {
-            0 => Some(Storm::OfObject),
-            1..6 => Some(Storm::OfSession),
-            6..14 => Some(Storm::OfReplies),
+            0 => Some(Storm::Object),
+            1..6 => Some(Storm::Session),
+            6..14 => Some(Storm::Replies),
             _ => None,
         };
         let (sent, numbers) = (Vec::new(), Vec::new());
@@ -337,18 +337,18 @@ impl Crowd {
     fn of_storm(&mut self, random: &mut Random) -> Option<Command> {
         let storm = self.storm.filter(|_| random.chance(97))?;
         let (kind, method, name) = match storm {
-            Storm::OfObject => ("latch", "await", "flood".into()),
-            Storm::OfSession => ("latch", "await", format!("flood-{}", random.below(3))),
-            Storm::OfReplies => ("counter", "increment", "flood".into()),
+            Storm::Object => ("latch", "await", "flood".into()),
+            Storm::Session => ("latch", "await", format!("flood-{}", random.below(3))),
+            Storm::Replies => ("counter", "increment", "flood".into()),
         };
         let identity = match storm {
-            Storm::OfObject => Identity::Anonymous,
-            Storm::OfSession | Storm::OfReplies => {
+            Storm::Object => Identity::Anonymous,
+            Storm::Session | Storm::Replies => {
                 let session = self.clients.first()?;
                 let mut identity = self.clients.identity(random, session);
                 if let Identity::Session { request, acknowledged, .. } = &mut identity {
                     // What waits may be acknowledged too.
-                    *acknowledged = if storm == Storm::OfSession { *request - 1 } else { 0 };
+                    *acknowledged = if storm == Storm::Session { *request - 1 } else { 0 };
                 }
                 identity
             }

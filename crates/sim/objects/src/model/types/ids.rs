@@ -21,8 +21,8 @@ const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 impl Ids {
     pub(super) fn new(args: &Args) -> Result<Self, Refusal> {
-        let start = args.int("start")?.unwrap_or(1);
         let ulid = args.word("form", &["int", "ulid"])?.is_some_and(|form| form == "ulid");
+        let start = args.int("start")?.unwrap_or(1);
         Ok(Self { start, ulid, next: start, last: (0, 0) })
     }
 }

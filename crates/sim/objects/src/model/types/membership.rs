@@ -94,8 +94,8 @@ impl Membership {
                 reporters.push(session);
             }
             let reporters = reporters.clone();
-            // A session votes with each of its names.
-            reports = self.members.iter().filter(|member| reporters.contains(&member.session)).count();
+            // A session reports once, whatever names it has.
+            reports = reporters.len();
             removed = reports * 2 > size;
             if removed {
                 self.members.remove(place);
