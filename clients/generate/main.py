@@ -6,9 +6,10 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
+import golang  # noqa: E402
 import python  # noqa: E402
 
-LANGUAGES = [python]
+LANGUAGES = [python, golang]
 
 
 def main():
