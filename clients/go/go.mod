@@ -1,3 +1,3 @@
 module diwan/objects
 
-go 1.21
+go 1.22

@@ -1,15 +1,12 @@
 package objects
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
@@ -70,7 +67,7 @@ func openSession(ctx context.Context, c *Cluster) (*session, error) {
 	s.stop = stop
 	go s.renew(living)
 	go s.watch(living)
-	go s.listen(living)
+	go s.check(living)
 	return s, nil
 }
 
@@ -179,69 +176,25 @@ func (s *session) watch(ctx context.Context) {
 	}
 }
 
-// listen hears what the servers take away: a lock that was stolen, a session that ended.
-func (s *session) listen(ctx context.Context) {
-	last := ""
+// check asks whether locks are still held that were long enough to be stolen. (The session's event stream would tell
+// sooner, but it counts as a sign of life even of a process that stands still.)
+func (s *session) check(ctx context.Context) {
 	for ctx.Err() == nil {
-		last = s.events(ctx, last)
-		rest(ctx, 100*time.Millisecond)
-	}
-}
-
-func (s *session) events(ctx context.Context, last string) string {
-	// A stream says every second that it is alive.
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	silence := time.AfterFunc(2*attemptTime, cancel)
-	defer silence.Stop()
-	member := s.cluster.members.pick()
-	asked, err := http.NewRequestWithContext(ctx, "GET", "http://"+member+"/v1/sessions/"+s.id+"/events", nil)
-	if err != nil {
-		return last
-	}
-	asked.Header.Set("Diwan-Session", s.header)
-	if last != "" {
-		asked.Header.Set("Last-Event-ID", last)
-	}
-	response, err := s.cluster.http.Do(asked)
-	if err != nil {
-		return last
-	}
-	defer response.Body.Close()
-	lines, event, data := bufio.NewScanner(response.Body), "", ""
-	for response.StatusCode == 200 && lines.Scan() {
-		silence.Reset(2 * attemptTime)
-		name, value, _ := strings.Cut(lines.Text(), ": ")
-		switch name {
-		case "id":
-			last = value
-		case "event":
-			event = value
-		case "data":
-			data = value
+		s.mutex.Lock()
+		var known []*Held
+		for held := range s.held {
+			known = append(known, held)
 		}
-		if lines.Text() == "" && event != "" {
-			s.happened(event, data)
-			event = ""
+		s.mutex.Unlock()
+		rest(ctx, s.ttl/6)
+		for _, held := range known {
+			if held.of == "lock" && held.context.Err() == nil {
+				valid, err := (&Lock{*held.object}).Check(ctx, held.Fence)
+				if err == nil && !valid {
+					s.lose(func(other *Held) bool { return other == held })
+				}
+			}
 		}
-	}
-	return last
-}
-
-func (s *session) happened(event, data string) {
-	switch event {
-	case "holding-lost":
-		var told struct {
-			Type, Name string
-			Position   int64
-		}
-		if json.Unmarshal([]byte(data), &told) == nil {
-			s.lose(func(held *Held) bool {
-				return held.of == told.Type && held.name == told.Name && held.Fence < told.Position
-			})
-		}
-	case "expired", "closed":
-		s.end(&Problem{Slug: "session-expired", Status: 410, Detail: "the session is " + event, Effect: "none", Retry: "no"})
 	}
 }
 

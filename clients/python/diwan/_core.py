@@ -135,34 +135,6 @@ class Core:
             await asyncio.sleep(pause * random.uniform(0.5, 1.5))
             pause = min(pause * 2, 0.5)
 
-    async def events(self, target, fields, last):
-        """The events of a stream: name, data and id of each."""
-        member = self._pick()
-        connection = await self.http.take(member)
-        try:
-            fields = dict(fields) if last is None else {**fields, "Last-Event-ID": last}
-            status, answered = await asyncio.wait_for(connection.head(member, "GET", target, fields, b""), ATTEMPT_SECONDS)
-            if status != 200:
-                raise problem.of_response(status, await connection.body(answered))
-            text, pieces = b"", connection.pieces()
-            while True:
-                # The server says every second that it is alive.
-                text += await asyncio.wait_for(pieces.__anext__(), 2 * ATTEMPT_SECONDS)
-                *blocks, text = text.split(b"\n\n")
-                for block in blocks:
-                    lines = [line.partition(": ") for line in block.decode().split("\n") if not line.startswith(":")]
-                    told = {name: value for name, _, value in lines}
-                    last = told.get("id", last)
-                    if "event" in told:
-                        yield told["event"], json.loads(told.get("data", "{}")), last
-        except StopAsyncIteration:
-            return
-        except (OSError, asyncio.TimeoutError):
-            self._failed(member)
-            raise
-        finally:
-            connection.close()
-
     # The session
 
     async def open_session(self):

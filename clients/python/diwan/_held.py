@@ -42,10 +42,6 @@ class Held:
                 return
         callback(self)
 
-    def concerns(self, data):
-        """Whether an event about something that was taken away is about this grant."""
-        return (data.get("type"), data.get("name")) == (self.of, self.name) and data["position"] > (self.fence or 0)
-
     def is_lost(self, reason):
         with self._lock:
             if self._event.is_set():

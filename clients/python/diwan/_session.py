@@ -47,7 +47,7 @@ class Session:
         # The id and the secret are ours, so the request can be repeated.
         await self.core.exchange("POST", "/v1/sessions", json.dumps(body).encode(), lambda: self.header)
         self.renewed = sent
-        self.tasks = [asyncio.ensure_future(task) for task in (self._renew(), self._watch(), self._listen())]
+        self.tasks = [asyncio.ensure_future(task) for task in (self._renew(), self._watch(), self._check())]
 
     def has_room(self, reserve=0):
         return self.next - self.floor <= WINDOW - reserve
@@ -101,25 +101,25 @@ class Session:
                 left = self.ttl / 20
             await asyncio.sleep(left)
 
-    async def _listen(self):
-        """Hears what the servers take away: a lock that was stolen, a session that ended."""
-        last = None
+    async def _check(self):
+        """Asks whether locks are still held that were long enough to be stolen. (The session's event stream would tell
+        sooner, but it counts as a sign of life even of a process that stands still.)"""
         while not self.ended:
-            try:
-                async for event, data, last in self.core.events(f"/v1/sessions/{self.id}/events", self.header, last):
-                    if event == "holding-lost":
-                        self.lose("it was taken away", data)
-                    elif event in ("expired", "closed"):
-                        await self.end(problem.Problem("session-expired", f"the session is {event}", status=410))
-            except (problem.Problem, OSError, asyncio.TimeoutError, asyncio.IncompleteReadError, ValueError):
-                pass
-            await asyncio.sleep(0.1)
+            known = list(self.held)
+            await asyncio.sleep(self.ttl / 6)
+            for held in [held for held in known if held in self.held and held.of == "lock"]:
+                try:
+                    told, _ = await self.core.call("query", "lock", held.name, "check", {"fence": held.fence})
+                    if not told["valid"] and held in self.held:
+                        self.held.discard(held)
+                        held.is_lost("it was taken away")
+                except problem.Problem:
+                    pass
 
-    def lose(self, why, data=None):
+    def lose(self, why):
         for held in list(self.held):
-            if data is None or held.concerns(data):
-                self.held.discard(held)
-                held.is_lost(why)
+            self.held.discard(held)
+            held.is_lost(why)
 
     async def end(self, refused):
         async with self.room:
