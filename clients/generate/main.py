@@ -7,9 +7,10 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import golang  # noqa: E402
+import javascript  # noqa: E402
 import python  # noqa: E402
 
-LANGUAGES = [python, golang]
+LANGUAGES = [python, golang, javascript]
 
 
 def main():

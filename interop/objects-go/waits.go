@@ -262,7 +262,10 @@ func deaths(t *T) {
 func waitOutlives(t *T) {
 	latch, opened := objects.NewLatch(t.cluster, fresh()), make(chan bool)
 	go func() { opened <- must(latch.Await(t, objects.Forever)) }()
-	eventually(func() bool { return must(latch.Describe(t)).Waiting == 1 })
+	eventually(func() bool {
+		told, err := latch.Describe(t)
+		return err == nil && told.Waiting == 1
+	})
 	control("kill", "leader")
 	control("start")
 	must(latch.CountDown(t))
