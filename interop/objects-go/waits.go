@@ -229,7 +229,7 @@ func silent(t *T) {
 }
 
 func deaths(t *T) {
-	kills, err := strconv.Atoi(os.Getenv("OBJECTS_KILLS"))
+	kills, err := strconv.Atoi(os.Getenv("KILLS"))
 	if err != nil {
 		kills = 4
 	}

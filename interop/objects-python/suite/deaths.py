@@ -8,7 +8,7 @@ import diwan
 
 from .harness import SERVERS, control, fresh, test
 
-KILLS = int(os.environ.get("OBJECTS_KILLS", "4"))
+KILLS = int(os.environ.get("KILLS", "4"))
 
 
 @test
