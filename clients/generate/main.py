@@ -7,10 +7,11 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import golang  # noqa: E402
+import java  # noqa: E402
 import javascript  # noqa: E402
 import python  # noqa: E402
 
-LANGUAGES = [python, golang, javascript]
+LANGUAGES = [python, golang, javascript, java]
 
 
 def main():
