@@ -116,17 +116,28 @@ def holds(of):
     return lines
 
 
+def module(lines):
+    """A file, with the imports that it needs."""
+    text = "\n".join(lines)
+    needs = [name for name, sign in (("context", "context."), ("encoding/json", "json."), ("fmt", "fmt.")) if sign in text]
+    imports = [f'import "{needs[0]}"', ""] if len(needs) == 1 else ["import (", *(f'\t"{name}"' for name in needs), ")", ""]
+    return "\n".join(["// Made by clients/generate/main.py.", "", "package objects", "", *(imports if needs else []), text])
+
+
+def of_type(of):
+    lines = [f"// {of.name} is {of.doc[0].lower() + of.doc[1:]}", f"type {of.name} struct{{ Object }}", ""]
+    lines += [f"// New{of.name} names one; it exists once it is used.",
+              f"func New{of.name}(cluster *Cluster, name string) *{of.name} {{",
+              f'\treturn &{of.name}{{Object{{cluster, "{of.wire}", name}}}}', "}", ""]
+    for method in of.methods:
+        lines += define(of, method)
+    return lines + holds(of)
+
+
 def files():
-    lines = ["// Made by clients/generate/main.py: the built-in types.", "", "package objects", ""]
-    lines += ["import (", '\t"context"', '\t"encoding/json"', '\t"fmt"', ")", ""]
+    made = {f"go/type_{of.wire}.go": module(of_type(of)) for of in types()}
+    lines = []
     for name, doc, fields in records():
         lines += struct(name, "is " + doc[0].lower() + doc[1:], fields)
-    for of in types():
-        lines += [f"// {of.name} is {of.doc[0].lower() + of.doc[1:]}", f"type {of.name} struct{{ Object }}", ""]
-        lines += [f"// New{of.name} names one; it exists once it is used.",
-                  f"func New{of.name}(cluster *Cluster, name string) *{of.name} {{",
-                  f'\treturn &{of.name}{{Object{{cluster, "{of.wire}", name}}}}', "}", ""]
-        for method in of.methods:
-            lines += define(of, method)
-        lines += holds(of)
-    return {"go/types.go": "\n".join(lines)}
+    made["go/records.go"] = module(lines)
+    return made

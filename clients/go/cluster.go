@@ -224,7 +224,8 @@ func (o *Object) numbered(ctx context.Context, open *session, asked call, target
 		}
 	}
 	_, data, err := o.cluster.exchange(ctx, sent)
-	if err == nil || (ctx.Err() == nil && !IsProblem(err, "outcome-unknown")) {
+	// One without a grant is given up by its number: below the floor it has no effect any more.
+	if err == nil || asked.kind == "command" || (ctx.Err() == nil && !IsProblem(err, "outcome-unknown")) {
 		open.answered(number)
 		return data, err
 	}

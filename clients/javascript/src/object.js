@@ -83,7 +83,8 @@ export class DiwanObject {
       session.answered(number)
       return result
     } catch (error) {
-      if (signal?.aborted || error.slug === 'outcome-unknown') {
+      // One without a grant is given up by its number: below the floor it has no effect any more.
+      if (kind !== 'command' && (signal?.aborted || error.slug === 'outcome-unknown')) {
         // Nobody waits for the answer, but it may be a grant.
         this.cluster.later(this.#giveUp(session, number, method, args, target, body))
       } else {

@@ -200,7 +200,9 @@ class Core:
         try:
             _, result = await self.exchange("POST", where, body, lambda: session.fields(number), attempt=attempt)
         except (asyncio.CancelledError, problem.Problem) as error:
-            if isinstance(error, problem.Problem) and error.slug != "outcome-unknown":
+            answered = isinstance(error, problem.Problem) and error.slug != "outcome-unknown"
+            # One without a grant is given up by its number: below the floor it has no effect any more.
+            if answered or kind == "command":
                 await session.answered(number)
                 raise
             # Nobody waits for the answer, but it may be a grant.

@@ -100,18 +100,12 @@ final class Waits {
     private static void cancelledGrant(Cluster cluster) throws Exception {
         Lock lock = cluster.object(Lock.class, fresh());
         for (long delay : new long[] {0, 1, 2, 5, 10}) {
-            Future<Boolean> acquiring = POOL.submit(() -> {
-                try {
-                    return lock.acquire(Wait.FOREVER, "x" + delay).acquired() && lock.release(lock.holder().fence()) == 0;
-                } catch (Problem interrupted) {
-                    return false;
-                }
-            });
+            Future<?> acquiring = POOL.submit(() -> lock.hold(Wait.FOREVER, "x" + delay).close());
             Thread.sleep(delay);
             acquiring.cancel(true);
-            // A thread that was interrupted between its calls keeps the lock: it is taken from it.
-            Lock.AcquireResult got = lock.acquire(seconds(5), "y");
-            lock.release(got.acquired() ? got.fence() : lock.steal());
+            Lock.AcquireResult got = lock.acquire(seconds(10), "y");
+            same(got.acquired(), true);
+            lock.release(got.fence());
         }
     }
 

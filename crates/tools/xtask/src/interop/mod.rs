@@ -24,8 +24,8 @@ use crate::tally::Tally;
 use crate::workspace::{Workspace, cargo};
 use broker::{Brokers, ServedBrokers};
 use diwan::ServerPorts;
-pub(crate) use suite::{is_of_the_log, is_of_the_objects};
 use suite::{Availability, Suite};
+pub(crate) use suite::{is_of_the_log, is_of_the_objects};
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Flavor {

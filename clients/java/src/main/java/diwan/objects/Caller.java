@@ -155,7 +155,9 @@ final class Caller implements InvocationHandler {
             session.answered(number);
             return result;
         } catch (Problem | InterruptedException ended) {
-            if (ended instanceof Problem refused && !refused.slug().equals("outcome-unknown")) {
+            boolean answered = ended instanceof Problem refused && !refused.slug().equals("outcome-unknown");
+            // One without a grant is given up by its number: below the floor it has no effect any more.
+            if (answered || kind.equals("command")) {
                 session.answered(number);
             } else {
                 // Nobody waits for the answer, but it may be a grant.
