@@ -12,6 +12,7 @@ use consensus_replica::{
 use objects_state::State;
 
 use crate::edge::{Answer, Request};
+use crate::incarnation;
 use crate::machine::ObjectsMachine;
 use crate::{CoreConfig, CoreStatus, PeerMessage};
 
@@ -35,7 +36,7 @@ impl Core {
     ) -> Self {
         let (raft_seed, rest) = seed.split_first_chunk::<8>().expect("a seed is 32 bytes");
         let drawn = rest.first_chunk::<8>().expect("a seed is 32 bytes");
-        let incarnation = incarnation(now, u64::from_le_bytes(*drawn));
+        let incarnation = incarnation::begun(now, u64::from_le_bytes(*drawn));
         let machine = ObjectsMachine::new(config, state, incarnation, now);
         let raft_seed = u64::from_le_bytes(*raft_seed);
         let replica = Replica::new(config.for_replica(), seat, state, machine, wanted, raft_seed, now);
@@ -62,9 +63,11 @@ impl Core {
 
     /// One message of an edge. Those of one edge come in the order in which it sent them.
     pub fn receive(&mut self, request: Request, state: &State, now: Now) {
+        // A process that stood still has a lease only as far as its clock says so, whatever it was told before.
+        let has_lease = now.mono() <= self.replica.lease_until();
         let (machine, group) = self.replica.machine();
         group.set_now(now);
-        machine.receive(request, state, group);
+        machine.receive(request, has_lease, state, group);
     }
 
     /// The members that are to be are these from now on. The leader makes it so.
@@ -264,7 +267,7 @@ impl Core {
     pub fn status(&self) -> CoreStatus {
         let (replica, machine) = (&self.replica, self.replica.look());
         let proposed = machine.commands.counts();
-        let [condemned, forgiven_ms] = machine.sessions.counts();
+        let [rounds, condemned, forgiven_ms] = machine.sessions.counts();
         CoreStatus {
             term: replica.term(),
             leader: replica.leader(),
@@ -283,6 +286,7 @@ impl Core {
             sessions_tracked: machine.sessions.tracked(),
             entries: proposed.entries,
             commands: proposed.commands,
+            rounds,
             condemned,
             forgiven_ms,
             writable: machine.commands.is_writable(),
@@ -295,14 +299,4 @@ impl Core {
             last_snapshot: replica.last_snapshot(),
         }
     }
-}
-
-/// Bits of a process's number that are drawn; the others are its start in milliseconds.
-const DRAWN_BITS: u32 = 20;
-
-/// The number of a process that starts now: higher than those of earlier ones, unless the clock was set back. Then the
-/// state tells, and a higher one is taken.
-fn incarnation(now: Now, drawn: u64) -> u64 {
-    let started = u64::try_from(now.wall.ms()).unwrap_or(0);
-    (started << DRAWN_BITS) | (drawn & ((1 << DRAWN_BITS) - 1))
 }

@@ -21,7 +21,7 @@ use objects_state::State;
 use storage_dir_disk::DirDisk;
 
 use crate::edges::Edges;
-use crate::member::{CHANNEL, CoreMail, Shared};
+use crate::shared::{CHANNEL, CoreMail, Shared};
 use crate::standing::Stand;
 
 /// How often something is applied before mail is looked at again.

@@ -28,6 +28,7 @@ mod figures;
 mod front;
 mod member;
 mod server;
+mod shared;
 mod standing;
 
 pub use config::{GroupConfig, HttpOptions, ObjectsConfig};

@@ -20,6 +20,7 @@
 //! | rule | how |
 //! |---|---|
 //! | O1 one order | a command has one position (each call of a batch has its own); nothing but the log, its stamps and the state decides |
+//! | nobody's waits | `orphan.rs`: a call without session or key is cancelled when a later process of its member is heard of |
 //! | at most once | `source.rs`: of what a member gives again no copy is applied twice, with or without a session or a key |
 //! | O3, O4 exactly once, the same reply | `request.rs`: the outcome, also a refusal, is written with the command's changes; a repeat is answered with it; a repeat of a waiting request joins its ticket |
 //! | O5 replies matched | an answer names its request's [`Origin`], a ticket its call's position |
@@ -84,7 +85,8 @@
 //! - Events are effects only: their bounded history and its place in snapshots are to come.
 //! - Slots that move between groups, access control at the position, quotas of namespaces, messages between objects.
 //! - A membership's reports and views read all its members (1,000 at the most).
-//! - Reconfiguring a rate limiter touches every key that is in use.
+//! - Reconfiguring a rate limiter touches every key that is in use: 10,000 at the most, some ticks' work.
+//! - An append of a large value to a full log of small entries removes as many of these as make room for it.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod args;
@@ -104,6 +106,7 @@ mod key;
 pub mod limits;
 mod loader;
 mod object;
+mod orphan;
 mod place;
 mod problem;
 mod reply;
@@ -116,12 +119,13 @@ mod store;
 mod tick;
 mod ticket;
 
-pub use builtin::{TYPES, methods, type_name, type_named};
+pub use builtin::{TYPES, constructor, methods, type_name, type_named};
 pub use codec::Malformed;
 pub use command::{
     Batch, Call, Caller, Command, Identity, Invocation, NewSession, ObjectName, Origin, SessionId, TypeId,
 };
 pub use effects::{Effect, Effects, Event, EventKind, TicketEnd};
+pub use json::{Json, NotJson};
 pub use loader::Loader;
 pub use object::{Method, MethodKind};
 pub use problem::{Outcome, Problem, Retry, SideEffect, Slug};

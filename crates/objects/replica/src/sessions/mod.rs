@@ -114,15 +114,13 @@ impl Sessions {
     /// A leader asks everybody when a deadline has passed, and again those who do not answer.
     pub(crate) fn lead(&mut self, group: &mut Group, out: &mut Mailboxes) -> Vec<Condemned> {
         let now = group.now().mono();
-        match &self.round {
-            None if self.expiry.next_deadline().is_some_and(|deadline| deadline <= now) => {
-                self.begin(Asker::Us, group, out);
-            }
-            Some(round) if round.asker == Asker::Us => {
+        if let Some(round) = &self.round {
+            if round.asker == Asker::Us {
                 let ask = ObjectsMessage::HeardAsk { round: round.number };
                 group.send_each(round.silent_peers().iter().copied(), ask);
             }
-            _ => {}
+        } else if self.expiry.is_due(now) {
+            self.begin(Asker::Us, group, out);
         }
         self.conclude(group)
     }
@@ -235,9 +233,9 @@ impl Sessions {
         [expiry, self.heard.due()]
     }
 
-    /// How many sessions were found silent, and for how long this process stood still.
-    pub(crate) const fn counts(&self) -> [u64; 2] {
-        [self.condemned, self.forgiven_ms]
+    /// How many rounds were begun here, how many sessions were found silent, and for how long this process stood still.
+    pub(crate) const fn counts(&self) -> [u64; 3] {
+        [self.rounds, self.condemned, self.forgiven_ms]
     }
 
     /// Sessions whose deadlines this leader keeps.

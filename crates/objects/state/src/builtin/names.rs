@@ -146,7 +146,8 @@ impl Builtin for Names {
             return Ok(Reply::new().list("records", records(view, &name_of(args)?)).finish());
         }
         let limit = args.count("limit", ITEMS_PER_CALL)?;
-        let from = args.text("after")?.map_or(Bound::Unbounded, |after| Bound::Excluded(after.as_bytes()));
+        let after = args.text("after")?.map(str::to_ascii_lowercase);
+        let from = after.as_ref().map_or(Bound::Unbounded, |after| Bound::Excluded(after.as_bytes()));
         let (mut names, mut bytes, mut last) = (Vec::new(), 0, None);
         for (key, value) in view.entries(NAME, from, Bound::Unbounded) {
             let (Ok(name), Ok(text)) = (core::str::from_utf8(key), decoded::<String>(value)) else {

@@ -7,7 +7,7 @@ use super::{Builtin, Method, Step, Why, blocking, command, query};
 use crate::args::Args;
 use crate::codec::{decoded, encoded, record};
 use crate::key::table;
-use crate::limits::ENTRIES_MAX;
+use crate::limits::RATE_KEYS_MAX;
 use crate::object::{Ctx, Live, View};
 use crate::place::{Place, Queue};
 use crate::problem::{Outcome, Problem, Slug};
@@ -25,7 +25,7 @@ record! {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { per_second: 1, burst: 1, key_max: 10_000 }
+        Self { per_second: 1, burst: 1, key_max: RATE_KEYS_MAX }
     }
 }
 
@@ -138,15 +138,16 @@ impl Live<RateLimiter> {
         let per_second = args.int_in("per_second", 1, RATE_MAX)?.unwrap_or_else(|| self.per_second());
         let burst = args.int_in("burst", 1, RATE_MAX)?.unwrap_or_else(|| self.burst());
         let now = ctx.now_ms();
-        let keys = ctx.view().table(BUCKET).map(|(key, _)| String::from_utf8_lossy(key).into_owned());
-        let mut levels: Vec<_> = keys.map(|key| (self.level(&ctx.view(), &key, now), key)).collect();
-        for key in ctx.view().queues(ACQUIRE).filter_map(|key| String::from_utf8(key).ok()) {
-            levels.push((self.level(&ctx.view(), &key, now), key));
-        }
+        // Each key once: what its waiters are given is not filled up again.
+        let keys = ctx.view().table(BUCKET).map(|(key, _)| key.to_vec()).chain(ctx.view().queues(ACQUIRE));
+        let keys: BTreeSet<_> = keys.filter_map(|key| String::from_utf8(key).ok()).collect();
+        let levels: Vec<_> = keys.into_iter().map(|key| (self.level(&ctx.view(), &key, now), key)).collect();
         (self.root.per_second, self.root.burst) = (Some(per_second), Some(burst));
         for (level, key) in levels {
             self.refill(ctx, &key, level.min(burst * BILLION));
-            self.serve(ctx, &key);
+            if ctx.view().is_waiting(&Queue::named(ACQUIRE, &*key)) {
+                self.serve(ctx, &key);
+            }
         }
         Ok(Reply::new().int("per_second", per_second).int("burst", burst).finish())
     }
@@ -189,7 +190,7 @@ impl Builtin for RateLimiter {
         Ok(Config {
             per_second,
             burst: args.int_in("burst", 1, RATE_MAX)?.unwrap_or(per_second),
-            key_max: args.int_in("key_max", 1, ENTRIES_MAX)?.unwrap_or(10_000),
+            key_max: args.int_in("key_max", 1, RATE_KEYS_MAX)?.unwrap_or(RATE_KEYS_MAX),
         })
     }
 
@@ -240,7 +241,8 @@ impl Builtin for RateLimiter {
     }
 
     fn is_idle(live: &Live<Self>, _: &View<'_>) -> bool {
-        live.root == Root::default()
+        let is_as_created = live.per_second() == live.config.per_second && live.burst() == live.config.burst;
+        is_as_created && live.root.buckets == 0 && !live.root.unserved
     }
 
     fn is_readable(table: u8, value: &[u8]) -> bool {
