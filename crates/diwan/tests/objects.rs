@@ -177,6 +177,8 @@ fn full_disk_refuses_commands_until_there_is_room_and_answers_queries() {
     );
     assert_eq!(caller.query("counter/visits", "get", "")["value"], 1);
     assert_eq!(group.figure(0, "diwan_objects_disk_full"), Some(1));
+    // Its room is free once nobody has it open.
+    drop(file);
     std::fs::remove_file(&filler).unwrap();
     assert_eq!(caller.call("counter/visits", "increment", &json!({}))["value"], 2);
 }

@@ -749,6 +749,25 @@ fn openapi_document_is_json_and_names_every_method() {
     assert_eq!(World::new().slug("GET", "/v1/openapi.json?type=hits", &[], ""), (404, "no-such-type".into()));
 }
 
+#[test]
+fn requests_of_web_pages_are_refused() {
+    let mut world = World::new();
+    let increment = "/v1/objects/counter/c/increment";
+    for headers in [[("Origin", "http://localhost:7180")], [("Origin", "null")], [("Host", "evil.example")]] {
+        for (method, target) in
+            [("POST", increment), ("GET", "/v1/objects/counter/c/get"), ("GET", "/v1/types")]
+        {
+            let refused = world.refused(method, target, &headers, "");
+            assert_eq!(refused.status, 403, "{method} {target} {headers:?}");
+        }
+    }
+    for host in ["localhost:7180", "127.0.0.1:7180", "[::1]:7180"] {
+        world.asked("POST", increment, &[("Host", host)], "");
+    }
+    let config = EdgeConfig { any_host: true, ..EdgeConfig::new(3, 7) };
+    let mut world = World { edge: Edge::new(config), ..World::new() };
+    world.asked("POST", increment, &[("Host", "objects.example")], "");
+
 /// Pieces of which hostile requests are made.
 const PIECES: &[&str] = &[
     "/v1/",

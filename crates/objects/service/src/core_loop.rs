@@ -277,8 +277,12 @@ impl CoreLoop {
             position: self.state.position(),
         });
         if self.peers.is_some() && std::mem::replace(&mut self.told, (leader, serving)) != self.told {
-            let leader = leader.map(|leader| leader.number().0);
-            tracing::info!(leader, leading, serving, term = self.core.term().0, "the objects' group");
+            let (leader, term) = (leader.map(|leader| leader.number().0), self.core.term().0);
+            match leader {
+                Some(_) if leading => tracing::info!(serving, term, "objects: this member leads"),
+                Some(leader) => tracing::info!(leader, serving, term, "objects: this member follows"),
+                None => tracing::warn!(serving, term, "objects: there is no leader"),
+            }
         }
         if self.shared.is_time_to_count(now.mono()) {
             self.shared.figures.count(&self.core, &self.state);

@@ -46,7 +46,7 @@ impl Member {
     pub fn start(
         config: ObjectsConfig,
         port: Option<&SharedPort>,
-        edges: Vec<Box<dyn EdgeAnswers>>,
+        edges: Vec<Arc<dyn EdgeAnswers>>,
         clock: Clock,
     ) -> Result<Self, StartError> {
         let shared = Arc::new(Shared::new(&config, clock));
@@ -58,6 +58,7 @@ impl Member {
             }
             None => (None, ThreadWaker::of_parking()),
         };
+        let end = End { standing: Arc::clone(&shared.standing), edges: edges.clone() };
         let links = links(edges, &waker);
         let (core, requests) = (Arc::clone(&links.mail), links.edges.requests.clone());
         let peers = match port.zip(poll) {
@@ -72,8 +73,11 @@ impl Member {
             shared: Arc::clone(&shared),
         };
         let boot = Boot::new(config, Arc::clone(&shared), links, peers)?;
-        let thread = spawn("objects core", &shared.supervisor, move || boot.run())
-            .map_err(system("start a thread"))?;
+        let thread = spawn("objects core", &shared.supervisor, move || {
+            let _end = end;
+            boot.run()
+        })
+        .map_err(system("start a thread"))?;
         *member.thread.lock() = Some(thread);
         Ok(member)
     }
@@ -156,8 +160,21 @@ impl Drop for Member {
     }
 }
 
+/// Tells edges that the core's thread has ended, however it did.
+struct End {
+    standing: Arc<Standing>,
+    edges: Vec<Arc<dyn EdgeAnswers>>,
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.standing.end();
+        self.edges.iter().for_each(|edge| edge.core_ended());
+    }
+}
+
 /// The mailboxes around a core whose thread has this waker.
-fn links(edges: Vec<Box<dyn EdgeAnswers>>, waker: &Arc<ThreadWaker>) -> Links {
+fn links(edges: Vec<Arc<dyn EdgeAnswers>>, waker: &Arc<ThreadWaker>) -> Links {
     let journal_waker = ThreadWaker::of_parking();
     Links {
         mail: Arc::new(Mailbox::new(Arc::clone(waker))),

@@ -122,7 +122,8 @@ mod ticket;
 pub use builtin::{TYPES, constructor, methods, type_name, type_named};
 pub use codec::Malformed;
 pub use command::{
-    Batch, Call, Caller, Command, Identity, Invocation, NewSession, ObjectName, Origin, SessionId, TypeId,
+    Batch, Call, Caller, Command, GivenBy, Identity, Invocation, NewSession, ObjectName, Origin, SessionId,
+    TypeId,
 };
 pub use effects::{Effect, Effects, Event, EventKind, TicketEnd};
 pub use json::{Json, NotJson};

@@ -116,11 +116,7 @@ impl Commands {
     /// Takes in commands of another member. What is lost of them here their member gives again.
     pub(crate) fn relay(&mut self, from: MemberId, content: &[u8], group: &mut Group) {
         let is_of_sender = |command: &[u8]| {
-            entry::decode(command).is_ok_and(|read| {
-                read.source.is_some_and(|source| source.member == from.number().0)
-                    && entry::is_of_members(&read.command)
-                    && command.len() <= COMMAND_BYTES_MAX
-            })
+            command.len() <= COMMAND_BYTES_MAX && entry::is_given_by(command, from.number().0)
         };
         if !is_readable(content, is_of_sender) {
             return group.refuse_message(from, "commands that are not the sender's, or cannot be read");

@@ -104,7 +104,7 @@ impl StateMachine for ObjectsMachine {
     type Waiter = u64;
 
     fn is_readable(command: &[u8]) -> bool {
-        entry::decode(command).is_ok()
+        entry::is_readable(command)
     }
 
     /// A tick: what is due under the new leader's clock passes.

@@ -238,6 +238,7 @@ fn configured(random: &mut Random, name: &str) -> Value {
         "initial" => any(random, "", ""),
         "max_attempts" | "min_size" => json!(small - 1),
         "per_second" => json!(pick(random, &[1, 3, 10, 1_000, 1_000_000_000])),
+        "capacity" => json!(1 + random.below(2)),
         _ => json!(small),
     }
 }

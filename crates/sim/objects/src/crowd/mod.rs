@@ -8,7 +8,7 @@ use base::Random;
 use objects_state::{
     Batch, Call, Caller, Command, Identity, Invocation, NewSession, ObjectName, Origin, SessionId, type_named,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::model::{Group, TYPES, Told, Way};
 use arguments::Arguments;
@@ -76,9 +76,9 @@ impl Crowd {
             22..26 => Some(self.open(random)),
             26..27 => self.close(random),
             27..29 => self.expire(random),
-            29..33 => Some(self.create(random)),
-            33..34 => Some(self.delete(random, group)),
-            34..39 => Some(self.batch(random, group)),
+            29..34 => Some(self.create(random)),
+            34..36 => Some(self.delete(random, group)),
+            36..39 => Some(self.batch(random, group)),
             39..55 => self.give_back(random, group),
             _ => None,
         };
@@ -228,37 +228,13 @@ impl Crowd {
     fn give_back(&mut self, random: &mut Random, group: &Group) -> Option<Command> {
         let held = group.held();
         let (object, session, position) = held.get(random.below(held.len() as u64) as usize)?.clone();
-        let args = format!("{{\"fence\":{position}}}");
-        let chance = random.below(10);
-        let (method, args) = match TYPES[type_index(&object)].0 {
-            "lock" if chance < 3 => {
-                let condition = random.below(2);
-                (
-                    "await",
-                    format!(
-                        "{{\"fence\":{position},\"condition\":\"c{condition}\",\"wait_ms\":{}}}",
-                        random.below(3) * 60
-                    ),
-                )
-            }
-            "lock" if chance < 6 => ("signal", format!("{{\"condition\":\"c{}\"}}", random.below(2))),
-            "rwlock" if chance < 3 => ("downgrade", args),
-            "lock" | "rwlock" | "semaphore" => ("release", args),
-            "election" if chance < 3 => ("proclaim", format!("{{\"fence\":{position},\"data\":{chance}}}")),
-            "election" => ("resign", args),
-            "barrier" => ("leave", "{}".into()),
-            "queue" => {
-                let ids = format!("{{\"ids\":[{position}]}}");
-                (["ack", "nack", "extend"][random.below(3) as usize], ids)
-            }
-            _ => return None,
-        };
+        let (method, args) = giving_back(random, TYPES[type_index(&object)].0, position)?;
         let mut caller = self.caller(random, Some(session));
         if !matches!(caller.identity, Identity::Session { .. }) {
             caller.identity = self.clients.identity(random, session);
             caller.principal = self.clients.principal(session);
         }
-        let invocation = Invocation { method: method.into(), args: args.into_bytes() };
+        let invocation = Invocation { method: method.into(), args: args.to_string().into_bytes() };
         let (incarnation, create, wait_ms, opens) = (None, true, None, None);
         Some(Command::Call(Call { caller, object, incarnation, create, wait_ms, opens, invocation }))
     }
@@ -290,7 +266,11 @@ impl Crowd {
     }
 
     fn delete(&mut self, random: &mut Random, group: &Group) -> Command {
-        let object = self.object(random);
+        let names = group.names_with_waiters();
+        let object = match names.get(random.below(names.len() as u64) as usize) {
+            Some(name) if random.chance(50) => name.clone(),
+            _ => self.object(random),
+        };
         let incarnation = match random.below(4) {
             0 => Some(random.below(group.position() + 1)),
             1 => group.incarnation(&object),
@@ -375,6 +355,30 @@ impl Crowd {
             (ObjectName { kind, name }, None, true, None, None);
         Some(Command::Call(Call { caller, object, incarnation, create, wait_ms, opens, invocation }))
     }
+}
+
+/// A method of a type, and arguments, with which a session changes or gives back what it holds under a position.
+fn giving_back(random: &mut Random, kind: &str, position: u64) -> Option<(&'static str, Value)> {
+    let fence = json!({ "fence": position });
+    let chance = random.below(10);
+    let (condition, name) = (format!("c{}", random.below(2)), format!("n{}", random.below(4)));
+    Some(match kind {
+        "lock" if chance < 3 => {
+            ("await", json!({ "fence": position, "condition": condition, "wait_ms": random.below(3) * 60 }))
+        }
+        "lock" if chance < 6 => ("signal", json!({ "condition": condition })),
+        "lock" if chance < 7 => ("signal_all", json!({ "condition": condition })),
+        "rwlock" if chance < 3 => ("downgrade", fence),
+        "lock" | "rwlock" | "semaphore" => ("release", fence),
+        "election" if chance < 3 => ("proclaim", json!({ "fence": position, "data": chance })),
+        "election" => ("resign", fence),
+        "barrier" => ("leave", json!({ "wait_ms": random.below(4) * 50 })),
+        "membership" if chance < 3 => ("leave", json!({ "name": name })),
+        "membership" if chance < 7 => ("update", json!({ "name": name, "data": random.below(99) })),
+        "membership" => ("report", json!({ "name": name, "epoch": random.below(9) })),
+        "queue" => (["ack", "nack", "extend"][random.below(3) as usize], json!({ "ids": [position] })),
+        _ => return None,
+    })
 }
 
 fn type_index(object: &ObjectName) -> usize {

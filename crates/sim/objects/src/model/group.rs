@@ -88,6 +88,13 @@ impl Group {
                 let asked = Asked::Delete(object.clone(), *incarnation);
                 self.request(caller, asked, |group, _| group.delete(object, *incarnation));
             }
+            other => self.apply_to_sessions(other),
+        }
+        std::mem::take(&mut self.told)
+    }
+
+    fn apply_to_sessions(&mut self, command: &Command) {
+        match command {
             Command::OpenSession { caller, session } => {
                 let answer = self.open(session, &caller.principal);
                 self.answer(caller, answer);
@@ -108,9 +115,9 @@ impl Group {
                 }
             }
             Command::Tick => self.tick(),
-            Command::FeatureLevel(_) => {}
+            // The others are requests.
+            _ => {}
         }
-        std::mem::take(&mut self.told)
     }
 
     fn placed(&self, answer: Answer) -> Answer {
@@ -331,6 +338,7 @@ impl Group {
         let wait_ms = wait_ms.unwrap_or(WAIT_MS_MAX).min(WAIT_MS_MAX);
         object.waiters.push(Waiter {
             ticket: self.position,
+            since: self.position,
             asker: asker.clone(),
             deadline_ms: (!forever).then(|| self.now_ms.saturating_add(wait_ms)),
             method: method.into(),
@@ -509,6 +517,12 @@ impl Group {
     /// The incarnation of an object, if it is there.
     pub(crate) fn incarnation(&self, name: &ObjectName) -> Option<u64> {
         Some(self.objects.iter().find(|object| object.name == *name)?.incarnation)
+    }
+
+    /// The names of objects for which calls wait.
+    pub(crate) fn names_with_waiters(&self) -> Vec<ObjectName> {
+        let waited_for = self.objects.iter().filter(|object| !object.waiters.is_empty());
+        waited_for.map(|object| object.name.clone()).collect()
     }
 
     /// What an object's queries may not show more than.

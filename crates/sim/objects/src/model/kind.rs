@@ -11,6 +11,8 @@ use super::request::Asker;
 #[derive(Clone, Debug)]
 pub(crate) struct Waiter {
     pub(crate) ticket: u64,
+    /// Since which position it has stood where it stands: of the same one, who called first is first.
+    pub(crate) since: u64,
     pub(crate) asker: Asker,
     pub(crate) deadline_ms: Option<i64>,
     pub(crate) method: String,
@@ -79,6 +81,12 @@ impl Cx<'_> {
     pub(crate) fn end(&mut self, index: usize, answer: Answer) {
         let waiter = self.waiters.remove(index);
         self.ended.push((waiter, TicketEnd::Granted, answer));
+    }
+
+    /// A call waits behind all others now.
+    pub(crate) fn stand_behind(&mut self, waiter: Waiter) {
+        self.waiters.push(Waiter { since: self.position, ..waiter });
+        self.waiters.sort_by_key(|waiter| (waiter.since, waiter.ticket));
     }
 
     /// The first waiter of these methods.

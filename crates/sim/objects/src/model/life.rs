@@ -141,7 +141,7 @@ impl Group {
         match object.kind.leave(&mut cx, &waiter, why) {
             Left::Stays(wish) => {
                 (waiter.wish, waiter.deadline_ms) = (wish, None);
-                cx.waiters.push(waiter);
+                cx.stand_behind(waiter);
             }
             Left::Ends(answer) => {
                 let (end, answer) = match why {

@@ -48,6 +48,17 @@ fn count(seen: &Seen<'_>, all: &mut BTreeMap<u32, Judged>) {
 }
 
 fn why(seen: &Seen<'_>, requests: &Requests) -> (u32, &'static str) {
+    if let (Some(Err(refusal)), answer) = (answer_of(seen.told), answer_of(seen.shown))
+        && LIMITS.contains(&refusal.slug)
+        && answer.is_none_or(Result::is_ok)
+    {
+        return (31, "a limit is passed");
+    }
+    if let (Command::CancelTicket { .. }, Some(Err(_)), Some(Ok(_))) =
+        (seen.command, answer_of(seen.told), answer_of(seen.shown))
+    {
+        return (15, "a call that does not wait is cancelled");
+    }
     if is_of_condition(seen) {
         return (18, "a condition's wait differs");
     }
@@ -92,12 +103,7 @@ fn of_answers(seen: &Seen<'_>) -> (u32, &'static str) {
         (false, true) => return (14, "a call waits for what it could have"),
         _ => {}
     }
-    match (answer_of(seen.told), answer_of(seen.shown)) {
-        (Some(Err(refusal)), Some(other)) if LIMITS.contains(&refusal.slug) && other.is_ok() => {
-            (31, "a limit is passed")
-        }
-        _ => (1, "an answer differs"),
-    }
+    (1, "an answer differs")
 }
 
 /// Whether the command got what others wait for.

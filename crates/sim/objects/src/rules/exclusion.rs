@@ -29,7 +29,13 @@ pub(super) struct Exclusion {
 
 impl Exclusion {
     pub(super) fn see(&mut self, seen: &Seen<'_>, all: &mut BTreeMap<u32, Judged>) -> Result<(), Wrong> {
+        if seen.before.is_some() {
+            return Ok(());
+        }
         if seen.may_be_kept {
+            // Whether it was carried out again is not known: nothing is known of its object from here on.
+            let object = object_of(seen.command);
+            self.holds.retain(|hold| Some(&hold.object) != object);
             return Ok(());
         }
         if matches!(seen.command, Command::Batch(_)) {

@@ -84,9 +84,9 @@ impl Requests {
         at != KeptAt::Nowhere && self.known.iter().any(|known| known.at == at)
     }
 
-    /// Whether this is what another request was answered.
+    /// Whether this is what another request was answered, and has something in it that only that one can have.
     pub(super) fn is_anothers(&self, command: &Command, outcome: &Outcome) -> bool {
-        let Some(caller) = caller_of(command) else { return false };
+        let Some(caller) = caller_of(command).filter(|_| is_stamped(outcome)) else { return false };
         let own = KeptAt::of(caller);
         let is_it = |known: &Known| matches!(&known.progress, Progress::Ended(first, _) if first == outcome);
         self.known.iter().any(|known| known.at != own && is_it(known))
@@ -164,6 +164,9 @@ impl Requests {
             {
                 Ok(())
             }
+            (_, _, Some(Outcome::Refused(problem))) if problem.position == seen.first => {
+                Err((3, format!("{at:?} is carried out again, and refused: {problem:?}")))
+            }
             (_, Told::Parked(_, again), _) if *again == seen.first => {
                 Err((3, format!("{at:?} again waits anew")))
             }
@@ -227,6 +230,18 @@ impl Requests {
             self.known.retain(|known| known.at != at);
             self.known.push(Known { at: at.clone(), asked: asked.clone(), progress });
         }
+    }
+}
+
+/// Whether a position is part of an answer: no two requests have that.
+fn is_stamped(outcome: &Outcome) -> bool {
+    let stamps = ["fence", "version", "id", "term", "incarnation", "generation"];
+    match outcome {
+        Outcome::Done(result) => {
+            let result = crate::outcome::parsed(result);
+            stamps.iter().any(|stamp| result[*stamp].as_u64().is_some_and(|position| position > 0))
+        }
+        Outcome::Refused(_) => true,
     }
 }
 

@@ -216,22 +216,7 @@ fn run_one(
     let deadline = among.deadline(options);
     let attempt = suite.prepare().and_then(|()| match server {
         Server::Zookeeper { script, binary } => {
-            let mut command = Command::new(script);
-            command
-                .envs(among.environment())
-                .env("SECURE_PORT", ports.secure.to_string())
-                .arg(ports.plain.to_string());
-            if let (Some(binary), true) = (binary, suite.is_of_the_log()) {
-                let ourselves = std::env::current_exe().context("cannot find this program's own file")?;
-                command
-                    .arg(ourselves)
-                    .arg("broker")
-                    .arg("--binary")
-                    .arg(binary)
-                    .arg("--work")
-                    .arg(&suite.work);
-                command.args(["--port", &brokers[0].to_string(), "--"]);
-            }
+            let mut command = beside_zookeeper(suite, (script, binary.as_deref()), ports, brokers, among)?;
             suite.run(command.arg(&suite.program).args(&among.tests), deadline, None)
         }
         Server::Kafka(script) => {
@@ -258,6 +243,24 @@ fn run_one(
         tally.fail(format!("{}: {error:#}", suite.name));
         tally
     })
+}
+
+/// The command that runs what follows it beside a real ZooKeeper, and for a suite of the log beside a broker of ours, too.
+fn beside_zookeeper(
+    suite: &Suite,
+    (script, binary): (&Path, Option<&Path>),
+    ports: ServerPorts,
+    brokers: &[u16],
+    among: &Among,
+) -> anyhow::Result<Command> {
+    let mut command = Command::new(script);
+    command.envs(among.environment()).env("SECURE_PORT", ports.secure.to_string()).arg(ports.plain.to_string());
+    if let (Some(binary), true) = (binary, suite.is_of_the_log()) {
+        let ourselves = std::env::current_exe().context("cannot find this program's own file")?;
+        command.arg(ourselves).arg("broker").arg("--binary").arg(binary).arg("--work").arg(&suite.work);
+        command.args(["--port", &brokers[0].to_string(), "--"]);
+    }
+    Ok(command)
 }
 
 /// Runs a suite on a council that serves; a suite of the log, on a broker that is started there.

@@ -49,6 +49,19 @@ impl Counter {
             || wish["equals"].as_i64().is_some_and(|bound| self.value == bound)
     }
 
+    fn wait(&self, args: &Args) -> Result<Step, Refusal> {
+        let mut wish = json!({});
+        for bound in ["at_least", "at_most", "equals"] {
+            if let Some(value) = args.int(bound)? {
+                wish[bound] = json!(value);
+            }
+        }
+        if wish.as_object().is_none_or(|wish| wish.len() != 1) {
+            return bad_argument();
+        }
+        Ok(if self.is_reached(&wish) { Step::Done(self.reached(true)) } else { Step::Wait(wish) })
+    }
+
     fn reached(&self, reached: bool) -> Value {
         texts(json!({ "reached": reached, "value": self.value }))
     }
@@ -97,21 +110,7 @@ impl Kind for Counter {
                 }
                 json!({ "swapped": swapped, "value": self.value })
             }
-            _ => {
-                let mut wish = json!({});
-                for bound in ["at_least", "at_most", "equals"] {
-                    if let Some(value) = args.int(bound)? {
-                        wish[bound] = json!(value);
-                    }
-                }
-                if wish.as_object().is_none_or(|wish| wish.len() != 1) {
-                    return bad_argument();
-                }
-                if !self.is_reached(&wish) {
-                    return Ok(Step::Wait(wish));
-                }
-                self.reached(true)
-            }
+            _ => return self.wait(args),
         };
         Ok(Step::Done(texts(result)))
     }

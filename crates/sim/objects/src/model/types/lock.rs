@@ -104,7 +104,7 @@ impl Lock {
             let mut waiter = cx.waiters.remove(place);
             waiter.wish = returning(&waiter.wish, true);
             waiter.deadline_ms = None;
-            cx.waiters.push(waiter);
+            cx.stand_behind(waiter);
             woken += 1;
         }
         Ok(Step::Done(json!({ "woken": woken })))
