@@ -254,7 +254,10 @@ fn beside_zookeeper(
     among: &Among,
 ) -> anyhow::Result<Command> {
     let mut command = Command::new(script);
-    command.envs(among.environment()).env("SECURE_PORT", ports.secure.to_string()).arg(ports.plain.to_string());
+    command
+        .envs(among.environment())
+        .env("SECURE_PORT", ports.secure.to_string())
+        .arg(ports.plain.to_string());
     if let (Some(binary), true) = (binary, suite.is_of_the_log()) {
         let ourselves = std::env::current_exe().context("cannot find this program's own file")?;
         command.arg(ourselves).arg("broker").arg("--binary").arg(binary).arg("--work").arg(&suite.work);
