@@ -2,6 +2,7 @@ package objects
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 )
 
@@ -14,6 +15,7 @@ type Held struct {
 	context  context.Context
 	cancel   context.CancelCauseFunc
 	back     call
+	lost     atomic.Bool
 }
 
 // hold acquires, and keeps watch over the grant. It waits again when the longest wait of the server has passed.
@@ -35,7 +37,7 @@ func (o *Object) hold(ctx context.Context, asked call, back func(fence int64) ca
 			session.held[held] = true
 			session.mutex.Unlock()
 			if ended != nil {
-				held.lose(ErrLost)
+				held.lose()
 			}
 			return held, nil
 		}
@@ -54,12 +56,15 @@ func (h *Held) IsLost() bool {
 	late := h.session.ended != nil || !time.Now().Before(h.session.lostAt())
 	h.session.mutex.Unlock()
 	if late {
-		h.lose(ErrLost)
+		h.lose()
 	}
-	return context.Cause(h.context) == ErrLost
+	return h.lost.Load()
 }
 
-func (h *Held) lose(why error) { h.cancel(why) }
+func (h *Held) lose() {
+	h.lost.Store(true)
+	h.cancel(ErrLost)
+}
 
 // Release gives it back. What is lost has nothing to give back.
 func (h *Held) Release() error {

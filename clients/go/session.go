@@ -188,7 +188,7 @@ func (s *session) check(ctx context.Context) {
 		s.mutex.Unlock()
 		rest(ctx, s.ttl/6)
 		for _, held := range known {
-			if held.of == "lock" && held.context.Err() == nil {
+			if held.of == "lock" && !held.lost.Load() {
 				valid, err := (&Lock{*held.object}).Check(ctx, held.Fence)
 				if err == nil && !valid {
 					s.lose(func(other *Held) bool { return other == held })
@@ -209,7 +209,7 @@ func (s *session) lose(concerns func(*Held) bool) {
 	}
 	s.mutex.Unlock()
 	for _, held := range lost {
-		held.lose(ErrLost)
+		held.lose()
 	}
 }
 

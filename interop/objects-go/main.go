@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,8 @@ var (
 		run  func(*T)
 	}
 	names atomic.Int64
+	// kills is how often the leader dies.
+	kills = 4
 )
 
 // T is a test that runs: it fails by a panic.
@@ -90,7 +93,7 @@ func play(name string, run func(*T)) (ok bool) {
 		}
 	}()
 	control("start")
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute+time.Duration(kills)*20*time.Second)
 	defer cancel()
 	cluster := connect(5 * time.Second)
 	run(&T{ctx, cluster})
@@ -100,6 +103,9 @@ func play(name string, run func(*T)) (ok bool) {
 }
 
 func main() {
+	if told := os.Getenv("KILLS"); told != "" {
+		kills = must(strconv.Atoi(told))
+	}
 	failed := false
 	for _, test := range tests {
 		chosen := len(os.Args) == 1

@@ -229,10 +229,6 @@ func silent(t *T) {
 }
 
 func deaths(t *T) {
-	kills, err := strconv.Atoi(os.Getenv("KILLS"))
-	if err != nil {
-		kills = 4
-	}
 	stop := make(chan struct{})
 	go func() {
 		defer close(stop)

@@ -5,10 +5,9 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import * as diwan from '../../../clients/javascript/src/index.js'
-import { SERVERS, connect, control, eventually, fresh, refused, rest, test } from './harness.js'
+import { KILLS, SERVERS, connect, control, eventually, fresh, refused, rest, test } from './harness.js'
 
 const { deepEqual, equal, ok } = assert
-const KILLS = Number(process.env.KILLS ?? 4)
 
 /** A process that holds a lock: it prints its fence, then that it is lost. */
 async function holder(name) {

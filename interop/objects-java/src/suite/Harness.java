@@ -22,6 +22,7 @@ final class Harness {
         thread.setDaemon(true);
         return thread;
     });
+    static final int KILLS = Integer.parseInt(System.getenv().getOrDefault("KILLS", "4"));
     private static final AtomicLong NAMES = new AtomicLong();
 
     private Harness() {}
@@ -90,7 +91,7 @@ final class Harness {
                 POOL.submit(() -> {
                     test.run(cluster);
                     return null;
-                }).get(120, java.util.concurrent.TimeUnit.SECONDS);
+                }).get(120 + 20 * KILLS, java.util.concurrent.TimeUnit.SECONDS);
             }
             System.out.println("ok " + name);
             return true;

@@ -1,5 +1,6 @@
 package suite;
 
+import static suite.Harness.KILLS;
 import static suite.Harness.POOL;
 import static suite.Harness.connect;
 import static suite.Harness.control;
@@ -35,8 +36,6 @@ import java.util.stream.LongStream;
 
 /** Waits, cancellation, the loss of sessions, the deaths of leaders. */
 final class Waits {
-    private static final int KILLS = Integer.parseInt(System.getenv().getOrDefault("KILLS", "4"));
-
     private Waits() {}
 
     static void add(Map<String, Harness.Test> tests) {
