@@ -286,6 +286,8 @@ impl CoreLoop {
         }
         if self.shared.is_time_to_count(now.mono()) {
             self.shared.figures.count(&self.core, &self.state);
+            // The group that owns the port may have learned that a member is at another address.
+            self.peers.iter_mut().for_each(PeerConnections::follow_members);
         }
     }
 }
