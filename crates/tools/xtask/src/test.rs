@@ -70,7 +70,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
         Vec::new()
     });
     // The longest first.
-    let of_the_council = |name: &String| args.chosen(name) && !interop::is_of_the_log(name);
+    let of_the_council = |name: &String| args.chosen(name) && is_of_the_council(name);
     if !args.no_interop && interop::names(workspace)?.iter().any(of_the_council) {
         jobs.push(council_suites(args, &runner));
     }
@@ -81,7 +81,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
         jobs.push(Job::new("brokers under faults", || log_faults::run(workspace, &diwan)));
     }
     if !args.no_interop {
-        jobs.extend(log_suites(workspace, args, &runner)?);
+        jobs.extend(other_suites(workspace, args, &runner)?);
         let chosen = differentials.iter().filter(|suite| args.chosen(suite.name));
         jobs.extend(chosen.map(|suite| beside_a_peer(workspace, args, suite, &diwan)));
     }
@@ -94,9 +94,13 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     Ok(tally.failed == 0)
 }
 
+fn is_of_the_council(name: &str) -> bool {
+    !interop::is_of_the_log(name) && !interop::is_of_the_objects(name)
+}
+
 /// The suites of the council, each alone and then among members that die or change: one job, for a suite's folder is shared.
 fn council_suites<'a>(args: &'a Args, runner: &'a Runner<'a>) -> Job<'a> {
-    let chosen = |name: &str| args.chosen(name) && !interop::is_of_the_log(name);
+    let chosen = |name: &str| args.chosen(name) && is_of_the_council(name);
     let alone = move || runner.run(&Among::ALONE, chosen);
     let dying = move || runner.run(&Among::dying(), |name| chosen(name) && name != WITHOUT_DEATHS);
     let changing = move || {
@@ -115,14 +119,14 @@ fn council_suites<'a>(args: &'a Args, runner: &'a Runner<'a>) -> Job<'a> {
     Job::new("the council's suites", all)
 }
 
-/// Each suite of the log is a job of its own.
-fn log_suites<'a>(
+/// Each suite of the log, and of live objects, is a job of its own.
+fn other_suites<'a>(
     workspace: &'a Workspace,
     args: &'a Args,
     runner: &'a Runner<'a>,
 ) -> anyhow::Result<impl Iterator<Item = Job<'a>>> {
     let names = interop::names(workspace)?.into_iter();
-    let chosen = names.filter(|name| args.chosen(name) && interop::is_of_the_log(name));
+    let chosen = names.filter(|name| args.chosen(name) && !is_of_the_council(name));
     Ok(chosen.map(move |suite| {
         Job::new(format!("interop suite {suite}"), move || {
             let mut tally = runner.run(&Among::ALONE, |name| name == suite)?;

@@ -2,7 +2,7 @@
 //!
 //! A suite is a folder `interop/NAME` with an executable `run`; `interop/README.md` has the contract. This runner knows
 //! no client and no language: it starts servers and counts lines. A suite whose name begins with `log-` is given a broker;
-//! any other, a council.
+//! one whose name begins with `objects-`, three members that serve live objects; any other, a council.
 
 pub(crate) mod broker;
 pub(crate) mod control;
@@ -24,8 +24,8 @@ use crate::tally::Tally;
 use crate::workspace::{Workspace, cargo};
 use broker::{Brokers, ServedBrokers};
 use diwan::ServerPorts;
-pub(crate) use suite::is_of_the_log;
 use suite::{Availability, Suite};
+pub(crate) use suite::{is_of_the_log, is_of_the_objects};
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Flavor {
@@ -62,8 +62,8 @@ pub(crate) struct Args {
     /// Only tests whose names contain one of these
     #[arg(long, value_name = "PART,...", value_delimiter = ',')]
     tests: Vec<String>,
-    /// How often the tests of `log-java` and `log-streams` about deaths kill the broker, and the application; a suite may take
-    /// a minute longer for each
+    /// How often the tests of `log-java` and `log-streams` about deaths kill the broker, and the application, and those of live
+    /// objects the leader; a suite may take a minute longer for each
     #[arg(long, value_name = "N")]
     kills: Option<u16>,
     #[command(flatten)]
@@ -119,9 +119,16 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     {
         bail!("the suite `{suite}` needs a council, so it does not run against Kafka");
     }
+    if args.against != Flavor::Diwan && args.suites.iter().any(|suite| is_of_the_objects(suite)) {
+        bail!("live objects are served by Diwan alone");
+    }
     let chosen = |name: &str| {
-        let any = args.suites.is_empty() && (args.against != Flavor::Kafka || is_of_the_log(name));
-        any || args.suites.iter().any(|suite| suite == name)
+        let fits = match args.against {
+            Flavor::Diwan => true,
+            Flavor::Zookeeper => !is_of_the_objects(name),
+            Flavor::Kafka => is_of_the_log(name),
+        };
+        (args.suites.is_empty() && fits) || args.suites.iter().any(|suite| suite == name)
     };
     let tally = Runner::new(workspace, args.against, &args.options, chosen)?.run(&among, chosen)?;
     tally.print();
@@ -209,22 +216,7 @@ fn run_one(
     let deadline = among.deadline(options);
     let attempt = suite.prepare().and_then(|()| match server {
         Server::Zookeeper { script, binary } => {
-            let mut command = Command::new(script);
-            command
-                .envs(among.environment())
-                .env("SECURE_PORT", ports.secure.to_string())
-                .arg(ports.plain.to_string());
-            if let (Some(binary), true) = (binary, suite.is_of_the_log()) {
-                let ourselves = std::env::current_exe().context("cannot find this program's own file")?;
-                command
-                    .arg(ourselves)
-                    .arg("broker")
-                    .arg("--binary")
-                    .arg(binary)
-                    .arg("--work")
-                    .arg(&suite.work);
-                command.args(["--port", &brokers[0].to_string(), "--"]);
-            }
+            let mut command = beside_zookeeper(suite, (script, binary.as_deref()), ports, brokers, among)?;
             suite.run(command.arg(&suite.program).args(&among.tests), deadline, None)
         }
         Server::Kafka(script) => {
@@ -233,7 +225,12 @@ fn run_one(
             command.arg(&suite.program).args(&among.tests);
             suite.run(&mut command, deadline, None)
         }
-        Server::Diwan { binary, keys } => {
+        Server::Diwan { binary, objects, .. } if suite.is_of_the_objects() => {
+            let mut command = Command::new(objects);
+            command.envs(among.environment()).env("OBJECTS_PROGRAM", binary);
+            suite.run(command.arg(&suite.program).args(&among.tests), deadline, None)
+        }
+        Server::Diwan { binary, keys, .. } => {
             let servers = servers::Servers::new(keys, binary, &suite.work, members, among.form)?;
             // What dies are the brokers, if there are several.
             let deaths = among.deaths.filter(|_| !(suite.is_of_the_log() && among.brokers > 1));
@@ -246,6 +243,27 @@ fn run_one(
         tally.fail(format!("{}: {error:#}", suite.name));
         tally
     })
+}
+
+/// The command that runs what follows it beside a real ZooKeeper, and for a suite of the log beside a broker of ours, too.
+fn beside_zookeeper(
+    suite: &Suite,
+    (script, binary): (&Path, Option<&Path>),
+    ports: ServerPorts,
+    brokers: &[u16],
+    among: &Among,
+) -> anyhow::Result<Command> {
+    let mut command = Command::new(script);
+    command
+        .envs(among.environment())
+        .env("SECURE_PORT", ports.secure.to_string())
+        .arg(ports.plain.to_string());
+    if let (Some(binary), true) = (binary, suite.is_of_the_log()) {
+        let ourselves = std::env::current_exe().context("cannot find this program's own file")?;
+        command.arg(ourselves).arg("broker").arg("--binary").arg(binary).arg("--work").arg(&suite.work);
+        command.args(["--port", &brokers[0].to_string(), "--"]);
+    }
+    Ok(command)
 }
 
 /// Runs a suite on a council that serves; a suite of the log, on a broker that is started there.
@@ -326,8 +344,8 @@ impl Among {
 
 /// What a suite is run against.
 enum Server {
-    /// The built binary, and the program that makes keys.
-    Diwan { binary: PathBuf, keys: PathBuf },
+    /// The built binary, the program that makes keys, and the script that runs a command beside members that serve objects.
+    Diwan { binary: PathBuf, keys: PathBuf, objects: PathBuf },
     /// The script that runs a command beside a real ZooKeeper, and the built binary if there is a suite of the log.
     Zookeeper { script: PathBuf, binary: Option<PathBuf> },
     /// The script that runs a command beside a real Kafka.
@@ -346,6 +364,7 @@ impl Server {
             Flavor::Diwan => Server::Diwan {
                 binary: diwan_binary(workspace, options)?,
                 keys: built(workspace, "tools-testbed", "keys")?,
+                objects: interop.join("with-objects"),
             },
             Flavor::Zookeeper => Server::Zookeeper {
                 script: interop.join("with-zookeeper"),

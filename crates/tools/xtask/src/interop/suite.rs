@@ -34,6 +34,11 @@ pub(crate) fn is_of_the_log(name: &str) -> bool {
     name.starts_with("log-")
 }
 
+/// Whether a suite of this name is one of our libraries for live objects.
+pub(crate) fn is_of_the_objects(name: &str) -> bool {
+    name.starts_with("objects-")
+}
+
 /// All suites, in the order of their names.
 pub(crate) fn discover(workspace: &Workspace) -> anyhow::Result<Vec<Suite>> {
     let folder = workspace.root.join("interop");
@@ -54,9 +59,14 @@ pub(crate) fn discover(workspace: &Workspace) -> anyhow::Result<Vec<Suite>> {
 }
 
 impl Suite {
-    /// Whether it is a suite of Kafka's clients, which needs a broker; the others need a council.
+    /// Whether it is a suite of Kafka's clients, which needs a broker.
     pub(crate) fn is_of_the_log(&self) -> bool {
         is_of_the_log(&self.name)
+    }
+
+    /// Whether it is a suite of live objects, which needs three members that serve them. The others need a council.
+    pub(crate) fn is_of_the_objects(&self) -> bool {
+        is_of_the_objects(&self.name)
     }
 
     /// Whether what the suite needs is on this machine; it is asked, it installs nothing.

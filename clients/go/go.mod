@@ -1,0 +1,3 @@
+module diwan/objects
+
+go 1.22

@@ -1,0 +1,128 @@
+package diwan.objects;
+
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Supplier;
+
+/** Requests: which member they go to, and again until they are answered. */
+final class Exchange {
+    static final Duration ATTEMPT = Duration.ofSeconds(5);
+    static final Duration HOLD = Duration.ofSeconds(10);
+    // Refusals of members, not of the replicated state: the same request is sent again.
+    private static final Set<String> AGAIN = Set.of("no-leader", "outcome-unknown", "rate", "bad-response", "too-slow");
+
+    private final List<String> members;
+    private final Duration timeout;
+    private final HttpClient http;
+    private int current;
+    private String leader;
+    private long position;
+
+    record Answer(int status, Map<String, Object> result) {}
+
+    /** What is sent, perhaps more than once: target and fields are asked before each attempt. */
+    record Sent(String method, Supplier<String> target, Supplier<Map<String, String>> fields, String body, Duration attempt, Duration patience) {
+        static Sent of(String method, String target, Map<String, String> fields, String body) {
+            return new Sent(method, () -> target, () -> fields, body, ATTEMPT, null);
+        }
+    }
+
+    Exchange(String members, Duration timeout) {
+        this.members = Arrays.stream(members.split(",")).map(Exchange::address).toList();
+        this.timeout = timeout;
+        this.current = ThreadLocalRandom.current().nextInt(this.members.size());
+        this.http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofSeconds(2)).build();
+    }
+
+    private static String address(String member) {
+        String bare = member.strip().replaceFirst("^http://", "").replaceFirst("/+$", "");
+        return bare.substring(bare.lastIndexOf(']') + 1).contains(":") ? bare : bare + ":7180";
+    }
+
+    private synchronized String pick() {
+        return leader != null ? leader : members.get(current);
+    }
+
+    private synchronized void failed(String member) {
+        if (member.equals(leader)) leader = null;
+        if (member.equals(members.get(current))) current = (current + 1) % members.size();
+    }
+
+    private synchronized void heard(HttpResponse<String> response) {
+        response.headers().firstValueAsLong("diwan-position").ifPresent(seen -> position = Math.max(position, seen));
+        response.headers().firstValue("diwan-leader").ifPresent(told -> leader = told);
+    }
+
+    synchronized long position() {
+        return position;
+    }
+
+    /** One attempt at one member. */
+    Answer once(String method, String target, Map<String, String> fields, String body, Duration attempt)
+            throws IOException, InterruptedException {
+        String member = pick();
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create("http://" + member + target)).timeout(attempt);
+        fields.forEach(request::header);
+        if (!body.isEmpty()) request.header("Content-Type", "application/json");
+        request.method(method, HttpRequest.BodyPublishers.ofString(body));
+        HttpResponse<String> response;
+        try {
+            response = http.send(request.build(), HttpResponse.BodyHandlers.ofString());
+        } catch (IOException broken) {
+            failed(member);
+            throw broken;
+        }
+        heard(response);
+        if (response.statusCode() < 400) return new Answer(response.statusCode(), Json.object(response.body()));
+        Problem refused = Problem.of(response.statusCode(), response.body());
+        if (AGAIN.contains(refused.slug()) && response.headers().firstValue("diwan-leader").isEmpty()) failed(member);
+        throw refused;
+    }
+
+    /** Sends a request until it is answered. */
+    Answer send(Sent sent) throws InterruptedException {
+        long patience = (sent.patience() == null ? timeout : sent.patience()).toNanos();
+        long end = System.nanoTime() + patience;
+        long pause = 10;
+        boolean unanswered = false;
+        while (true) {
+            Exception last;
+            String target = sent.target().get();
+            try {
+                Answer answer = once(sent.method(), target, sent.fields().get(), sent.body(), sent.attempt());
+                if (answer.status() != 202 || target.contains("hold_ms=0")) return answer;
+                // It waits: we ask again, and join it.
+                end = System.nanoTime() + patience;
+                pause = 10;
+                unanswered = false;
+                continue;
+            } catch (Problem refused) {
+                if (!AGAIN.contains(refused.slug())) {
+                    // An attempt before this one may have had the effect whose memory is gone.
+                    boolean forgotten = Set.of("request-forgotten", "session-expired").contains(refused.slug());
+                    throw unanswered && forgotten ? refused.withUnknownEffect() : refused;
+                }
+                unanswered |= refused.isEffectUnknown();
+                last = refused;
+            } catch (IOException broken) {
+                unanswered = true;
+                last = broken;
+            }
+            if (System.nanoTime() + pause * 1_000_000 > end) {
+                if (unanswered || !(last instanceof Problem refused)) throw Problem.unknown(String.valueOf(last));
+                throw refused;
+            }
+            Thread.sleep((long) (pause * (0.5 + ThreadLocalRandom.current().nextDouble())));
+            pause = Math.min(2 * pause, 500);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+// Requests: which member they go to, and again until they are answered. Also the heartbeat's, on a thread of its own.
+
+import http from 'node:http'
+import { Problem, problemOf } from './problem.js'
+
+export const ATTEMPT_MS = 5_000
+export const HOLD_MS = 10_000
+// Refusals of members, not of the replicated state: the same request is sent again.
+const AGAIN = new Set(['no-leader', 'outcome-unknown', 'rate', 'bad-response', 'too-slow'])
+
+export function addresses(members) {
+  const listed = Array.isArray(members) ? members : members.split(',')
+  return listed.map((member) => {
+    const url = new URL(member.includes('://') ? member.trim() : `http://${member.trim()}`)
+    return `${url.hostname}:${url.port || 7180}`
+  })
+}
+
+export const rest = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+
+export class Exchange {
+  constructor(members, timeoutMs) {
+    this.members = members
+    this.timeoutMs = timeoutMs
+    this.current = Math.floor(Math.random() * members.length)
+    this.leader = null
+    this.position = 0
+    this.agent = new http.Agent({ keepAlive: true, maxFreeSockets: 64, noDelay: true })
+  }
+
+  failed(member) {
+    if (this.leader === member) this.leader = null
+    if (this.members[this.current] === member) this.current = (this.current + 1) % this.members.length
+  }
+
+  heard(fields) {
+    const position = Number(fields['diwan-position'])
+    if (position > this.position) this.position = position
+    if (fields['diwan-leader']) this.leader = fields['diwan-leader']
+  }
+
+  /** One attempt at one member. */
+  async once(method, target, fields, body, attemptMs, signal) {
+    const member = this.leader ?? this.members[this.current]
+    let answer
+    try {
+      answer = await this.#send(member, method, target, fields, body, attemptMs, signal)
+    } catch (error) {
+      if (!signal?.aborted) this.failed(member)
+      throw error
+    }
+    this.heard(answer.fields)
+    if (answer.status < 400) return { status: answer.status, result: answer.body ? JSON.parse(answer.body) : {} }
+    const refused = problemOf(answer.status, answer.body)
+    if (AGAIN.has(refused.slug) && !answer.fields['diwan-leader']) this.failed(member)
+    throw refused
+  }
+
+  #send(member, method, target, fields, body, attemptMs, signal) {
+    const colon = member.lastIndexOf(':')
+    const where = { host: member.slice(0, colon).replace(/[[\]]/g, ''), port: Number(member.slice(colon + 1)) }
+    const headers = { ...fields }
+    if (body || method === 'POST' || method === 'PUT') headers['content-length'] = Buffer.byteLength(body ?? '')
+    if (body) headers['content-type'] = 'application/json'
+    return new Promise((resolve, reject) => {
+      const request = http.request({ ...where, method, path: target, headers, agent: this.agent, signal })
+      const late = setTimeout(() => request.destroy(new Error('no answer in time')), attemptMs)
+      const fail = (error) => {
+        clearTimeout(late)
+        reject(error)
+      }
+      request.on('error', fail)
+      request.on('response', (response) => {
+        const pieces = []
+        response.on('data', (piece) => pieces.push(piece))
+        response.on('error', fail)
+        response.on('aborted', () => fail(new Error('half a response')))
+        response.on('end', () => {
+          clearTimeout(late)
+          resolve({ status: response.statusCode, fields: response.headers, body: Buffer.concat(pieces).toString() })
+        })
+      })
+      request.end(body)
+    })
+  }
+
+  /** Sends a request until it is answered. `target` and `fields` may be functions: they are asked before each attempt. */
+  async send(method, target, { body, fields = {}, patienceMs = this.timeoutMs, attemptMs = ATTEMPT_MS, signal } = {}) {
+    let [end, pause, unanswered, last] = [performance.now() + patienceMs, 10, false, null]
+    for (;;) {
+      signal?.throwIfAborted()
+      const where = typeof target === 'function' ? target() : target
+      try {
+        const with_ = typeof fields === 'function' ? fields() : fields
+        const answer = await this.once(method, where, with_, body, attemptMs, signal)
+        if (answer.status !== 202 || where.includes('hold_ms=0')) return answer
+        // It waits: we ask again, and join it.
+        ;[end, pause, unanswered] = [performance.now() + patienceMs, 10, false]
+        continue
+      } catch (error) {
+        signal?.throwIfAborted()
+        if (error instanceof Problem && !AGAIN.has(error.slug)) {
+          // An attempt before this one may have had the effect whose memory is gone.
+          if (unanswered && ['request-forgotten', 'session-expired'].includes(error.slug)) error.effect = 'unknown'
+          throw error
+        }
+        unanswered ||= error.effect !== 'none'
+        last = error
+      }
+      if (performance.now() + pause > end) {
+        if (!unanswered) throw last
+        throw new Problem('outcome-unknown', last.message, { status: 504, effect: 'unknown', retry: 'same-key' })
+      }
+      await rest(pause * (0.5 + Math.random()))
+      pause = Math.min(2 * pause, 500)
+    }
+  }
+
+  close() {
+    this.agent.destroy()
+  }
+}

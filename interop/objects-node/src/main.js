@@ -1,0 +1,5 @@
+import { main } from './harness.js'
+import './methods.js'
+import './waits.js'
+
+await main(process.argv.slice(2))
