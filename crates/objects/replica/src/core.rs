@@ -62,9 +62,11 @@ impl Core {
 
     /// One message of an edge. Those of one edge come in the order in which it sent them.
     pub fn receive(&mut self, request: Request, state: &State, now: Now) {
+        // A process that stood still has a lease only as far as its clock says so, whatever it was told before.
+        let has_lease = now.mono() <= self.replica.lease_until();
         let (machine, group) = self.replica.machine();
         group.set_now(now);
-        machine.receive(request, state, group);
+        machine.receive(request, has_lease, state, group);
     }
 
     /// The members that are to be are these from now on. The leader makes it so.

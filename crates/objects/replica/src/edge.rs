@@ -5,7 +5,7 @@
 //! is open. A process begins anew without harm: answers to commands of an earlier process are not delivered.
 //!
 //! Each [`Request`] with an origin is answered by exactly one [`Answer::Done`], unless the edge says [`Request::Gone`]
-//! before. [`Answer::Parked`] may come before it, and more than once (the request was repeated meanwhile).
+//! before, or it is a watch that is not refused ([`Answer::Watching`]). [`Answer::Parked`] may come before it, and more than once (the request was repeated meanwhile).
 //!
 //! The edge authenticates principals and hashes the secrets of sessions. The core compares the hash with the session's:
 //! it has the state.
@@ -202,6 +202,14 @@ pub enum Answer {
         origin: Origin,
         /// The ticket.
         ticket: u64,
+    },
+    /// A watch has begun. First of all that is said of it; a watch that is refused is answered by [`Answer::Done`].
+    Watching {
+        /// The watch.
+        origin: Origin,
+        /// The last event before those that follow, whatever it was about: what a client that has seen none may resume
+        /// behind.
+        id: EventId,
     },
     /// A watch's event.
     Event {

@@ -71,6 +71,8 @@ impl Watches {
             return false;
         }
         list.push(origin);
+        let id = self.latest.back().map_or(self.forgotten, |(id, _)| *id);
+        out.tell(origin, Answer::Watching { origin, id });
         if after.is_some_and(|after| after < self.forgotten) {
             out.tell(origin, Answer::EventsLost { origin });
         } else if let Some(after) = after {
@@ -171,11 +173,12 @@ mod tests {
 
     fn positions(out: &mut Mailboxes) -> Vec<u64> {
         let told = core::mem::take(out.of(0)).into_iter();
-        told.map(|answer| match answer {
-            Answer::Event { id, .. } => id.position,
-            _ => 0,
-        })
-        .collect()
+        let positions = told.filter_map(|answer| match answer {
+            Answer::Event { id, .. } => Some(id.position),
+            Answer::EventsLost { .. } => Some(0),
+            _ => None,
+        });
+        positions.collect()
     }
 
     #[test]

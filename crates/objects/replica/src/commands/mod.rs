@@ -124,7 +124,8 @@ impl Commands {
         if !is_readable(content, is_of_sender) {
             return group.refuse_message(from, "commands that are not the sender's, or cannot be read");
         }
-        if self.batch.bytes() + content.len() > RELAYED_BYTES_MAX {
+        // A leader whose disk is full hands the lead over, and members give theirs to the next one.
+        if !self.writable || self.batch.bytes() + content.len() > RELAYED_BYTES_MAX {
             return;
         }
         let Ok(mut reader) = BatchReader::new(content) else { return };

@@ -222,6 +222,10 @@ mod tests {
         queue.push(encoded, origin, number % 2 == 1, MonoTime::of_ms(10 * number));
     }
 
+    fn give(queue: &mut Queue, count: usize) {
+        (0..count).for_each(|_| assert!(queue.next_to_give().is_some()));
+    }
+
     fn given(queue: &mut Queue) -> Vec<u64> {
         core::iter::from_fn(|| {
             queue.next_to_give().map(|(source, encoded)| {
@@ -263,7 +267,7 @@ mod tests {
     #[test]
     fn snapshot_leaves_the_outcome_of_what_is_not_repeatable_unknown() {
         let mut queue = queue();
-        (0..3).for_each(|_| drop(queue.next_to_give()));
+        give(&mut queue, 3);
         let unknown = queue.state_knows(Source { member: 2, incarnation: 7, sequence: 3 });
         assert_eq!(numbers(unknown), [0, 2]);
         assert_eq!(given(&mut queue), [4, 5], "the second may be repeated");
@@ -282,7 +286,7 @@ mod tests {
     #[test]
     fn only_what_nobody_was_given_is_refused() {
         let mut queue = queue();
-        (0..2).for_each(|_| drop(queue.next_to_give()));
+        give(&mut queue, 2);
         queue.give_again();
         assert!(queue.take_ungiven(MonoTime::of_ms(0)).is_empty());
         assert_eq!(numbers(queue.take_ungiven(MonoTime::of_ms(30))), [2]);
@@ -292,7 +296,7 @@ mod tests {
     #[test]
     fn nobody_is_told_twice_that_an_outcome_is_unknown() {
         let mut queue = queue();
-        (0..3).for_each(|_| drop(queue.next_to_give()));
+        give(&mut queue, 3);
         let told = |queue: &mut Queue, ms| {
             queue
                 .take_unanswered(MonoTime::of_ms(ms))

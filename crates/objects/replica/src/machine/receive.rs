@@ -24,14 +24,14 @@ enum Known {
 
 impl ObjectsMachine {
     /// One message of an edge. Those of one edge come in the order in which it sent them.
-    pub(crate) fn receive(&mut self, request: Request, state: &State, group: &mut Group) {
+    pub(crate) fn receive(&mut self, request: Request, has_lease: bool, state: &State, group: &mut Group) {
         match request {
             Request::Heard { edge, round, sessions } => {
                 let condemned = self.sessions.edge_heard(edge, round, &sessions, state, group);
                 self.expire(condemned);
             }
             Request::Gone { origin } => self.gone(origin, group),
-            request if group.is_serving() => {
+            request if has_lease && group.is_serving() => {
                 let is_fresh = group.view().is_alone();
                 let since = group.now().mono();
                 self.take_in(request, since, is_fresh, state, group);
@@ -57,16 +57,27 @@ impl ObjectsMachine {
         let at = group.now().mono();
         let proof = proof_of(&request);
         match proof.map_or(Known::Proven, |proof| self.prove(proof, state, at)) {
-            Known::Proven => {}
-            Known::Wrong => return self.refuse(&request, unauthenticated()),
+            Known::Proven => self.carry_out(request, since, is_fresh, state, group),
+            Known::Wrong => self.refuse(&request, unauthenticated()),
             // A query that is to be answered at once needs no session.
-            Known::Unknown if is_stale(&request) => {}
-            Known::Unknown if !is_fresh => return self.wait(request, since, group),
+            Known::Unknown if is_stale(&request) => self.carry_out(request, since, is_fresh, state, group),
+            Known::Unknown if !is_fresh => self.wait(request, since, group),
             Known::Unknown => {
                 let expired = Problem::new(Slug::SessionExpired, "there is no such session");
-                return self.refuse(&request, expired);
+                self.refuse(&request, expired);
             }
         }
+    }
+
+    /// Does what a request asks whose session, if it names one, is its own.
+    fn carry_out(
+        &mut self,
+        request: Request,
+        since: MonoTime,
+        is_fresh: bool,
+        state: &State,
+        group: &mut Group,
+    ) {
         match request {
             Request::Command { command, secret_hash } => self.command(&command, secret_hash, group),
             Request::Query { consistency: Consistency::Linearizable, .. } if !is_fresh => {

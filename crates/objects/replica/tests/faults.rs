@@ -1,0 +1,469 @@
+//! Members that die, stand still, lose and repeat messages, and start again.
+
+mod support;
+
+use std::collections::BTreeMap;
+
+use objects_replica::edge::{Consistency, Request};
+use objects_state::{Caller, Command, Identity, Slug};
+use support::{Faults, World, by, key, proof, session};
+
+use Identity::Anonymous;
+
+/// Anonymous increments at all members while something happens; then what was counted is what was answered, and at the
+/// most also what is said to be unknown.
+fn count_through(world: &mut World, mut happen: impl FnMut(&mut World, u64)) {
+    let mut asked: BTreeMap<(u64, u64), ()> = BTreeMap::new();
+    let (mut done, mut unknown) = (0, 0);
+    for step in 0..60 {
+        happen(world, step);
+        for id in 1..=3 {
+            if world.members.contains_key(&id) && !world.paused.contains(&id) {
+                asked.insert((id, world.call(id, "counter/a", "increment", "", Anonymous)), ());
+            }
+        }
+        world.pass(50);
+        asked.retain(|(id, number), ()| {
+            match (world.members.get(id), world.answer(*id, *number)) {
+                (None, _) => unknown += 1,
+                (Some(_), None) => return true,
+                (Some(_), Some(_)) => match world.slug(*id, *number) {
+                    None => done += 1,
+                    Some(Slug::OutcomeUnknown) => unknown += 1,
+                    Some(Slug::NoLeader) => {}
+                    Some(other) => panic!("{other:?}"),
+                },
+            }
+            false
+        });
+    }
+    world.faults = Faults::default();
+    world.pass(40_000);
+    for ((id, number), ()) in asked {
+        match (world.answer(id, number), world.slug(id, number)) {
+            (None, _) => panic!("request {number} of {id} is never answered"),
+            (Some(_), None) => done += 1,
+            (Some(_), Some(Slug::OutcomeUnknown)) => unknown += 1,
+            (Some(_), Some(_)) => {}
+        }
+    }
+    world.check_equal();
+    let counted = world.counted(1, "counter/a");
+    assert!((done..=done + unknown).contains(&counted), "{done} done, {unknown} unknown, {counted} counted");
+    assert!(done >= 60, "only {done} were done");
+}
+
+#[test]
+fn repeated_and_late_messages_apply_nothing_twice() {
+    let mut world = World::new();
+    world.faults = Faults { repeated: 500, delayed: 300, lost: 0 };
+    count_through(&mut world, |_, _| {});
+}
+
+#[test]
+fn lost_messages_lose_no_command() {
+    let mut world = World::new();
+    world.faults = Faults { lost: 200, repeated: 100, delayed: 100 };
+    count_through(&mut world, |_, _| {});
+}
+
+#[test]
+fn leaders_that_die_and_come_back_lose_and_double_nothing() {
+    let mut world = World::new();
+    world.faults = Faults { repeated: 200, delayed: 200, lost: 0 };
+    let mut dead = None;
+    count_through(&mut world, |world, step| match step % 20 {
+        5 => {
+            let leader = world.leader();
+            world.kill(leader);
+            dead = Some(leader);
+        }
+        15 => world.start(dead.take().expect("one died")),
+        _ => {}
+    });
+}
+
+#[test]
+fn leaders_that_are_cut_off_lose_and_double_nothing() {
+    let mut world = World::new();
+    let mut away = None;
+    count_through(&mut world, |world, step| match step % 30 {
+        5 => {
+            let leader = world.leader();
+            world.set_away(leader, true);
+            away = Some(leader);
+        }
+        25 => world.set_away(away.take().expect("one is away"), false),
+        _ => {}
+    });
+}
+
+#[test]
+fn waiting_call_is_granted_though_the_leader_dies() {
+    let mut world = World::new();
+    let (leader, follower) = (world.leader(), world.follower());
+    let third = 6 - leader - follower;
+    world.open(follower, 1, 60_000);
+    world.open(third, 2, 60_000);
+    let holds = world.call(follower, "lock/a", "acquire", "", by(1, 1));
+    let held = world.wait(follower, holds);
+    let waits = world.call(third, "lock/a", "acquire", "", by(2, 1));
+    world.ticket(third, waits);
+    world.kill(leader);
+    let fence =
+        held.split("\"fence\":").nth(1).and_then(|rest| rest.split([',', '}']).next()).expect("a fence");
+    let release = world.call(follower, "lock/a", "release", &format!("{{\"fence\":{fence}}}"), by(1, 2));
+    assert!(world.wait(follower, release).contains("\"holds\":0"));
+    assert!(world.wait(third, waits).contains("\"acquired\":true"));
+    world.start(leader);
+    world.check_equal();
+}
+
+#[test]
+fn call_that_waited_at_a_dead_member_is_found_at_another_one() {
+    let mut world = World::new();
+    let (leader, follower) = (world.leader(), world.follower());
+    world.open(leader, 1, 60_000);
+    let holds = world.call(leader, "lock/a", "acquire", "", by(1, 1));
+    let held = world.wait(leader, holds);
+    let waits = world.call(follower, "lock/a", "acquire", "", key("k"));
+    let waits_other = world.call(follower, "latch/b", "await", "", key("l"));
+    let _ = world.ticket(follower, waits_other);
+    assert_eq!(world.slug(follower, waits), Some(Slug::BadArgument), "a lock belongs to a session");
+    world.open(follower, 2, 60_000);
+    let waits = world.call(follower, "lock/a", "acquire", "", by(2, 1));
+    let ticket = world.ticket(follower, waits);
+    world.kill(follower);
+    let again = world.call(leader, "lock/a", "acquire", "", by(2, 1));
+    assert_eq!(world.ticket(leader, again), ticket);
+    let collect = |origin| Request::Collect { origin, principal: "ada".into(), ticket };
+    let third = 6 - leader - follower;
+    let collected = world.ask(third, collect);
+    let foreign = world.ask(third, |origin| Request::Collect { origin, principal: "eve".into(), ticket });
+    assert_eq!(world.wait(third, foreign), "refused forbidden");
+    let unknown = world.ask(third, |origin| Request::Collect { origin, principal: "ada".into(), ticket: 1 });
+    assert_eq!(world.wait(third, unknown), "refused no-such-ticket");
+    let fence =
+        held.split("\"fence\":").nth(1).and_then(|rest| rest.split([',', '}']).next()).expect("a fence");
+    let release = world.call(leader, "lock/a", "release", &format!("{{\"fence\":{fence}}}"), by(1, 2));
+    world.wait(leader, release);
+    let granted = world.wait(leader, again);
+    assert_eq!(world.wait(third, collected), granted);
+    let late = world.ask(third, collect);
+    assert_eq!(world.wait(third, late), granted, "it is kept until it is acknowledged");
+}
+
+#[test]
+fn anonymous_wait_ends_with_its_caller_and_others_do_not() {
+    let mut world = World::new();
+    let follower = world.follower();
+    let anonymous = world.call(follower, "queue/a", "take", "", Anonymous);
+    let keyed = world.call(follower, "queue/a", "take", "", key("k"));
+    world.ticket(follower, anonymous);
+    world.ticket(follower, keyed);
+    for number in [anonymous, keyed] {
+        let origin = objects_replica::edge::origin(follower, 0, number);
+        world.tell(follower, Request::Gone { origin });
+    }
+    world.check_equal();
+    assert_eq!(world.members[&1].state.counts()[2], 1, "the other can be collected");
+    assert_eq!(world.answer(follower, anonymous), None);
+    // Gone before it began to wait.
+    let gone = world.call(follower, "queue/a", "take", "", Anonymous);
+    let origin = objects_replica::edge::origin(follower, 0, gone);
+    world.tell(follower, Request::Gone { origin });
+    world.check_equal();
+    assert_eq!(world.members[&1].state.counts()[2], 1);
+    assert_eq!(world.members[&follower].core.status().requests_joined, 0);
+}
+
+#[test]
+fn silent_session_expires_in_time_and_the_next_is_granted() {
+    let mut world = World::new();
+    let follower = world.follower();
+    world.open(follower, 1, 2_000);
+    world.open(follower, 2, 60_000);
+    let holds = world.call(follower, "lock/a", "acquire", "", by(1, 1));
+    world.wait(follower, holds);
+    let silent_since = world.now_ms;
+    let waits = world.call(follower, "lock/a", "acquire", "", by(2, 1));
+    world.ticket(follower, waits);
+    assert!(!world.pass_until(1_900, |world| world.answer(follower, waits).is_some()));
+    world.wait(follower, waits);
+    let took = world.now_ms - silent_since;
+    assert!((2_000..=2_300).contains(&took), "{took} ms");
+}
+
+#[test]
+fn session_lives_as_long_as_any_member_hears_of_it() {
+    let mut world = World::new();
+    let follower = world.follower();
+    world.open(follower, 1, 1_000);
+    for step in 0..60 {
+        // The leader changes twice meanwhile.
+        if step % 20 == 10 {
+            let leader = world.leader();
+            if leader != follower {
+                world.kill(leader);
+                world.pass(500);
+                world.start(leader);
+            }
+        }
+        let renewed = world.renew(follower, 1);
+        world.pass(400);
+        assert!(world.answer(follower, renewed).is_some_and(|answer| answer.contains("\"generation\":1")));
+    }
+}
+
+#[test]
+fn open_stream_keeps_a_session_alive_by_what_its_edge_says() {
+    let mut world = World::new();
+    let follower = world.follower();
+    world.open(follower, 1, 1_000);
+    for _ in 0..20 {
+        let heard = vec![(session(1), world.now(follower).mono())];
+        world.tell(follower, Request::Heard { edge: 0, round: None, sessions: heard });
+        world.pass(300);
+    }
+    assert!(world.members[&follower].state.session(session(1)).is_some());
+}
+
+#[test]
+fn edge_that_does_not_answer_holds_up_every_expiry() {
+    let mut world = World::new();
+    let follower = world.follower();
+    world.open(follower, 1, 1_000);
+    world.member(follower).edge_answers = false;
+    world.pass(5_000);
+    assert!(world.members[&follower].state.session(session(1)).is_some());
+    world.member(follower).edge_answers = true;
+    // The round that it did not answer is over when another one begins.
+    let round = (1..200).map(|round| Request::Heard { edge: 0, round: Some(round), sessions: Vec::new() });
+    round.for_each(|heard| world.tell(follower, heard));
+    world.pass(3_000);
+    assert!(world.members[&follower].state.session(session(1)).is_none());
+}
+
+#[test]
+fn new_leader_gives_each_session_its_full_time() {
+    let mut world = World::new();
+    let leader = world.leader();
+    world.open(leader, 1, 3_000);
+    world.pass(2_500);
+    world.kill(leader);
+    world.pass(2_500);
+    let follower = world.follower();
+    let id = if world.members.contains_key(&follower) { follower } else { world.leader() };
+    assert!(world.members[&id].state.session(session(1)).is_some());
+    world.pass(6_000);
+    assert!(world.members[&id].state.session(session(1)).is_none());
+}
+
+#[test]
+fn process_that_stood_still_adds_the_pause() {
+    let mut world = World::new();
+    world.open(1, 1, 5_000);
+    world.pass(2_000);
+    world.paused.extend(1..=3);
+    world.pass(20_000);
+    world.paused.clear();
+    world.pass(1_000);
+    assert!(world.members[&1].state.session(session(1)).is_some());
+    world.pass(12_000);
+    assert!(world.members[&1].state.session(session(1)).is_none());
+}
+
+#[test]
+fn deadlines_pass_in_order_and_in_time() {
+    let mut world = World::new();
+    let follower = world.follower();
+    let late = world.call(follower, "queue/a", "take", "{\"wait_ms\":1500}", key("late"));
+    let early = world.call(follower, "queue/a", "take", "{\"wait_ms\":700}", key("early"));
+    world.ticket(follower, late);
+    let began = world.now_ms;
+    world.wait(follower, early);
+    assert!((690..=800).contains(&(world.now_ms - began)), "{}", world.now_ms - began);
+    assert_eq!(world.answer(follower, late), None);
+    world.wait(follower, late);
+    assert!((1_490..=1_600).contains(&(world.now_ms - began)), "{}", world.now_ms - began);
+}
+
+#[test]
+fn deadline_outlives_a_leader_and_a_clock_that_is_behind() {
+    let mut world = World::new();
+    let (leader, follower) = (world.leader(), world.follower());
+    for id in (1..=3).filter(|id| *id != leader) {
+        world.clock_offset_ms.insert(id, -60_000);
+    }
+    let waits = world.call(follower, "queue/a", "take", "{\"wait_ms\":3000}", key("k"));
+    world.ticket(follower, waits);
+    let began = world.now_ms;
+    let stamp = world.members[&follower].state.stamp();
+    world.kill(leader);
+    world.wait(follower, waits);
+    let took = world.now_ms - began;
+    assert!((2_990..=4_500).contains(&took), "{took} ms");
+    assert!(world.members[&follower].state.stamp().since(stamp) >= 2_990);
+}
+
+#[test]
+fn many_deadlines_at_once_take_several_ticks() {
+    let mut world = World::new();
+    let asked: Vec<_> =
+        (0..2_500).map(|_| world.call(1, "queue/a", "take", "{\"wait_ms\":2000}", Anonymous)).collect();
+    world.pass(4_000);
+    assert!(asked.iter().all(|asked| world.answer(1, *asked).is_some()));
+    world.check_equal();
+}
+
+#[test]
+fn member_that_was_away_takes_a_snapshot_and_ends_the_waits_that_ended_meanwhile() {
+    let mut world = World::with(|config| {
+        config.replica.window_bytes_max = 0;
+        config.replica.snapshot_after_commands = 20;
+        // What it was given before it was cut off is settled by the snapshot.
+        config.unknown_ms = 600_000;
+    });
+    let (leader, away) = (world.leader(), world.follower());
+    let keyed = world.call(away, "queue/a", "take", "", key("k"));
+    let anonymous = world.call(away, "queue/a", "take", "", Anonymous);
+    let waits = world.call(away, "queue/b", "take", "", key("w"));
+    for asked in [keyed, anonymous, waits] {
+        world.ticket(away, asked);
+    }
+    let watch = |origin| {
+        let subject = objects_replica::edge::Subject::Object(support::object("queue/a"));
+        Request::Watch { origin, subject, after: None }
+    };
+    world.ask(away, watch);
+    world.set_away(away, true);
+    for item in 0..100 {
+        let put = world.call(leader, "queue/a", "put", &format!("{{\"item\":{item}}}"), Anonymous);
+        world.wait(leader, put);
+    }
+    world.request_snapshot(leader);
+    world.pass(500);
+    world.set_away(away, false);
+    world.pass(3_000);
+    assert!(world.members[&away].core.status().states_replaced > 0);
+    assert!(world.wait(away, keyed).contains("\"item\":0"));
+    assert_eq!(world.wait(away, anonymous), "refused outcome-unknown");
+    assert_eq!(world.answer(away, waits), None);
+    assert!(world.members[&away].lost_events > 0);
+    let put = world.call(away, "queue/b", "put", "{\"item\":7}", Anonymous);
+    world.wait(away, put);
+    assert!(world.wait(away, waits).contains("\"item\":7"));
+    world.check_equal();
+}
+
+#[test]
+fn process_that_starts_again_goes_on_behind_the_one_before() {
+    let mut world = World::new();
+    let follower = world.follower();
+    for round in 1..=3 {
+        for _ in 0..5 {
+            let asked = world.call(follower, "counter/a", "increment", "", Anonymous);
+            world.wait(follower, asked);
+        }
+        // Under way when it dies: applied or not, its answer belongs to nobody.
+        world.call(follower, "counter/b", "increment", "", Anonymous);
+        world.turn();
+        world.kill(follower);
+        if round == 2 {
+            world.clock_offset_ms.insert(follower, -86_400_000);
+        }
+        world.pass(200);
+        world.start(follower);
+        world.pass(3_000);
+        assert!(world.members[&follower].done.is_empty());
+    }
+    world.check_equal();
+    assert_eq!(world.counted(1, "counter/a"), 15);
+}
+
+#[test]
+fn whole_group_starts_again_from_snapshots_and_logs() {
+    let mut world = World::with(|config| config.replica.snapshot_after_commands = 30);
+    world.open(1, 7, 600_000);
+    let first = world.call(1, "counter/a", "increment", "", by(7, 1));
+    let first = world.wait(1, first);
+    let waits = world.call(1, "queue/a", "take", "", by(7, 2));
+    let ticket = world.ticket(1, waits);
+    for id in (1..=3).cycle().take(90) {
+        let asked = world.call(id, "counter/a", "increment", "", Anonymous);
+        world.wait(id, asked);
+    }
+    (1..=3).for_each(|id| world.kill(id));
+    world.pass(1_000);
+    (1..=3).for_each(|id| world.start(id));
+    world.pass(3_000);
+    world.check_equal();
+    assert_eq!(world.counted(1, "counter/a"), 91);
+    let again = world.call(2, "counter/a", "increment", "", by(7, 1));
+    assert_eq!(world.wait(2, again), first);
+    let again = world.call(2, "queue/a", "take", "", by(7, 2));
+    assert_eq!(world.ticket(2, again), ticket);
+}
+
+#[test]
+fn close_frees_at_once() {
+    let mut world = World::new();
+    world.open(1, 1, 60_000);
+    world.open(1, 2, 60_000);
+    let holds = world.call(1, "lock/a", "acquire", "", by(1, 1));
+    world.wait(1, holds);
+    let waits = world.call(2, "lock/a", "acquire", "", by(2, 1));
+    world.ticket(2, waits);
+    let close =
+        world.command(3, |caller: Caller| Command::CloseSession { caller, session: session(1) }, by(1, 2));
+    world.wait(3, close);
+    assert!(world.wait(2, waits).contains("\"acquired\":true"));
+    let late = world.call(3, "lock/a", "acquire", "", by(1, 3));
+    assert_eq!(world.wait(3, late), "refused session-expired");
+    let renewed = world.ask(3, |origin| Request::Renew { origin, proof: proof(1) });
+    assert_eq!(world.wait(3, renewed), "refused session-expired");
+}
+
+#[test]
+fn linearizable_query_at_a_deposed_leader_is_not_answered_from_its_state() {
+    let mut world = World::new();
+    let old = world.leader();
+    world.set_away(old, true);
+    let read = world.query(old, "counter/a", "get", Consistency::Linearizable);
+    world.pass(1_500);
+    let new = world.leader();
+    assert_ne!(new, old);
+    let wrote = world.call(new, "counter/a", "increment", "", Anonymous);
+    world.wait(new, wrote);
+    world.set_away(old, false);
+    assert_eq!(world.wait(old, read), "{\"value\":1}");
+}
+
+#[test]
+fn process_that_stood_still_answers_nothing_under_a_lease_that_is_over() {
+    let mut world = World::new();
+    let (leader, follower) = (world.leader(), world.follower());
+    world.paused.insert(follower);
+    let wrote = world.call(leader, "counter/a", "increment", "", Anonymous);
+    world.wait(leader, wrote);
+    world.pass(3_000);
+    // The first thing that it does is to take what its clients have sent.
+    let read = world.query(follower, "counter/a", "get", Consistency::Stale);
+    let mail = world.member(follower).core.answers(0).drain(..).collect::<Vec<_>>();
+    assert!(format!("{mail:?}").contains("NoLeader"), "{mail:?}");
+    assert_eq!(world.answer(follower, read), None);
+}
+
+#[test]
+fn copies_of_what_members_forward_are_not_put_into_the_log() {
+    let mut world = World::new();
+    let (leader, follower) = (world.leader(), world.follower());
+    world.faults = Faults { repeated: 1_000, ..Faults::default() };
+    let before = world.members[&leader].core.status().commands;
+    for _ in 0..100 {
+        world.call(follower, "counter/a", "increment", "", Anonymous);
+        world.pass(10);
+    }
+    world.check_equal();
+    assert_eq!(world.members[&leader].core.status().commands - before, 100);
+}
