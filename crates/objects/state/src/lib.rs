@@ -97,6 +97,7 @@ mod command;
 mod cost;
 mod deadline;
 mod death;
+mod directory;
 mod effects;
 mod group;
 mod json;
@@ -121,6 +122,7 @@ pub use codec::Malformed;
 pub use command::{
     Batch, Call, Caller, Command, Identity, Invocation, NewSession, ObjectName, Origin, SessionId, TypeId,
 };
+pub use directory::{Endpoint, Host, Members, NameData, NameRecord};
 pub use effects::{Effect, Effects, Event, EventKind, TicketEnd};
 pub use loader::Loader;
 pub use object::{Method, MethodKind};
