@@ -50,9 +50,13 @@ fn main() -> ExitCode {
 fn broker_or_cluster(arguments: LogArguments) -> io::Result<ExitCode> {
     let LogArguments { command, broker } = arguments;
     match command {
-        Some(command) => log::run_on_cluster(&command, &mut io::BufWriter::new(io::stdout().lock())),
+        Some(command) => log::run_on_cluster(&command, &mut output()),
         None => Ok(lone_broker::run(broker)),
     }
+}
+
+fn output() -> impl Write {
+    io::BufWriter::new(io::stdout().lock())
 }
 
 fn run(command: Command) -> io::Result<ExitCode> {
@@ -66,12 +70,8 @@ fn run(command: Command) -> io::Result<ExitCode> {
             return up::run(&arguments.options(), &mut io::stdout().lock());
         }
         Command::Log(arguments) => return broker_or_cluster(arguments),
-        Command::Records(command) => {
-            return log::run(&command, &mut io::BufWriter::new(io::stdout().lock()));
-        }
-        Command::Object(command) => {
-            return object::run(&command, &mut io::BufWriter::new(io::stdout().lock()));
-        }
+        Command::Records(command) => return log::run(&command, &mut output()),
+        Command::Object(command) => return object::run(&command, &mut output()),
         Command::Certificates(arguments) => {
             return certificates::run(&arguments.order(), &mut io::stdout().lock());
         }
@@ -82,7 +82,7 @@ fn run(command: Command) -> io::Result<ExitCode> {
         Command::Lab { arguments } => return Ok(lab::run(&arguments)),
         Command::Config(command) => command,
     };
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = output();
     let fine = match command {
         ConfigCommand::Check(arguments) => {
             let (sources, options) = arguments.split();

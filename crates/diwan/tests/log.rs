@@ -273,20 +273,9 @@ fn keys_of_a_broker_are_read_again_at_a_signal() {
     assert!(made.status.success());
     let council = Server::start();
     let alone = ["log", "--council", &council.address(), "--data-dir"].map(String::from).to_vec();
-    let beside = [
-        "serve",
-        "--listen",
-        "127.0.0.1:0",
-        "--objects",
-        "off",
-        "--metrics",
-        "off",
-        "--admin",
-        "off",
-        "--data-dir",
-    ]
-    .map(String::from);
-    for (prefix, data, arguments) in [("", "a", alone), ("log.", "b", beside.to_vec())] {
+    let beside = "serve --objects off --listen 127.0.0.1:0 --metrics off --admin off --data-dir";
+    let beside: Vec<_> = beside.split(' ').map(String::from).collect();
+    for (prefix, data, arguments) in [("", "a", alone), ("log.", "b", beside)] {
         let keys = store.join(format!("{data}.pem"));
         std::fs::copy(store.join("member-1.pem"), &keys).unwrap();
         let settings = [

@@ -76,7 +76,7 @@ fn objects_are_there_when_all_members_were_killed() {
     let reply = caller.query("map/settings", "size", "");
     assert_eq!(reply["size"], 20);
     let mut stale = Caller::new(group.addresses());
-    assert_eq!(stale.query("map/settings", "get", "key=%22k7%22")["value"], 7);
+    assert_eq!(stale.query("map/settings", "get", "key=k7")["value"], 7);
 }
 
 #[test]

@@ -231,18 +231,7 @@ fn a_zoo_cfg_is_served_as_it_is_and_its_odd_keys_are_named() {
     fs::write(&file, text).unwrap();
     let mut command = diwan();
     command
-        .args([
-            "serve",
-            "--log",
-            "off",
-            "--objects",
-            "off",
-            "--metrics",
-            "off",
-            "--log-format",
-            "json",
-            "--config",
-        ])
+        .args(["serve", "--log", "off", "--metrics", "off", "--log-format", "json", "--config"])
         .arg(&file);
     let mut server = Logged::start(command);
     let mut log = Vec::new();

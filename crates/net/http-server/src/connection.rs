@@ -76,6 +76,7 @@ pub(crate) enum Late {
 
 /// What is to be done once a connection was polled.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "it is looked at once, where it is made")]
 pub(crate) enum Found {
     /// Nothing.
     Nothing,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// The limits of a server's connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +21,17 @@ pub struct HttpLimits {
     pub body_ms_max: u64,
     /// How long a client may take none of the bytes that wait for it, milliseconds. Then its connection is closed.
     pub stall_ms_max: u64,
+    /// How long a client's host may acknowledge none of the bytes that were sent to it, milliseconds. Then its connection is
+    /// closed: a host that vanished says nothing else.
+    pub unacknowledged_ms_max: u64,
     /// Bytes that a streamed body may have waiting for its client: beyond, the stream ends.
     pub stream_bytes_max: usize,
+}
+
+impl HttpLimits {
+    pub(crate) const fn unacknowledged_max(&self) -> Duration {
+        Duration::from_millis(self.unacknowledged_ms_max)
+    }
 }
 
 impl Default for HttpLimits {
@@ -34,6 +44,7 @@ impl Default for HttpLimits {
             head_ms_max: 10_000,
             body_ms_max: 30_000,
             stall_ms_max: 30_000,
+            unacknowledged_ms_max: 10_000,
             stream_bytes_max: 256 << 10,
         }
     }

@@ -19,6 +19,7 @@ const OUTPUT_BYTES_MAX: usize = 256 << 10;
 
 /// What has become of the request that is being read.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "refusals are rare")]
 pub(crate) enum Arrival {
     Whole(Request),
     Refused(Refusal),

@@ -88,6 +88,8 @@ impl<M: Send + 'static> PreparedServer<M> {
     /// The port cannot be had, or the system refuses a poll.
     pub fn new(config: HttpConfig) -> io::Result<Self> {
         let socket = bind(config.address, None)?;
+        // Connections inherit it from the socket that accepts them.
+        socket2::SockRef::from(&socket).set_tcp_user_timeout(Some(config.limits.unacknowledged_max()))?;
         let address = socket.local_addr()?;
         let polls = (0..config.threads.max(1)).map(|_| Polling::new()).collect::<io::Result<Vec<_>>>()?;
         let of_poll = |poll: &Polling| ShardMail { mail: Arc::new(Mailbox::new(Arc::clone(poll.waker()))) };

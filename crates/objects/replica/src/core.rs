@@ -266,7 +266,7 @@ impl Core {
     pub fn status(&self) -> CoreStatus {
         let (replica, machine) = (&self.replica, self.replica.look());
         let proposed = machine.commands.counts();
-        let [condemned, forgiven_ms] = machine.sessions.counts();
+        let [rounds, condemned, forgiven_ms] = machine.sessions.counts();
         CoreStatus {
             term: replica.term(),
             leader: replica.leader(),
@@ -285,6 +285,7 @@ impl Core {
             sessions_tracked: machine.sessions.tracked(),
             entries: proposed.entries,
             commands: proposed.commands,
+            rounds,
             condemned,
             forgiven_ms,
             writable: machine.commands.is_writable(),

@@ -31,6 +31,8 @@ pub struct CoreStatus {
     /// Entries that this leader proposed, and their commands.
     pub entries: u64,
     pub commands: u64,
+    /// How often this member asked, or was asked, of whom it has heard.
+    pub rounds: u64,
     /// Sessions that this leader found silent.
     pub condemned: u64,
     /// Time that sessions were forgiven because this process stood still.

@@ -62,7 +62,7 @@ fn refusal(request: &Request, position: u64) -> Option<Answer> {
 }
 
 /// Whom a request is to be answered to, if it is.
-const fn origin_of(request: &Request) -> Option<Origin> {
+pub(crate) const fn origin_of(request: &Request) -> Option<Origin> {
     match request {
         Request::Command { command, .. } => match caller_of(command) {
             Some(caller) => Some(caller.origin),

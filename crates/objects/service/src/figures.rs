@@ -17,6 +17,8 @@ use crate::standing::Standing;
 pub(crate) struct Figures {
     /// What one turn of applying took.
     pub(crate) apply_us: Histogram,
+    /// From when an edge asked until it was answered: commands that did not wait, and queries.
+    pub(crate) call_us: Histogram,
     requests: AtomicU64,
     answers: AtomicU64,
     counted: Mutex<Counted>,

@@ -154,6 +154,11 @@ impl Member {
         })
     }
 
+    /// Where edges count.
+    pub(crate) fn counted(&self) -> &Arc<Figures> {
+        &self.shared.figures
+    }
+
     /// Who is to be a member, and whether it is to vote: the leader makes it so.
     pub fn want(&self, members: Vec<(MemberNumber, bool)>) {
         let mut wanted = self.shared.wanted.lock();

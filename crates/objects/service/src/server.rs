@@ -5,11 +5,13 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 
 use base::MemberNumber;
+use consensus_replica::lifecycle::MEMBER_ALONE;
 use net_http_server::{HttpConfig, HttpLimits, HttpServer, PreparedServer, ShardMail};
 use net_peers::SharedPort;
 use net_reactor::{LimitNames, TlsHints, Turns};
 use node_pages::Source;
 use node_threads::{Clock, Descriptors};
+use objects_http::EdgeConfig;
 use objects_replica::edge::Answer;
 use parking_lot::Mutex;
 
@@ -70,10 +72,13 @@ impl Prepared {
             Box::new(EdgeMail { mail: mail.clone(), turns: Arc::clone(turns) }) as Box<dyn EdgeAnswers>
         };
         let edges = self.http.mail().iter().zip(&turns).map(edge).collect();
+        let own = config.group.as_ref().map_or(MEMBER_ALONE.number(), |group| group.own);
         let member = Member::start(config, port, edges, clock)?;
         let front = |number: u16| {
             let requests = Arc::clone(&member.requests()[usize::from(number)]);
-            Front::new(number, requests, Arc::clone(member.standing()), options)
+            let create_on_use = options.create_on_use;
+            let config = EdgeConfig { create_on_use, ..EdgeConfig::new(u64::from(own.0), number) };
+            Front::new(config, requests, Arc::clone(member.counted()), clock)
         };
         let http = self.http.start(clock, member.supervisor(), front).map_err(system("start a thread"))?;
         for (place, own) in turns.iter().zip(http.turns()) {

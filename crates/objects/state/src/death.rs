@@ -1,5 +1,7 @@
 //! Ends at one position: of a session, with all that it held and waited for; of an object, with its waiters.
 
+use std::collections::BTreeSet;
+
 use crate::builtin::{Builtin, Lost, Why, dispatch};
 use crate::codec::{Cursor, decoded, encoded};
 use crate::command::{ObjectName, SessionId};
@@ -14,9 +16,9 @@ use crate::ticket;
 /// A session ends: it leaves memberships, returns leases, releases holdings in the order taken, drops its tickets; then
 /// those are granted who are next, object by object in the order in which the session lost something of them.
 pub(crate) fn of_session(core: &mut Core, id: SessionId, expired: bool) {
-    let mut touched: Vec<(ObjectName, u64)> = Vec::new();
+    let (mut touched, mut spaces): (Vec<(ObjectName, u64)>, BTreeSet<u64>) = Default::default();
     let mut touch = |object: &ObjectName, space: u64| {
-        if !touched.iter().any(|(_, known)| *known == space) {
+        if spaces.insert(space) {
             touched.push((object.clone(), space));
         }
     };

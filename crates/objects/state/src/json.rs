@@ -11,26 +11,36 @@ const DEPTH_MAX: usize = 64;
 
 /// A JSON value. The fields of an object are ordered by key, and no key is there twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Json {
+pub enum Json {
+    /// Nothing.
     Null,
+    /// True or false.
     Bool(bool),
     /// As it was written. Only integers are ever evaluated.
     Number(String),
+    /// A text, without its escapes.
     Text(String),
+    /// Values in their order.
     List(Vec<Self>),
+    /// Fields, ordered by their keys.
     Object(Vec<(String, Self)>),
 }
 
 /// What is wrong with a text that is not JSON, and after how many bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NotJson {
-    pub(crate) at: usize,
-    pub(crate) why: &'static str,
+pub struct NotJson {
+    /// After how many bytes.
+    pub at: usize,
+    /// What is wrong there.
+    pub why: &'static str,
 }
 
 impl Json {
     /// Reads a whole text.
-    pub(crate) fn parse(text: &[u8]) -> Result<Self, NotJson> {
+    ///
+    /// # Errors
+    /// It is not JSON, too deep, or has a key twice.
+    pub fn parse(text: &[u8]) -> Result<Self, NotJson> {
         let mut parser = Parser { text, at: 0 };
         let value = parser.value(0)?;
         parser.space();
@@ -38,7 +48,8 @@ impl Json {
     }
 
     /// The one text of equal values: no space, keys in order, the shortest escapes.
-    pub(crate) fn canonical(&self) -> String {
+    #[must_use]
+    pub fn canonical(&self) -> String {
         let mut out = String::new();
         self.write(&mut out);
         out
@@ -72,7 +83,8 @@ impl Json {
     }
 
     /// The number as an integer, if it is one of 64 bits.
-    pub(crate) fn integer(&self) -> Option<i64> {
+    #[must_use]
+    pub fn integer(&self) -> Option<i64> {
         match self {
             Self::Number(number) => number.parse().ok(),
             _ => None,

@@ -16,8 +16,9 @@ pub const WAIT_MS_MAX: i64 = 3_600_000;
 
 /// Open sessions of a group.
 pub const SESSIONS_MAX: u64 = 100_000;
-/// What one session may hold: locks, permits, leases, memberships.
-pub const HOLDINGS_PER_SESSION_MAX: u32 = 10_000;
+/// What one session may hold or wait for: locks, permits, leases, memberships. All of it goes at one position when the
+/// session ends, so that must take no longer than a tick with all the deadlines that it may have.
+pub const HOLDINGS_PER_SESSION_MAX: u32 = 2_000;
 /// Requests of one session whose replies are not acknowledged.
 pub const REQUESTS_PER_SESSION_MAX: u32 = 64;
 /// The shortest time to live of a session.
@@ -54,6 +55,8 @@ pub const OBJECT_BYTES_MAX: i64 = 1 << 30;
 pub const ENTRIES: i64 = 100_000;
 /// Bytes of a map or log that was not configured.
 pub const OBJECT_BYTES: i64 = 64 << 20;
+/// Keys of one rate limiter that are in use. A `configure` looks at each of them.
+pub const RATE_KEYS_MAX: i64 = 10_000;
 /// Calls of one batch.
 pub const BATCH_MAX: usize = 100;
 

@@ -3,7 +3,8 @@
 mod support;
 
 use objects_state::limits::{
-    DEADLINES_PER_TICK, TICKETS_PER_OBJECT_MAX, TICKETS_PER_SESSION_MAX, VALUE_BYTES_MAX,
+    DEADLINES_PER_TICK, HOLDINGS_PER_SESSION_MAX, RATE_KEYS_MAX, TICKETS_PER_OBJECT_MAX,
+    TICKETS_PER_SESSION_MAX, VALUE_BYTES_MAX,
 };
 use objects_state::{Command, State};
 use support::{Anyone, S, World};
@@ -68,6 +69,42 @@ fn waiters_of_a_session_are_bounded() {
     assert!(state.cost(&expire) > 1_000 * u64::from(TICKETS_PER_SESSION_MAX));
     state.apply(WallTime::of_ms(world.now), &expire, &mut Vec::new());
     assert_eq!((before, state.counts()), (u64::from(TICKETS_PER_SESSION_MAX), [0; 4]));
+}
+
+#[test]
+fn session_holds_no_more_than_goes_at_one_position() {
+    let mut world = World::with_sessions(1);
+    let mut state = core::mem::take(&mut world.state);
+    let mut effects = Vec::new();
+    for number in 0..=HOLDINGS_PER_SESSION_MAX {
+        effects.clear();
+        let mut call = world.new_call(S(1), &format!("lock/l{number}"), "acquire", "");
+        if let objects_state::Identity::Session { acknowledged, request, .. } = &mut call.caller.identity {
+            *acknowledged = *request - 1;
+        }
+        state.apply(WallTime::of_ms(world.now), &Command::Call(call), &mut effects);
+    }
+    assert!(format!("{effects:?}").contains("Quota"), "{effects:?}");
+    effects.clear();
+    let expire = Command::ExpireSession { session: support::session(1), generation: 1 };
+    state.apply(WallTime::of_ms(world.now), &expire, &mut effects);
+    assert_eq!(
+        effects.len(),
+        HOLDINGS_PER_SESSION_MAX as usize + 1,
+        "each lock is lost, and the session ends"
+    );
+    assert_eq!((state.counts(), state.check()), ([0; 4], Ok(())));
+}
+
+#[test]
+fn keys_of_a_rate_limiter_are_bounded() {
+    let mut world = World::new();
+    let args = format!("{{\"key_max\":{}}}", RATE_KEYS_MAX + 1);
+    let (caller, object) = (world.caller(Anyone), support::object("ratelimiter/r"));
+    let mut effects = Vec::new();
+    let create = Command::Create { caller, object, args: args.into() };
+    world.state.apply(WallTime::of_ms(1), &create, &mut effects);
+    assert!(format!("{effects:?}").contains("BadArgument"), "{effects:?}");
 }
 
 #[test]

@@ -81,6 +81,34 @@ impl Expiry {
         self.buckets.first_key_value().map(|(bucket, _)| *bucket)
     }
 
+    /// Whether a session's deadline has passed. Those that were heard of meanwhile get a new bucket: they are no reason to
+    /// ask anybody.
+    pub(crate) fn is_due(&mut self, now: MonoTime) -> bool {
+        while let Some(entry) = self.buckets.first_entry().filter(|entry| *entry.key() <= now) {
+            let (due, mut listed) = entry.remove_entry();
+            let mut late = Vec::new();
+            listed.retain(|session| {
+                let Some(tracked) = self.sessions.get_mut(session) else { return false };
+                if tracked.bucket != due {
+                    return false;
+                }
+                let end = tracked.end(self.tick_ms);
+                // The bucket of a verdict that is to be repeated is behind the session's end.
+                tracked.bucket = end.max(due);
+                if end > now {
+                    late.push((end, *session));
+                }
+                end <= now
+            });
+            late.into_iter().for_each(|(end, session)| self.buckets.entry(end).or_default().push(session));
+            if !listed.is_empty() {
+                self.buckets.insert(due, listed);
+                return true;
+            }
+        }
+        false
+    }
+
     /// The sessions whose deadline had passed at `began`, now that all answers to the round begun then are in; but each was
     /// heard of at `heard` at the least, for someone who could not answer may have heard of it until then. A verdict may
     /// be lost: it is given again when as much time has passed once more and the session is still there.
@@ -150,6 +178,19 @@ mod tests {
         assert_eq!(expiry.condemn(at(1_100), at(0)), []);
         assert_eq!(expiry.condemn(at(2_000), at(1_500)), [], "a silent member may have heard of it");
         assert_eq!(expiry.condemn(at(2_500), at(1_500)), [(S, 1)]);
+    }
+
+    #[test]
+    fn session_that_was_heard_of_is_no_reason_to_ask() {
+        let mut expiry = expiry();
+        expiry.touch(S, at(950));
+        assert!(!expiry.is_due(at(1_100)));
+        assert_eq!(expiry.next_deadline(), Some(at(2_000)));
+        assert!(expiry.is_due(at(2_000)) && expiry.is_due(at(2_050)));
+        assert_eq!(expiry.condemn(at(2_050), at(0)), [(S, 1)]);
+        assert!(!expiry.is_due(at(3_000)), "it was condemned");
+        assert!(expiry.is_due(at(3_100)), "and is still there");
+        assert_eq!(expiry.condemn(at(3_100), at(0)), [(S, 1)]);
     }
 
     #[test]

@@ -115,8 +115,10 @@ impl Sessions {
     pub(crate) fn lead(&mut self, group: &mut Group, out: &mut Mailboxes) -> Vec<Condemned> {
         let now = group.now().mono();
         match &self.round {
-            None if self.expiry.next_deadline().is_some_and(|deadline| deadline <= now) => {
-                self.begin(Asker::Us, group, out);
+            None => {
+                if self.expiry.is_due(now) {
+                    self.begin(Asker::Us, group, out);
+                }
             }
             Some(round) if round.asker == Asker::Us => {
                 let ask = ObjectsMessage::HeardAsk { round: round.number };
@@ -235,9 +237,9 @@ impl Sessions {
         [expiry, self.heard.due()]
     }
 
-    /// How many sessions were found silent, and for how long this process stood still.
-    pub(crate) const fn counts(&self) -> [u64; 2] {
-        [self.condemned, self.forgiven_ms]
+    /// How many rounds were begun here, how many sessions were found silent, and for how long this process stood still.
+    pub(crate) const fn counts(&self) -> [u64; 3] {
+        [self.rounds, self.condemned, self.forgiven_ms]
     }
 
     /// Sessions whose deadlines this leader keeps.

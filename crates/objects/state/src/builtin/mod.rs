@@ -124,3 +124,9 @@ pub fn type_name(id: TypeId) -> Option<&'static str> {
 pub fn methods(id: TypeId) -> &'static [Method] {
     dispatch!(id, K => K::METHODS, else &[])
 }
+
+/// The arguments of a type's constructor: none if there is no such type.
+#[must_use]
+pub fn constructor(id: TypeId) -> &'static [&'static str] {
+    dispatch!(id, K => K::CONSTRUCTOR, else &[])
+}

@@ -7,7 +7,7 @@ use super::{Builtin, Method, Step, Why, blocking, command, query};
 use crate::args::Args;
 use crate::codec::{decoded, encoded, record};
 use crate::key::table;
-use crate::limits::ENTRIES_MAX;
+use crate::limits::RATE_KEYS_MAX;
 use crate::object::{Ctx, Live, View};
 use crate::place::{Place, Queue};
 use crate::problem::{Outcome, Problem, Slug};
@@ -25,7 +25,7 @@ record! {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { per_second: 1, burst: 1, key_max: 10_000 }
+        Self { per_second: 1, burst: 1, key_max: RATE_KEYS_MAX }
     }
 }
 
@@ -146,7 +146,9 @@ impl Live<RateLimiter> {
         (self.root.per_second, self.root.burst) = (Some(per_second), Some(burst));
         for (level, key) in levels {
             self.refill(ctx, &key, level.min(burst * BILLION));
-            self.serve(ctx, &key);
+            if ctx.view().is_waiting(&Queue::named(ACQUIRE, &*key)) {
+                self.serve(ctx, &key);
+            }
         }
         Ok(Reply::new().int("per_second", per_second).int("burst", burst).finish())
     }
@@ -189,7 +191,7 @@ impl Builtin for RateLimiter {
         Ok(Config {
             per_second,
             burst: args.int_in("burst", 1, RATE_MAX)?.unwrap_or(per_second),
-            key_max: args.int_in("key_max", 1, ENTRIES_MAX)?.unwrap_or(10_000),
+            key_max: args.int_in("key_max", 1, RATE_KEYS_MAX)?.unwrap_or(RATE_KEYS_MAX),
         })
     }
 

@@ -1,0 +1,48 @@
+//! The server's messages as the edge's, and back.
+
+use net_http_server::{
+    Body, Bytes, HeaderMap, HeaderName, HeaderValue, Refusal, Response, StatusCode, header,
+};
+use objects_http::{EVENTS_LOST, Fault, Field, Fields, HttpResponse};
+
+/// Header fields, as the edge looks at them.
+pub(crate) struct Headers<'a>(pub(crate) &'a HeaderMap);
+
+impl Fields for Headers<'_> {
+    fn field(&self, name: &'static str) -> Field<'_> {
+        let mut values = self.0.get_all(name).iter();
+        match (values.next(), values.next()) {
+            (None, _) => Field::Missing,
+            (Some(value), None) => Field::Once(value.as_bytes()),
+            (Some(_), Some(_)) => Field::Repeated,
+        }
+    }
+}
+
+pub(crate) fn response(from: HttpResponse) -> Response {
+    let body = match from.is_stream {
+        true => Body::Stream { overflow: Bytes::from_static(EVENTS_LOST.as_bytes()) },
+        false => Body::Whole(Bytes::from(from.body)),
+    };
+    let mut headers = HeaderMap::with_capacity(from.fields.len() + 4);
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(from.content_type));
+    for (name, value) in from.fields {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            headers.insert(HeaderName::from_static(name), value);
+        }
+    }
+    let status = StatusCode::from_u16(from.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    Response { status, headers, body }
+}
+
+/// A refusal of the server in the edge's words.
+pub(crate) fn refusal(refusal: Refusal) -> Response {
+    let fault = match refusal {
+        Refusal::BodyTooLong(most) => Fault::too_large(most),
+        Refusal::BodiesTooLong(_) => Fault::overloaded("too many bytes of bodies are under way here"),
+        Refusal::BodyMalformed => Fault::malformed_body(),
+        Refusal::HeadTooSlow(ms) => Fault::too_slow("head", ms),
+        Refusal::BodyTooSlow(ms) => Fault::too_slow("body", ms),
+    };
+    response(fault.response())
+}

@@ -1,0 +1,110 @@
+//! The handler of one shard.
+
+use base::{MonoTime, Now};
+use net_http_server::{Handler, Refusal, Replies, Request, RequestId, Response};
+use objects_http::{Edge, EdgeConfig, HttpRequest, Say};
+use objects_replica::edge::{self, Answer};
+
+use crate::convert::{Headers, refusal, response};
+
+/// The way to the core.
+pub trait Core: Send {
+    /// Asks it all of these, in order, and leaves the list empty.
+    fn ask(&mut self, requests: &mut Vec<edge::Request>);
+}
+
+/// What a shard is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EdgeMail {
+    /// The core answers.
+    Answer(Answer),
+    /// Where clients of the leader connect; `None` if it is not known, or this member leads.
+    Leader(Option<String>),
+    /// The core has ended, and another may begin: nobody answers what it was asked.
+    CoreEnded,
+}
+
+/// See the module.
+pub struct EdgeHandler<C> {
+    edge: Edge<RequestId>,
+    core: C,
+    asks: Vec<edge::Request>,
+    says: Vec<Say<RequestId>>,
+}
+
+impl<C: Core> EdgeHandler<C> {
+    /// A handler that asks `core`.
+    #[must_use]
+    pub fn new(config: EdgeConfig, core: C) -> Self {
+        Self { edge: Edge::new(config), core, asks: Vec::new(), says: Vec::new() }
+    }
+
+    fn reply(&mut self, replies: &mut Replies) {
+        self.edge.take_says(&mut self.says);
+        for say in self.says.drain(..) {
+            match say {
+                Say::Respond(id, answer) => replies.respond(id, response(answer)),
+                Say::Push(id, piece) => replies.push(id, piece.into()),
+                Say::Finish(id) => replies.finish(id),
+            }
+        }
+    }
+}
+
+/// # Panics
+/// When the system has no randomness: nothing may be guessed instead.
+fn random(bytes: &mut [u8]) {
+    getrandom::fill(bytes).expect("the system gives random bytes");
+}
+
+impl<C: Core> Handler for EdgeHandler<C> {
+    type Mail = EdgeMail;
+
+    fn request(&mut self, id: RequestId, request: Request, replies: &mut Replies, _: Now) {
+        let target = request.uri.path_and_query().map_or("", |target| target.as_str());
+        let headers = Headers(&request.headers);
+        let asked =
+            HttpRequest { method: request.method.as_str(), target, fields: &headers, body: &request.body };
+        self.edge.request(id, &asked, &mut random);
+        self.reply(replies);
+    }
+
+    fn refusal(&mut self, why: Refusal) -> Response {
+        refusal(why)
+    }
+
+    fn mail(&mut self, mail: EdgeMail, replies: &mut Replies, now: Now) {
+        match mail {
+            EdgeMail::Answer(answer) => self.edge.answer(answer, now.mono()),
+            EdgeMail::Leader(leader) => self.edge.set_leader(leader),
+            EdgeMail::CoreEnded => self.edge.core_ended(),
+        }
+        self.reply(replies);
+    }
+
+    fn gone(&mut self, id: RequestId) {
+        self.edge.gone(id);
+    }
+
+    fn deadline(&self) -> Option<MonoTime> {
+        self.edge.deadline()
+    }
+
+    fn tick(&mut self, replies: &mut Replies, now: Now) {
+        self.edge.tick(now.mono());
+        self.reply(replies);
+    }
+
+    fn stop(&mut self, replies: &mut Replies, _: Now) {
+        self.edge.stop();
+        self.reply(replies);
+    }
+
+    fn flush(&mut self) {
+        self.edge.take_asks(&mut self.asks);
+        if !self.asks.is_empty() {
+            self.core.ask(&mut self.asks);
+            self.asks.clear();
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! Requests of clients as questions and commands for the core.
+
+use objects_replica::edge::{Consistency, Question, Request, SessionProof, Subject};
+use objects_state::{
+    Batch, Call, Caller, Command, Identity, Invocation, Json, Method, MethodKind, NewSession, ObjectName,
+    Origin, SessionId, Slug, limits, methods,
+};
+
+use super::open::Purpose;
+use super::{EdgeConfig, HOLD_MS_MAX};
+use crate::arguments;
+use crate::fields::{self, Credential, SECRET_BYTES, Sender};
+use crate::message::{Fault, HttpRequest};
+use crate::route::{Route, kind};
+use crate::schema;
+use crate::target::Query;
+
+/// The time to live of a session whose client does not say one, milliseconds.
+const TTL_MS: i64 = 10_000;
+/// Objects of a list whose client does not say how many it wants, and the most.
+const LISTED: (u64, u64) = (100, 1_000);
+/// Who everybody is, as long as there are no tokens.
+const ANONYMOUS: &str = "anonymous";
+
+/// What is asked of the core for a request, and how it is answered.
+pub(super) struct Asked {
+    pub(super) request: Request,
+    pub(super) purpose: Purpose,
+    pub(super) hold_ms: Option<u64>,
+}
+
+/// See the module.
+pub(super) struct Asker<'a> {
+    pub(super) config: &'a EdgeConfig,
+    pub(super) request: &'a HttpRequest<'a>,
+    pub(super) origin: Origin,
+    pub(super) random: &'a mut dyn FnMut(&mut [u8]),
+}
+
+impl Asker<'_> {
+    pub(super) fn ask(mut self, route: Route, mut query: Query) -> Result<Asked, Fault> {
+        fields::check_codec(self.request.fields)?;
+        let sender = Sender::read(self.request.fields)?;
+        let asked = match route {
+            Route::Call(object, method) => self.call(&sender, object, &method, &mut query),
+            Route::Query(object, method) => return self.query(&sender, object, &method, query),
+            Route::Batch(object) => self.batch(&sender, object),
+            Route::Create(object) => self.create(&sender, object),
+            Route::Delete(object) => self.delete(&sender, object),
+            Route::Describe(object) => self.read(&sender, Question::Describe(object), &mut query),
+            Route::List => self.list(&sender, &mut query),
+            Route::ObjectEvents(object) => self.watch(Subject::Object(object), None),
+            Route::SessionEvents(session) => {
+                self.watch(Subject::Session(sender.proof_of(session)?), Some(session))
+            }
+            Route::Collect(ticket) => self.collect(ticket, &mut query),
+            Route::Cancel(ticket) => Ok(self.command(
+                |caller| Command::CancelTicket { caller: Some(caller), ticket },
+                Identity::Anonymous,
+                None,
+                Purpose::Command,
+            )),
+            Route::OpenSession => self.open_session(&sender),
+            Route::ShowSession(session) => {
+                sender.proof_of(session)?;
+                self.read(&sender, Question::Session(session), &mut query)
+            }
+            Route::CloseSession(session) => self.close_session(&sender, session),
+            Route::RenewSession(session) => {
+                let proof = sender.proof_of(session)?;
+                Ok(plain(Request::Renew { origin: self.origin, proof }, Purpose::Command))
+            }
+            Route::Groups => Ok(self.counts(Purpose::Groups)),
+            Route::Ready => Ok(self.counts(Purpose::Ready)),
+            // Answered at once.
+            Route::Types | Route::Type(_) | Route::OpenApi | Route::Live => Err(Fault::no_such_route()),
+        }?;
+        query.end()?;
+        Ok(asked)
+    }
+
+    fn command(
+        &self,
+        command: impl FnOnce(Caller) -> Command,
+        identity: Identity,
+        proof: Option<SessionProof>,
+        purpose: Purpose,
+    ) -> Asked {
+        let caller = Caller { origin: self.origin, principal: ANONYMOUS.into(), identity };
+        let secret_hash = proof.map(|proof| proof.secret_hash);
+        plain(Request::Command { command: command(caller), secret_hash }, purpose)
+    }
+
+    fn call(
+        &mut self,
+        sender: &Sender,
+        object: ObjectName,
+        method: &str,
+        query: &mut Query,
+    ) -> Result<Asked, Fault> {
+        let method = method_of(&object, method)?;
+        let wait_ms = query.take_number("wait_ms", u64::MAX >> 1)?;
+        let hold_ms = query.take_number("hold_ms", HOLD_MS_MAX)?;
+        let fields = arguments::body(self.request.body)?;
+        let waits = match wait_ms {
+            Some(ms) => ms > 0,
+            None => arguments::integer(&fields, "wait_ms")?.is_some_and(|ms| ms > 0),
+        };
+        if method.kind == MethodKind::Query || (method.kind == MethodKind::Either && !waits) {
+            return self.method(sender, object, method, self.request.body.to_vec(), query);
+        }
+        let identity = sender.identity()?;
+        let opening = self.opening(sender, &object, method, &fields)?;
+        // A ticket is of use only to a request that can be repeated: an anonymous one waits for its answer.
+        let is_anonymous = identity == Identity::Anonymous;
+        let hold_ms = (!is_anonymous).then(|| hold_ms.unwrap_or(self.config.hold_ms));
+        let (purpose, opens) = match opening {
+            Some((credential, new)) => (Purpose::Opening { credential, in_body: is_anonymous }, Some(new)),
+            None => (Purpose::Command, None),
+        };
+        let (incarnation, create) = (fields::incarnation(self.request.fields)?, self.config.create_on_use);
+        let invocation = Invocation { method: method.name.into(), args: self.request.body.to_vec() };
+        let command =
+            |caller| Command::Call(Call { caller, object, incarnation, create, wait_ms, opens, invocation });
+        Ok(Asked { hold_ms, ..self.command(command, identity, sender.proof(), purpose) })
+    }
+
+    /// The session that a call opens: one with `ttl_ms` and without a session.
+    fn opening(
+        &mut self,
+        sender: &Sender,
+        object: &ObjectName,
+        method: &Method,
+        args: &[(String, Json)],
+    ) -> Result<Option<(Credential, NewSession)>, Fault> {
+        if !method.args.contains(&"ttl_ms") || !schema::opens_sessions(object.kind) {
+            return Ok(None);
+        }
+        match arguments::integer(args, "ttl_ms")? {
+            Some(ttl_ms) if sender.credential.is_none() => {
+                let credential = self.draw();
+                Ok(Some((credential, new_session(credential, ttl_ms, None)?)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn draw(&mut self) -> Credential {
+        let mut bytes = [0; 16 + SECRET_BYTES];
+        (self.random)(&mut bytes);
+        let (mut id, mut secret) = ([0; 16], [0; SECRET_BYTES]);
+        id.copy_from_slice(&bytes[..16]);
+        secret.copy_from_slice(&bytes[16..]);
+        Credential { session: SessionId(id), secret }
+    }
+
+    fn query(
+        &mut self,
+        sender: &Sender,
+        object: ObjectName,
+        method: &str,
+        mut query: Query,
+    ) -> Result<Asked, Fault> {
+        let method = method_of(&object, method)?;
+        if !matches!(method.kind, MethodKind::Query | MethodKind::Either) {
+            return Err(Fault::not_a_query());
+        }
+        if query.take("wait_ms").is_some_and(|ms| ms != "0") {
+            return Err(Fault::argument("wait_ms", "a query does not wait: use POST"));
+        }
+        let freshness = (query.take("consistency"), query.take_number("min_position", 1 << 53)?);
+        let args = arguments::of_query(object.kind, method, query.rest())?;
+        self.ask_method(sender, object, method, args, freshness)
+    }
+
+    fn method(
+        &mut self,
+        sender: &Sender,
+        object: ObjectName,
+        method: &Method,
+        args: Vec<u8>,
+        query: &mut Query,
+    ) -> Result<Asked, Fault> {
+        let freshness = (query.take("consistency"), query.take_number("min_position", 1 << 53)?);
+        self.ask_method(sender, object, method, args, freshness)
+    }
+
+    fn ask_method(
+        &mut self,
+        sender: &Sender,
+        object: ObjectName,
+        method: &Method,
+        args: Vec<u8>,
+        freshness: (Option<String>, Option<u64>),
+    ) -> Result<Asked, Fault> {
+        let incarnation = fields::incarnation(self.request.fields)?;
+        let (create, method) = (self.config.create_on_use, method.name.into());
+        self.question(sender, Question::Method { object, incarnation, create, method, args }, freshness)
+    }
+
+    fn read(&self, sender: &Sender, question: Question, query: &mut Query) -> Result<Asked, Fault> {
+        let freshness = (query.take("consistency"), query.take_number("min_position", 1 << 53)?);
+        self.question(sender, question, freshness)
+    }
+
+    fn question(
+        &self,
+        sender: &Sender,
+        question: Question,
+        (consistency, min_position): (Option<String>, Option<u64>),
+    ) -> Result<Asked, Fault> {
+        let consistency = match consistency.as_deref() {
+            None | Some("linearizable") => Consistency::Linearizable,
+            Some("stale") => Consistency::Stale,
+            Some(_) => return Err(Fault::argument("consistency", "neither `linearizable` nor `stale`")),
+        };
+        let (origin, principal, proof) = (self.origin, ANONYMOUS.into(), sender.proof());
+        let query = Request::Query { origin, principal, question, consistency, min_position, proof };
+        Ok(plain(query, Purpose::Reading))
+    }
+
+    fn counts(&self, purpose: Purpose) -> Asked {
+        let request = Request::Query {
+            origin: self.origin,
+            principal: ANONYMOUS.into(),
+            question: Question::Counts,
+            consistency: Consistency::Stale,
+            min_position: None,
+            proof: None,
+        };
+        plain(request, purpose)
+    }
+
+    fn list(&self, sender: &Sender, query: &mut Query) -> Result<Asked, Fault> {
+        let name = query.take("type").ok_or_else(|| Fault::argument("type", "it is missing: name a type"))?;
+        let limit = query.take_number("limit", LISTED.1)?.unwrap_or(LISTED.0);
+        let question = Question::List {
+            kind: kind(&name)?,
+            prefix: query.take("prefix").unwrap_or_default(),
+            after: query.take("after"),
+            limit: u32::try_from(limit.max(1)).unwrap_or(u32::MAX),
+        };
+        self.read(sender, question, query)
+    }
+
+    fn batch(&self, sender: &Sender, object: ObjectName) -> Result<Asked, Fault> {
+        let invocations = arguments::batch(self.request.body)?;
+        let (incarnation, create) = (fields::incarnation(self.request.fields)?, self.config.create_on_use);
+        let command = |caller| Command::Batch(Batch { caller, object, incarnation, create, invocations });
+        Ok(self.command(command, sender.identity()?, sender.proof(), Purpose::Command))
+    }
+
+    fn create(&self, sender: &Sender, object: ObjectName) -> Result<Asked, Fault> {
+        arguments::body(self.request.body)?;
+        let args = self.request.body.to_vec();
+        let command = |caller| Command::Create { caller, object, args };
+        Ok(self.command(command, sender.identity()?, sender.proof(), Purpose::Creation))
+    }
+
+    fn delete(&self, sender: &Sender, object: ObjectName) -> Result<Asked, Fault> {
+        let incarnation = fields::incarnation(self.request.fields)?;
+        let command = |caller| Command::Delete { caller, object, incarnation };
+        Ok(self.command(command, sender.identity()?, sender.proof(), Purpose::Command))
+    }
+
+    fn collect(&self, ticket: u64, query: &mut Query) -> Result<Asked, Fault> {
+        let hold_ms = query.take_number("hold_ms", HOLD_MS_MAX)?.unwrap_or(self.config.hold_ms);
+        let request = Request::Collect { origin: self.origin, principal: ANONYMOUS.into(), ticket };
+        Ok(Asked { hold_ms: Some(hold_ms), ..plain(request, Purpose::Reading) })
+    }
+
+    fn watch(&self, subject: Subject, session: Option<SessionId>) -> Result<Asked, Fault> {
+        let after = fields::last_event(self.request.fields)?;
+        Ok(plain(Request::Watch { origin: self.origin, subject, after }, Purpose::Stream(session)))
+    }
+
+    /// A client may bring an id and a secret of its own, so that it can repeat the request.
+    fn open_session(&mut self, sender: &Sender) -> Result<Asked, Fault> {
+        let fields = arguments::body(self.request.body)?;
+        arguments::only(&fields, &["ttl_ms", "name"])?;
+        let ttl_ms = arguments::integer(&fields, "ttl_ms")?.unwrap_or(TTL_MS);
+        let name = arguments::text(&fields, "name")?;
+        let credential = sender.credential.unwrap_or_else(|| self.draw());
+        let session = new_session(credential, ttl_ms, name)?;
+        let command = |caller| Command::OpenSession { caller, session };
+        Ok(self.command(command, Identity::Anonymous, None, Purpose::Session(credential)))
+    }
+
+    /// The answer is not remembered, so its number says nothing.
+    fn close_session(&self, sender: &Sender, session: SessionId) -> Result<Asked, Fault> {
+        let proof = sender.proof_of(session)?;
+        let request = sender.request.unwrap_or(1);
+        let identity = Identity::Session { session, request, acknowledged: 0 };
+        let command = |caller| Command::CloseSession { caller, session };
+        Ok(self.command(command, identity, Some(proof), Purpose::Command))
+    }
+}
+
+const fn plain(request: Request, purpose: Purpose) -> Asked {
+    Asked { request, purpose, hold_ms: None }
+}
+
+fn method_of(object: &ObjectName, name: &str) -> Result<&'static Method, Fault> {
+    let method = methods(object.kind).iter().find(|method| method.name == name);
+    method.ok_or_else(|| Fault::new(Slug::NoSuchMethod, format!("the type has no method `{name}`")))
+}
+
+fn new_session(credential: Credential, ttl_ms: i64, name: Option<String>) -> Result<NewSession, Fault> {
+    if !(limits::SESSION_TTL_MS_MIN..=limits::SESSION_TTL_MS_MAX).contains(&ttl_ms) {
+        let (least, most) = (limits::SESSION_TTL_MS_MIN, limits::SESSION_TTL_MS_MAX);
+        return Err(Fault::argument("ttl_ms", format!("not between {least} and {most}")));
+    }
+    if name.as_ref().is_some_and(|name| name.len() > limits::KEY_BYTES_MAX) {
+        return Err(Fault::argument("name", format!("longer than {} bytes", limits::KEY_BYTES_MAX)));
+    }
+    let proof = credential.proof();
+    Ok(NewSession { id: proof.session, secret_hash: proof.secret_hash, generation: 1, ttl_ms, name })
+}

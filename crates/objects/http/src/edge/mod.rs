@@ -1,0 +1,299 @@
+//! The edge as a machine: requests of clients in, [`Request`]s to the core and responses out; answers of the core in,
+//! responses out.
+
+mod ask;
+mod open;
+mod reply;
+
+use base::MonoTime;
+use objects_replica::edge::{Answer, EventId, Request, edge_of, origin};
+use objects_state::{Origin, SideEffect, Slug};
+
+use crate::message::{Fault, HttpRequest, HttpResponse, unanswered};
+use crate::route::Route;
+use crate::sse;
+use crate::target::Target;
+use open::{Purpose, Requests};
+
+/// How an edge is set up.
+#[derive(Clone, Debug)]
+pub struct EdgeConfig {
+    /// The member.
+    pub member: u64,
+    /// The edge's own number in it.
+    pub edge: u16,
+    /// Whether calls create objects that do not exist (`objects.create-on-use`).
+    pub create_on_use: bool,
+    /// How long a call waits before it is answered by its ticket, unless it says otherwise, milliseconds.
+    pub hold_ms: u64,
+    /// Requests under way at this edge: beyond, 429 `rate`.
+    pub under_way_max: usize,
+    /// How often a stream in which nothing happens says that it is alive, milliseconds.
+    pub alive_ms: u64,
+    /// How often the core is told of sessions whose streams are open, milliseconds.
+    pub heard_ms: u64,
+}
+
+impl EdgeConfig {
+    /// The defaults of an edge.
+    #[must_use]
+    pub const fn new(member: u64, edge: u16) -> Self {
+        Self {
+            member,
+            edge,
+            create_on_use: true,
+            hold_ms: 30_000,
+            under_way_max: 50_000,
+            alive_ms: 1_000,
+            heard_ms: 150,
+        }
+    }
+}
+
+/// The longest time to hold that a request may ask for, milliseconds.
+pub(crate) const HOLD_MS_MAX: u64 = 600_000;
+
+/// What goes to a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Say<K> {
+    /// The response to its request.
+    Respond(K, HttpResponse),
+    /// More of a stream.
+    Push(K, String),
+    /// The stream ends.
+    Finish(K),
+}
+
+/// See the module. `K` names a request at the driver, as long as it is under way.
+#[derive(Debug)]
+pub struct Edge<K> {
+    config: EdgeConfig,
+    requests: Requests<K>,
+    /// Where the leader listens, if that is known and elsewhere.
+    leader: Option<String>,
+    asks: Vec<Request>,
+    says: Vec<Say<K>>,
+    alive_at: MonoTime,
+    heard_at: MonoTime,
+    is_stopping: bool,
+}
+
+impl<K: Copy + Ord> Edge<K> {
+    /// An edge without requests.
+    #[must_use]
+    pub fn new(config: EdgeConfig) -> Self {
+        Self {
+            config,
+            requests: Requests::default(),
+            leader: None,
+            asks: Vec::new(),
+            says: Vec::new(),
+            alive_at: MonoTime::ZERO,
+            heard_at: MonoTime::ZERO,
+            is_stopping: false,
+        }
+    }
+
+    /// Where clients of the leader connect, for `Diwan-Leader`; `None` if it is not known, or this member leads.
+    pub fn set_leader(&mut self, leader: Option<String>) {
+        self.leader = leader;
+    }
+
+    /// A request has come. `random` fills bytes that nobody can guess.
+    pub fn request(&mut self, key: K, request: &HttpRequest<'_>, random: &mut dyn FnMut(&mut [u8])) {
+        if let Err(fault) = self.begin(key, request, random) {
+            self.says.push(Say::Respond(key, fault.response()));
+        }
+    }
+
+    fn begin(
+        &mut self,
+        key: K,
+        request: &HttpRequest<'_>,
+        random: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), Fault> {
+        let target = Target::parse(request.target)?;
+        let route = Route::of(request.method, &target)?;
+        if let Some(response) = reply::at_once(&route, target.query.clone())? {
+            self.says.push(Say::Respond(key, response));
+            return Ok(());
+        }
+        if self.is_stopping {
+            return Err(Fault::new(Slug::NoLeader, "the member stops"));
+        }
+        if self.requests.len() >= self.config.under_way_max {
+            let detail = format!("{} requests are under way here", self.config.under_way_max);
+            return Err(Fault::overloaded(&detail));
+        }
+        let origin = self.origin(self.requests.next());
+        let asked = ask::Asker { config: &self.config, request, origin, random }.ask(route, target.query)?;
+        self.requests.insert(key, asked.purpose, asked.hold_ms);
+        self.asks.push(asked.request);
+        Ok(())
+    }
+
+    /// The core answers.
+    pub fn answer(&mut self, answer: Answer, now: MonoTime) {
+        match answer {
+            Answer::Done { origin, position, outcome } => {
+                let Some(number) = self.number(origin) else { return };
+                let is_stream = self.requests.is_stream(number);
+                let Some(open) = self.requests.remove(number) else { return };
+                if is_stream {
+                    self.says.push(Say::Push(open.key, sse::end(&outcome)));
+                    self.says.push(Say::Finish(open.key));
+                    return;
+                }
+                let mut response = reply::of(&open.purpose, &outcome, &self.config);
+                response = response.with("diwan-position", position.to_string());
+                if let Some(leader) = &self.leader {
+                    response = response.with("diwan-leader", leader.clone());
+                }
+                self.says.push(Say::Respond(open.key, response));
+            }
+            Answer::Parked { origin, ticket } => {
+                if let Some(number) = self.number(origin) {
+                    self.requests.parked(number, ticket, now);
+                    self.end_holds(now);
+                }
+            }
+            Answer::Watching { origin, id } => {
+                if let Some(number) = self.number(origin) {
+                    self.begin_stream(number, id, now);
+                }
+            }
+            Answer::Event { origin, id, what } => self.push(origin, || sse::event(id, &what)),
+            Answer::EventsLost { origin } => self.push(origin, || sse::LOST.into()),
+            Answer::WhoWasHeard { round } => self.tell_heard(Some(round), now),
+        }
+    }
+
+    fn begin_stream(&mut self, number: u64, id: EventId, now: MonoTime) {
+        if self.requests.streams().is_empty() {
+            (self.alive_at, self.heard_at) = (now.plus_ms(self.config.alive_ms), now);
+        }
+        self.requests.begun(number);
+        if let Some(open) = self.requests.get(number) {
+            self.says.push(Say::Respond(open.key, reply::stream()));
+            self.says.push(Say::Push(open.key, sse::begin(id)));
+        }
+    }
+
+    fn push(&mut self, origin: Origin, piece: impl FnOnce() -> String) {
+        if let Some(open) = self.number(origin).and_then(|number| self.requests.get(number)) {
+            self.says.push(Say::Push(open.key, piece()));
+        }
+    }
+
+    /// Nobody waits for the answer of this request any more.
+    pub fn gone(&mut self, key: K) {
+        if let Some(number) = self.requests.number_of(key) {
+            self.requests.remove(number);
+            self.asks.push(Request::Gone { origin: self.origin(number) });
+        }
+    }
+
+    /// When [`Self::tick`] is due.
+    #[must_use]
+    pub fn deadline(&self) -> Option<MonoTime> {
+        let streams = self.requests.streams();
+        let alive = (!streams.is_empty()).then_some(self.alive_at);
+        let heard = streams.values().any(Option::is_some).then_some(self.heard_at);
+        [self.requests.first_hold(), alive, heard].into_iter().flatten().min()
+    }
+
+    /// Time has passed.
+    pub fn tick(&mut self, now: MonoTime) {
+        self.end_holds(now);
+        if self.alive_at <= now {
+            self.alive_at = now.plus_ms(self.config.alive_ms);
+            for number in self.requests.streams().keys() {
+                if let Some(open) = self.requests.get(*number) {
+                    self.says.push(Say::Push(open.key, sse::ALIVE.into()));
+                }
+            }
+        }
+        if self.heard_at <= now && self.requests.streams().values().any(Option::is_some) {
+            self.tell_heard(None, now);
+        }
+    }
+
+    /// Answers those that have waited long enough by their tickets.
+    fn end_holds(&mut self, now: MonoTime) {
+        while let Some(number) = self.requests.held(now) {
+            self.answer_by_ticket(number);
+        }
+    }
+
+    fn answer_by_ticket(&mut self, number: u64) {
+        let Some(open) = self.requests.remove(number) else { return };
+        self.asks.push(Request::Gone { origin: self.origin(number) });
+        let ticket = open.ticket.unwrap_or_default();
+        self.says.push(Say::Respond(open.key, reply::ticket(ticket)));
+    }
+
+    fn tell_heard(&mut self, round: Option<u64>, now: MonoTime) {
+        self.heard_at = now.plus_ms(self.config.heard_ms);
+        let sessions = self.requests.streams().values().flatten().map(|session| (*session, now)).collect();
+        self.asks.push(Request::Heard { edge: self.config.edge, round, sessions });
+    }
+
+    /// The member stops: every request is answered as well as can be, and every stream ends.
+    pub fn stop(&mut self) {
+        self.is_stopping = true;
+        for number in self.requests.all() {
+            let Some(open) = self.requests.get(number) else { continue };
+            if open.hold_ms.is_some() && open.ticket.is_some() {
+                self.answer_by_ticket(number);
+                continue;
+            }
+            let is_stream = self.requests.is_stream(number);
+            let Some(open) = self.requests.remove(number) else { continue };
+            self.asks.push(Request::Gone { origin: self.origin(number) });
+            self.says.push(match open.purpose {
+                Purpose::Stream(_) if is_stream => Say::Finish(open.key),
+                Purpose::Stream(_) | Purpose::Reading | Purpose::Groups | Purpose::Ready => {
+                    Say::Respond(open.key, Fault::new(Slug::NoLeader, "the member stops").response())
+                }
+                _ => {
+                    let detail = "the member stops before the command was answered";
+                    Say::Respond(open.key, unanswered(Slug::OutcomeUnknown, detail, SideEffect::Unknown))
+                }
+            });
+        }
+    }
+
+    /// The core has ended, and another may begin: nobody answers what it was asked. As [`Self::stop`], but requests that come
+    /// later are taken.
+    pub fn core_ended(&mut self) {
+        let is_stopping = self.is_stopping;
+        self.stop();
+        self.is_stopping = is_stopping;
+    }
+
+    /// Appends what the core is to be asked.
+    pub fn take_asks(&mut self, into: &mut Vec<Request>) {
+        into.append(&mut self.asks);
+    }
+
+    /// Appends what clients are to be told, in order.
+    pub fn take_says(&mut self, into: &mut Vec<Say<K>>) {
+        into.append(&mut self.says);
+    }
+
+    /// Requests under way, streams among them.
+    #[must_use]
+    pub fn under_way(&self) -> usize {
+        self.requests.len()
+    }
+
+    const fn origin(&self, number: u64) -> Origin {
+        origin(self.config.member, self.config.edge, number)
+    }
+
+    /// The number of a request of this edge.
+    fn number(&self, from: Origin) -> Option<u64> {
+        let number = from.number & ((1 << 48) - 1);
+        (edge_of(from) == self.config.edge && from.member == self.config.member).then_some(number)
+    }
+}

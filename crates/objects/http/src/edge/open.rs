@@ -1,0 +1,143 @@
+//! The requests that are under way.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use base::MonoTime;
+use objects_state::SessionId;
+
+use crate::fields::Credential;
+
+/// What a request is for: how its answer is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A command. It may have an effect though it is not answered.
+    Command,
+    /// A call that opens a session, if it gets something.
+    Opening {
+        credential: Credential,
+        /// Whether the secret is shown in the body too. Not to a request with a key: its repeats get the same bytes.
+        in_body: bool,
+    },
+    /// The creation of an object.
+    Creation,
+    /// The opening of a session.
+    Session(Credential),
+    /// It reads, or collects a ticket.
+    Reading,
+    /// How much there is, shown as the only group.
+    Groups,
+    /// Whether the member serves.
+    Ready,
+    /// A stream of events, perhaps of a session.
+    Stream(Option<SessionId>),
+}
+
+/// A request that the core has, under its number.
+#[derive(Clone, Debug)]
+pub(crate) struct Open<K> {
+    pub(crate) key: K,
+    pub(crate) purpose: Purpose,
+    /// For how long it may wait until it is answered by its ticket; not set if the ticket would be of no use.
+    pub(crate) hold_ms: Option<u64>,
+    pub(crate) ticket: Option<u64>,
+    held_until: Option<MonoTime>,
+}
+
+/// All of them.
+#[derive(Debug)]
+pub(crate) struct Requests<K> {
+    open: BTreeMap<u64, Open<K>>,
+    numbers: BTreeMap<K, u64>,
+    holds: BTreeSet<(MonoTime, u64)>,
+    streams: BTreeMap<u64, Option<SessionId>>,
+    next: u64,
+}
+
+impl<K: Copy + Ord> Default for Requests<K> {
+    fn default() -> Self {
+        Self {
+            open: BTreeMap::new(),
+            numbers: BTreeMap::new(),
+            holds: BTreeSet::new(),
+            streams: BTreeMap::new(),
+            next: 1,
+        }
+    }
+}
+
+impl<K: Copy + Ord> Requests<K> {
+    pub(crate) fn len(&self) -> usize {
+        self.open.len()
+    }
+
+    /// The number that the next request gets.
+    pub(crate) const fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Takes in the request of the next number.
+    pub(crate) fn insert(&mut self, key: K, purpose: Purpose, hold_ms: Option<u64>) {
+        let number = self.next;
+        self.next += 1;
+        self.numbers.insert(key, number);
+        self.open.insert(number, Open { key, purpose, hold_ms, ticket: None, held_until: None });
+    }
+
+    pub(crate) fn get(&self, number: u64) -> Option<&Open<K>> {
+        self.open.get(&number)
+    }
+
+    pub(crate) fn remove(&mut self, number: u64) -> Option<Open<K>> {
+        let open = self.open.remove(&number)?;
+        self.numbers.remove(&open.key);
+        self.streams.remove(&number);
+        if let Some(at) = open.held_until {
+            self.holds.remove(&(at, number));
+        }
+        Some(open)
+    }
+
+    pub(crate) fn number_of(&self, key: K) -> Option<u64> {
+        self.numbers.get(&key).copied()
+    }
+
+    /// Takes note of a request's ticket.
+    pub(crate) fn parked(&mut self, number: u64, ticket: u64, now: MonoTime) {
+        let Some(open) = self.open.get_mut(&number) else { return };
+        open.ticket = Some(ticket);
+        if let (Some(ms), None) = (open.hold_ms, open.held_until) {
+            let at = now.plus_ms(ms);
+            open.held_until = Some(at);
+            self.holds.insert((at, number));
+        }
+    }
+
+    /// A watch has begun: its stream is open.
+    pub(crate) fn begun(&mut self, number: u64) {
+        if let Some(Open { purpose: Purpose::Stream(session), .. }) = self.open.get(&number) {
+            self.streams.insert(number, *session);
+        }
+    }
+
+    /// Whether it is a stream that is open.
+    pub(crate) fn is_stream(&self, number: u64) -> bool {
+        self.streams.contains_key(&number)
+    }
+
+    /// A request that has waited long enough.
+    pub(crate) fn held(&self, now: MonoTime) -> Option<u64> {
+        self.holds.first().filter(|(at, _)| *at <= now).map(|(_, number)| *number)
+    }
+
+    pub(crate) fn first_hold(&self) -> Option<MonoTime> {
+        self.holds.first().map(|(at, _)| *at)
+    }
+
+    pub(crate) const fn streams(&self) -> &BTreeMap<u64, Option<SessionId>> {
+        &self.streams
+    }
+
+    pub(crate) fn all(&self) -> Vec<u64> {
+        self.open.keys().copied().collect()
+    }
+}

@@ -1,0 +1,195 @@
+//! The header fields of a request that mean something here.
+
+use objects_state::{Identity, SessionId, Slug};
+use sha2::{Digest as _, Sha256};
+
+use crate::message::{Fault, Field, Fields};
+use objects_replica::edge::{EventId, SessionProof};
+
+/// Bytes of a session's secret.
+pub(crate) const SECRET_BYTES: usize = 16;
+
+/// A session's id and secret, as its client keeps them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Credential {
+    pub(crate) session: SessionId,
+    pub(crate) secret: [u8; SECRET_BYTES],
+}
+
+impl Credential {
+    pub(crate) fn proof(&self) -> SessionProof {
+        SessionProof { session: self.session, secret_hash: Sha256::digest(self.secret).into() }
+    }
+
+    /// The value of `Diwan-Session`.
+    pub(crate) fn text(&self) -> String {
+        format!("{}.{}", self.session, self.secret_text())
+    }
+
+    pub(crate) fn secret_text(&self) -> String {
+        SessionId(self.secret).to_string()
+    }
+}
+
+/// Who sends a request, by its header fields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sender {
+    pub(crate) credential: Option<Credential>,
+    pub(crate) request: Option<u64>,
+    pub(crate) acknowledged: Option<u64>,
+    pub(crate) key: Option<String>,
+}
+
+impl Sender {
+    pub(crate) fn read(fields: &dyn Fields) -> Result<Self, Fault> {
+        if text(fields, "authorization")?.is_some() {
+            return Err(Fault::new(
+                Slug::Unauthenticated,
+                "this build knows no tokens: send no `Authorization`",
+            ));
+        }
+        let credential = text(fields, "diwan-session")?.map(credential).transpose()?;
+        let sender = Self {
+            credential,
+            request: number(fields, "diwan-request")?,
+            acknowledged: number(fields, "diwan-acknowledged")?,
+            key: text(fields, "idempotency-key")?.map(key).transpose()?,
+        };
+        let numbers = sender.request.is_some() || sender.acknowledged.is_some();
+        if sender.credential.is_some() && sender.key.is_some() {
+            return Err(Fault::argument("Idempotency-Key", "a session's requests have numbers, no keys"));
+        }
+        if sender.credential.is_none() && numbers {
+            return Err(Fault::argument("Diwan-Request", "only a session's requests have numbers"));
+        }
+        if sender.request == Some(0) {
+            return Err(Fault::argument("Diwan-Request", "requests are numbered from 1"));
+        }
+        if sender.request.is_some_and(|request| sender.acknowledged.is_some_and(|to| to >= request)) {
+            return Err(Fault::argument("Diwan-Acknowledged", "not below the number of the request itself"));
+        }
+        Ok(sender)
+    }
+
+    /// What makes a command of this sender take effect once.
+    pub(crate) fn identity(&self) -> Result<Identity, Fault> {
+        match (self.credential, self.request, &self.key) {
+            (Some(Credential { session, .. }), Some(request), _) => {
+                Ok(Identity::Session { session, request, acknowledged: self.acknowledged.unwrap_or(0) })
+            }
+            (Some(_), None, _) => Err(Fault::argument(
+                "Diwan-Request",
+                "it is missing: number the commands of a session from 1, and send the same number to repeat one",
+            )),
+            (None, _, Some(key)) => Ok(Identity::Key(key.clone())),
+            (None, _, None) => Ok(Identity::Anonymous),
+        }
+    }
+
+    pub(crate) fn proof(&self) -> Option<SessionProof> {
+        self.credential.as_ref().map(Credential::proof)
+    }
+
+    /// The proof that the sender is the session of the path.
+    pub(crate) fn proof_of(&self, session: SessionId) -> Result<SessionProof, Fault> {
+        match self.proof() {
+            Some(proof) if proof.session == session => Ok(proof),
+            Some(_) => Err(Fault::new(Slug::Forbidden, "`Diwan-Session` is another session than the path's")),
+            None => {
+                Err(Fault::new(Slug::Unauthenticated, "send `Diwan-Session`: the session's id and secret"))
+            }
+        }
+    }
+}
+
+pub(crate) fn text<'a>(fields: &'a dyn Fields, name: &'static str) -> Result<Option<&'a str>, Fault> {
+    match fields.field(name) {
+        Field::Missing => Ok(None),
+        Field::Repeated => Err(Fault::argument(name, "the header field is there twice")),
+        Field::Once(value) => match core::str::from_utf8(value) {
+            Ok(text) if !text.chars().any(char::is_control) => Ok(Some(text.trim())),
+            _ => Err(Fault::argument(name, "the header field is no text")),
+        },
+    }
+}
+
+fn number(fields: &dyn Fields, name: &'static str) -> Result<Option<u64>, Fault> {
+    let Some(text) = text(fields, name)? else { return Ok(None) };
+    digits(text).map(Some).ok_or_else(|| Fault::argument(name, "not a whole number below 2^53"))
+}
+
+/// A whole number below 2^53.
+pub(crate) fn digits(text: &str) -> Option<u64> {
+    let is_number = !text.is_empty() && text.len() <= 16 && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|number| is_number && *number < 1 << 53)
+}
+
+/// 16 bytes in hexadecimal.
+pub(crate) fn hex16(text: &str) -> Option<[u8; 16]> {
+    let mut bytes = [0; 16];
+    let digits = text.as_bytes();
+    if digits.len() != 32 {
+        return None;
+    }
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        let digit = |digit: Option<&u8>| char::from(*digit?).to_digit(16);
+        *byte = (digit(pair.first())? * 16 + digit(pair.last())?) as u8;
+    }
+    Some(bytes)
+}
+
+fn credential(text: &str) -> Result<Credential, Fault> {
+    let parts = text.split_once('.').and_then(|(id, secret)| Some((hex16(id)?, hex16(secret)?)));
+    let (id, secret) = parts.ok_or_else(|| {
+        Fault::argument(
+            "Diwan-Session",
+            "not a session's id and secret: 32 hexadecimal digits, a point, 32 more",
+        )
+    })?;
+    Ok(Credential { session: SessionId(id), secret })
+}
+
+/// A key, with or without the quotes that the draft asks for.
+fn key(text: &str) -> Result<String, Fault> {
+    let bare = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
+    let is_key = !bare.is_empty()
+        && bare.len() <= objects_state::limits::KEY_BYTES_MAX
+        && bare.bytes().all(|byte| (0x20..0x7f).contains(&byte) && byte != b'"' && byte != b'\\');
+    match is_key {
+        true => Ok(bare.into()),
+        false => Err(Fault::argument("Idempotency-Key", "not 1 to 255 printable characters of ASCII")),
+    }
+}
+
+/// The incarnation that the caller means.
+pub(crate) fn incarnation(fields: &dyn Fields) -> Result<Option<u64>, Fault> {
+    let Some(text) = text(fields, "if-match")? else { return Ok(None) };
+    if text == "*" {
+        return Ok(None);
+    }
+    let bare = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
+    digits(bare).map(Some).ok_or_else(|| Fault::argument("If-Match", "not an incarnation"))
+}
+
+/// The last event that the client has seen.
+pub(crate) fn last_event(fields: &dyn Fields) -> Result<Option<EventId>, Fault> {
+    let Some(text) = text(fields, "last-event-id")? else { return Ok(None) };
+    let parts = text.split_once('.').and_then(|(position, ordinal)| {
+        Some(EventId { position: digits(position)?, ordinal: ordinal.parse().ok()? })
+    });
+    parts.map(Some).ok_or_else(|| Fault::argument("Last-Event-ID", "not the id of an event"))
+}
+
+/// Refuses a body that says it is not JSON. The types that tools send unasked say nothing.
+pub(crate) fn check_codec(fields: &dyn Fields) -> Result<(), Fault> {
+    if let Some(coding) = text(fields, "content-encoding")?.filter(|coding| *coding != "identity") {
+        return Err(Fault::bad_codec(format!("bodies coded as `{coding}` are not read")));
+    }
+    let Some(text) = text(fields, "content-type")? else { return Ok(()) };
+    let kind = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let unsaid = ["", "application/x-www-form-urlencoded", "text/plain", "application/octet-stream"];
+    match kind == "application/json" || kind.ends_with("+json") || unsaid.contains(&kind.as_str()) {
+        true => Ok(()),
+        false => Err(Fault::bad_codec(format!("bodies are JSON, not `{kind}`"))),
+    }
+}

@@ -1,0 +1,191 @@
+//! Requests and responses, as plain data: the driver reads and writes HTTP.
+
+use objects_state::{Problem, Retry, SideEffect, Slug};
+
+/// A header field of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field<'a> {
+    /// It is not there.
+    Missing,
+    /// Its value.
+    Once(&'a [u8]),
+    /// It is there more than once.
+    Repeated,
+}
+
+/// The header fields of a request.
+pub trait Fields {
+    /// The field of this name, which is in lower case.
+    fn field(&self, name: &'static str) -> Field<'_>;
+}
+
+/// A request whose body is whole.
+#[derive(Clone, Copy)]
+pub struct HttpRequest<'a> {
+    /// `GET`, `POST` and so on.
+    pub method: &'a str,
+    /// Path and query, as they came.
+    pub target: &'a str,
+    /// Header fields.
+    pub fields: &'a dyn Fields,
+    /// The body.
+    pub body: &'a [u8],
+}
+
+/// What is answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpResponse {
+    /// The status.
+    pub status: u16,
+    /// The type of the body.
+    pub content_type: &'static str,
+    /// Header fields besides.
+    pub fields: Vec<(&'static str, String)>,
+    /// The body; of a stream what it begins with.
+    pub body: String,
+    /// Whether more follows, piece by piece.
+    pub is_stream: bool,
+}
+
+/// The type of results.
+pub const JSON: &str = "application/json";
+/// The type of refusals.
+pub const PROBLEM: &str = "application/problem+json";
+/// The type of streams of events.
+pub const EVENT_STREAM: &str = "text/event-stream";
+
+impl HttpResponse {
+    pub(crate) fn json(status: u16, body: String) -> Self {
+        Self { status, content_type: JSON, fields: Vec::new(), body, is_stream: false }
+    }
+
+    pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.fields.push((name, value.into()));
+        self
+    }
+
+    /// A refusal of the core's.
+    pub(crate) fn problem(problem: &Problem) -> Self {
+        let response = Self { content_type: PROBLEM, ..Self::json(problem.slug.status(), problem.to_json()) };
+        match problem.retry_after_ms {
+            Some(ms) => response.with("retry-after", ms.div_ceil(1_000).max(1).to_string()),
+            None if problem.slug.status() == 429 => response.with("retry-after", "1"),
+            None => response,
+        }
+    }
+}
+
+/// A refusal of this edge: the request went nowhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    status: u16,
+    slug: &'static str,
+    detail: String,
+    pointer: Option<String>,
+    retry: Retry,
+    allow: Option<&'static str>,
+}
+
+impl Fault {
+    pub(crate) fn new(slug: Slug, detail: impl Into<String>) -> Self {
+        Self::of(slug.status(), slug.name(), slug.retry(), detail)
+    }
+
+    fn of(status: u16, slug: &'static str, retry: Retry, detail: impl Into<String>) -> Self {
+        Self { status, slug, detail: detail.into(), pointer: None, retry, allow: None }
+    }
+
+    /// A wrong argument, query parameter or header field of this name.
+    pub(crate) fn argument(name: &str, detail: impl Into<String>) -> Self {
+        let pointer = Some(if name.is_empty() { String::new() } else { format!("/{}", pointed(name)) });
+        Self { pointer, ..Self::new(Slug::BadArgument, detail) }
+    }
+
+    /// Nothing is at this path.
+    pub(crate) fn no_such_route() -> Self {
+        Self::of(404, "no-such-route", Retry::No, "there is nothing at this path: see /v1/openapi.json")
+    }
+
+    /// The path allows other methods of HTTP only.
+    pub(crate) fn not_allowed(allow: &'static str) -> Self {
+        let detail = format!("the path allows {allow}");
+        Self { allow: Some(allow), ..Self::of(405, "method-not-allowed", Retry::No, detail) }
+    }
+
+    /// GET was used for a command.
+    pub(crate) fn not_a_query() -> Self {
+        Self { allow: Some("POST"), ..Self::new(Slug::NotAQuery, "the method changes the object: use POST") }
+    }
+
+    /// The body is in a form that is not read.
+    pub(crate) fn bad_codec(detail: impl Into<String>) -> Self {
+        Self::of(415, "bad-codec", Retry::No, detail)
+    }
+
+    /// The specification has it, this build does not.
+    pub(crate) fn not_supported(detail: impl Into<String>) -> Self {
+        Self::of(501, "not-supported", Retry::No, detail)
+    }
+
+    /// The body is longer than the server reads.
+    #[must_use]
+    pub fn too_large(most: usize) -> Self {
+        Self::new(Slug::TooLarge, format!("the body has more than {most} bytes"))
+    }
+
+    /// The server holds as many bytes of bodies as it may, or has as many requests under way.
+    #[must_use]
+    pub fn overloaded(detail: &str) -> Self {
+        Self::new(Slug::Rate, detail)
+    }
+
+    /// The request came too slowly.
+    #[must_use]
+    pub fn too_slow(part: &str, ms: u64) -> Self {
+        let detail = format!("the {part} of the request did not come to its end within {ms} ms");
+        Self::of(408, "too-slow", Retry::Now, detail)
+    }
+
+    /// The body breaks the rules of HTTP.
+    #[must_use]
+    pub fn malformed_body() -> Self {
+        Self::argument("", "the body breaks the rules of its transfer coding")
+    }
+
+    /// The response that says it. Nothing had an effect.
+    #[must_use]
+    pub fn response(&self) -> HttpResponse {
+        let retry = match self.retry {
+            Retry::Now => "now",
+            Retry::Later => "later",
+            Retry::SameKey => "same-key",
+            Retry::No => "no",
+        };
+        let mut body = objects_state::Reply::new()
+            .text("type", &format!("urn:diwan:problem:{}", self.slug))
+            .number("status", u64::from(self.status))
+            .text("detail", &self.detail)
+            .text("effect", "none")
+            .text("retry", retry);
+        if let Some(pointer) = &self.pointer {
+            body = body.text("pointer", pointer);
+        }
+        let response =
+            HttpResponse { content_type: PROBLEM, ..HttpResponse::json(self.status, body.finish()) };
+        let response = match self.allow {
+            Some(allow) => response.with("allow", allow),
+            None => response,
+        };
+        if self.status == 429 { response.with("retry-after", "1") } else { response }
+    }
+}
+
+/// A name in a JSON pointer.
+fn pointed(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+/// A refusal of the core's, made here: the core was asked and has not answered.
+pub(crate) fn unanswered(slug: Slug, detail: &str, effect: SideEffect) -> HttpResponse {
+    HttpResponse::problem(&Problem { effect, ..Problem::new(slug, detail) })
+}

@@ -1,0 +1,157 @@
+//! The target of a request: the segments of its path and the parameters of its query, without their escapes.
+
+use crate::message::Fault;
+
+/// Segments and parameters of one query that are read.
+const PARTS_MAX: usize = 32;
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    /// What stands between the slashes, behind `/v1`.
+    pub(crate) segments: Vec<String>,
+    /// What stands behind the last colon of the last segment, as it came: an escaped colon is none.
+    pub(crate) operation: Option<String>,
+    pub(crate) query: Query,
+}
+
+/// Parameters, in the order in which they came. None is there twice.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Query(Vec<(String, String)>);
+
+impl Target {
+    pub(crate) fn parse(target: &str) -> Result<Self, Fault> {
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let path = path.strip_prefix("/v1/").ok_or_else(Fault::no_such_route)?;
+        let raw: Vec<_> = path.split('/').take(PARTS_MAX).collect();
+        let operation = raw.last().and_then(|last| last.rsplit_once(':'));
+        let operation = operation.map(|(_, operation)| decoded(operation, false)).transpose()?;
+        let segments = raw.iter().map(|segment| decoded(segment, false)).collect::<Result<_, _>>()?;
+        Ok(Self { segments, operation, query: Query::parse(query)? })
+    }
+}
+
+impl Query {
+    fn parse(query: &str) -> Result<Self, Fault> {
+        let mut pairs: Vec<(String, String)> = Vec::new();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let (name, value) = (decoded(name, true)?, decoded(value, true)?);
+            if pairs.iter().any(|(known, _)| *known == name) {
+                return Err(Fault::argument(&name, "the parameter is there twice"));
+            }
+            if pairs.len() == PARTS_MAX {
+                return Err(Fault::argument("", format!("more than {PARTS_MAX} parameters")));
+            }
+            pairs.push((name, value));
+        }
+        Ok(Self(pairs))
+    }
+
+    /// Takes a parameter out.
+    pub(crate) fn take(&mut self, name: &str) -> Option<String> {
+        let at = self.0.iter().position(|(known, _)| known == name)?;
+        Some(self.0.remove(at).1)
+    }
+
+    /// Takes a number out.
+    pub(crate) fn take_number(&mut self, name: &str, most: u64) -> Result<Option<u64>, Fault> {
+        let Some(value) = self.take(name) else { return Ok(None) };
+        match value.parse() {
+            Ok(number) if number <= most && value.bytes().all(|byte| byte.is_ascii_digit()) => {
+                Ok(Some(number))
+            }
+            _ => Err(Fault::argument(name, format!("not a whole number from 0 to {most}"))),
+        }
+    }
+
+    /// Whatever has not been taken out.
+    pub(crate) fn rest(self) -> Vec<(String, String)> {
+        self.0
+    }
+
+    /// Refuses what has not been taken out: a misspelt parameter is no silent default.
+    pub(crate) fn end(self) -> Result<(), Fault> {
+        match self.0.first() {
+            Some((name, _)) => Err(Fault::argument(name, "there is no such parameter here")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Resolves percent-encoding.
+fn decoded(text: &str, plus_is_space: bool) -> Result<String, Fault> {
+    let wrong = || Fault::argument("", "the path or the query has a bad percent-encoding, or is not UTF-8");
+    if !text.bytes().any(|byte| byte == b'%' || byte == b'+') {
+        return Ok(text.into());
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+                let (Some(high), Some(low)) = (digit(rest.next()), digit(rest.next())) else {
+                    return Err(wrong());
+                };
+                (high * 16 + low) as u8
+            }
+            b'+' if plus_is_space => b' ',
+            byte => byte,
+        });
+    }
+    String::from_utf8(bytes).map_err(|_| wrong())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn target_is_taken_apart_and_its_escapes_resolved() {
+        let target = Target::parse("/v1/objects/map/a%2Fb%3Ac:batch?key=x+y%2B&n=1&flag").unwrap();
+        assert_eq!(target.segments, ["objects", "map", "a/b:c:batch"]);
+        assert_eq!(target.operation.as_deref(), Some("batch"));
+        let mut query = target.query;
+        assert_eq!(query.take("key").as_deref(), Some("x y+"));
+        assert_eq!(query.take_number("n", 9).unwrap(), Some(1));
+        assert_eq!(query.rest(), [(String::from("flag"), String::new())]);
+    }
+
+    #[test]
+    fn escaped_colon_names_no_operation() {
+        assert_eq!(Target::parse("/v1/objects/map/a%3Abatch").unwrap().operation, None);
+    }
+
+    #[test]
+    fn bad_targets_are_refused() {
+        let wrong = [
+            "",
+            "*",
+            "/",
+            "/v2/live",
+            "/v1",
+            "/v1/%",
+            "/v1/%2",
+            "/v1/%zz",
+            "/v1/%ff",
+            "/v1/a?b=%c3%28",
+            "/v1/a?x=1&x=2",
+            "/v1/a?x=1&%78=2",
+        ];
+        for wrong in wrong {
+            let fault = Target::parse(wrong).unwrap_err().response();
+            assert!(fault.status == 400 || fault.status == 404, "{wrong}");
+        }
+        let many: String = (0..40).map(|n| format!("a{n}=1&")).collect();
+        assert_eq!(Target::parse(&format!("/v1/a?{many}")).unwrap_err().response().status, 400);
+    }
+
+    #[test]
+    fn numbers_are_digits_within_bounds() {
+        for wrong in ["-1", "+1", "", "1.0", "0x1", "11", "99999999999999999999999"] {
+            let mut query = Query(vec![("n".into(), wrong.into())]);
+            assert!(query.take_number("n", 10).is_err(), "{wrong}");
+        }
+    }
+}

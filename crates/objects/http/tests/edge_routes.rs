@@ -1,0 +1,750 @@
+//! The edge as a machine: what each request asks of the core, and how each answer is shown.
+
+use base::MonoTime;
+use objects_http::{Edge, EdgeConfig, Field, Fields, HttpRequest, HttpResponse, Say};
+use objects_replica::edge::{Answer, Consistency, EventId, Happening, Question, Request, Subject, caller_of};
+use objects_state::{
+    Command, Identity, MethodKind, Origin, Outcome, Problem, SideEffect, Slug, TYPES, methods, type_named,
+};
+
+struct Headers(Vec<(&'static str, &'static str)>);
+
+impl Fields for Headers {
+    fn field(&self, name: &'static str) -> Field<'_> {
+        let mut values = self.0.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name));
+        match (values.next(), values.next()) {
+            (None, _) => Field::Missing,
+            (Some((_, value)), None) => Field::Once(value.as_bytes()),
+            _ => Field::Repeated,
+        }
+    }
+}
+
+struct World {
+    edge: Edge<u32>,
+    next: u32,
+    now: u64,
+}
+
+const SESSION: &str = "0102030405060708090a0b0c0d0e0f10.f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
+
+impl World {
+    fn new() -> Self {
+        Self {
+            edge: Edge::new(EdgeConfig { under_way_max: 20, ..EdgeConfig::new(3, 7) }),
+            next: 0,
+            now: 1_000,
+        }
+    }
+
+    fn send(
+        &mut self,
+        method: &str,
+        target: &str,
+        headers: &[(&'static str, &'static str)],
+        body: &str,
+    ) -> u32 {
+        self.next += 1;
+        let fields = Headers(headers.to_vec());
+        let request = HttpRequest { method, target, fields: &fields, body: body.as_bytes() };
+        self.edge.request(self.next, &request, &mut |bytes| bytes.fill(0x5a));
+        self.next
+    }
+
+    fn asks(&mut self) -> Vec<Request> {
+        let mut asks = Vec::new();
+        self.edge.take_asks(&mut asks);
+        asks
+    }
+
+    fn says(&mut self) -> Vec<Say<u32>> {
+        let mut says = Vec::new();
+        self.edge.take_says(&mut says);
+        says
+    }
+
+    /// What the core is asked for a request, which is not answered at once.
+    fn asked(
+        &mut self,
+        method: &str,
+        target: &str,
+        headers: &[(&'static str, &'static str)],
+        body: &str,
+    ) -> Request {
+        self.send(method, target, headers, body);
+        let (mut asks, says) = (self.asks(), self.says());
+        assert!(says.is_empty(), "{method} {target}: {says:?}");
+        assert_eq!(asks.len(), 1, "{method} {target}");
+        asks.remove(0)
+    }
+
+    fn command(
+        &mut self,
+        method: &str,
+        target: &str,
+        headers: &[(&'static str, &'static str)],
+        body: &str,
+    ) -> Command {
+        match self.asked(method, target, headers, body) {
+            Request::Command { command, .. } => command,
+            other => panic!("no command: {other:?}"),
+        }
+    }
+
+    /// What a request is answered at once: nothing goes to the core.
+    fn refused(
+        &mut self,
+        method: &str,
+        target: &str,
+        headers: &[(&'static str, &'static str)],
+        body: &str,
+    ) -> HttpResponse {
+        let key = self.send(method, target, headers, body);
+        let (asks, mut says) = (self.asks(), self.says());
+        assert!(asks.is_empty(), "{method} {target} {headers:?} {body}: {asks:?}");
+        match says.pop() {
+            Some(Say::Respond(of, response)) if of == key => response,
+            other => panic!("{method} {target}: {other:?}"),
+        }
+    }
+
+    fn slug(
+        &mut self,
+        method: &str,
+        target: &str,
+        headers: &[(&'static str, &'static str)],
+        body: &str,
+    ) -> (u16, String) {
+        let response = self.refused(method, target, headers, body);
+        (response.status, slug(&response))
+    }
+
+    fn answer(&mut self, answer: Answer) {
+        self.edge.answer(answer, MonoTime::of_ms(self.now));
+    }
+
+    fn done(&mut self, origin: Origin, outcome: Outcome) -> HttpResponse {
+        self.answer(Answer::Done { origin, position: 41, outcome });
+        match self.says().pop() {
+            Some(Say::Respond(_, response)) => response,
+            other => panic!("no response: {other:?}"),
+        }
+    }
+
+    fn later(&mut self, ms: u64) -> Vec<Say<u32>> {
+        self.now += ms;
+        self.edge.tick(MonoTime::of_ms(self.now));
+        self.says()
+    }
+}
+
+fn json(response: &HttpResponse) -> serde_json::Value {
+    serde_json::from_str(&response.body).unwrap_or_else(|_| panic!("no JSON: {response:?}"))
+}
+
+/// The slug of a problem that is whole.
+fn slug(response: &HttpResponse) -> String {
+    let json = json(response);
+    assert_eq!(response.content_type, "application/problem+json", "{response:?}");
+    assert_eq!(json["status"], response.status);
+    for field in ["detail", "effect", "retry"] {
+        assert!(json[field].as_str().is_some_and(|text| !text.is_empty()), "{field}: {response:?}");
+    }
+    json["type"].as_str().and_then(|name| name.strip_prefix("urn:diwan:problem:")).expect("a slug").into()
+}
+
+fn header<'a>(response: &'a HttpResponse, name: &str) -> Option<&'a str> {
+    response.fields.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
+}
+
+fn done(result: &str) -> Outcome {
+    Outcome::Done(result.into())
+}
+
+fn origin_of(request: &Request) -> Origin {
+    match request {
+        Request::Command { command, .. } => caller_of(command).expect("a client's").origin,
+        Request::Query { origin, .. }
+        | Request::Collect { origin, .. }
+        | Request::Renew { origin, .. }
+        | Request::Watch { origin, .. }
+        | Request::Gone { origin } => *origin,
+        Request::Heard { .. } => panic!("no origin"),
+    }
+}
+
+#[test]
+fn every_method_of_every_type_is_a_route() {
+    for (kind, name) in TYPES {
+        for method in methods(*kind) {
+            let mut world = World::new();
+            let path = format!("/v1/objects/{name}/x/{}", method.name);
+            let posted = world.asked("POST", &path, &[], "");
+            let is_command = matches!(method.kind, MethodKind::Command | MethodKind::Blocking);
+            assert_eq!(matches!(posted, Request::Command { .. }), is_command, "{path}");
+            if is_command {
+                assert_eq!(world.slug("GET", &path, &[], ""), (405, "not-a-query".into()), "{path}");
+            } else {
+                let got = world.asked("GET", &path, &[], "");
+                assert!(matches!(got, Request::Query { question: Question::Method { .. }, .. }), "{path}");
+            }
+        }
+    }
+}
+
+#[test]
+fn call_carries_what_its_request_says() {
+    let mut world = World::new();
+    let headers = [
+        ("Diwan-Session", SESSION),
+        ("Diwan-Request", "5"),
+        ("Diwan-Acknowledged", "3"),
+        ("If-Match", "\"9\""),
+    ];
+    let request =
+        world.asked("POST", "/v1/objects/lock/a%20b/acquire?wait_ms=70", &headers, "{\"owner\":\"t\"}");
+    let Request::Command { command: Command::Call(call), secret_hash: Some(hash) } = request else {
+        panic!("no call")
+    };
+    let Identity::Session { request: 5, acknowledged: 3, session } = call.caller.identity else {
+        panic!("{call:?}")
+    };
+    assert_eq!(session.to_string(), &SESSION[..32]);
+    assert_ne!(hash, [0; 32]);
+    assert_eq!((call.object.name.as_str(), call.incarnation, call.wait_ms), ("a b", Some(9), Some(70)));
+    assert_eq!((call.invocation.method.as_str(), call.opens), ("acquire", None));
+    assert_eq!(call.invocation.args, b"{\"owner\":\"t\"}");
+    assert_eq!((call.caller.origin.member, call.caller.origin.number >> 48), (3, 7));
+}
+
+#[test]
+fn keys_have_quotes_or_none() {
+    for key in ["\"k-1\"", "k-1"] {
+        let headers: Vec<(&'static str, &'static str)> = vec![("Idempotency-Key", key)];
+        let command = World::new().command("POST", "/v1/objects/counter/c/increment", &headers, "");
+        assert_eq!(caller_of(&command).expect("a client's").identity, Identity::Key("k-1".into()));
+    }
+}
+
+#[test]
+fn call_with_a_time_to_live_and_no_session_opens_one_and_shows_its_secret() {
+    let mut world = World::new();
+    let asked = world.asked("POST", "/v1/objects/lock/l/acquire", &[], "{\"ttl_ms\":5000}");
+    let Request::Command { command: Command::Call(call), .. } = &asked else { panic!("no call") };
+    let opens = call.opens.clone().expect("a session");
+    assert_eq!((opens.ttl_ms, opens.generation, opens.id.to_string()), (5_000, 1, "5a".repeat(16)));
+    let result = format!("{{\"acquired\":true,\"session\":\"{}\",\"expires_in_ms\":5000}}", "5a".repeat(16));
+    let response = world.done(origin_of(&asked), done(&result));
+    let credential = format!("{0}.{0}", "5a".repeat(16));
+    assert_eq!(header(&response, "diwan-session"), Some(credential.as_str()));
+    assert_eq!(json(&response)["secret"], "5a".repeat(16));
+    // Nothing was got: there is no session.
+    let asked = world.asked("POST", "/v1/objects/lock/l/acquire", &[], "{\"ttl_ms\":5000}");
+    let response = world.done(origin_of(&asked), done("{\"acquired\":false}"));
+    assert_eq!((header(&response, "diwan-session"), response.body.as_str()), (None, "{\"acquired\":false}"));
+    // Repeats of a key get the same bytes, so the secret is not among them.
+    let key = [("Idempotency-Key", "k")];
+    let asked = world.asked("POST", "/v1/objects/lock/l/acquire", &key, "{\"ttl_ms\":5000}");
+    let response = world.done(origin_of(&asked), done(&result));
+    assert_eq!(header(&response, "diwan-session"), Some(credential.as_str()));
+    assert_eq!(response.body, result);
+}
+
+#[test]
+fn time_to_live_of_a_map_entry_opens_nothing() {
+    let command = World::new().command(
+        "POST",
+        "/v1/objects/map/m/put",
+        &[],
+        "{\"key\":\"a\",\"value\":1,\"ttl_ms\":50}",
+    );
+    let Command::Call(call) = command else { panic!("no call") };
+    assert_eq!(call.opens, None);
+}
+
+#[test]
+fn query_takes_its_arguments_by_their_kinds() {
+    let cases = [
+        ("/v1/objects/map/m/get?key=1", "{\"key\":\"1\"}"),
+        ("/v1/objects/map/m/get_all?keys=%5B%22a%22%5D", "{\"keys\":[\"a\"]}"),
+        ("/v1/objects/lock/l/check?fence=7", "{\"fence\":7}"),
+        ("/v1/objects/set/s/contains?item=%7B%22b%22:2,%22a%22:1%7D", "{\"item\":{\"a\":1,\"b\":2}}"),
+        ("/v1/objects/log/l/read?from=0&limit=10", "{\"from\":0,\"limit\":10}"),
+        ("/v1/objects/counter/c/get", ""),
+    ];
+    for (target, wanted) in cases {
+        let Request::Query { question: Question::Method { args, .. }, consistency, min_position, .. } =
+            World::new().asked("GET", target, &[], "")
+        else {
+            panic!("no query")
+        };
+        assert_eq!(String::from_utf8(args).expect("text"), wanted);
+        assert_eq!((consistency, min_position), (Consistency::Linearizable, None));
+    }
+    let target = "/v1/objects/counter/c/get?consistency=stale&min_position=12";
+    let Request::Query { consistency, min_position, .. } = World::new().asked("HEAD", target, &[], "") else {
+        panic!("no query")
+    };
+    assert_eq!((consistency, min_position), (Consistency::Stale, Some(12)));
+}
+
+#[test]
+fn read_that_waits_is_a_command() {
+    let mut world = World::new();
+    assert!(matches!(
+        world.asked("POST", "/v1/objects/log/l/read", &[], "{\"from\":1}"),
+        Request::Query { .. }
+    ));
+    for (target, body) in [("read?wait_ms=5", ""), ("read", "{\"wait_ms\":5}")] {
+        let asked = world.asked("POST", &format!("/v1/objects/log/l/{target}"), &[], body);
+        assert!(matches!(asked, Request::Command { .. }), "{asked:?}");
+    }
+}
+
+#[test]
+fn other_routes_ask_what_they_mean() {
+    let mut world = World::new();
+    let own = [("Diwan-Session", SESSION)];
+    let path = format!("/v1/sessions/{}", &SESSION[..32]);
+    let create = world.command("PUT", "/v1/objects/counter/c", &[], "{\"max\":3}");
+    assert!(matches!(create, Command::Create { args, .. } if args == b"{\"max\":3}"));
+    let delete = world.command("DELETE", "/v1/objects/counter/c", &[("If-Match", "4")], "");
+    assert!(matches!(delete, Command::Delete { incarnation: Some(4), .. }));
+    let cancel = world.command("DELETE", "/v1/tickets/17", &[], "");
+    assert!(matches!(cancel, Command::CancelTicket { ticket: 17, caller: Some(_) }));
+    let open = world.command("POST", "/v1/sessions", &own, "{\"ttl_ms\":2000,\"name\":\"n\"}");
+    let Command::OpenSession { session, .. } = open else { panic!("{open:?}") };
+    assert_eq!((session.id.to_string(), session.name.as_deref()), (SESSION[..32].into(), Some("n")));
+    let close = world.command("DELETE", &path, &own, "");
+    assert!(matches!(close, Command::CloseSession { .. }));
+    assert!(matches!(world.asked("POST", &format!("{path}/renew"), &own, ""), Request::Renew { .. }));
+    let shown = world.asked("GET", &path, &own, "");
+    assert!(matches!(shown, Request::Query { question: Question::Session(_), proof: Some(_), .. }));
+    let described = world.asked("GET", "/v1/objects/counter/c", &[], "");
+    assert!(matches!(described, Request::Query { question: Question::Describe(_), .. }));
+    let list = world.asked("GET", "/v1/objects?type=map&prefix=a&after=ab&limit=5", &[], "");
+    let Request::Query { question: Question::List { kind, prefix, after, limit }, .. } = list else {
+        panic!()
+    };
+    assert_eq!(
+        (Some(kind), prefix.as_str(), after.as_deref(), limit),
+        (type_named("map"), "a", Some("ab"), 5)
+    );
+    let collect = world.asked("GET", "/v1/tickets/17", &[], "");
+    assert!(matches!(collect, Request::Collect { ticket: 17, .. }));
+    let watch = world.asked("GET", "/v1/objects/lock/l/events", &[("Last-Event-ID", "12.3")], "");
+    let after = Some(EventId { position: 12, ordinal: 3 });
+    assert!(
+        matches!(watch, Request::Watch { subject: Subject::Object(_), after: found, .. } if found == after)
+    );
+    for route in ["/v1/groups", "/v1/ready"] {
+        let counts = world.asked("GET", route, &[], "");
+        assert!(matches!(counts, Request::Query { question: Question::Counts, .. }));
+    }
+}
+
+#[test]
+fn batch_is_read_whole() {
+    let body = "{\"calls\":[{\"method\":\"increment\"},{\"args\":{\"by\": 2},\"method\":\"increment\"}]}";
+    let Command::Batch(batch) = World::new().command("POST", "/v1/objects/counter/a:b:batch", &[], body)
+    else {
+        panic!()
+    };
+    let calls: Vec<_> =
+        batch.invocations.iter().map(|call| (call.method.as_str(), call.args.as_slice())).collect();
+    assert_eq!(batch.object.name, "a:b");
+    assert_eq!(calls, [("increment", &b""[..]), ("increment", b"{\"by\":2}")]);
+    let many = format!("{{\"calls\":[{}]}}", vec!["{\"method\":\"get\"}"; 101].join(","));
+    let wrong = [
+        "",
+        "[]",
+        "{}",
+        "{\"calls\":{}}",
+        "{\"calls\":[]}",
+        "{\"calls\":[1]}",
+        "{\"calls\":[{}]}",
+        &many,
+        "{\"calls\":[{\"method\":1}]}",
+        "{\"calls\":[{\"method\":\"a\",\"args\":[]}]}",
+        "{\"calls\":[{\"method\":\"a\",\"more\":1}]}",
+        "{\"calls\":[{\"method\":\"a\"}],\"more\":1}",
+    ];
+    for wrong in wrong {
+        let found = World::new().slug("POST", "/v1/objects/counter/c:batch", &[], wrong);
+        assert_eq!(found, (400, "bad-argument".into()), "{wrong}");
+    }
+}
+
+#[test]
+fn what_is_wrong_in_form_goes_nowhere_and_says_why() {
+    let increment = "/v1/objects/counter/c/increment";
+    let long_key: &'static str = Box::leak("k".repeat(256).into_boxed_str());
+    let headers: &[&[(&'static str, &'static str)]] = &[
+        &[("Diwan-Session", "no")],
+        &[("Diwan-Session", "0102030405060708090a0b0c0d0e0f10")],
+        &[("Diwan-Session", SESSION)],
+        &[("Diwan-Session", SESSION), ("Diwan-Request", "0")],
+        &[("Diwan-Session", SESSION), ("Diwan-Request", "-1")],
+        &[("Diwan-Session", SESSION), ("Diwan-Request", "9007199254740992")],
+        &[("Diwan-Session", SESSION), ("Diwan-Request", "1"), ("Diwan-Request", "2")],
+        &[("Diwan-Session", SESSION), ("Diwan-Request", "4"), ("Diwan-Acknowledged", "4")],
+        &[("Diwan-Session", SESSION), ("Diwan-Request", "4"), ("Idempotency-Key", "k")],
+        &[("Diwan-Request", "1")],
+        &[("Idempotency-Key", "")],
+        &[("Idempotency-Key", long_key)],
+        &[("Idempotency-Key", "a\u{7f}b")],
+        &[("If-Match", "abc")],
+    ];
+    for headers in headers {
+        let found = World::new().slug("POST", increment, headers, "");
+        assert_eq!(found, (400, "bad-argument".into()), "{headers:?}");
+    }
+    let bodies =
+        ["{", "[]", "1", "{\"a\":1,\"a\":2}", "{\"by\":1}x", "\u{feff}{}", "{'by':1}", "null", "{\"by\":01}"];
+    for body in bodies {
+        assert_eq!(World::new().slug("POST", increment, &[], body), (400, "bad-argument".into()), "{body}");
+    }
+    let deep = format!("{{\"a\":{}{}}}", "[".repeat(100), "]".repeat(100));
+    assert_eq!(World::new().slug("POST", increment, &[], &deep), (400, "bad-argument".into()));
+    let long = format!("{{\"a\":\"{}\"}}", "x".repeat(1_200_000));
+    assert_eq!(World::new().slug("POST", increment, &[], &long), (413, "too-large".into()));
+    let targets = [
+        "increment?wait_ms=",
+        "increment?wait_ms=-1",
+        "increment?wait_ms=1&wait_ms=1",
+        "increment?wait=1",
+        "increment?hold_ms=999999999",
+        "increment?%zz=1",
+        "get?consistency=fresh",
+        "get?min_position=x",
+        "get?key=a",
+    ];
+    for target in targets {
+        let method = if target.starts_with("get") { "GET" } else { "POST" };
+        let found = World::new().slug(method, &format!("/v1/objects/counter/c/{target}"), &[], "");
+        assert_eq!(found, (400, "bad-argument".into()), "{target}");
+    }
+}
+
+#[test]
+fn each_wrong_place_has_its_status_and_slug() {
+    let own = [("Diwan-Session", SESSION)];
+    let other = "/v1/sessions/ffffffffffffffffffffffffffffffff";
+    let cases: &[(&str, &str, &[(&'static str, &'static str)], &str, u16, &str)] = &[
+        ("GET", "/", &[], "", 404, "no-such-route"),
+        ("GET", "/v1/objects/counter/c/get/", &[], "", 404, "no-such-route"),
+        ("GET", "/v1/nothing", &[], "", 404, "no-such-route"),
+        ("POST", "/v1/objects/hits/h/hit", &[], "", 404, "no-such-type"),
+        ("GET", "/v1/types/hits", &[], "", 404, "no-such-type"),
+        ("POST", "/v1/objects/counter/c/fly", &[], "", 404, "no-such-method"),
+        ("POST", "/v1/objects/counter//increment", &[], "", 400, "bad-argument"),
+        ("POST", "/v1/objects/counter/%00/increment", &[], "", 400, "bad-argument"),
+        ("GET", "/v1/objects/counter/c/increment", &[], "", 405, "not-a-query"),
+        ("PATCH", "/v1/objects/counter/c", &[], "", 405, "method-not-allowed"),
+        ("POST", "/v1/objects/counter/c", &[], "", 405, "method-not-allowed"),
+        ("POST", "/v1/live", &[], "", 405, "method-not-allowed"),
+        ("PUT", "/v1/tickets/1", &[], "", 405, "method-not-allowed"),
+        ("GET", "/v1/sessions", &[], "", 405, "method-not-allowed"),
+        ("DELETE", "/v1/types", &[], "", 405, "method-not-allowed"),
+        ("GET", "/v1/tickets/x", &[], "", 400, "bad-argument"),
+        ("GET", "/v1/sessions/x", &[], "", 400, "bad-argument"),
+        ("GET", "/v1/objects", &[], "", 400, "bad-argument"),
+        ("GET", "/v1/live?x=1", &[], "", 400, "bad-argument"),
+        ("GET", "/v1/objects/lock/l/events", &[("Last-Event-ID", "x")], "", 400, "bad-argument"),
+        ("POST", "/v1/sessions", &[], "{\"ttl_ms\":999}", 400, "bad-argument"),
+        ("POST", "/v1/sessions", &[], "{\"ttl_ms\":\"1\"}", 400, "bad-argument"),
+        ("POST", "/v1/sessions", &[], "{\"time\":1}", 400, "bad-argument"),
+        ("POST", "/v1/objects/lock/l/acquire", &[], "{\"ttl_ms\":1}", 400, "bad-argument"),
+        ("GET", other, &[], "", 401, "unauthenticated"),
+        ("DELETE", other, &own, "", 403, "forbidden"),
+        ("GET", "/v1/objects/counter/c/get", &[("Authorization", "Bearer x")], "", 401, "unauthenticated"),
+        (
+            "POST",
+            "/v1/objects/counter/c/increment",
+            &[("Content-Type", "application/xml")],
+            "",
+            415,
+            "bad-codec",
+        ),
+        ("POST", "/v1/objects/counter/c/increment", &[("Content-Encoding", "gzip")], "", 415, "bad-codec"),
+        ("POST", "/v1/types/hits", &[], "", 501, "not-supported"),
+        ("DELETE", "/v1/types/hits/1", &[], "", 501, "not-supported"),
+        ("POST", "/v1/objects/counter/c:migrate", &[], "", 501, "not-supported"),
+        ("GET", "/v1/ns/team/objects", &[], "", 501, "not-supported"),
+    ];
+    for (method, target, headers, body, status, slug) in cases {
+        let found = World::new().slug(method, target, headers, body);
+        assert_eq!(found, (*status, String::from(*slug)), "{method} {target} {headers:?} {body}");
+    }
+    let response = World::new().refused("PATCH", "/v1/objects/counter/c", &[], "");
+    assert_eq!(header(&response, "allow"), Some("GET, HEAD, PUT, DELETE"));
+}
+
+#[test]
+fn bodies_of_tools_that_say_no_type_are_read() {
+    for kind in
+        ["application/json; charset=utf-8", "application/x-www-form-urlencoded", "text/plain", "a/b+json"]
+    {
+        World::new().asked("POST", "/v1/objects/counter/c/increment", &[("Content-Type", kind)], "{}");
+    }
+}
+
+#[test]
+fn refusals_of_the_core_keep_their_status_and_words() {
+    use Slug::*;
+    let slugs = [
+        BadArgument,
+        Forbidden,
+        NotAQuery,
+        NoSuchType,
+        NoSuchObject,
+        NoSuchMethod,
+        NoSuchTicket,
+        SessionExpired,
+        ObjectDeleted,
+        Exists,
+        NotOwner,
+        AlreadyGranted,
+        RequestForgotten,
+        WouldDeadlock,
+        Broken,
+        NameTaken,
+        StaleFence,
+        WrongIncarnation,
+        TooLarge,
+        KeyReused,
+        QueueFull,
+        WaitersFull,
+        SessionsFull,
+        Quota,
+        ReentryLimit,
+        Overflow,
+        OutOfRange,
+        OverRelease,
+        NotHeld,
+        NotOpen,
+        Full,
+        NotLeased,
+        Trimmed,
+        Never,
+        NoLeader,
+        OutcomeUnknown,
+        DiskFull,
+        Unauthenticated,
+        Rate,
+    ];
+    for name in slugs {
+        let mut world = World::new();
+        let asked = world.asked("POST", "/v1/objects/counter/c/increment", &[], "");
+        let problem = Problem { position: 41, ..Problem::new(name, "why") };
+        let response = world.done(origin_of(&asked), Outcome::Refused(problem));
+        assert_eq!((response.status, slug(&response)), (name.status(), String::from(name.name())));
+        assert_eq!(header(&response, "diwan-position"), Some("41"));
+        assert_eq!(header(&response, "retry-after").is_some(), name.status() == 429, "{name:?}");
+    }
+    let mut world = World::new();
+    let asked = world.asked("POST", "/v1/objects/ratelimiter/r/acquire", &[], "");
+    let problem = Problem { retry_after_ms: Some(1_200), ..Problem::new(Slug::Rate, "why") };
+    let response = world.done(origin_of(&asked), Outcome::Refused(problem));
+    assert_eq!(header(&response, "retry-after"), Some("2"));
+}
+
+#[test]
+fn creation_and_sessions_have_their_own_statuses() {
+    let mut world = World::new();
+    for (created, status) in [("true", 201), ("false", 200)] {
+        let asked = world.asked("PUT", "/v1/objects/counter/c", &[], "");
+        let result = format!("{{\"created\":{created},\"incarnation\":4}}");
+        assert_eq!(world.done(origin_of(&asked), done(&result)).status, status);
+    }
+    let asked = world.asked("POST", "/v1/sessions", &[], "");
+    let response =
+        world.done(origin_of(&asked), done("{\"session\":\"x\",\"generation\":1,\"ttl_ms\":10000}"));
+    assert_eq!((response.status, json(&response)["secret"].as_str()), (201, Some("5a".repeat(16).as_str())));
+    assert_eq!(header(&response, "location"), Some(format!("/v1/sessions/{}", "5a".repeat(16)).as_str()));
+}
+
+#[test]
+fn waiting_call_with_a_key_is_answered_by_its_ticket_after_the_hold() {
+    let mut world = World::new();
+    let asked =
+        world.asked("POST", "/v1/objects/lock/l/acquire?hold_ms=500", &[("Idempotency-Key", "k")], "");
+    let origin = origin_of(&asked);
+    world.answer(Answer::Parked { origin, ticket: 12 });
+    assert!(world.later(499).is_empty());
+    world.answer(Answer::Parked { origin, ticket: 12 });
+    assert_eq!(world.edge.deadline(), Some(MonoTime::of_ms(world.now + 1)));
+    let says = world.later(1);
+    let [Say::Respond(_, response)] = says.as_slice() else { panic!("{says:?}") };
+    assert_eq!((response.status, response.body.as_str()), (202, "{\"ticket\":12}"));
+    assert_eq!(world.asks(), [Request::Gone { origin }]);
+    // Too late: nobody waits for it.
+    world.answer(Answer::Done { origin, position: 1, outcome: done("{}") });
+    assert!(world.says().is_empty() && world.edge.under_way() == 0);
+}
+
+#[test]
+fn waiting_call_without_session_and_key_is_never_answered_by_a_ticket() {
+    let mut world = World::new();
+    let asked = world.asked("POST", "/v1/objects/lock/l/acquire?hold_ms=1", &[], "");
+    world.answer(Answer::Parked { origin: origin_of(&asked), ticket: 12 });
+    assert!(world.later(10_000_000).is_empty());
+    assert_eq!(world.edge.deadline(), None);
+}
+
+#[test]
+fn core_is_told_of_a_connection_that_is_gone() {
+    let mut world = World::new();
+    let asked = world.asked("POST", "/v1/objects/lock/l/acquire", &[], "");
+    world.edge.gone(world.next);
+    world.edge.gone(world.next);
+    assert_eq!(world.asks(), [Request::Gone { origin: origin_of(&asked) }]);
+}
+
+#[test]
+fn answers_for_other_edges_and_members_reach_nobody() {
+    let mut world = World::new();
+    let asked = world.asked("POST", "/v1/objects/counter/c/increment", &[], "");
+    let origin = origin_of(&asked);
+    let others = [
+        Origin { member: 4, ..origin },
+        Origin { number: origin.number ^ (1 << 48), ..origin },
+        Origin { number: origin.number + 1, ..origin },
+    ];
+    for origin in others {
+        world.answer(Answer::Done { origin, position: 1, outcome: done("{}") });
+    }
+    assert!(world.says().is_empty());
+    assert_eq!(world.done(origin, done("{\"value\":1}")).body, "{\"value\":1}");
+}
+
+#[test]
+fn stream_begins_when_its_watch_has_and_tells_events() {
+    let mut world = World::new();
+    let asked = world.asked("GET", "/v1/objects/lock/l/events", &[], "");
+    let origin = origin_of(&asked);
+    assert_eq!(world.edge.deadline(), None);
+    world.answer(Answer::Watching { origin, id: EventId { position: 9, ordinal: 0 } });
+    let says = world.says();
+    let [Say::Respond(_, response), Say::Push(_, begin)] = says.as_slice() else { panic!("{says:?}") };
+    assert_eq!(
+        (response.status, response.content_type, response.is_stream),
+        (200, "text/event-stream", true)
+    );
+    assert!(begin.starts_with("id: 9.0\n"));
+    world.answer(Answer::EventsLost { origin });
+    assert!(matches!(world.says().as_slice(), [Say::Push(_, piece)] if piece.starts_with("event: lost\n")));
+    assert!(matches!(world.later(1_000).as_slice(), [Say::Push(_, piece)] if piece == ": alive\n\n"));
+    world.edge.gone(world.next);
+    assert_eq!(world.asks(), [Request::Gone { origin }]);
+    assert_eq!(world.edge.deadline(), None);
+}
+
+#[test]
+fn watch_that_is_refused_is_a_problem_and_no_stream() {
+    let mut world = World::new();
+    let path = format!("/v1/sessions/{}/events", &SESSION[..32]);
+    let asked = world.asked("GET", &path, &[("Diwan-Session", SESSION)], "");
+    let problem = Problem::new(Slug::SessionExpired, "gone");
+    let response = world.done(origin_of(&asked), Outcome::Refused(problem));
+    assert_eq!((response.status, response.is_stream), (410, false));
+}
+
+#[test]
+fn stream_of_a_session_keeps_it_and_ends_with_it() {
+    let mut world = World::new();
+    let path = format!("/v1/sessions/{}/events", &SESSION[..32]);
+    let asked = world.asked("GET", &path, &[("Diwan-Session", SESSION)], "");
+    let origin = origin_of(&asked);
+    world.answer(Answer::WhoWasHeard { round: 1 });
+    assert_eq!(
+        world.asks(),
+        [Request::Heard { edge: 7, round: Some(1), sessions: Vec::new() }],
+        "not yet begun"
+    );
+    world.answer(Answer::Watching { origin, id: EventId { position: 9, ordinal: 0 } });
+    world.says();
+    let Request::Watch { subject: Subject::Session(proof), .. } = asked else { panic!() };
+    world.later(200);
+    let heard = vec![(proof.session, MonoTime::of_ms(world.now))];
+    assert_eq!(world.asks(), [Request::Heard { edge: 7, round: None, sessions: heard.clone() }]);
+    world.answer(Answer::WhoWasHeard { round: 2 });
+    assert_eq!(world.asks(), [Request::Heard { edge: 7, round: Some(2), sessions: heard }]);
+    let what = Happening::SessionEnded { session: proof.session, expired: true };
+    world.answer(Answer::Event { origin, id: EventId { position: 20, ordinal: 0 }, what });
+    world.answer(Answer::Done { origin, position: 20, outcome: done("{}") });
+    let says = world.says();
+    assert!(
+        matches!(says.as_slice(), [Say::Push(_, event), Say::Push(..), Say::Finish(_)] if event.contains("event: expired")),
+        "{says:?}"
+    );
+}
+
+#[test]
+fn requests_under_way_are_limited() {
+    let mut world = World::new();
+    for _ in 0..20 {
+        world.asked("POST", "/v1/objects/lock/l/acquire", &[], "");
+    }
+    assert_eq!(world.slug("POST", "/v1/objects/lock/l/acquire", &[], ""), (429, "rate".into()));
+    assert_eq!(world.refused("GET", "/v1/live", &[], "").status, 200);
+    world.edge.gone(1);
+    world.asks();
+    world.asked("POST", "/v1/objects/lock/l/acquire", &[], "");
+}
+
+#[test]
+fn edge_that_stops_answers_everything_honestly() {
+    let mut world = World::new();
+    let command = world.send("POST", "/v1/objects/counter/c/increment", &[], "");
+    let query = world.send("GET", "/v1/objects/counter/c/get", &[], "");
+    let waiting = world.send("POST", "/v1/objects/lock/l/acquire", &[("Idempotency-Key", "k")], "");
+    let stream = world.send("GET", "/v1/objects/lock/l/events", &[], "");
+    let origins: Vec<_> = world.asks().iter().map(origin_of).collect();
+    world.answer(Answer::Parked { origin: origins[2], ticket: 5 });
+    world.answer(Answer::Watching { origin: origins[3], id: EventId { position: 1, ordinal: 0 } });
+    world.says();
+    world.edge.stop();
+    let (says, gone) = (world.says(), world.asks());
+    let wanted: Vec<_> = origins.iter().map(|origin| Request::Gone { origin: *origin }).collect();
+    assert_eq!(gone, wanted);
+    let status = |key: u32| {
+        says.iter().find_map(|say| match say {
+            Say::Respond(of, response) if *of == key => Some(response.status),
+            _ => None,
+        })
+    };
+    assert_eq!([command, query, waiting].map(status), [Some(504), Some(503), Some(202)]);
+    assert!(says.contains(&Say::Finish(stream)));
+    let unknown = says.iter().find_map(|say| match say {
+        Say::Respond(of, response) if *of == command => Some(json(response)),
+        _ => None,
+    });
+    assert_eq!(unknown.expect("a response")["effect"], "unknown");
+    assert_eq!(world.slug("POST", "/v1/objects/counter/c/increment", &[], ""), (503, "no-leader".into()));
+    assert_eq!(SideEffect::None, Problem::new(Slug::NoLeader, "").effect);
+}
+
+#[test]
+fn leader_is_named_when_it_is_elsewhere() {
+    let mut world = World::new();
+    world.edge.set_leader(Some("10.0.0.2:7180".into()));
+    let asked = world.asked("POST", "/v1/objects/counter/c/increment", &[], "");
+    let response = world.done(origin_of(&asked), done("{}"));
+    assert_eq!(header(&response, "diwan-leader"), Some("10.0.0.2:7180"));
+}
+
+#[test]
+fn openapi_document_is_json_and_names_every_method() {
+    let document = json(&World::new().refused("GET", "/v1/openapi.json", &[], ""));
+    for (kind, name) in TYPES {
+        for method in methods(*kind) {
+            let path = &document["paths"][format!("/objects/{name}/{{name}}/{}", method.name)];
+            assert!(path["post"]["responses"]["default"].is_object(), "{name}.{}", method.name);
+        }
+    }
+    let one = json(&World::new().refused("GET", "/v1/openapi.json?type=lock", &[], ""));
+    let paths: Vec<_> = one["paths"].as_object().expect("paths").keys().cloned().collect();
+    assert!(paths.iter().all(|path| path.starts_with("/objects/lock/")), "{paths:?}");
+    assert_eq!(World::new().slug("GET", "/v1/openapi.json?type=hits", &[], ""), (404, "no-such-type".into()));
+}
