@@ -291,7 +291,12 @@ fn banner(
     }
     if let Some(address) = objects.and_then(objects_service::Server::names_address) {
         let at = from_here(address);
-        writeln!(out, "  names     {address}, with any resolver or `dig @{} -p {} leader.{{zone}}`", at.ip(), at.port())?;
+        writeln!(
+            out,
+            "  names     {address}, with any resolver or `dig @{} -p {} leader.{{zone}}`",
+            at.ip(),
+            at.port()
+        )?;
     }
     if let Some((_, data)) = council {
         writeln!(out, "  data      {}", data.display())?;

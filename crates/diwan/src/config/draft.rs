@@ -276,13 +276,7 @@ pub(crate) struct NamesDraft {
 
 impl Default for ObjectsDraft {
     fn default() -> Self {
-        Self {
-            said: false,
-            listen: None,
-            data_dir: None,
-            create_on_use: true,
-            names: NamesDraft::default(),
-        }
+        Self { said: false, listen: None, data_dir: None, create_on_use: true, names: NamesDraft::default() }
     }
 }
 

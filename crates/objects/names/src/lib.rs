@@ -66,8 +66,6 @@ pub fn answer(
     match receive(zone, bytes) {
         Received::Silence => None,
         Received::Answer(answer) => Some(answer),
-        Received::Question(query) => {
-            Some(encode(&query, look_up(zone, &query, view, rotation), transport))
-        }
+        Received::Question(query) => Some(encode(&query, look_up(zone, &query, view, rotation), transport)),
     }
 }

@@ -62,9 +62,7 @@ impl Place {
             [.., "g"] => Self::Membership(named(1)),
             [.., "e"] => Self::Election(named(1)),
             [kind, "o"] => type_named(kind).map_or(Self::Nowhere, |_| Self::Between),
-            [.., kind, "o"] => {
-                type_named(kind).map_or(Self::Nowhere, |kind| Self::Object(kind, named(2)))
-            }
+            [.., kind, "o"] => type_named(kind).map_or(Self::Nowhere, |kind| Self::Object(kind, named(2))),
             [label] if let Some(number) = member(label) => Self::Member(number),
             _ if lower.iter().any(|label| label.contains('.')) => Self::Nowhere,
             _ => Self::Own(lower.join(".")),

@@ -73,9 +73,7 @@ impl Reader<'_> {
                 names.iter().find(|name| known(name))?;
                 self.of_object(kind)
             }
-            Place::Membership(names) => {
-                names.iter().find_map(|name| self.of_membership(name, kind))?
-            }
+            Place::Membership(names) => names.iter().find_map(|name| self.of_membership(name, kind))?,
             Place::Election(names) => {
                 let (term, leader) = names.iter().find_map(|name| self.view.state.elected(name))?;
                 self.of_election(term, &leader, kind)

@@ -16,9 +16,7 @@ const UDP_BYTES_MIN: u16 = 512;
 pub fn encode(query: &Query, found: Found, transport: Transport) -> Vec<u8> {
     let longest = match transport {
         Transport::Tcp => usize::from(u16::MAX),
-        Transport::Udp => {
-            usize::from(query.payload.unwrap_or(0).clamp(UDP_BYTES_MIN, UDP_BYTES_MAX))
-        }
+        Transport::Udp => usize::from(query.payload.unwrap_or(0).clamp(UDP_BYTES_MIN, UDP_BYTES_MAX)),
     };
     let mut message = beginning(query, found.code);
     message.metadata.authoritative = found.code != ResponseCode::ServFail;

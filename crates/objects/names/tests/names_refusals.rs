@@ -123,7 +123,8 @@ fn answer_that_is_too_long_for_a_datagram_is_truncated_whole() {
     let message = query("long", RecordType::TXT);
     let limits = [(None, 512), (Some(100), 512), (Some(1_000), 1_000), (Some(4_096), 1_232)];
     for (payload, limit) in limits {
-        let message = payload.map_or_else(|| message.clone(), |payload| with_payload(message.clone(), payload));
+        let message =
+            payload.map_or_else(|| message.clone(), |payload| with_payload(message.clone(), payload));
         let (answer, length) = sent(&world, &message, Transport::Udp);
         let is_whole = answer.answers.len() == 4;
         assert_eq!(is_whole, limit == 1_232, "{payload:?}");

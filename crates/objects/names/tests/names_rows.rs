@@ -223,8 +223,7 @@ fn alias_in_a_circle_ends_and_hides_other_records() {
     assert_eq!(world.lines("c0", A).len(), objects_names::HOPS_MAX);
     world.set("mixed", r#"{"type":"A","address":"10.2.0.3"}"#);
     world.set("mixed", r#"{"type":"CNAME","target":"m1"}"#);
-    let mixed =
-        ["mixed.diwan.internal. 30 CNAME m1.diwan.internal.", "m1.diwan.internal. 30 A 10.0.0.1"];
+    let mixed = ["mixed.diwan.internal. 30 CNAME m1.diwan.internal.", "m1.diwan.internal. 30 A 10.0.0.1"];
     assert_eq!(world.lines("mixed", A), mixed);
     world.set("bad", r#"{"type":"CNAME","target":"..."}"#);
     assert_eq!(world.lines("bad", A), NONE);

@@ -224,11 +224,7 @@ impl Drop for Member {
 }
 
 /// The mailboxes around a core whose thread has this waker.
-fn links(
-    edges: Vec<Box<dyn EdgeAnswers>>,
-    names: Option<Arc<NamesDesk>>,
-    waker: &Arc<ThreadWaker>,
-) -> Links {
+fn links(edges: Vec<Box<dyn EdgeAnswers>>, names: Option<Arc<NamesDesk>>, waker: &Arc<ThreadWaker>) -> Links {
     let journal_waker = ThreadWaker::of_parking();
     Links {
         mail: Arc::new(Mailbox::new(Arc::clone(waker))),

@@ -123,10 +123,7 @@ fn is_closed(stream: &mut TcpStream) -> bool {
 #[test]
 fn names_follow_what_is_set_over_http() {
     let node = Node::start();
-    assert_eq!(
-        node.ask("www", RecordType::A).unwrap().metadata.response_code,
-        ResponseCode::NXDomain
-    );
+    assert_eq!(node.ask("www", RecordType::A).unwrap().metadata.response_code, ResponseCode::NXDomain);
     let set = r#"{"name":"www","record":{"type":"A","address":"10.2.0.1","ttl":5}}"#;
     node.post("names/diwan.internal/set", set);
     // The command is applied here before it is answered.

@@ -113,7 +113,10 @@ impl<'a> Members<'a> {
 
 impl core::fmt::Debug for Members<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Members").field("epoch", &self.epoch).field("size", &self.size).finish_non_exhaustive()
+        f.debug_struct("Members")
+            .field("epoch", &self.epoch)
+            .field("size", &self.size)
+            .finish_non_exhaustive()
     }
 }
 

@@ -11,8 +11,7 @@ use support::{Anyone, S, World};
 const ZONE: &str = "names/zone";
 
 fn set(world: &mut World, method: &str, name: &str, record: &str) {
-    let answer =
-        world.call(Anyone, ZONE, method, &format!(r#"{{"name":"{name}","record":{record}}}"#));
+    let answer = world.call(Anyone, ZONE, method, &format!(r#"{{"name":"{name}","record":{record}}}"#));
     assert!(answer.starts_with(r#"{"records":"#), "{answer}");
 }
 

@@ -89,13 +89,8 @@ impl World {
     pub fn call_of(&mut self, number: u8, path: &str, method: &str, args: &str) {
         let session = SessionId([number; 16]);
         if self.state.session(session).is_none() {
-            let new = NewSession {
-                id: session,
-                secret_hash: [0; 32],
-                generation: 1,
-                ttl_ms: 10_000,
-                name: None,
-            };
+            let new =
+                NewSession { id: session, secret_hash: [0; 32], generation: 1, ttl_ms: 10_000, name: None };
             self.apply(&Command::OpenSession { caller: caller(Identity::Anonymous), session: new });
         }
         let request = &mut self.requests[usize::from(number)];

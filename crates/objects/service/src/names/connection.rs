@@ -117,9 +117,10 @@ impl Connection {
 
     /// Nothing is left to be done for a client that sends no more. A query that is cut off does not count.
     fn unless_done(&self) -> Result<(), Closed> {
-        let has_whole = self.input.split_first_chunk::<2>().is_some_and(|(length, behind)| {
-            behind.len() >= usize::from(u16::from_be_bytes(*length))
-        });
+        let has_whole = self
+            .input
+            .split_first_chunk::<2>()
+            .is_some_and(|(length, behind)| behind.len() >= usize::from(u16::from_be_bytes(*length)));
         let is_done = self.ended && self.under_way == 0 && self.output.is_empty() && !has_whole;
         if is_done { Err(Closed) } else { Ok(()) }
     }

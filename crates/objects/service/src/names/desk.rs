@@ -159,7 +159,11 @@ impl NamesDesk {
                 "Queries for names beyond a limit, which were not answered",
                 of(&self.counts.dropped),
             ),
-            Sample::gauge("diwan_objects_names_connections", "Connections to the server of names", connections),
+            Sample::gauge(
+                "diwan_objects_names_connections",
+                "Connections to the server of names",
+                connections,
+            ),
         ]
     }
 }
