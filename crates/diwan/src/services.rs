@@ -103,6 +103,12 @@ impl Services {
         let (Some(objects), Some(council)) = (&self.objects, &self.council) else { return };
         let mut is_told = false;
         while !self.stopping.load(Ordering::SeqCst) {
+            if objects.has_ended() {
+                return tracing::error!(
+                    "the objects of this member have failed, and are not served any more; all else goes on; hint: the \
+                     lines above say why; start the server again"
+                );
+            }
             if !is_told && objects.is_serving() {
                 tracing::info!(http = %objects.address(), "objects are ready");
                 is_told = true;

@@ -8,6 +8,8 @@ mod client;
 mod group;
 mod server;
 
+use std::path::PathBuf;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use client::Caller;
@@ -94,6 +96,11 @@ fn emptied_member_catches_up_by_a_snapshot() {
     group.empty(emptied);
     caller.call("counter/after", "increment", &json!({ "by": 7 }));
     group.restart_all();
+    assert_eq!(
+        group.figure(emptied, "diwan_objects_states_replaced_total"),
+        Some(1),
+        "it is given a snapshot"
+    );
     let own = vec![group.addresses()[emptied].clone()];
     let mut stale = Caller::new(own);
     let value = stale.query("counter/after", "get", "consistency=stale");
@@ -102,6 +109,97 @@ fn emptied_member_catches_up_by_a_snapshot() {
         stale.query("value/v79", "get", "consistency=stale")["value"].as_str().map(str::len),
         Some(text.len())
     );
+}
+
+#[test]
+fn leader_that_is_asked_to_stop_hands_over_and_loses_nothing() {
+    let mut group = Group::start(3);
+    let mut caller = Caller::new(group.addresses());
+    for round in 0..3_u64 {
+        let leader = group.leader();
+        for number in 1..=20 {
+            assert_eq!(caller.call("counter/stops", "increment", &json!({}))["value"], round * 21 + number);
+        }
+        let began = Instant::now();
+        assert!(group.stop(leader), "it stops in good order");
+        assert_eq!(caller.call("counter/stops", "increment", &json!({}))["value"], (round + 1) * 21);
+        eprintln!("stopped, and answered by another: {:?}", began.elapsed());
+        group.restart_all();
+    }
+}
+
+/// A small file system in memory, unmounted when dropped.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// Nothing where this user cannot mount.
+    fn mount(at: PathBuf) -> Option<Self> {
+        std::fs::create_dir_all(&at).unwrap();
+        let mut command = Command::new("mount");
+        let done = command.args(["-t", "tmpfs", "-o", "size=48m", "diwan-objects"]).arg(&at).output();
+        done.is_ok_and(|output| output.status.success()).then_some(Self(at))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn full_disk_refuses_commands_until_there_is_room_and_answers_queries() {
+    let folder = server::Folder::new();
+    let Some(disk) = SmallDisk::mount(folder.path().join("small")) else {
+        eprintln!("passed over: this user cannot mount a small file system");
+        return;
+    };
+    let settings = [
+        format!("objects.data-dir={}", disk.0.join("objects").display()),
+        String::from("council.storage.segment-bytes=1048576"),
+    ];
+    let mut group = Group::prepare(1, &settings);
+    group.restart_all();
+    let mut caller = Caller::new(group.addresses());
+    caller.call("counter/visits", "increment", &json!({}));
+    let filler = disk.0.join("filler");
+    let mut file = std::fs::File::create(&filler).unwrap();
+    while std::io::Write::write(&mut file, &[0; 1 << 16]).is_ok_and(|written| written > 0) {}
+    let text = json!({ "value": "x".repeat(200_000) });
+    let refused = (0..200).find_map(|number| {
+        let (status, body) = caller.try_once(&format!("value/v{number}"), "set", &text);
+        (status != 200).then_some((status, body))
+    });
+    let (status, body) = refused.expect("48 MiB are not enough for it");
+    assert!(
+        status == 503 && body.contains("disk-full") && body.contains("\"effect\":\"none\""),
+        "{status} {body}"
+    );
+    assert_eq!(caller.query("counter/visits", "get", "")["value"], 1);
+    assert_eq!(group.figure(0, "diwan_objects_disk_full"), Some(1));
+    // Its room is free once nobody has it open.
+    drop(file);
+    std::fs::remove_file(&filler).unwrap();
+    assert_eq!(caller.call("counter/visits", "increment", &json!({}))["value"], 2);
+}
+
+#[test]
+fn members_follow_those_of_the_council() {
+    let settings = ["council.ensemble.reconfig-enabled=true", "skipACL=yes"].map(String::from);
+    let mut group = Group::prepare(4, &settings);
+    group.start_first(3);
+    let mut caller = Caller::new(group.addresses()[..3].to_vec());
+    caller.call("counter/visits", "increment", &json!({ "by": 5 }));
+    let line = group.line_of(3);
+    let (success, out, errors) =
+        said(diwan().args(["member", "add", &line, "--server", &group.client_of(0)]).output().unwrap());
+    assert!(success, "{out}{errors}");
+    group.restart_all();
+    let mut fourth = Caller::new(vec![group.addresses()[3].clone()]);
+    assert_eq!(fourth.query("counter/visits", "get", "consistency=stale")["value"], 5);
+    // With it the group goes on without two of the first three only if it votes: three of four are a majority.
+    group.kill(0);
+    assert_eq!(caller.call("counter/visits", "increment", &json!({}))["value"], 6);
 }
 
 #[test]

@@ -21,7 +21,7 @@ final class GroupLoad extends Load {
     private final String protocol;
     private final Set<String> seen = ConcurrentHashMap.newKeySet();
     private final Map<TopicPartition, Long> committed = new HashMap<>();
-    private int sent;
+    private volatile int sent;
 
     GroupLoad(Test test, String protocol) throws Exception {
         super(test);
@@ -77,9 +77,14 @@ final class GroupLoad extends Load {
     }
 
     @Override
+    boolean hasDoneEnough() {
+        return sent > 50;
+    }
+
+    @Override
     void check() throws Exception {
         Check.equal(seen.size(), sent);
-        Check.that(sent > 50, "only " + sent + " records were sent");
+        Check.that(hasDoneEnough(), "only " + sent + " records were sent");
         try (KafkaConsumer<String, String> reader = test.consumer(group)) {
             var now = reader.committed(Set.copyOf(Test.partitions(topic, PARTITIONS)));
             committed.forEach((partition, offset) -> Check.that(now.get(partition) != null && now.get(partition).offset() >= offset,

@@ -29,7 +29,7 @@ public final class Groups {
 
     /** Waits until the members have all partitions between them, each one exactly once. */
     static void awaitShared(int partitions, List<Member> members) throws Exception {
-        Check.await(partitions + " partitions shared by " + members.size(), () -> {
+        Check.await(() -> partitions + " partitions shared by " + members + ", of " + members.get(0).groupAtBroker(), () -> {
             List<Integer> all = new ArrayList<>();
             members.forEach(member -> all.addAll(member.owned()));
             return all.size() == partitions && new HashSet<>(all).size() == partitions

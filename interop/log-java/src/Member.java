@@ -1,11 +1,10 @@
 import harness.Test;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -16,9 +15,10 @@ import org.apache.kafka.common.errors.WakeupException;
 /** A member of a group on a thread of its own, which polls without a pause and keeps what it saw. */
 final class Member implements AutoCloseable {
     final KafkaConsumer<String, String> consumer;
-    final List<ConsumerRecord<String, String>> records = Collections.synchronizedList(new ArrayList<>());
+    final List<ConsumerRecord<String, String>> records = new CopyOnWriteArrayList<>();
     /** What the rebalance listener was told, as `assigned [..]`, `revoked [..]`, `lost [..]`. */
-    final List<String> told = Collections.synchronizedList(new ArrayList<>());
+    final List<String> told = new CopyOnWriteArrayList<>();
+    private final String group;
     private final Thread thread;
     private final CountDownLatch ended = new CountDownLatch(1);
     private volatile Set<Integer> owned = Set.of();
@@ -37,6 +37,7 @@ final class Member implements AutoCloseable {
     }
 
     Member(Test test, String group, Subscription subscription, String... settings) {
+        this.group = group;
         consumer = test.consumer(group, settings);
         subscription.to(consumer, new Listener());
         thread = new Thread(this::go, "member of " + group);
@@ -74,6 +75,22 @@ final class Member implements AutoCloseable {
     /** The partitions that it has, as its listener was told. */
     Set<Integer> owned() {
         return owned;
+    }
+
+    /** What it was told, and how it ended if it did: for the report of a test that failed. */
+    @Override
+    public String toString() {
+        String end = failure != null ? " ended by " + failure : hasEnded() ? " ended" : "";
+        return told + " with " + records.size() + " records" + end;
+    }
+
+    /** What the broker says of its group: for the same. */
+    String groupAtBroker() {
+        try {
+            return Test.get(Test.admin().describeConsumerGroups(List.of(group)).all()).get(group).toString();
+        } catch (Exception error) {
+            return "a group that cannot be described: " + error;
+        }
     }
 
     boolean hasEnded() {

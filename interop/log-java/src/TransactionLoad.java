@@ -6,6 +6,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -16,8 +17,8 @@ import org.apache.kafka.common.errors.ProducerFencedException;
 /** Transactions over two partitions: all or nothing of each, in order, with a count that says which one it is. */
 final class TransactionLoad extends Load {
     private final String topic;
-    private final Set<Integer> committed = new HashSet<>();
-    private final Set<Integer> aborted = new HashSet<>();
+    private final Set<Integer> committed = ConcurrentHashMap.newKeySet();
+    private final Set<Integer> aborted = ConcurrentHashMap.newKeySet();
     /** Neither: the answer to the commit was lost. */
     private final Set<Integer> unknown = new HashSet<>();
     private final String id;
@@ -66,6 +67,11 @@ final class TransactionLoad extends Load {
     }
 
     @Override
+    boolean hasDoneEnough() {
+        return committed.size() > 5 && aborted.size() > 2;
+    }
+
+    @Override
     void check() throws Exception {
         Map<Integer, Set<String>> seen = new TreeMap<>();
         Map<Integer, Integer> last = new HashMap<>();
@@ -82,6 +88,6 @@ final class TransactionLoad extends Load {
             Check.that(committed.contains(number) || unknown.contains(number), "transaction " + number);
         }
         committed.forEach(number -> Check.that(seen.containsKey(number), "transaction " + number + " was committed and is lost"));
-        Check.that(committed.size() > 5 && aborted.size() > 2, committed.size() + " committed, " + aborted.size() + " aborted");
+        Check.that(hasDoneEnough(), committed.size() + " committed, " + aborted.size() + " aborted");
     }
 }

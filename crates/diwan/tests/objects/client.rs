@@ -24,15 +24,20 @@ impl Caller {
 
     /// Calls a method, and waits until the call has ended.
     pub(crate) fn call(&mut self, object: &str, method: &str, arguments: &Value) -> Value {
-        static KEYS: AtomicU64 = AtomicU64::new(1);
-        let key = KEYS.fetch_add(1, Ordering::Relaxed);
-        let headers = format!("Idempotency-Key: \"test-{key}\"\r\n");
+        let headers = key();
         self.until_answered(
             "POST",
             &format!("/v1/objects/{object}/{method}"),
             &headers,
             &arguments.to_string(),
         )
+    }
+
+    /// Calls a method once, under a key that was not used before; the status and the body of the response.
+    pub(crate) fn try_once(&mut self, object: &str, method: &str, arguments: &Value) -> (u16, String) {
+        let headers = key();
+        self.exchange("POST", &format!("/v1/objects/{object}/{method}"), &headers, &arguments.to_string())
+            .unwrap()
     }
 
     /// Asks.
@@ -72,6 +77,12 @@ impl Caller {
         connection.get_mut().write_all(request.as_bytes())?;
         read(connection)
     }
+}
+
+/// A header field with a key that was not used before.
+fn key() -> String {
+    static KEYS: AtomicU64 = AtomicU64::new(1);
+    format!("Idempotency-Key: \"test-{}\"\r\n", KEYS.fetch_add(1, Ordering::Relaxed))
 }
 
 fn connect(address: &str) -> io::Result<TcpStream> {

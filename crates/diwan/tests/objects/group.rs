@@ -6,6 +6,8 @@ use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use super::PATIENCE;
 use super::server::{Folder, diwan};
 
@@ -19,6 +21,7 @@ fn own_host() -> Ipv4Addr {
 struct Place {
     data: PathBuf,
     peers: u16,
+    clients: String,
     http: String,
     metrics: String,
     process: Option<Child>,
@@ -29,11 +32,22 @@ pub(crate) struct Group {
     folder: Folder,
     host: Ipv4Addr,
     places: Vec<Place>,
+    /// How many of them begin: the further ones are to be added.
+    founders: usize,
+    /// Further settings of all.
+    settings: Vec<String>,
 }
 
 impl Group {
     /// So many members, once they serve.
     pub(crate) fn start(members: usize) -> Self {
+        let mut group = Self::prepare(members, &[]);
+        group.restart_all();
+        group
+    }
+
+    /// So many members, which do not run yet, with further settings.
+    pub(crate) fn prepare(members: usize, settings: &[String]) -> Self {
         let (folder, host) = (Folder::new(), own_host());
         // Held until all are found, so that none is found twice.
         let mut held = Vec::new();
@@ -47,15 +61,14 @@ impl Group {
             .map(|number| Place {
                 data: folder.path().join(number.to_string()),
                 peers: port(),
+                clients: format!("{host}:{}", port()),
                 http: format!("{host}:{}", port()),
                 metrics: format!("{host}:{}", port()),
                 process: None,
             })
             .collect();
         drop(held);
-        let mut group = Self { folder, host, places };
-        group.restart_all();
-        group
+        Self { folder, host, places, founders: members, settings: settings.to_vec() }
     }
 
     /// Where the members serve objects.
@@ -63,37 +76,61 @@ impl Group {
         self.places.iter().map(|place| place.http.clone()).collect()
     }
 
+    /// The first so many begin a group.
+    pub(crate) fn start_first(&mut self, founders: usize) {
+        self.founders = founders;
+        self.start_up_to(founders);
+    }
+
     /// Starts members that do not run, and waits until all serve.
     pub(crate) fn restart_all(&mut self) {
-        for number in 0..self.places.len() {
+        self.start_up_to(self.places.len());
+    }
+
+    fn start_up_to(&mut self, members: usize) {
+        for number in 0..members {
             if self.places[number].process.is_none() {
                 let process = self.start_one(number);
                 self.places[number].process = Some(process);
             }
         }
         let deadline = Instant::now() + PATIENCE;
-        while !self.places.iter().all(|place| figure(&place.metrics, "diwan_objects_serving") == Some(1)) {
+        while !self.places[..members]
+            .iter()
+            .all(|place| figure(&place.metrics, "diwan_objects_serving") == Some(1))
+        {
             assert!(Instant::now() < deadline, "the members never serve; {}", self.last_words());
             std::thread::sleep(Duration::from_millis(20));
         }
     }
 
     fn start_one(&self, number: usize) -> Child {
-        let Place { data, http, metrics, .. } = &self.places[number];
+        let Place { data, clients, http, metrics, .. } = &self.places[number];
         let mut command = diwan();
         command.args(["serve", "--log", "off", "--admin", "off", "--objects", http, "--metrics", metrics]);
-        command.args(["--listen", &format!("{}:0", self.host), "--data-dir"]).arg(data);
+        command.args(["--listen", clients, "--data-dir"]).arg(data);
         if self.places.len() > 1 {
-            let member =
-                |(number, place): (usize, &Place)| format!("{}={}:{}", number + 1, self.host, place.peers);
-            let members: Vec<_> = self.places.iter().enumerate().map(member).collect();
+            let named = if number < self.founders { self.founders } else { self.places.len() };
+            let members: Vec<_> = (0..named).map(|number| self.line_of(number)).collect();
             command.args(["-D", &format!("council.ensemble.number={}", number + 1)]);
             command.args(["-D", &format!("council.ensemble.members={}", members.join(","))]);
             // A busy machine must not make a member miss its leader.
             command.args(["-D", "council.ensemble.election-tick-ms=200"]);
         }
+        command.args(self.settings.iter().flat_map(|setting| ["-D", setting.as_str()]));
         let log = std::fs::OpenOptions::new().create(true).append(true).open(self.log(number)).unwrap();
         command.stdout(Stdio::null()).stderr(log).spawn().unwrap()
+    }
+
+    /// A member as a configuration names it.
+    pub(crate) fn line_of(&self, number: usize) -> String {
+        let Place { peers, clients, .. } = &self.places[number];
+        format!("{}={}:{peers};{clients}", number + 1, self.host)
+    }
+
+    /// Where clients of a member's council connect.
+    pub(crate) fn client_of(&self, number: usize) -> String {
+        self.places[number].clients.clone()
     }
 
     fn log(&self, number: usize) -> PathBuf {
@@ -127,6 +164,18 @@ impl Group {
             process.kill().unwrap();
             process.wait().unwrap();
         }
+    }
+
+    /// Asks a member to stop; whether it did so in good order.
+    pub(crate) fn stop(&mut self, number: usize) -> bool {
+        let mut process = self.places[number].process.take().unwrap();
+        kill_process(Pid::from_child(&process), Signal::TERM).unwrap();
+        process.wait().unwrap().success()
+    }
+
+    /// A figure of a member's page of metrics.
+    pub(crate) fn figure(&self, number: usize, name: &str) -> Option<i64> {
+        figure(&self.places[number].metrics, name)
     }
 
     /// Removes the objects of a member that does not run.

@@ -1,4 +1,5 @@
-//! One connection: `hyper`'s state machine over a [`Pipe`], what it has to send, and how long its client may take.
+//! One connection: `hyper`'s state machine, which reads requests out of a [`Pipe`], the responses to them, and how long the
+//! client may take.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -6,23 +7,28 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Wake, Waker};
 
 use base::MonoTime;
-use bytes::Bytes;
-use http::HeaderValue;
-use http::header::CONNECTION;
 use hyper::server::conn::http1;
 
-use crate::exchange::Exchanges;
+use crate::exchange::{Exchanges, UNDER_WAY_MAX};
 use crate::handler::Say;
 use crate::limits::{Budget, HttpLimits};
-use crate::message::{Body, Response};
-use crate::pipe::{Arrival, Pieces, Pipe};
+use crate::message::{Refusal, Request, Response};
+use crate::pipe::{Arrival, Pipe};
+use crate::placeholder::{self, Own};
+use crate::response::{Responses, Slot, Written};
 
-/// How often a connection is polled again in a turn because it asks for it.
+/// How often a state machine is polled again in a turn because it asks for it.
 const POLLS_MAX: usize = 16;
+/// Unsent bytes of a connection beyond which no more responses are written.
+const OUTPUT_BYTES_MAX: usize = 256 << 10;
+/// How long a silent connection keeps its state machine and the buffers of that, milliseconds.
+const REST_MS: u64 = 2_000;
+/// The least that `hyper` wants for its buffers.
+const MIN_BUFFER: usize = 8 << 10;
 
-/// Notes that the state machine wants to be polled again.
+/// Notes that a state machine wants to be polled again.
 #[derive(Debug, Default)]
-pub(crate) struct Again(AtomicBool);
+struct Again(AtomicBool);
 
 impl Wake for Again {
     fn wake(self: Arc<Self>) {
@@ -34,39 +40,64 @@ impl Wake for Again {
     }
 }
 
-/// What polls the connections of a shard.
-pub(crate) struct Poller {
+type Machine = Pin<Box<http1::Connection<Pipe, Exchanges>>>;
+
+/// What makes and polls the state machines of a shard.
+pub(crate) struct Machines {
+    builder: http1::Builder,
+    budget: Arc<Budget>,
+    body_bytes_max: usize,
     again: Arc<Again>,
     waker: Waker,
 }
 
-impl Default for Poller {
-    fn default() -> Self {
+impl Machines {
+    pub(crate) fn new(limits: &HttpLimits, budget: Arc<Budget>) -> Self {
         let again = Arc::<Again>::default();
-        Self { waker: Waker::from(Arc::clone(&again)), again }
+        let mut builder = http1::Builder::new();
+        builder.header_read_timeout(None).auto_date_header(false).max_header_size(limits.head_bytes_max);
+        builder.max_buf_size(limits.head_bytes_max.max(MIN_BUFFER));
+        let (body_bytes_max, waker) = (limits.body_bytes_max, Waker::from(Arc::clone(&again)));
+        Self { builder, budget, body_bytes_max, again, waker }
+    }
+
+    fn make(&self, pipe: &Pipe) -> Machine {
+        let (pipe, budget, body_bytes_max) = (pipe.clone(), Arc::clone(&self.budget), self.body_bytes_max);
+        let exchanges = Exchanges { pipe: pipe.clone(), budget, body_bytes_max };
+        Box::pin(self.builder.serve_connection(pipe, exchanges))
+    }
+
+    /// Polls until there is nothing to do: whether the machine has ended, and whether it wants to go on.
+    fn poll(&self, machine: &mut Machine) -> (bool, bool) {
+        let mut context = Context::from_waker(&self.waker);
+        for _ in 0..POLLS_MAX {
+            self.again.0.store(false, Ordering::Relaxed);
+            if machine.as_mut().poll(&mut context).is_ready() {
+                return (true, false);
+            }
+            if !self.again.0.load(Ordering::Relaxed) {
+                return (false, false);
+            }
+        }
+        (false, true)
     }
 }
 
-/// What a connection does.
+/// What is being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
-    /// Nothing: its client may send a request.
-    Idle,
-    /// It reads the head of a request.
+enum Reading {
+    /// Nothing: the client may send a request.
+    Nothing,
     Head,
-    /// It reads a body.
     Body,
-    /// Its request is being answered.
-    Waiting,
-    /// The body of its response is being streamed.
-    Streaming,
-    /// It is over, and closed once its output is sent.
-    Over,
 }
 
-/// Which connection is closed, and which refused, when its deadline passes.
+/// What is wrong when a deadline passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Late {
+    /// Nothing: it is silent for a while, and gives up its buffers.
+    Rest,
+    /// It is silent for too long.
     Idle,
     Head,
     Body,
@@ -74,42 +105,33 @@ pub(crate) enum Late {
     Stalled,
 }
 
-/// What is to be done once a connection was polled.
-#[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "it is looked at once, where it is made")]
-pub(crate) enum Found {
-    /// Nothing.
-    Nothing,
-    /// A request is shown to the handler.
-    Arrival(Arrival),
-    /// Nobody reads the rest of a stream that the handler has not finished.
-    StreamGone,
-    /// The connection is over: close it after its output.
-    Over,
-    /// It wants to be polled in the next turn.
-    Again,
-}
-
 /// See the module.
 pub(crate) struct Connection {
-    http: Pin<Box<http1::Connection<Pipe, Exchanges>>>,
+    /// Not while it is silent.
+    machine: Option<Machine>,
     pipe: Pipe,
+    responses: Responses,
     output: Vec<u8>,
     sent: usize,
-    pub(crate) stage: Stage,
-    /// When the stage began, or when the client last took bytes.
+    reading: Reading,
+    /// When it began to read this, or to be silent.
     since: MonoTime,
+    /// When the client last took bytes.
     moved: MonoTime,
-    /// The number of the request that is, or was, answered.
-    pub(crate) request: u32,
-    /// What takes the place of a piece that finds no room.
-    overflow: Bytes,
-    /// Bytes came while a request was answered: the head of the next one, perhaps.
-    has_more: bool,
-    /// It ends behind the response that is on its way.
-    closes: bool,
-    /// The state machine has ended.
-    done: bool,
+    /// The number of the next request.
+    next: u32,
+    /// The client waits for word that it is to send its body.
+    owes_continue: bool,
+    /// The state machine has ended: it reads no further request.
+    has_ended: bool,
+    /// No further request is taken.
+    is_ending: bool,
+    /// Its last response is written.
+    is_over: bool,
+    /// It is to be closed.
+    pub(crate) is_closing: bool,
+    /// It is to be polled already.
+    pub(crate) is_runnable: bool,
     /// Nothing is read from its socket for now.
     pub(crate) is_paused: bool,
     /// The earliest time at which its deadline is looked at.
@@ -117,30 +139,23 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(limits: &HttpLimits, budget: &Arc<Budget>, now: MonoTime) -> Self {
-        let pipe = Pipe::default();
-        let exchanges = Exchanges {
-            pipe: pipe.clone(),
-            budget: Arc::clone(budget),
-            body_bytes_max: limits.body_bytes_max,
-        };
-        let mut builder = http1::Builder::new();
-        // Flushing is a copy in memory here: the event loop joins what is written in a turn.
-        builder.header_read_timeout(None).max_header_size(limits.head_bytes_max);
-        builder.max_buf_size(limits.head_bytes_max.max(MIN_BUFFER));
+    pub(crate) fn new(now: MonoTime) -> Self {
         Self {
-            http: Box::pin(builder.serve_connection(pipe.clone(), exchanges)),
-            pipe,
+            machine: None,
+            pipe: Pipe::default(),
+            responses: Responses::default(),
             output: Vec::new(),
             sent: 0,
-            stage: Stage::Idle,
+            reading: Reading::Nothing,
             since: now,
             moved: now,
-            request: 0,
-            overflow: Bytes::new(),
-            has_more: false,
-            closes: false,
-            done: false,
+            next: 0,
+            owes_continue: false,
+            has_ended: false,
+            is_ending: false,
+            is_over: false,
+            is_closing: false,
+            is_runnable: false,
             is_paused: false,
             looked_at: None,
         }
@@ -148,13 +163,17 @@ impl Connection {
 
     /// Bytes have come.
     pub(crate) fn feed(&mut self, bytes: &[u8], now: MonoTime) {
-        match self.stage {
-            Stage::Over => return,
-            Stage::Idle => self.enter(Stage::Head, now),
-            Stage::Waiting | Stage::Streaming => self.has_more = true,
-            Stage::Head | Stage::Body => {}
+        if self.is_ending {
+            return;
+        }
+        if self.reading == Reading::Nothing {
+            self.read(Reading::Head, now);
         }
         self.pipe.lock().input.extend_from_slice(bytes);
+    }
+
+    fn read(&mut self, reading: Reading, now: MonoTime) {
+        (self.reading, self.since) = (reading, now);
     }
 
     /// Bytes that have come and are not looked at yet.
@@ -162,161 +181,169 @@ impl Connection {
         self.pipe.lock().input.len()
     }
 
-    fn enter(&mut self, stage: Stage, now: MonoTime) {
-        (self.stage, self.since) = (stage, now);
-    }
-
-    /// Lets the state machine go on.
-    pub(crate) fn poll(&mut self, poller: &Poller, now: MonoTime) -> Found {
-        if self.stage == Stage::Over {
-            return Found::Nothing;
+    /// Reads requests. Whether there is more to read at once.
+    pub(crate) fn poll(&mut self, machines: &Machines, now: MonoTime) -> bool {
+        if self.is_ending || self.has_ended || (self.machine.is_none() && self.unread() == 0) {
+            return false;
         }
-        let mut context = Context::from_waker(&poller.waker);
-        let mut again = !self.done;
-        for _ in 0..POLLS_MAX {
-            if !again {
-                break;
-            }
-            poller.again.0.store(false, Ordering::Relaxed);
-            self.done = self.http.as_mut().poll(&mut context).is_ready();
-            again = !self.done && poller.again.0.load(Ordering::Relaxed);
-        }
-        self.take_output(now);
-        self.found(again, now)
-    }
-
-    fn take_output(&mut self, now: MonoTime) {
+        let machine = self.machine.get_or_insert_with(|| machines.make(&self.pipe));
+        let (has_ended, again) = machines.poll(machine);
+        self.has_ended = has_ended;
         let mut ends = self.pipe.lock();
-        if ends.output.is_empty() {
-            return;
-        }
-        if self.sent == self.output.len() {
-            self.output.clear();
-            self.sent = 0;
-            self.moved = now;
-            std::mem::swap(&mut self.output, &mut ends.output);
-        } else {
-            self.output.append(&mut ends.output);
-        }
-        ends.unsent = self.output.len() - self.sent;
-    }
-
-    fn found(&mut self, again: bool, now: MonoTime) -> Found {
-        let (arrival, stream_over, reads_body) = {
-            let mut ends = self.pipe.lock();
-            (ends.arrival.take(), std::mem::take(&mut ends.stream_over), ends.reads_body)
-        };
-        if stream_over && self.stage == Stage::Streaming {
-            let was_finished = self.pipe.lock().pieces.finished;
-            self.after_response(now);
-            if !was_finished {
-                self.closes = true;
-                return Found::StreamGone;
-            }
-        }
-        let closes = self.closes && !matches!(self.stage, Stage::Waiting | Stage::Streaming);
-        if self.done || closes {
-            return Found::Over;
-        }
-        if let Some(arrival) = arrival {
-            self.request = self.request.wrapping_add(1);
-            self.has_more = false;
-            self.enter(Stage::Waiting, now);
-            return Found::Arrival(arrival);
-        }
-        if reads_body && self.stage != Stage::Body {
-            self.enter(Stage::Body, now);
-        }
-        if again { Found::Again } else { Found::Nothing }
-    }
-
-    /// The response is on its way: the next request may come.
-    fn after_response(&mut self, now: MonoTime) {
-        let stage = if std::mem::take(&mut self.has_more) { Stage::Head } else { Stage::Idle };
-        self.enter(stage, now);
-    }
-
-    /// Takes what the handler says of its present request. Whether the rest of the stream is lost by it.
-    pub(crate) fn say(&mut self, say: Say, limits: &HttpLimits, now: MonoTime) -> bool {
-        match (say, self.stage) {
-            (Say::Respond(mut response), Stage::Waiting) => {
-                match &mut response.body {
-                    Body::Whole(_) => self.after_response(now),
-                    Body::Stream { overflow } => {
-                        self.overflow = std::mem::take(overflow);
-                        self.enter(Stage::Streaming, now);
-                    }
+        for own in placeholder::take(&mut ends.own) {
+            match own {
+                Own::Placeholder => {}
+                Own::Continue => self.owes_continue = true,
+                Own::Error(status) => {
+                    ends.under_way += 1;
+                    ends.arrivals.push_back(Arrival::Refused(Refusal::NoRequest(status)));
                 }
-                let mut ends = self.pipe.lock();
-                ends.pieces = Pieces::default();
-                ends.reply = Some(response);
             }
-            (Say::Push(piece), Stage::Streaming) => return self.push(piece, limits.stream_bytes_max),
-            (Say::Finish, Stage::Streaming) => self.pipe.lock().pieces.finished = true,
-            _ => {}
+        }
+        let (reads_body, has_arrivals) = (ends.reads_body, !ends.arrivals.is_empty());
+        drop(ends);
+        if reads_body && (has_arrivals || self.reading != Reading::Body) {
+            self.read(Reading::Body, now);
+        } else if has_arrivals && !reads_body {
+            self.read(Reading::Nothing, now);
+        }
+        again
+    }
+
+    /// Takes a request that was read, or why there is none, with its number.
+    pub(crate) fn next_arrival(&mut self) -> Option<(u32, Result<Request, Refusal>)> {
+        if self.is_ending {
+            return None;
+        }
+        let arrival = self.pipe.lock().arrivals.pop_front();
+        let Some(arrival) = arrival else {
+            if self.has_ended {
+                self.end();
+            }
+            return None;
+        };
+        let number = self.next;
+        self.next = self.next.wrapping_add(1);
+        match arrival {
+            Arrival::Whole(request, version, share) => {
+                self.responses.push(Slot::new(number, Some((&request.method, version)), Some(share)));
+                Some((number, Ok(request)))
+            }
+            Arrival::Refused(refusal) => {
+                self.responses.push(Slot::new(number, None, None));
+                self.end();
+                Some((number, Err(refusal)))
+            }
+        }
+    }
+
+    /// Reads no further request.
+    pub(crate) fn end(&mut self) {
+        self.is_ending = true;
+        self.owes_continue = false;
+        self.machine = None;
+        self.responses.end();
+        let mut ends = self.pipe.lock();
+        ends.input.clear();
+        ends.arrivals.clear();
+    }
+
+    /// Refuses the request that is being read, and reads no further one.
+    pub(crate) fn refuse(&mut self, response: Response) {
+        let number = self.next;
+        self.next = self.next.wrapping_add(1);
+        self.pipe.lock().under_way += 1;
+        self.responses.push(Slot::new(number, None, None));
+        self.end();
+        self.responses.respond(number, response);
+    }
+
+    /// Takes what is said of a request. Whether the rest of its stream is lost by it.
+    pub(crate) fn say(&mut self, number: u32, say: Say, limits: &HttpLimits) -> bool {
+        match say {
+            Say::Respond(response) => self.responses.respond(number, response),
+            Say::Push(piece) => return self.responses.push_piece(number, piece, limits.stream_bytes_max),
+            Say::Finish => self.responses.finish(number),
         }
         false
     }
 
-    fn push(&mut self, piece: Bytes, bytes_max: usize) -> bool {
-        let pieces = &mut self.pipe.lock().pieces;
-        if pieces.finished || piece.is_empty() {
-            return false;
+    /// Writes what can be written, in order. Gives streams whose rest nobody gets.
+    pub(crate) fn write(&mut self, date: &str, now: MonoTime) -> Vec<u32> {
+        if self.output().is_empty() {
+            self.output.clear();
+            (self.sent, self.moved) = (0, now);
         }
-        let is_full = pieces.bytes + piece.len() > bytes_max;
-        let piece = if is_full { std::mem::take(&mut self.overflow) } else { piece };
-        pieces.bytes += piece.len();
-        if !piece.is_empty() {
-            pieces.waiting.push_back(piece);
+        if self.owes_continue && self.responses.is_empty() {
+            self.owes_continue = false;
+            self.output.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
         }
-        pieces.finished = is_full;
-        is_full
+        let unsent_max = self.sent + OUTPUT_BYTES_MAX;
+        let Written { answered, is_last, gone } = self.responses.write(&mut self.output, unsent_max, date);
+        if answered > 0 {
+            self.pipe.lock().under_way -= answered;
+            if self.reading == Reading::Nothing {
+                self.since = now;
+            }
+        }
+        self.is_over |= is_last || (self.is_ending && self.responses.is_empty());
+        gone
     }
 
-    /// Answers a request whose body has not come to its end, and closes the connection after that.
-    pub(crate) fn cut_short(&mut self, mut response: Response, now: MonoTime) {
-        response.headers.insert(CONNECTION, HeaderValue::from_static("close"));
-        self.closes = true;
-        self.after_response(now);
-        self.pipe.lock().reply = Some(response);
-    }
-
-    /// Answers a request whose head has not come to its end: `hyper` has no place for such an answer.
-    pub(crate) fn refuse_head(&mut self, response: &Response) {
-        let reason = response.status.canonical_reason().unwrap_or_default();
-        let mut head = format!("HTTP/1.1 {} {reason}\r\nconnection: close\r\n", response.status.as_str());
-        for (name, value) in &response.headers {
-            head.push_str(&format!("{name}: {}\r\n", value.to_str().unwrap_or_default()));
+    /// Whether it may read on: it had too many requests under way.
+    pub(crate) fn takes_more(&mut self, now: MonoTime) -> bool {
+        let mut ends = self.pipe.lock();
+        let takes_more = ends.is_stuck && ends.under_way < UNDER_WAY_MAX;
+        if takes_more {
+            // Its client waited for us, not we for it.
+            (ends.is_stuck, self.since) = (false, now);
         }
-        let body: &[u8] = if let Body::Whole(body) = &response.body { body } else { &[] };
-        head.push_str(&format!("content-length: {}\r\n\r\n", body.len()));
-        self.output.extend_from_slice(head.as_bytes());
-        self.output.extend_from_slice(body);
-        self.stage = Stage::Over;
+        takes_more
     }
 
-    /// No request is read behind the present one.
-    pub(crate) fn disable_keep_alive(&mut self) {
-        self.http.as_mut().graceful_shutdown();
+    /// Gives up the state machine, and the buffers of that, while there is nothing to read.
+    pub(crate) fn rest(&mut self, now: MonoTime) {
+        let Some(machine) = self.machine.take() else { return };
+        let begun = Pin::into_inner(machine).into_parts().read_buf;
+        if !begun.is_empty() {
+            // The beginning of a request that came behind another one.
+            let input = &mut self.pipe.lock().input;
+            let rest = input.split();
+            input.extend_from_slice(&begun);
+            input.extend_from_slice(&rest);
+            (self.reading, self.since) = (Reading::Head, now);
+        }
+    }
+
+    /// Whether its last response is written, so that it is to be closed.
+    pub(crate) const fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Whether everything that was read is answered and sent.
+    pub(crate) fn is_answered(&self) -> bool {
+        self.responses.is_empty() && self.output().is_empty()
+    }
+
+    /// Requests that the handler still owes something.
+    pub(crate) fn open(&self) -> impl Iterator<Item = u32> + '_ {
+        self.responses.open()
     }
 
     pub(crate) fn output(&self) -> &[u8] {
         self.output.get(self.sent..).unwrap_or_default()
     }
 
-    /// So many bytes were sent. Whether the state machine may have more.
+    /// So many bytes were sent. Whether all are.
     pub(crate) fn sent(&mut self, count: usize, now: MonoTime) -> bool {
         self.sent += count;
         self.moved = now;
-        if self.sent < self.output.len() {
-            return false;
+        let is_all = self.sent >= self.output.len();
+        if is_all {
+            // A silent connection holds no room.
+            (self.output, self.sent) = (Vec::new(), 0);
         }
-        self.sent = 0;
-        // An idle connection holds no room.
-        self.output = Vec::new();
-        let mut ends = self.pipe.lock();
-        ends.unsent = 0;
-        std::mem::take(&mut ends.is_full)
+        is_all
     }
 
     /// When something must have happened, and what is wrong otherwise.
@@ -324,14 +351,18 @@ impl Connection {
         if !self.output().is_empty() {
             return Some((self.moved.plus_ms(limits.stall_ms_max), Late::Stalled));
         }
-        match self.stage {
-            Stage::Idle => Some((self.since.plus_ms(limits.idle_ms_max), Late::Idle)),
-            Stage::Head => Some((self.since.plus_ms(limits.head_ms_max), Late::Head)),
-            Stage::Body => Some((self.since.plus_ms(limits.body_ms_max), Late::Body)),
-            Stage::Waiting | Stage::Streaming | Stage::Over => None,
+        if self.is_ending || self.pipe.lock().is_stuck {
+            return None;
         }
+        let (ms, late) = match self.reading {
+            Reading::Head => (limits.head_ms_max, Late::Head),
+            Reading::Body => (limits.body_ms_max, Late::Body),
+            Reading::Nothing if !self.responses.is_empty() => return None,
+            Reading::Nothing if self.machine.is_some() && REST_MS < limits.idle_ms_max => {
+                (REST_MS, Late::Rest)
+            }
+            Reading::Nothing => (limits.idle_ms_max, Late::Idle),
+        };
+        Some((self.since.plus_ms(ms), late))
     }
 }
-
-/// The least that `hyper` wants for its buffers.
-const MIN_BUFFER: usize = 8 << 10;

@@ -1,5 +1,5 @@
-//! One request and its response, as `hyper` wants them: a future that reads the body, shows the request and waits for the
-//! reply, and a body that is sent whole or piece by piece.
+//! One request, as `hyper` wants it: a future that reads the body and shows the request. It gives `hyper` a placeholder at
+//! once, so that the next request is read while this one is answered; [`crate::response`] writes the real response.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -7,14 +7,21 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
+use http::StatusCode;
 use http::request::Parts;
 use http_body::{Body as _, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::service::Service;
 
 use crate::limits::{Budget, Share};
-use crate::message::{Body, Refusal, Request, Response};
+use crate::message::{Refusal, Request};
 use crate::pipe::{Arrival, Pipe};
+
+/// Requests of one connection that are read and not answered.
+pub(crate) const UNDER_WAY_MAX: usize = 64;
+
+/// The status of a placeholder. A handler's response never has it on this side of [`crate::response`].
+pub(crate) const PLACEHOLDER: StatusCode = StatusCode::NO_CONTENT;
 
 /// Makes an exchange of each request of one connection.
 pub(crate) struct Exchanges {
@@ -24,7 +31,7 @@ pub(crate) struct Exchanges {
 }
 
 impl Service<http::Request<Incoming>> for Exchanges {
-    type Response = http::Response<SentBody>;
+    type Response = http::Response<NoBody>;
     type Error = Infallible;
     type Future = Exchange;
 
@@ -37,7 +44,7 @@ impl Service<http::Request<Incoming>> for Exchanges {
             body,
             read: Bytes::new(),
             more: BytesMut::new(),
-            share: self.budget.share(),
+            share: Some(self.budget.share()),
             body_bytes_max: self.body_bytes_max,
         }
     }
@@ -46,14 +53,14 @@ impl Service<http::Request<Incoming>> for Exchanges {
 /// See the module.
 pub(crate) struct Exchange {
     pipe: Pipe,
-    /// Until the request has been shown.
+    /// Until the request has been shown, as the share.
     head: Option<Parts>,
     body: Incoming,
     /// The first piece of the body, which mostly is all of it.
     read: Bytes,
     /// All of it, if there are more.
     more: BytesMut,
-    share: Share,
+    share: Option<Share>,
     body_bytes_max: usize,
 }
 
@@ -71,8 +78,10 @@ impl Exchange {
             if self.read.len() + self.more.len() + piece.len() > self.body_bytes_max {
                 return Poll::Ready(too_long);
             }
-            if !self.share.grow(piece.len()) {
-                return Poll::Ready(Err(Refusal::BodiesTooLong(self.share.most())));
+            if let Some(share) = &mut self.share
+                && !share.grow(piece.len())
+            {
+                return Poll::Ready(Err(Refusal::BodiesTooLong(share.most())));
             }
             if self.read.is_empty() && self.more.is_empty() {
                 self.read = piece;
@@ -84,51 +93,49 @@ impl Exchange {
         Poll::Ready(Ok(()))
     }
 
-    fn show(&mut self, head: Parts, read: Result<(), Refusal>) {
-        let body = if self.more.is_empty() { &mut self.read } else { &mut self.more.split().freeze() };
-        let body = std::mem::take(body);
+    fn show(&mut self, head: Parts, share: Share, read: Result<(), Refusal>) {
+        let first = std::mem::take(&mut self.read);
+        let body = if self.more.is_empty() { first } else { self.more.split().freeze() };
         let arrival = match read {
             Ok(()) => {
-                Arrival::Whole(Request { method: head.method, uri: head.uri, headers: head.headers, body })
+                let request = Request { method: head.method, uri: head.uri, headers: head.headers, body };
+                Arrival::Whole(request, head.version, share)
             }
             Err(refusal) => Arrival::Refused(refusal),
         };
         let mut ends = self.pipe.lock();
         ends.reads_body = false;
-        ends.arrival = Some(arrival);
+        ends.under_way += 1;
+        ends.arrivals.push_back(arrival);
     }
 }
 
 impl Future for Exchange {
-    type Output = Result<http::Response<SentBody>, Infallible>;
+    type Output = Result<http::Response<NoBody>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        if this.head.is_some() && this.pipe.lock().reply.is_none() {
+        if this.head.is_some() {
             let read = ready!(this.poll_body(context));
-            if let Some(head) = this.head.take() {
-                this.show(head, read);
+            if let (Some(head), Some(share)) = (this.head.take(), this.share.take()) {
+                this.show(head, share, read);
             }
         }
-        let Some(reply) = this.pipe.lock().reply.take() else { return Poll::Pending };
-        let Response { status, headers, body } = reply;
-        let body = match body {
-            Body::Whole(bytes) => SentBody::Whole(bytes),
-            Body::Stream { .. } => SentBody::Stream(this.pipe.clone()),
-        };
-        let mut response = http::Response::new(body);
-        (*response.status_mut(), *response.headers_mut()) = (status, headers);
-        Poll::Ready(Ok(response))
+        let ends = &mut *this.pipe.lock();
+        ends.is_stuck = ends.under_way >= UNDER_WAY_MAX;
+        if ends.is_stuck {
+            return Poll::Pending;
+        }
+        let mut placeholder = http::Response::new(NoBody);
+        *placeholder.status_mut() = PLACEHOLDER;
+        Poll::Ready(Ok(placeholder))
     }
 }
 
-/// The body of a response on its way.
-pub(crate) enum SentBody {
-    Whole(Bytes),
-    Stream(Pipe),
-}
+/// The body of a placeholder.
+pub(crate) struct NoBody;
 
-impl http_body::Body for SentBody {
+impl http_body::Body for NoBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -136,39 +143,14 @@ impl http_body::Body for SentBody {
         self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        match self.get_mut() {
-            Self::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
-            Self::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
-            Self::Stream(pipe) => {
-                let pieces = &mut pipe.lock().pieces;
-                match pieces.waiting.pop_front() {
-                    Some(piece) => {
-                        pieces.bytes -= piece.len();
-                        Poll::Ready(Some(Ok(Frame::data(piece))))
-                    }
-                    None if pieces.finished => Poll::Ready(None),
-                    None => Poll::Pending,
-                }
-            }
-        }
+        Poll::Ready(None)
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self, Self::Whole(bytes) if bytes.is_empty())
+        true
     }
 
     fn size_hint(&self) -> SizeHint {
-        match self {
-            Self::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Self::Stream(_) => SizeHint::default(),
-        }
-    }
-}
-
-impl Drop for SentBody {
-    fn drop(&mut self) {
-        if let Self::Stream(pipe) = self {
-            pipe.lock().stream_over = true;
-        }
+        SizeHint::with_exact(0)
     }
 }

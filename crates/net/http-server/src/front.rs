@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
 
 use base::{MonoTime, Now};
 use net_event_loop::{Ask, ConnId, Frontend, Input, Output, SocketDriver, SocketsByConn};
 
-use crate::connection::{Connection, Found, Late, Poller, Stage};
+use crate::connection::{Connection, Late, Machines};
 use crate::handler::{Handler, Replies};
 use crate::limits::{Budget, HttpLimits};
 use crate::message::{Refusal, RequestId};
-use crate::pipe::Arrival;
 use crate::places::Places;
 
 /// Bytes behind the request that is being answered from which on no more is read from its connection.
@@ -20,9 +20,8 @@ const AHEAD_BYTES_MAX: usize = 64 << 10;
 pub(crate) struct Front<H: Handler> {
     handler: H,
     limits: HttpLimits,
-    budget: Arc<Budget>,
+    machines: Machines,
     places: Places,
-    poller: Poller,
     replies: Replies,
     /// Connections that are to be polled.
     runnable: VecDeque<ConnId>,
@@ -34,6 +33,8 @@ pub(crate) struct Front<H: Handler> {
     timers: BTreeSet<(MonoTime, ConnId)>,
     mail: Vec<H::Mail>,
     now: Now,
+    /// The second, and how responses write it.
+    date: (i64, String),
 }
 
 impl<H: Handler> Front<H> {
@@ -41,9 +42,8 @@ impl<H: Handler> Front<H> {
         Self {
             handler,
             limits,
-            budget,
+            machines: Machines::new(&limits, budget),
             places: Places::default(),
-            poller: Poller::default(),
             replies: Replies::default(),
             runnable: VecDeque::new(),
             next: Vec::new(),
@@ -52,6 +52,7 @@ impl<H: Handler> Front<H> {
             timers: BTreeSet::new(),
             mail: Vec::new(),
             now,
+            date: (i64::MIN, String::new()),
         }
     }
 
@@ -76,7 +77,7 @@ impl<H: Handler> Front<H> {
         self.handler.stop(&mut self.replies, now);
         for conn in self.places.ids() {
             if let Some(connection) = self.places.get_mut(conn) {
-                connection.disable_keep_alive();
+                connection.end();
             }
             self.next.push(conn);
         }
@@ -87,13 +88,10 @@ impl<H: Handler> Front<H> {
         loop {
             for (id, say) in std::mem::take(&mut self.replies.queue) {
                 let Some(connection) = self.places.get_mut(id.conn) else { continue };
-                if connection.request != id.number {
-                    continue;
-                }
-                if connection.say(say, &self.limits, now.mono()) {
+                if connection.say(id.number, say, &self.limits) {
                     self.handler.gone(id);
                 }
-                self.runnable.push_back(id.conn);
+                self.make_runnable(id.conn);
             }
             if self.runnable.is_empty() {
                 break;
@@ -104,38 +102,59 @@ impl<H: Handler> Front<H> {
         }
     }
 
+    fn make_runnable(&mut self, conn: ConnId) {
+        if let Some(connection) = self.places.get_mut(conn)
+            && !connection.is_runnable
+        {
+            connection.is_runnable = true;
+            self.runnable.push_back(conn);
+        }
+    }
+
+    /// Reads requests and shows them, and writes responses.
     fn poll(&mut self, conn: ConnId, now: Now) {
         let Some(connection) = self.places.get_mut(conn) else { return };
+        connection.is_runnable = false;
+        if connection.poll(&self.machines, now.mono()) {
+            self.next.push(conn);
+        }
+        while let Some((number, arrival)) = connection.next_arrival() {
+            let id = RequestId { conn, number };
+            match arrival {
+                Ok(request) => self.handler.request(id, request, &mut self.replies, now),
+                Err(refusal) => self.replies.respond(id, self.handler.refusal(refusal)),
+            }
+        }
+        self.write(conn, now);
+        self.pace(conn);
+        self.arm(conn);
+    }
+
+    /// Writes what is ready, and closes what is over.
+    fn write(&mut self, conn: ConnId, now: Now) {
+        let Some(connection) = self.places.get_mut(conn) else { return };
         let had_output = !connection.output().is_empty();
-        let (was, found) = (connection.stage, connection.poll(&self.poller, now.mono()));
+        for number in connection.write(&self.date.1, now.mono()) {
+            self.handler.gone(RequestId { conn, number });
+        }
         if !had_output && !connection.output().is_empty() {
             self.dirty.push(conn);
         }
-        let id = RequestId { conn, number: connection.request };
-        match found {
-            Found::Nothing => {}
-            Found::Again => self.next.push(conn),
-            Found::Arrival(Arrival::Whole(request)) => {
-                self.handler.request(id, request, &mut self.replies, now);
-            }
-            Found::Arrival(Arrival::Refused(refusal)) => {
-                connection.cut_short(self.handler.refusal(refusal), now.mono());
-                self.runnable.push_back(conn);
-            }
-            Found::StreamGone => {
-                self.handler.gone(id);
-                self.runnable.push_back(conn);
-            }
-            Found::Over => {
-                connection.stage = Stage::Over;
-                self.asks.push(Ask::Close { conn, after_output: true });
-                if matches!(was, Stage::Waiting | Stage::Streaming) {
-                    self.handler.gone(id);
-                }
-            }
+        if connection.takes_more(now.mono()) {
+            self.next.push(conn);
         }
-        self.pace(conn);
-        self.arm(conn);
+        if connection.is_over() && !connection.is_closing {
+            connection.is_closing = true;
+            self.asks.push(Ask::Close { conn, after_output: true });
+        }
+    }
+
+    fn set_date(&mut self) {
+        let second = self.now.wall.ms().div_euclid(1_000);
+        if self.date.0 != second {
+            let time = UNIX_EPOCH + Duration::from_secs(second.max(0).cast_unsigned());
+            self.date = (second, httpdate::fmt_http_date(time));
+        }
     }
 
     /// Stops and resumes reading, by what has been read ahead.
@@ -183,37 +202,36 @@ impl<H: Handler> Front<H> {
             Late::Idle => self.asks.push(Ask::Close { conn, after_output: true }),
             Late::Stalled => self.asks.push(Ask::Close { conn, after_output: false }),
             Late::Head => {
-                connection.refuse_head(&self.handler.refusal(Refusal::HeadTooSlow(self.limits.head_ms_max)));
-                self.dirty.push(conn);
-                self.asks.push(Ask::Close { conn, after_output: true });
+                connection.refuse(self.handler.refusal(Refusal::HeadTooSlow(self.limits.head_ms_max)));
             }
             Late::Body => {
-                let response = self.handler.refusal(Refusal::BodyTooSlow(self.limits.body_ms_max));
-                connection.cut_short(response, now.mono());
-                self.runnable.push_back(conn);
+                connection.refuse(self.handler.refusal(Refusal::BodyTooSlow(self.limits.body_ms_max)));
             }
+            Late::Rest => connection.rest(now.mono()),
         }
+        self.make_runnable(conn);
     }
 }
 
 impl<H: Handler, D: SocketDriver> Frontend<D> for Front<H> {
     fn accept(&mut self, _: D::Peer, now: Now) -> ConnId {
-        let conn = self.places.insert(Connection::new(&self.limits, &self.budget, now.mono()));
+        let conn = self.places.insert(Connection::new(now.mono()));
         self.arm(conn);
         conn
     }
 
     fn evaluate(&mut self, _: &mut D, input: &mut Input<'_, D::Socket>, now: Now) {
         self.now = now;
-        self.runnable.extend(self.next.drain(..));
+        self.set_date();
+        std::mem::take(&mut self.next).into_iter().for_each(|conn| self.make_runnable(conn));
         let mut mail = std::mem::take(&mut self.mail);
         mail.drain(..).for_each(|mail| self.handler.mail(mail, &mut self.replies, now));
         self.mail = mail;
         input.receive(|conn, bytes| {
             if let Some(connection) = self.places.get_mut(conn) {
                 connection.feed(bytes, now.mono());
-                self.runnable.push_back(conn);
             }
+            self.make_runnable(conn);
             bytes.len()
         });
         if self.handler.deadline().is_some_and(|at| at <= now.mono()) {
@@ -236,10 +254,9 @@ impl<H: Handler, D: SocketDriver> Frontend<D> for Front<H> {
     }
 
     fn sent(&mut self, conn: ConnId, count: usize) {
-        if let Some(connection) = self.places.get_mut(conn).filter(|_| count > 0)
-            && connection.sent(count, self.now.mono())
-        {
-            self.next.push(conn);
+        let (now, connection) = (self.now, self.places.get_mut(conn).filter(|_| count > 0));
+        if connection.is_some_and(|connection| connection.sent(count, now.mono())) {
+            self.write(conn, now);
         }
     }
 
@@ -256,16 +273,13 @@ impl<H: Handler, D: SocketDriver> Frontend<D> for Front<H> {
         if let Some(at) = connection.looked_at {
             self.timers.remove(&(at, conn));
         }
-        if matches!(connection.stage, Stage::Waiting | Stage::Streaming) {
-            self.handler.gone(RequestId { conn, number: connection.request });
+        for number in connection.open() {
+            self.handler.gone(RequestId { conn, number });
         }
     }
 
     fn is_answered(&self) -> bool {
-        let is_open = |connection: &Connection| {
-            matches!(connection.stage, Stage::Waiting | Stage::Streaming) || !connection.output().is_empty()
-        };
-        !self.has_work() && !self.places.all().any(is_open)
+        !self.has_work() && self.places.all().all(Connection::is_answered)
     }
 
     fn sweep(&mut self) {}

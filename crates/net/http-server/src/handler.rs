@@ -10,7 +10,8 @@ pub trait Handler: Send {
     /// What other threads send it.
     type Mail: Send;
 
-    /// A request has come. Its connection shows no other one before it is answered.
+    /// A request has come. Others of its connection may come before it is answered; the responses are sent in the order of
+    /// the requests.
     fn request(&mut self, id: RequestId, request: Request, replies: &mut Replies, now: Now);
 
     /// The words for a refusal, of a request that is not shown.

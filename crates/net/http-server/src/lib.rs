@@ -1,25 +1,23 @@
 //! HTTP/1.1 for the clients of a service: connections that stay open, many at a time, on threads of our own.
 //!
-//! `hyper`'s state machine reads and writes HTTP over bytes in memory; the event loop moves these bytes, once a turn for
-//! each connection, so that the responses that are ready in a turn leave with one write. There is no asynchronous runtime:
-//! a state machine is polled when bytes came, when its reply is there, and when its output has found room.
+//! `hyper`'s state machine reads requests out of bytes in memory. It answers one request after the other, so it is given a
+//! placeholder for each response and reads on at once; what it writes is looked at (interim responses, errors) and thrown
+//! away. The responses are written here, in the order of the requests. The event loop moves the bytes, once a turn for each
+//! connection, so that all responses that are ready in a turn leave with one write. There is no asynchronous runtime: a
+//! state machine is polled when bytes came, and a silent connection has none.
 //!
 //! A [`Handler`] gets requests that are whole and answers them at once or later, when other threads have sent it mail. A
 //! streamed body takes pieces until its client reads too slowly; then it ends with the words that were given for that.
 //!
 //! Invariants:
-//! - *One at a time.* A connection shows its next request when the one before is answered; its bytes wait meanwhile, a
-//!   bounded number of them.
+//! - *In order.* Requests of a connection are shown in their order, 64 under way at the most, and answered in it.
 //! - *One end.* Every request that was shown is answered by the handler, or the handler is told that it is gone.
-//! - *Bounded.* [`HttpLimits`] names each limit. A request beyond one is refused in the handler's words, except for a
-//!   head that is no HTTP or too long, which `hyper` answers without a body (400, 414, 431).
+//! - *Bounded.* [`HttpLimits`] names each limit. A request beyond one is refused in the handler's words.
 //!
 //! A client that closes its side of the connection is gone, whatever it still waits for: a process that was killed shows
 //! nothing else.
 //!
 //! # Not done, and what that costs
-//! - Requests that are sent ahead on a connection are answered one after the other, not side by side: a client that wants
-//!   calls under way at the same time opens several connections.
 //! - HTTP/2. Upgrades. Certificates of clients reach no handler.
 
 mod connection;
@@ -29,7 +27,9 @@ mod handler;
 mod limits;
 mod message;
 mod pipe;
+mod placeholder;
 mod places;
+mod response;
 mod server;
 mod shard;
 

@@ -78,6 +78,8 @@ pub enum Refusal {
     BodiesTooLong(usize),
     /// Its body is no body: a chunk is malformed.
     BodyMalformed,
+    /// It is no request of HTTP, or its head is too long (`head_bytes_max`): the status that says so, 400, 414 or 431.
+    NoRequest(u16),
     /// Its head did not come to its end in so many milliseconds (`head_ms_max`).
     HeadTooSlow(u64),
     /// Its body did not come to its end in so many milliseconds (`body_ms_max`).
@@ -87,8 +89,9 @@ pub enum Refusal {
 impl Refusal {
     /// The status that says it.
     #[must_use]
-    pub const fn status(self) -> StatusCode {
+    pub fn status(self) -> StatusCode {
         match self {
+            Self::NoRequest(status) => StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST),
             Self::BodyTooLong(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BodiesTooLong(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::BodyMalformed => StatusCode::BAD_REQUEST,

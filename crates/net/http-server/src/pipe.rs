@@ -1,54 +1,43 @@
-//! What `hyper`'s state machine of a connection and the rest of a shard share: bytes in both directions, the request that
-//! has come, its reply, and the pieces of a streamed body. The state machine is polled by one thread only, so the lock is
+//! What `hyper`'s state machine of a connection and the rest of a shard share: the bytes that came, the requests that were
+//! read out of them, and what `hyper` itself would have sent. The state machine is polled by one thread only, so the lock is
 //! never waited for; it is there because the whole shard may move to another thread between turns.
 
 use std::collections::VecDeque;
-use std::io::{self, IoSlice};
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use bytes::{Buf as _, Bytes, BytesMut};
+use bytes::{Buf as _, BytesMut};
+use http::Version;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::message::{Refusal, Request, Response};
+use crate::limits::Share;
+use crate::message::{Refusal, Request};
 
-/// Unsent bytes of a connection beyond which no more of its response is encoded.
-const OUTPUT_BYTES_MAX: usize = 256 << 10;
-
-/// What has become of the request that is being read.
+/// What was read.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "refusals are rare")]
 pub(crate) enum Arrival {
-    Whole(Request),
+    /// A request, in which version, and what its body takes of the budget.
+    Whole(Request, Version, Share),
+    /// A request that is not shown.
     Refused(Refusal),
-}
-
-/// The pieces of a body that is streamed.
-#[derive(Debug, Default)]
-pub(crate) struct Pieces {
-    pub(crate) waiting: VecDeque<Bytes>,
-    pub(crate) bytes: usize,
-    /// The handler has said all.
-    pub(crate) finished: bool,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Ends {
     pub(crate) input: BytesMut,
-    pub(crate) output: Vec<u8>,
-    /// Bytes that were taken from there and are not sent yet.
-    pub(crate) unsent: usize,
-    /// More would have been written if there had been room.
-    pub(crate) is_full: bool,
+    /// What `hyper` has to say: interim responses, errors, and a placeholder for each response of ours.
+    pub(crate) own: Vec<u8>,
     /// The head of a request is whole, and its body is being read.
     pub(crate) reads_body: bool,
-    pub(crate) arrival: Option<Arrival>,
-    pub(crate) reply: Option<Response>,
-    pub(crate) pieces: Pieces,
-    /// The body that was streamed is over: sent to its end, or its connection is gone.
-    pub(crate) stream_over: bool,
+    pub(crate) arrivals: VecDeque<Arrival>,
+    /// Requests that were read and are not answered.
+    pub(crate) under_way: usize,
+    /// The state machine waits until fewer requests are under way.
+    pub(crate) is_stuck: bool,
 }
 
 /// See the module.
@@ -83,8 +72,9 @@ impl Read for Pipe {
 }
 
 impl Write for Pipe {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.poll_write_vectored(context, &[IoSlice::new(bytes)])
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.lock().own.extend_from_slice(bytes);
+        Poll::Ready(Ok(bytes.len()))
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -93,25 +83,5 @@ impl Write for Pipe {
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        true
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let ends = &mut *self.lock();
-        let before = ends.output.len();
-        for bytes in slices {
-            let room = OUTPUT_BYTES_MAX.saturating_sub(ends.unsent + ends.output.len());
-            ends.output.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
-        }
-        let taken = ends.output.len() - before;
-        ends.is_full = taken < slices.iter().map(|bytes| bytes.len()).sum();
-        if taken == 0 && ends.is_full { Poll::Pending } else { Poll::Ready(Ok(taken)) }
     }
 }

@@ -28,14 +28,69 @@ fn requests_sent_ahead_are_answered_in_order() {
 }
 
 #[test]
-fn request_sent_ahead_waits_until_the_one_before_is_answered() {
+fn requests_sent_ahead_are_under_way_together_and_answered_in_their_order() {
     let site = site();
     let mut client = site.client();
-    client.send("GET /later HTTP/1.1\r\nhost: x\r\n\r\nGET /second HTTP/1.1\r\nhost: x\r\n\r\n");
-    let Seen::Later(id) = site.next() else { panic!("not the first request") };
+    client.send(
+        "GET /later HTTP/1.1\r\nhost: x\r\n\r\n".repeat(3) + "GET /at-once HTTP/1.1\r\nhost: x\r\n\r\n",
+    );
+    let ids: Vec<_> = (0..3).map(|_| site.next()).collect();
+    for (seen, words) in ids.iter().zip(["first", "second", "third"]).rev() {
+        let Seen::Later(id) = seen else { panic!("{seen:?}") };
+        site.mail.put(Mail::Respond(*id, words));
+    }
+    for words in ["first", "second", "third", "GET /at-once"] {
+        assert_eq!(client.response().body, words.as_bytes());
+    }
+}
+
+#[test]
+fn no_more_requests_of_a_connection_are_under_way_than_its_limit() {
+    let site = site();
+    let mut client = site.client();
+    client.send("GET /later HTTP/1.1\r\nhost: x\r\n\r\n".repeat(70));
+    let later = |seen: Seen| if let Seen::Later(id) = seen { id } else { panic!("{seen:?}") };
+    let mut ids: Vec<_> = (0..64).map(|_| later(site.next())).collect();
+    assert!(site.seen.recv_timeout(std::time::Duration::from_millis(300)).is_err(), "a further one is shown");
+    for answered in 0..70 {
+        site.mail.put(Mail::Respond(ids[answered], "done"));
+        assert_eq!(client.response().body, b"done");
+        if ids.len() < 70 {
+            ids.push(later(site.next()));
+        }
+    }
+}
+
+#[test]
+fn request_whose_beginning_came_long_before_its_end_is_read_whole() {
+    let site = site();
+    let mut client = site.client();
+    client.send("GET /one HTTP/1.1\r\nhost: x\r\n\r\nGET /t");
+    assert_eq!(client.response().body, b"GET /one");
+    // Meanwhile the connection gives up its buffers.
+    std::thread::sleep(std::time::Duration::from_millis(2_600));
+    client.send("wo HTTP/1.1\r\nhost: x\r\n\r\n");
+    assert_eq!(client.response().body, b"GET /two");
+    std::thread::sleep(std::time::Duration::from_millis(2_600));
+    assert_eq!(client.get("/three").body, b"GET /three");
+}
+
+#[test]
+fn word_to_go_on_comes_behind_the_responses_before_it() {
+    let site = site();
+    let mut client = site.client();
+    client.send(
+        "GET /later HTTP/1.1\r\nhost: x\r\n\r\n\
+         POST /echo HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\n",
+    );
+    let Seen::Later(id) = site.next() else { panic!("not the request") };
     site.mail.put(Mail::Respond(id, "first"));
     assert_eq!(client.response().body, b"first");
-    assert_eq!(client.response().body, b"GET /second");
+    let end = client.until(b"\r\n\r\n");
+    assert_eq!(&client.read[..end], b"HTTP/1.1 100 Continue\r\n\r\n");
+    client.read.drain(..end);
+    client.send("body");
+    assert_eq!(client.response().body, b"body");
 }
 
 #[test]
@@ -143,5 +198,41 @@ fn stream_sends_each_piece_as_it_comes_and_then_the_next_request_is_answered() {
     site.mail.put(Mail::Finish(id));
     let end = client.until(b"0\r\n\r\n");
     client.read.drain(..end);
+    assert_eq!(client.get("/after").body, b"GET /after");
+}
+
+#[test]
+fn stream_to_an_old_client_ends_with_its_connection() {
+    let site = site();
+    let mut client = site.client();
+    client.send("GET /stream HTTP/1.0\r\n\r\n");
+    let Seen::Stream(id) = site.next() else { panic!("not the request") };
+    site.mail.put(Mail::Push(id, Bytes::from_static(b"data: 1\n\n")));
+    site.mail.put(Mail::Finish(id));
+    let got = client.rest();
+    assert!(
+        got.ends_with("\r\n\r\ndata: 1\n\n") && got.to_lowercase().contains("connection: close"),
+        "{got}"
+    );
+}
+
+#[test]
+fn old_client_may_ask_for_its_connection_to_stay() {
+    let site = site();
+    let mut client = site.client();
+    for _ in 0..2 {
+        client.send("GET /old HTTP/1.0\r\nconnection: keep-alive\r\n\r\n");
+        assert!(client.response().head.contains("connection: keep-alive"));
+    }
+}
+
+#[test]
+fn stream_that_was_asked_for_by_head_is_over_at_once() {
+    let site = site();
+    let mut client = site.client();
+    client.send("HEAD /stream HTTP/1.1\r\nhost: x\r\n\r\n");
+    let Seen::Stream(id) = site.next() else { panic!("not the request") };
+    assert_eq!(client.response_with(false).status, 200);
+    assert_eq!(site.next(), Seen::Gone(id));
     assert_eq!(client.get("/after").body, b"GET /after");
 }

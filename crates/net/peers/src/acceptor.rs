@@ -16,9 +16,9 @@ use node_threads::{Descriptors, Mailbox};
 use crate::credentials::Credentials;
 use crate::dial::HANDSHAKE_TIMEOUT;
 use crate::established::Established;
-use crate::group::FurtherGroups;
 use crate::incoming::{Incoming, Progress};
 use crate::places::Places;
+use crate::shared_port::FurtherGroups;
 
 const DOOR: Token = Token(0);
 const STOP: Token = Token(1);

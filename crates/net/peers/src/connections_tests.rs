@@ -8,7 +8,7 @@ use node_threads::Supervisor;
 
 use super::*;
 use crate::dial::Means;
-use crate::group::GroupNumber;
+use crate::group_number::GroupNumber;
 use crate::hello::Hello;
 use crate::numbering::ClaimedNumber;
 use crate::numbering::Numbering;

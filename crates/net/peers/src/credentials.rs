@@ -10,7 +10,7 @@ use net_tls::TlsError;
 use parking_lot::RwLock;
 
 use crate::connected::Connected;
-use crate::group::GroupNumber;
+use crate::group_number::GroupNumber;
 use crate::handshake::Terms;
 use crate::hello::{Cluster, Hello};
 use crate::hints::Hints;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use net_peer_pairs::Lane;
 
 use super::*;
-use crate::group::GroupNumber;
+use crate::group_number::GroupNumber;
 use crate::hello::HelloRefusal;
 use crate::secret::EnsembleSecret;
 

@@ -7,7 +7,7 @@
 use base::MemberId;
 use net_peer_pairs::{Lane, PeerNumber};
 
-use crate::group::GroupNumber;
+use crate::group_number::GroupNumber;
 use crate::numbering::{ClaimedNumber, Numbering};
 
 /// An ensemble's id.

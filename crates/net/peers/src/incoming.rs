@@ -10,11 +10,11 @@ use rustls::Connection;
 
 use crate::credentials::{self, Credentials};
 use crate::established::Established;
-use crate::group::FurtherGroups;
 use crate::handshake::Answering;
 use crate::hello::{Hello, HelloRefusal};
 use crate::proof::Nonce;
 use crate::refusal::Refusal;
+use crate::shared_port::FurtherGroups;
 use crate::{dial, tls, trouble};
 
 /// Bytes that one that has not proved anything may send: a certificate chain and what goes with it.

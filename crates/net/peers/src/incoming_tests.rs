@@ -7,7 +7,7 @@ use std::time::Duration;
 use net_peer_pairs::Lane;
 
 use super::*;
-use crate::group::GroupNumber;
+use crate::group_number::GroupNumber;
 use crate::handshake::{self, Terms};
 use crate::hints::Hints;
 use crate::numbering::ClaimedNumber;

@@ -193,7 +193,7 @@ mod tests {
     use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
     use super::*;
-    use crate::group::GroupNumber;
+    use crate::group_number::GroupNumber;
     use crate::hello::Hello;
     use crate::numbering::ClaimedNumber;
     use crate::numbering::Numbering;

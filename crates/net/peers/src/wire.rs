@@ -10,7 +10,7 @@ use net_peer_pairs::Lane;
 
 use crate::channel::{Channel, ChannelNumber, Channels};
 use crate::frame::{self, Said};
-use crate::group::GroupNumber;
+use crate::group_number::GroupNumber;
 use crate::handshake::{self, Answering, Terms};
 use crate::hello::{self, Cluster, Hello};
 use crate::hints::Hints;

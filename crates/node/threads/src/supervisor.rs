@@ -54,9 +54,13 @@ pub struct Supervisor {
 const LOOK: Duration = Duration::from_millis(50);
 
 impl Supervisor {
-    /// A part failed: the server stops.
+    /// A part failed: what it belongs to stops.
     pub fn report(&self, fault: ThreadFault) {
-        tracing::error!(part = fault.part, reason = fault.reason.to_string(), "a fault: the server stops");
+        tracing::error!(
+            part = fault.part,
+            reason = fault.reason.to_string(),
+            "a fault: what this part belongs to stops"
+        );
         let mut notes = self.notes.lock();
         notes.fault.get_or_insert(fault);
         self.news.notify_all();

@@ -1,7 +1,7 @@
 //! The HTTP edge of live objects over a core that keeps nothing, and a client that measures it.
 //!
-//! `edge_alone serve 7180` serves until its input ends. `edge_alone load 127.0.0.1:7180 CONNECTIONS SECONDS` calls
-//! `counter/visits/increment` from as many connections that stay open, one call at a time on each.
+//! `edge_alone serve 7180` serves until its input ends. `edge_alone load 127.0.0.1:7180 CONNECTIONS SECONDS AHEAD` calls
+//! `counter/visits/increment` from as many connections that stay open, so many calls at a time on each.
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -19,8 +19,11 @@ fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     match arguments.get(1).map(String::as_str) {
         Some("serve") => serve(argument(&arguments, 2)),
-        Some("load") => load(argument(&arguments, 2), argument(&arguments, 3), argument(&arguments, 4)),
-        _ => panic!("serve PORT, or load ADDRESS CONNECTIONS SECONDS"),
+        Some("load") => {
+            let ahead = argument(&arguments, 5);
+            load(argument(&arguments, 2), argument(&arguments, 3), argument(&arguments, 4), ahead);
+        }
+        _ => panic!("serve PORT, or load ADDRESS CONNECTIONS SECONDS AHEAD"),
     }
 }
 
@@ -37,12 +40,12 @@ fn serve(port: u16) {
     let _ = std::io::stdin().read(&mut [0]);
 }
 
-fn load(address: SocketAddr, connections: usize, seconds: u64) {
+fn load(address: SocketAddr, connections: usize, seconds: u64, ahead: usize) {
     let (stopping, calls) = (AtomicBool::new(false), AtomicU64::new(0));
     let begun = Instant::now();
     thread::scope(|scope| {
         for _ in 0..connections {
-            scope.spawn(|| calls.fetch_add(call_until(address, &stopping), Ordering::Relaxed));
+            scope.spawn(|| calls.fetch_add(call_until(address, &stopping, ahead), Ordering::Relaxed));
         }
         thread::sleep(Duration::from_secs(seconds));
         stopping.store(true, Ordering::Relaxed);
@@ -51,18 +54,20 @@ fn load(address: SocketAddr, connections: usize, seconds: u64) {
     println!("{calls} calls, {:.0} a second", calls as f64 / begun.elapsed().as_secs_f64());
 }
 
-fn call_until(address: SocketAddr, stopping: &AtomicBool) -> u64 {
+fn call_until(address: SocketAddr, stopping: &AtomicBool, ahead: usize) -> u64 {
     let mut stream = TcpStream::connect(address).expect("a connection");
     stream.set_nodelay(true).expect("a socket");
-    let (mut calls, mut buffer) = (0, [0; 4_096]);
+    let (requests, mut calls, mut buffer) = (REQUEST.repeat(ahead), 0, vec![0; 64 << 10]);
     while !stopping.load(Ordering::Relaxed) {
-        stream.write_all(REQUEST).expect("sent");
-        let count = stream.read(&mut buffer).expect("a response");
-        assert!(
-            buffer[..count].starts_with(b"HTTP/1.1 200 ") && buffer[..count].ends_with(b"}"),
-            "half a response"
-        );
-        calls += 1;
+        stream.write_all(&requests).expect("sent");
+        let mut answered = 0;
+        while answered < ahead {
+            let count = stream.read(&mut buffer).expect("responses");
+            assert!(count > 0, "the end");
+            // Each body is one object without others in it.
+            answered += buffer[..count].iter().filter(|byte| **byte == b'}').count();
+        }
+        calls += ahead as u64;
     }
     calls
 }

@@ -41,6 +41,7 @@ pub(crate) fn refusal(refusal: Refusal) -> Response {
         Refusal::BodyTooLong(most) => Fault::too_large(most),
         Refusal::BodiesTooLong(_) => Fault::overloaded("too many bytes of bodies are under way here"),
         Refusal::BodyMalformed => Fault::malformed_body(),
+        Refusal::NoRequest(status) => Fault::no_request(status),
         Refusal::HeadTooSlow(ms) => Fault::too_slow("head", ms),
         Refusal::BodyTooSlow(ms) => Fault::too_slow("body", ms),
     };

@@ -23,6 +23,7 @@
 mod arguments;
 mod edge;
 mod fields;
+mod guard;
 mod message;
 mod openapi;
 mod route;

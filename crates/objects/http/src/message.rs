@@ -146,6 +146,17 @@ impl Fault {
         Self::of(408, "too-slow", Retry::Now, detail)
     }
 
+    /// What came is no request of HTTP, or its head is too long: the status says which.
+    #[must_use]
+    pub fn no_request(status: u16) -> Self {
+        match status {
+            414 | 431 => {
+                Self::of(status, Slug::TooLarge.name(), Retry::No, "the head of the request is too long")
+            }
+            _ => Self::of(400, Slug::BadArgument.name(), Retry::No, "what came is no request of HTTP/1.1"),
+        }
+    }
+
     /// The body breaks the rules of HTTP.
     #[must_use]
     pub fn malformed_body() -> Self {

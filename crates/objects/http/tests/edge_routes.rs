@@ -748,3 +748,124 @@ fn openapi_document_is_json_and_names_every_method() {
     assert!(paths.iter().all(|path| path.starts_with("/objects/lock/")), "{paths:?}");
     assert_eq!(World::new().slug("GET", "/v1/openapi.json?type=hits", &[], ""), (404, "no-such-type".into()));
 }
+
+#[test]
+fn requests_of_web_pages_are_refused() {
+    let mut world = World::new();
+    let increment = "/v1/objects/counter/c/increment";
+    for headers in [[("Origin", "http://localhost:7180")], [("Origin", "null")], [("Host", "evil.example")]] {
+        for (method, target) in
+            [("POST", increment), ("GET", "/v1/objects/counter/c/get"), ("GET", "/v1/types")]
+        {
+            let refused = world.refused(method, target, &headers, "");
+            assert_eq!(refused.status, 403, "{method} {target} {headers:?}");
+        }
+    }
+    for host in ["localhost:7180", "127.0.0.1:7180", "[::1]:7180"] {
+        world.asked("POST", increment, &[("Host", host)], "");
+    }
+    let config = EdgeConfig { any_host: true, ..EdgeConfig::new(3, 7) };
+    let mut world = World { edge: Edge::new(config), ..World::new() };
+    world.asked("POST", increment, &[("Host", "objects.example")], "");
+
+/// Pieces of which hostile requests are made.
+const PIECES: &[&str] = &[
+    "/v1/",
+    "objects",
+    "/",
+    "counter",
+    "lock",
+    "map",
+    "queue",
+    "log",
+    "sessions",
+    "tickets",
+    "types",
+    "events",
+    ":batch",
+    "acquire",
+    "increment",
+    "get",
+    "read",
+    "?",
+    "&",
+    "=",
+    "wait_ms",
+    "hold_ms",
+    "consistency",
+    "stale",
+    "min_position",
+    "0",
+    "-1",
+    "18446744073709551616",
+    "9007199254740993",
+    "%",
+    "%2",
+    "%2f",
+    "%00",
+    "%ff",
+    "+",
+    "..",
+    "{",
+    "}",
+    "[",
+    "]",
+    "\"",
+    "calls",
+    "method",
+    "args",
+    "ttl_ms",
+    ":",
+    ",",
+    "null",
+    "1e999",
+    "\\u0000",
+    "\\ud800",
+    SESSION,
+    "*",
+    "é",
+    "\u{202e}",
+    " ",
+    "\t",
+    "\r\n",
+    "0102030405060708090a0b0c0d0e0f10",
+    "renew",
+    "openapi.json",
+    "key",
+    "\u{0}",
+];
+
+#[test]
+fn whatever_comes_is_answered_or_asked_once() {
+    let mut random = base::Random::new(7);
+    let mut piece = |most: u64| -> String {
+        let count = random.below(most);
+        (0..count).map(|_| PIECES[random.below(PIECES.len() as u64) as usize]).collect()
+    };
+    let names = [
+        "diwan-session",
+        "diwan-request",
+        "diwan-acknowledged",
+        "idempotency-key",
+        "if-match",
+        "last-event-id",
+    ];
+    for round in 0..30_000_u32 {
+        let mut world = World::new();
+        let method = ["GET", "POST", "PUT", "DELETE", "HEAD", "TRACE"][round as usize % 6];
+        let target = if round % 2 == 0 { format!("/v1/objects/{}", piece(12)) } else { piece(14) };
+        let body = piece(16);
+        let value: &'static str = Box::leak(piece(4).into_boxed_str());
+        let headers = [(names[round as usize % names.len()], value)];
+        let key = world.send(method, &target, &headers[..(round % 3).min(1) as usize], &body);
+        let (asks, says) = (world.asks(), world.says());
+        assert_eq!(asks.len() + says.len(), 1, "{method} {target} {headers:?} {body}");
+        match says.first() {
+            Some(Say::Respond(of, response)) if response.status >= 400 => {
+                assert_eq!(*of, key);
+                slug(response);
+            }
+            _ => {}
+        }
+    }
+}

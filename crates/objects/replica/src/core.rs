@@ -12,6 +12,7 @@ use consensus_replica::{
 use objects_state::State;
 
 use crate::edge::{Answer, Request};
+use crate::incarnation;
 use crate::machine::ObjectsMachine;
 use crate::{CoreConfig, CoreStatus, PeerMessage};
 
@@ -35,7 +36,7 @@ impl Core {
     ) -> Self {
         let (raft_seed, rest) = seed.split_first_chunk::<8>().expect("a seed is 32 bytes");
         let drawn = rest.first_chunk::<8>().expect("a seed is 32 bytes");
-        let incarnation = incarnation(now, u64::from_le_bytes(*drawn));
+        let incarnation = incarnation::begun(now, u64::from_le_bytes(*drawn));
         let machine = ObjectsMachine::new(config, state, incarnation, now);
         let raft_seed = u64::from_le_bytes(*raft_seed);
         let replica = Replica::new(config.for_replica(), seat, state, machine, wanted, raft_seed, now);
@@ -298,14 +299,4 @@ impl Core {
             last_snapshot: replica.last_snapshot(),
         }
     }
-}
-
-/// Bits of a process's number that are drawn; the others are its start in milliseconds.
-const DRAWN_BITS: u32 = 20;
-
-/// The number of a process that starts now: higher than those of earlier ones, unless the clock was set back. Then the
-/// state tells, and a higher one is taken.
-fn incarnation(now: Now, drawn: u64) -> u64 {
-    let started = u64::try_from(now.wall.ms()).unwrap_or(0);
-    (started << DRAWN_BITS) | (drawn & ((1 << DRAWN_BITS) - 1))
 }

@@ -5,9 +5,7 @@
 //! is harmless, so they have no number.
 
 use consensus_raft::Malformed;
-use objects_state::{Command, Source};
-
-use crate::edge::caller_of;
+use objects_state::{Command, GivenBy, Source};
 
 const OF_MEMBER: u8 = 0;
 const OF_LEADER: u8 = 1;
@@ -71,9 +69,16 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<LogCommand, Malformed> {
     Ok(LogCommand { source, command })
 }
 
-/// Whether a member may give it: what has a caller, and the end of a wait whose caller has gone.
-pub(crate) const fn is_of_members(command: &Command) -> bool {
-    caller_of(command).is_some() || matches!(command, Command::CancelTicket { .. })
+/// Whether [`decode`] would read it.
+pub(crate) fn is_readable(bytes: &[u8]) -> bool {
+    split(bytes).is_ok_and(|(_, command)| Command::check(command).is_ok())
+}
+
+/// Whether the member of that number may give it to the leader.
+pub(crate) fn is_given_by(bytes: &[u8], member: u8) -> bool {
+    split(bytes).is_ok_and(|(source, command)| {
+        source.is_some_and(|source| source.member == member) && Command::check(command) == Ok(GivenBy::Member)
+    })
 }
 
 #[cfg(test)]
@@ -91,16 +96,25 @@ mod tests {
         renumber(&mut bytes, next);
         assert_eq!(decode(&bytes), Ok(LogCommand { source: Some(next), command }));
         for cut in 0..bytes.len() {
-            assert!(decode(&bytes[..cut]).is_err(), "{cut}");
+            assert!(decode(&bytes[..cut]).is_err() && !is_readable(&bytes[..cut]), "{cut}");
         }
+        assert!(is_readable(&bytes));
         let mut bytes = Vec::new();
         of_leader(&Command::Tick, &mut bytes);
         assert_eq!(decode(&bytes), Ok(LogCommand { source: None, command: Command::Tick }));
     }
 
     #[test]
-    fn no_member_gives_what_only_leaders_command() {
-        assert!(is_of_members(&Command::CancelTicket { caller: None, ticket: 9 }));
-        assert!(!is_of_members(&Command::Tick) && !is_of_members(&Command::FeatureLevel(1)));
+    fn member_gives_what_is_its_own_and_nothing_that_leaders_command() {
+        let cancel = Command::CancelTicket { caller: None, ticket: 9 };
+        let bytes = of_member(SOURCE, &cancel);
+        assert!(is_given_by(&bytes, 3) && !is_given_by(&bytes, 2));
+        for command in [Command::Tick, Command::FeatureLevel(1)] {
+            let bytes = of_member(SOURCE, &command);
+            assert!(is_readable(&bytes) && !is_given_by(&bytes, 3));
+        }
+        let mut bytes = Vec::new();
+        of_leader(&cancel, &mut bytes);
+        assert!(!is_given_by(&bytes, 3));
     }
 }

@@ -31,7 +31,7 @@
 //! *A read.* A linearizable query waits under a number. `advance` asks the leader how far the log is committed, once for
 //! all that wait; the leader answers after a majority has confirmed it. When everything up to there is applied here the
 //! query is evaluated on this member's state, and the leader sees nothing of it. A stale query is evaluated in the call
-//! itself. An edge that is lent the state may do the same by [`query::answer`].
+//! itself. An edge that is lent the state may do the same by [`query::answer`], while [`Core::lease_until`] is not over.
 //!
 //! *A wait.* The state answers an acquire by a ticket; the edge is told, and the request joins those that wait for it. A
 //! later command ends the ticket, and all who wait for it here are answered. A caller who goes away leaves a call with a
@@ -45,15 +45,16 @@
 //!
 //! *A crash of this member.* Its callers get no answers, and what it gave the leader may be applied. A client that has a
 //! session or a key repeats the request at another member and finds the outcome, or the ticket. The next process of this
-//! member has a higher number, by its clock; with its first command what may still come of the old one is passed over.
+//! member has a higher number, by its clock. It gives a command as soon as it serves: with that what may still come of the
+//! old one is passed over, and ticks cancel the waits of its callers that had neither session nor key.
 //!
 //! *A snapshot.* A member that lags takes over a state and has not seen what happened before it. Of its commands that the
 //! state has passed, those with a session or a key are given again, under new numbers, and are answered what they were;
 //! of the others the outcome is unknown. Tickets are looked up. Watches are told that events are lost.
 //!
 //! # Not done, and what that costs
-//! - A member that dies leaves the waits of callers without session or key in the state until their time runs out, an hour
-//!   at the most. What they are granted goes to nobody.
+//! - A member that dies leaves the waits of callers without session or key in the state until its next process starts, or
+//!   their time runs out, an hour at the most. What they are granted meanwhile goes to nobody.
 //! - Events are remembered by each member for itself: a watch that resumes elsewhere may be told that they are lost.
 //! - Commands take turns in the order of their arrival, whoever sends them: a caller that fills the queue delays others.
 //! - A query of 1,000 items is evaluated between commands, and holds them up for as long.
@@ -67,6 +68,7 @@ pub mod edge;
 mod entry;
 mod gone;
 mod group;
+mod incarnation;
 mod joined;
 pub mod limits;
 mod machine;

@@ -500,3 +500,115 @@ fn copies_of_what_members_forward_are_not_put_into_the_log() {
     world.check_equal();
     assert_eq!(world.members[&leader].core.status().commands - before, 100);
 }
+
+#[test]
+fn anonymous_waits_end_with_their_members_process_and_others_do_not() {
+    let mut world = World::new();
+    let (leader, follower) = (world.leader(), world.follower());
+    let count = |world: &World| world.members[&leader].state.counts()[2];
+    for _ in 0..500 {
+        world.call(follower, "queue/a", "take", "", Anonymous);
+    }
+    let keyed = world.call(follower, "queue/a", "take", "", key("k"));
+    world.ticket(follower, keyed);
+    let other = world.call(leader, "queue/a", "take", "", Anonymous);
+    world.ticket(leader, other);
+    world.check_equal();
+    assert_eq!(count(&world), 502);
+    world.kill(follower);
+    world.pass(3_000);
+    assert_eq!(count(&world), 502, "it may only be cut off");
+    world.start(follower);
+    world.pass(3_000);
+    world.check_equal();
+    assert_eq!(count(&world), 2);
+    let put = world.call(leader, "queue/a", "put", "{\"item\":1}", Anonymous);
+    world.wait(leader, put);
+    let again = world.call(leader, "queue/a", "take", "", key("k"));
+    assert!(world.wait(leader, again).contains("\"item\":1"), "the oldest that is left");
+}
+
+/// The field of a result, as its text.
+fn field<'a>(result: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = result.split_once(&format!("\"{name}\":"))?;
+    rest.split([',', '}']).next()
+}
+
+/// Items of a queue at one member, with their ids.
+fn listed(world: &World) -> BTreeMap<usize, u64> {
+    let (mut items, mut after) = (BTreeMap::new(), 0);
+    loop {
+        let args = format!("{{\"after\":{after},\"limit\":100}}");
+        let queue = support::object("queue/a");
+        let page =
+            world.members[&1].state.query(&queue, None, true, "list", args.as_bytes()).expect("a page");
+        let before = items.len();
+        for entry in page.split("{\"id\":").skip(1) {
+            let id: u64 = entry.split(',').next().and_then(|id| id.parse().ok()).expect("an id");
+            let item: usize = field(entry, "item").and_then(|item| item.parse().ok()).expect("an item");
+            assert_eq!(items.insert(item, id), None, "item {item} was put twice");
+            after = id;
+        }
+        if items.len() == before {
+            return items;
+        }
+    }
+}
+
+/// Puts numbered items at all members while leaders die and messages are lost, repeated and late. Gives how each was
+/// answered, if it was.
+fn put_through_faults(world: &mut World, seed: u64) -> Vec<Option<String>> {
+    world.faults = Faults { repeated: 200, delayed: 200, lost: 50 };
+    let mut asked: Vec<(u64, u64, Option<String>)> = Vec::new();
+    let mut dead = None;
+    for step in 0..80_u64 {
+        if step % 20 == 12 {
+            world.start(dead.take().expect("one died"));
+        }
+        for id in (1..=3).filter(|id| Some(*id) != dead) {
+            let item = asked.len();
+            let identity = if item.is_multiple_of(3) { key(&format!("k{item}")) } else { Anonymous };
+            let number = world.call(id, "queue/a", "put", &format!("{{\"item\":{item}}}"), identity);
+            asked.push((id, number, None));
+        }
+        if step % 20 == 5 {
+            // With these commands on their way, in its log, or in a majority's.
+            (0..seed % 8).for_each(|_| world.turn());
+            dead = world.find_leader().or(Some(1));
+            dead.into_iter().for_each(|leader| world.kill(leader));
+        }
+        // A process that dies takes its answers with it.
+        world.pass(100);
+        for (id, number, answer) in &mut asked {
+            *answer = answer.take().or_else(|| world.answer(*id, *number));
+        }
+    }
+    world.faults = Faults::default();
+    world.pass(40_000);
+    asked.into_iter().map(|(id, number, answer)| answer.or_else(|| world.answer(id, number))).collect()
+}
+
+#[test]
+fn every_answer_is_that_of_its_own_request() {
+    for seed in 0..12 {
+        let mut world = World::new();
+        world.set_seed(seed);
+        let answers = put_through_faults(&mut world, seed);
+        world.check_equal();
+        let items = listed(&world);
+        let mut done = 0;
+        for (item, answer) in answers.iter().enumerate() {
+            match answer.as_deref().and_then(|answer| field(answer, "id")) {
+                Some(id) => {
+                    assert_eq!(items.get(&item).map(u64::to_string).as_deref(), Some(id), "item {item}");
+                    done += 1;
+                }
+                None if answer.as_deref() == Some("refused no-leader") => {
+                    assert!(!items.contains_key(&item), "item {item} has an effect");
+                }
+                None => {}
+            }
+        }
+        assert!(done > answers.len() / 2, "seed {seed}: {done} of {}", answers.len());
+    }
+}

@@ -24,7 +24,7 @@ use crate::config::ObjectsConfig;
 use crate::core_loop::{CoreLoop, Links};
 use crate::data::{self, Opened, Unloaded};
 use crate::error::{StartError, system};
-use crate::member::{CHANNEL, CoreMail, Shared};
+use crate::shared::{CHANNEL, CoreMail, Shared};
 
 /// Why this member must stop.
 #[derive(Debug, thiserror::Error)]

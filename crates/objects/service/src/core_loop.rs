@@ -21,8 +21,8 @@ use objects_state::State;
 use storage_dir_disk::DirDisk;
 
 use crate::edges::Edges;
-use crate::member::{CHANNEL, CoreMail, Shared};
 use crate::names::NamesDesk;
+use crate::shared::{CHANNEL, CoreMail, Shared};
 use crate::standing::Stand;
 
 /// How often something is applied before mail is looked at again.
@@ -283,8 +283,12 @@ impl CoreLoop {
             position: self.state.position(),
         });
         if self.peers.is_some() && std::mem::replace(&mut self.told, (leader, serving)) != self.told {
-            let leader = leader.map(|leader| leader.number().0);
-            tracing::info!(leader, leading, serving, term = self.core.term().0, "the objects' group");
+            let (leader, term) = (leader.map(|leader| leader.number().0), self.core.term().0);
+            match leader {
+                Some(_) if leading => tracing::info!(serving, term, "objects: this member leads"),
+                Some(leader) => tracing::info!(leader, serving, term, "objects: this member follows"),
+                None => tracing::warn!(serving, term, "objects: there is no leader"),
+            }
         }
         if self.shared.is_time_to_count(now.mono()) {
             self.shared.figures.count(&self.core, &self.state);

@@ -21,12 +21,12 @@ pub(crate) struct Edges {
     /// By edge.
     pub(crate) requests: Vec<Arc<Mailbox<Request>>>,
     /// By edge.
-    pub(crate) answers: Vec<Box<dyn EdgeAnswers>>,
+    pub(crate) answers: Vec<Arc<dyn EdgeAnswers>>,
 }
 
 impl Edges {
     /// Of these edges, whose requests wake the core's thread.
-    pub(crate) fn new(answers: Vec<Box<dyn EdgeAnswers>>, core: &Arc<ThreadWaker>) -> Self {
+    pub(crate) fn new(answers: Vec<Arc<dyn EdgeAnswers>>, core: &Arc<ThreadWaker>) -> Self {
         let requests = answers.iter().map(|_| Arc::new(Mailbox::new(Arc::clone(core)))).collect();
         Self { requests, answers }
     }

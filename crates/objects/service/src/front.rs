@@ -5,16 +5,20 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use base::{MonoTime, Now};
-use net_http_server::{Handler, Refusal, Replies, Request, RequestId, Response};
+use net_http_server::{Body, Bytes, Handler, Refusal, Replies, Request, RequestId, Response, StatusCode};
 use node_threads::{Clock, Mailbox};
 use objects_edge::{Core, EdgeHandler, EdgeMail};
-use objects_http::EdgeConfig;
+use objects_http::{EdgeConfig, PROBLEM};
 use objects_replica::edge::{self, Answer};
-use objects_state::Origin;
+use objects_state::{Origin, Problem, Slug};
 use parking_lot::Mutex;
 
 use crate::edges::origin_of;
 use crate::figures::Figures;
+use crate::standing::Standing;
+
+/// Asks whether the process lives.
+const LIVE: &str = "/v1/live";
 
 /// From the core's thread to an edge.
 #[derive(Debug)]
@@ -25,10 +29,16 @@ pub(crate) enum ToEdge {
     CoreEnded,
 }
 
+/// How long commands that are under way have to be answered when the member stops, milliseconds.
+const DRAIN_MS: u64 = 1_000;
+
 /// See the module.
 pub(crate) struct Front {
     handler: EdgeHandler<ToCore>,
     timed: Arc<Timed>,
+    standing: Arc<Standing>,
+    /// The member stops: until then commands that are under way are waited for.
+    drains_until: Option<MonoTime>,
 }
 
 /// Since when requests of an edge are at the core, microseconds. Only the edge's thread uses it.
@@ -39,6 +49,10 @@ struct Timed {
 }
 
 impl Timed {
+    fn is_idle(&self) -> bool {
+        self.since.lock().is_empty()
+    }
+
     fn begin(&self, requests: &[edge::Request]) {
         let (now_us, mut since) = (self.clock.mono_us(), self.since.lock());
         for request in requests {
@@ -78,12 +92,20 @@ impl Front {
     pub(crate) fn new(
         config: EdgeConfig,
         requests: Arc<Mailbox<edge::Request>>,
-        figures: Arc<Figures>,
+        (figures, standing): (Arc<Figures>, Arc<Standing>),
         clock: Clock,
     ) -> Self {
         let timed = Arc::new(Timed { since: Mutex::default(), figures, clock });
         let to_core = ToCore { requests, timed: Arc::clone(&timed) };
-        Self { handler: EdgeHandler::new(config, to_core), timed }
+        Self { handler: EdgeHandler::new(config, to_core), timed, standing, drains_until: None }
+    }
+
+    /// Ends what is left once nothing is under way, or has taken too long.
+    fn drain(&mut self, replies: &mut Replies, now: Now) {
+        let is_over = |until: &mut MonoTime| *until <= now.mono() || self.timed.is_idle();
+        if self.drains_until.take_if(is_over).is_some() {
+            self.handler.stop(replies, now);
+        }
     }
 }
 
@@ -91,6 +113,9 @@ impl Handler for Front {
     type Mail = ToEdge;
 
     fn request(&mut self, id: RequestId, request: Request, replies: &mut Replies, now: Now) {
+        if self.standing.has_ended() && request.uri.path() != LIVE {
+            return replies.respond(id, ended());
+        }
         self.handler.request(id, request, replies, now);
     }
 
@@ -114,6 +139,7 @@ impl Handler for Front {
             }
         };
         self.handler.mail(mail, replies, now);
+        self.drain(replies, now);
     }
 
     fn gone(&mut self, id: RequestId) {
@@ -121,18 +147,29 @@ impl Handler for Front {
     }
 
     fn deadline(&self) -> Option<MonoTime> {
-        self.handler.deadline()
+        self.handler.deadline().into_iter().chain(self.drains_until).min()
     }
 
     fn tick(&mut self, replies: &mut Replies, now: Now) {
-        self.handler.tick(replies, now);
+        if self.handler.deadline().is_some_and(|at| at <= now.mono()) {
+            self.handler.tick(replies, now);
+        }
+        self.drain(replies, now);
     }
 
     fn stop(&mut self, replies: &mut Replies, now: Now) {
-        self.handler.stop(replies, now);
+        self.drains_until = Some(now.mono().plus_ms(DRAIN_MS));
+        self.drain(replies, now);
     }
 
     fn flush(&mut self) {
         self.handler.flush();
     }
+}
+
+/// The answer to everything once the core has ended for good.
+fn ended() -> Response {
+    let problem = Problem::new(Slug::NoLeader, "the objects of this member have failed: its log says why");
+    let body = Body::Whole(Bytes::from(problem.to_json()));
+    Response::new(StatusCode::SERVICE_UNAVAILABLE, PROBLEM, body)
 }

@@ -30,6 +30,7 @@ mod front;
 mod member;
 mod names;
 mod server;
+mod shared;
 mod standing;
 
 pub use config::{GroupConfig, HttpOptions, ObjectsConfig};

@@ -4,10 +4,8 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use base::{MemberNumber, MonoTime};
-use consensus_replica::WantedMembers;
-use net_peers::{Channel, ChannelNumber, GroupMeans, GroupNumber, PeerConnections, SharedPort};
-use node_group::JournalCounters;
+use base::MemberNumber;
+use net_peers::{Channel, GroupMeans, GroupNumber, PeerConnections, SharedPort};
 use node_pages::Source;
 use node_threads::{Clock, Mailbox, Supervisor, ThreadWaker, spawn};
 use objects_replica::edge::Request;
@@ -22,65 +20,13 @@ use crate::edges::{EdgeAnswers, Edges};
 use crate::error::{ServerFault, StartError, system};
 use crate::figures::{Figures, MemberFigures};
 use crate::names::NamesDesk;
+use crate::shared::{CHANNEL, CoreMail, Shared};
 use crate::standing::Standing;
 
 /// The objects' group among those that share the port between members.
 const GROUP: GroupNumber = GroupNumber::new(1).expect("there may be eight");
-/// The channel of its messages, on connections of its own.
-pub(crate) const CHANNEL: ChannelNumber = ChannelNumber::ZERO;
 /// How long a leader that stops waits for another to lead.
 const STEPPING_ASIDE_MAX: Duration = Duration::from_secs(1);
-/// How often what the state holds is counted.
-const COUNT_MS: u64 = 1_000;
-
-/// Something for the core's thread, besides what edges, journal and other members say.
-pub(crate) enum CoreMail {
-    /// This member is about to stop: another is to lead.
-    StepAside,
-    /// Other members are wanted.
-    Members,
-    /// End.
-    Stop,
-}
-
-/// What threads of a member share.
-pub(crate) struct Shared {
-    pub(crate) clock: Clock,
-    pub(crate) supervisor: Arc<Supervisor>,
-    pub(crate) standing: Arc<Standing>,
-    pub(crate) figures: Arc<Figures>,
-    pub(crate) journal: Arc<JournalCounters>,
-    wanted: Mutex<Vec<(MemberNumber, bool)>>,
-    counted: Mutex<MonoTime>,
-}
-
-impl Shared {
-    fn new(config: &ObjectsConfig, clock: Clock) -> Self {
-        Self {
-            clock,
-            supervisor: Arc::default(),
-            standing: Arc::default(),
-            figures: Arc::default(),
-            journal: Arc::default(),
-            wanted: Mutex::new(config.group.iter().flat_map(|group| group.members.iter().copied()).collect()),
-            counted: Mutex::new(MonoTime::ZERO),
-        }
-    }
-
-    /// Who is to be a member.
-    pub(crate) fn wanted(&self) -> WantedMembers {
-        self.wanted.lock().iter().copied().collect()
-    }
-
-    pub(crate) fn is_time_to_count(&self, now: MonoTime) -> bool {
-        let mut counted = self.counted.lock();
-        let is_time = now.since(*counted) >= COUNT_MS;
-        if is_time {
-            *counted = now;
-        }
-        is_time
-    }
-}
 
 /// A running member. Dropping it stops it.
 pub struct Member {
@@ -102,7 +48,7 @@ impl Member {
     pub fn start(
         config: ObjectsConfig,
         port: Option<&SharedPort>,
-        edges: Vec<Box<dyn EdgeAnswers>>,
+        edges: Vec<Arc<dyn EdgeAnswers>>,
         clock: Clock,
     ) -> Result<Self, StartError> {
         let shared = Arc::new(Shared::new(&config, clock));
@@ -114,6 +60,7 @@ impl Member {
             }
             None => (None, ThreadWaker::of_parking()),
         };
+        let end = End { standing: Arc::clone(&shared.standing), edges: edges.clone() };
         let names = config.names.clone().map(|names| Arc::new(NamesDesk::new(names, &waker)));
         let links = links(edges, names.clone(), &waker);
         let (core, requests) = (Arc::clone(&links.mail), links.edges.requests.clone());
@@ -130,8 +77,11 @@ impl Member {
             shared: Arc::clone(&shared),
         };
         let boot = Boot::new(config, Arc::clone(&shared), links, peers)?;
-        let thread = spawn("objects core", &shared.supervisor, move || boot.run())
-            .map_err(system("start a thread"))?;
+        let thread = spawn("objects core", &shared.supervisor, move || {
+            let _end = end;
+            boot.run()
+        })
+        .map_err(system("start a thread"))?;
         *member.thread.lock() = Some(thread);
         Ok(member)
     }
@@ -171,10 +121,7 @@ impl Member {
 
     /// Who is to be a member, and whether it is to vote: the leader makes it so.
     pub fn want(&self, members: Vec<(MemberNumber, bool)>) {
-        let mut wanted = self.shared.wanted.lock();
-        if *wanted != members {
-            *wanted = members;
-            drop(wanted);
+        if self.shared.want(members) {
             self.core.put(CoreMail::Members);
         }
     }
@@ -223,8 +170,21 @@ impl Drop for Member {
     }
 }
 
+/// Tells edges that the core's thread has ended, however it did.
+struct End {
+    standing: Arc<Standing>,
+    edges: Vec<Arc<dyn EdgeAnswers>>,
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.standing.end();
+        self.edges.iter().for_each(|edge| edge.core_ended());
+    }
+}
+
 /// The mailboxes around a core whose thread has this waker.
-fn links(edges: Vec<Box<dyn EdgeAnswers>>, names: Option<Arc<NamesDesk>>, waker: &Arc<ThreadWaker>) -> Links {
+fn links(edges: Vec<Arc<dyn EdgeAnswers>>, names: Option<Arc<NamesDesk>>, waker: &Arc<ThreadWaker>) -> Links {
     let journal_waker = ThreadWaker::of_parking();
     Links {
         mail: Arc::new(Mailbox::new(Arc::clone(waker))),

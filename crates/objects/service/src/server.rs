@@ -83,7 +83,7 @@ impl Prepared {
         let (clock, address) = (Clock::start(), self.http.address());
         let turns: Vec<Arc<OnceLock<Arc<Turns>>>> = self.http.mail().iter().map(|_| Arc::default()).collect();
         let edge = |(mail, turns): (&ShardMail<ToEdge>, &Arc<OnceLock<Arc<Turns>>>)| {
-            Box::new(EdgeMail { mail: mail.clone(), turns: Arc::clone(turns) }) as Box<dyn EdgeAnswers>
+            Arc::new(EdgeMail { mail: mail.clone(), turns: Arc::clone(turns) }) as Arc<dyn EdgeAnswers>
         };
         let edges = self.http.mail().iter().zip(&turns).map(edge).collect();
         let own = config.group.as_ref().map_or(MEMBER_ALONE.number(), |group| group.own);
@@ -91,8 +91,10 @@ impl Prepared {
         let front = |number: u16| {
             let requests = Arc::clone(&member.requests()[usize::from(number)]);
             let create_on_use = options.create_on_use;
-            let config = EdgeConfig { create_on_use, ..EdgeConfig::new(u64::from(own.0), number) };
-            Front::new(config, requests, Arc::clone(member.counted()), clock)
+            let any_host = !address.ip().is_loopback();
+            let config = EdgeConfig { create_on_use, any_host, ..EdgeConfig::new(u64::from(own.0), number) };
+            let told = (Arc::clone(member.counted()), Arc::clone(member.standing()));
+            Front::new(config, requests, told, clock)
         };
         let http = self.http.start(clock, member.supervisor(), front).map_err(system("start a thread"))?;
         for (place, own) in turns.iter().zip(http.turns()) {
@@ -142,6 +144,12 @@ impl Server {
     #[must_use]
     pub fn is_serving(&self) -> bool {
         self.member.standing().is_serving()
+    }
+
+    /// Whether its objects have failed, or it was stopped.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.member.standing().has_ended()
     }
 
     /// Who is to be a member, and whether it is to vote: the leader makes it so.

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Standing {
+    /// Its core has ended for good.
+    ended: AtomicBool,
     serving: AtomicBool,
     leading: AtomicBool,
     /// Whether it leads others.
@@ -39,6 +41,18 @@ impl Standing {
         self.leader.store(leader, Relaxed);
         self.term.store(term, Relaxed);
         self.position.store(position, Relaxed);
+    }
+
+    /// Its core has ended for good.
+    pub(crate) fn end(&self) {
+        self.set(Stand::default());
+        self.ended.store(true, Relaxed);
+    }
+
+    /// Whether its core has ended for good: it was stopped, or has failed.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.ended.load(Relaxed)
     }
 
     /// Whether it serves clients.

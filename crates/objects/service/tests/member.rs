@@ -48,7 +48,7 @@ static NUMBERS: AtomicU64 = AtomicU64::new(1);
 impl Node {
     fn start(config: ObjectsConfig, port: Option<&SharedPort>) -> Self {
         let (sender, answers) = channel();
-        let edges: Vec<Box<dyn EdgeAnswers>> = vec![Box::new(Edge(sender))];
+        let edges: Vec<Arc<dyn EdgeAnswers>> = vec![Arc::new(Edge(sender))];
         Self { member: Member::start(config, port, edges, Clock::start()).unwrap(), answers }
     }
 

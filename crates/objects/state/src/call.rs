@@ -65,10 +65,14 @@ fn claim(caller: &Caller) -> Claim {
     Claim { session, principal, reply, opened_ttl_ms: None, wait_ms: None }
 }
 
-/// The hash of a call, under which an idempotency key remembers it.
-fn hash_of(object: &ObjectName, invocations: &[Invocation]) -> u64 {
+/// The hash of a call or of a batch, under which an idempotency key remembers it. A batch of one call is answered another
+/// way than that call.
+fn hash_of(object: &ObjectName, invocations: &[Invocation], is_batch: bool) -> u64 {
     let name = encoded(object);
     let mut parts: Vec<&[u8]> = vec![name.as_slice()];
+    if is_batch {
+        parts.push(b"batch");
+    }
     for invocation in invocations {
         parts.extend([invocation.method.as_bytes(), &invocation.args]);
     }
@@ -76,7 +80,7 @@ fn hash_of(object: &ObjectName, invocations: &[Invocation]) -> u64 {
 }
 
 pub(crate) fn call(core: &mut Core, call: &Call) {
-    let hash = hash_of(&call.object, core::slice::from_ref(&call.invocation));
+    let hash = hash_of(&call.object, core::slice::from_ref(&call.invocation), false);
     once(
         core,
         &call.caller,
@@ -189,7 +193,7 @@ fn find<K: Builtin>(
 
 /// Several calls, each at a position of its own; the first one's is the command's. None waits.
 pub(crate) fn batch(core: &mut Core, batch: &Batch) {
-    let hash = hash_of(&batch.object, &batch.invocations);
+    let hash = hash_of(&batch.object, &batch.invocations, true);
     once(
         core,
         &batch.caller,

@@ -65,6 +65,7 @@ pub(crate) fn sound(core: &Core) -> Sound {
             Some(&kind::REPLY) => reply(core, &mut tally, rest, value)?,
             Some(&kind::HOLDING) => holding(core, &mut tally, rest, value)?,
             Some(&kind::SESSION_TICKET) => session_ticket(core, &mut tally, rest, value)?,
+            Some(&kind::PROCESS_TICKET) => process_ticket(core, rest, value)?,
             Some(&kind::KEY) => remembered(core, &mut tally, rest, value)?,
             Some(&kind::TICKET_AT) => ticket_at(core, rest, value)?,
             Some(&kind::DEADLINE) => due(core, key, value)?,
@@ -112,27 +113,32 @@ fn entry(core: &Core, tally: &mut Tally, key: &[u8], value: &[u8]) -> Sound {
             let key = key::deadline(decoded(value)?, deadline::TIMER, &id);
             must(core.read::<ObjectName>(&key).as_ref() == Some(object), "check: a timer without a deadline")
         }
-        table::TICKET => {
-            let ticket: Ticket = decoded(value)?;
-            let at_its_place =
-                ticket::waiting(core, ticket.id).is_some_and(|(place, _)| place.key(ticket.id) == key);
-            must(at_its_place, "check: a ticket that is not found by its id")?;
-            let count = tally.tickets.entry(space).or_default();
-            count.0 += 1;
-            count.1 += ticket.wish.len() as u64;
-            tally.waiting += 1;
-            let has_index =
-                ticket.session.is_none_or(|id| core.store.get(&key::session_ticket(id, ticket.id)).is_some());
-            let has_deadline = ticket.deadline_ms.is_none_or(|at| {
-                core.store.get(&key::deadline(at, deadline::TICKET, &ticket.id.to_be_bytes())).is_some()
-            });
-            must(has_index && has_deadline, "check: a ticket without its session or deadline")
-        }
+        table::TICKET => queued(core, tally, space, key, value),
         own => {
             let readable = dispatch!(object.kind, K => K::is_readable(own, value), else false);
             must(readable, "check: a record that its type cannot read")
         }
     }
+}
+
+/// A ticket in its object's queue.
+fn queued(core: &Core, tally: &mut Tally, space: u64, key: &[u8], value: &[u8]) -> Sound {
+    let ticket: Ticket = decoded(value)?;
+    let at_its_place = ticket::waiting(core, ticket.id).is_some_and(|(place, _)| place.key(ticket.id) == key);
+    must(at_its_place, "check: a ticket that is not found by its id")?;
+    let count = tally.tickets.entry(space).or_default();
+    count.0 += 1;
+    count.1 += ticket.wish.len() as u64;
+    tally.waiting += 1;
+    let has_index =
+        ticket.session.is_none_or(|id| core.store.get(&key::session_ticket(id, ticket.id)).is_some());
+    let has_deadline = ticket.deadline_ms.is_none_or(|at| {
+        core.store.get(&key::deadline(at, deadline::TICKET, &ticket.id.to_be_bytes())).is_some()
+    });
+    let has_process = ticket
+        .process
+        .is_none_or(|process| core.store.get(&key::process_ticket(process, ticket.id)).is_some());
+    must(has_index && has_deadline && has_process, "check: a ticket without its session, process or deadline")
 }
 
 fn of_session<'a>(tally: &'a mut Tally, rest: &[u8]) -> Result<&'a mut [u32; 3], Malformed> {
@@ -174,6 +180,15 @@ fn session_ticket(core: &Core, tally: &mut Tally, rest: &[u8], value: &[u8]) -> 
     let ticket = number(rest.get(16..).unwrap_or_default())?;
     let owner = ticket::waiting(core, ticket).and_then(|(_, ticket)| ticket.session);
     must(owner.is_some_and(|id| rest.starts_with(&id.0)), "check: a session's ticket does not wait")
+}
+
+fn process_ticket(core: &Core, rest: &[u8], value: &[u8]) -> Sound {
+    reads::<()>(value)?;
+    let ticket = number(rest.get(9..).unwrap_or_default())?;
+    let process = ticket::waiting(core, ticket).and_then(|(_, ticket)| ticket.process);
+    let is_its_own =
+        process.is_some_and(|process| key::process_ticket(process, ticket).get(1..) == Some(rest));
+    must(is_its_own, "check: a process's ticket does not wait")
 }
 
 fn remembered(core: &Core, tally: &mut Tally, rest: &[u8], value: &[u8]) -> Sound {

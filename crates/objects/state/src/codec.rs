@@ -115,6 +115,10 @@ impl<'a> Cursor<'a> {
 pub(crate) trait Field: Sized {
     fn put(&self, out: &mut Vec<u8>);
     fn take(cursor: &mut Cursor<'_>) -> Result<Self, Malformed>;
+    /// Goes past a field that [`Field::take`] would read, and fails where it would; without making anything of it.
+    fn skip(cursor: &mut Cursor<'_>) -> Result<(), Malformed> {
+        Self::take(cursor).map(drop)
+    }
 }
 
 /// A whole record as bytes.
@@ -197,6 +201,9 @@ impl Field for String {
     fn take(cursor: &mut Cursor<'_>) -> Result<Self, Malformed> {
         Ok(Self::from(cursor.text()?))
     }
+    fn skip(cursor: &mut Cursor<'_>) -> Result<(), Malformed> {
+        cursor.text().map(drop)
+    }
 }
 
 impl Field for Vec<u8> {
@@ -205,6 +212,9 @@ impl Field for Vec<u8> {
     }
     fn take(cursor: &mut Cursor<'_>) -> Result<Self, Malformed> {
         Ok(cursor.bytes()?.to_vec())
+    }
+    fn skip(cursor: &mut Cursor<'_>) -> Result<(), Malformed> {
+        cursor.bytes().map(drop)
     }
 }
 
@@ -227,6 +237,9 @@ impl<F: Field> Field for Option<F> {
     fn take(cursor: &mut Cursor<'_>) -> Result<Self, Malformed> {
         bool::take(cursor)?.then(|| F::take(cursor)).transpose()
     }
+    fn skip(cursor: &mut Cursor<'_>) -> Result<(), Malformed> {
+        if bool::take(cursor)? { F::skip(cursor) } else { Ok(()) }
+    }
 }
 
 /// Defines a record: a struct whose fields are written one behind the other.
@@ -247,6 +260,12 @@ macro_rules! record {
                 cursor: &mut $crate::codec::Cursor<'_>,
             ) -> ::core::result::Result<Self, $crate::codec::Malformed> {
                 Ok(Self { $($field: $crate::codec::Field::take(cursor)?,)* })
+            }
+            fn skip(
+                cursor: &mut $crate::codec::Cursor<'_>,
+            ) -> ::core::result::Result<(), $crate::codec::Malformed> {
+                $(<$type as $crate::codec::Field>::skip(cursor)?;)*
+                Ok(())
             }
         }
     };

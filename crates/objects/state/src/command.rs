@@ -116,18 +116,29 @@ impl Field for Identity {
                 request: Field::take(cursor)?,
                 acknowledged: Field::take(cursor)?,
             },
-            2 => Self::Key(short_text(cursor)?),
+            2 => Self::Key(short_text(cursor)?.into()),
             _ => return Err(Malformed("command: an unknown identity")),
         })
     }
+
+    fn skip(cursor: &mut Cursor<'_>) -> Result<(), Malformed> {
+        match cursor.clone().u8()? {
+            2 => {
+                cursor.u8()?;
+                short_text(cursor).map(drop)
+            }
+            // The others are made without a copy.
+            _ => Self::take(cursor).map(drop),
+        }
+    }
 }
 
-fn short_text(cursor: &mut Cursor<'_>) -> Result<String, Malformed> {
+fn short_text<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str, Malformed> {
     let text = cursor.text()?;
     if text.len() > KEY_BYTES_MAX {
         return Err(Malformed("command: a key, a principal or a name is too long"));
     }
-    Ok(text.into())
+    Ok(text)
 }
 
 /// Who sends a request.
@@ -150,9 +161,15 @@ impl Field for Caller {
     fn take(cursor: &mut Cursor<'_>) -> Result<Self, Malformed> {
         Ok(Self {
             origin: Field::take(cursor)?,
-            principal: short_text(cursor)?,
+            principal: short_text(cursor)?.into(),
             identity: Field::take(cursor)?,
         })
+    }
+
+    fn skip(cursor: &mut Cursor<'_>) -> Result<(), Malformed> {
+        Origin::skip(cursor)?;
+        short_text(cursor)?;
+        Identity::skip(cursor)
     }
 }
 
@@ -234,13 +251,35 @@ impl Field for Batch {
     fn take(cursor: &mut Cursor<'_>) -> Result<Self, Malformed> {
         let (caller, object) = (Field::take(cursor)?, Field::take(cursor)?);
         let (incarnation, create) = (Field::take(cursor)?, Field::take(cursor)?);
-        let count = cursor.varint()?;
-        if !(1..=BATCH_MAX as u64).contains(&count) {
-            return Err(Malformed("command: a batch of no calls, or of too many"));
-        }
+        let count = batch_length(cursor)?;
         let invocations = (0..count).map(|_| Field::take(cursor)).collect::<Result<_, _>>()?;
         Ok(Self { caller, object, incarnation, create, invocations })
     }
+
+    fn skip(cursor: &mut Cursor<'_>) -> Result<(), Malformed> {
+        Caller::skip(cursor)?;
+        ObjectName::skip(cursor)?;
+        Option::<u64>::skip(cursor)?;
+        bool::skip(cursor)?;
+        (0..batch_length(cursor)?).try_for_each(|_| Invocation::skip(cursor))
+    }
+}
+
+fn batch_length(cursor: &mut Cursor<'_>) -> Result<u64, Malformed> {
+    let count = cursor.varint()?;
+    if !(1..=BATCH_MAX as u64).contains(&count) {
+        return Err(Malformed("command: a batch of no calls, or of too many"));
+    }
+    Ok(count)
+}
+
+/// Who gives a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GivenBy {
+    /// A member, for a caller of its own.
+    Member,
+    /// The leader, of its own accord.
+    Leader,
 }
 
 /// One command.
@@ -304,6 +343,11 @@ pub enum Command {
 
 /// The only form so far.
 const VERSION: u8 = 1;
+
+/// Goes past fields of these types.
+macro_rules! skip {
+    ($at:expr, $($field:ty),*) => {{ $(<$field>::skip($at)?;)* }};
+}
 
 impl Command {
     /// Appends the encoded form.
@@ -375,6 +419,35 @@ impl Command {
         Ok(command)
     }
 
+    /// Whether [`Command::decode`] would read these bytes, and who may give such a command. Makes nothing of it, so it costs
+    /// a part of that.
+    ///
+    /// # Errors
+    /// As [`Command::decode`].
+    pub fn check(bytes: &[u8]) -> Result<GivenBy, Malformed> {
+        let mut cursor = Cursor::new(bytes);
+        let at = &mut cursor;
+        if at.u8()? != VERSION {
+            return Err(Malformed("command: an unknown version"));
+        }
+        let kind = at.u8()?;
+        match kind {
+            0 => Call::skip(at)?,
+            1 => Batch::skip(at)?,
+            2 => skip!(at, Caller, ObjectName, Vec<u8>),
+            3 => skip!(at, Caller, ObjectName, Option<u64>),
+            4 => skip!(at, Caller, NewSession),
+            5 => skip!(at, Caller, SessionId),
+            6 => skip!(at, SessionId, u32),
+            7 => skip!(at, Option<Caller>, u64),
+            8 => {}
+            9 => u32::skip(at)?,
+            _ => return Err(Malformed("command: an unknown kind")),
+        }
+        cursor.end()?;
+        Ok(if matches!(kind, 6 | 8 | 9) { GivenBy::Leader } else { GivenBy::Member })
+    }
+
     const fn kind(&self) -> u8 {
         match self {
             Self::Call(_) => 0,
@@ -387,6 +460,97 @@ impl Command {
             Self::CancelTicket { .. } => 7,
             Self::Tick => 8,
             Self::FeatureLevel(_) => 9,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn caller(identity: Identity) -> Caller {
+        Caller { origin: Origin { member: 1, number: 300 }, principal: "ada".into(), identity }
+    }
+
+    fn samples() -> Vec<Command> {
+        let (id, object) = (SessionId([9; 16]), ObjectName { kind: TypeId(1), name: "l".into() });
+        let session =
+            NewSession { id, secret_hash: [3; 32], generation: 1, ttl_ms: -5, name: Some("n".into()) };
+        let invocation = Invocation { method: "acquire".into(), args: b"{}".to_vec() };
+        let by_session = caller(Identity::Session { session: id, request: 7, acknowledged: 6 });
+        let (by_key, anonymous) = (caller(Identity::Key("k".into())), caller(Identity::Anonymous));
+        let call = Call {
+            caller: by_session.clone(),
+            object: object.clone(),
+            incarnation: Some(4),
+            create: true,
+            wait_ms: None,
+            opens: Some(session.clone()),
+            invocation: invocation.clone(),
+        };
+        let batch = Batch {
+            caller: by_key.clone(),
+            object: object.clone(),
+            incarnation: None,
+            create: false,
+            invocations: vec![invocation.clone(), invocation],
+        };
+        vec![
+            Command::Call(call),
+            Command::Batch(batch),
+            Command::Create { caller: anonymous.clone(), object: object.clone(), args: b"{}".to_vec() },
+            Command::Delete { caller: by_key, object, incarnation: Some(2) },
+            Command::OpenSession { caller: anonymous.clone(), session },
+            Command::CloseSession { caller: by_session, session: id },
+            Command::ExpireSession { session: id, generation: 3 },
+            Command::CancelTicket { caller: Some(anonymous), ticket: 1 << 40 },
+            Command::CancelTicket { caller: None, ticket: 0 },
+            Command::Tick,
+            Command::FeatureLevel(2),
+        ]
+    }
+
+    #[test]
+    fn check_holds_exactly_for_what_can_be_decoded() {
+        let agrees = |bytes: &[u8]| {
+            assert_eq!(Command::check(bytes).is_ok(), Command::decode(bytes).is_ok(), "{bytes:?}");
+        };
+        for command in samples() {
+            let mut bytes = Vec::new();
+            command.encode(&mut bytes);
+            assert_eq!(Command::decode(&bytes), Ok(command.clone()));
+            let by_leader =
+                matches!(command, Command::ExpireSession { .. } | Command::Tick | Command::FeatureLevel(_));
+            let given_by = if by_leader { GivenBy::Leader } else { GivenBy::Member };
+            assert_eq!(Command::check(&bytes), Ok(given_by));
+            (0..bytes.len()).for_each(|cut| agrees(&bytes[..cut]));
+            for place in 0..bytes.len() {
+                for value in [0, 1, 2, 3, 0x7f, 0x80, 0xff] {
+                    let mut changed = bytes.clone();
+                    changed[place] = value;
+                    agrees(&changed);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn texts_and_batches_that_are_too_long_are_not_readable() {
+        let long = Identity::Key("k".repeat(KEY_BYTES_MAX + 1));
+        let object = ObjectName { kind: TypeId(1), name: "l".into() };
+        let invocations = vec![Invocation { method: "m".into(), args: Vec::new() }; BATCH_MAX + 1];
+        let caller = caller(Identity::Anonymous);
+        for command in [
+            Command::CancelTicket { caller: Some(Caller { identity: long, ..caller.clone() }), ticket: 1 },
+            Command::CancelTicket {
+                caller: Some(Caller { principal: "p".repeat(256), ..caller.clone() }),
+                ticket: 1,
+            },
+            Command::Batch(Batch { caller, object, incarnation: None, create: true, invocations }),
+        ] {
+            let mut bytes = Vec::new();
+            command.encode(&mut bytes);
+            assert!(Command::check(&bytes).is_err() && Command::decode(&bytes).is_err());
         }
     }
 }

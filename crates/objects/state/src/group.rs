@@ -5,7 +5,7 @@ use crate::codec::{Field, decoded, encoded, record};
 use crate::command::{ObjectName, SessionId};
 use crate::effects::{Effect, Effects, Event, EventKind};
 use crate::key;
-use crate::source::Sources;
+use crate::source::{Process, Sources};
 use crate::store::{Mark, Store};
 
 record! {
@@ -38,6 +38,8 @@ pub(crate) struct Core {
     pub(crate) meta: Meta,
     /// No command takes back that it was applied, so a rollback leaves them as they are.
     pub(crate) sources: Sources,
+    /// Whose command runs, if a member gave it; no part of the state.
+    pub(crate) process: Option<Process>,
     pub(crate) out: Effects,
 }
 

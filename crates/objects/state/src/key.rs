@@ -2,6 +2,7 @@
 
 use crate::codec::{Cursor, Malformed};
 use crate::command::{ObjectName, SessionId, TypeId};
+use crate::source::Process;
 
 /// What a record is, by its key's first byte.
 pub(crate) mod kind {
@@ -24,6 +25,8 @@ pub(crate) mod kind {
     pub(crate) const DEADLINE: u8 = 9;
     /// What the keys of records of spaces begin with that are being swept: a dead object's, or a part of a living one's.
     pub(crate) const GRAVE: u8 = 10;
+    /// A waiting call of a caller without session or key, by its member, the member's process, and ticket.
+    pub(crate) const PROCESS_TICKET: u8 = 11;
 }
 
 /// The tables of a space. A type's own tables are those from [`table::OWN`] on.
@@ -89,6 +92,10 @@ pub(crate) fn session_tickets(id: SessionId) -> Vec<u8> {
 
 pub(crate) fn session_ticket(id: SessionId, ticket: u64) -> Vec<u8> {
     [&[kind::SESSION_TICKET][..], &id.0, &ticket.to_be_bytes()].concat()
+}
+
+pub(crate) fn process_ticket(Process { member, incarnation }: Process, ticket: u64) -> Vec<u8> {
+    [&[kind::PROCESS_TICKET, member][..], &incarnation.to_be_bytes(), &ticket.to_be_bytes()].concat()
 }
 
 pub(crate) fn idempotency(principal: &str, key: &str) -> Vec<u8> {

@@ -20,6 +20,7 @@
 //! | rule | how |
 //! |---|---|
 //! | O1 one order | a command has one position (each call of a batch has its own); nothing but the log, its stamps and the state decides |
+//! | nobody's waits | `orphan.rs`: a call without session or key is cancelled when a later process of its member is heard of |
 //! | at most once | `source.rs`: of what a member gives again no copy is applied twice, with or without a session or a key |
 //! | O3, O4 exactly once, the same reply | `request.rs`: the outcome, also a refusal, is written with the command's changes; a repeat is answered with it; a repeat of a waiting request joins its ticket |
 //! | O5 replies matched | an answer names its request's [`Origin`], a ticket its call's position |
@@ -106,6 +107,7 @@ mod key;
 pub mod limits;
 mod loader;
 mod object;
+mod orphan;
 mod place;
 mod problem;
 mod reply;
@@ -121,7 +123,8 @@ mod ticket;
 pub use builtin::{TYPES, constructor, methods, type_name, type_named};
 pub use codec::Malformed;
 pub use command::{
-    Batch, Call, Caller, Command, Identity, Invocation, NewSession, ObjectName, Origin, SessionId, TypeId,
+    Batch, Call, Caller, Command, GivenBy, Identity, Invocation, NewSession, ObjectName, Origin, SessionId,
+    TypeId,
 };
 pub use directory::{Endpoint, Host, Members, NameData, NameRecord};
 pub use effects::{Effect, Effects, Event, EventKind, TicketEnd};

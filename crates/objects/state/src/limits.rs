@@ -62,6 +62,8 @@ pub const BATCH_MAX: usize = 100;
 
 /// Deadlines that one tick handles; the leader proposes another one if more are due.
 pub const DEADLINES_PER_TICK: usize = 1_000;
+/// Waits of callers that are gone with their member's process which one tick cancels.
+pub const ORPHANS_PER_TICK: usize = 200;
 /// Records of dead objects that each command removes.
 pub const SWEPT_PER_COMMAND: usize = 64;
 /// Records of dead objects that a tick removes.

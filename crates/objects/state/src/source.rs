@@ -20,6 +20,15 @@ record! {
     }
 }
 
+record! {
+    /// A process of a member.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) struct Process {
+        pub(crate) member: u8,
+        pub(crate) incarnation: u64,
+    }
+}
+
 /// The last command of each member, in the order of their numbers: 256 at the most.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sources(Vec<Source>);

@@ -14,13 +14,14 @@ use crate::group::{Core, Meta};
 use crate::key;
 use crate::limits::{SWEPT_PER_COMMAND, SWEPT_PER_TICK};
 use crate::object::{self, Header, View};
+use crate::orphan;
 use crate::place::{ReplyRef, TicketAt};
 use crate::problem::{Outcome, Problem, Slug};
 use crate::reply::Reply;
 use crate::request;
 use crate::scan::{Scan, SnapshotProgress};
 use crate::session::{self, Session};
-use crate::source::Source;
+use crate::source::{Process, Source};
 use crate::store::term;
 use crate::tick;
 use crate::ticket;
@@ -99,6 +100,7 @@ impl State {
         perform(core, command);
         tick::sweep(core, if *command == Command::Tick { SWEPT_PER_TICK } else { SWEPT_PER_COMMAND });
         core::mem::swap(&mut core.out, out);
+        core.process = None;
         core.store.commit()
     }
 
@@ -106,7 +108,10 @@ impl State {
     /// must not be applied.
     #[must_use]
     pub fn admit(&mut self, source: Source) -> bool {
-        self.core.sources.admit(source)
+        let is_new = self.core.sources.admit(source);
+        self.core.process =
+            is_new.then_some(Process { member: source.member, incarnation: source.incarnation });
+        is_new
     }
 
     /// The last command of that member that was applied.
@@ -140,10 +145,10 @@ impl State {
     }
 
     /// When the leader should propose a [`Command::Tick`], if nothing else happens: the earliest deadline, or at once if
-    /// records of dead objects are to be removed.
+    /// records of dead objects are to be removed, or waits whose callers are gone with their member's process.
     #[must_use]
     pub fn next_deadline(&self) -> Option<WallTime> {
-        if self.core.meta.graves > 0 {
+        if self.core.meta.graves > 0 || orphan::first(&self.core).is_some() {
             return Some(self.stamp());
         }
         deadline::first(&self.core).map(|(at, ..)| WallTime::of_ms(at))

@@ -6,13 +6,15 @@ use crate::deadline;
 use crate::death;
 use crate::group::Core;
 use crate::key::{self, ENTRY_HEAD, kind, table};
-use crate::limits::DEADLINES_PER_TICK;
+use crate::limits::{DEADLINES_PER_TICK, ORPHANS_PER_TICK};
 use crate::object;
+use crate::orphan;
 use crate::request;
 use crate::session;
 
 /// Lets pass what is due, as much as one tick may.
 pub(crate) fn pass(core: &mut Core) {
+    orphan::end_some(core, ORPHANS_PER_TICK);
     for _ in 0..DEADLINES_PER_TICK {
         match deadline::first(core) {
             Some((at, class, id)) if at <= core.meta.stamp_ms => one(core, at, class, &id),

@@ -12,6 +12,7 @@ use crate::problem::Outcome;
 use crate::reply::{Reply, extended};
 use crate::request;
 use crate::session;
+use crate::source::Process;
 
 record! {
     /// A waiting call.
@@ -24,6 +25,8 @@ record! {
         /// The time to live of the session that the call opened, if it did: its result names that session.
         pub(crate) opened_ttl_ms: Option<i64>,
         pub(crate) deadline_ms: Option<i64>,
+        /// The member's process through which alone its caller can be reached: it has neither session nor key.
+        pub(crate) process: Option<Process>,
         /// How often newcomers had passed others when it began to wait (`Lock`).
         pub(crate) passed: u64,
         /// What it wants: the type's own.
@@ -47,6 +50,9 @@ pub(crate) fn insert(core: &mut Core, place: &Place, ticket: &Ticket) {
     core.write(place.key(ticket.id), ticket);
     core.write(key::ticket_at(ticket.id), &TicketAt::Waits(place.clone()));
     core.meta.tickets += 1;
+    if let Some(process) = ticket.process {
+        core.write(key::process_ticket(process, ticket.id), &());
+    }
     if let Some(at) = ticket.deadline_ms {
         deadline::set(core, at, deadline::TICKET, &ticket.id.to_be_bytes(), &());
     }
@@ -71,6 +77,9 @@ pub(crate) fn requeue(core: &mut Core, mut place: Place, mut ticket: Ticket, que
 pub(crate) fn end(core: &mut Core, place: &Place, ticket: &Ticket, end: TicketEnd, outcome: Outcome) {
     core.store.remove(&place.key(ticket.id));
     core.meta.tickets = core.meta.tickets.saturating_sub(1);
+    if let Some(process) = ticket.process {
+        core.store.remove(&key::process_ticket(process, ticket.id));
+    }
     if let Some(at) = ticket.deadline_ms {
         deadline::clear(core, at, deadline::TICKET, &ticket.id.to_be_bytes());
     }

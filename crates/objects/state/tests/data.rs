@@ -245,3 +245,42 @@ fn unknown_arguments_methods_and_queries_in_the_log_are_refused() {
     assert_eq!(any(&mut world, "counter/c", "get", ""), "refused bad-argument");
     assert_eq!(world.query("counter/c", "increment", ""), "refused not-a-query");
 }
+
+#[test]
+fn configured_limiter_gives_no_token_twice() {
+    let mut world = World::new();
+    world.create("ratelimiter/r", "{\"per_second\":1,\"burst\":2}");
+    any(&mut world, "ratelimiter/r", "acquire", "{\"n\":2}");
+    assert_eq!(any(&mut world, "ratelimiter/r", "acquire", ""), "waits 3");
+    world.now += 5_000;
+    any(&mut world, "ratelimiter/r", "configure", "{\"burst\":1}");
+    assert_eq!(world.ended(), [3]);
+    let missed = any(&mut world, "ratelimiter/r", "acquire", "{\"wait_ms\":0}");
+    assert_eq!(missed, "{\"granted\":false,\"remaining\":0,\"retry_after_ms\":1000}");
+}
+
+#[test]
+fn limiter_that_was_configured_as_it_was_is_no_object() {
+    let mut world = World::new();
+    any(&mut world, "ratelimiter/r", "configure", "{\"per_second\":1}");
+    assert_eq!(world.state.counts()[0], 0);
+}
+
+#[test]
+fn names_are_listed_behind_a_name_whatever_its_case() {
+    let mut world = World::new();
+    for name in ["a", "b"] {
+        let args = format!("{{\"name\":\"{name}\",\"record\":{{\"type\":\"TXT\",\"text\":\"t\"}}}}");
+        any(&mut world, "names/n", "add", &args);
+    }
+    let listed = world.query("names/n", "list", "{\"after\":\"A\"}");
+    assert!(listed.starts_with("{\"names\":[{\"name\":\"b\""), "{listed}");
+}
+
+#[test]
+fn wrong_condition_of_a_put_is_refused_whatever_the_other_one_says() {
+    let mut world = World::new();
+    any(&mut world, "map/m", "put", "{\"key\":\"a\",\"value\":1}");
+    let args = "{\"key\":\"a\",\"value\":2,\"if_absent\":true,\"if_version\":\"odd\"}";
+    assert_eq!(any(&mut world, "map/m", "put", args), "refused bad-argument");
+}

@@ -325,3 +325,50 @@ fn membership_removes_whom_a_majority_reports() {
     world.call(S(3), "membership/m", "join", "{\"name\":\"m3\"}");
     assert_eq!(world.ended(), [11]);
 }
+
+#[test]
+fn party_leaves_a_double_barrier_once_and_for_nobody_else() {
+    let mut world = World::with_sessions(3);
+    world.create("barrier/b", "{\"parties\":2,\"double\":true}");
+    world.call(S(1), "barrier/b", "enter", "");
+    world.call(S(2), "barrier/b", "enter", "");
+    assert_eq!(world.call(S(3), "barrier/b", "leave", ""), "refused not-owner", "it is not inside");
+    assert_eq!(world.call(S(1), "barrier/b", "leave", "{\"wait_ms\":0}"), "{\"left\":false}");
+    assert_eq!(world.call(S(1), "barrier/b", "leave", ""), "waits 9");
+    assert_eq!(world.call(S(1), "barrier/b", "leave", ""), "refused not-owner", "it waits to leave already");
+    assert_eq!(world.call(S(2), "barrier/b", "leave", ""), "{\"left\":true}");
+    assert_eq!(world.ends(), ["9 granted {\"left\":true}"]);
+}
+
+#[test]
+fn shrinking_double_barrier_loses_a_dead_party_once() {
+    let mut world = World::with_sessions(3);
+    world.create("barrier/b", "{\"parties\":3,\"on_loss\":\"shrink\",\"double\":true}");
+    (1..=3).for_each(|number| drop(world.call(S(number), "barrier/b", "enter", "")));
+    world.call(S(1), "barrier/b", "leave", "");
+    world.expire(1);
+    let state = world.query("barrier/b", "state", "");
+    assert!(state.starts_with("{\"parties\":2,\"waiting\":0,\"inside\":2,\"leaving\":0"), "{state}");
+}
+
+#[test]
+fn those_who_wait_for_different_things_are_granted_in_the_order_in_which_they_came() {
+    let mut world = World::with_sessions(1);
+    for term in [9, 0, 5] {
+        world.call(Anyone, "election/e", "observe", &format!("{{\"term\":{term}}}"));
+    }
+    (0..9).for_each(|_| world.pass(1));
+    world.call(S(1), "election/e", "campaign", "{\"name\":\"a\"}");
+    assert_eq!(world.ended(), [2, 3, 4]);
+    for n in [3, 1, 2] {
+        world.call(Anyone, "membership/m", "await_size", &format!("{{\"n\":{n}}}"));
+    }
+    world.call(Anyone, "membership/m", "await_change", "{\"epoch\":0}");
+    world.call(S(1), "membership/m", "join", "{\"name\":\"a\"}");
+    assert_eq!(world.ended(), [16, 18]);
+    for method in ["{\"equals\":5}", "{\"at_most\":5}", "{\"at_least\":5}", "{\"at_least\":1}"] {
+        world.call(Anyone, "counter/c", "await", method);
+    }
+    world.call(Anyone, "counter/c", "set", "{\"value\":5}");
+    assert_eq!(world.ended(), [20, 22, 23]);
+}

@@ -239,3 +239,10 @@ fn time_never_goes_back() {
     world.pass(0);
     assert_eq!(world.ended(), [1]);
 }
+
+#[test]
+fn batch_of_one_call_is_another_request_than_that_call() {
+    let mut world = World::new();
+    world.call(K("k"), "counter/c", "increment", "");
+    assert_eq!(world.batch(K("k"), "counter/c", &[("increment", "")]), "refused key-reused");
+}

@@ -64,6 +64,8 @@ enum Command {
     Sim(forward::SimArgs),
     /// Play simulated brokers of the log under faults; `cargo xtask sim-log --help` lists the options
     SimLog(forward::SimArgs),
+    /// Play generated calls of live objects beside sequential models; `cargo xtask sim-objects --help` lists the options
+    SimObjects(forward::SimArgs),
     /// Plant bugs in a copy of the source, one at a time: each must be found
     Mutants(mutants::Args),
     /// Torture recovery and single members on simulated disks, for longer than the tests do
@@ -115,6 +117,7 @@ fn run(command: Command) -> anyhow::Result<bool> {
         Command::LogDifferential(args) => differential::LOG.run_alone(&workspace, &args),
         Command::Sim(args) => forward::sim(&workspace, "sim-council", "sim", &args),
         Command::SimLog(args) => forward::sim(&workspace, "sim-log", "sim-log", &args),
+        Command::SimObjects(args) => forward::sim(&workspace, "sim-objects", "sim-objects", &args),
         Command::Mutants(args) => mutants::run(&workspace, &args),
         Command::Torture(args) => forward::torture(&workspace, &args),
         Command::Bench(args) => forward::bench(&workspace, &args),

@@ -65,7 +65,7 @@ impl Share {
         }
     }
 
-    /// Says whether the answer has to wait.
+    /// Says whether the answer has to wait: also one that changes nothing, for it may tell of a change that is under way.
     fn acknowledge(
         &mut self,
         node: &mut Node,
@@ -80,7 +80,7 @@ impl Share {
         let may_renew = may_renew && served.config.renews_locks;
         let machine = served.machine.as_mut().ok_or(ErrorCode::InvalidRecordState)?;
         machine.acknowledge(&session.1, acknowledged, may_renew, now)?;
-        let write = self.write_changes(node, &key);
+        let write = self.write_changes(node, &key).or_else(|| self.under_way(&key));
         self.wake(&key);
         let Some(write) = write else { return Ok(false) };
         if let Some(served) = self.served.get_mut(&key) {

@@ -80,6 +80,8 @@ pub(super) struct Served {
     pub(super) is_read: bool,
     pub(super) queue: Queue,
     pub(super) open: Vec<OpenAcknowledgement>,
+    /// The latest change that was given to the holder of the state and is not durable: all before it are not known to be, either.
+    under_way: Option<Ticket>,
 }
 
 impl Served {
@@ -97,6 +99,7 @@ impl Served {
             is_read: false,
             queue: Queue::default(),
             open: Vec::new(),
+            under_way: None,
         }
     }
 
@@ -248,6 +251,19 @@ impl Share {
 
     /// What was given back, or taken away, of a share partition is made durable. Gives the ticket of that, if there is anything.
     pub(super) fn write_changes(&mut self, node: &mut Node, key: &ShareKey) -> Option<Ticket> {
+        let ticket = self.begin_write(node, key)?;
+        if let Some(served) = self.served.get_mut(key) {
+            served.under_way = Some(ticket);
+        }
+        Some(ticket)
+    }
+
+    /// The change behind which everything is durable that is known of a share partition here; nothing if all of it is.
+    pub(super) fn under_way(&self, key: &ShareKey) -> Option<Ticket> {
+        self.served.get(key)?.under_way
+    }
+
+    fn begin_write(&mut self, node: &mut Node, key: &ShareKey) -> Option<Ticket> {
         let served = self.served.get_mut(key)?;
         let machine = served.machine.as_mut()?;
         let update = machine.take_update()?;
@@ -275,6 +291,7 @@ impl Share {
             return self.forget(key, error);
         }
         let Some(served) = self.served.get_mut(key) else { return };
+        served.under_way.take_if(|last| *last == ticket);
         let done: Vec<OpenAcknowledgement> =
             served.open.extract_if(.., |open| open.write == ticket).collect();
         for open in done {

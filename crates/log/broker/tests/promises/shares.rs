@@ -141,6 +141,21 @@ fn an_acknowledgement_is_answered_when_it_is_durable() {
 }
 
 #[test]
+fn an_acknowledgement_of_what_is_finished_is_answered_when_that_is_durable() {
+    let mut bench = serving(1);
+    produce(&mut bench, 0);
+    assert_eq!(take(&mut bench, "a", 0, &[0]), [(0, 0, 1)]);
+    assert_eq!(take(&mut bench, "b", 0, &[0]), []);
+    assert!(bench.ask(1, 1, &acknowledge("a", 1, &[(0, 0, ACCEPT)])).is_none());
+    assert!(bench.ask(2, 1, &acknowledge("b", 1, &[(0, 0, ACCEPT)])).is_none(), "it may be lost still");
+    bench.take();
+    assert_eq!(bench.take_answered().len(), 0, "it is not durable");
+    bench.flush();
+    assert_eq!(bench.take_answered().len(), 2);
+    assert_eq!(say(&mut bench, "b", 2, &[(0, 0, ACCEPT)]), ErrorCode::None);
+}
+
+#[test]
 fn what_was_accepted_does_not_come_back_after_a_crash() {
     let mut bench = serving(1);
     (0..4).for_each(|_| produce(&mut bench, 0));

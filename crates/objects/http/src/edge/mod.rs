@@ -9,6 +9,7 @@ use base::MonoTime;
 use objects_replica::edge::{Answer, EventId, Request, edge_of, origin};
 use objects_state::{Origin, SideEffect, Slug};
 
+use crate::guard;
 use crate::message::{Fault, HttpRequest, HttpResponse, unanswered};
 use crate::route::Route;
 use crate::sse;
@@ -32,6 +33,8 @@ pub struct EdgeConfig {
     pub alive_ms: u64,
     /// How often the core is told of sessions whose streams are open, milliseconds.
     pub heard_ms: u64,
+    /// Whether clients may call this server by any name. Otherwise by addresses and `localhost`.
+    pub any_host: bool,
 }
 
 impl EdgeConfig {
@@ -46,6 +49,7 @@ impl EdgeConfig {
             under_way_max: 50_000,
             alive_ms: 1_000,
             heard_ms: 150,
+            any_host: false,
         }
     }
 }
@@ -112,6 +116,7 @@ impl<K: Copy + Ord> Edge<K> {
         request: &HttpRequest<'_>,
         random: &mut dyn FnMut(&mut [u8]),
     ) -> Result<(), Fault> {
+        guard::check(request.fields, self.config.any_host)?;
         let target = Target::parse(request.target)?;
         let route = Route::of(request.method, &target)?;
         if let Some(response) = reply::at_once(&route, target.query.clone())? {

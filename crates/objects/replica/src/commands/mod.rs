@@ -16,12 +16,12 @@ use objects_state::{Command, Origin, Problem, Slug, Source};
 pub(crate) use self::pending::Pending;
 use self::pending::Queue;
 use self::relayed::Relayed;
-use crate::CoreConfig;
 use crate::entry;
 use crate::group::Group;
 use crate::limits::{COMMAND_BYTES_MAX, COMMAND_BYTES_WAITING_MAX, COMMANDS_MAX, RELAYED_BYTES_MAX};
 use crate::message::ObjectsMessage;
 use crate::stamps::Stamps;
+use crate::{CoreConfig, incarnation};
 
 /// Turns that may wait for the disk at a time: one being flushed, one behind it if it is [`WORTH_A_FLUSH`].
 const PERSISTING_MAX: usize = 2;
@@ -56,7 +56,8 @@ pub(crate) struct Commands {
 impl Commands {
     /// `incarnation` numbers this process; `known` is the last command of this member that the state knows.
     pub(crate) fn new(config: &CoreConfig, incarnation: u64, known: Option<Source>, now: Now) -> Self {
-        let incarnation = known.map_or(0, |known| known.incarnation + 1).max(incarnation);
+        let beyond = known.map_or(0, |known| incarnation::beyond(known.incarnation, incarnation));
+        let incarnation = beyond.max(incarnation);
         let entry_bytes_max = config.replica.entry_bytes_max;
         Self {
             queue: Queue::new(config.replica.member.number().0, incarnation),
@@ -115,11 +116,7 @@ impl Commands {
     /// Takes in commands of another member. What is lost of them here their member gives again.
     pub(crate) fn relay(&mut self, from: MemberId, content: &[u8], group: &mut Group) {
         let is_of_sender = |command: &[u8]| {
-            entry::decode(command).is_ok_and(|read| {
-                read.source.is_some_and(|source| source.member == from.number().0)
-                    && entry::is_of_members(&read.command)
-                    && command.len() <= COMMAND_BYTES_MAX
-            })
+            command.len() <= COMMAND_BYTES_MAX && entry::is_given_by(command, from.number().0)
         };
         if !is_readable(content, is_of_sender) {
             return group.refuse_message(from, "commands that are not the sender's, or cannot be read");
@@ -217,6 +214,11 @@ impl Commands {
         }
         self.progressed = now.mono();
         self.queue.applied(source.sequence)
+    }
+
+    /// See [`Queue::is_overtaken_by`].
+    pub(crate) const fn is_overtaken_by(&self, source: Source) -> bool {
+        self.queue.is_overtaken_by(source)
     }
 
     /// See [`Queue::state_knows`].

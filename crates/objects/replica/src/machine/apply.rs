@@ -70,8 +70,7 @@ impl ObjectsMachine {
 
     /// A member's command is applied next. Gives who waits for it, if it is one of this process's.
     fn settle(&mut self, source: Source, command: &Command, group: &Group) -> Option<Own> {
-        if source.member == group.view().own().number().0 && source.incarnation > self.commands.incarnation()
-        {
+        if self.commands.is_overtaken_by(source) {
             let unknown = self.commands.state_knows(source);
             self.outcome_unknown(unknown);
             return None;

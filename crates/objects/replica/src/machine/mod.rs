@@ -41,6 +41,9 @@ pub struct ObjectsMachine {
     /// When one was proposed that is not applied yet.
     tick_proposed: Option<MonoTime>,
     gone: GoneRequests,
+    /// Whether this process has given its first command.
+    is_known: bool,
+    began: Now,
     /// What the present command did; empty between commands.
     effects: Effects,
     config: CoreConfig,
@@ -60,6 +63,8 @@ impl ObjectsMachine {
             tick_due: MonoTime::MAX,
             tick_proposed: None,
             gone: GoneRequests::new(),
+            is_known: false,
+            began: now,
             effects: Vec::new(),
             config: config.clone(),
         }
@@ -99,7 +104,7 @@ impl StateMachine for ObjectsMachine {
     type Waiter = u64;
 
     fn is_readable(command: &[u8]) -> bool {
-        entry::decode(command).is_ok()
+        entry::is_readable(command)
     }
 
     /// A tick: what is due under the new leader's clock passes.
@@ -217,7 +222,13 @@ impl StateMachine for ObjectsMachine {
         true
     }
 
-    fn serving(&mut self, _: bool) {}
+    /// With its first command a process is known to the state, and what still comes of an earlier one is over. So it gives
+    /// one of its own, which does nothing else.
+    fn serving(&mut self, serves: bool) {
+        if serves && !core::mem::replace(&mut self.is_known, true) {
+            self.commands.take_own(&Command::CancelTicket { caller: None, ticket: 0 }, self.began);
+        }
+    }
 
     fn stood_still(&mut self, for_ms: u64, now: Now) {
         self.sessions.forgive(for_ms, now);

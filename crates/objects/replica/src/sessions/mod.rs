@@ -114,17 +114,13 @@ impl Sessions {
     /// A leader asks everybody when a deadline has passed, and again those who do not answer.
     pub(crate) fn lead(&mut self, group: &mut Group, out: &mut Mailboxes) -> Vec<Condemned> {
         let now = group.now().mono();
-        match &self.round {
-            None => {
-                if self.expiry.is_due(now) {
-                    self.begin(Asker::Us, group, out);
-                }
-            }
-            Some(round) if round.asker == Asker::Us => {
+        if let Some(round) = &self.round {
+            if round.asker == Asker::Us {
                 let ask = ObjectsMessage::HeardAsk { round: round.number };
                 group.send_each(round.silent_peers().iter().copied(), ask);
             }
-            _ => {}
+        } else if self.expiry.is_due(now) {
+            self.begin(Asker::Us, group, out);
         }
         self.conclude(group)
     }

@@ -125,6 +125,11 @@ impl World {
         world
     }
 
+    /// What the network does from now on is drawn from this seed.
+    pub fn set_seed(&mut self, seed: u64) {
+        self.random = Random::new(seed);
+    }
+
     pub fn now(&self, id: u64) -> Now {
         let offset = self.clock_offset_ms.get(&id).copied().unwrap_or(0);
         Now::of_ms(self.now_ms, START_MS + self.now_ms as i64 + offset)
@@ -258,12 +263,16 @@ impl World {
 
     /// The member that leads.
     pub fn leader(&self) -> u64 {
+        self.find_leader().expect("one leads")
+    }
+
+    pub fn find_leader(&self) -> Option<u64> {
         let leads = |(id, member): (&u64, &Member)| {
             (member.core.is_serving() && !self.away.contains(id) && !self.paused.contains(id))
                 .then(|| Some((member.core.leads_in()?, *id)))
                 .flatten()
         };
-        self.members.iter().filter_map(leads).max().expect("one leads").1
+        self.members.iter().filter_map(leads).max().map(|(_, id)| id)
     }
 
     /// A member that does not lead.
@@ -380,7 +389,13 @@ impl World {
         assert_eq!(states.len(), 1, "{states:?}");
         for member in self.members.values() {
             member.state.check().expect("the records fit together");
-            assert_eq!(member.core.status().commands_waiting, 0);
+            assert_eq!(
+                member.core.status().commands_waiting,
+                0,
+                "{:?} {:?}",
+                member.core.status(),
+                member.state.last_of(2)
+            );
         }
     }
 

@@ -4,9 +4,11 @@
 //! When a party is lost (its wait times out or is cancelled, or its session dies) the barrier breaks: all who wait, and
 //! all who come before a `reset`, are refused. Or it shrinks by one party.
 
+use std::ops::Bound;
+
 use super::{Builtin, Lost, Method, Step, Why, blocking, class, command, query};
 use crate::args::Args;
-use crate::codec::record;
+use crate::codec::{decoded, encoded, record};
 use crate::command::SessionId;
 use crate::effects::EventKind;
 use crate::key::table;
@@ -47,7 +49,16 @@ record! {
     }
 }
 
-/// How many of a session are inside: by session.
+record! {
+    /// A party inside a double barrier.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    struct Party {
+        /// It waits to leave.
+        leaving: bool,
+    }
+}
+
+/// Those who are inside: by session (nobody's: zeros), then by the position of the call that entered.
 const INSIDE: u8 = table::OWN;
 const COME: u8 = 1;
 const LEAVE: u8 = 2;
@@ -82,7 +93,7 @@ impl Live<Barrier> {
         let others = self.parties().saturating_sub(1);
         self.complete(ctx, others, 1);
         let session = ctx.claim.session;
-        self.enter(ctx, session);
+        self.enter(ctx, session, ctx.position());
         Ok(Step::Done(passed(Some(0), Some(self.root.generation))))
     }
 
@@ -92,52 +103,61 @@ impl Live<Barrier> {
         for index in (others..parties + others).rev() {
             let Some(found) = ctx.first(&Queue::of(COME)) else { return };
             self.root.waiting = self.root.waiting.saturating_sub(1);
-            self.enter(ctx, found.1.session);
+            self.enter(ctx, found.1.session, found.1.id);
             ctx.grant(&found, passed(Some(index), Some(self.root.generation)));
         }
     }
 
-    /// A party is inside a double barrier.
-    fn enter(&mut self, ctx: &mut Ctx<'_>, session: Option<SessionId>) {
+    /// A party is inside a double barrier, by a call at that position.
+    fn enter(&mut self, ctx: &mut Ctx<'_>, session: Option<SessionId>, position: u64) {
         if !self.config.double {
             return;
         }
         self.root.inside += 1;
+        ctx.put(INSIDE, &party(session, position), &Party { leaving: false });
         if let Some(session) = session {
-            let count = ctx.get::<u64>(INSIDE, &session.0).unwrap_or(0) + 1;
-            ctx.put(INSIDE, &session.0, &count);
-            ctx.hold(session, class::HOLDING, 0);
+            ctx.hold(session, class::HOLDING, position);
         }
     }
 
-    /// A party of that session is outside again.
-    fn exit(&mut self, ctx: &mut Ctx<'_>, session: Option<SessionId>) {
+    /// That party is outside again.
+    fn exit(&mut self, ctx: &mut Ctx<'_>, key: &[u8]) {
+        if !ctx.remove(INSIDE, key) {
+            return;
+        }
         self.root.inside = self.root.inside.saturating_sub(1);
-        let Some(session) = session else { return };
-        match ctx.get::<u64>(INSIDE, &session.0) {
-            Some(count) if count > 1 => ctx.put(INSIDE, &session.0, &(count - 1)),
-            Some(_) => {
-                ctx.remove(INSIDE, &session.0);
-                ctx.unhold(session, class::HOLDING, 0, EventKind::Released);
-            }
-            None => {}
+        if let (Some(session), Some(position)) = read_party(key) {
+            ctx.unhold(session, class::HOLDING, position, EventKind::Released);
         }
     }
 
+    /// The first party of the caller that is inside and has not asked to leave.
+    fn own(ctx: &Ctx<'_>) -> Option<Vec<u8>> {
+        let from = party(ctx.claim.session, 0);
+        let to = party(ctx.claim.session, u64::MAX);
+        let view = ctx.view();
+        let mut own = view.entries(INSIDE, Bound::Included(&from), Bound::Included(&to));
+        let is_staying = |party: &[u8]| decoded::<Party>(party).is_ok_and(|party| !party.leaving);
+        own.find(|(_, party)| is_staying(party)).map(|(key, _)| key.to_vec())
+    }
+
+    /// A party leaves once, and nobody for another one.
     fn leave(&mut self, ctx: &mut Ctx<'_>) -> Result<Step> {
         if self.root.broken {
             return Err(broken());
         }
-        if self.root.inside <= self.root.leaving {
-            return Err(Problem::new(Slug::NotOwner, "nobody is inside who has not asked to leave"));
+        let Some(own) = Self::own(ctx) else {
+            return Err(Problem::new(Slug::NotOwner, "the caller is not inside, or waits to leave already"));
+        };
+        if self.root.leaving + 1 >= self.root.inside {
+            self.exit(ctx, &own);
+            return Ok(Step::Done(left(true)));
         }
-        if self.root.leaving + 1 < self.root.inside {
-            self.root.leaving += u64::from(ctx.claim.wait_ms != Some(0));
-            return Ok(Step::wait(Queue::of(LEAVE), Vec::new()));
+        if ctx.claim.wait_ms != Some(0) {
+            self.root.leaving += 1;
+            ctx.put(INSIDE, &own, &Party { leaving: true });
         }
-        let session = ctx.claim.session;
-        self.exit(ctx, session);
-        Ok(Step::Done(left(true)))
+        Ok(Step::wait(Queue::of(LEAVE), encoded(&own)))
     }
 
     /// A party will never come.
@@ -149,26 +169,51 @@ impl Live<Barrier> {
         }
     }
 
+    /// A call that waited to leave has ended: its party is inside still, unless it died.
+    fn stay(&mut self, ctx: &mut Ctx<'_>, ticket: &Ticket) -> bool {
+        let key = wish_of(ticket);
+        let is_there = ctx.get::<Party>(INSIDE, &key).is_some();
+        if is_there {
+            ctx.put(INSIDE, &key, &Party { leaving: false });
+            self.root.leaving = self.root.leaving.saturating_sub(1);
+        }
+        is_there
+    }
+
     fn refuse_all(&mut self, ctx: &mut Ctx<'_>) {
-        for tag in [COME, LEAVE] {
-            while let Some(found) = ctx.first(&Queue::of(tag)) {
-                ctx.refuse(&found, Slug::Broken, "a party of the barrier is lost, or it was reset");
-            }
+        while let Some(found) = ctx.first(&Queue::of(LEAVE)) {
+            self.stay(ctx, &found.1);
+            ctx.refuse(&found, Slug::Broken, "a party of the barrier is lost, or it was reset");
+        }
+        while let Some(found) = ctx.first(&Queue::of(COME)) {
+            ctx.refuse(&found, Slug::Broken, "a party of the barrier is lost, or it was reset");
         }
         (self.root.waiting, self.root.leaving) = (0, 0);
     }
 
     fn reset(&mut self, ctx: &mut Ctx<'_>) -> String {
         self.refuse_all(ctx);
-        let inside: Vec<_> =
-            ctx.view().table(INSIDE).filter_map(|(key, _)| key.first_chunk().copied()).collect();
-        for session in inside {
-            ctx.remove(INSIDE, &session);
-            ctx.unhold(SessionId(session), class::HOLDING, 0, EventKind::Released);
-        }
+        let inside: Vec<_> = ctx.view().table(INSIDE).map(|(key, _)| key.to_vec()).collect();
+        inside.iter().for_each(|key| self.exit(ctx, key));
         self.root = Root::default();
         Reply::new().number("parties", self.parties()).finish()
     }
+}
+
+fn party(session: Option<SessionId>, position: u64) -> Vec<u8> {
+    let mut key = session.map_or([0; 16], |session| session.0).to_vec();
+    key.extend(position.to_be_bytes());
+    key
+}
+
+fn read_party(key: &[u8]) -> (Option<SessionId>, Option<u64>) {
+    let session = key.first_chunk().filter(|id| **id != [0; 16]).map(|id| SessionId(*id));
+    (session, key.last_chunk().map(|position| u64::from_be_bytes(*position)))
+}
+
+/// The party of a call that waits to leave.
+fn wish_of(ticket: &Ticket) -> Vec<u8> {
+    decoded(&ticket.wish).unwrap_or_default()
 }
 
 fn left(left: bool) -> String {
@@ -228,7 +273,7 @@ impl Builtin for Barrier {
         while live.root.leaving > 0 && live.root.leaving >= live.root.inside {
             let Some(found) = ctx.first(&Queue::of(LEAVE)) else { return };
             live.root.leaving -= 1;
-            live.exit(ctx, found.1.session);
+            live.exit(ctx, &wish_of(&found.1));
             ctx.grant(&found, left(true));
         }
         // Those who came while others were inside, and those who waited for a party that was lost.
@@ -242,20 +287,23 @@ impl Builtin for Barrier {
     }
 
     fn ended(live: &mut Live<Self>, ctx: &mut Ctx<'_>, found: &(Place, Ticket), _: Why) -> Option<Outcome> {
-        if found.0.queue.tag == LEAVE {
-            live.root.leaving = live.root.leaving.saturating_sub(1);
-        } else {
+        if found.0.queue.tag == COME {
             live.root.waiting = live.root.waiting.saturating_sub(1);
+            live.lose();
+        } else if live.stay(ctx, &found.1) {
+            live.lose();
         }
-        live.lose();
         Some(Outcome::Done(Self::missed(live, &ctx.view(), &found.0.queue, &[])))
     }
 
     fn lost(live: &mut Live<Self>, ctx: &mut Ctx<'_>, lost: Lost) {
-        let count = ctx.get::<u64>(INSIDE, &lost.session.0).unwrap_or(0);
-        ctx.remove(INSIDE, &lost.session.0);
-        live.root.inside = live.root.inside.saturating_sub(count);
-        (0..count).for_each(|_| live.lose());
+        let key = party(Some(lost.session), lost.position);
+        let was_leaving = ctx.get::<Party>(INSIDE, &key).is_some_and(|party| party.leaving);
+        if ctx.remove(INSIDE, &key) {
+            live.root.inside = live.root.inside.saturating_sub(1);
+            live.root.leaving = live.root.leaving.saturating_sub(u64::from(was_leaving));
+            live.lose();
+        }
     }
 
     fn is_idle(live: &Live<Self>, _: &View<'_>) -> bool {
@@ -264,6 +312,6 @@ impl Builtin for Barrier {
     }
 
     fn is_readable(table: u8, value: &[u8]) -> bool {
-        table == INSIDE && crate::codec::decoded::<u64>(value).is_ok()
+        table == INSIDE && decoded::<Party>(value).is_ok()
     }
 }

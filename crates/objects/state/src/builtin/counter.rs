@@ -4,10 +4,11 @@ use super::{Builtin, Method, Step, blocking, command, query};
 use crate::args::{Args, required};
 use crate::codec::{decoded, encoded, record};
 use crate::key::ordered;
-use crate::object::{Ctx, Live, View};
+use crate::object::{Ctx, Live, View, in_order};
 use crate::place::Queue;
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
+use crate::ticket::{self, Ticket};
 
 record! {
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -144,16 +145,17 @@ impl Builtin for Counter {
     /// The waits are ordered by their bounds, so only those that are granted are looked at, and one more.
     fn wake(live: &mut Live<Self>, ctx: &mut Ctx<'_>) {
         let value = live.value();
-        for tag in [AT_LEAST, AT_MOST] {
-            while let Some(found) = ctx.first_of_tag(tag) {
-                let bound = decoded::<i64>(&found.1.wish).unwrap_or_default();
-                if !satisfies(tag, bound, value) {
-                    break;
-                }
-                ctx.grant(&found, reached(value, true));
+        let satisfied = |tag: u8| {
+            move |ticket: &Ticket| {
+                decoded::<i64>(&ticket.wish).is_ok_and(|bound| satisfies(tag, bound, value))
             }
-        }
-        while let Some(found) = ctx.first(&Queue::named(EQUALS, ordered(value))) {
+        };
+        let mut due = ctx.due_of_tag(AT_LEAST, satisfied(AT_LEAST));
+        due.extend(ctx.due_of_tag(AT_MOST, satisfied(AT_MOST)));
+        let equal = ctx.view().waiting(&Queue::named(EQUALS, ordered(value)));
+        let equal: Vec<_> = equal.filter_map(|ticket| ticket::waiting(ctx.core, ticket.id)).collect();
+        due.extend(equal);
+        for found in in_order(due) {
             ctx.grant(&found, reached(value, true));
         }
     }

@@ -12,6 +12,7 @@ use crate::object::{Ctx, Live, View};
 use crate::place::Queue;
 use crate::problem::{Problem, Slug};
 use crate::reply::{Reply, quoted};
+use crate::ticket::Ticket;
 
 record! {
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -191,11 +192,8 @@ impl Builtin for Election {
             let result = live.win(ctx, session, candidate);
             ctx.grant(&found, result);
         }
-        // Observers wait in the order of the terms that they know.
-        while let Some(found) = ctx.first_of_tag(OBSERVE) {
-            if decoded::<u64>(&found.1.wish).is_ok_and(|term| live.term() <= term) {
-                return;
-            }
+        let is_due = |ticket: &Ticket| decoded::<u64>(&ticket.wish).is_ok_and(|term| live.term() > term);
+        for found in ctx.due_of_tag(OBSERVE, is_due) {
             let result = live.shown(&ctx.view(), Reply::new());
             ctx.grant(&found, result);
         }

@@ -11,6 +11,7 @@ use crate::object::{Ctx, Live, View};
 use crate::place::Queue;
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
+use crate::ticket::Ticket;
 
 record! {
     #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,11 +165,10 @@ impl Builtin for Log {
 
     /// Those wait in the order of their indexes.
     fn wake(live: &mut Live<Self>, ctx: &mut Ctx<'_>) {
-        while let Some(found) = ctx.first_of_tag(READ) {
+        let is_due =
+            |ticket: &Ticket| decoded::<Read>(&ticket.wish).is_ok_and(|read| read.from < live.root.next);
+        for found in ctx.due_of_tag(READ, is_due) {
             let Ok(read) = decoded::<Read>(&found.1.wish) else { return };
-            if read.from >= live.root.next {
-                return;
-            }
             let result = live.read(&ctx.view(), &read);
             ctx.grant(&found, result);
         }

@@ -149,8 +149,9 @@ impl Live<Map> {
         let value = required("value", args.value("value")?)?;
         let ttl = args.int_in("ttl_ms", 1, MS_MAX)?;
         let (known, version) = self.known(&ctx.view(), key);
-        let is_absent = args.flag("if_absent")? != Some(true) || version == 0;
-        let stored = is_absent && args.position("if_version")?.is_none_or(|asked| asked == version);
+        let (if_absent, if_version) = (args.flag("if_absent")?, args.position("if_version")?);
+        let is_absent = if_absent != Some(true) || version == 0;
+        let stored = is_absent && if_version.is_none_or(|asked| asked == version);
         if stored {
             self.put(ctx, key, value, ttl)?;
         }

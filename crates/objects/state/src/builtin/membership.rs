@@ -7,10 +7,11 @@ use crate::codec::{Cursor, decoded, encoded, record};
 use crate::command::SessionId;
 use crate::effects::EventKind;
 use crate::key::{ordered, table};
-use crate::object::{Ctx, Live, View};
+use crate::object::{Ctx, Live, View, in_order};
 use crate::place::Queue;
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
+use crate::ticket::Ticket;
 
 record! {
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -241,18 +242,13 @@ impl Builtin for Membership {
     }
 
     fn wake(live: &mut Live<Self>, ctx: &mut Ctx<'_>) {
-        while let Some(found) = ctx.first(&Queue::of(CHANGE)) {
-            if decoded::<u64>(&found.1.wish) == Ok(live.root.epoch) {
-                break;
-            }
-            let result = live.view(&ctx.view(), Reply::new().flag("changed", true));
-            ctx.grant(&found, result);
-        }
-        while let Some(found) = ctx.first_of_tag(SIZE) {
-            if decoded::<i64>(&found.1.wish).is_ok_and(|n| n > live.root.size) {
-                break;
-            }
-            let result = live.view(&ctx.view(), Reply::new().flag("reached", true));
+        let is_other = |ticket: &Ticket| decoded::<u64>(&ticket.wish) != Ok(live.root.epoch);
+        let is_reached = |ticket: &Ticket| decoded::<i64>(&ticket.wish).is_ok_and(|n| n <= live.root.size);
+        let mut due = ctx.due_of_tag(CHANGE, is_other);
+        due.extend(ctx.due_of_tag(SIZE, is_reached));
+        for found in in_order(due) {
+            let name = if found.0.queue.tag == CHANGE { "changed" } else { "reached" };
+            let result = live.view(&ctx.view(), Reply::new().flag(name, true));
             ctx.grant(&found, result);
         }
     }

@@ -121,7 +121,8 @@ impl Names {
 impl Live<Names> {
     fn store(&mut self, ctx: &mut Ctx<'_>, name: &str, records: &[String]) -> Result<()> {
         let had = ctx.get::<String>(NAME, name.as_bytes()).is_some();
-        if records.len() > RECORDS_MAX || self.root.names >= ENTRIES.unsigned_abs() {
+        let is_new = !had && !records.is_empty();
+        if records.len() > RECORDS_MAX || (is_new && self.root.names >= ENTRIES.unsigned_abs()) {
             return Err(Problem::new(Slug::Full, format!("a name has at most {RECORDS_MAX} records")));
         }
         if records.is_empty() {
@@ -178,7 +179,8 @@ impl Builtin for Names {
             return Ok(Reply::new().list("records", records(view, &name_of(args)?)).finish());
         }
         let limit = args.count("limit", ITEMS_PER_CALL)?;
-        let from = args.text("after")?.map_or(Bound::Unbounded, |after| Bound::Excluded(after.as_bytes()));
+        let after = args.text("after")?.map(str::to_ascii_lowercase);
+        let from = after.as_ref().map_or(Bound::Unbounded, |after| Bound::Excluded(after.as_bytes()));
         let (mut names, mut bytes, mut last) = (Vec::new(), 0, None);
         for (key, value) in view.entries(NAME, from, Bound::Unbounded) {
             let (Ok(name), Ok(text)) = (core::str::from_utf8(key), decoded::<String>(value)) else {

@@ -138,11 +138,10 @@ impl Live<RateLimiter> {
         let per_second = args.int_in("per_second", 1, RATE_MAX)?.unwrap_or_else(|| self.per_second());
         let burst = args.int_in("burst", 1, RATE_MAX)?.unwrap_or_else(|| self.burst());
         let now = ctx.now_ms();
-        let keys = ctx.view().table(BUCKET).map(|(key, _)| String::from_utf8_lossy(key).into_owned());
-        let mut levels: Vec<_> = keys.map(|key| (self.level(&ctx.view(), &key, now), key)).collect();
-        for key in ctx.view().queues(ACQUIRE).filter_map(|key| String::from_utf8(key).ok()) {
-            levels.push((self.level(&ctx.view(), &key, now), key));
-        }
+        // Each key once: what its waiters are given is not filled up again.
+        let keys = ctx.view().table(BUCKET).map(|(key, _)| key.to_vec()).chain(ctx.view().queues(ACQUIRE));
+        let keys: BTreeSet<_> = keys.filter_map(|key| String::from_utf8(key).ok()).collect();
+        let levels: Vec<_> = keys.into_iter().map(|key| (self.level(&ctx.view(), &key, now), key)).collect();
         (self.root.per_second, self.root.burst) = (Some(per_second), Some(burst));
         for (level, key) in levels {
             self.refill(ctx, &key, level.min(burst * BILLION));
@@ -242,7 +241,8 @@ impl Builtin for RateLimiter {
     }
 
     fn is_idle(live: &Live<Self>, _: &View<'_>) -> bool {
-        live.root == Root::default()
+        let is_as_created = live.per_second() == live.config.per_second && live.burst() == live.config.burst;
+        is_as_created && live.root.buckets == 0 && !live.root.unserved
     }
 
     fn is_readable(table: u8, value: &[u8]) -> bool {

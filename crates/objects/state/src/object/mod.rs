@@ -226,11 +226,14 @@ impl Ctx<'_> {
         ticket::at_end_of(self.core, self.space(), queue, true)
     }
 
-    /// The first ticket among all queues of a tag: by their names first.
-    pub(crate) fn first_of_tag(&self, tag: u8) -> Option<(Place, Ticket)> {
+    /// The tickets of a tag that are due, which the names of its queues put before those that are not: in the order in
+    /// which they came.
+    pub(crate) fn due_of_tag(&self, tag: u8, is_due: impl Fn(&Ticket) -> bool) -> Vec<(Place, Ticket)> {
         let prefix = key::entry(self.space(), table::TICKET, &[tag]);
-        let (_, record) = self.core.store.prefix(&prefix).next()?;
-        ticket::waiting(self.core, decoded::<Ticket>(record).ok()?.id)
+        let tickets =
+            self.core.store.prefix(&prefix).filter_map(|(_, record)| decoded::<Ticket>(record).ok());
+        let due = tickets.take_while(|ticket| is_due(ticket));
+        in_order(due.filter_map(|ticket| ticket::waiting(self.core, ticket.id)).collect())
     }
 
     /// A waiting call gets what it waited for.
@@ -275,6 +278,7 @@ impl Ctx<'_> {
             reply: self.claim.reply.clone(),
             opened_ttl_ms: self.claim.opened_ttl_ms,
             deadline_ms: (!forever).then(|| self.now_ms().saturating_add(wait_ms)),
+            process: self.core.process.filter(|_| self.claim.reply == ReplyRef::Nowhere),
             passed,
             wish,
         };
@@ -302,6 +306,12 @@ impl Ctx<'_> {
         }
         check_holdings(&session)
     }
+}
+
+/// Tickets in the order in which they came, whichever queues they are in.
+pub(crate) fn in_order(mut tickets: Vec<(Place, Ticket)>) -> Vec<(Place, Ticket)> {
+    tickets.sort_by_key(|(_, ticket)| ticket.id);
+    tickets
 }
 
 /// A session may hold so much, what it waits for included.

@@ -20,6 +20,8 @@ const SLACK_MS: u64 = 400;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Taking {
     pub(crate) member: u32,
+    /// The place of the broker among all.
+    pub(crate) broker: usize,
     pub(crate) moment: u64,
     pub(crate) ms: u64,
 }
@@ -91,7 +93,11 @@ impl History {
     fn judge_again(&mut self, (place, offset): (Place, i64), count: i16, before: &Delivered, taking: Taking) {
         self.judge(60);
         if before.finished.is_some_and(|finished| finished < taking.moment) {
-            self.wrong(60, format!("{offset} of {place:?} was finished, and is delivered again"));
+            let last = before.last;
+            let what = format!(
+                "{offset} of {place:?}, taken by {last:?}, was finished, and is delivered again by {taking:?}"
+            );
+            self.wrong(60, what);
         }
         // An answer may be late, of a time before.
         let Some((last, _)) = before.last.filter(|(_, told)| *told < taking.moment) else { return };

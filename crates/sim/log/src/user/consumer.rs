@@ -45,8 +45,6 @@ struct Progress {
     is_lost: bool,
     /// The bytes of the batches that it has read.
     bytes: i64,
-    /// Records before that offset were deleted before it asked.
-    trimmed: i64,
     /// The leader epoch of the last batch that was read.
     epoch: i32,
     /// What it would ask for has changed since it asked.
@@ -123,9 +121,10 @@ impl Progress {
     }
 
     /// Whether the marks of the partition are where they may be after those before.
-    fn judge(&mut self, around: &mut Around<'_>, place: Place, answer: &PartitionData) {
-        if self.next < self.trimmed {
-            let (next, trimmed) = (self.next, self.trimmed);
+    /// Records before `trimmed` were deleted before it asked.
+    fn judge(&mut self, around: &mut Around<'_>, place: Place, trimmed: i64, answer: &PartitionData) {
+        if self.next < trimmed {
+            let next = self.next;
             around
                 .history
                 .wrong(69, format!("{next} of {place:?} was given, and records before {trimmed} deleted"));
@@ -173,6 +172,8 @@ struct Fetcher {
     is_stale: bool,
     /// Which offset of each partition it was asked for.
     asked: BTreeMap<Place, i64>,
+    /// Records before these offsets were deleted before it was asked last. Another broker may have been asked since.
+    trimmed: BTreeMap<Place, i64>,
 }
 
 /// See the module.
@@ -192,7 +193,13 @@ pub(crate) struct Consumer {
 
 impl Fetcher {
     const fn new() -> Self {
-        Self { link: Link::new(), session: (0, 0), is_stale: false, asked: BTreeMap::new() }
+        Self {
+            link: Link::new(),
+            session: (0, 0),
+            is_stale: false,
+            asked: BTreeMap::new(),
+            trimmed: BTreeMap::new(),
+        }
     }
 
     /// With the broker at that place among all.
@@ -383,7 +390,7 @@ impl Consumer {
 
     #[expect(clippy::too_many_lines, reason = "one kind of request after the other")]
     fn ask(&mut self, around: &mut Around<'_>, broker: usize, fetcher: &mut Fetcher) {
-        let Fetcher { link, session, is_stale, asked } = fetcher;
+        let Fetcher { link, session, is_stale, asked, trimmed } = fetcher;
         if around.brokers.len() == 1 && self.follow_topics(around) {
             *session = (0, 0);
         }
@@ -403,7 +410,8 @@ impl Consumer {
         let wide = if self.keeps { 10 } else { 1 };
         let mut topics = BTreeMap::<[u8; 16], Vec<FetchPartition>>::new();
         for (place, progress) in self.places.iter_mut().filter(|(place, _)| led.contains(*place)) {
-            progress.trimmed = if progress.is_elsewhere { 0 } else { around.history.trims(*place).1 };
+            let deleted = if progress.is_elsewhere { 0 } else { around.history.trims(*place).1 };
+            trimmed.insert(*place, deleted);
             if is_full || std::mem::take(&mut progress.is_changed) {
                 asked.insert(*place, progress.next);
                 let partition = FetchPartition::default()
@@ -485,7 +493,8 @@ impl Consumer {
         if answer.preferred_read_replica.0 >= 0 {
             return self.is_sent_on(around, place, answer.preferred_read_replica.0);
         }
-        progress.judge(around, place, &answer);
+        let trimmed = fetcher.trimmed.get(&place).copied().unwrap_or(0);
+        progress.judge(around, place, trimmed, &answer);
         let bound = if self.isolation > 0 { answer.last_stable_offset } else { answer.high_watermark };
         let mut aborted: Vec<(i64, i64)> = Vec::new();
         for transaction in answer.aborted_transactions.unwrap_or_default() {

@@ -61,7 +61,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("objects", &["state", "replica", "names", "http", "edge", "service"]),
-    ("sim", &["council", "log"]),
+    ("sim", &["council", "log", "objects"]),
     (
         "tools",
         &[

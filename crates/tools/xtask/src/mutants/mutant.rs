@@ -7,8 +7,10 @@ use anyhow::{Context, bail, ensure};
 
 use super::torture::{Finding, Torture};
 
-/// Where the planted bugs of the council and of the log lie. Numbers of the log's begin at 301.
-const FOLDERS: [&str; 2] = ["crates/sim/council/mutants", "crates/sim/log/mutants"];
+/// Where the planted bugs of the council, of the log and of objects lie. Numbers of the log's begin at 301, those of objects
+/// at 500.
+const FOLDERS: [&str; 3] =
+    ["crates/sim/council/mutants", "crates/sim/log/mutants", "crates/sim/objects/mutants"];
 const EXTENSION: &str = "mutant";
 /// Lines of source that stand for themselves are longer.
 const KEYWORDS: [&str; 3] = ["replace", "by", "end"];

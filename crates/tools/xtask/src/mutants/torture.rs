@@ -18,6 +18,8 @@ const PACKAGE: &str = "sim-council";
 const SIM: &str = "sim";
 /// The package of the log's simulator, and its program.
 const SIM_LOG: &str = "sim-log";
+/// The package of the simulator of objects, and its program.
+const SIM_OBJECTS: &str = "sim-objects";
 /// The first word of what a unit test finds.
 const UNIT: &str = "unit";
 /// A complete build on a slow machine takes a part of this.
@@ -44,6 +46,8 @@ pub(super) enum Torture {
     Sim,
     /// Brokers under faults, judged by theirs.
     SimLog,
+    /// Live objects beside their models.
+    SimObjects,
     /// A test of one of the test programs of `sim`.
     Test { program: String, test: String },
     /// A unit test of that package, or, behind a `/`, of one of its test programs.
@@ -81,12 +85,15 @@ impl Torture {
         match words.split_once(' ') {
             None if words == SIM => Ok(Self::Sim),
             None if words == SIM_LOG => Ok(Self::SimLog),
+            None if words == SIM_OBJECTS => Ok(Self::SimObjects),
             Some((UNIT, rest)) => {
                 let (package, test) = rest.split_once(' ').context("`unit PACKAGE TEST` expected")?;
                 Ok(Self::Unit { package: package.into(), test: test.into() })
             }
             Some((program, test)) => Ok(Self::Test { program: program.into(), test: test.into() }),
-            None => bail!("`sim`, `sim-log`, `PROGRAM TEST` or `unit PACKAGE TEST` expected, not `{words}`"),
+            None => bail!(
+                "`sim`, `sim-log`, `sim-objects`, `PROGRAM TEST` or `unit PACKAGE TEST` expected, not `{words}`"
+            ),
         }
     }
 
@@ -101,6 +108,10 @@ impl Torture {
             Self::SimLog => {
                 command.args(["build", "--bin", SIM_LOG]);
                 (SIM_LOG, SIM_LOG.to_owned())
+            }
+            Self::SimObjects => {
+                command.args(["build", "--bin", SIM_OBJECTS]);
+                (SIM_OBJECTS, SIM_OBJECTS.to_owned())
             }
             Self::Test { program, .. } => {
                 command.args(["test", "--no-run", "--test", program]);
@@ -137,7 +148,7 @@ impl Torture {
         seeds: u64,
     ) -> anyhow::Result<Option<Failure>> {
         match self {
-            Self::Sim | Self::SimLog => {
+            Self::Sim | Self::SimLog | Self::SimObjects => {
                 let mut from = 0;
                 while let Some((seed, failure)) = play(program, from, seeds.saturating_sub(from))? {
                     if play(unchanged, seed, 1)?.is_none() {
@@ -170,6 +181,7 @@ impl fmt::Display for Torture {
         match self {
             Self::Sim => write!(f, "{SIM}"),
             Self::SimLog => write!(f, "{SIM_LOG}"),
+            Self::SimObjects => write!(f, "{SIM_OBJECTS}"),
             Self::Test { program, test } => write!(f, "{program} {test}"),
             Self::Unit { package, test } => write!(f, "{UNIT} {package} {test}"),
         }

@@ -58,6 +58,7 @@ struct Asked {
 /// See the module.
 pub(super) struct Taker {
     member: u32,
+    broker: usize,
     link: Link<Asked>,
     /// The epoch of the next request of the session.
     epoch: i32,
@@ -74,6 +75,7 @@ impl Taker {
     pub(super) fn new(member: u32, broker: usize) -> Self {
         Self {
             member,
+            broker,
             link: Link::to(Target::Broker(broker)),
             epoch: BEGINS,
             session: BTreeSet::new(),
@@ -163,7 +165,7 @@ impl Taker {
 
     fn ask(&mut self, around: &mut Around<'_>, id: &StrBytes, places: BTreeSet<Place>) {
         let moment = around.history.moment();
-        let taking = Taking { member: self.member, moment, ms: around.now_ms };
+        let taking = Taking { member: self.member, broker: self.broker, moment, ms: around.now_ms };
         if around.is_busy && self.epoch > BEGINS && around.random.chance(1) {
             return self.close(around, id, taking);
         }

@@ -4,7 +4,6 @@
 //! is reached at one address, with one certificate and one secret; nothing more is to be opened in a firewall. Each group's
 //! connections go to its own thread: none waits for another's.
 
-use std::fmt;
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -18,29 +17,7 @@ use crate::connections::PeerConnections;
 use crate::credentials::Credentials;
 use crate::dial::{Diallers, Means};
 use crate::established::Established;
-
-/// Which of the groups of a process a connection is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct GroupNumber(pub(crate) u8);
-
-impl GroupNumber {
-    /// The group that owns the port.
-    pub const FIRST: Self = Self(0);
-    /// How many groups there may be.
-    pub(crate) const COUNT: u8 = 8;
-
-    /// The group of that number, 0 to 7.
-    #[must_use]
-    pub const fn new(number: u8) -> Option<Self> {
-        if number < Self::COUNT { Some(Self(number)) } else { None }
-    }
-}
-
-impl fmt::Display for GroupNumber {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
-    }
-}
+use crate::group_number::GroupNumber;
 
 /// The groups of a process besides the one that owns the port. They may come and go while the port is served.
 #[derive(Default)]

@@ -1,0 +1,65 @@
+//! Requests that a web page made a browser send are refused: the page is a stranger, and the browser may reach a port that the
+//! stranger cannot.
+//!
+//! A browser says with `Origin` whose page sends a request that may change something. A page whose name was made to point here
+//! (DNS rebinding) sends none with a query, but its name as `Host`: at a port of this machine alone, `Host` has to name this machine.
+
+use std::net::IpAddr;
+
+use objects_state::Slug;
+
+use crate::fields::text;
+use crate::message::{Fault, Fields};
+
+/// # Errors
+/// It may come from a web page. `any_host`: clients may call this server by any name.
+pub(crate) fn check(fields: &dyn Fields, any_host: bool) -> Result<(), Fault> {
+    if text(fields, "origin")?.is_some() {
+        return Err(Fault::new(Slug::Forbidden, "it comes from a web page (`Origin`): these are refused"));
+    }
+    match text(fields, "host")? {
+        Some(host) if !any_host && !names_this_machine(host) => Err(Fault::new(
+            Slug::Forbidden,
+            "this port serves its own machine: `Host` must be `localhost` or an address",
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn names_this_machine(host: &str) -> bool {
+    if let Some((address, _)) = host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        return address.parse::<IpAddr>().is_ok();
+    }
+    let name = host.split_once(':').map_or(host, |(name, _)| name);
+    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_and_localhost_name_this_machine() {
+        for host in [
+            "localhost",
+            "LocalHost:7180",
+            "127.0.0.1",
+            "127.0.0.1:7180",
+            "[::1]:7180",
+            "[::1]",
+            "10.0.0.7:1",
+        ] {
+            assert!(names_this_machine(host), "{host}");
+        }
+        for host in [
+            "",
+            "evil.example",
+            "evil.example:7180",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "[evil]:1",
+        ] {
+            assert!(!names_this_machine(host), "{host}");
+        }
+    }
+}

@@ -1,0 +1,574 @@
+//! A group: objects, sessions, what is remembered of requests; how a command changes them.
+
+use objects_state::limits::{
+    HOLDINGS_PER_SESSION_MAX, NAME_BYTES_MAX, REPLY_BYTES_MAX, REQUESTS_PER_SESSION_MAX,
+    TICKETS_PER_OBJECT_MAX, TICKETS_PER_SESSION_MAX, WAIT_MS_MAX,
+};
+use objects_state::{
+    Batch, Call, Caller, Command, Identity, Invocation, NewSession, ObjectName, SessionId, TicketEnd,
+    type_name,
+};
+use serde_json::{Value, json};
+
+use super::answer::{Answer, Refusal, Told, bad_argument, refusal, refuse, shown};
+use super::args::Args;
+use super::kind::{Cx, Kind, Step, View, Waiter};
+use super::methods::{Type, Way, method_of, type_of};
+use super::request::{Asked, Asker, KeptAt, Progress, Remembered, Session};
+use super::types;
+
+/// One object.
+pub(crate) struct Object {
+    pub(crate) name: ObjectName,
+    pub(crate) incarnation: u64,
+    /// Created on purpose: it stays until it is deleted.
+    pub(crate) explicit: bool,
+    pub(crate) kind: Box<dyn Kind>,
+    pub(crate) waiters: Vec<Waiter>,
+}
+
+impl Clone for Object {
+    fn clone(&self) -> Self {
+        let (name, waiters) = (self.name.clone(), self.waiters.clone());
+        let (incarnation, explicit) = (self.incarnation, self.explicit);
+        Self { name, incarnation, explicit, kind: self.kind.copy(), waiters }
+    }
+}
+
+/// The calls that ended while an object was worked on.
+pub(crate) type Ended = Vec<(Waiter, TicketEnd, Answer)>;
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Group {
+    pub(crate) position: u64,
+    pub(crate) now_ms: i64,
+    pub(crate) objects: Vec<Object>,
+    pub(crate) sessions: Vec<Session>,
+    pub(crate) remembered: Vec<Remembered>,
+    pub(crate) told: Vec<Told>,
+    /// Sessions of calls that have ended by this command and are still to be told.
+    pub(crate) ending: Vec<SessionId>,
+}
+
+/// What became of a new request.
+pub(crate) enum Became {
+    Done(Value),
+    Waits,
+}
+
+/// What one call of an object came to.
+enum Stepped {
+    Done(Value),
+    /// The object with the call among those that wait, to be settled.
+    Waits(Object, Ended),
+}
+
+impl Group {
+    /// What the command does, in order.
+    pub(crate) fn apply(&mut self, stamp_ms: i64, command: &Command) -> Vec<Told> {
+        self.position += 1;
+        self.now_ms = self.now_ms.max(stamp_ms);
+        match command {
+            Command::Call(call) => self.request(
+                &call.caller,
+                Asked::Call(call.object.clone(), call.invocation.clone()),
+                |group, asked| group.call(call, asked),
+            ),
+            Command::Batch(batch) => self.request(
+                &batch.caller,
+                Asked::Batch(batch.object.clone(), batch.invocations.clone()),
+                |group, _| group.batch(batch),
+            ),
+            Command::Create { caller, object, args } => {
+                let asked = Asked::Create(object.clone(), args.clone());
+                self.request(caller, asked, |group, _| group.create(object, args));
+            }
+            Command::Delete { caller, object, incarnation } => {
+                let asked = Asked::Delete(object.clone(), *incarnation);
+                self.request(caller, asked, |group, _| group.delete(object, *incarnation));
+            }
+            other => self.apply_to_sessions(other),
+        }
+        std::mem::take(&mut self.told)
+    }
+
+    fn apply_to_sessions(&mut self, command: &Command) {
+        match command {
+            Command::OpenSession { caller, session } => {
+                let answer = self.open(session, &caller.principal);
+                self.answer(caller, answer);
+            }
+            Command::CloseSession { caller, session } => {
+                let answer = self.close(caller, *session);
+                self.answer(caller, answer);
+            }
+            Command::ExpireSession { session, generation } => {
+                if self.sessions.iter().any(|open| open.id == *session && open.generation == *generation) {
+                    self.end_session(*session, true);
+                }
+            }
+            Command::CancelTicket { caller, ticket } => {
+                let answer = self.cancel(caller.as_ref(), *ticket);
+                if let Some(caller) = caller {
+                    self.answer(caller, answer);
+                }
+            }
+            Command::Tick => self.tick(),
+            // The others are requests.
+            _ => {}
+        }
+    }
+
+    fn placed(&self, answer: Answer) -> Answer {
+        answer.map_err(|refusal| Refusal { position: self.position, ..refusal })
+    }
+
+    fn answer(&mut self, caller: &Caller, answer: Answer) {
+        let answer = self.placed(answer);
+        self.told.push(Told::Answered(caller.origin, answer));
+    }
+
+    /// Carries out a request once, and remembers its answer.
+    fn request(
+        &mut self,
+        caller: &Caller,
+        asked: Asked,
+        work: impl FnOnce(&mut Self, &Asked) -> Result<Became, Refusal>,
+    ) {
+        match self.known(caller, &asked) {
+            Err(refusal) => self.answer(caller, Err(refusal)),
+            Ok(Some(Progress::Waits(ticket))) => self.told.push(Told::Parked(caller.origin, ticket)),
+            Ok(Some(Progress::Ended(_, answer))) => self.told.push(Told::Answered(caller.origin, answer)),
+            Ok(None) => {
+                let (told, sessions) = (self.told.len(), self.sessions.clone());
+                let position = self.position;
+                let answer = match work(self, &asked) {
+                    Ok(Became::Waits) => return,
+                    Ok(Became::Done(result)) => Ok(result),
+                    Err(refusal) => {
+                        self.told.truncate(told);
+                        self.sessions = sessions;
+                        self.position = position;
+                        self.placed(Err(refusal))
+                    }
+                };
+                self.remember(&KeptAt::of(caller), asked, Progress::Ended(None, answer.clone()));
+                self.told.push(Told::Answered(caller.origin, answer));
+            }
+        }
+    }
+
+    fn known(&mut self, caller: &Caller, asked: &Asked) -> Result<Option<Progress>, Refusal> {
+        let at = KeptAt::of(caller);
+        match &caller.identity {
+            Identity::Anonymous => return Ok(None),
+            Identity::Key(key) if key.is_empty() => return bad_argument(),
+            Identity::Key(_) => {}
+            Identity::Session { session, request, acknowledged } => {
+                let Some(open) = self.sessions.iter_mut().find(|open| open.id == *session) else {
+                    return refuse("session-expired");
+                };
+                open.floor = open.floor.max(*acknowledged);
+                let floor = open.floor;
+                self.remembered.retain(|kept| !matches!(&kept.at, KeptAt::Session(of, number) if of == session && *number <= floor));
+                if *request <= floor {
+                    return refuse("request-forgotten");
+                }
+            }
+        }
+        match self.remembered.iter().find(|kept| kept.at == at) {
+            Some(kept) if matches!(at, KeptAt::Key(..)) && kept.asked != *asked => refuse("key-reused"),
+            Some(kept) => Ok(Some(kept.progress.clone())),
+            None => match &at {
+                KeptAt::Session(id, _) if self.unacknowledged(*id) >= REQUESTS_PER_SESSION_MAX as usize => {
+                    Err(Refusal { unknown: true, ..refusal("quota") })
+                }
+                _ => Ok(None),
+            },
+        }
+    }
+
+    pub(crate) fn unacknowledged(&self, id: SessionId) -> usize {
+        let is_own = |kept: &&Remembered| matches!(&kept.at, KeptAt::Session(of, _) if *of == id);
+        self.remembered.iter().filter(is_own).count()
+    }
+
+    fn remember(&mut self, at: &KeptAt, asked: Asked, progress: Progress) {
+        let is_gone = match at {
+            KeptAt::Nowhere => true,
+            // The call may have closed its session.
+            KeptAt::Session(id, _) => !self.sessions.iter().any(|open| open.id == *id),
+            KeptAt::Key(..) => false,
+        };
+        if !is_gone {
+            let forgotten_ms = self.forgotten_ms(at, &progress);
+            self.remembered.push(Remembered { at: at.clone(), asked, progress, forgotten_ms });
+        }
+    }
+
+    pub(crate) fn forgotten_ms(&self, at: &KeptAt, progress: &Progress) -> Option<i64> {
+        let has_ended = matches!(progress, Progress::Ended(..));
+        (has_ended && matches!(at, KeptAt::Key(..)))
+            .then(|| self.now_ms.saturating_add(objects_state::limits::KEY_MS))
+    }
+
+    fn call(&mut self, call: &Call, asked: &Asked) -> Result<Became, Refusal> {
+        let kind = known_type(&call.object)?;
+        let mut asker = asker(&call.caller);
+        if let (Some(new), None) = (&call.opens, asker.session) {
+            self.open(new, &call.caller.principal)?;
+            (asker.session, asker.opened_ttl_ms) = (Some(new.id), Some(new.ttl_ms));
+        }
+        let (method, args) = understood(kind, &call.invocation)?;
+        let asked_ms = args.int_in("wait_ms", 0, i64::MAX)?;
+        let wait_ms = call.wait_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX)).or(asked_ms);
+        let index = self.find(&call.object, call.incarnation, call.create)?;
+        match self.step(index, &call.object, &asker, wait_ms, method, &args)? {
+            Stepped::Done(result) => Ok(Became::Done(self.with_session(&asker, result))),
+            Stepped::Waits(object, ended) => {
+                self.remember(&asker.kept_at, asked.clone(), Progress::Waits(self.position));
+                self.told.push(Told::Parked(call.caller.origin, self.position));
+                self.settle(object, ended);
+                Ok(Became::Waits)
+            }
+        }
+    }
+
+    fn batch(&mut self, batch: &Batch) -> Result<Became, Refusal> {
+        let kind = known_type(&batch.object)?;
+        let asker = asker(&batch.caller);
+        let (mut results, mut bytes) = (Vec::new(), 0);
+        for (index, invocation) in batch.invocations.iter().enumerate() {
+            self.position += u64::from(index > 0);
+            let done = if bytes > REPLY_BYTES_MAX {
+                refuse("too-large")
+            } else {
+                self.one_of_batch(kind, batch, invocation, &asker)
+            };
+            let result = match done {
+                Ok(result) => json!({ "result": result }),
+                Err(refusal) => json!({ "problem": shown(&self.placed(Err(refusal))) }),
+            };
+            bytes += super::text_of(&result).len();
+            results.push(result);
+        }
+        Ok(Became::Done(json!({ "results": results })))
+    }
+
+    fn one_of_batch(
+        &mut self,
+        kind: &'static Type,
+        batch: &Batch,
+        invocation: &Invocation,
+        asker: &Asker,
+    ) -> Answer {
+        let (method, args) = understood(kind, invocation)?;
+        if args.int("wait_ms")?.is_some_and(|ms| ms != 0) {
+            return bad_argument();
+        }
+        let index = self.find(&batch.object, batch.incarnation, batch.create)?;
+        match self.step(index, &batch.object, asker, Some(0), method, &args)? {
+            Stepped::Done(result) => Ok(result),
+            // It would wait whatever it says: a call of a batch does not.
+            Stepped::Waits(..) => bad_argument(),
+        }
+    }
+
+    /// The object of a command; nothing if it is to be created.
+    fn find(
+        &self,
+        name: &ObjectName,
+        incarnation: Option<u64>,
+        create: bool,
+    ) -> Result<Option<usize>, Refusal> {
+        if name.name.is_empty() || name.name.len() > NAME_BYTES_MAX || name.name.chars().any(char::is_control)
+        {
+            return bad_argument();
+        }
+        let index = self.objects.iter().position(|object| object.name == *name);
+        let has = index.map(|index| self.objects[index].incarnation);
+        if incarnation.is_some() && incarnation != has {
+            return refuse("wrong-incarnation");
+        }
+        if index.is_none() && !create { refuse("no-such-object") } else { Ok(index) }
+    }
+
+    pub(crate) fn fresh(&self, name: &ObjectName) -> Object {
+        let kind = types::default(type_name(name.kind).unwrap_or_default());
+        let (incarnation, waiters) = (self.position, Vec::new());
+        Object { name: name.clone(), incarnation, explicit: false, kind, waiters }
+    }
+
+    /// One call of an object.
+    fn step(
+        &mut self,
+        index: Option<usize>,
+        name: &ObjectName,
+        asker: &Asker,
+        wait_ms: Option<i64>,
+        method: &str,
+        args: &Args,
+    ) -> Result<Stepped, Refusal> {
+        if let Some(id) = asker.session
+            && self.holdings(id).len() + self.tickets(id) >= HOLDINGS_PER_SESSION_MAX as usize
+        {
+            return refuse("quota");
+        }
+        let mut object = index.map_or_else(|| self.fresh(name), |index| self.objects[index].clone());
+        let mut ended = Vec::new();
+        let mut cx = self.surroundings(&mut object.waiters, &mut ended, asker.session);
+        cx.is_try = wait_ms == Some(0);
+        let (wish, forever) = match object.kind.call(&mut cx, method, args)? {
+            Step::Done(result) => {
+                object.kind.settle(&mut cx);
+                self.put_back(object, ended);
+                return Ok(Stepped::Done(result));
+            }
+            Step::Wait(wish) if wait_ms == Some(0) => {
+                let view = View { now_ms: self.now_ms, waiters: &object.waiters };
+                let missed = object.kind.missed(&view, method, &wish);
+                self.settle(object, ended);
+                return Ok(Stepped::Done(missed));
+            }
+            Step::Wait(wish) => (wish, false),
+            Step::WaitForever(wish) => (wish, true),
+        };
+        self.check_waiters(&object, asker)?;
+        let wait_ms = wait_ms.unwrap_or(WAIT_MS_MAX).min(WAIT_MS_MAX);
+        object.waiters.push(Waiter {
+            ticket: self.position,
+            since: self.position,
+            asker: asker.clone(),
+            deadline_ms: (!forever).then(|| self.now_ms.saturating_add(wait_ms)),
+            method: method.into(),
+            wish,
+            passed: 0,
+        });
+        Ok(Stepped::Waits(object, ended))
+    }
+
+    fn check_waiters(&self, object: &Object, asker: &Asker) -> Result<(), Refusal> {
+        let of_object = object.waiters.len() >= TICKETS_PER_OBJECT_MAX as usize;
+        let of_session = asker.session.is_some_and(|id| self.tickets(id) >= TICKETS_PER_SESSION_MAX as usize);
+        if of_object || of_session { refuse("waiters-full") } else { Ok(()) }
+    }
+
+    pub(crate) fn surroundings<'a>(
+        &self,
+        waiters: &'a mut Vec<Waiter>,
+        ended: &'a mut Ended,
+        session: Option<SessionId>,
+    ) -> Cx<'a> {
+        Cx { position: self.position, now_ms: self.now_ms, session, is_try: false, waiters, ended }
+    }
+
+    /// Grants what is due, and puts the object back.
+    pub(crate) fn settle(&mut self, mut object: Object, mut ended: Ended) {
+        let mut cx = self.surroundings(&mut object.waiters, &mut ended, None);
+        object.kind.settle(&mut cx);
+        self.put_back(object, ended);
+    }
+
+    /// The object as it is now, unless nothing but defaults is left; those whose calls have ended are told.
+    fn put_back(&mut self, object: Object, ended: Ended) {
+        let index = self.objects.iter().position(|other| other.name == object.name);
+        let is_gone = !object.explicit && object.waiters.is_empty() && object.kind.is_default();
+        match index {
+            Some(index) if is_gone => drop(self.objects.remove(index)),
+            Some(index) => self.objects[index] = object,
+            None if is_gone => {}
+            None => self.objects.push(object),
+        }
+        self.tell_ends(ended);
+    }
+
+    /// One after the other: until its turn each of them is one that waits.
+    pub(crate) fn tell_ends(&mut self, ended: Ended) {
+        self.ending = ended.iter().filter_map(|(waiter, ..)| waiter.asker.session).collect();
+        for (waiter, end, answer) in ended {
+            if waiter.asker.session.is_some() {
+                self.ending.remove(0);
+            }
+            self.tell_end(&waiter, end, answer);
+        }
+    }
+
+    fn create(&mut self, name: &ObjectName, args: &[u8]) -> Result<Became, Refusal> {
+        let kind = known_type(name)?;
+        let args = Args::parse(args)?;
+        args.only(kind.1)?;
+        let made = types::create(kind.0, &args)?;
+        let index = self.find(name, None, true)?;
+        let mut object = index.map_or_else(|| self.fresh(name), |index| self.objects[index].clone());
+        if index.is_some() && object.kind.config() != made.config() {
+            return refuse("exists");
+        }
+        if index.is_none() {
+            object.kind = made;
+        }
+        let created = !object.explicit;
+        object.explicit = true;
+        let incarnation = object.incarnation;
+        self.settle(object, Vec::new());
+        Ok(Became::Done(json!({ "created": created, "incarnation": incarnation })))
+    }
+
+    fn delete(&mut self, name: &ObjectName, incarnation: Option<u64>) -> Result<Became, Refusal> {
+        let index = self.objects.iter().position(|object| object.name == *name);
+        let has = index.map(|index| self.objects[index].incarnation);
+        if incarnation.is_some() && incarnation != has {
+            return refuse("wrong-incarnation");
+        }
+        let Some(index) = index else { return refuse("no-such-object") };
+        let mut object = self.objects.remove(index);
+        object.waiters.sort_by_key(|waiter| waiter.ticket);
+        for waiter in object.waiters {
+            let answer = self.placed(refuse("object-deleted"));
+            self.tell_end(&waiter, TicketEnd::Ended, answer);
+        }
+        Ok(Became::Done(json!({ "deleted": true })))
+    }
+
+    fn open(&mut self, new: &NewSession, principal: &str) -> Answer {
+        let is_short =
+            new.name.as_ref().is_none_or(|name| name.len() <= objects_state::limits::KEY_BYTES_MAX);
+        let ttls = objects_state::limits::SESSION_TTL_MS_MIN..=objects_state::limits::SESSION_TTL_MS_MAX;
+        if !ttls.contains(&new.ttl_ms) || !is_short {
+            return bad_argument();
+        }
+        if !self.sessions.iter().any(|open| open.id == new.id) {
+            let (id, secret_hash, principal) = (new.id, new.secret_hash, principal.into());
+            let session = Session {
+                id,
+                secret_hash,
+                generation: new.generation,
+                ttl_ms: new.ttl_ms,
+                principal,
+                floor: 0,
+            };
+            self.sessions.push(session);
+            self.told.push(Told::Opened(new.id, new.generation));
+        }
+        let open = self.sessions.iter_mut().find(|open| open.id == new.id).ok_or(refusal("exists"))?;
+        if open.secret_hash != new.secret_hash {
+            return refuse("exists");
+        }
+        if new.generation > open.generation {
+            (open.generation, open.ttl_ms) = (new.generation, new.ttl_ms);
+            self.told.push(Told::Opened(new.id, new.generation));
+        }
+        Ok(json!({ "session": new.id.to_string(), "generation": open.generation, "ttl_ms": open.ttl_ms }))
+    }
+
+    /// What a query answers.
+    pub(crate) fn query(
+        &self,
+        name: &ObjectName,
+        incarnation: Option<u64>,
+        create: bool,
+        method: &str,
+        args: &[u8],
+    ) -> Answer {
+        self.placed(self.query_here(name, incarnation, create, method, args))
+    }
+
+    fn query_here(
+        &self,
+        name: &ObjectName,
+        incarnation: Option<u64>,
+        create: bool,
+        method: &str,
+        args: &[u8],
+    ) -> Answer {
+        let kind = known_type(name)?;
+        let Some((_, way, known)) = method_of(kind, method) else { return refuse("no-such-method") };
+        if !matches!(way, Way::Query | Way::Either) {
+            return refuse("not-a-query");
+        }
+        let args = Args::parse(args)?;
+        args.only(known)?;
+        let found = self.objects.iter().find(|object| object.name == *name);
+        if incarnation.is_some() && incarnation != found.map(|object| object.incarnation) {
+            return refuse("wrong-incarnation");
+        }
+        if found.is_none() && !create {
+            return refuse("no-such-object");
+        }
+        let object = found.cloned().unwrap_or_else(|| self.fresh(name));
+        object.kind.query(&View { now_ms: self.now_ms, waiters: &object.waiters }, method, &args)
+    }
+
+    /// What sessions hold: of which object, under which position.
+    pub(crate) fn held(&self) -> Vec<(ObjectName, SessionId, u64)> {
+        let mut held = Vec::new();
+        for object in &self.objects {
+            let all = object.kind.holdings().into_iter();
+            held.extend(all.map(|holding| (object.name.clone(), holding.session, holding.position)));
+        }
+        held
+    }
+
+    /// The tickets of the calls that wait.
+    pub(crate) fn waiting(&self) -> Vec<u64> {
+        self.objects.iter().flat_map(|object| &object.waiters).map(|waiter| waiter.ticket).collect()
+    }
+
+    /// The incarnation of an object, if it is there.
+    pub(crate) fn incarnation(&self, name: &ObjectName) -> Option<u64> {
+        Some(self.objects.iter().find(|object| object.name == *name)?.incarnation)
+    }
+
+    /// The names of objects for which calls wait.
+    pub(crate) fn names_with_waiters(&self) -> Vec<ObjectName> {
+        let waited_for = self.objects.iter().filter(|object| !object.waiters.is_empty());
+        waited_for.map(|object| object.name.clone()).collect()
+    }
+
+    /// What an object's queries may not show more than.
+    pub(crate) fn limits(&self, name: &ObjectName) -> Option<Vec<(&'static str, &'static str, i64)>> {
+        Some(self.objects.iter().find(|object| object.name == *name)?.kind.limits())
+    }
+
+    /// Whether a semaphore takes back no more than it gave.
+    pub(crate) fn is_bounded(&self, name: &ObjectName) -> bool {
+        let found = self.objects.iter().find(|object| object.name == *name);
+        found.is_none_or(|object| object.kind.is_bounded())
+    }
+
+    /// The names of all objects.
+    pub(crate) fn names(&self) -> Vec<ObjectName> {
+        self.objects.iter().map(|object| object.name.clone()).collect()
+    }
+
+    /// The position of the last command.
+    #[must_use]
+    pub(crate) const fn position(&self) -> u64 {
+        self.position
+    }
+}
+
+fn known_type(name: &ObjectName) -> Result<&'static Type, Refusal> {
+    type_name(name.kind).and_then(type_of).ok_or_else(|| refusal("no-such-type"))
+}
+
+fn asker(caller: &Caller) -> Asker {
+    let session = match caller.identity {
+        Identity::Session { session, .. } => Some(session),
+        _ => None,
+    };
+    Asker { principal: caller.principal.clone(), session, kept_at: KeptAt::of(caller), opened_ttl_ms: None }
+}
+
+/// The method, if it may stand in the log, and its arguments.
+fn understood(kind: &'static Type, invocation: &Invocation) -> Result<(&'static str, Args), Refusal> {
+    let Some((name, way, known)) = method_of(kind, &invocation.method) else {
+        return refuse("no-such-method");
+    };
+    if *way == Way::Query {
+        return bad_argument();
+    }
+    let args = Args::parse(&invocation.args)?;
+    args.only(known)?;
+    Ok((name, args))
+}

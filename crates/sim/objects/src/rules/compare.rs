@@ -1,0 +1,148 @@
+//! O1, and with it what only the model knows: O14 no lost wake-up, O16 first come first served, O18 conditions, O31 refusals at
+//! limits. Of two accounts of one command it finds where they differ first, and which rule that breaks.
+
+use std::collections::BTreeMap;
+
+use objects_state::{Command, Effect, TicketEnd, type_name};
+use sim_kit::Judged;
+
+use super::requests::Requests;
+use super::{Seen, Wrong, judged};
+use crate::model::{Answer, Told};
+
+/// Refusals that say that a limit is reached.
+const LIMITS: [&str; 5] = ["waiters-full", "quota", "full", "queue-full", "too-large"];
+
+pub(crate) fn compare(
+    seen: &Seen<'_>,
+    requests: &Requests,
+    all: &mut BTreeMap<u32, Judged>,
+) -> Result<(), Wrong> {
+    count(seen, all);
+    if seen.told == seen.shown {
+        return Ok(());
+    }
+    let command = crate::outcome::brief(seen.command);
+    let both = format!("\nmodel {:?}\nstate {:?}\nafter {command}", seen.told, seen.shown);
+    let (rule, what) = why(seen, requests);
+    Err((rule, format!("{what}{both}")))
+}
+
+fn count(seen: &Seen<'_>, all: &mut BTreeMap<u32, Judged>) {
+    for told in seen.shown {
+        judged(all, 1, "answers and ends");
+        match told {
+            Told::Ended(id, TicketEnd::Granted, _) => {
+                judged(all, 14, "grants");
+                judged(all, 16, "grants");
+                if seen.book.ticket(*id).is_some_and(crate::book::Ticket::is_of_condition) {
+                    judged(all, 18, "returns");
+                }
+            }
+            Told::Answered(_, Err(refusal)) if LIMITS.contains(&refusal.slug) => {
+                judged(all, 31, "refusals");
+            }
+            _ => {}
+        }
+    }
+}
+
+fn why(seen: &Seen<'_>, requests: &Requests) -> (u32, &'static str) {
+    if let (Some(Err(refusal)), answer) = (answer_of(seen.told), answer_of(seen.shown))
+        && LIMITS.contains(&refusal.slug)
+        && answer.is_none_or(Result::is_ok)
+    {
+        return (31, "a limit is passed");
+    }
+    if let (Command::CancelTicket { .. }, Some(Err(_)), Some(Ok(_))) =
+        (seen.command, answer_of(seen.told), answer_of(seen.shown))
+    {
+        return (15, "a call that does not wait is cancelled");
+    }
+    if is_of_condition(seen) {
+        return (18, "a condition's wait differs");
+    }
+    let outcome = seen.effects.iter().find_map(|effect| match effect {
+        Effect::Answered { outcome, .. } => Some(outcome),
+        _ => None,
+    });
+    let has_other_answer = answer_of(seen.told) != answer_of(seen.shown);
+    if has_other_answer && outcome.is_some_and(|outcome| requests.is_anothers(seen.command, outcome)) {
+        return (5, "a new request is answered what another one was");
+    }
+    let (due, granted) = (ends(seen.told, TicketEnd::Granted), ends(seen.shown, TicketEnd::Granted));
+    let is_missing = due.iter().any(|id| !granted.contains(id));
+    let is_more = granted.iter().any(|id| !due.contains(id));
+    for end in [TicketEnd::TimedOut, TicketEnd::Cancelled, TicketEnd::Ended] {
+        if ends(seen.told, end) != ends(seen.shown, end) {
+            return match end {
+                TicketEnd::TimedOut => (17, "other calls run out of time"),
+                TicketEnd::Cancelled => (15, "other calls are cancelled"),
+                _ => (13, "other calls end with their session or object"),
+            };
+        }
+    }
+    match (is_missing, is_more) {
+        (true, true) => return (16, "another call is granted than the one whose turn it is"),
+        (true, false) => return (14, "a call that is due is not granted"),
+        (false, true) => return (9, "a call is granted that is not due"),
+        (false, false) if due != granted => return (16, "calls are granted in another order"),
+        (false, false) => {}
+    }
+    if closed(seen.told) != closed(seen.shown) {
+        return (13, "other sessions end");
+    }
+    of_answers(seen)
+}
+
+fn of_answers(seen: &Seen<'_>) -> (u32, &'static str) {
+    let is_parked = |told: &[Told]| told.iter().any(|told| matches!(told, Told::Parked(..)));
+    match (is_parked(seen.told), is_parked(seen.shown)) {
+        (true, false) if is_fair_grant(seen) => return (16, "a call goes past those that wait"),
+        (true, false) => return (9, "a call that should wait does not"),
+        (false, true) => return (14, "a call waits for what it could have"),
+        _ => {}
+    }
+    (1, "an answer differs")
+}
+
+/// Whether the command got what others wait for.
+fn is_fair_grant(seen: &Seen<'_>) -> bool {
+    let Command::Call(call) = seen.command else { return false };
+    seen.book.open.iter().any(|ticket| ticket.object == call.object)
+}
+
+fn is_of_condition(seen: &Seen<'_>) -> bool {
+    if let Command::Call(call) = seen.command
+        && type_name(call.object.kind) == Some("lock")
+        && ["await", "signal", "signal_all"].contains(&&*call.invocation.method)
+    {
+        return true;
+    }
+    let mut odd = seen.told.iter().filter(|told| !seen.shown.contains(told));
+    let mut more = seen.shown.iter().filter(|told| !seen.told.contains(told));
+    let is_it = |told: &Told| match told {
+        Told::Ended(id, ..) => seen.book.ticket(*id).is_some_and(crate::book::Ticket::is_of_condition),
+        _ => false,
+    };
+    odd.any(is_it) || more.any(is_it)
+}
+
+fn ends(told: &[Told], which: TicketEnd) -> Vec<u64> {
+    let id = |told: &Told| match told {
+        Told::Ended(id, end, _) if *end == which => Some(*id),
+        _ => None,
+    };
+    told.iter().filter_map(id).collect()
+}
+
+fn closed(told: &[Told]) -> Vec<&Told> {
+    told.iter().filter(|told| matches!(told, Told::Opened(..) | Told::Closed(..))).collect()
+}
+
+fn answer_of(told: &[Told]) -> Option<&Answer> {
+    told.iter().find_map(|told| match told {
+        Told::Answered(_, answer) => Some(answer),
+        _ => None,
+    })
+}

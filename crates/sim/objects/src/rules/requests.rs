@@ -1,0 +1,254 @@
+//! O3 exactly once, O4 the same reply, O5 replies matched, O6 forgotten is refused: from what the state itself answered the
+//! first time.
+
+use std::collections::BTreeMap;
+
+use objects_state::limits::KEY_MS;
+use objects_state::{Caller, Command, Effect, Identity, Outcome, SessionId};
+use sim_kit::Judged;
+
+use super::{Seen, Wrong, judged, object_of, visible};
+use crate::model::{Asked, KeptAt, Told};
+
+/// How far a request had come when it was last heard of.
+#[derive(Clone, Debug)]
+enum Progress {
+    Waits(u64),
+    Ended(Outcome, i64),
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    at: KeptAt,
+    asked: Asked,
+    progress: Progress,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Requests {
+    known: Vec<Known>,
+    floors: Vec<(SessionId, u64)>,
+}
+
+pub(super) const fn caller_of(command: &Command) -> Option<&Caller> {
+    match command {
+        Command::Call(call) => Some(&call.caller),
+        Command::Batch(batch) => Some(&batch.caller),
+        Command::Create { caller, .. } | Command::Delete { caller, .. } => Some(caller),
+        _ => None,
+    }
+}
+
+fn asked(command: &Command) -> Option<Asked> {
+    Some(match command {
+        Command::Call(call) => Asked::Call(call.object.clone(), call.invocation.clone()),
+        Command::Batch(batch) => Asked::Batch(batch.object.clone(), batch.invocations.clone()),
+        Command::Create { object, args, .. } => Asked::Create(object.clone(), args.clone()),
+        Command::Delete { object, incarnation, .. } => Asked::Delete(object.clone(), *incarnation),
+        _ => return None,
+    })
+}
+
+impl Requests {
+    fn known(&self, command: &Command, now_ms: i64) -> Option<&Known> {
+        let (caller, asked) = (caller_of(command)?, asked(command)?);
+        let at = KeptAt::of(caller);
+        let known = self.known.iter().find(|known| known.at == at && at != KeptAt::Nowhere)?;
+        match (&at, &known.progress) {
+            // Another body under a key is refused, and a key is forgotten some time behind this.
+            (KeptAt::Key(..), _) if known.asked != asked => None,
+            (KeptAt::Key(..), Progress::Ended(_, at_ms)) if now_ms - at_ms >= KEY_MS => None,
+            (KeptAt::Session(id, number), _) => (*number > self.floor_with(*id, caller)).then_some(known),
+            _ => Some(known),
+        }
+    }
+
+    fn floor(&self, id: SessionId) -> Option<u64> {
+        self.floors.iter().find(|known| known.0 == id).map(|known| known.1)
+    }
+
+    fn floor_with(&self, id: SessionId, caller: &Caller) -> u64 {
+        let Identity::Session { acknowledged, .. } = caller.identity else { return 0 };
+        self.floor(id).unwrap_or(0).max(acknowledged)
+    }
+
+    pub(super) fn is_repeat(&self, command: &Command, now_ms: i64) -> bool {
+        self.known(command, now_ms).is_some()
+    }
+
+    /// Whether a reply may be one that was kept, for all that is known.
+    pub(super) fn may_be_kept(&self, command: &Command) -> bool {
+        let Some(caller) = caller_of(command) else { return false };
+        let at = KeptAt::of(caller);
+        at != KeptAt::Nowhere && self.known.iter().any(|known| known.at == at)
+    }
+
+    /// Whether this is what another request was answered, and has something in it that only that one can have.
+    pub(super) fn is_anothers(&self, command: &Command, outcome: &Outcome) -> bool {
+        let Some(caller) = caller_of(command).filter(|_| is_stamped(outcome)) else { return false };
+        let own = KeptAt::of(caller);
+        let is_it = |known: &Known| matches!(&known.progress, Progress::Ended(first, _) if first == outcome);
+        self.known.iter().any(|known| known.at != own && is_it(known))
+    }
+
+    pub(super) fn see(&mut self, seen: &Seen<'_>, all: &mut BTreeMap<u32, Judged>) -> Result<(), Wrong> {
+        if let Some(caller) = caller_of(seen.command) {
+            self.matched(seen, caller, all)?;
+            self.forgotten(seen, caller, all)?;
+            self.repeated(seen, all)?;
+        }
+        self.note(seen);
+        Ok(())
+    }
+
+    /// O5: one answer, and for this request.
+    fn matched(
+        &self,
+        seen: &Seen<'_>,
+        caller: &Caller,
+        all: &mut BTreeMap<u32, Judged>,
+    ) -> Result<(), Wrong> {
+        judged(all, 5, "requests");
+        let mut own = 0;
+        for told in seen.shown {
+            let (Told::Answered(origin, _) | Told::Parked(origin, _)) = told else { continue };
+            if *origin != caller.origin {
+                return Err((5, format!("{:?} is told what {:?} asked for", origin, caller.origin)));
+            }
+            own += 1;
+        }
+        if own == 1 { Ok(()) } else { Err((5, format!("{:?} is told {own} things", caller.origin))) }
+    }
+
+    /// O6.
+    fn forgotten(
+        &self,
+        seen: &Seen<'_>,
+        caller: &Caller,
+        all: &mut BTreeMap<u32, Judged>,
+    ) -> Result<(), Wrong> {
+        let Identity::Session { session, request, .. } = caller.identity else { return Ok(()) };
+        if self.floor(session).is_none() || request > self.floor_with(session, caller) {
+            return Ok(());
+        }
+        judged(all, 6, "late requests");
+        match seen.shown {
+            [Told::Answered(_, Err(refusal))] if refusal.slug == "request-forgotten" => Ok(()),
+            other => Err((6, format!("request {request} of {session} is at its floor, and: {other:?}"))),
+        }
+    }
+
+    /// O3 and O4.
+    fn repeated(&self, seen: &Seen<'_>, all: &mut BTreeMap<u32, Judged>) -> Result<(), Wrong> {
+        let Some(known) = self.known(seen.command, seen.stamp_ms) else { return Ok(()) };
+        judged(all, 3, "repeats");
+        judged(all, 4, "repeats");
+        let at = &known.at;
+        let after = object_of(seen.command).map(|object| visible(seen.state, object));
+        if seen.shown.len() != 1 || seen.before != after {
+            let (before, shown) = (&seen.before, seen.shown);
+            return Err((
+                3,
+                format!("{at:?} again has an effect: {shown:?}\nbefore {before:?}\nafter {after:?}"),
+            ));
+        }
+        let first = seen.effects.iter().find_map(|effect| match effect {
+            Effect::Answered { outcome, .. } => Some(outcome),
+            _ => None,
+        });
+        match (&known.progress, &seen.shown[0], first) {
+            (Progress::Waits(ticket), Told::Parked(_, again), _) if ticket == again => Ok(()),
+            (Progress::Ended(first, _), _, Some(again))
+                if first == again && first.to_json() == again.to_json() =>
+            {
+                Ok(())
+            }
+            (_, _, Some(Outcome::Refused(problem))) if problem.position == seen.first => {
+                Err((3, format!("{at:?} is carried out again, and refused: {problem:?}")))
+            }
+            (_, Told::Parked(_, again), _) if *again == seen.first => {
+                Err((3, format!("{at:?} again waits anew")))
+            }
+            (_, _, Some(again)) if self.is_anothers(seen.command, again) => {
+                Err((5, format!("{at:?} is answered what another one was: {again:?}")))
+            }
+            (first, again, _) => Err((4, format!("{at:?} was told {first:?}, and then {again:?}"))),
+        }
+    }
+
+    fn note(&mut self, seen: &Seen<'_>) {
+        for effect in seen.effects {
+            match effect {
+                Effect::SessionEnded { session, .. } => {
+                    self.floors.retain(|known| known.0 != *session);
+                    self.known.retain(|known| !matches!(&known.at, KeptAt::Session(id, _) if id == session));
+                }
+                Effect::SessionOpened { session, .. } if self.floor(*session).is_none() => {
+                    self.floors.push((*session, 0));
+                }
+                Effect::TicketEnded { ticket, outcome, .. } => {
+                    let is_it =
+                        |known: &&mut Known| matches!(known.progress, Progress::Waits(id) if id == *ticket);
+                    if let Some(known) = self.known.iter_mut().find(is_it) {
+                        known.progress = Progress::Ended(outcome.clone(), seen.stamp_ms);
+                    }
+                }
+                _ => {}
+            }
+        }
+        if let (Some(caller), Some(asked)) = (caller_of(seen.command), asked(seen.command)) {
+            self.note_request(seen, caller, asked);
+        }
+    }
+
+    fn note_request(&mut self, seen: &Seen<'_>, caller: &Caller, asked: Asked) {
+        let at = KeptAt::of(caller);
+        let now_ms = seen.stamp_ms;
+        if let Identity::Session { session, acknowledged, .. } = caller.identity {
+            let Some(floor) = self.floors.iter_mut().find(|known| known.0 == session) else { return };
+            floor.1 = floor.1.max(acknowledged);
+            let floor = floor.1;
+            self.known.retain(|known| !matches!(&known.at, KeptAt::Session(id, number) if *id == session && *number <= floor));
+        }
+        // Whether a key that was used again so late was forgotten in between is not known: it is judged no more, and stays
+        // known as one that ended long ago.
+        if at == KeptAt::Nowhere || self.known.iter().any(|known| known.at == at) {
+            return;
+        }
+        for effect in seen.effects {
+            let progress = match effect {
+                // It may have been granted at once.
+                Effect::Parked { ticket, .. } => Progress::Waits(*ticket),
+                Effect::Answered { outcome: Outcome::Refused(problem), .. } if is_not_kept(problem) => return,
+                Effect::Answered { outcome, .. } => Progress::Ended(outcome.clone(), now_ms),
+                Effect::TicketEnded { ticket, outcome, .. } if *ticket == seen.first => {
+                    Progress::Ended(outcome.clone(), now_ms)
+                }
+                _ => continue,
+            };
+            self.known.retain(|known| known.at != at);
+            self.known.push(Known { at: at.clone(), asked: asked.clone(), progress });
+        }
+    }
+}
+
+/// Whether a position is part of an answer: no two requests have that.
+fn is_stamped(outcome: &Outcome) -> bool {
+    let stamps = ["fence", "version", "id", "term", "incarnation", "generation"];
+    match outcome {
+        Outcome::Done(result) => {
+            let result = crate::outcome::parsed(result);
+            stamps.iter().any(|stamp| result[*stamp].as_u64().is_some_and(|position| position > 0))
+        }
+        Outcome::Refused(_) => true,
+    }
+}
+
+/// Refusals that say something about the request's number or key, and are no reply of its call.
+fn is_not_kept(problem: &objects_state::Problem) -> bool {
+    let of_number = ["request-forgotten", "session-expired", "key-reused"];
+    problem.effect == objects_state::SideEffect::Unknown
+        || of_number.contains(&problem.slug.name())
+        || problem.detail == "an idempotency key is empty"
+}

@@ -1,0 +1,358 @@
+//! One run: commands, the state and its model beside each other, a second state that never goes through a snapshot.
+
+use std::collections::BTreeMap;
+
+use base::{Random, WallTime};
+use objects_state::{
+    Command, Effect, Effects, Identity, Loader, ObjectName, SnapshotProgress, State, type_name,
+};
+use sim_kit::{Floor, Judged, Plan, Simulation, World};
+
+use crate::book::Book;
+use crate::cells::{self, CELLS};
+use crate::crowd::Crowd;
+use crate::model::{Group, Told};
+use crate::outcome::{brief, refusal, told_by};
+use crate::rules::{self, Rules, Seen, Wrong};
+
+/// Simulated milliseconds for each command.
+const STEP_MS: u64 = 20;
+/// The stamp of the first command.
+const BEGIN_MS: i64 = 1_000_000;
+/// Positions in which no state is loaded.
+const UNLOADED: u64 = 60;
+/// Records beyond which a state is copied seldom.
+const SMALL: usize = 1_500;
+
+/// See the module.
+pub struct ObjectsWorld {
+    sim: Simulation,
+    ends_ms: u64,
+    /// The clock of the leader that stamps.
+    clock_ms: i64,
+    crowd: Crowd,
+    group: Group,
+    /// Goes through snapshots now and then.
+    state: State,
+    /// Never does.
+    twin: State,
+    /// A snapshot that is taken while commands go on: its bytes, and the digest of its beginning.
+    running: Option<(Vec<u8>, u64)>,
+    /// The first state has been loaded from a snapshot: until then only bytes lie between the two.
+    is_loaded: bool,
+    book: Book,
+    rules: Rules,
+    wrongs: Vec<String>,
+    met: BTreeMap<&'static str, u64>,
+}
+
+impl World for ObjectsWorld {
+    const COMMAND: &'static str = "cargo xtask sim-objects";
+    const LIGHT: &'static str = "not used here";
+    const REACHED: &'static [&'static str] = CELLS;
+    const FLOORS: &'static [Floor] = &[];
+
+    fn begin(plan: &Plan) -> Self {
+        let mut sim = Simulation::new(Random::new(plan.seed.wrapping_mul(0x9e37_79b9).wrapping_add(1)));
+        sim.leave_out(plan.without.clone());
+        let crowd = Crowd::new(&mut sim.random);
+        let ends_ms = sim.now_ms() + plan.faulty_ms;
+        Self {
+            sim,
+            ends_ms,
+            clock_ms: BEGIN_MS,
+            crowd,
+            group: Group::default(),
+            state: State::new(),
+            twin: State::new(),
+            running: None,
+            is_loaded: false,
+            book: Book::default(),
+            rules: Rules::default(),
+            wrongs: Vec::new(),
+            met: BTreeMap::new(),
+        }
+    }
+
+    fn setting(&self) -> String {
+        self.crowd.setting()
+    }
+
+    fn simulation(&self) -> &Simulation {
+        &self.sim
+    }
+
+    fn simulation_mut(&mut self) -> &mut Simulation {
+        &mut self.sim
+    }
+
+    fn step(&mut self) -> bool {
+        if self.sim.now_ms() >= self.ends_ms || !self.wrongs.is_empty() {
+            return false;
+        }
+        self.sim.pass(if self.crowd.storm().is_some() { 2 } else { STEP_MS });
+        if let Some(mut random) = self.sim.strike(1_000) {
+            self.pass_time(&mut random);
+            let command = self.crowd.next(&mut random, &self.group);
+            if let Err(wrong) = self.play(&mut random, &command) {
+                self.wrongs.push(rules::words(&wrong));
+            }
+        }
+        self.sim.end_fault();
+        self.sim.end_moment();
+        true
+    }
+
+    fn judge(&mut self) -> Vec<String> {
+        if self.wrongs.is_empty()
+            && let Err(wrong) = self.state.check()
+        {
+            self.wrongs.push(rules::words(&(24, format!("records do not fit together: {wrong:?}"))));
+        }
+        self.wrongs.clone()
+    }
+
+    fn judged(&self) -> BTreeMap<u32, Judged> {
+        self.rules.judged.clone()
+    }
+
+    fn sum_up(&mut self) {
+        for (cell, count) in std::mem::take(&mut self.met) {
+            self.sim.count(cell, count);
+        }
+    }
+}
+
+impl ObjectsWorld {
+    /// Mostly a little; sometimes as long as waits, keys and limits last; sometimes another leader's clock is behind.
+    fn pass_time(&mut self, random: &mut Random) {
+        self.clock_ms += match random.below(400) {
+            0..4 => 1_000 + random.below(9_000) as i64,
+            4 => 650_000,
+            5 => 3_700_000,
+            6..12 => -(random.below(4_000) as i64),
+            12..100 => 0,
+            _ => random.below(30) as i64,
+        };
+    }
+
+    fn play(&mut self, random: &mut Random, command: &Command) -> Result<(), Wrong> {
+        let stamp = WallTime::of_ms(self.clock_ms);
+        let first = self.group.position() + 1;
+        let now_ms = self.state.stamp().ms().max(self.clock_ms);
+        let object = rules::object_of(command).cloned();
+        let is_repeat = self.rules.is_repeat(command, now_ms);
+        let before = object.as_ref().filter(|_| is_repeat).map(|object| rules::visible(&self.state, object));
+        self.tell(command);
+        let told = self.group.apply(self.clock_ms, command);
+        let copy = self.copy_for_refusal(command, &told)?;
+        let effects = self.apply(stamp, command)?;
+        let shown = told_by(&effects);
+        self.trace(&shown);
+        let seen = Seen {
+            command,
+            first,
+            stamp_ms: now_ms,
+            told: &told,
+            shown: &shown,
+            effects: &effects,
+            state: &self.state,
+            group: &self.group,
+            book: &self.book,
+            before,
+            may_be_kept: self.rules.may_be_kept(command),
+        };
+        if let Some(copy) = copy {
+            Self::rolled_back(&mut self.rules, copy, stamp, &seen)?;
+        }
+        self.rules.see(&seen)?;
+        self.same_place()?;
+        self.meet(cells::met(command, &shown, &self.book, is_repeat))?;
+        self.book.note(command, first, now_ms, &shown);
+        self.crowd.heard(command, &shown);
+        if let Some(object) = &object {
+            self.inspect(object)?;
+        }
+        self.ask(random)?;
+        self.snapshots(random)
+    }
+
+    fn tell(&mut self, command: &Command) {
+        let position = self.group.position() + 1;
+        let words = brief(command);
+        let clock_ms = self.clock_ms;
+        self.sim.tell("command", format_args!("at {clock_ms} ms, position {position}: {words}"));
+    }
+
+    fn trace(&mut self, shown: &[Told]) {
+        self.sim.trace.bytes(format!("{shown:?}").as_bytes());
+    }
+
+    /// Both states apply it, one of them from its bytes. They must do the same.
+    fn apply(&mut self, stamp: WallTime, command: &Command) -> Result<Effects, Wrong> {
+        let (mut effects, mut others, mut bytes) = (Effects::new(), Effects::new(), Vec::new());
+        command.encode(&mut bytes);
+        self.state.apply(stamp, command, &mut effects);
+        let decoded = self.twin.apply_encoded(stamp, &bytes, &mut others);
+        if let Err(wrong) = decoded {
+            return Err((19, format!("its bytes are no command: {wrong:?}")));
+        }
+        self.rules.count(19, "commands", 1);
+        if effects != others || self.state.digest() != self.twin.digest() {
+            let words = format!("with snapshots {effects:?}\nwithout {others:?}\nafter {}", brief(command));
+            return Err((if self.is_loaded { 24 } else { 19 }, words));
+        }
+        Ok(effects)
+    }
+
+    /// A copy of the state before a command that will be refused and not remembered: it must not change anything.
+    fn copy_for_refusal(&mut self, command: &Command, told: &[Told]) -> Result<Option<State>, Wrong> {
+        let is_refused = matches!(told, [Told::Answered(_, Err(_))]);
+        let is_anonymous = match command {
+            Command::Call(call) => call.caller.identity == Identity::Anonymous,
+            Command::Create { caller, .. } | Command::Delete { caller, .. } => {
+                caller.identity == Identity::Anonymous
+            }
+            _ => false,
+        };
+        if !is_refused || !is_anonymous || self.state.records() > SMALL {
+            return Ok(None);
+        }
+        copy(&mut self.twin, 1 << 20, 1 << 20).map(Some)
+    }
+
+    /// O20: what is refused leaves what nothing at all would have left, to the bit.
+    fn rolled_back(
+        rules: &mut Rules,
+        mut copy: State,
+        stamp: WallTime,
+        seen: &Seen<'_>,
+    ) -> Result<(), Wrong> {
+        let is_refused = |effect: &Effect| {
+            matches!(effect, Effect::Answered { outcome: objects_state::Outcome::Refused(_), .. })
+        };
+        if seen.effects.len() != 1 || !seen.effects.iter().all(is_refused) {
+            return Ok(());
+        }
+        rules.count(20, "refusals", 1);
+        copy.apply(stamp, &Command::FeatureLevel(0), &mut Effects::new());
+        if copy.digest() == seen.state.digest() {
+            return Ok(());
+        }
+        Err((
+            20,
+            format!("a refusal leaves something behind: {:?} after {}", seen.effects, brief(seen.command)),
+        ))
+    }
+
+    fn same_place(&self) -> Result<(), Wrong> {
+        let (model, state) = (self.group.position(), self.state.position());
+        if model == state { Ok(()) } else { Err((1, format!("position {state}, and {model} of the model"))) }
+    }
+
+    fn meet(&mut self, met: Vec<String>) -> Result<(), Wrong> {
+        for cell in met {
+            let Some(known) = cells::known(&cell) else {
+                return Err((1, format!("`{cell}` is in no table of what can be")));
+            };
+            *self.met.entry(known).or_default() += 1;
+        }
+        Ok(())
+    }
+
+    /// What can be seen of the object that a command was about.
+    fn inspect(&mut self, object: &ObjectName) -> Result<(), Wrong> {
+        for method in rules::plain_queries(object) {
+            let told = self.group.query(object, None, true, method, b"");
+            let shown = self.state.query(object, None, true, method, b"");
+            let shown = shown.map(|text| crate::outcome::parsed(&text)).map_err(|problem| refusal(&problem));
+            if told != shown {
+                return Err((
+                    1,
+                    format!("{object:?} has become another in `{method}`\nmodel {told:?}\nstate {shown:?}"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// O2.
+    fn ask(&mut self, random: &mut Random) -> Result<(), Wrong> {
+        for _ in 0..random.below(3) {
+            let (object, asked, create) = self.crowd.query(random, &self.group);
+            let (method, args) = (&*asked.method, &asked.args[..]);
+            let told = self.group.query(&object, None, create, method, args);
+            let shown = self.state.query(&object, None, create, method, args);
+            let shown = shown.map(|text| crate::outcome::parsed(&text)).map_err(|problem| refusal(&problem));
+            self.rules.count(2, "queries", 1);
+            if told != shown {
+                return Err((2, format!("{object:?} {asked:?}\nmodel {told:?}\nstate {shown:?}")));
+            }
+            let kind = type_name(object.kind).unwrap_or_default();
+            self.meet(vec![cells::of_query(kind, method, &shown)])?;
+        }
+        Ok(())
+    }
+
+    /// O24.
+    fn snapshots(&mut self, random: &mut Random) -> Result<(), Wrong> {
+        let large = self.state.records() > SMALL;
+        if random.below(if large { 4_000 } else { 120 }) == 0 {
+            self.check()?;
+        }
+        match &mut self.running {
+            Some((bytes, digest)) => {
+                let most = 1 + random.below(if large { 1 << 20 } else { 4_000 }) as usize;
+                if let SnapshotProgress::Done { .. } = self.state.snapshot_chunk(bytes, most) {
+                    let loaded = load(bytes, 700)?;
+                    if loaded.digest() != *digest {
+                        return Err((24, "a snapshot is not of its beginning".into()));
+                    }
+                    self.rules.count(24, "snapshots under way", 1);
+                    self.running = None;
+                }
+            }
+            None => match random.below(if large { 9_000 } else { 150 }) {
+                0 => {
+                    let digest = self.state.digest();
+                    self.state.snapshot_begin();
+                    self.running = Some((Vec::new(), digest));
+                }
+                1..4 if self.group.position() > UNLOADED => {
+                    self.is_loaded = true;
+                    let chunk = 1 + random.below(if large { 1 << 20 } else { 9_000 }) as usize;
+                    self.state = copy(&mut self.state, chunk, 1 + random.below(9_000) as usize)?;
+                    self.rules.count(24, "loads", 1);
+                }
+                _ => {}
+            },
+        }
+        Ok(())
+    }
+
+    fn check(&mut self) -> Result<(), Wrong> {
+        self.rules.count(24, "checks of all records", 1);
+        self.state.check().map_err(|wrong| (24, format!("records do not fit together: {wrong:?}")))
+    }
+}
+
+/// The state by way of its snapshot.
+fn copy(state: &mut State, chunk: usize, piece: usize) -> Result<State, Wrong> {
+    let before = state.digest();
+    state.snapshot_begin();
+    let mut bytes = Vec::new();
+    while !matches!(state.snapshot_chunk(&mut bytes, chunk), SnapshotProgress::Done { .. }) {}
+    let loaded = load(&bytes, piece)?;
+    if loaded.digest() != before {
+        return Err((24, "what was loaded has another digest".into()));
+    }
+    Ok(loaded)
+}
+
+fn load(bytes: &[u8], piece: usize) -> Result<State, Wrong> {
+    let mut loader = Loader::new();
+    let loaded = bytes.chunks(piece.max(1)).try_for_each(|piece| loader.chunk(piece));
+    loaded
+        .and_then(|()| loader.finish())
+        .map_err(|wrong| (24, format!("a snapshot does not load: {wrong:?}")))
+}
