@@ -24,6 +24,7 @@ struct Place {
     clients: String,
     http: String,
     metrics: String,
+    names: String,
     process: Option<Child>,
 }
 
@@ -64,6 +65,7 @@ impl Group {
                 clients: format!("{host}:{}", port()),
                 http: format!("{host}:{}", port()),
                 metrics: format!("{host}:{}", port()),
+                names: format!("{host}:{}", port()),
                 process: None,
             })
             .collect();
@@ -80,6 +82,12 @@ impl Group {
     pub(crate) fn start_first(&mut self, founders: usize) {
         self.founders = founders;
         self.start_up_to(founders);
+    }
+
+    /// Where the members answer queries for names.
+    #[allow(dead_code, reason = "each test file uses a part of it")]
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.places.iter().map(|place| place.names.clone()).collect()
     }
 
     /// Starts members that do not run, and waits until all serve.
@@ -107,7 +115,19 @@ impl Group {
     fn start_one(&self, number: usize) -> Child {
         let Place { data, clients, http, metrics, .. } = &self.places[number];
         let mut command = diwan();
-        command.args(["serve", "--log", "off", "--admin", "off", "--objects", http, "--metrics", metrics]);
+        command.args([
+            "serve",
+            "--log",
+            "off",
+            "--admin",
+            "off",
+            "--objects",
+            http,
+            "--dns",
+            names,
+            "--metrics",
+            metrics,
+        ]);
         command.args(["--listen", clients, "--data-dir"]).arg(data);
         if self.places.len() > 1 {
             let named = if number < self.founders { self.founders } else { self.places.len() };

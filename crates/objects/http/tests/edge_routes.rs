@@ -767,6 +767,7 @@ fn requests_of_web_pages_are_refused() {
     let config = EdgeConfig { any_host: true, ..EdgeConfig::new(3, 7) };
     let mut world = World { edge: Edge::new(config), ..World::new() };
     world.asked("POST", increment, &[("Host", "objects.example")], "");
+}
 
 /// Pieces of which hostile requests are made.
 const PIECES: &[&str] = &[
