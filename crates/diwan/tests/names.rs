@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 #[path = "objects/client.rs"]
+#[allow(dead_code, reason = "each test file uses a part of it")]
 mod client;
+#[allow(dead_code, reason = "each test file uses a part of it")]
 #[path = "objects/group.rs"]
 mod group;
 #[path = "names/resolver.rs"]
@@ -36,7 +38,7 @@ fn until(address: &str, name: &str, kind: u16, what: &str, is_it: impl Fn(&Answe
 
 #[test]
 fn names_follow_a_leader_that_is_killed() {
-    let mut group = Group::start(3);
+    let mut group = Group::start_with_names(3);
     for address in group.names() {
         until(&address, "_objects._tcp", SRV, "all members", |answer| answer.targets.len() == 3);
     }
@@ -48,7 +50,8 @@ fn names_follow_a_leader_that_is_killed() {
     group.kill(leader);
     let names = group.names();
     assert!(ask(&names[leader], &role, TXT).is_err(), "it was killed");
-    for (number, address) in names.iter().enumerate().filter(|(number, _)| *number != leader) {
+    let living = names.iter().enumerate().filter(|(number, _)| *number != leader);
+    for (_, address) in living {
         // Another one leads, or this member answers SERVFAIL: it has no lease.
         until(address, &role, TXT, "a follower", |answer| answer.code == 0 && !is_leader(answer));
         let first = format!("m{}.", group.leader() + 1);
@@ -56,13 +59,12 @@ fn names_follow_a_leader_that_is_killed() {
             answer.targets.first().is_some_and(|target| target.starts_with(&first))
         });
         until(address, "leader", A, "an address", |answer| answer.addresses.len() == 1);
-        let _ = number;
     }
 }
 
 #[test]
 fn member_without_its_majority_answers_servfail() {
-    let mut group = Group::start(3);
+    let mut group = Group::start_with_names(3);
     let names = group.names();
     until(&names[0], "m1", TXT, "itself", |answer| !answer.texts.is_empty());
     group.kill(1);
@@ -74,7 +76,7 @@ fn member_without_its_majority_answers_servfail() {
 
 #[test]
 fn names_of_a_membership_follow_its_members() {
-    let group = Group::start(3);
+    let group = Group::start_with_names(3);
     let names = group.names();
     let mut caller = Caller::new(group.addresses());
     assert_eq!(ask(&names[0], "web.g", A).unwrap().code, 3);
