@@ -37,7 +37,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     Row::own("dns.zone", "the zone below which these names are", |draft, setting| {
         draft.objects.said = true;
-        let zone = Zone::new(setting.value).map(Some).map_err(|error| setting.problem(error.to_string()));
+        let zone = Zone::new(setting.value).map(Some).map_err(|error| setting.problem(&error.to_string()));
         put(&mut draft.objects.names.zone, zone)
     }),
     Row::own(
