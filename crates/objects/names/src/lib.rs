@@ -27,19 +27,23 @@
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod announcement;
+mod found;
 mod limiter;
 mod lookup;
 mod place;
 mod query;
+mod receive;
 mod records;
 mod reply;
 mod view;
 mod zone;
 
 pub use announcement::Announcement;
+pub use found::Found;
 pub use limiter::{Limiter, Rate, Verdict};
-pub use lookup::{Found, HOPS_MAX, look_up};
-pub use query::{Query, Received, receive};
+pub use lookup::{HOPS_MAX, look_up};
+pub use query::Query;
+pub use receive::{Received, receive};
 pub use records::RECORDS_MAX;
 pub use reply::{UDP_BYTES_MAX, encode, truncated};
 pub use view::{Seat, View};

@@ -4,6 +4,7 @@ use hickory_proto::op::ResponseCode;
 use hickory_proto::rr::rdata::HINFO;
 use hickory_proto::rr::{Name, RData, Record, RecordType};
 
+use crate::found::Found;
 use crate::place::Place;
 use crate::query::Query;
 use crate::records::{NEGATIVE_TTL, Reader, soa};
@@ -13,15 +14,6 @@ use crate::zone::Zone;
 /// So many aliases are followed in a row.
 pub const HOPS_MAX: usize = 8;
 const ANY_TTL: u32 = 60;
-
-/// What answers a query.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Found {
-    pub(crate) code: ResponseCode,
-    pub(crate) answers: Vec<Record>,
-    pub(crate) authorities: Vec<Record>,
-    pub(crate) additionals: Vec<Record>,
-}
 
 /// Looks a query up. Without a view it cannot be answered here. Records begin with another one for each `rotation`.
 #[must_use]

@@ -1,15 +1,10 @@
-//! A query as it came: read, and refused if no state is needed for that.
+//! A query as it came, and what its answer repeats of it.
 
-use hickory_proto::op::{Message, OpCode, Query as Question, ResponseCode};
-use hickory_proto::rr::{DNSClass, Name, RecordType};
-
-use crate::reply;
-use crate::zone::Zone;
+use hickory_proto::op::{OpCode, Query as Question};
+use hickory_proto::rr::{Name, RecordType};
 
 /// The bytes before the question.
 const HEADER: usize = 12;
-/// More than any query needs. Its records, which nobody asked for, are read by the codec.
-const QUERY_BYTES_MAX: usize = 4_096;
 
 /// A query for a name of the zone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,45 +25,6 @@ pub(crate) struct Header {
     pub(crate) checking_disabled: bool,
 }
 
-/// What comes of a query's bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Received {
-    /// Nothing is answered: they are no query.
-    Silence,
-    /// This is answered, whatever the state is.
-    Answer(Vec<u8>),
-    /// It is to be looked up.
-    Question(Query),
-}
-
-/// Reads a query.
-#[must_use]
-pub fn receive(zone: &Zone, bytes: &[u8]) -> Received {
-    let Some((header, counts)) = Header::read(bytes) else { return Received::Silence };
-    let refuse = |code| Received::Answer(reply::of_header(header, code));
-    if header.op_code != OpCode::Query {
-        return refuse(ResponseCode::NotImp);
-    }
-    // One question, and nothing that only an answer has. Of the additional records one says what the client takes, and
-    // one may be a signature, which is not looked at.
-    if bytes.len() > QUERY_BYTES_MAX || !matches!(counts, [1, 0, 0, 0..=2]) {
-        return refuse(ResponseCode::FormErr);
-    }
-    let Ok(message) = Message::from_vec(bytes) else { return refuse(ResponseCode::FormErr) };
-    let [question] = &message.queries[..] else { return refuse(ResponseCode::FormErr) };
-    let payload = message.edns.as_ref().map(|edns| edns.max_payload());
-    let query = Query { header, question: question.clone(), payload };
-    if message.edns.is_some_and(|edns| edns.version() > 0) {
-        return Received::Answer(reply::refusal(&query, ResponseCode::BADVERS));
-    }
-    let is_transfer = matches!(query.kind(), RecordType::AXFR | RecordType::IXFR);
-    let is_class = matches!(question.query_class(), DNSClass::IN | DNSClass::ANY);
-    if is_transfer || !is_class || zone.inside(query.name()).is_none() {
-        return Received::Answer(reply::refusal(&query, ResponseCode::Refused));
-    }
-    Received::Question(query)
-}
-
 impl Query {
     pub(crate) fn name(&self) -> &Name {
         self.question.name()
@@ -81,7 +37,7 @@ impl Query {
 
 impl Header {
     /// With the numbers of questions, answers, authorities and additional records; nothing if it is no query's.
-    fn read(bytes: &[u8]) -> Option<(Self, [u16; 4])> {
+    pub(crate) fn read(bytes: &[u8]) -> Option<(Self, [u16; 4])> {
         let (header, _) = bytes.split_first_chunk::<HEADER>()?;
         let number = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
         let (first, second) = (header[2], header[3]);

@@ -3,7 +3,7 @@
 use hickory_proto::op::{Edns, Message, ResponseCode};
 
 use crate::Transport;
-use crate::lookup::Found;
+use crate::found::Found;
 use crate::query::{Header, Query};
 
 /// What passes every path unfragmented: a longer datagram is truncated, whatever the client takes.
