@@ -52,7 +52,7 @@ impl Node {
     fn post(&self, path: &str, body: &str) {
         let mut stream = TcpStream::connect(self.server.address()).unwrap();
         let request = format!(
-            "POST /v1/objects/{path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n\
+            "POST /v1/objects/{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n\
              Content-Length: {}\r\n\r\n{body}",
             body.len()
         );
