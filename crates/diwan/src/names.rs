@@ -1,6 +1,7 @@
 //! Names of objects beside a server: its port, and what it says of itself.
 
-use std::net::{IpAddr, ToSocketAddrs as _};
+use std::io::{self, Write};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 
 use council_service::{Server, ServerConfig};
 use objects_service::{Announcement, NamesConfig, Prepared, PreparedNames};
@@ -39,6 +40,12 @@ pub(crate) fn config(
         version: String::from(env!("CARGO_PKG_VERSION")),
     };
     Some(NamesConfig { zone: names.zone.clone(), announcement })
+}
+
+/// Says to a person where names are answered: there, and from this machine at `here`.
+pub(crate) fn show(out: &mut impl Write, address: SocketAddr, here: SocketAddr) -> io::Result<()> {
+    let (host, port) = (here.ip(), here.port());
+    writeln!(out, "  names     {address}, with any resolver or `dig @{host} -p {port} leader.ZONE`")
 }
 
 /// Of this member's own line among the members, otherwise where its objects are served.

@@ -290,13 +290,7 @@ fn banner(
         writeln!(out, "  objects   {address}, with any HTTP client or `diwan object list --server {at}`")?;
     }
     if let Some(address) = objects.and_then(objects_service::Server::names_address) {
-        let at = from_here(address);
-        writeln!(
-            out,
-            "  names     {address}, with any resolver or `dig @{} -p {} leader.{{zone}}`",
-            at.ip(),
-            at.port()
-        )?;
+        names::show(out, address, from_here(address))?;
     }
     if let Some((_, data)) = council {
         writeln!(out, "  data      {}", data.display())?;

@@ -10,7 +10,6 @@ mod client;
 mod group;
 #[path = "names/resolver.rs"]
 mod resolver;
-#[allow(dead_code, reason = "each test file uses a part of it")]
 mod server;
 
 use std::time::{Duration, Instant};
