@@ -185,6 +185,23 @@ fn full_disk_refuses_commands_until_there_is_room_and_answers_queries() {
 }
 
 #[test]
+fn council_goes_on_where_objects_cannot_be_read() {
+    let mut group = Group::start(1);
+    Caller::new(group.addresses()).call("counter/visits", "increment", &json!({}));
+    group.kill(0);
+    group.damage(0);
+    group.start_without_objects(0);
+    let (status, body) = Caller::new(group.addresses()).try_once("counter/visits", "increment", &json!({}));
+    assert!(
+        status == 503 && body.contains("no-leader") && body.contains("its log says why"),
+        "{status} {body}"
+    );
+    let (success, out, errors) =
+        said(diwan().args(["shell", "--server", &group.client_of(0), "ls", "/"]).output().unwrap());
+    assert!(success && out.contains("zookeeper"), "{out}{errors}");
+}
+
+#[test]
 fn members_follow_those_of_the_council() {
     let settings = ["council.ensemble.reconfig-enabled=true", "skipACL=yes"].map(String::from);
     let mut group = Group::prepare(4, &settings);

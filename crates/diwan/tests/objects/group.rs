@@ -198,6 +198,21 @@ impl Group {
         figure(&self.places[number].metrics, name)
     }
 
+    /// Makes the objects of a member that does not run unreadable.
+    pub(crate) fn damage(&self, number: usize) {
+        std::fs::write(self.places[number].data.join("objects").join("meta"), "no meta").unwrap();
+    }
+
+    /// Starts a member whose objects cannot be read, and waits until it has said so.
+    pub(crate) fn start_without_objects(&mut self, number: usize) {
+        self.places[number].process = Some(self.start_one(number));
+        let deadline = Instant::now() + PATIENCE;
+        while !self.last_words().contains("the objects of this member have failed") {
+            assert!(Instant::now() < deadline, "it never says so; {}", self.last_words());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// Removes the objects of a member that does not run.
     pub(crate) fn empty(&self, number: usize) {
         std::fs::remove_dir_all(self.places[number].data.join("objects")).unwrap();

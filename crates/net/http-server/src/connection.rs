@@ -42,27 +42,42 @@ impl Wake for Again {
 
 type Machine = Pin<Box<http1::Connection<Pipe, Exchanges>>>;
 
+/// What all threads together may hold in memory.
+#[derive(Clone)]
+pub(crate) struct Budgets {
+    bodies: Arc<Budget>,
+    responses: Arc<Budget>,
+}
+
+impl Budgets {
+    pub(crate) fn new(limits: &HttpLimits) -> Self {
+        let (bodies, responses) = (limits.bodies_bytes_max, limits.responses_bytes_max);
+        Self { bodies: Budget::new(bodies), responses: Budget::new(responses) }
+    }
+}
+
 /// What makes and polls the state machines of a shard.
 pub(crate) struct Machines {
     builder: http1::Builder,
-    budget: Arc<Budget>,
+    budgets: Budgets,
     body_bytes_max: usize,
     again: Arc<Again>,
     waker: Waker,
 }
 
 impl Machines {
-    pub(crate) fn new(limits: &HttpLimits, budget: Arc<Budget>) -> Self {
+    pub(crate) fn new(limits: &HttpLimits, budgets: Budgets) -> Self {
         let again = Arc::<Again>::default();
         let mut builder = http1::Builder::new();
         builder.header_read_timeout(None).auto_date_header(false).max_header_size(limits.head_bytes_max);
         builder.max_buf_size(limits.head_bytes_max.max(MIN_BUFFER));
         let (body_bytes_max, waker) = (limits.body_bytes_max, Waker::from(Arc::clone(&again)));
-        Self { builder, budget, body_bytes_max, again, waker }
+        Self { builder, budgets, body_bytes_max, again, waker }
     }
 
     fn make(&self, pipe: &Pipe) -> Machine {
-        let (pipe, budget, body_bytes_max) = (pipe.clone(), Arc::clone(&self.budget), self.body_bytes_max);
+        let (pipe, budget, body_bytes_max) =
+            (pipe.clone(), Arc::clone(&self.budgets.bodies), self.body_bytes_max);
         let exchanges = Exchanges { pipe: pipe.clone(), budget, body_bytes_max };
         Box::pin(self.builder.serve_connection(pipe, exchanges))
     }
@@ -126,8 +141,12 @@ pub(crate) struct Connection {
     has_ended: bool,
     /// No further request is taken.
     is_ending: bool,
+    /// Its client has to take output before more is read.
+    is_full: bool,
     /// Its last response is written.
     is_over: bool,
+    /// There was no room for a response: it is closed at once.
+    pub(crate) has_no_room: bool,
     /// It is to be closed.
     pub(crate) is_closing: bool,
     /// It is to be polled already.
@@ -153,7 +172,9 @@ impl Connection {
             owes_continue: false,
             has_ended: false,
             is_ending: false,
+            is_full: false,
             is_over: false,
+            has_no_room: false,
             is_closing: false,
             is_runnable: false,
             is_paused: false,
@@ -184,6 +205,10 @@ impl Connection {
     /// Reads requests. Whether there is more to read at once.
     pub(crate) fn poll(&mut self, machines: &Machines, now: MonoTime) -> bool {
         if self.is_ending || self.has_ended || (self.machine.is_none() && self.unread() == 0) {
+            return false;
+        }
+        self.is_full = self.output().len() >= OUTPUT_BYTES_MAX;
+        if self.is_full {
             return false;
         }
         let machine = self.machine.get_or_insert_with(|| machines.make(&self.pipe));
@@ -249,19 +274,23 @@ impl Connection {
     }
 
     /// Refuses the request that is being read, and reads no further one.
-    pub(crate) fn refuse(&mut self, response: Response) {
+    pub(crate) fn refuse(&mut self, response: Response, machines: &Machines) {
         let number = self.next;
         self.next = self.next.wrapping_add(1);
         self.pipe.lock().under_way += 1;
         self.responses.push(Slot::new(number, None, None));
         self.end();
-        self.responses.respond(number, response);
+        self.respond(number, response, machines);
+    }
+
+    fn respond(&mut self, number: u32, response: Response, machines: &Machines) {
+        self.has_no_room |= !self.responses.respond(number, response, machines.budgets.responses.share());
     }
 
     /// Takes what is said of a request. Whether the rest of its stream is lost by it.
-    pub(crate) fn say(&mut self, number: u32, say: Say, limits: &HttpLimits) -> bool {
+    pub(crate) fn say(&mut self, number: u32, say: Say, limits: &HttpLimits, machines: &Machines) -> bool {
         match say {
-            Say::Respond(response) => self.responses.respond(number, response),
+            Say::Respond(response) => self.respond(number, response, machines),
             Say::Push(piece) => return self.responses.push_piece(number, piece, limits.stream_bytes_max),
             Say::Finish => self.responses.finish(number),
         }
@@ -290,8 +319,12 @@ impl Connection {
         gone
     }
 
-    /// Whether it may read on: it had too many requests under way.
+    /// Whether it may read on: it had too much output, or too many requests under way.
     pub(crate) fn takes_more(&mut self, now: MonoTime) -> bool {
+        if self.is_full && self.output().len() < OUTPUT_BYTES_MAX {
+            (self.is_full, self.since) = (false, now);
+            return true;
+        }
         let mut ends = self.pipe.lock();
         let takes_more = ends.is_stuck && ends.under_way < UNDER_WAY_MAX;
         if takes_more {
@@ -351,7 +384,7 @@ impl Connection {
         if !self.output().is_empty() {
             return Some((self.moved.plus_ms(limits.stall_ms_max), Late::Stalled));
         }
-        if self.is_ending || self.pipe.lock().is_stuck {
+        if self.is_ending || self.is_full || self.pipe.lock().is_stuck {
             return None;
         }
         let (ms, late) = match self.reading {
@@ -364,5 +397,106 @@ impl Connection {
             Reading::Nothing => (limits.idle_ms_max, Late::Idle),
         };
         Some((self.since.plus_ms(ms), late))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use http::StatusCode;
+
+    use super::*;
+    use crate::message::Body;
+
+    const LIMITS: HttpLimits = HttpLimits { head_bytes_max: 8 << 10, ..HttpLimits::DEFAULT };
+
+    fn at(ms: u64) -> MonoTime {
+        MonoTime::of_ms(ms)
+    }
+
+    struct One {
+        machines: Machines,
+        connection: Connection,
+    }
+
+    impl One {
+        fn new() -> Self {
+            let machines = Machines::new(&LIMITS, Budgets::new(&LIMITS));
+            Self { machines, connection: Connection::new(at(0)) }
+        }
+
+        /// The paths of the requests that are read from these bytes, with their numbers.
+        fn read(&mut self, bytes: &str, now: u64) -> Vec<(u32, String)> {
+            self.connection.feed(bytes.as_bytes(), at(now));
+            self.connection.poll(&self.machines, at(now));
+            let arrivals = core::iter::from_fn(|| self.connection.next_arrival());
+            arrivals
+                .map(|(number, request)| (number, request.expect("a request").uri.path().into()))
+                .collect()
+        }
+
+        /// The bodies of the responses that are written by it.
+        fn answer(&mut self, number: u32, words: &'static str, now: u64) -> String {
+            let body = Body::Whole(Bytes::from_static(words.as_bytes()));
+            let response = Response::new(StatusCode::OK, "text/plain", body);
+            self.connection.say(number, Say::Respond(response), &LIMITS, &self.machines);
+            assert!(self.connection.write("now", at(now)).is_empty());
+            let text = String::from_utf8(self.connection.output().to_vec()).expect("text");
+            self.connection.sent(text.len(), at(now));
+            text.split("HTTP/1.1 200 OK").filter_map(|one| one.rsplit("\r\n\r\n").next()).collect()
+        }
+    }
+
+    const GET: &str = "GET /a HTTP/1.1\r\nhost: x\r\n\r\n";
+
+    #[test]
+    fn responses_wait_for_those_before_them() {
+        let mut one = One::new();
+        let read = one.read(&GET.repeat(3), 0);
+        assert_eq!(read.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!((one.answer(2, "c", 0), one.answer(1, "b", 0)), (String::new(), String::new()));
+        assert_eq!(one.connection.open().collect::<Vec<_>>(), [0]);
+        assert_eq!(one.answer(0, "a", 0), "abc");
+        assert_eq!(one.answer(0, "again", 0), "", "it is answered once");
+    }
+
+    #[test]
+    fn silent_connection_gives_up_its_machine_and_loses_no_byte() {
+        let mut one = One::new();
+        assert!(one.connection.machine.is_none());
+        assert_eq!(one.read(&format!("{GET}GET /b HT"), 5).len(), 1);
+        assert_eq!(one.connection.deadline(&LIMITS), None, "it is being answered");
+        one.answer(0, "a", 10);
+        assert_eq!(one.connection.deadline(&LIMITS), Some((at(10 + REST_MS), Late::Rest)));
+        one.connection.rest(at(3_000));
+        assert!(one.connection.machine.is_none());
+        // What came of the second request counts from now on.
+        assert_eq!(one.connection.deadline(&LIMITS), Some((at(3_000 + LIMITS.head_ms_max), Late::Head)));
+        assert_eq!(one.read("TP/1.1\r\nhost: x\r\n\r\n", 4_000), [(1, "/b".into())]);
+        one.answer(1, "b", 4_000);
+        one.connection.rest(at(7_000));
+        assert_eq!(one.connection.deadline(&LIMITS), Some((at(4_000 + LIMITS.idle_ms_max), Late::Idle)));
+        assert_eq!(one.read(GET, 8_000), [(2, "/a".into())]);
+    }
+
+    #[test]
+    fn time_of_a_client_stands_still_while_it_waits_for_us() {
+        let mut one = One::new();
+        assert_eq!(one.read(&GET.repeat(20), 0).len(), 16);
+        assert_eq!(one.connection.deadline(&LIMITS), None);
+        one.answer(0, "a", 50_000);
+        assert!(one.connection.takes_more(at(50_000)));
+        assert_eq!(one.read("", 50_000).len(), 1);
+    }
+
+    #[test]
+    fn nothing_is_read_behind_a_request_that_ends_the_connection() {
+        let mut one = One::new();
+        let last = "GET /a HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+        assert_eq!(one.read(&format!("{last}{GET}"), 0).len(), 1);
+        assert!(!one.connection.is_over());
+        one.answer(0, "a", 0);
+        assert!(one.connection.is_over());
+        assert!(one.read(GET, 0).is_empty());
     }
 }

@@ -18,7 +18,7 @@ use crate::message::{Refusal, Request};
 use crate::pipe::{Arrival, Pipe};
 
 /// Requests of one connection that are read and not answered.
-pub(crate) const UNDER_WAY_MAX: usize = 64;
+pub(crate) const UNDER_WAY_MAX: usize = 16;
 
 /// The status of a placeholder. A handler's response never has it on this side of [`crate::response`].
 pub(crate) const PLACEHOLDER: StatusCode = StatusCode::NO_CONTENT;

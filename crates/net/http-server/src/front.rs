@@ -1,15 +1,14 @@
 //! The connections of one shard, as the event loop sees them: bytes in, requests to the handler, its replies out.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use base::{MonoTime, Now};
 use net_event_loop::{Ask, ConnId, Frontend, Input, Output, SocketDriver, SocketsByConn};
 
-use crate::connection::{Connection, Late, Machines};
+use crate::connection::{Budgets, Connection, Late, Machines};
 use crate::handler::{Handler, Replies};
-use crate::limits::{Budget, HttpLimits};
+use crate::limits::HttpLimits;
 use crate::message::{Refusal, RequestId};
 use crate::places::Places;
 
@@ -38,11 +37,11 @@ pub(crate) struct Front<H: Handler> {
 }
 
 impl<H: Handler> Front<H> {
-    pub(crate) fn new(handler: H, limits: HttpLimits, budget: Arc<Budget>, now: Now) -> Self {
+    pub(crate) fn new(handler: H, limits: HttpLimits, budgets: Budgets, now: Now) -> Self {
         Self {
             handler,
             limits,
-            machines: Machines::new(&limits, budget),
+            machines: Machines::new(&limits, budgets),
             places: Places::default(),
             replies: Replies::default(),
             runnable: VecDeque::new(),
@@ -88,7 +87,7 @@ impl<H: Handler> Front<H> {
         loop {
             for (id, say) in std::mem::take(&mut self.replies.queue) {
                 let Some(connection) = self.places.get_mut(id.conn) else { continue };
-                if connection.say(id.number, say, &self.limits) {
+                if connection.say(id.number, say, &self.limits, &self.machines) {
                     self.handler.gone(id);
                 }
                 self.make_runnable(id.conn);
@@ -143,9 +142,9 @@ impl<H: Handler> Front<H> {
         if connection.takes_more(now.mono()) {
             self.next.push(conn);
         }
-        if connection.is_over() && !connection.is_closing {
+        if (connection.is_over() || connection.has_no_room) && !connection.is_closing {
             connection.is_closing = true;
-            self.asks.push(Ask::Close { conn, after_output: true });
+            self.asks.push(Ask::Close { conn, after_output: !connection.has_no_room });
         }
     }
 
@@ -202,10 +201,12 @@ impl<H: Handler> Front<H> {
             Late::Idle => self.asks.push(Ask::Close { conn, after_output: true }),
             Late::Stalled => self.asks.push(Ask::Close { conn, after_output: false }),
             Late::Head => {
-                connection.refuse(self.handler.refusal(Refusal::HeadTooSlow(self.limits.head_ms_max)));
+                let response = self.handler.refusal(Refusal::HeadTooSlow(self.limits.head_ms_max));
+                connection.refuse(response, &self.machines);
             }
             Late::Body => {
-                connection.refuse(self.handler.refusal(Refusal::BodyTooSlow(self.limits.body_ms_max)));
+                let response = self.handler.refusal(Refusal::BodyTooSlow(self.limits.body_ms_max));
+                connection.refuse(response, &self.machines);
             }
             Late::Rest => connection.rest(now.mono()),
         }
@@ -257,6 +258,7 @@ impl<H: Handler, D: SocketDriver> Frontend<D> for Front<H> {
         let (now, connection) = (self.now, self.places.get_mut(conn).filter(|_| count > 0));
         if connection.is_some_and(|connection| connection.sent(count, now.mono())) {
             self.write(conn, now);
+            self.arm(conn);
         }
     }
 

@@ -10,7 +10,7 @@
 //! streamed body takes pieces until its client reads too slowly; then it ends with the words that were given for that.
 //!
 //! Invariants:
-//! - *In order.* Requests of a connection are shown in their order, 64 under way at the most, and answered in it.
+//! - *In order.* Requests of a connection are shown in their order, 16 under way at the most, and answered in it.
 //! - *One end.* Every request that was shown is answered by the handler, or the handler is told that it is gone.
 //! - *Bounded.* [`HttpLimits`] names each limit. A request beyond one is refused in the handler's words.
 //!

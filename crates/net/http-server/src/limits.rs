@@ -13,6 +13,9 @@ pub struct HttpLimits {
     pub body_bytes_max: usize,
     /// Bytes of the bodies that all threads hold while they are read: beyond, [`crate::Refusal::BodiesTooLong`].
     pub bodies_bytes_max: usize,
+    /// Bytes of the responses that wait, on all threads, until those before them are written and their clients read: beyond,
+    /// the connection of the response is closed.
+    pub responses_bytes_max: usize,
     /// How long a connection may be silent between requests, and before the first one, until it is closed, milliseconds.
     pub idle_ms_max: u64,
     /// How long a request's head may take from its first byte on, milliseconds.
@@ -29,6 +32,20 @@ pub struct HttpLimits {
 }
 
 impl HttpLimits {
+    /// What a server allows that is not told otherwise.
+    pub const DEFAULT: Self = Self {
+        head_bytes_max: 16 << 10,
+        body_bytes_max: 4 << 20,
+        bodies_bytes_max: 256 << 20,
+        responses_bytes_max: 256 << 20,
+        idle_ms_max: 120_000,
+        head_ms_max: 10_000,
+        body_ms_max: 30_000,
+        stall_ms_max: 30_000,
+        unacknowledged_ms_max: 10_000,
+        stream_bytes_max: 256 << 10,
+    };
+
     pub(crate) const fn unacknowledged_max(&self) -> Duration {
         Duration::from_millis(self.unacknowledged_ms_max)
     }
@@ -36,21 +53,11 @@ impl HttpLimits {
 
 impl Default for HttpLimits {
     fn default() -> Self {
-        Self {
-            head_bytes_max: 16 << 10,
-            body_bytes_max: 4 << 20,
-            bodies_bytes_max: 256 << 20,
-            idle_ms_max: 120_000,
-            head_ms_max: 10_000,
-            body_ms_max: 30_000,
-            stall_ms_max: 30_000,
-            unacknowledged_ms_max: 10_000,
-            stream_bytes_max: 256 << 10,
-        }
+        Self::DEFAULT
     }
 }
 
-/// Bytes of bodies that are being read, counted over all threads.
+/// Bytes that requests or responses take, counted over all threads.
 #[derive(Debug)]
 pub(crate) struct Budget {
     taken: AtomicUsize,

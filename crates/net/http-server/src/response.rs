@@ -19,8 +19,8 @@ pub(crate) struct Slot {
     /// Nothing follows behind the response.
     pub(crate) is_last: bool,
     state: State,
-    /// What the request's body takes of the budget, until it is answered.
-    _share: Option<Share>,
+    /// What the request's body takes of the budget, until it is answered; then what the response takes.
+    share: Option<Share>,
 }
 
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl Slot {
     pub(crate) fn new(number: u32, request: Option<(&Method, Version)>, share: Option<Share>) -> Self {
         let is_head = request.is_some_and(|(method, _)| *method == Method::HEAD);
         let is_old = request.is_some_and(|(_, version)| version < Version::HTTP_11);
-        Self { number, is_head, is_old, is_last: false, state: State::Waiting, _share: share }
+        Self { number, is_head, is_old, is_last: false, state: State::Waiting, share }
     }
 
     /// Whether the handler has not answered it, or not to its end.
@@ -110,10 +110,17 @@ impl Responses {
         self.streams.iter_mut().find(|(known, _)| *known == number).map(|(_, pieces)| pieces)
     }
 
-    pub(crate) fn respond(&mut self, number: u32, mut response: Response) {
+    /// Whether there is room for the response: it takes its part of `share`, until it is written.
+    pub(crate) fn respond(&mut self, number: u32, mut response: Response, mut share: Share) -> bool {
         let Some(slot) = self.slot(number).filter(|slot| matches!(slot.state, State::Waiting)) else {
-            return;
+            return true;
         };
+        if let Body::Whole(body) = &response.body
+            && !share.grow(body.len())
+        {
+            return false;
+        }
+        slot.share = Some(share);
         let overflow = match &mut response.body {
             Body::Whole(_) => None,
             Body::Stream { overflow } => Some(std::mem::take(overflow)),
@@ -122,6 +129,7 @@ impl Responses {
         if let Some(overflow) = overflow {
             self.streams.push((number, Pieces { overflow, ..Pieces::default() }));
         }
+        true
     }
 
     /// Whether the stream ends by it, because its client reads too slowly.

@@ -14,9 +14,10 @@ use net_reactor::{
 use net_tls::TlsContext;
 use node_threads::{Clock, Descriptors, Mailbox, Supervisor, spawn};
 
+use crate::connection::Budgets;
 use crate::front::Front;
 use crate::handler::Handler;
-use crate::limits::{Budget, HttpLimits};
+use crate::limits::HttpLimits;
 use crate::shard::{Order, Shard};
 
 /// How a server is set up.
@@ -124,12 +125,12 @@ impl<M: Send + 'static> PreparedServer<M> {
     {
         let Self { config, socket, address, polls, mail } = self;
         let metrics = Arc::new(NetworkMetrics::default());
-        let budget = Budget::new(config.limits.bodies_bytes_max);
+        let budgets = Budgets::new(&config.limits);
         let mut shards = Vec::with_capacity(polls.len());
         for ((number, poll), mail) in (0..).zip(polls).zip(mail) {
             let orders = Arc::new(Mailbox::new(Arc::clone(poll.waker())));
             let sockets = Sockets::new(sockets_config(&config, &metrics), poll.watcher(0)?);
-            let front = Front::new(handler(number), config.limits, Arc::clone(&budget), clock.now());
+            let front = Front::new(handler(number), config.limits, budgets.clone(), clock.now());
             let shard = Shard::new(sockets, front, (Arc::clone(&orders), mail.mail));
             let reactor = Reactor::new(poll, clock, vec![Box::new(shard)]);
             let turns = Arc::clone(reactor.turns());

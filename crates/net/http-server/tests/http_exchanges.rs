@@ -48,14 +48,14 @@ fn requests_sent_ahead_are_under_way_together_and_answered_in_their_order() {
 fn no_more_requests_of_a_connection_are_under_way_than_its_limit() {
     let site = site();
     let mut client = site.client();
-    client.send("GET /later HTTP/1.1\r\nhost: x\r\n\r\n".repeat(70));
+    client.send("GET /later HTTP/1.1\r\nhost: x\r\n\r\n".repeat(20));
     let later = |seen: Seen| if let Seen::Later(id) = seen { id } else { panic!("{seen:?}") };
-    let mut ids: Vec<_> = (0..64).map(|_| later(site.next())).collect();
+    let mut ids: Vec<_> = (0..16).map(|_| later(site.next())).collect();
     assert!(site.seen.recv_timeout(std::time::Duration::from_millis(300)).is_err(), "a further one is shown");
-    for answered in 0..70 {
+    for answered in 0..20 {
         site.mail.put(Mail::Respond(ids[answered], "done"));
         assert_eq!(client.response().body, b"done");
-        if ids.len() < 70 {
+        if ids.len() < 20 {
             ids.push(later(site.next()));
         }
     }

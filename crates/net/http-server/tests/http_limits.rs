@@ -160,6 +160,26 @@ fn bodies_of_all_together_are_limited_and_room_comes_back() {
 }
 
 #[test]
+fn response_without_room_closes_its_connection_and_room_comes_back() {
+    let site = with(|limits| limits.responses_bytes_max = 100_000);
+    let long = "y".repeat(100_001);
+    let echo = |length: usize| {
+        let body = &long[..length];
+        format!("POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\n\r\n{body}")
+    };
+    let mut client = site.client();
+    for _ in 0..3 {
+        client.send(echo(90_000));
+        assert_eq!(client.response().body.len(), 90_000);
+    }
+    client.send(echo(100_001));
+    assert_eq!(client.rest(), "");
+    let mut client = site.client();
+    client.send(echo(100_000));
+    assert_eq!(client.response().body.len(), 100_000);
+}
+
+#[test]
 fn client_that_reads_nothing_is_closed() {
     let site = with(|limits| limits.stall_ms_max = 400);
     let mut client = site.client();

@@ -20,6 +20,9 @@ impl Fields for Headers {
     }
 }
 
+/// Header fields of a request.
+type Given<'a> = &'a [(&'static str, &'static str)];
+
 struct World {
     edge: Edge<u32>,
     next: u32,
@@ -376,6 +379,7 @@ fn batch_is_read_whole() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn what_is_wrong_in_form_goes_nowhere_and_says_why() {
     let increment = "/v1/objects/counter/c/increment";
     let long_key: &'static str = Box::leak("k".repeat(256).into_boxed_str());
@@ -427,10 +431,11 @@ fn what_is_wrong_in_form_goes_nowhere_and_says_why() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn each_wrong_place_has_its_status_and_slug() {
     let own = [("Diwan-Session", SESSION)];
     let other = "/v1/sessions/ffffffffffffffffffffffffffffffff";
-    let cases: &[(&str, &str, &[(&'static str, &'static str)], &str, u16, &str)] = &[
+    let cases: &[(&str, &str, Given<'_>, &str, u16, &str)] = &[
         ("GET", "/", &[], "", 404, "no-such-route"),
         ("GET", "/v1/objects/counter/c/get/", &[], "", 404, "no-such-route"),
         ("GET", "/v1/nothing", &[], "", 404, "no-such-route"),
@@ -490,6 +495,7 @@ fn bodies_of_tools_that_say_no_type_are_read() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn refusals_of_the_core_keep_their_status_and_words() {
     use Slug::*;
     let slugs = [

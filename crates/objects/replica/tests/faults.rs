@@ -74,6 +74,7 @@ fn leaders_that_die_and_come_back_lose_and_double_nothing() {
     let mut dead = None;
     count_through(&mut world, |world, step| match step % 20 {
         5 => {
+            world.pass_until(10_000, |world| world.find_leader().is_some());
             let leader = world.leader();
             world.kill(leader);
             dead = Some(leader);
@@ -89,6 +90,7 @@ fn leaders_that_are_cut_off_lose_and_double_nothing() {
     let mut away = None;
     count_through(&mut world, |world, step| match step % 30 {
         5 => {
+            world.pass_until(10_000, |world| world.find_leader().is_some());
             let leader = world.leader();
             world.set_away(leader, true);
             away = Some(leader);

@@ -295,6 +295,8 @@ impl CoreLoop {
             if let Some(names) = &self.links.names {
                 names.announce(&mut self.core, &self.state, now);
             }
+            // The group that owns the port may have learned that a member is at another address.
+            self.peers.iter_mut().for_each(PeerConnections::follow_members);
         }
     }
 }

@@ -41,6 +41,8 @@ pub(crate) struct Core {
     /// Whose command runs, if a member gave it; no part of the state.
     pub(crate) process: Option<Process>,
     pub(crate) out: Effects,
+    /// What a record is written in before it is stored.
+    scratch: Vec<u8>,
 }
 
 /// A moment within a command.
@@ -73,7 +75,9 @@ impl Core {
     }
 
     pub(crate) fn write<F: Field>(&mut self, key: Vec<u8>, record: &F) {
-        self.store.put(key, encoded(record));
+        self.scratch.clear();
+        record.put(&mut self.scratch);
+        self.store.put(key, &self.scratch);
     }
 
     pub(crate) fn event(&mut self, kind: EventKind, object: &ObjectName, session: Option<SessionId>) {

@@ -92,10 +92,26 @@ pub(crate) fn known(core: &mut Core, caller: &Caller, hash: u64) -> Result<Optio
 
 fn of_session(core: &mut Core, id: SessionId, request: u64, ack: u64) -> Result<Option<Kept>, Problem> {
     let mut session = session::find(core, id)?;
-    if ack > session.floor {
+    let acknowledges = ack > session.floor;
+    if acknowledges {
         acknowledge(core, id, &mut session, ack);
+    }
+    let known = known_of_session(core, id, &session, request);
+    let is_new = known == Ok(None);
+    // Its reply, or that it waits, is kept with the command: see `keep`.
+    session.unacknowledged += u32::from(is_new);
+    if acknowledges || is_new {
         core.write(key::session(id), &session);
     }
+    known
+}
+
+fn known_of_session(
+    core: &Core,
+    id: SessionId,
+    session: &Session,
+    request: u64,
+) -> Result<Option<Kept>, Problem> {
     if request <= session.floor {
         return Err(Problem::new(Slug::RequestForgotten, "its reply was acknowledged"));
     }
@@ -143,9 +159,8 @@ pub(crate) fn keep(core: &mut Core, reply: &ReplyRef, hash: u64, kept: Kept) {
     match reply {
         ReplyRef::Nowhere => {}
         ReplyRef::Session(id, request) => {
-            // The call may have closed its session.
+            // The call may have closed its session. Otherwise that counts the reply already.
             if core.store.get(&key::session(*id)).is_some() {
-                session::update(core, *id, |session| session.unacknowledged += 1);
                 core.write(key::reply(*id, *request), &kept);
             }
         }

@@ -146,6 +146,7 @@ impl ObjectsWorld {
         self.tell(command);
         let told = self.group.apply(self.clock_ms, command);
         let copy = self.copy_for_refusal(command, &told)?;
+        let counts = self.state.counts();
         let effects = self.apply(stamp, command)?;
         let shown = told_by(&effects);
         self.trace(&shown);
@@ -160,8 +161,13 @@ impl ObjectsWorld {
             group: &self.group,
             book: &self.book,
             before,
-            may_be_kept: self.rules.may_be_kept(command),
+            may_be_kept: self.rules.may_be_kept(command, &effects),
         };
+        if matches!(shown[..], [Told::Answered(_, Err(_))]) && counts[..3] != self.state.counts()[..3] {
+            let words =
+                format!("objects, sessions and waiting calls {counts:?} are {:?}", self.state.counts());
+            return Err((20, format!("{words} after a refusal of {}", brief(command))));
+        }
         if let Some(copy) = copy {
             Self::rolled_back(&mut self.rules, copy, stamp, &seen)?;
         }

@@ -9,10 +9,11 @@ use crate::command::SessionId;
 use crate::effects::EventKind;
 use crate::key::{ordered, table};
 use crate::limits::{ENTRIES, ENTRIES_MAX, ITEMS_PER_CALL, REPLY_BYTES_MAX};
-use crate::object::{Ctx, Live, View};
+use crate::object::{Ctx, Live, View, check_holdings};
 use crate::place::Queue;
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
+use crate::session;
 
 record! {
     #[derive(Clone, Debug, PartialEq, Eq)]
@@ -157,7 +158,7 @@ impl Live<WorkQueue> {
         while (items.len() as u64) < take.n {
             let Some((key, id, mut item)) = first_ready(&ctx.view()) else { break };
             bytes += item.item.len();
-            if !items.is_empty() && bytes > REPLY_BYTES_MAX {
+            if !items.is_empty() && (bytes > REPLY_BYTES_MAX || !may_lease(ctx, session, take)) {
                 break;
             }
             item.attempts = item.attempts.saturating_add(1);
@@ -320,6 +321,12 @@ fn listed(items: impl Iterator<Item = (u64, Item)>, limit: usize) -> (Vec<String
         last = Some(id);
     }
     (shown_items, None)
+}
+
+/// Whether the session may hold one lease more. Room for the first one was looked for when the call came.
+fn may_lease(ctx: &Ctx<'_>, session: Option<SessionId>, take: &Take) -> bool {
+    let Some(session) = session.filter(|_| take.lease_ms.is_some()) else { return true };
+    session::find(ctx.core, session).is_ok_and(|session| check_holdings(&session).is_ok())
 }
 
 impl Builtin for WorkQueue {

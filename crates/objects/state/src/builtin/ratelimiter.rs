@@ -145,9 +145,7 @@ impl Live<RateLimiter> {
         (self.root.per_second, self.root.burst) = (Some(per_second), Some(burst));
         for (level, key) in levels {
             self.refill(ctx, &key, level.min(burst * BILLION));
-            if ctx.view().is_waiting(&Queue::named(ACQUIRE, &*key)) {
-                self.serve(ctx, &key);
-            }
+            self.serve(ctx, &key);
         }
         Ok(Reply::new().int("per_second", per_second).int("burst", burst).finish())
     }

@@ -57,7 +57,7 @@ pub(crate) fn close<K: Builtin>(core: &mut Core, object: &ObjectName, mut opened
     opened.header.root = encoded(&opened.live.root);
     let header = encoded(&opened.header);
     if core.store.get(&key) != Some(&header[..]) {
-        core.store.put(key, header);
+        core.store.put(key, &header);
     }
 }
 

@@ -40,6 +40,8 @@ pub(crate) enum Storm {
     OfObject,
     /// Of one session.
     OfSession,
+    /// Not waiting calls: replies of one session that it does not acknowledge.
+    OfReplies,
 }
 
 impl Crowd {
@@ -49,6 +51,7 @@ impl Crowd {
         let storm = match random.below(200) {
             0 => Some(Storm::OfObject),
             1..6 => Some(Storm::OfSession),
+            6..14 => Some(Storm::OfReplies),
             _ => None,
         };
         let (sent, numbers) = (Vec::new(), Vec::new());
@@ -97,8 +100,7 @@ impl Crowd {
 
     /// What became of a command: clients learn of it.
     pub(crate) fn heard(&mut self, command: &Command, told: &[Told]) {
-        let is_full =
-            |told: &Told| matches!(told, Told::Answered(_, Err(refusal)) if refusal.slug == "waiters-full");
+        let is_full = |told: &Told| matches!(told, Told::Answered(_, Err(refusal)) if ["waiters-full", "quota"].contains(&refusal.slug));
         if told.iter().any(is_full) {
             self.storm = None;
         }
@@ -331,28 +333,30 @@ impl Crowd {
         Some(command)
     }
 
-    /// One of very many calls that wait.
+    /// One of very many calls that wait, or whose replies are kept.
     fn of_storm(&mut self, random: &mut Random) -> Option<Command> {
         let storm = self.storm.filter(|_| random.chance(97))?;
-        let kind = type_named("latch")?;
-        let name =
-            if storm == Storm::OfObject { "flood".into() } else { format!("flood-{}", random.below(3)) };
+        let (kind, method, name) = match storm {
+            Storm::OfObject => ("latch", "await", "flood".into()),
+            Storm::OfSession => ("latch", "await", format!("flood-{}", random.below(3))),
+            Storm::OfReplies => ("counter", "increment", "flood".into()),
+        };
         let identity = match storm {
             Storm::OfObject => Identity::Anonymous,
-            Storm::OfSession => {
+            Storm::OfSession | Storm::OfReplies => {
                 let session = self.clients.first()?;
                 let mut identity = self.clients.identity(random, session);
                 if let Identity::Session { request, acknowledged, .. } = &mut identity {
                     // What waits may be acknowledged too.
-                    *acknowledged = *request - 1;
+                    *acknowledged = if storm == Storm::OfSession { *request - 1 } else { 0 };
                 }
                 identity
             }
         };
+        let object = ObjectName { kind: type_named(kind)?, name };
         let caller = Caller { origin: self.origin(random), principal: "ann".into(), identity };
-        let invocation = Invocation { method: "await".into(), args: b"{\"wait_ms\":3600000}".to_vec() };
-        let (object, incarnation, create, wait_ms, opens) =
-            (ObjectName { kind, name }, None, true, None, None);
+        let invocation = Invocation { method: method.into(), args: b"{\"wait_ms\":3600000}".to_vec() };
+        let (incarnation, create, wait_ms, opens) = (None, true, None, None);
         Some(Command::Call(Call { caller, object, incarnation, create, wait_ms, opens, invocation }))
     }
 }
@@ -361,10 +365,11 @@ impl Crowd {
 fn giving_back(random: &mut Random, kind: &str, position: u64) -> Option<(&'static str, Value)> {
     let fence = json!({ "fence": position });
     let chance = random.below(10);
-    let (condition, name) = (format!("c{}", random.below(2)), format!("n{}", random.below(4)));
+    let (condition, name) = (format!("c{}", u64::from(random.chance(15))), format!("n{}", random.below(4)));
+    let wait_ms = [0, 60, 2_000, 60_000][random.below(4) as usize];
     Some(match kind {
-        "lock" if chance < 3 => {
-            ("await", json!({ "fence": position, "condition": condition, "wait_ms": random.below(3) * 60 }))
+        "lock" if chance < 4 => {
+            ("await", json!({ "fence": position, "condition": condition, "wait_ms": wait_ms }))
         }
         "lock" if chance < 6 => ("signal", json!({ "condition": condition })),
         "lock" if chance < 7 => ("signal_all", json!({ "condition": condition })),

@@ -104,9 +104,9 @@ impl Group {
                 self.answer(caller, answer);
             }
             Command::ExpireSession { session, generation } => {
-                if self.sessions.iter().any(|open| open.id == *session && open.generation == *generation) {
-                    self.end_session(*session, true);
-                }
+                let is_it = |open: &Session| open.id == *session && open.generation == *generation;
+                let is_silent = self.sessions.iter().any(is_it);
+                is_silent.then(|| self.end_session(*session, true));
             }
             Command::CancelTicket { caller, ticket } => {
                 let answer = self.cancel(caller.as_ref(), *ticket);

@@ -48,51 +48,50 @@ fn count(seen: &Seen<'_>, all: &mut BTreeMap<u32, Judged>) {
 }
 
 fn why(seen: &Seen<'_>, requests: &Requests) -> (u32, &'static str) {
-    if let (Some(Err(refusal)), answer) = (answer_of(seen.told), answer_of(seen.shown))
+    of_request(seen, requests).or_else(|| of_tickets(seen)).unwrap_or_else(|| of_answers(seen))
+}
+
+fn of_request(seen: &Seen<'_>, requests: &Requests) -> Option<(u32, &'static str)> {
+    let (due, shown) = (answer_of(seen.told), answer_of(seen.shown));
+    if let Some(Err(refusal)) = due
         && LIMITS.contains(&refusal.slug)
-        && answer.is_none_or(Result::is_ok)
+        && shown.is_none_or(Result::is_ok)
     {
-        return (31, "a limit is passed");
+        return Some((31, "a limit is passed"));
     }
-    if let (Command::CancelTicket { .. }, Some(Err(_)), Some(Ok(_))) =
-        (seen.command, answer_of(seen.told), answer_of(seen.shown))
-    {
-        return (15, "a call that does not wait is cancelled");
-    }
-    if is_of_condition(seen) {
-        return (18, "a condition's wait differs");
+    if let (Command::CancelTicket { .. }, Some(Err(_)), Some(Ok(_))) = (seen.command, due, shown) {
+        return Some((15, "a call that does not wait is cancelled"));
     }
     let outcome = seen.effects.iter().find_map(|effect| match effect {
         Effect::Answered { outcome, .. } => Some(outcome),
         _ => None,
     });
-    let has_other_answer = answer_of(seen.told) != answer_of(seen.shown);
-    if has_other_answer && outcome.is_some_and(|outcome| requests.is_anothers(seen.command, outcome)) {
-        return (5, "a new request is answered what another one was");
+    if due != shown && outcome.is_some_and(|outcome| requests.is_anothers(seen, outcome)) {
+        return Some((5, "a new request is answered what another one was"));
     }
+    is_of_condition(seen).then_some((18, "a condition's wait differs"))
+}
+
+fn of_tickets(seen: &Seen<'_>) -> Option<(u32, &'static str)> {
     let (due, granted) = (ends(seen.told, TicketEnd::Granted), ends(seen.shown, TicketEnd::Granted));
     let is_missing = due.iter().any(|id| !granted.contains(id));
     let is_more = granted.iter().any(|id| !due.contains(id));
-    for end in [TicketEnd::TimedOut, TicketEnd::Cancelled, TicketEnd::Ended] {
-        if ends(seen.told, end) != ends(seen.shown, end) {
-            return match end {
-                TicketEnd::TimedOut => (17, "other calls run out of time"),
-                TicketEnd::Cancelled => (15, "other calls are cancelled"),
-                _ => (13, "other calls end with their session or object"),
-            };
-        }
-    }
     match (is_missing, is_more) {
-        (true, true) => return (16, "another call is granted than the one whose turn it is"),
-        (true, false) => return (14, "a call that is due is not granted"),
-        (false, true) => return (9, "a call is granted that is not due"),
-        (false, false) if due != granted => return (16, "calls are granted in another order"),
+        (true, true) => return Some((16, "another call is granted than the one whose turn it is")),
+        (true, false) => return Some((14, "a call that is due is not granted")),
+        (false, true) => return Some((9, "a call is granted that is not due")),
+        (false, false) if due != granted => return Some((16, "calls are granted in another order")),
         (false, false) => {}
     }
-    if closed(seen.told) != closed(seen.shown) {
-        return (13, "other sessions end");
+    let differ = |end| ends(seen.told, end) != ends(seen.shown, end);
+    if differ(TicketEnd::TimedOut) {
+        return Some((17, "other calls run out of time"));
     }
-    of_answers(seen)
+    if differ(TicketEnd::Cancelled) {
+        return Some((15, "other calls are cancelled"));
+    }
+    let is_other = differ(TicketEnd::Ended) || closed(seen.told) != closed(seen.shown);
+    is_other.then_some((13, "other calls or sessions end"))
 }
 
 fn of_answers(seen: &Seen<'_>) -> (u32, &'static str) {

@@ -29,10 +29,6 @@ impl Fences {
                 }
             }
         }
-        if matches!(seen.command, Command::Batch(_)) {
-            // Calls that waited were granted by one of its positions: the model knows which.
-            return Ok(());
-        }
         for told in seen.shown {
             let (object, result) = match (told, seen.command) {
                 (Told::Answered(_, Ok(result)), Command::Call(call)) if !seen.may_be_kept => {
@@ -51,7 +47,10 @@ impl Fences {
             };
             if let Some(fence) = fence_of(&object, result) {
                 judged(all, 10, "grants");
-                self.rise(seen.first, object, fence, result)?;
+                // A call that waited was granted at one of a batch's positions.
+                let is_within = matches!(seen.command, Command::Batch(_)) && fence <= seen.state.position();
+                let position = if is_within { seen.first.max(fence) } else { seen.first };
+                self.rise(position, object, fence, result)?;
             }
         }
         Ok(())

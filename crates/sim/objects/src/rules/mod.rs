@@ -92,8 +92,8 @@ impl Rules {
     }
 
     /// Whether its answer may be one that was kept.
-    pub(crate) fn may_be_kept(&self, command: &Command) -> bool {
-        self.requests.may_be_kept(command)
+    pub(crate) fn may_be_kept(&self, command: &Command, effects: &[Effect]) -> bool {
+        self.requests.may_be_kept(command, effects)
     }
 
     /// The first rule that is broken; the most special ones first.

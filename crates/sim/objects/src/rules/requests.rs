@@ -77,16 +77,23 @@ impl Requests {
         self.known(command, now_ms).is_some()
     }
 
-    /// Whether a reply may be one that was kept, for all that is known.
-    pub(super) fn may_be_kept(&self, command: &Command) -> bool {
+    /// Whether the answer may be the one that was kept, for all that is known: a key may have been forgotten since.
+    pub(super) fn may_be_kept(&self, command: &Command, effects: &[Effect]) -> bool {
         let Some(caller) = caller_of(command) else { return false };
         let at = KeptAt::of(caller);
-        at != KeptAt::Nowhere && self.known.iter().any(|known| known.at == at)
+        let Some(known) = self.known.iter().find(|known| known.at == at) else { return false };
+        match &known.progress {
+            Progress::Waits(_) => true,
+            Progress::Ended(first, _) => effects.iter().any(|effect| is_answer(effect, first)),
+        }
     }
 
-    /// Whether this is what another request was answered, and has something in it that only that one can have.
-    pub(super) fn is_anothers(&self, command: &Command, outcome: &Outcome) -> bool {
-        let Some(caller) = caller_of(command).filter(|_| is_stamped(outcome)) else { return false };
+    /// Whether this is what another request was answered, and has something in it that only that one can have; or nothing is
+    /// remembered of this one.
+    pub(super) fn is_anothers(&self, seen: &Seen<'_>, outcome: &Outcome) -> bool {
+        let has_no_reply = !seen.may_be_kept && is_not_remembered(seen);
+        let is_plain = !has_no_reply && !is_stamped(outcome, seen.first);
+        let Some(caller) = caller_of(seen.command).filter(|_| !is_plain) else { return false };
         let own = KeptAt::of(caller);
         let is_it = |known: &Known| matches!(&known.progress, Progress::Ended(first, _) if first == outcome);
         self.known.iter().any(|known| known.at != own && is_it(known))
@@ -170,7 +177,7 @@ impl Requests {
             (_, Told::Parked(_, again), _) if *again == seen.first => {
                 Err((3, format!("{at:?} again waits anew")))
             }
-            (_, _, Some(again)) if self.is_anothers(seen.command, again) => {
+            (_, _, Some(again)) if self.is_anothers(seen, again) => {
                 Err((5, format!("{at:?} is answered what another one was: {again:?}")))
             }
             (first, again, _) => Err((4, format!("{at:?} was told {first:?}, and then {again:?}"))),
@@ -211,10 +218,15 @@ impl Requests {
             let floor = floor.1;
             self.known.retain(|known| !matches!(&known.at, KeptAt::Session(id, number) if *id == session && *number <= floor));
         }
-        // Whether a key that was used again so late was forgotten in between is not known: it is judged no more, and stays
-        // known as one that ended long ago.
-        if at == KeptAt::Nowhere || self.known.iter().any(|known| known.at == at) {
+        if at == KeptAt::Nowhere {
             return;
+        }
+        if let Some(known) = self.known.iter().find(|known| known.at == at) {
+            // Used again so late that it may have been forgotten: another answer says that it was.
+            let is_late = matches!(&known.progress, Progress::Ended(_, at) if now_ms - at >= KEY_MS && !seen.may_be_kept);
+            if !is_late || !matches!(at, KeptAt::Key(..)) {
+                return;
+            }
         }
         for effect in seen.effects {
             let progress = match effect {
@@ -233,15 +245,29 @@ impl Requests {
     }
 }
 
+fn is_answer(effect: &Effect, first: &Outcome) -> bool {
+    matches!(effect, Effect::Answered { outcome, .. } if outcome == first)
+}
+
+/// Whether a session's request has left no reply, though the model keeps one.
+fn is_not_remembered(seen: &Seen<'_>) -> bool {
+    let Some(Identity::Session { session, .. }) = caller_of(seen.command).map(|caller| &caller.identity)
+    else {
+        return false;
+    };
+    let kept = seen.state.session(*session).map(|session| session.unacknowledged as usize);
+    kept.is_some_and(|kept| kept < seen.group.unacknowledged(*session))
+}
+
 /// Whether a position is part of an answer: no two requests have that.
-fn is_stamped(outcome: &Outcome) -> bool {
+fn is_stamped(outcome: &Outcome, position: u64) -> bool {
     let stamps = ["fence", "version", "id", "term", "incarnation", "generation"];
     match outcome {
         Outcome::Done(result) => {
             let result = crate::outcome::parsed(result);
             stamps.iter().any(|stamp| result[*stamp].as_u64().is_some_and(|position| position > 0))
         }
-        Outcome::Refused(_) => true,
+        Outcome::Refused(problem) => problem.position != position,
     }
 }
 
