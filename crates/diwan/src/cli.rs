@@ -84,6 +84,8 @@ If a majority can be brought back, bring it back instead.
 
 /// Where `diwan up` serves objects, unless told otherwise.
 const OBJECTS_PORT: u16 = 7180;
+/// Where `diwan up` answers queries for names, unless told otherwise.
+const DNS_PORT: u16 = 5300;
 
 /// Coordination by ZooKeeper's protocol, and a log by Kafka's.
 #[derive(Debug, Parser)]
@@ -259,6 +261,10 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "ADDRESS")]
     objects: Option<String>,
 
+    /// Where queries for names of objects are answered, by UDP and TCP, or `off` [default: off].
+    #[arg(long, value_name = "ADDRESS")]
+    dns: Option<String>,
+
     /// Where metrics are served over HTTP, or `off` [default: 127.0.0.1:7000].
     #[arg(short, long, value_name = "ADDRESS")]
     metrics: Option<String>,
@@ -292,6 +298,7 @@ impl ServeArguments {
             ("council.listen.client", self.listen),
             ("log.listen", self.log),
             ("objects.listen", self.objects),
+            ("dns.listen", self.dns),
             ("metrics.listen", self.metrics),
             ("admin.listen", self.admin),
             ("logging.level", self.log_level),
@@ -380,6 +387,11 @@ pub(crate) struct UpArguments {
     #[arg(long, value_name = "PORT")]
     objects_port: Option<u16>,
 
+    /// Where queries for names of objects are answered by the first member, by UDP and TCP [default: 5300; any free port with
+    /// `--client-port 0` or `--objects-port`].
+    #[arg(long, value_name = "PORT")]
+    dns_port: Option<u16>,
+
     /// Do not restart a member that ends.
     #[arg(long)]
     no_restart: bool,
@@ -392,7 +404,10 @@ pub(crate) struct UpArguments {
 impl UpArguments {
     /// What is to be started.
     pub(crate) fn options(self) -> UpOptions {
+        let serves_objects = self.services.contains(&UpService::Objects);
+        let is_own = self.client_port != 0 && self.objects_port.is_none();
         UpOptions {
+            dns_port: serves_objects.then(|| self.dns_port.unwrap_or(if is_own { DNS_PORT } else { 0 })),
             members: self.members,
             directory: self.dir,
             host: self.host,
@@ -400,9 +415,7 @@ impl UpArguments {
             peer_port: self.peer_port,
             http_port: self.http_port,
             log_port: self.services.contains(&UpService::Log).then_some(self.log_port),
-            objects_port: self
-                .services
-                .contains(&UpService::Objects)
+            objects_port: serves_objects
                 .then(|| self.objects_port.unwrap_or(if self.client_port == 0 { 0 } else { OBJECTS_PORT })),
             restart: !self.no_restart,
             properties: self.properties,

@@ -14,6 +14,7 @@ mod log;
 mod logging;
 mod lone_broker;
 mod member;
+mod names;
 mod object;
 mod revive;
 mod secret;

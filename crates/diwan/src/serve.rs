@@ -13,7 +13,7 @@ use crate::broker::from_here;
 use crate::config::{self, Configuration, Notice, Problem, Sources, Verdict, failure};
 use crate::logging::Log;
 use crate::services::{Ready, Services, Tell};
-use crate::{files, signals};
+use crate::{files, names, signals};
 
 /// Runs a server until a signal or a fault ends it.
 pub(crate) fn run(sources: &Sources, until_input_ends: bool) -> ExitCode {
@@ -112,7 +112,7 @@ fn objects(config: &Configuration) -> Result<Option<objects_service::Prepared>, 
     let Some(plan) = &config.objects else { return Ok(None) };
     let threads = config.council.as_ref().map_or(0, |council| council.listen.shards);
     match objects_service::Prepared::new(plan.listen, threads) {
-        Ok(prepared) => Ok(Some(prepared)),
+        Ok(prepared) => names::listen(prepared, plan).map(Some),
         Err(error) => {
             let problem = plan.refused(&error);
             if !plan.is_optional {
@@ -146,6 +146,7 @@ fn start_objects(
         objects.snapshot_bytes_per_second = storage.snapshot_bytes_per_second;
         objects.flush_warning_ms = u64::from(storage.flush_warning_ms);
     }
+    objects.names = names::config(plan, prepared.address().port(), beside, council);
     let http = HttpOptions { create_on_use: plan.create_on_use };
     let server = prepared.start(objects, http, council.shared_port()).map_err(|error| error.to_string())?;
     council.registry().register(server.figures());
@@ -235,7 +236,7 @@ fn teller(council: Option<&ServerConfig>, has_log: bool) -> Tell {
         if !is_terminal {
             return tell_ready(services.council(), data.as_deref(), log);
         }
-        let objects = services.objects().map(objects_service::Server::address);
+        let objects = services.objects();
         if log.is_some() || !has_log {
             // A banner that cannot be shown is no reason to stop.
             let council = services.council().zip(data.as_deref());
@@ -266,7 +267,7 @@ fn tell_ready(council: Option<&Server>, data: Option<&Path>, log: Option<(Socket
 fn banner(
     out: &mut impl Write,
     council: Option<(&Server, &Path)>,
-    (log, objects): (Option<(SocketAddr, &Path)>, Option<SocketAddr>),
+    (log, objects): (Option<(SocketAddr, &Path)>, Option<&objects_service::Server>),
     command_url: &str,
 ) -> io::Result<()> {
     writeln!(out, "\n  Diwan {} serves", env!("CARGO_PKG_VERSION"))?;
@@ -284,9 +285,12 @@ fn banner(
         let at = from_here(address);
         writeln!(out, "  Kafka     {address}, with any Kafka client or `kcat -b {at} -L`")?;
     }
-    if let Some(address) = objects {
+    if let Some(address) = objects.map(objects_service::Server::address) {
         let at = from_here(address);
         writeln!(out, "  objects   {address}, with any HTTP client or `diwan object list --server {at}`")?;
+    }
+    if let Some(address) = objects.and_then(objects_service::Server::names_address) {
+        names::show(out, address, from_here(address))?;
     }
     if let Some((_, data)) = council {
         writeln!(out, "  data      {}", data.display())?;

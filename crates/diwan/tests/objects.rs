@@ -4,6 +4,7 @@
 
 #[path = "objects/client.rs"]
 mod client;
+#[allow(dead_code, reason = "each test file uses a part of it")]
 #[path = "objects/group.rs"]
 mod group;
 mod server;

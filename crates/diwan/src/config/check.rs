@@ -70,6 +70,9 @@ fn check_services(config: &Configuration, running: bool) -> (Vec<String>, Vec<Pr
             }
             other => problems.extend(other.err()),
         }
+        if let Some(names) = &plan.names {
+            problems.extend(names.check(running).err());
+        }
     }
     (notes, problems)
 }
@@ -142,6 +145,8 @@ fn summary(config: &Configuration) -> Vec<(&'static str, String)> {
     if let Some(plan) = &config.objects {
         lines.push(("objects", plan.listen.to_string()));
         lines.push(("kept in", absolute(&plan.data_dir)));
+        let names = plan.names.as_ref();
+        lines.extend(names.map(|names| ("names", format!("{}, zone {}", names.listen, names.zone.text()))));
     }
     lines
 }

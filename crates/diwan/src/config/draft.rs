@@ -1,6 +1,6 @@
 //! A configuration while its settings come in, in any order, and the checks that need more than one of them.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use council_service::ServerConfig;
@@ -8,6 +8,7 @@ use council_service::config::{
     ClientAuth, ConnectionThrottle, KeyStoreKind, MemberConfig, Secret, TlsProtocol,
 };
 use log_config::properties::Property;
+use objects_service::Zone;
 use tracing_subscriber::filter::LevelFilter;
 
 /// Settings as they came in.
@@ -258,11 +259,24 @@ pub(crate) struct ObjectsDraft {
     pub(crate) data_dir: Option<PathBuf>,
     /// `objects.create-on-use`.
     pub(crate) create_on_use: bool,
+    /// Of names of objects.
+    pub(crate) names: NamesDraft,
+}
+
+/// Settings of names of objects.
+#[derive(Debug, Default)]
+pub(crate) struct NamesDraft {
+    /// `dns.listen`.
+    pub(crate) listen: Option<SocketAddr>,
+    /// `dns.zone`.
+    pub(crate) zone: Option<Zone>,
+    /// `dns.announce`.
+    pub(crate) announce: Option<IpAddr>,
 }
 
 impl Default for ObjectsDraft {
     fn default() -> Self {
-        Self { said: false, listen: None, data_dir: None, create_on_use: true }
+        Self { said: false, listen: None, data_dir: None, create_on_use: true, names: NamesDraft::default() }
     }
 }
 

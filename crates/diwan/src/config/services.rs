@@ -10,26 +10,29 @@
 //! | a `zoo.cfg` | yes | only if an option says where | only if an option speaks of them |
 //! | a `server.properties` | unless `zookeeper.connect` names one | yes | only if an option speaks of them |
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
 use council_service::ServerConfig;
 use council_service::config::EnsembleConfig;
 use log_config::properties::Property;
 use log_service::ListenerConfig;
+use objects_service::{PreparedNames, Zone};
 
-use super::draft::{BrokerDraft, Draft, FileKind, ObjectsDraft};
+use super::draft::{BrokerDraft, Draft, FileKind, NamesDraft, ObjectsDraft};
 use super::{Checked, Problem};
 use crate::broker::{BrokerSetup, Defaults, option, plaintext};
 
 /// Where Kafka's clients connect, if no source says where.
-const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 9092);
+const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9092);
 /// The directory of the log below the data directory.
 const DIRECTORY: &str = "log";
 /// Where clients of objects connect, if no source says where.
-const OBJECTS_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 7180);
+const OBJECTS_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7180);
 /// The directory of the objects below the data directory.
 const OBJECTS_DIRECTORY: &str = "objects";
+/// The zone of names, if no source says which.
+const ZONE: &str = "diwan.internal";
 
 /// The log that is to be served.
 #[derive(Clone, Debug)]
@@ -59,6 +62,19 @@ pub(crate) struct ObjectsPlan {
     pub(crate) create_on_use: bool,
     /// Whether the server does without them if they cannot be served: nobody has asked for them.
     pub(crate) is_optional: bool,
+    /// Names of objects, if they are to be served.
+    pub(crate) names: Option<NamesPlan>,
+}
+
+/// Names of objects that are to be served.
+#[derive(Clone, Debug)]
+pub(crate) struct NamesPlan {
+    /// Where queries are answered.
+    pub(crate) listen: SocketAddr,
+    /// Below which name.
+    pub(crate) zone: Zone,
+    /// This member's address in answers, if a source says so.
+    pub(crate) announce: Option<IpAddr>,
 }
 
 impl Draft {
@@ -94,7 +110,7 @@ impl Draft {
 
     /// The objects that are to be served.
     fn objects_plan(&mut self, council: bool) -> Checked<Option<ObjectsPlan>> {
-        let ObjectsDraft { said, listen, data_dir, create_on_use } = std::mem::take(&mut self.objects);
+        let ObjectsDraft { said, listen, data_dir, create_on_use, names } = std::mem::take(&mut self.objects);
         let is_wanted = match (self.file, listen) {
             (_, Some(None)) => false,
             (FileKind::Zoo | FileKind::Broker | FileKind::Toml { council: true }, _) => said,
@@ -110,7 +126,40 @@ impl Draft {
             data_dir: data_dir.unwrap_or_else(directory),
             create_on_use,
             is_optional: !said,
+            names: names.finish(),
         }))
+    }
+}
+
+impl NamesDraft {
+    fn finish(self) -> Option<NamesPlan> {
+        let zone = || Zone::new(ZONE).expect("it is a zone");
+        let Self { listen, zone: said, announce } = self;
+        Some(NamesPlan { listen: listen?, zone: said.unwrap_or_else(zone), announce })
+    }
+}
+
+impl NamesPlan {
+    /// Whether the port for names can be had.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(crate) fn check(&self, running: bool) -> Checked<()> {
+        let bound = if running { Ok(()) } else { PreparedNames::new(self.listen).map(drop) };
+        bound.map_err(|error| self.refused(&error))
+    }
+
+    /// What is said when the port cannot be had.
+    pub(crate) fn refused(&self, error: &std::io::Error) -> Problem {
+        let what = format!("{} cannot be listened at for names, by UDP and TCP: {error}", self.listen);
+        let hint = match error.kind() {
+            std::io::ErrorKind::PermissionDenied => {
+                "name a port above 1023 with `dns.listen` and redirect port 53 to it, or give the program the capability \
+                 `cap_net_bind_service`"
+            }
+            _ => "name another address with `dns.listen` (`--dns`), or `off`",
+        };
+        Problem::new(what).hint(hint)
     }
 }
 

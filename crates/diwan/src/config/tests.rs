@@ -391,7 +391,7 @@ fn what_is_documented_as_the_standard_is_the_standard() {
         // Asked for or not, and shown with an absolute path: the same otherwise.
         let log = broker.map(|plan| plan.setup.config);
         let log = format!("{log:?}").replace(&std::env::current_dir().unwrap().display().to_string(), ".");
-        let objects = objects.map(|plan| (plan.listen, plan.create_on_use));
+        let objects = objects.map(|plan| (plan.listen, plan.create_on_use, format!("{:?}", plan.names)));
         format!("{:?}", (config, logging, log, objects))
     };
     // With other members, because a standalone server ignores settings of members.

@@ -26,6 +26,8 @@ pub(crate) struct UpOptions {
     pub(crate) log_port: Option<u16>,
     /// Where clients of objects of the first member connect; nothing if there are to be none.
     pub(crate) objects_port: Option<u16>,
+    /// Where queries for names are answered by the first member; nothing if none are to be.
+    pub(crate) dns_port: Option<u16>,
     pub(crate) restart: bool,
     /// Further settings of every member, as `KEY=VALUE`.
     pub(crate) properties: Vec<String>,
@@ -43,6 +45,8 @@ pub(crate) struct Place {
     pub(crate) kafka: Option<SocketAddr>,
     /// Where clients of objects connect, if they are served.
     pub(crate) objects: Option<SocketAddr>,
+    /// Where queries for names are answered, if they are.
+    pub(crate) names: Option<SocketAddr>,
 }
 
 /// All places, locked against a second `diwan up` as long as this value exists.
@@ -121,6 +125,11 @@ impl Layout {
         self.places.first().and_then(|place| place.objects)
     }
 
+    /// Where the first member answers queries for names, if they are answered.
+    pub(crate) fn names(&self) -> Option<SocketAddr> {
+        self.places.first().and_then(|place| place.names)
+    }
+
     /// Where all members are asked how they are.
     pub(crate) fn status_string(&self) -> String {
         let pages: Vec<_> = self.places.iter().map(|place| place.http.to_string()).collect();
@@ -142,7 +151,7 @@ fn lock(directory: &Path) -> Result<File, String> {
         Ok(()) => Ok(file),
         Err(_) => Err(format!(
             "another `diwan up` runs on `{}`\nhint: stop it with ctrl-c, or name another directory and other ports: \
-             `--dir`, `--client-port`, `--peer-port`, `--http-port`, `--objects-port`",
+             `--dir`, `--client-port`, `--peer-port`, `--http-port`, `--objects-port`, `--dns-port`",
             directory.display()
         )),
     }
@@ -198,6 +207,7 @@ fn places(directory: &Path, options: &UpOptions, count: u8) -> Result<Vec<Place>
                     .objects_port
                     .map(|port| address(port, place, "--objects-port"))
                     .transpose()?,
+                names: options.dns_port.map(|port| address(port, place, "--dns-port")).transpose()?,
             })
         })
         .collect()
@@ -227,6 +237,9 @@ fn configuration(directory: &Path, secret: &Path, place: &Place, all: &[Place]) 
     );
     let objects = place.objects.map_or_else(|| String::from("off"), |address| address.to_string());
     let _ = write!(text, "\n[objects]\nlisten = \"{objects}\"\n");
+    if let Some(names) = place.names {
+        let _ = write!(text, "\n[dns]\nlisten = \"{names}\"\n");
+    }
     if let Some(kafka) = place.kafka {
         let council: Vec<_> = all.iter().map(|place| place.clients.to_string()).collect();
         let _ = write!(

@@ -160,6 +160,9 @@ fn hints(layout: &Layout, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "  objects   curl -XPOST {objects}/v1/objects/counter/visits/increment")?;
         writeln!(out, "            diwan object list --server {objects}")?;
     }
+    if let Some(names) = layout.names() {
+        writeln!(out, "  names     dig @{} -p {} leader.diwan.internal", names.ip(), names.port())?;
+    }
     writeln!(out, "  look      diwan status --server {pages}")?;
     writeln!(out, "  stop      ctrl-c\n")
 }

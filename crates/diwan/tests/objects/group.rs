@@ -24,6 +24,7 @@ struct Place {
     clients: String,
     http: String,
     metrics: String,
+    names: String,
     process: Option<Child>,
 }
 
@@ -32,6 +33,7 @@ pub(crate) struct Group {
     folder: Folder,
     host: Ipv4Addr,
     places: Vec<Place>,
+    answers_names: bool,
     /// How many of them begin: the further ones are to be added.
     founders: usize,
     /// Further settings of all.
@@ -42,6 +44,14 @@ impl Group {
     /// So many members, once they serve.
     pub(crate) fn start(members: usize) -> Self {
         let mut group = Self::prepare(members, &[]);
+        group.restart_all();
+        group
+    }
+
+    /// So many that answer queries for names, too.
+    pub(crate) fn start_with_names(members: usize) -> Self {
+        let mut group = Self::prepare(members, &[]);
+        group.answers_names = true;
         group.restart_all();
         group
     }
@@ -64,11 +74,13 @@ impl Group {
                 clients: format!("{host}:{}", port()),
                 http: format!("{host}:{}", port()),
                 metrics: format!("{host}:{}", port()),
+                names: format!("{host}:{}", port()),
                 process: None,
             })
             .collect();
         drop(held);
-        Self { folder, host, places, founders: members, settings: settings.to_vec() }
+        let (founders, settings) = (members, settings.to_vec());
+        Self { folder, host, places, answers_names: false, founders, settings }
     }
 
     /// Where the members serve objects.
@@ -80,6 +92,11 @@ impl Group {
     pub(crate) fn start_first(&mut self, founders: usize) {
         self.founders = founders;
         self.start_up_to(founders);
+    }
+
+    /// Where the members answer queries for names.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.places.iter().map(|place| place.names.clone()).collect()
     }
 
     /// Starts members that do not run, and waits until all serve.
@@ -105,10 +122,13 @@ impl Group {
     }
 
     fn start_one(&self, number: usize) -> Child {
-        let Place { data, clients, http, metrics, .. } = &self.places[number];
+        let Place { data, clients, http, metrics, names, .. } = &self.places[number];
         let mut command = diwan();
         command.args(["serve", "--log", "off", "--admin", "off", "--objects", http, "--metrics", metrics]);
         command.args(["--listen", clients, "--data-dir"]).arg(data);
+        if self.answers_names {
+            command.args(["--dns", names]);
+        }
         if self.places.len() > 1 {
             let named = if number < self.founders { self.founders } else { self.places.len() };
             let members: Vec<_> = (0..named).map(|number| self.line_of(number)).collect();

@@ -193,6 +193,7 @@ impl Boot {
         // The next core would take what this one's journal answered for answers to its own questions.
         links.from_journal.take_all(&mut Vec::new());
         links.edges.core_ended();
+        links.names.iter().for_each(|names| names.refuse_all());
         let ending = ended.outcome?;
         if let Some(peers) = self.peers.as_mut().filter(|_| ending != Ending::Stopped) {
             peers.identity().end_membership();
@@ -252,6 +253,7 @@ struct JoiningInbox<'a> {
 impl Inbox for JoiningInbox<'_> {
     fn take(&mut self) -> bool {
         self.links.edges.refuse_all(self.shared.standing.position());
+        self.links.names.iter().for_each(|names| names.refuse_all());
         let mut mail = Vec::new();
         self.links.mail.take_all(&mut mail);
         mail.into_iter().any(|mail| match mail {

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use base::MemberNumber;
 
+use crate::names::NamesConfig;
+
 /// Settings of a member.
 #[derive(Clone, Debug)]
 pub struct ObjectsConfig {
@@ -23,6 +25,8 @@ pub struct ObjectsConfig {
     pub snapshot_bytes_per_second: u64,
     /// A flush that takes longer is logged, milliseconds.
     pub flush_warning_ms: u64,
+    /// What is served as names, if anything is.
+    pub names: Option<NamesConfig>,
 }
 
 /// Who the members are.
@@ -51,6 +55,7 @@ impl ObjectsConfig {
             snapshot_after_bytes: 1 << 30,
             snapshot_bytes_per_second: 64 << 20,
             flush_warning_ms: 1_000,
+            names: None,
         }
     }
 }

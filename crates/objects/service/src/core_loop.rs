@@ -21,6 +21,7 @@ use objects_state::State;
 use storage_dir_disk::DirDisk;
 
 use crate::edges::Edges;
+use crate::names::NamesDesk;
 use crate::shared::{CHANNEL, CoreMail, Shared};
 use crate::standing::Stand;
 
@@ -32,6 +33,7 @@ pub(crate) struct Links {
     pub(crate) mail: Arc<Mailbox<CoreMail>>,
     pub(crate) established: Arc<Mailbox<Established>>,
     pub(crate) edges: Edges,
+    pub(crate) names: Option<Arc<NamesDesk>>,
     pub(crate) from_journal: Arc<Mailbox<JournalEvent>>,
     pub(crate) to_journal: Arc<Mailbox<JournalMail>>,
     pub(crate) journal_waker: Arc<ThreadWaker>,
@@ -45,6 +47,7 @@ impl Links {
             || !self.established.is_empty()
             || !self.from_journal.is_empty()
             || self.edges.have_mail()
+            || self.names.as_ref().is_some_and(|names| !names.asked.is_empty())
     }
 }
 
@@ -124,6 +127,9 @@ impl CoreLoop {
         self.propose(now);
         self.apply(now)?;
         self.answer();
+        if let Some(names) = &self.links.names {
+            names.answer(&self.core, &self.state, self.shared.clock.now());
+        }
         self.publish(now);
         let links = &self.links;
         if self.journal.flush_here(|| links.have_mail())? {
@@ -286,6 +292,9 @@ impl CoreLoop {
         }
         if self.shared.is_time_to_count(now.mono()) {
             self.shared.figures.count(&self.core, &self.state);
+            if let Some(names) = &self.links.names {
+                names.announce(&mut self.core, &self.state, now);
+            }
             // The group that owns the port may have learned that a member is at another address.
             self.peers.iter_mut().for_each(PeerConnections::follow_members);
         }

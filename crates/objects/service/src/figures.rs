@@ -10,6 +10,7 @@ use objects_replica::Core;
 use objects_state::State;
 use parking_lot::Mutex;
 
+use crate::names::NamesDesk;
 use crate::standing::Standing;
 
 /// What the core's thread counts.
@@ -73,6 +74,7 @@ pub(crate) struct MemberFigures {
     pub(crate) figures: Arc<Figures>,
     pub(crate) journal: Arc<JournalCounters>,
     pub(crate) standing: Arc<Standing>,
+    pub(crate) names: Option<Arc<NamesDesk>>,
 }
 
 impl Source for MemberFigures {
@@ -80,6 +82,7 @@ impl Source for MemberFigures {
         let mut samples = of_group(&self.standing);
         samples.extend(of_state(&self.figures.counted.lock()));
         samples.extend(of_work(&self.figures, &self.journal));
+        samples.extend(self.names.iter().flat_map(|names| names.samples()));
         samples
     }
 }

@@ -5,7 +5,8 @@
 //!
 //! # Threads
 //! One core thread, which alone has the state; one journal thread, which alone touches the disk; the edges, each of which
-//! serves a share of the clients; one thread for each other member that is dialled. They exchange messages through
+//! serves a share of the clients; one thread for each other member that is dialled; one for packets of names, if they are
+//! served. They exchange messages through
 //! mailboxes: an edge sends [`objects_replica::edge::Request`]s and gets [`objects_replica::edge::Answer`]s.
 //!
 //! # Connections with other members
@@ -27,6 +28,7 @@ mod error;
 mod figures;
 mod front;
 mod member;
+mod names;
 mod server;
 mod shared;
 mod standing;
@@ -35,5 +37,7 @@ pub use config::{GroupConfig, HttpOptions, ObjectsConfig};
 pub use edges::EdgeAnswers;
 pub use error::{ServerFault, StartError};
 pub use member::Member;
+pub use names::{NamesConfig, PreparedNames};
+pub use objects_names::{Announcement, BadZone, Zone};
 pub use server::{Prepared, Server};
 pub use standing::Standing;

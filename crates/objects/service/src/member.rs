@@ -19,6 +19,7 @@ use crate::core_loop::Links;
 use crate::edges::{EdgeAnswers, Edges};
 use crate::error::{ServerFault, StartError, system};
 use crate::figures::{Figures, MemberFigures};
+use crate::names::NamesDesk;
 use crate::shared::{CHANNEL, CoreMail, Shared};
 use crate::standing::Standing;
 
@@ -32,6 +33,7 @@ pub struct Member {
     shared: Arc<Shared>,
     core: Arc<Mailbox<CoreMail>>,
     requests: Vec<Arc<Mailbox<Request>>>,
+    names: Option<Arc<NamesDesk>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     port: Option<SharedPort>,
 }
@@ -59,7 +61,8 @@ impl Member {
             None => (None, ThreadWaker::of_parking()),
         };
         let end = End { standing: Arc::clone(&shared.standing), edges: edges.clone() };
-        let links = links(edges, &waker);
+        let names = config.names.clone().map(|names| Arc::new(NamesDesk::new(names, &waker)));
+        let links = links(edges, names.clone(), &waker);
         let (core, requests) = (Arc::clone(&links.mail), links.edges.requests.clone());
         let peers = match port.zip(poll) {
             Some((port, poll)) => Some(connections(port, (poll, waker), &links, &shared)?),
@@ -68,6 +71,7 @@ impl Member {
         let member = Self {
             core,
             requests,
+            names,
             thread: Mutex::new(None),
             port: port.cloned(),
             shared: Arc::clone(&shared),
@@ -88,6 +92,11 @@ impl Member {
         &self.requests
     }
 
+    /// Where names are looked up, if they are served.
+    pub(crate) const fn names(&self) -> Option<&Arc<NamesDesk>> {
+        self.names.as_ref()
+    }
+
     /// How it stands.
     #[must_use]
     pub fn standing(&self) -> &Arc<Standing> {
@@ -101,6 +110,7 @@ impl Member {
             figures: Arc::clone(&self.shared.figures),
             journal: Arc::clone(&self.shared.journal),
             standing: Arc::clone(&self.shared.standing),
+            names: self.names.clone(),
         })
     }
 
@@ -174,12 +184,13 @@ impl Drop for End {
 }
 
 /// The mailboxes around a core whose thread has this waker.
-fn links(edges: Vec<Arc<dyn EdgeAnswers>>, waker: &Arc<ThreadWaker>) -> Links {
+fn links(edges: Vec<Arc<dyn EdgeAnswers>>, names: Option<Arc<NamesDesk>>, waker: &Arc<ThreadWaker>) -> Links {
     let journal_waker = ThreadWaker::of_parking();
     Links {
         mail: Arc::new(Mailbox::new(Arc::clone(waker))),
         established: Arc::new(Mailbox::new(Arc::clone(waker))),
         edges: Edges::new(edges, waker),
+        names,
         from_journal: Arc::new(Mailbox::new(Arc::clone(waker))),
         to_journal: Arc::new(Mailbox::new(Arc::clone(&journal_waker))),
         journal_waker,

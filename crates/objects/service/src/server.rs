@@ -20,6 +20,7 @@ use crate::edges::EdgeAnswers;
 use crate::error::{ServerFault, StartError, system};
 use crate::front::{Front, ToEdge};
 use crate::member::Member;
+use crate::names::{NamesServer, PreparedNames};
 
 /// How log lines call the limits of connections.
 const LIMIT_NAMES: LimitNames =
@@ -33,6 +34,7 @@ const ANSWERS_FEW: usize = 2;
 /// A server that holds its port, and serves nobody yet.
 pub struct Prepared {
     http: PreparedServer<ToEdge>,
+    names: Option<PreparedNames>,
 }
 
 impl Prepared {
@@ -53,7 +55,19 @@ impl Prepared {
             hints: TLS_HINTS,
             thread_names: ("objects edge", "objects accept"),
         };
-        Ok(Self { http: PreparedServer::new(config)? })
+        Ok(Self { http: PreparedServer::new(config)?, names: None })
+    }
+
+    /// Has it answer queries for names, too. What it answers is in [`ObjectsConfig::names`].
+    #[must_use]
+    pub fn with_names(self, names: PreparedNames) -> Self {
+        Self { names: Some(names), ..self }
+    }
+
+    /// Where clients connect.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.http.address()
     }
 
     /// Starts the member and serves its clients. They are refused until it serves ([`Server::is_serving`]).
@@ -86,7 +100,15 @@ impl Prepared {
         for (place, own) in turns.iter().zip(http.turns()) {
             let _ = place.set(Arc::clone(own));
         }
-        Ok(Server { address, member, http: Mutex::new(Some(http)) })
+        let names = match self.names.zip(member.names()) {
+            Some((names, desk)) => Some(
+                names
+                    .start(desk, member.standing(), clock, member.supervisor())
+                    .map_err(system("start a thread"))?,
+            ),
+            None => None,
+        };
+        Ok(Server { address, member, http: Mutex::new(Some(http)), names: Mutex::new(names) })
     }
 }
 
@@ -102,6 +124,7 @@ pub struct Server {
     address: SocketAddr,
     member: Member,
     http: Mutex<Option<HttpServer>>,
+    names: Mutex<Option<NamesServer>>,
 }
 
 impl Server {
@@ -109,6 +132,12 @@ impl Server {
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where queries for names are answered, if they are.
+    #[must_use]
+    pub fn names_address(&self) -> Option<SocketAddr> {
+        self.names.lock().as_ref().map(|names| names.address)
     }
 
     /// Whether clients are served.
@@ -141,6 +170,7 @@ impl Server {
         if let Some(mut http) = self.http.lock().take() {
             http.stop();
         }
+        drop(self.names.lock().take());
         self.member.stop();
     }
 

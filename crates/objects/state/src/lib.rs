@@ -99,6 +99,7 @@ mod command;
 mod cost;
 mod deadline;
 mod death;
+mod directory;
 mod effects;
 mod group;
 mod json;
@@ -125,6 +126,7 @@ pub use command::{
     Batch, Call, Caller, Command, GivenBy, Identity, Invocation, NewSession, ObjectName, Origin, SessionId,
     TypeId,
 };
+pub use directory::{Endpoint, Host, Members, NameData, NameRecord};
 pub use effects::{Effect, Effects, Event, EventKind, TicketEnd};
 pub use json::{Json, NotJson};
 pub use loader::Loader;

@@ -2,8 +2,8 @@
 
 use crate::targets::{
     auth, canary, command, connection, entries, kafka_codecs, kafka_connection, kafka_coordinators,
-    kafka_recovery, kafka_request, kafka_sasl, peer, peer_canary, peer_wire, recovery, replication_wire,
-    reply, request, server_properties, snapshot,
+    kafka_recovery, kafka_request, kafka_sasl, names, peer, peer_canary, peer_wire, recovery,
+    replication_wire, reply, request, server_properties, snapshot,
 };
 
 /// Something that takes any bytes.
@@ -76,6 +76,13 @@ pub const TARGETS: &[Target] = &[
         about: "files of brokers, and changes while they run: taken or refused, and no security is left out",
         run: server_properties::run,
         seeds: server_properties::seeds,
+        planted: false,
+    },
+    Target {
+        name: "names",
+        about: "queries for names of objects: answered within the limits, and no answer is answered",
+        run: names::run,
+        seeds: names::seeds,
         planted: false,
     },
     Target {

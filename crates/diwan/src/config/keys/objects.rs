@@ -1,5 +1,7 @@
 //! Keys of live objects.
 
+use objects_service::Zone;
+
 use super::Row;
 use super::server::put;
 
@@ -23,6 +25,27 @@ pub(super) const ROWS: &[Row] = &[
         |draft, setting| {
             draft.objects.said = true;
             put(&mut draft.objects.create_on_use, setting.flag())
+        },
+    ),
+    Row::own(
+        "dns.listen",
+        "where queries for names of objects are answered, by UDP and TCP, or `off`",
+        |draft, setting| {
+            draft.objects.said = true;
+            put(&mut draft.objects.names.listen, setting.address_or_off())
+        },
+    ),
+    Row::own("dns.zone", "the zone below which these names are", |draft, setting| {
+        draft.objects.said = true;
+        let zone = Zone::new(setting.value).map(Some).map_err(|error| setting.problem(&error.to_string()));
+        put(&mut draft.objects.names.zone, zone)
+    }),
+    Row::own(
+        "dns.announce",
+        "the address of this member in answers; otherwise that of its own line among the members, or of `objects.listen`",
+        |draft, setting| {
+            draft.objects.said = true;
+            put(&mut draft.objects.names.announce, setting.host(0).map(|address| Some(address.ip())))
         },
     ),
 ];

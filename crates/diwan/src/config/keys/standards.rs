@@ -6,6 +6,8 @@ pub(super) const STANDARDS: &[(&str, &str)] = &[
     ("objects.listen", "127.0.0.1:7180"),
     ("objects.data-dir", "diwan-data/objects"),
     ("objects.create-on-use", "true"),
+    ("dns.listen", "off"),
+    ("dns.zone", "diwan.internal"),
     ("log.data-dir", "diwan-data/log"),
     ("council.listen.client", "127.0.0.1:2181"),
     ("council.listen.secure", "off"),

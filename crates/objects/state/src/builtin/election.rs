@@ -120,6 +120,14 @@ impl Live<Election> {
     }
 }
 
+impl Election {
+    /// The leader's term and data, if there is a leader.
+    pub(crate) fn leading(live: &Live<Self>, view: View<'_>) -> Option<(u64, String)> {
+        let leader = live.root.leader.as_ref()?;
+        Some((leader.term, view.get(DATA, &[]).unwrap_or_default()))
+    }
+}
+
 fn won(term: u64) -> String {
     Reply::new().flag("leader", true).number("term", term).number("fence", term).finish()
 }

@@ -182,6 +182,19 @@ impl Live<Membership> {
     }
 }
 
+impl Membership {
+    /// The epoch, and the number of members.
+    pub(crate) fn extent(live: &Live<Self>) -> (u64, usize) {
+        (live.root.epoch, usize::try_from(live.root.size).unwrap_or(0))
+    }
+
+    /// The members' data, in the order of their names.
+    pub(crate) fn data<'a>(view: &View<'a>) -> impl Iterator<Item = String> + use<'a> {
+        view.table(MEMBER)
+            .map(|(_, value)| decoded::<Member>(value).map_or_else(|_| String::new(), |member| member.data))
+    }
+}
+
 impl Builtin for Membership {
     const METHODS: &'static [Method] = &[
         command("join", &["name", "data", "ttl_ms"]),

@@ -23,6 +23,9 @@ record! {
 
 /// The records of a name, one canonical JSON text behind the other.
 const NAME: u8 = table::OWN;
+/// How many names with records lie below a name. So a name that has none of its own, but others below it, can be told
+/// from one that is not there without a look at all names.
+const BELOW: u8 = table::OWN + 1;
 const RECORDS_MAX: usize = 16;
 const TTL_SECONDS: i64 = 30;
 
@@ -89,10 +92,37 @@ fn split(text: &str) -> Vec<String> {
     text.lines().map(String::from).collect()
 }
 
+/// Counts a name that has come, or gone, among those below each name above it.
+fn count_below(ctx: &mut Ctx<'_>, name: &str, gone: bool) {
+    let mut rest = name;
+    while let Some((_, above)) = rest.split_once('.') {
+        let known: u64 = ctx.get(BELOW, above.as_bytes()).unwrap_or(0);
+        let count = if gone { known.saturating_sub(1) } else { known + 1 };
+        if count == 0 {
+            ctx.remove(BELOW, above.as_bytes());
+        } else {
+            ctx.put(BELOW, above.as_bytes(), &count);
+        }
+        rest = above;
+    }
+}
+
+impl Names {
+    /// The records of a name, each as JSON.
+    pub(crate) fn records(view: &View<'_>, name: &str) -> Vec<String> {
+        records(view, name)
+    }
+
+    pub(crate) fn has_below(view: &View<'_>, name: &str) -> bool {
+        view.get::<u64>(BELOW, name.as_bytes()).is_some()
+    }
+}
+
 impl Live<Names> {
     fn store(&mut self, ctx: &mut Ctx<'_>, name: &str, records: &[String]) -> Result<()> {
         let had = ctx.get::<String>(NAME, name.as_bytes()).is_some();
-        if records.len() > RECORDS_MAX || self.root.names >= ENTRIES.unsigned_abs() {
+        let is_new = !had && !records.is_empty();
+        if records.len() > RECORDS_MAX || (is_new && self.root.names >= ENTRIES.unsigned_abs()) {
             return Err(Problem::new(Slug::Full, format!("a name has at most {RECORDS_MAX} records")));
         }
         if records.is_empty() {
@@ -101,6 +131,9 @@ impl Live<Names> {
             ctx.put(NAME, name.as_bytes(), &records.join("\n"));
         }
         self.root.names = self.root.names + u64::from(!records.is_empty()) - u64::from(had);
+        if had == records.is_empty() {
+            count_below(ctx, name, had);
+        }
         Ok(())
     }
 }
@@ -168,6 +201,10 @@ impl Builtin for Names {
     }
 
     fn is_readable(table: u8, value: &[u8]) -> bool {
-        table == NAME && decoded::<String>(value).is_ok()
+        match table {
+            NAME => decoded::<String>(value).is_ok(),
+            BELOW => decoded::<u64>(value).is_ok(),
+            _ => false,
+        }
     }
 }

@@ -12,6 +12,7 @@ mod kafka_pipes;
 pub(crate) mod kafka_recovery;
 pub(crate) mod kafka_request;
 pub(crate) mod kafka_sasl;
+pub(crate) mod names;
 pub(crate) mod peer;
 pub(crate) mod peer_canary;
 pub(crate) mod peer_wire;

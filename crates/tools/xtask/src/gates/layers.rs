@@ -60,7 +60,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "service",
         ],
     ),
-    ("objects", &["state", "replica", "http", "edge", "service"]),
+    ("objects", &["state", "replica", "names", "http", "edge", "service"]),
     ("sim", &["council", "log", "objects"]),
     (
         "tools",
@@ -138,6 +138,8 @@ const PURE: &[(&str, &[&str])] = &[
     ("log-broker", &["bytes", "smallvec", "thiserror"]),
     ("objects-state", &["twox-hash"]),
     ("objects-replica", &["bytes", "foldhash", "hashbrown"]),
+    // The codec of the domain name system, without the feature that draws numbers.
+    ("objects-names", &["hickory-proto", "once_cell"]),
     // The hash of secrets, which clients hold and the state does not.
     ("objects-http", &["sha2"]),
     ("storage-disk", &["thiserror"]),
