@@ -29,8 +29,8 @@ pub(super) struct Barrier {
 
 impl Barrier {
     pub(super) fn new(args: &Args) -> Result<Self, Refusal> {
-        let parties = args.int_in("parties", 1, 10_000)?.unwrap_or(2);
         let shrinks = args.word("on_loss", &["break", "shrink"])?.is_some_and(|word| word == "shrink");
+        let parties = args.int_in("parties", 1, 10_000)?.unwrap_or(2);
         let double = args.flag("double")?.unwrap_or(false);
         let inside = Vec::new();
         Ok(Self { configured: parties, shrinks, double, parties, generation: 0, broken: false, inside })

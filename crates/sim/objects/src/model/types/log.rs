@@ -22,9 +22,9 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn new(args: &Args) -> Result<Self, Refusal> {
+        let refuses = args.word("when_full", &["drop", "refuse"])?.is_some_and(|word| word == "refuse");
         let max_entries = args.int_in("max_entries", 1, ENTRIES_MAX)?.unwrap_or(ENTRIES);
         let max_bytes = args.int_in("max_bytes", 1, OBJECT_BYTES_MAX)?.unwrap_or(OBJECT_BYTES);
-        let refuses = args.word("when_full", &["drop", "refuse"])?.is_some_and(|word| word == "refuse");
         Ok(Self { max_entries, max_bytes, refuses, first: 0, entries: Vec::new() })
     }
 
