@@ -116,6 +116,8 @@ pub(crate) struct History {
     /// The time, and when a record was sent last.
     pub(crate) now_ms: u64,
     pub(crate) sent_ms: u64,
+    /// When a client gave a transaction up last: it may be open until its time runs out.
+    pub(crate) gave_up_ms: Option<u64>,
     /// Before which offset records may be gone, and before which they must be.
     trims: BTreeMap<Place, (i64, i64)>,
     /// Before which offset a client asked that records go.

@@ -627,6 +627,11 @@ impl LogWorld {
     }
 
     fn are_times_read(&mut self) -> bool {
+        let is_open = |gave_up_ms| self.sim.now_ms() < gave_up_ms + TRANSACTION_MAX_MS;
+        if self.history.gave_up_ms.is_some_and(is_open) {
+            // Where a log ends is not judged while a marker may come.
+            return false;
+        }
         if self.times.is_none() {
             let mut times = TimeReader::default();
             let readers = std::mem::take(&mut self.last_readers);

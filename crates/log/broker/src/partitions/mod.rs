@@ -315,8 +315,7 @@ impl Partitions {
 
     /// Where a log begins for clients, if the records before that offset are deleted for good.
     pub(crate) fn low_watermark(&self, slot: Slot, deleted: Offset) -> Option<Offset> {
-        let hosted = self.get(slot).filter(|hosted| hosted.partition.is_deleted(deleted))?;
-        Some(hosted.partition.shown_start())
+        self.get(slot)?.partition.low_watermark(deleted)
     }
 
     /// A log begins later than before. Its followers are told.

@@ -84,6 +84,7 @@ impl TransactionalProducer {
 
     /// The transaction is not committed, and its client begins anew.
     pub(super) fn give_up(&mut self, around: &mut Around<'_>) {
+        around.history.gave_up_ms = Some(around.now_ms);
         if let Some(transaction) = self.transaction {
             around.history.ended(transaction, false);
         }
