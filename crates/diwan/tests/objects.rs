@@ -97,11 +97,7 @@ fn emptied_member_catches_up_by_a_snapshot() {
     group.empty(emptied);
     caller.call("counter/after", "increment", &json!({ "by": 7 }));
     group.restart_all();
-    assert_eq!(
-        group.figure(emptied, "diwan_objects_states_replaced_total"),
-        Some(1),
-        "it is given a snapshot"
-    );
+    group.wait_for_figure(emptied, ("diwan_objects_states_replaced_total", 1), "it is given a snapshot");
     let own = vec![group.addresses()[emptied].clone()];
     let mut stale = Caller::new(own);
     let value = stale.query("counter/after", "get", "consistency=stale");

@@ -198,6 +198,19 @@ impl Group {
         figure(&self.places[number].metrics, name)
     }
 
+    /// Waits until a figure of a member, which counts now and then, is that.
+    pub(crate) fn wait_for_figure(&self, number: usize, (name, expected): (&str, i64), what: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let found = self.figure(number, name);
+            if found == Some(expected) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{what}: {name} is {found:?}; {}", self.last_words());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// Makes the objects of a member that does not run unreadable.
     pub(crate) fn damage(&self, number: usize) {
         std::fs::write(self.places[number].data.join("objects").join("meta"), "no meta").unwrap();

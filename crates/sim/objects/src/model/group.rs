@@ -49,6 +49,8 @@ pub(crate) struct Group {
     pub(crate) told: Vec<Told>,
     /// Sessions of calls that have ended by this command and are still to be told.
     pub(crate) ending: Vec<SessionId>,
+    /// The session whose new request is being carried out: its reply is to be kept.
+    pub(crate) asking: Option<SessionId>,
 }
 
 /// What became of a new request.
@@ -69,6 +71,7 @@ impl Group {
     pub(crate) fn apply(&mut self, stamp_ms: i64, command: &Command) -> Vec<Told> {
         self.position += 1;
         self.now_ms = self.now_ms.max(stamp_ms);
+        self.asking = None;
         match command {
             Command::Call(call) => self.request(
                 &call.caller,
@@ -141,6 +144,10 @@ impl Group {
             Ok(Some(Progress::Waits(ticket))) => self.told.push(Told::Parked(caller.origin, ticket)),
             Ok(Some(Progress::Ended(_, answer))) => self.told.push(Told::Answered(caller.origin, answer)),
             Ok(None) => {
+                self.asking = match caller.identity {
+                    Identity::Session { session, .. } => Some(session),
+                    _ => None,
+                };
                 let (told, sessions) = (self.told.len(), self.sessions.clone());
                 let position = self.position;
                 let answer = match work(self, &asked) {
