@@ -173,7 +173,7 @@ fn full_disk_refuses_commands_until_there_is_room_and_answers_queries() {
         "{status} {body}"
     );
     assert_eq!(caller.query("counter/visits", "get", "")["value"], 1);
-    assert_eq!(group.figure(0, "diwan_objects_disk_full"), Some(1));
+    group.wait_for_figure(0, ("diwan_objects_disk_full", 1), "its disk is full");
     // Its room is free once nobody has it open.
     drop(file);
     std::fs::remove_file(&filler).unwrap();
