@@ -278,17 +278,4 @@ mod tests {
             partition.segments().map(|segment| segment.end().since(segment.base())).collect();
         assert_eq!(ends, [i64::from(i32::MAX); 3]);
     }
-
-    #[test]
-    fn records_that_are_gone_for_good_are_said_to_be_also_by_a_leader_that_begins_anew() {
-        let mut partition = log(PartitionConfig::default(), &[1, 2, 3]);
-        let (before, new) = partition.delete_records(Offset(4)).expect("it leads");
-        let deleting = new.expect("records go").persist;
-        assert_eq!(partition.low_watermark(before), None, "it is not durable");
-        let begun = partition.lead_alone(crate::ReplicaId(1), crate::LeaderEpoch(1)).expect("it may lead");
-        partition.persisted(deleting);
-        assert_eq!((partition.shown_start(), partition.low_watermark(before)), (Offset(0), Some(Offset(4))));
-        partition.persisted(begun.persist);
-        assert_eq!((partition.shown_start(), partition.low_watermark(before)), (Offset(4), Some(Offset(4))));
-    }
 }
