@@ -133,10 +133,10 @@ fn step<K: Builtin>(
     match K::call(live, ctx, method, args)? {
         Step::Done(result) => Ok(Answer::Done(result)),
         Step::Wait(wait) if ctx.claim.wait_ms == Some(0) && !wait.forever => {
-            Ok(Answer::Done(K::missed(live, &ctx.view(), &wait.queue, &wait.wish)))
+            Ok(Answer::Done(K::missed(live, &ctx.view(), &wait.queue, &wait.wants)))
         }
         Step::Wait(wait) => {
-            let ticket = ctx.park(wait.queue, wait.wish, wait.forever, wait.passed)?;
+            let ticket = ctx.park(wait.queue, wait.wants, wait.forever, wait.passed)?;
             parked(ctx, ticket);
             Ok(Answer::Waits)
         }

@@ -128,7 +128,7 @@ fn queued(core: &Core, tally: &mut Tally, space: u64, key: &[u8], value: &[u8]) 
     must(at_its_place, "check: a ticket that is not found by its id")?;
     let count = tally.tickets.entry(space).or_default();
     count.0 += 1;
-    count.1 += ticket.wish.len() as u64;
+    count.1 += ticket.wants.len() as u64;
     tally.waiting += 1;
     let has_index =
         ticket.session.is_none_or(|id| core.store.get(&key::session_ticket(id, ticket.id)).is_some());

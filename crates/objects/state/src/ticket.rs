@@ -30,7 +30,7 @@ record! {
         /// How often newcomers had passed others when it began to wait (`Lock`).
         pub(crate) passed: u64,
         /// What it wants: the type's own.
-        pub(crate) wish: Vec<u8>,
+        pub(crate) wants: Vec<u8>,
     }
 }
 
@@ -62,13 +62,13 @@ pub(crate) fn insert(core: &mut Core, place: &Place, ticket: &Ticket) {
     }
 }
 
-/// Puts a ticket at the end of another queue of its object, with another wish and without a deadline.
-pub(crate) fn requeue(core: &mut Core, mut place: Place, mut ticket: Ticket, queue: Queue, wish: Vec<u8>) {
+/// Puts a ticket at the end of another queue of its object, that wants something else, without a deadline.
+pub(crate) fn requeue(core: &mut Core, mut place: Place, mut ticket: Ticket, queue: Queue, wants: Vec<u8>) {
     core.store.remove(&place.key(ticket.id));
     if let Some(at) = ticket.deadline_ms.take() {
         deadline::clear(core, at, deadline::TICKET, &ticket.id.to_be_bytes());
     }
-    (place.queue, place.order, ticket.wish) = (queue, core.meta.position, wish);
+    (place.queue, place.order, ticket.wants) = (queue, core.meta.position, wants);
     core.write(place.key(ticket.id), &ticket);
     core.write(key::ticket_at(ticket.id), &TicketAt::Waits(place));
 }

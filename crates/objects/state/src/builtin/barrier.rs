@@ -171,7 +171,7 @@ impl Live<Barrier> {
 
     /// A call that waited to leave has ended: its party is inside still, unless it died.
     fn stay(&mut self, ctx: &mut Ctx<'_>, ticket: &Ticket) -> bool {
-        let key = wish_of(ticket);
+        let key = wants_of(ticket);
         let is_there = ctx.get::<Party>(INSIDE, &key).is_some();
         if is_there {
             ctx.put(INSIDE, &key, &Party { leaving: false });
@@ -212,8 +212,8 @@ fn read_party(key: &[u8]) -> (Option<SessionId>, Option<u64>) {
 }
 
 /// The party of a call that waits to leave.
-fn wish_of(ticket: &Ticket) -> Vec<u8> {
-    decoded(&ticket.wish).unwrap_or_default()
+fn wants_of(ticket: &Ticket) -> Vec<u8> {
+    decoded(&ticket.wants).unwrap_or_default()
 }
 
 fn left(left: bool) -> String {
@@ -273,7 +273,7 @@ impl Builtin for Barrier {
         while live.root.leaving > 0 && live.root.leaving >= live.root.inside {
             let Some(found) = ctx.first(&Queue::of(LEAVE)) else { return };
             live.root.leaving -= 1;
-            live.exit(ctx, &wish_of(&found.1));
+            live.exit(ctx, &wants_of(&found.1));
             ctx.grant(&found, left(true));
         }
         // Those who came while others were inside, and those who waited for a party that was lost.

@@ -147,7 +147,7 @@ impl Builtin for Counter {
         let value = live.value();
         let satisfied = |tag: u8| {
             move |ticket: &Ticket| {
-                decoded::<i64>(&ticket.wish).is_ok_and(|bound| satisfies(tag, bound, value))
+                decoded::<i64>(&ticket.wants).is_ok_and(|bound| satisfies(tag, bound, value))
             }
         };
         let mut due = ctx.due_of_tag(AT_LEAST, satisfied(AT_LEAST));

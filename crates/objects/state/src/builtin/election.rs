@@ -175,7 +175,8 @@ impl Builtin for Election {
         }
         let mut bytes = 0;
         let waiting = view.waiting(&Queue::of(CAMPAIGN));
-        let names = waiting.filter_map(|ticket| Some(quoted(&decoded::<Candidate>(&ticket.wish).ok()?.name)));
+        let names =
+            waiting.filter_map(|ticket| Some(quoted(&decoded::<Candidate>(&ticket.wants).ok()?.name)));
         let fitting = names.take_while(|name| {
             bytes += name.len();
             bytes <= REPLY_BYTES_MAX
@@ -187,12 +188,12 @@ impl Builtin for Election {
         while live.is_open()
             && let Some(found) = ctx.first(&Queue::of(CAMPAIGN))
         {
-            let candidate = decoded::<Candidate>(&found.1.wish);
+            let candidate = decoded::<Candidate>(&found.1.wants);
             let (Some(session), Ok(candidate)) = (found.1.session, candidate) else { return };
             let result = live.win(ctx, session, candidate);
             ctx.grant(&found, result);
         }
-        let is_due = |ticket: &Ticket| decoded::<u64>(&ticket.wish).is_ok_and(|term| live.term() > term);
+        let is_due = |ticket: &Ticket| decoded::<u64>(&ticket.wants).is_ok_and(|term| live.term() > term);
         for found in ctx.due_of_tag(OBSERVE, is_due) {
             let result = live.shown(&ctx.view(), Reply::new());
             ctx.grant(&found, result);

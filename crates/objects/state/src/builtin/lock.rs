@@ -93,12 +93,12 @@ impl Live<Lock> {
         Err(Problem::new(Slug::StaleFence, format!("the lock is held under fence {}", holder.fence)))
     }
 
-    fn take(&mut self, ctx: &mut Ctx<'_>, session: SessionId, wish: &Wish) -> String {
+    fn take(&mut self, ctx: &mut Ctx<'_>, session: SessionId, wants: &Wish) -> String {
         let fence = ctx.position();
-        let (owner, holds) = (wish.owner.clone(), wish.holds);
+        let (owner, holds) = (wants.owner.clone(), wants.holds);
         self.root.holder = Some(Holder { session, owner, fence, holds, since_ms: ctx.now_ms() });
         ctx.hold(session, class::HOLDING, fence);
-        match wish.signalled {
+        match wants.signalled {
             None => acquired(fence, holds),
             Some(signalled) => Reply::new().flag("signalled", signalled).number("fence", fence).finish(),
         }
@@ -128,12 +128,12 @@ impl Live<Lock> {
             holder.holds += 1;
             return Ok(Step::Done(acquired(holder.fence, holder.holds)));
         }
-        let wish = Wish { owner, holds: 1, signalled: None };
+        let wants = Wish { owner, holds: 1, signalled: None };
         if self.is_free() && !ctx.view().is_waiting(&Queue::of(ACQUIRE)) {
-            return Ok(Step::Done(self.take(ctx, session, &wish)));
+            return Ok(Step::Done(self.take(ctx, session, &wants)));
         }
         let (queue, passed) = (Queue::of(ACQUIRE), self.root.passed);
-        Ok(Step::Wait(Wait { queue, wish: encoded(&wish), forever: false, passed }))
+        Ok(Step::Wait(Wait { queue, wants: encoded(&wants), forever: false, passed }))
     }
 
     fn release(&mut self, ctx: &mut Ctx<'_>, args: &Args) -> Result<String> {
@@ -160,9 +160,9 @@ impl Live<Lock> {
         let is_try = ctx.claim.wait_ms == Some(0);
         // A try gives the lock up and asks for it again at once, behind those who wait.
         let queue = if is_try { Queue::of(ACQUIRE) } else { Queue::named(AWAIT, condition) };
-        let wish = Wish { owner: holder.owner, holds: holder.holds, signalled: Some(false) };
+        let wants = Wish { owner: holder.owner, holds: holder.holds, signalled: Some(false) };
         let passed = self.root.passed;
-        Ok(Step::Wait(Wait { queue, wish: encoded(&wish), forever: is_try, passed }))
+        Ok(Step::Wait(Wait { queue, wants: encoded(&wants), forever: is_try, passed }))
     }
 
     fn signal(&mut self, ctx: &mut Ctx<'_>, args: &Args, most: usize) -> Result<String> {
@@ -181,10 +181,10 @@ impl Live<Lock> {
 
     /// A call that waited for a condition waits for the lock now.
     fn contend(&self, ctx: &mut Ctx<'_>, (place, mut ticket): (Place, Ticket), signalled: bool) {
-        let Ok(wish) = decoded::<Wish>(&ticket.wish) else { return };
-        let wish = encoded(&Wish { signalled: Some(signalled), ..wish });
+        let Ok(wants) = decoded::<Wish>(&ticket.wants) else { return };
+        let wants = encoded(&Wish { signalled: Some(signalled), ..wants });
         ticket.passed = self.root.passed;
-        ctx.requeue((place, ticket), Queue::of(ACQUIRE), wish);
+        ctx.requeue((place, ticket), Queue::of(ACQUIRE), wants);
     }
 
     fn end_delay(&mut self, ctx: &mut Ctx<'_>) {
@@ -267,9 +267,9 @@ impl Builtin for Lock {
         while live.is_free()
             && let Some(found) = live.next(ctx)
         {
-            let wish = decoded::<Wish>(&found.1.wish);
-            let (Some(session), Ok(wish)) = (found.1.session, wish) else { return };
-            let result = live.take(ctx, session, &wish);
+            let wants = decoded::<Wish>(&found.1.wants);
+            let (Some(session), Ok(wants)) = (found.1.session, wants) else { return };
+            let result = live.take(ctx, session, &wants);
             ctx.grant(&found, result);
         }
     }
@@ -284,12 +284,12 @@ impl Builtin for Lock {
             live.contend(ctx, found.clone(), false);
             return None;
         }
-        let awaits = decoded::<Wish>(&found.1.wish).is_ok_and(|wish| wish.signalled.is_some());
+        let awaits = decoded::<Wish>(&found.1.wants).is_ok_and(|wants| wants.signalled.is_some());
         if awaits {
             let problem = Problem::new(Slug::NotOwner, "the wait was cancelled: the lock is not held");
             return Some(Outcome::Refused(Problem { position: ctx.position(), ..problem }));
         }
-        Some(Outcome::Done(Self::missed(live, &ctx.view(), &found.0.queue, &found.1.wish)))
+        Some(Outcome::Done(Self::missed(live, &ctx.view(), &found.0.queue, &found.1.wants)))
     }
 
     fn due(live: &mut Live<Self>, _: &mut Ctx<'_>, _: &[u8]) {

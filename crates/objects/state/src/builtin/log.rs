@@ -166,16 +166,16 @@ impl Builtin for Log {
     /// Those wait in the order of their indexes.
     fn wake(live: &mut Live<Self>, ctx: &mut Ctx<'_>) {
         let is_due =
-            |ticket: &Ticket| decoded::<Read>(&ticket.wish).is_ok_and(|read| read.from < live.root.next);
+            |ticket: &Ticket| decoded::<Read>(&ticket.wants).is_ok_and(|read| read.from < live.root.next);
         for found in ctx.due_of_tag(READ, is_due) {
-            let Ok(read) = decoded::<Read>(&found.1.wish) else { return };
+            let Ok(read) = decoded::<Read>(&found.1.wants) else { return };
             let result = live.read(&ctx.view(), &read);
             ctx.grant(&found, result);
         }
     }
 
-    fn missed(live: &Live<Self>, _: &View<'_>, _: &Queue, wish: &[u8]) -> String {
-        let from = decoded::<Read>(wish).map_or(live.root.next, |read| read.from);
+    fn missed(live: &Live<Self>, _: &View<'_>, _: &Queue, wants: &[u8]) -> String {
+        let from = decoded::<Read>(wants).map_or(live.root.next, |read| read.from);
         let reply = Reply::new().list::<&str>("entries", []);
         reply.number("first", live.root.first).number("next", from).finish()
     }

@@ -242,8 +242,8 @@ impl Builtin for Membership {
     }
 
     fn wake(live: &mut Live<Self>, ctx: &mut Ctx<'_>) {
-        let is_other = |ticket: &Ticket| decoded::<u64>(&ticket.wish) != Ok(live.root.epoch);
-        let is_reached = |ticket: &Ticket| decoded::<i64>(&ticket.wish).is_ok_and(|n| n <= live.root.size);
+        let is_other = |ticket: &Ticket| decoded::<u64>(&ticket.wants) != Ok(live.root.epoch);
+        let is_reached = |ticket: &Ticket| decoded::<i64>(&ticket.wants).is_ok_and(|n| n <= live.root.size);
         let mut due = ctx.due_of_tag(CHANGE, is_other);
         due.extend(ctx.due_of_tag(SIZE, is_reached));
         for found in in_order(due) {

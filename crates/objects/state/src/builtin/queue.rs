@@ -397,13 +397,13 @@ impl Builtin for WorkQueue {
         loop {
             if live.root.ready > 0
                 && let Some(found) = ctx.first(&Queue::of(TAKE))
-                && let Ok(take) = decoded::<Take>(&found.1.wish)
+                && let Ok(take) = decoded::<Take>(&found.1.wants)
                 && let Some(result) = live.take(ctx, found.1.session, &take)
             {
                 ctx.grant(&found, result);
             } else if live.size() < live.config.capacity
                 && let Some(found) = ctx.first(&Queue::of(PUT))
-                && let Ok(put) = decoded::<Put>(&found.1.wish)
+                && let Ok(put) = decoded::<Put>(&found.1.wants)
             {
                 let result = live.insert(ctx, found.1.id, put);
                 ctx.grant(&found, result);

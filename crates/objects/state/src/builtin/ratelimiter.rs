@@ -102,7 +102,7 @@ impl Live<RateLimiter> {
     /// When the next waiter of a key can be served, or its bucket is full.
     fn set_timer(&self, ctx: &mut Ctx<'_>, key: &str, level: i64) {
         let head =
-            ctx.first(&Queue::named(ACQUIRE, key)).and_then(|found| decoded::<i64>(&found.1.wish).ok());
+            ctx.first(&Queue::named(ACQUIRE, key)).and_then(|found| decoded::<i64>(&found.1.wants).ok());
         let wanted = head.unwrap_or_else(|| self.burst()).min(self.burst()) * BILLION;
         let is_full = level >= self.burst() * BILLION;
         let at = (!is_full || head.is_some())
@@ -155,7 +155,7 @@ impl Live<RateLimiter> {
         let queue = Queue::named(ACQUIRE, key);
         let mut level = self.level(&ctx.view(), key, ctx.now_ms());
         while let Some(found) = ctx.first(&queue) {
-            let n = decoded::<i64>(&found.1.wish).unwrap_or(i64::MAX);
+            let n = decoded::<i64>(&found.1.wants).unwrap_or(i64::MAX);
             if n > self.burst() {
                 ctx.refuse(&found, Slug::Never, "the burst was made smaller than what the call wants");
             } else if n * BILLION <= level {
@@ -221,13 +221,13 @@ impl Builtin for RateLimiter {
 
     fn ended(live: &mut Live<Self>, ctx: &mut Ctx<'_>, found: &(Place, Ticket), why: Why) -> Option<Outcome> {
         live.root.unserved |= why == Why::Died;
-        Some(Outcome::Done(Self::missed(live, &ctx.view(), &found.0.queue, &found.1.wish)))
+        Some(Outcome::Done(Self::missed(live, &ctx.view(), &found.0.queue, &found.1.wants)))
     }
 
-    fn missed(live: &Live<Self>, view: &View<'_>, queue: &Queue, wish: &[u8]) -> String {
+    fn missed(live: &Live<Self>, view: &View<'_>, queue: &Queue, wants: &[u8]) -> String {
         let key = String::from_utf8_lossy(&queue.sub);
         let level = live.level(view, &key, view.core.meta.stamp_ms);
-        let n = decoded::<i64>(wish).unwrap_or(1).min(live.burst());
+        let n = decoded::<i64>(wants).unwrap_or(1).min(live.burst());
         let reply = Reply::new().flag("granted", false).int("remaining", level / BILLION);
         reply.int("retry_after_ms", live.until(level, n * BILLION)).finish()
     }

@@ -167,7 +167,7 @@ impl Builtin for RwLock {
 
     fn wake(live: &mut Live<Self>, ctx: &mut Ctx<'_>) {
         while let Some(found) = ctx.first(&Queue::of(WAIT)) {
-            let writes = decoded::<bool>(&found.1.wish).unwrap_or(true);
+            let writes = decoded::<bool>(&found.1.wants).unwrap_or(true);
             let Some(session) = found.1.session.filter(|_| live.admits(writes)) else { return };
             let result = live.enter(ctx, session, writes);
             ctx.grant(&found, result);

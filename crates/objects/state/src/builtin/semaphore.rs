@@ -179,7 +179,7 @@ impl Builtin for Semaphore {
 
     fn wake(live: &mut Live<Self>, ctx: &mut Ctx<'_>) {
         while let Some(found) = ctx.first(&Queue::of(ACQUIRE)) {
-            let n = decoded::<i64>(&found.1.wish).unwrap_or_default();
+            let n = decoded::<i64>(&found.1.wants).unwrap_or_default();
             let Some(session) = found.1.session.filter(|_| n <= live.available()) else { return };
             let result = live.take(ctx, session, n);
             ctx.grant(&found, result);

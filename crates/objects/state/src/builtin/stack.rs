@@ -115,13 +115,13 @@ impl Builtin for Stack {
         loop {
             if live.root.size > 0
                 && let Some(found) = ctx.first(&Queue::of(POP))
-                && let Ok(n) = decoded::<u64>(&found.1.wish)
+                && let Ok(n) = decoded::<u64>(&found.1.wants)
             {
                 let result = live.pop(ctx, n);
                 ctx.grant(&found, result);
             } else if live.root.size < live.config.capacity
                 && let Some(found) = ctx.first(&Queue::of(PUSH))
-                && let Ok(item) = decoded::<String>(&found.1.wish)
+                && let Ok(item) = decoded::<String>(&found.1.wants)
             {
                 let result = live.push(ctx, &item);
                 ctx.grant(&found, result);

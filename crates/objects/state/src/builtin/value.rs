@@ -115,7 +115,7 @@ impl Builtin for Value {
     fn wake(live: &mut Live<Self>, ctx: &mut Ctx<'_>) {
         // All wait for another version than the one they know, which was the same for all when they came.
         while let Some(found) = ctx.first(&Queue::of(CHANGE)) {
-            if decoded::<u64>(&found.1.wish) == Ok(live.root.version) {
+            if decoded::<u64>(&found.1.wants) == Ok(live.root.version) {
                 return;
             }
             let result = live.change(&ctx.view(), true);

@@ -44,7 +44,7 @@ pub(crate) enum Step {
 /// How a call waits.
 pub(crate) struct Wait {
     pub(crate) queue: Queue,
-    pub(crate) wish: Vec<u8>,
+    pub(crate) wants: Vec<u8>,
     /// It has given something up already: it waits however long it takes, also if it said `wait_ms` 0.
     pub(crate) forever: bool,
     /// See [`Ticket::passed`].
@@ -52,8 +52,8 @@ pub(crate) struct Wait {
 }
 
 impl Step {
-    pub(crate) fn wait(queue: Queue, wish: Vec<u8>) -> Self {
-        Self::Wait(Wait { queue, wish, forever: false, passed: 0 })
+    pub(crate) fn wait(queue: Queue, wants: Vec<u8>) -> Self {
+        Self::Wait(Wait { queue, wants, forever: false, passed: 0 })
     }
 }
 
@@ -103,7 +103,7 @@ pub(crate) trait Builtin: Sized {
     fn wake(_live: &mut Live<Self>, _ctx: &mut Ctx<'_>) {}
 
     /// The result of a call that did not get what it wanted in its time.
-    fn missed(_live: &Live<Self>, _view: &View<'_>, _queue: &Queue, _wish: &[u8]) -> String {
+    fn missed(_live: &Live<Self>, _view: &View<'_>, _queue: &Queue, _wants: &[u8]) -> String {
         String::from("{}")
     }
 
@@ -114,7 +114,7 @@ pub(crate) trait Builtin: Sized {
         found: &(Place, Ticket),
         _why: Why,
     ) -> Option<Outcome> {
-        Some(Outcome::Done(Self::missed(live, &ctx.view(), &found.0.queue, &found.1.wish)))
+        Some(Outcome::Done(Self::missed(live, &ctx.view(), &found.0.queue, &found.1.wants)))
     }
 
     /// A timer is due; it is not set any more.

@@ -249,26 +249,26 @@ impl Ctx<'_> {
 
     pub(crate) fn end(&mut self, place: &Place, ticket: &Ticket, end: TicketEnd, outcome: Outcome) {
         self.header.tickets = self.header.tickets.saturating_sub(1);
-        self.header.ticket_bytes = self.header.ticket_bytes.saturating_sub(ticket.wish.len() as u64);
+        self.header.ticket_bytes = self.header.ticket_bytes.saturating_sub(ticket.wants.len() as u64);
         ticket::end(self.core, place, ticket, end, outcome);
     }
 
     /// Puts a ticket into another queue: it waits for something else now, without a deadline.
-    pub(crate) fn requeue(&mut self, (place, ticket): (Place, Ticket), queue: Queue, wish: Vec<u8>) {
-        let bytes = self.header.ticket_bytes.saturating_sub(ticket.wish.len() as u64);
-        self.header.ticket_bytes = bytes + wish.len() as u64;
-        ticket::requeue(self.core, place, ticket, queue, wish);
+    pub(crate) fn requeue(&mut self, (place, ticket): (Place, Ticket), queue: Queue, wants: Vec<u8>) {
+        let bytes = self.header.ticket_bytes.saturating_sub(ticket.wants.len() as u64);
+        self.header.ticket_bytes = bytes + wants.len() as u64;
+        ticket::requeue(self.core, place, ticket, queue, wants);
     }
 
     /// The caller waits. Its ticket is the position of its call.
     pub(crate) fn park(
         &mut self,
         queue: Queue,
-        wish: Vec<u8>,
+        wants: Vec<u8>,
         forever: bool,
         passed: u64,
     ) -> Result<u64, Problem> {
-        self.check_waiters(wish.len() as u64)?;
+        self.check_waiters(wants.len() as u64)?;
         let id = self.position();
         let wait_ms = self.claim.wait_ms.unwrap_or(WAIT_MS_MAX).min(WAIT_MS_MAX);
         let ticket = Ticket {
@@ -280,10 +280,10 @@ impl Ctx<'_> {
             deadline_ms: (!forever).then(|| self.now_ms().saturating_add(wait_ms)),
             process: self.core.process.filter(|_| self.claim.reply == ReplyRef::Nowhere),
             passed,
-            wish,
+            wants,
         };
         self.header.tickets += 1;
-        self.header.ticket_bytes += ticket.wish.len() as u64;
+        self.header.ticket_bytes += ticket.wants.len() as u64;
         let place = Place { object: self.object.clone(), space: self.space(), queue, order: id };
         ticket::insert(self.core, &place, &ticket);
         Ok(id)

@@ -326,20 +326,20 @@ impl Group {
         let mut ended = Vec::new();
         let mut cx = self.surroundings(&mut object.waiters, &mut ended, asker.session);
         cx.is_try = wait_ms == Some(0);
-        let (wish, forever) = match object.kind.call(&mut cx, method, args)? {
+        let (wants, forever) = match object.kind.call(&mut cx, method, args)? {
             Step::Done(result) => {
                 object.kind.settle(&mut cx);
                 self.put_back(object, ended);
                 return Ok(Stepped::Done(result));
             }
-            Step::Wait(wish) if wait_ms == Some(0) => {
+            Step::Wait(wants) if wait_ms == Some(0) => {
                 let view = View { now_ms: self.now_ms, waiters: &object.waiters };
-                let missed = object.kind.missed(&view, method, &wish);
+                let missed = object.kind.missed(&view, method, &wants);
                 self.settle(object, ended);
                 return Ok(Stepped::Done(missed));
             }
-            Step::Wait(wish) => (wish, false),
-            Step::WaitForever(wish) => (wish, true),
+            Step::Wait(wants) => (wants, false),
+            Step::WaitForever(wants) => (wants, true),
         };
         self.check_waiters(&object, asker)?;
         let wait_ms = wait_ms.unwrap_or(WAIT_MS_MAX).min(WAIT_MS_MAX);
@@ -349,7 +349,7 @@ impl Group {
             asker: asker.clone(),
             deadline_ms: (!forever).then(|| self.now_ms.saturating_add(wait_ms)),
             method: method.into(),
-            wish,
+            wants,
             passed: 0,
         });
         Ok(Stepped::Waits(object, ended))

@@ -17,7 +17,7 @@ pub(crate) struct Waiter {
     pub(crate) deadline_ms: Option<i64>,
     pub(crate) method: String,
     /// What it wants: the type's own.
-    pub(crate) wish: Value,
+    pub(crate) wants: Value,
     /// How many newcomers went past it.
     pub(crate) passed: u64,
 }
@@ -131,12 +131,12 @@ pub(crate) trait Kind {
     /// Grants all that is due.
     fn settle(&mut self, _cx: &mut Cx<'_>) {}
     /// The result of a call that ran out of time.
-    fn missed(&self, _view: &View<'_>, _method: &str, _wish: &Value) -> Value {
+    fn missed(&self, _view: &View<'_>, _method: &str, _wants: &Value) -> Value {
         Value::Null
     }
     fn leave(&mut self, cx: &mut Cx<'_>, waiter: &Waiter, _why: Why) -> Left {
         let view = View { now_ms: cx.now_ms, waiters: cx.waiters };
-        Left::Ends(Ok(self.missed(&view, &waiter.method, &waiter.wish)))
+        Left::Ends(Ok(self.missed(&view, &waiter.method, &waiter.wants)))
     }
     /// When something is due by itself, and what.
     fn timers(&self, _waiters: &[Waiter]) -> Vec<(i64, String)> {

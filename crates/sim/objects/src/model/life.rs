@@ -139,8 +139,8 @@ impl Group {
         let mut waiter = object.waiters.remove(place);
         let mut cx = self.surroundings(&mut object.waiters, &mut ended, None);
         match object.kind.leave(&mut cx, &waiter, why) {
-            Left::Stays(wish) => {
-                (waiter.wish, waiter.deadline_ms) = (wish, None);
+            Left::Stays(wants) => {
+                (waiter.wants, waiter.deadline_ms) = (wants, None);
                 cx.stand_behind(waiter);
             }
             Left::Ends(answer) => {

@@ -163,7 +163,7 @@ impl Kind for Barrier {
         }
     }
 
-    fn missed(&self, _view: &View<'_>, method: &str, _wish: &Value) -> Value {
+    fn missed(&self, _view: &View<'_>, method: &str, _wants: &Value) -> Value {
         if method == "leave" {
             return json!({ "left": false });
         }
@@ -171,12 +171,12 @@ impl Kind for Barrier {
     }
 
     fn leave(&mut self, cx: &mut Cx<'_>, waiter: &Waiter, _why: Why) -> Left {
-        let is_there = waiter.method != "leave" || self.stay(waiter.wish.as_u64().unwrap_or(0)).is_some();
+        let is_there = waiter.method != "leave" || self.stay(waiter.wants.as_u64().unwrap_or(0)).is_some();
         if is_there {
             self.lost_one();
         }
         let view = View { now_ms: cx.now_ms, waiters: cx.waiters };
-        Left::Ends(Ok(self.missed(&view, &waiter.method, &waiter.wish)))
+        Left::Ends(Ok(self.missed(&view, &waiter.method, &waiter.wants)))
     }
 
     fn holdings(&self) -> Vec<Holding> {

@@ -43,23 +43,23 @@ impl Counter {
         Ok(json!({ "value": self.value }))
     }
 
-    fn is_reached(&self, wish: &Value) -> bool {
-        wish["at_least"].as_i64().is_some_and(|bound| self.value >= bound)
-            || wish["at_most"].as_i64().is_some_and(|bound| self.value <= bound)
-            || wish["equals"].as_i64().is_some_and(|bound| self.value == bound)
+    fn is_reached(&self, wants: &Value) -> bool {
+        wants["at_least"].as_i64().is_some_and(|bound| self.value >= bound)
+            || wants["at_most"].as_i64().is_some_and(|bound| self.value <= bound)
+            || wants["equals"].as_i64().is_some_and(|bound| self.value == bound)
     }
 
     fn wait(&self, args: &Args) -> Result<Step, Refusal> {
-        let mut wish = json!({});
+        let mut wants = json!({});
         for bound in ["at_least", "at_most", "equals"] {
             if let Some(value) = args.int(bound)? {
-                wish[bound] = json!(value);
+                wants[bound] = json!(value);
             }
         }
-        if wish.as_object().is_none_or(|wish| wish.len() != 1) {
+        if wants.as_object().is_none_or(|wants| wants.len() != 1) {
             return bad_argument();
         }
-        Ok(if self.is_reached(&wish) { Step::Done(self.reached(true)) } else { Step::Wait(wish) })
+        Ok(if self.is_reached(&wants) { Step::Done(self.reached(true)) } else { Step::Wait(wants) })
     }
 
     fn reached(&self, reached: bool) -> Value {
@@ -120,10 +120,10 @@ impl Kind for Counter {
     }
 
     fn settle(&mut self, cx: &mut Cx<'_>) {
-        cx.end_all("await", |waiter| self.is_reached(&waiter.wish).then(|| Ok(self.reached(true))));
+        cx.end_all("await", |waiter| self.is_reached(&waiter.wants).then(|| Ok(self.reached(true))));
     }
 
-    fn missed(&self, _view: &View<'_>, _method: &str, _wish: &Value) -> Value {
+    fn missed(&self, _view: &View<'_>, _method: &str, _wants: &Value) -> Value {
         self.reached(false)
     }
 

@@ -34,9 +34,9 @@ impl Election {
         self.leader.is_none() && self.closed_until.is_none()
     }
 
-    fn lead(&mut self, session: SessionId, term: u64, wish: &Value) -> Value {
-        let name = wish["name"].as_str().unwrap_or_default().into();
-        self.leader = Some(Leader { session, name, data: wish["data"].clone(), term });
+    fn lead(&mut self, session: SessionId, term: u64, wants: &Value) -> Value {
+        let name = wants["name"].as_str().unwrap_or_default().into();
+        self.leader = Some(Leader { session, name, data: wants["data"].clone(), term });
         json!({ "leader": true, "term": term, "fence": term })
     }
 
@@ -50,11 +50,11 @@ impl Election {
             let term = leader.term;
             return Ok(Step::Done(json!({ "leader": true, "term": term, "fence": term })));
         }
-        let wish = json!({ "name": name, "data": data });
+        let wants = json!({ "name": name, "data": data });
         if self.is_open() && !cx.is_waiting(&["campaign"]) {
-            return Ok(Step::Done(self.lead(session, cx.position, &wish)));
+            return Ok(Step::Done(self.lead(session, cx.position, &wants)));
         }
-        Ok(Step::Wait(wish))
+        Ok(Step::Wait(wants))
     }
 
     fn own(&mut self, cx: &Cx<'_>, fence: u64) -> Result<&mut Leader, Refusal> {
@@ -74,9 +74,9 @@ impl Election {
         }
     }
 
-    fn observe(&self, wish: &Value) -> Option<Value> {
+    fn observe(&self, wants: &Value) -> Option<Value> {
         let leader = self.leader.as_ref()?;
-        (leader.term > wish.as_u64().unwrap_or_default()).then(|| self.shown())
+        (leader.term > wants.as_u64().unwrap_or_default()).then(|| self.shown())
     }
 }
 
@@ -105,8 +105,8 @@ impl Kind for Election {
                 Ok(Step::Done(json!({ "term": fence })))
             }
             _ => {
-                let wish = json!(args.position("term")?.unwrap_or(0));
-                Ok(self.observe(&wish).map_or(Step::Wait(wish), Step::Done))
+                let wants = json!(args.position("term")?.unwrap_or(0));
+                Ok(self.observe(&wants).map_or(Step::Wait(wants), Step::Done))
             }
         }
     }
@@ -116,7 +116,7 @@ impl Kind for Election {
             return Ok(self.shown());
         }
         let candidates = view.waiters.iter().filter(|waiter| waiter.method == "campaign");
-        let names: Vec<_> = candidates.map(|waiter| waiter.wish["name"].clone()).collect();
+        let names: Vec<_> = candidates.map(|waiter| waiter.wants["name"].clone()).collect();
         Ok(json!({ "candidates": names }))
     }
 
@@ -125,14 +125,14 @@ impl Kind for Election {
             && let Some(place) = cx.first(&["campaign"])
             && let Some(session) = cx.waiters[place].asker.session
         {
-            let wish = cx.waiters[place].wish.clone();
-            let result = self.lead(session, cx.position, &wish);
+            let wants = cx.waiters[place].wants.clone();
+            let result = self.lead(session, cx.position, &wants);
             cx.end(place, Ok(result));
         }
-        cx.end_all("observe", |waiter| self.observe(&waiter.wish).map(Ok));
+        cx.end_all("observe", |waiter| self.observe(&waiter.wants).map(Ok));
     }
 
-    fn missed(&self, _view: &View<'_>, method: &str, _wish: &Value) -> Value {
+    fn missed(&self, _view: &View<'_>, method: &str, _wants: &Value) -> Value {
         if method == "campaign" { json!({ "leader": false }) } else { self.shown() }
     }
 

@@ -60,7 +60,7 @@ impl Kind for Latch {
         }
     }
 
-    fn missed(&self, _view: &View<'_>, _method: &str, _wish: &Value) -> Value {
+    fn missed(&self, _view: &View<'_>, _method: &str, _wants: &Value) -> Value {
         json!({ "open": false })
     }
 

@@ -85,13 +85,13 @@ impl Lock {
         let condition = args.the_text("condition")?;
         let fence = args.the_position("fence")?;
         let holder = self.own_of(cx, fence)?;
-        let mut wish = json!({ "owner": holder.owner, "holds": holder.holds, "signalled": false });
+        let mut wants = json!({ "owner": holder.owner, "holds": holder.holds, "signalled": false });
         self.holder = None;
         if cx.is_try {
-            return Ok(Step::WaitForever(wish));
+            return Ok(Step::WaitForever(wants));
         }
-        wish["condition"] = json!(condition);
-        Ok(Step::Wait(wish))
+        wants["condition"] = json!(condition);
+        Ok(Step::Wait(wants))
     }
 
     fn signal(&mut self, cx: &mut Cx<'_>, args: &Args, most: usize) -> Result<Step, Refusal> {
@@ -99,10 +99,10 @@ impl Lock {
         self.own(cx)?;
         let mut woken = 0;
         while woken < most {
-            let place = cx.waiters.iter().position(|waiter| waiter.wish["condition"] == condition.as_str());
+            let place = cx.waiters.iter().position(|waiter| waiter.wants["condition"] == condition.as_str());
             let Some(place) = place else { break };
             let mut waiter = cx.waiters.remove(place);
-            waiter.wish = returning(&waiter.wish, true);
+            waiter.wants = returning(&waiter.wants, true);
             waiter.deadline_ms = None;
             cx.stand_behind(waiter);
             woken += 1;
@@ -112,13 +112,13 @@ impl Lock {
 }
 
 /// What a wait for a condition is when it only has to get the lock again.
-fn returning(wish: &Value, signalled: bool) -> Value {
-    json!({ "owner": wish["owner"], "holds": wish["holds"], "signalled": signalled })
+fn returning(wants: &Value, signalled: bool) -> Value {
+    json!({ "owner": wants["owner"], "holds": wants["holds"], "signalled": signalled })
 }
 
 /// Who gets the lock next: not those who wait for a signal.
 fn next(fair: bool, waiters: &[Waiter]) -> Option<usize> {
-    let wants = |waiter: &&Waiter| waiter.wish["condition"].is_null();
+    let wants = |waiter: &&Waiter| waiter.wants["condition"].is_null();
     let oldest = waiters.iter().position(|waiter| wants(&waiter))?;
     let newest = waiters.iter().rposition(|waiter| wants(&waiter))?;
     let is_due = fair || waiters.iter().filter(wants).any(|waiter| waiter.passed >= PASSED_MAX);
@@ -183,14 +183,14 @@ impl Kind for Lock {
             && let Some(place) = next(self.fair, cx.waiters)
         {
             for waiter in &mut cx.waiters[..place] {
-                waiter.passed += u64::from(waiter.wish["condition"].is_null());
+                waiter.passed += u64::from(waiter.wants["condition"].is_null());
             }
             let waiter = &cx.waiters[place];
             let Some(session) = waiter.asker.session else { return };
-            let wish = waiter.wish.clone();
-            self.take(cx, session, wish["owner"].clone(), wish["holds"].as_i64().unwrap_or(1));
+            let wants = waiter.wants.clone();
+            self.take(cx, session, wants["owner"].clone(), wants["holds"].as_i64().unwrap_or(1));
             let fence = cx.position;
-            let result = match wish["signalled"].as_bool() {
+            let result = match wants["signalled"].as_bool() {
                 Some(signalled) => json!({ "signalled": signalled, "fence": fence }),
                 None => json!({ "acquired": true, "fence": fence, "holds": 1 }),
             };
@@ -198,13 +198,13 @@ impl Kind for Lock {
         }
     }
 
-    fn missed(&self, _view: &View<'_>, _method: &str, _wish: &Value) -> Value {
+    fn missed(&self, _view: &View<'_>, _method: &str, _wants: &Value) -> Value {
         json!({ "acquired": false })
     }
 
     fn leave(&mut self, _cx: &mut Cx<'_>, waiter: &Waiter, why: Why) -> Left {
         match (&*waiter.method, why) {
-            ("await", Why::TimedOut) => Left::Stays(returning(&waiter.wish, false)),
+            ("await", Why::TimedOut) => Left::Stays(returning(&waiter.wants, false)),
             // It must return holding the lock, or not at all.
             ("await", Why::Cancelled) => Left::Ends(refuse("not-owner")),
             _ => Left::Ends(Ok(json!({ "acquired": false }))),

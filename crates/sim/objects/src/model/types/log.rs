@@ -94,8 +94,8 @@ impl Kind for Log {
             }
             _ => {
                 let (from, limit) = self.asked(args)?;
-                let wish = json!({ "from": from, "limit": limit });
-                Ok(self.read(from, limit)?.map_or(Step::Wait(wish), Step::Done))
+                let wants = json!({ "from": from, "limit": limit });
+                Ok(self.read(from, limit)?.map_or(Step::Wait(wants), Step::Done))
             }
         }
     }
@@ -107,13 +107,13 @@ impl Kind for Log {
 
     fn settle(&mut self, cx: &mut Cx<'_>) {
         cx.end_all("read", |waiter| {
-            let (from, limit) = (waiter.wish["from"].as_u64()?, waiter.wish["limit"].as_u64()?);
+            let (from, limit) = (waiter.wants["from"].as_u64()?, waiter.wants["limit"].as_u64()?);
             self.read(from, limit as usize).transpose()
         });
     }
 
-    fn missed(&self, _view: &View<'_>, _method: &str, wish: &Value) -> Value {
-        self.nothing(wish["from"].as_u64().unwrap_or_default())
+    fn missed(&self, _view: &View<'_>, _method: &str, wants: &Value) -> Value {
+        self.nothing(wants["from"].as_u64().unwrap_or_default())
     }
 
     fn is_default(&self) -> bool {

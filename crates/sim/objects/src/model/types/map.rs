@@ -197,14 +197,14 @@ impl Kind for Map {
 
     fn settle(&mut self, cx: &mut Cx<'_>) {
         let is_other =
-            |wish: &Value| wish["version"] != self.version(wish["key"].as_str().unwrap_or_default());
+            |wants: &Value| wants["version"] != self.version(wants["key"].as_str().unwrap_or_default());
         cx.end_all("await_change", |waiter| {
-            is_other(&waiter.wish).then(|| Ok(self.changed(&waiter.wish["key"], true)))
+            is_other(&waiter.wants).then(|| Ok(self.changed(&waiter.wants["key"], true)))
         });
     }
 
-    fn missed(&self, _view: &View<'_>, _method: &str, wish: &Value) -> Value {
-        self.changed(&wish["key"], false)
+    fn missed(&self, _view: &View<'_>, _method: &str, wants: &Value) -> Value {
+        self.changed(&wants["key"], false)
     }
 
     fn timers(&self, _waiters: &[Waiter]) -> Vec<(i64, String)> {

@@ -105,13 +105,13 @@ impl Membership {
         Ok(json!({ "reports": reports, "removed": removed, "epoch": self.epoch }))
     }
 
-    fn await_size(&self, wish: &Value) -> Option<Value> {
-        let is_reached = self.members.len() as u64 >= wish.as_u64().unwrap_or_default();
+    fn await_size(&self, wants: &Value) -> Option<Value> {
+        let is_reached = self.members.len() as u64 >= wants.as_u64().unwrap_or_default();
         is_reached.then(|| self.view(json!({ "reached": true })))
     }
 
-    fn await_change(&self, wish: &Value) -> Option<Value> {
-        (wish.as_u64() != Some(self.epoch)).then(|| self.view(json!({ "changed": true })))
+    fn await_change(&self, wants: &Value) -> Option<Value> {
+        (wants.as_u64() != Some(self.epoch)).then(|| self.view(json!({ "changed": true })))
     }
 }
 
@@ -146,13 +146,13 @@ impl Kind for Membership {
             }
             "report" => self.report(cx, args).map(Step::Done),
             "await_change" => {
-                let wish = json!(args.the_position("epoch")?);
-                Ok(self.await_change(&wish).map_or(Step::Wait(wish), Step::Done))
+                let wants = json!(args.the_position("epoch")?);
+                Ok(self.await_change(&wants).map_or(Step::Wait(wants), Step::Done))
             }
             _ => {
                 let n = args.int_in("n", 0, MEMBERS_MAX as i64)?.unwrap_or(self.min_size as i64);
-                let wish = json!(n);
-                Ok(self.await_size(&wish).map_or(Step::Wait(wish), Step::Done))
+                let wants = json!(n);
+                Ok(self.await_size(&wants).map_or(Step::Wait(wants), Step::Done))
             }
         }
     }
@@ -163,12 +163,12 @@ impl Kind for Membership {
 
     fn settle(&mut self, cx: &mut Cx<'_>) {
         cx.end_every(|waiter| match &*waiter.method {
-            "await_change" => self.await_change(&waiter.wish).map(Ok),
-            _ => self.await_size(&waiter.wish).map(Ok),
+            "await_change" => self.await_change(&waiter.wants).map(Ok),
+            _ => self.await_size(&waiter.wants).map(Ok),
         });
     }
 
-    fn missed(&self, _view: &View<'_>, method: &str, _wish: &Value) -> Value {
+    fn missed(&self, _view: &View<'_>, method: &str, _wants: &Value) -> Value {
         let word = if method == "await_size" { "reached" } else { "changed" };
         self.view(json!({ word: false }))
     }

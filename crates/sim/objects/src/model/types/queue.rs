@@ -57,14 +57,14 @@ impl Queue {
         self.items.iter().filter(|item| item.place != Place::Dead).count() as i64
     }
 
-    fn insert(&mut self, id: u64, now_ms: i64, wish: &Value) -> Value {
-        let delay_ms = wish["delay_ms"].as_i64().unwrap_or(0);
+    fn insert(&mut self, id: u64, now_ms: i64, wants: &Value) -> Value {
+        let delay_ms = wants["delay_ms"].as_i64().unwrap_or(0);
         let place = match delay_ms {
             0 => Place::Ready,
             ms => Place::Delayed { until: now_ms.saturating_add(ms) },
         };
-        let priority = wish["priority"].as_i64().unwrap_or(0);
-        self.items.push(Item { id, item: wish["item"].clone(), priority, attempt: 0, place });
+        let priority = wants["priority"].as_i64().unwrap_or(0);
+        self.items.push(Item { id, item: wants["item"].clone(), priority, attempt: 0, place });
         self.items.sort_by_key(|item| (std::cmp::Reverse(item.priority), item.id));
         json!({ "id": id })
     }
@@ -76,11 +76,11 @@ impl Queue {
         if priority.is_some() && !self.priority {
             return bad_argument();
         }
-        let wish = json!({ "item": item, "priority": priority, "delay_ms": delay_ms });
+        let wants = json!({ "item": item, "priority": priority, "delay_ms": delay_ms });
         if self.size() < self.capacity && !cx.is_waiting(&["put"]) {
-            return Ok(Step::Done(self.insert(cx.position, cx.now_ms, &wish)));
+            return Ok(Step::Done(self.insert(cx.position, cx.now_ms, &wants)));
         }
-        if cx.is_try { refuse("queue-full") } else { Ok(Step::Wait(wish)) }
+        if cx.is_try { refuse("queue-full") } else { Ok(Step::Wait(wants)) }
     }
 
     fn take(&mut self, cx: &Cx<'_>, args: &Args) -> Result<Step, Refusal> {
@@ -89,17 +89,17 @@ impl Queue {
         if lease_ms.is_some() {
             cx.owner()?;
         }
-        let wish = json!({ "n": n, "lease_ms": lease_ms });
+        let wants = json!({ "n": n, "lease_ms": lease_ms });
         let is_ready = self.items.iter().any(|item| item.place == Place::Ready);
         if is_ready && !cx.is_waiting(&["take"]) {
-            return Ok(Step::Done(self.give(cx.now_ms, cx.session, &wish)));
+            return Ok(Step::Done(self.give(cx.now_ms, cx.session, &wants)));
         }
-        Ok(Step::Wait(wish))
+        Ok(Step::Wait(wants))
     }
 
-    fn give(&mut self, now_ms: i64, session: Option<SessionId>, wish: &Value) -> Value {
-        let n = wish["n"].as_u64().unwrap_or(1) as usize;
-        let lease = session.zip(wish["lease_ms"].as_i64());
+    fn give(&mut self, now_ms: i64, session: Option<SessionId>, wants: &Value) -> Value {
+        let n = wants["n"].as_u64().unwrap_or(1) as usize;
+        let lease = session.zip(wants["lease_ms"].as_i64());
         let mut given = Vec::new();
         for item in self.items.iter_mut().filter(|item| item.place == Place::Ready).take(n) {
             item.attempt += 1;
@@ -255,14 +255,14 @@ impl Kind for Queue {
             let is_ready = self.items.iter().any(|item| item.place == Place::Ready);
             if is_ready && let Some(place) = cx.first(&["take"]) {
                 let waiter = &cx.waiters[place];
-                let (session, wish) = (waiter.asker.session, waiter.wish.clone());
-                let result = self.give(cx.now_ms, session, &wish);
+                let (session, wants) = (waiter.asker.session, waiter.wants.clone());
+                let result = self.give(cx.now_ms, session, &wants);
                 cx.end(place, Ok(result));
             } else if self.size() < self.capacity
                 && let Some(place) = cx.first(&["put"])
             {
-                let (id, wish) = (cx.waiters[place].ticket, cx.waiters[place].wish.clone());
-                let result = self.insert(id, cx.now_ms, &wish);
+                let (id, wants) = (cx.waiters[place].ticket, cx.waiters[place].wants.clone());
+                let result = self.insert(id, cx.now_ms, &wants);
                 cx.end(place, Ok(result));
             } else {
                 return;
@@ -270,7 +270,7 @@ impl Kind for Queue {
         }
     }
 
-    fn missed(&self, _view: &View<'_>, method: &str, _wish: &Value) -> Value {
+    fn missed(&self, _view: &View<'_>, method: &str, _wants: &Value) -> Value {
         if method == "put" { json!({ "id": null }) } else { json!({ "items": [] }) }
     }
 

@@ -83,7 +83,7 @@ impl RateLimiter {
         if !is_known && self.buckets.len() as i64 >= self.key_max {
             return refuse("full");
         }
-        let is_waiting = cx.waiters.iter().any(|waiter| waiter.wish["key"] == key.as_str());
+        let is_waiting = cx.waiters.iter().any(|waiter| waiter.wants["key"] == key.as_str());
         if !is_waiting && self.has(&key, cx.now_ms) >= i128::from(n) * TOKEN {
             return Ok(Step::Done(self.grant(&key, n, cx.now_ms)));
         }
@@ -91,8 +91,8 @@ impl RateLimiter {
     }
 }
 
-fn wish_of(waiter: &Waiter) -> (String, i64) {
-    (waiter.wish["key"].as_str().unwrap_or_default().into(), waiter.wish["n"].as_i64().unwrap_or(1))
+fn wants_of(waiter: &Waiter) -> (String, i64) {
+    (waiter.wants["key"].as_str().unwrap_or_default().into(), waiter.wants["n"].as_i64().unwrap_or(1))
 }
 
 impl Kind for RateLimiter {
@@ -116,14 +116,14 @@ impl Kind for RateLimiter {
         for (key, tokens) in keys.iter().zip(has) {
             self.set(key, tokens.min(self.full()), cx.now_ms);
         }
-        self.changed = cx.waiters.iter().map(|waiter| wish_of(waiter).0).collect();
+        self.changed = cx.waiters.iter().map(|waiter| wants_of(waiter).0).collect();
         Ok(Step::Done(json!({ "per_second": per_second, "burst": burst })))
     }
 
     fn query(&self, view: &View<'_>, _method: &str, args: &Args) -> Answer {
         let key = args.text("key")?.unwrap_or_default();
         let remaining = (self.has(&key, view.now_ms) / TOKEN) as i64;
-        let waiting = view.waiters.iter().filter(|waiter| waiter.wish["key"] == key.as_str()).count();
+        let waiting = view.waiters.iter().filter(|waiter| waiter.wants["key"] == key.as_str()).count();
         let (per_second, burst) = (self.per_second, self.burst);
         Ok(json!({ "remaining": remaining, "per_second": per_second, "burst": burst, "waiting": waiting }))
     }
@@ -133,8 +133,8 @@ impl Kind for RateLimiter {
         changed.sort();
         changed.dedup();
         for key in changed {
-            while let Some(place) = cx.waiters.iter().position(|waiter| wish_of(waiter).0 == key) {
-                let n = wish_of(&cx.waiters[place]).1;
+            while let Some(place) = cx.waiters.iter().position(|waiter| wants_of(waiter).0 == key) {
+                let n = wants_of(&cx.waiters[place]).1;
                 if n > self.burst {
                     cx.end(place, refuse("never"));
                 } else if self.has(&key, cx.now_ms) >= i128::from(n) * TOKEN {
@@ -151,14 +151,14 @@ impl Kind for RateLimiter {
     }
 
     fn leave(&mut self, cx: &mut Cx<'_>, waiter: &Waiter, _why: Why) -> Left {
-        self.changed.push(wish_of(waiter).0);
+        self.changed.push(wants_of(waiter).0);
         let view = View { now_ms: cx.now_ms, waiters: cx.waiters };
-        Left::Ends(Ok(self.missed(&view, &waiter.method, &waiter.wish)))
+        Left::Ends(Ok(self.missed(&view, &waiter.method, &waiter.wants)))
     }
 
-    fn missed(&self, view: &View<'_>, _method: &str, wish: &Value) -> Value {
-        let key = wish["key"].as_str().unwrap_or_default();
-        let n = wish["n"].as_i64().unwrap_or(1).min(self.burst);
+    fn missed(&self, view: &View<'_>, _method: &str, wants: &Value) -> Value {
+        let key = wants["key"].as_str().unwrap_or_default();
+        let n = wants["n"].as_i64().unwrap_or(1).min(self.burst);
         let remaining = (self.has(key, view.now_ms) / TOKEN) as i64;
         json!({ "granted": false, "remaining": remaining, "retry_after_ms": self.wait_ms(key, n, view.now_ms) })
     }
@@ -166,9 +166,9 @@ impl Kind for RateLimiter {
     fn timers(&self, waiters: &[Waiter]) -> Vec<(i64, String)> {
         let mut timers = Vec::new();
         for bucket in &self.buckets {
-            let first = waiters.iter().find(|waiter| waiter.wish["key"] == bucket.key.as_str());
+            let first = waiters.iter().find(|waiter| waiter.wants["key"] == bucket.key.as_str());
             // When the first that waits can be served, or the bucket is full and forgotten.
-            let n = first.map_or(self.burst, |waiter| wish_of(waiter).1);
+            let n = first.map_or(self.burst, |waiter| wants_of(waiter).1);
             let at = bucket.at_ms.saturating_add(self.wait_ms(&bucket.key, n, bucket.at_ms));
             timers.push((at, bucket.key.clone()));
         }

@@ -104,7 +104,7 @@ impl Kind for RwLock {
         }
     }
 
-    fn missed(&self, _view: &View<'_>, _method: &str, _wish: &Value) -> Value {
+    fn missed(&self, _view: &View<'_>, _method: &str, _wants: &Value) -> Value {
         json!({ "acquired": false })
     }
 

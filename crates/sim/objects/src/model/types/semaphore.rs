@@ -119,7 +119,7 @@ impl Kind for Semaphore {
 
     fn settle(&mut self, cx: &mut Cx<'_>) {
         while let Some(first) = cx.waiters.first() {
-            let n = first.wish.as_i64().unwrap_or(1);
+            let n = first.wants.as_i64().unwrap_or(1);
             let Some(session) = first.asker.session else { return };
             if n > self.available {
                 return;
@@ -129,7 +129,7 @@ impl Kind for Semaphore {
         }
     }
 
-    fn missed(&self, _view: &View<'_>, _method: &str, _wish: &Value) -> Value {
+    fn missed(&self, _view: &View<'_>, _method: &str, _wants: &Value) -> Value {
         json!({ "acquired": false })
     }
 

@@ -73,13 +73,13 @@ impl Kind for Stack {
             if !self.items.is_empty()
                 && let Some(place) = cx.first(&["pop"])
             {
-                let n = cx.waiters[place].wish.as_u64().unwrap_or(1) as usize;
+                let n = cx.waiters[place].wants.as_u64().unwrap_or(1) as usize;
                 let result = self.pop(n);
                 cx.end(place, Ok(result));
             } else if (self.items.len() as i64) < self.capacity
                 && let Some(place) = cx.first(&["push"])
             {
-                let result = self.push(cx.waiters[place].wish.clone());
+                let result = self.push(cx.waiters[place].wants.clone());
                 cx.end(place, Ok(result));
             } else {
                 return;
@@ -87,7 +87,7 @@ impl Kind for Stack {
         }
     }
 
-    fn missed(&self, _view: &View<'_>, method: &str, _wish: &Value) -> Value {
+    fn missed(&self, _view: &View<'_>, method: &str, _wants: &Value) -> Value {
         if method == "push" { json!({ "size": null }) } else { json!({ "items": [] }) }
     }
 

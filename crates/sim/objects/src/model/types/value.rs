@@ -71,11 +71,11 @@ impl Kind for Cell {
     }
 
     fn settle(&mut self, cx: &mut Cx<'_>) {
-        let is_other = |wish: &Value| wish.as_u64() != Some(self.version);
-        cx.end_all("await_change", |waiter| is_other(&waiter.wish).then(|| Ok(self.changed(true))));
+        let is_other = |wants: &Value| wants.as_u64() != Some(self.version);
+        cx.end_all("await_change", |waiter| is_other(&waiter.wants).then(|| Ok(self.changed(true))));
     }
 
-    fn missed(&self, _view: &View<'_>, _method: &str, _wish: &Value) -> Value {
+    fn missed(&self, _view: &View<'_>, _method: &str, _wants: &Value) -> Value {
         self.changed(false)
     }
 
