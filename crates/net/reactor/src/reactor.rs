@@ -197,7 +197,7 @@ mod tests {
         let thread = thread::spawn(move || reactor.run());
         for sent in 0..SENT {
             clients[sent % 20].write_all(&[1]).expect("sent");
-            thread::sleep(Duration::from_micros(500));
+            thread::sleep(Duration::from_micros(100));
         }
         thread.join().expect("no panic").expect("no failure");
         let (sockets, turns) = (sockets.load(Ordering::SeqCst), turns.load(Ordering::SeqCst));

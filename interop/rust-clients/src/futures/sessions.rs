@@ -1,13 +1,14 @@
 //! Sessions: negotiation, resumption, expiry.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::{ChildStdout, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
 
 use zookeeper_client::{Client, Error, SessionState};
 
 use super::{Context, EPHEMERAL, client, client_at, run, soon, state};
-use crate::harness::{Test, connect, four_letter_word, four_letter_words};
+use crate::harness::{Test, WAIT, connect, four_letter_word, four_letter_words};
 use crate::proxy::Proxy;
 
 pub fn tests() -> Vec<Test> {
@@ -121,14 +122,34 @@ async fn expiry_of_a_stopped_process(t: Context) {
         let status = Command::new("kill").args([&format!("-{name}"), &id]).status();
         assert!(status.expect("kill").success());
     };
-    let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
-    assert_eq!(lines.next().expect("a line").expect("text"), "ready");
+    let lines = lines_of(process.stdout.take().expect("its output"));
+    told(&lines, "ready");
     signal("STOP");
     t.gone("e").await;
     signal("CONT");
-    assert!(lines.map_while(Result::ok).any(|line| line == "Expired"), "never told of the expiry");
+    told(&lines, "Expired");
     process.kill().expect("killed");
     process.wait().expect("ended");
+}
+
+/// What a process prints, as it comes.
+fn lines_of(output: ChildStdout) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        BufReader::new(output).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+    });
+    receiver
+}
+
+/// Waits until a process prints that line.
+fn told(lines: &Receiver<String>, word: &str) {
+    let (begun, mut before) = (Instant::now(), Vec::new());
+    while before.last().is_none_or(|line| line != word) {
+        match lines.recv_timeout(WAIT.saturating_sub(begun.elapsed())) {
+            Ok(line) => before.push(line),
+            Err(error) => panic!("not told `{word}`, but {before:?}, within {:?}: {error}", begun.elapsed()),
+        }
+    }
 }
 
 async fn unknown_auth_scheme(_: Context) {
