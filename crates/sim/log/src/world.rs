@@ -69,6 +69,8 @@ pub struct LogWorld {
     topics: Topics,
     operator: Operator,
     mover: Mover,
+    /// When it is looked next for former numbers of brokers.
+    formers_due_ms: u64,
     producers: Vec<Producer>,
     transactional: Vec<TransactionalProducer>,
     consumers: Vec<Consumer>,
@@ -122,6 +124,7 @@ impl World for LogWorld {
             topics,
             operator: Operator::new(),
             mover: Mover::default(),
+            formers_due_ms: 0,
             producers: Vec::new(),
             transactional: Vec::new(),
             consumers: Vec::new(),

@@ -6,6 +6,7 @@
 //! # Not done, and what that costs
 //! - A change that is cancelled goes back to the replicas that there were, with the leader of the moment preferred: which of them was
 //!   preferred before is not kept.
+//! - It goes back to a replica that is gone for good by then, too, and waits for that until other replicas are asked for.
 
 use std::collections::BTreeMap;
 

@@ -421,7 +421,7 @@ const fn passes(error: ErrorCode) -> bool {
     )
 }
 
-/// The batch of a producer that the partition does not know, as far as that can be told now.
+/// The batch of a producer of which the partition knows neither this epoch nor a later one, as far as that can be told now.
 fn of_unknown_producer<'r>(
     node: &Node,
     partition: &ProducePartition<'r>,
@@ -431,7 +431,7 @@ fn of_unknown_producer<'r>(
     let (producer, epoch) = (ProducerId(batch.producer_id()), ProducerEpoch(batch.producer_epoch()));
     let hosted = node.find(partition.topic, partition.partition);
     let is_known =
-        hosted.is_ok_and(|(_, hosted)| hosted.partition.tables().producers.epoch(producer) == Some(epoch));
+        hosted.is_ok_and(|(_, hosted)| hosted.partition.tables().producers.epoch(producer) >= Some(epoch));
     (!is_known).then_some((id, batch))
 }
 

@@ -3,7 +3,10 @@
 use base::Now;
 use bytes::Bytes;
 use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
-use kafka_protocol::messages::{ProduceRequest, ProduceResponse, TopicName};
+use kafka_protocol::messages::write_txn_markers_request::{WritableTxnMarker, WritableTxnMarkerTopic};
+use kafka_protocol::messages::{
+    ProduceRequest, ProduceResponse, ProducerId, TopicName, WriteTxnMarkersRequest,
+};
 use log_broker::{BrokerConfig, DiskCommand, DiskEvent};
 use log_partition::Offset;
 use log_wire::{Attributes, BatchBuilder, Producer};
@@ -190,4 +193,22 @@ fn second_batch_of_a_new_producer_does_not_overtake_the_first_that_was_refused()
     assert_eq!(produce(&mut bench, 4, &batch_of(1)), None);
     let other = batch(Producer { id: 6, epoch: 0, base_sequence: 7 });
     assert_eq!(produce(&mut bench, 5, &other), None, "what is not known to be missing is not waited for");
+}
+
+#[test]
+fn late_batch_of_an_epoch_that_is_over_is_told_that_although_the_first_of_the_epoch_was_refused() {
+    let mut bench = serving();
+    let batch_of = |base_sequence| batch(Producer { id: 5, epoch: 0, base_sequence });
+    bench.broker.disk_event(DiskEvent::Room(10), bench.now);
+    assert_eq!(produce(&mut bench, 1, &batch_of(0)), Some((56, -1)));
+    bench.broker.disk_event(DiskEvent::Room(1 << 20), bench.now);
+    let topic =
+        WritableTxnMarkerTopic::default().with_name(TopicName(text("t"))).with_partition_indexes(vec![0]);
+    let marker = WritableTxnMarker::default()
+        .with_producer_id(ProducerId(5))
+        .with_producer_epoch(1)
+        .with_topics(vec![topic]);
+    let markers = WriteTxnMarkersRequest::default().with_markers(vec![marker]);
+    assert_eq!(bench.call(1, &markers).markers[0].topics[0].partitions[0].error_code, 0);
+    assert_eq!(produce(&mut bench, 90, &batch_of(1)), Some((47, -1)), "INVALID_PRODUCER_EPOCH");
 }

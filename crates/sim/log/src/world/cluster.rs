@@ -6,11 +6,13 @@
 //! any more; and each partition has three replicas at least. So no more than a minority of the replicas of a partition is ever lost,
 //! and nothing that was acknowledged may be.
 
+use std::collections::BTreeSet;
+
 use log_metadata::{PartitionNode, TopicNode, paths};
 use sim_kit::random::Random;
 
 use super::{LogWorld, Phase};
-use crate::broker::Stop;
+use crate::broker::{Machine, Stop};
 use crate::user::{Mover, NUMBERS_EACH, Wish};
 
 /// How long a broker that is asked to stop may take to hand over what it leads, and how long it lingers then, milliseconds.
@@ -18,6 +20,8 @@ const HAND_OVER_MS: u64 = 10_000;
 const LINGER_MS: u64 = 250;
 /// The longest time for which links are cut, milliseconds.
 const CUT_MS_MAX: u64 = 10_000;
+/// How often it is looked whether a cancelled change wants replicas under former numbers, milliseconds.
+const FORMERS_MS: u64 = 100;
 
 impl LogWorld {
     pub(super) fn cluster_faults(&mut self) {
@@ -146,7 +150,9 @@ impl LogWorld {
 
     /// A broker that has begun anew takes over what the council says of its former number.
     pub(super) fn replace_wiped(&mut self) {
-        let Some(at) = self.brokers.iter().position(|broker| broker.replaces.is_some()) else { return };
+        let Some(at) = self.brokers.iter().position(|broker| broker.replaces.is_some()) else {
+            return self.look_for_former_numbers();
+        };
         let (Some(former), id) = (self.brokers[at].replaces, self.brokers[at].node_id()) else { return };
         if !self.mover.is_idle() {
             return;
@@ -172,10 +178,34 @@ impl LogWorld {
             }
             // A change that replaces it already is let be.
             if wanted.contains(&former) {
-                let put = |of: &i32| if *of == former { id } else { *of };
-                self.mover.want(Wish::Replicas(name, index, Some(wanted.iter().map(put).collect())));
+                let present = wanted.iter().map(|of| self.present_number(*of)).collect();
+                self.mover.want(Wish::Replicas(name, index, Some(present)));
             }
         }
+    }
+
+    /// A change that is cancelled goes back to the replicas that there were when it began: they may be under former numbers of brokers
+    /// that have taken over everything since.
+    fn look_for_former_numbers(&mut self) {
+        let was_renumbered = |broker: &Machine| broker.node_id() > NUMBERS_EACH as i32;
+        let now_ms = self.sim.now_ms();
+        if now_ms < self.formers_due_ms || !self.brokers.iter().any(was_renumbered) || !self.mover.is_idle() {
+            return;
+        }
+        self.formers_due_ms = now_ms + FORMERS_MS;
+        let mut named =
+            self.partitions_in_council().into_iter().flat_map(|(_, _, partition)| all_named(&partition));
+        let Some(former) = named.find(|id| self.present_number(*id) != *id) else { return };
+        self.brokers[machine_of(former)].replaces = Some(former);
+        self.sim.tell(
+            "former number named",
+            format_args!("replicas are wanted on broker {former}, which is gone"),
+        );
+    }
+
+    /// The number of the broker by now that had that one.
+    fn present_number(&self, id: i32) -> i32 {
+        self.brokers.get(machine_of(id)).map_or(id, Machine::node_id)
     }
 
     /// Whether nothing is left that an administrator has to do.
@@ -223,7 +253,21 @@ impl LogWorld {
 
 /// Whether a broker has something to say in a partition.
 fn names(partition: &PartitionNode, id: i32) -> bool {
+    all_named(partition).contains(&id)
+}
+
+/// All brokers that have something to say in a partition, or shall have.
+fn all_named(partition: &PartitionNode) -> BTreeSet<i32> {
     let goal = partition.rest.goal.as_ref();
-    let wanted = goal.is_some_and(|goal| goal.to.voters.contains(&id) || goal.to.learners.contains(&id));
-    wanted || partition.replicas.contains(&id) || partition.leader == id
+    let wanted = goal.into_iter().flat_map(|goal| goal.to.voters.union(&goal.to.learners));
+    wanted
+        .chain(&partition.replicas)
+        .copied()
+        .chain((partition.leader >= 0).then_some(partition.leader))
+        .collect()
+}
+
+/// The place of the machine whose broker has, or had, that number.
+fn machine_of(id: i32) -> usize {
+    usize::try_from(id - 1).unwrap_or(0) % NUMBERS_EACH
 }
