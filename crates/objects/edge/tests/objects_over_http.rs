@@ -208,6 +208,37 @@ fn silent_session_ends_and_its_lock_goes_to_who_waits() {
 }
 
 #[test]
+fn waiting_call_keeps_the_session_that_it_opens() {
+    let Some(site) = site() else { return };
+    let held = site.post("/objects/lock/l/acquire", r#"{"ttl_ms":600000}"#).json();
+    let (url, body) = (site.url("objects/lock/l/acquire"), r#"{"ttl_ms":1000}"#);
+    let waits = || {
+        let arguments = ["-s", "--max-time", "20", "-XPOST", &url, "-d", body];
+        Command::new("curl").args(arguments).stdout(Stdio::piped()).spawn().expect("curl runs")
+    };
+    let (mut leaves, stays) = (waits(), waits());
+    until(|| site.curl(&["/objects/lock/l"]).json()["waiting"] == json!(2));
+    let sessions = || site.curl(&["/groups"]).json()["groups"][0]["sessions"].clone();
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_millis(2_500) {
+        assert_eq!(sessions(), json!(3));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    leaves.kill().expect("killed");
+    leaves.wait().expect("gone");
+    let gone = Instant::now();
+    until(|| sessions() == json!(2));
+    assert!(gone.elapsed() < Duration::from_secs(5), "{:?}", gone.elapsed());
+    let holder = held["session"].as_str().expect("a session");
+    let credential = format!("Diwan-Session: {holder}.{}", held["secret"].as_str().expect("a secret"));
+    let closed = site.curl(&["-XDELETE", &format!("/sessions/{holder}"), "-H", &credential]);
+    assert_eq!(closed.status, 200);
+    let output = stays.wait_with_output().expect("curl ends").stdout;
+    let granted: serde_json::Value = serde_json::from_slice(&output).expect("JSON");
+    assert_eq!(granted["acquired"], json!(true));
+}
+
+#[test]
 fn descriptions_and_probes_answer() {
     let Some(site) = site() else { return };
     assert_eq!(site.curl(&["/live"]).json(), json!({"live":true}));

@@ -53,7 +53,7 @@ impl Asker<'_> {
             Route::SessionEvents(session) => {
                 self.watch(Subject::Session(sender.proof_of(session)?), Some(session))
             }
-            Route::Collect(ticket) => self.collect(ticket, &mut query),
+            Route::Collect(ticket) => self.collect(&sender, ticket, &mut query),
             Route::Cancel(ticket) => Ok(self.command(
                 |caller| Command::CancelTicket { caller: Some(caller), ticket },
                 Identity::Anonymous,
@@ -263,9 +263,10 @@ impl Asker<'_> {
         Ok(self.command(command, sender.identity()?, sender.proof(), Purpose::Command))
     }
 
-    fn collect(&self, ticket: u64, query: &mut Query) -> Result<Asked, Fault> {
+    fn collect(&self, sender: &Sender, ticket: u64, query: &mut Query) -> Result<Asked, Fault> {
         let hold_ms = query.take_number("hold_ms", HOLD_MS_MAX)?.unwrap_or(self.config.hold_ms);
-        let request = Request::Collect { origin: self.origin, principal: ANONYMOUS.into(), ticket };
+        let (origin, principal, proof) = (self.origin, ANONYMOUS.into(), sender.proof());
+        let request = Request::Collect { origin, principal, ticket, proof };
         Ok(Asked { hold_ms: Some(hold_ms), ..plain(request, Purpose::Reading) })
     }
 

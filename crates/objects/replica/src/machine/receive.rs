@@ -87,8 +87,8 @@ impl ObjectsMachine {
                 Some(position) if position > state.position() => self.wait_for(position, request, since),
                 _ => self.answer_query(request, state),
             },
-            Request::Collect { origin, ref principal, ticket } => {
-                match self.collect(origin, principal, ticket, state) {
+            Request::Collect { origin, ref principal, ticket, proof } => {
+                match self.collect(origin, principal, ticket, proof, state) {
                     Ok(()) => {}
                     Err(problem) if is_fresh => self.out.refuse(origin, problem),
                     Err(_) => self.wait(request, since, group),
@@ -169,17 +169,19 @@ impl ObjectsMachine {
         origin: Origin,
         principal: &str,
         ticket: u64,
+        proof: Option<SessionProof>,
         state: &State,
     ) -> Result<(), Problem> {
         let known = state.ticket(ticket);
         let known =
             known.ok_or_else(|| Problem::new(Slug::NoSuchTicket, "no call waits under this ticket"))?;
         match known {
-            TicketState::Waits { principal: own, .. } if own == principal => {
+            TicketState::Waits { principal: own, session, .. } if own == principal => {
                 if self.joined.len() >= JOINED_MAX {
                     self.out.refuse(origin, too_many("requests wait at this member"));
                 } else {
-                    self.out.tell(origin, Answer::Parked { origin, ticket });
+                    let keeps = session.filter(|id| proof.is_some_and(|proof| proof.session == *id));
+                    self.out.tell(origin, Answer::Parked { origin, ticket, keeps });
                     self.joined.join(ticket, Joined { origin, is_anonymous: false });
                 }
             }
@@ -238,7 +240,7 @@ fn proof_of(request: &Request) -> Option<SessionProof> {
             let Identity::Session { session, .. } = caller_of(command)?.identity else { return None };
             Some(SessionProof { session, secret_hash: (*secret_hash)? })
         }
-        Request::Query { proof, .. } => *proof,
+        Request::Query { proof, .. } | Request::Collect { proof, .. } => *proof,
         Request::Renew { proof, .. } | Request::Watch { subject: Subject::Session(proof), .. } => {
             Some(*proof)
         }
