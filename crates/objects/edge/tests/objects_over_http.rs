@@ -197,6 +197,17 @@ fn open_stream_of_events_tells_what_happens_and_keeps_its_session() {
 }
 
 #[test]
+fn stream_that_keeps_nothing_tells_of_the_end_of_its_session() {
+    let Some(site) = site() else { return };
+    let got = site.post("/sessions", r#"{"ttl_ms":1000}"#);
+    let credential = format!("Diwan-Session: {}", got.field("diwan-session").expect("the session"));
+    let session = got.json()["session"].as_str().expect("a session").to_owned();
+    let path = format!("/sessions/{session}/events?keep=false");
+    let events = site.curl(&["-N", &path, "-H", &credential]);
+    assert!(events.body.contains("event: expired"), "{events:?}");
+}
+
+#[test]
 fn silent_session_ends_and_its_lock_goes_to_who_waits() {
     let Some(site) = site() else { return };
     // Before the first call: however long curl takes, the lock is not given on within the time to live.

@@ -223,15 +223,32 @@ fn call_carries_what_its_request_says() {
     let Request::Command { command: Command::Call(call), secret_hash: Some(hash) } = request else {
         panic!("no call")
     };
-    let Identity::Session { request: 5, acknowledged: 3, session } = call.caller.identity else {
+    let Identity::Session { request: 5, acknowledged: 3, session, above } = call.caller.identity else {
         panic!("{call:?}")
     };
+    assert!(above.is_empty());
     assert_eq!(session.to_string(), &SESSION[..32]);
     assert_ne!(hash, [0; 32]);
     assert_eq!((call.object.name.as_str(), call.incarnation, call.wait_ms), ("a b", Some(9), Some(70)));
     assert_eq!((call.invocation.method.as_str(), call.opens), ("acquire", None));
     assert_eq!(call.invocation.args, b"{\"owner\":\"t\"}");
     assert_eq!((call.caller.origin.member, call.caller.origin.number >> 48), (3, 7));
+}
+
+#[test]
+fn replies_are_acknowledged_up_to_a_floor_and_above_it() {
+    for (said, floor, ranges) in [
+        ("5, 7-9,12 , 13-13", 5, &[(7, 9), (12, 13)][..]),
+        ("0,15-20,11", 0, &[(11, 11), (15, 20)]),
+        ("0, 11-12, 12-14", 0, &[(11, 14)]),
+        ("9", 9, &[]),
+    ] {
+        let headers = [("Diwan-Session", SESSION), ("Diwan-Request", "10"), ("Diwan-Acknowledged", said)];
+        let command = World::new().command("POST", "/v1/objects/counter/c/increment", &headers, "");
+        let caller = caller_of(&command).expect("a call");
+        let Identity::Session { acknowledged, above, .. } = &caller.identity else { panic!("{caller:?}") };
+        assert_eq!((*acknowledged, above.iter().collect::<Vec<_>>()), (floor, ranges.to_vec()), "{said}");
+    }
 }
 
 #[test]
@@ -397,6 +414,10 @@ fn batch_is_read_whole() {
 fn what_is_wrong_in_form_goes_nowhere_and_says_why() {
     let increment = "/v1/objects/counter/c/increment";
     let long_key: &'static str = Box::leak("k".repeat(256).into_boxed_str());
+    let too_many = (0..65).map(|place| format!(",{}", 20 + 2 * place)).collect::<String>();
+    let too_many: &'static str = Box::leak(format!("1{too_many}").into_boxed_str());
+    let acknowledges =
+        |what| [("Diwan-Session", SESSION), ("Diwan-Request", "9"), ("Diwan-Acknowledged", what)];
     let headers: &[&[(&'static str, &'static str)]] = &[
         &[("Diwan-Session", "no")],
         &[("Diwan-Session", "0102030405060708090a0b0c0d0e0f10")],
@@ -406,6 +427,9 @@ fn what_is_wrong_in_form_goes_nowhere_and_says_why() {
         &[("Diwan-Session", SESSION), ("Diwan-Request", "9007199254740992")],
         &[("Diwan-Session", SESSION), ("Diwan-Request", "1"), ("Diwan-Request", "2")],
         &[("Diwan-Session", SESSION), ("Diwan-Request", "4"), ("Diwan-Acknowledged", "4")],
+        &acknowledges(""), &acknowledges("3,"), &acknowledges("3, 6-"), &acknowledges("3, 7-6"),
+        &acknowledges("3, 5 6"), &acknowledges("3-5"), &acknowledges("3, 2-12"), &acknowledges("3, 9"),
+        &acknowledges("3, 0-2"), &acknowledges("1, 9007199254740992"), &acknowledges(too_many),
         &[("Diwan-Session", SESSION), ("Diwan-Request", "4"), ("Idempotency-Key", "k")],
         &[("Diwan-Request", "1")],
         &[("Idempotency-Key", "")],
@@ -764,6 +788,25 @@ fn stream_of_a_session_keeps_it_and_ends_with_it() {
         matches!(says.as_slice(), [Say::Push(_, event), Say::Push(..), Say::Finish(_)] if event.contains("event: expired")),
         "{says:?}"
     );
+}
+
+#[test]
+fn stream_of_a_session_need_not_keep_it() {
+    let path = |keep: &str| format!("/v1/sessions/{}/events?keep={keep}", &SESSION[..32]);
+    for (keep, keeps) in [("false", false), ("true", true)] {
+        let mut world = World::new();
+        let asked = world.asked("GET", &path(keep), &[("Diwan-Session", SESSION)], "");
+        let origin = origin_of(&asked);
+        world.answer(Answer::Watching { origin, id: EventId { position: 9, ordinal: 0 } });
+        world.says();
+        world.later(200);
+        world.answer(Answer::WhoWasHeard { round: 1 });
+        let told = heard(&world.asks());
+        assert_eq!(told.iter().all(|sessions| sessions.len() == 1), keeps, "{told:?}");
+        assert!(matches!(world.later(800).as_slice(), [Say::Push(..)]), "it says that it is alive");
+    }
+    let slug = World::new().slug("GET", &path("0"), &[("Diwan-Session", SESSION)], "");
+    assert_eq!(slug, (400, "bad-argument".into()));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use objects_replica::edge::{Consistency, Question, Request, SessionProof, Subject};
 use objects_state::{
     Batch, Call, Caller, Command, Identity, Invocation, Json, Method, MethodKind, NewSession, ObjectName,
-    Origin, SessionId, Slug, limits, methods,
+    Origin, Ranges, SessionId, Slug, limits, methods,
 };
 
 use super::open::Purpose;
@@ -51,7 +51,8 @@ impl Asker<'_> {
             Route::List => self.list(&sender, &mut query),
             Route::ObjectEvents(object) => self.watch(Subject::Object(object), None),
             Route::SessionEvents(session) => {
-                self.watch(Subject::Session(sender.proof_of(session)?), Some(session))
+                let keeps = keeps(&mut query)?;
+                self.watch(Subject::Session(sender.proof_of(session)?), keeps.then_some(session))
             }
             Route::Collect(ticket) => self.collect(&sender, ticket, &mut query),
             Route::Cancel(ticket) => Ok(self.command(
@@ -291,7 +292,7 @@ impl Asker<'_> {
     fn close_session(&self, sender: &Sender, session: SessionId) -> Result<Asked, Fault> {
         let proof = sender.proof_of(session)?;
         let request = sender.request.unwrap_or(1);
-        let identity = Identity::Session { session, request, acknowledged: 0 };
+        let identity = Identity::Session { session, request, acknowledged: 0, above: Ranges::new() };
         let command = |caller| Command::CloseSession { caller, session };
         Ok(self.command(command, identity, Some(proof), Purpose::Command))
     }
@@ -299,6 +300,15 @@ impl Asker<'_> {
 
 const fn plain(request: Request, purpose: Purpose) -> Asked {
     Asked { request, purpose, hold_ms: None }
+}
+
+/// Whether a session's stream keeps it. It would also if its client were stopped and read nothing: the kernel reads then.
+fn keeps(query: &mut Query) -> Result<bool, Fault> {
+    match query.take("keep").as_deref() {
+        None | Some("true") => Ok(true),
+        Some("false") => Ok(false),
+        Some(_) => Err(Fault::argument("keep", "neither `true` nor `false`")),
+    }
 }
 
 fn method_of(object: &ObjectName, name: &str) -> Result<&'static Method, Fault> {

@@ -2,7 +2,7 @@
 
 use base::MonoTime;
 use objects_state::limits::{BATCH_MAX, KEY_BYTES_MAX};
-use objects_state::{Caller, Command, Identity, Origin, Outcome, Problem, Slug, State, TicketState};
+use objects_state::{Caller, Command, Identity, Origin, Outcome, Problem, Ranges, Slug, State, TicketState};
 
 use super::ObjectsMachine;
 use crate::edge::{Answer, Consistency, Request, SessionProof, Subject, caller_of};
@@ -11,6 +11,9 @@ use crate::joined::Joined;
 use crate::limits::JOINED_MAX;
 use crate::query;
 use crate::watches::Watched;
+
+/// The feature level from which on commands acknowledge single replies.
+const RANGES_LEVEL: u32 = 2;
 
 /// What is known of a session that a request names.
 enum Known {
@@ -79,7 +82,12 @@ impl ObjectsMachine {
         group: &mut Group,
     ) {
         match request {
-            Request::Command { command, secret_hash } => self.command(&command, secret_hash, group),
+            Request::Command { mut command, secret_hash } => {
+                if state.feature_level() < RANGES_LEVEL {
+                    leave_out_ranges(&mut command);
+                }
+                self.command(&command, secret_hash, group);
+            }
             Request::Query { consistency: Consistency::Linearizable, .. } if !is_fresh => {
                 self.wait(request, since, group);
             }
@@ -245,6 +253,19 @@ fn proof_of(request: &Request) -> Option<SessionProof> {
             Some(*proof)
         }
         _ => None,
+    }
+}
+
+/// A member of an earlier build could not read them in the log. Left out, the replies are kept for longer.
+fn leave_out_ranges(command: &mut Command) {
+    let caller = match command {
+        Command::Call(call) => &mut call.caller,
+        Command::Batch(batch) => &mut batch.caller,
+        Command::Create { caller, .. } | Command::Delete { caller, .. } => caller,
+        _ => return,
+    };
+    if let Identity::Session { above, .. } = &mut caller.identity {
+        *above = Ranges::new();
     }
 }
 

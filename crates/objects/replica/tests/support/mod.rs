@@ -12,8 +12,8 @@ use consensus_replica::{JournalRequest, MemberId, PeerMessage};
 use objects_replica::edge::{Answer, Consistency, Happening, Question, Request, SessionProof, origin};
 use objects_replica::{Core, CoreConfig, ObjectsMessage};
 use objects_state::{
-    Call, Caller, Command, Identity, Invocation, NewSession, ObjectName, Origin, Outcome, SessionId, Slug,
-    State, type_named,
+    Call, Caller, Command, Identity, Invocation, NewSession, ObjectName, Origin, Outcome, Ranges, SessionId,
+    Slug, State, type_named,
 };
 
 use self::disk::Disk;
@@ -95,7 +95,7 @@ pub fn shown(outcome: &Outcome) -> String {
 
 /// A request of a session, of which nothing is acknowledged.
 pub fn by(number: u8, request: u64) -> Identity {
-    Identity::Session { session: session(number), request, acknowledged: 0 }
+    Identity::Session { session: session(number), request, acknowledged: 0, above: Ranges::new() }
 }
 
 pub fn key(key: &str) -> Identity {
