@@ -164,9 +164,9 @@ func waitingSession(t *T) {
 	for range 100 {
 		got := must(mine.Acquire(t, objects.For(10*time.Second)))
 		session = must(mine.Holder(t)).Session
-		same(must(mine.Release(t, got.Fence)), 0)
+		same(must(mine.Release(t, got.Fence)), int64(0))
 	}
-	same(must(wanted.Holder(t)).Waiting, 1)
+	same(must(wanted.Holder(t)).Waiting, int64(1))
 	no(held.Release())
 	same(<-acquired, true)
 	same(must(wanted.Holder(t)).Session, session)

@@ -27,7 +27,8 @@ fn handler_is_told_that_a_client_closed_its_connection() {
 
 /// What `/proc/net/tcp` says of the server's end of a connection: which timer runs, and for how long still.
 fn timer_of(client: &Client) -> (u8, Duration) {
-    let port = |address: std::io::Result<std::net::SocketAddr>| format!(":{:04X}", address.expect("one").port());
+    let port =
+        |address: std::io::Result<std::net::SocketAddr>| format!(":{:04X}", address.expect("one").port());
     let (own, other) = (port(client.stream.peer_addr()), port(client.stream.local_addr()));
     let table = std::fs::read_to_string("/proc/net/tcp").expect("the table of connections");
     let line = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());

@@ -57,7 +57,8 @@ fn acknowledged(text: &str) -> Result<Acknowledged, Fault> {
         read = read.filter(|_| taken);
     }
     read.ok_or_else(|| {
-        let form = "not a whole number below 2^53, and behind it no more than 64 numbers or ranges (`5, 7-9, 12`)";
+        let form =
+            "not a whole number below 2^53, and behind it no more than 64 numbers or ranges (`5, 7-9, 12`)";
         Fault::argument(ACKNOWLEDGED, form)
     })
 }
@@ -99,7 +100,10 @@ impl Sender {
         if let (Some(request), Some(acknowledged)) = (sender.request, &sender.acknowledged)
             && (acknowledged.floor >= request || acknowledged.above.contains(request))
         {
-            return Err(Fault::argument(ACKNOWLEDGED, "it acknowledges the request itself, or all below a later one"));
+            return Err(Fault::argument(
+                ACKNOWLEDGED,
+                "it acknowledges the request itself, or all below a later one",
+            ));
         }
         Ok(sender)
     }

@@ -140,7 +140,8 @@ mod tests {
             let raised = ranges.raise(floor);
             let due = (floor..).find(|number| !numbers.contains(&(number + 1))).expect("one");
             assert_eq!(raised, due, "{numbers:?} {floor}");
-            (raised + 1..80).for_each(|number| assert_eq!(ranges.contains(number), numbers.contains(&number)));
+            (raised + 1..80)
+                .for_each(|number| assert_eq!(ranges.contains(number), numbers.contains(&number)));
             assert!(ranges.iter().all(|(first, _)| first > raised + 1));
         }
     }

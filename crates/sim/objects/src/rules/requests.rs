@@ -224,7 +224,9 @@ impl Requests {
         let at = KeptAt::of(caller);
         let now_ms = seen.stamp_ms;
         if let Identity::Session { session, .. } = caller.identity {
-            let Some((_, forgotten)) = self.forgotten.iter_mut().find(|known| known.0 == session) else { return };
+            let Some((_, forgotten)) = self.forgotten.iter_mut().find(|known| known.0 == session) else {
+                return;
+            };
             forgotten.acknowledge(&caller.identity);
             let forgotten = &*forgotten;
             self.known.retain(|known| !matches!(&known.at, KeptAt::Session(id, number) if *id == session && forgotten.contains(*number)));
