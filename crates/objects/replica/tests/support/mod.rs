@@ -207,7 +207,7 @@ impl World {
                 let now = self.now(id);
                 let member = self.members.get_mut(&id).expect("it runs");
                 member.core.tick(now, &member.state);
-                if self.now_ms % HEARD_MS == 0 {
+                if self.now_ms.is_multiple_of(HEARD_MS) {
                     member.tell_heard(None, now);
                 }
             }
