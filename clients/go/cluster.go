@@ -182,8 +182,8 @@ func (o *Object) send(ctx context.Context, asked call, body []byte) ([]byte, *se
 		_, data, err := c.exchange(ctx, request{method: "POST", target: always(target), fields: noFields, body: body})
 		return data, nil, err
 	}
-	if open := c.current(); asked.kind == "command" && open != nil && !open.hasRoom(reserve) {
-		// A call that waits keeps the session's numbers from being acknowledged. This one needs no session.
+	if open := c.current(); asked.kind == "command" && open != nil && !open.hasRoom(reserve/2) {
+		// Very many calls are under way. This one needs no session.
 		_, data, err := c.exchange(ctx, request{method: "POST", target: always(target), fields: keyed(), body: body})
 		return data, open, err
 	}
@@ -205,11 +205,16 @@ func (o *Object) send(ctx context.Context, asked call, body []byte) ([]byte, *se
 }
 
 func (o *Object) numbered(ctx context.Context, open *session, asked call, target string, body []byte) ([]byte, error) {
-	number, err := open.number(ctx)
+	waits := asked.kind == "blocking" || asked.kind == "either"
+	// What gives back is not held up by what waits for it.
+	left := int64(0)
+	if waits && (asked.wait.limit == nil || *asked.wait.limit > 0) {
+		left = reserve
+	}
+	number, err := open.number(ctx, left)
 	if err != nil {
 		return nil, err
 	}
-	waits := asked.kind == "blocking" || asked.kind == "either"
 	sent := request{method: "POST", body: body, fields: func() map[string]string { return open.fields(number) }, target: always(target)}
 	if waits {
 		began := time.Now()

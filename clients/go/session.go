@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// Replies that may be unacknowledged, as the server bounds them.
+	// Requests that may be without an answer, as the server bounds them.
 	window = 64
-	// How many of them calls leave that need no session.
+	// How many of them calls that wait leave to the others.
 	reserve = 16
 )
 
@@ -26,9 +26,9 @@ type session struct {
 	ttl     time.Duration
 	stop    context.CancelFunc
 
-	mutex       sync.Mutex
-	next, floor int64
-	done        map[int64]bool
+	mutex   sync.Mutex
+	next    int64
+	answers acknowledged
 	// room is closed, and made anew, when a reply has come.
 	room chan struct{}
 	// renewed is when the last renewal was sent that was answered. Nothing that the session holds is taken for held beyond
@@ -49,7 +49,7 @@ func random() string {
 func openSession(ctx context.Context, c *Cluster) (*session, error) {
 	id := random()
 	s := &session{
-		cluster: c, id: id, header: id + "." + random(), ttl: c.options.TTL, next: 1, done: map[int64]bool{},
+		cluster: c, id: id, header: id + "." + random(), ttl: c.options.TTL, next: 1,
 		room: make(chan struct{}), held: map[*Held]bool{},
 	}
 	body := map[string]any{"ttl_ms": s.ttl.Milliseconds()}
@@ -78,7 +78,7 @@ func (s *session) lostAt() time.Time { return s.renewed.Add(s.ttl * 3 / 4) }
 func (s *session) hasRoom(left int64) bool {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	return s.next-s.floor <= window-left
+	return s.answers.unanswered(s.next-1) < window-left
 }
 
 func (s *session) err() error {
@@ -87,8 +87,8 @@ func (s *session) err() error {
 	return s.ended
 }
 
-// number gives the number of the next request, once there is room for it.
-func (s *session) number(ctx context.Context) (int64, error) {
+// number gives the number of the next request, once there is room for it and so many more.
+func (s *session) number(ctx context.Context, left int64) (int64, error) {
 	for {
 		s.mutex.Lock()
 		room := s.room
@@ -96,7 +96,7 @@ func (s *session) number(ctx context.Context) (int64, error) {
 			defer s.mutex.Unlock()
 			return 0, s.ended
 		}
-		if s.next-s.floor <= window {
+		if s.answers.unanswered(s.next-1) < window-left {
 			defer s.mutex.Unlock()
 			s.next++
 			return s.next - 1, nil
@@ -114,11 +114,7 @@ func (s *session) number(ctx context.Context) (int64, error) {
 func (s *session) answered(number int64) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.done[number] = true
-	for s.done[s.floor+1] {
-		s.floor++
-		delete(s.done, s.floor)
-	}
+	s.answers.add(number)
 	close(s.room)
 	s.room = make(chan struct{})
 }
@@ -128,7 +124,7 @@ func (s *session) fields(number int64) map[string]string {
 	defer s.mutex.Unlock()
 	return map[string]string{
 		"Diwan-Session": s.header, "Diwan-Request": strconv.FormatInt(number, 10),
-		"Diwan-Acknowledged": strconv.FormatInt(min(s.floor, number-1), 10),
+		"Diwan-Acknowledged": s.answers.String(),
 	}
 }
 

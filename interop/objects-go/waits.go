@@ -22,6 +22,7 @@ func init() {
 	test("waits.wait_ends_in_time", waitEnds)
 	test("waits.queue_gives_each_item_once", itemsOnce)
 	test("waits.call_that_waits_holds_up_no_commands", waitingCommands)
+	test("waits.call_that_waits_holds_up_no_call_of_its_session", waitingSession)
 	test("waits.parallel_first_calls_open_one_session", oneSession)
 	test("sessions.lock_outlives_its_time_to_live", outlives)
 	test("sessions.dead_holder_is_followed_in_time", deadHolder)
@@ -149,6 +150,26 @@ func waitingCommands(t *T) {
 	for n, value := range values {
 		same(value, int64(n+151))
 	}
+}
+
+func waitingSession(t *T) {
+	cluster, name := connect(5*time.Second), fresh()
+	defer cluster.Close()
+	wanted, mine := objects.NewLock(t.cluster, name), objects.NewLock(t.cluster, fresh())
+	held := must(objects.NewLock(cluster, name).Hold(t, objects.Forever))
+	acquired := make(chan bool)
+	go func() { acquired <- must(wanted.Acquire(t, objects.Forever)).Acquired }()
+	eventually(func() bool { return must(wanted.Holder(t)).Waiting == 1 })
+	var session string
+	for range 100 {
+		got := must(mine.Acquire(t, objects.For(10*time.Second)))
+		session = must(mine.Holder(t)).Session
+		same(must(mine.Release(t, got.Fence)), int64(0))
+	}
+	same(must(wanted.Holder(t)).Waiting, int64(1))
+	no(held.Release())
+	same(<-acquired, true)
+	same(must(wanted.Holder(t)).Session, session)
 }
 
 func oneSession(t *T) {

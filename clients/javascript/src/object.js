@@ -52,8 +52,8 @@ export class DiwanObject {
       const asked = stale ? `?consistency=stale&min_position=${exchange.position}` : ''
       return { result: (await exchange.send('POST', target + asked, { body, signal })).result }
     }
-    if (kind === 'command' && session && !session.ended && !session.hasRoom(RESERVE)) {
-      // A call that waits keeps the session's numbers from being acknowledged. This one needs no session.
+    if (kind === 'command' && session && !session.ended && !session.hasRoom(RESERVE / 2)) {
+      // Very many calls are under way. This one needs no session.
       return { result: (await this.cluster.keyed('POST', target, { body, signal })).result }
     }
     for (let again = true; ; again = false) {
@@ -70,8 +70,9 @@ export class DiwanObject {
 
   async #numbered(session, kind, method, args, target, body, waitMs, signal) {
     signal?.throwIfAborted()
-    const number = await session.number()
     const waits = kind === 'blocking' || kind === 'either'
+    // What gives back is not held up by what waits for it.
+    const number = await session.number(waits && waitMs !== 0 ? RESERVE : 0)
     const end = waitMs === undefined ? undefined : performance.now() + waitMs
     const where = () => {
       const left = end === undefined ? '' : `&wait_ms=${Math.max(0, Math.floor(end - performance.now()))}`

@@ -2,9 +2,10 @@
 
 import { randomBytes } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
+import { Acknowledged } from './acknowledged.js'
 import { Problem } from './problem.js'
 
-// Replies that may be unacknowledged, as the server bounds them, and how many of them calls leave that need no session.
+// Requests that may be without an answer, as the server bounds them, and how many of them calls that wait leave to the others.
 const WINDOW = 64
 export const RESERVE = 16
 const random = () => randomBytes(16).toString('hex')
@@ -12,8 +13,7 @@ const random = () => randomBytes(16).toString('hex')
 export class Session {
   #exchange
   #next = 1
-  #floor = 0
-  #done = new Set()
+  #answers = new Acknowledged()
   #room = []
   // When the last renewal was sent that was answered (nanoseconds), and whether the session has ended: the heartbeat's.
   // Nothing that the session holds is taken for held beyond three quarters of its time to live from then on: before any
@@ -55,20 +55,19 @@ export class Session {
   }
 
   hasRoom(reserve = 0) {
-    return this.#next - this.#floor <= WINDOW - reserve
+    return this.#answers.unanswered(this.#next - 1) < WINDOW - reserve
   }
 
   /** The number of the next request, once there is room for it. */
-  async number() {
-    while (!this.ended && !this.hasRoom()) await new Promise((resolve) => this.#room.push(resolve))
+  async number(reserve = 0) {
+    while (!this.ended && !this.hasRoom(reserve)) await new Promise((resolve) => this.#room.push(resolve))
     if (this.ended) throw this.ended
     return this.#next++
   }
 
   /** The reply to that request has come, or nobody wants it any more. */
   answered(number) {
-    this.#done.add(number)
-    while (this.#done.delete(this.#floor + 1)) this.#floor++
+    this.#answers.add(number)
     this.#wake()
   }
 
@@ -77,7 +76,7 @@ export class Session {
   }
 
   fields(number) {
-    return { ...this.proof, 'diwan-request': number, 'diwan-acknowledged': Math.min(this.#floor, number - 1) }
+    return { ...this.proof, 'diwan-request': number, 'diwan-acknowledged': `${this.#answers}` }
   }
 
   lose(why) {

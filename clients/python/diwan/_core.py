@@ -164,8 +164,8 @@ class Core:
         if kind == "query" or (kind == "either" and not wait):
             asked = f"?consistency=stale&min_position={min_position}" if min_position is not None else ""
             return (await self.exchange("POST", target + asked, body, dict))[1], None
-        if kind == "command" and self.session and not self.session.ended and not self.session.has_room(RESERVE):
-            # A call that waits keeps the session's numbers from being acknowledged. This one needs no session.
+        if kind == "command" and self.session and not self.session.ended and not self.session.has_room(RESERVE // 2):
+            # Very many calls are under way. This one needs no session.
             return (await self.keyed("POST", target, body))[1], None
         return await self._in_session(of, name, method, args, target, body, wait, kind)
 
@@ -178,7 +178,8 @@ class Core:
         for again in (True, False):
             session = await self.open_session()
             try:
-                number = await session.number()
+                # What gives back is not held up by what waits for it.
+                number = await session.number(RESERVE if kind in ("blocking", "either") and wait != 0 else 0)
                 return await self._numbered(session, number, of, name, method, args, target, body, wait, kind), session
             except problem.Problem as refused:
                 if refused.slug != "session-expired":

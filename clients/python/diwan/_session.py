@@ -6,8 +6,9 @@ import secrets
 import time
 
 from . import problem
+from ._acknowledged import Acknowledged
 
-# Replies that may be unacknowledged, as the server bounds them, and how many of them calls leave that need no session.
+# Requests that may be without an answer, as the server bounds them, and how many of them calls that wait leave to the others.
 WINDOW = 64
 RESERVE = 16
 
@@ -26,7 +27,7 @@ class Session:
         self.core, self.ttl, self.name = core, ttl, name
         self.id, self.secret = secrets.token_hex(16), secrets.token_hex(16)
         self.header = {"Diwan-Session": f"{self.id}.{self.secret}"}
-        self.next, self.floor, self.done = 1, 0, set()
+        self.next, self.answers = 1, Acknowledged()
         self.room = asyncio.Condition()
         # When the last renewal was sent that was answered. Nothing that this session holds is taken for held beyond
         # three quarters of its time to live from then on: before any server lets it expire.
@@ -50,12 +51,12 @@ class Session:
         self.tasks = [asyncio.ensure_future(task) for task in (self._renew(), self._watch(), self._check())]
 
     def has_room(self, reserve=0):
-        return self.next - self.floor <= WINDOW - reserve
+        return self.answers.unanswered(self.next - 1) < WINDOW - reserve
 
-    async def number(self):
+    async def number(self, reserve=0):
         """The number of the next request, once there is room for it."""
         async with self.room:
-            await self.room.wait_for(lambda: self.ended or self.has_room())
+            await self.room.wait_for(lambda: self.ended or self.has_room(reserve))
             if self.ended:
                 raise self.ended
             number = self.next
@@ -65,14 +66,11 @@ class Session:
     async def answered(self, number):
         """The reply to that request has come, or nobody wants it any more."""
         async with self.room:
-            self.done.add(number)
-            while self.floor + 1 in self.done:
-                self.floor += 1
-                self.done.remove(self.floor)
+            self.answers.add(number)
             self.room.notify_all()
 
     def fields(self, number):
-        return {**self.header, "Diwan-Request": number, "Diwan-Acknowledged": min(self.floor, number - 1)}
+        return {**self.header, "Diwan-Request": number, "Diwan-Acknowledged": str(self.answers)}
 
     async def _renew(self):
         """The heartbeat. It asks one member after the other until one answers."""

@@ -66,6 +66,25 @@ test('waits.call_that_waits_holds_up_no_commands', async (cluster) => {
   deepEqual(values.sort((a, b) => a - b), Array.from({ length: 200 }, (_, n) => n + 151))
 })
 
+test('waits.call_that_waits_holds_up_no_call_of_its_session', async (cluster) => {
+  const [one, wanted] = [connect(5_000), new diwan.Lock(cluster, fresh())]
+  const [other, mine] = [new diwan.Lock(one, wanted.name), new diwan.Lock(cluster, fresh())]
+  const held = await other.hold()
+  const waiting = wanted.acquire()
+  await eventually(async () => (await wanted.holder()).waiting === 1)
+  let session
+  for (let n = 0; n < 100; n++) {
+    const got = await mine.acquire({ waitMs: 10_000 })
+    session = (await mine.holder()).session
+    equal(await mine.release(got.fence), 0)
+  }
+  equal((await wanted.holder()).waiting, 1)
+  await held.release()
+  equal((await waiting).acquired, true)
+  equal((await wanted.holder()).session, session)
+  await one.close()
+})
+
 test('waits.parallel_first_calls_open_one_session', async () => {
   const [cluster, name] = [connect(), fresh()]
   const group = new diwan.Membership(cluster, name)

@@ -1,6 +1,10 @@
 """Sessions: kept alive, lost, ended; what is held is known to be lost before anybody else gets it."""
 
+import concurrent.futures
+import http.client
+import json
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -9,7 +13,7 @@ import time
 
 import diwan
 
-from .harness import SERVERS, control, fresh, refused, test
+from .harness import SERVERS, control, eventually, fresh, refused, test
 
 # A holder in a process of its own: prints its fence, then whenever it finds its lock lost.
 HOLDER = """
@@ -37,6 +41,35 @@ def lock_outlives_its_time_to_live():
             assert not diwan.Lock(other, name).acquire(wait=3)["acquired"]
             assert not held.lost
             held.check()
+
+
+@test
+def waiting_request_keeps_its_session_without_a_heartbeat():
+    name, credential = fresh("lock"), f"{secrets.token_hex(16)}.{secrets.token_hex(16)}"
+    fields = {"Diwan-Session": credential, "Diwan-Request": "1"}
+
+    def post(path, body, fields):
+        connection = http.client.HTTPConnection(SERVERS.split(",")[0], timeout=30)
+        connection.request("POST", f"/v1/{path}", json.dumps(body), fields)
+        response = connection.getresponse()
+        return response.status, json.loads(response.read())
+
+    with diwan.Cluster(SERVERS) as cluster, concurrent.futures.ThreadPoolExecutor() as pool:
+        lock = diwan.Lock(cluster, name)
+        with lock:
+            assert post("sessions", {"ttl_ms": 1000}, {"Diwan-Session": credential})[0] == 201
+            # One waits in a session that it was given, one in a session that it opens.
+            waits = [pool.submit(post, f"objects/lock/{name}/acquire", {}, fields)]
+            eventually(lambda: lock.holder()["waiting"] == 1)
+            waits.append(pool.submit(post, f"objects/lock/{name}/acquire", {"ttl_ms": 1000}, {}))
+            eventually(lambda: lock.holder()["waiting"] == 2)
+            time.sleep(4)
+            assert lock.holder()["waiting"] == 2
+        # The first one expires after its grant, for nobody renews it.
+        for wait in waits:
+            status, got = wait.result(20)
+            assert status == 200 and got["acquired"], got
+        assert got["expires_in_ms"] == 1000 and got["secret"]
 
 
 @test

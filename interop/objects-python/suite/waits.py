@@ -78,6 +78,22 @@ def call_that_waits_holds_up_no_commands():
 
 
 @test
+def call_that_waits_holds_up_no_call_of_its_session():
+    with diwan.Cluster(SERVERS) as cluster, diwan.Cluster(SERVERS) as other:
+        wanted, mine = diwan.Lock(cluster, fresh("lock")), diwan.Lock(cluster, fresh("lock"))
+        with diwan.Lock(other, wanted.name):
+            waiting = POOL.submit(wanted.acquire)
+            eventually(lambda: wanted.holder()["waiting"] == 1)
+            for _ in range(100):
+                got = mine.acquire(wait=10)
+                session = mine.holder()["session"]
+                assert got["acquired"] and mine.release(got["fence"]) == 0
+            assert not waiting.done()
+        assert waiting.result(20)["acquired"]
+        assert wanted.holder()["session"] == session
+
+
+@test
 def hundred_threads_count_right():
     with diwan.Cluster(SERVERS) as cluster:
         counter = diwan.Counter(cluster, fresh("counter"))

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use net_reactor::{
     Accepted, ConnectionLimiter, LimitNames, LimiterGate, Listener, ListenerConfig, ListeningSocket,
@@ -13,6 +14,7 @@ use net_reactor::{
 };
 use net_tls::TlsContext;
 use node_threads::{Clock, Descriptors, Mailbox, Supervisor, spawn};
+use socket2::TcpKeepalive;
 
 use crate::connection::Budgets;
 use crate::front::Front;
@@ -89,8 +91,14 @@ impl<M: Send + 'static> PreparedServer<M> {
     /// The port cannot be had, or the system refuses a poll.
     pub fn new(config: HttpConfig) -> io::Result<Self> {
         let socket = bind(config.address, None)?;
-        // Connections inherit it from the socket that accepts them.
-        socket2::SockRef::from(&socket).set_tcp_user_timeout(Some(config.limits.unacknowledged_max()))?;
+        // Connections inherit it from the socket that accepts them. A host that vanished is asked whether it is there, for a
+        // connection may say nothing for long: its request waits.
+        let unacknowledged_max = config.limits.unacknowledged_max();
+        let asked_after = (unacknowledged_max / 2).max(Duration::from_secs(1));
+        let keepalive = TcpKeepalive::new().with_time(asked_after).with_interval(asked_after);
+        let options = socket2::SockRef::from(&socket);
+        options.set_tcp_user_timeout(Some(unacknowledged_max))?;
+        options.set_tcp_keepalive(&keepalive)?;
         let address = socket.local_addr()?;
         let polls = (0..config.threads.max(1)).map(|_| Polling::new()).collect::<io::Result<Vec<_>>>()?;
         let of_poll = |poll: &Polling| ShardMail { mail: Arc::new(Mailbox::new(Arc::clone(poll.waker()))) };

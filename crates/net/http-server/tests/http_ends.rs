@@ -25,6 +25,29 @@ fn handler_is_told_that_a_client_closed_its_connection() {
     assert_eq!(site.client().get("/next").body, b"GET /next");
 }
 
+/// What `/proc/net/tcp` says of the server's end of a connection: which timer runs, and for how long still.
+fn timer_of(client: &Client) -> (u8, Duration) {
+    let port =
+        |address: std::io::Result<std::net::SocketAddr>| format!(":{:04X}", address.expect("one").port());
+    let (own, other) = (port(client.stream.peer_addr()), port(client.stream.local_addr()));
+    let table = std::fs::read_to_string("/proc/net/tcp").expect("the table of connections");
+    let line = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let mut ends = line.filter(|line| line[1].ends_with(&own) && line[2].ends_with(&other));
+    let line = ends.next().expect("the connection");
+    let (kind, left) = line[5].split_once(':').expect("a timer");
+    let ticks = u64::from_str_radix(left, 16).expect("a number");
+    (kind.parse().expect("a number"), Duration::from_millis(ticks * 10))
+}
+
+#[test]
+fn host_that_says_nothing_is_asked_whether_it_is_there() {
+    let site = site();
+    let (client, _) = waiting(&site);
+    let (timer, left) = timer_of(&client);
+    assert_eq!(timer, 2, "the one that keeps connections alive");
+    assert!(left <= Duration::from_secs(5), "{left:?}");
+}
+
 #[test]
 fn client_that_closes_its_side_is_gone() {
     let site = site();

@@ -197,6 +197,17 @@ fn open_stream_of_events_tells_what_happens_and_keeps_its_session() {
 }
 
 #[test]
+fn stream_that_keeps_nothing_tells_of_the_end_of_its_session() {
+    let Some(site) = site() else { return };
+    let got = site.post("/sessions", r#"{"ttl_ms":1000}"#);
+    let credential = format!("Diwan-Session: {}", got.field("diwan-session").expect("the session"));
+    let session = got.json()["session"].as_str().expect("a session").to_owned();
+    let path = format!("/sessions/{session}/events?keep=false");
+    let events = site.curl(&["-N", &path, "-H", &credential]);
+    assert!(events.body.contains("event: expired"), "{events:?}");
+}
+
+#[test]
 fn silent_session_ends_and_its_lock_goes_to_who_waits() {
     let Some(site) = site() else { return };
     // Before the first call: however long curl takes, the lock is not given on within the time to live.
@@ -205,6 +216,37 @@ fn silent_session_ends_and_its_lock_goes_to_who_waits() {
     // The session of the call that waits is silent, too: it has to live for longer.
     assert_eq!(site.post("/objects/lock/l/acquire", r#"{"ttl_ms":30000}"#).json()["acquired"], json!(true));
     assert!(begun.elapsed() >= Duration::from_millis(1_000), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn waiting_call_keeps_the_session_that_it_opens() {
+    let Some(site) = site() else { return };
+    let held = site.post("/objects/lock/l/acquire", r#"{"ttl_ms":600000}"#).json();
+    let (url, body) = (site.url("objects/lock/l/acquire"), r#"{"ttl_ms":1000}"#);
+    let waits = || {
+        let arguments = ["-s", "--max-time", "20", "-XPOST", &url, "-d", body];
+        Command::new("curl").args(arguments).stdout(Stdio::piped()).spawn().expect("curl runs")
+    };
+    let (mut leaves, stays) = (waits(), waits());
+    until(|| site.curl(&["/objects/lock/l"]).json()["waiting"] == json!(2));
+    let sessions = || site.curl(&["/groups"]).json()["groups"][0]["sessions"].clone();
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_millis(2_500) {
+        assert_eq!(sessions(), json!(3));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    leaves.kill().expect("killed");
+    leaves.wait().expect("gone");
+    let gone = Instant::now();
+    until(|| sessions() == json!(2));
+    assert!(gone.elapsed() < Duration::from_secs(5), "{:?}", gone.elapsed());
+    let holder = held["session"].as_str().expect("a session");
+    let credential = format!("Diwan-Session: {holder}.{}", held["secret"].as_str().expect("a secret"));
+    let closed = site.curl(&["-XDELETE", &format!("/sessions/{holder}"), "-H", &credential]);
+    assert_eq!(closed.status, 200);
+    let output = stays.wait_with_output().expect("curl ends").stdout;
+    let granted: serde_json::Value = serde_json::from_slice(&output).expect("JSON");
+    assert_eq!(granted["acquired"], json!(true));
 }
 
 #[test]

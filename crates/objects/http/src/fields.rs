@@ -1,6 +1,6 @@
 //! The header fields of a request that mean something here.
 
-use objects_state::{Identity, SessionId, Slug};
+use objects_state::{Identity, RANGES_MAX, Ranges, SessionId, Slug};
 use sha2::{Digest as _, Sha256};
 
 use crate::message::{Fault, Field, Fields};
@@ -31,12 +31,44 @@ impl Credential {
     }
 }
 
+const ACKNOWLEDGED: &str = "Diwan-Acknowledged";
+
+/// Which replies of a session have come: all up to a floor, and single ones above it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Acknowledged {
+    pub(crate) floor: u64,
+    pub(crate) above: Ranges,
+}
+
+/// `5, 7-9, 12`: the floor, then what is above it.
+fn acknowledged(text: &str) -> Result<Acknowledged, Fault> {
+    let mut parts = text.split(',').map(|part| part.trim_matches([' ', '\t']));
+    let floor = parts.next().and_then(digits);
+    let mut read = floor.map(|floor| Acknowledged { floor, above: Ranges::new() });
+    for (count, part) in parts.enumerate() {
+        let range = part.split_once('-').map_or_else(
+            || digits(part).map(|number| (number, number)),
+            |(first, last)| digits(first).zip(digits(last)),
+        );
+        let taken = match (&mut read, range) {
+            (Some(read), Some((first, last))) => count < RANGES_MAX && read.above.insert(first, last),
+            _ => false,
+        };
+        read = read.filter(|_| taken);
+    }
+    read.ok_or_else(|| {
+        let form =
+            "not a whole number below 2^53, and behind it no more than 64 numbers or ranges (`5, 7-9, 12`)";
+        Fault::argument(ACKNOWLEDGED, form)
+    })
+}
+
 /// Who sends a request, by its header fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sender {
     pub(crate) credential: Option<Credential>,
     pub(crate) request: Option<u64>,
-    pub(crate) acknowledged: Option<u64>,
+    pub(crate) acknowledged: Option<Acknowledged>,
     pub(crate) key: Option<String>,
 }
 
@@ -52,7 +84,7 @@ impl Sender {
         let sender = Self {
             credential,
             request: number(fields, "diwan-request")?,
-            acknowledged: number(fields, "diwan-acknowledged")?,
+            acknowledged: text(fields, ACKNOWLEDGED)?.map(acknowledged).transpose()?,
             key: text(fields, "idempotency-key")?.map(key).transpose()?,
         };
         let numbers = sender.request.is_some() || sender.acknowledged.is_some();
@@ -65,8 +97,13 @@ impl Sender {
         if sender.request == Some(0) {
             return Err(Fault::argument("Diwan-Request", "requests are numbered from 1"));
         }
-        if sender.request.is_some_and(|request| sender.acknowledged.is_some_and(|to| to >= request)) {
-            return Err(Fault::argument("Diwan-Acknowledged", "not below the number of the request itself"));
+        if let (Some(request), Some(acknowledged)) = (sender.request, &sender.acknowledged)
+            && (acknowledged.floor >= request || acknowledged.above.contains(request))
+        {
+            return Err(Fault::argument(
+                ACKNOWLEDGED,
+                "it acknowledges the request itself, or all below a later one",
+            ));
         }
         Ok(sender)
     }
@@ -75,7 +112,8 @@ impl Sender {
     pub(crate) fn identity(&self) -> Result<Identity, Fault> {
         match (self.credential, self.request, &self.key) {
             (Some(Credential { session, .. }), Some(request), _) => {
-                Ok(Identity::Session { session, request, acknowledged: self.acknowledged.unwrap_or(0) })
+                let Acknowledged { floor, above } = self.acknowledged.clone().unwrap_or_default();
+                Ok(Identity::Session { session, request, acknowledged: floor, above })
             }
             (Some(_), None, _) => Err(Fault::argument(
                 "Diwan-Request",

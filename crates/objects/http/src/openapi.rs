@@ -104,7 +104,10 @@ const OTHERS: &[(&str, &[(&str, &str)])] = &[
     ("/sessions", &[("post", "Open a session")]),
     ("/sessions/{id}", &[("get", "Show a session"), ("delete", "Close a session")]),
     ("/sessions/{id}/renew", &[("post", "Renew a session")]),
-    ("/sessions/{id}/events", &[("get", "Events of a session; its open stream renews it")]),
+    (
+        "/sessions/{id}/events",
+        &[("get", "Events of a session; its open stream renews it, but for `keep=false`")],
+    ),
     ("/types", &[("get", "List the types")]),
     ("/types/{type}", &[("get", "Describe a type")]),
     ("/groups", &[("get", "How much there is")]),

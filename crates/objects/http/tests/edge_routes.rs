@@ -4,7 +4,8 @@ use base::MonoTime;
 use objects_http::{Edge, EdgeConfig, Field, Fields, HttpRequest, HttpResponse, Say};
 use objects_replica::edge::{Answer, Consistency, EventId, Happening, Question, Request, Subject, caller_of};
 use objects_state::{
-    Command, Identity, MethodKind, Origin, Outcome, Problem, SideEffect, Slug, TYPES, methods, type_named,
+    Command, Identity, MethodKind, Origin, Outcome, Problem, SessionId, SideEffect, Slug, TYPES, methods,
+    type_named,
 };
 
 struct Headers(Vec<(&'static str, &'static str)>);
@@ -164,6 +165,19 @@ fn done(result: &str) -> Outcome {
     Outcome::Done(result.into())
 }
 
+const fn parked(origin: Origin, ticket: u64, keeps: Option<SessionId>) -> Answer {
+    Answer::Parked { origin, ticket, keeps }
+}
+
+/// What the core was told of sessions, in milliseconds: a list for each time.
+fn heard(asks: &[Request]) -> Vec<Vec<(SessionId, u64)>> {
+    let heard = asks.iter().filter_map(|ask| match ask {
+        Request::Heard { sessions, .. } => Some(sessions.iter().map(|(id, at)| (*id, at.ms())).collect()),
+        _ => None,
+    });
+    heard.collect()
+}
+
 fn origin_of(request: &Request) -> Origin {
     match request {
         Request::Command { command, .. } => caller_of(command).expect("a client's").origin,
@@ -209,15 +223,32 @@ fn call_carries_what_its_request_says() {
     let Request::Command { command: Command::Call(call), secret_hash: Some(hash) } = request else {
         panic!("no call")
     };
-    let Identity::Session { request: 5, acknowledged: 3, session } = call.caller.identity else {
+    let Identity::Session { request: 5, acknowledged: 3, session, above } = call.caller.identity else {
         panic!("{call:?}")
     };
+    assert!(above.is_empty());
     assert_eq!(session.to_string(), &SESSION[..32]);
     assert_ne!(hash, [0; 32]);
     assert_eq!((call.object.name.as_str(), call.incarnation, call.wait_ms), ("a b", Some(9), Some(70)));
     assert_eq!((call.invocation.method.as_str(), call.opens), ("acquire", None));
     assert_eq!(call.invocation.args, b"{\"owner\":\"t\"}");
     assert_eq!((call.caller.origin.member, call.caller.origin.number >> 48), (3, 7));
+}
+
+#[test]
+fn replies_are_acknowledged_up_to_a_floor_and_above_it() {
+    for (said, floor, ranges) in [
+        ("5, 7-9,12 , 13-13", 5, &[(7, 9), (12, 13)][..]),
+        ("0,15-20,11", 0, &[(11, 11), (15, 20)]),
+        ("0, 11-12, 12-14", 0, &[(11, 14)]),
+        ("9", 9, &[]),
+    ] {
+        let headers = [("Diwan-Session", SESSION), ("Diwan-Request", "10"), ("Diwan-Acknowledged", said)];
+        let command = World::new().command("POST", "/v1/objects/counter/c/increment", &headers, "");
+        let caller = caller_of(&command).expect("a call");
+        let Identity::Session { acknowledged, above, .. } = &caller.identity else { panic!("{caller:?}") };
+        assert_eq!((*acknowledged, above.iter().collect::<Vec<_>>()), (floor, ranges.to_vec()), "{said}");
+    }
 }
 
 #[test]
@@ -383,6 +414,10 @@ fn batch_is_read_whole() {
 fn what_is_wrong_in_form_goes_nowhere_and_says_why() {
     let increment = "/v1/objects/counter/c/increment";
     let long_key: &'static str = Box::leak("k".repeat(256).into_boxed_str());
+    let too_many = (0..65).map(|place| format!(",{}", 20 + 2 * place)).collect::<String>();
+    let too_many: &'static str = Box::leak(format!("1{too_many}").into_boxed_str());
+    let acknowledges =
+        |what| [("Diwan-Session", SESSION), ("Diwan-Request", "9"), ("Diwan-Acknowledged", what)];
     let headers: &[&[(&'static str, &'static str)]] = &[
         &[("Diwan-Session", "no")],
         &[("Diwan-Session", "0102030405060708090a0b0c0d0e0f10")],
@@ -392,6 +427,17 @@ fn what_is_wrong_in_form_goes_nowhere_and_says_why() {
         &[("Diwan-Session", SESSION), ("Diwan-Request", "9007199254740992")],
         &[("Diwan-Session", SESSION), ("Diwan-Request", "1"), ("Diwan-Request", "2")],
         &[("Diwan-Session", SESSION), ("Diwan-Request", "4"), ("Diwan-Acknowledged", "4")],
+        &acknowledges(""),
+        &acknowledges("3,"),
+        &acknowledges("3, 6-"),
+        &acknowledges("3, 7-6"),
+        &acknowledges("3, 5 6"),
+        &acknowledges("3-5"),
+        &acknowledges("3, 2-12"),
+        &acknowledges("3, 9"),
+        &acknowledges("3, 0-2"),
+        &acknowledges("1, 9007199254740992"),
+        &acknowledges(too_many),
         &[("Diwan-Session", SESSION), ("Diwan-Request", "4"), ("Idempotency-Key", "k")],
         &[("Diwan-Request", "1")],
         &[("Idempotency-Key", "")],
@@ -576,9 +622,9 @@ fn waiting_call_with_a_key_is_answered_by_its_ticket_after_the_hold() {
     let asked =
         world.asked("POST", "/v1/objects/lock/l/acquire?hold_ms=500", &[("Idempotency-Key", "k")], "");
     let origin = origin_of(&asked);
-    world.answer(Answer::Parked { origin, ticket: 12 });
+    world.answer(parked(origin, 12, None));
     assert!(world.later(499).is_empty());
-    world.answer(Answer::Parked { origin, ticket: 12 });
+    world.answer(parked(origin, 12, None));
     assert_eq!(world.edge.deadline(), Some(MonoTime::of_ms(world.now + 1)));
     let says = world.later(1);
     let [Say::Respond(_, response)] = says.as_slice() else { panic!("{says:?}") };
@@ -593,9 +639,75 @@ fn waiting_call_with_a_key_is_answered_by_its_ticket_after_the_hold() {
 fn waiting_call_without_session_and_key_is_never_answered_by_a_ticket() {
     let mut world = World::new();
     let asked = world.asked("POST", "/v1/objects/lock/l/acquire?hold_ms=1", &[], "");
-    world.answer(Answer::Parked { origin: origin_of(&asked), ticket: 12 });
+    world.answer(parked(origin_of(&asked), 12, None));
     assert!(world.later(10_000_000).is_empty());
     assert_eq!(world.edge.deadline(), None);
+}
+
+#[test]
+fn waiting_call_keeps_its_session_while_its_connection_is_open() {
+    let mut world = World::new();
+    let id = SessionId(core::array::from_fn(|place| place as u8 + 1));
+    let of_session: Given<'_> = &[("Diwan-Session", SESSION), ("Diwan-Request", "1")];
+    let path = "/v1/objects/lock/l/acquire";
+    let first = world.asked("POST", path, of_session, "");
+    world.answer(Answer::WhoWasHeard { round: 1 });
+    assert_eq!(heard(&world.asks()), [vec![]], "it does not wait yet");
+    world.answer(parked(origin_of(&first), 12, Some(id)));
+    assert!(world.edge.deadline().is_some_and(|at| at.ms() <= world.now + 166), "a sixth of a second");
+    let second = world.asked("POST", path, of_session, "");
+    world.answer(parked(origin_of(&second), 13, Some(id)));
+    world.later(200);
+    assert_eq!(heard(&world.asks()), [vec![(id, world.now)]], "once for both");
+    world.answer(Answer::WhoWasHeard { round: 2 });
+    assert_eq!(heard(&world.asks()), [vec![(id, world.now)]]);
+    world.edge.gone(1);
+    world.later(200);
+    assert_eq!(heard(&world.asks()), [vec![(id, world.now)]], "the other waits");
+    world.now += 50;
+    let answered = world.now;
+    assert_eq!(world.done(origin_of(&second), done("{}")).status, 200);
+    world.later(200);
+    assert_eq!(heard(&world.asks()), [vec![(id, answered)]], "its time begins with the answer");
+    assert_eq!(world.edge.deadline(), None);
+    let third = world.asked("POST", path, of_session, "");
+    world.answer(parked(origin_of(&third), 14, Some(id)));
+    world.edge.gone(world.next);
+    world.asks();
+    assert_eq!((world.later(200).len(), world.edge.deadline()), (0, None), "it hung up");
+}
+
+#[test]
+fn waiting_call_that_is_answered_by_its_ticket_keeps_its_session_no_longer() {
+    let mut world = World::new();
+    let id = SessionId([0x5a; 16]);
+    let key: Given<'_> = &[("Idempotency-Key", "k")];
+    for (opened, shows) in [(id, true), (SessionId([9; 16]), false)] {
+        let path = "/v1/objects/lock/l/acquire?hold_ms=500";
+        let asked = world.asked("POST", path, key, "{\"ttl_ms\":1000}");
+        // The second time it repeats what another member has opened another session for.
+        world.answer(parked(origin_of(&asked), 12, Some(opened)));
+        world.later(200);
+        assert_eq!(heard(&world.asks()), [vec![(opened, world.now)]]);
+        let says = world.later(300);
+        let [Say::Respond(_, response)] = says.as_slice() else { panic!("{says:?}") };
+        let credential = format!("{0}.{0}", "5a".repeat(16));
+        assert_eq!(header(response, "diwan-session"), shows.then_some(credential.as_str()));
+        assert_eq!((response.status, heard(&world.asks())), (202, vec![vec![(opened, world.now)]]));
+        assert_eq!(world.edge.deadline(), None);
+    }
+}
+
+#[test]
+fn ticket_is_collected_by_its_session_or_by_nobody() {
+    let mut world = World::new();
+    let proofs = [&[("Diwan-Session", SESSION)][..], &[]].map(|given| {
+        match world.asked("GET", "/v1/tickets/12", given, "") {
+            Request::Collect { proof, .. } => proof,
+            other => panic!("{other:?}"),
+        }
+    });
+    assert_eq!(proofs.map(|proof| proof.is_some()), [true, false]);
 }
 
 #[test]
@@ -687,6 +799,25 @@ fn stream_of_a_session_keeps_it_and_ends_with_it() {
 }
 
 #[test]
+fn stream_of_a_session_need_not_keep_it() {
+    let path = |keep: &str| format!("/v1/sessions/{}/events?keep={keep}", &SESSION[..32]);
+    for (keep, keeps) in [("false", false), ("true", true)] {
+        let mut world = World::new();
+        let asked = world.asked("GET", &path(keep), &[("Diwan-Session", SESSION)], "");
+        let origin = origin_of(&asked);
+        world.answer(Answer::Watching { origin, id: EventId { position: 9, ordinal: 0 } });
+        world.says();
+        world.later(200);
+        world.answer(Answer::WhoWasHeard { round: 1 });
+        let told = heard(&world.asks());
+        assert_eq!(told.iter().all(|sessions| sessions.len() == 1), keeps, "{told:?}");
+        assert!(matches!(world.later(800).as_slice(), [Say::Push(..)]), "it says that it is alive");
+    }
+    let slug = World::new().slug("GET", &path("0"), &[("Diwan-Session", SESSION)], "");
+    assert_eq!(slug, (400, "bad-argument".into()));
+}
+
+#[test]
 fn requests_under_way_are_limited() {
     let mut world = World::new();
     for _ in 0..20 {
@@ -707,7 +838,7 @@ fn edge_that_stops_answers_everything_honestly() {
     let waiting = world.send("POST", "/v1/objects/lock/l/acquire", &[("Idempotency-Key", "k")], "");
     let stream = world.send("GET", "/v1/objects/lock/l/events", &[], "");
     let origins: Vec<_> = world.asks().iter().map(origin_of).collect();
-    world.answer(Answer::Parked { origin: origins[2], ticket: 5 });
+    world.answer(parked(origins[2], 5, None));
     world.answer(Answer::Watching { origin: origins[3], id: EventId { position: 1, ordinal: 0 } });
     world.says();
     world.edge.stop();

@@ -149,6 +149,8 @@ pub enum Request {
         principal: String,
         /// The ticket.
         ticket: u64,
+        /// The session whose client asks, if it says so: waiting for a call of its own keeps it. The wrong secret is refused.
+        proof: Option<SessionProof>,
     },
     /// A client renews its session: `{"session","generation","ttl_ms"}`.
     Renew {
@@ -158,7 +160,7 @@ pub enum Request {
         proof: SessionProof,
     },
     /// Clients of these sessions, authenticated before, were heard of, and when: those that send nothing but hold a
-    /// connection open. Sent from time to time, and in answer to [`Answer::WhoWasHeard`] at once, even if there are none.
+    /// connection open, for a stream of events or for the answer of a call that waits. Sent from time to time, and in answer to [`Answer::WhoWasHeard`] at once, even if there are none.
     Heard {
         /// Which edge says so.
         edge: u16,
@@ -202,6 +204,9 @@ pub enum Answer {
         origin: Origin,
         /// The ticket.
         ticket: u64,
+        /// The session for which the call waits, if its client is the one that asks: it is heard of for as long as the
+        /// connection of this request is open ([`Request::Heard`]).
+        keeps: Option<SessionId>,
     },
     /// A watch has begun. First of all that is said of it; a watch that is refused is answered by [`Answer::Done`].
     Watching {

@@ -4,7 +4,9 @@ mod support;
 
 use objects_replica::edge::{Consistency, EventId, Question, Request, SessionProof, Subject};
 use objects_replica::limits;
-use objects_state::{Batch, Caller, Command, Identity, Invocation, Origin, Outcome, SideEffect, Slug};
+use objects_state::{
+    Batch, Caller, Command, Identity, Invocation, Origin, Outcome, Ranges, Session, SideEffect, Slug,
+};
 use support::{World, by, key, object, proof, session};
 
 use Consistency::{Linearizable, Stale};
@@ -213,6 +215,37 @@ fn callers_command_nothing_that_is_the_leaders() {
     }
     world.check_equal();
     assert_eq!(world.members[&1].state.position(), before);
+}
+
+/// Request 3 acknowledges the reply to 2, while 1 waits. Gives what is known of the session then.
+fn acknowledge_above(world: &mut World) -> Session {
+    let member = world.follower();
+    world.open(member, 1, 60_000);
+    let waits = world.call(member, "latch/l", "await", "", by(1, 1));
+    world.ticket(member, waits);
+    let first = world.call(member, "counter/c", "increment", "", by(1, 2));
+    world.wait(member, first);
+    let mut above = Ranges::new();
+    assert!(above.insert(2, 2));
+    let identity = Identity::Session { session: session(1), request: 3, acknowledged: 0, above };
+    let second = world.call(member, "counter/c", "increment", "", identity);
+    assert_eq!(world.wait(member, second), "{\"value\":2}");
+    let again = world.call(member, "counter/c", "increment", "", by(1, 2));
+    let again = world.wait(member, again);
+    let open = world.members[&member].state.session(session(1)).expect("it is open");
+    let is_forgotten = again == "refused request-forgotten";
+    assert!(is_forgotten || again == "{\"value\":1}", "{again}");
+    assert_eq!(is_forgotten, !open.above.is_empty());
+    world.check_equal();
+    open
+}
+
+#[test]
+fn single_replies_are_acknowledged_once_all_members_can_read_that() {
+    let new = acknowledge_above(&mut World::new());
+    assert_eq!((new.floor, new.unacknowledged, new.above.contains(2)), (0, 2, true));
+    let old = acknowledge_above(&mut World::with(|config| config.replica.feature_level = 1));
+    assert_eq!((old.floor, old.unacknowledged, old.above.is_empty()), (0, 3, true));
 }
 
 #[test]

@@ -4,9 +4,9 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use objects_replica::edge::{Consistency, Request};
-use objects_state::{Caller, Command, Identity, Slug};
-use support::{Faults, World, by, key, proof, session};
+use objects_replica::edge::{Consistency, Request, SessionProof};
+use objects_state::{Call, Caller, Command, Identity, Invocation, NewSession, Slug};
+use support::{Faults, World, by, key, object, proof, session};
 
 use Identity::Anonymous;
 
@@ -138,12 +138,18 @@ fn call_that_waited_at_a_dead_member_is_found_at_another_one() {
     world.kill(follower);
     let again = world.call(leader, "lock/a", "acquire", "", by(2, 1));
     assert_eq!(world.ticket(leader, again), ticket);
-    let collect = |origin| Request::Collect { origin, principal: "ada".into(), ticket };
+    let collect = |origin| Request::Collect { origin, principal: "ada".into(), ticket, proof: None };
     let third = 6 - leader - follower;
     let collected = world.ask(third, collect);
-    let foreign = world.ask(third, |origin| Request::Collect { origin, principal: "eve".into(), ticket });
+    let foreign = world.ask(third, |origin| {
+        let (principal, proof) = ("eve".into(), None);
+        Request::Collect { origin, principal, ticket, proof }
+    });
     assert_eq!(world.wait(third, foreign), "refused forbidden");
-    let unknown = world.ask(third, |origin| Request::Collect { origin, principal: "ada".into(), ticket: 1 });
+    let unknown = world.ask(third, |origin| {
+        let (principal, proof) = ("ada".into(), None);
+        Request::Collect { origin, principal, ticket: 1, proof }
+    });
     assert_eq!(world.wait(third, unknown), "refused no-such-ticket");
     let fence =
         held.split("\"fence\":").nth(1).and_then(|rest| rest.split([',', '}']).next()).expect("a fence");
@@ -228,6 +234,101 @@ fn open_stream_keeps_a_session_alive_by_what_its_edge_says() {
         world.pass(300);
     }
     assert!(world.members[&follower].state.session(session(1)).is_some());
+}
+
+#[test]
+fn waiting_call_keeps_its_session_for_as_long_as_its_connection_is_open() {
+    let mut world = World::new();
+    let follower = world.follower();
+    world.open(follower, 1, 60_000);
+    world.open(follower, 2, 1_000);
+    let holds = world.call(follower, "lock/a", "acquire", "", by(1, 1));
+    world.wait(follower, holds);
+    let held = world.call(follower, "lock/b", "acquire", "", by(2, 1));
+    world.wait(follower, held);
+    let next = world.call(follower, "lock/b", "acquire", "", by(1, 2));
+    let waits = world.call(follower, "lock/a", "acquire", "", by(2, 2));
+    world.ticket(follower, waits);
+    world.pass(5_000);
+    let leader = world.leader();
+    if leader != follower {
+        world.kill(leader);
+        world.pass(3_000);
+        world.start(leader);
+    }
+    world.pass(5_000);
+    assert!(world.members[&follower].state.session(session(2)).is_some());
+    assert_eq!((world.answer(follower, waits), world.answer(follower, next)), (None, None));
+    world.hang_up(follower, waits);
+    let hung_up = world.now_ms;
+    world.wait(follower, next);
+    let took = world.now_ms - hung_up;
+    // The leader was told of it 150 ms before at the earliest.
+    assert!((850..=1_300).contains(&took), "{took} ms");
+}
+
+#[test]
+fn only_its_own_client_keeps_a_session_by_waiting() {
+    let mut world = World::new();
+    let member = world.follower();
+    world.open(member, 1, 60_000);
+    world.open(member, 2, 60_000);
+    let waits = world.call(member, "queue/a", "take", "{\"lease_ms\":1000}", by(1, 1));
+    let ticket = world.ticket(member, waits);
+    assert_eq!(world.members[&member].keeps.get(&waits), Some(&session(1)));
+    let third = 6 - world.leader() - member;
+    world.pass(100);
+    for (given, keeps) in [(None, None), (Some(proof(2)), None), (Some(proof(1)), Some(session(1)))] {
+        let collects = world.ask(third, |origin| {
+            let principal = "ada".into();
+            Request::Collect { origin, principal, ticket, proof: given }
+        });
+        assert_eq!(world.ticket(third, collects), ticket);
+        assert_eq!(world.members[&third].keeps.get(&collects).copied(), keeps, "{given:?}");
+    }
+    let forged = SessionProof { secret_hash: [0; 32], ..proof(1) };
+    let refused = world.ask(third, |origin| {
+        let principal = "ada".into();
+        Request::Collect { origin, principal, ticket, proof: Some(forged) }
+    });
+    assert_eq!(world.wait(third, refused), "refused unauthenticated");
+    let keyed = world.call(member, "queue/a", "take", "", key("k"));
+    world.ticket(member, keyed);
+    assert_eq!(world.members[&member].keeps.get(&keyed), None, "it has no session");
+}
+
+#[test]
+fn call_keeps_the_session_that_it_opens_also_when_it_is_repeated() {
+    let mut world = World::new();
+    let (leader, follower) = (world.leader(), world.follower());
+    world.open(leader, 1, 60_000);
+    let holds = world.call(leader, "lock/a", "acquire", "", by(1, 1));
+    world.wait(leader, holds);
+    let opens = |number: u8| {
+        let (id, name) = (session(number), None);
+        NewSession { id, secret_hash: [number; 32], generation: 1, ttl_ms: 1_000, name }
+    };
+    let acquire = |world: &mut World, id, number| {
+        let invocation = Invocation { method: "acquire".into(), args: b"{\"ttl_ms\":1000}".to_vec() };
+        let (object, opens) = (object("lock/a"), Some(opens(number)));
+        let call = |caller| {
+            let (incarnation, wait_ms) = (None, None);
+            Command::Call(Call { caller, object, incarnation, create: true, wait_ms, opens, invocation })
+        };
+        world.command(id, call, key("k"))
+    };
+    let first = acquire(&mut world, follower, 7);
+    let ticket = world.ticket(follower, first);
+    // Its connection breaks; its client repeats it elsewhere, where another session is drawn for it.
+    world.hang_up(follower, first);
+    let second = acquire(&mut world, leader, 8);
+    assert_eq!(world.ticket(leader, second), ticket);
+    assert_eq!(world.members[&leader].keeps.get(&second), Some(&session(7)));
+    world.pass(5_000);
+    assert!(world.members[&leader].state.session(session(7)).is_some());
+    world.hang_up(leader, second);
+    world.pass(1_400);
+    assert!(world.members[&leader].state.session(session(7)).is_none());
 }
 
 #[test]

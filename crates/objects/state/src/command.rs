@@ -6,6 +6,7 @@ use core::fmt;
 
 use crate::codec::{Cursor, Field, Malformed, put_varint, record};
 use crate::limits::{BATCH_MAX, KEY_BYTES_MAX, NAME_BYTES_MAX};
+use crate::ranges::Ranges;
 
 /// A session: 128 random bits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -86,6 +87,8 @@ pub enum Identity {
         request: u64,
         /// The replies up to this one have come.
         acknowledged: u64,
+        /// And these, above it. Only from feature level 2 on.
+        above: Ranges,
     },
     /// A key that the principal chose: 1 to 255 bytes.
     Key(String),
@@ -95,11 +98,12 @@ impl Field for Identity {
     fn put(&self, out: &mut Vec<u8>) {
         match self {
             Self::Anonymous => out.push(0),
-            Self::Session { session, request, acknowledged } => {
-                out.push(1);
+            Self::Session { session, request, acknowledged, above } => {
+                out.push(if above.is_empty() { 1 } else { 3 });
                 session.put(out);
                 request.put(out);
                 acknowledged.put(out);
+                above.put(out);
             }
             Self::Key(key) => {
                 out.push(2);
@@ -111,10 +115,11 @@ impl Field for Identity {
     fn take(cursor: &mut Cursor<'_>) -> Result<Self, Malformed> {
         Ok(match cursor.u8()? {
             0 => Self::Anonymous,
-            1 => Self::Session {
+            form @ (1 | 3) => Self::Session {
                 session: Field::take(cursor)?,
                 request: Field::take(cursor)?,
                 acknowledged: Field::take(cursor)?,
+                above: if form == 3 { some_ranges(cursor)? } else { Ranges::new() },
             },
             2 => Self::Key(short_text(cursor)?.into()),
             _ => return Err(Malformed("command: an unknown identity")),
@@ -127,10 +132,15 @@ impl Field for Identity {
                 cursor.u8()?;
                 short_text(cursor).map(drop)
             }
-            // The others are made without a copy.
+            // The others are made without a copy, but for those few that acknowledge single replies.
             _ => Self::take(cursor).map(drop),
         }
     }
+}
+
+fn some_ranges(cursor: &mut Cursor<'_>) -> Result<Ranges, Malformed> {
+    let ranges = Ranges::take(cursor)?;
+    if ranges.is_empty() { Err(Malformed("command: it acknowledges nothing")) } else { Ok(ranges) }
 }
 
 fn short_text<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str, Malformed> {
@@ -477,7 +487,10 @@ mod tests {
         let session =
             NewSession { id, secret_hash: [3; 32], generation: 1, ttl_ms: -5, name: Some("n".into()) };
         let invocation = Invocation { method: "acquire".into(), args: b"{}".to_vec() };
-        let by_session = caller(Identity::Session { session: id, request: 7, acknowledged: 6 });
+        let session_of = |above| Identity::Session { session: id, request: 7, acknowledged: 6, above };
+        let (by_session, mut above) = (caller(session_of(Ranges::new())), Ranges::new());
+        assert!(above.insert(9, 300) && above.insert(1 << 40, 1 << 40));
+        let with_ranges = caller(session_of(above));
         let (by_key, anonymous) = (caller(Identity::Key("k".into())), caller(Identity::Anonymous));
         let call = Call {
             caller: by_session.clone(),
@@ -502,6 +515,7 @@ mod tests {
             Command::Delete { caller: by_key, object, incarnation: Some(2) },
             Command::OpenSession { caller: anonymous.clone(), session },
             Command::CloseSession { caller: by_session, session: id },
+            Command::CloseSession { caller: with_ranges, session: id },
             Command::ExpireSession { session: id, generation: 3 },
             Command::CancelTicket { caller: Some(anonymous), ticket: 1 << 40 },
             Command::CancelTicket { caller: None, ticket: 0 },
@@ -532,6 +546,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn command_of_a_build_that_knew_no_ranges_is_read() {
+        let id = SessionId([9; 16]);
+        let identity = Identity::Session { session: id, request: 7, acknowledged: 6, above: Ranges::new() };
+        let command = Command::CloseSession { caller: caller(identity), session: id };
+        let written = [&[1, 5, 1, 0xac, 2, 3][..], b"ada", &[1], &[9; 16], &[7, 6], &[9; 16]].concat();
+        let mut bytes = Vec::new();
+        command.encode(&mut bytes);
+        assert_eq!((Command::decode(&written), bytes), (Ok(command), written.clone()));
+        // The form with ranges has some.
+        let mut none = written;
+        none[9] = 3;
+        none.splice(28..28, [0]);
+        assert!(Command::decode(&none).is_err());
     }
 
     #[test]

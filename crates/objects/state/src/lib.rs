@@ -24,7 +24,7 @@
 //! | at most once | `source.rs`: of what a member gives again no copy is applied twice, with or without a session or a key |
 //! | O3, O4 exactly once, the same reply | `request.rs`: the outcome, also a refusal, is written with the command's changes; a repeat is answered with it; a repeat of a waiting request joins its ticket |
 //! | O5 replies matched | an answer names its request's [`Origin`], a ticket its call's position |
-//! | O6 forgotten is refused | a session's floor rises with its acknowledgements and never falls |
+//! | O6 forgotten is refused | a session's floor rises with its acknowledgements and never falls; above it `ranges.rs` has the others |
 //! | O9, O16 exclusion, first come first served | a type's `wake` grants from the head of a queue; a call joins the queue if anybody waits in it |
 //! | O10 fences rise | a fence is the position of its grant; those granted by one command to several holders (permits, readers) are equal |
 //! | O13 one position | `death.rs` |
@@ -110,6 +110,7 @@ mod object;
 mod orphan;
 mod place;
 mod problem;
+mod ranges;
 mod reply;
 mod request;
 mod scan;
@@ -132,6 +133,7 @@ pub use json::{Json, NotJson};
 pub use loader::Loader;
 pub use object::{Method, MethodKind};
 pub use problem::{Outcome, Problem, Retry, SideEffect, Slug};
+pub use ranges::{RANGES_MAX, Ranges};
 pub use reply::Reply;
 pub use scan::SnapshotProgress;
 pub use session::Session;

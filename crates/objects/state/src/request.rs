@@ -2,7 +2,8 @@
 //!
 //! A session's requests are known by their numbers, others by a key that their principal chose. The reply is written
 //! with the command, so a repeat gets the same bytes at any member, after any failover, snapshot or restart. A request
-//! that waits is known by its ticket, and a repeat joins it. At or below a session's floor nothing is carried out again.
+//! that waits is known by its ticket, and a repeat joins it. What was acknowledged, at or below a session's floor or above it,
+//! is not carried out again.
 
 use twox_hash::XxHash3_64;
 
@@ -14,6 +15,7 @@ use crate::key;
 use crate::limits::{KEY_MS, KEYS_MAX, REQUESTS_PER_SESSION_MAX};
 use crate::place::{ReplyRef, TicketAt};
 use crate::problem::{Outcome, Problem, Slug};
+use crate::ranges::Ranges;
 use crate::session::{self, Session};
 
 /// What is known of a request.
@@ -69,8 +71,8 @@ pub(crate) fn hash(parts: &[&[u8]]) -> u64 {
 pub(crate) fn known(core: &mut Core, caller: &Caller, hash: u64) -> Result<Option<Kept>, Problem> {
     match &caller.identity {
         Identity::Anonymous => Ok(None),
-        Identity::Session { session, request, acknowledged } => {
-            of_session(core, *session, *request, *acknowledged)
+        Identity::Session { session, request, acknowledged, above } => {
+            of_session(core, *session, *request, (*acknowledged, above))
         }
         Identity::Key(key) => {
             if key.is_empty() {
@@ -90,11 +92,16 @@ pub(crate) fn known(core: &mut Core, caller: &Caller, hash: u64) -> Result<Optio
     }
 }
 
-fn of_session(core: &mut Core, id: SessionId, request: u64, ack: u64) -> Result<Option<Kept>, Problem> {
+fn of_session(
+    core: &mut Core,
+    id: SessionId,
+    request: u64,
+    (floor, above): (u64, &Ranges),
+) -> Result<Option<Kept>, Problem> {
     let mut session = session::find(core, id)?;
-    let acknowledges = ack > session.floor;
+    let acknowledges = note(&mut session, floor, above);
     if acknowledges {
-        acknowledge(core, id, &mut session, ack);
+        forget_acknowledged(core, id, &mut session);
     }
     let known = known_of_session(core, id, &session, request);
     let is_new = known == Ok(None);
@@ -112,7 +119,7 @@ fn known_of_session(
     session: &Session,
     request: u64,
 ) -> Result<Option<Kept>, Problem> {
-    if request <= session.floor {
+    if session.is_forgotten(request) {
         return Err(Problem::new(Slug::RequestForgotten, "its reply was acknowledged"));
     }
     if let Some(kept) = core.read(&key::reply(id, request)) {
@@ -124,13 +131,34 @@ fn known_of_session(
     Ok(None)
 }
 
-/// Forgets the replies up to that one.
-fn acknowledge(core: &mut Core, id: SessionId, session: &mut Session, acknowledged: u64) {
+/// Notes what is acknowledged, and says whether that is anything new. A range for which there is no room is not: its replies
+/// are kept.
+fn note(session: &mut Session, floor: u64, above: &Ranges) -> bool {
+    if floor <= session.floor && above.is_empty() {
+        return false;
+    }
+    let before = (session.floor, session.above.clone());
+    session.floor = session.above.raise(session.floor.max(floor));
+    for (first, last) in above.iter() {
+        if first <= session.floor.saturating_add(1) {
+            session.floor = session.above.raise(session.floor.max(last));
+        } else {
+            session.above.insert(first, last);
+        }
+    }
+    before != (session.floor, session.above.clone())
+}
+
+/// Forgets the replies that were acknowledged.
+fn forget_acknowledged(core: &mut Core, id: SessionId, session: &mut Session) {
     let prefix = key::replies(id);
-    let end = key::reply(id, acknowledged);
-    let replies = core.store.prefix(&prefix).map(|(key, _)| key.to_vec());
-    let forgotten: Vec<_> = replies.take_while(|key| *key <= end).collect();
-    session.floor = acknowledged;
+    let last = session.above.iter().last().map_or(session.floor, |(_, last)| last);
+    let end = key::reply(id, last);
+    let replies = core.store.prefix(&prefix).map(|(key, _)| key).take_while(|key| **key <= end[..]);
+    let is_forgotten = |key: &&[u8]| {
+        key.last_chunk().is_some_and(|number| session.is_forgotten(u64::from_be_bytes(*number)))
+    };
+    let forgotten: Vec<_> = replies.filter(is_forgotten).map(<[u8]>::to_vec).collect();
     session.unacknowledged = session.unacknowledged.saturating_sub(forgotten.len() as u32);
     forgotten.iter().for_each(|key| forget(core, key));
 }

@@ -10,6 +10,7 @@ use crate::group::Core;
 use crate::key;
 use crate::limits::{KEY_BYTES_MAX, SESSION_TTL_MS_MAX, SESSION_TTL_MS_MIN, SESSIONS_MAX};
 use crate::problem::{Problem, Slug};
+use crate::ranges::Ranges;
 
 record! {
     /// An open session.
@@ -35,6 +36,16 @@ record! {
         pub tickets: u32,
         /// Locks, permits, leases and memberships that it holds.
         pub holdings: u32,
+        /// Requests above the floor that are forgotten, too.
+        pub above: Ranges,
+    }
+}
+
+impl Session {
+    /// Whether the reply to a request was acknowledged: it is not carried out again.
+    #[must_use]
+    pub fn is_forgotten(&self, request: u64) -> bool {
+        request <= self.floor || self.above.contains(request)
     }
 }
 
@@ -71,6 +82,7 @@ pub(crate) fn open(core: &mut Core, new: &NewSession, principal: &str) -> Result
                 unacknowledged: 0,
                 tickets: 0,
                 holdings: 0,
+                above: Ranges::new(),
             }
         }
     };
@@ -91,4 +103,31 @@ pub(crate) fn update(core: &mut Core, id: SessionId, change: impl FnOnce(&mut Se
 pub(crate) fn find(core: &Core, id: SessionId) -> Result<Session, Problem> {
     let session = core.read(&key::session(id));
     session.ok_or_else(|| Problem::new(Slug::SessionExpired, format!("there is no session {id}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::{decoded, encoded};
+
+    #[test]
+    fn record_of_a_build_that_knew_no_ranges_is_read() {
+        let mut session = Session {
+            secret_hash: [7; 32],
+            generation: 1,
+            ttl_ms: 10_000,
+            name: None,
+            principal: "ann".into(),
+            since: 4,
+            floor: 9,
+            unacknowledged: 2,
+            tickets: 0,
+            holdings: 3,
+            above: Ranges::new(),
+        };
+        let written = [&[7; 32][..], &[1, 0xa0, 0x9c, 1, 0, 3], b"ann", &[4, 9, 2, 0, 3]].concat();
+        assert_eq!((encoded(&session), decoded(&written)), (written, Ok(session.clone())));
+        assert!(session.above.insert(11, 12));
+        assert_eq!(decoded(&encoded(&session)), Ok(session));
+    }
 }

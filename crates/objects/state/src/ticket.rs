@@ -105,7 +105,8 @@ pub(crate) fn with_session(
 ) -> Outcome {
     let (Some(id), Some(ttl_ms)) = (session, opened_ttl_ms) else { return outcome };
     let Ok(open) = session::find(core, id) else { return outcome };
-    if open.holdings == 0 && open.tickets == 0 && open.floor == 0 && open.unacknowledged == 0 {
+    let has_acknowledged = open.floor > 0 || !open.above.is_empty();
+    if open.holdings == 0 && open.tickets == 0 && open.unacknowledged == 0 && !has_acknowledged {
         core.store.remove(&key::session(id));
         core.meta.sessions = core.meta.sessions.saturating_sub(1);
         core.out.push(Effect::SessionEnded { session: id, expired: false });

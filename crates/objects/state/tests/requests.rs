@@ -2,7 +2,7 @@
 
 mod support;
 
-use objects_state::{Caller, Command, Effect, Identity, NewSession, Origin, SideEffect};
+use objects_state::{Caller, Command, Effect, Identity, NewSession, Origin, RANGES_MAX, Ranges, SideEffect};
 use support::{Anyone, K, S, World, session};
 
 /// The same call once more, as another member would forward it.
@@ -60,13 +60,82 @@ fn request_at_or_below_the_floor_is_forgotten() {
     assert_eq!((open.floor, open.unacknowledged), (1, 1));
 }
 
+/// A request of session 1 that acknowledges the replies up to one, and those of ranges above it.
+fn numbered(request: u64, acknowledged: u64, ranges: &[(u64, u64)]) -> Identity {
+    let mut above = Ranges::new();
+    ranges.iter().for_each(|(first, last)| assert!(above.insert(*first, *last)));
+    Identity::Session { session: session(1), request, acknowledged, above }
+}
+
+fn increment(world: &mut World, identity: Identity) -> Command {
+    let mut call = world.new_call(S(1), "counter/c", "increment", "");
+    call.caller.identity = identity;
+    Command::Call(call)
+}
+
+#[test]
+fn call_that_waits_does_not_keep_later_replies_from_being_acknowledged() {
+    let mut world = World::with_sessions(2);
+    assert_eq!(world.call(S(2), "lock/a", "acquire", ""), "{\"acquired\":true,\"fence\":3,\"holds\":1}");
+    let waits = Command::Call(world.new_call(S(1), "lock/a", "acquire", ""));
+    assert_eq!(world.answer(&waits), "waits 4");
+    let mut sent = Vec::new();
+    for request in 2..=300 {
+        let ranges = if request > 2 { &[(2, request - 1)][..] } else { &[] };
+        let command = increment(&mut world, numbered(request, 0, ranges));
+        assert_eq!(world.answer(&command), format!("{{\"value\":{}}}", request - 1));
+        sent.push(command);
+    }
+    for late in [&sent[0], &sent[150], &sent[297]] {
+        assert_eq!(repeat(&mut world, late), "refused request-forgotten");
+    }
+    assert_eq!(repeat(&mut world, &sent[298]), "{\"value\":299}", "it was not acknowledged");
+    assert_eq!(repeat(&mut world, &waits), "waits 4");
+    assert_eq!(world.query("counter/c", "get", ""), "{\"value\":299}");
+    let open = world.state.session(session(1)).unwrap();
+    assert_eq!((open.floor, open.unacknowledged, open.above.iter().count()), (0, 2, 1));
+    world.call(S(2), "lock/a", "release", "{\"fence\":3}");
+    assert!(repeat(&mut world, &waits).starts_with("{\"acquired\":true"));
+    let last = increment(&mut world, numbered(301, 1, &[]));
+    assert_eq!(world.answer(&last), "{\"value\":300}");
+    let open = world.state.session(session(1)).unwrap();
+    assert_eq!((open.floor, open.unacknowledged, open.above.is_empty()), (299, 2, true));
+}
+
+#[test]
+fn acknowledgement_without_room_keeps_the_reply() {
+    let mut world = World::with_sessions(1);
+    let mut sent = Vec::new();
+    for request in 1..=4 {
+        sent.push(increment(&mut world, numbered(request, 0, &[])));
+        world.answer(&sent[sent.len() - 1]);
+    }
+    // 64 ranges far above what was ever sent: there is no room for another one.
+    let far: Vec<_> = (1..=RANGES_MAX as u64).map(|place| (1_000 + 2 * place, 1_000 + 2 * place)).collect();
+    let command = increment(&mut world, numbered(5, 0, &far));
+    assert_eq!(world.answer(&command), "{\"value\":5}");
+    let command = increment(&mut world, numbered(6, 0, &[(2, 3)]));
+    assert_eq!(world.answer(&command), "{\"value\":6}");
+    assert_eq!(repeat(&mut world, &sent[1]), "{\"value\":2}", "it is kept, and not carried out again");
+    let far = increment(&mut world, numbered(1_002, 0, &[]));
+    assert_eq!(world.answer(&far), "refused request-forgotten");
+    let command = increment(&mut world, numbered(7, 4, &[]));
+    assert_eq!(world.answer(&command), "{\"value\":7}");
+    assert_eq!(repeat(&mut world, &sent[1]), "refused request-forgotten");
+    // One that acknowledges itself.
+    let command = increment(&mut world, numbered(8, 4, &[(5, 8)]));
+    assert_eq!(world.answer(&command), "refused request-forgotten");
+    assert_eq!(world.query("counter/c", "get", ""), "{\"value\":7}");
+    assert_eq!(world.state.session(session(1)).unwrap().floor, 8);
+}
+
 #[test]
 fn unacknowledged_requests_are_bounded() {
     let mut world = World::with_sessions(1);
     let mut last = None;
     for request in 1..=65 {
         let mut call = world.new_call(S(1), "counter/c", "increment", "");
-        call.caller.identity = Identity::Session { session: session(1), request, acknowledged: 0 };
+        call.caller.identity = numbered(request, 0, &[]);
         last = world.apply(&Command::Call(call)).pop();
     }
     let Some(Effect::Answered { outcome: objects_state::Outcome::Refused(problem), .. }) = last else {

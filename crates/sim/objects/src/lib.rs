@@ -23,6 +23,7 @@
 mod book;
 pub mod cells;
 mod crowd;
+mod forgotten;
 mod model;
 mod outcome;
 pub mod rules;

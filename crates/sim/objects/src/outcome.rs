@@ -67,8 +67,10 @@ pub(crate) fn brief(command: &Command) -> String {
         text.chars().take(300).collect::<String>()
     };
     let who = |identity: &Identity| match identity {
-        Identity::Session { session, request, acknowledged } => {
-            format!("session {} request {request} acknowledged {acknowledged}", &session.to_string()[28..])
+        Identity::Session { session, request, acknowledged, above } => {
+            let above: Vec<_> = above.iter().collect();
+            let who = &session.to_string()[28..];
+            format!("session {who} request {request} acknowledged {acknowledged} {above:?}")
         }
         other => format!("{other:?}"),
     };

@@ -44,6 +44,7 @@ final class Waits {
         tests.put("waits.wait_ends_in_time", Waits::waitEnds);
         tests.put("waits.queue_gives_each_item_once", Waits::itemsOnce);
         tests.put("waits.call_that_waits_holds_up_no_commands", Waits::waitingCommands);
+        tests.put("waits.call_that_waits_holds_up_no_call_of_its_session", Waits::waitingSession);
         tests.put("waits.parallel_first_calls_open_one_session", Waits::oneSession);
         tests.put("sessions.lock_outlives_its_time_to_live", Waits::outlives);
         tests.put("sessions.dead_holder_is_followed_in_time", Waits::deadHolder);
@@ -136,6 +137,28 @@ final class Waits {
         same(taking.get(20, TimeUnit.SECONDS), 1);
         List<Long> values = together(200, place -> counter.increment());
         same(values.stream().sorted().toList(), LongStream.rangeClosed(151, 350).boxed().toList());
+    }
+
+    private static void waitingSession(Cluster cluster) throws Exception {
+        String name = fresh();
+        Lock wanted = cluster.object(Lock.class, name);
+        Lock mine = cluster.object(Lock.class, fresh());
+        Future<Lock.AcquireResult> waiting;
+        String session = null;
+        try (Cluster other = connect(5_000)) {
+            try (Held held = other.object(Lock.class, name).hold()) {
+                waiting = POOL.submit(() -> wanted.acquire());
+                eventually(() -> wanted.holder().waiting() == 1);
+                for (int n = 0; n < 100; n++) {
+                    Lock.AcquireResult got = mine.acquire(seconds(10), "x");
+                    session = mine.holder().session();
+                    same(mine.release(got.fence()), 0L);
+                }
+                same(held.lost() || waiting.isDone(), false);
+            }
+            same(waiting.get(20, TimeUnit.SECONDS).acquired(), true);
+        }
+        same(wanted.holder().session(), session);
     }
 
     private static void oneSession(Cluster unused) throws Exception {

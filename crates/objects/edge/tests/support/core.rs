@@ -141,7 +141,11 @@ impl Member {
                         self.anonymous.insert(origin.number);
                     }
                     self.waiting.entry(ticket).or_default().push(origin);
-                    self.say(origin, Answer::Parked { origin, ticket });
+                    let keeps = match self.state.ticket(ticket) {
+                        Some(TicketState::Waits { session, .. }) => session,
+                        _ => None,
+                    };
+                    self.say(origin, Answer::Parked { origin, ticket, keeps });
                 }
                 Effect::TicketEnded { ticket, outcome, .. } => {
                     for origin in self.waiting.remove(&ticket).unwrap_or_default() {
@@ -210,11 +214,12 @@ impl Member {
                 };
                 self.done(origin, outcome);
             }
-            Request::Collect { origin, ticket, .. } => match self.state.ticket(ticket) {
+            Request::Collect { origin, ticket, proof, .. } => match self.state.ticket(ticket) {
                 Some(TicketState::Ended { outcome, .. }) => self.done(origin, outcome),
-                Some(TicketState::Waits { .. }) => {
+                Some(TicketState::Waits { session, .. }) => {
                     self.waiting.entry(ticket).or_default().push(origin);
-                    self.say(origin, Answer::Parked { origin, ticket });
+                    let keeps = session.filter(|id| proof.is_some_and(|proof| proof.session == *id));
+                    self.say(origin, Answer::Parked { origin, ticket, keeps });
                 }
                 None => {
                     let problem = Problem::new(Slug::NoSuchTicket, "no call waits under this ticket");

@@ -3,7 +3,7 @@
 use objects_replica::edge::{Consistency, Question, Request, SessionProof, Subject};
 use objects_state::{
     Batch, Call, Caller, Command, Identity, Invocation, Json, Method, MethodKind, NewSession, ObjectName,
-    Origin, SessionId, Slug, limits, methods,
+    Origin, Ranges, SessionId, Slug, limits, methods,
 };
 
 use super::open::Purpose;
@@ -51,9 +51,10 @@ impl Asker<'_> {
             Route::List => self.list(&sender, &mut query),
             Route::ObjectEvents(object) => self.watch(Subject::Object(object), None),
             Route::SessionEvents(session) => {
-                self.watch(Subject::Session(sender.proof_of(session)?), Some(session))
+                let keeps = keeps(&mut query)?;
+                self.watch(Subject::Session(sender.proof_of(session)?), keeps.then_some(session))
             }
-            Route::Collect(ticket) => self.collect(ticket, &mut query),
+            Route::Collect(ticket) => self.collect(&sender, ticket, &mut query),
             Route::Cancel(ticket) => Ok(self.command(
                 |caller| Command::CancelTicket { caller: Some(caller), ticket },
                 Identity::Anonymous,
@@ -263,9 +264,10 @@ impl Asker<'_> {
         Ok(self.command(command, sender.identity()?, sender.proof(), Purpose::Command))
     }
 
-    fn collect(&self, ticket: u64, query: &mut Query) -> Result<Asked, Fault> {
+    fn collect(&self, sender: &Sender, ticket: u64, query: &mut Query) -> Result<Asked, Fault> {
         let hold_ms = query.take_number("hold_ms", HOLD_MS_MAX)?.unwrap_or(self.config.hold_ms);
-        let request = Request::Collect { origin: self.origin, principal: ANONYMOUS.into(), ticket };
+        let (origin, principal, proof) = (self.origin, ANONYMOUS.into(), sender.proof());
+        let request = Request::Collect { origin, principal, ticket, proof };
         Ok(Asked { hold_ms: Some(hold_ms), ..plain(request, Purpose::Reading) })
     }
 
@@ -290,7 +292,7 @@ impl Asker<'_> {
     fn close_session(&self, sender: &Sender, session: SessionId) -> Result<Asked, Fault> {
         let proof = sender.proof_of(session)?;
         let request = sender.request.unwrap_or(1);
-        let identity = Identity::Session { session, request, acknowledged: 0 };
+        let identity = Identity::Session { session, request, acknowledged: 0, above: Ranges::new() };
         let command = |caller| Command::CloseSession { caller, session };
         Ok(self.command(command, identity, Some(proof), Purpose::Command))
     }
@@ -298,6 +300,15 @@ impl Asker<'_> {
 
 const fn plain(request: Request, purpose: Purpose) -> Asked {
     Asked { request, purpose, hold_ms: None }
+}
+
+/// Whether a session's stream keeps it. It would also if its client were stopped and read nothing: the kernel reads then.
+fn keeps(query: &mut Query) -> Result<bool, Fault> {
+    match query.take("keep").as_deref() {
+        None | Some("true") => Ok(true),
+        Some("false") => Ok(false),
+        Some(_) => Err(Fault::argument("keep", "neither `true` nor `false`")),
+    }
 }
 
 fn method_of(object: &ObjectName, name: &str) -> Result<&'static Method, Fault> {

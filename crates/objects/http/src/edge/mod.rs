@@ -7,7 +7,7 @@ mod reply;
 
 use base::MonoTime;
 use objects_replica::edge::{Answer, EventId, Request, edge_of, origin};
-use objects_state::{Origin, SideEffect, Slug};
+use objects_state::{Origin, SessionId, SideEffect, Slug};
 
 use crate::guard;
 use crate::message::{Fault, HttpRequest, HttpResponse, unanswered};
@@ -31,7 +31,8 @@ pub struct EdgeConfig {
     pub under_way_max: usize,
     /// How often a stream in which nothing happens says that it is alive, milliseconds.
     pub alive_ms: u64,
-    /// How often the core is told of sessions whose streams are open, milliseconds.
+    /// How often the core is told of sessions that open connections keep, milliseconds: less than a sixth of the shortest
+    /// time to live.
     pub heard_ms: u64,
     /// Whether clients may call this server by any name. Otherwise by addresses and `localhost`.
     pub any_host: bool,
@@ -79,6 +80,8 @@ pub struct Edge<K> {
     says: Vec<Say<K>>,
     alive_at: MonoTime,
     heard_at: MonoTime,
+    /// Clients that waited until then, of which the core has not been told.
+    waited: Vec<(SessionId, MonoTime)>,
     is_stopping: bool,
 }
 
@@ -94,6 +97,7 @@ impl<K: Copy + Ord> Edge<K> {
             says: Vec::new(),
             alive_at: MonoTime::ZERO,
             heard_at: MonoTime::ZERO,
+            waited: Vec::new(),
             is_stopping: false,
         }
     }
@@ -144,6 +148,7 @@ impl<K: Copy + Ord> Edge<K> {
                 let Some(number) = self.number(origin) else { return };
                 let is_stream = self.requests.is_stream(number);
                 let Some(open) = self.requests.remove(number) else { return };
+                self.waited_until(now, open.keeps);
                 if is_stream {
                     self.says.push(Say::Push(open.key, sse::end(&outcome)));
                     self.says.push(Say::Finish(open.key));
@@ -156,9 +161,12 @@ impl<K: Copy + Ord> Edge<K> {
                 }
                 self.says.push(Say::Respond(open.key, response));
             }
-            Answer::Parked { origin, ticket } => {
+            Answer::Parked { origin, ticket, keeps } => {
                 if let Some(number) = self.number(origin) {
-                    self.requests.parked(number, ticket, now);
+                    if !self.is_to_tell() {
+                        self.heard_at = now.plus_ms(self.config.heard_ms);
+                    }
+                    self.requests.parked(number, ticket, keeps, now);
                     self.end_holds(now);
                 }
             }
@@ -175,7 +183,10 @@ impl<K: Copy + Ord> Edge<K> {
 
     fn begin_stream(&mut self, number: u64, id: EventId, now: MonoTime) {
         if self.requests.streams().is_empty() {
-            (self.alive_at, self.heard_at) = (now.plus_ms(self.config.alive_ms), now);
+            self.alive_at = now.plus_ms(self.config.alive_ms);
+        }
+        if !self.is_to_tell() {
+            self.heard_at = now;
         }
         self.requests.begun(number);
         if let Some(open) = self.requests.get(number) {
@@ -203,7 +214,7 @@ impl<K: Copy + Ord> Edge<K> {
     pub fn deadline(&self) -> Option<MonoTime> {
         let streams = self.requests.streams();
         let alive = (!streams.is_empty()).then_some(self.alive_at);
-        let heard = streams.values().any(Option::is_some).then_some(self.heard_at);
+        let heard = self.is_to_tell().then_some(self.heard_at);
         [self.requests.first_hold(), alive, heard].into_iter().flatten().min()
     }
 
@@ -218,28 +229,43 @@ impl<K: Copy + Ord> Edge<K> {
                 }
             }
         }
-        if self.heard_at <= now && self.requests.streams().values().any(Option::is_some) {
+        if self.heard_at <= now && self.is_to_tell() {
             self.tell_heard(None, now);
         }
+    }
+
+    /// Whether the core should be told of sessions.
+    fn is_to_tell(&self) -> bool {
+        self.requests.keeps_any() || !self.waited.is_empty()
+    }
+
+    /// A client that waited is answered: its session's time begins to pass now, not when the core was told last.
+    fn waited_until(&mut self, now: MonoTime, session: Option<SessionId>) {
+        self.waited.extend(session.map(|session| (session, now)));
     }
 
     /// Answers those that have waited long enough by their tickets.
     fn end_holds(&mut self, now: MonoTime) {
         while let Some(number) = self.requests.held(now) {
-            self.answer_by_ticket(number);
+            if let Some(session) = self.answer_by_ticket(number) {
+                self.waited_until(now, Some(session));
+            }
         }
     }
 
-    fn answer_by_ticket(&mut self, number: u64) {
-        let Some(open) = self.requests.remove(number) else { return };
+    /// Gives the session that the request has kept until now.
+    fn answer_by_ticket(&mut self, number: u64) -> Option<SessionId> {
+        let open = self.requests.remove(number)?;
         self.asks.push(Request::Gone { origin: self.origin(number) });
-        let ticket = open.ticket.unwrap_or_default();
-        self.says.push(Say::Respond(open.key, reply::ticket(ticket)));
+        self.says.push(Say::Respond(open.key, reply::ticket(&open)));
+        open.keeps
     }
 
     fn tell_heard(&mut self, round: Option<u64>, now: MonoTime) {
         self.heard_at = now.plus_ms(self.config.heard_ms);
-        let sessions = self.requests.streams().values().flatten().map(|session| (*session, now)).collect();
+        let kept = self.requests.kept();
+        let waited = self.waited.drain(..).filter(|(session, _)| !kept.contains(session));
+        let sessions = waited.chain(kept.iter().map(|session| (*session, now))).collect();
         self.asks.push(Request::Heard { edge: self.config.edge, round, sessions });
     }
 

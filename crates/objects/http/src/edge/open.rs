@@ -40,6 +40,8 @@ pub(crate) struct Open<K> {
     /// For how long it may wait until it is answered by its ticket; not set if the ticket would be of no use.
     pub(crate) hold_ms: Option<u64>,
     pub(crate) ticket: Option<u64>,
+    /// The session that it keeps by waiting.
+    pub(crate) keeps: Option<SessionId>,
     held_until: Option<MonoTime>,
 }
 
@@ -50,6 +52,8 @@ pub(crate) struct Requests<K> {
     numbers: BTreeMap<K, u64>,
     holds: BTreeSet<(MonoTime, u64)>,
     streams: BTreeMap<u64, Option<SessionId>>,
+    /// Requests that keep a session: by a stream, or by waiting.
+    keepers: BTreeMap<u64, SessionId>,
     next: u64,
 }
 
@@ -60,6 +64,7 @@ impl<K: Copy + Ord> Default for Requests<K> {
             numbers: BTreeMap::new(),
             holds: BTreeSet::new(),
             streams: BTreeMap::new(),
+            keepers: BTreeMap::new(),
             next: 1,
         }
     }
@@ -80,7 +85,7 @@ impl<K: Copy + Ord> Requests<K> {
         let number = self.next;
         self.next += 1;
         self.numbers.insert(key, number);
-        self.open.insert(number, Open { key, purpose, hold_ms, ticket: None, held_until: None });
+        self.open.insert(number, Open { key, purpose, hold_ms, ticket: None, keeps: None, held_until: None });
     }
 
     pub(crate) fn get(&self, number: u64) -> Option<&Open<K>> {
@@ -91,6 +96,7 @@ impl<K: Copy + Ord> Requests<K> {
         let open = self.open.remove(&number)?;
         self.numbers.remove(&open.key);
         self.streams.remove(&number);
+        self.keepers.remove(&number);
         if let Some(at) = open.held_until {
             self.holds.remove(&(at, number));
         }
@@ -101,10 +107,13 @@ impl<K: Copy + Ord> Requests<K> {
         self.numbers.get(&key).copied()
     }
 
-    /// Takes note of a request's ticket.
-    pub(crate) fn parked(&mut self, number: u64, ticket: u64, now: MonoTime) {
+    /// Takes note of a request's ticket, and of the session that it keeps.
+    pub(crate) fn parked(&mut self, number: u64, ticket: u64, keeps: Option<SessionId>, now: MonoTime) {
         let Some(open) = self.open.get_mut(&number) else { return };
-        open.ticket = Some(ticket);
+        (open.ticket, open.keeps) = (Some(ticket), keeps);
+        if let Some(session) = keeps {
+            self.keepers.insert(number, session);
+        }
         if let (Some(ms), None) = (open.hold_ms, open.held_until) {
             let at = now.plus_ms(ms);
             open.held_until = Some(at);
@@ -116,6 +125,9 @@ impl<K: Copy + Ord> Requests<K> {
     pub(crate) fn begun(&mut self, number: u64) {
         if let Some(Open { purpose: Purpose::Stream(session), .. }) = self.open.get(&number) {
             self.streams.insert(number, *session);
+            if let Some(session) = session {
+                self.keepers.insert(number, *session);
+            }
         }
     }
 
@@ -135,6 +147,16 @@ impl<K: Copy + Ord> Requests<K> {
 
     pub(crate) const fn streams(&self) -> &BTreeMap<u64, Option<SessionId>> {
         &self.streams
+    }
+
+    /// Whether a session is kept by an open connection.
+    pub(crate) fn keeps_any(&self) -> bool {
+        !self.keepers.is_empty()
+    }
+
+    /// The sessions that are, each once.
+    pub(crate) fn kept(&self) -> BTreeSet<SessionId> {
+        self.keepers.values().copied().collect()
     }
 
     pub(crate) fn all(&self) -> Vec<u64> {

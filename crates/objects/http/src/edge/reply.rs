@@ -3,7 +3,7 @@
 use objects_state::{Outcome, Reply, SessionId};
 
 use super::EdgeConfig;
-use super::open::Purpose;
+use super::open::{Open, Purpose};
 use crate::fields::Credential;
 use crate::message::{EVENT_STREAM, Fault, HttpResponse};
 use crate::openapi;
@@ -32,10 +32,17 @@ pub(super) fn stream() -> HttpResponse {
     HttpResponse { content_type: EVENT_STREAM, is_stream: true, ..response }
 }
 
-/// A call that still waits.
-pub(super) fn ticket(ticket: u64) -> HttpResponse {
+/// A call that still waits. Its client must know the session that it has opened, or it could not keep it.
+pub(super) fn ticket<K>(open: &Open<K>) -> HttpResponse {
+    let ticket = open.ticket.unwrap_or_default();
     let body = Reply::new().number("ticket", ticket).finish();
-    HttpResponse::json(202, body).with("location", format!("/v1/tickets/{ticket}"))
+    let response = HttpResponse::json(202, body).with("location", format!("/v1/tickets/{ticket}"));
+    match &open.purpose {
+        Purpose::Opening { credential, .. } if open.keeps == Some(credential.session) => {
+            response.with("diwan-session", credential.text())
+        }
+        _ => response,
+    }
 }
 
 pub(super) fn of(purpose: &Purpose, outcome: &Outcome, config: &EdgeConfig) -> HttpResponse {

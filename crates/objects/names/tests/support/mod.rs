@@ -8,8 +8,8 @@ use hickory_proto::op::{Edns, Message, MessageType, OpCode, Query};
 use hickory_proto::rr::{Name, Record, RecordType};
 use objects_names::{Announcement, Seat, Transport, View, Zone, answer};
 use objects_state::{
-    Batch, Call, Caller, Command, Effects, Identity, Invocation, NewSession, ObjectName, Origin, SessionId,
-    State, type_named,
+    Batch, Call, Caller, Command, Effects, Identity, Invocation, NewSession, ObjectName, Origin, Ranges,
+    SessionId, State, type_named,
 };
 
 pub struct World {
@@ -95,7 +95,8 @@ impl World {
         }
         let request = &mut self.requests[usize::from(number)];
         *request += 1;
-        let identity = Identity::Session { session, request: *request, acknowledged: *request - 1 };
+        let (acknowledged, above) = (*request - 1, Ranges::new());
+        let identity = Identity::Session { session, request: *request, acknowledged, above };
         self.call_as(identity, path, method, args);
     }
 

@@ -97,7 +97,7 @@ impl ObjectsMachine {
             }
             Effect::Parked { ticket, .. } => {
                 if let Some(own) = own {
-                    self.parked(own, ticket, group);
+                    self.parked(own, ticket, state, group);
                 }
             }
             Effect::TicketEnded { ticket, outcome, .. } => self.ticket_ended(ticket, outcome),
@@ -119,10 +119,15 @@ impl ObjectsMachine {
     }
 
     /// A call waits. If its caller has gone meanwhile and nothing can find it again, it is cancelled in the log.
-    fn parked(&mut self, own: &Own, ticket: u64, group: &Group) {
+    fn parked(&mut self, own: &Own, ticket: u64, state: &State, group: &Group) {
         let Some(origin) = own.origin else { return };
         if !self.gone.contains(origin) {
-            self.out.tell(origin, Answer::Parked { origin, ticket });
+            // Whoever may repeat the call is its own client.
+            let keeps = match state.ticket(ticket) {
+                Some(TicketState::Waits { session, .. }) => session,
+                _ => None,
+            };
+            self.out.tell(origin, Answer::Parked { origin, ticket, keeps });
             self.joined.join(ticket, Joined { origin, is_anonymous: own.is_anonymous });
         } else if own.is_anonymous {
             self.commands.take_own(&Command::CancelTicket { caller: None, ticket }, group.now());

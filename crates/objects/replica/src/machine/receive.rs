@@ -2,7 +2,7 @@
 
 use base::MonoTime;
 use objects_state::limits::{BATCH_MAX, KEY_BYTES_MAX};
-use objects_state::{Caller, Command, Identity, Origin, Outcome, Problem, Slug, State, TicketState};
+use objects_state::{Caller, Command, Identity, Origin, Outcome, Problem, Ranges, Slug, State, TicketState};
 
 use super::ObjectsMachine;
 use crate::edge::{Answer, Consistency, Request, SessionProof, Subject, caller_of};
@@ -11,6 +11,9 @@ use crate::joined::Joined;
 use crate::limits::JOINED_MAX;
 use crate::query;
 use crate::watches::Watched;
+
+/// The feature level from which on commands acknowledge single replies.
+const RANGES_LEVEL: u32 = 2;
 
 /// What is known of a session that a request names.
 enum Known {
@@ -79,7 +82,12 @@ impl ObjectsMachine {
         group: &mut Group,
     ) {
         match request {
-            Request::Command { command, secret_hash } => self.command(&command, secret_hash, group),
+            Request::Command { mut command, secret_hash } => {
+                if state.feature_level() < RANGES_LEVEL {
+                    leave_out_ranges(&mut command);
+                }
+                self.command(&command, secret_hash, group);
+            }
             Request::Query { consistency: Consistency::Linearizable, .. } if !is_fresh => {
                 self.wait(request, since, group);
             }
@@ -87,8 +95,8 @@ impl ObjectsMachine {
                 Some(position) if position > state.position() => self.wait_for(position, request, since),
                 _ => self.answer_query(request, state),
             },
-            Request::Collect { origin, ref principal, ticket } => {
-                match self.collect(origin, principal, ticket, state) {
+            Request::Collect { origin, ref principal, ticket, proof } => {
+                match self.collect(origin, principal, ticket, proof, state) {
                     Ok(()) => {}
                     Err(problem) if is_fresh => self.out.refuse(origin, problem),
                     Err(_) => self.wait(request, since, group),
@@ -169,17 +177,19 @@ impl ObjectsMachine {
         origin: Origin,
         principal: &str,
         ticket: u64,
+        proof: Option<SessionProof>,
         state: &State,
     ) -> Result<(), Problem> {
         let known = state.ticket(ticket);
         let known =
             known.ok_or_else(|| Problem::new(Slug::NoSuchTicket, "no call waits under this ticket"))?;
         match known {
-            TicketState::Waits { principal: own, .. } if own == principal => {
+            TicketState::Waits { principal: own, session, .. } if own == principal => {
                 if self.joined.len() >= JOINED_MAX {
                     self.out.refuse(origin, too_many("requests wait at this member"));
                 } else {
-                    self.out.tell(origin, Answer::Parked { origin, ticket });
+                    let keeps = session.filter(|id| proof.is_some_and(|proof| proof.session == *id));
+                    self.out.tell(origin, Answer::Parked { origin, ticket, keeps });
                     self.joined.join(ticket, Joined { origin, is_anonymous: false });
                 }
             }
@@ -238,11 +248,24 @@ fn proof_of(request: &Request) -> Option<SessionProof> {
             let Identity::Session { session, .. } = caller_of(command)?.identity else { return None };
             Some(SessionProof { session, secret_hash: (*secret_hash)? })
         }
-        Request::Query { proof, .. } => *proof,
+        Request::Query { proof, .. } | Request::Collect { proof, .. } => *proof,
         Request::Renew { proof, .. } | Request::Watch { subject: Subject::Session(proof), .. } => {
             Some(*proof)
         }
         _ => None,
+    }
+}
+
+/// A member of an earlier build could not read them in the log. Left out, the replies are kept for longer.
+fn leave_out_ranges(command: &mut Command) {
+    let caller = match command {
+        Command::Call(call) => &mut call.caller,
+        Command::Batch(batch) => &mut batch.caller,
+        Command::Create { caller, .. } | Command::Delete { caller, .. } => caller,
+        _ => return,
+    };
+    if let Identity::Session { above, .. } = &mut caller.identity {
+        *above = Ranges::new();
     }
 }
 

@@ -12,14 +12,16 @@ use consensus_replica::{JournalRequest, MemberId, PeerMessage};
 use objects_replica::edge::{Answer, Consistency, Happening, Question, Request, SessionProof, origin};
 use objects_replica::{Core, CoreConfig, ObjectsMessage};
 use objects_state::{
-    Call, Caller, Command, Identity, Invocation, NewSession, ObjectName, Origin, Outcome, SessionId, Slug,
-    State, type_named,
+    Call, Caller, Command, Identity, Invocation, NewSession, ObjectName, Origin, Outcome, Ranges, SessionId,
+    Slug, State, type_named,
 };
 
 use self::disk::Disk;
 
 /// How often time is told to members, milliseconds.
 const TICK_MS: u64 = 10;
+/// How often an edge says of whom it has heard, milliseconds.
+const HEARD_MS: u64 = 150;
 /// When tests begin, on the wall clock.
 const START_MS: i64 = 1_700_000_000_000;
 
@@ -29,6 +31,8 @@ pub struct Member {
     /// Answers that were taken out of its mailbox, by request.
     pub done: BTreeMap<u64, (u64, Outcome)>,
     pub parked: BTreeMap<u64, u64>,
+    /// Sessions that requests keep which wait here over an open connection.
+    pub keeps: BTreeMap<u64, SessionId>,
     pub events: Vec<(u64, Happening)>,
     pub lost_events: usize,
     pub watching: BTreeSet<u64>,
@@ -91,7 +95,7 @@ pub fn shown(outcome: &Outcome) -> String {
 
 /// A request of a session, of which nothing is acknowledged.
 pub fn by(number: u8, request: u64) -> Identity {
-    Identity::Session { session: session(number), request, acknowledged: 0 }
+    Identity::Session { session: session(number), request, acknowledged: 0, above: Ranges::new() }
 }
 
 pub fn key(key: &str) -> Identity {
@@ -151,6 +155,7 @@ impl World {
             state,
             done: BTreeMap::new(),
             parked: BTreeMap::new(),
+            keeps: BTreeMap::new(),
             events: Vec::new(),
             lost_events: 0,
             watching: BTreeSet::new(),
@@ -202,6 +207,9 @@ impl World {
                 let now = self.now(id);
                 let member = self.members.get_mut(&id).expect("it runs");
                 member.core.tick(now, &member.state);
+                if self.now_ms.is_multiple_of(HEARD_MS) {
+                    member.tell_heard(None, now);
+                }
             }
             for _ in 0..4 {
                 self.turn();
@@ -352,6 +360,12 @@ impl World {
         self.ask(id, |origin| Request::Renew { origin, proof: proof(number) })
     }
 
+    /// The connection of a request is gone.
+    pub fn hang_up(&mut self, id: u64, number: u64) {
+        self.member(id).keeps.remove(&number);
+        self.tell(id, Request::Gone { origin: origin(id, 0, number) });
+    }
+
     /// How a request was answered, if it was.
     pub fn answer(&self, id: u64, number: u64) -> Option<String> {
         self.members.get(&id)?.done.get(&number).map(|(_, outcome)| shown(outcome))
@@ -435,15 +449,25 @@ impl Member {
         }
     }
 
+    /// Its edge says of whom it has heard.
+    fn tell_heard(&mut self, round: Option<u64>, now: Now) {
+        let sessions: Vec<_> = self.keeps.values().map(|session| (*session, now.mono())).collect();
+        if round.is_some() || !sessions.is_empty() {
+            self.core.receive(Request::Heard { edge: 0, round, sessions }, &self.state, now);
+        }
+    }
+
     fn read_mail(&mut self, now: Now) {
         for answer in std::mem::take(self.core.answers(0)) {
             match answer {
                 Answer::Done { origin, position, outcome } => {
                     let before = self.done.insert(origin.number, (position, outcome));
+                    self.keeps.remove(&origin.number);
                     assert_eq!(before, None, "a request is answered once");
                 }
-                Answer::Parked { origin, ticket } => {
+                Answer::Parked { origin, ticket, keeps } => {
                     assert!(!self.done.contains_key(&origin.number));
+                    self.keeps.extend(keeps.map(|session| (origin.number, session)));
                     self.parked.insert(origin.number, ticket);
                 }
                 Answer::Watching { origin, .. } => {
@@ -453,8 +477,7 @@ impl Member {
                 Answer::EventsLost { .. } => self.lost_events += 1,
                 Answer::WhoWasHeard { round } => {
                     if self.edge_answers {
-                        let heard = Request::Heard { edge: 0, round: Some(round), sessions: Vec::new() };
-                        self.core.receive(heard, &self.state, now);
+                        self.tell_heard(Some(round), now);
                     }
                 }
             }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use base::WallTime;
 use objects_state::{
     Batch, Call, Caller, Command, Effect, Effects, Identity, Invocation, Loader, NewSession, ObjectName,
-    Origin, Outcome, SessionId, SnapshotProgress, State, TicketEnd, type_named,
+    Origin, Outcome, Ranges, SessionId, SnapshotProgress, State, TicketEnd, type_named,
 };
 
 /// Who calls.
@@ -89,7 +89,8 @@ impl World {
             S(number) => {
                 let request = self.requests.entry(number).or_insert(0);
                 *request += 1;
-                Identity::Session { session: session(number), request: *request, acknowledged: *request - 1 }
+                let (acknowledged, above) = (*request - 1, Ranges::new());
+                Identity::Session { session: session(number), request: *request, acknowledged, above }
             }
             K(key) => Identity::Key(key.into()),
         };

@@ -1,7 +1,7 @@
 //! Clients with sessions: their numbers of requests, and which replies they have had.
 
 use base::Random;
-use objects_state::{Command, Identity, NewSession, SessionId};
+use objects_state::{Command, Identity, NewSession, Ranges, SessionId};
 
 use crate::model::Told;
 
@@ -16,6 +16,34 @@ struct Client {
     last: u64,
     /// Requests without a reply.
     open: Vec<u64>,
+}
+
+impl Client {
+    /// What it says to have come above the first request that is open. It has come, as a rule.
+    fn above(&self, random: &mut Random, first_open: u64, request: u64) -> Ranges {
+        let mut above = Ranges::new();
+        match random.below(60) {
+            // All of it.
+            0..25 => {
+                for number in (first_open..request).filter(|number| !self.open.contains(number)) {
+                    above.insert(number, number);
+                }
+            }
+            // Anything near: what waits, what was never sent, itself.
+            25..28 => {
+                let first = first_open.saturating_sub(2) + random.below(12);
+                above.insert(first, first + random.below(4));
+            }
+            // Many ranges: there is not room for all of them for long.
+            28 => {
+                for number in (2..80).step_by(2).map(|step| request + step) {
+                    above.insert(number, number);
+                }
+            }
+            _ => {}
+        }
+        above
+    }
 }
 
 /// See the module.
@@ -51,7 +79,7 @@ impl Clients {
     /// The next request of a session. What it says to have come has come, as a rule.
     pub(super) fn identity(&mut self, random: &mut Random, session: SessionId) -> Identity {
         let Some(client) = self.of(session) else {
-            return Identity::Session { session, request: 1, acknowledged: 0 };
+            return Identity::Session { session, request: 1, acknowledged: 0, above: Ranges::new() };
         };
         client.last += 1;
         let request = client.last;
@@ -65,7 +93,8 @@ impl Clients {
             12..18 => random.below(first_open),
             _ => first_open - 1,
         };
-        Identity::Session { session, request, acknowledged }
+        let above = client.above(random, first_open, request);
+        Identity::Session { session, request, acknowledged, above }
     }
 
     /// A session that nobody has.

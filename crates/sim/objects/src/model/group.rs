@@ -16,6 +16,7 @@ use super::kind::{Cx, Kind, Step, View, Waiter};
 use super::methods::{Type, Way, method_of, type_of};
 use super::request::{Asked, Asker, KeptAt, Progress, Remembered, Session};
 use super::types;
+use crate::forgotten::Forgotten;
 
 /// One object.
 pub(crate) struct Object {
@@ -172,14 +173,14 @@ impl Group {
             Identity::Anonymous => return Ok(None),
             Identity::Key(key) if key.is_empty() => return bad_argument(),
             Identity::Key(_) => {}
-            Identity::Session { session, request, acknowledged } => {
+            Identity::Session { session, request, .. } => {
                 let Some(open) = self.sessions.iter_mut().find(|open| open.id == *session) else {
                     return refuse("session-expired");
                 };
-                open.floor = open.floor.max(*acknowledged);
-                let floor = open.floor;
-                self.remembered.retain(|kept| !matches!(&kept.at, KeptAt::Session(of, number) if of == session && *number <= floor));
-                if *request <= floor {
+                open.forgotten.acknowledge(&caller.identity);
+                let forgotten = &open.forgotten;
+                self.remembered.retain(|kept| !matches!(&kept.at, KeptAt::Session(of, number) if of == session && forgotten.contains(*number)));
+                if forgotten.contains(*request) {
                     return refuse("request-forgotten");
                 }
             }
@@ -452,7 +453,7 @@ impl Group {
                 generation: new.generation,
                 ttl_ms: new.ttl_ms,
                 principal,
-                floor: 0,
+                forgotten: Forgotten::default(),
             };
             self.sessions.push(session);
             self.told.push(Told::Opened(new.id, new.generation));

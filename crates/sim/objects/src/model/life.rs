@@ -44,7 +44,7 @@ impl Group {
     pub(crate) fn with_session(&mut self, asker: &Asker, mut result: Value) -> Value {
         let (Some(id), Some(ttl_ms)) = (asker.session, asker.opened_ttl_ms) else { return result };
         let Some(open) = self.sessions.iter().find(|open| open.id == id) else { return result };
-        let is_unused = open.floor == 0 && self.unacknowledged(id) == 0 && self.asking != Some(id);
+        let is_unused = open.forgotten.is_empty() && self.unacknowledged(id) == 0 && self.asking != Some(id);
         if is_unused && self.holdings(id).is_empty() && self.tickets(id) == 0 && !self.ending.contains(&id) {
             self.sessions.retain(|open| open.id != id);
             self.told.push(Told::Closed(id, false));

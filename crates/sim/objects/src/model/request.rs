@@ -3,6 +3,7 @@
 use objects_state::{Caller, Identity, Invocation, ObjectName, SessionId};
 
 use super::answer::Answer;
+use crate::forgotten::Forgotten;
 
 /// Who asked, and where the answer is kept.
 #[derive(Clone, Debug)]
@@ -67,6 +68,5 @@ pub(crate) struct Session {
     pub(crate) generation: u32,
     pub(crate) ttl_ms: i64,
     pub(crate) principal: String,
-    /// Requests up to this number are forgotten.
-    pub(crate) floor: u64,
+    pub(crate) forgotten: Forgotten,
 }

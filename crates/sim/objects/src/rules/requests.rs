@@ -8,6 +8,7 @@ use objects_state::{Caller, Command, Effect, Identity, Outcome, SessionId};
 use sim_kit::Judged;
 
 use super::{Seen, Wrong, judged, object_of, visible};
+use crate::forgotten::Forgotten;
 use crate::model::{Asked, KeptAt, Told};
 
 /// How far a request had come when it was last heard of.
@@ -28,7 +29,8 @@ struct Known {
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
     known: Vec<Known>,
-    floors: Vec<(SessionId, u64)>,
+    /// What each open session has acknowledged.
+    forgotten: Vec<(SessionId, Forgotten)>,
 }
 
 pub(super) const fn caller_of(command: &Command) -> Option<&Caller> {
@@ -59,18 +61,23 @@ impl Requests {
             // Another body under a key is refused, and a key is forgotten some time behind this.
             (KeptAt::Key(..), _) if known.asked != asked => None,
             (KeptAt::Key(..), Progress::Ended(_, at_ms)) if now_ms - at_ms >= KEY_MS => None,
-            (KeptAt::Session(id, number), _) => (*number > self.floor_with(*id, caller)).then_some(known),
+            (KeptAt::Session(id, number), _) => {
+                (!self.forgotten_with(*id, caller).contains(*number)).then_some(known)
+            }
             _ => Some(known),
         }
     }
 
-    fn floor(&self, id: SessionId) -> Option<u64> {
-        self.floors.iter().find(|known| known.0 == id).map(|known| known.1)
+    fn is_open(&self, id: SessionId) -> bool {
+        self.forgotten.iter().any(|known| known.0 == id)
     }
 
-    fn floor_with(&self, id: SessionId, caller: &Caller) -> u64 {
-        let Identity::Session { acknowledged, .. } = caller.identity else { return 0 };
-        self.floor(id).unwrap_or(0).max(acknowledged)
+    /// What is forgotten of a session, with what its client's request acknowledges.
+    fn forgotten_with(&self, id: SessionId, caller: &Caller) -> Forgotten {
+        let known = self.forgotten.iter().find(|known| known.0 == id);
+        let mut forgotten = known.map(|known| known.1.clone()).unwrap_or_default();
+        forgotten.acknowledge(&caller.identity);
+        forgotten
     }
 
     pub(super) fn is_repeat(&self, command: &Command, now_ms: i64) -> bool {
@@ -136,13 +143,17 @@ impl Requests {
         all: &mut BTreeMap<u32, Judged>,
     ) -> Result<(), Wrong> {
         let Identity::Session { session, request, .. } = caller.identity else { return Ok(()) };
-        if self.floor(session).is_none() || request > self.floor_with(session, caller) {
+        let forgotten = self.forgotten_with(session, caller);
+        if !self.is_open(session) || !forgotten.contains(request) {
             return Ok(());
         }
         judged(all, 6, "late requests");
+        if forgotten.is_above(request) {
+            judged(all, 6, "late requests above the floor");
+        }
         match seen.shown {
             [Told::Answered(_, Err(refusal))] if refusal.slug == "request-forgotten" => Ok(()),
-            other => Err((6, format!("request {request} of {session} is at its floor, and: {other:?}"))),
+            other => Err((6, format!("request {request} of {session} is forgotten, and: {other:?}"))),
         }
     }
 
@@ -188,11 +199,11 @@ impl Requests {
         for effect in seen.effects {
             match effect {
                 Effect::SessionEnded { session, .. } => {
-                    self.floors.retain(|known| known.0 != *session);
+                    self.forgotten.retain(|known| known.0 != *session);
                     self.known.retain(|known| !matches!(&known.at, KeptAt::Session(id, _) if id == session));
                 }
-                Effect::SessionOpened { session, .. } if self.floor(*session).is_none() => {
-                    self.floors.push((*session, 0));
+                Effect::SessionOpened { session, .. } if !self.is_open(*session) => {
+                    self.forgotten.push((*session, Forgotten::default()));
                 }
                 Effect::TicketEnded { ticket, outcome, .. } => {
                     let is_it =
@@ -212,11 +223,13 @@ impl Requests {
     fn note_request(&mut self, seen: &Seen<'_>, caller: &Caller, asked: Asked) {
         let at = KeptAt::of(caller);
         let now_ms = seen.stamp_ms;
-        if let Identity::Session { session, acknowledged, .. } = caller.identity {
-            let Some(floor) = self.floors.iter_mut().find(|known| known.0 == session) else { return };
-            floor.1 = floor.1.max(acknowledged);
-            let floor = floor.1;
-            self.known.retain(|known| !matches!(&known.at, KeptAt::Session(id, number) if *id == session && *number <= floor));
+        if let Identity::Session { session, .. } = caller.identity {
+            let Some((_, forgotten)) = self.forgotten.iter_mut().find(|known| known.0 == session) else {
+                return;
+            };
+            forgotten.acknowledge(&caller.identity);
+            let forgotten = &*forgotten;
+            self.known.retain(|known| !matches!(&known.at, KeptAt::Session(id, number) if *id == session && forgotten.contains(*number)));
         }
         if at == KeptAt::Nowhere {
             return;

@@ -150,8 +150,12 @@ impl Kind for RateLimiter {
         }
     }
 
-    fn leave(&mut self, cx: &mut Cx<'_>, waiter: &Waiter, _why: Why) -> Left {
+    fn leave(&mut self, cx: &mut Cx<'_>, waiter: &Waiter, why: Why) -> Left {
         self.changed.push(wants_of(waiter).0);
+        if matches!(why, Why::Died) {
+            // With a session's end the object looks at all who wait: tokens of other keys may have come meanwhile.
+            self.changed.extend(cx.waiters.iter().map(|waiter| wants_of(waiter).0));
+        }
         let view = View { now_ms: cx.now_ms, waiters: cx.waiters };
         Left::Ends(Ok(self.missed(&view, &waiter.method, &waiter.wants)))
     }

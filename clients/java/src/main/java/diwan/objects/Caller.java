@@ -119,8 +119,8 @@ final class Caller implements InvocationHandler {
             return new Got(cluster.exchange.send(Exchange.Sent.of("POST", target + asked, Map.of(), body)).result(), null);
         }
         Session current = cluster.current();
-        if (kind.equals("command") && current != null && !current.hasRoom(Session.RESERVE)) {
-            // A call that waits keeps the session's numbers from being acknowledged. This one needs no session.
+        if (kind.equals("command") && current != null && !current.hasRoom(Session.RESERVE / 2)) {
+            // Very many calls are under way. This one needs no session.
             return new Got(cluster.keyed("POST", target, body).result(), null);
         }
         for (boolean again = true; ; again = false) {
@@ -138,10 +138,11 @@ final class Caller implements InvocationHandler {
     private Map<String, Object> numbered(
             Session session, String kind, String method, Map<String, ?> args, String target, String body, Wait wait)
             throws InterruptedException {
-        long number = session.number();
         boolean waits = kind.equals("blocking") || kind.equals("either");
-        long began = System.nanoTime();
         Duration limit = wait == null ? null : wait.limit();
+        // What gives back is not held up by what waits for it.
+        long number = session.number(waits && !Duration.ZERO.equals(limit) ? Session.RESERVE : 0);
+        long began = System.nanoTime();
         Supplier<String> where = () -> {
             if (!waits) return target;
             String held = target + "?hold_ms=" + Exchange.HOLD.toMillis();

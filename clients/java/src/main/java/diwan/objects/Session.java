@@ -3,7 +3,6 @@ package diwan.objects;
 import java.io.IOException;
 import java.security.SecureRandom;
 import java.time.Duration;
-import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -14,7 +13,7 @@ import java.util.function.Consumer;
 
 /** The session of a cluster object: its numbers, its heartbeat, and what it holds. */
 final class Session {
-    // Replies that may be unacknowledged, as the server bounds them, and how many of them calls leave that need no session.
+    // Requests that may be without an answer, as the server bounds them, and how many of them calls that wait leave to the others.
     private static final int WINDOW = 64;
     static final int RESERVE = 16;
 
@@ -23,9 +22,8 @@ final class Session {
     private final Exchange exchange;
     private final String id = random();
     private final Map<String, String> proof = Map.of("Diwan-Session", id + "." + random());
-    private final Set<Long> done = new HashSet<>();
+    private final Acknowledged answers = new Acknowledged();
     private long next = 1;
-    private long floor;
     // When the last renewal was sent that was answered. Nothing that the session holds is taken for held beyond three
     // quarters of its time to live from then on: before any server lets it expire.
     private volatile long renewed;
@@ -108,27 +106,26 @@ final class Session {
     }
 
     synchronized boolean hasRoom(int reserve) {
-        return next - floor <= WINDOW - reserve;
+        return answers.unanswered(next - 1) < WINDOW - reserve;
     }
 
-    /** The number of the next request, once there is room for it. */
-    synchronized long number() throws InterruptedException {
-        while (ended == null && !hasRoom(0)) wait();
+    /** The number of the next request, once there is room for it and so many more. */
+    synchronized long number(int reserve) throws InterruptedException {
+        while (ended == null && !hasRoom(reserve)) wait();
         if (ended != null) throw ended;
         return next++;
     }
 
     /** The reply to that request has come, or nobody wants it any more. */
     synchronized void answered(long number) {
-        done.add(number);
-        while (done.remove(floor + 1)) floor++;
+        answers.add(number);
         notifyAll();
     }
 
     synchronized Map<String, String> fields(long number) {
         Map<String, String> fields = new LinkedHashMap<>(proof);
         fields.put("Diwan-Request", Long.toString(number));
-        fields.put("Diwan-Acknowledged", Long.toString(Math.min(floor, number - 1)));
+        fields.put("Diwan-Acknowledged", answers.toString());
         return fields;
     }
 
