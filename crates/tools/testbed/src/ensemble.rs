@@ -370,6 +370,11 @@ impl Ensemble {
         self.members[number - 1].config.keys.extend(keys);
     }
 
+    /// Further arguments of the program of a member that was not started yet.
+    pub fn add_flags(&mut self, number: usize, flags: impl IntoIterator<Item = String>) {
+        self.members[number - 1].config.flags.extend(flags);
+    }
+
     /// What a member that was not started yet finds in its environment.
     pub fn set_environment(&mut self, number: usize, name: &str, value: impl Into<OsString>) {
         self.members[number - 1].config.environment.push((name.to_owned(), value.into()));

@@ -73,7 +73,7 @@ pub(super) const WORSE: Word = Word("worse", "أسوأ");
 pub(super) const OTHER_LANGUAGE: Word = Word("العربية", "English");
 
 /// What each of these is called in Arabic: figures, then what series are made of.
-const ARABIC: [(&str, &str); 83] = [
+const ARABIC: [(&str, &str); 84] = [
     (figure::RATE, "المعدل (عملية/ث)"),
     (figure::MEAN, "المتوسط (م.ث)"),
     (figure::P50, "الوسيط (م.ث)"),
@@ -141,6 +141,7 @@ const ARABIC: [(&str, &str); 83] = [
     ("1 broker", "وسيط واحد"),
     ("1 acceptor", "قابل واحد"),
     ("diwan", "ديوان"),
+    ("objects", "كائنات ديوان"),
     ("zookeeper", "ZooKeeper"),
     ("etcd", "etcd"),
     ("concoord", "ConCoord"),
@@ -160,11 +161,12 @@ const ARABIC: [(&str, &str); 83] = [
 ];
 
 /// What each of these is called in English, where that is not what points have.
-const ENGLISH: [(&str, &str); 10] = [
+const ENGLISH: [(&str, &str); 11] = [
     (figure::DISTRIBUTION, "share (%)"),
     (figure::LATENCY_OVER_TIME, "latency (ms)"),
     ("memory gib", "memory (GiB)"),
     ("diwan", "Diwan"),
+    ("objects", "Diwan's objects"),
     ("zookeeper", "ZooKeeper"),
     ("concoord", "ConCoord"),
     ("other", "other Diwan"),

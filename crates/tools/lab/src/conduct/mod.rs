@@ -32,7 +32,7 @@ use progress::Progress;
 use systems::Found;
 
 /// Why a system is left out of an experiment.
-const NOT_PUBLISHED: &str = "it takes part where it did in what was published";
+const NOT_FOR_IT: &str = "it takes no part in this";
 
 /// What is to be run.
 #[derive(Clone, Debug)]
@@ -93,7 +93,7 @@ pub fn run(options: &Options, patience: &Patience, tell: &mut Tell<'_>) -> Resul
         }
         let (taking_part, others): (Vec<_>, Vec<_>) = systems.iter().partition(|system| plan.has(system));
         for system in others {
-            conductor.skip(experiment.about.id, system.name(), String::from(NOT_PUBLISHED))?;
+            conductor.skip(experiment.about.id, system.name(), String::from(NOT_FOR_IT))?;
         }
         for (system, beyond) in
             taking_part.iter().flat_map(|system| plan.beyond.iter().map(move |what| (system, what)))
@@ -215,7 +215,7 @@ impl Conductor<'_, '_> {
         let (id, name) = (experiment.about.id, system.name());
         let places = || block.specs.iter().map(Spec::place).collect::<Vec<_>>().join(", ");
         if !block.has(system) {
-            return self.skip(id, name, format!("{}: {NOT_PUBLISHED}", places()));
+            return self.skip(id, name, format!("{}: {NOT_FOR_IT}", places()));
         }
         if matches!(system, System::Elsewhere { servers, .. } if !fits(plan, block, servers.list.len())) {
             return Ok(());

@@ -34,7 +34,7 @@ fn plan(scale: &Scale) -> Plan {
     let counts: &[usize] = scale.pick(&[1, 3, 5], &[1, 3, 5, 7, 9, 11, 13]);
     let block = |count: &usize| {
         let task = Task { value_bytes: 100, ..scale.mixed(FEW, 1, 1000) };
-        Block::of(*count, vec![Spec::new("updates", count, task)]).prepared().and_concoord()
+        Block::of(*count, vec![Spec::new("updates", count, task)]).prepared().and_live_objects()
     };
     Plan { blocks: counts.iter().map(block).collect(), ..Plan::default() }
 }

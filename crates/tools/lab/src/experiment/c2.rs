@@ -49,7 +49,7 @@ fn plan(scale: &Scale) -> Plan {
         Spec::new("updates", pace, task)
     };
     Plan {
-        blocks: vec![Block::of(3, paces.iter().map(spec).collect()).prepared().and_concoord()],
+        blocks: vec![Block::of(3, paces.iter().map(spec).collect()).prepared().and_live_objects()],
         ..Plan::default()
     }
 }

@@ -42,5 +42,5 @@ fn plan(scale: &Scale) -> Plan {
     };
     let setting = Setting { heap_mb: 1024, ..Setting::of(3) };
     let specs = sizes.iter().map(spec).collect();
-    Plan { blocks: vec![Block::with(setting, specs).prepared().and_concoord()], ..Plan::default() }
+    Plan { blocks: vec![Block::with(setting, specs).prepared().and_live_objects()], ..Plan::default() }
 }

@@ -46,7 +46,7 @@ fn plan(scale: &Scale) -> Plan {
         let series = series(*acceptors);
         let observers = replicas - acceptors;
         let setting = Setting { observers, ..Setting::of(*acceptors) };
-        Block::with(setting, vec![Spec::new(series, replicas, task)]).prepared().and_concoord()
+        Block::with(setting, vec![Spec::new(series, replicas, task)]).prepared().and_live_objects()
     };
     Plan { blocks: scale.pick(small, paper).iter().map(block).collect(), ..Plan::default() }
 }

@@ -71,7 +71,8 @@ fn plan(scale: &Scale) -> Plan {
     let cut_off = Block::with(
         Setting { can_be_cut: true, ..Setting::of(3) },
         vec![spec("leader cut off", task(10, 200.0, 4), &[(unit, Fate::CutLeaderOff(unit))])],
-    );
+    )
+    .and_objects();
     let restart = spec("rolling restart", task(10, 200.0, 5), &[(unit, Fate::RollingRestart)]);
     let tree = Task { keys: scale.pick(20_000, 200_000), value_bytes: 1024, ..task(20, 1000.0, 4) };
     let snapshots = Block::with(
@@ -79,9 +80,15 @@ fn plan(scale: &Scale) -> Plan {
         vec![spec("snapshots", tree, &[])],
     );
     let alone = |servers: usize, spec: Spec| Block::of(servers, vec![spec]);
-    // Of these the death of leaders alone was published.
+    // Of these the death of leaders alone was published. Snapshots are those of a large tree.
     Plan {
-        blocks: vec![alone(5, killed).and_concoord(), alone(3, still), cut_off, alone(3, restart), snapshots],
+        blocks: vec![
+            alone(5, killed).and_live_objects(),
+            alone(3, still).and_objects(),
+            cut_off,
+            alone(3, restart).and_objects(),
+            snapshots,
+        ],
         ..Plan::default()
     }
 }

@@ -106,6 +106,8 @@ pub struct Block {
     pub specs: Vec<Spec>,
     /// Whether ConCoord takes part: where it did in what was published.
     pub has_concoord: bool,
+    /// Whether Diwan's live objects take part.
+    pub has_objects: bool,
 }
 
 impl Block {
@@ -114,19 +116,29 @@ impl Block {
     }
 
     pub(super) const fn with(setting: Setting, specs: Vec<Spec>) -> Self {
-        Self { setting, specs, has_concoord: false }
+        Self { setting, specs, has_concoord: false, has_objects: false }
     }
 
-    /// ConCoord takes part.
-    pub(super) const fn and_concoord(mut self) -> Self {
+    /// ConCoord and Diwan's live objects take part.
+    pub(super) const fn and_live_objects(mut self) -> Self {
         self.has_concoord = true;
+        self.and_objects()
+    }
+
+    /// Diwan's live objects take part.
+    pub(super) const fn and_objects(mut self) -> Self {
+        self.has_objects = true;
         self
     }
 
     /// Whether that system takes part.
     #[must_use]
     pub const fn has(&self, system: &System) -> bool {
-        self.has_concoord || !matches!(system, System::ConCoord(_))
+        match system {
+            System::ConCoord(_) => self.has_concoord,
+            System::Objects(_) => self.has_objects,
+            _ => true,
+        }
     }
 
     /// The nodes that all of its tasks share are made before the first.

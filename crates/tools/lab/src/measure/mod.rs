@@ -18,6 +18,7 @@ mod beside;
 mod load;
 mod members;
 mod meters;
+mod objects;
 mod phase;
 mod stand;
 mod system;

@@ -15,7 +15,7 @@ use tools_testbed::meter::Reading;
 use tools_testbed::peer::{LoadProgram, Others, concoord, etcd};
 use tools_testbed::{Ensemble, Failure, PeerError, Place, Server, Setting, Software};
 
-use super::{BareServer, System, ensemble};
+use super::{BareServer, System, ensemble, objects};
 
 /// How long an ensemble may be without a leader.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -60,6 +60,8 @@ fn failed(what: &'static str) -> impl FnOnce(io::Error) -> StandError {
 enum Running {
     One(Box<Server>),
     Members(Box<Ensemble>),
+    /// Members whose live objects are measured, with where clients call each.
+    Objects(Box<Ensemble>, Vec<SocketAddr>),
     Others(Others),
     Bare(Vec<BareServer>),
     Elsewhere(Servers),
@@ -70,6 +72,8 @@ enum Running {
 pub enum Speaks {
     /// ZooKeeper's protocol, which this crate's loads use.
     ZooKeeper(Servers),
+    /// HTTP, which live objects are called by; also from here.
+    Objects(Vec<String>),
     /// Another protocol, by a program of its own, at these addresses.
     Other(LoadProgram, Vec<String>),
 }
@@ -120,6 +124,7 @@ impl Stand {
             System::Diwan { program, .. } => {
                 members(Software::Diwan(program.clone()), setting, folder, &place)?
             }
+            System::Objects(program) => members_with_objects(program, setting, folder, &place)?,
             System::Etcd(program) => Running::Others(etcd::start(program, setting, folder, &place)?),
             System::ConCoord(package) => Running::Others(concoord::start(package, setting, folder, &place)?),
             System::Elsewhere { servers, .. } => Running::Elsewhere(servers.clone()),
@@ -135,6 +140,9 @@ impl Stand {
                 let clients = others.clients().iter().map(ToString::to_string).collect();
                 Speaks::Other(others.load().clone(), clients)
             }
+            Running::Objects(_, clients) => {
+                Speaks::Objects(clients.iter().map(ToString::to_string).collect())
+            }
             Running::Elsewhere(servers) => Speaks::ZooKeeper(servers.clone()),
             _ => Speaks::ZooKeeper(self.addresses().into()),
         }
@@ -146,6 +154,7 @@ impl Stand {
         match &self.running {
             Running::One(server) => vec![server.address()],
             Running::Members(ensemble) => ensemble.servers().map(Server::address).collect(),
+            Running::Objects(_, clients) => clients.clone(),
             Running::Others(others) => others.clients().to_vec(),
             Running::Bare(servers) => servers.iter().map(BareServer::address).collect(),
             Running::Elsewhere(_) => Vec::new(),
@@ -165,7 +174,9 @@ impl Stand {
     pub fn pids(&self) -> Vec<u32> {
         match &self.running {
             Running::One(server) => vec![server.pid()],
-            Running::Members(ensemble) => ensemble.servers().map(Server::pid).collect(),
+            Running::Members(ensemble) | Running::Objects(ensemble, _) => {
+                ensemble.servers().map(Server::pid).collect()
+            }
             Running::Others(others) => others.pids(),
             Running::Bare(servers) => servers.iter().map(BareServer::pid).collect(),
             Running::Elsewhere(_) => Vec::new(),
@@ -226,6 +237,7 @@ impl Stand {
     pub fn leader(&self) -> Result<usize, StandError> {
         let others = match &self.running {
             Running::Members(ensemble) => return Ok(ensemble.leader_as_asked(&ensemble.all())?),
+            Running::Objects(ensemble, _) => return objects::leader(ensemble),
             Running::Others(others) => others,
             _ => return Ok(1),
         };
@@ -247,7 +259,7 @@ impl Stand {
     /// The host could not.
     pub fn kill(&mut self, number: usize) -> Result<(), StandError> {
         match &mut self.running {
-            Running::Members(ensemble) => Ok(ensemble.kill(number)?),
+            Running::Members(ensemble) | Running::Objects(ensemble, _) => Ok(ensemble.kill(number)?),
             Running::Others(others) => Ok(others.kill(number)?),
             _ => Ok(()),
         }
@@ -259,7 +271,7 @@ impl Stand {
     /// The host could not.
     pub fn stop(&mut self, number: usize) -> Result<(), StandError> {
         match &mut self.running {
-            Running::Members(ensemble) => Ok(ensemble.stop(number)?),
+            Running::Members(ensemble) | Running::Objects(ensemble, _) => Ok(ensemble.stop(number)?),
             Running::Others(others) => Ok(others.stop(number)?),
             _ => Ok(()),
         }
@@ -272,6 +284,10 @@ impl Stand {
     pub fn restart(&mut self, number: usize) -> Result<(), StandError> {
         match &mut self.running {
             Running::Members(ensemble) => Ok(ensemble.start(number).map(drop)?),
+            Running::Objects(ensemble, clients) => {
+                ensemble.start(number)?;
+                objects::wait_until_ready(&clients[number - 1..number])
+            }
             Running::Others(others) => Ok(others.restart(number)?),
             _ => Ok(()),
         }
@@ -283,7 +299,7 @@ impl Stand {
     /// The host could not.
     pub fn pause(&mut self, number: usize, time: Duration) -> Result<(), StandError> {
         match &mut self.running {
-            Running::Members(ensemble) => {
+            Running::Members(ensemble) | Running::Objects(ensemble, _) => {
                 ensemble.pause(number)?;
                 // No synchronisation: the length of the stop is what is measured.
                 std::thread::sleep(time);
@@ -315,6 +331,22 @@ impl Drop for Stand {
             let _ = fs::remove_dir_all(folder);
         }
     }
+}
+
+/// Members of an ensemble, all serving, whose live objects are ready.
+fn members_with_objects(
+    program: &Path,
+    setting: &Setting,
+    folder: &Path,
+    place: &Place,
+) -> Result<Running, StandError> {
+    if setting.observers > 0 {
+        return Err(StandError::Missing(String::from("objects have no members without a vote")));
+    }
+    let (mut ensemble, clients) = objects::ensemble_with_objects(program, setting, folder, place);
+    ensemble.start_all()?;
+    objects::wait_until_ready(&clients)?;
+    Ok(Running::Objects(Box::new(ensemble), clients))
 }
 
 /// Members of an ensemble, all serving.

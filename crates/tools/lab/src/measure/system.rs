@@ -18,6 +18,8 @@ pub enum System {
         /// The program, whose `serve` serves.
         program: PathBuf,
     },
+    /// Diwan's live objects, by the path of the program.
+    Objects(PathBuf),
     /// Apache ZooKeeper.
     ZooKeeper(Distribution),
     /// etcd.
@@ -50,13 +52,14 @@ pub struct Sources {
 
 impl System {
     /// The names that [`Sources::find`] knows beside those of addresses.
-    pub const NAMES: [&str; 5] = ["diwan", "zookeeper", "etcd", "concoord", "other"];
+    pub const NAMES: [&str; 6] = ["diwan", "objects", "zookeeper", "etcd", "concoord", "other"];
 
     /// Its name in the report.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
             Self::Diwan { name, .. } | Self::Elsewhere { name, .. } => name,
+            Self::Objects(_) => "objects",
             Self::ZooKeeper(_) => "zookeeper",
             Self::Etcd(_) => "etcd",
             Self::ConCoord(_) => "concoord",
@@ -77,7 +80,7 @@ impl System {
     #[must_use]
     pub fn version(&self) -> String {
         match self {
-            Self::Diwan { program, .. } => {
+            Self::Diwan { program, .. } | Self::Objects(program) => {
                 let said = std::process::Command::new(program).arg("--version").output();
                 said.map_or_else(|_| String::from("unknown"), |output| first_line(&output.stdout))
             }
@@ -113,6 +116,7 @@ impl Sources {
         }
         match name {
             "diwan" => Ok(System::Diwan { name: name.to_owned(), program: self.diwan.clone() }),
+            "objects" => Ok(System::Objects(self.diwan.clone())),
             "other" => match &self.other {
                 Some(program) => Ok(System::Diwan { name: name.to_owned(), program: program.clone() }),
                 None => Err(PeerError::Missing("no other build of Diwan is named (`--against`)".into())),

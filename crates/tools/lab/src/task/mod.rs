@@ -1,5 +1,5 @@
 //! What a load is to do, in a form that three drivers understand: the one here, for ZooKeeper's protocol, one in Go,
-//! for etcd, and one in Python, for ConCoord (both in `crates/tools/testbed/peers`). What is measured lies between two
+//! for etcd, and one in Python, for ConCoord (both in `crates/tools/testbed/peers`); live objects have one here, too. What is measured lies between two
 //! edges, at which the caller reads the servers' meters.
 //!
 //! Each task says in its outcome what it checked and what was wrong: a server that answers everything and keeps nothing
@@ -10,6 +10,7 @@
 mod barriers;
 mod driver;
 mod mixed;
+mod objects;
 mod order;
 mod outcome;
 mod own;

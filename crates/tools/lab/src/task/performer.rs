@@ -6,7 +6,7 @@ use std::time::Duration;
 use council_client::load::Patience;
 use tools_testbed::meter::Edges;
 
-use super::{Outcome, Task, driver, perform};
+use super::{Outcome, Task, driver, objects, perform};
 use crate::measure::{Speaks, Stand};
 
 /// See the module.
@@ -37,6 +37,10 @@ impl Performer {
                 let one = only.and_then(|number| servers.only(number - 1));
                 perform(task, one.as_ref().unwrap_or(servers), patience, edges)
             }
+            Speaks::Objects(endpoints) => {
+                let one = only.and_then(|number| endpoints.get(number - 1)).map(std::slice::from_ref);
+                objects::perform(task, one.unwrap_or(endpoints), patience, edges)
+            }
             Speaks::Other(load, endpoints) => {
                 let one = only.and_then(|number| endpoints.get(number - 1)).map(std::slice::from_ref);
                 driver::perform(load, task, one.unwrap_or(endpoints).to_vec(), patience, edges)
@@ -47,6 +51,6 @@ impl Performer {
     /// Whether the load runs in this process.
     #[must_use]
     pub const fn is_here(&self) -> bool {
-        matches!(self.0, Speaks::ZooKeeper(_))
+        matches!(self.0, Speaks::ZooKeeper(_) | Speaks::Objects(_))
     }
 }

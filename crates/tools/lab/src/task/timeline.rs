@@ -27,10 +27,10 @@ const SLOT_MS: u128 = 10;
 
 /// What one client saw: for each write when it was due and when it was done, both since measuring began.
 #[derive(Default)]
-struct Seen {
-    writes: Vec<(Duration, Duration)>,
-    lost: u64,
-    wrong: Option<String>,
+pub(super) struct Seen {
+    pub(super) writes: Vec<(Duration, Duration)>,
+    pub(super) lost: u64,
+    pub(super) wrong: Option<String>,
 }
 
 pub(super) fn perform(order: &Order<'_>, edges: &mut Edges<'_>) -> io::Result<Outcome> {
@@ -129,7 +129,7 @@ fn write(order: &Order<'_>, place: usize, client: &mut Client, began: Instant) -
     seen
 }
 
-fn gathered(all: &[Seen], elapsed: Duration) -> Outcome {
+pub(super) fn gathered(all: &[Seen], elapsed: Duration) -> Outcome {
     let mut outcome = Outcome::default();
     let mut phase = Phase::new("timeline");
     phase.elapsed = elapsed;

@@ -105,7 +105,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_enum, default_value = "small")]
     scale: ScaleName,
 
-    /// Which systems, besides those of `--address` and `--against` [default: diwan,zookeeper,etcd,concoord for the council,
+    /// Which systems, besides those of `--address` and `--against` [default: diwan,objects,zookeeper,etcd,concoord for the council,
     /// diwan,kafka,bare for the log].
     #[arg(long, value_name = "NAME[,..]", value_delimiter = ',')]
     systems: Vec<String>,
