@@ -90,7 +90,7 @@ pub use status::CoreStatus;
 /// What cores of different members say to each other.
 pub type PeerMessage = consensus_replica::PeerMessage<ObjectsMessage>;
 
-/// The highest feature level that this build understands. From 2 on, commands acknowledge single replies above the floor.
+/// The highest feature level that this build understands.
 pub const FEATURE_LEVEL: u32 = 2;
 
 /// How many bytes a message of another member may have that begins like this: see

@@ -32,6 +32,7 @@ const FLOORS: &[Floor] = &[
     (4, "repeats", 2_000),
     (5, "requests", 40_000),
     (6, "late requests", 800),
+    (6, "late requests above the floor", 600),
     (9, "objects with holders", 8_000),
     (10, "grants", 1_500),
     (13, "ends of sessions", 500),

@@ -1,6 +1,7 @@
 //! What the commands of live objects mean: the machine that the replica drives.
 
 mod apply;
+mod levels;
 mod receive;
 mod state;
 mod timeouts;

@@ -2,18 +2,15 @@
 
 use base::MonoTime;
 use objects_state::limits::{BATCH_MAX, KEY_BYTES_MAX};
-use objects_state::{Caller, Command, Identity, Origin, Outcome, Problem, Ranges, Slug, State, TicketState};
+use objects_state::{Caller, Command, Identity, Origin, Outcome, Problem, Slug, State, TicketState};
 
-use super::ObjectsMachine;
+use super::{ObjectsMachine, levels};
 use crate::edge::{Answer, Consistency, Request, SessionProof, Subject, caller_of};
 use crate::group::Group;
 use crate::joined::Joined;
 use crate::limits::JOINED_MAX;
 use crate::query;
 use crate::watches::Watched;
-
-/// The feature level from which on commands acknowledge single replies.
-const RANGES_LEVEL: u32 = 2;
 
 /// What is known of a session that a request names.
 enum Known {
@@ -58,6 +55,7 @@ impl ObjectsMachine {
         group: &mut Group,
     ) {
         let at = group.now().mono();
+        let request = levels::readable_by_all(request, state);
         let proof = proof_of(&request);
         match proof.map_or(Known::Proven, |proof| self.prove(proof, state, at)) {
             Known::Proven => self.carry_out(request, since, is_fresh, state, group),
@@ -82,12 +80,7 @@ impl ObjectsMachine {
         group: &mut Group,
     ) {
         match request {
-            Request::Command { mut command, secret_hash } => {
-                if state.feature_level() < RANGES_LEVEL {
-                    leave_out_ranges(&mut command);
-                }
-                self.command(&command, secret_hash, group);
-            }
+            Request::Command { command, secret_hash } => self.command(&command, secret_hash, group),
             Request::Query { consistency: Consistency::Linearizable, .. } if !is_fresh => {
                 self.wait(request, since, group);
             }
@@ -253,19 +246,6 @@ fn proof_of(request: &Request) -> Option<SessionProof> {
             Some(*proof)
         }
         _ => None,
-    }
-}
-
-/// A member of an earlier build could not read them in the log. Left out, the replies are kept for longer.
-fn leave_out_ranges(command: &mut Command) {
-    let caller = match command {
-        Command::Call(call) => &mut call.caller,
-        Command::Batch(batch) => &mut batch.caller,
-        Command::Create { caller, .. } | Command::Delete { caller, .. } => caller,
-        _ => return,
-    };
-    if let Identity::Session { above, .. } = &mut caller.identity {
-        *above = Ranges::new();
     }
 }
 
