@@ -102,6 +102,7 @@ mod death;
 mod directory;
 mod effects;
 mod group;
+pub mod guest;
 mod json;
 mod key;
 pub mod limits;
