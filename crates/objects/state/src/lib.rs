@@ -120,6 +120,8 @@ mod state;
 mod store;
 mod tick;
 mod ticket;
+mod types;
+mod user;
 
 pub use builtin::{TYPES, constructor, methods, type_name, type_named};
 pub use codec::Malformed;
@@ -128,7 +130,7 @@ pub use command::{
     TypeId,
 };
 pub use directory::{Endpoint, Host, Members, NameData, NameRecord};
-pub use effects::{Effect, Effects, Event, EventKind, TicketEnd};
+pub use effects::{Effect, Effects, Event, EventKind, Said, TicketEnd};
 pub use json::{Json, NotJson};
 pub use loader::Loader;
 pub use object::{Method, MethodKind};
@@ -137,4 +139,5 @@ pub use reply::Reply;
 pub use scan::SnapshotProgress;
 pub use session::Session;
 pub use source::Source;
-pub use state::{Description, State, TicketState};
+pub use state::{Description, State, TicketState, UserObject};
+pub use types::{DESCRIPTION_SECTION, TypeInfo, VersionInfo, custom_section};
