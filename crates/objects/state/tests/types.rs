@@ -253,9 +253,35 @@ fn names_descriptions_and_sizes_are_checked() {
         assert_eq!(types.type_put(name, b"module one", DESCRIPTION), "refused bad-argument", "{name}");
     }
     assert_eq!(types.type_put("lock", b"module one", DESCRIPTION), "refused exists");
-    assert_eq!(types.type_put("hits", b"module one", "{}"), "refused bad-argument");
+    assert_eq!(types.type_put("hits", b"module one", "[]"), "refused bad-argument");
     assert_eq!(types.type_put("hits", b"module one", &" ".repeat(70_000)), "refused too-large");
     assert_eq!(types.world.state.user_types().count(), 0);
+}
+
+#[test]
+fn runner_says_what_its_source_is() {
+    let mut types = Types::new();
+    types.upload(b"runner");
+    let put = |types: &mut Types, source: &str| {
+        let command = Command::TypePut {
+            caller: types.world.caller(Anyone),
+            name: "hits".into(),
+            module: hash(b"runner"),
+            source: Some(source.into()),
+            description: "{}".into(),
+        };
+        types.world.answer(&command)
+    };
+    put(&mut types, "add");
+    types.ready();
+    types.create("a", "");
+    assert_eq!(types.call(Anyone, "add", ""), "{\"value\":1}");
+    assert_eq!(types.call(Anyone, "get", ""), "refused no-such-method");
+    put(&mut types, "no/method");
+    types.ready();
+    assert_eq!(put(&mut types, "no/method"), "refused type-rejected");
+    let other = load(&snapshot(&mut types.world.state, 99).0, 99).expect("our own snapshot loads");
+    assert_eq!(other.digest(), types.world.state.digest());
 }
 
 #[test]

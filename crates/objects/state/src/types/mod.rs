@@ -110,8 +110,18 @@ record! {
     /// What is read of a version when it is shown or prepared.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub(crate) struct VersionText {
+        /// As it came.
         pub(crate) description: String,
+        /// What the runner says of its source, once it has loaded that.
+        pub(crate) described: Option<String>,
         pub(crate) source: Option<Vec<u8>>,
+    }
+}
+
+impl VersionText {
+    /// What people are told.
+    pub(crate) fn shown(self) -> String {
+        self.described.unwrap_or(self.description)
     }
 }
 
@@ -191,7 +201,7 @@ pub(crate) fn versions(core: &Core, kind: TypeId) -> impl Iterator<Item = (Versi
 /// What a version says of itself: JSON.
 pub(crate) fn description(core: &Core, kind: TypeId, version: VersionHash) -> String {
     let text: Option<VersionText> = core.read(&key::version_text(kind, version));
-    text.map_or_else(|| String::from("null"), |text| text.description)
+    text.map_or_else(|| String::from("null"), VersionText::shown)
 }
 
 /// What a method of a version is.

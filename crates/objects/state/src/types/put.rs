@@ -75,11 +75,43 @@ fn write(core: &mut Core, kind: TypeId, hash: VersionHash, new: &New<'_>, descri
         objects: 0,
     };
     core.write(key::version(kind, hash), &record);
-    let text = VersionText { description: new.description.into(), source: new.source.map(Vec::from) };
+    let (description_text, source) = (new.description.into(), new.source.map(Vec::from));
+    let text = VersionText { description: description_text, described: None, source };
     core.write(key::version_text(kind, hash), &text);
+    write_methods(core, kind, hash, description);
+}
+
+fn write_methods(core: &mut Core, kind: TypeId, hash: VersionHash, description: &Description) {
     for (name, is) in &description.methods {
         core.write(key::method(kind, hash, name), is);
     }
+}
+
+/// What the runner of a version says of the source that it has loaded takes the place of a description.
+///
+/// # Errors
+/// It is none.
+fn describe(
+    core: &mut Core,
+    kind: TypeId,
+    hash: VersionHash,
+    found: &mut VersionRecord,
+) -> Result<(), String> {
+    let Some(mut text) = core.read::<VersionText>(&key::version_text(kind, hash)) else { return Ok(()) };
+    let said = text.source.as_ref().and_then(|_| core.engine.get().description(hash));
+    let Some(said) = said else { return Ok(()) };
+    if said.len() > DESCRIPTION_BYTES_MAX {
+        return Err(String::from("what the runner says of the source is too long"));
+    }
+    let said =
+        String::from_utf8(said).map_err(|_| String::from("what the runner says of the source is no text"))?;
+    let description = Description::parse(&said).map_err(|problem| problem.detail)?;
+    write_methods(core, kind, hash, &description);
+    found.hears_sessions = description.hears_sessions.unwrap_or(found.hears_sessions);
+    found.layout.clone_from(&description.layout);
+    text.described = Some(said);
+    core.write(key::version_text(kind, hash), &text);
+    Ok(())
 }
 
 fn shown(name: &str, hash: VersionHash, state: &str) -> String {
@@ -146,25 +178,29 @@ fn free_number(core: &Core) -> Result<TypeId, Problem> {
 /// The leader's engine is done with a version. Each member waits for its own here, so that none runs a version that it does
 /// not have. Without effect if the version is not being prepared.
 pub(crate) fn ready(core: &mut Core, kind: TypeId, hash: VersionHash) {
-    let Some(found) = version(core, kind, hash).filter(|found| found.standing == Standing::Preparing) else {
+    let Some(mut found) = version(core, kind, hash).filter(|found| found.standing == Standing::Preparing)
+    else {
         return;
     };
     update_totals(core, |totals| totals.preparing -= 1);
-    match core.engine.get().ready(hash) {
+    let ready = core.engine.get().ready(hash).map_err(|why| why.detail);
+    match ready.and_then(|()| describe(core, kind, hash, &mut found)) {
         Ok(()) => {
             core.write(key::version(kind, hash), &VersionRecord { standing: Standing::Ready, ..found });
             make_current(core, kind, Some(hash));
         }
-        Err(why) => {
-            let until_ms = core.meta.stamp_ms.saturating_add(UPLOAD_MS);
-            let module = found.module;
-            let standing = Standing::Rejected(why.detail, until_ms);
-            core.write(key::version(kind, hash), &VersionRecord { standing, ..found });
-            deadline::set(core, until_ms, deadline::REJECTED, &[&[kind.0][..], &hash.0].concat(), &());
-            upload::end_use(core, module);
-            forget_in_engine(core, hash);
-        }
+        Err(detail) => reject(core, kind, hash, found, detail),
     }
+}
+
+fn reject(core: &mut Core, kind: TypeId, hash: VersionHash, found: VersionRecord, detail: String) {
+    let until_ms = core.meta.stamp_ms.saturating_add(UPLOAD_MS);
+    let module = found.module;
+    let standing = Standing::Rejected(detail, until_ms);
+    core.write(key::version(kind, hash), &VersionRecord { standing, ..found });
+    deadline::set(core, until_ms, deadline::REJECTED, &[&[kind.0][..], &hash.0].concat(), &());
+    upload::end_use(core, module);
+    forget_in_engine(core, hash);
 }
 
 /// The time for which a rejection is remembered is over.

@@ -47,7 +47,7 @@ pub(crate) fn info(core: &Core, kind: TypeId) -> Option<TypeInfo> {
             Standing::Ready => ("ready", None),
             Standing::Rejected(detail, _) => ("rejected", Some(detail)),
         };
-        let description = text.map_or_else(String::new, |text| text.description);
+        let description = text.map_or_else(String::new, VersionText::shown);
         let (since, module, objects) = (found.since, found.module, found.objects);
         VersionInfo { hash, state, rejected, since, module, objects, description }
     });

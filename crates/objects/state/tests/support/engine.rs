@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use objects_state::Json;
 use objects_state::guest::{
@@ -19,6 +20,7 @@ type Pages = BTreeMap<u32, Vec<u8>>;
 pub struct FakeEngine {
     /// Whether memory is kept between runs.
     keeps: bool,
+    is_slow: bool,
     inner: Mutex<Inner>,
 }
 
@@ -30,9 +32,21 @@ struct Inner {
     loads: usize,
 }
 
+/// Engines that are slow are not done before this.
+static FINISHED: AtomicBool = AtomicBool::new(false);
+
 impl FakeEngine {
+    /// One that is done with nothing until [`Self::finish_all`]. For one test of a process.
+    pub fn slow() -> Self {
+        Self { is_slow: true, ..Self::new(true) }
+    }
+
+    pub fn finish_all() {
+        FINISHED.store(true, Ordering::SeqCst);
+    }
+
     pub fn new(keeps: bool) -> Self {
-        Self { keeps, inner: Mutex::default() }
+        Self { keeps, is_slow: false, inner: Mutex::default() }
     }
 
     pub fn versions(&self) -> usize {
@@ -225,7 +239,10 @@ impl Machine<'_> {
 
 impl Engine for FakeEngine {
     fn prepare(&self, version: &Version<'_>) {
-        let text = String::from_utf8(version.module.to_vec()).expect("a fake module is text");
+        let mut text = String::from_utf8(version.module.to_vec()).expect("a fake module is text");
+        if let Some(source) = version.source {
+            text = format!("{text} source {}", String::from_utf8_lossy(source));
+        }
         self.inner.lock().unwrap().modules.insert(version.hash, text);
     }
 
@@ -238,8 +255,15 @@ impl Engine for FakeEngine {
         Ok(())
     }
 
+    fn description(&self, version: VersionHash) -> Option<Vec<u8>> {
+        let inner = self.inner.lock().unwrap();
+        let source = inner.modules.get(&version)?.split_once("source ")?.1;
+        Some(format!("{{\"methods\":{{\"{source}\":{{\"kind\":\"command\"}}}}}}").into_bytes())
+    }
+
     fn is_done(&self, version: VersionHash) -> bool {
-        self.inner.lock().unwrap().modules.contains_key(&version)
+        let is_late = self.is_slow && !FINISHED.load(Ordering::SeqCst);
+        !is_late && self.inner.lock().unwrap().modules.contains_key(&version)
     }
 
     fn run(&self, run: &Run<'_>, host: &dyn Host) -> Ended {
