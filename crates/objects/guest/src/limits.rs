@@ -48,8 +48,8 @@ pub const MEMORY_BYTES_MAX: u64 = 1 << 30;
 pub const FUEL: u64 = 200_000_000;
 /// The most that it may want: some ten times 20 ms.
 pub const FUEL_MAX: u64 = 2_000_000_000;
-/// Units of fuel that preparing an image may take: a runner starts an interpreter and reads a source.
-pub const IMAGE_FUEL: u64 = 20_000_000_000;
+/// How many runs' fuel preparing an image may take: a runner starts an interpreter and reads a source.
+pub const IMAGE_RUNS: u64 = 25;
 
 /// Bytes of a result, and of each result that a waiting call gets.
 pub const RESULT_BYTES_MAX: usize = objects_state::limits::VALUE_BYTES_MAX;

@@ -9,7 +9,7 @@ use wasmtime::{Config, Linker, Module, WasmBacktraceDetails};
 use crate::description::Description;
 use crate::imports;
 use crate::instance::{Instance, Recipe};
-use crate::limits::{FRAMES_MAX, IMAGE_FUEL};
+use crate::limits::{FRAMES_MAX, IMAGE_RUNS};
 use crate::log::Log;
 use crate::memory::{Creator, Image};
 use crate::module::{FEATURES, Segment, checked, rejected, rewrite};
@@ -44,7 +44,7 @@ impl Prepared {
         };
         let mut first = Instance::new(&recipe);
         fill(&mut first, &rewritten.segments)?;
-        first.initialize(source, IMAGE_FUEL).map_err(|failure| unprepared(&failure))?;
+        first.initialize(source, IMAGE_RUNS * description.fuel).map_err(|failure| unprepared(&failure))?;
         let image = Arc::new(Image::new(first.bytes()));
         creator.begin_as(image.clone());
         Ok(Self { registers: first.registers(), recipe, description, image })

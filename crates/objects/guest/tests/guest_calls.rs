@@ -4,7 +4,7 @@ mod common;
 
 use common::{Bench, around};
 use objects_guest::Guests;
-use objects_state::command::SessionId;
+use objects_state::SessionId;
 use objects_state::guest::{Act, Engine, Entry, Failure};
 
 /// The i32 that begins at a place of the arguments.
@@ -237,7 +237,7 @@ const WASI: &str = r#"(module
     (import "wasi_snapshot_preview1" "poll_oneoff" (func $poll (param i32 i32 i32 i32) (result i32)))
     (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
     (memory (export "memory") 1)
-    (data (i32.const 100) "\6e\00\00\00\05\00\00\00\73\00\00\00\01\00\00\00hello\0a")
+    (data (i32.const 100) "\74\00\00\00\05\00\00\00\79\00\00\00\01\00\00\00hello\0a")
     (global $ready (mut i32) (i32.const 0))
     (func (export "_initialize") (global.set $ready (i32.const 1)))
     (func (export "alloc") (param i32) (result i32) (i32.const 1024))
@@ -265,7 +265,7 @@ fn wasi_shows_the_entry_and_no_files() {
     assert_eq!(numbers, [0, 0, 0, 8, 52, 8]);
     assert_eq!(bench.engine.take_log(), ["hello"]);
     assert_eq!(bench.objects[&1].pages.values().next().unwrap()[40], 6, "bytes written");
-    let detail = "the program ended itself with code 3, in function 8";
+    let detail = "the program ended itself with code 3, in function 9";
     assert_eq!(bench.failure("x", ""), Failure::Trapped { detail: detail.into() });
 }
 

@@ -8,11 +8,11 @@ use objects_state::guest::{Act, Ended, Engine, Entry, Failure, Host, PAGE_BYTES,
 
 /// The records of an object, and who waits for it.
 #[derive(Clone, Default)]
-pub struct Object {
-    pub pages: BTreeMap<u32, Vec<u8>>,
-    pub registers: Option<Vec<u8>>,
-    pub changed: u64,
-    pub waiting: BTreeSet<u64>,
+pub(crate) struct Object {
+    pub(crate) pages: BTreeMap<u32, Vec<u8>>,
+    pub(crate) registers: Option<Vec<u8>>,
+    pub(crate) changed: u64,
+    pub(crate) waiting: BTreeSet<u64>,
 }
 
 impl Host for Object {
@@ -32,7 +32,7 @@ impl Host for Object {
 
 impl Object {
     /// Keeps what a run left behind.
-    pub fn keep(&mut self, ended: &Ended, position: u64) {
+    pub(crate) fn keep(&mut self, ended: &Ended, position: u64) {
         for (number, page) in &ended.pages {
             match page {
                 Some(page) => {
@@ -61,17 +61,17 @@ impl Object {
 }
 
 /// Objects of one version in an engine.
-pub struct Bench {
-    pub engine: Guests,
-    pub version: VersionHash,
-    pub objects: BTreeMap<u64, Object>,
-    pub position: u64,
+pub(crate) struct Bench {
+    pub(crate) engine: Guests,
+    pub(crate) version: VersionHash,
+    pub(crate) objects: BTreeMap<u64, Object>,
+    pub(crate) position: u64,
 }
 
-pub const VERSION: VersionHash = VersionHash([7; 32]);
+pub(crate) const VERSION: VersionHash = VersionHash([7; 32]);
 
 /// A module, or why it is none.
-pub fn prepared(module: &[u8], source: Option<&[u8]>) -> Result<Guests, Rejected> {
+pub(crate) fn prepared(module: &[u8], source: Option<&[u8]>) -> Result<Guests, Rejected> {
     let engine = Guests::new(Settings::default());
     engine.prepare(&Version { hash: VERSION, module, source });
     engine.ready(VERSION)?;
@@ -79,16 +79,16 @@ pub fn prepared(module: &[u8], source: Option<&[u8]>) -> Result<Guests, Rejected
 }
 
 impl Bench {
-    pub fn new(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         Self::of(&wat::parse_str(text).unwrap())
     }
 
-    pub fn of(module: &[u8]) -> Self {
+    pub(crate) fn of(module: &[u8]) -> Self {
         let engine = prepared(module, None).unwrap();
         Self { engine, version: VERSION, objects: BTreeMap::new(), position: 0 }
     }
 
-    pub fn run<'a>(&self, space: u64, entry: Entry<'a>) -> Run<'a> {
+    pub(crate) fn run<'a>(&self, space: u64, entry: Entry<'a>) -> Run<'a> {
         Run {
             version: self.version,
             space,
@@ -102,7 +102,7 @@ impl Bench {
     }
 
     /// Runs a part of a command, and keeps what it did.
-    pub fn enter(&mut self, space: u64, entry: Entry<'_>) -> Ended {
+    pub(crate) fn enter(&mut self, space: u64, entry: Entry<'_>) -> Ended {
         self.position += 1;
         let run = self.run(space, entry);
         let object = self.objects.entry(space).or_default();
@@ -114,11 +114,11 @@ impl Bench {
         ended
     }
 
-    pub fn call(&mut self, method: &str, args: &[u8]) -> Ended {
+    pub(crate) fn call(&mut self, method: &str, args: &[u8]) -> Ended {
         self.enter(1, Entry::Call { method, args })
     }
 
-    pub fn query(&mut self, method: &str, args: &[u8]) -> Ended {
+    pub(crate) fn query(&mut self, method: &str, args: &[u8]) -> Ended {
         let run = self.run(1, Entry::Call { method, args });
         let object = self.objects.entry(1).or_default();
         let ended = self.engine.query(&run, object);
@@ -127,12 +127,12 @@ impl Bench {
     }
 
     /// The result of a call that succeeds.
-    pub fn ok(&mut self, method: &str, args: &str) -> String {
+    pub(crate) fn ok(&mut self, method: &str, args: &str) -> String {
         String::from_utf8(self.call(method, args.as_bytes()).outcome.unwrap()).unwrap()
     }
 
     /// How a call fails.
-    pub fn failure(&mut self, method: &str, args: &str) -> Failure {
+    pub(crate) fn failure(&mut self, method: &str, args: &str) -> Failure {
         self.call(method, args.as_bytes()).outcome.unwrap_err()
     }
 }
@@ -140,7 +140,7 @@ impl Bench {
 /// A module around the body of `call`, whose parameters are `$m`, `$ml` (the method), `$p`, `$l` (the arguments). `alloc` gives
 /// memory from 1,024 on, again and again; `$first` is the method's first letter; `$arg` reads the n-th i32 of the arguments and
 /// `$arg64` the i64 that begins there; `$give` makes a result of a number.
-pub fn around(items: &str, body: &str) -> String {
+pub(crate) fn around(items: &str, body: &str) -> String {
     format!(
         r#"(module
         (import "diwan_1" "now_ms" (func $now_ms (result i64)))
@@ -159,8 +159,8 @@ pub fn around(items: &str, body: &str) -> String {
         (func (export "alloc") (param i32) (result i32) (i32.const 1024))
         (func $give (param i64) (result i64)
             (i64.store (i32.const 512) (local.get 0)) (i64.const 0x200_0000_0008))
-        (func (export "call") (param $m i32) (param $ml i32) (param $p i32) (param $l i32) (result i64)
-            (local $first i32)
+        (func $call (export "call") (param $m i32) (param $ml i32) (param $p i32) (param $l i32) (result i64)
+            (local $first i32) (local $at i32) (local $to i32) (local $what i32)
             (local.set $first (i32.load8_u (local.get $m)))
             {body}))"#
     )
