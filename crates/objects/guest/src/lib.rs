@@ -55,11 +55,13 @@ pub struct Settings {
     pub residents_max: usize,
     /// Bytes that all copies may take.
     pub resident_bytes_max: usize,
+    /// How written pages are found.
+    pub tracking: Tracking,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { residents_max: 1_000, resident_bytes_max: 1 << 30 }
+        Self { residents_max: 1_000, resident_bytes_max: 1 << 30, tracking: Tracking::here() }
     }
 }
 
@@ -76,7 +78,7 @@ impl Guests {
     pub fn new(settings: Settings) -> Self {
         let log = Arc::<Log>::default();
         let residents = Residents::new(settings.residents_max, settings.resident_bytes_max);
-        Self { versions: Versions::new(log.clone()), residents, log }
+        Self { versions: Versions::new(settings.tracking, log.clone()), residents, log }
     }
 
     /// The lines that modules wrote since the last time; the oldest are lost if there were too many.
@@ -89,12 +91,6 @@ impl Guests {
     #[must_use]
     pub fn resident_count(&self) -> usize {
         self.residents.count()
-    }
-
-    /// How this process finds which pages were written.
-    #[must_use]
-    pub fn tracking() -> Tracking {
-        memory::tracking()
     }
 
     /// Runs on the object's copy, which is made if there is none that is right.

@@ -11,7 +11,7 @@ use crate::imports;
 use crate::instance::{Instance, Recipe};
 use crate::limits::{FRAMES_MAX, IMAGE_RUNS};
 use crate::log::Log;
-use crate::memory::{Creator, Image};
+use crate::memory::{Creator, Image, Tracking};
 use crate::module::{FEATURES, Segment, checked, rejected, rewrite};
 
 /// Bytes of the machine's stack that a run may take. A thread that runs modules has more than that.
@@ -30,17 +30,18 @@ pub(crate) struct Prepared {
 
 impl Prepared {
     /// Makes a version ready.
-    pub(crate) fn new(module: &[u8], source: Option<&[u8]>, log: &Arc<Log>) -> Result<Self, Rejected> {
+    pub(crate) fn new(module: &[u8], source: Option<&[u8]>, tracking: Tracking, log: &Arc<Log>) -> Result<Self, Rejected> {
         let outline = checked(module, source)?;
         let rewritten = rewrite(&outline)?;
         let description = outline.described();
         let bytes_max = usize::try_from(description.memory_bytes).expect("a limit fits");
-        let creator = Arc::new(Creator::new(bytes_max));
+        let creator = Arc::new(Creator::new(bytes_max, tracking));
         let recipe = Recipe {
             pre: compiled(&rewritten.module, creator.clone())?,
             globals: rewritten.globals,
             bytes_max,
             log: log.clone(),
+            tracking,
         };
         let mut first = Instance::new(&recipe);
         fill(&mut first, &rewritten.segments)?;

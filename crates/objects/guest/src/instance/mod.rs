@@ -10,7 +10,7 @@ use wasmtime::{Global, InstancePre, Memory, Store};
 
 use crate::imports::{Cell, Facts};
 use crate::log::Log;
-use crate::memory::{Borrowed, lend};
+use crate::memory::{Borrowed, Tracking, forget_written, lend, written};
 use crate::meter;
 
 /// What instances of a version are made from.
@@ -20,6 +20,7 @@ pub(crate) struct Recipe {
     pub(crate) globals: Vec<String>,
     pub(crate) bytes_max: usize,
     pub(crate) log: std::sync::Arc<Log>,
+    pub(crate) tracking: Tracking,
 }
 
 pub(crate) struct Instance {
@@ -27,6 +28,7 @@ pub(crate) struct Instance {
     memory: Memory,
     globals: Vec<Global>,
     entries: Entries,
+    tracking: Tracking,
 }
 
 /// How an entry ended.
@@ -47,7 +49,7 @@ impl Instance {
         let mut global = |name: &String| instance.get_global(&mut store, name).expect("it was exported by us");
         let globals = recipe.globals.iter().map(&mut global).collect();
         let entries = Entries::of(&instance, &mut store);
-        Self { store, memory, globals, entries }
+        Self { store, memory, globals, entries, tracking: recipe.tracking }
     }
 
     /// All of its memory.
@@ -58,6 +60,16 @@ impl Instance {
     /// All of its memory.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         self.memory.data_mut(&mut self.store)
+    }
+
+    /// Numbers of the pages that may have been written since the last time, in order.
+    pub(crate) fn written(&self) -> Vec<u32> {
+        written(self.bytes(), self.tracking)
+    }
+
+    /// From now on it is asked what was written after this.
+    pub(crate) fn forget_written(&self) {
+        forget_written(self.bytes(), self.tracking);
     }
 
     /// What the last run wants done.
