@@ -32,6 +32,7 @@ mod memory;
 mod meter;
 mod module;
 mod prepared;
+mod rejected;
 mod resident;
 mod residents;
 mod versions;
@@ -101,7 +102,8 @@ impl Guests {
         enter: impl FnOnce(&mut Resident) -> (Ended, bool),
     ) -> Ended {
         let prepared = self.versions.ready(run.version);
-        let prepared = prepared.unwrap_or_else(|rejected| panic!("a version that is none is run: {rejected:?}"));
+        let prepared =
+            prepared.unwrap_or_else(|rejected| panic!("a version that is none is run: {rejected:?}"));
         let place = self.residents.place(run.space);
         let mut place = place.lock();
         // Taken out: should the host fail, nothing half done stays.

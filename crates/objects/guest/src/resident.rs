@@ -26,7 +26,8 @@ pub(crate) struct Resident {
 impl Resident {
     /// Makes an object from image and pages.
     pub(crate) fn new(prepared: Arc<Prepared>, run: &Run<'_>, host: &dyn Host) -> Self {
-        let mut instance = Instance::new(&prepared.recipe);
+        let mut instance = Instance::new(&prepared.recipe)
+            .unwrap_or_else(|failure| unreachable!("the image's instance was made as well: {failure:?}"));
         instance.set_registers(host.registers().unwrap_or(&prepared.registers));
         let pages = host.pages();
         for number in &pages {

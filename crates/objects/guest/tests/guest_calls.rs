@@ -157,7 +157,9 @@ fn log_lines_are_kept_in_order_and_bounded() {
 
 #[test]
 fn query_and_event_may_not_park() {
-    let items = format!(r#"{MEMORY} (func (export "timer") (param i64) (drop (call $park (i64.const 0) (i64.const 0))))"#);
+    let items = format!(
+        r#"{MEMORY} (func (export "timer") (param i64) (drop (call $park (i64.const 0) (i64.const 0))))"#
+    );
     for (call_made, name) in [
         ("(drop (call $park (i64.const 0) (i64.const 0)))", "park"),
         ("(call $timer_set (i64.const 0) (i64.const 0))", "timer_set"),

@@ -81,7 +81,8 @@ fn outcomes_do_not_depend_on_what_is_resident() {
             }
         }
         assert!(benches[2].engine.resident_count() <= 1);
-        let digests = benches.map(|bench| bench.objects.into_values().map(|object| object.pages).collect::<Vec<_>>());
+        let digests =
+            benches.map(|bench| bench.objects.into_values().map(|object| object.pages).collect::<Vec<_>>());
         assert!(digests[0] == digests[1] && digests[0] == digests[2]);
     }
 }

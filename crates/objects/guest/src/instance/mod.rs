@@ -38,18 +38,22 @@ pub(crate) struct Left {
 }
 
 impl Instance {
-    /// A new instance. No code of the module runs.
-    pub(crate) fn new(recipe: &Recipe) -> Self {
-        let mut store = Store::new(recipe.pre.module().engine(), Cell::new(recipe.bytes_max, recipe.log.clone()));
+    /// A new instance. No code of the module runs, but its tables are filled.
+    pub(crate) fn new(recipe: &Recipe) -> Result<Self, Failure> {
+        let mut store =
+            Store::new(recipe.pre.module().engine(), Cell::new(recipe.bytes_max, recipe.log.clone()));
         store.limiter(|cell| &mut cell.growth);
+        // The engine takes fuel for filling tables, and how much is its own affair.
+        meter::fill(&mut store, u64::MAX);
         let instance = recipe.pre.instantiate(&mut store);
-        let instance = instance.unwrap_or_else(|error| panic!("cannot make an instance: {error}"));
+        let instance = instance.map_err(|error| failure::of(&error, false))?;
         let memory = instance.get_memory(&mut store, "memory").expect("checked: it exports one");
         store.data_mut().memory = Some(memory);
-        let mut global = |name: &String| instance.get_global(&mut store, name).expect("it was exported by us");
+        let mut global =
+            |name: &String| instance.get_global(&mut store, name).expect("it was exported by us");
         let globals = recipe.globals.iter().map(&mut global).collect();
         let entries = Entries::of(&instance, &mut store);
-        Self { store, memory, globals, entries, tracking: recipe.tracking }
+        Ok(Self { store, memory, globals, entries, tracking: recipe.tracking })
     }
 
     /// All of its memory.

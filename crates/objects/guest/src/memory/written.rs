@@ -82,12 +82,14 @@ pub(crate) fn written(memory: &[u8], tracking: Tracking) -> Vec<u32> {
 
 impl Kernel {
     fn new() -> rustix::io::Result<Self> {
-        let flags = UserfaultfdFlags::CLOEXEC | UserfaultfdFlags::NONBLOCK | UserfaultfdFlags::from_bits_retain(1);
+        let flags =
+            UserfaultfdFlags::CLOEXEC | UserfaultfdFlags::NONBLOCK | UserfaultfdFlags::from_bits_retain(1);
         // SAFETY: a new file. It sees nothing until ranges are registered, and these are our own.
         let faults = unsafe { rustix::mm::userfaultfd(flags) }?;
         let mut api = Api { api: 0xaa, features: FEATURE_WRITE_PROTECT_ASYNC, ..Api::default() };
         ioctl::api(&faults, &mut api)?;
-        let pagemap = rustix::fs::open("/proc/self/pagemap", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        let pagemap =
+            rustix::fs::open("/proc/self/pagemap", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
         Ok(Self { faults, pagemap })
     }
 
@@ -110,7 +112,10 @@ impl Kernel {
         };
         // SAFETY: as above.
         let begun = self.forget(unsafe { mapping.bytes() });
-        begun.is_ok() && scan(&[1, 3]) == Some(vec![1, 3]) && scan(&[]) == Some(vec![]) && scan(&[1]) == Some(vec![1])
+        begun.is_ok()
+            && scan(&[1, 3]) == Some(vec![1, 3])
+            && scan(&[]) == Some(vec![])
+            && scan(&[1]) == Some(vec![1])
     }
 
     fn watch(&self, mapping: &Mapping, bytes: usize) -> rustix::io::Result<()> {
