@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use base::MemberNumber;
-use objects_state::guest::{Engine, NoEngine};
+use objects_state::guest::Engine;
 
 use crate::names::NamesConfig;
 
@@ -45,7 +45,7 @@ impl std::fmt::Debug for ModuleEngine {
 
 impl Default for ModuleEngine {
     fn default() -> Self {
-        Self(Arc::new(NoEngine))
+        Self(objects_guest::engine())
     }
 }
 
