@@ -43,7 +43,7 @@ fn config(random: u64) -> Config {
         extended_const_enabled: false,
         gc_enabled: false,
         max_imports: 0,
-        max_memories: 1,
+        max_memories: 0,
         max_memory32_bytes: 4 << 20,
         max_tables: 2,
         max_table_elements: 1_000,
