@@ -1,4 +1,5 @@
 //! What a module is told and what it may ask for, function by function.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod common;
 
