@@ -66,6 +66,12 @@ impl Default for Settings {
     }
 }
 
+/// An engine as a member wants it.
+#[must_use]
+pub fn engine() -> Arc<dyn Engine> {
+    Arc::new(Guests::new(Settings::default()))
+}
+
 /// Runs modules, on the thread that asks. That thread has a stack of 2 MiB at least.
 pub struct Guests {
     versions: Versions,
@@ -129,6 +135,10 @@ impl Engine for Guests {
 
     fn is_done(&self, version: VersionHash) -> bool {
         self.versions.is_done(version)
+    }
+
+    fn description(&self, version: VersionHash) -> Option<Vec<u8>> {
+        self.versions.ready(version).ok()?.described.clone()
     }
 
     fn run(&self, run: &Run<'_>, host: &dyn Host) -> Ended {

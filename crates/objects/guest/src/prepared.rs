@@ -27,6 +27,8 @@ pub(crate) struct Prepared {
     pub(crate) image: Arc<Image>,
     /// Registers of the image.
     pub(crate) registers: Vec<u8>,
+    /// What its source says of itself, if it has one and its runner can tell.
+    pub(crate) described: Option<Vec<u8>>,
 }
 
 impl Prepared {
@@ -51,10 +53,13 @@ impl Prepared {
         };
         let mut first = Instance::new(&recipe).map_err(|failure| unprepared(&failure))?;
         fill(&mut first, &rewritten.segments)?;
-        first.initialize(source, IMAGE_RUNS * description.fuel).map_err(|failure| unprepared(&failure))?;
+        let described = first
+            .initialize(source, IMAGE_RUNS * description.fuel)
+            .map_err(|failure| unprepared(&failure))?;
+        let described = Some(described).filter(|described| !described.is_empty());
         let image = Arc::new(Image::new(first.bytes()));
         creator.begin_as(image.clone());
-        Ok(Self { registers: first.registers(), recipe, description, image })
+        Ok(Self { registers: first.registers(), recipe, description, image, described })
     }
 }
 

@@ -1,4 +1,5 @@
 //! What a call costs: by what it writes, and not by what there is.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod common;
 

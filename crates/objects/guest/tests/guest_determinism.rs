@@ -1,4 +1,5 @@
 //! Outcomes follow from the module and the run: whatever is resident, whatever was run before, whatever the module is.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Modules that are refused, with the rule and where; and quickly, whatever they are.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod common;
 
@@ -60,6 +61,14 @@ fn exports_are_those_that_are_needed_with_their_signatures() {
         (r#"(func (export "init"))"#, "exports `init` with another signature"),
         (r#"(func (export "save") (result i32) (i32.const 0))"#, "exports `save` with another signature"),
         (r#"(func (export "diwan:fuel"))"#, "exports `diwan:fuel`: names of that beginning are taken"),
+    ] {
+        assert_eq!(refusal(&with(more)), detail);
+    }
+}
+
+#[test]
+fn instructions_are_those_whose_effects_are_kept_and_equal_everywhere() {
+    for (more, detail) in [
         (
             r#"(table 1 funcref) (func $t (table.set (i32.const 0) (ref.null func)))"#,
             "function 0 (`t`): `table.set` may not be used",

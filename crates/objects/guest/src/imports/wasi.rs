@@ -84,7 +84,7 @@ fn write(mut caller: Caller<'_, Cell>, [file, parts, count, written]: [u32; 4]) 
         line.extend_from_slice(&text[..text.len().min(LOG_LINE_BYTES_MAX - line.len())]);
         total = total.wrapping_add(length);
     }
-    caller.data().log.push(&line);
+    caller.data_mut().log(&line);
     put_u32(&mut caller, written, total)?;
     Ok(SUCCESS)
 }

@@ -46,7 +46,7 @@ impl Instance {
         // The engine takes fuel for filling tables, and how much is its own affair.
         meter::fill(&mut store, u64::MAX);
         let instance = recipe.pre.instantiate(&mut store);
-        let instance = instance.map_err(|error| failure::of(&error, false))?;
+        let instance = instance.map_err(|error| failure::of(&error, false, ""))?;
         let memory = instance.get_memory(&mut store, "memory").expect("checked: it exports one");
         store.data_mut().memory = Some(memory);
         let mut global =
@@ -92,12 +92,12 @@ impl Instance {
         self.left(outcome, fuel)
     }
 
-    /// Runs what makes the image: the start function, `_initialize`, `init_source`.
-    pub(crate) fn initialize(&mut self, source: Option<&[u8]>, fuel: u64) -> Result<(), Failure> {
+    /// Runs what makes the image: the start function, `_initialize`, `init_source`, `describe`. What a source says of itself.
+    pub(crate) fn initialize(&mut self, source: Option<&[u8]>, fuel: u64) -> Result<Vec<u8>, Failure> {
         self.store.data_mut().begin(Facts::default());
         meter::fill(&mut self.store, fuel);
-        let outcome = self.entries.initialize(&mut self.store, source).map(|()| Vec::new());
-        self.left(outcome, fuel).outcome.map(|_| ())
+        let outcome = self.entries.initialize(&mut self.store, source);
+        self.left(outcome, fuel).outcome
     }
 
     /// The fuel that a failed run took depends on where the engine notices, so it is told for those that succeed.
@@ -106,7 +106,8 @@ impl Instance {
         match outcome {
             Ok(result) => Left { outcome: Ok(result), fuel: used },
             Err(error) => {
-                let failure = failure::of(&error, self.store.data().growth.is_refused);
+                let cell = self.store.data();
+                let failure = failure::of(&error, cell.growth.is_refused, &cell.last_logged);
                 let fuel = if failure == Failure::OutOfFuel { fuel } else { 0 };
                 Left { outcome: Err(failure), fuel }
             }

@@ -18,6 +18,7 @@ const ENTRIES: &[(&str, &str, &str, bool)] = &[
     ("timer", "I", "", false),
     ("ticket_ended", "I", "", false),
     ("init_source", "ii", "", false),
+    ("describe", "", "I", false),
     ("_initialize", "", "", false),
 ];
 
