@@ -181,8 +181,20 @@ fn problem(reply: &Reply) -> Failure {
     let detail = body["detail"].as_str().unwrap_or_default();
     let what = format!("{slug}: {detail}");
     let hint = match slug {
-        "no-such-type" => "`diwan object list --help` names the types",
-        "no-such-object" => "`diwan object list` shows the objects",
+        "no-such-type" => {
+            "`diwan object type list` shows the types of users; the built-in ones are in the manual"
+        }
+        "no-such-object" => {
+            "`diwan object list` shows the objects; one of a user's type is created by `diwan object create`"
+        }
+        "type-rejected" => "mend the module: what it may not do is in the documentation of types",
+        "type-not-ready" => "wait until the members have compiled it: `diwan object type list` shows that",
+        "in-use" => {
+            "`diwan object migrate --all --type TYPE --to VERSION` takes its objects to another version"
+        }
+        "not-migrated" => {
+            "the object is as it was: mend the new version's `migrate`, or the old one's `save`"
+        }
         "no-leader" => "a majority of the members must run: `diwan status` shows them",
         "disk-full" => "make room on the members' disks",
         _ if body["retry"] == "later" => "try again later",

@@ -42,6 +42,19 @@ pub(crate) struct CallArguments {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct CreateArguments {
+    #[command(flatten)]
+    name: NameArgument,
+
+    /// The constructor's arguments, a JSON object.
+    #[arg(value_name = "JSON", default_value = "{}")]
+    arguments: String,
+
+    #[command(flatten)]
+    access: AccessArguments,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct DeleteArguments {
     #[command(flatten)]
     name: NameArgument,
@@ -57,10 +70,7 @@ pub(crate) struct DeleteArguments {
 /// Calls, and waits until the call has ended.
 pub(super) fn call(arguments: &CallArguments, out: &mut impl Write) -> Done {
     let CallArguments { name, method, arguments: json, wait, key, session, request, access } = arguments;
-    if !serde_json::from_str::<Value>(json).is_ok_and(|value| value.is_object()) {
-        let problem = Problem::new(format!("`{json}` is no JSON object"));
-        return Err(problem.hint("write arguments as `'{\"by\":2}'`").into());
-    }
+    check_object(json)?;
     let wait = wait.map_or_else(String::new, |wait| format!("?wait_ms={wait}"));
     let mut headers = vec![("Content-Type", String::from("application/json"))];
     headers.extend(key.clone().map(|key| ("Idempotency-Key", quoted(&key))));
@@ -74,6 +84,27 @@ pub(super) fn call(arguments: &CallArguments, out: &mut impl Write) -> Done {
         reply = access.ask(&Request::get(format!("/v1/tickets/{ticket}")))?;
     }
     writeln!(out, "{}", reply.text)?;
+    Ok(())
+}
+
+fn check_object(json: &str) -> Done {
+    if serde_json::from_str::<Value>(json).is_ok_and(|value| value.is_object()) {
+        return Ok(());
+    }
+    let problem = Problem::new(format!("`{json}` is no JSON object"));
+    Err(problem.hint("write arguments as `'{\"by\":2}'`").into())
+}
+
+/// Creates. Once it is there with the same arguments, doing it again does nothing.
+pub(super) fn create(arguments: &CreateArguments, out: &mut impl Write) -> Done {
+    let CreateArguments { name, arguments: json, access } = arguments;
+    check_object(json)?;
+    let headers = vec![("Content-Type", String::from("application/json"))];
+    let path = name.object.path();
+    let request = Request { method: "PUT", path, headers, body: json.as_bytes(), is_repeatable: true };
+    let reply = access.ask(&request)?;
+    let done = if reply.body["created"] == true { "created" } else { "is there" };
+    writeln!(out, "{} {done}", name.object)?;
     Ok(())
 }
 

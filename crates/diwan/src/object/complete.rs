@@ -8,6 +8,13 @@ use super::access::AccessArguments;
 use super::list;
 use crate::log::complete::named;
 
+/// Names of built-in types.
+pub(super) fn types(begun: &OsStr) -> Vec<CompletionCandidate> {
+    let begun = begun.to_string_lossy();
+    let types = list::type_names().into_iter().filter(|name| name.starts_with(&*begun));
+    types.map(CompletionCandidate::new).collect()
+}
+
 /// Names of objects; before there is a `/`, those of types.
 pub(super) fn objects(begun: &OsStr) -> Vec<CompletionCandidate> {
     let begun = begun.to_string_lossy();

@@ -3,9 +3,11 @@
 use std::io::Write;
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 use serde_json::{Value, json};
 
 use super::access::{AccessArguments, NameArgument, Request, escaped};
+use super::{complete, types};
 use crate::log::failure::Done;
 use crate::table;
 
@@ -15,7 +17,7 @@ const PAGE: u32 = 1_000;
 #[derive(Debug, Args)]
 pub(crate) struct ListArguments {
     /// Only objects of this type.
-    #[arg(value_name = "TYPE", value_parser = clap::builder::PossibleValuesParser::new(type_names()))]
+    #[arg(value_name = "TYPE", add = ArgValueCompleter::new(complete::types))]
     kind: Option<String>,
 
     /// Only names that begin so.
@@ -55,13 +57,13 @@ pub(super) fn has_waiters(object: &Value) -> bool {
 
 /// Shows those objects that are to be shown.
 pub(super) fn list(arguments: &ListArguments, is_shown: fn(&Value) -> bool, out: &mut impl Write) -> Done {
-    let kinds: Vec<&str> = match &arguments.kind {
-        Some(kind) => vec![kind],
-        None => type_names(),
+    let kinds = match &arguments.kind {
+        Some(kind) => vec![kind.clone()],
+        None => types::names(&arguments.access)?,
     };
     let mut objects = Vec::new();
     for kind in kinds {
-        objects.extend(of_type(&arguments.access, kind, &arguments.prefix)?.into_iter().filter(is_shown));
+        objects.extend(of_type(&arguments.access, &kind, &arguments.prefix)?.into_iter().filter(is_shown));
     }
     if arguments.json {
         writeln!(out, "{:#}", json!({ "objects": objects }))?;

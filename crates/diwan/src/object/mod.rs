@@ -4,6 +4,7 @@ mod access;
 mod call;
 mod complete;
 mod list;
+mod types;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -18,7 +19,15 @@ An object is named TYPE/NAME. Objects of built-in types come to be by the first 
   diwan object list
   diwan object inspect lock/build
   diwan object waits
-  diwan object delete counter/visits";
+  diwan object delete counter/visits
+
+A type of your own is a WebAssembly module. Its objects are created on purpose.
+
+  diwan object put hits/                    builds a crate of Rust and uploads it as a new version
+  diwan object create hits/home
+  diwan object call hits/home hit
+  diwan object type list
+  diwan object migrate hits/home --to 1f3a";
 
 /// Commands of live objects.
 #[derive(Debug, Subcommand)]
@@ -31,6 +40,15 @@ pub(crate) enum ObjectCommand {
     Call(call::CallArguments),
     /// Show the objects for which calls wait.
     Waits(list::ListArguments),
+    /// Create an object on purpose: it stays until it is deleted.
+    Create(call::CreateArguments),
+    /// Build a type from a folder, or take a module or a source, and upload it as a new version.
+    Put(types::PutArguments),
+    /// Types that users make.
+    #[command(subcommand)]
+    Type(types::TypeCommand),
+    /// Take objects to another version of their type.
+    Migrate(types::MigrateArguments),
     /// Delete an object: its waiters are told, and its holders hold nothing any more.
     Delete(call::DeleteArguments),
 }
@@ -42,6 +60,10 @@ pub(crate) fn run(command: &ObjectCommand, out: &mut impl Write) -> io::Result<E
         ObjectCommand::Waits(arguments) => list::list(arguments, list::has_waiters, out),
         ObjectCommand::Inspect(arguments) => list::inspect(arguments, out),
         ObjectCommand::Call(arguments) => call::call(arguments, out),
+        ObjectCommand::Create(arguments) => call::create(arguments, out),
+        ObjectCommand::Put(arguments) => types::put(arguments, out),
+        ObjectCommand::Type(command) => types::run(command, out),
+        ObjectCommand::Migrate(arguments) => types::migrate(arguments, out),
         ObjectCommand::Delete(arguments) => call::delete(arguments, out),
     };
     match done {

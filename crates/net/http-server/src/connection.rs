@@ -60,7 +60,7 @@ impl Budgets {
 pub(crate) struct Machines {
     builder: http1::Builder,
     budgets: Budgets,
-    body_bytes_max: usize,
+    limits: HttpLimits,
     again: Arc<Again>,
     waker: Waker,
 }
@@ -71,14 +71,13 @@ impl Machines {
         let mut builder = http1::Builder::new();
         builder.header_read_timeout(None).auto_date_header(false).max_header_size(limits.head_bytes_max);
         builder.max_buf_size(limits.head_bytes_max.max(MIN_BUFFER));
-        let (body_bytes_max, waker) = (limits.body_bytes_max, Waker::from(Arc::clone(&again)));
-        Self { builder, budgets, body_bytes_max, again, waker }
+        let (limits, waker) = (*limits, Waker::from(Arc::clone(&again)));
+        Self { builder, budgets, limits, again, waker }
     }
 
     fn make(&self, pipe: &Pipe) -> Machine {
-        let (pipe, budget, body_bytes_max) =
-            (pipe.clone(), Arc::clone(&self.budgets.bodies), self.body_bytes_max);
-        let exchanges = Exchanges { pipe: pipe.clone(), budget, body_bytes_max };
+        let (pipe, budget, limits) = (pipe.clone(), Arc::clone(&self.budgets.bodies), self.limits);
+        let exchanges = Exchanges { pipe: pipe.clone(), budget, limits };
         Box::pin(self.builder.serve_connection(pipe, exchanges))
     }
 

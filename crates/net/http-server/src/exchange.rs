@@ -13,7 +13,7 @@ use http_body::{Body as _, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::service::Service;
 
-use crate::limits::{Budget, Share};
+use crate::limits::{Budget, HttpLimits, Share};
 use crate::message::{Refusal, Request};
 use crate::pipe::{Arrival, Pipe};
 
@@ -27,7 +27,7 @@ pub(crate) const PLACEHOLDER: StatusCode = StatusCode::NO_CONTENT;
 pub(crate) struct Exchanges {
     pub(crate) pipe: Pipe,
     pub(crate) budget: Arc<Budget>,
-    pub(crate) body_bytes_max: usize,
+    pub(crate) limits: HttpLimits,
 }
 
 impl Service<http::Request<Incoming>> for Exchanges {
@@ -37,6 +37,7 @@ impl Service<http::Request<Incoming>> for Exchanges {
 
     fn call(&self, request: http::Request<Incoming>) -> Exchange {
         let (head, body) = request.into_parts();
+        let body_bytes_max = self.limits.body_bytes_max_of(&head.method, head.uri.path());
         self.pipe.lock().reads_body = true;
         Exchange {
             pipe: self.pipe.clone(),
@@ -45,7 +46,7 @@ impl Service<http::Request<Incoming>> for Exchanges {
             read: Bytes::new(),
             more: BytesMut::new(),
             share: Some(self.budget.share()),
-            body_bytes_max: self.body_bytes_max,
+            body_bytes_max,
         }
     }
 }

@@ -36,6 +36,6 @@ mod shard;
 pub use bytes::Bytes;
 pub use handler::{Handler, Replies};
 pub use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
-pub use limits::HttpLimits;
+pub use limits::{HttpLimits, LargeBodies};
 pub use message::{Body, Refusal, Request, RequestId, Response};
 pub use server::{HttpConfig, HttpServer, PreparedServer, ShardMail};

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use http::Method;
+
 /// The limits of a server's connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpLimits {
@@ -11,6 +13,8 @@ pub struct HttpLimits {
     pub head_bytes_max: usize,
     /// Bytes of a request's body: beyond, [`crate::Refusal::BodyTooLong`].
     pub body_bytes_max: usize,
+    /// Where bodies may be longer than that.
+    pub large_bodies: Option<LargeBodies>,
     /// Bytes of the bodies that all threads hold while they are read: beyond, [`crate::Refusal::BodiesTooLong`].
     pub bodies_bytes_max: usize,
     /// Bytes of the responses that wait, on all threads, until those before them are written and their clients read: beyond,
@@ -31,11 +35,29 @@ pub struct HttpLimits {
     pub stream_bytes_max: usize,
 }
 
+/// A route whose requests may have longer bodies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LargeBodies {
+    /// What their paths begin with. Their method is POST.
+    pub path: &'static str,
+    /// Bytes of a body.
+    pub bytes_max: usize,
+}
+
 impl HttpLimits {
+    /// Bytes of a body that a request with this head may have.
+    pub(crate) fn body_bytes_max_of(&self, method: &Method, path: &str) -> usize {
+        match self.large_bodies {
+            Some(large) if *method == Method::POST && path.starts_with(large.path) => large.bytes_max,
+            _ => self.body_bytes_max,
+        }
+    }
+
     /// What a server allows that is not told otherwise.
     pub const DEFAULT: Self = Self {
         head_bytes_max: 16 << 10,
         body_bytes_max: 4 << 20,
+        large_bodies: None,
         bodies_bytes_max: 256 << 20,
         responses_bytes_max: 256 << 20,
         idle_ms_max: 120_000,

@@ -13,7 +13,7 @@ pub(crate) fn body(body: &[u8]) -> Result<Vec<(String, Json)>, Fault> {
     any_body(body)
 }
 
-fn any_body(body: &[u8]) -> Result<Vec<(String, Json)>, Fault> {
+pub(crate) fn any_body(body: &[u8]) -> Result<Vec<(String, Json)>, Fault> {
     if body.is_empty() {
         return Ok(Vec::new());
     }
@@ -73,6 +73,24 @@ pub(crate) fn of_query(
         };
     }
     Ok(args.finish().into_bytes())
+}
+
+/// The arguments of a query of a user's type that was asked by GET: JSON, and what is no JSON is text.
+pub(crate) fn of_user_query(parameters: Vec<(String, String)>) -> Result<Vec<u8>, Fault> {
+    let mut args = Reply::new();
+    for (name, value) in parameters {
+        args = match Json::parse(value.as_bytes()) {
+            Ok(json) => args.raw(&name, &json.canonical()),
+            Err(_) => args.text(&name, &value),
+        };
+    }
+    let args = args.finish().into_bytes();
+    // A name that is there twice after its escapes are resolved was refused with the target.
+    if args.len() > limits::ARGUMENT_BYTES_MAX {
+        Err(Fault::too_large(limits::ARGUMENT_BYTES_MAX))
+    } else {
+        Ok(args)
+    }
 }
 
 /// A parameter's value that is no text, as JSON.

@@ -219,6 +219,19 @@ pub(crate) fn last_event(fields: &dyn Fields) -> Result<Option<EventId>, Fault> 
 }
 
 /// Refuses a body that says it is not JSON. The types that tools send unasked say nothing.
+/// Whether a body that makes a type is a module; otherwise it is JSON.
+pub(crate) fn is_module(fields: &dyn Fields, body: &[u8]) -> Result<bool, Fault> {
+    let kind = text(fields, "content-type")?.unwrap_or_default();
+    if kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/wasm") {
+        return match text(fields, "content-encoding")?.filter(|coding| *coding != "identity") {
+            Some(coding) => Err(Fault::bad_codec(format!("bodies coded as `{coding}` are not read"))),
+            None => Ok(true),
+        };
+    }
+    check_codec(fields)?;
+    Ok(body.starts_with(b"\0asm"))
+}
+
 pub(crate) fn check_codec(fields: &dyn Fields) -> Result<(), Fault> {
     if let Some(coding) = text(fields, "content-encoding")?.filter(|coding| *coding != "identity") {
         return Err(Fault::bad_codec(format!("bodies coded as `{coding}` are not read")));

@@ -1,7 +1,8 @@
 //! What there is, in OpenAPI 3.1, made from the descriptions of the types.
 
-use objects_state::{Method, MethodKind, Reply, TYPES, TypeId, constructor, methods, type_name};
+use objects_state::{Json, Method, MethodKind, Reply, TYPES, TypeId, constructor, methods, type_name};
 
+use crate::arguments::field;
 use crate::schema::{Kind, constructor_kind_of, kind_of};
 
 fn text(text: &str) -> String {
@@ -60,15 +61,71 @@ pub(crate) fn one_type(object: TypeId) -> String {
         .finish()
 }
 
-/// All types.
-pub(crate) fn types() -> String {
-    Reply::new().list("types", TYPES.iter().map(|(object, _)| one_type(*object))).finish()
+/// All types: the built-in ones, and those of users.
+pub(crate) fn types(users: &[Json]) -> String {
+    let built_in = TYPES.iter().map(|(object, _)| one_type(*object));
+    Reply::new().list("types", built_in.chain(users.iter().map(Json::canonical))).finish()
 }
 
-/// The document: of all types, or of one.
-pub(crate) fn document(only: Option<TypeId>) -> String {
+/// The types of users in an answer of the core.
+pub(crate) fn user_types(answer: &str) -> Vec<Json> {
+    match Json::parse(answer.as_bytes()) {
+        Ok(Json::Object(fields)) => match field(&fields, "types") {
+            Some(Json::List(types)) => types.clone(),
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+fn member<'a>(json: &'a Json, name: &str) -> Option<&'a Json> {
+    match json {
+        Json::Object(fields) => field(fields, name),
+        _ => None,
+    }
+}
+
+fn word<'a>(json: &'a Json, name: &str) -> Option<&'a str> {
+    match member(json, name) {
+        Some(Json::Text(text)) => Some(text),
+        _ => None,
+    }
+}
+
+/// The paths of a type of users, as its description has them.
+fn user_paths(mut paths: Reply, user: &Json) -> Reply {
+    let (Some(name), Some(description)) = (word(user, "name"), member(user, "description")) else {
+        return paths;
+    };
+    let constructor = member(description, "constructor").map_or_else(|| String::from(ANY), Json::canonical);
+    paths = paths.raw(&format!("/objects/{name}/{{name}}"), &described_path(name, constructor));
+    let Some(Json::Object(methods)) = member(description, "methods") else { return paths };
+    for (method, about) in methods {
+        let kind = word(about, "kind").unwrap_or("command");
+        let arguments = member(about, "args").map_or_else(|| String::from(ANY), Json::canonical);
+        let waits = kind == "blocking";
+        let body =
+            operation(&format!("{name}.{method} ({kind})"), waits_parameters(waits), Some(arguments), waits);
+        let mut path = Reply::new().list("parameters", path_parameters("{name}")).raw("post", &body);
+        if kind == "query" {
+            let get = operation(&format!("{name}.{method} ({kind})"), freshness_parameters(), None, false);
+            path = path.raw("get", &get);
+        }
+        paths = paths.raw(&format!("/objects/{name}/{{name}}/{method}"), &path.finish());
+    }
+    paths
+}
+
+/// The schema of what nobody has described.
+const ANY: &str = r#"{"type":"object"}"#;
+
+/// The document: of all types, or of one. Nothing if there is no type of that name.
+pub(crate) fn document(only: Option<&str>, users: &[Json]) -> Option<String> {
+    let is_wanted = |name: &str| only.is_none_or(|only| only == name);
     let mut paths = Reply::new();
-    for (object, name) in TYPES.iter().filter(|(object, _)| only.is_none_or(|only| only == *object)) {
+    let mut found = only.is_none();
+    for (object, name) in TYPES.iter().filter(|(_, name)| is_wanted(name)) {
+        found = true;
         paths = paths.raw(&format!("/objects/{name}/{{name}}"), &object_path(*object, name));
         for method in methods(*object) {
             paths = paths.raw(
@@ -77,19 +134,27 @@ pub(crate) fn document(only: Option<TypeId>) -> String {
             );
         }
     }
+    for user in users.iter().filter(|user| word(user, "name").is_some_and(is_wanted)) {
+        found = true;
+        paths = user_paths(paths, user);
+    }
+    if !found {
+        return None;
+    }
     if only.is_none() {
         for (path, verbs) in OTHERS {
             paths = paths.raw(path, &other_path(path, verbs));
         }
     }
     let info = Reply::new().text("title", "Diwan: live replicated objects").text("version", "1").finish();
-    Reply::new()
+    let document = Reply::new()
         .text("openapi", "3.1.0")
         .raw("info", &info)
         .raw("servers", "[{\"url\":\"/v1\"}]")
         .raw("paths", &paths.finish())
         .raw("components", COMPONENTS)
-        .finish()
+        .finish();
+    Some(document)
 }
 
 /// What belongs to no type: path, method and meaning.
@@ -109,7 +174,12 @@ const OTHERS: &[(&str, &[(&str, &str)])] = &[
         &[("get", "Events of a session; its open stream renews it, but for `keep=false`")],
     ),
     ("/types", &[("get", "List the types")]),
-    ("/types/{type}", &[("get", "Describe a type")]),
+    ("/types/{type}", &[("get", "Describe a type"), ("post", "Upload a version of a type")]),
+    (
+        "/types/{type}/{version}",
+        &[("get", "Describe a version"), ("delete", "Delete a version that no object has")],
+    ),
+    ("/objects/{type}/{name}:migrate", &[("post", "Take an object to another version of its type")]),
     ("/groups", &[("get", "How much there is")]),
     ("/live", &[("get", "Whether the process serves")]),
     ("/ready", &[("get", "Whether the member has a leader")]),
@@ -149,7 +219,11 @@ fn path_parameters(path: &str) -> Vec<String> {
 
 fn object_path(object: TypeId, name: &str) -> String {
     let constructor = properties(constructor(object), |argument| constructor_kind_of(object, argument));
-    let create = operation(&format!("Create a {name}"), Vec::new(), Some(object_schema(constructor)), false);
+    described_path(name, object_schema(constructor))
+}
+
+fn described_path(name: &str, constructor: String) -> String {
+    let create = operation(&format!("Create a {name}"), Vec::new(), Some(constructor), false);
     Reply::new()
         .list("parameters", path_parameters("{name}"))
         .raw("put", &create)
@@ -161,11 +235,7 @@ fn object_path(object: TypeId, name: &str) -> String {
 fn method_path(object: TypeId, name: &str, method: &Method) -> String {
     let summary = format!("{name}.{} ({})", method.name, kind_name(method.kind));
     let waits = matches!(method.kind, MethodKind::Blocking | MethodKind::Either);
-    let mut parameters = Vec::new();
-    if waits {
-        parameters.push(parameter("wait_ms", "query", Kind::Integer.schema()));
-        parameters.push(parameter("hold_ms", "query", Kind::Integer.schema()));
-    }
+    let parameters = waits_parameters(waits);
     let body = object_schema(arguments(object, method));
     let path = Reply::new().list("parameters", path_parameters("{name}"));
     let path = path.raw("post", &operation(&summary, parameters, Some(body), waits));
@@ -175,13 +245,21 @@ fn method_path(object: TypeId, name: &str, method: &Method) -> String {
     let arguments = method.args.iter().map(|argument| {
         parameter(argument, "query", kind_of(object, argument).unwrap_or(Kind::Value).schema())
     });
+    let parameters = arguments.chain(freshness_parameters()).collect();
+    path.raw("get", &operation(&summary, parameters, None, false)).finish()
+}
+
+fn waits_parameters(waits: bool) -> Vec<String> {
+    let names: &[&str] = if waits { &["wait_ms", "hold_ms"] } else { &[] };
+    names.iter().map(|name| parameter(name, "query", Kind::Integer.schema())).collect()
+}
+
+fn freshness_parameters() -> Vec<String> {
     let consistency = format!("{{\"enum\":[{},{}]}}", text("linearizable"), text("stale"));
-    let freshness = [
+    vec![
         parameter("consistency", "query", &consistency),
         parameter("min_position", "query", Kind::Integer.schema()),
-    ];
-    let parameters = arguments.chain(freshness).collect();
-    path.raw("get", &operation(&summary, parameters, None, false)).finish()
+    ]
 }
 
 fn other_path(path: &str, verbs: &[(&str, &str)]) -> String {

@@ -1,5 +1,7 @@
 //! Which route a request takes.
 
+use objects_replica::edge::UNKNOWN_TYPE;
+use objects_state::guest::VersionHash;
 use objects_state::{ObjectName, SessionId, Slug, TypeId, limits, type_named};
 
 use crate::fields::{digits, hex16};
@@ -26,16 +28,46 @@ pub(crate) enum Route {
     CloseSession(SessionId),
     RenewSession(SessionId),
     SessionEvents(SessionId),
+    /// To another version, by a body that names it.
+    Migrate(ObjectName),
     Types,
     Type(TypeId),
+    UserType(String),
+    Upload(String),
+    ShowVersion(String, VersionHash),
+    DeleteVersion(String, VersionHash),
     OpenApi,
     Groups,
     Live,
     Ready,
 }
 
-impl Route {
+/// A route, and the name of the type that it is about if that is none of the built-in ones: the core knows its number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Routed {
+    pub(crate) route: Route,
+    pub(crate) user_type: Option<String>,
+}
+
+impl Routed {
     pub(crate) fn of(method: &str, target: &Target) -> Result<Self, Fault> {
+        let route = Route::of(method, target)?;
+        let is_user = matches!(&route,
+            Route::Call(object, _)
+            | Route::Query(object, _)
+            | Route::Batch(object)
+            | Route::Create(object)
+            | Route::Describe(object)
+            | Route::Delete(object)
+            | Route::Migrate(object)
+            | Route::ObjectEvents(object) if object.kind == UNKNOWN_TYPE);
+        let user_type = target.segments.get(1).filter(|_| is_user).cloned();
+        Ok(Self { route, user_type })
+    }
+}
+
+impl Route {
+    fn of(method: &str, target: &Target) -> Result<Self, Fault> {
         // A response to HEAD is one to GET without its body.
         let method = if method == "HEAD" { "GET" } else { method };
         let segments: Vec<&str> = target.segments.iter().map(String::as_str).collect();
@@ -70,7 +102,7 @@ fn only_post(method: &str, route: Route) -> Result<Route, Fault> {
 }
 
 /// What only later releases do to an object.
-const LATER: &[&str] = &["migrate", "rollback", "export", "import", "quarantine"];
+const LATER: &[&str] = &["rollback", "export", "import", "quarantine"];
 
 fn of_objects(method: &str, segments: &[&str], operation: Option<&str>) -> Result<Route, Fault> {
     match segments {
@@ -79,6 +111,10 @@ fn of_objects(method: &str, segments: &[&str], operation: Option<&str>) -> Resul
             ("POST", Some("batch")) => {
                 let name = name.strip_suffix(":batch").unwrap_or(name);
                 Ok(Route::Batch(object(kind, name)?))
+            }
+            ("POST", Some("migrate")) => {
+                let name = name.strip_suffix(":migrate").unwrap_or(name);
+                Ok(Route::Migrate(object(kind, name)?))
             }
             ("POST", Some(later)) if LATER.contains(&later) => {
                 Err(Fault::not_supported(format!("`:{later}` is to come")))
@@ -122,19 +158,53 @@ fn of_sessions(method: &str, segments: &[&str]) -> Result<Route, Fault> {
 fn of_types(method: &str, segments: &[&str]) -> Result<Route, Fault> {
     match (method, segments) {
         ("GET", []) => Ok(Route::Types),
-        ("GET", [name]) => Ok(Route::Type(kind(name)?)),
-        ("GET", [_, _]) | (_, [_]) | (_, [_, _]) => {
-            Err(Fault::not_supported("types of users are to come: there are the built-in ones only"))
-        }
         (_, []) => Err(Fault::not_allowed("GET, HEAD")),
+        ("GET", [name]) => match kind(name)? {
+            UNKNOWN_TYPE => Ok(Route::UserType((*name).into())),
+            built_in => Ok(Route::Type(built_in)),
+        },
+        ("POST", [name]) => match kind(name)? {
+            UNKNOWN_TYPE => Ok(Route::Upload((*name).into())),
+            _ => Err(Fault::new(Slug::Exists, format!("`{name}` is a built-in type: choose another name"))),
+        },
+        (_, [_]) => Err(Fault::not_allowed("GET, HEAD, POST")),
+        ("GET", [name, version]) => Ok(Route::ShowVersion(user_type(name)?, hash(version)?)),
+        ("DELETE", [name, version]) => Ok(Route::DeleteVersion(user_type(name)?, hash(version)?)),
+        (_, [_, _]) => Err(Fault::not_allowed("GET, HEAD, DELETE")),
         _ => Err(Fault::no_such_route()),
     }
 }
 
+fn user_type(name: &str) -> Result<String, Fault> {
+    match kind(name)? {
+        UNKNOWN_TYPE => Ok(name.into()),
+        _ => Err(Fault::new(Slug::NoSuchType, format!("`{name}` is a built-in type: it has no versions"))),
+    }
+}
+
+/// The name of a version, or of a module.
+pub(crate) fn hash(text: &str) -> Result<VersionHash, Fault> {
+    let wrong = || Fault::argument("", "not a version's name: 64 hexadecimal digits");
+    let (first, rest) = text.split_at_checked(32).ok_or_else(wrong)?;
+    let (first, rest) = hex16(first).zip(hex16(rest)).ok_or_else(wrong)?;
+    let mut bytes = [0; 32];
+    bytes[..16].copy_from_slice(&first);
+    bytes[16..].copy_from_slice(&rest);
+    Ok(VersionHash(bytes))
+}
+
+/// The number of a built-in type; of another one, of which the core knows whether it is there, [`UNKNOWN_TYPE`].
 pub(crate) fn kind(name: &str) -> Result<TypeId, Fault> {
-    type_named(name).ok_or_else(|| {
-        Fault::new(Slug::NoSuchType, format!("there is no type `{name}`: types of users are to come"))
-    })
+    if let Some(built_in) = type_named(name) {
+        return Ok(built_in);
+    }
+    let is_word =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
+    let is_name = (1..=limits::TYPE_NAME_BYTES_MAX).contains(&name.len()) && name.bytes().all(is_word);
+    match is_name {
+        true => Ok(UNKNOWN_TYPE),
+        false => Err(Fault::new(Slug::NoSuchType, format!("there is no type `{name}`"))),
+    }
 }
 
 fn object(type_name: &str, name: &str) -> Result<ObjectName, Fault> {

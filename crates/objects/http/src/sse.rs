@@ -19,10 +19,14 @@ pub(crate) fn event(id: EventId, what: &Happening) -> String {
     let (name, data) = match what {
         Happening::Object(event) => {
             let data = Reply::new()
-                .text("type", type_name(event.object.kind).unwrap_or_default())
+                .text("type", event.user_type.as_deref().or(type_name(event.object.kind)).unwrap_or_default())
                 .text("name", &event.object.name)
                 .optional_text("session", event.session.map(|session| session.to_string()).as_deref())
                 .number("position", event.position);
+            let data = match &event.said {
+                Some(said) => data.text("topic", &said.topic).raw("body", &said.body),
+                None => data,
+            };
             (kind(event.kind), data)
         }
         Happening::SessionEnded { session, expired } => {
@@ -46,6 +50,7 @@ const fn kind(kind: EventKind) -> &'static str {
         EventKind::Acquired => "acquired",
         EventKind::Released => "released",
         EventKind::Lost => "holding-lost",
+        EventKind::Emitted => "emitted",
     }
 }
 
@@ -59,7 +64,8 @@ mod tests {
     fn event_has_its_id_its_name_and_one_line_of_data() {
         let object = ObjectName { kind: TypeId(1), name: "a\nb".into() };
         let session = Some(SessionId([0xab; 16]));
-        let what = Happening::Object(Event { kind: EventKind::Acquired, object, session, position: 17 });
+        let (kind, user_type, said) = (EventKind::Acquired, None, None);
+        let what = Happening::Object(Event { kind, object, session, position: 17, user_type, said });
         let text = event(EventId { position: 17, ordinal: 2 }, &what);
         assert_eq!(
             text,

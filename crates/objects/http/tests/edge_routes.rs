@@ -2,7 +2,10 @@
 
 use base::MonoTime;
 use objects_http::{Edge, EdgeConfig, Field, Fields, HttpRequest, HttpResponse, Say};
-use objects_replica::edge::{Answer, Consistency, EventId, Happening, Question, Request, Subject, caller_of};
+use objects_replica::edge::{
+    self, Answer, Consistency, EventId, Happening, Question, Request, Subject, caller_of,
+};
+use objects_state::limits::PIECE_BYTES;
 use objects_state::{
     Command, Identity, MethodKind, Origin, Outcome, Problem, SessionId, SideEffect, Slug, TYPES, methods,
     type_named,
@@ -179,15 +182,7 @@ fn heard(asks: &[Request]) -> Vec<Vec<(SessionId, u64)>> {
 }
 
 fn origin_of(request: &Request) -> Origin {
-    match request {
-        Request::Command { command, .. } => caller_of(command).expect("a client's").origin,
-        Request::Query { origin, .. }
-        | Request::Collect { origin, .. }
-        | Request::Renew { origin, .. }
-        | Request::Watch { origin, .. }
-        | Request::Gone { origin } => *origin,
-        Request::Heard { .. } => panic!("no origin"),
-    }
+    edge::origin_of(request).expect("an origin")
 }
 
 #[test]
@@ -485,8 +480,21 @@ fn each_wrong_place_has_its_status_and_slug() {
         ("GET", "/", &[], "", 404, "no-such-route"),
         ("GET", "/v1/objects/counter/c/get/", &[], "", 404, "no-such-route"),
         ("GET", "/v1/nothing", &[], "", 404, "no-such-route"),
-        ("POST", "/v1/objects/hits/h/hit", &[], "", 404, "no-such-type"),
-        ("GET", "/v1/types/hits", &[], "", 404, "no-such-type"),
+        ("POST", "/v1/objects/Hits/h/hit", &[], "", 404, "no-such-type"),
+        ("GET", "/v1/types/Hits", &[], "", 404, "no-such-type"),
+        ("GET", "/v1/types/lock/1", &[], "", 404, "no-such-type"),
+        ("GET", "/v1/types/hits/1", &[], "", 400, "bad-argument"),
+        ("POST", "/v1/types/lock", &[], "", 409, "exists"),
+        ("POST", "/v1/types/hits", &[], "{}", 400, "bad-argument"),
+        (
+            "POST",
+            "/v1/types/hits",
+            &[("Content-Type", "application/wasm")],
+            "\0asm\u{1}\0\0\0",
+            400,
+            "bad-argument",
+        ),
+        ("POST", "/v1/objects/hits/a:migrate", &[], "{\"to\":\"1\"}", 400, "bad-argument"),
         ("POST", "/v1/objects/counter/c/fly", &[], "", 404, "no-such-method"),
         ("POST", "/v1/objects/counter//increment", &[], "", 400, "bad-argument"),
         ("POST", "/v1/objects/counter/%00/increment", &[], "", 400, "bad-argument"),
@@ -518,9 +526,8 @@ fn each_wrong_place_has_its_status_and_slug() {
             "bad-codec",
         ),
         ("POST", "/v1/objects/counter/c/increment", &[("Content-Encoding", "gzip")], "", 415, "bad-codec"),
-        ("POST", "/v1/types/hits", &[], "", 501, "not-supported"),
-        ("DELETE", "/v1/types/hits/1", &[], "", 501, "not-supported"),
-        ("POST", "/v1/objects/counter/c:migrate", &[], "", 501, "not-supported"),
+        ("DELETE", "/v1/types/hits/1", &[], "", 400, "bad-argument"),
+        ("POST", "/v1/objects/counter/c:rollback", &[], "", 501, "not-supported"),
         ("GET", "/v1/ns/team/objects", &[], "", 501, "not-supported"),
     ];
     for (method, target, headers, body, status, slug) in cases {
@@ -873,17 +880,154 @@ fn leader_is_named_when_it_is_elsewhere() {
 
 #[test]
 fn openapi_document_is_json_and_names_every_method() {
-    let document = json(&World::new().refused("GET", "/v1/openapi.json", &[], ""));
-    for (kind, name) in TYPES {
-        for method in methods(*kind) {
-            let path = &document["paths"][format!("/objects/{name}/{{name}}/{}", method.name)];
-            assert!(path["post"]["responses"]["default"].is_object(), "{name}.{}", method.name);
+    let users = r#"{"types":[{"name":"hits","built_in":false,"description":{"methods":{"hit":{"kind":"blocking"},
+        "get":{"kind":"query"}}}}]}"#;
+    let document = |target: &str| {
+        let mut world = World::new();
+        let asked = world.asked("GET", target, &[], "");
+        assert!(matches!(asked, Request::Query { question: Question::Types, .. }), "{asked:?}");
+        world.done(origin_of(&asked), done(users))
+    };
+    let all = json(&document("/v1/openapi.json"));
+    let own =
+        TYPES.iter().flat_map(|(kind, name)| methods(*kind).iter().map(move |method| (*name, method.name)));
+    for (name, method) in own.chain([("hits", "hit"), ("hits", "get")]) {
+        let path = &all["paths"][format!("/objects/{name}/{{name}}/{method}")];
+        assert!(path["post"]["responses"]["default"].is_object(), "{name}.{method}");
+    }
+    for name in ["lock", "hits"] {
+        let one = json(&document(&format!("/v1/openapi.json?type={name}")));
+        let paths: Vec<_> = one["paths"].as_object().expect("paths").keys().cloned().collect();
+        assert!(paths.iter().all(|path| path.starts_with(&format!("/objects/{name}/"))), "{paths:?}");
+    }
+    assert_eq!(document("/v1/openapi.json?type=other").status, 404);
+    let types = json(&document("/v1/types"));
+    assert_eq!(types["types"].as_array().map(Vec::len), Some(TYPES.len() + 1));
+}
+
+/// A module that says of itself that it has one method.
+fn module(bytes: usize) -> Vec<u8> {
+    let description = br#"{"methods":{"hit":{"kind":"command"}}}"#;
+    let mut module = b"\0asm\x01\0\0\0".to_vec();
+    let mut section = vec![10];
+    section.extend_from_slice(b"diwan.type");
+    section.extend_from_slice(description);
+    module.extend_from_slice(&[0, section.len() as u8]);
+    module.extend_from_slice(&section);
+    module.resize(bytes, 0);
+    module
+}
+
+fn upload(world: &mut World, module: &[u8]) -> u32 {
+    world.next += 1;
+    let fields = Headers(vec![("Content-Type", "application/wasm")]);
+    let request = HttpRequest { method: "POST", target: "/v1/types/hits", fields: &fields, body: module };
+    world.edge.request(world.next, &request, &mut |bytes| bytes.fill(0x5a));
+    world.next
+}
+
+#[test]
+fn upload_goes_piece_by_piece_and_is_answered_when_its_version_is_ready() {
+    let mut world = World::new();
+    let size = PIECE_BYTES + 10;
+    let key = upload(&mut world, &module(size));
+    let mut offsets = Vec::new();
+    let put = loop {
+        let mut asks = world.asks();
+        assert_eq!(asks.len(), 1, "one step is under way at a time: {asks:?}");
+        let ask = asks.remove(0);
+        let Request::Command { command: Command::TypePiece { offset, ref bytes, .. }, .. } = ask else {
+            break ask;
+        };
+        offsets.push(offset);
+        let received = offset as usize + bytes.len();
+        world.answer(Answer::Done {
+            origin: origin_of(&ask),
+            position: 1,
+            outcome: done(&format!("{{\"received\":{received}}}")),
+        });
+        assert!(world.says().is_empty());
+    };
+    assert_eq!(offsets, [0, PIECE_BYTES as u64]);
+    let Request::Command { command: Command::TypePut { ref name, ref description, .. }, .. } = put else {
+        panic!("{put:?}")
+    };
+    assert_eq!((name.as_str(), description.as_str()), ("hits", r#"{"methods":{"hit":{"kind":"command"}}}"#));
+    let version = "ab".repeat(32);
+    let answer = done(&format!("{{\"version\":\"{version}\",\"state\":\"preparing\"}}"));
+    world.answer(Answer::Done { origin: origin_of(&put), position: 2, outcome: answer });
+    assert!(world.asks().is_empty() && world.edge.deadline().is_some());
+    for state in ["preparing", "ready"] {
+        assert!(world.later(30).is_empty());
+        let asked = world.asks().remove(0);
+        assert!(matches!(asked, Request::Query { question: Question::Version(..), .. }), "{asked:?}");
+        let outcome = done(&format!("{{\"version\":\"{version}\",\"state\":\"{state}\"}}"));
+        world.answer(Answer::Done { origin: origin_of(&asked), position: 3, outcome });
+    }
+    let says = world.says();
+    let [Say::Respond(of, response)] = &says[..] else { panic!("{says:?}") };
+    assert_eq!(
+        (*of, response.status, json(response)["version"].as_str()),
+        (key, 201, Some(version.as_str()))
+    );
+}
+
+#[test]
+fn upload_whose_client_has_gone_stops_and_rejection_is_a_problem() {
+    let mut world = World::new();
+    let key = upload(&mut world, &module(90));
+    let piece = world.asks().remove(0);
+    world.edge.gone(key);
+    assert!(matches!(world.asks()[..], [Request::Gone { .. }]));
+    world.answer(Answer::Done { origin: origin_of(&piece), position: 1, outcome: done("{\"received\":90}") });
+    assert!(world.asks().is_empty() && world.edge.under_way() == 0);
+    upload(&mut world, &module(90));
+    let piece = world.asks().remove(0);
+    world.answer(Answer::Done { origin: origin_of(&piece), position: 1, outcome: done("{\"received\":90}") });
+    let put = world.asks().remove(0);
+    let rejected = Problem::new(Slug::TypeRejected, "rule 7: function `x`");
+    let response = world.done(origin_of(&put), Outcome::Refused(rejected));
+    assert_eq!((response.status, slug(&response)), (422, "type-rejected".into()));
+    // So many at a time, and then others have to wait.
+    for _ in 0..4 {
+        upload(&mut world, &module(90));
+    }
+    world.asks();
+    upload(&mut world, &module(90));
+    assert!(matches!(&world.says()[..], [Say::Respond(_, response)] if response.status == 429));
+}
+
+#[test]
+fn routes_of_a_users_type_name_it_for_the_core() {
+    let mut world = World::new();
+    let version = "ab".repeat(32);
+    for (method, target, body) in [
+        ("POST", "/v1/objects/hits/a/hit?wait_ms=5", "{\"by\":2}"),
+        ("GET", "/v1/objects/hits/a/get?key=x&n=5&consistency=stale", ""),
+        ("PUT", "/v1/objects/hits/a", "{}"),
+        ("GET", "/v1/objects/hits/a", ""),
+        ("DELETE", "/v1/objects/hits/a", ""),
+        ("GET", "/v1/objects/hits/a/events", ""),
+        ("GET", "/v1/objects?type=hits", ""),
+        ("POST", "/v1/objects/hits/a:batch", "{\"calls\":[{\"method\":\"hit\"}]}"),
+        ("POST", "/v1/objects/hits/a:migrate", &format!("{{\"to\":\"{version}\"}}")),
+    ] {
+        match world.asked(method, target, &[], body) {
+            Request::OfType { type_name, .. } => assert_eq!(type_name, "hits", "{method} {target}"),
+            other => panic!("{method} {target}: {other:?}"),
         }
     }
-    let one = json(&World::new().refused("GET", "/v1/openapi.json?type=lock", &[], ""));
-    let paths: Vec<_> = one["paths"].as_object().expect("paths").keys().cloned().collect();
-    assert!(paths.iter().all(|path| path.starts_with("/objects/lock/")), "{paths:?}");
-    assert_eq!(World::new().slug("GET", "/v1/openapi.json?type=hits", &[], ""), (404, "no-such-type".into()));
+    match world.asked("GET", "/v1/objects/hits/a/get?key=x&n=5", &[], "") {
+        Request::OfType { request, .. } => match *request {
+            Request::Query { question: Question::Method { args, create, .. }, .. } => {
+                assert_eq!((args, create), (br#"{"key":"x","n":5}"#.to_vec(), false));
+            }
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    }
+    let deleted = world.command("DELETE", &format!("/v1/types/hits/{version}"), &[], "");
+    assert!(matches!(deleted, Command::TypeDelete { .. }), "{deleted:?}");
 }
 
 #[test]

@@ -11,6 +11,7 @@
 //! it has the state.
 
 use base::MonoTime;
+use objects_state::guest::VersionHash;
 use objects_state::{Caller, Command, Event, ObjectName, Origin, Outcome, SessionId, TypeId};
 
 /// Bits of [`Origin::number`] that are the edge's.
@@ -27,6 +28,9 @@ pub const fn origin(member: u64, edge: u16, number: u64) -> Origin {
 pub const fn edge_of(origin: Origin) -> u16 {
     (origin.number >> EDGE_SHIFT) as u16
 }
+
+/// What stands for the number of a type that only the core knows: no type has it.
+pub const UNKNOWN_TYPE: TypeId = TypeId(0);
 
 /// A session as its client proves that it is its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +84,13 @@ pub enum Question {
     Session(SessionId),
     /// `{"objects","sessions","waiting","keys","position","stamp_ms"}`: how much there is.
     Counts,
+    /// `{"types":[as described],"position"}`: the types of users.
+    Types,
+    /// `{"name","built_in","version","versions":[{"version","state","rejected","since","module","objects"}],"description"}`
+    /// of a type of users, or `no-such-type`. The description is that of the latest version, `null` if none is ready.
+    Type(String),
+    /// One version of a type of users, with its `description`.
+    Version(String, VersionHash),
 }
 
 /// What a caller watches.
@@ -178,6 +189,18 @@ pub enum Request {
         /// The last event that the client has seen. If the ones behind it are not kept any more, [`Answer::EventsLost`].
         after: Option<EventId>,
     },
+    /// A request about objects of a type whose number the edge does not know: in it stands [`UNKNOWN_TYPE`]. A command that
+    /// calls a query of a user's type is evaluated as one. Refused with `no-such-type` if there is none of that name.
+    OfType {
+        /// The type's name.
+        type_name: String,
+        /// What is asked.
+        request: Box<Request>,
+        /// On how fresh a state, if it turns out to be a query.
+        consistency: Consistency,
+        /// Not before the state has this position, likewise.
+        min_position: Option<u64>,
+    },
     /// The connection of this request is gone, or the edge has answered by a ticket (202) and does not wait any more. A
     /// call that waits and has neither session nor key is cancelled by it, so an edge answers such a call with no ticket.
     Gone {
@@ -247,11 +270,34 @@ pub const fn caller_of(command: &Command) -> Option<&Caller> {
         | Command::Delete { caller, .. }
         | Command::OpenSession { caller, .. }
         | Command::CloseSession { caller, .. }
+        | Command::TypePiece { caller, .. }
+        | Command::TypePut { caller, .. }
+        | Command::TypeDelete { caller, .. }
+        | Command::Migrate { caller, .. }
         | Command::CancelTicket { caller: Some(caller), .. } => Some(caller),
         Command::CancelTicket { caller: None, .. }
         | Command::ExpireSession { .. }
+        | Command::TypeReady { .. }
         | Command::Tick
         | Command::FeatureLevel(_) => None,
+    }
+}
+
+/// Whom a request is to be answered to, if it is.
+#[must_use]
+pub const fn origin_of(request: &Request) -> Option<Origin> {
+    match request {
+        Request::Command { command, .. } => match caller_of(command) {
+            Some(caller) => Some(caller.origin),
+            None => None,
+        },
+        Request::Query { origin, .. }
+        | Request::Collect { origin, .. }
+        | Request::Renew { origin, .. }
+        | Request::Watch { origin, .. }
+        | Request::Gone { origin } => Some(*origin),
+        Request::OfType { request, .. } => origin_of(request),
+        Request::Heard { .. } => None,
     }
 }
 

@@ -74,7 +74,9 @@ pub mod limits;
 mod machine;
 mod mailboxes;
 mod message;
+mod of_type;
 pub mod query;
+mod readiness;
 mod sessions;
 mod stamps;
 mod status;
@@ -92,6 +94,9 @@ pub type PeerMessage = consensus_replica::PeerMessage<ObjectsMessage>;
 
 /// The highest feature level that this build understands.
 pub const FEATURE_LEVEL: u32 = 2;
+
+/// The feature level from which on there may be types of users.
+pub const USER_TYPES_LEVEL: u32 = 2;
 
 /// How many bytes a message of another member may have that begins like this: see
 /// [`consensus_replica::peer_message_bytes_max`].

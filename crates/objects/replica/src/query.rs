@@ -1,7 +1,10 @@
 //! What queries are answered on a state: also for an edge that is lent it.
 
+use objects_state::guest::VersionHash;
 use objects_state::limits::NAME_BYTES_MAX;
-use objects_state::{Description, Outcome, Problem, Reply, Session, SessionId, Slug, State, type_name};
+use objects_state::{
+    Description, Outcome, Problem, Reply, Session, SessionId, Slug, State, TypeInfo, VersionInfo,
+};
 
 use crate::edge::Question;
 use crate::limits::LISTED_MAX;
@@ -14,11 +17,11 @@ pub fn answer(state: &State, principal: &str, question: &Question) -> Outcome {
             state.query(object, *incarnation, *create, method, args)
         }
         Question::Describe(object) => {
-            let described = state.describe(object).map(|known| describe(&known, state.position()));
+            let described = state.describe(object).map(|known| describe(&known, state));
             described.ok_or_else(|| Problem::new(Slug::NoSuchObject, "there is no such object"))
         }
         Question::List { kind, prefix, after, limit } => {
-            if type_name(*kind).is_none() {
+            if state.type_name(*kind).is_none() {
                 Err(Problem::new(Slug::NoSuchType, "there is no such type"))
             } else if prefix.len() > NAME_BYTES_MAX {
                 Err(Problem::new(Slug::BadArgument, "a prefix is longer than names are"))
@@ -29,6 +32,9 @@ pub fn answer(state: &State, principal: &str, question: &Question) -> Outcome {
         }
         Question::Session(id) => session(state, principal, *id),
         Question::Counts => Ok(counts(state)),
+        Question::Types => Ok(types(state)),
+        Question::Type(name) => user_type(state, name).map(|info| one_type(&info)),
+        Question::Version(name, hash) => version(state, name, *hash),
     };
     match result {
         Ok(result) => Outcome::Done(result),
@@ -36,22 +42,71 @@ pub fn answer(state: &State, principal: &str, question: &Question) -> Outcome {
     }
 }
 
-fn describe(known: &Description, position: u64) -> String {
-    Reply::new()
-        .text("type", type_name(known.object.kind).unwrap_or(""))
+fn describe(known: &Description, state: &State) -> String {
+    let reply = Reply::new()
+        .text("type", &state.type_name(known.object.kind).unwrap_or_default())
         .text("name", &known.object.name)
         .number("incarnation", known.incarnation)
         .flag("explicit", known.explicit)
         .number("waiting", u64::from(known.waiting))
-        .number("position", position)
+        .number("position", state.position());
+    match &known.user {
+        Some(user) => reply
+            .text("version", &user.version.to_string())
+            .number("memory_bytes", user.memory_bytes)
+            .number("failures", user.failures)
+            .optional_text("last_failure", user.last_failure.as_deref()),
+        None => reply,
+    }
+    .finish()
+}
+
+fn user_type(state: &State, name: &str) -> Result<TypeInfo, Problem> {
+    let kind = state.type_named(name);
+    let info = kind.and_then(|kind| state.user_type(kind));
+    info.ok_or_else(|| Problem::new(Slug::NoSuchType, format!("there is no type `{name}`")))
+}
+
+fn types(state: &State) -> String {
+    let types = state.user_types().map(|info| one_type(&info));
+    Reply::new().list("types", types).number("position", state.position()).finish()
+}
+
+fn one_type(info: &TypeInfo) -> String {
+    let current = info.versions.iter().find(|version| Some(version.hash) == info.current);
+    let versions = info.versions.iter().map(|version| shown_version(version).finish());
+    Reply::new()
+        .text("name", &info.name)
+        .flag("built_in", false)
+        .optional_text("version", info.current.map(|hash| hash.to_string()).as_deref())
+        .list("versions", versions)
+        .optional_raw("description", current.map(|version| version.description.as_str()))
         .finish()
+}
+
+fn shown_version(version: &VersionInfo) -> Reply {
+    Reply::new()
+        .text("version", &version.hash.to_string())
+        .text("state", version.state)
+        .optional_text("rejected", version.rejected.as_deref())
+        .number("since", version.since)
+        .text("module", &VersionHash(version.module).to_string())
+        .number("objects", version.objects)
+}
+
+fn version(state: &State, name: &str, hash: VersionHash) -> Result<String, Problem> {
+    let info = user_type(state, name)?;
+    let found = info.versions.iter().find(|version| version.hash == hash);
+    let missing = || Problem::new(Slug::NoSuchType, format!("type `{name}` has no version {hash}"));
+    let found = found.ok_or_else(missing)?;
+    Ok(shown_version(found).raw("description", &found.description).finish())
 }
 
 fn list(state: &State, mut objects: impl Iterator<Item = Description>, limit: usize) -> String {
     let page: Vec<_> = objects.by_ref().take(limit).collect();
     let is_last = objects.next().is_none();
     let next = page.last().filter(|_| !is_last).map(|last| last.object.name.as_str());
-    let shown = page.iter().map(|known| describe(known, state.position()));
+    let shown = page.iter().map(|known| describe(known, state));
     Reply::new().list("objects", shown).optional_text("next", next).finish()
 }
 

@@ -1,8 +1,10 @@
 //! What a member is told before it starts.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use base::MemberNumber;
+use objects_state::guest::Engine;
 
 use crate::names::NamesConfig;
 
@@ -27,6 +29,24 @@ pub struct ObjectsConfig {
     pub flush_warning_ms: u64,
     /// What is served as names, if anything is.
     pub names: Option<NamesConfig>,
+    /// What runs the modules of users' types.
+    pub engine: ModuleEngine,
+}
+
+/// See [`objects_state::guest::Engine`].
+#[derive(Clone)]
+pub struct ModuleEngine(pub Arc<dyn Engine>);
+
+impl std::fmt::Debug for ModuleEngine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ModuleEngine")
+    }
+}
+
+impl Default for ModuleEngine {
+    fn default() -> Self {
+        Self(objects_guest::engine())
+    }
 }
 
 /// Who the members are.
@@ -45,7 +65,7 @@ pub struct GroupConfig {
 impl ObjectsConfig {
     /// Settings of a member with its data there.
     #[must_use]
-    pub const fn new(data_dir: PathBuf, group: Option<GroupConfig>) -> Self {
+    pub fn new(data_dir: PathBuf, group: Option<GroupConfig>) -> Self {
         Self {
             data_dir,
             group,
@@ -56,6 +76,7 @@ impl ObjectsConfig {
             snapshot_bytes_per_second: 64 << 20,
             flush_warning_ms: 1_000,
             names: None,
+            engine: ModuleEngine::default(),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! From a data directory to objects and what a core begins with.
 
+use std::sync::Arc;
+
 use consensus_replica::ReplicaConfig;
 use consensus_replica::lifecycle::{DiskContent, MEMBER_ALONE, NewMembership, storage};
 use consensus_replica::start::Seat;
@@ -129,7 +131,8 @@ pub(crate) fn load(unloaded: Unloaded, config: &ObjectsConfig) -> Result<Opened,
     // Alone nobody lags.
     let window_bytes_max =
         config.group.as_ref().map_or(0, |_| ReplicaConfig::new(MEMBER_ALONE).window_bytes_max);
-    let state = load_state(&mut journal)?;
+    let mut state = load_state(&mut journal)?;
+    state.set_engine(Arc::clone(&config.engine.0));
     let mut replay = replay(&recovered, journal.membership(), state, window_bytes_max);
     while let Some(wanted) = replay.wants() {
         let entries = journal.entries(wanted.start, wanted.end, PIECE_BYTES)?;

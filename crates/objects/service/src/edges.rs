@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use node_threads::{Mailbox, ThreadWaker};
-use objects_replica::edge::{Answer, Request, caller_of};
-use objects_state::{Origin, Outcome, Problem, Slug};
+use objects_replica::edge::{Answer, Request, origin_of};
+use objects_state::{Outcome, Problem, Slug};
 
 /// Where an edge gets its answers.
 pub trait EdgeAnswers: Send + Sync {
@@ -57,21 +57,9 @@ impl Edges {
 
 /// The answer to a request that no core hears.
 fn refusal(request: &Request, position: u64) -> Option<Answer> {
+    if matches!(request, Request::Gone { .. }) {
+        return None;
+    }
     let problem = Problem::new(Slug::NoLeader, "this member waits for the others before it has objects");
     Some(Answer::Done { origin: origin_of(request)?, position, outcome: Outcome::Refused(problem) })
-}
-
-/// Whom a request is to be answered to, if it is.
-pub(crate) const fn origin_of(request: &Request) -> Option<Origin> {
-    match request {
-        Request::Command { command, .. } => match caller_of(command) {
-            Some(caller) => Some(caller.origin),
-            None => None,
-        },
-        Request::Query { origin, .. }
-        | Request::Collect { origin, .. }
-        | Request::Renew { origin, .. }
-        | Request::Watch { origin, .. } => Some(*origin),
-        Request::Heard { .. } | Request::Gone { .. } => None,
-    }
 }

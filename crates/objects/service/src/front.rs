@@ -9,11 +9,10 @@ use net_http_server::{Body, Bytes, Handler, Refusal, Replies, Request, RequestId
 use node_threads::{Clock, Mailbox};
 use objects_edge::{Core, EdgeHandler, EdgeMail};
 use objects_http::{EdgeConfig, PROBLEM};
-use objects_replica::edge::{self, Answer};
+use objects_replica::edge::{self, Answer, origin_of};
 use objects_state::{Origin, Problem, Slug};
 use parking_lot::Mutex;
 
-use crate::edges::origin_of;
 use crate::figures::Figures;
 use crate::standing::Standing;
 
@@ -57,7 +56,9 @@ impl Timed {
         let (now_us, mut since) = (self.clock.mono_us(), self.since.lock());
         for request in requests {
             match request {
-                edge::Request::Command { .. } | edge::Request::Query { .. } => {
+                edge::Request::Command { .. }
+                | edge::Request::Query { .. }
+                | edge::Request::OfType { .. } => {
                     since.extend(origin_of(request).map(|origin| (origin.number, now_us)));
                 }
                 edge::Request::Gone { origin } => drop(since.remove(&origin.number)),

@@ -33,7 +33,7 @@ mod server;
 mod shared;
 mod standing;
 
-pub use config::{GroupConfig, HttpOptions, ObjectsConfig};
+pub use config::{GroupConfig, HttpOptions, ModuleEngine, ObjectsConfig};
 pub use edges::EdgeAnswers;
 pub use error::{ServerFault, StartError};
 pub use member::Member;

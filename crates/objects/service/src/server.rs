@@ -6,13 +6,14 @@ use std::sync::{Arc, OnceLock};
 
 use base::MemberNumber;
 use consensus_replica::lifecycle::MEMBER_ALONE;
-use net_http_server::{HttpConfig, HttpLimits, HttpServer, PreparedServer, ShardMail};
+use net_http_server::{HttpConfig, HttpLimits, HttpServer, LargeBodies, PreparedServer, ShardMail};
 use net_peers::SharedPort;
 use net_reactor::{LimitNames, TlsHints, Turns};
 use node_pages::Source;
 use node_threads::{Clock, Descriptors};
 use objects_http::EdgeConfig;
 use objects_replica::edge::Answer;
+use objects_state::limits::MODULE_BYTES_MAX;
 use parking_lot::Mutex;
 
 use crate::config::{HttpOptions, ObjectsConfig};
@@ -28,6 +29,8 @@ const LIMIT_NAMES: LimitNames =
 /// How they call the settings of encryption. There are none yet.
 const TLS_HINTS: TlsHints =
     TlsHints { plain_port: "objects.listen", client_auth: "objects.listen", trust_store: "objects.listen" };
+/// Modules of types are uploaded there, the longest that there may be.
+const MODULES: LargeBodies = LargeBodies { path: "/v1/types/", bytes_max: MODULE_BYTES_MAX as usize };
 /// So many answers are delivered on the core's own thread, if the edge sleeps.
 const ANSWERS_FEW: usize = 2;
 
@@ -46,7 +49,7 @@ impl Prepared {
         let config = HttpConfig {
             address,
             threads: threads_of(threads),
-            limits: HttpLimits::default(),
+            limits: HttpLimits { large_bodies: Some(MODULES), ..HttpLimits::default() },
             connections_max: 0,
             per_address_max: 0,
             names: LIMIT_NAMES,

@@ -16,6 +16,8 @@ use crate::reply::Reply;
 use crate::request::{self, Kept};
 use crate::session;
 use crate::ticket;
+use crate::types;
+use crate::user;
 
 /// What became of a request.
 pub(crate) enum Answer {
@@ -81,12 +83,12 @@ fn hash_of(object: &ObjectName, invocations: &[Invocation], is_batch: bool) -> u
 
 pub(crate) fn call(core: &mut Core, call: &Call) {
     let hash = hash_of(&call.object, core::slice::from_ref(&call.invocation), false);
-    once(
-        core,
-        &call.caller,
-        hash,
-        |core| dispatch!(call.object.kind, K => call_of::<K>(core, call, hash), else Err(no_such_type())),
-    );
+    once(core, &call.caller, hash, |core| {
+        if types::is_user(call.object.kind) {
+            return user::call(core, call, claim(&call.caller), hash);
+        }
+        dispatch!(call.object.kind, K => call_of::<K>(core, call, hash), else Err(no_such_type()))
+    });
 }
 
 fn call_of<K: Builtin>(core: &mut Core, call: &Call, hash: u64) -> Result<Answer, Problem> {
@@ -173,7 +175,7 @@ pub(crate) fn check_incarnation(asked: Option<u64>, has: Option<u64>) -> Result<
 }
 
 /// The object of a command, or a fresh one, and whether it was there.
-fn find<K: Builtin>(
+pub(crate) fn find<K: Builtin>(
     core: &Core,
     object: &ObjectName,
     incarnation: Option<u64>,
@@ -235,6 +237,9 @@ fn one_of_batch<K: Builtin>(
     invocation: &Invocation,
     claim: &Claim,
 ) -> Result<String, Problem> {
+    if types::is_user(batch.object.kind) {
+        return user::batch_step(core, batch, invocation, claim);
+    }
     let (method, args) = understood::<K>(invocation)?;
     if args.int("wait_ms")?.is_some_and(|ms| ms != 0) {
         return Err(Problem::argument("wait_ms", "a call of a batch does not wait"));
@@ -251,12 +256,12 @@ fn one_of_batch<K: Builtin>(
 
 pub(crate) fn create(core: &mut Core, caller: &Caller, object: &ObjectName, args: &[u8]) {
     let hash = request::hash(&[&encoded(object), b"create", args]);
-    once(
-        core,
-        caller,
-        hash,
-        |core| dispatch!(object.kind, K => create_of::<K>(core, object, args), else Err(no_such_type())),
-    );
+    once(core, caller, hash, |core| {
+        if types::is_user(object.kind) {
+            return user::create(core, object, args);
+        }
+        dispatch!(object.kind, K => create_of::<K>(core, object, args), else Err(no_such_type()))
+    });
 }
 
 fn create_of<K: Builtin>(core: &mut Core, object: &ObjectName, args: &[u8]) -> Result<Answer, Problem> {
@@ -288,6 +293,9 @@ pub(crate) fn delete(core: &mut Core, caller: &Caller, object: &ObjectName, inca
         check_incarnation(incarnation, header.as_ref().map(|header| header.incarnation))?;
         let header = header.ok_or_else(|| Problem::new(Slug::NoSuchObject, "there is no such object"))?;
         death::of_object(core, header.incarnation);
+        if types::is_user(object.kind) {
+            user::deleted(core, object, &header);
+        }
         core.store.remove(&key::object(object));
         core.meta.objects -= 1;
         core.event(EventKind::Deleted, object, None);

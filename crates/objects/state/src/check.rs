@@ -14,6 +14,8 @@ use crate::place::{ReplyRef, TicketAt};
 use crate::request::{Kept, Remembered};
 use crate::session::Session;
 use crate::ticket::{self, Ticket};
+use crate::types;
+use crate::user;
 
 type Sound = Result<(), Malformed>;
 
@@ -69,9 +71,12 @@ pub(crate) fn sound(core: &Core) -> Sound {
             Some(&kind::KEY) => remembered(core, &mut tally, rest, value)?,
             Some(&kind::TICKET_AT) => ticket_at(core, rest, value)?,
             Some(&kind::DEADLINE) => due(core, key, value)?,
+            Some(&(kind::TYPE_TOTALS..=kind::PIECE)) => {}
             _ => return Err(Malformed("check: an unknown record")),
         }
     }
+    let (versions, pages) = user::tally(core, tally.spaces.values())?;
+    types::sound(core, &versions, pages)?;
     totals(core, &tally)
 }
 
@@ -228,6 +233,8 @@ fn due(core: &Core, key: &[u8], value: &[u8]) -> Sound {
         (deadline::KEY, _) => core
             .read::<Remembered>(&[&[kind::KEY][..], id].concat())
             .is_some_and(|known| known.forgotten_ms == Some(at)),
+        (deadline::UPLOAD, _) => types::is_upload(core, id, at),
+        (deadline::REJECTED, _) => types::is_rejected(core, id, at),
         _ => false,
     };
     must(leads_somewhere, "check: a deadline of nothing")

@@ -5,6 +5,7 @@
 use core::fmt;
 
 use crate::codec::{Cursor, Field, Malformed, put_varint, record};
+use crate::guest::VersionHash;
 use crate::limits::{BATCH_MAX, KEY_BYTES_MAX, NAME_BYTES_MAX};
 use crate::ranges::Ranges;
 
@@ -349,6 +350,59 @@ pub enum Command {
     Tick,
     /// Raises the feature level to at least this one.
     FeatureLevel(u32),
+    /// Brings a piece of a module. Repeating it changes nothing, so it needs no key.
+    TypePiece {
+        /// Who brings it.
+        caller: Caller,
+        /// The SHA-256 of the whole module.
+        hash: [u8; 32],
+        /// Bytes of the whole module.
+        size: u64,
+        /// Where the piece begins: a multiple of [`crate::limits::PIECE_BYTES`].
+        offset: u64,
+        /// The piece.
+        bytes: Vec<u8>,
+    },
+    /// Makes a version of a type from a module that has come whole. Repeating it changes nothing.
+    TypePut {
+        /// Who makes it.
+        caller: Caller,
+        /// The type's name.
+        name: String,
+        /// The hash of the module.
+        module: [u8; 32],
+        /// The source that it loads, if it is a runner.
+        source: Option<Vec<u8>>,
+        /// What the type's methods are: a JSON object.
+        description: String,
+    },
+    /// A version may be run: the leader's engine is done with it.
+    TypeReady {
+        /// The type.
+        kind: TypeId,
+        /// The version.
+        version: VersionHash,
+    },
+    /// Deletes a version that no object has.
+    TypeDelete {
+        /// Who deletes it.
+        caller: Caller,
+        /// The type's name.
+        name: String,
+        /// The version.
+        version: VersionHash,
+    },
+    /// Takes an object of a user's type to another version.
+    Migrate {
+        /// Who does it.
+        caller: Caller,
+        /// Which object.
+        object: ObjectName,
+        /// The incarnation that the caller means, if it means one.
+        incarnation: Option<u64>,
+        /// To which version.
+        to: VersionHash,
+    },
 }
 
 /// The only form so far.
@@ -395,6 +449,35 @@ impl Command {
             }
             Self::Tick => {}
             Self::FeatureLevel(level) => level.put(out),
+            Self::TypePiece { caller, hash, size, offset, bytes } => {
+                caller.put(out);
+                hash.put(out);
+                size.put(out);
+                offset.put(out);
+                bytes.put(out);
+            }
+            Self::TypePut { caller, name, module, source, description } => {
+                caller.put(out);
+                name.put(out);
+                module.put(out);
+                source.put(out);
+                description.put(out);
+            }
+            Self::TypeReady { kind, version } => {
+                kind.put(out);
+                version.put(out);
+            }
+            Self::TypeDelete { caller, name, version } => {
+                caller.put(out);
+                name.put(out);
+                version.put(out);
+            }
+            Self::Migrate { caller, object, incarnation, to } => {
+                caller.put(out);
+                object.put(out);
+                incarnation.put(out);
+                to.put(out);
+            }
         }
     }
 
@@ -423,6 +506,32 @@ impl Command {
             7 => Self::CancelTicket { caller: Field::take(at)?, ticket: Field::take(at)? },
             8 => Self::Tick,
             9 => Self::FeatureLevel(Field::take(at)?),
+            10 => Self::TypePiece {
+                caller: Field::take(at)?,
+                hash: Field::take(at)?,
+                size: Field::take(at)?,
+                offset: Field::take(at)?,
+                bytes: Field::take(at)?,
+            },
+            11 => Self::TypePut {
+                caller: Field::take(at)?,
+                name: Field::take(at)?,
+                module: Field::take(at)?,
+                source: Field::take(at)?,
+                description: Field::take(at)?,
+            },
+            12 => Self::TypeReady { kind: Field::take(at)?, version: Field::take(at)? },
+            13 => Self::TypeDelete {
+                caller: Field::take(at)?,
+                name: Field::take(at)?,
+                version: Field::take(at)?,
+            },
+            14 => Self::Migrate {
+                caller: Field::take(at)?,
+                object: Field::take(at)?,
+                incarnation: Field::take(at)?,
+                to: Field::take(at)?,
+            },
             _ => return Err(Malformed("command: an unknown kind")),
         };
         cursor.end()?;
@@ -452,10 +561,15 @@ impl Command {
             7 => skip!(at, Option<Caller>, u64),
             8 => {}
             9 => u32::skip(at)?,
+            10 => skip!(at, Caller, [u8; 32], u64, u64, Vec<u8>),
+            11 => skip!(at, Caller, String, [u8; 32], Option<Vec<u8>>, String),
+            12 => skip!(at, TypeId, VersionHash),
+            13 => skip!(at, Caller, String, VersionHash),
+            14 => skip!(at, Caller, ObjectName, Option<u64>, VersionHash),
             _ => return Err(Malformed("command: an unknown kind")),
         }
         cursor.end()?;
-        Ok(if matches!(kind, 6 | 8 | 9) { GivenBy::Leader } else { GivenBy::Member })
+        Ok(if matches!(kind, 6 | 8 | 9 | 12) { GivenBy::Leader } else { GivenBy::Member })
     }
 
     const fn kind(&self) -> u8 {
@@ -470,6 +584,11 @@ impl Command {
             Self::CancelTicket { .. } => 7,
             Self::Tick => 8,
             Self::FeatureLevel(_) => 9,
+            Self::TypePiece { .. } => 10,
+            Self::TypePut { .. } => 11,
+            Self::TypeReady { .. } => 12,
+            Self::TypeDelete { .. } => 13,
+            Self::Migrate { .. } => 14,
         }
     }
 }
@@ -516,6 +635,32 @@ mod tests {
             Command::OpenSession { caller: anonymous.clone(), session },
             Command::CloseSession { caller: by_session, session: id },
             Command::CloseSession { caller: with_ranges, session: id },
+            Command::TypePiece {
+                caller: anonymous.clone(),
+                hash: [7; 32],
+                size: 300,
+                offset: 0,
+                bytes: vec![1, 2],
+            },
+            Command::TypePut {
+                caller: anonymous.clone(),
+                name: "hits".into(),
+                module: [7; 32],
+                source: Some(vec![3]),
+                description: "{}".into(),
+            },
+            Command::TypeReady { kind: TypeId(64), version: VersionHash([8; 32]) },
+            Command::TypeDelete {
+                caller: anonymous.clone(),
+                name: "hits".into(),
+                version: VersionHash([8; 32]),
+            },
+            Command::Migrate {
+                caller: anonymous.clone(),
+                object: ObjectName { kind: TypeId(64), name: "l".into() },
+                incarnation: None,
+                to: VersionHash([8; 32]),
+            },
             Command::ExpireSession { session: id, generation: 3 },
             Command::CancelTicket { caller: Some(anonymous), ticket: 1 << 40 },
             Command::CancelTicket { caller: None, ticket: 0 },
@@ -533,8 +678,13 @@ mod tests {
             let mut bytes = Vec::new();
             command.encode(&mut bytes);
             assert_eq!(Command::decode(&bytes), Ok(command.clone()));
-            let by_leader =
-                matches!(command, Command::ExpireSession { .. } | Command::Tick | Command::FeatureLevel(_));
+            let by_leader = matches!(
+                command,
+                Command::ExpireSession { .. }
+                    | Command::Tick
+                    | Command::FeatureLevel(_)
+                    | Command::TypeReady { .. }
+            );
             let given_by = if by_leader { GivenBy::Leader } else { GivenBy::Member };
             assert_eq!(Command::check(&bytes), Ok(given_by));
             (0..bytes.len()).for_each(|cut| agrees(&bytes[..cut]));

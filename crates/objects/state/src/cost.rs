@@ -6,14 +6,17 @@
 
 use crate::command::Command;
 use crate::key;
-use crate::limits::{DEADLINES_PER_TICK, REPLY_BYTES_MAX};
+use crate::limits::{DEADLINES_PER_TICK, MODULE_BYTES_MAX, REPLY_BYTES_MAX};
 use crate::object::Header;
 use crate::state::State;
+use crate::types;
 
 /// Beside its bytes: the records that an ordinary command changes.
 const COMMAND_COST: u64 = 1_000;
 /// Ending or granting one waiting call, or losing one holding.
 const END_COST: u64 = 1_000;
+/// One run of a module, as most are.
+const RUN_COST: u64 = 5_000;
 
 impl State {
     /// About how much applying a command will cost. The state may have changed when it is applied.
@@ -41,8 +44,34 @@ impl State {
                 bytes.sum::<usize>() + REPLY_BYTES_MAX / 16 * batch.invocations.len()
             }
             Command::Create { args, .. } => args.len(),
+            Command::TypePiece { bytes, .. } => bytes.len(),
+            Command::TypePut { source, description, .. } => {
+                source.as_ref().map_or(0, Vec::len) + description.len()
+            }
             _ => 0,
         };
-        COMMAND_COST + 4 * carried as u64 + END_COST * ends
+        COMMAND_COST + 4 * carried as u64 + END_COST * ends + self.of_modules(command)
+    }
+
+    /// What modules take: their runs, and the bytes of whole ones.
+    fn of_modules(&self, command: &Command) -> u64 {
+        match command {
+            Command::Call(call) if types::is_user(call.object.kind) => RUN_COST,
+            Command::Batch(batch) if types::is_user(batch.object.kind) => {
+                RUN_COST * batch.invocations.len() as u64
+            }
+            Command::Create { object, .. } if types::is_user(object.kind) => RUN_COST,
+            Command::Migrate { .. } => 2 * RUN_COST,
+            // The last piece has the whole module hashed.
+            Command::TypePiece { size, offset, bytes, .. }
+                if offset.saturating_add(bytes.len() as u64) >= *size =>
+            {
+                *size
+            }
+            Command::TypePut { .. } => MODULE_BYTES_MAX / 4,
+            // Who is not done compiling waits.
+            Command::TypeReady { .. } => MODULE_BYTES_MAX,
+            _ => 0,
+        }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Only a tick lets a deadline pass, so that what a deadline ends has one position. Those that are due come in the order
 //! of their times; of the same time first the timers of objects (what they free is granted before a wait for it ends),
-//! then tickets by id, then keys.
+//! then tickets by id, then keys, uploads, rejections.
 
 use crate::codec::Field;
 use crate::group::Core;
@@ -14,6 +14,10 @@ pub(crate) const TIMER: u8 = 1;
 pub(crate) const TICKET: u8 = 2;
 /// A key is forgotten.
 pub(crate) const KEY: u8 = 3;
+/// An upload that no type uses is thrown away.
+pub(crate) const UPLOAD: u8 = 4;
+/// A version that was rejected is forgotten.
+pub(crate) const REJECTED: u8 = 5;
 
 pub(crate) fn set<F: Field>(core: &mut Core, at_ms: i64, class: u8, id: &[u8], what: &F) {
     core.write(key::deadline(at_ms, class, id), what);

@@ -2,21 +2,25 @@
 
 use std::collections::BTreeSet;
 
-use crate::builtin::{Builtin, Lost, Why, dispatch};
+use crate::builtin::{Builtin, Guest, Lost, Why, class, dispatch};
 use crate::codec::{Cursor, decoded, encoded};
 use crate::command::{ObjectName, SessionId};
 use crate::effects::{Effect, EventKind, TicketEnd};
 use crate::group::Core;
 use crate::key::{self, table};
 use crate::object::{self, Claim, Ctx};
+use crate::place::Place;
 use crate::problem::{Outcome, Problem, Slug};
 use crate::request;
 use crate::ticket;
+use crate::types;
+use crate::user;
 
 /// A session ends: it leaves memberships, returns leases, releases holdings in the order taken, drops its tickets; then
 /// those are granted who are next, object by object in the order in which the session lost something of them.
 pub(crate) fn of_session(core: &mut Core, id: SessionId, expired: bool) {
     let (mut touched, mut spaces): (Vec<(ObjectName, u64)>, BTreeSet<u64>) = Default::default();
+    let mut told = Vec::new();
     let mut touch = |object: &ObjectName, space: u64| {
         if spaces.insert(space) {
             touched.push((object.clone(), space));
@@ -25,17 +29,35 @@ pub(crate) fn of_session(core: &mut Core, id: SessionId, expired: bool) {
     for key in keys(core, &key::holdings(id)) {
         let object = core.read::<ObjectName>(&key);
         let lost = read_holding(&key, expired);
-        if let (Some(object), Some((lost, space))) = (object, lost) {
-            lose(core, &object, space, lost);
-            touch(&object, space);
+        match (object, lost) {
+            (Some(object), Some((lost, space))) if lost.class == class::LISTENER => {
+                core.store.remove(&key::entry(
+                    space,
+                    table::HOLDER,
+                    &key::holder(id, lost.class, lost.position),
+                ));
+                told.push((object, space, user::Ended::Session(id)));
+            }
+            (Some(object), Some((lost, space))) => {
+                lose(core, &object, space, lost);
+                touch(&object, space);
+            }
+            _ => {}
         }
         core.store.remove(&key);
     }
     for key in keys(core, &key::session_tickets(id)) {
-        let ticket = key.last_chunk::<8>().map(|id| u64::from_be_bytes(*id));
-        if let Some((place, _)) = ticket.and_then(|ticket| ticket::waiting(core, ticket)) {
-            end_ticket(core, ticket.unwrap_or_default(), Why::Died, false);
-            touch(&place.object, place.space);
+        let ticket = key.last_chunk::<8>().map_or(0, |id| u64::from_be_bytes(*id));
+        match ticket::waiting(core, ticket) {
+            Some((place, waiting)) if types::is_user(place.object.kind) => {
+                died(core, &place, &waiting);
+                told.push((place.object, place.space, user::Ended::Ticket(ticket)));
+            }
+            Some((place, _)) => {
+                end_ticket(core, ticket, Why::Died, false);
+                touch(&place.object, place.space);
+            }
+            None => {}
         }
     }
     for key in keys(core, &key::replies(id)) {
@@ -47,7 +69,17 @@ pub(crate) fn of_session(core: &mut Core, id: SessionId, expired: bool) {
     for (object, space) in touched {
         dispatch!(object.kind, K => object::run_in_space::<K>(core, &object, space, |_, _| {}), else ());
     }
+    user::tell_ends(core, &told);
     core.out.push(Effect::SessionEnded { session: id, expired });
+}
+
+/// A waiting call of a dead session ends at an object of a user's type. The module hears of it when all have.
+fn died(core: &mut Core, place: &Place, waiting: &ticket::Ticket) {
+    work::<Guest>(core, &place.object, place.space, |_, ctx| {
+        let problem = Problem::new(Slug::SessionExpired, "the session of the waiting call has ended");
+        let outcome = Outcome::Refused(Problem { position: ctx.position(), ..problem });
+        ctx.end(place, waiting, TicketEnd::Ended, outcome);
+    });
 }
 
 fn keys(core: &Core, prefix: &[u8]) -> Vec<Vec<u8>> {

@@ -29,6 +29,17 @@ pub enum EventKind {
     Released,
     /// A session lost it: it ended, or somebody took it away.
     Lost,
+    /// Its module says something: see [`Event::said`].
+    Emitted,
+}
+
+/// What a module says to those who listen to its object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// A word.
+    pub topic: String,
+    /// A JSON text.
+    pub body: String,
 }
 
 /// One event. Its place in the order of all events is its position, then its place among the effects of its command.
@@ -42,6 +53,10 @@ pub struct Event {
     pub session: Option<SessionId>,
     /// At which position.
     pub position: u64,
+    /// The name of its type, if that is a user's.
+    pub user_type: Option<String>,
+    /// What its module said, if that is what happened.
+    pub said: Option<Said>,
 }
 
 /// One effect of a command.

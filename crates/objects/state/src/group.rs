@@ -1,12 +1,16 @@
 //! What every part of the state works on: the records, the few numbers that there is one of, and the effects of the
 //! running command.
 
+use std::sync::Arc;
+
 use crate::codec::{Field, decoded, encoded, record};
 use crate::command::{ObjectName, SessionId};
-use crate::effects::{Effect, Effects, Event, EventKind};
+use crate::effects::{Effect, Effects, Event, EventKind, Said};
+use crate::guest::{Engine, NoEngine};
 use crate::key;
 use crate::source::{Process, Sources};
 use crate::store::{Mark, Store};
+use crate::types;
 
 record! {
     /// What there is one of.
@@ -41,8 +45,37 @@ pub(crate) struct Core {
     /// Whose command runs, if a member gave it; no part of the state.
     pub(crate) process: Option<Process>,
     pub(crate) out: Effects,
+    pub(crate) engine: SharedEngine,
+    /// How many runs of modules the running command has begun; no part of the state.
+    pub(crate) runs: u32,
+    /// What they took beside what they wrote, in about bytes; no part of the state.
+    pub(crate) spent: usize,
     /// What a record is written in before it is stored.
     scratch: Vec<u8>,
+}
+
+/// What runs modules. It decides nothing: see [`crate::guest`].
+#[derive(Clone)]
+pub(crate) struct SharedEngine(Arc<dyn Engine>);
+
+impl Default for SharedEngine {
+    fn default() -> Self {
+        Self(Arc::new(NoEngine))
+    }
+}
+
+impl SharedEngine {
+    pub(crate) fn of(engine: Arc<dyn Engine>) -> Self {
+        Self(engine)
+    }
+
+    pub(crate) fn get(&self) -> &dyn Engine {
+        &*self.0
+    }
+
+    pub(crate) const fn shared(&self) -> &Arc<dyn Engine> {
+        &self.0
+    }
 }
 
 /// A moment within a command.
@@ -81,8 +114,19 @@ impl Core {
     }
 
     pub(crate) fn event(&mut self, kind: EventKind, object: &ObjectName, session: Option<SessionId>) {
+        self.happened(kind, object, session, None);
+    }
+
+    pub(crate) fn happened(
+        &mut self,
+        kind: EventKind,
+        object: &ObjectName,
+        session: Option<SessionId>,
+        said: Option<Said>,
+    ) {
+        let user_type = types::find(self, object.kind).map(|known| known.name);
         let (object, position) = (object.clone(), self.meta.position);
-        self.out.push(Effect::Event(Event { kind, object, session, position }));
+        self.out.push(Effect::Event(Event { kind, object, session, position, user_type, said }));
     }
 
     /// Records of spaces that nothing leads to any more: they are swept from now on, piece by piece.

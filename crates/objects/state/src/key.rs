@@ -2,6 +2,7 @@
 
 use crate::codec::{Cursor, Malformed};
 use crate::command::{ObjectName, SessionId, TypeId};
+use crate::guest::VersionHash;
 use crate::source::Process;
 
 /// What a record is, by its key's first byte.
@@ -27,6 +28,20 @@ pub(crate) mod kind {
     pub(crate) const GRAVE: u8 = 10;
     /// A waiting call of a caller without session or key, by its member, the member's process, and ticket.
     pub(crate) const PROCESS_TICKET: u8 = 11;
+    /// What types of users take together: one record.
+    pub(crate) const TYPE_TOTALS: u8 = 12;
+    /// A type of users, by its number.
+    pub(crate) const TYPE: u8 = 13;
+    /// A version, by its type's number and its hash.
+    pub(crate) const VERSION: u8 = 14;
+    /// A version's description and source, likewise.
+    pub(crate) const VERSION_TEXT: u8 = 15;
+    /// The kind of a version's method, likewise and by its name.
+    pub(crate) const METHOD: u8 = 16;
+    /// A module, or an upload of one, by its hash.
+    pub(crate) const MODULE: u8 = 17;
+    /// A piece of a module, by its hash and the piece's number.
+    pub(crate) const PIECE: u8 = 18;
 }
 
 /// The tables of a space. A type's own tables are those from [`table::OWN`] on.
@@ -121,6 +136,38 @@ pub(crate) fn read_deadline(key: &[u8]) -> Result<(i64, u8, &[u8]), Malformed> {
     }
     let at = (cursor.ordered()? ^ (1 << 63)) as i64;
     Ok((at, cursor.u8()?, cursor.rest()))
+}
+
+pub(crate) fn user_type(kind: TypeId) -> Vec<u8> {
+    vec![kind::TYPE, kind.0]
+}
+
+pub(crate) fn versions(kind: TypeId) -> Vec<u8> {
+    vec![kind::VERSION, kind.0]
+}
+
+pub(crate) fn version(kind: TypeId, hash: VersionHash) -> Vec<u8> {
+    [&[kind::VERSION, kind.0][..], &hash.0].concat()
+}
+
+pub(crate) fn version_text(kind: TypeId, hash: VersionHash) -> Vec<u8> {
+    [&[kind::VERSION_TEXT, kind.0][..], &hash.0].concat()
+}
+
+pub(crate) fn method(kind: TypeId, hash: VersionHash, name: &str) -> Vec<u8> {
+    [&[kind::METHOD, kind.0][..], &hash.0, name.as_bytes()].concat()
+}
+
+pub(crate) fn module(hash: [u8; 32]) -> Vec<u8> {
+    [&[kind::MODULE][..], &hash].concat()
+}
+
+pub(crate) fn pieces(hash: [u8; 32]) -> Vec<u8> {
+    [&[kind::PIECE][..], &hash].concat()
+}
+
+pub(crate) fn piece(hash: [u8; 32], number: u32) -> Vec<u8> {
+    [&[kind::PIECE][..], &hash, &number.to_be_bytes()].concat()
 }
 
 /// The grave of all records of spaces whose keys begin so.

@@ -102,6 +102,7 @@ mod death;
 mod directory;
 mod effects;
 mod group;
+pub mod guest;
 mod json;
 mod key;
 pub mod limits;
@@ -120,6 +121,8 @@ mod state;
 mod store;
 mod tick;
 mod ticket;
+mod types;
+mod user;
 
 pub use builtin::{TYPES, constructor, methods, type_name, type_named};
 pub use codec::Malformed;
@@ -128,7 +131,7 @@ pub use command::{
     TypeId,
 };
 pub use directory::{Endpoint, Host, Members, NameData, NameRecord};
-pub use effects::{Effect, Effects, Event, EventKind, TicketEnd};
+pub use effects::{Effect, Effects, Event, EventKind, Said, TicketEnd};
 pub use json::{Json, NotJson};
 pub use loader::Loader;
 pub use object::{Method, MethodKind};
@@ -138,4 +141,5 @@ pub use reply::Reply;
 pub use scan::SnapshotProgress;
 pub use session::Session;
 pub use source::Source;
-pub use state::{Description, State, TicketState};
+pub use state::{Description, State, TicketState, UserObject};
+pub use types::{DESCRIPTION_SECTION, TypeInfo, VersionInfo, custom_section};

@@ -71,3 +71,43 @@ pub const SWEPT_PER_TICK: usize = 2_000;
 
 /// How many times newcomers pass a waiter of an unfair lock.
 pub const PASSED_MAX: u64 = 16;
+
+/// Types of users, whose numbers begin at [`USER_TYPE_MIN`].
+pub const USER_TYPES_MAX: usize = 190;
+/// The first number of a type of users.
+pub const USER_TYPE_MIN: u8 = 64;
+/// The last one.
+pub const USER_TYPE_MAX: u8 = 253;
+/// Bytes of a type's name.
+pub const TYPE_NAME_BYTES_MAX: usize = 64;
+/// Versions of all types.
+pub const VERSIONS_MAX: u32 = 1_000;
+/// Bytes of a module.
+pub const MODULE_BYTES_MAX: u64 = 16 << 20;
+/// Bytes of a piece in which a module comes; only the last one is shorter.
+pub const PIECE_BYTES: usize = 256 << 10;
+/// Bytes of all modules of a group, those that are being uploaded included.
+pub const MODULES_BYTES_MAX: u64 = 512 << 20;
+/// Uploads that no version uses yet.
+pub const UPLOADS_MAX: u32 = 16;
+/// For how long an upload is kept behind its last piece, and a version that was rejected.
+pub const UPLOAD_MS: i64 = 600_000;
+/// Bytes of the source that a runner loads.
+pub const SOURCE_BYTES_MAX: usize = 1 << 20;
+/// Bytes of a type's description.
+pub const DESCRIPTION_BYTES_MAX: usize = 64 << 10;
+/// Methods of a type of users.
+pub const METHODS_MAX: usize = 256;
+/// Pages of one object of a user's type that differ from its version's image: 64 MiB.
+pub const PAGES_PER_OBJECT_MAX: u32 = (64 << 20) / 4_096;
+/// Bytes of such pages of all objects.
+pub const MEMORY_BYTES_MAX: u64 = 1 << 30;
+/// Timers of one object of a user's type.
+pub const TIMERS_PER_OBJECT_MAX: u32 = 1_000;
+/// Waiting calls of a session with which it may begin another wait at an object of a user's type; and such objects that are
+/// told of its end. Each of them is run at the position at which the session ends.
+pub const USER_RUNS_PER_SESSION_MAX: u32 = 100;
+/// Runs of modules that a tick begins for deadlines; the leader proposes another one if more are due.
+pub const RUNS_PER_TICK: u32 = 50;
+/// Bytes of an event's topic, and of a module's own code of a refusal.
+pub const TOPIC_BYTES_MAX: usize = 255;

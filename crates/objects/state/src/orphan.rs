@@ -10,6 +10,7 @@ use crate::codec::Cursor;
 use crate::death;
 use crate::group::Core;
 use crate::key::{self, kind};
+use crate::limits::RUNS_PER_TICK;
 use crate::source::Process;
 use crate::ticket;
 
@@ -39,6 +40,9 @@ fn first_from(core: &Core, member: u8) -> Option<(Process, u64)> {
 /// Cancels up to so many.
 pub(crate) fn end_some(core: &mut Core, most: usize) {
     for _ in 0..most {
+        if core.runs >= RUNS_PER_TICK {
+            return;
+        }
         let Some((process, id)) = first(core) else { return };
         core.store.remove(&key::process_ticket(process, id));
         if let Some((place, mut waiting)) = ticket::waiting(core, id) {

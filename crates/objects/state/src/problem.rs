@@ -144,6 +144,26 @@ slugs! {
     Unauthenticated = 38, "unauthenticated", 401, No;
     /// Too much is under way at this member.
     Rate = 39, "rate", 429, Later;
+    /// The object's module refused the call, under a code of its own.
+    GuestError = 40, "guest-error", 422, No;
+    /// The object's module trapped, or did what it may not.
+    GuestTrap = 41, "guest-trap", 500, No;
+    /// The call took more computation than one may.
+    OutOfFuel = 42, "out-of-fuel", 500, No;
+    /// The object needs more memory than it may have.
+    OutOfMemory = 43, "out-of-memory", 500, No;
+    /// The call went deeper than it may.
+    StackExhausted = 44, "stack-exhausted", 500, No;
+    /// The module cannot be a type.
+    TypeRejected = 45, "type-rejected", 422, No;
+    /// The type's version is still compiled, or not all members know types of users yet.
+    TypeNotReady = 46, "type-not-ready", 503, Later;
+    /// Objects have the version.
+    InUse = 47, "in-use", 409, No;
+    /// The bytes of the module are not here.
+    NoSuchModule = 48, "no-such-module", 409, Now;
+    /// The new version refused the object's state.
+    NotMigrated = 49, "not-migrated", 409, No;
 }
 
 /// One refusal.
@@ -163,6 +183,8 @@ pub struct Problem {
     pub result: Option<String>,
     /// Whether there may be an effect, now or later.
     pub effect: SideEffect,
+    /// The own code of a module that refused the call: of a [`Slug::GuestError`] alone.
+    pub code: Option<String>,
 }
 
 impl Problem {
@@ -170,8 +192,8 @@ impl Problem {
     #[must_use]
     pub fn new(slug: Slug, detail: impl Into<String>) -> Self {
         let detail = detail.into();
-        let (pointer, retry_after_ms, result) = (None, None, None);
-        Self { slug, detail, pointer, retry_after_ms, position: 0, result, effect: SideEffect::None }
+        let (pointer, retry_after_ms, result, code) = (None, None, None, None);
+        Self { slug, detail, pointer, retry_after_ms, position: 0, result, effect: SideEffect::None, code }
     }
 
     pub(crate) fn argument(name: &str, detail: impl Into<String>) -> Self {
@@ -209,6 +231,9 @@ impl Problem {
             .text("detail", &self.detail)
             .text("effect", effect)
             .text("retry", retry);
+        if let Some(code) = &self.code {
+            reply = reply.text("code", code);
+        }
         if let Some(pointer) = &self.pointer {
             reply = reply.text("pointer", pointer);
         }
@@ -232,17 +257,23 @@ impl Field for Problem {
         self.position.put(out);
         self.result.put(out);
         (self.effect == SideEffect::Unknown).put(out);
+        // What earlier builds have written has no code.
+        if self.slug == Slug::GuestError {
+            self.code.put(out);
+        }
     }
 
     fn take(cursor: &mut Cursor<'_>) -> Result<Self, Malformed> {
+        let slug = Slug::of_code(cursor.u8()?).ok_or(Malformed("problem: an unknown name"))?;
         Ok(Self {
-            slug: Slug::of_code(cursor.u8()?).ok_or(Malformed("problem: an unknown name"))?,
+            slug,
             detail: Field::take(cursor)?,
             pointer: Field::take(cursor)?,
             retry_after_ms: Field::take(cursor)?,
             position: Field::take(cursor)?,
             result: Field::take(cursor)?,
             effect: if bool::take(cursor)? { SideEffect::Unknown } else { SideEffect::None },
+            code: if slug == Slug::GuestError { Field::take(cursor)? } else { None },
         })
     }
 }

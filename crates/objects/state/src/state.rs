@@ -1,16 +1,19 @@
 //! The state of a group, and the one way to change it: commands, in the order of the log.
 
+use std::sync::Arc;
+
 use base::WallTime;
 
 use crate::args::Args;
-use crate::builtin::{Builtin, MethodKind, Why, dispatch};
+use crate::builtin::{Builtin, MethodKind, Why, dispatch, type_name, type_named};
 use crate::call;
 use crate::codec::Malformed;
 use crate::command::{Caller, Command, Identity, NewSession, ObjectName, SessionId, TypeId};
 use crate::deadline;
 use crate::death;
 use crate::effects::{Effect, Effects};
-use crate::group::{Core, Meta};
+use crate::group::{Core, Meta, SharedEngine};
+use crate::guest::{Engine, PAGE_BYTES, VersionHash};
 use crate::key;
 use crate::limits::{SWEPT_PER_COMMAND, SWEPT_PER_TICK};
 use crate::object::{self, Header, View};
@@ -25,6 +28,8 @@ use crate::source::{Process, Source};
 use crate::store::term;
 use crate::tick;
 use crate::ticket;
+use crate::types::{self, TypeInfo};
+use crate::user;
 
 /// Objects, sessions, requests, tickets, deadlines: all that a group replicates.
 #[derive(Default)]
@@ -43,6 +48,21 @@ pub struct Description {
     pub explicit: bool,
     /// Calls that wait for it.
     pub waiting: u32,
+    /// More, if its type is a user's.
+    pub user: Option<UserObject>,
+}
+
+/// What is known of an object of a user's type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserObject {
+    /// The version whose module it runs.
+    pub version: VersionHash,
+    /// Bytes of its memory that differ from the version's image.
+    pub memory_bytes: u64,
+    /// Runs that nobody called (timers, ends of waits and sessions) and that failed: each changed nothing.
+    pub failures: u64,
+    /// Why the last of them failed.
+    pub last_failure: Option<String>,
 }
 
 /// What is known of a ticket.
@@ -75,6 +95,26 @@ impl State {
         Self::default()
     }
 
+    /// An empty state whose objects of users' types are run by that engine.
+    #[must_use]
+    pub fn with_engine(engine: Arc<dyn Engine>) -> Self {
+        let mut state = Self::default();
+        state.core.engine = SharedEngine::of(engine);
+        state
+    }
+
+    /// From now on that engine runs modules. It is told of all versions that there are.
+    pub fn set_engine(&mut self, engine: Arc<dyn Engine>) {
+        self.core.engine = SharedEngine::of(engine);
+        types::prepare_all(&self.core);
+    }
+
+    /// What runs modules.
+    #[must_use]
+    pub const fn engine(&self) -> &Arc<dyn Engine> {
+        self.core.engine.shared()
+    }
+
     /// Applies a command with its entry's stamp, and appends what it did. Gives what it cost, in about bytes.
     ///
     /// # Errors
@@ -94,6 +134,7 @@ impl State {
         let core = &mut self.core;
         debug_assert!(core.store.is_settled(), "a command begins where the last one ended");
         core.meta.position += 1;
+        (core.runs, core.spent) = (0, 0);
         // A new leader's clock may be behind the old one's: time never goes back here.
         core.meta.stamp_ms = core.meta.stamp_ms.max(stamp.ms());
         core::mem::swap(&mut core.out, out);
@@ -101,7 +142,7 @@ impl State {
         tick::sweep(core, if *command == Command::Tick { SWEPT_PER_TICK } else { SWEPT_PER_COMMAND });
         core::mem::swap(&mut core.out, out);
         core.process = None;
-        core.store.commit()
+        core.store.commit() + core.spent
     }
 
     /// Takes note of a member's command that is applied next. False if it was applied before, or never will be: then it
@@ -236,11 +277,15 @@ impl State {
         method: &str,
         args: &[u8],
     ) -> Result<String, Problem> {
-        let result = dispatch!(
-            object.kind,
-            K => self.query_of::<K>(object, incarnation, create, method, args),
-            else Err(call::no_such_type())
-        );
+        let result = if types::is_user(object.kind) {
+            user::query(&self.core, object, incarnation, method, args)
+        } else {
+            dispatch!(
+                object.kind,
+                K => self.query_of::<K>(object, incarnation, create, method, args),
+                else Err(call::no_such_type())
+            )
+        };
         result.map_err(|problem| Problem { position: self.position(), ..problem })
     }
 
@@ -268,6 +313,57 @@ impl State {
         let opened = opened.unwrap_or_else(|| object::fresh(&self.core));
         let view = View { core: &self.core, space, tickets: opened.header.tickets };
         K::query(&opened.live, &view, method.name, &args)
+    }
+
+    /// The type of that name, also a user's.
+    #[must_use]
+    pub fn type_named(&self, name: &str) -> Option<TypeId> {
+        type_named(name).or_else(|| types::named(&self.core, name))
+    }
+
+    /// The name of a type, also a user's.
+    #[must_use]
+    pub fn type_name(&self, kind: TypeId) -> Option<String> {
+        match type_name(kind) {
+            Some(name) => Some(name.into()),
+            None => types::find(&self.core, kind).map(|known| known.name),
+        }
+    }
+
+    /// What is known of a type of users.
+    #[must_use]
+    pub fn user_type(&self, kind: TypeId) -> Option<TypeInfo> {
+        types::info(&self.core, kind)
+    }
+
+    /// The types of users, in the order of their numbers.
+    pub fn user_types(&self) -> impl Iterator<Item = TypeInfo> + '_ {
+        types::all(&self.core).filter_map(|(kind, _)| self.user_type(kind))
+    }
+
+    /// Whether there are types of users: then a call may take long.
+    #[must_use]
+    pub fn has_user_types(&self) -> bool {
+        types::totals(&self.core).versions > 0
+    }
+
+    /// What a method is that an object of a user's type has, if there is one.
+    #[must_use]
+    pub fn method_kind(&self, object: &ObjectName, method: &str) -> Option<MethodKind> {
+        let user = self.describe(object)?.user?;
+        types::method(&self.core, object.kind, user.version, method).ok()
+    }
+
+    /// Versions that wait for [`Command::TypeReady`].
+    #[must_use]
+    pub fn preparing(&self) -> Vec<(TypeId, VersionHash)> {
+        if types::totals(&self.core).preparing == 0 {
+            return Vec::new();
+        }
+        let of_type = |(kind, _)| types::versions(&self.core, kind).map(move |found| (kind, found));
+        let all = types::all(&self.core).flat_map(of_type);
+        let preparing = all.filter(|(_, (_, found))| found.standing == types::Standing::Preparing);
+        preparing.map(|(kind, (hash, _))| (kind, hash)).collect()
     }
 
     /// Begins a snapshot of this very state; one that is running is abandoned. Costs nothing.
@@ -299,7 +395,15 @@ impl core::fmt::Debug for State {
 
 fn describe(object: ObjectName, header: &Header) -> Description {
     let (incarnation, explicit, waiting) = (header.incarnation, header.explicit, header.tickets);
-    Description { object, incarnation, explicit, waiting }
+    let root: Option<user::Root> =
+        types::is_user(object.kind).then(|| crate::codec::decoded(&header.root).ok()).flatten();
+    let user = root.map(|root| UserObject {
+        version: root.version,
+        memory_bytes: u64::from(root.pages) * PAGE_BYTES as u64,
+        failures: root.failures,
+        last_failure: root.last_failure,
+    });
+    Description { object, incarnation, explicit, waiting, user }
 }
 
 fn perform(core: &mut Core, command: &Command) {
@@ -319,6 +423,24 @@ fn perform(core: &mut Core, command: &Command) {
         Command::CancelTicket { caller, ticket } => cancel(core, caller.as_ref(), *ticket),
         Command::Tick => tick::pass(core),
         Command::FeatureLevel(level) => core.meta.feature_level = core.meta.feature_level.max(*level),
+        Command::TypePiece { caller, hash, size, offset, bytes } => {
+            let piece = types::Piece { hash: *hash, size: *size, offset: *offset, bytes };
+            let result = types::piece(core, &piece);
+            answer(core, caller, result);
+        }
+        Command::TypePut { caller, name, module, source, description } => {
+            let new = types::New { name, module: *module, source: source.as_deref(), description };
+            let result = types::put(core, &new);
+            answer(core, caller, result);
+        }
+        Command::TypeReady { kind, version } => types::ready(core, *kind, *version),
+        Command::TypeDelete { caller, name, version } => {
+            let result = types::delete(core, name, *version);
+            answer(core, caller, result);
+        }
+        Command::Migrate { caller, object, incarnation, to } => {
+            user::migrate(core, caller, object, *incarnation, *to);
+        }
     }
 }
 

@@ -6,16 +6,20 @@ use crate::deadline;
 use crate::death;
 use crate::group::Core;
 use crate::key::{self, ENTRY_HEAD, kind, table};
-use crate::limits::{DEADLINES_PER_TICK, ORPHANS_PER_TICK};
+use crate::limits::{DEADLINES_PER_TICK, ORPHANS_PER_TICK, RUNS_PER_TICK};
 use crate::object;
 use crate::orphan;
 use crate::request;
 use crate::session;
+use crate::types;
 
 /// Lets pass what is due, as much as one tick may.
 pub(crate) fn pass(core: &mut Core) {
     orphan::end_some(core, ORPHANS_PER_TICK);
     for _ in 0..DEADLINES_PER_TICK {
+        if core.runs >= RUNS_PER_TICK {
+            return;
+        }
         match deadline::first(core) {
             Some((at, class, id)) if at <= core.meta.stamp_ms => one(core, at, class, &id),
             _ => return,
@@ -40,6 +44,8 @@ fn one(core: &mut Core, at: i64, class: u8, id: &[u8]) {
             }), else ());
         }
         (deadline::KEY, _) => request::forget_key(core, id),
+        (deadline::UPLOAD, _) => types::expire(core, id),
+        (deadline::REJECTED, _) => types::forget_rejected(core, id),
         _ => {}
     }
 }

@@ -238,6 +238,12 @@ impl Member {
                 };
                 self.done(origin, outcome);
             }
+            Request::OfType { request, type_name, .. } => {
+                let problem = Problem::new(Slug::NoSuchType, format!("there is no type `{type_name}`"));
+                if let Some(origin) = objects_replica::edge::origin_of(&request) {
+                    self.done(origin, Outcome::Refused(problem));
+                }
+            }
             Request::Heard { sessions, .. } => {
                 self.heard.extend(sessions.iter().map(|(session, at)| (*session, at.ms())));
             }
@@ -301,6 +307,10 @@ impl Member {
                     .finish(),
                 None => return Err(Problem::new(Slug::SessionExpired, "there is no such session")),
             },
+            Question::Types => Reply::new().list("types", [""; 0]).finish(),
+            Question::Type(_) | Question::Version(..) => {
+                return Err(Problem::new(Slug::NoSuchType, "there is no such type"));
+            }
             Question::Counts => {
                 let [objects, sessions, waiting, keys] = self.state.counts();
                 let counts = Reply::new().number("objects", objects).number("sessions", sessions);

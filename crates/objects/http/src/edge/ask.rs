@@ -1,17 +1,18 @@
 //! Requests of clients as questions and commands for the core.
 
-use objects_replica::edge::{Consistency, Question, Request, SessionProof, Subject};
+use objects_replica::edge::{Consistency, Question, Request, SessionProof, Subject, UNKNOWN_TYPE};
 use objects_state::{
     Batch, Call, Caller, Command, Identity, Invocation, Json, Method, MethodKind, NewSession, ObjectName,
     Origin, Ranges, SessionId, Slug, limits, methods,
 };
 
 use super::open::Purpose;
+use super::upload::Upload;
 use super::{EdgeConfig, HOLD_MS_MAX};
 use crate::arguments;
 use crate::fields::{self, Credential, SECRET_BYTES, Sender};
 use crate::message::{Fault, HttpRequest};
-use crate::route::{Route, kind};
+use crate::route::{self, Route, kind};
 use crate::schema;
 use crate::target::Query;
 
@@ -20,7 +21,7 @@ const TTL_MS: i64 = 10_000;
 /// Objects of a list whose client does not say how many it wants, and the most.
 const LISTED: (u64, u64) = (100, 1_000);
 /// Who everybody is, as long as there are no tokens.
-const ANONYMOUS: &str = "anonymous";
+pub(super) const ANONYMOUS: &str = "anonymous";
 
 /// What is asked of the core for a request, and how it is answered.
 pub(super) struct Asked {
@@ -35,14 +36,38 @@ pub(super) struct Asker<'a> {
     pub(super) request: &'a HttpRequest<'a>,
     pub(super) origin: Origin,
     pub(super) random: &'a mut dyn FnMut(&mut [u8]),
+    /// The type that is meant, if the core alone knows its number.
+    pub(super) user_type: Option<String>,
 }
 
 impl Asker<'_> {
-    pub(super) fn ask(mut self, route: Route, mut query: Query) -> Result<Asked, Fault> {
+    pub(super) fn ask(mut self, route: Route, query: Query) -> Result<Asked, Fault> {
+        if let Route::Upload(name) = route {
+            query.end()?;
+            Sender::read(self.request.fields)?;
+            return self.upload(name);
+        }
+        let freshness = if self.user_type.is_some() { freshness(&mut query.clone())? } else { LATEST };
+        let asked = self.ask_core(route, query)?;
+        Ok(match self.user_type {
+            Some(type_name) => {
+                let (consistency, min_position) = freshness;
+                let request = Box::new(asked.request);
+                let request = Request::OfType { type_name, request, consistency, min_position };
+                Asked { request, ..asked }
+            }
+            None => asked,
+        })
+    }
+
+    fn ask_core(&mut self, route: Route, mut query: Query) -> Result<Asked, Fault> {
         fields::check_codec(self.request.fields)?;
         let sender = Sender::read(self.request.fields)?;
         let asked = match route {
             Route::Call(object, method) => self.call(&sender, object, &method, &mut query),
+            Route::Query(object, method) if object.kind == UNKNOWN_TYPE => {
+                return self.user_query(&sender, object, method, query);
+            }
             Route::Query(object, method) => return self.query(&sender, object, &method, query),
             Route::Batch(object) => self.batch(&sender, object),
             Route::Create(object) => self.create(&sender, object),
@@ -71,10 +96,28 @@ impl Asker<'_> {
                 let proof = sender.proof_of(session)?;
                 Ok(plain(Request::Renew { origin: self.origin, proof }, Purpose::Command))
             }
+            Route::Migrate(object) => self.migrate(&sender, object),
+            Route::Types => {
+                Ok(Asked { purpose: Purpose::Types, ..self.read(&sender, Question::Types, &mut query)? })
+            }
+            Route::OpenApi => {
+                let purpose = Purpose::OpenApi(query.take("type"));
+                Ok(Asked { purpose, ..self.read(&sender, Question::Types, &mut query)? })
+            }
+            Route::UserType(name) => self.read(&sender, Question::Type(name), &mut query),
+            Route::ShowVersion(name, version) => {
+                self.read(&sender, Question::Version(name, version), &mut query)
+            }
+            Route::DeleteVersion(name, version) => Ok(self.command(
+                |caller| Command::TypeDelete { caller, name, version },
+                Identity::Anonymous,
+                None,
+                Purpose::Command,
+            )),
             Route::Groups => Ok(self.counts(Purpose::Groups)),
             Route::Ready => Ok(self.counts(Purpose::Ready)),
             // Answered at once.
-            Route::Types | Route::Type(_) | Route::OpenApi | Route::Live => Err(Fault::no_such_route()),
+            Route::Type(_) | Route::Live | Route::Upload(_) => Err(Fault::no_such_route()),
         }?;
         query.end()?;
         Ok(asked)
@@ -99,6 +142,9 @@ impl Asker<'_> {
         method: &str,
         query: &mut Query,
     ) -> Result<Asked, Fault> {
+        if object.kind == UNKNOWN_TYPE {
+            return self.user_call(sender, object, method, query);
+        }
         let method = method_of(&object, method)?;
         let wait_ms = query.take_number("wait_ms", u64::MAX >> 1)?;
         let hold_ms = query.take_number("hold_ms", HOLD_MS_MAX)?;
@@ -124,6 +170,61 @@ impl Asker<'_> {
         let command =
             |caller| Command::Call(Call { caller, object, incarnation, create, wait_ms, opens, invocation });
         Ok(Asked { hold_ms, ..self.command(command, identity, sender.proof(), purpose) })
+    }
+
+    /// A call of an object of a user's type. Whether the method is a query the core knows.
+    fn user_call(
+        &self,
+        sender: &Sender,
+        object: ObjectName,
+        method: &str,
+        query: &mut Query,
+    ) -> Result<Asked, Fault> {
+        freshness(query)?;
+        let wait_ms = query.take_number("wait_ms", u64::MAX >> 1)?;
+        let hold_ms = query.take_number("hold_ms", HOLD_MS_MAX)?;
+        arguments::body(self.request.body)?;
+        let identity = sender.identity()?;
+        let hold_ms = (identity != Identity::Anonymous).then(|| hold_ms.unwrap_or(self.config.hold_ms));
+        let incarnation = fields::incarnation(self.request.fields)?;
+        let invocation = Invocation { method: method.into(), args: self.request.body.to_vec() };
+        let (create, opens) = (false, None);
+        let command =
+            |caller| Command::Call(Call { caller, object, incarnation, create, wait_ms, opens, invocation });
+        Ok(Asked { hold_ms, ..self.command(command, identity, sender.proof(), Purpose::Command) })
+    }
+
+    fn user_query(
+        &self,
+        sender: &Sender,
+        object: ObjectName,
+        method: String,
+        mut query: Query,
+    ) -> Result<Asked, Fault> {
+        let freshness = freshness(&mut query)?;
+        let args = arguments::of_user_query(query.rest())?;
+        let incarnation = fields::incarnation(self.request.fields)?;
+        let question = Question::Method { object, incarnation, create: false, method, args };
+        Ok(self.question(sender, question, freshness))
+    }
+
+    fn migrate(&self, sender: &Sender, object: ObjectName) -> Result<Asked, Fault> {
+        let fields = arguments::body(self.request.body)?;
+        arguments::only(&fields, &["to"])?;
+        let to = arguments::text(&fields, "to")?;
+        let to = to.ok_or_else(|| Fault::argument("to", "it is missing: name a version"))?;
+        let (to, incarnation) = (route::hash(&to)?, fields::incarnation(self.request.fields)?);
+        let command = |caller| Command::Migrate { caller, object, incarnation, to };
+        Ok(self.command(command, sender.identity()?, sender.proof(), Purpose::Command))
+    }
+
+    /// A module, or a source for a runner. It is the same however often it comes, so it needs no key.
+    fn upload(&self, name: String) -> Result<Asked, Fault> {
+        let upload = match fields::is_module(self.request.fields, self.request.body)? {
+            true => Upload::of_module(name, self.request.body)?,
+            false => Upload::of_source(name, self.request.body)?,
+        };
+        Ok(plain(upload.request(self.origin), Purpose::Upload(Box::new(upload))))
     }
 
     /// The session that a call opens: one with `ttl_ms` and without a session.
@@ -169,7 +270,7 @@ impl Asker<'_> {
         if query.take("wait_ms").is_some_and(|ms| ms != "0") {
             return Err(Fault::argument("wait_ms", "a query does not wait: use POST"));
         }
-        let freshness = (query.take("consistency"), query.take_number("min_position", 1 << 53)?);
+        let freshness = freshness(&mut query)?;
         let args = arguments::of_query(object.kind, method, query.rest())?;
         self.ask_method(sender, object, method, args, freshness)
     }
@@ -182,7 +283,7 @@ impl Asker<'_> {
         args: Vec<u8>,
         query: &mut Query,
     ) -> Result<Asked, Fault> {
-        let freshness = (query.take("consistency"), query.take_number("min_position", 1 << 53)?);
+        let freshness = freshness(query)?;
         self.ask_method(sender, object, method, args, freshness)
     }
 
@@ -192,32 +293,22 @@ impl Asker<'_> {
         object: ObjectName,
         method: &Method,
         args: Vec<u8>,
-        freshness: (Option<String>, Option<u64>),
+        freshness: Freshness,
     ) -> Result<Asked, Fault> {
         let incarnation = fields::incarnation(self.request.fields)?;
         let (create, method) = (self.config.create_on_use, method.name.into());
-        self.question(sender, Question::Method { object, incarnation, create, method, args }, freshness)
+        Ok(self.question(sender, Question::Method { object, incarnation, create, method, args }, freshness))
     }
 
     fn read(&self, sender: &Sender, question: Question, query: &mut Query) -> Result<Asked, Fault> {
-        let freshness = (query.take("consistency"), query.take_number("min_position", 1 << 53)?);
-        self.question(sender, question, freshness)
+        let freshness = freshness(query)?;
+        Ok(self.question(sender, question, freshness))
     }
 
-    fn question(
-        &self,
-        sender: &Sender,
-        question: Question,
-        (consistency, min_position): (Option<String>, Option<u64>),
-    ) -> Result<Asked, Fault> {
-        let consistency = match consistency.as_deref() {
-            None | Some("linearizable") => Consistency::Linearizable,
-            Some("stale") => Consistency::Stale,
-            Some(_) => return Err(Fault::argument("consistency", "neither `linearizable` nor `stale`")),
-        };
+    fn question(&self, sender: &Sender, question: Question, (consistency, min_position): Freshness) -> Asked {
         let (origin, principal, proof) = (self.origin, ANONYMOUS.into(), sender.proof());
         let query = Request::Query { origin, principal, question, consistency, min_position, proof };
-        Ok(plain(query, Purpose::Reading))
+        plain(query, Purpose::Reading)
     }
 
     fn counts(&self, purpose: Purpose) -> Asked {
@@ -232,11 +323,17 @@ impl Asker<'_> {
         plain(request, purpose)
     }
 
-    fn list(&self, sender: &Sender, query: &mut Query) -> Result<Asked, Fault> {
+    fn list(&mut self, sender: &Sender, query: &mut Query) -> Result<Asked, Fault> {
         let name = query.take("type").ok_or_else(|| Fault::argument("type", "it is missing: name a type"))?;
         let limit = query.take_number("limit", LISTED.1)?.unwrap_or(LISTED.0);
         let question = Question::List {
-            kind: kind(&name)?,
+            kind: match kind(&name)? {
+                UNKNOWN_TYPE => {
+                    self.user_type = Some(name);
+                    UNKNOWN_TYPE
+                }
+                built_in => built_in,
+            },
             prefix: query.take("prefix").unwrap_or_default(),
             after: query.take("after"),
             limit: u32::try_from(limit.max(1)).unwrap_or(u32::MAX),
@@ -296,6 +393,20 @@ impl Asker<'_> {
         let command = |caller| Command::CloseSession { caller, session };
         Ok(self.command(command, identity, Some(proof), Purpose::Command))
     }
+}
+
+/// On how fresh a state a query is evaluated, and not before which position.
+type Freshness = (Consistency, Option<u64>);
+
+const LATEST: Freshness = (Consistency::Linearizable, None);
+
+fn freshness(query: &mut Query) -> Result<Freshness, Fault> {
+    let consistency = match query.take("consistency").as_deref() {
+        None | Some("linearizable") => Consistency::Linearizable,
+        Some("stale") => Consistency::Stale,
+        Some(_) => return Err(Fault::argument("consistency", "neither `linearizable` nor `stale`")),
+    };
+    Ok((consistency, query.take_number("min_position", 1 << 53)?))
 }
 
 const fn plain(request: Request, purpose: Purpose) -> Asked {

@@ -4,6 +4,9 @@
 mod ask;
 mod open;
 mod reply;
+mod upload;
+
+use std::collections::BTreeMap;
 
 use base::MonoTime;
 use objects_replica::edge::{Answer, EventId, Request, edge_of, origin};
@@ -11,10 +14,11 @@ use objects_state::{Origin, SessionId, SideEffect, Slug};
 
 use crate::guard;
 use crate::message::{Fault, HttpRequest, HttpResponse, unanswered};
-use crate::route::Route;
+use crate::route::{Route, Routed};
 use crate::sse;
 use crate::target::Target;
 use open::{Purpose, Requests};
+use upload::{ASK_MS, Next, Upload};
 
 /// How an edge is set up.
 #[derive(Clone, Debug)]
@@ -57,6 +61,8 @@ impl EdgeConfig {
 
 /// The longest time to hold that a request may ask for, milliseconds.
 pub(crate) const HOLD_MS_MAX: u64 = 600_000;
+/// Modules that may be on their way at the same time.
+const UPLOADS_MAX: usize = 4;
 
 /// What goes to a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +82,8 @@ pub struct Edge<K> {
     requests: Requests<K>,
     /// Where the leader listens, if that is known and elsewhere.
     leader: Option<String>,
+    /// Uploads that wait for their version, by when the core is asked again.
+    later: BTreeMap<(MonoTime, K), Box<Upload>>,
     asks: Vec<Request>,
     says: Vec<Say<K>>,
     alive_at: MonoTime,
@@ -93,6 +101,7 @@ impl<K: Copy + Ord> Edge<K> {
             config,
             requests: Requests::default(),
             leader: None,
+            later: BTreeMap::new(),
             asks: Vec::new(),
             says: Vec::new(),
             alive_at: MonoTime::ZERO,
@@ -122,7 +131,7 @@ impl<K: Copy + Ord> Edge<K> {
     ) -> Result<(), Fault> {
         guard::check(request.fields, self.config.any_host)?;
         let target = Target::parse(request.target)?;
-        let route = Route::of(request.method, &target)?;
+        let Routed { route, user_type } = Routed::of(request.method, &target)?;
         if let Some(response) = reply::at_once(&route, target.query.clone())? {
             self.says.push(Say::Respond(key, response));
             return Ok(());
@@ -134,8 +143,12 @@ impl<K: Copy + Ord> Edge<K> {
             let detail = format!("{} requests are under way here", self.config.under_way_max);
             return Err(Fault::overloaded(&detail));
         }
+        if matches!(route, Route::Upload(_)) && self.uploads() >= UPLOADS_MAX {
+            return Err(Fault::overloaded(&format!("{UPLOADS_MAX} modules are on their way here")));
+        }
         let origin = self.origin(self.requests.next());
-        let asked = ask::Asker { config: &self.config, request, origin, random }.ask(route, target.query)?;
+        let asker = ask::Asker { config: &self.config, request, origin, random, user_type };
+        let asked = asker.ask(route, target.query)?;
         self.requests.insert(key, asked.purpose, asked.hold_ms);
         self.asks.push(asked.request);
         Ok(())
@@ -154,7 +167,17 @@ impl<K: Copy + Ord> Edge<K> {
                     self.says.push(Say::Finish(open.key));
                     return;
                 }
-                let mut response = reply::of(&open.purpose, &outcome, &self.config);
+                let mut response = match open.purpose {
+                    Purpose::Upload(upload) => match upload.answered(&outcome) {
+                        Next::Ask(upload) => return self.go_on(open.key, upload),
+                        Next::AskLater(upload) => {
+                            self.later.insert((now.plus_ms(ASK_MS), open.key), upload);
+                            return;
+                        }
+                        Next::Respond(response) => response,
+                    },
+                    purpose => reply::of(&purpose, &outcome, &self.config),
+                };
                 response = response.with("diwan-position", position.to_string());
                 if let Some(leader) = &self.leader {
                     response = response.with("diwan-leader", leader.clone());
@@ -179,6 +202,16 @@ impl<K: Copy + Ord> Edge<K> {
             Answer::EventsLost { origin } => self.push(origin, || sse::LOST.into()),
             Answer::WhoWasHeard { round } => self.tell_heard(Some(round), now),
         }
+    }
+
+    fn uploads(&self) -> usize {
+        self.requests.uploads() + self.later.len()
+    }
+
+    /// The next step of an upload.
+    fn go_on(&mut self, key: K, upload: Box<Upload>) {
+        self.asks.push(upload.request(self.origin(self.requests.next())));
+        self.requests.insert(key, Purpose::Upload(upload), None);
     }
 
     fn begin_stream(&mut self, number: u64, id: EventId, now: MonoTime) {
@@ -207,6 +240,7 @@ impl<K: Copy + Ord> Edge<K> {
             self.requests.remove(number);
             self.asks.push(Request::Gone { origin: self.origin(number) });
         }
+        self.later.retain(|(_, own), _| *own != key);
     }
 
     /// When [`Self::tick`] is due.
@@ -215,12 +249,17 @@ impl<K: Copy + Ord> Edge<K> {
         let streams = self.requests.streams();
         let alive = (!streams.is_empty()).then_some(self.alive_at);
         let heard = self.is_to_tell().then_some(self.heard_at);
-        [self.requests.first_hold(), alive, heard].into_iter().flatten().min()
+        let later = self.later.keys().next().map(|(at, _)| *at);
+        [self.requests.first_hold(), alive, heard, later].into_iter().flatten().min()
     }
 
     /// Time has passed.
     pub fn tick(&mut self, now: MonoTime) {
         self.end_holds(now);
+        while let Some(entry) = self.later.first_entry().filter(|entry| entry.key().0 <= now) {
+            let ((_, key), upload) = entry.remove_entry();
+            self.go_on(key, upload);
+        }
         if self.alive_at <= now {
             self.alive_at = now.plus_ms(self.config.alive_ms);
             for number in self.requests.streams().keys() {
@@ -272,6 +311,9 @@ impl<K: Copy + Ord> Edge<K> {
     /// The member stops: every request is answered as well as can be, and every stream ends.
     pub fn stop(&mut self) {
         self.is_stopping = true;
+        for ((_, key), _) in core::mem::take(&mut self.later) {
+            self.says.push(Say::Respond(key, Fault::new(Slug::NoLeader, "the member stops").response()));
+        }
         for number in self.requests.all() {
             let Some(open) = self.requests.get(number) else { continue };
             if open.hold_ms.is_some() && open.ticket.is_some() {
@@ -283,7 +325,12 @@ impl<K: Copy + Ord> Edge<K> {
             self.asks.push(Request::Gone { origin: self.origin(number) });
             self.says.push(match open.purpose {
                 Purpose::Stream(_) if is_stream => Say::Finish(open.key),
-                Purpose::Stream(_) | Purpose::Reading | Purpose::Groups | Purpose::Ready => {
+                Purpose::Stream(_)
+                | Purpose::Reading
+                | Purpose::Groups
+                | Purpose::Ready
+                | Purpose::Types
+                | Purpose::OpenApi(_) => {
                     Say::Respond(open.key, Fault::new(Slug::NoLeader, "the member stops").response())
                 }
                 _ => {
@@ -315,7 +362,7 @@ impl<K: Copy + Ord> Edge<K> {
     /// Requests under way, streams among them.
     #[must_use]
     pub fn under_way(&self) -> usize {
-        self.requests.len()
+        self.requests.len() + self.later.len()
     }
 
     const fn origin(&self, number: u64) -> Origin {

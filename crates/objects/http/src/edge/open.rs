@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use base::MonoTime;
 use objects_state::SessionId;
 
+use super::upload::Upload;
 use crate::fields::Credential;
 
 /// What a request is for: how its answer is shown.
@@ -28,6 +29,12 @@ pub(crate) enum Purpose {
     Groups,
     /// Whether the member serves.
     Ready,
+    /// The types of users, shown behind the built-in ones.
+    Types,
+    /// The types of users, as a document: of all types, or of the one of that name.
+    OpenApi(Option<String>),
+    /// A module on its way.
+    Upload(Box<Upload>),
     /// A stream of events, perhaps of a session.
     Stream(Option<SessionId>),
 }
@@ -86,6 +93,11 @@ impl<K: Copy + Ord> Requests<K> {
         self.next += 1;
         self.numbers.insert(key, number);
         self.open.insert(number, Open { key, purpose, hold_ms, ticket: None, keeps: None, held_until: None });
+    }
+
+    /// How many modules are on their way.
+    pub(crate) fn uploads(&self) -> usize {
+        self.open.values().filter(|open| matches!(open.purpose, Purpose::Upload(_))).count()
     }
 
     pub(crate) fn get(&self, number: u64) -> Option<&Open<K>> {

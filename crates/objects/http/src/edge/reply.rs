@@ -1,24 +1,19 @@
 //! Outcomes as responses.
 
-use objects_state::{Outcome, Reply, SessionId};
+use objects_state::{Outcome, Reply, SessionId, Slug};
 
 use super::EdgeConfig;
 use super::open::{Open, Purpose};
 use crate::fields::Credential;
 use crate::message::{EVENT_STREAM, Fault, HttpResponse};
 use crate::openapi;
-use crate::route::{Route, kind};
+use crate::route::Route;
 use crate::target::Query;
 
 /// The response to what needs no core.
-pub(super) fn at_once(route: &Route, mut query: Query) -> Result<Option<HttpResponse>, Fault> {
+pub(super) fn at_once(route: &Route, query: Query) -> Result<Option<HttpResponse>, Fault> {
     let body = match route {
         Route::Live => String::from("{\"live\":true}"),
-        Route::OpenApi => {
-            let only = query.take("type").map(|name| kind(&name)).transpose()?;
-            openapi::document(only)
-        }
-        Route::Types => openapi::types(),
         Route::Type(object) => openapi::one_type(*object),
         _ => return Ok(None),
     };
@@ -69,6 +64,16 @@ pub(super) fn of(purpose: &Purpose, outcome: &Outcome, config: &EdgeConfig) -> H
             let group = more(result, &format!("\"group\":0,\"member\":{}", config.member));
             HttpResponse::json(200, format!("{{\"groups\":[{group}]}}"))
         }
+        Purpose::Types => HttpResponse::json(200, openapi::types(&openapi::user_types(result))),
+        Purpose::OpenApi(only) => match openapi::document(only.as_deref(), &openapi::user_types(result)) {
+            Some(document) => HttpResponse::json(200, document),
+            None => {
+                let name = only.as_deref().unwrap_or_default();
+                Fault::new(Slug::NoSuchType, format!("there is no type `{name}`")).response()
+            }
+        },
+        // It goes on elsewhere.
+        Purpose::Upload(_) => HttpResponse::json(200, result.clone()),
         Purpose::Ready => HttpResponse::json(200, more(result, "\"ready\":true")),
     }
 }

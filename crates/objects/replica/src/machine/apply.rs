@@ -25,7 +25,7 @@ const EACH: u64 = 256;
 pub(super) fn cost(state: &State, command: &[u8]) -> u64 {
     let Ok((_, encoded)) = entry::split(command) else { return EACH };
     // The version, then the kind: see `Command::encode`. Calls that are short are nearly all that there is.
-    if command.len() <= SHORT_BYTES && encoded.get(1) == Some(&0) {
+    if command.len() <= SHORT_BYTES && encoded.get(1) == Some(&0) && !state.has_user_types() {
         return EACH + command.len() as u64;
     }
     Command::decode(encoded).map_or(EACH, |command| state.cost(&command))

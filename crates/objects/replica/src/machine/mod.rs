@@ -11,6 +11,7 @@ use consensus_raft::{LogIndex, Malformed, MemberId};
 use consensus_replica::{Persisting, Stamp, StateMachine};
 use objects_state::{Command, Effects, Problem, Slug, State};
 
+pub(crate) use self::receive::proof_of_caller;
 pub use self::state::{ReplayedState, StateLoader, replay};
 use crate::CoreConfig;
 use crate::commands::Commands;
@@ -20,6 +21,7 @@ use crate::group::Group;
 use crate::joined::JoinedRequests;
 use crate::mailboxes::Mailboxes;
 use crate::message::ObjectsMessage;
+use crate::readiness::{ASK_MS, Readiness};
 use crate::sessions::{Condemned, Sessions};
 use crate::stamps::Stamps;
 use crate::waiting::WaitingRequests;
@@ -36,6 +38,7 @@ pub struct ObjectsMachine {
     pub(crate) joined: JoinedRequests,
     pub(crate) watches: Watches,
     pub(crate) waiting: WaitingRequests,
+    readiness: Readiness,
     stamps: Stamps,
     /// When a tick is due, as far as is known here.
     tick_due: MonoTime,
@@ -60,6 +63,7 @@ impl ObjectsMachine {
             joined: JoinedRequests::new(),
             watches: Watches::new(state.position()),
             waiting: WaitingRequests::default(),
+            readiness: Readiness::new(state),
             stamps: Stamps::new(state.stamp(), now),
             tick_due: MonoTime::MAX,
             tick_proposed: None,
@@ -85,6 +89,15 @@ impl ObjectsMachine {
         if group.leads() && self.tick_due <= now && !is_under_way {
             self.tick_proposed = Some(now);
             self.commands.lead(&Command::Tick);
+        }
+    }
+
+    /// The leader's engine is done with versions.
+    fn propose_ready(&mut self, group: &Group) {
+        if self.readiness.is_waiting() && group.leads() {
+            for command in self.readiness.due(group.now().mono()) {
+                self.commands.lead(&command);
+            }
         }
     }
 
@@ -115,9 +128,11 @@ impl StateMachine for ObjectsMachine {
 
     fn propose_waiting(&mut self, group: &mut Group) {
         self.propose_tick(group);
+        self.propose_ready(group);
         self.sessions.report(Some(group.view().own()), group);
         if !self.commands.propose_waiting(&mut self.stamps, group) {
             self.tick_proposed = None;
+            self.readiness.forget_proposed();
         }
     }
 
@@ -148,6 +163,7 @@ impl StateMachine for ObjectsMachine {
     fn leader_changed(&mut self, _: bool, now: Now) {
         self.commands.leader_changed(now);
         self.tick_proposed = None;
+        self.readiness.forget_proposed();
     }
 
     fn give_again(&mut self, now: Now) {
@@ -191,6 +207,7 @@ impl StateMachine for ObjectsMachine {
     fn end_turn(&mut self, state: &State, now: Now) {
         self.out.set_position(state.position());
         self.look_for_deadlines(state, now);
+        self.readiness.look(state);
         self.gone.applied_before(self.commands.sequences().0);
         for request in self.waiting.reached(state.position()) {
             self.answer_query(request, state);
@@ -251,8 +268,9 @@ impl StateMachine for ObjectsMachine {
         self.sessions.members_changed();
     }
 
-    fn deadlines(&self, _: Now) -> impl Iterator<Item = MonoTime> {
+    fn deadlines(&self, now: Now) -> impl Iterator<Item = MonoTime> {
         let tick = self.tick_proposed.is_none().then_some(self.tick_due);
-        self.sessions.deadlines().into_iter().chain([tick]).flatten()
+        let ready = self.readiness.is_waiting().then(|| now.mono().plus_ms(ASK_MS));
+        self.sessions.deadlines().into_iter().chain([tick, ready]).flatten()
     }
 }

@@ -5,10 +5,12 @@ use objects_state::limits::{BATCH_MAX, KEY_BYTES_MAX};
 use objects_state::{Caller, Command, Identity, Origin, Outcome, Problem, Slug, State, TicketState};
 
 use super::{ObjectsMachine, levels};
-use crate::edge::{Answer, Consistency, Request, SessionProof, Subject, caller_of};
+use crate::USER_TYPES_LEVEL;
+use crate::edge::{Answer, Consistency, Request, SessionProof, Subject, caller_of, origin_of};
 use crate::group::Group;
 use crate::joined::Joined;
 use crate::limits::JOINED_MAX;
+use crate::of_type;
 use crate::query;
 use crate::watches::Watched;
 
@@ -54,6 +56,13 @@ impl ObjectsMachine {
         state: &State,
         group: &mut Group,
     ) {
+        let request = match of_type::resolved(request, state) {
+            Ok(request) => request,
+            Err(request) if is_fresh || is_stale(&request) => {
+                return self.refuse(&request, no_such_type(&request));
+            }
+            Err(request) => return self.wait(request, since, group),
+        };
         let at = group.now().mono();
         let request = levels::readable_by_all(request, state);
         let proof = proof_of(&request);
@@ -80,6 +89,13 @@ impl ObjectsMachine {
         group: &mut Group,
     ) {
         match request {
+            Request::Command { command, .. }
+                if needs_level(&command) && state.feature_level() < USER_TYPES_LEVEL =>
+            {
+                if let Some(caller) = caller_of(&command) {
+                    self.out.refuse(caller.origin, older_builds());
+                }
+            }
             Request::Command { command, secret_hash } => self.command(&command, secret_hash, group),
             Request::Query { consistency: Consistency::Linearizable, .. } if !is_fresh => {
                 self.wait(request, since, group);
@@ -109,7 +125,7 @@ impl ObjectsMachine {
                     self.out.refuse(origin, too_many("watches are open"));
                 }
             }
-            Request::Heard { .. } | Request::Gone { .. } => {}
+            Request::Heard { .. } | Request::Gone { .. } | Request::OfType { .. } => {}
         }
     }
 
@@ -222,25 +238,10 @@ impl ObjectsMachine {
     }
 }
 
-fn origin_of(request: &Request) -> Option<Origin> {
-    match request {
-        Request::Command { command, .. } => caller_of(command).map(|caller| caller.origin),
-        Request::Query { origin, .. }
-        | Request::Collect { origin, .. }
-        | Request::Renew { origin, .. }
-        | Request::Watch { origin, .. }
-        | Request::Gone { origin } => Some(*origin),
-        Request::Heard { .. } => None,
-    }
-}
-
 /// The session in whose name a request comes.
 fn proof_of(request: &Request) -> Option<SessionProof> {
     match request {
-        Request::Command { command, secret_hash } => {
-            let Identity::Session { session, .. } = caller_of(command)?.identity else { return None };
-            Some(SessionProof { session, secret_hash: (*secret_hash)? })
-        }
+        Request::Command { command, secret_hash } => proof_of_caller(caller_of(command)?, *secret_hash),
         Request::Query { proof, .. } | Request::Collect { proof, .. } => *proof,
         Request::Renew { proof, .. } | Request::Watch { subject: Subject::Session(proof), .. } => {
             Some(*proof)
@@ -249,8 +250,46 @@ fn proof_of(request: &Request) -> Option<SessionProof> {
     }
 }
 
-const fn is_stale(request: &Request) -> bool {
-    matches!(request, Request::Query { consistency: Consistency::Stale, .. })
+/// What a caller proves by the hash of its session's secret.
+pub(crate) const fn proof_of_caller(caller: &Caller, secret_hash: Option<[u8; 32]>) -> Option<SessionProof> {
+    match (&caller.identity, secret_hash) {
+        (Identity::Session { session, .. }, Some(secret_hash)) => {
+            Some(SessionProof { session: *session, secret_hash })
+        }
+        _ => None,
+    }
+}
+
+fn is_stale(request: &Request) -> bool {
+    match request {
+        Request::Query { consistency, .. } => *consistency == Consistency::Stale,
+        Request::OfType { request, .. } => is_stale(request),
+        _ => false,
+    }
+}
+
+/// Builds before that level cannot read it.
+const fn needs_level(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::TypePiece { .. }
+            | Command::TypePut { .. }
+            | Command::TypeDelete { .. }
+            | Command::Migrate { .. }
+    )
+}
+
+fn older_builds() -> Problem {
+    let detail = "a member's build knows no types of users: upgrade all members first";
+    Problem { retry_after_ms: Some(1_000), ..Problem::new(Slug::TypeNotReady, detail) }
+}
+
+fn no_such_type(request: &Request) -> Problem {
+    let name = match request {
+        Request::OfType { type_name, .. } => type_name.as_str(),
+        _ => "",
+    };
+    Problem::new(Slug::NoSuchType, format!("there is no type `{name}`"))
 }
 
 /// What would not come back from the log as it is must not come into it.
@@ -275,10 +314,12 @@ fn check(command: &Command, caller: &Caller, has_secret: bool) -> Result<(), Pro
 /// second time.
 const fn is_repeatable(command: &Command, caller: &Caller) -> bool {
     match command {
-        Command::Call(_) | Command::Batch(_) | Command::Create { .. } | Command::Delete { .. } => {
-            !matches!(caller.identity, Identity::Anonymous)
-        }
-        Command::OpenSession { .. } => true,
+        Command::Call(_)
+        | Command::Batch(_)
+        | Command::Create { .. }
+        | Command::Delete { .. }
+        | Command::Migrate { .. } => !matches!(caller.identity, Identity::Anonymous),
+        Command::OpenSession { .. } | Command::TypePiece { .. } | Command::TypePut { .. } => true,
         _ => false,
     }
 }

@@ -1,5 +1,7 @@
 //! The state as a group replicates it: snapshots, digests, and what is applied at a start.
 
+use std::sync::Arc;
+
 use consensus_raft::Malformed;
 use consensus_replica::{Replay, Replayed, ReplicatedState, ScanProgress, SnapshotLoader, Stamp, Unreadable};
 use objects_state::{Loader, SnapshotProgress, State};
@@ -64,7 +66,9 @@ impl ReplicatedState for ObjectsMachine {
         }
     }
 
-    fn replace(state: &mut State, next: State) -> State {
+    /// The engine goes on, and is told of the versions that came.
+    fn replace(state: &mut State, mut next: State) -> State {
+        next.set_engine(Arc::clone(state.engine()));
         core::mem::replace(state, next)
     }
 }

@@ -1,9 +1,12 @@
 //! A disk that keeps everything at once, and gives a process what it needs to start.
 
+use std::sync::Arc;
+
 use base::{LogIndex, Term};
 use consensus_raft::{self as raft, MemberId};
 use consensus_replica::start::Seat;
 use consensus_replica::{JournalEvent, JournalRequest, SnapshotEnd};
+use objects_state::guest::Engine;
 use objects_state::{Loader, State};
 use storage_raft_log::{Batch, Entry, EntryKind, HardState, SnapshotMeta};
 
@@ -29,8 +32,8 @@ impl Disk {
     }
 
     /// What a process begins with.
-    pub fn seat(&self) -> (Seat, State) {
-        let state = self.snapshot.as_ref().map_or_else(State::new, |(_, bytes)| {
+    pub fn seat(&self, engine: Arc<dyn Engine>) -> (Seat, State) {
+        let mut state = self.snapshot.as_ref().map_or_else(State::new, |(_, bytes)| {
             let mut loader = Loader::new();
             loader.chunk(bytes).expect("a snapshot");
             loader.finish().expect("a whole snapshot")
@@ -46,6 +49,7 @@ impl Disk {
             base_term: self.base.1,
             entries: self.log.iter().map(engine_entry).collect(),
         };
+        state.set_engine(engine);
         (Seat::new(recovered, self.base), state)
     }
 

@@ -6,11 +6,13 @@
 mod disk;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use base::{Now, Random};
 use consensus_replica::{JournalRequest, MemberId, PeerMessage};
 use objects_replica::edge::{Answer, Consistency, Happening, Question, Request, SessionProof, origin};
 use objects_replica::{Core, CoreConfig, ObjectsMessage};
+use objects_state::guest::{Engine, NoEngine};
 use objects_state::{
     Call, Caller, Command, Identity, Invocation, NewSession, ObjectName, Origin, Outcome, Ranges, SessionId,
     Slug, State, type_named,
@@ -71,6 +73,7 @@ pub struct World {
     next_request: u64,
     starts: u64,
     pub change_config: fn(&mut CoreConfig),
+    engine: fn(u64) -> Arc<dyn Engine>,
 }
 
 pub fn object(path: &str) -> ObjectName {
@@ -107,8 +110,17 @@ impl World {
         Self::with(|_| {})
     }
 
+    /// A group whose objects of users' types are run by engines, one for each process.
+    pub fn with_engines(engine: fn(u64) -> Arc<dyn Engine>) -> Self {
+        Self::started(|_| {}, engine)
+    }
+
     /// A group of three that serves.
     pub fn with(change_config: fn(&mut CoreConfig)) -> Self {
+        Self::started(change_config, |_| Arc::new(NoEngine))
+    }
+
+    fn started(change_config: fn(&mut CoreConfig), engine: fn(u64) -> Arc<dyn Engine>) -> Self {
         let mut world = Self {
             members: BTreeMap::new(),
             disks: (1..=3).map(|id| (id, Disk::new())).collect(),
@@ -122,6 +134,7 @@ impl World {
             next_request: 0,
             starts: 0,
             change_config,
+            engine,
         };
         (1..=3).for_each(|id| world.start(id));
         world.pass(3_000);
@@ -146,7 +159,7 @@ impl World {
         let mut config = CoreConfig::new(MemberId(id), 1);
         (self.change_config)(&mut config);
         let disk = self.disks.get_mut(&id).expect("a member");
-        let (seat, state) = disk.seat();
+        let (seat, state) = disk.seat((self.engine)(id));
         let mut seed = [id as u8; 32];
         seed[0] = self.starts as u8;
         let core = Core::new(&config, &seat, &state, None, seed, now);

@@ -54,7 +54,7 @@ pub const TYPES: &[(TypeId, &str)] = &[
     (TypeId(17), "names"),
 ];
 
-/// Evaluates an expression with a name bound to the built-in of that number.
+/// Evaluates an expression with a name bound to the built-in of that number, or to what stands for every type of users.
 macro_rules! dispatch {
     ($number:expr, $bound:ident => $body:expr, else $other:expr) => {
         match $number.0 {
@@ -75,6 +75,9 @@ macro_rules! dispatch {
             15 => $crate::builtin::with!($bound, RateLimiter, $body),
             16 => $crate::builtin::with!($bound, Ids, $body),
             17 => $crate::builtin::with!($bound, Names, $body),
+            $crate::limits::USER_TYPE_MIN..=$crate::limits::USER_TYPE_MAX => {
+                $crate::builtin::with!($bound, Guest, $body)
+            }
             _ => $other,
         }
     };
@@ -106,6 +109,8 @@ pub(crate) use semaphore::Semaphore;
 pub(crate) use set::Set;
 pub(crate) use stack::Stack;
 pub(crate) use value::Value;
+
+pub(crate) use crate::user::Guest;
 
 /// The type of that name.
 #[must_use]

@@ -70,6 +70,8 @@ pub(crate) mod class {
     pub(crate) const MEMBERSHIP: u8 = 0;
     pub(crate) const LEASE: u8 = 1;
     pub(crate) const HOLDING: u8 = 2;
+    /// An object of a user's type that wants to know of the session's end.
+    pub(crate) const LISTENER: u8 = 3;
 }
 
 /// Something that a session held, and has lost.

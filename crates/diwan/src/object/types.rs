@@ -1,0 +1,356 @@
+//! `diwan object type`, `put` and `migrate`: types that users make.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use clap::{Args, Subcommand};
+use objects_state::{DESCRIPTION_SECTION, custom_section};
+use serde_json::{Value, json};
+
+use super::access::{AccessArguments, ObjectName, Request, escaped};
+use super::list;
+use crate::log::failure::{Done, Failure};
+use crate::table;
+
+/// The target for which Rust's modules are built.
+const RUST_TARGET: &str = "wasm32-unknown-unknown";
+/// Characters of a version that are shown, and that name one if no other begins so.
+const SHORT: usize = 12;
+
+/// Commands of types.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TypeCommand {
+    /// Upload a WebAssembly module as a new version of a type.
+    Put(FileArguments),
+    /// Show the types and their versions.
+    List(ListArguments),
+    /// Show one type: its versions and what it says of itself.
+    Inspect(InspectArguments),
+    /// Delete a version that no object has.
+    Delete(DeleteArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FileArguments {
+    /// The module.
+    #[arg(value_name = "FILE.wasm")]
+    file: PathBuf,
+
+    /// The type's name [default: as the module says, or the file's].
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
+    #[command(flatten)]
+    access: AccessArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PutArguments {
+    /// A folder with a crate of Rust, a module, or a source for a runner.
+    #[arg(value_name = "DIR|FILE")]
+    path: PathBuf,
+
+    /// The type's name [default: as the module says, or the file's].
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
+    /// The runner of a source that is no module: its own module.
+    #[arg(long, value_name = "FILE.wasm")]
+    runner: Option<PathBuf>,
+
+    #[command(flatten)]
+    access: AccessArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArguments {
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    access: AccessArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InspectArguments {
+    /// The type.
+    #[arg(value_name = "TYPE")]
+    name: String,
+
+    #[command(flatten)]
+    access: AccessArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DeleteArguments {
+    /// The type.
+    #[arg(value_name = "TYPE")]
+    name: String,
+
+    /// The version: as many of its first characters as name no other.
+    #[arg(value_name = "VERSION")]
+    version: String,
+
+    #[command(flatten)]
+    access: AccessArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MigrateArguments {
+    /// The object.
+    #[arg(value_name = "TYPE/NAME", required_unless_present = "all")]
+    object: Option<ObjectName>,
+
+    /// All objects of a type, one after the other.
+    #[arg(long, requires = "kind", conflicts_with = "object")]
+    all: bool,
+
+    /// The type whose objects are meant.
+    #[arg(long = "type", value_name = "TYPE", requires = "all")]
+    kind: Option<String>,
+
+    /// The version: as many of its first characters as name no other.
+    #[arg(long, value_name = "VERSION")]
+    to: String,
+
+    #[command(flatten)]
+    access: AccessArguments,
+}
+
+/// Runs one.
+pub(super) fn run(command: &TypeCommand, out: &mut impl Write) -> Done {
+    match command {
+        TypeCommand::Put(arguments) => {
+            put_module(&arguments.access, &arguments.file, arguments.name.as_deref(), out).map(drop)
+        }
+        TypeCommand::List(arguments) => list_types(arguments, out),
+        TypeCommand::Inspect(arguments) => inspect(arguments, out),
+        TypeCommand::Delete(arguments) => delete(arguments, out),
+    }
+}
+
+/// Builds, if there is something to build, and uploads.
+pub(super) fn put(arguments: &PutArguments, out: &mut impl Write) -> Done {
+    let PutArguments { path, name, runner, access } = arguments;
+    if path.join("Cargo.toml").is_file() {
+        let module = build_rust(path)?;
+        return put_module(access, &module, name.as_deref(), out).map(drop);
+    }
+    if path.extension().is_some_and(|extension| extension == "wasm") {
+        return put_module(access, path, name.as_deref(), out).map(drop);
+    }
+    let source = source_of(path)?;
+    let Some(runner) = runner else {
+        let what = format!("`{}` is neither a crate of Rust nor a module", source.display());
+        return Err(Failure::hinted(what, "name the module of its runner with `--runner FILE.wasm`"));
+    };
+    put_source(access, (&source, runner), name.as_deref(), out)
+}
+
+/// The one source of a folder, or the file itself.
+fn source_of(path: &Path) -> Done<PathBuf> {
+    if path.is_file() {
+        return Ok(path.into());
+    }
+    let is_source =
+        |path: &PathBuf| path.extension().is_some_and(|end| end == "py" || end == "js" || end == "ts");
+    let files = fs::read_dir(path).map_err(|error| unreadable(path, &error))?;
+    let mut sources: Vec<_> = files.flatten().map(|entry| entry.path()).filter(is_source).collect();
+    match (sources.pop(), sources.is_empty()) {
+        (Some(source), true) => Ok(source),
+        _ => Err(Failure::hinted(
+            format!("`{}` has no `Cargo.toml`, and not one source alone", path.display()),
+            "name the file",
+        )),
+    }
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::new(format!("`{}` cannot be read: {error}", path.display()))
+}
+
+/// Builds a crate, and gives its module.
+fn build_rust(folder: &Path) -> Done<PathBuf> {
+    let mut cargo = Command::new("cargo");
+    cargo.args([
+        "build",
+        "--release",
+        "--target",
+        RUST_TARGET,
+        "--message-format",
+        "json-render-diagnostics",
+    ]);
+    let output =
+        cargo.current_dir(folder).stderr(std::process::Stdio::inherit()).output().map_err(|error| {
+            Failure::hinted(format!("cargo cannot be run: {error}"), "install Rust: https://rustup.rs")
+        })?;
+    if !output.status.success() {
+        let hint = format!("if the target is missing: `rustup target add {RUST_TARGET}`");
+        return Err(Failure::hinted("cargo could not build the module", hint));
+    }
+    let messages = String::from_utf8_lossy(&output.stdout);
+    let built = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let files = built.flat_map(|message| message["filenames"].as_array().cloned().unwrap_or_default());
+    let modules = files.filter_map(|file| file.as_str().map(PathBuf::from));
+    let module = modules.filter(|file| file.extension().is_some_and(|end| end == "wasm")).last();
+    module.ok_or_else(|| {
+        let hint = "its `Cargo.toml` needs `[lib]` with `crate-type = [\"cdylib\"]`";
+        Failure::hinted("cargo built no module", hint)
+    })
+}
+
+/// A type's name of a file's.
+fn name_of(file: &Path) -> String {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
+    stem.replace(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-', "_")
+}
+
+/// Uploads a module. Gives its type's name and its version.
+fn put_module(
+    access: &AccessArguments,
+    file: &Path,
+    name: Option<&str>,
+    out: &mut impl Write,
+) -> Done<(String, String)> {
+    let module = fs::read(file).map_err(|error| unreadable(file, &error))?;
+    let section = custom_section(&module, DESCRIPTION_SECTION);
+    let said = section.and_then(|section| serde_json::from_slice::<Value>(section).ok());
+    let said = said.as_ref().and_then(|said| said["name"].as_str());
+    let name = name.or(said).map_or_else(|| name_of(file), String::from);
+    let reply = upload(access, &name, ("application/wasm", &module))?;
+    told(&name, &reply, out)
+}
+
+fn upload(access: &AccessArguments, name: &str, (kind, body): (&str, &[u8])) -> Done<Value> {
+    let headers = vec![("Content-Type", String::from(kind))];
+    let path = format!("/v1/types/{}", escaped(name));
+    // The same module is the same version, however often it comes.
+    let request = Request { method: "POST", path, headers, body, is_repeatable: true };
+    Ok(access.ask(&request)?.body)
+}
+
+fn told(name: &str, reply: &Value, out: &mut impl Write) -> Done<(String, String)> {
+    let version = reply["version"].as_str().unwrap_or_default();
+    let state = reply["state"].as_str().unwrap_or_default();
+    writeln!(out, "{name} {} {state}", short(version))?;
+    Ok((name.into(), version.into()))
+}
+
+fn short(version: &str) -> &str {
+    version.get(..SHORT).unwrap_or(version)
+}
+
+/// Uploads a runner, and a source for it.
+fn put_source(
+    access: &AccessArguments,
+    (source, runner): (&Path, &Path),
+    name: Option<&str>,
+    out: &mut impl Write,
+) -> Done {
+    let text = fs::read_to_string(source).map_err(|error| unreadable(source, &error))?;
+    let (runner, version) = put_module(access, runner, None, out)?;
+    let shown = access.ask(&Request::get(format!("/v1/types/{}/{version}", escaped(&runner))))?;
+    let body = json!({ "runner": shown.body["module"], "source": text }).to_string();
+    let name = name.map_or_else(|| name_of(source), String::from);
+    let reply = upload(access, &name, ("application/json", body.as_bytes()))?;
+    told(&name, &reply, out).map(drop)
+}
+
+/// The types of users.
+fn user_types(access: &AccessArguments) -> Done<Vec<Value>> {
+    let reply = access.ask(&Request::get(String::from("/v1/types")))?;
+    let types = reply.body["types"].as_array().cloned().unwrap_or_default();
+    Ok(types.into_iter().filter(|kind| kind["built_in"] == false).collect())
+}
+
+/// The names of all types, the built-in ones first.
+pub(super) fn names(access: &AccessArguments) -> Done<Vec<String>> {
+    let users = user_types(access)?;
+    let users = users.iter().filter_map(|kind| kind["name"].as_str().map(String::from));
+    Ok(list::type_names().into_iter().map(String::from).chain(users).collect())
+}
+
+fn list_types(arguments: &ListArguments, out: &mut impl Write) -> Done {
+    let types = user_types(&arguments.access)?;
+    if arguments.json {
+        writeln!(out, "{:#}", json!({ "types": types }))?;
+        return Ok(());
+    }
+    let mut rows = vec![["TYPE", "VERSION", "STATE", "OBJECTS"].map(String::from).to_vec()];
+    for kind in &types {
+        for version in kind["versions"].as_array().into_iter().flatten() {
+            let text = |name: &str| version[name].as_str().unwrap_or_default();
+            let is_latest = kind["version"] == version["version"];
+            let state = if is_latest { format!("{}, latest", text("state")) } else { text("state").into() };
+            let name = kind["name"].as_str().unwrap_or_default();
+            let objects = version["objects"].as_u64().unwrap_or(0).to_string();
+            rows.push(vec![name.into(), short(text("version")).into(), state, objects]);
+        }
+    }
+    table::write(out, 0, &rows)?;
+    Ok(())
+}
+
+fn inspect(arguments: &InspectArguments, out: &mut impl Write) -> Done {
+    let reply = arguments.access.ask(&Request::get(format!("/v1/types/{}", escaped(&arguments.name))))?;
+    writeln!(out, "{:#}", reply.body)?;
+    Ok(())
+}
+
+/// The whole name of a version that begins so.
+fn version_named(access: &AccessArguments, name: &str, begin: &str) -> Done<String> {
+    let reply = access.ask(&Request::get(format!("/v1/types/{}", escaped(name))))?;
+    let versions = reply.body["versions"].as_array().cloned().unwrap_or_default();
+    let all = versions.iter().filter_map(|version| version["version"].as_str());
+    let mut found: Vec<_> = all.filter(|version| version.starts_with(begin)).collect();
+    match (found.pop(), found.is_empty()) {
+        (Some(version), true) => Ok(version.into()),
+        (found, _) => Err(Failure::hinted(
+            format!(
+                "{} of type `{name}` begins with `{begin}`",
+                if found.is_some() { "more than one version" } else { "no version" }
+            ),
+            "`diwan object type list` shows the versions",
+        )),
+    }
+}
+
+fn delete(arguments: &DeleteArguments, out: &mut impl Write) -> Done {
+    let DeleteArguments { name, version, access } = arguments;
+    let version = version_named(access, name, version)?;
+    let path = format!("/v1/types/{}/{version}", escaped(name));
+    let request = Request { method: "DELETE", path, headers: Vec::new(), body: &[], is_repeatable: false };
+    access.ask(&request)?;
+    writeln!(out, "deleted {name} {}", short(&version))?;
+    Ok(())
+}
+
+/// Takes objects to another version. One that refuses stays as it was, and ends the command.
+pub(super) fn migrate(arguments: &MigrateArguments, out: &mut impl Write) -> Done {
+    let MigrateArguments { object, kind, to, access, .. } = arguments;
+    let objects = match (object, kind) {
+        (Some(object), _) => vec![object.clone()],
+        (None, Some(kind)) => {
+            let found = list::of_type(access, kind, "")?;
+            let names = found.iter().filter_map(|object| object["name"].as_str());
+            names.map(|name| ObjectName { kind: kind.clone(), name: name.into() }).collect()
+        }
+        (None, None) => Vec::new(),
+    };
+    let Some(first) = objects.first() else { return Ok(()) };
+    let to = version_named(access, &first.kind, to)?;
+    for object in &objects {
+        let body = json!({ "to": to }).to_string();
+        let headers = vec![("Content-Type", String::from("application/json"))];
+        let path = format!("{}:migrate", object.path());
+        // Once it has that version, doing it again does nothing.
+        let request = Request { method: "POST", path, headers, body: body.as_bytes(), is_repeatable: true };
+        let reply = access.ask(&request)?;
+        let done = if reply.body["migrated"] == true { "migrated to" } else { "is at" };
+        writeln!(out, "{object} {done} {}", short(&to))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,17 @@
+//! What a module must be, and what it is made into before it is compiled. Knows bytes alone: no engine, no memory.
+
+mod bounds;
+mod code;
+mod exports;
+mod imports;
+mod names;
+mod outline;
+mod rewrite;
+mod validate;
+
+pub(crate) use imports::{Answer, WASI};
+pub(crate) use names::shortened;
+pub(crate) use outline::Outline;
+pub(crate) use rewrite::{START, Segment, reserved_global, rewrite};
+pub use validate::check;
+pub(crate) use validate::{FEATURES, checked};

@@ -1,0 +1,296 @@
+//! What the state asks of the engine that runs the modules of user types (WebAssembly), and what it gives to it. The engine
+//! is not part of this crate: machine code, memory maps and threads never enter it.
+//!
+//! # Where an object's memory lives
+//! In records, like everything else: a page of [`PAGE_BYTES`] that differs from the version's *image* is a record of the
+//! object's space, and so are its globals. So rollback, digest, snapshot and deletion are the store's. The image is what the
+//! memory holds when a version has been prepared (data segments, `_initialize`, for a runner the source loaded too): it
+//! follows from the version alone, so it stands in no record. What the engine keeps of an object between two calls is a copy
+//! that it may use only while [`Run::changed`] is the position that the copy was left at; otherwise, and whenever it likes,
+//! it makes the object again from image and pages.
+//!
+//! # Invariants
+//! - *The engine decides nothing.* Equal version, memory, entry and [`Run`] give the equal [`Ended`] at every member, whatever
+//!   was run before, whatever is resident, and whatever machine it is.
+//! - *A run is bounded*: by fuel, by stack, by memory, by the bytes of its result and of its acts.
+//! - *A run that fails changes nothing*: no page, no act. Host trouble (no memory for a map) is a panic of the member, never an
+//!   outcome.
+//! - *Nothing that a module does reaches another object, the file system, the network or a clock.*
+
+use sha2::{Digest as _, Sha256};
+
+use crate::codec::{Cursor, Field, Malformed};
+use crate::command::SessionId;
+
+/// Bytes of a page, the unit in which memory is kept.
+pub const PAGE_BYTES: usize = 4096;
+
+/// Names a version of a type: a SHA-256 over those of its module, its source and its description.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct VersionHash(pub [u8; 32]);
+
+impl VersionHash {
+    /// The name of the version that is made of a module of that hash, a source and a description.
+    #[must_use]
+    pub fn of(module: [u8; 32], source: Option<&[u8]>, description: &[u8]) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(b"diwan version 1");
+        hash.update(module);
+        match source {
+            Some(source) => {
+                hash.update([1]);
+                hash.update(Sha256::digest(source));
+            }
+            None => hash.update([0]),
+        }
+        hash.update(Sha256::digest(description));
+        Self(hash.finalize().into())
+    }
+}
+
+impl core::fmt::Display for VersionHash {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl Field for VersionHash {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+    }
+    fn take(cursor: &mut Cursor<'_>) -> Result<Self, Malformed> {
+        Ok(Self(cursor.array()?))
+    }
+}
+
+/// What a version is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Version<'a> {
+    /// Its name.
+    pub hash: VersionHash,
+    /// A core module.
+    pub module: &'a [u8],
+    /// The source that a runner loads, if the module is one.
+    pub source: Option<&'a [u8]>,
+}
+
+/// Why a module cannot be a version: follows from its bytes alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejected {
+    /// The rule that it breaks, and where.
+    pub detail: String,
+}
+
+/// What is entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry<'a> {
+    /// `init`, when an object is created: with the constructor's arguments. A module without it has no constructor.
+    Init(&'a [u8]),
+    /// `call`.
+    Call {
+        /// The method.
+        method: &'a str,
+        /// A JSON object, or raw bytes if the type's codec says so.
+        args: &'a [u8],
+    },
+    /// `migrate`, on a fresh memory of the new version: with the old description and what the old version's `save` gave.
+    Migrate(&'a [u8]),
+    /// `save`.
+    Save,
+    /// `session_expired`.
+    SessionExpired(SessionId),
+    /// `timer`, by its id.
+    Timer(u64),
+    /// `ticket_ended`: a call that waited has ended without the object's doing (its time, a cancel, its session's death).
+    TicketEnded(u64),
+}
+
+/// One run.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// The object's version. It has been prepared.
+    pub version: VersionHash,
+    /// The object, by its space.
+    pub space: u64,
+    /// The position of the run that changed its memory last; 0: its memory is the version's image.
+    pub changed: u64,
+    /// What is entered.
+    pub entry: Entry<'a>,
+    /// The entry's stamp.
+    pub now_ms: i64,
+    /// The position of the call. For a query: of the state that it reads.
+    pub position: u64,
+    /// Where `random` begins.
+    pub seed: u64,
+    /// A JSON object that tells who calls: `session`, `principal`, `request`.
+    pub caller: &'a str,
+}
+
+/// What a run may ask of the state.
+pub trait Host {
+    /// A page that differs from the version's image.
+    fn page(&self, number: u32) -> Option<&[u8]>;
+    /// The numbers of those pages, in order.
+    fn pages(&self) -> Vec<u32>;
+    /// Size of the memory and globals, as the last run left them; nothing if they are the image's.
+    fn registers(&self) -> Option<&[u8]>;
+    /// Whether a call of this object waits under that ticket.
+    fn is_waiting(&self, ticket: u64) -> bool;
+}
+
+/// What a module asks the state to do. Done in order after the run, if the run succeeds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// The running call waits. Its ticket is its position.
+    Park {
+        /// The module's own note; a later version gets it.
+        tag: u64,
+        /// How long at the most; less than nothing: as the caller says.
+        wait_ms: i64,
+    },
+    /// A waiting call gets its result.
+    Wake {
+        /// Its ticket: it waits (see [`Host::is_waiting`]), and was not woken in this run.
+        ticket: u64,
+        /// The result.
+        result: Vec<u8>,
+    },
+    /// A waiting call is refused.
+    Fail {
+        /// Its ticket.
+        ticket: u64,
+        /// The module's own code.
+        code: String,
+        /// What people are told.
+        detail: String,
+    },
+    /// A timer is set, in the place of an older one of that id.
+    SetTimer {
+        /// Which.
+        id: u64,
+        /// When it is due, counted from now.
+        after_ms: i64,
+    },
+    /// A timer is cleared.
+    ClearTimer(u64),
+    /// Those who listen to the object are told.
+    Emit {
+        /// A word.
+        topic: String,
+        /// A JSON text.
+        body: Vec<u8>,
+    },
+}
+
+/// How a run ended without a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The module refused the call with a code of its own.
+    Refused {
+        /// The code.
+        code: String,
+        /// What people are told.
+        detail: String,
+    },
+    /// It trapped.
+    Trapped {
+        /// How, and where: function names, innermost first.
+        detail: String,
+    },
+    /// Its fuel is used up.
+    OutOfFuel,
+    /// Its stack is.
+    StackExhausted,
+    /// It asked for more memory than it may have, and trapped for want of it.
+    OutOfMemory,
+    /// Its result or its acts are too large, or no text, or it did what a query may not.
+    Broken {
+        /// What it did.
+        detail: String,
+    },
+}
+
+/// What a run left behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// The result, or why there is none.
+    pub outcome: Result<Vec<u8>, Failure>,
+    /// The pages that differ from before the run: nothing stands for a page that is as in the image again. None after a failure
+    /// and a query.
+    pub pages: Vec<(u32, Option<Vec<u8>>)>,
+    /// Size of the memory and globals, if they changed. For the engine alone to read.
+    pub registers: Option<Vec<u8>>,
+    /// What is to be done. Nothing after a failure and a query.
+    pub acts: Vec<Act>,
+    /// Fuel that was used.
+    pub fuel: u64,
+}
+
+/// Runs modules.
+pub trait Engine: Send + Sync {
+    /// Begins to make a version ready, in the background, if it is not.
+    fn prepare(&self, version: &Version<'_>);
+
+    /// Waits until a version is ready that was asked for.
+    ///
+    /// # Errors
+    /// It cannot be one. Equal at every member.
+    fn ready(&self, version: VersionHash) -> Result<(), Rejected>;
+
+    /// Whether [`Engine::ready`] would not wait.
+    fn is_done(&self, version: VersionHash) -> bool;
+
+    /// What a version that is ready says of itself, if it is a source that its runner has loaded: a JSON object in the form of a
+    /// type's description. Equal at every member.
+    fn description(&self, _version: VersionHash) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Runs a command's part on an object's memory.
+    fn run(&self, run: &Run<'_>, host: &dyn Host) -> Ended;
+
+    /// Runs a query on a copy of an object's memory.
+    fn query(&self, run: &Run<'_>, host: &dyn Host) -> Ended;
+
+    /// A version is used no more.
+    fn forget_version(&self, version: VersionHash);
+
+    /// An object is gone.
+    fn forget(&self, space: u64);
+}
+
+/// The engine of a state that runs no modules: it rejects each.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoEngine;
+
+impl NoEngine {
+    fn broken() -> Ended {
+        let detail = String::from("this member runs no modules");
+        let (pages, registers, acts) = (Vec::new(), None, Vec::new());
+        Ended { outcome: Err(Failure::Broken { detail }), pages, registers, acts, fuel: 0 }
+    }
+}
+
+impl Engine for NoEngine {
+    fn prepare(&self, _: &Version<'_>) {}
+
+    fn ready(&self, _: VersionHash) -> Result<(), Rejected> {
+        Err(Rejected { detail: String::from("this member runs no modules") })
+    }
+
+    fn is_done(&self, _: VersionHash) -> bool {
+        true
+    }
+
+    fn run(&self, _: &Run<'_>, _: &dyn Host) -> Ended {
+        Self::broken()
+    }
+
+    fn query(&self, _: &Run<'_>, _: &dyn Host) -> Ended {
+        Self::broken()
+    }
+
+    fn forget_version(&self, _: VersionHash) {}
+
+    fn forget(&self, _: u64) {}
+}

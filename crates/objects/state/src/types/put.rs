@@ -1,0 +1,265 @@
+//! Versions come, become ready or are rejected, and go.
+
+use super::description::Description;
+use super::{
+    Standing, UserType, VersionRecord, VersionText, find, named, no_such_version, prepare, rejected, section,
+    totals, update_totals, upload, version, versions,
+};
+use crate::builtin::type_named;
+use crate::command::TypeId;
+use crate::deadline;
+use crate::group::Core;
+use crate::guest::VersionHash;
+use crate::key::{self, kind};
+use crate::limits::{
+    DESCRIPTION_BYTES_MAX, SOURCE_BYTES_MAX, TYPE_NAME_BYTES_MAX, UPLOAD_MS, USER_TYPE_MAX, USER_TYPE_MIN,
+    USER_TYPES_MAX, VERSIONS_MAX,
+};
+use crate::problem::{Problem, Slug};
+use crate::reply::Reply;
+
+/// What a version is to be made of.
+pub(crate) struct New<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) module: [u8; 32],
+    pub(crate) source: Option<&'a [u8]>,
+    pub(crate) description: &'a str,
+}
+
+/// Makes a version, and has the engine begin with it. One that is there already stays what it is; if it is ready, new objects
+/// have it from now on.
+pub(crate) fn put(core: &mut Core, new: &New<'_>) -> Result<String, Problem> {
+    check_name(new.name)?;
+    if new.source.is_some_and(|source| source.len() > SOURCE_BYTES_MAX) {
+        return Err(Problem::new(
+            Slug::TooLarge,
+            format!("a source has {SOURCE_BYTES_MAX} bytes at the most"),
+        ));
+    }
+    if new.description.len() > DESCRIPTION_BYTES_MAX {
+        let detail = format!("a description has {DESCRIPTION_BYTES_MAX} bytes at the most");
+        return Err(Problem::new(Slug::TooLarge, detail));
+    }
+    let description = Description::parse(new.description)?;
+    let hash = VersionHash::of(new.module, new.source, new.description.as_bytes());
+    let known = named(core, new.name);
+    if let Some((kind, found)) = known.and_then(|kind| Some((kind, version(core, kind, hash)?))) {
+        return again(core, kind, (hash, &found), new.name);
+    }
+    let kind = known.map_or_else(|| free_number(core), Ok)?;
+    if totals(core).versions >= VERSIONS_MAX {
+        return Err(Problem::new(Slug::Quota, format!("{VERSIONS_MAX} versions are kept: delete some")));
+    }
+    upload::begin_use(core, new.module)?;
+    if known.is_none() {
+        core.write(key::user_type(kind), &UserType { name: new.name.into(), current: None });
+        update_totals(core, |totals| totals.last = kind.0);
+    }
+    write(core, kind, hash, new, &description);
+    update_totals(core, |totals| {
+        totals.versions += 1;
+        totals.preparing += 1;
+    });
+    prepare(core, kind, hash, new.module);
+    Ok(shown(new.name, hash, "preparing"))
+}
+
+fn write(core: &mut Core, kind: TypeId, hash: VersionHash, new: &New<'_>, description: &Description) {
+    let has_export = || section::exports(&upload::bytes(core, new.module), "session_expired");
+    let record = VersionRecord {
+        standing: Standing::Preparing,
+        module: new.module,
+        since: core.meta.position,
+        hears_sessions: description.hears_sessions.unwrap_or_else(has_export),
+        layout: description.layout.clone(),
+        objects: 0,
+    };
+    core.write(key::version(kind, hash), &record);
+    let (description_text, source) = (new.description.into(), new.source.map(Vec::from));
+    let text = VersionText { description: description_text, described: None, source };
+    core.write(key::version_text(kind, hash), &text);
+    write_methods(core, kind, hash, description);
+}
+
+fn write_methods(core: &mut Core, kind: TypeId, hash: VersionHash, description: &Description) {
+    for (name, is) in &description.methods {
+        core.write(key::method(kind, hash, name), is);
+    }
+}
+
+/// What the runner of a version says of the source that it has loaded takes the place of a description.
+///
+/// # Errors
+/// It is none.
+fn describe(
+    core: &mut Core,
+    kind: TypeId,
+    hash: VersionHash,
+    found: &mut VersionRecord,
+) -> Result<(), String> {
+    let Some(mut text) = core.read::<VersionText>(&key::version_text(kind, hash)) else { return Ok(()) };
+    let said = text.source.as_ref().and_then(|_| core.engine.get().description(hash));
+    let Some(said) = said else { return Ok(()) };
+    if said.len() > DESCRIPTION_BYTES_MAX {
+        return Err(String::from("what the runner says of the source is too long"));
+    }
+    let said =
+        String::from_utf8(said).map_err(|_| String::from("what the runner says of the source is no text"))?;
+    let description = Description::parse(&said).map_err(|problem| problem.detail)?;
+    write_methods(core, kind, hash, &description);
+    found.hears_sessions = description.hears_sessions.unwrap_or(found.hears_sessions);
+    found.layout.clone_from(&description.layout);
+    text.described = Some(said);
+    core.write(key::version_text(kind, hash), &text);
+    Ok(())
+}
+
+fn shown(name: &str, hash: VersionHash, state: &str) -> String {
+    Reply::new().text("type", name).text("version", &hash.to_string()).text("state", state).finish()
+}
+
+/// The same version was put before.
+fn again(
+    core: &mut Core,
+    kind: TypeId,
+    (hash, found): (VersionHash, &VersionRecord),
+    name: &str,
+) -> Result<String, Problem> {
+    match &found.standing {
+        Standing::Rejected(detail, _) => Err(rejected(detail)),
+        Standing::Preparing => Ok(shown(name, hash, "preparing")),
+        Standing::Ready => {
+            make_current(core, kind, Some(hash));
+            Ok(shown(name, hash, "ready"))
+        }
+    }
+}
+
+fn make_current(core: &mut Core, kind: TypeId, current: Option<VersionHash>) {
+    if let Some(known) = find(core, kind) {
+        core.write(key::user_type(kind), &UserType { current, ..known });
+    }
+}
+
+/// A name of a type: as a part of a path, a name of a host and a file.
+fn check_name(name: &str) -> Result<(), Problem> {
+    let is_word =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
+    let is_name = (1..=TYPE_NAME_BYTES_MAX).contains(&name.len())
+        && name.as_bytes()[0].is_ascii_lowercase()
+        && name.bytes().all(is_word);
+    if !is_name {
+        let detail = format!(
+            "a type's name has 1 to {TYPE_NAME_BYTES_MAX} small letters, digits, `-` and `_`, and begins with a letter"
+        );
+        return Err(Problem::argument("name", detail));
+    }
+    if type_named(name).is_some() {
+        return Err(Problem::new(Slug::Exists, format!("`{name}` is a built-in type")));
+    }
+    Ok(())
+}
+
+/// A number that no record names: the next one, or, when all were given, one that is free and whose objects' records are all
+/// swept.
+fn free_number(core: &Core) -> Result<TypeId, Problem> {
+    let count = super::all(core).count();
+    let last = totals(core).last.max(USER_TYPE_MIN - 1);
+    if count < USER_TYPES_MAX && last < USER_TYPE_MAX {
+        return Ok(TypeId(last + 1));
+    }
+    let mut free = (USER_TYPE_MIN..=USER_TYPE_MAX).filter(|number| find(core, TypeId(*number)).is_none());
+    match free.next().filter(|_| core.meta.graves == 0) {
+        Some(number) => Ok(TypeId(number)),
+        None => Err(Problem::new(Slug::Quota, format!("there are {USER_TYPES_MAX} types: delete some"))),
+    }
+}
+
+/// The leader's engine is done with a version. Each member waits for its own here, so that none runs a version that it does
+/// not have. Without effect if the version is not being prepared.
+pub(crate) fn ready(core: &mut Core, kind: TypeId, hash: VersionHash) {
+    let Some(mut found) = version(core, kind, hash).filter(|found| found.standing == Standing::Preparing)
+    else {
+        return;
+    };
+    update_totals(core, |totals| totals.preparing -= 1);
+    let ready = core.engine.get().ready(hash).map_err(|why| why.detail);
+    match ready.and_then(|()| describe(core, kind, hash, &mut found)) {
+        Ok(()) => {
+            core.write(key::version(kind, hash), &VersionRecord { standing: Standing::Ready, ..found });
+            make_current(core, kind, Some(hash));
+        }
+        Err(detail) => reject(core, kind, hash, found, detail),
+    }
+}
+
+fn reject(core: &mut Core, kind: TypeId, hash: VersionHash, found: VersionRecord, detail: String) {
+    let until_ms = core.meta.stamp_ms.saturating_add(UPLOAD_MS);
+    let module = found.module;
+    let standing = Standing::Rejected(detail, until_ms);
+    core.write(key::version(kind, hash), &VersionRecord { standing, ..found });
+    deadline::set(core, until_ms, deadline::REJECTED, &[&[kind.0][..], &hash.0].concat(), &());
+    upload::end_use(core, module);
+    forget_in_engine(core, hash);
+}
+
+/// The time for which a rejection is remembered is over.
+pub(crate) fn forget_rejected(core: &mut Core, id: &[u8]) {
+    if let Some((kind, hash)) = id.split_first()
+        && let Some(hash) = hash.first_chunk()
+    {
+        remove(core, TypeId(*kind), VersionHash(*hash));
+    }
+}
+
+/// Deletes a version that no object has. New objects get the latest one that is left; without any the type is gone.
+pub(crate) fn delete(core: &mut Core, name: &str, hash: VersionHash) -> Result<String, Problem> {
+    let kind = named(core, name).ok_or_else(crate::call::no_such_type)?;
+    let found = version(core, kind, hash).ok_or_else(|| no_such_version(hash))?;
+    if found.objects > 0 {
+        let detail = format!("{} objects have this version: migrate or delete them first", found.objects);
+        return Err(Problem::new(Slug::InUse, detail));
+    }
+    match found.standing {
+        Standing::Preparing => {
+            update_totals(core, |totals| totals.preparing -= 1);
+            upload::end_use(core, found.module);
+        }
+        Standing::Ready => upload::end_use(core, found.module),
+        Standing::Rejected(_, until_ms) => {
+            deadline::clear(core, until_ms, deadline::REJECTED, &[&[kind.0][..], &hash.0].concat());
+        }
+    }
+    remove(core, kind, hash);
+    forget_in_engine(core, hash);
+    Ok(Reply::new().flag("deleted", true).finish())
+}
+
+/// The engine may forget a version that no type has.
+fn forget_in_engine(core: &Core, hash: VersionHash) {
+    let has = |found: VersionRecord| !matches!(found.standing, Standing::Rejected(..));
+    if !super::all(core).any(|(kind, _)| version(core, kind, hash).is_some_and(has)) {
+        core.engine.get().forget_version(hash);
+    }
+}
+
+/// Removes the records of a version.
+fn remove(core: &mut Core, kind: TypeId, hash: VersionHash) {
+    core.store.remove(&key::version(kind, hash));
+    core.store.remove(&key::version_text(kind, hash));
+    let methods = key::method(kind, hash, "");
+    let methods: Vec<_> = core.store.prefix(&methods).map(|(key, _)| key.to_vec()).collect();
+    for key in &methods {
+        core.store.remove(key);
+    }
+    update_totals(core, |totals| totals.versions -= 1);
+    if versions(core, kind).next().is_none() {
+        core.store.remove(&[kind::TYPE, kind.0]);
+        return;
+    }
+    if find(core, kind).is_some_and(|known| known.current == Some(hash)) {
+        let ready = versions(core, kind).filter(|(_, left)| left.standing == Standing::Ready);
+        let latest = ready.max_by_key(|(_, left)| left.since).map(|(hash, _)| hash);
+        make_current(core, kind, latest);
+    }
+}

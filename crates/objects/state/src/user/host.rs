@@ -1,0 +1,36 @@
+//! What a run reads of the state.
+
+use crate::group::Core;
+use crate::guest::Host;
+use crate::key;
+use crate::ticket;
+
+use super::{PAGES, REGISTERS};
+
+/// An object's records. `ended` is a ticket that ends in this very run: it waits no more.
+pub(super) struct Records<'a> {
+    pub(super) core: &'a Core,
+    pub(super) space: u64,
+    pub(super) ended: Option<u64>,
+}
+
+impl Host for Records<'_> {
+    fn page(&self, number: u32) -> Option<&[u8]> {
+        self.core.store.get(&key::entry(self.space, PAGES, &number.to_be_bytes()))
+    }
+
+    fn pages(&self) -> Vec<u32> {
+        let prefix = key::entry(self.space, PAGES, &[]);
+        let number = |key: &[u8]| key.last_chunk().map(|number| u32::from_be_bytes(*number));
+        self.core.store.prefix(&prefix).filter_map(|(key, _)| number(key)).collect()
+    }
+
+    fn registers(&self) -> Option<&[u8]> {
+        self.core.store.get(&key::entry(self.space, REGISTERS, &[]))
+    }
+
+    fn is_waiting(&self, id: u64) -> bool {
+        self.ended != Some(id)
+            && ticket::waiting(self.core, id).is_some_and(|(place, _)| place.space == self.space)
+    }
+}

@@ -1,0 +1,191 @@
+//! Objects of users' types: behind the trait of the built-ins, with a module in the place of code. The engine runs it
+//! ([`crate::guest`]); its memory, its waiting calls and its timers are records of the object's space.
+//!
+//! # Invariants
+//! - *A run that is refused changes nothing*, whoever refuses it: the module, its bounds, or what it asked for.
+//! - *A waiting call ends before its module hears of it*, so no module can grant what has ended; of a session that ends, all
+//!   have.
+//! - *What nobody called* (a timer, a session's end, the end of a wait) is answered to nobody: if it fails it is counted.
+
+mod acts;
+mod call;
+mod enter;
+mod host;
+mod migrate;
+
+use std::collections::BTreeMap;
+
+use crate::args::Args;
+use crate::codec::record;
+use crate::command::ObjectName;
+use crate::group::Core;
+use crate::guest::{Entry, PAGE_BYTES, VersionHash};
+use crate::key::{self, table};
+use crate::object::{self, Builtin, Ctx, Header, Live, Method, Step, View, Why};
+use crate::place::{Place, Queue};
+use crate::problem::{Outcome, Problem};
+use crate::reply::quoted;
+use crate::ticket::Ticket;
+use crate::types;
+
+pub(crate) use call::{batch_step, call, create, query};
+pub(crate) use migrate::migrate;
+
+/// Pages that differ from the image, by number.
+pub(crate) const PAGES: u8 = table::OWN;
+/// Size of the memory and globals: one record.
+pub(crate) const REGISTERS: u8 = table::OWN + 1;
+/// Where its calls wait.
+pub(crate) const WAITING: u8 = 1;
+
+record! {
+    /// What changes with an object of a user's type.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub(crate) struct Root {
+        pub(crate) version: VersionHash,
+        /// The position of the run that changed its memory last.
+        pub(crate) changed: u64,
+        /// How many pages differ from the image.
+        pub(crate) pages: u32,
+        pub(crate) timers: u32,
+        /// The hash of the constructor's arguments.
+        pub(crate) arguments: u64,
+        /// Runs that nobody called and that failed.
+        pub(crate) failures: u64,
+        /// Why the last of them did.
+        pub(crate) last_failure: Option<String>,
+    }
+}
+
+/// Every type of users.
+pub(crate) struct Guest;
+
+impl Builtin for Guest {
+    const METHODS: &'static [Method] = &[];
+    const CONSTRUCTOR: &'static [&'static str] = &[];
+    type Config = ();
+    type Root = Root;
+
+    fn config(_: &Args) -> Result<(), Problem> {
+        Ok(())
+    }
+
+    /// Calls come by [`call`].
+    fn call(_: &mut Live<Self>, _: &mut Ctx<'_>, _: &str, _: &Args) -> Result<Step, Problem> {
+        Err(crate::call::no_such_type())
+    }
+
+    fn query(_: &Live<Self>, _: &View<'_>, _: &str, _: &Args) -> Result<String, Problem> {
+        Err(crate::call::no_such_type())
+    }
+
+    /// The result is what the module says to the end of the wait, if that is a JSON object.
+    fn ended(
+        live: &mut Live<Self>,
+        ctx: &mut Ctx<'_>,
+        (_, ticket): &(Place, Ticket),
+        _: Why,
+    ) -> Option<Outcome> {
+        let said = enter::uncalled(live, ctx, Entry::TicketEnded(ticket.id), Some(ticket.id));
+        let is_object = |text: &String| text.starts_with('{');
+        Some(Outcome::Done(said.filter(is_object).unwrap_or_else(|| String::from("{}"))))
+    }
+
+    fn due(live: &mut Live<Self>, ctx: &mut Ctx<'_>, timer: &[u8]) {
+        live.root.timers = live.root.timers.saturating_sub(1);
+        if let Some(id) = timer.first_chunk() {
+            enter::uncalled(live, ctx, Entry::Timer(u64::from_be_bytes(*id)), None);
+        }
+    }
+
+    /// It stays until it is deleted.
+    fn is_idle(_: &Live<Self>, _: &View<'_>) -> bool {
+        false
+    }
+
+    fn is_readable(table: u8, value: &[u8]) -> bool {
+        match table {
+            PAGES => value.len() == PAGE_BYTES,
+            REGISTERS => true,
+            _ => false,
+        }
+    }
+}
+
+/// A session has ended that called an object, or waited at it: its module hears of it.
+pub(crate) enum Ended {
+    Session(crate::command::SessionId),
+    Ticket(u64),
+}
+
+/// Tells the modules of what a session's end ended, one after the other. Nothing of the session is left by now.
+pub(crate) fn tell_ends(core: &mut Core, ends: &[(ObjectName, u64, Ended)]) {
+    for (object, space, ended) in ends {
+        object::run_in_space::<Guest>(core, object, *space, |live, ctx| {
+            match ended {
+                Ended::Session(id) if !hears_sessions(ctx.core, object, live.root.version) => {
+                    let _ = id;
+                    None
+                }
+                Ended::Session(id) => enter::uncalled(live, ctx, Entry::SessionExpired(*id), None),
+                Ended::Ticket(id) => enter::uncalled(live, ctx, Entry::TicketEnded(*id), None),
+            };
+        });
+    }
+}
+
+pub(super) fn hears_sessions(core: &Core, object: &ObjectName, version: VersionHash) -> bool {
+    types::version(core, object.kind, version).is_some_and(|found| found.hears_sessions)
+}
+
+/// An object is being deleted: its version and the group's memory have less to carry.
+pub(crate) fn deleted(core: &mut Core, object: &ObjectName, header: &Header) {
+    let Ok(root) = crate::codec::decoded::<Root>(&header.root) else { return };
+    types::count_object(core, object.kind, root.version, -1);
+    if root.pages > 0 {
+        types::update_totals(core, |totals| {
+            let bytes = u64::from(root.pages) * PAGE_BYTES as u64;
+            totals.memory_bytes = totals.memory_bytes.saturating_sub(bytes);
+        });
+    }
+    core.engine.get().forget(header.incarnation);
+}
+
+/// How many objects each version has, and how many pages they have together: for a loader, which compares.
+///
+/// # Errors
+/// An object's pages or timers are not as many as it says.
+pub(crate) fn tally<'a>(
+    core: &Core,
+    objects: impl Iterator<Item = &'a (ObjectName, Header)>,
+) -> Result<(BTreeMap<(u8, VersionHash), u64>, u64), crate::Malformed> {
+    let (mut versions, mut pages) = (BTreeMap::new(), 0);
+    for (object, header) in objects.filter(|(object, _)| types::is_user(object.kind)) {
+        let root: Root = crate::codec::decoded(&header.root)?;
+        let count = |table| core.store.prefix(&key::entry(header.incarnation, table, &[])).count();
+        if count(PAGES) != root.pages as usize || count(table::TIMER) != root.timers as usize {
+            return Err(crate::Malformed("check: an object's pages or timers are miscounted"));
+        }
+        *versions.entry((object.kind.0, root.version)).or_insert(0) += 1;
+        pages += u64::from(root.pages);
+    }
+    Ok((versions, pages))
+}
+
+fn queue() -> Queue {
+    Queue::of(WAITING)
+}
+
+/// Who calls, as modules are told.
+fn caller_json(claim: &object::Claim) -> String {
+    use crate::place::ReplyRef;
+    let reply = crate::reply::Reply::new()
+        .optional_text("session", claim.session.map(|id| id.to_string()).as_deref())
+        .text("principal", &claim.principal);
+    match &claim.reply {
+        ReplyRef::Nowhere => reply.raw("request", "null"),
+        ReplyRef::Session(_, request) => reply.number("request", *request),
+        ReplyRef::Key(_, key) => reply.raw("request", &quoted(key)),
+    }
+    .finish()
+}

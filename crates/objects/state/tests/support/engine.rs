@@ -1,0 +1,305 @@
+//! An engine whose modules are words: small, deterministic, and able to do everything that a module may.
+//!
+//! An object's memory is a counter (page 0) and a list of tickets (page 1). A module's text may hold words that make it
+//! misbehave; `reject` makes it no version.
+#![allow(unreachable_pub, reason = "shared by test files")]
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use objects_state::Json;
+use objects_state::guest::{
+    Act, Ended, Engine, Entry, Failure, Host, PAGE_BYTES, Rejected, Run, Version, VersionHash,
+};
+
+type Pages = BTreeMap<u32, Vec<u8>>;
+
+/// See the module.
+#[derive(Default)]
+pub struct FakeEngine {
+    /// Whether memory is kept between runs.
+    keeps: bool,
+    is_slow: bool,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    modules: BTreeMap<VersionHash, String>,
+    resident: BTreeMap<u64, (u64, Pages)>,
+    /// How often memory was made again from records.
+    loads: usize,
+}
+
+/// Engines that are slow are not done before this.
+static FINISHED: AtomicBool = AtomicBool::new(false);
+
+impl FakeEngine {
+    /// One that is done with nothing until [`Self::finish_all`]. For one test of a process.
+    pub fn slow() -> Self {
+        Self { is_slow: true, ..Self::new(true) }
+    }
+
+    pub fn finish_all() {
+        FINISHED.store(true, Ordering::SeqCst);
+    }
+
+    pub fn new(keeps: bool) -> Self {
+        Self { keeps, is_slow: false, inner: Mutex::default() }
+    }
+
+    pub fn versions(&self) -> usize {
+        self.inner.lock().unwrap().modules.len()
+    }
+
+    pub fn residents(&self) -> usize {
+        self.inner.lock().unwrap().resident.len()
+    }
+
+    pub fn loads(&self) -> usize {
+        self.inner.lock().unwrap().loads
+    }
+
+    fn memory(&self, run: &Run<'_>, host: &dyn Host) -> (String, Pages) {
+        let mut inner = self.inner.lock().unwrap();
+        let module = inner.modules.get(&run.version).expect("a version that was prepared").clone();
+        let known =
+            inner.resident.get(&run.space).filter(|(changed, _)| self.keeps && *changed == run.changed);
+        if let Some((_, pages)) = known {
+            return (module, pages.clone());
+        }
+        inner.loads += 1;
+        let page = |number: u32| (number, host.page(number).expect("it is listed").to_vec());
+        (module, host.pages().into_iter().map(page).collect())
+    }
+}
+
+/// One run.
+struct Machine<'a> {
+    module: String,
+    pages: Pages,
+    host: &'a dyn Host,
+    acts: Vec<Act>,
+    position: u64,
+}
+
+fn argument(args: &[u8], name: &str) -> i64 {
+    let Ok(Json::Object(fields)) = Json::parse(args) else { return 0 };
+    fields.iter().find(|(key, _)| key == name).and_then(|(_, value)| value.integer()).unwrap_or(0)
+}
+
+impl Machine<'_> {
+    fn read(&self, page: u32, at: usize) -> u64 {
+        let page = self.pages.get(&page);
+        page.map_or(0, |page| u64::from_le_bytes(page[8 * at..8 * at + 8].try_into().unwrap()))
+    }
+
+    fn write(&mut self, page: u32, at: usize, value: u64) {
+        let page = self.pages.entry(page).or_insert_with(|| vec![0; PAGE_BYTES]);
+        page[8 * at..8 * at + 8].copy_from_slice(&value.to_le_bytes());
+    }
+
+    fn add(&mut self, by: u64) -> Vec<u8> {
+        let value = self.read(0, 0) + by;
+        self.write(0, 0, value);
+        format!("{{\"value\":{value}}}").into_bytes()
+    }
+
+    /// Takes the oldest ticket that still waits out of the list.
+    fn next(&mut self) -> Option<u64> {
+        let count = self.read(1, 0) as usize;
+        let list: Vec<_> = (1..=count).map(|at| self.read(1, at)).collect();
+        let first = list.iter().copied().find(|ticket| self.host.is_waiting(*ticket));
+        self.keep(
+            list.into_iter()
+                .filter(|ticket| Some(*ticket) != first && self.host.is_waiting(*ticket))
+                .collect(),
+        );
+        first
+    }
+
+    fn keep(&mut self, list: Vec<u64>) {
+        self.write(1, 0, list.len() as u64);
+        (1..).zip(list).for_each(|(at, ticket)| self.write(1, at, ticket));
+    }
+
+    fn called(&mut self, method: &str, args: &[u8]) -> Result<Vec<u8>, Failure> {
+        let done = || Ok(b"{}".to_vec());
+        match method {
+            "add" => return Ok(self.add(argument(args, "by").max(1) as u64)),
+            "touch" => self.write(argument(args, "page") as u32, 1, 7),
+            "clear" => {
+                let page = argument(args, "page") as u32;
+                self.pages.remove(&page);
+            }
+            "wait" => {
+                let count = self.read(1, 0);
+                self.write(1, 0, count + 1);
+                self.write(1, count as usize + 1, self.position);
+                let asked = argument(args, "own");
+                self.acts.push(Act::Park { tag: 9, wait_ms: if asked > 0 { asked } else { -1 } });
+                if argument(args, "twice") > 0 {
+                    self.acts.push(Act::Park { tag: 9, wait_ms: -1 });
+                }
+            }
+            "give" => {
+                let value = argument(args, "value");
+                return Ok(match self.next() {
+                    Some(ticket) => {
+                        let result = format!("{{\"got\":{value}}}").into_bytes();
+                        self.acts.push(Act::Wake { ticket, result });
+                        format!("{{\"woken\":{ticket}}}").into_bytes()
+                    }
+                    None => b"{\"woken\":null}".to_vec(),
+                });
+            }
+            "deny" => {
+                let ticket = self.next().unwrap_or(0);
+                self.acts.push(Act::Fail { ticket, code: "no-luck".into(), detail: "not today".into() });
+            }
+            "wake" => {
+                self.add(1);
+                let ticket = argument(args, "ticket") as u64;
+                self.acts.push(Act::Wake { ticket, result: b"1".to_vec() });
+            }
+            "timer" => {
+                let (id, after_ms) = (argument(args, "id") as u64, argument(args, "after"));
+                self.acts.push(Act::SetTimer { id, after_ms });
+            }
+            "untimer" => self.acts.push(Act::ClearTimer(argument(args, "id") as u64)),
+            "emit" => self.acts.push(Act::Emit { topic: "news".into(), body: args.to_vec() }),
+            "refuse" => {
+                return Err(Failure::Refused { code: "no-funds".into(), detail: "it is empty".into() });
+            }
+            "trap" => return Err(Failure::Trapped { detail: "unreachable in `trap`".into() }),
+            "burn" => return Err(Failure::OutOfFuel),
+            "grow" => return Err(Failure::OutOfMemory),
+            "deep" => return Err(Failure::StackExhausted),
+            "bad" => {
+                self.add(1);
+                self.acts.push(Act::SetTimer { id: 3, after_ms: 5 });
+                return Ok(b"not json".to_vec());
+            }
+            "get" => return Ok(format!("{{\"value\":{}}}", self.read(0, 0)).into_bytes()),
+            other => return Err(Failure::Trapped { detail: format!("no method {other}") }),
+        }
+        done()
+    }
+
+    fn entered(&mut self, entry: Entry<'_>) -> Result<Vec<u8>, Failure> {
+        match entry {
+            Entry::Init(args) => {
+                if argument(args, "start") < 0 {
+                    return Err(Failure::Refused { code: "bad-start".into(), detail: "below 0".into() });
+                }
+                let start = argument(args, "start") as u64;
+                if start > 0 {
+                    self.write(0, 0, start);
+                }
+                Ok(Vec::new())
+            }
+            Entry::Call { method, args } => self.called(method, args),
+            Entry::Save if self.module.contains("nosave") => {
+                Err(Failure::Broken { detail: "no `save`".into() })
+            }
+            Entry::Save => Ok(format!("{{\"value\":{}}}", self.read(0, 0)).into_bytes()),
+            Entry::Migrate(_) if self.module.contains("nomigrate") => {
+                Err(Failure::Refused { code: "unknown".into(), detail: "not mine".into() })
+            }
+            Entry::Migrate(state) => {
+                let Ok(Json::Object(fields)) = Json::parse(state) else { panic!("{state:?}") };
+                let text = fields.iter().find(|(key, _)| key == "state").unwrap().1.canonical();
+                self.write(0, 0, 1_000 + argument(text.as_bytes(), "value") as u64);
+                Ok(Vec::new())
+            }
+            Entry::SessionExpired(_) => {
+                self.add(100);
+                if let Some(ticket) = self.next() {
+                    self.acts.push(Act::Wake { ticket, result: b"{\"got\":\"inherited\"}".to_vec() });
+                }
+                Ok(Vec::new())
+            }
+            Entry::Timer(666) => {
+                self.add(1);
+                Err(Failure::Trapped { detail: "unreachable in `timer`".into() })
+            }
+            Entry::Timer(_) => Ok(self.add(10)),
+            Entry::TicketEnded(_) if self.module.contains("endtrap") => Err(Failure::OutOfFuel),
+            Entry::TicketEnded(ticket) => {
+                assert!(!self.host.is_waiting(ticket), "it has ended");
+                let count = self.read(1, 0) as usize;
+                let list = (1..=count).map(|at| self.read(1, at)).filter(|known| *known != ticket).collect();
+                self.keep(list);
+                Ok(b"{\"timed_out\":true}".to_vec())
+            }
+        }
+    }
+}
+
+impl Engine for FakeEngine {
+    fn prepare(&self, version: &Version<'_>) {
+        let mut text = String::from_utf8(version.module.to_vec()).expect("a fake module is text");
+        if let Some(source) = version.source {
+            text = format!("{text} source {}", String::from_utf8_lossy(source));
+        }
+        self.inner.lock().unwrap().modules.insert(version.hash, text);
+    }
+
+    fn ready(&self, version: VersionHash) -> Result<(), Rejected> {
+        let inner = self.inner.lock().unwrap();
+        let module = inner.modules.get(&version).expect("a version that was prepared");
+        if module.contains("reject") {
+            return Err(Rejected { detail: "rule 7: function `x`".into() });
+        }
+        Ok(())
+    }
+
+    fn description(&self, version: VersionHash) -> Option<Vec<u8>> {
+        let inner = self.inner.lock().unwrap();
+        let source = inner.modules.get(&version)?.split_once("source ")?.1;
+        Some(format!("{{\"methods\":{{\"{source}\":{{\"kind\":\"command\"}}}}}}").into_bytes())
+    }
+
+    fn is_done(&self, version: VersionHash) -> bool {
+        let is_late = self.is_slow && !FINISHED.load(Ordering::SeqCst);
+        !is_late && self.inner.lock().unwrap().modules.contains_key(&version)
+    }
+
+    fn run(&self, run: &Run<'_>, host: &dyn Host) -> Ended {
+        let (module, pages) = self.memory(run, host);
+        let before = pages.clone();
+        let mut machine = Machine { module, pages, host, acts: Vec::new(), position: run.position };
+        let outcome = machine.entered(run.entry);
+        let fuel = 1_000;
+        if outcome.is_err() {
+            return Ended { outcome, pages: Vec::new(), registers: None, acts: Vec::new(), fuel };
+        }
+        let Machine { pages: now, acts, .. } = machine;
+        let changed = |number: &u32| before.get(number) != now.get(number);
+        let numbers: std::collections::BTreeSet<u32> = before.keys().chain(now.keys()).copied().collect();
+        let pages: Vec<_> =
+            numbers.into_iter().filter(changed).map(|number| (number, now.get(&number).cloned())).collect();
+        let registers = (!pages.is_empty()).then(|| vec![now.len() as u8]);
+        let at = if pages.is_empty() { run.changed } else { run.position };
+        if self.keeps {
+            self.inner.lock().unwrap().resident.insert(run.space, (at, now));
+        }
+        Ended { outcome, pages, registers, acts, fuel }
+    }
+
+    fn query(&self, run: &Run<'_>, host: &dyn Host) -> Ended {
+        let (module, pages) = self.memory(run, host);
+        let mut machine = Machine { module, pages, host, acts: Vec::new(), position: run.position };
+        let outcome = machine.entered(run.entry);
+        Ended { outcome, pages: Vec::new(), registers: None, acts: Vec::new(), fuel: 1 }
+    }
+
+    fn forget_version(&self, version: VersionHash) {
+        self.inner.lock().unwrap().modules.remove(&version);
+    }
+
+    fn forget(&self, space: u64) {
+        self.inner.lock().unwrap().resident.remove(&space);
+    }
+}
