@@ -1,13 +1,14 @@
 //! Counts hits, and refuses to count further than it can.
 
+use diwan_object::serde_json::Value;
 use diwan_object::{Refused, export};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 struct Hits {
     count: i64,
 }
 
-#[derive(Serialize)]
+#[derive(Deserialize, Serialize)]
 struct Count {
     count: i64,
 }
@@ -26,10 +27,21 @@ impl Hits {
     fn get(&self) -> Count {
         Count { count: self.count }
     }
+
+    fn save(&self) -> Count {
+        self.get()
+    }
+
+    /// Any earlier version that saved a count will do.
+    fn migrate(_description: Value, state: Count) -> Self {
+        Self { count: state.count }
+    }
 }
 
 export!(Hits as "hits" {
     new(start: Option<i64>);
     command hit(by: Option<i64>);
     query get();
+    event save();
+    event migrate(description: Value, state: Count);
 });

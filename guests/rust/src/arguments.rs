@@ -25,6 +25,12 @@ impl Arguments {
         parsed.map(Self).map_err(|error| Refused::new("bad-argument", format!("no JSON object: {error}")))
     }
 
+    /// All of them.
+    #[must_use]
+    pub fn into_members(self) -> Map<String, Value> {
+        self.0
+    }
+
     /// Takes one out. An `Option` may be left out.
     ///
     /// # Errors

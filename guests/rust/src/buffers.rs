@@ -52,7 +52,8 @@ pub(crate) fn forget() {
 }
 
 /// Keeps a result until the next one, and says where it is: position and length in one number.
-pub(crate) fn hand_over(result: Vec<u8>) -> u64 {
+#[must_use]
+pub fn hand_over(result: Vec<u8>) -> u64 {
     RESULT.with_borrow_mut(|kept| {
         *kept = result;
         (kept.as_ptr().addr() as u64) << 32 | kept.len() as u64

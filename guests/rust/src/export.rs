@@ -7,8 +7,11 @@
 /// - `blocking`: a command that may wait. It returns a [`Wait`](crate::Wait).
 /// - `event`: what the cluster calls, not callers: `timer(id: u64)` when a timer is due, `session_expired(session: String)` when
 ///   the session of a caller has ended, `ticket_ended(ticket: Ticket)` when a waiting call has ended without the object's doing.
-///
 /// Arguments come by their names; those of type `Option` may be left out.
+///
+/// A type whose objects shall move on to a later version has two more events. `save()` is `fn save(&self) -> impl Serialize`, and
+/// `migrate(description: Value, state: State)` is `fn migrate(description: Value, state: State) -> Self`, a constructor of the
+/// later version: it gets the earlier one's description, and what the earlier one's `save` gave.
 ///
 #[macro_export]
 macro_rules! export {
@@ -28,7 +31,9 @@ macro_rules! export {
                 $("\"", stringify!($new), "\":{\"description\":\"", stringify!($new_type), "\"},",)*
                 "}}},\"methods\":{",
                 $($crate::export!(@description $kind $method($($argument: $argument_type),*)),)*
-                "}}",
+                "},",
+                $($crate::export!(@told $kind $method),)*
+                "}",
             ];
             #[unsafe(link_section = "diwan.type")]
             static DESCRIPTION: [u8; expanded::length(PARTS)] = expanded::joined(PARTS);
@@ -58,7 +63,7 @@ macro_rules! export {
                 })
             }
 
-            $($crate::export!(@event $kind $object OBJECT $method);)*
+            $($crate::export!(@event $kind $object OBJECT $method($($argument: $argument_type),*));)*
         };
     };
 
@@ -71,6 +76,10 @@ macro_rules! export {
             "}}},",
         )
     };
+
+    // Whether the cluster has to tell the end of sessions.
+    (@told event session_expired) => { "\"session_expired\":true," };
+    (@told $kind:ident $method:ident) => { "" };
 
     (@method event $($rest:tt)*) => {};
     (@method $kind:ident $type:ident $object:ident $called:ident $arguments:ident
@@ -94,7 +103,7 @@ macro_rules! export {
         $object.$method($($argument),*)
     };
 
-    (@event event $type:ident $slot:ident timer) => {
+    (@event event $type:ident $slot:ident timer($($argument:tt)*)) => {
         #[unsafe(no_mangle)]
         extern "C" fn timer(id: u64) {
             expanded::call(&$slot, |object| {
@@ -103,7 +112,7 @@ macro_rules! export {
             });
         }
     };
-    (@event event $type:ident $slot:ident ticket_ended) => {
+    (@event event $type:ident $slot:ident ticket_ended($($argument:tt)*)) => {
         #[unsafe(no_mangle)]
         extern "C" fn ticket_ended(ticket: u64) {
             expanded::call(&$slot, |object| {
@@ -112,7 +121,7 @@ macro_rules! export {
             });
         }
     };
-    (@event event $type:ident $slot:ident session_expired) => {
+    (@event event $type:ident $slot:ident session_expired($($argument:tt)*)) => {
         #[unsafe(no_mangle)]
         extern "C" fn session_expired(start: *const u8, length: usize) {
             // SAFETY: the engine's contract.
@@ -123,5 +132,24 @@ macro_rules! export {
             });
         }
     };
-    (@event $kind:ident $type:ident $slot:ident $method:ident) => {};
+    (@event event $type:ident $slot:ident save()) => {
+        #[unsafe(no_mangle)]
+        extern "C" fn save() -> u64 {
+            expanded::call(&$slot, |object| $crate::Answer::answer($type::save(object)))
+        }
+    };
+    (@event event $type:ident $slot:ident
+        migrate($description:ident: $description_type:ty, $state:ident: $state_type:ty)) => {
+        #[unsafe(no_mangle)]
+        extern "C" fn migrate(start: *const u8, length: usize) {
+            let migrate = |mut told: $crate::Arguments| {
+                let $description: $description_type = told.take("description")?;
+                let $state: $state_type = told.take("state")?;
+                $crate::Constructed::<$type>::constructed($type::migrate($description, $state))
+            };
+            // SAFETY: the engine's contract.
+            unsafe { expanded::init(&$slot, start, length, migrate) }
+        }
+    };
+    (@event $kind:ident $type:ident $slot:ident $method:ident $arguments:tt) => {};
 }

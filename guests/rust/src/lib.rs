@@ -60,7 +60,7 @@ pub use {serde, serde_json};
 /// What [`export!`] expands to uses these; nobody else should.
 #[doc(hidden)]
 pub mod expanded {
-    pub use crate::buffers::{read, read_text};
+    pub use crate::buffers::{hand_over, read, read_text};
     pub use crate::describe::{joined, length};
     pub use crate::entry::{Slot, call, enter, init};
 }
