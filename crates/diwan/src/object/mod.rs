@@ -4,6 +4,7 @@ mod access;
 mod call;
 mod complete;
 mod list;
+mod new;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -18,7 +19,8 @@ An object is named TYPE/NAME. Objects of built-in types come to be by the first 
   diwan object list
   diwan object inspect lock/build
   diwan object waits
-  diwan object delete counter/visits";
+  diwan object delete counter/visits
+  diwan object new hits --lang rust";
 
 /// Commands of live objects.
 #[derive(Debug, Subcommand)]
@@ -33,6 +35,8 @@ pub(crate) enum ObjectCommand {
     Waits(list::ListArguments),
     /// Delete an object: its waiters are told, and its holders hold nothing any more.
     Delete(call::DeleteArguments),
+    /// Begin a type of your own: write a folder with an example, in Rust or Python.
+    New(new::NewArguments),
 }
 
 /// Runs one.
@@ -43,6 +47,7 @@ pub(crate) fn run(command: &ObjectCommand, out: &mut impl Write) -> io::Result<E
         ObjectCommand::Inspect(arguments) => list::inspect(arguments, out),
         ObjectCommand::Call(arguments) => call::call(arguments, out),
         ObjectCommand::Delete(arguments) => call::delete(arguments, out),
+        ObjectCommand::New(arguments) => new::new(arguments, out),
     };
     match done {
         Ok(()) => out.flush().map(|()| ExitCode::SUCCESS),
