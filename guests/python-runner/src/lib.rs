@@ -18,6 +18,16 @@ use serde_json::Value;
 
 use crate::interpreter::{Stop, with};
 
+/// The engine takes 4 KiB.
+const TRACEBACK_BYTES_MAX: usize = 3 << 10;
+
+/// What the engine grants an interpreter, which takes more of everything than other modules: a member of the description. The
+/// rest of it is the author's, see `describe`.
+const LIMITS: &[u8] = br#"{"limits":{"memory_bytes":134217728,"fuel":2000000000}}"#;
+
+#[unsafe(link_section = "diwan.type")]
+static DESCRIPTION: [u8; LIMITS.len()] = *LIMITS.first_chunk().expect("its own length");
+
 /// Loads the author's file. The engine calls it once, when a version is prepared.
 #[unsafe(no_mangle)]
 extern "C" fn init_source(start: *const u8, length: usize) {
@@ -87,11 +97,19 @@ fn told(result: &Value) -> u64 {
     hand_over(result.to_string().into_bytes())
 }
 
-/// An exception of the author's that is no refusal ends the entry as a panic does: what was logged last says where.
+/// An exception that nobody caught is told to the caller with the end of its traceback, where the cause stands.
+fn failed(traceback: &str) -> Refused {
+    let mut start = traceback.len().saturating_sub(TRACEBACK_BYTES_MAX);
+    while !traceback.is_char_boundary(start) {
+        start += 1;
+    }
+    Refused::new("exception", &traceback[start..])
+}
+
 fn run<R>(entry: impl FnOnce(&VirtualMachine) -> Result<R, Stop>) -> R {
     enter(|| match with(entry) {
         Ok(result) => Ok(result),
         Err(Stop::Refused(refused)) => Err(refused),
-        Err(Stop::Failed(traceback)) => panic!("{traceback}"),
+        Err(Stop::Failed(traceback)) => Err(failed(traceback.trim_end())),
     })
 }

@@ -149,6 +149,10 @@ impl<'a> Object<'a> {
         self.engine.forget(self.space);
     }
 
+    pub(crate) fn version(&self) -> VersionHash {
+        self.version
+    }
+
     /// Moves on to a later version, as the state does.
     pub(crate) fn migrate(&mut self, version: VersionHash) -> Outcome {
         let state = self.command(Entry::Save)?;
