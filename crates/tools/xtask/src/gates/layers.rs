@@ -60,7 +60,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "service",
         ],
     ),
-    ("objects", &["state", "replica", "names", "http", "edge", "service"]),
+    ("objects", &["state", "guest", "replica", "names", "http", "edge", "service"]),
     ("sim", &["council", "log", "objects"]),
     (
         "tools",

@@ -1,0 +1,152 @@
+//! Runs the modules of users in WebAssembly: [`Guests`] is the [`Engine`] that the state asks for.
+//!
+//! # The way of a call
+//! `residents.rs` finds the object's copy; it is used if it was left at the position that the state names, otherwise
+//! `resident.rs` makes it again from the version's image and the object's pages. `instance/` writes the arguments into the
+//! memory and enters the module; `imports/` answers what it asks. Then `memory/` tells which pages were written, these are
+//! compared with what they were, and what differs goes to the state. A query's and a failed run's pages are written back.
+//!
+//! # The way of a version
+//! `module/` bounds and validates it before anything is compiled, and rewrites it; `prepared.rs` compiles it in a thread of
+//! its own, runs what it does once, and keeps the memory that comes out as its image, of which all objects map private copies.
+//!
+//! # Invariants
+//! - *Outcomes follow from the module and the run*: no clock, no address, no order of threads, no unordered container. Floats have one
+//!   NaN. What an instance consists of is its memory and its mutable globals; all that else could change (tables, passive
+//!   segments, mutable references) is refused at upload.
+//! - *The host's trouble is a panic*, never an outcome.
+//! - *Unsafe code* stands in `memory/` alone.
+//!
+//! # Not done, and what that costs
+//! - Fuel is the engine's own: where a run stops for want of it belongs to this version of the engine, which is pinned. Members
+//!   that mix versions may differ there.
+//! - Modules are compiled in the process of the member: a module that is within all bounds and still makes the compiler panic
+//!   stops the members that meet it.
+
+mod description;
+mod imports;
+mod instance;
+pub mod limits;
+mod log;
+mod memory;
+mod meter;
+mod module;
+mod prepared;
+mod resident;
+mod residents;
+mod versions;
+
+use std::sync::Arc;
+
+pub use description::{Codec, Description, MethodKind, SECTION};
+pub use memory::Tracking;
+pub use module::check;
+use objects_state::guest::{Ended, Engine, Host, Rejected, Run, Version, VersionHash};
+
+use crate::log::Log;
+use crate::resident::Resident;
+use crate::residents::Residents;
+use crate::versions::Versions;
+
+/// What a member decides for itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Objects that have a copy. Each takes 4 GiB of addresses, of which there are 128 TiB.
+    pub residents_max: usize,
+    /// Bytes that all copies may take.
+    pub resident_bytes_max: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { residents_max: 1_000, resident_bytes_max: 1 << 30 }
+    }
+}
+
+/// Runs modules, on the thread that asks. That thread has a stack of 2 MiB at least.
+pub struct Guests {
+    versions: Versions,
+    residents: Residents,
+    log: Arc<Log>,
+}
+
+impl Guests {
+    /// With a thread that compiles.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        let log = Arc::<Log>::default();
+        let residents = Residents::new(settings.residents_max, settings.resident_bytes_max);
+        Self { versions: Versions::new(log.clone()), residents, log }
+    }
+
+    /// The lines that modules wrote since the last time; the oldest are lost if there were too many.
+    #[must_use]
+    pub fn take_log(&self) -> Vec<String> {
+        self.log.take()
+    }
+
+    /// How many objects have a copy.
+    #[must_use]
+    pub fn resident_count(&self) -> usize {
+        self.residents.count()
+    }
+
+    /// How this process finds which pages were written.
+    #[must_use]
+    pub fn tracking() -> Tracking {
+        memory::tracking()
+    }
+
+    /// Runs on the object's copy, which is made if there is none that is right.
+    fn on(
+        &self,
+        run: &Run<'_>,
+        host: &dyn Host,
+        enter: impl FnOnce(&mut Resident) -> (Ended, bool),
+    ) -> Ended {
+        let prepared = self.versions.ready(run.version);
+        let prepared = prepared.unwrap_or_else(|rejected| panic!("a version that is none is run: {rejected:?}"));
+        let place = self.residents.place(run.space);
+        let mut place = place.lock();
+        // Taken out: should the host fail, nothing half done stays.
+        let resident = place.take().filter(|resident| resident.is(run));
+        let mut resident = resident.unwrap_or_else(|| Resident::new(prepared, run, host));
+        let (ended, is_kept) = enter(&mut resident);
+        let bytes = resident.bytes();
+        *place = is_kept.then_some(resident);
+        drop(place);
+        self.residents.note(run.space, if is_kept { bytes } else { 0 });
+        ended
+    }
+}
+
+impl Engine for Guests {
+    fn prepare(&self, version: &Version<'_>) {
+        self.versions.prepare(version);
+    }
+
+    fn ready(&self, version: VersionHash) -> Result<(), Rejected> {
+        self.versions.ready(version).map(|_| ())
+    }
+
+    fn is_done(&self, version: VersionHash) -> bool {
+        self.versions.is_done(version)
+    }
+
+    fn run(&self, run: &Run<'_>, host: &dyn Host) -> Ended {
+        self.on(run, host, |resident| resident.run(run, host))
+    }
+
+    fn query(&self, run: &Run<'_>, host: &dyn Host) -> Ended {
+        self.on(run, host, |resident| resident.query(run, host))
+    }
+
+    fn forget_version(&self, version: VersionHash) {
+        self.versions.forget(version);
+        self.residents.forget_version(version);
+    }
+
+    fn forget(&self, space: u64) {
+        self.residents.forget(space);
+    }
+}

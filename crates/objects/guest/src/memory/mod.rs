@@ -1,0 +1,19 @@
+//! Memory of instances: the one place of this crate with unsafe code. An instance's memory is a private mapping of its version's
+//! image, so that making one costs no copy; and the kernel tells which pages were written, so that a call costs by what it wrote
+//! and not by what there is.
+//!
+//! The host's trouble (no address space, no memory for a map) is a panic: the member is broken, not the call.
+#![expect(unsafe_code, reason = "memory maps, and the trait of the engine that takes them, are unsafe")]
+
+mod borrowed;
+mod creator;
+mod image;
+mod ioctl;
+mod mapping;
+mod written;
+
+pub(crate) use borrowed::{Borrowed, lend};
+pub(crate) use creator::Creator;
+pub(crate) use image::Image;
+pub use written::Tracking;
+pub(crate) use written::{tracking, written};

@@ -1,0 +1,139 @@
+//! A copy of an object between two calls.
+
+use std::sync::Arc;
+
+use objects_state::guest::{Ended, Host, PAGE_BYTES, Run, VersionHash};
+
+use crate::imports::{Facts, Phase, Random};
+use crate::instance::Instance;
+use crate::memory::{Image, written};
+use crate::prepared::Prepared;
+
+/// An empty page.
+static ZEROS: [u8; PAGE_BYTES] = [0; PAGE_BYTES];
+
+/// A copy of an object.
+pub(crate) struct Resident {
+    version: VersionHash,
+    prepared: Arc<Prepared>,
+    instance: Instance,
+    /// The position that it was left at.
+    changed: u64,
+    /// Pages that are its own and no longer the image's, at the most.
+    own_pages: usize,
+}
+
+impl Resident {
+    /// Makes an object from image and pages.
+    pub(crate) fn new(prepared: Arc<Prepared>, run: &Run<'_>, host: &dyn Host) -> Self {
+        let mut instance = Instance::new(&prepared.recipe);
+        instance.set_registers(host.registers().unwrap_or(&prepared.registers));
+        let pages = host.pages();
+        for number in &pages {
+            let page = host.page(*number).expect("a page that is listed is there");
+            page_mut(&mut instance, *number).copy_from_slice(page);
+        }
+        written(instance.bytes());
+        Self { version: run.version, prepared, instance, changed: run.changed, own_pages: pages.len() }
+    }
+
+    /// Whether it is the object that a run means.
+    pub(crate) fn is(&self, run: &Run<'_>) -> bool {
+        self.version == run.version && self.changed == run.changed
+    }
+
+    pub(crate) fn is_of(&self, version: VersionHash) -> bool {
+        self.version == version
+    }
+
+    /// Bytes that it takes, at the most.
+    pub(crate) fn bytes(&self) -> usize {
+        /// An instance without pages of its own: its store, its page tables.
+        const INSTANCE_BYTES: usize = 32 << 10;
+        INSTANCE_BYTES + (self.own_pages * PAGE_BYTES).min(self.instance.bytes().len())
+    }
+
+    /// Runs a command's part. Whether the copy may be kept is told beside.
+    pub(crate) fn run(&mut self, run: &Run<'_>, host: &dyn Host) -> (Ended, bool) {
+        let phase = match run.entry {
+            objects_state::guest::Entry::Call { .. } => Phase::Call,
+            _ => Phase::Event,
+        };
+        let before = self.instance.registers();
+        let left = self.enter(run, phase, host);
+        if left.outcome.is_err() {
+            let ended = Ended { pages: Vec::new(), registers: None, acts: Vec::new(), ..left };
+            return (ended, self.restore(&before, host));
+        }
+        let pages = self.changes(host);
+        let registers = Some(self.instance.registers()).filter(|registers| *registers != before);
+        if !pages.is_empty() || registers.is_some() {
+            self.changed = run.position;
+        }
+        self.own_pages += pages.len();
+        (Ended { pages, registers, acts: self.instance.take_acts(), ..left }, true)
+    }
+
+    /// Runs a query and takes back what it wrote.
+    pub(crate) fn query(&mut self, run: &Run<'_>, host: &dyn Host) -> (Ended, bool) {
+        let before = self.instance.registers();
+        let ended = self.enter(run, Phase::Query, host);
+        let is_kept = self.restore(&before, host);
+        (ended, is_kept)
+    }
+
+    fn enter(&mut self, run: &Run<'_>, phase: Phase, host: &dyn Host) -> Ended {
+        let facts = Facts {
+            phase,
+            codec: self.prepared.description.codec,
+            now_ms: run.now_ms,
+            position: run.position,
+            random: Random(run.seed),
+            caller: run.caller.to_owned(),
+        };
+        let left = self.instance.enter(run.entry, facts, self.prepared.description.fuel, host);
+        Ended { outcome: left.outcome, pages: Vec::new(), registers: None, acts: Vec::new(), fuel: left.fuel }
+    }
+
+    /// The pages that differ from before.
+    fn changes(&self, host: &dyn Host) -> Vec<(u32, Option<Vec<u8>>)> {
+        let memory = self.instance.bytes();
+        let mut changes = Vec::new();
+        for number in written(memory) {
+            let start = number as usize * PAGE_BYTES;
+            let now = &memory[start..start + PAGE_BYTES];
+            let own = host.page(number);
+            let image = image_page(&self.prepared.image, number);
+            if now != own.unwrap_or(image) {
+                changes.push((number, (now != image).then(|| now.to_vec())));
+            }
+        }
+        changes
+    }
+
+    /// Takes back what was written since the registers were read; whether that was possible.
+    fn restore(&mut self, registers: &[u8], host: &dyn Host) -> bool {
+        // A memory does not shrink.
+        if self.instance.registers()[..4] != registers[..4] {
+            return false;
+        }
+        self.instance.set_registers(registers);
+        for number in written(self.instance.bytes()) {
+            let page = host.page(number).unwrap_or_else(|| image_page(&self.prepared.image, number));
+            page_mut(&mut self.instance, number).copy_from_slice(page);
+        }
+        true
+    }
+}
+
+/// A page of the image, which is empty behind its end.
+fn image_page(image: &Image, number: u32) -> &[u8] {
+    let start = number as usize * PAGE_BYTES;
+    image.bytes().get(start..start + PAGE_BYTES).unwrap_or(&ZEROS)
+}
+
+fn page_mut(instance: &mut Instance, number: u32) -> &mut [u8] {
+    let start = number as usize * PAGE_BYTES;
+    let page = instance.bytes_mut().get_mut(start..start + PAGE_BYTES);
+    page.expect("a page of an object lies in its memory")
+}
