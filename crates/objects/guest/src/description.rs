@@ -5,7 +5,7 @@ use objects_state::guest::Rejected;
 use serde_json::{Map, Value};
 
 use crate::limits::{DESCRIPTION_BYTES_MAX, FUEL, FUEL_MAX, MEMORY_BYTES, MEMORY_BYTES_MAX};
-use crate::module::rejected;
+use crate::rejected::rejected;
 
 /// Name of the section.
 pub const SECTION: &str = "diwan.type";
@@ -93,7 +93,10 @@ fn wrong(what: impl std::fmt::Display) -> Rejected {
     rejected(format!("section `{SECTION}` {what}"))
 }
 
-fn object<'a>(members: &'a Map<String, Value>, name: &str) -> Result<Option<&'a Map<String, Value>>, Rejected> {
+fn object<'a>(
+    members: &'a Map<String, Value>,
+    name: &str,
+) -> Result<Option<&'a Map<String, Value>>, Rejected> {
     match members.get(name) {
         None => Ok(None),
         Some(Value::Object(inner)) => Ok(Some(inner)),
@@ -109,12 +112,7 @@ fn word(members: &Map<String, Value>, name: &str) -> Result<Option<String>, Reje
     }
 }
 
-fn number(
-    limits: Option<&Map<String, Value>>,
-    name: &str,
-    default: u64,
-    most: u64,
-) -> Result<u64, Rejected> {
+fn number(limits: Option<&Map<String, Value>>, name: &str, default: u64, most: u64) -> Result<u64, Rejected> {
     let Some(value) = limits.and_then(|limits| limits.get(name)) else { return Ok(default) };
     let number = value.as_u64().filter(|number| (1..=most).contains(number));
     number.ok_or_else(|| wrong(format!("has a limit `{name}` that is not from 1 to {most}")))
@@ -138,6 +136,8 @@ fn kind(name: &str, method: &Value) -> Result<MethodKind, Rejected> {
         Some("command") => Ok(MethodKind::Command),
         Some("query") => Ok(MethodKind::Query),
         Some("blocking") => Ok(MethodKind::Blocking),
-        _ => Err(wrong(format!("has a method `{name}` whose `kind` is not `command`, `query` or `blocking`"))),
+        _ => {
+            Err(wrong(format!("has a method `{name}` whose `kind` is not `command`, `query` or `blocking`")))
+        }
     }
 }

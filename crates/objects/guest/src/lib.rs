@@ -32,6 +32,7 @@ mod memory;
 mod meter;
 mod module;
 mod prepared;
+mod rejected;
 mod resident;
 mod residents;
 mod versions;
@@ -55,12 +56,20 @@ pub struct Settings {
     pub residents_max: usize,
     /// Bytes that all copies may take.
     pub resident_bytes_max: usize,
+    /// How written pages are found.
+    pub tracking: Tracking,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { residents_max: 1_000, resident_bytes_max: 1 << 30 }
+        Self { residents_max: 1_000, resident_bytes_max: 1 << 30, tracking: Tracking::here() }
     }
+}
+
+/// An engine as a member wants it.
+#[must_use]
+pub fn engine() -> Arc<dyn Engine> {
+    Arc::new(Guests::new(Settings::default()))
 }
 
 /// Runs modules, on the thread that asks. That thread has a stack of 2 MiB at least.
@@ -76,7 +85,7 @@ impl Guests {
     pub fn new(settings: Settings) -> Self {
         let log = Arc::<Log>::default();
         let residents = Residents::new(settings.residents_max, settings.resident_bytes_max);
-        Self { versions: Versions::new(log.clone()), residents, log }
+        Self { versions: Versions::new(settings.tracking, log.clone()), residents, log }
     }
 
     /// The lines that modules wrote since the last time; the oldest are lost if there were too many.
@@ -91,12 +100,6 @@ impl Guests {
         self.residents.count()
     }
 
-    /// How this process finds which pages were written.
-    #[must_use]
-    pub fn tracking() -> Tracking {
-        memory::tracking()
-    }
-
     /// Runs on the object's copy, which is made if there is none that is right.
     fn on(
         &self,
@@ -105,7 +108,8 @@ impl Guests {
         enter: impl FnOnce(&mut Resident) -> (Ended, bool),
     ) -> Ended {
         let prepared = self.versions.ready(run.version);
-        let prepared = prepared.unwrap_or_else(|rejected| panic!("a version that is none is run: {rejected:?}"));
+        let prepared =
+            prepared.unwrap_or_else(|rejected| panic!("a version that is none is run: {rejected:?}"));
         let place = self.residents.place(run.space);
         let mut place = place.lock();
         // Taken out: should the host fail, nothing half done stays.
@@ -131,6 +135,10 @@ impl Engine for Guests {
 
     fn is_done(&self, version: VersionHash) -> bool {
         self.versions.is_done(version)
+    }
+
+    fn description(&self, version: VersionHash) -> Option<Vec<u8>> {
+        self.versions.ready(version).ok()?.described.clone()
     }
 
     fn run(&self, run: &Run<'_>, host: &dyn Host) -> Ended {

@@ -12,12 +12,12 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    pub(crate) fn push(&self, line: &[u8]) {
+    pub(crate) fn push(&self, line: String) {
         let mut lines = self.lines.lock();
         if lines.len() == LOG_LINES_MAX {
             lines.pop_front();
         }
-        lines.push_back(String::from_utf8_lossy(line).trim_end().to_owned());
+        lines.push_back(line);
     }
 
     /// The lines since the last time.

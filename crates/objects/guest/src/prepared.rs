@@ -11,8 +11,9 @@ use crate::imports;
 use crate::instance::{Instance, Recipe};
 use crate::limits::{FRAMES_MAX, IMAGE_RUNS};
 use crate::log::Log;
-use crate::memory::{Creator, Image};
-use crate::module::{FEATURES, Segment, checked, rejected, rewrite};
+use crate::memory::{Creator, Image, Tracking};
+use crate::module::{FEATURES, Segment, checked, rewrite};
+use crate::rejected::rejected;
 
 /// Bytes of the machine's stack that a run may take. A thread that runs modules has more than that.
 const STACK_BYTES: usize = 1 << 20;
@@ -26,28 +27,39 @@ pub(crate) struct Prepared {
     pub(crate) image: Arc<Image>,
     /// Registers of the image.
     pub(crate) registers: Vec<u8>,
+    /// What its source says of itself, if it has one and its runner can tell.
+    pub(crate) described: Option<Vec<u8>>,
 }
 
 impl Prepared {
     /// Makes a version ready.
-    pub(crate) fn new(module: &[u8], source: Option<&[u8]>, log: &Arc<Log>) -> Result<Self, Rejected> {
+    pub(crate) fn new(
+        module: &[u8],
+        source: Option<&[u8]>,
+        tracking: Tracking,
+        log: &Arc<Log>,
+    ) -> Result<Self, Rejected> {
         let outline = checked(module, source)?;
         let rewritten = rewrite(&outline)?;
         let description = outline.described();
         let bytes_max = usize::try_from(description.memory_bytes).expect("a limit fits");
-        let creator = Arc::new(Creator::new(bytes_max));
+        let creator = Arc::new(Creator::new(bytes_max, tracking));
         let recipe = Recipe {
             pre: compiled(&rewritten.module, creator.clone())?,
             globals: rewritten.globals,
             bytes_max,
             log: log.clone(),
+            tracking,
         };
-        let mut first = Instance::new(&recipe);
+        let mut first = Instance::new(&recipe).map_err(|failure| unprepared(&failure))?;
         fill(&mut first, &rewritten.segments)?;
-        first.initialize(source, IMAGE_RUNS * description.fuel).map_err(|failure| unprepared(&failure))?;
+        let described = first
+            .initialize(source, IMAGE_RUNS * description.fuel)
+            .map_err(|failure| unprepared(&failure))?;
+        let described = Some(described).filter(|described| !described.is_empty());
         let image = Arc::new(Image::new(first.bytes()));
         creator.begin_as(image.clone());
-        Ok(Self { registers: first.registers(), recipe, description, image })
+        Ok(Self { registers: first.registers(), recipe, description, image, described })
     }
 }
 
@@ -66,16 +78,14 @@ fn configuration(creator: Arc<Creator>) -> Config {
     config
 }
 
-fn compiled(
-    module: &[u8],
-    creator: Arc<Creator>,
-) -> Result<wasmtime::InstancePre<imports::Cell>, Rejected> {
+fn compiled(module: &[u8], creator: Arc<Creator>) -> Result<wasmtime::InstancePre<imports::Cell>, Rejected> {
     let engine = wasmtime::Engine::new(&configuration(creator));
     let engine = engine.unwrap_or_else(|error| panic!("no engine on this machine: {error}"));
     let module = Module::new(&engine, module);
     let module = module.map_err(|error| rejected(format!("does not compile: {error:#}")))?;
     let mut linker = Linker::new(&engine);
-    imports::link(&mut linker).unwrap_or_else(|error| panic!("the functions for modules do not fit: {error}"));
+    imports::link(&mut linker)
+        .unwrap_or_else(|error| panic!("the functions for modules do not fit: {error}"));
     linker.instantiate_pre(&module).map_err(|error| rejected(format!("cannot be linked: {error:#}")))
 }
 
@@ -84,7 +94,8 @@ fn fill(instance: &mut Instance, segments: &[Segment<'_>]) -> Result<(), Rejecte
     for (index, segment) in segments.iter().enumerate() {
         let start = segment.offset as usize;
         let room = instance.bytes_mut().get_mut(start..start + segment.data.len());
-        let room = room.ok_or_else(|| rejected(format!("data segment {index} does not fit into the memory")))?;
+        let room =
+            room.ok_or_else(|| rejected(format!("data segment {index} does not fit into the memory")))?;
         room.copy_from_slice(segment.data);
     }
     Ok(())
@@ -93,7 +104,9 @@ fn fill(instance: &mut Instance, segments: &[Segment<'_>]) -> Result<(), Rejecte
 fn unprepared(failure: &Failure) -> Rejected {
     rejected(match failure {
         Failure::Refused { code, detail } => format!("refused its source: {code}: {detail}"),
-        Failure::Trapped { detail } | Failure::Broken { detail } => format!("cannot be initialized: {detail}"),
+        Failure::Trapped { detail } | Failure::Broken { detail } => {
+            format!("cannot be initialized: {detail}")
+        }
         Failure::OutOfFuel => "cannot be initialized: its fuel is used up".to_owned(),
         Failure::StackExhausted => "cannot be initialized: its stack is used up".to_owned(),
         Failure::OutOfMemory => "cannot be initialized: it may not have more memory".to_owned(),

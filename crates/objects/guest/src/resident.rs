@@ -6,7 +6,7 @@ use objects_state::guest::{Ended, Host, PAGE_BYTES, Run, VersionHash};
 
 use crate::imports::{Facts, Phase, Random};
 use crate::instance::Instance;
-use crate::memory::{Image, written};
+use crate::memory::Image;
 use crate::prepared::Prepared;
 
 /// An empty page.
@@ -26,14 +26,15 @@ pub(crate) struct Resident {
 impl Resident {
     /// Makes an object from image and pages.
     pub(crate) fn new(prepared: Arc<Prepared>, run: &Run<'_>, host: &dyn Host) -> Self {
-        let mut instance = Instance::new(&prepared.recipe);
+        let mut instance = Instance::new(&prepared.recipe)
+            .unwrap_or_else(|failure| unreachable!("the image's instance was made as well: {failure:?}"));
         instance.set_registers(host.registers().unwrap_or(&prepared.registers));
         let pages = host.pages();
         for number in &pages {
             let page = host.page(*number).expect("a page that is listed is there");
             page_mut(&mut instance, *number).copy_from_slice(page);
         }
-        written(instance.bytes());
+        instance.forget_written();
         Self { version: run.version, prepared, instance, changed: run.changed, own_pages: pages.len() }
     }
 
@@ -99,7 +100,7 @@ impl Resident {
     fn changes(&self, host: &dyn Host) -> Vec<(u32, Option<Vec<u8>>)> {
         let memory = self.instance.bytes();
         let mut changes = Vec::new();
-        for number in written(memory) {
+        for number in self.instance.written() {
             let start = number as usize * PAGE_BYTES;
             let now = &memory[start..start + PAGE_BYTES];
             let own = host.page(number);
@@ -118,7 +119,7 @@ impl Resident {
             return false;
         }
         self.instance.set_registers(registers);
-        for number in written(self.instance.bytes()) {
+        for number in self.instance.written() {
             let page = host.page(number).unwrap_or_else(|| image_page(&self.prepared.image, number));
             page_mut(&mut self.instance, number).copy_from_slice(page);
         }

@@ -42,11 +42,8 @@ impl Residents {
         let mut table = self.table.lock();
         table.clock += 1;
         let now = table.clock;
-        let kept = table.kept.entry(space).or_insert_with(|| Kept {
-            place: Place::default(),
-            used: now,
-            bytes: 0,
-        });
+        let kept =
+            table.kept.entry(space).or_insert_with(|| Kept { place: Place::default(), used: now, bytes: 0 });
         let before = std::mem::replace(&mut kept.used, now);
         let place = kept.place.clone();
         table.uses.remove(&before);

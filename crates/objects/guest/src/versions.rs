@@ -9,6 +9,7 @@ use objects_state::guest::{Rejected, Version, VersionHash};
 use parking_lot::{Condvar, Mutex};
 
 use crate::log::Log;
+use crate::memory::Tracking;
 use crate::prepared::Prepared;
 
 /// Versions that wait to be made ready; who asks for more waits.
@@ -44,13 +45,13 @@ pub(crate) struct Versions {
 }
 
 impl Versions {
-    pub(crate) fn new(log: Arc<Log>) -> Self {
+    pub(crate) fn new(tracking: Tracking, log: Arc<Log>) -> Self {
         let shared = Arc::<Shared>::default();
         let (jobs, todo) = sync_channel(QUEUE);
         let builder = std::thread::Builder::new().name("guest-compile".into()).stack_size(STACK_BYTES);
         let thread = builder.spawn({
             let shared = shared.clone();
-            move || work(&todo, &shared, &log)
+            move || work(&todo, &shared, tracking, &log)
         });
         let thread = thread.unwrap_or_else(|error| panic!("cannot start a thread: {error}"));
         Self { shared, jobs: Some(jobs), thread: Some(thread) }
@@ -105,13 +106,13 @@ impl Drop for Versions {
     }
 }
 
-fn work(todo: &Receiver<Job>, shared: &Shared, log: &Arc<Log>) {
+fn work(todo: &Receiver<Job>, shared: &Shared, tracking: Tracking, log: &Arc<Log>) {
     for job in todo {
         // Forgotten before its turn.
         if !shared.states.lock().contains_key(&job.hash) {
             continue;
         }
-        let prepare = || Prepared::new(&job.module, job.source.as_deref(), log);
+        let prepare = || Prepared::new(&job.module, job.source.as_deref(), tracking, log);
         let state = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(prepare)) {
             Ok(Ok(prepared)) => State::Ready(Arc::new(prepared)),
             Ok(Err(rejected)) => State::Rejected(rejected),

@@ -1,4 +1,5 @@
 //! What a module is told and what it may ask for, function by function.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod common;
 
@@ -156,8 +157,22 @@ fn log_lines_are_kept_in_order_and_bounded() {
 }
 
 #[test]
+fn trap_tells_what_this_run_logged_last() {
+    let body = r#"
+        (if (local.get $l) (then (call $log (local.get $p) (local.get $l))))
+        unreachable"#;
+    let mut bench = Bench::new(&around(MEMORY, body));
+    let trapped = |detail: &str| Failure::Trapped { detail: detail.into() };
+    let told = trapped("unreachable code, in call; last logged: no such account");
+    assert_eq!(bench.failure("x", "no such account\n"), told);
+    assert_eq!(bench.failure("x", ""), trapped("unreachable code, in call"));
+}
+
+#[test]
 fn query_and_event_may_not_park() {
-    let items = format!(r#"{MEMORY} (func (export "timer") (param i64) (drop (call $park (i64.const 0) (i64.const 0))))"#);
+    let items = format!(
+        r#"{MEMORY} (func (export "timer") (param i64) (drop (call $park (i64.const 0) (i64.const 0))))"#
+    );
     for (call_made, name) in [
         ("(drop (call $park (i64.const 0) (i64.const 0)))", "park"),
         ("(call $timer_set (i64.const 0) (i64.const 0))", "timer_set"),
@@ -282,11 +297,14 @@ fn runner_loads_its_source_into_the_image_once() {
             (if (i32.eq (i32.load8_u (local.get 0)) (i32.const 33))
                 (then (drop (call $fail (i64.const 0) (local.get 0) (i32.const 1) (local.get 0) (local.get 1)))))
             (global.set $length (local.get 1)))
+        (func (export "describe") (result i64)
+            (i64.or (i64.const 0x1000_0000_0000) (i64.extend_i32_u (global.get $length))))
         (func (export "call") (param i32 i32 i32 i32) (result i64)
             (i64.or (i64.const 0x1000_0000_0000) (i64.extend_i32_u (global.get $length)))))"#,
     );
     let module = module.unwrap();
     let engine = common::prepared(&module, Some(b"the source")).unwrap();
+    assert_eq!(engine.description(common::VERSION).unwrap(), b"the source");
     let bench = Bench { engine, version: common::VERSION, objects: Default::default(), position: 0 };
     let (mut bench, other) = (bench, common::Object::default());
     assert_eq!(bench.ok("any", ""), "the source");

@@ -1,4 +1,5 @@
 //! Runs that fail: each tells why, and none leaves anything behind.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod common;
 
@@ -50,6 +51,9 @@ const SPOIL: &str = r#"
     (drop (call $fail (i64.const 0) (local.get $m) (local.get $ml) (local.get $p) (local.get $l)))
     (i64.const 0)"#;
 
+/// Whether a failure is the expected one.
+type IsRight = Box<dyn Fn(&Failure) -> bool>;
+
 fn trapped(what: &str) -> impl Fn(&Failure) -> bool {
     let what = what.to_owned();
     move |failure| matches!(failure, Failure::Trapped { detail } if detail.starts_with(&what))
@@ -63,7 +67,7 @@ fn broken(what: &str) -> impl Fn(&Failure) -> bool {
 #[test]
 fn failures_tell_why_and_take_everything_back() {
     let mut bench = Bench::new(&around(SPOILER, SPOIL));
-    let ways: Vec<(&str, Box<dyn Fn(&Failure) -> bool>)> = vec![
+    let ways: Vec<(&str, IsRight)> = vec![
         ("unreachable", Box::new(trapped("unreachable code, in call"))),
         ("outside", Box::new(trapped("memory outside"))),
         ("0 division", Box::new(trapped("division by zero"))),

@@ -203,6 +203,12 @@ pub trait Engine: Send + Sync {
     /// Whether [`Engine::ready`] would not wait.
     fn is_done(&self, version: VersionHash) -> bool;
 
+    /// What a version that is ready says of itself, if it is a source that its runner has loaded: a JSON object in the form of a
+    /// type's description. Equal at every member.
+    fn description(&self, _version: VersionHash) -> Option<Vec<u8>> {
+        None
+    }
+
     /// Runs a command's part on an object's memory.
     fn run(&self, run: &Run<'_>, host: &dyn Host) -> Ended;
 

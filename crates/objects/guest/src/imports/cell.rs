@@ -81,7 +81,9 @@ pub(crate) struct Cell {
     pub(crate) facts: Facts,
     pub(crate) acts: Acts,
     pub(crate) growth: Growth,
-    pub(crate) log: Arc<Log>,
+    /// The last line of this run.
+    pub(crate) last_logged: String,
+    log: Arc<Log>,
 }
 
 impl Cell {
@@ -92,6 +94,7 @@ impl Cell {
             facts: Facts::default(),
             acts: Acts::default(),
             growth: Growth { bytes_max, is_refused: false },
+            last_logged: String::new(),
             log,
         }
     }
@@ -101,5 +104,12 @@ impl Cell {
         self.facts = facts;
         self.acts = Acts::default();
         self.growth.is_refused = false;
+        self.last_logged.clear();
+    }
+
+    /// Takes a line, already short enough.
+    pub(super) fn log(&mut self, line: &[u8]) {
+        self.last_logged = String::from_utf8_lossy(line).trim_end().to_owned();
+        self.log.push(self.last_logged.clone());
     }
 }

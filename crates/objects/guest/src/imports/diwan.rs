@@ -49,8 +49,8 @@ fn caller(mut caller: In<'_>, pointer: u32, length: u32) -> wasmtime::Result<u32
 fn log(mut caller: In<'_>, pointer: u32, length: u32) -> wasmtime::Result<()> {
     pay(&mut caller, length as usize)?;
     bytes(&caller, pointer, length)?;
-    let kept = bytes(&caller, pointer, length.min(LOG_LINE_BYTES_MAX as u32))?;
-    caller.data().log.push(kept);
+    let kept = bytes(&caller, pointer, length.min(LOG_LINE_BYTES_MAX as u32))?.to_vec();
+    caller.data_mut().log(&kept);
     Ok(())
 }
 

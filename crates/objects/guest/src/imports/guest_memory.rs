@@ -35,7 +35,11 @@ fn range(pointer: u32, length: u32) -> std::ops::Range<usize> {
 }
 
 /// A part of the memory.
-pub(super) fn bytes<'a>(caller: &'a Caller<'_, Cell>, pointer: u32, length: u32) -> wasmtime::Result<&'a [u8]> {
+pub(super) fn bytes<'a>(
+    caller: &'a Caller<'_, Cell>,
+    pointer: u32,
+    length: u32,
+) -> wasmtime::Result<&'a [u8]> {
     let memory = caller.data().memory.ok_or_else(outside)?;
     memory.data(caller).get(range(pointer, length)).ok_or_else(outside)
 }

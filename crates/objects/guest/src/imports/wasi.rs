@@ -24,7 +24,8 @@ const PARTS_MAX: u32 = 1_024;
 
 pub(super) fn link(linker: &mut Linker<Cell>) -> wasmtime::Result<()> {
     for (name, parameters, answer) in WASI {
-        let parameters = parameters.bytes().map(|letter| if letter == b'i' { ValType::I32 } else { ValType::I64 });
+        let parameters =
+            parameters.bytes().map(|letter| if letter == b'i' { ValType::I32 } else { ValType::I64 });
         let results = (*answer != Answer::Exit).then_some(ValType::I32);
         let ty = FuncType::new(linker.engine(), parameters, results);
         linker.func_new(MODULE, name, ty, |caller, arguments, results| {
@@ -83,7 +84,7 @@ fn write(mut caller: Caller<'_, Cell>, [file, parts, count, written]: [u32; 4]) 
         line.extend_from_slice(&text[..text.len().min(LOG_LINE_BYTES_MAX - line.len())]);
         total = total.wrapping_add(length);
     }
-    caller.data().log.push(&line);
+    caller.data_mut().log(&line);
     put_u32(&mut caller, written, total)?;
     Ok(SUCCESS)
 }

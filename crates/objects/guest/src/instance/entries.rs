@@ -5,7 +5,7 @@ use wasmtime::{Instance, Store, TypedFunc, WasmParams, WasmResults};
 
 use crate::description::Codec;
 use crate::imports::{Cell, Stopped};
-use crate::limits::{RESULT_BYTES_MAX, SAVED_BYTES_MAX};
+use crate::limits::{DESCRIPTION_BYTES_MAX, RESULT_BYTES_MAX, SAVED_BYTES_MAX};
 use crate::module::START;
 
 /// Arguments begin at a multiple of it.
@@ -23,6 +23,7 @@ pub(super) struct Entries {
     start: Option<TypedFunc<(), ()>>,
     initialize: Option<TypedFunc<(), ()>>,
     init_source: Option<TypedFunc<(u32, u32), ()>>,
+    describe: Option<TypedFunc<(), u64>>,
 }
 
 impl Entries {
@@ -39,6 +40,7 @@ impl Entries {
             start: export(instance, store, START),
             initialize: export(instance, store, "_initialize"),
             init_source: export(instance, store, "init_source"),
+            describe: export(instance, store, "describe"),
         }
     }
 
@@ -63,11 +65,19 @@ impl Entries {
         Ok(Vec::new())
     }
 
-    /// What makes the image.
-    pub(super) fn initialize(&self, store: &mut Store<Cell>, source: Option<&[u8]>) -> wasmtime::Result<()> {
+    /// What makes the image; what a source says of itself.
+    pub(super) fn initialize(
+        &self,
+        store: &mut Store<Cell>,
+        source: Option<&[u8]>,
+    ) -> wasmtime::Result<Vec<u8>> {
         run(store, self.start.as_ref(), ())?;
         run(store, self.initialize.as_ref(), ())?;
-        source.map_or(Ok(()), |source| self.give(store, self.init_source.as_ref(), source))
+        let Some(source) = source else { return Ok(Vec::new()) };
+        self.give(store, self.init_source.as_ref(), source)?;
+        let Some(describe) = &self.describe else { return Ok(Vec::new()) };
+        let place = describe.call(&mut *store, ())?;
+        result(store, place, DESCRIPTION_BYTES_MAX)
     }
 
     fn call(&self, store: &mut Store<Cell>, method: &str, args: &[u8]) -> wasmtime::Result<Vec<u8>> {

@@ -8,10 +8,10 @@ use crate::limits::FRAMES_MAX;
 use crate::module::shortened;
 
 /// What a run failed with. An error that is neither a trap nor ours is the host's trouble.
-pub(super) fn of(error: &Error, is_memory_refused: bool) -> Failure {
+pub(super) fn of(error: &Error, is_memory_refused: bool, last_logged: &str) -> Failure {
     if let Some(Stopped(failure)) = error.downcast_ref() {
         return match failure {
-            Failure::Trapped { detail } => Failure::Trapped { detail: placed(detail, error) },
+            Failure::Trapped { detail } => Failure::Trapped { detail: placed(detail, error, last_logged) },
             other => other.clone(),
         };
     }
@@ -19,7 +19,7 @@ pub(super) fn of(error: &Error, is_memory_refused: bool) -> Failure {
         Some(Trap::OutOfFuel) => Failure::OutOfFuel,
         Some(Trap::StackOverflow) => Failure::StackExhausted,
         Some(_) if is_memory_refused => Failure::OutOfMemory,
-        Some(trap) => Failure::Trapped { detail: placed(words(*trap), error) },
+        Some(trap) => Failure::Trapped { detail: placed(words(*trap), error, last_logged) },
         None => panic!("the engine failed: {error:?}"),
     }
 }
@@ -39,13 +39,20 @@ fn words(trap: Trap) -> &'static str {
     }
 }
 
-/// With the functions that it happened in, innermost first.
-fn placed(what: &str, error: &Error) -> String {
+/// With the functions that it happened in, innermost first, and what was logged last: a library tells there why it panics.
+fn placed(what: &str, error: &Error, last_logged: &str) -> String {
     let frames = error.downcast_ref::<WasmBacktrace>().map_or(&[][..], WasmBacktrace::frames);
     let names = frames.iter().take(FRAMES_MAX).map(|frame| match frame.func_name() {
         Some(name) => shortened(name),
         None => format!("function {}", frame.func_index()),
     });
     let names: Vec<String> = names.collect();
-    if names.is_empty() { what.to_owned() } else { format!("{what}, in {}", names.join(" < ")) }
+    let mut detail = what.to_owned();
+    if !names.is_empty() {
+        detail += &format!(", in {}", names.join(" < "));
+    }
+    if !last_logged.is_empty() {
+        detail += &format!("; last logged: {last_logged}");
+    }
+    detail
 }

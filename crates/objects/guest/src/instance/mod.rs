@@ -10,7 +10,7 @@ use wasmtime::{Global, InstancePre, Memory, Store};
 
 use crate::imports::{Cell, Facts};
 use crate::log::Log;
-use crate::memory::{Borrowed, lend};
+use crate::memory::{Borrowed, Tracking, forget_written, lend, written};
 use crate::meter;
 
 /// What instances of a version are made from.
@@ -20,6 +20,7 @@ pub(crate) struct Recipe {
     pub(crate) globals: Vec<String>,
     pub(crate) bytes_max: usize,
     pub(crate) log: std::sync::Arc<Log>,
+    pub(crate) tracking: Tracking,
 }
 
 pub(crate) struct Instance {
@@ -27,6 +28,7 @@ pub(crate) struct Instance {
     memory: Memory,
     globals: Vec<Global>,
     entries: Entries,
+    tracking: Tracking,
 }
 
 /// How an entry ended.
@@ -36,18 +38,22 @@ pub(crate) struct Left {
 }
 
 impl Instance {
-    /// A new instance. No code of the module runs.
-    pub(crate) fn new(recipe: &Recipe) -> Self {
-        let mut store = Store::new(recipe.pre.module().engine(), Cell::new(recipe.bytes_max, recipe.log.clone()));
+    /// A new instance. No code of the module runs, but its tables are filled.
+    pub(crate) fn new(recipe: &Recipe) -> Result<Self, Failure> {
+        let mut store =
+            Store::new(recipe.pre.module().engine(), Cell::new(recipe.bytes_max, recipe.log.clone()));
         store.limiter(|cell| &mut cell.growth);
+        // The engine takes fuel for filling tables, and how much is its own affair.
+        meter::fill(&mut store, u64::MAX);
         let instance = recipe.pre.instantiate(&mut store);
-        let instance = instance.unwrap_or_else(|error| panic!("cannot make an instance: {error}"));
+        let instance = instance.map_err(|error| failure::of(&error, false, ""))?;
         let memory = instance.get_memory(&mut store, "memory").expect("checked: it exports one");
         store.data_mut().memory = Some(memory);
-        let mut global = |name: &String| instance.get_global(&mut store, name).expect("it was exported by us");
+        let mut global =
+            |name: &String| instance.get_global(&mut store, name).expect("it was exported by us");
         let globals = recipe.globals.iter().map(&mut global).collect();
         let entries = Entries::of(&instance, &mut store);
-        Self { store, memory, globals, entries }
+        Ok(Self { store, memory, globals, entries, tracking: recipe.tracking })
     }
 
     /// All of its memory.
@@ -58,6 +64,16 @@ impl Instance {
     /// All of its memory.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         self.memory.data_mut(&mut self.store)
+    }
+
+    /// Numbers of the pages that may have been written since the last time, in order.
+    pub(crate) fn written(&self) -> Vec<u32> {
+        written(self.bytes(), self.tracking)
+    }
+
+    /// From now on it is asked what was written after this.
+    pub(crate) fn forget_written(&self) {
+        forget_written(self.bytes(), self.tracking);
     }
 
     /// What the last run wants done.
@@ -76,12 +92,12 @@ impl Instance {
         self.left(outcome, fuel)
     }
 
-    /// Runs what makes the image: the start function, `_initialize`, `init_source`.
-    pub(crate) fn initialize(&mut self, source: Option<&[u8]>, fuel: u64) -> Result<(), Failure> {
+    /// Runs what makes the image: the start function, `_initialize`, `init_source`, `describe`. What a source says of itself.
+    pub(crate) fn initialize(&mut self, source: Option<&[u8]>, fuel: u64) -> Result<Vec<u8>, Failure> {
         self.store.data_mut().begin(Facts::default());
         meter::fill(&mut self.store, fuel);
-        let outcome = self.entries.initialize(&mut self.store, source).map(|()| Vec::new());
-        self.left(outcome, fuel).outcome.map(|_| ())
+        let outcome = self.entries.initialize(&mut self.store, source);
+        self.left(outcome, fuel).outcome
     }
 
     /// The fuel that a failed run took depends on where the engine notices, so it is told for those that succeed.
@@ -90,7 +106,8 @@ impl Instance {
         match outcome {
             Ok(result) => Left { outcome: Ok(result), fuel: used },
             Err(error) => {
-                let failure = failure::of(&error, self.store.data().growth.is_refused);
+                let cell = self.store.data();
+                let failure = failure::of(&error, cell.growth.is_refused, &cell.last_logged);
                 let fuel = if failure == Failure::OutOfFuel { fuel } else { 0 };
                 Left { outcome: Err(failure), fuel }
             }

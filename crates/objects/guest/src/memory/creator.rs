@@ -6,18 +6,19 @@ use wasmtime::{LinearMemory, MemoryCreator, MemoryType};
 
 use super::image::Image;
 use super::mapping::Mapping;
-use super::written;
+use super::written::{self, Tracking};
 
 /// Makes the memories of one version's instances.
 pub(crate) struct Creator {
     image: OnceLock<Arc<Image>>,
     bytes_max: usize,
+    tracking: Tracking,
 }
 
 impl Creator {
     /// For memories of at most so many bytes.
-    pub(crate) fn new(bytes_max: usize) -> Self {
-        Self { image: OnceLock::new(), bytes_max }
+    pub(crate) fn new(bytes_max: usize, tracking: Tracking) -> Self {
+        Self { image: OnceLock::new(), bytes_max, tracking }
     }
 
     /// From now on memories begin as this image. Those made before begin with zeros.
@@ -42,7 +43,9 @@ unsafe impl MemoryCreator for Creator {
         if let Some(image) = self.image.get().filter(|image| !image.bytes().is_empty()) {
             mapping.cover(image.file(), image.bytes().len());
         }
-        written::watch(&mapping, self.bytes_max);
+        if self.tracking == Tracking::Kernel {
+            written::watch(&mapping, self.bytes_max);
+        }
         mapping.open(0, minimum);
         Ok(Box::new(Linear { mapping, bytes: minimum, bytes_max: self.bytes_max }))
     }

@@ -18,7 +18,8 @@ impl Image {
     pub(crate) fn new(bytes: &[u8]) -> Self {
         let file = rustix::fs::memfd_create("diwan-guest-image", MemfdFlags::CLOEXEC);
         let file = file.unwrap_or_else(|error| panic!("cannot make a file for an image: {error}"));
-        write(&file, bytes).unwrap_or_else(|error| panic!("cannot keep an image of {} bytes: {error}", bytes.len()));
+        write(&file, bytes)
+            .unwrap_or_else(|error| panic!("cannot keep an image of {} bytes: {error}", bytes.len()));
         let view = (!bytes.is_empty()).then(|| Mapping::of_file(file.as_fd(), bytes.len()));
         Self { file, view }
     }

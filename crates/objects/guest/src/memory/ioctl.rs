@@ -102,7 +102,7 @@ pub(super) fn scan(
     argument: &mut Scan,
     regions: &mut [Region],
 ) -> rustix::io::Result<usize> {
-    argument.regions = regions.as_mut_ptr() as u64;
+    argument.regions = if regions.is_empty() { 0 } else { regions.as_mut_ptr() as u64 };
     argument.regions_max = regions.len() as u64;
     exchange(file, b'f', 16, argument)
 }

@@ -28,14 +28,14 @@ impl Mapping {
     /// A file's bytes, to be read. Nobody writes the file any more.
     pub(super) fn of_file(file: BorrowedFd<'_>, bytes: usize) -> Self {
         // SAFETY: a new range, at a place that the kernel chooses.
-        let base = unsafe {
-            rustix::mm::mmap(ptr::null_mut(), bytes, ProtFlags::READ, MapFlags::SHARED, file, 0)
-        };
+        let base =
+            unsafe { rustix::mm::mmap(ptr::null_mut(), bytes, ProtFlags::READ, MapFlags::SHARED, file, 0) };
         Self::of(base, bytes)
     }
 
     fn of(base: rustix::io::Result<*mut c_void>, bytes: usize) -> Self {
-        let base = base.unwrap_or_else(|error| panic!("cannot map {bytes} bytes for a module's memory: {error}"));
+        let base =
+            base.unwrap_or_else(|error| panic!("cannot map {bytes} bytes for a module's memory: {error}"));
         Self { base: NonNull::new(base).expect("the kernel maps nothing at zero"), bytes }
     }
 
@@ -78,8 +78,9 @@ impl Mapping {
     /// Small pages for the first bytes: a page is what is written out, and most objects are small.
     pub(super) fn small_pages(&mut self, bytes: usize) {
         // SAFETY: advice changes no content.
-        let advised =
-            unsafe { rustix::mm::madvise(self.base.as_ptr(), bytes.min(self.bytes), Advice::LinuxNoHugepage) };
+        let advised = unsafe {
+            rustix::mm::madvise(self.base.as_ptr(), bytes.min(self.bytes), Advice::LinuxNoHugepage)
+        };
         // A kernel without huge pages refuses the advice: there is nothing to turn off.
         let _ = advised;
     }

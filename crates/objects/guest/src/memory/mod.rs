@@ -16,4 +16,4 @@ pub(crate) use borrowed::{Borrowed, lend};
 pub(crate) use creator::Creator;
 pub(crate) use image::Image;
 pub use written::Tracking;
-pub(crate) use written::{tracking, written};
+pub(crate) use written::{forget_written, written};

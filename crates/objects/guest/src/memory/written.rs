@@ -21,9 +21,6 @@ const MODE_WRITE_PROTECT: u64 = 1 << 1;
 const PROTECT_WHAT_MATCHES: u64 = 1 << 0;
 const ONLY_IF_ASYNC: u64 = 1 << 1;
 const IS_WRITTEN: u64 = 1 << 1;
-const IS_FILE: u64 = 1 << 2;
-const IS_PRESENT: u64 = 1 << 3;
-const IS_SWAPPED: u64 = 1 << 4;
 /// Regions that one request gives.
 const REGIONS: usize = 256;
 
@@ -46,41 +43,53 @@ fn kernel() -> Option<&'static Kernel> {
     KERNEL.get_or_init(|| Kernel::new().ok().filter(Kernel::works)).as_ref()
 }
 
-/// How this process finds them.
-pub(crate) fn tracking() -> Tracking {
-    if kernel().is_some() { Tracking::Kernel } else { Tracking::Compare }
+impl Tracking {
+    /// The better way that this process has.
+    #[must_use]
+    pub fn here() -> Self {
+        if kernel().is_some() { Self::Kernel } else { Self::Compare }
+    }
+}
+
+fn the_kernel() -> &'static Kernel {
+    kernel().expect("what the kernel takes note of is asked for only where it can")
 }
 
 /// Begins to take note of the first bytes of a mapping.
 pub(super) fn watch(mapping: &Mapping, bytes: usize) {
-    if let Some(kernel) = kernel() {
-        let watched = kernel.watch(mapping, bytes);
-        watched.unwrap_or_else(|error| panic!("cannot watch a module's memory: {error}"));
+    let watched = the_kernel().watch(mapping, bytes);
+    watched.unwrap_or_else(|error| panic!("cannot watch a module's memory: {error}"));
+}
+
+/// From now on it is asked what was written after this.
+pub(crate) fn forget_written(memory: &[u8], tracking: Tracking) {
+    if tracking == Tracking::Kernel {
+        let forgotten = the_kernel().forget(memory);
+        forgotten.unwrap_or_else(|error| panic!("cannot protect a module's memory: {error}"));
     }
 }
 
 /// Numbers of the pages that may have been written since the last time, in order.
-pub(crate) fn written(memory: &[u8]) -> Vec<u32> {
-    if memory.is_empty() {
-        return Vec::new();
-    }
-    match kernel() {
-        Some(kernel) => {
-            let scanned = kernel.scan(memory);
+pub(crate) fn written(memory: &[u8], tracking: Tracking) -> Vec<u32> {
+    match tracking {
+        Tracking::Kernel => {
+            let scanned = the_kernel().scan(memory);
             scanned.unwrap_or_else(|error| panic!("cannot ask which pages were written: {error}"))
         }
-        None => (0..u32::try_from(memory.len() / PAGE_BYTES).unwrap_or(u32::MAX)).collect(),
+        Tracking::Compare => (0..u32::try_from(memory.len() / PAGE_BYTES).unwrap_or(u32::MAX)).collect(),
     }
 }
 
 impl Kernel {
     fn new() -> rustix::io::Result<Self> {
-        let flags = UserfaultfdFlags::CLOEXEC | UserfaultfdFlags::NONBLOCK | UserfaultfdFlags::from_bits_retain(1);
+        let flags =
+            UserfaultfdFlags::CLOEXEC | UserfaultfdFlags::NONBLOCK | UserfaultfdFlags::from_bits_retain(1);
         // SAFETY: a new file. It sees nothing until ranges are registered, and these are our own.
         let faults = unsafe { rustix::mm::userfaultfd(flags) }?;
         let mut api = Api { api: 0xaa, features: FEATURE_WRITE_PROTECT_ASYNC, ..Api::default() };
         ioctl::api(&faults, &mut api)?;
-        let pagemap = rustix::fs::open("/proc/self/pagemap", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        let pagemap =
+            rustix::fs::open("/proc/self/pagemap", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
         Ok(Self { faults, pagemap })
     }
 
@@ -101,7 +110,12 @@ impl Kernel {
             // SAFETY: the mapping is readable, and nobody writes while the slice lives.
             self.scan(unsafe { mapping.bytes() }).ok()
         };
-        scan(&[1, 3]) == Some(vec![1, 3]) && scan(&[]) == Some(vec![]) && scan(&[1]) == Some(vec![1])
+        // SAFETY: as above.
+        let begun = self.forget(unsafe { mapping.bytes() });
+        begun.is_ok()
+            && scan(&[1, 3]) == Some(vec![1, 3])
+            && scan(&[]) == Some(vec![])
+            && scan(&[1]) == Some(vec![1])
     }
 
     fn watch(&self, mapping: &Mapping, bytes: usize) -> rustix::io::Result<()> {
@@ -114,20 +128,20 @@ impl Kernel {
         ioctl::register(&self.faults, &mut argument).map(|_| ())
     }
 
-    /// A page of a private mapping that was written is no page of the file any more.
+    /// Nothing was written as of now. Pages that are not there yet get marks, so that they count as unwritten too.
+    fn forget(&self, memory: &[u8]) -> rustix::io::Result<()> {
+        let mut argument = request(memory);
+        while argument.start < argument.end {
+            ioctl::scan(&self.pagemap, &mut argument, &mut [])?;
+            argument.start = argument.walk_end;
+        }
+        Ok(())
+    }
+
+    /// Asked for this category alone, the kernel looks at one bit a page: 3 ns, against 23 ns for any other.
     fn scan(&self, memory: &[u8]) -> rustix::io::Result<Vec<u32>> {
         let base = memory.as_ptr() as u64;
-        let mut argument = Scan {
-            size: size_of::<Scan>() as u64,
-            flags: PROTECT_WHAT_MATCHES | ONLY_IF_ASYNC,
-            start: base,
-            end: base + memory.len() as u64,
-            inverted: IS_FILE,
-            all_of: IS_WRITTEN | IS_FILE,
-            any_of: IS_PRESENT | IS_SWAPPED,
-            told: IS_WRITTEN,
-            ..Scan::default()
-        };
+        let mut argument = request(memory);
         let mut pages = Vec::new();
         let mut regions = [Region::default(); REGIONS];
         while argument.start < argument.end {
@@ -139,5 +153,19 @@ impl Kernel {
             argument.start = argument.walk_end;
         }
         Ok(pages)
+    }
+}
+
+/// A request for what was written, which is protected again.
+fn request(memory: &[u8]) -> Scan {
+    let start = memory.as_ptr() as u64;
+    Scan {
+        size: size_of::<Scan>() as u64,
+        flags: PROTECT_WHAT_MATCHES | ONLY_IF_ASYNC,
+        start,
+        end: start + memory.len() as u64,
+        all_of: IS_WRITTEN,
+        told: IS_WRITTEN,
+        ..Scan::default()
     }
 }

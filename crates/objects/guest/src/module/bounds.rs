@@ -3,8 +3,9 @@
 use objects_state::guest::Rejected;
 use wasmparser::{FuncType, MemoryType, TableType};
 
-use super::{Outline, rejected};
+use super::Outline;
 use crate::limits::{PARAMETERS_MAX, RESULTS_MAX, TABLE_ELEMENTS_MAX, TABLES_MAX};
+use crate::rejected::rejected;
 
 pub(super) fn at_most(count: u32, most: u32, what: &str) -> Result<(), Rejected> {
     if count > most {
@@ -40,7 +41,9 @@ pub(super) fn memory(memory: Option<&MemoryType>, bytes_max: u64) -> Result<(), 
         return Err(rejected("has a memory that is shared, of 64 bits or of other pages"));
     }
     if memory.initial.saturating_mul(1 << 16) > bytes_max {
-        return Err(rejected(format!("has a memory that begins with more than its limit of {bytes_max} bytes")));
+        return Err(rejected(format!(
+            "has a memory that begins with more than its limit of {bytes_max} bytes"
+        )));
     }
     Ok(())
 }

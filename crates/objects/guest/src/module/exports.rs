@@ -4,7 +4,8 @@ use objects_state::guest::Rejected;
 use wasmparser::{Export, ExternalKind};
 
 use super::imports::is_signature;
-use super::{Outline, reserved_global, rejected};
+use super::{Outline, reserved_global};
+use crate::rejected::rejected;
 
 /// Functions that the engine calls: name, parameters, results, whether there must be one.
 const ENTRIES: &[(&str, &str, &str, bool)] = &[
@@ -17,6 +18,7 @@ const ENTRIES: &[(&str, &str, &str, bool)] = &[
     ("timer", "I", "", false),
     ("ticket_ended", "I", "", false),
     ("init_source", "ii", "", false),
+    ("describe", "", "I", false),
     ("_initialize", "", "", false),
 ];
 

@@ -3,8 +3,9 @@
 use objects_state::guest::Rejected;
 use wasmparser::{FuncType, GlobalType, MemoryType};
 
-use super::{names, rejected};
+use super::names;
 use crate::description::Description;
+use crate::rejected::rejected;
 
 /// A module's types, functions and exports, as far as later steps ask for them.
 #[derive(Default)]

@@ -8,7 +8,8 @@ use wasm_encoder::reencode::{Reencode, RoundtripReencoder};
 use wasm_encoder::{DataSection, ExportKind, ExportSection, RawSection, SectionId};
 use wasmparser::{ConstExpr, DataKind, Operator, Parser, Payload};
 
-use super::{Outline, rejected};
+use super::Outline;
+use crate::rejected::rejected;
 
 /// A segment of data that the image begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,8 +106,9 @@ fn data<'a>(
         match data.kind {
             DataKind::Passive => section.passive(data.data.iter().copied()),
             DataKind::Active { offset_expr, .. } => {
-                let offset = constant(&offset_expr)
-                    .ok_or_else(|| rejected(format!("data segment {index} has an offset that is no constant")))?;
+                let offset = constant(&offset_expr).ok_or_else(|| {
+                    rejected(format!("data segment {index} has an offset that is no constant"))
+                })?;
                 segments.push(Segment { offset, data: data.data });
                 section.passive([])
             }

@@ -3,12 +3,13 @@
 use objects_state::guest::Rejected;
 use wasmparser::{BinaryReaderError, Encoding, Parser, Payload, Validator, WasmFeatures};
 
-use super::{Outline, bounds, code, exports, imports, rejected};
+use super::{Outline, bounds, code, exports, imports};
 use crate::description::{Description, SECTION};
 use crate::limits::{
     EXPORTS_MAX, FUNCTIONS_MAX, GLOBALS_MAX, IMPORTS_MAX, MODULE_BYTES_MAX, RUNNER_BYTES_MAX, SEGMENTS_MAX,
     SOURCE_BYTES_MAX, TYPES_MAX,
 };
+use crate::rejected::rejected;
 
 /// The proposals that modules may use. All results of their instructions follow from their operands.
 pub(crate) const FEATURES: WasmFeatures = WasmFeatures::MUTABLE_GLOBAL
@@ -91,9 +92,9 @@ fn note<'a>(outline: &mut Outline<'a>, payload: Payload<'a>) -> Result<(), Rejec
 
 fn note_rest<'a>(outline: &mut Outline<'a>, payload: Payload<'a>) -> Result<(), Rejected> {
     match payload {
-        Payload::TableSection(reader) => reader
-            .into_iter()
-            .try_for_each(|table| bounds::table(outline, &table.map_err(broken)?.ty)),
+        Payload::TableSection(reader) => {
+            reader.into_iter().try_for_each(|table| bounds::table(outline, &table.map_err(broken)?.ty))
+        }
         Payload::MemorySection(reader) => {
             bounds::at_most(reader.count(), 1, "memories")?;
             for memory in reader {
@@ -126,7 +127,10 @@ fn types(outline: &mut Outline<'_>, reader: wasmparser::TypeSectionReader<'_>) -
     Ok(())
 }
 
-fn imports_section(outline: &mut Outline<'_>, reader: wasmparser::ImportSectionReader<'_>) -> Result<(), Rejected> {
+fn imports_section(
+    outline: &mut Outline<'_>,
+    reader: wasmparser::ImportSectionReader<'_>,
+) -> Result<(), Rejected> {
     bounds::at_most(reader.count(), IMPORTS_MAX, "imports")?;
     for import in reader.into_imports() {
         let import = import.map_err(broken)?;

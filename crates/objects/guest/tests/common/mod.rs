@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use objects_guest::{Guests, Settings};
-use objects_state::guest::{Act, Ended, Engine, Entry, Failure, Host, PAGE_BYTES, Rejected, Run, Version, VersionHash};
+use objects_state::guest::{
+    Act, Ended, Engine, Entry, Failure, Host, PAGE_BYTES, Rejected, Run, Version, VersionHash,
+};
 
 /// The records of an object, and who waits for it.
 #[derive(Clone, Default)]
