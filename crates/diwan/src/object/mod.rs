@@ -4,6 +4,7 @@ mod access;
 mod call;
 mod complete;
 mod list;
+mod new;
 mod types;
 
 use std::io::{self, Write};
@@ -23,6 +24,7 @@ An object is named TYPE/NAME. Objects of built-in types come to be by the first 
 
 A type of your own is a WebAssembly module. Its objects are created on purpose.
 
+  diwan object new hits --lang rust         begins one: a folder with an example
   diwan object put hits/                    builds a crate of Rust and uploads it as a new version
   diwan object create hits/home
   diwan object call hits/home hit
@@ -51,6 +53,8 @@ pub(crate) enum ObjectCommand {
     Migrate(types::MigrateArguments),
     /// Delete an object: its waiters are told, and its holders hold nothing any more.
     Delete(call::DeleteArguments),
+    /// Begin a type of your own: write a folder with an example, in Rust or Python.
+    New(new::NewArguments),
 }
 
 /// Runs one.
@@ -65,6 +69,7 @@ pub(crate) fn run(command: &ObjectCommand, out: &mut impl Write) -> io::Result<E
         ObjectCommand::Type(command) => types::run(command, out),
         ObjectCommand::Migrate(arguments) => types::migrate(arguments, out),
         ObjectCommand::Delete(arguments) => call::delete(arguments, out),
+        ObjectCommand::New(arguments) => new::new(arguments, out),
     };
     match done {
         Ok(()) => out.flush().map(|()| ExitCode::SUCCESS),

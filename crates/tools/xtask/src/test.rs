@@ -9,6 +9,7 @@ use anyhow::bail;
 use crate::differential;
 use crate::faults;
 use crate::fuzz;
+use crate::guests;
 use crate::interop::{self, Among, Flavor, Runner};
 use crate::lanes::{self, Job};
 use crate::log_faults;
@@ -30,7 +31,7 @@ const ON_BROKERS: &str = "log-java";
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only these: `rust`, `fuzz`, `faults`, `log-faults`, `differential`, `log-differential`, or names of interop suites
+    /// Only these: `rust`, `fuzz`, `faults`, `log-faults`, `guests`, `differential`, `log-differential`, or names of interop suites
     #[arg(long, value_name = "SUITE,...", value_delimiter = ',')]
     only: Vec<String>,
     /// Leave out the suites that need other languages' runtimes
@@ -51,7 +52,7 @@ impl Args {
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     let mut known = interop::names(workspace)?;
-    known.extend([RUST, fuzz::NAME, faults::NAME, log_faults::NAME].map(String::from));
+    known.extend([RUST, fuzz::NAME, faults::NAME, log_faults::NAME, guests::NAME].map(String::from));
     let differentials = differential::SUITES.into_iter().filter(|suite| suite.exists(workspace));
     let differentials: Vec<differential::Suite> = differentials.collect();
     known.extend(differentials.iter().map(|suite| String::from(suite.name)));
@@ -79,6 +80,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     }
     if args.chosen(log_faults::NAME) {
         jobs.push(Job::new("brokers under faults", || log_faults::run(workspace, &diwan)));
+    }
+    if args.chosen(guests::NAME) {
+        jobs.push(Job::new("types of live objects in other languages", || guests::run(workspace, &diwan)));
     }
     if !args.no_interop {
         jobs.extend(other_suites(workspace, args, &runner)?);
@@ -174,7 +178,7 @@ fn beside_a_peer<'a>(
 
 /// A required suite that does not exist, or is not chosen, is a failure: a typing error must not pass.
 fn missing(known: &[String], args: &Args) -> Tally {
-    let own = [RUST, fuzz::NAME, faults::NAME, log_faults::NAME];
+    let own = [RUST, fuzz::NAME, faults::NAME, log_faults::NAME, guests::NAME];
     let mut tally = Tally::default();
     for required in args.interop.required() {
         if !known.contains(required) {

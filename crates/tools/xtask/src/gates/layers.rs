@@ -74,6 +74,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "lab-report",
             "lab",
             "fuzz",
+            "guests",
             "xtask",
         ],
     ),

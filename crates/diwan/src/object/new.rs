@@ -1,0 +1,151 @@
+//! `diwan object new`: a folder to begin a type with.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use crate::log::failure::{Done, Failure};
+
+/// Stands for the type's name in the templates.
+const NAME: &str = "TYPE_NAME";
+/// Longest name of a type.
+const NAME_BYTES_MAX: usize = 64;
+
+/// Languages that types are written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Language {
+    Rust,
+    Python,
+    Javascript,
+    Go,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NewArguments {
+    /// The type's name.
+    #[arg(value_name = "NAME", value_parser = type_name)]
+    name: String,
+
+    /// The language that it is written in. JavaScript and Go are not supported yet.
+    #[arg(long = "lang", value_name = "LANGUAGE")]
+    language: Language,
+
+    /// Where the folder is made [default: NAME, here].
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+/// A file of a template: its path, and its text.
+type File = (&'static str, &'static str);
+
+macro_rules! files {
+    ($($path:literal from $template:literal),* $(,)?) => {
+        &[$(($path, include_str!(concat!("../../../../guests/", $template)))),*]
+    };
+}
+
+/// The library comes along: it is in no registry.
+const RUST: &[File] = files!(
+    "Cargo.toml" from "templates/rust/Cargo.toml",
+    "src/lib.rs" from "templates/rust/src/lib.rs",
+    ".gitignore" from "templates/rust/gitignore",
+    "diwan-object/Cargo.toml" from "templates/rust/diwan-object.toml",
+    "diwan-object/src/arguments.rs" from "rust/src/arguments.rs",
+    "diwan-object/src/buffers.rs" from "rust/src/buffers.rs",
+    "diwan-object/src/describe.rs" from "rust/src/describe.rs",
+    "diwan-object/src/entry.rs" from "rust/src/entry.rs",
+    "diwan-object/src/export.rs" from "rust/src/export.rs",
+    "diwan-object/src/host.rs" from "rust/src/host.rs",
+    "diwan-object/src/lib.rs" from "rust/src/lib.rs",
+    "diwan-object/src/refused.rs" from "rust/src/refused.rs",
+    "diwan-object/src/ticket.rs" from "rust/src/ticket.rs",
+);
+
+const PYTHON: &[File] = files!("TYPE_NAME.py" from "templates/python/type.py");
+
+fn type_name(text: &str) -> Result<String, String> {
+    let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+    let is_name = text.len() <= NAME_BYTES_MAX && text.chars().all(is_inner);
+    if is_name && text.starts_with(|c: char| c.is_ascii_lowercase()) {
+        return Ok(text.into());
+    }
+    Err(format!("a type's name has 1 to {NAME_BYTES_MAX} small letters, digits, `-` and `_`, and begins with a letter"))
+}
+
+fn template(language: Language) -> Done<&'static [File]> {
+    let missing = |name: &str| {
+        Failure::hinted(format!("types in {name} are not supported yet"), "write it in `rust` or `python`")
+    };
+    match language {
+        Language::Rust => Ok(RUST),
+        Language::Python => Ok(PYTHON),
+        Language::Javascript => Err(missing("JavaScript")),
+        Language::Go => Err(missing("Go")),
+    }
+}
+
+/// Makes the folder.
+pub(super) fn new(arguments: &NewArguments, out: &mut impl Write) -> Done {
+    let NewArguments { name, language, dir } = arguments;
+    let files = template(*language)?;
+    let folder = dir.clone().unwrap_or_else(|| PathBuf::from(name));
+    if folder.exists() {
+        return Err(Failure::hinted(
+            format!("`{}` is there already", folder.display()),
+            "name another folder with `--dir`",
+        ));
+    }
+    for (path, text) in files {
+        write_file(&folder.join(path.replace(NAME, name)), &text.replace(NAME, name))?;
+    }
+    writeln!(out, "wrote `{}`", folder.display())?;
+    writeln!(out, "{}", next(*language, name, &folder))?;
+    Ok(())
+}
+
+fn write_file(path: &Path, text: &str) -> Done {
+    let parent = path.parent().expect("a file in a folder");
+    let written = fs::create_dir_all(parent).and_then(|()| fs::write(path, text));
+    written.map_err(|error| Failure::new(format!("`{}` cannot be written: {error}", path.display())))
+}
+
+/// What to do next.
+fn next(language: Language, name: &str, folder: &Path) -> String {
+    match language {
+        Language::Rust => {
+            format!("build it with `cargo build --release --target wasm32-unknown-unknown` in `{}`", folder.display())
+        }
+        _ => format!("the type is in `{}`", folder.join(format!("{name}.py")).display()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PYTHON, RUST, type_name};
+
+    #[test]
+    fn names_of_types_are_small_words() {
+        for name in ["hits", "h2", "page-hits_2"] {
+            assert_eq!(type_name(name).as_deref(), Ok(name));
+        }
+        for name in ["", "Hits", "2hits", "-hits", "hits/home", &"h".repeat(65)] {
+            assert!(type_name(name).is_err(), "{name}");
+        }
+    }
+
+    /// A module of the library that the template forgot would be missing at the author's.
+    #[test]
+    fn template_has_every_module_of_the_library() {
+        let text = |path: &str| RUST.iter().find(|(own, _)| *own == path).map(|(_, text)| *text);
+        let library = text("diwan-object/src/lib.rs").unwrap();
+        let modules = library.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'));
+        let modules: Vec<&str> = modules.collect();
+        assert!(modules.len() > 5);
+        for module in modules {
+            assert!(text(&format!("diwan-object/src/{module}.rs")).is_some(), "{module}");
+        }
+        assert_eq!(PYTHON.len(), 1);
+    }
+}

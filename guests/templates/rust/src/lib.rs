@@ -1,0 +1,52 @@
+//! A type of live objects. Build it and upload it:
+//!
+//!     cargo build --release --target wasm32-unknown-unknown
+//!     diwan object type put TYPE_NAME .
+//!     diwan object call TYPE_NAME/first hit '{"by":2}'
+
+use diwan_object::{Refused, export};
+use serde::Serialize;
+
+struct Hits {
+    count: i64,
+}
+
+#[derive(Serialize)]
+struct Count {
+    count: i64,
+}
+
+impl Hits {
+    fn new(start: Option<i64>) -> Self {
+        Self { count: start.unwrap_or(0) }
+    }
+
+    fn hit(&mut self, by: Option<i64>) -> Result<Count, Refused> {
+        let sum = self.count.checked_add(by.unwrap_or(1));
+        self.count = sum.ok_or_else(|| Refused::new("overflow", "more hits than can be counted"))?;
+        Ok(self.get())
+    }
+
+    fn get(&self) -> Count {
+        Count { count: self.count }
+    }
+}
+
+export!(Hits as "TYPE_NAME" {
+    new(start: Option<i64>);
+    command hit(by: Option<i64>);
+    query get();
+});
+
+#[cfg(test)]
+mod tests {
+    use super::Hits;
+
+    #[test]
+    fn hits_are_counted() {
+        let mut hits = Hits::new(Some(3));
+        assert_eq!(hits.hit(None).unwrap().count, 4);
+        assert_eq!(hits.hit(Some(i64::MAX)).unwrap_err().code, "overflow");
+        assert_eq!(hits.get().count, 4);
+    }
+}
