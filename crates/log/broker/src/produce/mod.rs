@@ -232,13 +232,13 @@ impl Produces {
             && node.find(partition.topic, partition.partition).is_ok()
             && let Some((id, batch)) = of_unknown_producer(node, partition)
         {
-            self.refused.check(id, &batch).map_err(Refused::before_log)?;
+            self.refused.check(id, &batch, now.mono()).map_err(Refused::before_log)?;
         }
         let done = append(node, request, (partition, verified), now);
         if done.as_ref().is_err_and(|refused| passes(refused.why.error))
             && let Some((id, batch)) = of_unknown_producer(node, partition)
         {
-            self.refused.refused(id, &batch);
+            self.refused.refused(id, &batch, now.mono());
         } else if !self.refused.is_empty()
             && let (Ok((slot, _)), Ok(batch)) = (&done, only_batch(partition.records))
             && let Some(hosted) = node.partitions.get(*slot)

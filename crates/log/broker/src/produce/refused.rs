@@ -5,22 +5,37 @@
 //! the first batch is refused because the partition is not ready or the disk is full, the second one is taken, and the first one
 //! can never come in again. So the lowest sequence number that was refused is remembered, and those above it have to wait for
 //! it. (Kafka does this for transactions only, while it verifies them.)
+//!
+//! It is remembered only for as long as clients try again. Another broker may lead, and have taken what was refused here. If this
+//! one leads long after that, and does not know the producer because what it knew has expired, any sequence number may be the next.
 
 use std::collections::{BTreeMap, VecDeque};
 
+use base::MonoTime;
 use log_partition::PartitionId;
 use log_wire::{Batch, ErrorCode};
 
 /// How many are remembered; above it, the oldest are forgotten.
 const REMEMBERED_MAX: usize = 10_000;
+/// For how long one is remembered, milliseconds: the longest time for which widespread clients try again by default
+/// (`message.timeout.ms` of librdkafka; Java's `delivery.timeout.ms` is shorter).
+const REMEMBERED_MS: u64 = 300_000;
 
 type Key = (PartitionId, i64);
+
+/// What is remembered of a producer.
+#[derive(Clone, Copy, Debug)]
+struct Lowest {
+    epoch: i16,
+    sequence: i32,
+    until: MonoTime,
+}
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct RefusedFirst {
-    /// Epoch and lowest sequence number, by partition and producer.
-    lowest: BTreeMap<Key, (i16, i32)>,
+    /// By partition and producer.
+    lowest: BTreeMap<Key, Lowest>,
     order: VecDeque<Key>,
 }
 
@@ -31,10 +46,13 @@ impl RefusedFirst {
     }
 
     /// A batch of a producer that the partition does not know was refused, and may come again.
-    pub(super) fn refused(&mut self, id: PartitionId, batch: &Batch<'_>) {
-        let (key, new) = ((id, batch.producer_id()), (batch.producer_epoch(), batch.base_sequence()));
+    pub(super) fn refused(&mut self, id: PartitionId, batch: &Batch<'_>, now: MonoTime) {
+        let (key, until) = ((id, batch.producer_id()), now.plus_ms(REMEMBERED_MS));
+        let new = Lowest { epoch: batch.producer_epoch(), sequence: batch.base_sequence(), until };
         match self.lowest.get_mut(&key) {
-            Some(known) if known.0 == new.0 => known.1 = known.1.min(new.1),
+            Some(known) if known.epoch == new.epoch && now < known.until => {
+                *known = Lowest { sequence: known.sequence.min(new.sequence), ..new };
+            }
             Some(known) => *known = new,
             None => {
                 self.lowest.insert(key, new);
@@ -52,12 +70,11 @@ impl RefusedFirst {
     ///
     /// # Errors
     /// `OUT_OF_ORDER_SEQUENCE_NUMBER`: one before it was refused, and has not come again.
-    pub(super) fn check(&self, id: PartitionId, batch: &Batch<'_>) -> Result<(), ErrorCode> {
+    pub(super) fn check(&self, id: PartitionId, batch: &Batch<'_>, now: MonoTime) -> Result<(), ErrorCode> {
         let lowest = self.lowest.get(&(id, batch.producer_id()));
-        match lowest.filter(|(epoch, _)| *epoch == batch.producer_epoch()) {
-            Some((_, sequence)) if batch.base_sequence() > *sequence => {
-                Err(ErrorCode::OutOfOrderSequenceNumber)
-            }
+        let lowest = lowest.filter(|of| of.epoch == batch.producer_epoch() && now < of.until);
+        match lowest {
+            Some(of) if batch.base_sequence() > of.sequence => Err(ErrorCode::OutOfOrderSequenceNumber),
             _ => Ok(()),
         }
     }

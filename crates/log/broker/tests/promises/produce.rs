@@ -212,3 +212,17 @@ fn late_batch_of_an_epoch_that_is_over_is_told_that_although_the_first_of_the_ep
     assert_eq!(bench.call(1, &markers).markers[0].topics[0].partitions[0].error_code, 0);
     assert_eq!(produce(&mut bench, 90, &batch_of(1)), Some((47, -1)), "INVALID_PRODUCER_EPOCH");
 }
+
+#[test]
+fn batch_that_was_refused_long_ago_holds_up_no_later_one() {
+    let mut bench = serving();
+    let batch_of = |base_sequence| batch(Producer { id: 5, epoch: 0, base_sequence });
+    bench.broker.disk_event(DiskEvent::Room(10), bench.now);
+    assert_eq!(produce(&mut bench, 1, &batch_of(500)), Some((56, -1)));
+    bench.broker.disk_event(DiskEvent::Room(1 << 20), bench.now);
+    bench.pass(299_999);
+    assert_eq!(produce(&mut bench, 2, &batch_of(700)), Some((45, -1)), "it may come again");
+    // Another broker has taken it, and what was known of the producer has expired.
+    bench.pass(1);
+    assert_eq!(produce(&mut bench, 3, &batch_of(700)), None);
+}
