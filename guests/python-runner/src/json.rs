@@ -11,7 +11,8 @@ pub(crate) fn to_python(value: Value, vm: &VirtualMachine) -> PyResult {
         Value::Number(number) => number_to_python(&number, vm),
         Value::String(text) => vm.ctx.new_str(text).into(),
         Value::Array(items) => {
-            let items: PyResult<Vec<PyObjectRef>> = items.into_iter().map(|item| to_python(item, vm)).collect();
+            let items: PyResult<Vec<PyObjectRef>> =
+                items.into_iter().map(|item| to_python(item, vm)).collect();
             vm.ctx.new_list(items?).into()
         }
         Value::Object(members) => {

@@ -11,8 +11,8 @@ mod cluster;
 mod interpreter;
 mod json;
 
-use diwan_object::{Arguments, Refused};
 use diwan_object::expanded::{enter, hand_over, read_text};
+use diwan_object::{Arguments, Refused};
 use rustpython_vm::VirtualMachine;
 use serde_json::Value;
 

@@ -1,6 +1,7 @@
-"""A type of live objects. Upload it with the Python runner, and call it:
+"""A type of live objects. Upload it with the Python runner, create an object, and call it:
 
-    diwan object type put TYPE_NAME .
+    diwan object put TYPE_NAME.py --name TYPE_NAME --runner diwan_python_runner.wasm
+    diwan object create TYPE_NAME/first
     diwan object call TYPE_NAME/first hit '{"by":2}'
 """
 

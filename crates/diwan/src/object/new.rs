@@ -71,7 +71,9 @@ fn type_name(text: &str) -> Result<String, String> {
     if is_name && text.starts_with(|c: char| c.is_ascii_lowercase()) {
         return Ok(text.into());
     }
-    Err(format!("a type's name has 1 to {NAME_BYTES_MAX} small letters, digits, `-` and `_`, and begins with a letter"))
+    Err(format!(
+        "a type's name has 1 to {NAME_BYTES_MAX} small letters, digits, `-` and `_`, and begins with a letter"
+    ))
 }
 
 fn template(language: Language) -> Done<&'static [File]> {
@@ -113,12 +115,11 @@ fn write_file(path: &Path, text: &str) -> Done {
 
 /// What to do next.
 fn next(language: Language, name: &str, folder: &Path) -> String {
-    match language {
-        Language::Rust => {
-            format!("build it with `cargo build --release --target wasm32-unknown-unknown` in `{}`", folder.display())
-        }
-        _ => format!("the type is in `{}`", folder.join(format!("{name}.py")).display()),
-    }
+    let runner = match language {
+        Language::Rust => String::new(),
+        _ => format!(" --name {name} --runner FILE.wasm"),
+    };
+    format!("build and upload it: `diwan object put {}{runner}`", folder.display())
 }
 
 #[cfg(test)]

@@ -22,7 +22,10 @@ fn bad_sources(engine: &dyn Engine, module: &[u8]) {
         ("import os\n", "ModuleNotFoundError"),
         ("1 / 0\n", "ZeroDivisionError"),
         ("class Hits:\n    pass\n", "one class"),
-        ("from diwan import *\nclass A:\n    @query\n    def a(self): pass\nclass B:\n    @query\n    def b(self): pass\n", "A, B"),
+        (
+            "from diwan import *\nclass A:\n    @query\n    def a(self): pass\nclass B:\n    @query\n    def b(self): pass\n",
+            "A, B",
+        ),
     ];
     for (number, (source, told)) in (200..).zip(bad) {
         let rejected = prepared(engine, number, module, Some(source.as_bytes()));

@@ -1,7 +1,7 @@
 //! What every module of an example must do, whatever its language.
 
-use objects_state::guest::{Act, Engine, Entry, VersionHash};
 use objects_state::SessionId;
+use objects_state::guest::{Act, Engine, Entry, VersionHash};
 use serde_json::{Value, json};
 
 use crate::object::{Object, Outcome};
@@ -43,7 +43,9 @@ fn counts(engine: &dyn Engine, version: VersionHash) {
     assert_eq!(hits.query("get", &json!({})), Ok(json!({ "count": 6 })));
     let (pages, fuel, took) = (hits.pages, hits.fuel, hits.took);
     let bytes = hits.bytes();
-    println!("# a call: {took:?}, {fuel} units of fuel, {pages} pages changed; {bytes} bytes are kept of the object");
+    println!(
+        "# a call: {took:?}, {fuel} units of fuel, {pages} pages changed; {bytes} bytes are kept of the object"
+    );
 }
 
 fn refuses(engine: &dyn Engine, version: VersionHash) {

@@ -1,8 +1,10 @@
-//! A type of live objects. Build it and upload it:
+//! A type of live objects. Build it, upload it, create an object, and call it:
 //!
-//!     cargo build --release --target wasm32-unknown-unknown
-//!     diwan object type put TYPE_NAME .
-//!     diwan object call TYPE_NAME/first hit '{"by":2}'
+//! ```sh
+//! diwan object put .
+//! diwan object create TYPE_NAME/first
+//! diwan object call TYPE_NAME/first hit '{"by":2}'
+//! ```
 
 use diwan_object::{Refused, export};
 use serde::Serialize;

@@ -147,7 +147,11 @@ mod tests {
         for numerator in -40i32..40 {
             for denominator in (-40i32..40).filter(|denominator| *denominator != 0) {
                 let expected = f64::from(numerator) / f64::from(denominator);
-                assert_eq!(divide(&numerator.into(), &denominator.into()), expected, "{numerator}/{denominator}");
+                assert_eq!(
+                    divide(&numerator.into(), &denominator.into()),
+                    expected,
+                    "{numerator}/{denominator}"
+                );
             }
         }
     }
@@ -179,7 +183,10 @@ mod tests {
             let fraction = Rational::try_from(float).unwrap();
             assert_eq!(fraction.rounding_into(RoundingMode::Nearest), (float, Ordering::Equal));
         }
-        assert_eq!(Rational::try_from(0.75).unwrap().into_numerator_and_denominator(), (3u32.into(), 4u32.into()));
+        assert_eq!(
+            Rational::try_from(0.75).unwrap().into_numerator_and_denominator(),
+            (3u32.into(), 4u32.into())
+        );
         assert_eq!(Rational::try_from(f64::NAN), Err(NotANumber));
     }
 }
