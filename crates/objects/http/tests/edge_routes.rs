@@ -5,10 +5,10 @@ mod world;
 use base::MonoTime;
 use objects_http::{Edge, EdgeConfig, Say};
 use objects_replica::edge::{
-    self, Answer, Consistency, EventId, Happening, Question, Request, Subject, caller_of,
+    Answer, Consistency, EventId, Happening, Question, Request, Subject, caller_of,
 };
 use objects_state::{
-    Command, Identity, MethodKind, Outcome, Problem, SideEffect, Slug, TYPES, methods, type_named,
+    Command, Identity, MethodKind, Origin, Outcome, Problem, SideEffect, Slug, TYPES, methods, type_named,
 };
 use world::{Given, SESSION, World, done, header, json, origin_of, slug};
 
