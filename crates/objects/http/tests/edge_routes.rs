@@ -4,9 +4,7 @@ mod world;
 
 use base::MonoTime;
 use objects_http::{Edge, EdgeConfig, Say};
-use objects_replica::edge::{
-    Answer, Consistency, EventId, Happening, Question, Request, Subject, caller_of,
-};
+use objects_replica::edge::{Answer, Consistency, EventId, Happening, Question, Request, Subject, caller_of};
 use objects_state::{
     Command, Identity, MethodKind, Origin, Outcome, Problem, SideEffect, Slug, TYPES, methods, type_named,
 };
