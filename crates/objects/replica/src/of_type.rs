@@ -1,8 +1,8 @@
 //! Requests that name a type by a word: the state of this member knows its number.
 
-use objects_state::{Command, MethodKind, State, TypeId};
+use objects_state::{Caller, Command, Identity, MethodKind, State, TypeId};
 
-use crate::edge::{Question, Request, Subject};
+use crate::edge::{Question, Request, SessionProof, Subject};
 
 /// A request with its type's number in place, if the state knows a type of that name; otherwise as it came.
 pub(crate) fn resolved(request: Request, state: &State) -> Result<Request, Request> {
@@ -19,7 +19,7 @@ pub(crate) fn resolved(request: Request, state: &State) -> Result<Request, Reque
             if state.method_kind(&call.object, &call.invocation.method) == Some(MethodKind::Query) =>
         {
             // As a query of a built-in type that was sent by POST.
-            let proof = crate::machine::proof_of_caller(&call.caller, secret_hash);
+            let proof = proof_of_caller(&call.caller, secret_hash);
             let (object, incarnation) = (call.object, call.incarnation);
             let (method, args) = (call.invocation.method, call.invocation.args);
             let question = Question::Method { object, incarnation, create: false, method, args };
@@ -47,5 +47,15 @@ fn set_type(request: &mut Request, to: TypeId) {
         },
         Request::Watch { subject: Subject::Object(object), .. } => object.kind = to,
         _ => {}
+    }
+}
+
+/// What a caller proves by the hash of its session's secret.
+pub(crate) const fn proof_of_caller(caller: &Caller, secret_hash: Option<[u8; 32]>) -> Option<SessionProof> {
+    match (&caller.identity, secret_hash) {
+        (Identity::Session { session, .. }, Some(secret_hash)) => {
+            Some(SessionProof { session: *session, secret_hash })
+        }
+        _ => None,
     }
 }

@@ -5,9 +5,9 @@
 use core::fmt;
 
 use crate::codec::{Cursor, Field, Malformed, put_varint, record};
-use crate::guest::VersionHash;
 use crate::limits::{BATCH_MAX, KEY_BYTES_MAX, NAME_BYTES_MAX};
 use crate::ranges::Ranges;
+use crate::version::VersionHash;
 
 /// A session: 128 random bits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

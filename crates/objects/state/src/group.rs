@@ -3,14 +3,13 @@
 
 use std::sync::Arc;
 
-use crate::codec::{Field, decoded, encoded, record};
-use crate::command::{ObjectName, SessionId};
+use crate::codec::{Cursor, Field, decoded, encoded, record};
+use crate::command::{ObjectName, SessionId, TypeId};
 use crate::effects::{Effect, Effects, Event, EventKind, Said};
 use crate::guest::{Engine, NoEngine};
 use crate::key;
 use crate::source::{Process, Sources};
 use crate::store::{Mark, Store};
-use crate::types;
 
 record! {
     /// What there is one of.
@@ -124,9 +123,15 @@ impl Core {
         session: Option<SessionId>,
         said: Option<Said>,
     ) {
-        let user_type = types::find(self, object.kind).map(|known| known.name);
+        let user_type = self.user_type_name(object.kind);
         let (object, position) = (object.clone(), self.meta.position);
         self.out.push(Effect::Event(Event { kind, object, session, position, user_type, said }));
+    }
+
+    /// The name of a type of users: what its record begins with.
+    pub(crate) fn user_type_name(&self, kind: TypeId) -> Option<String> {
+        let record = self.store.get(&key::user_type(kind))?;
+        Cursor::new(record).text().ok().map(String::from)
     }
 
     /// Records of spaces that nothing leads to any more: they are swept from now on, piece by piece.

@@ -2,8 +2,8 @@
 
 use crate::codec::{Cursor, Malformed};
 use crate::command::{ObjectName, SessionId, TypeId};
-use crate::guest::VersionHash;
 use crate::source::Process;
+use crate::version::VersionHash;
 
 /// What a record is, by its key's first byte.
 pub(crate) mod kind {

@@ -89,6 +89,7 @@
 //! - An append of a large value to a full log of small entries removes as many of these as make room for it.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
+mod answer;
 mod args;
 mod builtin;
 mod call;
@@ -123,6 +124,7 @@ mod tick;
 mod ticket;
 mod types;
 mod user;
+mod version;
 
 pub use builtin::{TYPES, constructor, methods, type_name, type_named};
 pub use codec::Malformed;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use base::WallTime;
 
+use crate::answer;
 use crate::args::Args;
 use crate::builtin::{Builtin, MethodKind, Why, dispatch, type_name, type_named};
 use crate::call;
@@ -283,7 +284,7 @@ impl State {
             dispatch!(
                 object.kind,
                 K => self.query_of::<K>(object, incarnation, create, method, args),
-                else Err(call::no_such_type())
+                else Err(answer::no_such_type())
             )
         };
         result.map_err(|problem| Problem { position: self.position(), ..problem })
@@ -304,7 +305,7 @@ impl State {
         let args = Args::parse(args)?;
         args.only(method.args)?;
         let opened = object::open::<K>(&self.core, object);
-        call::check_incarnation(incarnation, opened.as_ref().map(|opened| opened.header.incarnation))?;
+        answer::check_incarnation(incarnation, opened.as_ref().map(|opened| opened.header.incarnation))?;
         if opened.is_none() && !create {
             return Err(Problem::new(Slug::NoSuchObject, "there is no such object"));
         }
@@ -430,7 +431,10 @@ fn perform(core: &mut Core, command: &Command) {
         }
         Command::TypePut { caller, name, module, source, description } => {
             let new = types::New { name, module: *module, source: source.as_deref(), description };
-            let result = types::put(core, &new);
+            let result = match type_named(name) {
+                Some(_) => Err(Problem::new(Slug::Exists, format!("`{name}` is a built-in type"))),
+                None => types::put(core, &new),
+            };
             answer(core, caller, result);
         }
         Command::TypeReady { kind, version } => types::ready(core, *kind, *version),

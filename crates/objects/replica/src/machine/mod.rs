@@ -11,7 +11,6 @@ use consensus_raft::{LogIndex, Malformed, MemberId};
 use consensus_replica::{Persisting, Stamp, StateMachine};
 use objects_state::{Command, Effects, Problem, Slug, State};
 
-pub(crate) use self::receive::proof_of_caller;
 pub use self::state::{ReplayedState, StateLoader, replay};
 use crate::CoreConfig;
 use crate::commands::Commands;

@@ -10,7 +10,7 @@ use crate::edge::{Answer, Consistency, Request, SessionProof, Subject, caller_of
 use crate::group::Group;
 use crate::joined::Joined;
 use crate::limits::JOINED_MAX;
-use crate::of_type;
+use crate::of_type::{self, proof_of_caller};
 use crate::query;
 use crate::watches::Watched;
 
@@ -245,16 +245,6 @@ fn proof_of(request: &Request) -> Option<SessionProof> {
         Request::Query { proof, .. } | Request::Collect { proof, .. } => *proof,
         Request::Renew { proof, .. } | Request::Watch { subject: Subject::Session(proof), .. } => {
             Some(*proof)
-        }
-        _ => None,
-    }
-}
-
-/// What a caller proves by the hash of its session's secret.
-pub(crate) const fn proof_of_caller(caller: &Caller, secret_hash: Option<[u8; 32]>) -> Option<SessionProof> {
-    match (&caller.identity, secret_hash) {
-        (Identity::Session { session, .. }, Some(secret_hash)) => {
-            Some(SessionProof { session: *session, secret_hash })
         }
         _ => None,
     }

@@ -5,7 +5,6 @@ use super::{
     Standing, UserType, VersionRecord, VersionText, find, named, no_such_version, prepare, rejected, section,
     totals, update_totals, upload, version, versions,
 };
-use crate::builtin::type_named;
 use crate::command::TypeId;
 use crate::deadline;
 use crate::group::Core;
@@ -154,9 +153,6 @@ fn check_name(name: &str) -> Result<(), Problem> {
         );
         return Err(Problem::argument("name", detail));
     }
-    if type_named(name).is_some() {
-        return Err(Problem::new(Slug::Exists, format!("`{name}` is a built-in type")));
-    }
     Ok(())
 }
 
@@ -214,7 +210,7 @@ pub(crate) fn forget_rejected(core: &mut Core, id: &[u8]) {
 
 /// Deletes a version that no object has. New objects get the latest one that is left; without any the type is gone.
 pub(crate) fn delete(core: &mut Core, name: &str, hash: VersionHash) -> Result<String, Problem> {
-    let kind = named(core, name).ok_or_else(crate::call::no_such_type)?;
+    let kind = named(core, name).ok_or_else(crate::answer::no_such_type)?;
     let found = version(core, kind, hash).ok_or_else(|| no_such_version(hash))?;
     if found.objects > 0 {
         let detail = format!("{} objects have this version: migrate or delete them first", found.objects);

@@ -3,8 +3,8 @@
 use super::enter::{self, Visit};
 use super::host::Records;
 use super::{Guest, hears_sessions};
+use crate::answer::{Answer, check_incarnation, find};
 use crate::args::Args;
-use crate::call::{Answer, check_incarnation, find};
 use crate::codec::encoded;
 use crate::command::{Batch, Call, Invocation, ObjectName};
 use crate::effects::Effect;
@@ -55,7 +55,7 @@ fn find_there(
     incarnation: Option<u64>,
 ) -> Result<(object::Open<Guest>, bool), Problem> {
     if types::find(core, object.kind).is_none() {
-        return Err(crate::call::no_such_type());
+        return Err(crate::answer::no_such_type());
     }
     find::<Guest>(core, object, incarnation, false)
 }
@@ -117,7 +117,7 @@ pub(crate) fn batch_step(
 /// Creates an object of its type's latest version.
 pub(crate) fn create(core: &mut Core, object: &ObjectName, args: &[u8]) -> Result<Answer, Problem> {
     Args::parse(args)?;
-    let known = types::find(core, object.kind).ok_or_else(crate::call::no_such_type)?;
+    let known = types::find(core, object.kind).ok_or_else(crate::answer::no_such_type)?;
     let args = match Json::parse(args) {
         Ok(args) => args.canonical(),
         Err(_) => String::from("{}"),

@@ -7,7 +7,7 @@
 use super::call::named;
 use super::enter::{self, Visit};
 use super::{Guest, PAGES, REGISTERS};
-use crate::call::{Answer, find, once};
+use crate::answer::{Answer, find, once};
 use crate::command::{Caller, ObjectName};
 use crate::group::Core;
 use crate::guest::{Entry, VersionHash};

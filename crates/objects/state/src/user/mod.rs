@@ -72,11 +72,11 @@ impl Builtin for Guest {
 
     /// Calls come by [`call`].
     fn call(_: &mut Live<Self>, _: &mut Ctx<'_>, _: &str, _: &Args) -> Result<Step, Problem> {
-        Err(crate::call::no_such_type())
+        Err(crate::answer::no_such_type())
     }
 
     fn query(_: &Live<Self>, _: &View<'_>, _: &str, _: &Args) -> Result<String, Problem> {
-        Err(crate::call::no_such_type())
+        Err(crate::answer::no_such_type())
     }
 
     /// The result is what the module says to the end of the wait, if that is a JSON object.
@@ -158,13 +158,13 @@ pub(crate) fn deleted(core: &mut Core, object: &ObjectName, header: &Header) {
 pub(crate) fn tally<'a>(
     core: &Core,
     objects: impl Iterator<Item = &'a (ObjectName, Header)>,
-) -> Result<(BTreeMap<(u8, VersionHash), u64>, u64), crate::Malformed> {
+) -> Result<(BTreeMap<(u8, VersionHash), u64>, u64), crate::codec::Malformed> {
     let (mut versions, mut pages) = (BTreeMap::new(), 0);
     for (object, header) in objects.filter(|(object, _)| types::is_user(object.kind)) {
         let root: Root = crate::codec::decoded(&header.root)?;
         let count = |table| core.store.prefix(&key::entry(header.incarnation, table, &[])).count();
         if count(PAGES) != root.pages as usize || count(table::TIMER) != root.timers as usize {
-            return Err(crate::Malformed("check: an object's pages or timers are miscounted"));
+            return Err(crate::codec::Malformed("check: an object's pages or timers are miscounted"));
         }
         *versions.entry((object.kind.0, root.version)).or_insert(0) += 1;
         pages += u64::from(root.pages);

@@ -137,7 +137,8 @@ const PURE: &[(&str, &[&str])] = &[
     ("replication-wire", &["thiserror"]),
     ("replication-planner", &["thiserror"]),
     ("log-broker", &["bytes", "smallvec", "thiserror"]),
-    ("objects-state", &["twox-hash"]),
+    // The hash that names modules and versions of types.
+    ("objects-state", &["sha2", "twox-hash"]),
     ("objects-replica", &["bytes", "foldhash", "hashbrown"]),
     // The codec of the domain name system, without the feature that draws numbers.
     ("objects-names", &["hickory-proto", "once_cell"]),
@@ -171,7 +172,7 @@ const PURE: &[(&str, &[&str])] = &[
 /// What the tests of a pure crate may take besides: generators and readers of test cases, and what others wrote for the same
 /// protocol.
 const PURE_IN_TESTS: &[&str] =
-    &["bytes", "goldenscript", "kafka-protocol", "libtest-mimic", "proptest", "serde_json", "uuid"];
+    &["bytes", "goldenscript", "kafka-protocol", "libtest-mimic", "proptest", "serde_json", "sha2", "uuid"];
 
 const DENY_LINE: &str = "#![deny(clippy::disallowed_types, clippy::disallowed_methods)]";
 

@@ -1,0 +1,134 @@
+//! Types of users at the edge: uploads step by step, routes that name a type which the core alone knows.
+
+mod world;
+
+use objects_http::{HttpRequest, Say};
+use objects_replica::edge::{Answer, Question, Request};
+use objects_state::limits::PIECE_BYTES;
+use objects_state::{Command, Outcome, Problem, Slug};
+use world::{Headers, World, done, json, origin_of, slug};
+
+/// A module that says of itself that it has one method.
+fn module(bytes: usize) -> Vec<u8> {
+    let description = br#"{"methods":{"hit":{"kind":"command"}}}"#;
+    let mut module = b"\0asm\x01\0\0\0".to_vec();
+    let mut section = vec![10];
+    section.extend_from_slice(b"diwan.type");
+    section.extend_from_slice(description);
+    module.extend_from_slice(&[0, section.len() as u8]);
+    module.extend_from_slice(&section);
+    module.resize(bytes, 0);
+    module
+}
+
+fn upload(world: &mut World, module: &[u8]) -> u32 {
+    world.next += 1;
+    let fields = Headers(vec![("Content-Type", "application/wasm")]);
+    let request = HttpRequest { method: "POST", target: "/v1/types/hits", fields: &fields, body: module };
+    world.edge.request(world.next, &request, &mut |bytes| bytes.fill(0x5a));
+    world.next
+}
+
+#[test]
+fn upload_goes_piece_by_piece_and_is_answered_when_its_version_is_ready() {
+    let mut world = World::new();
+    let size = PIECE_BYTES + 10;
+    let key = upload(&mut world, &module(size));
+    let mut offsets = Vec::new();
+    let put = loop {
+        let mut asks = world.asks();
+        assert_eq!(asks.len(), 1, "one step is under way at a time: {asks:?}");
+        let ask = asks.remove(0);
+        let Request::Command { command: Command::TypePiece { offset, ref bytes, .. }, .. } = ask else {
+            break ask;
+        };
+        offsets.push(offset);
+        let received = offset as usize + bytes.len();
+        world.answer(Answer::Done {
+            origin: origin_of(&ask),
+            position: 1,
+            outcome: done(&format!("{{\"received\":{received}}}")),
+        });
+        assert!(world.says().is_empty());
+    };
+    assert_eq!(offsets, [0, PIECE_BYTES as u64]);
+    let Request::Command { command: Command::TypePut { ref name, ref description, .. }, .. } = put else {
+        panic!("{put:?}")
+    };
+    assert_eq!((name.as_str(), description.as_str()), ("hits", r#"{"methods":{"hit":{"kind":"command"}}}"#));
+    let version = "ab".repeat(32);
+    let answer = done(&format!("{{\"version\":\"{version}\",\"state\":\"preparing\"}}"));
+    world.answer(Answer::Done { origin: origin_of(&put), position: 2, outcome: answer });
+    assert!(world.asks().is_empty() && world.edge.deadline().is_some());
+    for state in ["preparing", "ready"] {
+        assert!(world.later(30).is_empty());
+        let asked = world.asks().remove(0);
+        assert!(matches!(asked, Request::Query { question: Question::Version(..), .. }), "{asked:?}");
+        let outcome = done(&format!("{{\"version\":\"{version}\",\"state\":\"{state}\"}}"));
+        world.answer(Answer::Done { origin: origin_of(&asked), position: 3, outcome });
+    }
+    let says = world.says();
+    let [Say::Respond(of, response)] = &says[..] else { panic!("{says:?}") };
+    assert_eq!(
+        (*of, response.status, json(response)["version"].as_str()),
+        (key, 201, Some(version.as_str()))
+    );
+}
+
+#[test]
+fn upload_whose_client_has_gone_stops_and_rejection_is_a_problem() {
+    let mut world = World::new();
+    let key = upload(&mut world, &module(90));
+    let piece = world.asks().remove(0);
+    world.edge.gone(key);
+    assert!(matches!(world.asks()[..], [Request::Gone { .. }]));
+    world.answer(Answer::Done { origin: origin_of(&piece), position: 1, outcome: done("{\"received\":90}") });
+    assert!(world.asks().is_empty() && world.edge.under_way() == 0);
+    upload(&mut world, &module(90));
+    let piece = world.asks().remove(0);
+    world.answer(Answer::Done { origin: origin_of(&piece), position: 1, outcome: done("{\"received\":90}") });
+    let put = world.asks().remove(0);
+    let rejected = Problem::new(Slug::TypeRejected, "rule 7: function `x`");
+    let response = world.done(origin_of(&put), Outcome::Refused(rejected));
+    assert_eq!((response.status, slug(&response)), (422, "type-rejected".into()));
+    // So many at a time, and then others have to wait.
+    for _ in 0..4 {
+        upload(&mut world, &module(90));
+    }
+    world.asks();
+    upload(&mut world, &module(90));
+    assert!(matches!(&world.says()[..], [Say::Respond(_, response)] if response.status == 429));
+}
+
+#[test]
+fn routes_of_a_users_type_name_it_for_the_core() {
+    let mut world = World::new();
+    let version = "ab".repeat(32);
+    for (method, target, body) in [
+        ("POST", "/v1/objects/hits/a/hit?wait_ms=5", "{\"by\":2}"),
+        ("GET", "/v1/objects/hits/a/get?key=x&n=5&consistency=stale", ""),
+        ("PUT", "/v1/objects/hits/a", "{}"),
+        ("GET", "/v1/objects/hits/a", ""),
+        ("DELETE", "/v1/objects/hits/a", ""),
+        ("GET", "/v1/objects/hits/a/events", ""),
+        ("GET", "/v1/objects?type=hits", ""),
+        ("POST", "/v1/objects/hits/a:batch", "{\"calls\":[{\"method\":\"hit\"}]}"),
+        ("POST", "/v1/objects/hits/a:migrate", &format!("{{\"to\":\"{version}\"}}")),
+    ] {
+        match world.asked(method, target, &[], body) {
+            Request::OfType { type_name, .. } => assert_eq!(type_name, "hits", "{method} {target}"),
+            other => panic!("{method} {target}: {other:?}"),
+        }
+    }
+    match world.asked("GET", "/v1/objects/hits/a/get?key=x&n=5", &[], "") {
+        Request::OfType { request, .. } => match *request {
+            Request::Query { question: Question::Method { args, create, .. }, .. } => {
+                assert_eq!((args, create), (br#"{"key":"x","n":5}"#.to_vec(), false));
+            }
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    }
+    let deleted = world.command("DELETE", &format!("/v1/types/hits/{version}"), &[], "");
+    assert!(matches!(deleted, Command::TypeDelete { .. }), "{deleted:?}");
+}

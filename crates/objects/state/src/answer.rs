@@ -1,0 +1,80 @@
+//! What every request has in common: it is carried out once and answered, and finds its object or is refused.
+
+use crate::command::{Caller, ObjectName};
+use crate::effects::Effect;
+use crate::group::Core;
+use crate::object::{self, Builtin, Open};
+use crate::place::ReplyRef;
+use crate::problem::{Outcome, Problem, Slug};
+use crate::request::{self, Kept};
+
+/// What became of a request.
+pub(crate) enum Answer {
+    Done(String),
+    /// Its ticket is the position of the call, and kept already.
+    Waits,
+}
+
+/// Carries out a request that has not been carried out before, and answers it.
+pub(crate) fn once(
+    core: &mut Core,
+    caller: &Caller,
+    hash: u64,
+    work: impl FnOnce(&mut Core) -> Result<Answer, Problem>,
+) {
+    let origin = caller.origin;
+    let placed = |core: &Core, problem| Problem { position: core.meta.position, ..problem };
+    match request::known(core, caller, hash) {
+        Err(problem) => {
+            let outcome = Outcome::Refused(placed(core, problem));
+            core.out.push(Effect::Answered { origin, outcome });
+        }
+        Ok(Some(Kept::Ended(_, outcome))) => core.out.push(Effect::Answered { origin, outcome }),
+        Ok(Some(Kept::Waits(ticket))) => core.out.push(Effect::Parked { origin, ticket }),
+        Ok(None) => {
+            let mark = core.mark();
+            let outcome = match work(core) {
+                Ok(Answer::Waits) => return,
+                Ok(Answer::Done(result)) => Outcome::Done(result),
+                Err(problem) => {
+                    core.rollback(mark);
+                    Outcome::Refused(placed(core, problem))
+                }
+            };
+            request::keep(core, &ReplyRef::of(caller), hash, Kept::Ended(None, outcome.clone()));
+            core.out.push(Effect::Answered { origin, outcome });
+        }
+    }
+}
+
+pub(crate) fn no_such_type() -> Problem {
+    Problem::new(Slug::NoSuchType, "there is no such type")
+}
+
+pub(crate) fn check_incarnation(asked: Option<u64>, has: Option<u64>) -> Result<(), Problem> {
+    match asked {
+        Some(asked) if has != Some(asked) => {
+            Err(Problem::new(Slug::WrongIncarnation, format!("incarnation {asked} is gone")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The object of a command, or a fresh one, and whether it was there.
+pub(crate) fn find<K: Builtin>(
+    core: &Core,
+    object: &ObjectName,
+    incarnation: Option<u64>,
+    create: bool,
+) -> Result<(Open<K>, bool), Problem> {
+    if !object.is_valid() {
+        return Err(Problem::argument("", "a name has 1 to 255 bytes and no control characters"));
+    }
+    let opened = object::open::<K>(core, object);
+    check_incarnation(incarnation, opened.as_ref().map(|opened| opened.header.incarnation))?;
+    match opened {
+        Some(opened) => Ok((opened, true)),
+        None if create => Ok((object::fresh(core), false)),
+        None => Err(Problem::new(Slug::NoSuchObject, "there is no such object")),
+    }
+}
