@@ -561,5 +561,11 @@ fn what(command: &Command) -> String {
         Command::CancelTicket { .. } => "cancel".into(),
         Command::Tick => "tick".into(),
         Command::FeatureLevel(_) => "level".into(),
+        // The models know the built-in types alone.
+        Command::TypePiece { .. }
+        | Command::TypePut { .. }
+        | Command::TypeReady { .. }
+        | Command::TypeDelete { .. }
+        | Command::Migrate { .. } => "any type".into(),
     }
 }
