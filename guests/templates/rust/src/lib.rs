@@ -6,14 +6,15 @@
 //! diwan object call TYPE_NAME/first hit '{"by":2}'
 //! ```
 
+use diwan_object::serde_json::Value;
 use diwan_object::{Refused, export};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 struct Hits {
     count: i64,
 }
 
-#[derive(Serialize)]
+#[derive(Deserialize, Serialize)]
 struct Count {
     count: i64,
 }
@@ -32,12 +33,23 @@ impl Hits {
     fn get(&self) -> Count {
         Count { count: self.count }
     }
+
+    /// What a later version of this type begins with.
+    fn save(&self) -> Count {
+        self.get()
+    }
+
+    fn migrate(_description: Value, saved: Count) -> Self {
+        Self { count: saved.count }
+    }
 }
 
 export!(Hits as "TYPE_NAME" {
     new(start: Option<i64>);
     command hit(by: Option<i64>);
     query get();
+    event save();
+    event migrate(description: Value, state: Count);
 });
 
 #[cfg(test)]
