@@ -24,7 +24,9 @@ fn loops_and_recursions_of_every_form_end() {
         ("(table funcref (elem $f)) (func $f) ", "(loop (call_indirect (i32.const 0)) (br 0))"),
     ] {
         let body = format!("{body} (i64.const 0)");
-        let mut bench = Bench::new(&around(&format!("{MEMORY} {items}"), &body));
+        let module = around(&format!("{MEMORY} {items}"), &body);
+        let module = module.replace(r#"raw\"}"#, r#"raw\",\"limits\":{\"fuel\":1000000}}"#);
+        let mut bench = Bench::new(&module);
         assert_eq!(bench.failure("x", ""), Failure::OutOfFuel, "{body}");
     }
     for items in ["(func $f (call $f))", "(func $f (block) (call $g)) (func $g (call $f))"] {
@@ -43,12 +45,12 @@ fn fuel(bench: &mut Bench, rounds: u32) -> u64 {
 #[test]
 fn fuel_is_the_price_of_what_ran() {
     for (round, units) in [
-        // Three to count and two to branch.
-        ("", 5),
-        ("(block (br 0))", 6),
-        ("(if (i32.const 0) (then (drop (i32.const 1))))", 7),
-        ("(call $f)", 13),
-        ("(memory.fill (i32.const 2000) (i32.const 0) (i32.const 800))", 109),
+        // Five to look, three to count and two to branch.
+        ("", 10),
+        ("(block (br 0))", 11),
+        ("(if (i32.const 0) (then (drop (i32.const 1))))", 12),
+        ("(call $f)", 23),
+        ("(memory.fill (i32.const 2000) (i32.const 0) (i32.const 800))", 163),
     ] {
         let body = format!(
             r"(local.set $at (i32.load (local.get $p)))
@@ -94,7 +96,10 @@ fn stack_is_given_back_whichever_way_a_function_ends() {
             (local.set $at (i32.sub (local.get $at) (i32.const 1)))
             (br_if 0 (local.get $at)))
         (i64.const 0)"
-        .replace("(drop (drop (call $pair (i32.and (local.get $at) (i32.const 1)))))", "(call $pair (i32.and (local.get $at) (i32.const 1))) drop drop");
+        .replace(
+            "(drop (drop (call $pair (i32.and (local.get $at) (i32.const 1)))))",
+            "(call $pair (i32.and (local.get $at) (i32.const 1))) drop drop",
+        );
     let mut bench = Bench::new(&around(&items, &body));
     assert_eq!(bench.call("x", b"").outcome, Ok(Vec::new()));
 }

@@ -14,7 +14,7 @@ use wasm_encoder::{BlockType, Function, Instruction, ValType};
 use wasmparser::{FuncValidator, FunctionBody, Operator, ValidatorResources};
 
 use super::Outline;
-use super::price::{Price, price};
+use super::price::{LOOK_UNITS, Price, price};
 use crate::rejected::rejected;
 
 /// The globals that count.
@@ -187,6 +187,7 @@ impl Code {
 
     fn take_fuel(&mut self, units: u64, looks: bool) {
         let fuel = self.counters.fuel;
+        let units = if looks { units + LOOK_UNITS } else { units };
         if units > 0 {
             self.all(&[
                 Instruction::GlobalGet(fuel),
@@ -195,7 +196,6 @@ impl Code {
                 Instruction::GlobalSet(fuel),
             ]);
         }
-        // Also where nothing is paid: the rest of a loop, or who calls, pays.
         if looks {
             self.look();
         }
