@@ -11,7 +11,7 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    pub(crate) fn of(instance: &Instance, store: &mut Store<crate::imports::Cell>) -> Self {
+    pub(crate) fn of<T: 'static>(instance: &Instance, store: &mut Store<T>) -> Self {
         let mut global = |name| instance.get_global(&mut *store, name).expect("it was exported by us");
         Self { fuel: global(FUEL), stack: global(STACK) }
     }
