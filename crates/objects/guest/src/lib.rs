@@ -11,6 +11,7 @@
 //! its own, runs what it does once, and keeps the memory that comes out as its image, of which all objects map private copies.
 //!
 //! # Invariants
+//! - *Where a run stops belongs to the module*: fuel and stack are counted by instructions that `module/metered.rs` writes into it.
 //! - *Outcomes follow from the module and the run*: no clock, no address, no order of threads, no unordered container. Floats have one
 //!   NaN. What an instance consists of is its memory and its mutable globals; all that else could change (tables, passive
 //!   segments, mutable references) is refused at upload.
@@ -18,8 +19,8 @@
 //! - *Unsafe code* stands in `memory/` alone.
 //!
 //! # Not done, and what that costs
-//! - Fuel is the engine's own: where a run stops for want of it belongs to this version of the engine, which is pinned. Members
-//!   that mix versions may differ there.
+//! - A function's frame on the machine's stack is not bounded by what it counts for, only far below twice of it as a rule: should one
+//!   be larger, the run ends at the machine's limit, in the same way but at a depth that is the engine's.
 //! - Modules are compiled in the process of the member: a module that is within all bounds and still makes the compiler panic
 //!   stops the members that meet it.
 

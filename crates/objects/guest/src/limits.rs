@@ -51,6 +51,9 @@ pub const FUEL_MAX: u64 = 2_000_000_000;
 /// How many runs' fuel preparing an image may take: a runner starts an interpreter and reads a source.
 pub const IMAGE_RUNS: u64 = 25;
 
+/// Bytes of stack of a run, as functions count them: 128 for a call, 8 for a value.
+pub const STACK_BYTES: i32 = 512 << 10;
+
 /// Bytes of a result, and of each result that a waiting call gets.
 pub const RESULT_BYTES_MAX: usize = objects_state::limits::VALUE_BYTES_MAX;
 /// Bytes of what `save` gives.

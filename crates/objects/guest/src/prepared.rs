@@ -15,7 +15,7 @@ use crate::memory::{Creator, Image, Tracking};
 use crate::module::{FEATURES, Segment, checked, rewrite};
 use crate::rejected::rejected;
 
-/// Bytes of the machine's stack that a run may take. A thread that runs modules has more than that.
+/// Bytes of the machine's stack that a run may take, twice of what it counts. A thread that runs modules has more than that.
 const STACK_BYTES: usize = 1 << 20;
 /// Addresses of a memory: all that 32 bits reach, so that the machine checks them and not the code.
 const RESERVED_BYTES: u64 = 4 << 30;
@@ -68,7 +68,6 @@ fn configuration(creator: Arc<Creator>) -> Config {
     config
         .wasm_features(!FEATURES, false)
         .cranelift_nan_canonicalization(true)
-        .consume_fuel(true)
         .max_wasm_stack(STACK_BYTES)
         .wasm_backtrace_details(WasmBacktraceDetails::Disable)
         .wasm_backtrace_max_frames(NonZeroUsize::new(FRAMES_MAX))

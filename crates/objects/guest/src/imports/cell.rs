@@ -8,6 +8,7 @@ use super::Acts;
 use crate::description::Codec;
 use crate::log::Log;
 use crate::memory::Borrowed;
+use crate::meter::Meter;
 
 /// What may be done in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,6 +78,7 @@ impl ResourceLimiter for Growth {
 /// Data of an instance's store.
 pub(crate) struct Cell {
     pub(crate) memory: Option<Memory>,
+    pub(crate) meter: Option<Meter>,
     pub(crate) host: Borrowed,
     pub(crate) facts: Facts,
     pub(crate) acts: Acts,
@@ -90,6 +92,7 @@ impl Cell {
     pub(crate) fn new(bytes_max: usize, log: Arc<Log>) -> Self {
         Self {
             memory: None,
+            meter: None,
             host: Borrowed::default(),
             facts: Facts::default(),
             acts: Acts::default(),

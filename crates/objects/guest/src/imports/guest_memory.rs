@@ -4,26 +4,19 @@ use objects_state::guest::Failure;
 use wasmtime::Caller;
 
 use super::{Cell, Stopped, broken};
-use crate::meter;
 
 /// Units of fuel of each function of ours.
-const CALL_FUEL: u64 = 100;
+const CALL_FUEL: i64 = 100;
 /// Bytes that are moved for a unit.
-const BYTES_PER_UNIT: u64 = 4;
+const BYTES_PER_UNIT: i64 = 4;
 
 /// Takes the fuel of a call that moves so many bytes.
 pub(super) fn pay(caller: &mut Caller<'_, Cell>, bytes: usize) -> wasmtime::Result<()> {
-    let price = CALL_FUEL + bytes as u64 / BYTES_PER_UNIT;
-    match meter::left(&*caller).checked_sub(price) {
-        Some(rest) => {
-            meter::fill(caller, rest);
-            Ok(())
-        }
-        None => {
-            meter::fill(caller, 0);
-            Err(wasmtime::Error::new(Stopped(Failure::OutOfFuel)))
-        }
-    }
+    let price = CALL_FUEL + bytes as i64 / BYTES_PER_UNIT;
+    let meter = caller.data().meter.expect("an instance that runs has one");
+    let rest = meter.fuel(&mut *caller) - price;
+    meter.set_fuel(caller, rest);
+    if rest < 0 { Err(wasmtime::Error::new(Stopped(Failure::OutOfFuel))) } else { Ok(()) }
 }
 
 fn outside() -> wasmtime::Error {

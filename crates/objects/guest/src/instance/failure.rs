@@ -16,7 +16,6 @@ pub(super) fn of(error: &Error, is_memory_refused: bool, last_logged: &str) -> F
         };
     }
     match error.downcast_ref() {
-        Some(Trap::OutOfFuel) => Failure::OutOfFuel,
         Some(Trap::StackOverflow) => Failure::StackExhausted,
         Some(_) if is_memory_refused => Failure::OutOfMemory,
         Some(trap) => Failure::Trapped { detail: placed(words(*trap), error, last_logged) },

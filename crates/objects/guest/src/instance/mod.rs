@@ -9,9 +9,10 @@ use objects_state::guest::{Entry, Failure, Host};
 use wasmtime::{Global, InstancePre, Memory, Store};
 
 use crate::imports::{Cell, Facts};
+use crate::limits::STACK_BYTES;
 use crate::log::Log;
 use crate::memory::{Borrowed, Tracking, forget_written, lend, written};
-use crate::meter;
+use crate::meter::Meter;
 
 /// What instances of a version are made from.
 pub(crate) struct Recipe {
@@ -28,6 +29,7 @@ pub(crate) struct Instance {
     memory: Memory,
     globals: Vec<Global>,
     entries: Entries,
+    meter: Meter,
     tracking: Tracking,
 }
 
@@ -43,8 +45,6 @@ impl Instance {
         let mut store =
             Store::new(recipe.pre.module().engine(), Cell::new(recipe.bytes_max, recipe.log.clone()));
         store.limiter(|cell| &mut cell.growth);
-        // The engine takes fuel for filling tables, and how much is its own affair.
-        meter::fill(&mut store, u64::MAX);
         let instance = recipe.pre.instantiate(&mut store);
         let instance = instance.map_err(|error| failure::of(&error, false, ""))?;
         let memory = instance.get_memory(&mut store, "memory").expect("checked: it exports one");
@@ -52,8 +52,10 @@ impl Instance {
         let mut global =
             |name: &String| instance.get_global(&mut store, name).expect("it was exported by us");
         let globals = recipe.globals.iter().map(&mut global).collect();
+        let meter = Meter::of(&instance, &mut store);
+        store.data_mut().meter = Some(meter);
         let entries = Entries::of(&instance, &mut store);
-        Ok(Self { store, memory, globals, entries, tracking: recipe.tracking })
+        Ok(Self { store, memory, globals, entries, meter, tracking: recipe.tracking })
     }
 
     /// All of its memory.
@@ -84,7 +86,7 @@ impl Instance {
     /// Enters it for a run.
     pub(crate) fn enter(&mut self, entry: Entry<'_>, facts: Facts, fuel: u64, host: &dyn Host) -> Left {
         self.store.data_mut().begin(facts);
-        meter::fill(&mut self.store, fuel);
+        self.meter.fill(&mut self.store, fuel, STACK_BYTES);
         fn slot(instance: &mut Instance) -> &mut Borrowed {
             &mut instance.store.data_mut().host
         }
@@ -95,22 +97,23 @@ impl Instance {
     /// Runs what makes the image: the start function, `_initialize`, `init_source`, `describe`. What a source says of itself.
     pub(crate) fn initialize(&mut self, source: Option<&[u8]>, fuel: u64) -> Result<Vec<u8>, Failure> {
         self.store.data_mut().begin(Facts::default());
-        meter::fill(&mut self.store, fuel);
+        self.meter.fill(&mut self.store, fuel, STACK_BYTES);
         let outcome = self.entries.initialize(&mut self.store, source);
         self.left(outcome, fuel).outcome
     }
 
-    /// The fuel that a failed run took depends on where the engine notices, so it is told for those that succeed.
-    fn left(&self, outcome: wasmtime::Result<Vec<u8>>, fuel: u64) -> Left {
-        let used = fuel - meter::left(&self.store).min(fuel);
-        match outcome {
-            Ok(result) => Left { outcome: Ok(result), fuel: used },
-            Err(error) => {
-                let cell = self.store.data();
-                let failure = failure::of(&error, cell.growth.is_refused, &cell.last_logged);
-                let fuel = if failure == Failure::OutOfFuel { fuel } else { 0 };
-                Left { outcome: Err(failure), fuel }
-            }
+    /// Whatever a run ends with, it has failed if it owes fuel or stack.
+    fn left(&mut self, outcome: wasmtime::Result<Vec<u8>>, fuel: u64) -> Left {
+        let rest = self.meter.fuel(&mut self.store);
+        let used = fuel - u64::try_from(rest).unwrap_or(0).min(fuel);
+        if self.meter.is_stack_used_up(&mut self.store) {
+            return Left { outcome: Err(Failure::StackExhausted), fuel: used };
         }
+        if rest < 0 {
+            return Left { outcome: Err(Failure::OutOfFuel), fuel: used };
+        }
+        let cell = self.store.data();
+        let outcome = outcome.map_err(|error| failure::of(&error, cell.growth.is_refused, &cell.last_logged));
+        Left { outcome, fuel: used }
     }
 }

@@ -4,14 +4,16 @@ mod bounds;
 mod code;
 mod exports;
 mod imports;
+mod metered;
 mod names;
 mod outline;
+mod price;
 mod rewrite;
 mod validate;
 
 pub(crate) use imports::{Answer, WASI};
 pub(crate) use names::shortened;
 pub(crate) use outline::Outline;
-pub(crate) use rewrite::{START, Segment, reserved_global, rewrite};
+pub(crate) use rewrite::{FUEL, STACK, START, Segment, reserved_global, rewrite};
 pub use validate::check;
 pub(crate) use validate::{FEATURES, checked};

@@ -1,14 +1,23 @@
 //! What a checked module is made into:
+//! - its functions count fuel and stack (`metered.rs`);
 //! - its mutable globals are exported, since they belong to an object's state;
 //! - its start function and its data segments are taken out: the *image* holds what they do, and an object's memory begins as a
 //!   copy of it. Segments stay as passive ones (`memory.init` may use them), active ones as empty ones.
 
 use objects_state::guest::Rejected;
 use wasm_encoder::reencode::{Reencode, RoundtripReencoder};
-use wasm_encoder::{DataSection, ExportKind, ExportSection, RawSection, SectionId};
-use wasmparser::{ConstExpr, DataKind, Operator, Parser, Payload};
+use wasm_encoder::{
+    BlockType, CodeSection, DataSection, ExportKind, ExportSection, GlobalSection, GlobalType, RawSection,
+    SectionId, TypeSection, ValType,
+};
+use wasmparser::{
+    ConstExpr, DataKind, FuncValidator, FunctionBody, Operator, Parser, Payload, ValidPayload, Validator,
+    ValidatorResources,
+};
 
 use super::Outline;
+use super::metered::{self, Counters};
+use super::validate::FEATURES;
 use crate::rejected::rejected;
 
 /// A segment of data that the image begins with.
@@ -33,6 +42,10 @@ pub(crate) fn reserved_global(name: &str) -> String {
 
 /// The export that the start function became.
 pub(crate) const START: &str = "diwan:start";
+/// The global that counts fuel: an i64.
+pub(crate) const FUEL: &str = "diwan:fuel";
+/// The global that counts bytes of stack: an i32.
+pub(crate) const STACK: &str = "diwan:stack";
 
 /// The order of sections in a module.
 const ORDER: [SectionId; 11] = [
@@ -51,29 +64,135 @@ const ORDER: [SectionId; 11] = [
 
 /// Rewrites a checked module.
 pub(crate) fn rewrite<'a>(outline: &Outline<'a>) -> Result<Rewritten<'a>, Rejected> {
-    let mut sections = Sections::default();
-    let mut segments = Vec::new();
-    let mut exports = ExportSection::new();
-    let mut names = None;
+    let mut parts = Parts::new(outline);
+    let mut validator = Validator::new_with_features(FEATURES);
     for payload in Parser::new(0).parse_all(outline.module) {
-        let payload = payload.map_err(|error| rejected(error.to_string()))?;
-        match payload {
-            Payload::ExportSection(reader) => {
-                RoundtripReencoder.parse_export_section(&mut exports, reader).map_err(unencodable)?;
+        let payload = payload.map_err(unencodable)?;
+        match validator.payload(&payload).map_err(unencodable)? {
+            ValidPayload::Func(function, body) => {
+                let mut function = function.into_validator(Default::default());
+                parts.function(&body, &mut function)?;
             }
-            Payload::DataSection(reader) => sections.put(SectionId::Data, &data(reader, &mut segments)?),
-            Payload::StartSection { .. } | Payload::CodeSectionEntry(_) => {}
-            Payload::CustomSection(section) if section.name() == "name" => names = Some(section),
-            other => sections.copy(outline.module, &other),
+            _ => parts.take(payload)?,
         }
     }
-    let globals = export_globals(outline, &mut exports);
-    sections.put(SectionId::Export, &exports);
-    let mut module = sections.finish();
-    if let Some(names) = names {
-        module.section(&wasm_encoder::CustomSection { name: "name".into(), data: names.data().into() });
+    Ok(parts.finish())
+}
+
+/// A module under way.
+struct Parts<'o, 'a> {
+    outline: &'o Outline<'a>,
+    sections: Sections,
+    types: TypeSection,
+    /// Results of the types of blocks that are added, behind the module's own types.
+    blocks: Vec<Vec<ValType>>,
+    globals: GlobalSection,
+    exports: ExportSection,
+    code: CodeSection,
+    /// Functions that were written.
+    bodies: u32,
+    names: Option<&'a [u8]>,
+    segments: Vec<Segment<'a>>,
+}
+
+impl<'o, 'a> Parts<'o, 'a> {
+    fn new(outline: &'o Outline<'a>) -> Self {
+        Self {
+            outline,
+            sections: Sections::default(),
+            types: TypeSection::new(),
+            blocks: Vec::new(),
+            globals: GlobalSection::new(),
+            exports: ExportSection::new(),
+            code: CodeSection::new(),
+            bodies: 0,
+            names: None,
+            segments: Vec::new(),
+        }
     }
-    Ok(Rewritten { module: module.finish(), segments, globals })
+
+    /// Takes what is no function.
+    fn take(&mut self, payload: Payload<'a>) -> Result<(), Rejected> {
+        let mut copy = RoundtripReencoder;
+        match payload {
+            Payload::TypeSection(reader) => copy.parse_type_section(&mut self.types, reader),
+            Payload::GlobalSection(reader) => copy.parse_global_section(&mut self.globals, reader),
+            Payload::ExportSection(reader) => copy.parse_export_section(&mut self.exports, reader),
+            Payload::DataSection(reader) => {
+                self.sections.put(SectionId::Data, &data(reader, &mut self.segments)?);
+                Ok(())
+            }
+            Payload::StartSection { .. } | Payload::CodeSectionStart { .. } => Ok(()),
+            Payload::CustomSection(section) if section.name() == "name" => {
+                self.names = Some(section.data());
+                Ok(())
+            }
+            other => {
+                self.sections.copy(self.outline.module, &other);
+                Ok(())
+            }
+        }
+        .map_err(unencodable)
+    }
+
+    fn function(
+        &mut self,
+        body: &FunctionBody<'_>,
+        validator: &mut FuncValidator<ValidatorResources>,
+    ) -> Result<(), Rejected> {
+        let index = self.outline.imported + self.bodies;
+        self.bodies += 1;
+        let block = self.block(index)?;
+        let counters = counters(self.outline);
+        self.code.function(&metered::function(self.outline, index, body, validator, counters, block)?);
+        Ok(())
+    }
+
+    /// The type of a block that gives what a function gives.
+    fn block(&mut self, function: u32) -> Result<BlockType, Rejected> {
+        let results = self.outline.signature(function).map_or(&[][..], |ty| ty.results());
+        match results {
+            [] => Ok(BlockType::Empty),
+            [result] => Ok(BlockType::Result(RoundtripReencoder.val_type(*result).map_err(unencodable)?)),
+            several => {
+                let results = RoundtripReencoder.val_types(several.to_vec()).map_err(unencodable)?;
+                let known = self.blocks.iter().position(|block| *block == results);
+                let place = known.unwrap_or_else(|| {
+                    self.types.ty().function([], results.iter().copied());
+                    self.blocks.push(results);
+                    self.blocks.len() - 1
+                });
+                Ok(BlockType::FunctionType((self.outline.types.len() + place) as u32))
+            }
+        }
+    }
+
+    fn finish(mut self) -> Rewritten<'a> {
+        let globals = export_globals(self.outline, &mut self.exports);
+        let counters = counters(self.outline);
+        for (name, index, ty, zero) in [
+            (FUEL, counters.fuel, ValType::I64, wasm_encoder::ConstExpr::i64_const(0)),
+            (STACK, counters.stack, ValType::I32, wasm_encoder::ConstExpr::i32_const(0)),
+        ] {
+            self.globals.global(GlobalType { val_type: ty, mutable: true, shared: false }, &zero);
+            self.exports.export(name, ExportKind::Global, index);
+        }
+        self.sections.put(SectionId::Type, &self.types);
+        self.sections.put(SectionId::Global, &self.globals);
+        self.sections.put(SectionId::Export, &self.exports);
+        self.sections.put(SectionId::Code, &self.code);
+        let mut module = self.sections.finish();
+        if let Some(names) = self.names {
+            module.section(&wasm_encoder::CustomSection { name: "name".into(), data: names.into() });
+        }
+        Rewritten { module: module.finish(), segments: self.segments, globals }
+    }
+}
+
+/// The globals that are added.
+fn counters(outline: &Outline<'_>) -> Counters {
+    let fuel = u32::try_from(outline.globals.len()).expect("there are few");
+    Counters { fuel, stack: fuel + 1 }
 }
 
 fn unencodable(error: impl std::fmt::Display) -> Rejected {
