@@ -48,16 +48,11 @@ pub(crate) fn of_session(core: &mut Core, id: SessionId, expired: bool) {
     }
     for key in keys(core, &key::session_tickets(id)) {
         let ticket = key.last_chunk::<8>().map_or(0, |id| u64::from_be_bytes(*id));
-        match ticket::waiting(core, ticket) {
-            Some((place, waiting)) if types::is_user(place.object.kind) => {
-                died(core, &place, &waiting);
-                told.push((place.object, place.space, user::Ended::Ticket(ticket)));
+        if let Some((place, is_told)) = end_of_session(core, ticket) {
+            match is_told {
+                true => told.push((place.object, place.space, user::Ended::Ticket(ticket))),
+                false => touch(&place.object, place.space),
             }
-            Some((place, _)) => {
-                end_ticket(core, ticket, Why::Died, false);
-                touch(&place.object, place.space);
-            }
-            None => {}
         }
     }
     for key in keys(core, &key::replies(id)) {
@@ -71,6 +66,17 @@ pub(crate) fn of_session(core: &mut Core, id: SessionId, expired: bool) {
     }
     user::tell_ends(core, &told);
     core.out.push(Effect::SessionEnded { session: id, expired });
+}
+
+/// A waiting call of a dead session ends: where it waited, and whether a module is to be told when all have.
+fn end_of_session(core: &mut Core, ticket: u64) -> Option<(Place, bool)> {
+    let (place, waiting) = ticket::waiting(core, ticket)?;
+    let is_told = types::is_user(place.object.kind);
+    match is_told {
+        true => died(core, &place, &waiting),
+        false => end_ticket(core, ticket, Why::Died, false),
+    }
+    Some((place, is_told))
 }
 
 /// A waiting call of a dead session ends at an object of a user's type. The module hears of it when all have.

@@ -146,7 +146,7 @@ impl Types {
     fn code(&self) -> Option<String> {
         self.world.effects.iter().find_map(|effect| match effect {
             Effect::Answered { outcome: objects_state::Outcome::Refused(problem), .. } => {
-                problem.code.clone()
+                problem.code.as_deref().map(String::from)
             }
             _ => None,
         })
