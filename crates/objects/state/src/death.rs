@@ -27,22 +27,16 @@ pub(crate) fn of_session(core: &mut Core, id: SessionId, expired: bool) {
         }
     };
     for key in keys(core, &key::holdings(id)) {
-        let object = core.read::<ObjectName>(&key);
-        let lost = read_holding(&key, expired);
-        match (object, lost) {
-            (Some(object), Some((lost, space))) if lost.class == class::LISTENER => {
-                core.store.remove(&key::entry(
-                    space,
-                    table::HOLDER,
-                    &key::holder(id, lost.class, lost.position),
-                ));
+        match core.read::<ObjectName>(&key).zip(read_holding(&key, expired)) {
+            Some((object, (lost, space))) if lost.class == class::LISTENER => {
+                stop_listening(core, space, lost);
                 told.push((object, space, user::Ended::Session(id)));
             }
-            (Some(object), Some((lost, space))) => {
+            Some((object, (lost, space))) => {
                 lose(core, &object, space, lost);
                 touch(&object, space);
             }
-            _ => {}
+            None => {}
         }
         core.store.remove(&key);
     }
@@ -55,17 +49,28 @@ pub(crate) fn of_session(core: &mut Core, id: SessionId, expired: bool) {
             }
         }
     }
+    remove(core, id);
+    for (object, space) in touched {
+        dispatch!(object.kind, K => object::run_in_space::<K>(core, &object, space, |_, _| {}), else ());
+    }
+    user::tell_ends(core, &told);
+    core.out.push(Effect::SessionEnded { session: id, expired });
+}
+
+/// A session is gone, and with it the replies that were kept for it.
+fn remove(core: &mut Core, id: SessionId) {
     for key in keys(core, &key::replies(id)) {
         request::forget(core, &key);
     }
     if core.store.remove(&key::session(id)) {
         core.meta.sessions -= 1;
     }
-    for (object, space) in touched {
-        dispatch!(object.kind, K => object::run_in_space::<K>(core, &object, space, |_, _| {}), else ());
-    }
-    user::tell_ends(core, &told);
-    core.out.push(Effect::SessionEnded { session: id, expired });
+}
+
+/// An object of a user's type has no such session any more; its module is told when everything has ended.
+fn stop_listening(core: &mut Core, space: u64, lost: Lost) {
+    let holder = key::holder(lost.session, lost.class, lost.position);
+    core.store.remove(&key::entry(space, table::HOLDER, &holder));
 }
 
 /// A waiting call of a dead session ends: where it waited, and whether a module is to be told when all have.
