@@ -30,6 +30,7 @@ fn upload(world: &mut World, module: &[u8]) -> u32 {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one upload, step by step")]
 fn upload_goes_piece_by_piece_and_is_answered_when_its_version_is_ready() {
     let mut world = World::new();
     let size = PIECE_BYTES + 10;

@@ -5,6 +5,7 @@ use objects_state::{Caller, Command, Identity, MethodKind, State, TypeId};
 use crate::edge::{Question, Request, SessionProof, Subject};
 
 /// A request with its type's number in place, if the state knows a type of that name; otherwise as it came.
+#[expect(clippy::result_large_err, reason = "what cannot be resolved waits, as it came")]
 pub(crate) fn resolved(request: Request, state: &State) -> Result<Request, Request> {
     let Request::OfType { type_name, request, consistency, min_position } = request else {
         return Ok(request);

@@ -167,7 +167,8 @@ mod tests {
 
     fn happen(watches: &mut Watches, position: u64, object: &str, out: &mut Mailboxes) {
         let (kind, session) = (EventKind::Acquired, Some(S));
-        let event = Event { kind, object: name(object), session, position };
+        let (user_type, said) = (None, None);
+        let event = Event { kind, object: name(object), session, position, user_type, said };
         watches.happened(EventId { position, ordinal: 0 }, Happening::Object(event), out);
     }
 

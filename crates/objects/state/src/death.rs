@@ -27,50 +27,61 @@ pub(crate) fn of_session(core: &mut Core, id: SessionId, expired: bool) {
         }
     };
     for key in keys(core, &key::holdings(id)) {
-        let object = core.read::<ObjectName>(&key);
-        let lost = read_holding(&key, expired);
-        match (object, lost) {
-            (Some(object), Some((lost, space))) if lost.class == class::LISTENER => {
-                core.store.remove(&key::entry(
-                    space,
-                    table::HOLDER,
-                    &key::holder(id, lost.class, lost.position),
-                ));
+        match core.read::<ObjectName>(&key).zip(read_holding(&key, expired)) {
+            Some((object, (lost, space))) if lost.class == class::LISTENER => {
+                stop_listening(core, space, lost);
                 told.push((object, space, user::Ended::Session(id)));
             }
-            (Some(object), Some((lost, space))) => {
+            Some((object, (lost, space))) => {
                 lose(core, &object, space, lost);
                 touch(&object, space);
             }
-            _ => {}
+            None => {}
         }
         core.store.remove(&key);
     }
     for key in keys(core, &key::session_tickets(id)) {
         let ticket = key.last_chunk::<8>().map_or(0, |id| u64::from_be_bytes(*id));
-        match ticket::waiting(core, ticket) {
-            Some((place, waiting)) if types::is_user(place.object.kind) => {
-                died(core, &place, &waiting);
-                told.push((place.object, place.space, user::Ended::Ticket(ticket)));
+        if let Some((place, is_told)) = end_of_session(core, ticket) {
+            match is_told {
+                true => told.push((place.object, place.space, user::Ended::Ticket(ticket))),
+                false => touch(&place.object, place.space),
             }
-            Some((place, _)) => {
-                end_ticket(core, ticket, Why::Died, false);
-                touch(&place.object, place.space);
-            }
-            None => {}
         }
     }
+    remove(core, id);
+    for (object, space) in touched {
+        dispatch!(object.kind, K => object::run_in_space::<K>(core, &object, space, |_, _| {}), else ());
+    }
+    user::tell_ends(core, &told);
+    core.out.push(Effect::SessionEnded { session: id, expired });
+}
+
+/// A session is gone, and with it the replies that were kept for it.
+fn remove(core: &mut Core, id: SessionId) {
     for key in keys(core, &key::replies(id)) {
         request::forget(core, &key);
     }
     if core.store.remove(&key::session(id)) {
         core.meta.sessions -= 1;
     }
-    for (object, space) in touched {
-        dispatch!(object.kind, K => object::run_in_space::<K>(core, &object, space, |_, _| {}), else ());
+}
+
+/// An object of a user's type has no such session any more; its module is told when everything has ended.
+fn stop_listening(core: &mut Core, space: u64, lost: Lost) {
+    let holder = key::holder(lost.session, lost.class, lost.position);
+    core.store.remove(&key::entry(space, table::HOLDER, &holder));
+}
+
+/// A waiting call of a dead session ends: where it waited, and whether a module is to be told when all have.
+fn end_of_session(core: &mut Core, ticket: u64) -> Option<(Place, bool)> {
+    let (place, waiting) = ticket::waiting(core, ticket)?;
+    let is_told = types::is_user(place.object.kind);
+    match is_told {
+        true => died(core, &place, &waiting),
+        false => end_ticket(core, ticket, Why::Died, false),
     }
-    user::tell_ends(core, &told);
-    core.out.push(Effect::SessionEnded { session: id, expired });
+    Some((place, is_told))
 }
 
 /// A waiting call of a dead session ends at an object of a user's type. The module hears of it when all have.

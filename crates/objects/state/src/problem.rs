@@ -184,7 +184,7 @@ pub struct Problem {
     /// Whether there may be an effect, now or later.
     pub effect: SideEffect,
     /// The own code of a module that refused the call: of a [`Slug::GuestError`] alone.
-    pub code: Option<String>,
+    pub code: Option<Box<str>>,
 }
 
 impl Problem {
@@ -259,7 +259,7 @@ impl Field for Problem {
         (self.effect == SideEffect::Unknown).put(out);
         // What earlier builds have written has no code.
         if self.slug == Slug::GuestError {
-            self.code.put(out);
+            self.code.as_deref().map(String::from).put(out);
         }
     }
 
@@ -273,7 +273,11 @@ impl Field for Problem {
             position: Field::take(cursor)?,
             result: Field::take(cursor)?,
             effect: if bool::take(cursor)? { SideEffect::Unknown } else { SideEffect::None },
-            code: if slug == Slug::GuestError { Field::take(cursor)? } else { None },
+            code: if slug == Slug::GuestError {
+                <Option<String> as Field>::take(cursor)?.map(String::into_boxed_str)
+            } else {
+                None
+            },
         })
     }
 }

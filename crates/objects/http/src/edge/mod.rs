@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 
 use base::MonoTime;
 use objects_replica::edge::{Answer, EventId, Request, edge_of, origin};
-use objects_state::{Origin, SessionId, SideEffect, Slug};
+use objects_state::{Origin, Outcome, SessionId, SideEffect, Slug};
 
 use crate::guard;
 use crate::message::{Fault, HttpRequest, HttpResponse, unanswered};
 use crate::route::{Route, Routed};
 use crate::sse;
 use crate::target::Target;
-use open::{Purpose, Requests};
+use open::{Open, Purpose, Requests};
 use upload::{ASK_MS, Next, Upload};
 
 /// How an edge is set up.
@@ -167,22 +167,12 @@ impl<K: Copy + Ord> Edge<K> {
                     self.says.push(Say::Finish(open.key));
                     return;
                 }
-                let mut response = match open.purpose {
-                    Purpose::Upload(upload) => match upload.answered(&outcome) {
-                        Next::Ask(upload) => return self.go_on(open.key, upload),
-                        Next::AskLater(upload) => {
-                            self.later.insert((now.plus_ms(ASK_MS), open.key), upload);
-                            return;
-                        }
-                        Next::Respond(response) => response,
-                    },
-                    purpose => reply::of(&purpose, &outcome, &self.config),
-                };
+                let Some((key, mut response)) = self.shown(open, &outcome, now) else { return };
                 response = response.with("diwan-position", position.to_string());
                 if let Some(leader) = &self.leader {
                     response = response.with("diwan-leader", leader.clone());
                 }
-                self.says.push(Say::Respond(open.key, response));
+                self.says.push(Say::Respond(key, response));
             }
             Answer::Parked { origin, ticket, keeps } => {
                 if let Some(number) = self.number(origin) {
@@ -202,6 +192,20 @@ impl<K: Copy + Ord> Edge<K> {
             Answer::EventsLost { origin } => self.push(origin, || sse::LOST.into()),
             Answer::WhoWasHeard { round } => self.tell_heard(Some(round), now),
         }
+    }
+
+    /// The response to a request that is answered; nothing if it is an upload that goes on.
+    fn shown(&mut self, open: Open<K>, outcome: &Outcome, now: MonoTime) -> Option<(K, HttpResponse)> {
+        let upload = match open.purpose {
+            Purpose::Upload(upload) => upload,
+            purpose => return Some((open.key, reply::of(&purpose, outcome, &self.config))),
+        };
+        match upload.answered(outcome) {
+            Next::Ask(upload) => self.go_on(open.key, upload),
+            Next::AskLater(upload) => drop(self.later.insert((now.plus_ms(ASK_MS), open.key), upload)),
+            Next::Respond(response) => return Some((open.key, response)),
+        }
+        None
     }
 
     fn uploads(&self) -> usize {

@@ -159,10 +159,7 @@ pub(crate) fn query(
     method: &str,
     args: &[u8],
 ) -> Result<String, Problem> {
-    let (opened, _) = match find_there(core, object, incarnation) {
-        Ok(found) => found,
-        Err(problem) => return Err(problem),
-    };
+    let (opened, _) = find_there(core, object, incarnation)?;
     let (space, root) = (opened.header.incarnation, opened.live.root);
     if types::method(core, object.kind, root.version, method)? != MethodKind::Query {
         return Err(Problem::new(Slug::NotAQuery, "the method changes the object"));

@@ -188,5 +188,5 @@ pub(super) fn problem(failure: Failure) -> Problem {
 /// A refusal in the module's own words.
 pub(super) fn refused(mut code: String, detail: String) -> Problem {
     code.truncate(code.floor_char_boundary(TOPIC_BYTES_MAX));
-    Problem { code: Some(code), ..Problem::new(Slug::GuestError, detail) }
+    Problem { code: Some(code.into_boxed_str()), ..Problem::new(Slug::GuestError, detail) }
 }

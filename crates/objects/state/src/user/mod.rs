@@ -151,6 +151,9 @@ pub(crate) fn deleted(core: &mut Core, object: &ObjectName, header: &Header) {
     core.engine.get().forget(header.incarnation);
 }
 
+/// How many objects each version of a type has.
+type ObjectCounts = BTreeMap<(u8, VersionHash), u64>;
+
 /// How many objects each version has, and how many pages they have together: for a loader, which compares.
 ///
 /// # Errors
@@ -158,7 +161,7 @@ pub(crate) fn deleted(core: &mut Core, object: &ObjectName, header: &Header) {
 pub(crate) fn tally<'a>(
     core: &Core,
     objects: impl Iterator<Item = &'a (ObjectName, Header)>,
-) -> Result<(BTreeMap<(u8, VersionHash), u64>, u64), crate::codec::Malformed> {
+) -> Result<(ObjectCounts, u64), crate::codec::Malformed> {
     let (mut versions, mut pages) = (BTreeMap::new(), 0);
     for (object, header) in objects.filter(|(object, _)| types::is_user(object.kind)) {
         let root: Root = crate::codec::decoded(&header.root)?;
