@@ -76,14 +76,14 @@ fn scope(vm: &VirtualMachine, name: &str) -> PyResult<Scope> {
     Ok(Scope::with_builtins(None, globals, vm))
 }
 
-pub(crate) fn describe(vm: &VirtualMachine) -> Result<Option<Value>, Stop> {
+pub(crate) fn describe(vm: &VirtualMachine) -> Result<Value, Stop> {
     let described = || from_python(&*ask(vm, "_describe", ())?, vm);
-    described().map(Some).map_err(|exception| stop(vm, &exception))
+    described().map_err(|exception| stop(vm, &exception))
 }
 
-pub(crate) fn save(vm: &VirtualMachine) -> Result<Option<Value>, Stop> {
+pub(crate) fn save(vm: &VirtualMachine) -> Result<Value, Stop> {
     let saved = || from_python(&*ask(vm, "_save", ())?, vm);
-    saved().map(Some).map_err(|exception| stop(vm, &exception))
+    saved().map_err(|exception| stop(vm, &exception))
 }
 
 pub(crate) fn migrate(vm: &VirtualMachine, description: Value, state: Value) -> Result<(), Stop> {
@@ -96,12 +96,12 @@ pub(crate) fn create(vm: &VirtualMachine, arguments: Value) -> Result<(), Stop> 
     created().map(drop).map_err(|exception| stop(vm, &exception))
 }
 
-/// Nothing: the call waits.
-pub(crate) fn call(vm: &VirtualMachine, method: &str, arguments: Value) -> Result<Option<Value>, Stop> {
+/// Null if the call waits: nobody reads it then.
+pub(crate) fn call(vm: &VirtualMachine, method: &str, arguments: Value) -> Result<Value, Stop> {
     cluster::take_parked();
     let called = || {
         let result = ask(vm, "_call", (vm.ctx.new_str(method), to_python(arguments, vm)?))?;
-        if cluster::take_parked() { Ok(None) } else { from_python(&result, vm).map(Some) }
+        if cluster::take_parked() { Ok(Value::Null) } else { from_python(&result, vm) }
     };
     called().map_err(|exception| stop(vm, &exception))
 }

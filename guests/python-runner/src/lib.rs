@@ -39,7 +39,7 @@ extern "C" fn init_source(start: *const u8, length: usize) {
 /// The description of what was loaded, as other modules have it in their section `diwan.type`.
 #[unsafe(no_mangle)]
 extern "C" fn describe() -> u64 {
-    run(interpreter::describe).map_or(0, |description| told(&description))
+    told(&run(interpreter::describe))
 }
 
 #[unsafe(no_mangle)]
@@ -53,7 +53,7 @@ extern "C" fn init(start: *const u8, length: usize) {
 extern "C" fn call(method: *const u8, method_length: usize, start: *const u8, length: usize) -> u64 {
     // SAFETY: the engine's contract.
     let (method, json) = unsafe { (read_text(method, method_length), read_text(start, length)) };
-    run(|vm| interpreter::call(vm, &method, arguments(&json)?)).map_or(0, |result| told(&result))
+    told(&run(|vm| interpreter::call(vm, &method, arguments(&json)?)))
 }
 
 #[unsafe(no_mangle)]
@@ -76,7 +76,7 @@ extern "C" fn session_expired(start: *const u8, length: usize) {
 /// What the next version begins with.
 #[unsafe(no_mangle)]
 extern "C" fn save() -> u64 {
-    run(interpreter::save).map_or(0, |state| told(&state))
+    told(&run(interpreter::save))
 }
 
 #[unsafe(no_mangle)]
