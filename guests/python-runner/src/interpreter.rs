@@ -1,10 +1,10 @@
 //! The interpreter, and what it is asked.
 
 use diwan_object::Refused;
-use rustpython_vm::builtins::{PyBaseExceptionRef, PyStr};
+use rustpython_vm::builtins::PyBaseExceptionRef;
 use rustpython_vm::function::IntoFuncArgs;
 use rustpython_vm::scope::Scope;
-use rustpython_vm::{AsObject, Interpreter, PyObjectRef, PyResult, Settings, VirtualMachine};
+use rustpython_vm::{Interpreter, PyObjectRef, PyResult, Settings, VirtualMachine};
 use serde_json::Value;
 
 use crate::cluster;
@@ -140,6 +140,6 @@ fn refused(vm: &VirtualMachine, exception: &PyBaseExceptionRef) -> Option<Refuse
 fn traceback(vm: &VirtualMachine, exception: &PyBaseExceptionRef) -> String {
     let mut text = String::new();
     // Writing to a text does not fail; and a traceback that is cut off is better than none.
-    drop(vm.write_exception(&mut text, exception));
+    let _ = vm.write_exception(&mut text, exception);
     text
 }

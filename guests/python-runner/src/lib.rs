@@ -25,6 +25,7 @@ const TRACEBACK_BYTES_MAX: usize = 3 << 10;
 /// rest of it is the author's, see `describe`.
 const LIMITS: &[u8] = br#"{"limits":{"memory_bytes":134217728,"fuel":2000000000}}"#;
 
+#[expect(dead_code, reason = "the engine reads the section")]
 #[unsafe(link_section = "diwan.type")]
 static DESCRIPTION: [u8; LIMITS.len()] = *LIMITS.first_chunk().expect("its own length");
 
