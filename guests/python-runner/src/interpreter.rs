@@ -1,10 +1,10 @@
 //! The interpreter, and what it is asked.
 
 use diwan_object::Refused;
-use rustpython_vm::builtins::{PyBaseExceptionRef, PyStr};
+use rustpython_vm::builtins::PyBaseExceptionRef;
 use rustpython_vm::function::IntoFuncArgs;
 use rustpython_vm::scope::Scope;
-use rustpython_vm::{AsObject, Interpreter, PyObjectRef, PyResult, Settings, VirtualMachine};
+use rustpython_vm::{Interpreter, PyObjectRef, PyResult, Settings, VirtualMachine};
 use serde_json::Value;
 
 use crate::cluster;
@@ -76,14 +76,14 @@ fn scope(vm: &VirtualMachine, name: &str) -> PyResult<Scope> {
     Ok(Scope::with_builtins(None, globals, vm))
 }
 
-pub(crate) fn describe(vm: &VirtualMachine) -> Result<Option<Value>, Stop> {
+pub(crate) fn describe(vm: &VirtualMachine) -> Result<Value, Stop> {
     let described = || from_python(&*ask(vm, "_describe", ())?, vm);
-    described().map(Some).map_err(|exception| stop(vm, &exception))
+    described().map_err(|exception| stop(vm, &exception))
 }
 
-pub(crate) fn save(vm: &VirtualMachine) -> Result<Option<Value>, Stop> {
+pub(crate) fn save(vm: &VirtualMachine) -> Result<Value, Stop> {
     let saved = || from_python(&*ask(vm, "_save", ())?, vm);
-    saved().map(Some).map_err(|exception| stop(vm, &exception))
+    saved().map_err(|exception| stop(vm, &exception))
 }
 
 pub(crate) fn migrate(vm: &VirtualMachine, description: Value, state: Value) -> Result<(), Stop> {
@@ -96,12 +96,12 @@ pub(crate) fn create(vm: &VirtualMachine, arguments: Value) -> Result<(), Stop> 
     created().map(drop).map_err(|exception| stop(vm, &exception))
 }
 
-/// Nothing: the call waits.
-pub(crate) fn call(vm: &VirtualMachine, method: &str, arguments: Value) -> Result<Option<Value>, Stop> {
+/// Null if the call waits: nobody reads it then.
+pub(crate) fn call(vm: &VirtualMachine, method: &str, arguments: Value) -> Result<Value, Stop> {
     cluster::take_parked();
     let called = || {
         let result = ask(vm, "_call", (vm.ctx.new_str(method), to_python(arguments, vm)?))?;
-        if cluster::take_parked() { Ok(None) } else { from_python(&result, vm).map(Some) }
+        if cluster::take_parked() { Ok(Value::Null) } else { from_python(&result, vm) }
     };
     called().map_err(|exception| stop(vm, &exception))
 }
@@ -140,6 +140,6 @@ fn refused(vm: &VirtualMachine, exception: &PyBaseExceptionRef) -> Option<Refuse
 fn traceback(vm: &VirtualMachine, exception: &PyBaseExceptionRef) -> String {
     let mut text = String::new();
     // Writing to a text does not fail; and a traceback that is cut off is better than none.
-    drop(vm.write_exception(&mut text, exception));
+    let _ = vm.write_exception(&mut text, exception);
     text
 }

@@ -25,6 +25,7 @@ const TRACEBACK_BYTES_MAX: usize = 3 << 10;
 /// rest of it is the author's, see `describe`.
 const LIMITS: &[u8] = br#"{"limits":{"memory_bytes":134217728,"fuel":2000000000}}"#;
 
+#[expect(dead_code, reason = "the engine reads the section")]
 #[unsafe(link_section = "diwan.type")]
 static DESCRIPTION: [u8; LIMITS.len()] = *LIMITS.first_chunk().expect("its own length");
 
@@ -39,7 +40,7 @@ extern "C" fn init_source(start: *const u8, length: usize) {
 /// The description of what was loaded, as other modules have it in their section `diwan.type`.
 #[unsafe(no_mangle)]
 extern "C" fn describe() -> u64 {
-    run(interpreter::describe).map_or(0, |description| told(&description))
+    told(&run(interpreter::describe))
 }
 
 #[unsafe(no_mangle)]
@@ -53,7 +54,7 @@ extern "C" fn init(start: *const u8, length: usize) {
 extern "C" fn call(method: *const u8, method_length: usize, start: *const u8, length: usize) -> u64 {
     // SAFETY: the engine's contract.
     let (method, json) = unsafe { (read_text(method, method_length), read_text(start, length)) };
-    run(|vm| interpreter::call(vm, &method, arguments(&json)?)).map_or(0, |result| told(&result))
+    told(&run(|vm| interpreter::call(vm, &method, arguments(&json)?)))
 }
 
 #[unsafe(no_mangle)]
@@ -76,7 +77,7 @@ extern "C" fn session_expired(start: *const u8, length: usize) {
 /// What the next version begins with.
 #[unsafe(no_mangle)]
 extern "C" fn save() -> u64 {
-    run(interpreter::save).map_or(0, |state| told(&state))
+    told(&run(interpreter::save))
 }
 
 #[unsafe(no_mangle)]

@@ -21,41 +21,61 @@ const DEADLINE: Duration = Duration::from_secs(10 * 60);
 const PURE: &str = "wasm32-unknown-unknown";
 const WASI: &str = "wasm32-wasip1";
 
+#[derive(clap::Args, Default)]
+pub(crate) struct Args {
+    /// The Python runner too: an interpreter, which takes minutes to build
+    #[arg(long)]
+    python: bool,
+}
+
 /// At our own terminal.
-pub(crate) fn run_alone(workspace: &Workspace) -> anyhow::Result<bool> {
+pub(crate) fn run_alone(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     let diwan = interop::built(workspace, "diwan", "diwan")?;
-    let tally = run(workspace, &diwan)?;
+    let tally = run(workspace, &diwan, args)?;
     tally.print();
     Ok(tally.failed == 0)
 }
 
-/// Builds everything, and runs it.
-pub(crate) fn run(workspace: &Workspace, diwan: &Path) -> anyhow::Result<Tally> {
-    add_targets(workspace)?;
-    let guests = workspace.root.join(NAME);
+/// Builds what is asked for, and runs it.
+pub(crate) fn run(workspace: &Workspace, diwan: &Path, args: &Args) -> anyhow::Result<Tally> {
     let target = workspace.target.join(NAME);
-    let (library, runner) = (guests.join("rust"), guests.join("python-runner"));
-    let (for_rust, for_python) = (target.join("rust"), target.join("python"));
-    // Their own tests run on this machine.
-    build(&library, &for_rust, &["test", "--quiet", "--locked", "--lib"])?;
-    build(&library, &for_rust, &["build", "--release", "--locked", "--examples", "--target", PURE])?;
-    let template = template(diwan, &target)?;
-    build(&template, &for_rust, &["test", "--quiet"])?;
-    build(&template, &for_rust, &["build", "--release", "--target", PURE])?;
-    build(&runner, &for_python, &["test", "--quiet", "--locked", "--package", "malachite-q"])?;
-    build(&runner, &for_python, &["build", "--release", "--locked", "--target", WASI])?;
-    let made = for_rust.join(PURE).join("release");
-    let runner_module = for_python.join(WASI).join("release/diwan_python_runner.wasm");
-    let source = |name: &str| runner.join("examples").join(name);
-    let cases = [
+    add_target(workspace, PURE)?;
+    let mut cases = rust(workspace, diwan, &target)?;
+    if args.python {
+        add_target(workspace, WASI)?;
+        cases.extend(python(workspace, &target.join("python"))?);
+    }
+    counting::run(NAME, program(workspace, "test", PACKAGE, NAME).args(cases), DEADLINE)
+}
+
+fn rust(workspace: &Workspace, diwan: &Path, target: &Path) -> anyhow::Result<Vec<String>> {
+    let library = workspace.root.join(NAME).join("rust");
+    let into = target.join("rust");
+    // Its own tests run on this machine.
+    build(&library, &into, &["test", "--quiet", "--locked", "--lib"])?;
+    build(&library, &into, &["build", "--release", "--locked", "--examples", "--target", PURE])?;
+    let template = template(diwan, target)?;
+    build(&template, &into, &["test", "--quiet"])?;
+    build(&template, &into, &["build", "--release", "--target", PURE])?;
+    let made = into.join(PURE).join("release");
+    Ok(vec![
         case("hits", "rust", &made.join("examples/hits.wasm"), None),
         case("mutex", "rust", &made.join("examples/mutex.wasm"), None),
         case("hits", "template", &made.join("sample.wasm"), None),
-        case("hits", "python", &runner_module, Some(source("hits.py"))),
-        case("mutex", "python", &runner_module, Some(source("mutex.py"))),
-        case("runner", "python", &runner_module, None),
-    ];
-    counting::run(NAME, program(workspace, "test", PACKAGE, NAME).args(cases), DEADLINE)
+    ])
+}
+
+fn python(workspace: &Workspace, into: &Path) -> anyhow::Result<Vec<String>> {
+    let runner = workspace.root.join(NAME).join("python-runner");
+    build(&runner, into, &["test", "--quiet", "--locked", "--package", "malachite-q"])?;
+    build(&runner, into, &["build", "--release", "--locked", "--target", WASI])?;
+    let module = into.join(WASI).join("release/diwan_python_runner.wasm");
+    let source = |name: &str| Some(runner.join("examples").join(name));
+    Ok(vec![
+        case("hits", "python", &module, source("hits.py")),
+        case("mutex", "python", &module, source("mutex.py")),
+        case("runner", "python", &module, None),
+    ])
 }
 
 fn case(kind: &str, label: &str, module: &Path, source: Option<PathBuf>) -> String {
@@ -76,21 +96,17 @@ fn template(diwan: &Path, target: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// The toolchain's library for WebAssembly comes by rustup.
-fn add_targets(workspace: &Workspace) -> anyhow::Result<()> {
+fn add_target(workspace: &Workspace, target: &str) -> anyhow::Result<()> {
     let mut list = Command::new("rustup");
     list.args(["target", "list", "--installed"]).current_dir(&workspace.root);
     let output = list.stderr(Stdio::inherit()).output();
     let output = output.context("cannot run `rustup`, which fetches what compiles to WebAssembly")?;
-    let installed = String::from_utf8_lossy(&output.stdout).into_owned();
-    for target in [PURE, WASI] {
-        if installed.lines().any(|line| line == target) {
-            continue;
-        }
-        let mut add = Command::new("rustup");
-        succeed(add.args(["target", "add", target]).current_dir(&workspace.root))
-            .with_context(|| format!("the target `{target}` is not installed, and rustup cannot fetch it"))?;
+    if String::from_utf8_lossy(&output.stdout).lines().any(|line| line == target) {
+        return Ok(());
     }
-    Ok(())
+    let mut add = Command::new("rustup");
+    succeed(add.args(["target", "add", target]).current_dir(&workspace.root))
+        .with_context(|| format!("the target `{target}` is not installed, and rustup cannot fetch it"))
 }
 
 fn build<W: AsRef<OsStr>>(folder: &Path, target: &Path, words: &[W]) -> anyhow::Result<()> {

@@ -62,7 +62,7 @@ enum Command {
     /// Play generated scripts to a real Kafka and to Diwan's broker; `cargo xtask log-differential --help` lists the options
     LogDifferential(differential::Args),
     /// Build the modules of `guests/`, and run them under the engine of live objects
-    Guests,
+    Guests(guests::Args),
     /// Play simulated ensembles under faults; `cargo xtask sim --help` lists the options
     Sim(forward::SimArgs),
     /// Play simulated brokers of the log under faults; `cargo xtask sim-log --help` lists the options
@@ -118,7 +118,7 @@ fn run(command: Command) -> anyhow::Result<bool> {
         Command::LogFaults(args) => log_faults::run_alone(&workspace, &args),
         Command::Differential(args) => differential::COUNCIL.run_alone(&workspace, &args),
         Command::LogDifferential(args) => differential::LOG.run_alone(&workspace, &args),
-        Command::Guests => guests::run_alone(&workspace),
+        Command::Guests(args) => guests::run_alone(&workspace, &args),
         Command::Sim(args) => forward::sim(&workspace, "sim-council", "sim", &args),
         Command::SimLog(args) => forward::sim(&workspace, "sim-log", "sim-log", &args),
         Command::SimObjects(args) => forward::sim(&workspace, "sim-objects", "sim-objects", &args),

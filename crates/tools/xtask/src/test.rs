@@ -82,7 +82,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
         jobs.push(Job::new("brokers under faults", || log_faults::run(workspace, &diwan)));
     }
     if args.chosen(guests::NAME) {
-        jobs.push(Job::new("types of live objects in other languages", || guests::run(workspace, &diwan)));
+        jobs.push(Job::new("types of live objects in other languages", || {
+            guests::run(workspace, &diwan, &guests::Args::default())
+        }));
     }
     if !args.no_interop {
         jobs.extend(other_suites(workspace, args, &runner)?);
