@@ -20,61 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A counter whose waiting calls the next hit wakes. `mark` makes another version of it.
 fn module(mark: &str) -> Vec<u8> {
-    let description = r#"{\"name\":\"hits\",\"methods\":{\"hit\":{\"kind\":\"command\"},\"trap\":{\"kind\":\"command\"},\"total\":{\"kind\":\"query\"},\"wait_hit\":{\"kind\":\"blocking\"}}}"#;
-    let text = format!(
-        r#"(module
-  (@custom "diwan.type" "{description}")
-  (@custom "mark" "{mark}")
-  (import "diwan_1" "park" (func $park (param i64 i64) (result i64)))
-  (import "diwan_1" "wake" (func $wake (param i64 i32 i32) (result i32)))
-  (memory (export "memory") 1)
-  (data (i32.const 16) "{{\"value\":")
-  (func (export "alloc") (param i32) (result i32) (i32.const 8192))
-  (func $shown (result i64) (local $n i64) (local $at i32)
-    (local.set $n (i64.load (i32.const 0)))
-    (local.set $at (i32.const 4095))
-    (i32.store8 (local.get $at) (i32.const 125))
-    (loop $digits
-      (local.set $at (i32.sub (local.get $at) (i32.const 1)))
-      (i32.store8 (local.get $at)
-        (i32.add (i32.const 48) (i32.wrap_i64 (i64.rem_u (local.get $n) (i64.const 10)))))
-      (local.set $n (i64.div_u (local.get $n) (i64.const 10)))
-      (br_if $digits (i64.ne (local.get $n) (i64.const 0))))
-    (local.set $at (i32.sub (local.get $at) (i32.const 9)))
-    (memory.copy (local.get $at) (i32.const 16) (i32.const 9))
-    (i64.or (i64.shl (i64.extend_i32_u (local.get $at)) (i64.const 32))
-      (i64.extend_i32_u (i32.sub (i32.const 4096) (local.get $at)))))
-  (func $hit (result i64) (local $shown i64)
-    (i64.store (i32.const 0) (i64.add (i64.load (i32.const 0)) (i64.const 1)))
-    (local.set $shown (call $shown))
-    (if (i64.ne (i64.load (i32.const 8)) (i64.const 0)) (then
-      (drop (call $wake (i64.load (i32.const 8))
-        (i32.wrap_i64 (i64.shr_u (local.get $shown) (i64.const 32))) (i32.wrap_i64 (local.get $shown))))
-      (i64.store (i32.const 8) (i64.const 0))))
-    (local.get $shown))
-  (func (export "call") (param i32) (param $length i32) (param i32 i32) (result i64)
-    (if (i32.eq (local.get $length) (i32.const 3)) (then (return (call $hit))))
-    (if (i32.eq (local.get $length) (i32.const 4)) (then
-      (i64.store (i32.const 0) (i64.const 77))
-      (unreachable)))
-    (if (i32.eq (local.get $length) (i32.const 8)) (then
-      (i64.store (i32.const 8) (call $park (i64.const 1) (i64.const -1)))))
-    (call $shown))
-  (func (export "save") (result i64) (call $shown))
-  (func (export "migrate") (param $at i32) (param $length i32) (local $n i64) (local $end i32) (local $in i32)
-    (local.set $end (i32.add (local.get $at) (local.get $length)))
-    (loop $bytes
-      (if (i32.lt_u (i32.sub (i32.load8_u (local.get $at)) (i32.const 48)) (i32.const 10))
-        (then
-          (if (i32.eqz (local.get $in)) (then (local.set $n (i64.const 0))))
-          (local.set $in (i32.const 1))
-          (local.set $n (i64.add (i64.mul (local.get $n) (i64.const 10))
-            (i64.extend_i32_u (i32.sub (i32.load8_u (local.get $at)) (i32.const 48))))))
-        (else (local.set $in (i32.const 0))))
-      (local.set $at (i32.add (local.get $at) (i32.const 1)))
-      (br_if $bytes (i32.lt_u (local.get $at) (local.get $end))))
-    (i64.store (i32.const 0) (local.get $n))))"#
-    );
+    let text = include_str!("objects/hits.wat").replace("MARK", mark);
     wat::parse_str(text).expect("a module")
 }
 

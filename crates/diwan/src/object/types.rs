@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use objects_state::{DESCRIPTION_SECTION, custom_section};
@@ -18,6 +19,8 @@ use crate::table;
 const RUST_TARGET: &str = "wasm32-unknown-unknown";
 /// Characters of a version that are shown, and that name one if no other begins so.
 const SHORT: usize = 12;
+/// How long members may take to compile a version.
+const COMPILING_MAX: Duration = Duration::from_secs(600);
 
 /// Commands of types.
 #[derive(Debug, Subcommand)]
@@ -195,8 +198,8 @@ fn build_rust(folder: &Path) -> Done<PathBuf> {
     let built = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let files = built.flat_map(|message| message["filenames"].as_array().cloned().unwrap_or_default());
     let modules = files.filter_map(|file| file.as_str().map(PathBuf::from));
-    let module = modules.filter(|file| file.extension().is_some_and(|end| end == "wasm")).last();
-    module.ok_or_else(|| {
+    let mut modules = modules.filter(|file| file.extension().is_some_and(|end| end == "wasm"));
+    modules.next_back().ok_or_else(|| {
         let hint = "its `Cargo.toml` needs `[lib]` with `crate-type = [\"cdylib\"]`";
         Failure::hinted("cargo built no module", hint)
     })
@@ -229,7 +232,23 @@ fn upload(access: &AccessArguments, name: &str, (kind, body): (&str, &[u8])) -> 
     let path = format!("/v1/types/{}", escaped(name));
     // The same module is the same version, however often it comes.
     let request = Request { method: "POST", path, headers, body, is_repeatable: true };
-    Ok(access.ask(&request)?.body)
+    let began = Instant::now();
+    loop {
+        match access.ask(&request) {
+            Ok(reply) => return Ok(reply.body),
+            Err(_) if began.elapsed() < COMPILING_MAX && is_preparing(access, name) => {
+                eprintln!("{name}: the members still compile it, {} s so far", began.elapsed().as_secs());
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+}
+
+/// Whether a version of that type has come, and is not ready yet.
+fn is_preparing(access: &AccessArguments, name: &str) -> bool {
+    let types = user_types(access).unwrap_or_default();
+    let versions = types.iter().filter(|kind| kind["name"] == name).map(|kind| &kind["versions"]);
+    versions.filter_map(Value::as_array).flatten().any(|version| version["state"] == "preparing")
 }
 
 fn told(name: &str, reply: &Value, out: &mut impl Write) -> Done<(String, String)> {

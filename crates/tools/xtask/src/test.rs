@@ -75,17 +75,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     if !args.no_interop && interop::names(workspace)?.iter().any(of_the_council) {
         jobs.push(council_suites(args, &runner));
     }
-    if args.chosen(faults::NAME) {
-        jobs.push(Job::new("ensembles under faults", || faults::run(workspace, &diwan)));
-    }
-    if args.chosen(log_faults::NAME) {
-        jobs.push(Job::new("brokers under faults", || log_faults::run(workspace, &diwan)));
-    }
-    if args.chosen(guests::NAME) {
-        jobs.push(Job::new("types of live objects in other languages", || {
-            guests::run(workspace, &diwan, &guests::Args::default())
-        }));
-    }
+    jobs.extend(programs_of_ours(workspace, args, &diwan));
     if !args.no_interop {
         jobs.extend(other_suites(workspace, args, &runner)?);
         let chosen = differentials.iter().filter(|suite| args.chosen(suite.name));
@@ -98,6 +88,23 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<bool> {
     println!("== all in {:.0} s", started.elapsed().as_secs_f64());
     tally.print();
     Ok(tally.failed == 0)
+}
+
+/// Programs of ours that play faults, and types of users.
+fn programs_of_ours<'a>(workspace: &'a Workspace, args: &Args, diwan: &'a Path) -> Vec<Job<'a>> {
+    let mut jobs = Vec::new();
+    if args.chosen(faults::NAME) {
+        jobs.push(Job::new("ensembles under faults", || faults::run(workspace, diwan)));
+    }
+    if args.chosen(log_faults::NAME) {
+        jobs.push(Job::new("brokers under faults", || log_faults::run(workspace, diwan)));
+    }
+    if args.chosen(guests::NAME) {
+        jobs.push(Job::new("types of live objects in other languages", || {
+            guests::run(workspace, diwan, &guests::Args::default())
+        }));
+    }
+    jobs
 }
 
 fn is_of_the_council(name: &str) -> bool {

@@ -81,14 +81,7 @@ fn plan(scale: &Scale) -> Plan {
     );
     let alone = |servers: usize, spec: Spec| Block::of(servers, vec![spec]);
     // Of these the death of leaders alone was published. Snapshots are those of a large tree.
-    Plan {
-        blocks: vec![
-            alone(5, killed).and_live_objects(),
-            alone(3, still).and_objects(),
-            cut_off,
-            alone(3, restart).and_objects(),
-            snapshots,
-        ],
-        ..Plan::default()
-    }
+    let [killed, still, restart] =
+        [alone(5, killed), alone(3, still), alone(3, restart)].map(Block::and_objects);
+    Plan { blocks: vec![killed.and_concoord(), still, cut_off, restart, snapshots], ..Plan::default() }
 }

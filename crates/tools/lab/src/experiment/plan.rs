@@ -119,10 +119,15 @@ impl Block {
         Self { setting, specs, has_concoord: false, has_objects: false }
     }
 
-    /// ConCoord and Diwan's live objects take part.
-    pub(super) const fn and_live_objects(mut self) -> Self {
+    /// ConCoord takes part.
+    pub(super) const fn and_concoord(mut self) -> Self {
         self.has_concoord = true;
-        self.and_objects()
+        self
+    }
+
+    /// ConCoord and Diwan's live objects take part.
+    pub(super) const fn and_live_objects(self) -> Self {
+        self.and_concoord().and_objects()
     }
 
     /// Diwan's live objects take part.
