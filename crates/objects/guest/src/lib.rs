@@ -7,8 +7,9 @@
 //! compared with what they were, and what differs goes to the state. A query's and a failed run's pages are written back.
 //!
 //! # The way of a version
-//! `module/` bounds and validates it before anything is compiled, and rewrites it; `prepared.rs` compiles it in a thread of
-//! its own, runs what it does once, and keeps the memory that comes out as its image, of which all objects map private copies.
+//! `module/` bounds and validates it before anything is compiled, and rewrites it; `code.rs` compiles it, once for all sources of
+//! a runner; `prepared.rs` runs what it does once, and keeps the memory that comes out as its image, of which all objects map
+//! private copies. All that happens in a thread of its own.
 //!
 //! # Invariants
 //! - *Where a run stops belongs to the module*: fuel and stack are counted by instructions that `module/metered.rs` writes into it.
@@ -24,6 +25,7 @@
 //! - Modules are compiled in the process of the member: a module that is within all bounds and still makes the compiler panic
 //!   stops the members that meet it.
 
+mod code;
 mod description;
 mod imports;
 mod instance;

@@ -1,24 +1,17 @@
 //! A version made ready: its machine code and its image. What becomes of it follows from its bytes.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use objects_state::guest::{Failure, Rejected};
-use wasmtime::{Config, Linker, Module, WasmBacktraceDetails};
 
+use crate::code::Codes;
 use crate::description::Description;
-use crate::imports;
 use crate::instance::{Instance, Recipe};
-use crate::limits::{FRAMES_MAX, IMAGE_RUNS};
+use crate::limits::IMAGE_RUNS;
 use crate::log::Log;
-use crate::memory::{Creator, Image, Tracking};
-use crate::module::{FEATURES, Segment, checked, rewrite};
+use crate::memory::{Image, Tracking};
+use crate::module::{Segment, checked, rewrite};
 use crate::rejected::rejected;
-
-/// Bytes of the machine's stack that a run may take, twice of what it counts. A thread that runs modules has more than that.
-const STACK_BYTES: usize = 1 << 20;
-/// Addresses of a memory: all that 32 bits reach, so that the machine checks them and not the code.
-const RESERVED_BYTES: u64 = 4 << 30;
 
 /// A version that can be run.
 pub(crate) struct Prepared {
@@ -36,6 +29,7 @@ impl Prepared {
     pub(crate) fn new(
         module: &[u8],
         source: Option<&[u8]>,
+        codes: &mut Codes,
         tracking: Tracking,
         log: &Arc<Log>,
     ) -> Result<Self, Rejected> {
@@ -43,9 +37,9 @@ impl Prepared {
         let rewritten = rewrite(&outline)?;
         let description = outline.described();
         let bytes_max = usize::try_from(description.memory_bytes).expect("a limit fits");
-        let creator = Arc::new(Creator::new(bytes_max, tracking));
-        let recipe = Recipe {
-            pre: compiled(&rewritten.module, creator.clone())?,
+        let mut recipe = Recipe {
+            pre: codes.of(rewritten.module, bytes_max, tracking)?,
+            image: None,
             globals: rewritten.globals,
             bytes_max,
             log: log.clone(),
@@ -58,34 +52,9 @@ impl Prepared {
             .map_err(|failure| unprepared(&failure))?;
         let described = Some(described).filter(|described| !described.is_empty());
         let image = Arc::new(Image::new(first.bytes()));
-        creator.begin_as(image.clone());
+        recipe.image = Some(image.clone());
         Ok(Self { registers: first.registers(), recipe, description, image, described })
     }
-}
-
-fn configuration(creator: Arc<Creator>) -> Config {
-    let mut config = Config::new();
-    config
-        .wasm_features(!FEATURES, false)
-        .cranelift_nan_canonicalization(true)
-        .max_wasm_stack(STACK_BYTES)
-        .wasm_backtrace_details(WasmBacktraceDetails::Disable)
-        .wasm_backtrace_max_frames(NonZeroUsize::new(FRAMES_MAX))
-        .memory_reservation(RESERVED_BYTES)
-        .memory_may_move(false)
-        .with_host_memory(creator);
-    config
-}
-
-fn compiled(module: &[u8], creator: Arc<Creator>) -> Result<wasmtime::InstancePre<imports::Cell>, Rejected> {
-    let engine = wasmtime::Engine::new(&configuration(creator));
-    let engine = engine.unwrap_or_else(|error| panic!("no engine on this machine: {error}"));
-    let module = Module::new(&engine, module);
-    let module = module.map_err(|error| rejected(format!("does not compile: {error:#}")))?;
-    let mut linker = Linker::new(&engine);
-    imports::link(&mut linker)
-        .unwrap_or_else(|error| panic!("the functions for modules do not fit: {error}"));
-    linker.instantiate_pre(&module).map_err(|error| rejected(format!("cannot be linked: {error:#}")))
 }
 
 /// Does what the active segments of data ask for.

@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use objects_state::guest::{Rejected, Version, VersionHash};
 use parking_lot::{Condvar, Mutex};
 
+use crate::code::Codes;
 use crate::log::Log;
 use crate::memory::Tracking;
 use crate::prepared::Prepared;
@@ -107,12 +108,13 @@ impl Drop for Versions {
 }
 
 fn work(todo: &Receiver<Job>, shared: &Shared, tracking: Tracking, log: &Arc<Log>) {
+    let mut codes = Codes::default();
     for job in todo {
         // Forgotten before its turn.
         if !shared.states.lock().contains_key(&job.hash) {
             continue;
         }
-        let prepare = || Prepared::new(&job.module, job.source.as_deref(), tracking, log);
+        let prepare = || Prepared::new(&job.module, job.source.as_deref(), &mut codes, tracking, log);
         let state = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(prepare)) {
             Ok(Ok(prepared)) => State::Ready(Arc::new(prepared)),
             Ok(Err(rejected)) => State::Rejected(rejected),

@@ -6,7 +6,7 @@ mod common;
 use common::{Bench, around};
 use objects_guest::Guests;
 use objects_state::SessionId;
-use objects_state::guest::{Act, Engine, Entry, Failure};
+use objects_state::guest::{Act, Engine, Entry, Failure, Version};
 
 /// The i32 that begins at a place of the arguments.
 const MEMORY: &str = r#"(memory (export "memory") 1)"#;
@@ -312,13 +312,23 @@ fn runner_loads_its_source_into_the_image_once() {
     assert_eq!(bench.enter(2, Entry::Call { method: "any", args: b"" }).outcome.unwrap(), b"the source");
     let refused = common::prepared(&module, Some(b"!line 3")).err().unwrap().detail;
     assert_eq!(refused, "refused its source: !: !line 3");
+    // Another source shares the code, and has an image of its own.
+    let second = objects_state::guest::VersionHash([8; 32]);
+    bench.engine.prepare(&Version { hash: second, module: &module, source: Some(b"another") });
+    assert_eq!(bench.engine.ready(second), Ok(()));
+    bench.version = second;
+    bench.objects.insert(3, common::Object::default());
+    assert_eq!(bench.enter(3, Entry::Call { method: "any", args: b"" }).outcome.unwrap(), b"another");
+    bench.version = common::VERSION;
+    bench.objects.insert(4, common::Object::default());
+    assert_eq!(bench.enter(4, Entry::Call { method: "any", args: b"" }).outcome.unwrap(), b"the source");
 }
 
 #[test]
 fn versions_are_ready_once_and_can_be_forgotten() {
     let engine = Guests::new(Default::default());
     let module = wat::parse_str(around(MEMORY, "(call $give (i64.const 1))")).unwrap();
-    let version = objects_state::guest::Version { hash: common::VERSION, module: &module, source: None };
+    let version = Version { hash: common::VERSION, module: &module, source: None };
     assert!(!engine.is_done(common::VERSION));
     engine.prepare(&version);
     engine.prepare(&version);

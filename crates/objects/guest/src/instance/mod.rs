@@ -4,6 +4,8 @@ mod entries;
 mod failure;
 mod registers;
 
+use std::sync::Arc;
+
 use entries::Entries;
 use objects_state::guest::{Entry, Failure, Host};
 use wasmtime::{Global, InstancePre, Memory, Store};
@@ -11,16 +13,19 @@ use wasmtime::{Global, InstancePre, Memory, Store};
 use crate::imports::{Cell, Facts};
 use crate::limits::STACK_BYTES;
 use crate::log::Log;
-use crate::memory::{Borrowed, Tracking, forget_written, lend, written};
+use crate::memory::{Borrowed, Image, Tracking, beginning_as, forget_written, lend, written};
 use crate::meter::Meter;
 
 /// What instances of a version are made from.
 pub(crate) struct Recipe {
-    pub(crate) pre: InstancePre<Cell>,
+    /// Shared by all versions of one module.
+    pub(crate) pre: Arc<InstancePre<Cell>>,
+    /// What a new instance's memory holds; zeros without one.
+    pub(crate) image: Option<Arc<Image>>,
     /// Under which names the mutable globals are exported.
     pub(crate) globals: Vec<String>,
     pub(crate) bytes_max: usize,
-    pub(crate) log: std::sync::Arc<Log>,
+    pub(crate) log: Arc<Log>,
     pub(crate) tracking: Tracking,
 }
 
@@ -45,7 +50,7 @@ impl Instance {
         let mut store =
             Store::new(recipe.pre.module().engine(), Cell::new(recipe.bytes_max, recipe.log.clone()));
         store.limiter(|cell| &mut cell.growth);
-        let instance = recipe.pre.instantiate(&mut store);
+        let instance = beginning_as(recipe.image.as_ref(), || recipe.pre.instantiate(&mut store));
         let instance = instance.map_err(|error| failure::of(&error, false, ""))?;
         let memory = instance.get_memory(&mut store, "memory").expect("checked: it exports one");
         store.data_mut().memory = Some(memory);

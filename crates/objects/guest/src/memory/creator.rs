@@ -1,6 +1,7 @@
 //! Gives the engine memories: reserved for good at instantiation, so that growing fails by the limit and never by the host.
 
-use std::sync::{Arc, OnceLock};
+use std::cell::RefCell;
+use std::sync::Arc;
 
 use wasmtime::{LinearMemory, MemoryCreator, MemoryType};
 
@@ -8,22 +9,33 @@ use super::image::Image;
 use super::mapping::Mapping;
 use super::written::{self, Tracking};
 
-/// Makes the memories of one version's instances.
+thread_local! {
+    /// What the memory begins as that this thread is about to make.
+    static BEGINNING: RefCell<Option<Arc<Image>>> = const { RefCell::new(None) };
+}
+
+/// Makes instances whose memories begin as this image, or with zeros.
+pub(crate) fn beginning_as<T>(image: Option<&Arc<Image>>, make: impl FnOnce() -> T) -> T {
+    struct Back(Option<Arc<Image>>);
+    impl Drop for Back {
+        fn drop(&mut self) {
+            BEGINNING.set(self.0.take());
+        }
+    }
+    let _back = Back(BEGINNING.replace(image.cloned()));
+    make()
+}
+
+/// Makes the memories of the instances of one module: of all versions that share its machine code.
 pub(crate) struct Creator {
-    image: OnceLock<Arc<Image>>,
     bytes_max: usize,
     tracking: Tracking,
 }
 
 impl Creator {
     /// For memories of at most so many bytes.
-    pub(crate) fn new(bytes_max: usize, tracking: Tracking) -> Self {
-        Self { image: OnceLock::new(), bytes_max, tracking }
-    }
-
-    /// From now on memories begin as this image. Those made before begin with zeros.
-    pub(crate) fn begin_as(&self, image: Arc<Image>) {
-        assert!(self.image.set(image).is_ok(), "a version has one image");
+    pub(crate) const fn new(bytes_max: usize, tracking: Tracking) -> Self {
+        Self { bytes_max, tracking }
     }
 }
 
@@ -40,9 +52,11 @@ unsafe impl MemoryCreator for Creator {
         let reserved = reserved.unwrap_or(0).max(self.bytes_max);
         let mut mapping = Mapping::reserved(reserved + guard);
         mapping.small_pages(self.bytes_max);
-        if let Some(image) = self.image.get().filter(|image| !image.bytes().is_empty()) {
-            mapping.cover(image.file(), image.bytes().len());
-        }
+        BEGINNING.with_borrow(|image| {
+            if let Some(image) = image.as_ref().filter(|image| !image.bytes().is_empty()) {
+                mapping.cover(image.file(), image.bytes().len());
+            }
+        });
         if self.tracking == Tracking::Kernel {
             written::watch(&mapping, self.bytes_max);
         }

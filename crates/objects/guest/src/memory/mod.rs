@@ -13,7 +13,7 @@ mod mapping;
 mod written;
 
 pub(crate) use borrowed::{Borrowed, lend};
-pub(crate) use creator::Creator;
+pub(crate) use creator::{Creator, beginning_as};
 pub(crate) use image::Image;
 pub use written::Tracking;
 pub(crate) use written::{forget_written, written};

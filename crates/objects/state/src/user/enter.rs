@@ -4,7 +4,7 @@ use twox_hash::XxHash3_64;
 
 use super::host::Records;
 use super::{Guest, PAGES, REGISTERS, acts, caller_json};
-use crate::guest::{Ended, Entry, Failure, PAGE_BYTES, Run, VersionHash};
+use crate::guest::{Act, Ended, Entry, Failure, PAGE_BYTES, Run, VersionHash};
 use crate::json::Json;
 use crate::key;
 use crate::limits::{MEMORY_BYTES_MAX, PAGES_PER_OBJECT_MAX, TOPIC_BYTES_MAX, VALUE_BYTES_MAX};
@@ -45,8 +45,9 @@ pub(super) fn enter(
 ) -> Result<Visited, Problem> {
     let ended = run(live, ctx, visit);
     let result = ended.outcome.map_err(problem)?;
+    let parks = ended.acts.iter().any(|act| matches!(act, Act::Park { .. }));
     let kept = keep_memory(live, ctx, &ended.pages, ended.registers.as_deref())
-        .and_then(|()| text(result, visit.entry))
+        .and_then(|()| if parks { Ok(String::new()) } else { text(result, visit.entry) })
         .and_then(|result| Ok(Visited { result, parked: acts::perform(live, ctx, visit, ended.acts)? }));
     if kept.is_err() {
         // The engine has kept what is taken back now.

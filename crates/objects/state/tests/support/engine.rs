@@ -144,6 +144,8 @@ impl Machine<'_> {
                 if argument(args, "twice") > 0 {
                     self.acts.push(Act::Park { tag: 9, wait_ms: -1 });
                 }
+                // Of a call that waits nobody reads the result.
+                return Ok(Vec::new());
             }
             "give" => {
                 let value = argument(args, "value");
