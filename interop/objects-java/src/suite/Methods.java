@@ -6,6 +6,7 @@ import static suite.Harness.refused;
 import static suite.Harness.same;
 
 import diwan.objects.Barrier;
+import diwan.objects.Call;
 import diwan.objects.Cluster;
 import diwan.objects.Counter;
 import diwan.objects.DiwanObject;
@@ -17,6 +18,7 @@ import diwan.objects.Lock;
 import diwan.objects.Log;
 import diwan.objects.Membership;
 import diwan.objects.Names;
+import diwan.objects.Of;
 import diwan.objects.Queue;
 import diwan.objects.RateLimiter;
 import diwan.objects.RwLock;
@@ -55,6 +57,30 @@ final class Methods {
         tests.put("methods.membership", Methods::membership);
         tests.put("methods.election", Methods::election);
         tests.put("methods.objects", Methods::objects);
+        tests.put("methods.own_interface", Methods::ownInterface);
+    }
+
+    /** As a program writes it for a type of its own. */
+    @Of("counter")
+    public interface Hits extends DiwanObject {
+        record Bounds(boolean swapped, long value) {}
+
+        @Call(kind = "command", method = "increment", args = {"?by"}, single = "value")
+        long hit(Long by);
+
+        @Call(kind = "command", method = "compare_and_set", args = {"expect", "value"})
+        Bounds change(long from, long to);
+
+        @Call(kind = "query", method = "get", single = "value")
+        long count();
+    }
+
+    private static void ownInterface(Cluster cluster) {
+        Hits hits = cluster.object(Hits.class, fresh());
+        same(hits.hit(3L), 3L);
+        same(hits.hit(null), 4L);
+        same(hits.change(4, 9), new Hits.Bounds(true, 9));
+        same(hits.count(), 9L);
     }
 
     private static <T extends DiwanObject> T of(Cluster cluster, Class<T> type, Object... args) {

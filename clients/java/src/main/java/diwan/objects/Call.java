@@ -3,11 +3,13 @@ package diwan.objects;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 
-/** What a method of an interface calls. */
+/** What a method of an interface calls. It gives the result as a record, whose components are named as on the wire, or a part of it. */
 @Retention(RetentionPolicy.RUNTIME)
-@interface Call {
+public @interface Call {
+    /** {@code query}, {@code command}, or {@code blocking} (which may wait). */
     String kind();
 
+    /** Its name on the wire. */
     String method();
 
     /** Names of the arguments, in order; those behind a {@code ?} may be null, and are not sent then. */

@@ -3,8 +3,8 @@ package diwan.objects;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 
-/** The name of a type. */
+/** The name of a type, on an interface for its objects: a built-in type's, or one of your own. */
 @Retention(RetentionPolicy.RUNTIME)
-@interface Of {
+public @interface Of {
     String value();
 }
