@@ -189,13 +189,14 @@ impl ObjectsWorld {
             before,
             may_be_kept: self.rules.may_be_kept(command, &effects),
         };
+        let is_kept = is_repeat || self.rules.is_late_repeat(command, now_ms, &effects);
         counted_as_before(&seen, counts)?;
         if let Some(copy) = copy {
             Self::rolled_back(&mut self.rules, copy, stamp, &seen)?;
         }
         self.rules.see(&seen)?;
         self.same_place()?;
-        self.meet(cells::met(command, &shown, &self.book, is_repeat))?;
+        self.meet(cells::met(command, &shown, &self.book, is_kept))?;
         self.book.note(command, first, now_ms, &shown);
         self.crowd.heard(command, &shown);
         if let Some(object) = &object {

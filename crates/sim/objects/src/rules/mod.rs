@@ -91,6 +91,11 @@ impl Rules {
         self.requests.is_repeat(command, now_ms)
     }
 
+    /// Whether it is answered from memory although it need not be remembered any more.
+    pub(crate) fn is_late_repeat(&self, command: &Command, now_ms: i64, effects: &[Effect]) -> bool {
+        self.requests.is_late_repeat(command, now_ms, effects)
+    }
+
     /// Whether its answer may be one that was kept.
     pub(crate) fn may_be_kept(&self, command: &Command, effects: &[Effect]) -> bool {
         self.requests.may_be_kept(command, effects)

@@ -84,6 +84,19 @@ impl Requests {
         self.known(command, now_ms).is_some()
     }
 
+    /// Whether a key is answered as it was first, although its time is over: it is forgotten some time behind that.
+    pub(super) fn is_late_repeat(&self, command: &Command, now_ms: i64, effects: &[Effect]) -> bool {
+        let (Some(caller), Some(asked)) = (caller_of(command), asked(command)) else { return false };
+        let at = KeptAt::of(caller);
+        let is_it = |known: &&Known| known.at == at && known.asked == asked;
+        match (&at, self.known.iter().find(is_it).map(|known| &known.progress)) {
+            (KeptAt::Key(..), Some(Progress::Ended(first, at_ms))) => {
+                now_ms - at_ms >= KEY_MS && effects.iter().any(|effect| is_answer(effect, first))
+            }
+            _ => false,
+        }
+    }
+
     /// Whether the answer may be the one that was kept, for all that is known: a key may have been forgotten since.
     pub(super) fn may_be_kept(&self, command: &Command, effects: &[Effect]) -> bool {
         let Some(caller) = caller_of(command) else { return false };
