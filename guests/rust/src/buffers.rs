@@ -10,6 +10,7 @@ thread_local! {
 
 /// Makes room for what the engine is about to write. It is free again when the entry ends.
 #[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
+#[cfg_attr(not(target_arch = "wasm32"), allow(dead_code, reason = "only the engine calls it"))]
 pub extern "C" fn alloc(length: usize) -> *mut u8 {
     // Aligned to 8: the arguments of a call stand behind the method's name.
     let mut room = vec![0; length.max(1)];

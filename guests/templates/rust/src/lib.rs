@@ -14,7 +14,7 @@ struct Hits {
     count: i64,
 }
 
-#[derive(Deserialize, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 struct Count {
     count: i64,
 }
