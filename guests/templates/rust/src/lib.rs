@@ -54,7 +54,7 @@ export!(Hits as "TYPE_NAME" {
 
 #[cfg(test)]
 mod tests {
-    use super::Hits;
+    use super::{Hits, Value};
 
     #[test]
     fn hits_are_counted() {
@@ -62,5 +62,11 @@ mod tests {
         assert_eq!(hits.hit(None).unwrap().count, 4);
         assert_eq!(hits.hit(Some(i64::MAX)).unwrap_err().code, "overflow");
         assert_eq!(hits.get().count, 4);
+    }
+
+    #[test]
+    fn later_version_goes_on() {
+        let saved = Hits::new(Some(3)).save();
+        assert_eq!(Hits::migrate(Value::Null, saved).get().count, 3);
     }
 }
