@@ -199,9 +199,7 @@ impl ObjectsWorld {
         self.meet(cells::met(command, &shown, &self.book, is_kept))?;
         self.book.note(command, first, now_ms, &shown);
         self.crowd.heard(command, &shown);
-        if let Some(object) = &object {
-            self.inspect(object)?;
-        }
+        object.as_ref().map_or(Ok(()), |object| self.inspect(object))?;
         self.ask(random)?;
         self.snapshots(random)
     }
