@@ -34,6 +34,7 @@
 //! | O18 conditions | `await` frees the lock and parks in one command; a ticket leaves the condition's queue only for the lock's |
 //! | O20 a failed call changes nothing | the store's journal |
 //! | O24 snapshots | `scan.rs`, `loader.rs`; `check.rs` decides whether records fit together |
+//! | O27 no version runs before it is ready | `types`: `TypeReady`, which each member applies when its own engine is done |
 //! | O31 bounds | [`limits`] |
 //!
 //! # Walks
@@ -76,7 +77,8 @@
 //! # Where the rest attaches
 //! - `objects-replica` implements the replica's state machine over [`State`]: position, digest, snapshots, [`State::cost`]
 //!   and `apply` have the shapes that it needs. There is no hash table, so no seed.
-//! - User types get numbers beyond those of [`TYPES`] and a second implementation behind the trait of the built-ins.
+//! - Types of users have numbers from 64 on and one implementation behind the trait of the built-ins (`user`), which an engine
+//!   runs ([`guest`]); `types` keeps their versions and modules.
 //! - Access is judged before a command is proposed, apart from tickets and sessions of other principals.
 //!
 //! # Not done, and what that costs
@@ -84,6 +86,8 @@
 //!   for sessions and headers would be faster.
 //! - Events are effects only: their bounded history and its place in snapshots are to come.
 //! - Slots that move between groups, access control at the position, quotas of namespaces, messages between objects.
+//! - Memory of objects of users' types is not taken over as it is between versions; a version that was replaced is not gone
+//!   back to. A member that is slower than the leader's engine stands still when it applies `TypeReady`.
 //! - A membership's reports and views read all its members (1,000 at the most).
 //! - Reconfiguring a rate limiter touches every key that is in use: 10,000 at the most, some ticks' work.
 //! - An append of a large value to a full log of small entries removes as many of these as make room for it.

@@ -479,6 +479,48 @@ fn failing_end_of_a_wait_still_ends_it() {
 }
 
 #[test]
+fn run_that_is_taken_back_leaves_nothing_behind_also_in_the_engine() {
+    let mut types = Types::new();
+    types.put("hits", "module endwrong");
+    types.create("a", "");
+    types.call(Anyone, "add", "");
+    // The call and the end of its wait are at one position: the first counts, the second is taken back.
+    let mut call = types.new_call(K("k"), "wait", "");
+    call.wait_ms = Some(0);
+    types.world.apply(&Command::Call(call));
+    assert_eq!(types.world.ends().len(), 1);
+    assert_eq!(types.value(), "{\"value\":1}");
+    assert_eq!(types.call(Anyone, "add", ""), "{\"value\":2}");
+    assert_eq!(types.world.state.describe(&types.object("a")).unwrap().user.unwrap().failures, 1);
+}
+
+#[test]
+fn engine_is_told_when_memory_was_changed_last() {
+    let mut types = Types::with_object(0);
+    (0..5).for_each(|_| drop(types.call(Anyone, "add", "")));
+    types.call(Anyone, "trap", "");
+    types.value();
+    assert!(types.engine.loads() <= 1, "{}", types.engine.loads());
+}
+
+#[test]
+fn end_of_one_wait_of_a_dead_session_wakes_no_other_of_it() {
+    let mut types = Types::new();
+    types.put("hits", "module endgive");
+    (1..=2).for_each(|number| types.world.open(number, 1));
+    types.create("a", "");
+    let own = [types.call(S(1), "wait", ""), types.call(S(1), "wait", "")];
+    let other = types.call(S(2), "wait", "");
+    let description = types.world.state.user_types().next().unwrap();
+    assert!(description.current.is_some());
+    types.world.expire(1);
+    let ends = types.world.ends();
+    let expired = own.map(|wait| format!("{} ended refused session-expired", &wait[6..]));
+    assert_eq!(ends[..2], expired);
+    assert!(ends.len() == 3 && ends[2].starts_with(&format!("{} granted", &other[6..])), "{ends:?}");
+}
+
+#[test]
 fn events_of_modules_go_to_those_who_listen() {
     let mut types = Types::with_object(0);
     types.call(Anyone, "emit", "{\"x\":[1]}");

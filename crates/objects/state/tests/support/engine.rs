@@ -231,11 +231,21 @@ impl Machine<'_> {
             }
             Entry::Timer(_) => Ok(self.add(10)),
             Entry::TicketEnded(_) if self.module.contains("endtrap") => Err(Failure::OutOfFuel),
+            Entry::TicketEnded(_) if self.module.contains("endwrong") => {
+                self.add(1_000);
+                self.acts.push(Act::Wake { ticket: 0, result: b"1".to_vec() });
+                Ok(Vec::new())
+            }
             Entry::TicketEnded(ticket) => {
                 assert!(!self.host.is_waiting(ticket), "it has ended");
                 let count = self.read(1, 0) as usize;
                 let list = (1..=count).map(|at| self.read(1, at)).filter(|known| *known != ticket).collect();
                 self.keep(list);
+                if self.module.contains("endgive")
+                    && let Some(ticket) = self.next()
+                {
+                    self.acts.push(Act::Wake { ticket, result: b"{\"got\":\"the end\"}".to_vec() });
+                }
                 Ok(b"{\"timed_out\":true}".to_vec())
             }
         }
