@@ -56,7 +56,7 @@ macro_rules! export {
                     (expanded::read_text(method, method_length), expanded::read(start, length))
                 };
                 expanded::call(&OBJECT, |object| {
-                    #[allow(unused_mut)]
+                    #[allow(unused_mut, reason = "a method without arguments takes none")]
                     let mut arguments = $crate::Arguments::parse(&json)?;
                     $($crate::export!(@method $kind $object object method arguments $method($($argument: $argument_type),*));)*
                     Err($crate::Refused::new("no-such-method", format!("the type has no method `{method}`")))
