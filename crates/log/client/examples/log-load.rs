@@ -4,7 +4,7 @@
 //! cargo run --release -p log-client --features load --example log-load -- produce 127.0.0.1:9092 TOPIC key=value..
 //! ```
 //! Keys: `partitions`, `connections`, `outstanding`, `rate` (requests a second), `batch`, `bytes`, `acks`, `idempotent`,
-//! `fetch`, `seconds`, `warm`, and `pid` of a broker whose processor time is read from `/proc`.
+//! `fetch`, `seconds`, `warm`, `follow` (0: all go to ADDRESS, whoever leads), and `pid` of a broker whose processor time is read from `/proc`.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -56,7 +56,7 @@ impl Keys {
         };
         Produce {
             address,
-            follows_leaders: true,
+            follows_leaders: self.number("follow", 1.0) > 0.0,
             topic,
             partitions: self.number("partitions", 1.0) as i32,
             connections: self.number("connections", 1.0) as usize,

@@ -260,6 +260,21 @@ fn configured_limiter_gives_no_token_twice() {
 }
 
 #[test]
+fn bucket_that_has_filled_up_is_full_at_the_new_size_as_one_that_was_never_used() {
+    let mut world = World::new();
+    world.create("ratelimiter/r", "{\"per_second\":1,\"burst\":2}");
+    any(&mut world, "ratelimiter/r", "acquire", "{\"n\":2,\"key\":\"full\"}");
+    world.now += 1_000;
+    any(&mut world, "ratelimiter/r", "acquire", "{\"n\":2,\"key\":\"half\"}");
+    world.now += 1_000;
+    any(&mut world, "ratelimiter/r", "configure", "{\"burst\":4}");
+    for (key, remaining) in [("full", 4), ("new", 4), ("half", 1)] {
+        let peeked = world.query("ratelimiter/r", "peek", &format!("{{\"key\":\"{key}\"}}"));
+        assert!(peeked.starts_with(&format!("{{\"remaining\":{remaining},")), "{key}: {peeked}");
+    }
+}
+
+#[test]
 fn limiter_that_was_configured_as_it_was_is_no_object() {
     let mut world = World::new();
     any(&mut world, "ratelimiter/r", "configure", "{\"per_second\":1}");

@@ -134,17 +134,18 @@ impl Live<RateLimiter> {
     }
 
     fn configure(&mut self, ctx: &mut Ctx<'_>, args: &Args) -> Result<String> {
-        // What has come in by the old rate stays.
+        // What has come in by the old rate stays; a bucket that is full is full afterwards too, as one that was never used.
         let per_second = args.int_in("per_second", 1, RATE_MAX)?.unwrap_or_else(|| self.per_second());
         let burst = args.int_in("burst", 1, RATE_MAX)?.unwrap_or_else(|| self.burst());
-        let now = ctx.now_ms();
+        let (now, full_before) = (ctx.now_ms(), self.burst() * BILLION);
         // Each key once: what its waiters are given is not filled up again.
         let keys = ctx.view().table(BUCKET).map(|(key, _)| key.to_vec()).chain(ctx.view().queues(ACQUIRE));
         let keys: BTreeSet<_> = keys.filter_map(|key| String::from_utf8(key).ok()).collect();
         let levels: Vec<_> = keys.into_iter().map(|key| (self.level(&ctx.view(), &key, now), key)).collect();
         (self.root.per_second, self.root.burst) = (Some(per_second), Some(burst));
         for (level, key) in levels {
-            self.refill(ctx, &key, level.min(burst * BILLION));
+            let full = burst * BILLION;
+            self.refill(ctx, &key, if level >= full_before { full } else { level.min(full) });
             self.serve(ctx, &key);
         }
         Ok(Reply::new().int("per_second", per_second).int("burst", burst).finish())

@@ -112,9 +112,12 @@ impl Kind for RateLimiter {
         let burst = args.int_in("burst", 1, RATE_MAX)?.unwrap_or(self.burst);
         let keys: Vec<_> = self.buckets.iter().map(|bucket| bucket.key.clone()).collect();
         let has: Vec<_> = keys.iter().map(|key| self.has(key, cx.now_ms)).collect();
+        let full_before = self.full();
         (self.per_second, self.burst) = (per_second, burst);
         for (key, tokens) in keys.iter().zip(has) {
-            self.set(key, tokens.min(self.full()), cx.now_ms);
+            // What is full is as what was never used, whether or not it has been forgotten yet.
+            let tokens = if tokens >= full_before { self.full() } else { tokens.min(self.full()) };
+            self.set(key, tokens, cx.now_ms);
         }
         self.changed = cx.waiters.iter().map(|waiter| wants_of(waiter).0).collect();
         Ok(Step::Done(json!({ "per_second": per_second, "burst": burst })))
