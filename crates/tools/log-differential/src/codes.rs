@@ -8,8 +8,8 @@ pub(crate) const CLOSED: i32 = i32::MAX;
 
 /// Every run must see these.
 pub(crate) const CODES: &[Row<'static>] = &[
-    ("AddOffsetsToTxn", &[0, 49, 53, 90]),
-    ("AddPartitionsToTxn", &[0, 3, 31, 49, 53, 55, 90]),
+    ("AddOffsetsToTxn", &[0, 42, 49, 53, 90]),
+    ("AddPartitionsToTxn", &[0, 3, 31, 42, 49, 53, 55, 90]),
     ("AlterClientQuotas", &[0, 31, 42]),
     ("AlterConfigs", &[0, 3, 40, 42]),
     ("AlterPartitionReassignments", &[0, 3, 31, 39, 85]),
@@ -39,7 +39,7 @@ pub(crate) const CODES: &[Row<'static>] = &[
     ("DescribeTransactions", &[0, 42, 53, 105]),
     ("DescribeUserScramCredentials", &[0, 31, 91, 92]),
     ("ElectLeaders", &[0, 3, 31, 42, 84]),
-    ("EndTxn", &[0, 47, 48, 49, 53, 90]),
+    ("EndTxn", &[0, 42, 47, 48, 49, 53, 90]),
     ("ExpireDelegationToken", &[64]),
     ("Fetch", &[-1, 0, 1, 3, 29, 70, 71, 75, 100, 106]),
     ("FindCoordinator", &[0, 30, 42, 53, CLOSED]),
@@ -63,21 +63,20 @@ pub(crate) const CODES: &[Row<'static>] = &[
     ("SaslAuthenticate", &[0, 34, 58, CLOSED]),
     ("SaslHandshake", &[0, 33, 34]),
     ("SyncGroup", &[0, 22, 23, 24, 25, 27, 30, 82]),
-    ("TxnOffsetCommit", &[0, 22, 25, 29, 30, 47, 48, 49, 53, 120]),
+    ("TxnOffsetCommit", &[0, 22, 25, 29, 30, 42, 47, 48, 49, 53, 120]),
     ("UpdateFeatures", &[0, 95]),
     ("WriteTxnMarkers", &[-1, 0, 3, 31, 52]),
 ];
 
 /// A long run must see these too: they need a request that is drawn.
 pub(crate) const DRAWN: &[Row<'static>] = &[
-    ("AddOffsetsToTxn", &[30, 42]),
-    ("AddPartitionsToTxn", &[29, 42]),
+    ("AddOffsetsToTxn", &[30]),
+    ("AddPartitionsToTxn", &[29]),
     ("AlterConfigs", &[29, 30, 31]),
     ("ConsumerGroupHeartbeat", &[29]),
-    ("EndTxn", &[42]),
     ("IncrementalAlterConfigs", &[29, 30, 31]),
     ("OffsetDelete", &[29]),
-    ("TxnOffsetCommit", &[3, 42]),
+    ("TxnOffsetCommit", &[3]),
 ];
 
 /// Codes that some seeds see and others do not.

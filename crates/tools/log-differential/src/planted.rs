@@ -115,6 +115,8 @@ fn places(api: &str, body: &Value, record: &Record) -> Vec<String> {
     let mut open = vec![(String::new(), body)];
     while let Some((place, value)) = open.pop() {
         match value {
+            // A cursor that stands at a topic of another script.
+            Value::Object(_) if !place.is_empty() && is_foreign(api, value, &record.variables) => {}
             Value::Object(fields) => {
                 open.extend(fields.iter().map(|(name, value)| (format!("{place}/{name}"), value)));
             }
@@ -212,8 +214,10 @@ mod tests {
 
     #[test]
     fn entries_of_other_scripts_are_not_changed() {
-        let body =
-            json!({"Groups": [{"GroupId": "x000001-mine", "State": "Empty"}, {"GroupId": "x000009-other"}]});
+        let body = json!({
+            "Groups": [{"GroupId": "x000001-mine", "State": "Empty"}, {"GroupId": "x000009-other"}],
+            "NextCursor": {"TopicName": "x000009-other", "PartitionIndex": 1},
+        });
         let planted = planted("ListGroups", &body);
         assert_eq!(planted.missed, Vec::<String>::new());
         assert_eq!(planted.found, 500);

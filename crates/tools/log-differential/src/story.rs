@@ -197,6 +197,10 @@ impl<'a> Story<'a> {
         self.call("CreateTopics", json!({"Topics": [topic], "timeoutMs": 30_000}));
         let asked = json!({"Topics": [{"Name": name}], "AllowAutoTopicCreation": false});
         self.call_in(4..=i16::MAX, "Metadata", asked).retry(&LEADER_EARLY);
+        // Kafka tells of a topic before its broker has made the directory.
+        let latest = json!([{"Name": name, "Partitions": [{"PartitionIndex": 0, "Timestamp": -1}]}]);
+        let asked = json!({"ReplicaId": -1, "Topics": latest});
+        self.call("ListOffsets", asked).retry(&LEADER_EARLY);
         self
     }
 

@@ -272,12 +272,23 @@ pub(super) fn refused(story: &mut Story<'_>) {
     refused_steps(story);
 }
 
+/// The steps of a transaction that has no name.
+fn without_an_id(story: &mut Story<'_>) {
+    let nameless = json!({"TransactionalId": ""});
+    let added = with(add("t", "a", &[0]), json!({"V3AndBelowTransactionalId": ""}));
+    story.call_in(0..=3, "AddPartitionsToTxn", added);
+    story.call("AddOffsetsToTxn", with(offsets("t", "g"), nameless.clone()));
+    story.call("TxnOffsetCommit", with(commit("t", "g", 1), nameless.clone()));
+    story.call("EndTxn", with(end("t", true), nameless));
+}
+
 /// What a producer with the right id and epoch may not do.
 fn refused_steps(story: &mut Story<'_>) {
     // Partitions that are not there, none, and one twice.
     story.call_in(0..=3, "AddPartitionsToTxn", add("t", "a", &[0, 9]));
     story.call_in(0..=3, "AddPartitionsToTxn", add("t", "missing", &[0]));
     story.call_in(0..=3, "AddPartitionsToTxn", add("t", "a", &[]));
+    without_an_id(story);
     // Nothing begun.
     story.call_in(OLD_END, "EndTxn", end("t", true)).retry(&ENDING);
     story.call_in(OLD_END, "EndTxn", end("t", false)).retry(&ENDING);

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::body::{fetch, offsets, part, with};
 use super::deaths::{ends, in_sync, starts};
-use super::{IDS, described, elect, metadata, placed, produced, reassign, rests};
+use super::{IDS, described, elect, lies, metadata, placed, produced, reassign, rests};
 use crate::script::End;
 use crate::story::Story;
 
@@ -94,6 +94,7 @@ pub(super) fn peaceful(story: &mut Story<'_>) {
             story.at(broker).call("ListPartitionReassignments", asked.clone()).until("/Topics", json!([]));
         }
         story.at(1).call("ElectLeaders", elect(0, &name, &[0])).retry(&[80]);
+        lies(story, (&name, 0), &to);
         rests(story, &IDS, (&name, 0), to[0], &to);
         all[index].1 = to;
     }

@@ -69,6 +69,14 @@ fn assigned(name: &str, partitions: &[&[i32]], settings: &[(&str, &str)]) -> Val
     })
 }
 
+/// Waits until each broker shows these replicas in this order: neither leader nor replicas in sync tell of another order.
+fn lies(story: &mut Story<'_>, (name, partition): (&str, usize), replicas: &[i32]) {
+    for broker in IDS {
+        let call = story.at(broker).call_in(10..=i16::MAX, "Metadata", metadata(name));
+        call.until(&format!("/Topics/0/Partitions/{partition}/ReplicaNodes"), json!(replicas));
+    }
+}
+
 /// Waits at these brokers until they show that leader and those replicas in sync, and until the leader, if there is one, serves.
 /// `$id-NAME` is the topic's id then, `$epoch-NAME-PARTITION` the leader's epoch.
 fn rests(
