@@ -92,7 +92,7 @@ fn step<K: Builtin>(
     parked: impl FnOnce(&mut Ctx<'_>, u64),
 ) -> Result<Answer, Problem> {
     if let Some(id) = ctx.claim.session {
-        object::check_holdings(&session::find(ctx.core, id)?)?;
+        object::check_holdings(session::burden(ctx.core, id)?)?;
     }
     match K::call(live, ctx, method, args)? {
         Step::Done(result) => Ok(Answer::Done(result)),

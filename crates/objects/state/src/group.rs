@@ -7,7 +7,7 @@ use crate::codec::{Cursor, Field, decoded, encoded, record};
 use crate::command::{ObjectName, SessionId, TypeId};
 use crate::effects::{Effect, Effects, Event, EventKind, Said};
 use crate::guest::{Engine, NoEngine};
-use crate::key;
+use crate::key::{self, Key};
 use crate::source::{Process, Sources};
 use crate::store::{Mark, Store};
 
@@ -106,7 +106,7 @@ impl Core {
         decoded(self.store.get(key)?).ok()
     }
 
-    pub(crate) fn write<F: Field>(&mut self, key: Vec<u8>, record: &F) {
+    pub(crate) fn write<F: Field>(&mut self, key: Key, record: &F) {
         self.scratch.clear();
         record.put(&mut self.scratch);
         self.store.put(key, &self.scratch);
@@ -135,7 +135,7 @@ impl Core {
     }
 
     /// Records of spaces that nothing leads to any more: they are swept from now on, piece by piece.
-    pub(crate) fn bury(&mut self, prefix: Vec<u8>) {
+    pub(crate) fn bury(&mut self, prefix: Key) {
         if self.store.prefix(&prefix).next().is_some() {
             self.write(key::grave(&prefix), &());
             self.meta.graves += 1;

@@ -94,23 +94,30 @@ impl Json {
 
 /// Appends a text in quotes.
 pub(crate) fn write_text(out: &mut String, text: &str) {
+    out.reserve(text.len() + 2);
     out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            control if control < ' ' => {
-                write!(out, "\\u{:04x}", control as u32).expect("a string takes all that is written");
-            }
-            other => out.push(other),
-        }
+    let mut rest = text;
+    // What is escaped is one byte: a character that is longer has no byte like it.
+    while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'"' | b'\\' | ..=0x1f)) {
+        out.push_str(&rest[..at]);
+        write_escape(out, rest.as_bytes()[at]);
+        rest = &rest[at + 1..];
     }
+    out.push_str(rest);
     out.push('"');
+}
+
+fn write_escape(out: &mut String, byte: u8) {
+    match byte {
+        b'"' => out.push_str("\\\""),
+        b'\\' => out.push_str("\\\\"),
+        b'\n' => out.push_str("\\n"),
+        b'\r' => out.push_str("\\r"),
+        b'\t' => out.push_str("\\t"),
+        0x8 => out.push_str("\\b"),
+        0xc => out.push_str("\\f"),
+        control => write!(out, "\\u{control:04x}").expect("a string takes all that is written"),
+    }
 }
 
 struct Parser<'a> {

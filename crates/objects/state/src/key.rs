@@ -1,9 +1,21 @@
 //! The keys of records. Bytes order as what they stand for does, so that a range of keys is a walk in the right order.
 
+use smallvec::SmallVec;
+
 use crate::codec::{Cursor, Malformed};
 use crate::command::{ObjectName, SessionId, TypeId};
 use crate::source::Process;
 use crate::version::VersionHash;
+
+/// A key. Most have no more bytes than lie in place: finding one allocates nothing, and the tree of records compares them where
+/// it keeps them.
+pub(crate) type Key = SmallVec<[u8; 32]>;
+
+fn of(parts: &[&[u8]]) -> Key {
+    let mut key = Key::new();
+    parts.iter().for_each(|part| key.extend_from_slice(part));
+    key
+}
 
 /// What a record is, by its key's first byte.
 pub(crate) mod kind {
@@ -57,75 +69,75 @@ pub(crate) mod table {
     pub(crate) const OWN: u8 = 16;
 }
 
-pub(crate) fn object(name: &ObjectName) -> Vec<u8> {
-    [&[kind::OBJECT, name.kind.0][..], name.name.as_bytes()].concat()
+pub(crate) fn object(name: &ObjectName) -> Key {
+    of(&[&[kind::OBJECT, name.kind.0][..], name.name.as_bytes()])
 }
 
-pub(crate) fn objects_of(kind: TypeId) -> Vec<u8> {
-    vec![kind::OBJECT, kind.0]
+pub(crate) fn objects_of(kind: TypeId) -> Key {
+    of(&[&[kind::OBJECT, kind.0]])
 }
 
-pub(crate) fn space(space: u64) -> Vec<u8> {
-    [&[kind::SPACE][..], &space.to_be_bytes()].concat()
+pub(crate) fn space(space: u64) -> Key {
+    of(&[&[kind::SPACE][..], &space.to_be_bytes()])
 }
 
-pub(crate) fn entry(space: u64, table: u8, sub: &[u8]) -> Vec<u8> {
-    [&[kind::SPACE][..], &space.to_be_bytes(), &[table], sub].concat()
+pub(crate) fn entry(space: u64, table: u8, sub: &[u8]) -> Key {
+    of(&[&[kind::SPACE][..], &space.to_be_bytes(), &[table], sub])
 }
 
 /// Bytes of an entry's key before the key within its table.
 pub(crate) const ENTRY_HEAD: usize = 10;
 
-pub(crate) fn session(id: SessionId) -> Vec<u8> {
-    [&[kind::SESSION][..], &id.0].concat()
+pub(crate) fn session(id: SessionId) -> Key {
+    of(&[&[kind::SESSION][..], &id.0])
 }
 
-pub(crate) fn replies(id: SessionId) -> Vec<u8> {
-    [&[kind::REPLY][..], &id.0].concat()
+pub(crate) fn replies(id: SessionId) -> Key {
+    of(&[&[kind::REPLY][..], &id.0])
 }
 
-pub(crate) fn reply(id: SessionId, request: u64) -> Vec<u8> {
-    [&[kind::REPLY][..], &id.0, &request.to_be_bytes()].concat()
+pub(crate) fn reply(id: SessionId, request: u64) -> Key {
+    of(&[&[kind::REPLY][..], &id.0, &request.to_be_bytes()])
 }
 
-pub(crate) fn holdings(id: SessionId) -> Vec<u8> {
-    [&[kind::HOLDING][..], &id.0].concat()
+pub(crate) fn holdings(id: SessionId) -> Key {
+    of(&[&[kind::HOLDING][..], &id.0])
 }
 
 /// The part of a holding's key that both of its records share.
-pub(crate) fn holder(id: SessionId, class: u8, position: u64) -> Vec<u8> {
-    [&id.0[..], &[class], &position.to_be_bytes()].concat()
+pub(crate) fn holder(id: SessionId, class: u8, position: u64) -> Key {
+    of(&[&id.0[..], &[class], &position.to_be_bytes()])
 }
 
-pub(crate) fn holding(id: SessionId, class: u8, position: u64, space: u64) -> Vec<u8> {
-    [&[kind::HOLDING][..], &holder(id, class, position), &space.to_be_bytes()].concat()
+pub(crate) fn holding(id: SessionId, class: u8, position: u64, space: u64) -> Key {
+    of(&[&[kind::HOLDING][..], &holder(id, class, position), &space.to_be_bytes()])
 }
 
-pub(crate) fn session_tickets(id: SessionId) -> Vec<u8> {
-    [&[kind::SESSION_TICKET][..], &id.0].concat()
+pub(crate) fn session_tickets(id: SessionId) -> Key {
+    of(&[&[kind::SESSION_TICKET][..], &id.0])
 }
 
-pub(crate) fn session_ticket(id: SessionId, ticket: u64) -> Vec<u8> {
-    [&[kind::SESSION_TICKET][..], &id.0, &ticket.to_be_bytes()].concat()
+pub(crate) fn session_ticket(id: SessionId, ticket: u64) -> Key {
+    of(&[&[kind::SESSION_TICKET][..], &id.0, &ticket.to_be_bytes()])
 }
 
-pub(crate) fn process_ticket(Process { member, incarnation }: Process, ticket: u64) -> Vec<u8> {
-    [&[kind::PROCESS_TICKET, member][..], &incarnation.to_be_bytes(), &ticket.to_be_bytes()].concat()
+pub(crate) fn process_ticket(Process { member, incarnation }: Process, ticket: u64) -> Key {
+    of(&[&[kind::PROCESS_TICKET, member][..], &incarnation.to_be_bytes(), &ticket.to_be_bytes()])
 }
 
-pub(crate) fn idempotency(principal: &str, key: &str) -> Vec<u8> {
+pub(crate) fn idempotency(principal: &str, key: &str) -> Key {
     let length = (principal.len() as u16).to_be_bytes();
-    [&[kind::KEY][..], &length, principal.as_bytes(), key.as_bytes()].concat()
+    of(&[&[kind::KEY][..], &length, principal.as_bytes(), key.as_bytes()])
 }
 
-pub(crate) fn ticket_at(ticket: u64) -> Vec<u8> {
-    [&[kind::TICKET_AT][..], &ticket.to_be_bytes()].concat()
+pub(crate) fn ticket_at(ticket: u64) -> Key {
+    of(&[&[kind::TICKET_AT][..], &ticket.to_be_bytes()])
 }
 
 /// Times before 1970 come before the others.
-pub(crate) fn deadline(at_ms: i64, class: u8, id: &[u8]) -> Vec<u8> {
+pub(crate) fn deadline(at_ms: i64, class: u8, id: &[u8]) -> Key {
     let at = (at_ms as u64) ^ (1 << 63);
-    [&[kind::DEADLINE][..], &at.to_be_bytes(), &[class], id].concat()
+    of(&[&[kind::DEADLINE][..], &at.to_be_bytes(), &[class], id])
 }
 
 /// Time, class and id of a deadline.
@@ -138,41 +150,45 @@ pub(crate) fn read_deadline(key: &[u8]) -> Result<(i64, u8, &[u8]), Malformed> {
     Ok((at, cursor.u8()?, cursor.rest()))
 }
 
-pub(crate) fn user_type(kind: TypeId) -> Vec<u8> {
-    vec![kind::TYPE, kind.0]
+pub(crate) fn type_totals() -> Key {
+    of(&[&[kind::TYPE_TOTALS]])
 }
 
-pub(crate) fn versions(kind: TypeId) -> Vec<u8> {
-    vec![kind::VERSION, kind.0]
+pub(crate) fn user_type(kind: TypeId) -> Key {
+    of(&[&[kind::TYPE, kind.0]])
 }
 
-pub(crate) fn version(kind: TypeId, hash: VersionHash) -> Vec<u8> {
-    [&[kind::VERSION, kind.0][..], &hash.0].concat()
+pub(crate) fn versions(kind: TypeId) -> Key {
+    of(&[&[kind::VERSION, kind.0]])
 }
 
-pub(crate) fn version_text(kind: TypeId, hash: VersionHash) -> Vec<u8> {
-    [&[kind::VERSION_TEXT, kind.0][..], &hash.0].concat()
+pub(crate) fn version(kind: TypeId, hash: VersionHash) -> Key {
+    of(&[&[kind::VERSION, kind.0][..], &hash.0])
 }
 
-pub(crate) fn method(kind: TypeId, hash: VersionHash, name: &str) -> Vec<u8> {
-    [&[kind::METHOD, kind.0][..], &hash.0, name.as_bytes()].concat()
+pub(crate) fn version_text(kind: TypeId, hash: VersionHash) -> Key {
+    of(&[&[kind::VERSION_TEXT, kind.0][..], &hash.0])
 }
 
-pub(crate) fn module(hash: [u8; 32]) -> Vec<u8> {
-    [&[kind::MODULE][..], &hash].concat()
+pub(crate) fn method(kind: TypeId, hash: VersionHash, name: &str) -> Key {
+    of(&[&[kind::METHOD, kind.0][..], &hash.0, name.as_bytes()])
 }
 
-pub(crate) fn pieces(hash: [u8; 32]) -> Vec<u8> {
-    [&[kind::PIECE][..], &hash].concat()
+pub(crate) fn module(hash: [u8; 32]) -> Key {
+    of(&[&[kind::MODULE][..], &hash])
 }
 
-pub(crate) fn piece(hash: [u8; 32], number: u32) -> Vec<u8> {
-    [&[kind::PIECE][..], &hash, &number.to_be_bytes()].concat()
+pub(crate) fn pieces(hash: [u8; 32]) -> Key {
+    of(&[&[kind::PIECE][..], &hash])
+}
+
+pub(crate) fn piece(hash: [u8; 32], number: u32) -> Key {
+    of(&[&[kind::PIECE][..], &hash, &number.to_be_bytes()])
 }
 
 /// The grave of all records of spaces whose keys begin so.
-pub(crate) fn grave(prefix: &[u8]) -> Vec<u8> {
-    [&[kind::GRAVE][..], prefix.get(1..).unwrap_or_default()].concat()
+pub(crate) fn grave(prefix: &[u8]) -> Key {
+    of(&[&[kind::GRAVE][..], prefix.get(1..).unwrap_or_default()])
 }
 
 /// An integer whose bytes order as it does.

@@ -95,7 +95,7 @@ impl Loader {
                     return Err(Malformed("snapshot: a record out of order"));
                 }
                 self.last = Some(key.to_vec());
-                self.state.core.store.put(key.to_vec(), value);
+                self.state.core.store.put(key.into(), value);
                 // Nothing of a load is ever taken back.
                 self.state.core.store.commit();
                 Ok(())

@@ -2,7 +2,7 @@
 
 use crate::codec::{Cursor, Field, Malformed, record};
 use crate::command::{Caller, Identity, ObjectName, SessionId};
-use crate::key::{self, table};
+use crate::key::{self, Key, table};
 
 record! {
     /// One of an object's queues: a number, and a name within it.
@@ -42,7 +42,7 @@ record! {
 }
 
 impl Place {
-    pub(crate) fn key(&self, ticket: u64) -> Vec<u8> {
+    pub(crate) fn key(&self, ticket: u64) -> Key {
         let sub = [&self.queue.prefix()[..], &self.order.to_be_bytes(), &ticket.to_be_bytes()].concat();
         key::entry(self.space, table::TICKET, &sub)
     }

@@ -5,13 +5,15 @@
 //! that waits is known by its ticket, and a repeat joins it. What was acknowledged, at or below a session's floor or above it,
 //! is not carried out again.
 
+use core::ops::Bound;
+
 use twox_hash::XxHash3_64;
 
 use crate::codec::{Cursor, Field, Malformed, record};
 use crate::command::{Caller, Identity, SessionId};
 use crate::deadline;
 use crate::group::Core;
-use crate::key;
+use crate::key::{self, Key};
 use crate::limits::{KEY_MS, KEYS_MAX, REQUESTS_PER_SESSION_MAX};
 use crate::place::{ReplyRef, TicketAt};
 use crate::problem::{Outcome, Problem, Slug};
@@ -151,21 +153,26 @@ fn note(session: &mut Session, floor: u64, above: &Ranges) -> bool {
 
 /// Forgets the replies that were acknowledged.
 fn forget_acknowledged(core: &mut Core, id: SessionId, session: &mut Session) {
-    let prefix = key::replies(id);
     let last = session.above.iter().last().map_or(session.floor, |(_, last)| last);
-    let end = key::reply(id, last);
-    let replies = core.store.prefix(&prefix).map(|(key, _)| key).take_while(|key| **key <= end[..]);
+    let (from, to) = (key::replies(id), key::reply(id, last));
+    let replies = core.store.range(Bound::Included(&from), Bound::Included(&to)).map(|(key, _)| key);
     let is_forgotten = |key: &&[u8]| {
         key.last_chunk().is_some_and(|number| session.is_forgotten(u64::from_be_bytes(*number)))
     };
-    let forgotten: Vec<_> = replies.filter(is_forgotten).map(<[u8]>::to_vec).collect();
+    let forgotten: Vec<_> = replies.filter(is_forgotten).map(Key::from_slice).collect();
     session.unacknowledged = session.unacknowledged.saturating_sub(forgotten.len() as u32);
     forgotten.iter().for_each(|key| forget(core, key));
 }
 
+/// The ticket under which an answered request has waited; the answer is not read.
+fn ended_ticket(record: &[u8]) -> Option<u64> {
+    let mut cursor = Cursor::new(record);
+    (cursor.u8() == Ok(1)).then(|| Field::take(&mut cursor).ok()).flatten().flatten()
+}
+
 /// Removes a kept reply, and the way to it by its ticket.
 pub(crate) fn forget(core: &mut Core, key: &[u8]) {
-    if let Some(Kept::Ended(Some(ticket), _)) = core.read(key) {
+    if let Some(ticket) = core.store.get(key).and_then(ended_ticket) {
         core.store.remove(&key::ticket_at(ticket));
     }
     core.store.remove(key);

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use crate::codec::{put_bytes, put_varint};
+use crate::key::Key;
 
 /// The only form so far.
 pub(crate) const VERSION: u8 = 1;
@@ -38,9 +39,9 @@ pub(crate) struct Scan {
     pending: Vec<u8>,
     written: usize,
     /// The key of the last record that was scanned.
-    last: Option<Box<[u8]>>,
+    last: Option<Key>,
     /// Changed records that the scan has not reached, as they were; `None` if they were not there.
-    kept: BTreeMap<Box<[u8]>, Option<Box<[u8]>>>,
+    kept: BTreeMap<Key, Option<Box<[u8]>>>,
     kept_bytes: usize,
     records: u64,
     digest: u64,
@@ -56,7 +57,7 @@ impl Scan {
     }
 
     /// A record has changed: this is what it was.
-    pub(crate) fn keep(&mut self, key: Box<[u8]>, old: Option<Box<[u8]>>) {
+    pub(crate) fn keep(&mut self, key: Key, old: Option<Box<[u8]>>) {
         if self.last.as_ref().is_some_and(|last| *last >= key) || self.kept.contains_key(&key) {
             return;
         }
@@ -115,7 +116,7 @@ impl Scan {
         }
     }
 
-    fn record(&mut self, key: Box<[u8]>, value: &[u8]) {
+    fn record(&mut self, key: Key, value: &[u8]) {
         self.pending.push(RECORD);
         put_bytes(&mut self.pending, &key);
         put_bytes(&mut self.pending, value);

@@ -3,7 +3,7 @@
 //! A session is opened once and continued under a higher generation. It has no deadline here: whether its client was
 //! silent is found out by asking the living members, and the leader says so with the generation that it asked about.
 
-use crate::codec::record;
+use crate::codec::{Cursor, Field, Malformed, record};
 use crate::command::{NewSession, SessionId};
 use crate::effects::Effect;
 use crate::group::Core;
@@ -101,8 +101,30 @@ pub(crate) fn update(core: &mut Core, id: SessionId, change: impl FnOnce(&mut Se
 }
 
 pub(crate) fn find(core: &Core, id: SessionId) -> Result<Session, Problem> {
-    let session = core.read(&key::session(id));
-    session.ok_or_else(|| Problem::new(Slug::SessionExpired, format!("there is no session {id}")))
+    core.read(&key::session(id)).ok_or_else(|| gone(id))
+}
+
+fn gone(id: SessionId) -> Problem {
+    Problem::new(Slug::SessionExpired, format!("there is no session {id}"))
+}
+
+/// How many calls of a session wait, and how much it holds: together, without reading the rest.
+pub(crate) fn burden(core: &Core, id: SessionId) -> Result<u32, Problem> {
+    let burden = core.store.get(&key::session(id)).and_then(|record| burden_of(record).ok());
+    burden.ok_or_else(|| gone(id))
+}
+
+fn burden_of(record: &[u8]) -> Result<u32, Malformed> {
+    let at = &mut Cursor::new(record);
+    <[u8; 32]>::skip(at)?;
+    u32::skip(at)?;
+    i64::skip(at)?;
+    Option::<String>::skip(at)?;
+    String::skip(at)?;
+    u64::skip(at)?;
+    u64::skip(at)?;
+    u32::skip(at)?;
+    Ok(u32::take(at)? + u32::take(at)?)
 }
 
 #[cfg(test)]
@@ -127,6 +149,8 @@ mod tests {
         };
         let written = [&[7; 32][..], &[1, 0xa0, 0x9c, 1, 0, 3], b"ann", &[4, 9, 2, 0, 3]].concat();
         assert_eq!((encoded(&session), decoded(&written)), (written, Ok(session.clone())));
+        session.tickets = 5;
+        assert_eq!(burden_of(&encoded(&session)), Ok(8));
         assert!(session.above.insert(11, 12));
         assert_eq!(decoded(&encoded(&session)), Ok(session));
     }

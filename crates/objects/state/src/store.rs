@@ -11,10 +11,10 @@ use std::ops::Bound;
 
 use twox_hash::XxHash3_64;
 
+use crate::key::Key;
 use crate::scan::{Scan, SnapshotProgress};
 
-/// A key or a value.
-type Bytes = Box<[u8]>;
+type Value = Box<[u8]>;
 
 /// What a record of this size takes beside its bytes, about.
 const RECORD_BYTES: usize = 64;
@@ -22,11 +22,11 @@ const RECORD_BYTES: usize = 64;
 /// The records of a group.
 #[derive(Default)]
 pub(crate) struct Store {
-    records: BTreeMap<Bytes, Bytes>,
+    records: BTreeMap<Key, Value>,
     /// The sum of all records' terms.
     terms: u64,
     /// What the running command has replaced, in order.
-    journal: Vec<(Bytes, Option<Bytes>)>,
+    journal: Vec<(Key, Option<Value>)>,
     /// Bytes that the running command has written.
     written: usize,
     pub(crate) scan: Option<Scan>,
@@ -49,10 +49,9 @@ fn term_under(key_hash: u64, value: &[u8]) -> u64 {
 }
 
 impl Store {
-    /// Most records that are written are there already, so that case costs one copy of the value and none of the key. What
+    /// Most records that are written are there already, so that case costs one copy of the value. What
     /// is written as it was changes nothing.
-    pub(crate) fn put(&mut self, key: Vec<u8>, value: &[u8]) {
-        self.written += RECORD_BYTES + key.len() + value.len();
+    pub(crate) fn put(&mut self, key: Key, value: &[u8]) {
         let key_hash = XxHash3_64::oneshot(&key);
         let old = match self.records.get_mut(&key[..]) {
             Some(present) if **present == *value => return,
@@ -62,12 +61,13 @@ impl Store {
                 Some(old)
             }
             None => {
-                self.records.insert(key[..].into(), value.into());
+                self.records.insert(key.clone(), value.into());
                 None
             }
         };
+        self.written += RECORD_BYTES + key.len() + value.len();
         self.terms = self.terms.wrapping_add(term_under(key_hash, value));
-        self.journal.push((key.into_boxed_slice(), old));
+        self.journal.push((key, old));
     }
 
     /// Says whether there was such a record.
@@ -121,7 +121,7 @@ impl Store {
             _ => false,
         };
         let range = (!empty).then(|| self.records.range::<[u8], _>((from, to)));
-        range.into_iter().flatten().map(|(key, value)| (&**key, &**value))
+        range.into_iter().flatten().map(|(key, value)| (&key[..], &**value))
     }
 
     /// The records whose keys begin so, in order.
@@ -158,9 +158,9 @@ impl Store {
 }
 
 /// The least key above all that begin so.
-pub(crate) fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn successor(prefix: &[u8]) -> Option<Key> {
     let last = prefix.iter().rposition(|byte| *byte != u8::MAX)?;
-    let mut end = prefix[..=last].to_vec();
+    let mut end = Key::from_slice(&prefix[..=last]);
     end[last] += 1;
     Some(end)
 }
@@ -172,7 +172,7 @@ mod tests {
     fn store() -> Store {
         let mut store = Store::default();
         for key in [&[1, 1][..], &[1, 255], &[1, 255, 255], &[2], &[255]] {
-            store.put(key.to_vec(), key);
+            store.put(key.into(), key);
         }
         store.commit();
         store
@@ -182,11 +182,11 @@ mod tests {
     fn rollback_gives_back_records_and_digest() {
         let mut store = store();
         let (terms, mark) = (store.terms(), store.mark());
-        store.put(vec![2], &[7]);
-        store.put(vec![2], &[8]);
-        store.put(vec![2], &[8]);
+        store.put(Key::from_slice(&[2]), &[7]);
+        store.put(Key::from_slice(&[2]), &[8]);
+        store.put(Key::from_slice(&[2]), &[8]);
         store.remove(&[1, 1]);
-        store.put(vec![3], &[]);
+        store.put(Key::from_slice(&[3]), &[]);
         store.remove(&[3]);
         assert_ne!(store.terms(), terms);
         store.rollback(mark);
@@ -197,9 +197,9 @@ mod tests {
     #[test]
     fn digest_depends_on_records_and_not_on_their_history() {
         let (one, mut other) = (store(), store());
-        other.put(vec![9], &[1]);
-        other.put(vec![9], &[2]);
-        other.put(vec![9], &[2]);
+        other.put(Key::from_slice(&[9]), &[1]);
+        other.put(Key::from_slice(&[9]), &[2]);
+        other.put(Key::from_slice(&[9]), &[2]);
         assert_ne!(one.terms(), other.terms());
         other.remove(&[9]);
         assert_eq!(one.terms(), other.terms());

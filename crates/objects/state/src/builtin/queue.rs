@@ -326,7 +326,7 @@ fn listed(items: impl Iterator<Item = (u64, Item)>, limit: usize) -> (Vec<String
 /// Whether the session may hold one lease more. Room for the first one was looked for when the call came.
 fn may_lease(ctx: &Ctx<'_>, session: Option<SessionId>, take: &Take) -> bool {
     let Some(session) = session.filter(|_| take.lease_ms.is_some()) else { return true };
-    session::find(ctx.core, session).is_ok_and(|session| check_holdings(&session).is_ok())
+    session::burden(ctx.core, session).is_ok_and(|burden| check_holdings(burden).is_ok())
 }
 
 impl Builtin for WorkQueue {

@@ -99,8 +99,9 @@ impl<'a> View<'a> {
 
     /// The tickets of a queue, in its order.
     pub(crate) fn waiting(&self, queue: &Queue) -> impl Iterator<Item = Ticket> + use<'a> {
-        let prefix = key::entry(self.space, table::TICKET, &queue.prefix());
-        self.core.store.prefix(&prefix).filter_map(|(_, record)| decoded(record).ok())
+        let prefix = || key::entry(self.space, table::TICKET, &queue.prefix());
+        let tickets = (self.tickets > 0).then(|| self.core.store.prefix(&prefix()));
+        tickets.into_iter().flatten().filter_map(|(_, record)| decoded(record).ok())
     }
 
     /// The names of the queues of a tag, once for each call that waits.
@@ -139,7 +140,7 @@ pub(crate) fn entries_of<'a>(
         Bound::Excluded(sub) => Bound::Excluded(key_of(sub)),
         Bound::Unbounded => end.map_or(Bound::Unbounded, Bound::Excluded),
     };
-    let records = core.store.range(from.as_ref().map(Vec::as_slice), to.as_ref().map(Vec::as_slice));
+    let records = core.store.range(from.as_ref().map(|key| &key[..]), to.as_ref().map(|key| &key[..]));
     records.map(|(key, value)| (key.get(ENTRY_HEAD..).unwrap_or_default(), value))
 }
 
@@ -201,11 +202,11 @@ impl Ctx<'_> {
 
     /// The object's timer of that name is due then, or never.
     pub(crate) fn set_timer(&mut self, sub: &[u8], at_ms: Option<i64>) {
-        let id = [&self.space().to_be_bytes()[..], sub].concat();
         let old = self.get::<i64>(table::TIMER, sub);
         if old == at_ms {
             return;
         }
+        let id = [&self.space().to_be_bytes()[..], sub].concat();
         if let Some(old) = old {
             deadline::clear(self.core, old, deadline::TIMER, &id);
             self.remove(table::TIMER, sub);
@@ -218,12 +219,20 @@ impl Ctx<'_> {
 
     /// The first ticket of a queue.
     pub(crate) fn first(&self, queue: &Queue) -> Option<(Place, Ticket)> {
-        ticket::at_end_of(self.core, self.space(), queue, false)
+        self.at_end_of(queue, false)
     }
 
     /// The newest ticket of a queue.
     pub(crate) fn newest(&self, queue: &Queue) -> Option<(Place, Ticket)> {
-        ticket::at_end_of(self.core, self.space(), queue, true)
+        self.at_end_of(queue, true)
+    }
+
+    /// Most objects have nobody who waits: that is known without a look.
+    fn at_end_of(&self, queue: &Queue, newest: bool) -> Option<(Place, Ticket)> {
+        if self.header.tickets == 0 {
+            return None;
+        }
+        ticket::at_end_of(self.core, self.space(), queue, newest)
     }
 
     /// The tickets of a tag that are due, which the names of its queues put before those that are not: in the order in
@@ -304,7 +313,7 @@ impl Ctx<'_> {
         if session.tickets >= TICKETS_PER_SESSION_MAX {
             return full("in this session");
         }
-        check_holdings(&session)
+        check_holdings(session.holdings + session.tickets)
     }
 }
 
@@ -315,8 +324,8 @@ pub(crate) fn in_order(mut tickets: Vec<(Place, Ticket)>) -> Vec<(Place, Ticket)
 }
 
 /// A session may hold so much, what it waits for included.
-pub(crate) fn check_holdings(session: &session::Session) -> Result<(), Problem> {
-    if session.holdings + session.tickets < HOLDINGS_PER_SESSION_MAX {
+pub(crate) fn check_holdings(burden: u32) -> Result<(), Problem> {
+    if burden < HOLDINGS_PER_SESSION_MAX {
         return Ok(());
     }
     let detail =

@@ -22,7 +22,9 @@ pub(crate) struct Open<K: Builtin> {
 /// An object that there is.
 pub(crate) fn open<K: Builtin>(core: &Core, object: &ObjectName) -> Option<Open<K>> {
     let header: Header = core.read(&key::object(object))?;
-    let config = core.read(&key::entry(header.incarnation, table::CONFIG, &[])).unwrap_or_default();
+    // One that was created on use has the defaults.
+    let config = header.explicit.then(|| core.read(&key::entry(header.incarnation, table::CONFIG, &[])));
+    let config = config.flatten().unwrap_or_default();
     let root = decoded(&header.root).unwrap_or_default();
     Some(Open { header, live: Live { config, root, left: None, kind: PhantomData } })
 }
@@ -55,10 +57,7 @@ pub(crate) fn close<K: Builtin>(core: &mut Core, object: &ObjectName, mut opened
         core.event(EventKind::Created, object, None);
     }
     opened.header.root = encoded(&opened.live.root);
-    let header = encoded(&opened.header);
-    if core.store.get(&key) != Some(&header[..]) {
-        core.store.put(key, &header);
-    }
+    core.write(key, &opened.header);
 }
 
 /// Lets a type work on an object, grants what can be granted, and writes the object back.

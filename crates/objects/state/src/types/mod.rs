@@ -150,13 +150,13 @@ pub(crate) const fn is_user(kind: TypeId) -> bool {
 }
 
 pub(crate) fn totals(core: &Core) -> Totals {
-    core.read(&[kind::TYPE_TOTALS]).unwrap_or_default()
+    core.read(&key::type_totals()).unwrap_or_default()
 }
 
 pub(crate) fn update_totals(core: &mut Core, change: impl FnOnce(&mut Totals)) {
     let mut totals = totals(core);
     change(&mut totals);
-    core.write(vec![kind::TYPE_TOTALS], &totals);
+    core.write(key::type_totals(), &totals);
 }
 
 pub(crate) fn find(core: &Core, kind: TypeId) -> Option<UserType> {

@@ -87,7 +87,7 @@ fn listen(live: &Live<Guest>, ctx: &mut Ctx<'_>) -> Result<(), Problem> {
     {
         return Ok(());
     }
-    object::check_holdings(&open)?;
+    object::check_holdings(open.holdings + open.tickets)?;
     let of_session = [&key::holdings(id)[..], &[class::LISTENER]].concat();
     if ctx.core.store.prefix(&of_session).count() >= USER_RUNS_PER_SESSION_MAX as usize {
         let detail =
