@@ -1,6 +1,8 @@
 //! A state of one object, as plain as can be, around the engine.
 #![allow(dead_code, reason = "each test uses its part")]
 
+pub(crate) mod generated;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use objects_guest::{Guests, Settings};

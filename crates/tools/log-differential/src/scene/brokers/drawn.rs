@@ -95,7 +95,6 @@ pub(super) fn peaceful(story: &mut Story<'_>) {
         }
         story.at(1).call("ElectLeaders", elect(0, &name, &[0])).retry(&[80]);
         lies(story, (&name, 0), &to);
-        rests(story, &IDS, (&name, 0), to[0], &to);
         all[index].1 = to;
     }
 }

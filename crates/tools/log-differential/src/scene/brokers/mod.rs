@@ -69,27 +69,31 @@ fn assigned(name: &str, partitions: &[&[i32]], settings: &[(&str, &str)]) -> Val
     })
 }
 
-/// Waits until each broker shows these replicas in this order: neither leader nor replicas in sync tell of another order.
-fn lies(story: &mut Story<'_>, (name, partition): (&str, usize), replicas: &[i32]) {
-    for broker in IDS {
-        let call = story.at(broker).call_in(10..=i16::MAX, "Metadata", metadata(name));
-        call.until(&format!("/Topics/0/Partitions/{partition}/ReplicaNodes"), json!(replicas));
-    }
-}
-
 /// Waits at these brokers until they show that leader and those replicas in sync, and until the leader, if there is one, serves.
 /// `$id-NAME` is the topic's id then, `$epoch-NAME-PARTITION` the leader's epoch.
-fn rests(
+fn rests(story: &mut Story<'_>, brokers: &[usize], partition: (&str, usize), leader: i32, in_sync: &[i32]) {
+    rests_with(story, brokers, partition, leader, (in_sync, &[]));
+}
+
+/// The same at every broker for all replicas, in this order: neither the leader nor who is in sync tells of another order.
+fn lies(story: &mut Story<'_>, partition: (&str, usize), replicas: &[i32]) {
+    rests_with(story, &IDS, partition, replicas[0], (replicas, &[("ReplicaNodes", replicas)]));
+}
+
+fn rests_with(
     story: &mut Story<'_>,
     brokers: &[usize],
     (name, partition): (&str, usize),
     leader: i32,
-    in_sync: &[i32],
+    (in_sync, others): (&[i32], &[(&str, &[i32])]),
 ) {
     for broker in brokers {
         let place = |field: &str| format!("/Topics/0/Partitions/{partition}/{field}");
         let call = story.at(*broker).call_in(10..=i16::MAX, "Metadata", metadata(name));
         call.until(&place("LeaderId"), json!(leader)).until(&place("IsrNodes"), json!(in_sync));
+        for (field, value) in others {
+            call.until(&place(field), json!(value));
+        }
         call.bind(&format!("id-{name}"), "/Topics/0/TopicId");
         call.bind(&format!("epoch-{name}-{partition}"), &place("LeaderEpoch"));
     }
