@@ -10,8 +10,9 @@ import golang  # noqa: E402
 import java  # noqa: E402
 import javascript  # noqa: E402
 import python  # noqa: E402
+import rust  # noqa: E402
 
-LANGUAGES = [python, golang, javascript, java]
+LANGUAGES = [python, golang, javascript, java, rust]
 
 
 def main():

@@ -249,31 +249,85 @@ func silent(t *T) {
 	same(held.IsLost() && time.Since(began) < 1800*time.Millisecond, true)
 }
 
+// gaps is the longest time that a loop went without an answer, for each kill.
+type gaps struct {
+	sync.Mutex
+	open    time.Duration
+	ofKills []time.Duration
+	calls   int
+}
+
+// answered gives the time of this answer.
+func (g *gaps) answered(since time.Time) time.Time {
+	g.Lock()
+	defer g.Unlock()
+	now := time.Now()
+	g.open = max(g.open, now.Sub(since))
+	g.calls++
+	return now
+}
+
+func (g *gaps) begin() {
+	g.Lock()
+	defer g.Unlock()
+	g.open = 0
+}
+
+func (g *gaps) end() {
+	g.Lock()
+	defer g.Unlock()
+	g.ofKills = append(g.ofKills, g.open)
+}
+
+func (g *gaps) String() string {
+	sort.Slice(g.ofKills, func(a, b int) bool { return g.ofKills[a] < g.ofKills[b] })
+	median, longest := g.ofKills[len(g.ofKills)/2], g.ofKills[len(g.ofKills)-1]
+	return fmt.Sprintf("%d calls, 0 wrong answers over %d kills of leaders; gap: median %d ms, longest %d ms",
+		g.calls, len(g.ofKills), median.Milliseconds(), longest.Milliseconds())
+}
+
 func deaths(t *T) {
-	stop := make(chan struct{})
+	stop, wrong, gaps := make(chan struct{}), make(chan struct{}), &gaps{}
+	var once sync.Once
 	go func() {
 		defer close(stop)
 		for range kills {
-			time.Sleep(500 * time.Millisecond)
+			select {
+			case <-wrong:
+				return
+			case <-time.After(500 * time.Millisecond):
+			}
+			gaps.begin()
 			control("kill", "leader")
 			control("start")
+			time.Sleep(500 * time.Millisecond)
+			gaps.end()
 		}
 	}()
-	counts := together(3, func(int) int64 {
+	together(3, func(int) int64 {
+		isRight := false
+		defer func() {
+			if !isRight {
+				once.Do(func() { close(wrong) })
+			}
+		}()
 		cluster := connect(10 * time.Second)
 		defer cluster.Close()
-		c := objects.NewCounter(cluster, fresh())
+		c, last := objects.NewCounter(cluster, fresh()), time.Now()
 		for n := int64(1); ; n++ {
 			same(must(c.Increment(t)), n)
+			last = gaps.answered(last)
 			same(must(c.Get(t)), n)
+			last = gaps.answered(last)
 			select {
 			case <-stop:
+				isRight = true
 				return n
 			default:
 			}
 		}
 	})
-	fmt.Println("#", counts, "increments over", kills, "deaths of leaders")
+	fmt.Println("#", gaps)
 }
 
 func waitOutlives(t *T) {

@@ -157,27 +157,57 @@ test('sessions.holder_counts_lock_as_lost_before_servers_do', async () => {
   await one.close()
 })
 
+/** The longest time that a loop went without an answer, for each kill. */
+class Gaps {
+  open = 0
+  ofKills = []
+  calls = 0
+
+  /** Gives the time of this answer. */
+  answered(since) {
+    const now = performance.now()
+    this.open = Math.max(this.open, now - since)
+    this.calls++
+    return now
+  }
+
+  toString() {
+    const gaps = this.ofKills.map(Math.round).sort((one, other) => one - other)
+    const [median, longest] = [gaps[gaps.length >> 1], gaps.at(-1)]
+    return `${this.calls} calls, 0 wrong answers over ${gaps.length} kills of leaders; gap: median ${median} ms, longest ${longest} ms`
+  }
+}
+
 test('deaths.increment_and_get_are_right_while_leaders_die', async () => {
   let stop = false
+  const gaps = new Gaps()
   const count = async () => {
     const cluster = connect(10_000)
     const counter = new diwan.Counter(cluster, fresh())
     let n = 0
+    let last = performance.now()
     while (!stop) {
       equal(await counter.increment(), ++n)
+      last = gaps.answered(last)
       equal(await counter.get(), n)
+      last = gaps.answered(last)
     }
     await cluster.close()
-    return n
   }
   const counting = Promise.all([count(), count(), count()])
-  for (let kill = 0; kill < KILLS; kill++) {
+  // A wrong answer ends the kills.
+  counting.catch(() => (stop = true))
+  for (let kill = 0; kill < KILLS && !stop; kill++) {
     await rest(500)
+    gaps.open = 0
     await control('kill', 'leader')
     await control('start')
+    await rest(500)
+    gaps.ofKills.push(gaps.open)
   }
   stop = true
-  console.log(`# ${await counting} increments over ${KILLS} deaths of leaders`)
+  await counting
+  console.log(`# ${gaps}`)
 })
 
 test('deaths.wait_outlives_the_leader', async (cluster) => {

@@ -1,6 +1,7 @@
 //! What people do with live objects from the command line, over HTTP.
 
 mod access;
+mod build;
 mod call;
 mod complete;
 mod list;
@@ -25,7 +26,7 @@ An object is named TYPE/NAME. Objects of built-in types come to be by the first 
 A type of your own is a WebAssembly module. Its objects are created on purpose.
 
   diwan object new hits --lang rust         begins one: a folder with an example
-  diwan object put hits/                    builds a crate of Rust and uploads it as a new version
+  diwan object put hits/                    builds a crate of Rust or a package of Go and uploads it
   diwan object create hits/home
   diwan object call hits/home hit
   diwan object type list
@@ -44,6 +45,8 @@ pub(crate) enum ObjectCommand {
     Waits(list::ListArguments),
     /// Create an object on purpose: it stays until it is deleted.
     Create(call::CreateArguments),
+    /// Build a type from a folder, and tell where its module is.
+    Build(build::BuildArguments),
     /// Build a type from a folder, or take a module or a source, and upload it as a new version.
     Put(types::PutArguments),
     /// Types that users make.
@@ -53,7 +56,7 @@ pub(crate) enum ObjectCommand {
     Migrate(types::MigrateArguments),
     /// Delete an object: its waiters are told, and its holders hold nothing any more.
     Delete(call::DeleteArguments),
-    /// Begin a type of your own: write a folder with an example, in Rust or Python.
+    /// Begin a type of your own: write a folder with an example.
     New(new::NewArguments),
 }
 
@@ -65,6 +68,7 @@ pub(crate) fn run(command: &ObjectCommand, out: &mut impl Write) -> io::Result<E
         ObjectCommand::Inspect(arguments) => list::inspect(arguments, out),
         ObjectCommand::Call(arguments) => call::call(arguments, out),
         ObjectCommand::Create(arguments) => call::create(arguments, out),
+        ObjectCommand::Build(arguments) => build::build(arguments, out),
         ObjectCommand::Put(arguments) => types::put(arguments, out),
         ObjectCommand::Type(command) => types::run(command, out),
         ObjectCommand::Migrate(arguments) => types::migrate(arguments, out),

@@ -28,7 +28,7 @@ pub(crate) struct NewArguments {
     #[arg(value_name = "NAME", value_parser = type_name)]
     name: String,
 
-    /// The language that it is written in. JavaScript and Go are not supported yet.
+    /// The language that it is written in.
     #[arg(long = "lang", value_name = "LANGUAGE")]
     language: Language,
 
@@ -65,6 +65,27 @@ const RUST: &[File] = files!(
 
 const PYTHON: &[File] = files!("TYPE_NAME.py" from "templates/python/type.py");
 
+/// With the types of `diwan` for editors.
+const JAVASCRIPT: &[File] = files!(
+    "TYPE_NAME.js" from "templates/javascript/type.js",
+    "diwan.d.ts" from "javascript-runner/diwan.d.ts",
+);
+
+/// The library comes along: it is in no registry.
+const GO: &[File] = files!(
+    "go.mod" from "templates/go/go.mod",
+    "main.go" from "templates/go/main.go",
+    "diwan-object/go.mod" from "go/go.mod",
+    "diwan-object/arguments.go" from "go/arguments.go",
+    "diwan-object/cluster.go" from "go/cluster.go",
+    "diwan-object/describe.go" from "go/describe.go",
+    "diwan-object/entries_module.go" from "go/entries_module.go",
+    "diwan-object/host_elsewhere.go" from "go/host_elsewhere.go",
+    "diwan-object/host_module.go" from "go/host_module.go",
+    "diwan-object/object.go" from "go/object.go",
+    "diwan-object/refused.go" from "go/refused.go",
+);
+
 fn type_name(text: &str) -> Result<String, String> {
     let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
     let is_name = text.len() <= NAME_BYTES_MAX && text.chars().all(is_inner);
@@ -76,22 +97,19 @@ fn type_name(text: &str) -> Result<String, String> {
     ))
 }
 
-fn template(language: Language) -> Done<&'static [File]> {
-    let missing = |name: &str| {
-        Failure::hinted(format!("types in {name} are not supported yet"), "write it in `rust` or `python`")
-    };
+fn template(language: Language) -> &'static [File] {
     match language {
-        Language::Rust => Ok(RUST),
-        Language::Python => Ok(PYTHON),
-        Language::Javascript => Err(missing("JavaScript")),
-        Language::Go => Err(missing("Go")),
+        Language::Rust => RUST,
+        Language::Python => PYTHON,
+        Language::Javascript => JAVASCRIPT,
+        Language::Go => GO,
     }
 }
 
 /// Makes the folder.
 pub(super) fn new(arguments: &NewArguments, out: &mut impl Write) -> Done {
     let NewArguments { name, language, dir } = arguments;
-    let files = template(*language)?;
+    let files = template(*language);
     let folder = dir.clone().unwrap_or_else(|| PathBuf::from(name));
     if folder.exists() {
         return Err(Failure::hinted(
@@ -116,15 +134,15 @@ fn write_file(path: &Path, text: &str) -> Done {
 /// What to do next.
 fn next(language: Language, name: &str, folder: &Path) -> String {
     let runner = match language {
-        Language::Rust => String::new(),
-        _ => format!(" --name {name} --runner FILE.wasm"),
+        Language::Rust | Language::Go => String::new(),
+        Language::Python | Language::Javascript => format!(" --name {name} --runner FILE.wasm"),
     };
     format!("build and upload it: `diwan object put {}{runner}`", folder.display())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{PYTHON, RUST, type_name};
+    use super::{GO, PYTHON, RUST, type_name};
 
     #[test]
     fn names_of_types_are_small_words() {
@@ -148,5 +166,18 @@ mod tests {
             assert!(text(&format!("diwan-object/src/{module}.rs")).is_some(), "{module}");
         }
         assert_eq!(PYTHON.len(), 1);
+    }
+
+    #[test]
+    fn template_has_every_file_of_the_library_for_go() {
+        let library = concat!(env!("CARGO_MANIFEST_DIR"), "/../../guests/go");
+        let files = std::fs::read_dir(library).unwrap().map(|entry| entry.unwrap().file_name());
+        let files = files.map(|name| name.into_string().unwrap());
+        let wanted = files.filter(|name| name.contains(".") && !name.ends_with("_test.go"));
+        let wanted: Vec<String> = wanted.collect();
+        assert!(wanted.len() > 5);
+        for file in wanted {
+            assert!(GO.iter().any(|(own, _)| *own == format!("diwan-object/{file}")), "{file}");
+        }
     }
 }

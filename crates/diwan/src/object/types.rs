@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
@@ -11,12 +10,10 @@ use objects_state::{DESCRIPTION_SECTION, custom_section};
 use serde_json::{Value, json};
 
 use super::access::{AccessArguments, ObjectName, Request, escaped};
-use super::list;
+use super::{build, list};
 use crate::log::failure::{Done, Failure};
 use crate::table;
 
-/// The target for which Rust's modules are built.
-const RUST_TARGET: &str = "wasm32-unknown-unknown";
 /// Characters of a version that are shown, and that name one if no other begins so.
 const SHORT: usize = 12;
 /// How long members may take to compile a version.
@@ -51,7 +48,7 @@ pub(crate) struct FileArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct PutArguments {
-    /// A folder with a crate of Rust, a module, or a source for a runner.
+    /// A folder with a crate of Rust or a package of Go, a module, or a source for a runner.
     #[arg(value_name = "DIR|FILE")]
     path: PathBuf,
 
@@ -138,71 +135,15 @@ pub(super) fn run(command: &TypeCommand, out: &mut impl Write) -> Done {
 /// Builds, if there is something to build, and uploads.
 pub(super) fn put(arguments: &PutArguments, out: &mut impl Write) -> Done {
     let PutArguments { path, name, runner, access } = arguments;
-    if path.join("Cargo.toml").is_file() {
-        let module = build_rust(path)?;
+    if let Some(module) = build::module_of(path)? {
         return put_module(access, &module, name.as_deref(), out).map(drop);
     }
-    if path.extension().is_some_and(|extension| extension == "wasm") {
-        return put_module(access, path, name.as_deref(), out).map(drop);
-    }
-    let source = source_of(path)?;
+    let source = build::source_of(path)?;
     let Some(runner) = runner else {
-        let what = format!("`{}` is neither a crate of Rust nor a module", source.display());
+        let what = format!("`{}` is neither a crate of Rust, a package of Go nor a module", source.display());
         return Err(Failure::hinted(what, "name the module of its runner with `--runner FILE.wasm`"));
     };
     put_source(access, (&source, runner), name.as_deref(), out)
-}
-
-/// The one source of a folder, or the file itself.
-fn source_of(path: &Path) -> Done<PathBuf> {
-    if path.is_file() {
-        return Ok(path.into());
-    }
-    let is_source =
-        |path: &PathBuf| path.extension().is_some_and(|end| end == "py" || end == "js" || end == "ts");
-    let files = fs::read_dir(path).map_err(|error| unreadable(path, &error))?;
-    let mut sources: Vec<_> = files.flatten().map(|entry| entry.path()).filter(is_source).collect();
-    match (sources.pop(), sources.is_empty()) {
-        (Some(source), true) => Ok(source),
-        _ => Err(Failure::hinted(
-            format!("`{}` has no `Cargo.toml`, and not one source alone", path.display()),
-            "name the file",
-        )),
-    }
-}
-
-fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(format!("`{}` cannot be read: {error}", path.display()))
-}
-
-/// Builds a crate, and gives its module.
-fn build_rust(folder: &Path) -> Done<PathBuf> {
-    let mut cargo = Command::new("cargo");
-    cargo.args([
-        "build",
-        "--release",
-        "--target",
-        RUST_TARGET,
-        "--message-format",
-        "json-render-diagnostics",
-    ]);
-    let output =
-        cargo.current_dir(folder).stderr(std::process::Stdio::inherit()).output().map_err(|error| {
-            Failure::hinted(format!("cargo cannot be run: {error}"), "install Rust: https://rustup.rs")
-        })?;
-    if !output.status.success() {
-        let hint = format!("if the target is missing: `rustup target add {RUST_TARGET}`");
-        return Err(Failure::hinted("cargo could not build the module", hint));
-    }
-    let messages = String::from_utf8_lossy(&output.stdout);
-    let built = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let files = built.flat_map(|message| message["filenames"].as_array().cloned().unwrap_or_default());
-    let modules = files.filter_map(|file| file.as_str().map(PathBuf::from));
-    let mut modules = modules.filter(|file| file.extension().is_some_and(|end| end == "wasm"));
-    modules.next_back().ok_or_else(|| {
-        let hint = "its `Cargo.toml` needs `[lib]` with `crate-type = [\"cdylib\"]`";
-        Failure::hinted("cargo built no module", hint)
-    })
 }
 
 /// A type's name of a file's.
@@ -218,7 +159,7 @@ fn put_module(
     name: Option<&str>,
     out: &mut impl Write,
 ) -> Done<(String, String)> {
-    let module = fs::read(file).map_err(|error| unreadable(file, &error))?;
+    let module = fs::read(file).map_err(|error| build::unreadable(file, &error))?;
     let section = custom_section(&module, DESCRIPTION_SECTION);
     let said = section.and_then(|section| serde_json::from_slice::<Value>(section).ok());
     let said = said.as_ref().and_then(|said| said["name"].as_str());
@@ -269,7 +210,7 @@ fn put_source(
     name: Option<&str>,
     out: &mut impl Write,
 ) -> Done {
-    let text = fs::read_to_string(source).map_err(|error| unreadable(source, &error))?;
+    let text = fs::read_to_string(source).map_err(|error| build::unreadable(source, &error))?;
     let (runner, version) = put_module(access, runner, None, out)?;
     let shown = access.ask(&Request::get(format!("/v1/types/{}/{version}", escaped(&runner))))?;
     let body = json!({ "runner": shown.body["module"], "source": text }).to_string();

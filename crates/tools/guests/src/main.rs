@@ -1,5 +1,7 @@
 //! Runs modules of the examples, as they were built, under the engine that members run them with, and checks what they do.
 
+mod go;
+mod javascript;
 mod object;
 mod runner;
 mod scenes;
@@ -19,7 +21,8 @@ use crate::scenes::Scene;
 #[derive(Parser)]
 #[command(name = "guests", about = "Runs modules of the examples under the engine of live objects")]
 struct Cli {
-    /// What is run: `hits:LABEL:MODULE`, `mutex:LABEL:MODULE`, with `:SOURCE` behind it if the module is a runner; `runner:LABEL:MODULE`
+    /// What is run: `hits:LABEL:MODULE`, `mutex:LABEL:MODULE`, with `:SOURCE` behind it if the module is a runner; `template`
+    /// alike, `odd:LABEL:MODULE`, the example in Go; a runner with sources of the tests: `python:LABEL:MODULE`, `javascript:LABEL:MODULE`
     #[arg(required = true, value_name = "CASE")]
     cases: Vec<Case>,
 }
@@ -27,11 +30,18 @@ struct Cli {
 /// A module, and what it must do.
 #[derive(Clone)]
 struct Case {
-    scenes: &'static [Scene],
-    is_runner: bool,
+    scenes: Scenes,
     label: String,
     module: PathBuf,
     source: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy)]
+enum Scenes {
+    /// With a version.
+    Version(&'static [Scene]),
+    /// With a runner, and sources of the scenes' own.
+    Runner(&'static [runner::Scene]),
 }
 
 impl FromStr for Case {
@@ -44,13 +54,16 @@ impl FromStr for Case {
             return Err("a case is written KIND:LABEL:MODULE".into());
         };
         let source = part().map(PathBuf::from);
-        let (scenes, is_runner): (&[Scene], bool) = match kind {
-            "hits" => (scenes::HITS, false),
-            "mutex" => (scenes::MUTEX, false),
-            "runner" => (&[], true),
+        let scenes = match kind {
+            "hits" => Scenes::Version(scenes::HITS),
+            "mutex" => Scenes::Version(scenes::MUTEX),
+            "template" => Scenes::Version(scenes::TEMPLATE),
+            "odd" => Scenes::Version(go::SCENES),
+            "python" => Scenes::Runner(runner::SCENES),
+            "javascript" => Scenes::Runner(javascript::SCENES),
             _ => return Err(format!("there is no case `{kind}`")),
         };
-        Ok(Self { scenes, is_runner, label: format!("{label} {kind}"), module: module.into(), source })
+        Ok(Self { scenes, label: format!("{label} {kind}"), module: module.into(), source })
     }
 }
 
@@ -90,18 +103,21 @@ fn play(engine: &Guests, number: u8, case: &Case, counts: &mut Counts) {
         std::fs::read(path).unwrap_or_else(|error| panic!("`{}` cannot be read: {error}", path.display()))
     };
     let (module, source) = (read(&case.module), case.source.as_ref().map(read));
-    if case.is_runner {
-        for (name, scene) in runner::SCENES {
-            counts.play(&format!("{label}: {name}"), || scene(engine, &module));
+    let scenes = match case.scenes {
+        Scenes::Version(scenes) => scenes,
+        Scenes::Runner(scenes) => {
+            for (name, scene) in scenes {
+                counts.play(&format!("{label}: {name}"), || scene(engine, &module));
+            }
+            return;
         }
-        return;
-    }
+    };
     let began = Instant::now();
     match prepared(engine, number, &module, source.as_deref()) {
         Err(rejected) => counts.play(&format!("{label}: is a version"), || panic!("{}", rejected.detail)),
         Ok(version) => {
             println!("# {label}: {} KiB, ready after {:?}", module.len() >> 10, began.elapsed());
-            for (name, scene) in case.scenes {
+            for (name, scene) in scenes {
                 counts.play(&format!("{label}: {name}"), || scene(engine, version));
             }
             engine.forget_version(version);

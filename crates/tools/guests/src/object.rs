@@ -165,6 +165,19 @@ impl<'a> Object<'a> {
         self.command(Entry::Migrate(told.as_bytes()))
     }
 
+    /// What the state keeps of the object, as a number.
+    pub(crate) fn digest(&self) -> u64 {
+        let registers = self.kept.registers.iter().flatten();
+        let pages = self
+            .kept
+            .pages
+            .iter()
+            .flat_map(|(number, page)| number.to_le_bytes().into_iter().chain(page.iter().copied()));
+        // FNV-1a
+        let mix = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        registers.copied().chain(pages).fold(0xcbf2_9ce4_8422_2325, mix)
+    }
+
     /// Bytes that the state keeps of the object.
     pub(crate) fn bytes(&self) -> usize {
         self.kept.pages.values().map(Vec::len).sum()

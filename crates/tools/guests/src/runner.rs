@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use crate::object::Object;
 use crate::prepared;
 
-/// A scene with a runner.
-type Scene = (&'static str, fn(&dyn Engine, &[u8]));
+/// A scene with a runner: its name, and what it plays.
+pub(crate) type Scene = (&'static str, fn(&dyn Engine, &[u8]));
 
 pub(crate) const SCENES: &[Scene] = &[
     ("refuses a source that is no type", bad_sources),

@@ -18,6 +18,14 @@ pub(crate) const HITS: &[Scene] = &[
     ("moves on to a later version", moves_on),
 ];
 
+/// Of what `diwan object new` writes in a language whose numbers end before 64 bits.
+pub(crate) const TEMPLATE: &[Scene] = &[
+    ("counts, and is read", counts),
+    ("names what is wrong with arguments", wrong_arguments),
+    ("is the same after its copy was lost", lost_copy),
+    ("moves on to a later version", moves_on),
+];
+
 /// Of the example `mutex`.
 pub(crate) const MUTEX: &[Scene] = &[
     ("lets callers wait, in order", waits_in_order),

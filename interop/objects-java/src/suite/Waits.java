@@ -233,26 +233,67 @@ final class Waits {
         }
     }
 
+    /** The longest time that a loop went without an answer, for each kill. */
+    private static final class Gaps {
+        private long open;
+        private long calls;
+        private final List<Long> ofKills = new java.util.ArrayList<>();
+
+        /** Gives the time of this answer. */
+        synchronized long answered(long since) {
+            long now = System.nanoTime();
+            open = Math.max(open, now - since);
+            calls++;
+            return now;
+        }
+
+        synchronized void begin() {
+            open = 0;
+        }
+
+        synchronized void end() {
+            ofKills.add(open / 1_000_000);
+        }
+
+        @Override
+        public synchronized String toString() {
+            ofKills.sort(null);
+            return calls + " calls, 0 wrong answers over " + ofKills.size() + " kills of leaders; gap: median "
+                    + ofKills.get(ofKills.size() / 2) + " ms, longest " + ofKills.get(ofKills.size() - 1) + " ms";
+        }
+    }
+
     private static void deaths(Cluster unused) throws Exception {
         AtomicBoolean stop = new AtomicBoolean();
+        Gaps gaps = new Gaps();
         Future<List<Long>> counting = POOL.submit(() -> together(3, place -> {
             try (Cluster cluster = connect(10_000)) {
                 Counter counter = cluster.object(Counter.class, fresh());
+                long last = System.nanoTime();
                 long n = 0;
                 while (!stop.get()) {
                     same(counter.increment(), ++n);
+                    last = gaps.answered(last);
                     same(counter.get(), n);
+                    last = gaps.answered(last);
                 }
                 return n;
+            } finally {
+                // A wrong answer ends the kills.
+                stop.set(true);
             }
         }));
-        for (int kill = 0; kill < KILLS; kill++) {
+        for (int kill = 0; kill < KILLS && !stop.get(); kill++) {
             Thread.sleep(500);
+            gaps.begin();
             control("kill", "leader");
             control("start");
+            Thread.sleep(500);
+            gaps.end();
         }
         stop.set(true);
-        System.out.println("# " + counting.get() + " increments over " + KILLS + " deaths of leaders");
+        counting.get();
+        System.out.println("# " + gaps);
     }
 
     private static void waitOutlives(Cluster cluster) throws Exception {

@@ -50,7 +50,8 @@ fn answered(mut caller: Caller<'_, Cell>, answer: Answer, arguments: &[Val]) -> 
         }
         Answer::Resolution => put_u64(&mut caller, number(1), NANOSECONDS_PER_MS.cast_unsigned())?,
         Answer::Time => {
-            let now = caller.data().facts.now_ms.wrapping_mul(NANOSECONDS_PER_MS);
+            // Go's runtime takes 0 for a broken clock; while an image is made the stamp is 0.
+            let now = caller.data().facts.now_ms.wrapping_mul(NANOSECONDS_PER_MS).max(1);
             put_u64(&mut caller, number(2), now.cast_unsigned())?;
         }
         Answer::Write => return write(caller, [number(0), number(1), number(2), number(3)]),

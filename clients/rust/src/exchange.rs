@@ -1,0 +1,250 @@
+//! Requests: to which member they go, and again until they are answered.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::error::{Effect, Error, Problem, Result};
+use crate::http::{Asked, Connections, Fields};
+use crate::wait::Cancel;
+
+/// How long a member may hold a call that waits before it answers with a ticket.
+pub(crate) const HOLD: Duration = Duration::from_secs(10);
+/// For how long one member is asked.
+pub(crate) const ATTEMPT: Duration = Duration::from_secs(5);
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+const PAUSE_MAX: Duration = Duration::from_millis(500);
+const ACCEPTED: u16 = 202;
+const DEFAULT_PORT: u16 = 7180;
+
+/// Refusals of members, not of the replicated state: the same request is sent again.
+const AGAIN: [&str; 5] = ["no-leader", "outcome-unknown", "rate", "bad-response", "too-slow"];
+
+/// Random bytes.
+pub(crate) fn random<const LENGTH: usize>() -> [u8; LENGTH] {
+    let mut bytes = [0; LENGTH];
+    getrandom::fill(&mut bytes).expect("the system has random bytes");
+    bytes
+}
+
+/// 32 random hexadecimal digits.
+pub(crate) fn random_id() -> String {
+    format!("{:032x}", u128::from_le_bytes(random()))
+}
+
+/// What is sent, perhaps more than once.
+pub(crate) struct Request<'a> {
+    pub(crate) method: &'a str,
+    /// It and the fields are asked before each attempt.
+    pub(crate) target: &'a (dyn Fn() -> String + Sync),
+    pub(crate) fields: &'a (dyn Fn() -> Fields + Sync),
+    pub(crate) body: &'a [u8],
+    /// For how long it is tried again while no member answers.
+    pub(crate) patience: Duration,
+    pub(crate) attempt: Duration,
+    pub(crate) cancel: &'a Cancel,
+}
+
+/// Status and body.
+pub(crate) type Answer = (u16, Vec<u8>);
+
+/// Why one attempt gave nothing.
+pub(crate) enum Missed {
+    Refused(Box<Problem>),
+    Unanswered(std::io::Error),
+}
+
+#[derive(Debug)]
+struct Members {
+    listed: Vec<String>,
+    current: usize,
+    leader: Option<String>,
+    position: u64,
+}
+
+/// The members of a cluster, and the connections to them.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    members: Mutex<Members>,
+    connections: Connections,
+}
+
+impl Exchange {
+    pub(crate) fn new(addresses: &str) -> Result<Self> {
+        let listed: Vec<String> = addresses.split(',').filter_map(address).collect();
+        if listed.is_empty() {
+            let detail = format!("`{addresses}` names no member");
+            return Err(Problem::new("bad-argument", detail, Effect::None, "no").into());
+        }
+        let current = usize::from(u16::from_le_bytes(random())) % listed.len();
+        let members = Members { listed, current, leader: None, position: 0 };
+        Ok(Self { members: Mutex::new(members), connections: Connections::default() })
+    }
+
+    fn members(&self) -> MutexGuard<'_, Members> {
+        self.members.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The latest position that was heard of.
+    pub(crate) fn position(&self) -> u64 {
+        self.members().position
+    }
+
+    pub(crate) fn close(&self) {
+        self.connections.close();
+    }
+
+    fn pick(&self) -> String {
+        let members = self.members();
+        members.leader.clone().unwrap_or_else(|| members.listed[members.current].clone())
+    }
+
+    /// Goes on to the next member.
+    fn failed(&self, member: &str) {
+        let mut members = self.members();
+        members.leader.take_if(|leader| *leader == member);
+        if members.listed[members.current] == member {
+            members.current = (members.current + 1) % members.listed.len();
+        }
+    }
+
+    /// One attempt at one member.
+    pub(crate) fn once(
+        &self,
+        asked: &Asked<'_>,
+        attempt: Duration,
+        cancel: &Cancel,
+    ) -> std::result::Result<Answer, Missed> {
+        let member = self.pick();
+        let deadline = Instant::now() + attempt;
+        let response = self.connections.request(&member, asked, deadline, cancel).map_err(|error| {
+            if !cancel.is_cancelled() {
+                self.failed(&member);
+            }
+            Missed::Unanswered(error)
+        })?;
+        let names_leader = response.leader.is_some();
+        {
+            let mut members = self.members();
+            members.position = members.position.max(response.position.unwrap_or(0));
+            members.leader = response.leader.or(members.leader.take());
+        }
+        if (200..400).contains(&response.status) {
+            return Ok((response.status, response.body));
+        }
+        let refused = Problem::of_response(response.status, &response.body);
+        if AGAIN.contains(&refused.slug.as_str()) && !names_leader {
+            self.failed(&member);
+        }
+        Err(Missed::Refused(Box::new(refused)))
+    }
+
+    /// Sends a request until it is answered, or cancelled.
+    pub(crate) fn send(&self, request: &Request<'_>) -> Result<Answer> {
+        let mut tries = Tries::new(request.patience);
+        loop {
+            if request.cancel.is_cancelled() {
+                return Err(Error::Cancelled);
+            }
+            let (target, fields) = ((request.target)(), (request.fields)());
+            let asked =
+                Asked { method: request.method, target: &target, fields: &fields, body: request.body };
+            match self.once(&asked, request.attempt, request.cancel) {
+                Ok(answer) if answer.0 != ACCEPTED || target.contains("hold_ms=0") => return Ok(answer),
+                // It waits: we ask again, and join it.
+                Ok(_) => tries = Tries::new(request.patience),
+                Err(_) if request.cancel.is_cancelled() => return Err(Error::Cancelled),
+                Err(missed) => request.cancel.rest(tries.pause(missed)?),
+            }
+        }
+    }
+}
+
+/// The attempts at one request.
+struct Tries {
+    end: Instant,
+    pause: Duration,
+    is_effect_unknown: bool,
+}
+
+impl Tries {
+    fn new(patience: Duration) -> Self {
+        Self { end: Instant::now() + patience, pause: FIRST_PAUSE, is_effect_unknown: false }
+    }
+
+    /// How long to rest before the next attempt, if there is one.
+    fn pause(&mut self, missed: Missed) -> Result<Duration> {
+        let last = match missed {
+            Missed::Refused(mut refused) if !AGAIN.contains(&refused.slug.as_str()) => {
+                // An attempt before this one may have had the effect whose memory is gone.
+                if self.is_effect_unknown
+                    && ["request-forgotten", "session-expired"].contains(&&*refused.slug)
+                {
+                    refused.effect = Effect::Unknown;
+                }
+                return Err(Error::Problem(refused));
+            }
+            Missed::Refused(refused) => {
+                self.is_effect_unknown |= refused.effect == Effect::Unknown;
+                *refused
+            }
+            Missed::Unanswered(error) => {
+                self.is_effect_unknown = true;
+                Problem::new("no-answer", error.to_string(), Effect::Unknown, "now")
+            }
+        };
+        if Instant::now() + self.pause > self.end {
+            if !self.is_effect_unknown {
+                return Err(last.into());
+            }
+            let unknown = Problem::new("outcome-unknown", last.to_string(), Effect::Unknown, "same-key");
+            return Err(Problem { status: 504, ..unknown }.into());
+        }
+        let pause = self.pause.mul_f64(0.5 + f64::from(random::<1>()[0]) / 256.0);
+        self.pause = (self.pause * 2).min(PAUSE_MAX);
+        Ok(pause)
+    }
+}
+
+/// `host:port`, from what people write.
+fn address(text: &str) -> Option<String> {
+    let text = text.trim();
+    let text = text.strip_prefix("http://").unwrap_or(text).trim_end_matches('/');
+    let behind = text.rsplit_once(']').map_or(text, |(_, behind)| behind);
+    match behind.rsplit_once(':') {
+        Some((host, _)) if host.is_empty() && behind.len() == text.len() => None,
+        Some(_) => Some(text.into()),
+        None if text.is_empty() => None,
+        None => Some(format!("{text}:{DEFAULT_PORT}")),
+    }
+}
+
+/// A part of a path.
+pub(crate) fn encoded(part: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let each = |byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    part.bytes().map(each).collect::<Vec<_>>().concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{address, encoded};
+
+    #[test]
+    fn addresses_get_the_usual_port() {
+        for (text, wanted) in [
+            ("a", Some("a:7180")),
+            (" http://a:1/ ", Some("a:1")),
+            ("[::1]", Some("[::1]:7180")),
+            ("[::1]:9", Some("[::1]:9")),
+            ("", None),
+            (":7180", None),
+        ] {
+            assert_eq!(address(text).as_deref(), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_are_percent_encoded() {
+        assert_eq!(encoded("a/b ä?"), "a%2Fb%20%C3%A4%3F");
+    }
+}

@@ -1,0 +1,3 @@
+module diwan/object
+
+go 1.24
