@@ -8,9 +8,10 @@ mod common;
 
 use common::generated::module;
 use common::{Bench, VERSION};
+use objects_guest::limits::MEMORY_BYTES;
 use objects_guest::{Guests, Settings};
 use objects_state::guest::{Engine, Entry, Failure, PAGE_BYTES, Version};
-use wasmi::{Config, Instance, Linker, Memory, Module, Store};
+use wasmi::{Config, Instance, Linker, Memory, Module, Store, StoreLimits, StoreLimitsBuilder};
 
 /// Programs of a usual run.
 const PROGRAMS: u64 = 300;
@@ -19,7 +20,7 @@ const FUEL: u64 = 50_000_000;
 
 /// The same module in the interpreter.
 struct Reference {
-    store: Store<()>,
+    store: Store<StoreLimits>,
     instance: Instance,
     memory: Memory,
 }
@@ -44,7 +45,9 @@ impl Reference {
         config.consume_fuel(true);
         let engine = wasmi::Engine::new(&config);
         let module = Module::new(&engine, module).unwrap();
-        let mut store = Store::new(&engine, ());
+        let mut store =
+            Store::new(&engine, StoreLimitsBuilder::new().memory_size(MEMORY_BYTES as usize).build());
+        store.limiter(|limits| limits);
         store.set_fuel(FUEL).unwrap();
         let instance = Linker::new(&engine).instantiate_and_start(&mut store, &module).unwrap();
         let memory = instance.get_memory(&store, "memory").unwrap();
