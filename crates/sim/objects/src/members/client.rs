@@ -77,9 +77,9 @@ pub(super) struct Clients {
 
 impl Clients {
     pub(super) fn new(has_guests: bool, mut random: Random) -> Self {
-        let count = 3 + random.below(4);
+        let count = 3 + random.below(5);
         let focus = asks::draw_focus(&mut random);
-        let eager = 10 + random.below(40);
+        let eager = 20 + random.below(80);
         let member = |random: &mut Random| Client { member: random.below(5), ..Client::default() };
         Self {
             all: (0..count).map(|_| member(&mut random)).collect(),

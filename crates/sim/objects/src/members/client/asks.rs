@@ -149,7 +149,7 @@ impl Clients {
         id[8..].copy_from_slice(&self.sessions.to_be_bytes());
         secret[8..].copy_from_slice(&self.random.number().to_be_bytes());
         let ttl_ms = 1_000 + self.random.below(5_000);
-        let own = Own::new(SessionId(id), SessionId(secret), ttl_ms);
+        let own = Own::new(SessionId(id), SessionId(secret));
         let body = json!({ "ttl_ms": ttl_ms }).to_string().into_bytes();
         let http = HttpCall { body, ..bare("POST", "/v1/sessions".into(), vec![own.credential()]) };
         let about = About::Command { object: None, method: None };
@@ -192,8 +192,9 @@ impl Clients {
             return String::new();
         }
         let wait_ms = match self.random.below(6) {
-            0 => 0,
-            1 => 1 + self.random.below(200),
+            // What reads and does not wait is a query.
+            0 if way == Way::Blocking => 0,
+            0 | 1 => 1 + self.random.below(200),
             _ => 200 + self.random.below(6_000),
         };
         let hold = if self.random.chance(50) {
@@ -229,7 +230,8 @@ impl Clients {
 
     fn query(&mut self, index: usize) -> Call {
         let object = self.object();
-        let methods: Vec<_> = kind_of(&object).2.iter().filter(|method| method.1 == Way::Query).collect();
+        let methods: Vec<_> =
+            kind_of(&object).2.iter().filter(|method| matches!(method.1, Way::Query | Way::Either)).collect();
         let Some((method, _, names)) =
             methods.get(self.random.below(methods.len() as u64) as usize).copied().copied()
         else {

@@ -9,7 +9,6 @@ use objects_state::SessionId;
 pub(super) struct Own {
     pub(super) id: SessionId,
     secret: SessionId,
-    pub(super) ttl_ms: u64,
     /// Whether it was answered that it is open.
     pub(super) is_open: bool,
     /// The number of its last request.
@@ -21,8 +20,8 @@ pub(super) struct Own {
 }
 
 impl Own {
-    pub(super) const fn new(id: SessionId, secret: SessionId, ttl_ms: u64) -> Self {
-        Self { id, secret, ttl_ms, is_open: false, last: 0, floor: 0, above: BTreeSet::new() }
+    pub(super) const fn new(id: SessionId, secret: SessionId) -> Self {
+        Self { id, secret, is_open: false, last: 0, floor: 0, above: BTreeSet::new() }
     }
 
     pub(super) fn credential(&self) -> (&'static str, String) {

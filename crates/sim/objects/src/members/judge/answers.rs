@@ -38,7 +38,8 @@ pub(super) fn judge(evidence: &Evidence<'_>, log: &LogTold, findings: &mut Findi
         let judged = judge.judge(findings);
         let is_of_log = matches!(judged, Ok(Kind::OfLog));
         findings.take(judged.map(drop));
-        if is_of_log && call.request.is_some() && is_kept(answer) {
+        let is_its_own = !matches!(attempt.errand, Errand::Cancel(_));
+        if is_of_log && is_its_own && call.request.is_some() && is_kept(answer) {
             findings.judged(4, "replies");
             let first = *replies.entry(attempt.call).or_insert(&answer.body);
             if first != answer.body {
