@@ -53,8 +53,6 @@ pub(super) enum Mood {
     Busy,
     /// They end what they have begun.
     Ending,
-    /// Nothing, but to end what is under way.
-    Still,
 }
 
 /// See the module.
@@ -240,7 +238,9 @@ impl Clients {
                 members.sim.count("answered by a ticket", 1);
                 self.follow_ticket(index, call, members, history);
             }
-            (503 | 504 | 429, _) => self.unanswered(index, call, members, history),
+            (503 | 504, _) => self.unanswered(index, call, members, history),
+            // The member has too much to do; what else is too many, the log says, and says it again.
+            (429, _) if asks::is_of_member(&body) => self.unanswered(index, call, members, history),
             // It is not known any more, or was never: ask again.
             (404, Errand::Collect(_)) => self.plan(index, call, Errand::Ask, members),
             (_, Errand::Cancel(_)) => self.plan(index, call, Errand::Ask, members),

@@ -139,9 +139,10 @@ impl Members {
             if !membership.voters.contains(&id) || !membership.voters_outgoing.is_empty() {
                 return false;
             }
-            seen.push((node.core().cluster(), membership.voters));
+            let voters: BTreeSet<_> = membership.voters.into_iter().collect();
+            seen.push((node.core().cluster(), voters));
         }
-        let is_same = |one: &(_, Vec<_>)| *one == seen[0] && one.1.len() == founders.len();
+        let is_same = |one: &(_, BTreeSet<_>)| *one == seen[0] && one.1.len() == founders.len();
         seen.iter().all(is_same)
     }
 

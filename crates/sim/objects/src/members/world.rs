@@ -15,9 +15,9 @@ use super::{Members, setting};
 /// How long everything may take to come to rest after it healed, milliseconds.
 const REST_MAX_MS: u64 = 180_000;
 /// How long clients are served while all is calm, milliseconds.
-const SERVED_MS: u64 = 5_000;
-/// How long nobody asks for anything then: the longest time to live, and room.
-const CALM_MS: u64 = 14_000;
+const SERVED_MS: u64 = 8_000;
+/// How long nobody asks for anything then: as long as a client waits, the longest time to live, and room.
+const CALM_MS: u64 = 22_000;
 
 /// What a hundred seeds of a minute must have judged.
 const FLOORS: &[Floor] = &[];
@@ -128,10 +128,10 @@ impl World for MembersWorld {
                 self.clients.leave_all(&mut self.members, &mut self.history);
                 self.phase = Phase::Calm { until_ms: now_ms + CALM_MS };
             }
-            Phase::Calm { until_ms } if now_ms < until_ms => self.moment(false, Mood::Still),
+            Phase::Calm { until_ms } if now_ms < until_ms => self.moment(false, Mood::Ending),
             Phase::Calm { .. } => self.phase = Phase::LastRest { until_ms: now_ms + REST_MAX_MS },
             Phase::LastRest { until_ms } => {
-                self.moment(false, Mood::Still);
+                self.moment(false, Mood::Ending);
                 if self.comes_to_rest(until_ms) {
                     self.phase = Phase::Over;
                 }

@@ -2,7 +2,7 @@
 
 use base::Random;
 use objects_state::SessionId;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::own::Own;
 use super::{Clients, bare};
@@ -62,6 +62,11 @@ pub(super) fn errand_call(random: &mut Random, call: &Call, errand: Errand) -> H
 
 pub(super) fn closes(call: &Call) -> bool {
     call.http.method == "DELETE" && call.http.target.starts_with("/v1/sessions/")
+}
+
+/// Whether it is refused because a member has too much under way.
+pub(super) fn is_of_member(body: &Value) -> bool {
+    body["type"] == "urn:diwan:problem:rate"
 }
 
 /// A session is closed.

@@ -36,14 +36,16 @@ fn sessions(evidence: &Evidence<'_>, log: &LogTold, calm_ms: u64, findings: &mut
         }
         findings.judged(12, "sessions that end in the calm");
         let heard_ms = signs.get(session).copied().unwrap_or(0);
-        // Who died or was cut off before may have heard of a client until its lease was over.
-        let known_ms = calm_ms.max(led_ms) + evidence.lease_ms;
+        // Who died or was cut off before may have heard of a client until its lease was over. A new leader counts with a lease
+        // that was asked for a lease after its beginning.
+        let known_ms = (calm_ms + evidence.lease_ms).max(led_ms + 2 * evidence.lease_ms);
         let from_ms = heard_ms.max(life.opened_ms).max(known_ms);
         let most_ms = life.ttl_ms + life.ttl_ms / 500 + 2 * evidence.tick_ms + ROOM_MS;
         if end_ms > from_ms + most_ms {
             let words = format!(
-                "session {session} of {} ms ended after {} ms of silence",
+                "session {session} of {} ms ended {} ms after its time, after {} ms of silence",
                 life.ttl_ms,
+                end_ms - from_ms - life.ttl_ms,
                 end_ms.saturating_sub(heard_ms)
             );
             findings.add(&(12, words));
