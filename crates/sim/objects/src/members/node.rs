@@ -9,7 +9,7 @@ use consensus_raft::Entry;
 use consensus_replica::journal_executor::ExecutorConfig;
 use consensus_replica::{JournalRequest, MemberId, WantedMembers};
 use objects_http::EdgeConfig;
-use objects_replica::edge::{Answer, Request, SessionProof, caller_of};
+use objects_replica::edge::{Answer, Request, SessionProof, Subject, caller_of};
 use objects_replica::{Core, CoreConfig, PeerMessage, ReplayedState, replay};
 use objects_state::guest::{Engine, NoEngine};
 use objects_state::{Identity, Loader, SessionId, State};
@@ -405,8 +405,11 @@ fn proof_of(request: &Request) -> Option<SessionProof> {
             Identity::Session { session, .. } => Some(SessionProof { session, secret_hash: (*secret_hash)? }),
             _ => None,
         },
+        Request::OfType { request, .. } => proof_of(request),
         Request::Query { proof, .. } | Request::Collect { proof, .. } => *proof,
-        Request::Renew { proof, .. } => Some(*proof),
+        Request::Renew { proof, .. } | Request::Watch { subject: Subject::Session(proof), .. } => {
+            Some(*proof)
+        }
         _ => None,
     }
 }
