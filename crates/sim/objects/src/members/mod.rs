@@ -18,6 +18,7 @@ mod client;
 mod edge;
 #[path = "../../../../objects/state/tests/support/engine.rs"]
 #[allow(dead_code, reason = "a part of it is used here")]
+#[allow(clippy::disallowed_types, reason = "its locks are never waited for")]
 mod engine;
 mod faults;
 mod history;

@@ -107,7 +107,7 @@ impl<'a> Judge<'a> {
             };
             return Err((rule, self.words(what)));
         }
-        if body["effect"] == Value::from("none") && !matches!(self.attempt.errand, Errand::Collect(_)) {
+        if body["effect"] == "none" && !matches!(self.attempt.errand, Errand::Collect(_)) {
             findings.judged(8, "answers without effect");
             if let Some(first) = self.occurrences().first() {
                 let what = format!("is told that it has no effect, and has one at {}", first.first);
