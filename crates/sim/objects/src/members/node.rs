@@ -303,7 +303,7 @@ impl Node {
             let open = sessions.iter().filter(|(session, _)| self.state.session(*session).is_some());
             let signs = open.map(|(session, at)| Sign { session: *session, age_ms: now.since(*at) });
             self.news.signs.extend(signs);
-        } else if let Some(proof) = proof_of(request)
+        } else if let Some(proof) = proof_of(request, &self.state)
             && self.state.session(proof.session).is_some_and(|open| open.secret_hash == proof.secret_hash)
         {
             self.news.signs.push(Sign { session: proof.session, age_ms: 0 });
@@ -399,13 +399,16 @@ impl Node {
 }
 
 /// The session in whose name a request comes.
-fn proof_of(request: &Request) -> Option<SessionProof> {
+fn proof_of(request: &Request, state: &State) -> Option<SessionProof> {
     match request {
         Request::Command { command, secret_hash } => match caller_of(command)?.identity {
             Identity::Session { session, .. } => Some(SessionProof { session, secret_hash: (*secret_hash)? }),
             _ => None,
         },
-        Request::OfType { request, .. } => proof_of(request),
+        // What is refused for its type is looked at no further.
+        Request::OfType { type_name, request, .. } => {
+            state.type_named(type_name).and_then(|_| proof_of(request, state))
+        }
         Request::Query { proof, .. } | Request::Collect { proof, .. } => *proof,
         Request::Renew { proof, .. } | Request::Watch { subject: Subject::Session(proof), .. } => {
             Some(*proof)

@@ -32,9 +32,12 @@ pub(super) fn judge(evidence: &Evidence<'_>, log: &LogTold, findings: &mut Findi
         let silent_ms = verdicts.iter().map(|at_ms| silence_ms(evidence, session, life, *at_ms)).max();
         let silent_ms = silent_ms.unwrap_or(0);
         if silent_ms < least_ms {
+            let mut signs = evidence.record.signs.get(&session).cloned().unwrap_or_default();
+            signs.retain(|at_ms| at_ms + 3 * life.ttl_ms > made.at_ms);
             let words = format!(
-                "session {session} of {} ms expired after {silent_ms} ms of silence, made at {} ms by life {}",
-                life.ttl_ms, made.at_ms, made.life
+                "session {session} of {} ms expired after {silent_ms} ms of silence, opened at {} ms, found silent at \
+                 {verdicts:?}, its end made at {} ms by life {}; signs {signs:?}",
+                life.ttl_ms, life.opened_ms, made.at_ms, made.life
             );
             findings.add(&(11, words));
         }
