@@ -3,7 +3,7 @@
 //! It is driven like the core of any other service: see [`consensus_replica`] for the turn of a driver.
 
 use base::{MonoTime, Now};
-use consensus_raft::{LogIndex, Membership, Term};
+use consensus_raft::{Entry, LogIndex, Membership, Term};
 use consensus_replica::founding::Cluster;
 use consensus_replica::start::Seat;
 use consensus_replica::{
@@ -202,6 +202,11 @@ impl Core {
     #[must_use]
     pub const fn applied_index(&self) -> LogIndex {
         self.replica.applied_index()
+    }
+
+    /// What is committed and not wholly applied here, in order: for readers of the log.
+    pub fn committed(&self) -> impl Iterator<Item = &Entry> {
+        self.replica.committed()
     }
 
     /// Who votes and who learns.

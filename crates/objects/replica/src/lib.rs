@@ -58,6 +58,8 @@
 //! - Events are remembered by each member for itself: a watch that resumes elsewhere may be told that they are lost.
 //! - Commands take turns in the order of their arrival, whoever sends them: a caller that fills the queue delays others.
 //! - A query of 1,000 items is evaluated between commands, and holds them up for as long.
+//! - A session that has expired and is opened once more under its id has the generation of before. A verdict on the one before that
+//!   is under way still, given again because the first took longer than a time to live to be applied, ends it too early.
 //! - Access is the edge's.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 

@@ -8,7 +8,8 @@ use council_replica::{ReplayedTree, replay};
 use council_tree::Tree;
 use storage_raft_log::{Disk, Journal, Recovered};
 
-use crate::node_config::{NodeConfig, NodeError, raft_entry};
+use crate::node_config::NodeConfig;
+use sim_group::NodeError;
 
 /// See the module.
 pub struct Loaded<D: Disk> {
@@ -36,23 +37,15 @@ impl<D: Disk> Loaded<D> {
     ) -> Result<Self, NodeError> {
         let tree = load_tree(&mut journal, config.seed)?;
         let began_zxid = tree.last_zxid().0;
-        let mut replay = replay(
+        let replay = replay(
             recovered,
             journal.membership(),
             tree,
             config.front.history_bytes_max,
             config.core.replica.window_bytes_max,
         );
-        let mut applied = Vec::new();
-        while let Some(wanted) = replay.wants() {
-            let entries = journal.entries(wanted.start, wanted.end, config.piece_bytes);
-            let entries = entries.map_err(NodeError::Read)?;
-            applied.extend(entries.iter().cloned().map(raft_entry));
-            let taken = replay.take(entries);
-            taken.map_err(|fault| NodeError::Fault(fault.to_string()))?;
-        }
-        let (seat, ReplayedTree { tree, history, .. }) = replay.finish();
-        applied.retain(|entry: &Entry| entry.index <= seat.applied().0);
+        let (seat, replayed, applied) = sim_group::storage::replay(&mut journal, replay, config.piece_bytes)?;
+        let ReplayedTree { tree, history, .. } = replayed;
         let torn_tail = recovered.torn_tail.is_some();
         Ok(Self { journal, seat, tree, history, applied, began_zxid, torn_tail })
     }
@@ -67,7 +60,7 @@ pub(crate) fn load_tree<D: Disk>(journal: &mut Journal<D>, seed: [u8; 32]) -> Re
     };
     let mut loader = Tree::loader(table_seed);
     while let Some(chunk) = journal.read_snapshot(&mut reader).map_err(NodeError::Read)? {
-        loader.chunk(&chunk).map_err(NodeError::Snapshot)?;
+        loader.chunk(&chunk).map_err(|error| NodeError::Snapshot(error.to_string()))?;
     }
-    loader.finish().map_err(NodeError::Snapshot)
+    loader.finish().map_err(|error| NodeError::Snapshot(error.to_string()))
 }

@@ -3,7 +3,6 @@
 //! Between any two steps anything else may happen: that is where threads of the real driver would interleave, and
 //! where a crash may come. A test decides the order of steps, from a seed. Knows no rule of what is right.
 
-mod journal_driver;
 mod shard;
 
 use base::{LogIndex, MonoTime, Now, Term};
@@ -17,14 +16,14 @@ use council_replica::{Core, PeerMessage};
 use council_tree::{Changes, Command, Operation, Stamp, Tree};
 use storage_raft_log::{Disk, Journal};
 
-use self::journal_driver::JournalDriver;
-
 use crate::random::Random;
 use shard::Shard;
 pub use shard::{ShardCounts, SocketId};
+use sim_group::JournalDriver;
 
 use crate::loaded::Loaded;
-pub use crate::node_config::{NodeConfig, NodeError, raft_entry, small_journal};
+pub use crate::node_config::NodeConfig;
+pub use sim_group::{NodeError, raft_entry, small_journal};
 
 /// Turns after which a member that is alone serves, however long its log.
 const ROUNDS_TO_SERVE: u64 = 100_000;

@@ -45,7 +45,12 @@ struct Options {
 /// The program: reads its arguments, plays, and gives its exit status.
 #[must_use]
 pub fn main<W: World>() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    main_with::<W>(std::env::args().skip(1).collect())
+}
+
+/// As [`main`], with these arguments.
+#[must_use]
+pub fn main_with<W: World>(words: Vec<String>) -> ExitCode {
     if words.iter().any(|word| word == "--help" || word == "-h") {
         println!("{}", help::<W>());
         return ExitCode::SUCCESS;

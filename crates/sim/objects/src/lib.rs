@@ -17,16 +17,18 @@
 //! - Limits of the whole group (200,000 waiting calls, 100,000 sessions, a million keys) are not reached: a linear model of
 //!   them is too slow.
 //! - Events are not compared, only what calls are answered and which sessions end.
-//! - Members, leaders and networks: the rules over the log alone are judged here, those that need several members elsewhere.
+//! - Members, leaders and networks: [`MembersWorld`] has them, and judges its log by the same models and rules.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod book;
 pub mod cells;
 mod crowd;
 mod forgotten;
+mod members;
 mod model;
 mod outcome;
 pub mod rules;
 mod world;
 
+pub use members::MembersWorld;
 pub use world::ObjectsWorld;

@@ -67,7 +67,8 @@ enum Command {
     Sim(forward::SimArgs),
     /// Play simulated brokers of the log under faults; `cargo xtask sim-log --help` lists the options
     SimLog(forward::SimArgs),
-    /// Play generated calls of live objects beside sequential models; `cargo xtask sim-objects --help` lists the options
+    /// Play generated calls of live objects beside sequential models, or with `--members` whole members under faults;
+    /// `cargo xtask sim-objects --help` lists the options
     SimObjects(forward::SimArgs),
     /// Plant bugs in a copy of the source, one at a time: each must be found
     Mutants(mutants::Args),

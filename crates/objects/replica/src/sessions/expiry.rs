@@ -93,9 +93,10 @@ impl Expiry {
                     return false;
                 }
                 let end = tracked.end(self.tick_ms);
-                // The bucket of a verdict that is to be repeated is behind the session's end.
-                tracked.bucket = end.max(due);
+                // Otherwise it stays in this bucket: also one that was heard of meanwhile, and whose end has passed again, and
+                // one whose verdict is to be repeated, which is behind its end.
                 if end > now {
+                    tracked.bucket = end;
                     late.push((end, *session));
                 }
                 end <= now
@@ -191,6 +192,14 @@ mod tests {
         assert!(!expiry.is_due(at(3_000)), "it was condemned");
         assert!(expiry.is_due(at(3_100)), "and is still there");
         assert_eq!(expiry.condemn(at(3_100), at(0)), [(S, 1)]);
+    }
+
+    #[test]
+    fn session_that_was_heard_of_and_is_silent_again_before_anybody_looks_ends() {
+        let mut expiry = expiry();
+        expiry.touch(S, at(150));
+        assert!(expiry.is_due(at(1_300)), "it was to end at 1,100, and then at 1,200");
+        assert_eq!(expiry.condemn(at(1_300), at(0)), [(S, 1)]);
     }
 
     #[test]

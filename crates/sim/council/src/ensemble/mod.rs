@@ -2,7 +2,6 @@
 //! members that crash, pause, lose their disk and come back, disks that stall, fail and fill up, clocks that drift and
 //! jump, machines that are added and turned off. What happens next is decided by a seed. Knows no rule of what is right.
 
-mod aside;
 mod damage;
 mod double;
 mod faults;

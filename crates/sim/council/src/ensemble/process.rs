@@ -3,17 +3,18 @@
 
 use base::MemberNumber;
 use consensus_replica::lifecycle::{
-    Command, DiskContent, Ending, Event, MemberLifecycle, NewMembership, Reason, Setup, storage,
+    self, Command, DiskContent, Ending, Event, MemberLifecycle, NewMembership, Reason, Setup,
 };
+use sim_group::storage::{self, Opened};
+use sim_group::{NodeError, aside};
 use sim_kit::peers;
 use sim_kit::peers::NUMBERS;
-use storage_raft_log::{DiskError, Identity, Journal, JournalConfig, OpenError, ReadError, Recovered};
+use storage_raft_log::{Identity, Journal};
 
-use super::aside;
 use super::{Ensemble, Faults};
 use crate::disk::{Loss, SimDisk};
 use crate::loaded::Loaded;
-use crate::node::{Node, NodeConfig, NodeError};
+use crate::node::{Node, NodeConfig};
 
 /// How many shards a member serves clients with at most.
 const SHARDS_MAX: u64 = 4;
@@ -41,7 +42,7 @@ pub(super) struct Process {
     pub(super) lifecycle: MemberLifecycle,
     pub(super) stage: Stage,
     /// What commands leave to later ones.
-    opened: Option<(Journal<SimDisk>, Recovered)>,
+    opened: Option<Opened>,
     loaded: Option<Loaded<SimDisk>>,
     /// Its core doubted its membership, and nobody was asked since.
     doubts: bool,
@@ -155,8 +156,9 @@ impl Ensemble {
         let was_admitted = opened.is_some_and(|(_, recovered)| !recovered.identity.member.is_founder());
         let machine = self.machine(number);
         // A crash may come in the middle: the core sets it again if the identity is still there.
-        machine.was_member = was_admitted || aside::had_data(&mut machine.host.disk).map_err(disk_fault)?;
-        storage::forget(&mut machine.host.disk).map_err(disk_fault)?;
+        machine.was_member =
+            was_admitted || aside::had_data(&mut machine.host.disk).map_err(NodeError::of_disk)?;
+        lifecycle::storage::forget(&mut machine.host.disk).map_err(NodeError::of_disk)?;
         self.tell(
             "identity forgotten",
             format_args!("member {number} removes an identity that it never used"),
@@ -166,23 +168,15 @@ impl Ensemble {
 
     fn open(&mut self, number: u64) -> Result<Event, NodeError> {
         let config = self.config.journal.clone();
-        let machine = self.machine(number);
-        aside::settle(&mut machine.host.disk).map_err(disk_fault)?;
-        storage::settle(&mut machine.host.disk).map_err(disk_fault)?;
-        if !aside::holds_data(&machine.host.disk) {
-            let had_data = aside::had_data(&mut machine.host.disk).map_err(disk_fault)?;
-            return Ok(Event::Opened(DiskContent::Nothing { had_data }));
-        }
-        let opened = Journal::open(machine.host.disk.clone(), config).map_err(NodeError::Open)?;
-        let content = DiskContent::of(&opened.1);
-        self.process(number).opened = Some(opened);
+        let (content, opened) = storage::open(&mut self.machine(number).host.disk, config)?;
+        self.process(number).opened = opened;
         Ok(Event::Opened(content))
     }
 
     fn put_aside(&mut self, number: u64, reason: Reason) -> Result<Event, NodeError> {
         self.process(number).opened = None;
         let machine = self.machine(number);
-        aside::put_aside(&mut machine.host.disk).map_err(disk_fault)?;
+        aside::put_aside(&mut machine.host.disk).map_err(NodeError::of_disk)?;
         // Nothing of a lost ensemble is left to serve.
         (machine.damaged, machine.outsider) = (false, false);
         self.count("nothing received", u64::from(reason == Reason::NothingReceived));
@@ -192,12 +186,9 @@ impl Ensemble {
     }
 
     fn write(&mut self, number: u64, new: &NewMembership) -> Result<Event, NodeError> {
-        let config = JournalConfig { identity: new.identity, ..self.config.journal.clone() };
         let disk = self.machine(number).host.disk.clone();
-        let (mut journal, recovered) = Journal::open(disk, config).map_err(NodeError::Open)?;
-        let written = storage::write(&mut journal, &recovered, new);
-        written.map_err(|error| NodeError::Fault(error.to_string()))?;
-        self.process(number).opened = Some((journal, recovered));
+        let opened = storage::write(&disk, new, self.config.journal.clone())?;
+        self.process(number).opened = Some(opened);
         match &new.founders {
             Some(voters) => {
                 self.tell("bootstrap", format_args!("member {number} bootstraps an ensemble of {voters:?}"));
@@ -295,10 +286,10 @@ impl Ensemble {
     /// What came of a command that failed.
     fn failed(&mut self, number: u64, error: &NodeError) -> Event {
         let machine = self.machine(number);
-        if machine.damaged && is_damage(error) {
+        if machine.damaged && error.is_damage() {
             self.tell(
                 "damage found",
-                format_args!("member {number} finds its data damaged: {}", words_of(error)),
+                format_args!("member {number} finds its data damaged: {}", error.words()),
             );
             return Event::Damaged;
         }
@@ -325,29 +316,4 @@ impl Ensemble {
     fn process(&mut self, number: u64) -> &mut Process {
         self.machine(number).process.as_mut().expect("its process runs")
     }
-}
-
-/// As the server tells damage from other failures.
-const fn is_damage(error: &NodeError) -> bool {
-    matches!(
-        error,
-        NodeError::Open(OpenError::Corrupt(_))
-            | NodeError::Read(ReadError::Corrupt(_))
-            | NodeError::Snapshot(_)
-    )
-}
-
-fn disk_fault(error: DiskError) -> NodeError {
-    NodeError::Fault(error.to_string())
-}
-
-/// Why a member does not start, in one line.
-fn words_of(error: &NodeError) -> String {
-    let words = match error {
-        NodeError::Open(error) => error.to_string(),
-        NodeError::Read(error) => error.to_string(),
-        NodeError::Snapshot(error) => error.to_string(),
-        NodeError::Fault(words) => words.clone(),
-    };
-    words.lines().next().unwrap_or_default().to_owned()
 }

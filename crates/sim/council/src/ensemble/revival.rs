@@ -5,13 +5,13 @@ use base::{LogIndex, WallTime};
 use council_replica::{ReplayedTree, revival};
 use storage_raft_log::{Identity, Journal, JournalConfig};
 
-use super::aside;
 use super::{Ensemble, Machine};
 use crate::disk::SimDisk;
 use crate::loaded::load_tree;
 use crate::node::raft_entry;
 use crate::random::Random;
 use crate::record::Survivor;
+use sim_group::aside;
 
 /// How long a machine may be away after it was lost, milliseconds.
 const AWAY_MAX_MS: u64 = 15_000;

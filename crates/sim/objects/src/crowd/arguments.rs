@@ -5,11 +5,11 @@ use objects_state::limits::{ARGUMENT_BYTES_MAX, ENTRY_KEY_BYTES_MAX, VALUE_BYTES
 use serde_json::{Value, json};
 
 /// See the module.
-pub(super) struct Arguments<'a> {
-    pub(super) kind: &'a str,
+pub(crate) struct Arguments<'a> {
+    pub(crate) kind: &'a str,
     /// Numbers that results of the object had.
-    pub(super) numbers: Vec<u64>,
-    pub(super) position: u64,
+    pub(crate) numbers: Vec<u64>,
+    pub(crate) position: u64,
 }
 
 const EDGES: [i64; 10] =
@@ -21,7 +21,7 @@ fn pick<T: Clone>(random: &mut Random, all: &[T]) -> T {
 
 impl Arguments<'_> {
     /// The body of a call. `wait` draws for how long it waits.
-    pub(super) fn body(&self, random: &mut Random, names: &[&str], wait: Option<u64>) -> Vec<u8> {
+    pub(crate) fn body(&self, random: &mut Random, names: &[&str], wait: Option<u64>) -> Vec<u8> {
         match random.below(400) {
             0 => return b"{\"key\":".to_vec(),
             1 => return b"[1]".to_vec(),
@@ -49,7 +49,7 @@ impl Arguments<'_> {
         fields.to_string().into_bytes()
     }
 
-    pub(super) fn of_constructor(&self, random: &mut Random, names: &[&str]) -> Vec<u8> {
+    pub(crate) fn of_constructor(&self, random: &mut Random, names: &[&str]) -> Vec<u8> {
         let mut fields = json!({});
         for name in names {
             if random.chance(50) {

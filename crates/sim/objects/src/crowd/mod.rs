@@ -11,7 +11,7 @@ use objects_state::{
 use serde_json::{Value, json};
 
 use crate::model::{Group, TYPES, Told, Way};
-use arguments::Arguments;
+pub(crate) use arguments::Arguments;
 use clients::Clients;
 
 /// Commands that may be repeated.
@@ -362,7 +362,7 @@ impl Crowd {
 }
 
 /// A method of a type, and arguments, with which a session changes or gives back what it holds under a position.
-fn giving_back(random: &mut Random, kind: &str, position: u64) -> Option<(&'static str, Value)> {
+pub(crate) fn giving_back(random: &mut Random, kind: &str, position: u64) -> Option<(&'static str, Value)> {
     let fence = json!({ "fence": position });
     let chance = random.below(10);
     let (condition, name) = (format!("c{}", u64::from(random.chance(15))), format!("n{}", random.below(4)));
@@ -390,7 +390,7 @@ fn type_index(object: &ObjectName) -> usize {
     TYPES.iter().position(|known| type_named(known.0) == Some(object.kind)).unwrap_or_default()
 }
 
-fn numbers_in(value: &Value, found: &mut Vec<u64>) {
+pub(crate) fn numbers_in(value: &Value, found: &mut Vec<u64>) {
     match value {
         Value::Number(number) => found.extend(number.as_u64().filter(|number| *number > 0)),
         Value::Array(items) => items.iter().for_each(|item| numbers_in(item, found)),

@@ -1,11 +1,13 @@
 //! A group: objects, sessions, what is remembered of requests; how a command changes them.
 
+use std::collections::BTreeMap;
+
 use objects_state::limits::{
     HOLDINGS_PER_SESSION_MAX, NAME_BYTES_MAX, REPLY_BYTES_MAX, REQUESTS_PER_SESSION_MAX,
     TICKETS_PER_OBJECT_MAX, TICKETS_PER_SESSION_MAX, WAIT_MS_MAX,
 };
 use objects_state::{
-    Batch, Call, Caller, Command, Identity, Invocation, NewSession, ObjectName, SessionId, TicketEnd,
+    Batch, Call, Caller, Command, Identity, Invocation, NewSession, ObjectName, SessionId, Source, TicketEnd,
     type_name,
 };
 use serde_json::{Value, json};
@@ -52,6 +54,10 @@ pub(crate) struct Group {
     pub(crate) ending: Vec<SessionId>,
     /// The session whose new request is being carried out: its reply is to be kept.
     pub(crate) asking: Option<SessionId>,
+    /// The last command of each member: its process, and its number there.
+    pub(crate) sources: BTreeMap<u8, (u64, u64)>,
+    /// The member and its process that gave the command which is carried out.
+    process: Option<(u8, u64)>,
 }
 
 /// What became of a new request.
@@ -68,6 +74,18 @@ enum Stepped {
 }
 
 impl Group {
+    /// A member's command is carried out next. False if it comes too late, and must not be.
+    pub(crate) fn admit(&mut self, source: Source) -> bool {
+        let number = (source.incarnation, source.sequence);
+        let last = self.sources.entry(source.member).or_default();
+        let is_new = number > *last;
+        if is_new {
+            *last = number;
+            self.process = Some((source.member, source.incarnation));
+        }
+        is_new
+    }
+
     /// What the command does, in order.
     pub(crate) fn apply(&mut self, stamp_ms: i64, command: &Command) -> Vec<Told> {
         self.position += 1;
@@ -94,6 +112,7 @@ impl Group {
             }
             other => self.apply_to_sessions(other),
         }
+        self.process = None;
         std::mem::take(&mut self.told)
     }
 
@@ -352,6 +371,7 @@ impl Group {
             method: method.into(),
             wants,
             passed: 0,
+            process: self.process.filter(|_| asker.kept_at == KeptAt::Nowhere),
         });
         Ok(Stepped::Waits(object, ended))
     }

@@ -20,6 +20,8 @@ pub(crate) struct Waiter {
     pub(crate) wants: Value,
     /// How many newcomers went past it.
     pub(crate) passed: u64,
+    /// The member and its process through which alone its caller is reached: it has neither session nor key.
+    pub(crate) process: Option<(u8, u64)>,
 }
 
 /// What a call comes to.

@@ -1,6 +1,6 @@
 //! Ends: of waiting calls, of sessions with all that they have, of what time takes away.
 
-use objects_state::limits::DEADLINES_PER_TICK;
+use objects_state::limits::{DEADLINES_PER_TICK, ORPHANS_PER_TICK};
 use objects_state::{Caller, Identity, ObjectName, SessionId, TicketEnd};
 use serde_json::{Value, json};
 
@@ -191,12 +191,29 @@ impl Group {
 
     /// What is due by the stamp happens, in the order of its time.
     pub(crate) fn tick(&mut self) {
+        for _ in 0..ORPHANS_PER_TICK {
+            match self.first_orphan() {
+                Some(ticket) => self.end_ticket(ticket, Why::Cancelled, true),
+                None => break,
+            }
+        }
         for _ in 0..DEADLINES_PER_TICK {
             match self.first_due() {
                 Some((at, due)) if at <= self.now_ms => self.happen(due),
                 _ => return,
             }
         }
+    }
+
+    /// The next call whose caller nobody can reach any more: a later process of its member was heard of.
+    fn first_orphan(&self) -> Option<u64> {
+        let is_over =
+            |(member, process): (u8, u64)| self.sources.get(&member).is_some_and(|last| process < last.0);
+        let waiters = self.objects.iter().flat_map(|object| &object.waiters);
+        let orphans = waiters.filter_map(|waiter| {
+            waiter.process.filter(|process| is_over(*process)).map(|process| (process, waiter.ticket))
+        });
+        orphans.min().map(|(_, ticket)| ticket)
     }
 
     fn first_due(&self) -> Option<(i64, Due)> {

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 pub(crate) use answer::{Answer, Refusal, Told};
 pub(crate) use group::Group;
-pub(crate) use methods::{TYPES, Way, method_of, type_of};
+pub(crate) use methods::{TYPES, Type, Way, method_of, type_of};
 pub(crate) use request::{Asked, KeptAt};
 
 /// The canonical text of a value: keys in order, no spaces.

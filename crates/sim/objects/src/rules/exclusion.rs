@@ -38,13 +38,14 @@ impl Exclusion {
             self.holds.retain(|hold| Some(&hold.object) != object);
             return Ok(());
         }
+        self.give_back(seen);
+        self.take(seen);
         if matches!(seen.command, Command::Batch(_)) {
-            // What its calls take and give back is the model's: nothing is known of the object from here on.
+            // What its calls take and give back, also from those that one of them granted something, is the model's: nothing is
+            // known of the object from here on.
             let object = object_of(seen.command);
             self.holds.retain(|hold| Some(&hold.object) != object);
         }
-        self.give_back(seen);
-        self.take(seen);
         let mut names: Vec<_> = self.holds.iter().map(|hold| hold.object.clone()).collect();
         names.dedup();
         for name in names {

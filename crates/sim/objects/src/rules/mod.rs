@@ -27,8 +27,12 @@ pub const NAMES: &[(u32, &str)] = &[
     (4, "Same reply"),
     (5, "Replies matched"),
     (6, "Forgotten is refused"),
+    (7, "Durable"),
+    (8, "Unknown is honest"),
     (9, "Mutual exclusion at positions"),
     (10, "Fences rise"),
+    (11, "Never early"),
+    (12, "Freed in time"),
     (13, "One position"),
     (14, "No lost wake-up"),
     (15, "One end"),
@@ -39,6 +43,7 @@ pub const NAMES: &[(u32, &str)] = &[
     (20, "Rollback"),
     (24, "Snapshot round trip"),
     (31, "Bounds"),
+    (34, "Progress"),
 ];
 
 /// What is wrong: a rule's number, and in words.

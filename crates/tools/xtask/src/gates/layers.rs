@@ -26,7 +26,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("net", &["tls", "reactor", "http", "http-server", "peers"]),
     ("node", &["pages", "group"]),
     // What every simulator stands on; the simulators themselves stand above what they simulate.
-    ("sim", &["kit", "appointed"]),
+    ("sim", &["kit", "group", "appointed"]),
     (
         "council",
         &[
@@ -84,7 +84,8 @@ const LAYERS: &[(&str, &[&str])] = &[
 
 /// Layers, and single crates, that all services or all their simulators stand on. They name none of them, neither in code nor
 /// in words.
-const SHARED: &[&str] = &["base", "storage", "consensus", "replication", "net", "node", "sim-kit"];
+const SHARED: &[&str] =
+    &["base", "storage", "consensus", "replication", "net", "node", "sim-kit", "sim-group"];
 
 /// Each depends on no other, except for [`CLIENTS`].
 const SERVICES: &[&str] = &["council", "log", "store", "objects"];

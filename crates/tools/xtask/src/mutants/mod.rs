@@ -102,7 +102,7 @@ fn program_of(torture: &Torture) -> &str {
     match torture {
         Torture::Sim => "sim",
         Torture::SimLog => "sim-log",
-        Torture::SimObjects => "sim-objects",
+        Torture::SimObjects | Torture::SimMembers => "sim-objects",
         Torture::Test { program, .. } => program,
         Torture::Unit { package, .. } => package,
     }

@@ -20,6 +20,8 @@ const SIM: &str = "sim";
 const SIM_LOG: &str = "sim-log";
 /// The package of the simulator of objects, and its program.
 const SIM_OBJECTS: &str = "sim-objects";
+/// Its option that plays whole members.
+const MEMBERS: &str = "--members";
 /// The first word of what a unit test finds.
 const UNIT: &str = "unit";
 /// A complete build on a slow machine takes a part of this.
@@ -48,6 +50,8 @@ pub(super) enum Torture {
     SimLog,
     /// Live objects beside their models.
     SimObjects,
+    /// Whole members of the objects' group under faults.
+    SimMembers,
     /// A test of one of the test programs of `sim`.
     Test { program: String, test: String },
     /// A unit test of that package, or, behind a `/`, of one of its test programs.
@@ -86,13 +90,14 @@ impl Torture {
             None if words == SIM => Ok(Self::Sim),
             None if words == SIM_LOG => Ok(Self::SimLog),
             None if words == SIM_OBJECTS => Ok(Self::SimObjects),
+            Some((SIM_OBJECTS, MEMBERS)) => Ok(Self::SimMembers),
             Some((UNIT, rest)) => {
                 let (package, test) = rest.split_once(' ').context("`unit PACKAGE TEST` expected")?;
                 Ok(Self::Unit { package: package.into(), test: test.into() })
             }
             Some((program, test)) => Ok(Self::Test { program: program.into(), test: test.into() }),
             None => bail!(
-                "`sim`, `sim-log`, `sim-objects`, `PROGRAM TEST` or `unit PACKAGE TEST` expected, not `{words}`"
+                "`sim`, `sim-log`, `sim-objects`, `sim-objects --members`, `PROGRAM TEST` or `unit PACKAGE TEST` expected, not `{words}`"
             ),
         }
     }
@@ -109,7 +114,7 @@ impl Torture {
                 command.args(["build", "--bin", SIM_LOG]);
                 (SIM_LOG, SIM_LOG.to_owned())
             }
-            Self::SimObjects => {
+            Self::SimObjects | Self::SimMembers => {
                 command.args(["build", "--bin", SIM_OBJECTS]);
                 (SIM_OBJECTS, SIM_OBJECTS.to_owned())
             }
@@ -148,10 +153,11 @@ impl Torture {
         seeds: u64,
     ) -> anyhow::Result<Option<Failure>> {
         match self {
-            Self::Sim | Self::SimLog | Self::SimObjects => {
+            Self::Sim | Self::SimLog | Self::SimObjects | Self::SimMembers => {
+                let option = matches!(self, Self::SimMembers).then_some(MEMBERS);
                 let mut from = 0;
-                while let Some((seed, failure)) = play(program, from, seeds.saturating_sub(from))? {
-                    if play(unchanged, seed, 1)?.is_none() {
+                while let Some((seed, failure)) = play(program, option, from, seeds.saturating_sub(from))? {
+                    if play(unchanged, option, seed, 1)?.is_none() {
                         return Ok(Some(failure));
                     }
                     println!("  seed {seed} fails without it too, and says nothing");
@@ -182,6 +188,7 @@ impl fmt::Display for Torture {
             Self::Sim => write!(f, "{SIM}"),
             Self::SimLog => write!(f, "{SIM_LOG}"),
             Self::SimObjects => write!(f, "{SIM_OBJECTS}"),
+            Self::SimMembers => write!(f, "{SIM_OBJECTS} {MEMBERS}"),
             Self::Test { program, test } => write!(f, "{program} {test}"),
             Self::Unit { package, test } => write!(f, "{UNIT} {package} {test}"),
         }
@@ -244,8 +251,14 @@ fn executable(line: &str, name: &str) -> Option<PathBuf> {
 }
 
 /// Plays so many seeds until one fails: which, and how.
-fn play(program: &Path, from: u64, seeds: u64) -> anyhow::Result<Option<(u64, Failure)>> {
+fn play(
+    program: &Path,
+    option: Option<&str>,
+    from: u64,
+    seeds: u64,
+) -> anyhow::Result<Option<(u64, Failure)>> {
     let mut command = Command::new(program);
+    command.args(option);
     command.args(["--stop", "--from", &from.to_string(), "--seeds", &seeds.to_string()]);
     let mut story = Story::default();
     // Its progress goes to the same place as ours.

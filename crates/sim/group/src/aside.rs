@@ -1,10 +1,10 @@
-//! Data that is put aside on a simulated disk, step by step, as `council_service::aside` does it with directories: what is to be
+//! Data that is put aside on a simulated disk, step by step, as servers do it with directories: what is to be
 //! done is written down before the first file moves, and a start finishes what a crash interrupted. What is there once
 //! something was put aside says that this disk had data.
 
 use storage_raft_log::{Disk, DiskError};
 
-use crate::disk::SimDisk;
+use sim_kit::disk::SimDisk;
 
 /// Where data lies that was put aside.
 const ASIDE: &str = "put-aside";
@@ -15,17 +15,24 @@ const PENDING_TEMPORARY: &str = "put-aside.pending.tmp";
 const PARTS: [&str; 3] = ["snapshot/", "log/", "meta"];
 
 /// Whether a member's data is on this disk.
-pub(super) fn holds_data(disk: &SimDisk) -> bool {
+#[must_use]
+pub fn holds_data(disk: &SimDisk) -> bool {
     disk.content("meta").is_some()
 }
 
 /// Whether data was put aside here.
-pub(super) fn had_data(disk: &mut SimDisk) -> Result<bool, DiskError> {
+///
+/// # Errors
+/// The disk fails.
+pub fn had_data(disk: &mut SimDisk) -> Result<bool, DiskError> {
     Ok(disk.list("")?.iter().any(|name| name == ASIDE))
 }
 
 /// Finishes what a crash interrupted.
-pub(super) fn settle(disk: &mut SimDisk) -> Result<(), DiskError> {
+///
+/// # Errors
+/// The disk fails.
+pub fn settle(disk: &mut SimDisk) -> Result<(), DiskError> {
     if disk.content(PENDING_TEMPORARY).is_some() {
         disk.remove(PENDING_TEMPORARY)?;
     }
@@ -36,7 +43,10 @@ pub(super) fn settle(disk: &mut SimDisk) -> Result<(), DiskError> {
 }
 
 /// Puts the data aside.
-pub(super) fn put_aside(disk: &mut SimDisk) -> Result<(), DiskError> {
+///
+/// # Errors
+/// The disk fails: what was begun is finished by [`settle`].
+pub fn put_aside(disk: &mut SimDisk) -> Result<(), DiskError> {
     disk.create_directory(ASIDE)?;
     disk.sync_directory("")?;
     let generation = disk.list(ASIDE)?.len() + 1;
@@ -75,7 +85,7 @@ fn finish(disk: &mut SimDisk, place: &str) -> Result<(), DiskError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::Loss;
+    use sim_kit::disk::Loss;
 
     fn lay(disk: &SimDisk) {
         for path in ["meta", "log/1.seg", "log/0.seg", "snapshot/1.snap"] {

@@ -9,13 +9,13 @@ use consensus_replica::journal_executor::{
 };
 use storage_raft_log::{Disk, Fault, Journal};
 
-use crate::random::Random;
+use base::Random;
 
 /// A machine that takes more steps without coming to rest never does.
 const STEPS_MAX: usize = 100_000;
 
 /// See the module.
-pub(super) struct JournalDriver<D: Disk> {
+pub struct JournalDriver<D: Disk> {
     executor: JournalExecutor<D>,
     /// What decides how many steps are taken at a time; without it, all that there are.
     chance: Option<Random>,
@@ -30,7 +30,9 @@ pub(super) struct JournalDriver<D: Disk> {
 }
 
 impl<D: Disk> JournalDriver<D> {
-    pub(super) fn new(journal: Journal<D>, config: &ExecutorConfig, seed: Option<u64>) -> Self {
+    /// Drives that journal. `seed` decides how many steps are taken at a time; without it, all that there are.
+    #[must_use]
+    pub fn new(journal: Journal<D>, config: &ExecutorConfig, seed: Option<u64>) -> Self {
         let mut new = Self {
             executor: JournalExecutor::new(journal, config),
             chance: seed.map(Random::new),
@@ -43,18 +45,25 @@ impl<D: Disk> JournalDriver<D> {
         new
     }
 
-    pub(super) fn feed(&mut self, effect: JournalRequest) {
+    /// The core asks for something.
+    pub fn feed(&mut self, effect: JournalRequest) {
         self.executor.feed(effect);
         self.rests = None;
     }
 
     /// From now on, no more flushes than these are begun.
-    pub(super) const fn allow_flushes(&mut self, most: u32) {
+    pub const fn allow_flushes(&mut self, most: u32) {
         self.flushes_max = most;
     }
 
     /// Takes one step, or some, or all until there is nothing left to do.
-    pub(super) fn run(&mut self, now_us: u64) -> Result<(), Fault> {
+    ///
+    /// # Errors
+    /// The disk failed: the member must stop.
+    ///
+    /// # Panics
+    /// The journal does not come to rest.
+    pub fn run(&mut self, now_us: u64) -> Result<(), Fault> {
         if self.rests.is_some_and(|until_us| until_us.is_none_or(|until_us| now_us < until_us)) {
             return Ok(());
         }
@@ -108,23 +117,26 @@ impl<D: Disk> JournalDriver<D> {
         }
     }
 
-    pub(super) fn take_answers(&mut self) -> VecDeque<JournalEvent> {
+    /// What the core is to be told, in order.
+    pub fn take_answers(&mut self) -> VecDeque<JournalEvent> {
         std::mem::take(&mut self.answers)
     }
 
     /// What happened since the last time.
-    pub(super) fn take_counts(&mut self) -> [(&'static str, u64); 2] {
+    pub fn take_counts(&mut self) -> [(&'static str, u64); 2] {
         let [abandoned, full] = std::mem::take(&mut self.counted);
         [("snapshot abandoned", abandoned), ("log without room", full)]
     }
 
     /// Whether it has nothing left to do for now, and the core has taken its answers.
-    pub(super) fn is_quiet(&self) -> bool {
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
         self.rests.is_some() && self.answers.is_empty()
     }
 
     /// Whether a flush is what it does next.
-    pub(super) const fn awaits_flush(&self) -> bool {
+    #[must_use]
+    pub const fn awaits_flush(&self) -> bool {
         self.executor.is_flush_due()
     }
 }

@@ -1,0 +1,128 @@
+//! One edge of a member: the shipped machine of `objects_http` between its clients and its core, a thread of its own. What
+//! comes waits until the thread makes its next round.
+
+use std::collections::VecDeque;
+
+use base::{MonoTime, Random};
+use objects_http::{Edge, EdgeConfig, Field, Fields, HttpRequest, Say};
+use objects_replica::edge::{Answer, Request, origin_of};
+
+/// A request of HTTP, as a client sends it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HttpCall {
+    pub(crate) method: &'static str,
+    pub(crate) target: String,
+    pub(crate) fields: Vec<(&'static str, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Fields for HttpCall {
+    fn field(&self, name: &'static str) -> Field<'_> {
+        let is_it = |known: &&(&'static str, String)| known.0 == name.to_ascii_lowercase();
+        let found = self.fields.iter().find(is_it);
+        found.map_or(Field::Missing, |(_, value)| Field::Once(value.as_bytes()))
+    }
+}
+
+/// From a client: under the number of its attempt.
+#[derive(Debug)]
+pub(crate) enum FromClient {
+    Request(u64, HttpCall),
+    /// It has closed its connection.
+    Gone(u64),
+}
+
+/// What happened at an edge.
+#[derive(Debug, Default)]
+pub(crate) struct EdgeNews {
+    /// To clients.
+    pub(crate) says: Vec<Say<u64>>,
+    /// Attempts that were given a number at the core: the attempt, and that.
+    pub(crate) numbered: Vec<(u64, u64)>,
+}
+
+/// See the module.
+pub(crate) struct EdgeThread {
+    edge: Edge<u64>,
+    random: Random,
+    inbox: VecDeque<FromClient>,
+    answers: Vec<Answer>,
+    asks: Vec<Request>,
+    news: EdgeNews,
+}
+
+impl EdgeThread {
+    pub(crate) fn new(config: EdgeConfig, random: Random) -> Self {
+        Self {
+            edge: Edge::new(config),
+            random,
+            inbox: VecDeque::new(),
+            answers: Vec::new(),
+            asks: Vec::new(),
+            news: EdgeNews::default(),
+        }
+    }
+
+    pub(crate) fn receive(&mut self, from: FromClient) {
+        self.inbox.push_back(from);
+    }
+
+    /// The core's answers, in its order.
+    pub(crate) fn hear(&mut self, answers: &mut Vec<Answer>) {
+        self.answers.append(answers);
+    }
+
+    /// What the core is asked, since it looked last.
+    pub(crate) fn take_asks(&mut self) -> Vec<Request> {
+        std::mem::take(&mut self.asks)
+    }
+
+    pub(crate) fn take_news(&mut self) -> EdgeNews {
+        std::mem::take(&mut self.news)
+    }
+
+    /// The thread's turn, as the server's reactor gives it one.
+    pub(crate) fn round(&mut self, now: MonoTime) {
+        while let Some(from) = self.inbox.pop_front() {
+            match from {
+                FromClient::Request(attempt, call) => self.request(attempt, &call),
+                FromClient::Gone(attempt) => self.edge.gone(attempt),
+            }
+        }
+        for answer in std::mem::take(&mut self.answers) {
+            self.edge.answer(answer, now);
+        }
+        if self.edge.deadline().is_some_and(|at| at <= now) {
+            self.edge.tick(now);
+        }
+        self.edge.take_asks(&mut self.asks);
+        self.edge.take_says(&mut self.news.says);
+    }
+
+    fn request(&mut self, attempt: u64, call: &HttpCall) {
+        let request =
+            HttpRequest { method: call.method, target: &call.target, fields: call, body: &call.body };
+        let random = &mut self.random;
+        let mut fill = |bytes: &mut [u8]| bytes.iter_mut().for_each(|byte| *byte = random.number() as u8);
+        self.edge.take_asks(&mut self.asks);
+        let before = self.asks.len();
+        self.edge.request(attempt, &request, &mut fill);
+        self.edge.take_asks(&mut self.asks);
+        let asked = self.asks.get(before..).unwrap_or_default().iter().filter_map(origin_of);
+        self.news.numbered.extend(asked.map(|origin| (attempt, origin.number)));
+    }
+
+    /// The core has ended, and another may begin.
+    pub(crate) fn core_ended(&mut self) {
+        self.edge.core_ended();
+        self.asks.clear();
+        self.answers.clear();
+        self.edge.take_asks(&mut Vec::new());
+        self.edge.take_says(&mut self.news.says);
+    }
+
+    /// Whether nothing of it is under way.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.inbox.is_empty() && self.answers.is_empty() && self.asks.is_empty() && self.edge.under_way() == 0
+    }
+}

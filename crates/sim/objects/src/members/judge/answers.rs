@@ -1,0 +1,183 @@
+//! O4 the same reply, O5 replies matched, O7 durable, O8 unknown is honest: what each client was told is what the log says of
+//! its own request, or says honestly that the member cannot tell.
+
+use std::collections::BTreeMap;
+
+use objects_state::Outcome;
+use serde_json::Value;
+
+use super::replay::{End, LogTold, Occurrence, Said};
+use super::{Evidence, Findings};
+use crate::members::history::{About, Answer, Attempt, Call, Errand};
+use crate::outcome::parsed;
+use crate::rules::Wrong;
+
+/// What a member says of its own accord, without a position in the log.
+const OF_MEMBERS: [&str; 10] = [
+    "no-leader",
+    "outcome-unknown",
+    "disk-full",
+    "rate",
+    "unauthenticated",
+    "session-expired",
+    "too-large",
+    "bad-argument",
+    "no-such-ticket",
+    "no-such-type",
+];
+
+pub(super) fn judge(evidence: &Evidence<'_>, log: &LogTold, findings: &mut Findings) {
+    let mut replies: BTreeMap<usize, &str> = BTreeMap::new();
+    for (number, attempt) in evidence.history.attempts.iter().enumerate() {
+        let call = &evidence.history.calls[attempt.call];
+        let Some(answer) = &attempt.answer else { continue };
+        if !matches!(call.about, About::Command { .. }) {
+            continue;
+        }
+        let judge = Judge { evidence, log, number: number as u64, attempt, call, answer };
+        let judged = judge.judge(findings);
+        let is_of_log = matches!(judged, Ok(Kind::OfLog));
+        findings.take(judged.map(drop));
+        let is_its_own = !matches!(attempt.errand, Errand::Cancel(_));
+        if is_of_log && is_its_own && call.request.is_some() && is_kept(answer) {
+            findings.judged(4, "replies");
+            let first = *replies.entry(attempt.call).or_insert(&answer.body);
+            if first != answer.body {
+                findings.add(&(4, format!("{call:?}\nis answered {first}\nand {}", answer.body)));
+            }
+        }
+    }
+}
+
+/// Whether a repeat is to be answered the same.
+fn is_kept(answer: &Answer) -> bool {
+    let slug = slug_of(&parsed(&answer.body)).to_owned();
+    !["request-forgotten", "session-expired", "quota"].contains(&slug.as_str())
+}
+
+fn slug_of(body: &Value) -> &str {
+    body["type"].as_str().and_then(|kind| kind.strip_prefix("urn:diwan:problem:")).unwrap_or_default()
+}
+
+/// What an answer is.
+enum Kind {
+    /// What the log says of the request.
+    OfLog,
+    /// Something else that may be said.
+    Else,
+}
+
+struct Judge<'a> {
+    evidence: &'a Evidence<'a>,
+    log: &'a LogTold,
+    number: u64,
+    attempt: &'a Attempt,
+    call: &'a Call,
+    answer: &'a Answer,
+}
+
+impl<'a> Judge<'a> {
+    /// What the log says of this request.
+    fn occurrences(&self) -> &'a [Occurrence] {
+        let number = self.evidence.record.numbers.get(&self.number);
+        let found = number.and_then(|number| self.log.requests.get(&(self.attempt.at.1, *number)));
+        found.map_or(&[], Vec::as_slice)
+    }
+
+    fn judge(&self, findings: &mut Findings) -> Result<Kind, Wrong> {
+        if self.answer.status == 202 {
+            findings.judged(5, "tickets");
+            return self.ticket();
+        }
+        let matching = self.matching();
+        if self.answer.position.is_some() && !matching.is_empty() {
+            findings.judged(5, "answers");
+            findings.judged(7, "answers");
+            return self.at(&matching).map(|()| Kind::OfLog);
+        }
+        let body = parsed(&self.answer.body);
+        let slug = slug_of(&body);
+        let is_of_edge = self.answer.position.is_none();
+        if !is_of_edge && !OF_MEMBERS.contains(&slug) {
+            let (rule, what) = match self.occurrences() {
+                [] if !matches!(self.attempt.errand, Errand::Collect(_)) => {
+                    (7, "was answered and is not in the log")
+                }
+                _ => (5, "was answered what the log does not say of it"),
+            };
+            return Err((rule, self.words(what)));
+        }
+        if body["effect"] == "none" && !matches!(self.attempt.errand, Errand::Collect(_)) {
+            findings.judged(8, "answers without effect");
+            if let Some(first) = self.occurrences().first() {
+                let what = format!("is told that it has no effect, and has one at {}", first.first);
+                return Err((8, self.words(&what)));
+            }
+        } else {
+            findings.judged(8, "unknown outcomes");
+        }
+        Ok(Kind::Else)
+    }
+
+    /// The ticket by which it is answered is one of its own.
+    fn ticket(&self) -> Result<Kind, Wrong> {
+        let ticket = parsed(&self.answer.body)["ticket"].as_u64();
+        let is_its = match self.attempt.errand {
+            Errand::Collect(own) => ticket == Some(own),
+            _ => self
+                .occurrences()
+                .iter()
+                .any(|one| matches!(one.said, Said::Parked(own) if ticket == Some(own))),
+        };
+        if is_its {
+            Ok(Kind::Else)
+        } else {
+            Err((5, self.words("is answered by a ticket that is not its own")))
+        }
+    }
+
+    /// The positions at which the log says what was answered.
+    fn matching(&self) -> Vec<u64> {
+        let of_ticket = |ticket: u64| {
+            let end: &End = self.log.tickets.get(&ticket)?.end.as_ref()?;
+            self.says(&end.outcome).then_some(end.position)
+        };
+        if let Errand::Collect(ticket) = self.attempt.errand {
+            return of_ticket(ticket).into_iter().collect();
+        }
+        let position = |one: &Occurrence| match &one.said {
+            Said::Answered(outcome) => self.says(outcome).then_some(one.last),
+            Said::Parked(ticket) => of_ticket(*ticket),
+        };
+        self.occurrences().iter().filter_map(position).collect()
+    }
+
+    /// Whether the answer is this outcome, byte for byte, but for the secret of a session that it opened.
+    fn says(&self, outcome: &Outcome) -> bool {
+        let due = outcome.to_json();
+        let body = &self.answer.body;
+        let is_body = *body == due
+            || body.split_once(",\"secret\":\"").is_some_and(|(first, _)| format!("{first}}}") == due);
+        let status = outcome.status();
+        is_body && (self.answer.status == status || (status == 200 && self.answer.status == 201))
+    }
+
+    /// The answer names the position at which it was made. A member that took over another's state sees its outcomes later.
+    fn at(&self, positions: &[u64]) -> Result<(), Wrong> {
+        let named = self.answer.position.unwrap_or_default();
+        let is_later = self.evidence.record.replaced.contains(&self.attempt.at.1)
+            || matches!(self.attempt.errand, Errand::Collect(_));
+        if positions.contains(&named) || (is_later && positions.iter().any(|position| named > *position)) {
+            return Ok(());
+        }
+        Err((5, self.words(&format!("names position {named}, and was made at {positions:?}"))))
+    }
+
+    fn words(&self, what: &str) -> String {
+        let occurrences = self.occurrences();
+        format!(
+            "attempt {} {what}: {:?}\n{:?}\n{:?}\nin the log {occurrences:?}",
+            self.number, self.call, self.attempt, self.answer
+        )
+    }
+}

@@ -1,0 +1,75 @@
+//! What must happen in time once all faults are over: O12 freed in time, O17 deadlines, O34 progress.
+
+use objects_state::TicketEnd;
+
+use super::replay::LogTold;
+use super::{Evidence, Findings, expiry};
+
+/// How much later than its time something may happen: a tick, a round of questions, a commit, milliseconds.
+const ROOM_MS: u64 = 1_500;
+
+pub(super) fn judge(evidence: &Evidence<'_>, log: &LogTold, findings: &mut Findings) {
+    let Some(calm_ms) = evidence.history.calm_from_ms else { return };
+    sessions(evidence, log, calm_ms, findings);
+    tickets(log, calm_ms, findings);
+    findings.judged(34, "runs that came to rest");
+    if log.left != [0, 0] {
+        let [tickets, sessions] = log.left;
+        let words =
+            format!("in the end {tickets} calls wait and {sessions} sessions are open: their time is over");
+        findings.add(&(34, words));
+    }
+}
+
+/// O12: who left is gone when its time is over, and what it had is free at that position.
+fn sessions(evidence: &Evidence<'_>, log: &LogTold, calm_ms: u64, findings: &mut Findings) {
+    let signs = expiry::last_signs(evidence);
+    let led_ms = evidence.record.won.last().map_or(0, |won| won.at_ms);
+    for (session, lives) in &log.sessions {
+        let Some(life) = lives.last() else { continue };
+        let (end_ms, is_silent) = match life.ended {
+            Some((made, expired)) => (made.at_ms, expired),
+            None => (evidence.history.ended_ms, true),
+        };
+        if !is_silent || end_ms <= calm_ms + evidence.lease_ms {
+            continue;
+        }
+        findings.judged(12, "sessions that end in the calm");
+        let heard_ms = signs.get(session).copied().unwrap_or(0);
+        // Who died or was cut off before may have heard of a client until its lease was over. A new leader counts with a lease
+        // that was asked for a lease after its beginning.
+        let known_ms = (calm_ms + evidence.lease_ms).max(led_ms + 2 * evidence.lease_ms);
+        let from_ms = heard_ms.max(life.opened_ms).max(known_ms);
+        let most_ms = life.ttl_ms + life.ttl_ms / 500 + 2 * evidence.tick_ms + ROOM_MS;
+        if end_ms > from_ms + most_ms {
+            let words = format!(
+                "session {session} of {} ms ended {} ms after its time, after {} ms of silence",
+                life.ttl_ms,
+                end_ms - from_ms - life.ttl_ms,
+                end_ms.saturating_sub(heard_ms)
+            );
+            findings.add(&(12, words));
+        }
+    }
+}
+
+/// O17: a wait whose time runs out ends soon behind that, and not before.
+fn tickets(log: &LogTold, calm_ms: u64, findings: &mut Findings) {
+    for (number, ticket) in &log.tickets {
+        let Some(end) = ticket.end.as_ref().filter(|end| end.how == TicketEnd::TimedOut) else { continue };
+        let (Some(began), Some(made), Some(wait_ms)) = (ticket.began, end.made, ticket.wait_ms) else {
+            continue;
+        };
+        let Ok(wait_ms) = u64::try_from(wait_ms) else { continue };
+        if began.at_ms < calm_ms {
+            continue;
+        }
+        findings.judged(17, "waits that run out in the calm");
+        let took_ms = made.at_ms - began.at_ms;
+        let is_early = began.life == made.life && took_ms + wait_ms / 500 + 25 < wait_ms;
+        if is_early || took_ms > wait_ms + wait_ms / 500 + ROOM_MS {
+            let words = format!("ticket {number} of {wait_ms} ms ran out after {took_ms} ms");
+            findings.add(&(17, words));
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! O2: every query is evaluated again at the position that its answer names; none is older than it may be.
+
+use objects_state::{ObjectName, Outcome, State, type_name};
+
+use super::Evidence;
+use crate::members::history::{About, Answer, Attempt, Call};
+use crate::model::{self, Group};
+use crate::outcome::{self, parsed};
+use crate::rules::{Rules, Wrong};
+
+/// How much older than two leases a stale answer may be, milliseconds: clocks drift, and a thread looks at its clock before it works.
+/// One lease is that of the member; what was committed within another one its leader does not ask it for.
+const ROOM_MS: u64 = 100;
+
+/// See the module.
+pub(super) struct Queries<'a> {
+    evidence: &'a Evidence<'a>,
+    /// Attempts that were answered, by the position that the answer names, from the last on.
+    left: Vec<(u64, usize)>,
+}
+
+impl<'a> Queries<'a> {
+    pub(super) fn of(evidence: &'a Evidence<'a>) -> Self {
+        let history = evidence.history;
+        let is_read = |call: &Call| matches!(call.about, About::Query { .. } | About::Renew);
+        let position = |(number, attempt): (usize, &Attempt)| {
+            let is_read = is_read(&history.calls[attempt.call]);
+            Some((attempt.answer.as_ref().filter(|_| is_read)?.position?, number))
+        };
+        let mut left: Vec<_> = history.attempts.iter().enumerate().filter_map(position).collect();
+        left.sort_unstable_by(|one, other| other.cmp(one));
+        Self { evidence, left }
+    }
+
+    /// Those that were answered at the group's position.
+    ///
+    /// # Errors
+    /// An answer differs.
+    pub(super) fn ask(
+        &mut self,
+        state: &State,
+        group: Option<&Group>,
+        rules: &mut Rules,
+    ) -> Result<(), Wrong> {
+        let here = state.position();
+        while let Some((position, number)) = self.left.pop_if(|(position, _)| *position <= here) {
+            let attempt = &self.evidence.history.attempts[number];
+            if position < here {
+                return Err((
+                    2,
+                    format!("a query is answered at position {position}, within a command: {attempt:?}"),
+                ));
+            }
+            let Some(answer) = &attempt.answer else { continue };
+            let call = &self.evidence.history.calls[attempt.call];
+            match &call.about {
+                About::Renew => renewed(state, call, answer, rules)?,
+                _ if [503, 429].contains(&answer.status) => {}
+                _ => {
+                    evaluated(state, group, call, answer)?;
+                    self.is_fresh(here, number, call, rules)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// It is no older than it may be.
+    fn is_fresh(&self, position: u64, number: usize, call: &Call, rules: &mut Rules) -> Result<(), Wrong> {
+        let attempt = &self.evidence.history.attempts[number];
+        let About::Query { is_stale, min_position, .. } = &call.about else { return Ok(()) };
+        rules.count(2, if *is_stale { "stale queries" } else { "linearizable queries" }, 1);
+        if min_position.is_some_and(|least| position < least) {
+            return Err((2, format!("answered at {position}, below its `min_position`: {call:?}")));
+        }
+        let least = match is_stale {
+            false => attempt.told_before,
+            true => {
+                let taken_ms =
+                    self.evidence.record.taken_ms(number as u64, attempt).unwrap_or(attempt.sent_ms);
+                let room_ms = 2 * self.evidence.lease_ms + ROOM_MS;
+                self.evidence.history.highest_at(taken_ms.saturating_sub(room_ms))
+            }
+        };
+        if position < least {
+            let words =
+                format!("answered at {position}, and {least} had been told before: {call:?}\n{attempt:?}");
+            return Err((2, words));
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// A query was answered at a position that the log has not reached.
+    pub(super) fn are_done(&self) -> Result<(), Wrong> {
+        let Some((position, number)) = self.left.last() else { return Ok(()) };
+        let attempt = &self.evidence.history.attempts[*number];
+        Err((7, format!("a query was answered at position {position}, which is lost: {attempt:?}")))
+    }
+}
+
+/// The answer is what the models, or a state that never saw a snapshot, say at that position.
+fn evaluated(state: &State, group: Option<&Group>, call: &Call, answer: &Answer) -> Result<(), Wrong> {
+    let About::Query { object, method, args, .. } = &call.about else { return Ok(()) };
+    let Some(kind) = state.type_named(&object.type_name) else { return Ok(()) };
+    let create = type_name(kind).is_some();
+    let name = ObjectName { kind, name: object.name.clone() };
+    let told = match group {
+        Some(group) => group.query(&name, None, create, method, args),
+        None => outcome::answer(&match state.query(&name, None, create, method, args) {
+            Ok(result) => Outcome::Done(result),
+            Err(problem) => Outcome::Refused(problem),
+        }),
+    };
+    match is_same(&told, answer) {
+        true => Ok(()),
+        false => Err((2, format!("{call:?}\nthe log {told:?}\nthe member {answer:?}"))),
+    }
+}
+
+/// A renewal is answered from a state that has the session, or has not.
+fn renewed(state: &State, call: &Call, answer: &Answer, rules: &mut Rules) -> Result<(), Wrong> {
+    let open = call.session.and_then(|id| state.session(id));
+    let is_right = match (answer.status, &open) {
+        (200, Some(open)) => parsed(&answer.body)["ttl_ms"].as_i64() == Some(open.ttl_ms),
+        (410, None) => true,
+        (200 | 410, _) => false,
+        _ => return Ok(()),
+    };
+    rules.count(2, "renewals", 1);
+    if is_right { Ok(()) } else { Err((2, format!("a session is renewed: {call:?}\n{answer:?}\n{open:?}"))) }
+}
+
+/// Whether a member answers what the model does.
+fn is_same(told: &model::Answer, answer: &Answer) -> bool {
+    let body = parsed(&answer.body);
+    match told {
+        Ok(result) => answer.status == 200 && *result == body,
+        Err(refusal) => {
+            let effect = if refusal.unknown { "unknown" } else { "none" };
+            body["type"] == format!("urn:diwan:problem:{}", refusal.slug).as_str()
+                && body["effect"] == effect
+                && body["position"].as_u64() == Some(refusal.position)
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What the members did: which entries they applied, in which order, what their states were then, and whom they have heard of.
+//! Only looks; judges nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use base::{LogIndex, Term};
+use consensus_raft::Entry;
+use objects_http::Say;
+use objects_state::SessionId;
+use sim_kit::peers::PairRecord;
+
+use super::history::Attempt;
+use super::node::NodeNews;
+
+/// An entry of the log, when it was first applied anywhere.
+#[derive(Clone, Debug)]
+pub(crate) struct Committed {
+    pub(crate) entry: Entry,
+    pub(crate) at_ms: u64,
+}
+
+/// A member's state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DigestSeen {
+    pub(crate) member: u64,
+    pub(crate) life: u64,
+    pub(crate) position: u64,
+    pub(crate) digest: u64,
+    /// Whether this life has taken over another member's state.
+    pub(crate) is_behind_snapshot: bool,
+}
+
+/// Something that a leader did.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deed {
+    pub(crate) at_ms: u64,
+    pub(crate) life: u64,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Record {
+    /// Every entry that was applied anywhere; that of index 1 comes first.
+    pub(crate) entries: Vec<Committed>,
+    /// Entries that were applied and are not what was applied at their index first, or that came before the one below them.
+    pub(crate) contradictions: Vec<String>,
+    /// When each entry, by index and term, was first handed to a disk, and by which life: its leader had just made it.
+    made: BTreeMap<(LogIndex, Term), Deed>,
+    pub(crate) digests: Vec<DigestSeen>,
+    /// The life to which each number of a process belongs.
+    pub(crate) lives: BTreeMap<(u8, u64), u64>,
+    /// When each session's client was heard of by a member that served.
+    pub(crate) signs: BTreeMap<SessionId, Vec<u64>>,
+    /// When a leader found sessions silent.
+    pub(crate) verdicts: Vec<Deed>,
+    /// When each lead was won.
+    pub(crate) won: Vec<Deed>,
+    /// Lives whose state was replaced by another member's.
+    pub(crate) replaced: BTreeSet<u64>,
+    /// The numbers that attempts have at their cores.
+    pub(crate) numbers: BTreeMap<u64, u64>,
+    /// When a core took a request in, by its life and number.
+    pub(crate) taken_ms: BTreeMap<(u64, u64), u64>,
+    /// What clients are told, until it is on its way: the life, and that.
+    pub(crate) says: Vec<(u64, Say<u64>)>,
+    /// Lives that have ended, and whether clients hear of it at once.
+    pub(crate) ended: Vec<(u64, bool)>,
+    /// What is judged of pairs of connections.
+    pub(crate) pairs: PairRecord,
+}
+
+impl Record {
+    /// What has a member done since the last look? It is known by its number, its life, and what its process is called.
+    pub(super) fn look(
+        &mut self,
+        now_ms: u64,
+        (member, life, incarnation): (u64, u64, u64),
+        mut news: NodeNews,
+    ) {
+        for news in std::mem::take(&mut news.edges) {
+            self.numbers.extend(news.numbered);
+            self.says.extend(news.says.into_iter().map(|say| (life, say)));
+        }
+        self.lives.insert((member as u8, incarnation), life);
+        if news.replaced > 0 {
+            self.replaced.insert(life);
+        }
+        self.verdicts.extend((news.condemned > 0).then_some(Deed { at_ms: now_ms, life }));
+        self.won.extend((news.won > 0).then_some(Deed { at_ms: now_ms, life }));
+        for sign in &news.signs {
+            let at_ms = now_ms.saturating_sub(sign.age_ms);
+            self.signs.entry(sign.session).or_default().push(at_ms);
+        }
+        let taken = news.taken.iter().map(|number| ((life, *number), now_ms));
+        self.taken_ms.extend(taken);
+        for written in std::mem::take(&mut news.written) {
+            self.made.entry(written).or_insert(Deed { at_ms: now_ms, life });
+        }
+        for entry in std::mem::take(&mut news.applied) {
+            self.applied(now_ms, member, entry);
+        }
+        let is_behind_snapshot = self.replaced.contains(&life);
+        let seen = news.digests.iter().map(|(position, digest)| DigestSeen {
+            member,
+            life,
+            position: *position,
+            digest: *digest,
+            is_behind_snapshot,
+        });
+        self.digests.extend(seen);
+    }
+
+    fn applied(&mut self, at_ms: u64, member: u64, entry: Entry) {
+        let last = LogIndex::ZERO.plus(self.entries.len() as u64);
+        match self.committed(entry.index) {
+            Some(known) if known.entry == entry => {}
+            Some(known) => {
+                let (index, term) = (entry.index.0, entry.term.0);
+                let words = format!(
+                    "member {member} applies an entry {index} of term {term} that is not the one of term {} applied before",
+                    known.entry.term.0
+                );
+                self.contradictions.push(words);
+            }
+            None if entry.index == last.next() => self.entries.push(Committed { entry, at_ms }),
+            None => {
+                let words =
+                    format!("member {member} applies entry {}, and {} is the last", entry.index.0, last.0);
+                self.contradictions.push(words);
+            }
+        }
+    }
+
+    fn committed(&self, index: LogIndex) -> Option<&Committed> {
+        (index >= LogIndex::FIRST).then(|| self.entries.get(index.since(LogIndex::FIRST) as usize))?
+    }
+
+    /// When the core of its member took an attempt in.
+    pub(crate) fn taken_ms(&self, number: u64, attempt: &Attempt) -> Option<u64> {
+        let number = self.numbers.get(&number)?;
+        self.taken_ms.get(&(attempt.at.1, *number)).copied()
+    }
+
+    /// When a life made something for the log.
+    pub(crate) fn deeds_of(&self, life: u64) -> impl Iterator<Item = u64> {
+        self.made.values().filter(move |made| made.life == life).map(|made| made.at_ms)
+    }
+
+    /// When an entry was made, and by which life.
+    pub(crate) fn made(&self, entry: &Entry) -> Option<Deed> {
+        self.made.get(&(entry.index, entry.term)).copied()
+    }
+}

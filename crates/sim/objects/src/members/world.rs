@@ -1,0 +1,261 @@
+//! One run: members under faults with their clients; then everything heals and comes to rest, clients are served while all is
+//! calm, they leave, and their sessions end; then the rules are applied.
+
+use std::collections::BTreeMap;
+
+use base::Random;
+use sim_kit::{Floor, Judged, Plan, Simulation, World};
+
+use super::client::{Clients, Mood};
+use super::faults::Faults;
+use super::history::History;
+use super::judge::{self, Evidence};
+use super::{Members, setting};
+
+/// How long everything may take to come to rest after it healed, milliseconds.
+const REST_MAX_MS: u64 = 180_000;
+/// How long clients are served while all is calm, milliseconds.
+const SERVED_MS: u64 = 8_000;
+/// How long nobody asks for anything then: as long as a client waits, the longest time to live, and room.
+const CALM_MS: u64 = 22_000;
+
+/// What a hundred seeds of a minute must have judged: about a fifth of what they do.
+const FLOORS: &[Floor] = &[
+    (1, "answers and ends", 8_000),
+    (2, "linearizable queries", 800),
+    (2, "stale queries", 550),
+    (2, "renewals", 500),
+    (3, "commands of members", 8_000),
+    (3, "copies passed over", 120),
+    (3, "repeats", 900),
+    (4, "replies", 3_500),
+    (4, "repeats", 900),
+    (5, "answers", 7_000),
+    (5, "requests", 5_000),
+    (5, "tickets", 180),
+    (6, "late requests", 15),
+    (7, "answers", 7_000),
+    (8, "answers without effect", 2_500),
+    (8, "unknown outcomes", 12),
+    (9, "objects with holders", 9_000),
+    (10, "grants", 300),
+    (11, "expiries", 500),
+    (12, "sessions that end in the calm", 250),
+    (13, "ends of sessions", 550),
+    (13, "later acts", 30),
+    (14, "grants", 70),
+    (15, "ends", 400),
+    (15, "waits cancelled by members", 6),
+    (16, "grants", 70),
+    (17, "timeouts", 240),
+    (17, "waits that run out in the calm", 100),
+    (18, "returns", 4),
+    (19, "states of members", 25_000),
+    (24, "states behind another member's snapshot", 1_500),
+    (31, "objects", 4_500),
+    (31, "sessions", 2_800),
+    (34, "runs that came to rest", 90),
+];
+
+/// What some hundred seeds must have reached.
+const REACHED: &[&str] = &[
+    "admission",
+    "answered by a ticket",
+    "bulk delay",
+    "client gives up waiting",
+    "clients cut off",
+    "clients' delay",
+    "clock jump",
+    "connection broken",
+    "crash",
+    "crash in a start",
+    "delay",
+    "disk fault",
+    "disk stall",
+    "disk wiped",
+    "edge stall",
+    "election",
+    "failing disk",
+    "full disk",
+    "kill",
+    "log without room",
+    "loss",
+    "one-way partition",
+    "overtaking",
+    "partition",
+    "partition in halves",
+    "pause",
+    "repeat",
+    "repeat of what was answered",
+    "session found silent",
+    "session left without a word",
+    "slow disk",
+    "snapshot installed",
+];
+
+/// What a run is at.
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// Everything goes wrong.
+    Faults,
+    /// Clients end what they have begun, and everything comes to rest, until then at the latest.
+    Rest {
+        until_ms: u64,
+    },
+    /// All is calm, and clients are served.
+    Served {
+        until_ms: u64,
+    },
+    /// They have left.
+    Calm {
+        until_ms: u64,
+    },
+    /// Everything comes to rest once more.
+    LastRest {
+        until_ms: u64,
+    },
+    Over,
+}
+
+/// See the module.
+pub struct MembersWorld {
+    members: Members,
+    clients: Clients,
+    history: History,
+    faults: Faults,
+    faulty_ms: u64,
+    phase: Phase,
+    wrongs: Vec<String>,
+    judged: BTreeMap<u32, Judged>,
+    setting: String,
+}
+
+impl World for MembersWorld {
+    const COMMAND: &'static str = "cargo xtask sim-objects --members";
+    const LIGHT: &'static str = "without faults: measures the speed of the simulator";
+    const REACHED: &'static [&'static str] = REACHED;
+    const FLOORS: &'static [Floor] = FLOORS;
+
+    fn begin(plan: &Plan) -> Self {
+        let mut random = Random::new(plan.seed.wrapping_mul(0x9e37_79b9).wrapping_add(3));
+        let count = setting::draw_members(&mut random);
+        let config = setting::draw(&mut random);
+        let mut faults = Faults::draw(&mut random);
+        faults.of_messages = plan.without.apply(faults.of_messages);
+        if plan.light {
+            faults = Faults::default();
+        }
+        let clients = Clients::new(config.has_guests, random.fork());
+        let setting =
+            format!("{count} members, guests {}, {}, {faults:?}", config.has_guests, clients.setting());
+        let mut members = Members::new(count, config, random.fork());
+        members.sim.leave_out(plan.without.clone());
+        let faulty_ms = members.sim.now_ms() + plan.faulty_ms;
+        Self {
+            members,
+            clients,
+            history: History::default(),
+            faults,
+            faulty_ms,
+            phase: Phase::Faults,
+            wrongs: Vec::new(),
+            judged: BTreeMap::new(),
+            setting,
+        }
+    }
+
+    fn setting(&self) -> String {
+        self.setting.clone()
+    }
+
+    fn simulation(&self) -> &Simulation {
+        &self.members.sim
+    }
+
+    fn simulation_mut(&mut self) -> &mut Simulation {
+        &mut self.members.sim
+    }
+
+    fn step(&mut self) -> bool {
+        let now_ms = self.members.sim.now_ms();
+        match self.phase {
+            Phase::Faults if now_ms < self.faulty_ms => self.moment(true, Mood::Busy),
+            Phase::Faults => {
+                self.members.heal();
+                self.phase = Phase::Rest { until_ms: now_ms + REST_MAX_MS };
+            }
+            Phase::Rest { until_ms } => {
+                self.moment(false, Mood::Ending);
+                if self.comes_to_rest(until_ms) {
+                    self.history.calm_from_ms = Some(now_ms);
+                    self.phase = Phase::Served { until_ms: now_ms + SERVED_MS };
+                }
+            }
+            Phase::Served { until_ms } if now_ms < until_ms => self.moment(false, Mood::Busy),
+            Phase::Served { .. } => {
+                self.clients.leave_all(&mut self.members, &mut self.history);
+                self.phase = Phase::Calm { until_ms: now_ms + CALM_MS };
+            }
+            Phase::Calm { until_ms } if now_ms < until_ms => self.moment(false, Mood::Ending),
+            Phase::Calm { .. } => self.phase = Phase::LastRest { until_ms: now_ms + REST_MAX_MS },
+            Phase::LastRest { until_ms } => {
+                self.moment(false, Mood::Ending);
+                if self.comes_to_rest(until_ms) {
+                    self.phase = Phase::Over;
+                }
+            }
+            Phase::Over => {}
+        }
+        !matches!(self.phase, Phase::Over)
+    }
+
+    fn judge(&mut self) -> Vec<String> {
+        let mut wrongs = std::mem::take(&mut self.wrongs);
+        self.history.ended_ms = self.members.sim.now_ms();
+        let replica = &self.members.config.core;
+        let evidence = Evidence {
+            record: &self.members.record,
+            history: &self.history,
+            lease_ms: replica.replica.lease_ms,
+            tick_ms: replica.tick_ms,
+            has_guests: self.members.config.has_guests,
+        };
+        let findings = judge::judge(&evidence);
+        self.judged = findings.judged;
+        wrongs.extend(findings.wrongs);
+        wrongs
+    }
+
+    fn judged(&self) -> BTreeMap<u32, Judged> {
+        self.judged.clone()
+    }
+
+    fn sum_up(&mut self) {
+        let sim = &mut self.members.sim;
+        sim.count("call", self.history.calls.len() as u64);
+        sim.count("attempt", self.history.attempts.len() as u64);
+        sim.count("entry of the log", self.members.record.entries.len() as u64);
+    }
+}
+
+impl MembersWorld {
+    fn moment(&mut self, is_faulty: bool, mood: Mood) {
+        self.members.moment(is_faulty.then_some(&self.faults));
+        self.clients.moment(&mut self.members, &mut self.history, mood);
+    }
+
+    /// Whether everything has come to rest. If it does not in time, the run is over.
+    fn comes_to_rest(&mut self, until_ms: u64) -> bool {
+        if self.members.sim.now_ms() >= until_ms {
+            let words = format!(
+                "it does not come to rest:{}{}",
+                self.members.describe(),
+                self.clients.describe(&self.history)
+            );
+            self.wrongs.push(words);
+            self.phase = Phase::Over;
+            return false;
+        }
+        self.clients.are_done() && self.members.is_at_rest()
+    }
+}
