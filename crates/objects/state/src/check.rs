@@ -235,6 +235,7 @@ fn due(core: &Core, key: &[u8], value: &[u8]) -> Sound {
             .is_some_and(|known| known.forgotten_ms == Some(at)),
         (deadline::UPLOAD, _) => types::is_upload(core, id, at),
         (deadline::REJECTED, _) => types::is_rejected(core, id, at),
+        (deadline::IMAGE, Some((space, []))) => user::is_kept_until(core, u64::from_be_bytes(*space), at),
         _ => false,
     };
     must(leads_somewhere, "check: a deadline of nothing")

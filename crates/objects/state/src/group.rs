@@ -49,6 +49,11 @@ pub(crate) struct Core {
     pub(crate) runs: u32,
     /// What they took beside what they wrote, in about bytes; no part of the state.
     pub(crate) spent: usize,
+    /// Objects in whose runs the member's process died, by space, and what is known of it; no part of the state. They go into
+    /// quarantine at the end of the command.
+    pub(crate) deadly: Vec<(ObjectName, u64, String)>,
+    /// How often something happened to a version of a type; no part of the state.
+    pub(crate) types_changes: u64,
     /// What a record is written in before it is stored.
     scratch: Vec<u8>,
 }

@@ -23,6 +23,9 @@ pub use crate::version::VersionHash;
 /// Bytes of a page, the unit in which memory is kept.
 pub const PAGE_BYTES: usize = 4096;
 
+/// The space of copies on which something is only tried: no object has it.
+pub const COPIES: u64 = u64::MAX;
+
 /// What a version is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct Version<'a> {
@@ -84,6 +87,8 @@ pub struct Run<'a> {
     pub seed: u64,
     /// A JSON object that tells who calls: `session`, `principal`, `request`.
     pub caller: &'a str,
+    /// The fuel that it may take, if its version may take more.
+    pub fuel_max: u64,
 }
 
 /// What a run may ask of the state.
@@ -168,6 +173,13 @@ pub enum Failure {
         /// What it did.
         detail: String,
     },
+    /// The process of this member has died in this very run, as often as it may: it is not begun again. Of a run of the log
+    /// that is so at every member that the run kills; one that it does not kill has another state then, and takes over the
+    /// others'.
+    Deadly {
+        /// What is known of it.
+        detail: String,
+    },
 }
 
 /// What a run left behind.
@@ -199,6 +211,14 @@ pub trait Engine: Send + Sync {
 
     /// Whether [`Engine::ready`] would not wait.
     fn is_done(&self, version: VersionHash) -> bool;
+
+    /// How many versions were asked for and are not done yet. While there are none no run waits.
+    fn unfinished(&self) -> usize {
+        0
+    }
+
+    /// What is remembered of deaths in runs of this object, at positions up to this one, is forgotten: it may be run again.
+    fn forgive(&self, _space: u64, _position: u64) {}
 
     /// What a version that is ready says of itself, if it is a source that its runner has loaded: a JSON object in the form of a
     /// type's description. Equal at every member.

@@ -100,6 +100,7 @@ impl Bench {
             position: self.position,
             seed: self.position * 31,
             caller: r#"{"session":null}"#,
+            fuel_max: u64::MAX,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The edge as a machine: requests of clients in, [`Request`]s to the core and responses out; answers of the core in,
 //! responses out.
 
+mod admin;
 mod ask;
 mod open;
 mod reply;
@@ -10,6 +11,7 @@ use std::collections::BTreeMap;
 
 use base::MonoTime;
 use objects_replica::edge::{Answer, EventId, Request, edge_of, origin};
+pub(crate) use admin::Care;
 use objects_state::{Origin, Outcome, SessionId, SideEffect, Slug};
 
 use crate::guard;

@@ -115,6 +115,6 @@ fn emit(ctx: &mut Ctx<'_>, topic: String, body: Vec<u8>) -> Result<(), Problem> 
 impl Visit<'_> {
     /// For a call of that kind.
     pub(super) const fn of_call<'a>(entry: Entry<'a>, may_park: bool) -> Visit<'a> {
-        Visit { entry, ended: None, may_park }
+        Visit { entry, ended: None, may_park, fuel_max: u64::MAX }
     }
 }
