@@ -7,7 +7,7 @@ use std::sync::Arc;
 use base::{Random, WallTime};
 use objects_state::guest::VersionHash;
 use objects_state::limits::{PIECE_BYTES, UPLOAD_MS, UPLOADS_MAX};
-use objects_state::{Command, Effect, EventKind};
+use objects_state::{Command, Effect, EventKind, Invocation};
 use support::engine::FakeEngine;
 use support::users::{DESCRIPTION, Types, hash, version};
 use support::{Anyone, K, S, load, snapshot};
