@@ -138,7 +138,8 @@ fn compare(access: &AccessArguments, out: &mut impl Write) -> Done {
             .iter()
             .map(|server| {
                 let one = AccessArguments { server: vec![server.clone()] };
-                one.ask(&Request::get(String::from("/v1/groups"))).map(|reply| reply.body["groups"][0].clone())
+                one.ask(&Request::get(String::from("/v1/groups")))
+                    .map(|reply| reply.body["groups"][0].clone())
             })
             .collect::<Done<_>>()?;
         let positions: Vec<_> = counts.iter().map(|count| count["position"].as_u64()).collect();
@@ -179,7 +180,8 @@ impl Members {
         while !members.serve() {
             members.check()?;
             if is_over.load(Ordering::Relaxed) || Instant::now() > until {
-                let what = format!("the members do not serve: their logs are in `{}`", members.folder.display());
+                let what =
+                    format!("the members do not serve: their logs are in `{}`", members.folder.display());
                 return Err(Failure::new(what));
             }
             thread::sleep(LOOK / 3);

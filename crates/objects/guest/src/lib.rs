@@ -75,7 +75,12 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { residents_max: 1_000, resident_bytes_max: 1 << 30, tracking: Tracking::here(), directory: None }
+        Self {
+            residents_max: 1_000,
+            resident_bytes_max: 1 << 30,
+            tracking: Tracking::here(),
+            directory: None,
+        }
     }
 }
 
@@ -160,7 +165,8 @@ fn kept_in(directory: &Path) -> (Marks, Option<KeptCode>) {
         tracing::warn!(directory = %directory.display(), %error, "{what}; hint: make the directory writable");
     };
     let code = KeptCode::open(directory.join("code"));
-    let code = code.map_err(|error| without("compiled modules cannot be kept, and are compiled at each start", error));
+    let code = code
+        .map_err(|error| without("compiled modules cannot be kept, and are compiled at each start", error));
     let marks = Marks::open(&directory.join("marks"));
     let marks = marks.map_err(|error| without("it cannot be noted which call a process dies in", error));
     (marks.unwrap_or_default(), code.ok())

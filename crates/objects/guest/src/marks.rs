@@ -156,9 +156,16 @@ impl Marks {
         let death = inner.deaths.get(mark).filter(|death| death.times >= mark.deaths_max())?;
         let times = death.times;
         Some(match mark.kind {
-            Kind::Run => format!("the process of a member has died {times} times in the call at position {}", mark.run.0),
-            Kind::Query => format!("the process of this member has died {times} times in queries of the object"),
-            Kind::Version => format!("the process of this member has died {times} times while it compiled the version"),
+            Kind::Run => format!(
+                "the process of a member has died {times} times in the call at position {}",
+                mark.run.0
+            ),
+            Kind::Query => {
+                format!("the process of this member has died {times} times in queries of the object")
+            }
+            Kind::Version => {
+                format!("the process of this member has died {times} times while it compiled the version")
+            }
         })
     }
 
@@ -244,7 +251,10 @@ impl Inner {
 impl Mark {
     fn words(&self) -> String {
         match self.kind {
-            Kind::Run => format!("the call at position {} of the object that was created at {}", self.run.0, self.space),
+            Kind::Run => format!(
+                "the call at position {} of the object that was created at {}",
+                self.run.0, self.space
+            ),
             Kind::Query => format!("a query of the object that was created at {}", self.space),
             Kind::Version => format!("the compilation of version {}", self.version),
         }

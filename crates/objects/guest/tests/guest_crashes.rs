@@ -85,7 +85,10 @@ fn call_that_killed_two_processes_fails_in_the_third_and_others_go_on() {
     // The next position, and the same position of another object.
     assert_eq!(bench.ok("x", ""), "\u{7}\0\0\0\0\0\0\0");
     bench.position = 100;
-    assert!(matches!(bench.enter(2, Entry::Call { method: "burn", args: b"" }).outcome, Err(Failure::OutOfFuel)));
+    assert!(matches!(
+        bench.enter(2, Entry::Call { method: "burn", args: b"" }).outcome,
+        Err(Failure::OutOfFuel)
+    ));
     // Forgiven, it runs again.
     bench.engine.forgive(1, 101);
     bench.position = 100;

@@ -118,7 +118,8 @@ impl Readiness {
         let (done, missing): (Vec<_>, Vec<_>) =
             ready.cloned().partition(|version| self.engine.is_done(version.hash));
         self.missing = if self.engine.unfinished() == 0 { Vec::new() } else { missing };
-        let rejected = |version: OpenVersion| Some((version.hash, self.engine.ready(version.hash).err()?.detail));
+        let rejected =
+            |version: OpenVersion| Some((version.hash, self.engine.ready(version.hash).err()?.detail));
         self.rejected = done.into_iter().filter_map(rejected).collect();
     }
 
@@ -264,8 +265,10 @@ impl Readiness {
         let first = missing.first()?;
         let more = if missing.len() > 1 { format!(" and {} more", missing.len() - 1) } else { String::new() };
         let short: String = first.hash.to_string().chars().take(12).collect();
-        let detail =
-            format!("this member still compiles version {short} of type `{}`{more}: ask another one", first.name);
+        let detail = format!(
+            "this member still compiles version {short} of type `{}`{more}: ask another one",
+            first.name
+        );
         Some(Problem { retry_after_ms: Some(RETRY_MS), ..Problem::new(Slug::TypeNotReady, detail) })
     }
 }

@@ -197,7 +197,10 @@ fn member_that_was_away_applies_nothing_until_it_is_done_and_says_what_it_waits_
     let leader = world.leader();
     upload(&mut world, leader, "module one");
     world.pass(300);
-    assert!(state_of(&mut world, leader, "module one").contains("\"state\":\"ready\""), "it is not waited for");
+    assert!(
+        state_of(&mut world, leader, "module one").contains("\"state\":\"ready\""),
+        "it is not waited for"
+    );
     create(&mut world, leader);
     world.start(3);
     world.pass(3_000);

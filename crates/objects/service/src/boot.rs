@@ -315,7 +315,9 @@ fn joining() -> Problem {
 fn loading(versions: usize) -> Problem {
     let detail = match versions {
         0 => String::from("this member loads its objects"),
-        versions => format!("this member loads its objects, and compiles {versions} versions of types for that"),
+        versions => {
+            format!("this member loads its objects, and compiles {versions} versions of types for that")
+        }
     };
     Problem { retry_after_ms: Some(1_000), ..Problem::new(Slug::TypeNotReady, detail) }
 }

@@ -66,7 +66,11 @@ fn description_of_a_source_comes_from_the_log() {
     types.world.apply(&Command::TypeVerdict { kind, version: hash, verdict });
     types.create("a", "");
     assert_eq!(types.call(Anyone, "add", ""), "{\"value\":1}");
-    assert_eq!(types.call(Anyone, "touch", ""), "refused no-such-method", "the engine here says something else");
+    assert_eq!(
+        types.call(Anyone, "touch", ""),
+        "refused no-such-method",
+        "the engine here says something else"
+    );
 }
 
 #[test]
@@ -76,7 +80,17 @@ fn version_that_a_later_build_rejects_refuses_its_calls_and_keeps_their_state() 
     types.call(Anyone, "timer", "{\"id\":1,\"after\":5}");
     types.engine.become_later(true);
     assert_eq!(types.call(Anyone, "add", ""), QUARANTINED);
-    assert_eq!((types.value(), types.migrate(version("fragile one"))), (QUARANTINED.into(), "{\"migrated\":false,\"from\":\"".to_owned() + &version("fragile one").to_string() + "\",\"version\":\"" + &version("fragile one").to_string() + "\"}"));
+    assert_eq!(
+        (types.value(), types.migrate(version("fragile one"))),
+        (
+            QUARANTINED.into(),
+            "{\"migrated\":false,\"from\":\"".to_owned()
+                + &version("fragile one").to_string()
+                + "\",\"version\":\""
+                + &version("fragile one").to_string()
+                + "\"}"
+        )
+    );
     types.world.pass(10);
     types.engine.become_later(false);
     assert_eq!(types.value(), "{\"value\":4}");
@@ -113,11 +127,10 @@ fn object_in_quarantine_runs_nothing_and_keeps_everything() {
     types.call(Anyone, "timer", "{\"id\":1,\"after\":5}");
     assert_eq!(types.quarantine(Some("it looks wrong")), "{\"quarantined\":true}");
     assert_eq!(types.user().quarantined.as_deref(), Some("it looks wrong"));
-    assert_eq!([types.call(Anyone, "add", ""), types.value(), types.rollback(true)], [
-        QUARANTINED,
-        QUARANTINED,
-        "refused not-migrated"
-    ]);
+    assert_eq!(
+        [types.call(Anyone, "add", ""), types.value(), types.rollback(true)],
+        [QUARANTINED, QUARANTINED, "refused not-migrated"]
+    );
     types.put("hits", "module two");
     assert_eq!(types.migrate(version("module two")), QUARANTINED);
     types.world.pass(10);
@@ -189,7 +202,10 @@ fn object_goes_back_to_its_memory_of_before_if_nothing_was_done_since() {
     types.put("hits", "module two");
     assert_eq!(types.rollback(false), "refused not-migrated", "it was not migrated");
     types.migrate(version("module two"));
-    assert_eq!((types.value(), types.user().before), ("{\"value\":1004}".into(), Some(version("module one"))));
+    assert_eq!(
+        (types.value(), types.user().before),
+        ("{\"value\":1004}".into(), Some(version("module one")))
+    );
     let (bytes, digest) = snapshot(&mut types.world.state, 100);
     let mut other = load(&bytes, 100).unwrap();
     assert_eq!(other.digest(), digest);
@@ -215,7 +231,10 @@ fn object_goes_back_by_a_migration_or_loses_what_was_done_if_it_may() {
         let back = types.rollback(false);
         if by_migration {
             assert!(back.contains("\"by\":\"migrate\""), "{back}");
-            assert_eq!((types.value(), types.user().before), ("{\"value\":2005}".into(), Some(version("module two"))));
+            assert_eq!(
+                (types.value(), types.user().before),
+                ("{\"value\":2005}".into(), Some(version("module two")))
+            );
             continue;
         }
         assert_eq!(back, "refused not-migrated");

@@ -66,7 +66,12 @@ impl Asker<'_> {
         Ok(asked)
     }
 
-    fn migrate(&self, sender: &Sender, object: ObjectName, fields: &[(String, Json)]) -> Result<Asked, Fault> {
+    fn migrate(
+        &self,
+        sender: &Sender,
+        object: ObjectName,
+        fields: &[(String, Json)],
+    ) -> Result<Asked, Fault> {
         arguments::only(fields, &["to", "dry_run"])?;
         let to = arguments::text(fields, "to")?;
         let to = to.ok_or_else(|| Fault::argument("to", "it is missing: name a version"))?;

@@ -296,7 +296,12 @@ impl Asker<'_> {
         Ok(self.question(sender, question, freshness))
     }
 
-    pub(super) fn question(&self, sender: &Sender, question: Question, (consistency, min_position): Freshness) -> Asked {
+    pub(super) fn question(
+        &self,
+        sender: &Sender,
+        question: Question,
+        (consistency, min_position): Freshness,
+    ) -> Asked {
         let (origin, principal, proof) = (self.origin, ANONYMOUS.into(), sender.proof());
         let query = Request::Query { origin, principal, question, consistency, min_position, proof };
         plain(query, Purpose::Reading)

@@ -9,9 +9,9 @@ mod upload;
 
 use std::collections::BTreeMap;
 
+pub(crate) use admin::Care;
 use base::MonoTime;
 use objects_replica::edge::{Answer, EventId, Request, edge_of, origin};
-pub(crate) use admin::Care;
 use objects_state::{Origin, Outcome, SessionId, SideEffect, Slug};
 
 use crate::guard;

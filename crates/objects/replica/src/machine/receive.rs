@@ -5,16 +5,14 @@ use objects_state::limits::{BATCH_MAX, KEY_BYTES_MAX};
 use objects_state::{Caller, Command, Identity, Origin, Outcome, Problem, Slug, State, TicketState};
 
 use super::{ObjectsMachine, levels};
-use crate::{USER_TYPES_LEVEL, VERDICTS_LEVEL};
-use crate::edge::{
-    Answer, Consistency, Question, Request, SessionProof, Subject, caller_of, origin_of,
-};
+use crate::edge::{Answer, Consistency, Question, Request, SessionProof, Subject, caller_of, origin_of};
 use crate::group::Group;
 use crate::joined::Joined;
 use crate::limits::JOINED_MAX;
 use crate::of_type::{self, proof_of_caller};
 use crate::query;
 use crate::watches::Watched;
+use crate::{USER_TYPES_LEVEL, VERDICTS_LEVEL};
 
 /// What is known of a session that a request names.
 enum Known {
@@ -95,9 +93,7 @@ impl ObjectsMachine {
         group: &mut Group,
     ) {
         match request {
-            Request::Command { command, .. }
-                if state.feature_level() < level_of(&command) =>
-            {
+            Request::Command { command, .. } if state.feature_level() < level_of(&command) => {
                 if let Some(caller) = caller_of(&command) {
                     self.out.refuse(caller.origin, older_builds());
                 }

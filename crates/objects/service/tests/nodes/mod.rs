@@ -72,7 +72,8 @@ impl Node {
             let caller = caller(origin, Identity::Key(String::from(key)));
             let invocation = Invocation { method: String::from(method), args: args.as_bytes().to_vec() };
             let (incarnation, opens, object) = (None, None, object.clone());
-            let call = Call { caller, object, incarnation, create: true, wait_ms: Some(0), opens, invocation };
+            let call =
+                Call { caller, object, incarnation, create: true, wait_ms: Some(0), opens, invocation };
             Request::Command { command: Command::Call(call), secret_hash: None }
         })
     }

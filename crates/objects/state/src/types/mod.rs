@@ -280,7 +280,8 @@ pub(crate) fn not_ready() -> Problem {
 }
 
 pub(crate) fn closed(detail: &str) -> Problem {
-    let what = "the version is closed, its objects keep their state and run nothing: a member's build rejects it";
+    let what =
+        "the version is closed, its objects keep their state and run nothing: a member's build rejects it";
     Problem::new(Slug::Quarantined, format!("{what}: {detail}"))
 }
 

@@ -11,8 +11,8 @@ use crate::group::Core;
 use crate::guest::VersionHash;
 use crate::key::{self, kind};
 use crate::limits::{
-    DESCRIPTION_BYTES_MAX, SOURCE_BYTES_MAX, TYPE_NAME_BYTES_MAX, USER_TYPE_MAX, USER_TYPE_MIN, USER_TYPES_MAX,
-    VERSIONS_MAX,
+    DESCRIPTION_BYTES_MAX, SOURCE_BYTES_MAX, TYPE_NAME_BYTES_MAX, USER_TYPE_MAX, USER_TYPE_MIN,
+    USER_TYPES_MAX, VERSIONS_MAX,
 };
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;

@@ -69,7 +69,12 @@ pub(super) fn write(core: &mut Core, space: u64, guard: &Guard) {
 ///
 /// # Errors
 /// It is in quarantine, its version is closed, or this build rejects it.
-pub(super) fn check(core: &Core, object: &ObjectName, space: u64, version: VersionHash) -> Result<(), Problem> {
+pub(super) fn check(
+    core: &Core,
+    object: &ObjectName,
+    space: u64,
+    version: VersionHash,
+) -> Result<(), Problem> {
     if core.deadly.iter().any(|(_, deadly, _)| *deadly == space) {
         return Err(in_quarantine("the process of a member has died in a call before this one"));
     }
@@ -82,7 +87,10 @@ pub(super) fn check(core: &Core, object: &ObjectName, space: u64, version: Versi
 }
 
 fn in_quarantine(reason: &str) -> Problem {
-    Problem::new(Slug::Quarantined, format!("the object is in quarantine, keeps its state and runs nothing: {reason}"))
+    Problem::new(
+        Slug::Quarantined,
+        format!("the object is in quarantine, keeps its state and runs nothing: {reason}"),
+    )
 }
 
 /// A run has succeeded.

@@ -32,7 +32,8 @@ pub(crate) fn rollback(
         let (opened, _) = find::<Guest>(core, object, incarnation, false)?;
         let (space, from) = (opened.header.incarnation, opened.live.root.version);
         let nothing = || {
-            let detail = "the object was not migrated in the last 24 hours, or what it was before is not kept";
+            let detail =
+                "the object was not migrated in the last 24 hours, or what it was before is not kept";
             Problem::new(Slug::NotMigrated, detail)
         };
         let before = guard::of(core, space).before.ok_or_else(nothing)?;

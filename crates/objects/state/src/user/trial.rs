@@ -46,16 +46,24 @@ pub(crate) fn try_migration(
     types::ready_version(core, object.kind, to)?;
     guard::check(core, object, space, root.version)?;
     core.engine.get().ready(to).map_err(|rejected| types::closed(&rejected.detail))?;
-    let saved = run(core, (root.version, root.changed), Entry::Save, &super::host::Records { core, space, ended: None })?;
+    let saved = run(
+        core,
+        (root.version, root.changed),
+        Entry::Save,
+        &super::host::Records { core, space, ended: None },
+    )?;
     let saved = enter::text(saved.0, Entry::Save)?;
     let description = types::description(core, object.kind, root.version);
-    let state = Reply::new().raw("description", &description).raw("state", if saved.is_empty() { "null" } else { &saved });
+    let state = Reply::new()
+        .raw("description", &description)
+        .raw("state", if saved.is_empty() { "null" } else { &saved });
     let moved = run(core, (to, 0), Entry::Migrate(state.finish().as_bytes()), &New);
     let (_, pages) = moved.map_err(|problem| Problem { slug: Slug::NotMigrated, code: None, ..problem })?;
     if pages > PAGES_PER_OBJECT_MAX as usize {
         return Err(Problem::new(Slug::OutOfMemory, "an object has 64 MiB of memory at the most"));
     }
-    let reply = Reply::new().flag("would_migrate", root.version != to).text("from", &root.version.to_string());
+    let reply =
+        Reply::new().flag("would_migrate", root.version != to).text("from", &root.version.to_string());
     let reply = reply.text("version", &to.to_string()).number("state_bytes", saved.len() as u64);
     Ok(reply.number("pages", pages as u64).finish())
 }
