@@ -215,6 +215,10 @@ impl Engine for Guests {
         self.residents.forget_version(version);
     }
 
+    fn forget_all(&self) {
+        self.residents.forget_all();
+    }
+
     fn forget(&self, space: u64) {
         self.residents.forget(space);
     }

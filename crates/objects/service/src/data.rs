@@ -145,6 +145,7 @@ pub(crate) fn load(
     let window_bytes_max =
         config.group.as_ref().map_or(0, |_| ReplicaConfig::new(MEMBER_ALONE).window_bytes_max);
     let mut state = load_state(&mut journal)?;
+    engine.forget_all();
     state.set_engine(Arc::clone(engine));
     let mut replay = replay(&recovered, journal.membership(), state, window_bytes_max);
     while let Some(wanted) = replay.wants() {

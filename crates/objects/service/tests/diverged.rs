@@ -65,9 +65,9 @@ fn prepare(node: &Node) {
 
 fn add(node: &Node) -> String {
     let invocation = Invocation { method: String::from("add"), args: Vec::new() };
-    let (incarnation, wait_ms, opens) = (None, None, None);
     let call = |caller| {
         let (object, invocation) = (object(), invocation.clone());
+        let (incarnation, wait_ms, opens) = (None, None, None);
         Command::Call(Call { caller, object, incarnation, create: false, wait_ms, opens, invocation })
     };
     done(command(node, call, true))

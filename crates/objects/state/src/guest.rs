@@ -237,6 +237,9 @@ pub trait Engine: Send + Sync {
 
     /// An object is gone.
     fn forget(&self, space: u64);
+
+    /// Another state takes the place of this one, and may be another at the same positions: no copy of an object is used.
+    fn forget_all(&self) {}
 }
 
 /// The engine of a state that runs no modules: it rejects each.

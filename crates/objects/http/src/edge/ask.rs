@@ -12,7 +12,7 @@ use super::{EdgeConfig, HOLD_MS_MAX};
 use crate::arguments;
 use crate::fields::{self, Credential, SECRET_BYTES, Sender};
 use crate::message::{Fault, HttpRequest};
-use crate::route::{self, Route, kind};
+use crate::route::{Route, kind};
 use crate::schema;
 use crate::target::Query;
 

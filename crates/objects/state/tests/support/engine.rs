@@ -358,6 +358,10 @@ impl Engine for FakeEngine {
         self.inner.lock().unwrap().modules.remove(&version);
     }
 
+    fn forget_all(&self) {
+        self.inner.lock().unwrap().resident.clear();
+    }
+
     fn forget(&self, space: u64) {
         self.inner.lock().unwrap().resident.remove(&space);
     }
