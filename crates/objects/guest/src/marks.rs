@@ -180,12 +180,13 @@ impl Marks {
         UnderWay { marks: self, place }
     }
 
-    /// Forgets the deaths in runs and queries of an object, at positions up to this one.
+    /// Forgets the deaths in queries of an object, on states up to this position. Those in runs of the log stay: a start may come
+    /// to such a run again, which must end as it did.
     pub(crate) fn forgive(&self, space: u64, position: u64) {
         let Some(inner) = &self.0 else { return };
         let mut inner = inner.lock();
         let is_meant = |(mark, death): &(&Mark, &Death)| {
-            mark.kind != Kind::Version && mark.space == space && death.position <= position
+            mark.kind == Kind::Query && mark.space == space && death.position <= position
         };
         let meant: Vec<_> = inner.deaths.iter().filter(is_meant).map(|(mark, _)| *mark).collect();
         meant.iter().for_each(|mark| inner.forget(mark));
@@ -221,7 +222,8 @@ impl Inner {
                     times,
                     may_die = mark.deaths_max(),
                     "the last process of this member died in the module of a user; hint: after so many deaths it is not run any \
-                     more; `diwan object release` has an object run again, deleting `marks` a version compiled again"
+                     more, and its object is in quarantine: `diwan object release` ends that; a version is compiled again when \
+                     `modules/marks` is deleted"
                 );
             }
             self.records.store(place, &Record::default());

@@ -89,8 +89,8 @@ fn call_that_killed_two_processes_fails_in_the_third_and_others_go_on() {
         bench.enter(2, Entry::Call { method: "burn", args: b"" }).outcome,
         Err(Failure::OutOfFuel)
     ));
-    // Forgiven, it runs again.
-    bench.engine.forgive(1, 101);
+    // A start may come to it again after its object was released: it must end as it did.
+    bench.engine.forgive(1, 200);
     bench.position = 100;
-    assert_eq!(bench.failure("burn", ""), Failure::OutOfFuel);
+    assert!(matches!(bench.failure("burn", ""), Failure::Deadly { .. }));
 }

@@ -21,6 +21,7 @@
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod arguments;
+mod care;
 mod edge;
 mod fields;
 mod guard;

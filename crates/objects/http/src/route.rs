@@ -4,7 +4,7 @@ use objects_replica::edge::UNKNOWN_TYPE;
 use objects_state::guest::VersionHash;
 use objects_state::{ObjectName, SessionId, Slug, TypeId, limits, type_named};
 
-use crate::edge::Care;
+use crate::care::Care;
 use crate::fields::{digits, hex16};
 use crate::message::Fault;
 use crate::target::Target;

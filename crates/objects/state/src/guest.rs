@@ -217,7 +217,8 @@ pub trait Engine: Send + Sync {
         0
     }
 
-    /// What is remembered of deaths in runs of this object, at positions up to this one, is forgotten: it may be run again.
+    /// What is remembered of deaths in queries of this object, on states up to this position, is forgotten. Not those in runs of
+    /// the log: a start may come to them again, and they must end as they did.
     fn forgive(&self, _space: u64, _position: u64) {}
 
     /// What a version that is ready says of itself, if it is a source that its runner has loaded: a JSON object in the form of a

@@ -6,32 +6,10 @@ use objects_state::{Command, Json, ObjectName};
 use super::ask::{Asked, Asker, LATEST};
 use super::open::Purpose;
 use crate::arguments;
+use crate::care::Care;
 use crate::fields::{self, Sender};
 use crate::message::Fault;
 use crate::route;
-
-/// What may be done to an object of a user's type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Care {
-    /// To another version, by a body that names it.
-    Migrate,
-    Rollback,
-    Quarantine,
-    Release,
-}
-
-impl Care {
-    /// By the word behind the object's name.
-    pub(crate) fn named(word: &str) -> Option<Self> {
-        Some(match word {
-            "migrate" => Self::Migrate,
-            "rollback" => Self::Rollback,
-            "quarantine" => Self::Quarantine,
-            "release" => Self::Release,
-            _ => return None,
-        })
-    }
-}
 
 impl Asker<'_> {
     pub(super) fn care(&self, sender: &Sender, care: Care, object: ObjectName) -> Result<Asked, Fault> {

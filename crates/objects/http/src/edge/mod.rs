@@ -9,7 +9,6 @@ mod upload;
 
 use std::collections::BTreeMap;
 
-pub(crate) use admin::Care;
 use base::MonoTime;
 use objects_replica::edge::{Answer, EventId, Request, edge_of, origin};
 use objects_state::{Origin, Outcome, SessionId, SideEffect, Slug};
