@@ -3,7 +3,7 @@
 //!
 //! A run that has killed the process as often as it may is not begun again: a module that finds a hole in the compiler, or a
 //! mistake of ours, would otherwise kill the member at every start, for the run's command stays in the log. One death is no
-//! proof: an operator, or a host without memory, kills a process wherever it is.
+//! proof: an operator, or a host without memory, kills a process wherever it is. What has ended since is not held to be deadly.
 //!
 //! The marks survive the process, not the machine: what a failing machine was doing is not held against a module.
 
@@ -127,6 +127,7 @@ pub(crate) struct Marks(Option<Mutex<Inner>>);
 /// A mark that is set. It goes with this value, unless the thread panics.
 pub(crate) struct UnderWay<'a> {
     marks: &'a Marks,
+    mark: Mark,
     place: Option<usize>,
 }
 
@@ -177,7 +178,7 @@ impl Marks {
             inner.records.store(place, &mark.record(0, position));
             Some(place)
         });
-        UnderWay { marks: self, place }
+        UnderWay { marks: self, mark, place }
     }
 
     /// Forgets the deaths in queries of an object, on states up to this position. Those in runs of the log stay: a start may come
@@ -190,13 +191,6 @@ impl Marks {
         };
         let meant: Vec<_> = inner.deaths.iter().filter(is_meant).map(|(mark, _)| *mark).collect();
         meant.iter().for_each(|mark| inner.forget(mark));
-    }
-
-    /// A version was made ready: deaths on the way there say nothing against it.
-    pub(crate) fn made_ready(&self, version: VersionHash) {
-        if let Some(inner) = &self.0 {
-            inner.lock().forget(&Mark::of_version(version));
-        }
     }
 }
 
@@ -271,6 +265,10 @@ impl Drop for UnderWay<'_> {
             let mut inner = inner.lock();
             inner.records.store(place, &Record::default());
             inner.free.push(place);
+            // A query that ends says nothing of another one of the same object.
+            if self.mark.kind != Kind::Query && !inner.deaths.is_empty() {
+                inner.forget(&self.mark);
+            }
         }
     }
 }
@@ -323,6 +321,12 @@ mod tests {
             drop(marks.begin(mark, 100));
         }
         assert!(!is_deadly(&path, mark));
+        // It was killed once in each of several starts, and carried out in between.
+        for _ in 0..4 {
+            die(&path, mark, 100);
+            drop(Marks::open(&path).unwrap().begin(mark, 100));
+        }
+        assert!(!is_deadly(&path, mark));
     }
 
     #[test]
@@ -340,13 +344,13 @@ mod tests {
     }
 
     #[test]
-    fn version_that_was_made_ready_after_deaths_is_not_held_to_be_deadly() {
+    fn version_that_was_made_after_deaths_is_not_held_to_be_deadly() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("marks");
         let mark = Mark::of_version(VersionHash([7; 32]));
         die(&path, mark, 0);
         die(&path, mark, 0);
-        Marks::open(&path).unwrap().made_ready(VersionHash([7; 32]));
+        drop(Marks::open(&path).unwrap().begin(mark, 0));
         die(&path, mark, 0);
         assert!(!is_deadly(&path, mark));
         die(&path, mark, 0);

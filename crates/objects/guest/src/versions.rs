@@ -183,10 +183,7 @@ impl Workshop {
         let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(prepare));
         drop(under_way);
         match made {
-            Ok(Ok(prepared)) => {
-                self.marks.made_ready(job.hash);
-                State::Ready(Arc::new(prepared))
-            }
+            Ok(Ok(prepared)) => State::Ready(Arc::new(prepared)),
             Ok(Err(rejected)) => State::Rejected(rejected),
             Err(_) => State::Rejected(rejected("the compiler panics over it")),
         }
