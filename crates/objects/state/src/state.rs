@@ -495,6 +495,21 @@ fn perform(core: &mut Core, command: &Command) {
         Command::CancelTicket { caller, ticket } => cancel(core, caller.as_ref(), *ticket),
         Command::Tick => tick::pass(core),
         Command::FeatureLevel(level) => core.meta.feature_level = core.meta.feature_level.max(*level),
+        Command::Migrate { caller, object, incarnation, to } => {
+            user::migrate(core, caller, object, *incarnation, *to);
+        }
+        Command::Quarantine { caller, object, incarnation, reason } => {
+            user::quarantine(core, caller, object, *incarnation, reason.as_deref());
+        }
+        Command::Rollback { caller, object, incarnation, lose_commands } => {
+            user::rollback(core, caller, object, *incarnation, *lose_commands);
+        }
+        of_types => perform_of_types(core, of_types),
+    }
+}
+
+fn perform_of_types(core: &mut Core, command: &Command) {
+    match command {
         Command::TypePiece { caller, hash, size, offset, bytes } => {
             let piece = types::Piece { hash: *hash, size: *size, offset: *offset, bytes };
             let result = types::piece(core, &piece);
@@ -513,16 +528,8 @@ fn perform(core: &mut Core, command: &Command) {
             let result = types::delete(core, name, *version);
             answer(core, caller, result);
         }
-        Command::Migrate { caller, object, incarnation, to } => {
-            user::migrate(core, caller, object, *incarnation, *to);
-        }
         Command::TypeVerdict { kind, version, verdict } => types::verdict(core, *kind, *version, verdict),
-        Command::Quarantine { caller, object, incarnation, reason } => {
-            user::quarantine(core, caller, object, *incarnation, reason.as_deref());
-        }
-        Command::Rollback { caller, object, incarnation, lose_commands } => {
-            user::rollback(core, caller, object, *incarnation, *lose_commands);
-        }
+        _ => {}
     }
 }
 
