@@ -59,10 +59,10 @@ fn be_deadly(group: &mut Group, deaths_of_each: u64) {
     let deadline = Instant::now() + PATIENCE;
     while deaths.iter().any(|deaths| *deaths < deaths_of_each) {
         assert!(Instant::now() < deadline, "the members died {deaths:?} times");
-        for number in 0..deaths.len() {
-            if deaths[number] < deaths_of_each && is_running(&group.objects_of(number), deaths[number]) {
+        for (number, deaths) in deaths.iter_mut().enumerate() {
+            if *deaths < deaths_of_each && is_running(&group.objects_of(number), *deaths) {
                 group.kill(number);
-                deaths[number] += 1;
+                *deaths += 1;
                 group.begin(number);
             }
         }
@@ -159,4 +159,19 @@ fn operator_stops_an_object_tries_a_migration_and_goes_back() {
     assert!(!success && errors.contains("it looks odd") && errors.contains("release"), "{errors}");
     must(&group, &["release", "hits/home"]);
     assert!(must(&group, &["call", "hits/home", "hit"]).contains("\"value\":2"));
+}
+
+#[test]
+fn dev_runs_a_module_in_three_members_and_compares_them() {
+    let folder = Folder::new();
+    let file = folder.path().join("hits.wasm");
+    std::fs::write(&file, wat::parse_str(include_str!("objects/hits.wat")).unwrap()).unwrap();
+    let (success, out, errors) =
+        said(diwan().args(["object", "dev"]).arg(&file).arg("--once").output().unwrap());
+    assert!(success, "{out}{errors}");
+    assert!(out.contains("hits/dev created") && out.contains("all members have the same state"), "{out}");
+    std::fs::write(&file, b"no module").unwrap();
+    let (success, _, errors) =
+        said(diwan().args(["object", "dev"]).arg(&file).arg("--once").output().unwrap());
+    assert!(!success && errors.contains("diwan.type"), "{errors}");
 }

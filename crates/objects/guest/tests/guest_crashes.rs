@@ -1,4 +1,5 @@
 //! A process that is killed within a run: the next ones know it. The processes are this test itself, started again.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod common;
 

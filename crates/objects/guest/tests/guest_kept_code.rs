@@ -1,4 +1,5 @@
 //! Machine code in files: a later process compiles nothing again, and runs nothing that another has put there.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod common;
 

@@ -71,12 +71,13 @@ pub(crate) fn sound(core: &Core) -> Sound {
             Some(&kind::KEY) => remembered(core, &mut tally, rest, value)?,
             Some(&kind::TICKET_AT) => ticket_at(core, rest, value)?,
             Some(&kind::DEADLINE) => due(core, key, value)?,
-            Some(&(kind::TYPE_TOTALS..=kind::PIECE)) => {}
+            Some(&(kind::TYPE_TOTALS..=kind::PIECE | kind::MESSAGE | kind::MESSAGE_TOTALS)) => {}
             _ => return Err(Malformed("check: an unknown record")),
         }
     }
     let (versions, pages) = user::tally(core, tally.spaces.values())?;
     types::sound(core, &versions, pages)?;
+    user::sound_messages(core)?;
     totals(core, &tally)
 }
 

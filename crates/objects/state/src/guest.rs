@@ -138,6 +138,15 @@ pub enum Act {
     },
     /// A timer is cleared.
     ClearTimer(u64),
+    /// Another object is called later, at a position of its own.
+    Send {
+        /// `TYPE/NAME`.
+        target: String,
+        /// The method.
+        method: String,
+        /// A JSON object.
+        args: Vec<u8>,
+    },
     /// Those who listen to the object are told.
     Emit {
         /// A word.

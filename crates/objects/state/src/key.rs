@@ -42,6 +42,10 @@ pub(crate) mod kind {
     pub(crate) const MODULE: u8 = 17;
     /// A piece of a module, by its hash and the piece's number.
     pub(crate) const PIECE: u8 = 18;
+    /// A message between objects, by the position of the run that sent it and its number there.
+    pub(crate) const MESSAGE: u8 = 30;
+    /// How many messages there are: one record, if there are any.
+    pub(crate) const MESSAGE_TOTALS: u8 = 31;
 }
 
 /// The tables of a space. A type's own tables are those from [`table::OWN`] on.
@@ -168,6 +172,10 @@ pub(crate) fn pieces(hash: [u8; 32]) -> Vec<u8> {
 
 pub(crate) fn piece(hash: [u8; 32], number: u32) -> Vec<u8> {
     [&[kind::PIECE][..], &hash, &number.to_be_bytes()].concat()
+}
+
+pub(crate) fn message(position: u64, number: u32) -> Vec<u8> {
+    [&[kind::MESSAGE][..], &position.to_be_bytes(), &number.to_be_bytes()].concat()
 }
 
 /// The grave of all records of spaces whose keys begin so.

@@ -107,6 +107,14 @@ pub const TIMERS_PER_OBJECT_MAX: u32 = 1_000;
 /// Waiting calls of a session with which it may begin another wait at an object of a user's type; and such objects that are
 /// told of its end. Each of them is run at the position at which the session ends.
 pub const USER_RUNS_PER_SESSION_MAX: u32 = 100;
+/// Messages between objects that wait in a group.
+pub const MESSAGES_MAX: u64 = 10_000;
+/// Bytes of their arguments.
+pub const MESSAGE_BYTES_MAX: u64 = 16 << 20;
+/// Messages that may lead to one another: objects that answer each other for ever would fill the log.
+pub const MESSAGE_HOPS_MAX: u32 = 32;
+/// Messages that one tick delivers.
+pub const MESSAGES_PER_TICK: usize = 50;
 /// Fuel of a run that nobody called: a session's end may begin two hundred of them at one position.
 pub const UNCALLED_FUEL_MAX: u64 = 20_000_000;
 /// What the calls of a batch may take together, and the runs of a tick, in about bytes: twice as much as one call by default.

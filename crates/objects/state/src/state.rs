@@ -164,7 +164,7 @@ impl State {
         let core = &mut self.core;
         debug_assert!(core.store.is_settled(), "a command begins where the last one ended");
         core.meta.position += 1;
-        (core.runs, core.spent) = (0, 0);
+        (core.runs, core.spent, core.sent) = (0, 0, 0);
         // A new leader's clock may be behind the old one's: time never goes back here.
         core.meta.stamp_ms = core.meta.stamp_ms.max(stamp.ms());
         core::mem::swap(&mut core.out, out);
@@ -220,7 +220,8 @@ impl State {
     /// records of dead objects are to be removed, or waits whose callers are gone with their member's process.
     #[must_use]
     pub fn next_deadline(&self) -> Option<WallTime> {
-        if self.core.meta.graves > 0 || orphan::first(&self.core).is_some() {
+        let has_work = self.core.meta.graves > 0 || user::has_messages(&self.core);
+        if has_work || orphan::first(&self.core).is_some() {
             return Some(self.stamp());
         }
         deadline::first(&self.core).map(|(at, ..)| WallTime::of_ms(at))

@@ -17,6 +17,7 @@ use crate::user;
 /// Lets pass what is due, as much as one tick may.
 pub(crate) fn pass(core: &mut Core) {
     orphan::end_some(core, ORPHANS_PER_TICK);
+    user::deliver(core);
     for _ in 0..DEADLINES_PER_TICK {
         let is_long = core.spent > SPENT_MAX && core.meta.feature_level >= user::GUARD_LEVEL;
         if core.runs >= RUNS_PER_TICK || is_long {

@@ -16,9 +16,6 @@ use crate::types;
 
 /// Units of fuel that take about as long as writing a byte.
 const FUEL_PER_BYTE: u64 = 10;
-/// Bytes of a failure's words that are kept with an object.
-const FAILURE_BYTES_MAX: usize = 200;
-
 /// What is entered, and what the run may do.
 pub(super) struct Visit<'a> {
     pub(super) entry: Entry<'a>,
@@ -174,10 +171,8 @@ pub(super) fn uncalled(
     };
     ctx.core.rollback(mark);
     (*ctx.header, live.root) = (header, root);
-    live.root.failures += 1;
-    let mut words = format!("{}: {}", problem.code.as_deref().unwrap_or(problem.slug.name()), problem.detail);
-    words.truncate(words.floor_char_boundary(FAILURE_BYTES_MAX));
-    live.root.last_failure = Some(words);
+    let words = problem.code.as_deref().unwrap_or(problem.slug.name());
+    live.root.failed(format!("{words}: {}", problem.detail));
     None
 }
 

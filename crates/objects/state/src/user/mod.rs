@@ -13,6 +13,7 @@ mod enter;
 pub(crate) mod guard;
 mod host;
 mod migrate;
+mod outbox;
 mod rollback;
 mod trial;
 
@@ -35,9 +36,12 @@ use crate::types;
 pub(crate) use call::{batch_step, call, create, query};
 pub(crate) use guard::{forget_before, is_kept_until, quarantine, quarantine_deadly};
 pub(crate) use migrate::migrate;
+pub(crate) use outbox::{deliver, has_messages, sound as sound_messages};
 pub(crate) use rollback::rollback;
 pub(crate) use trial::try_migration;
 
+/// Bytes of a failure's words that are kept with an object.
+const FAILURE_BYTES_MAX: usize = 200;
 /// Pages that differ from the image, by number.
 pub(crate) const PAGES: u8 = table::OWN;
 /// Size of the memory and globals: one record.
@@ -68,6 +72,15 @@ record! {
         pub(crate) failures: u64,
         /// Why the last of them did.
         pub(crate) last_failure: Option<String>,
+    }
+}
+
+impl Root {
+    /// Something that nobody called has failed.
+    fn failed(&mut self, mut words: String) {
+        self.failures += 1;
+        words.truncate(words.floor_char_boundary(FAILURE_BYTES_MAX));
+        self.last_failure = Some(words);
     }
 }
 

@@ -132,6 +132,11 @@ impl Machine<'_> {
         page[8 * at..8 * at + 8].copy_from_slice(&value.to_le_bytes());
     }
 
+    fn send(&mut self, target: &str, method: &str, args: &[u8]) {
+        let args = if args.is_empty() { b"{}" } else { args }.to_vec();
+        self.acts.push(Act::Send { target: target.into(), method: method.into(), args });
+    }
+
     fn add(&mut self, by: u64) -> Vec<u8> {
         let value = self.read(0, 0) + by + u64::from(self.lies);
         self.write(0, 0, value);
@@ -203,6 +208,18 @@ impl Machine<'_> {
                 self.acts.push(Act::SetTimer { id, after_ms });
             }
             "untimer" => self.acts.push(Act::ClearTimer(argument(args, "id") as u64)),
+            "send" => self.send("hits/b", "add", args),
+            "send_none" => self.send("hits/none", "add", args),
+            "send_counter" => self.send("counter/c", "increment", b"{\"by\":3}"),
+            "send_wrong" => self.send("hits", "add", args),
+            "send_and_trap" => {
+                self.send("hits/b", "add", args);
+                return Err(Failure::OutOfMemory);
+            }
+            "ping" => {
+                self.add(1);
+                self.send("hits/a", "ping", b"{}");
+            }
             "emit" => self.acts.push(Act::Emit { topic: "news".into(), body: args.to_vec() }),
             "refuse" => {
                 return Err(Failure::Refused { code: "no-funds".into(), detail: "it is empty".into() });

@@ -15,7 +15,9 @@ pub const DESCRIPTION: &str = r#"{"name":"hits","methods":{
     "give":{"kind":"command"},"deny":{"kind":"command"},"wake":{"kind":"command"},"timer":{"kind":"command"},
     "untimer":{"kind":"command"},"emit":{"kind":"command"},"refuse":{"kind":"command"},"trap":{"kind":"command"},
     "burn":{"kind":"command"},"grow":{"kind":"command"},"deep":{"kind":"command"},"bad":{"kind":"command"},
-    "die":{"kind":"command"},
+    "die":{"kind":"command"},"send":{"kind":"command"},"send_none":{"kind":"command"},
+    "send_counter":{"kind":"command"},"send_wrong":{"kind":"command"},"send_and_trap":{"kind":"command"},
+    "ping":{"kind":"command"},
     "wake_command":{"kind":"command"},"get":{"kind":"query"}},"session_expired":true}"#;
 
 pub fn hash(module: &[u8]) -> [u8; 32] {
