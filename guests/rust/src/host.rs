@@ -24,6 +24,14 @@ pub(crate) mod imports {
         pub(crate) safe fn timer_set(id: u64, after_ms: i64);
         pub(crate) safe fn timer_clear(id: u64);
         pub(crate) fn emit(topic: *const u8, topic_length: usize, start: *const u8, length: usize);
+        pub(crate) fn send(
+            target: *const u8,
+            target_length: usize,
+            method: *const u8,
+            method_length: usize,
+            start: *const u8,
+            length: usize,
+        );
         pub(crate) fn log(start: *const u8, length: usize);
     }
 }
@@ -73,6 +81,10 @@ pub(crate) mod imports {
 
     pub(crate) unsafe fn emit(_: *const u8, _: usize, _: *const u8, _: usize) {
         none("emit")
+    }
+
+    pub(crate) unsafe fn send(_: *const u8, _: usize, _: *const u8, _: usize, _: *const u8, _: usize) {
+        none("send")
     }
 
     pub(crate) unsafe fn log(_: *const u8, _: usize) {
@@ -161,6 +173,19 @@ pub fn emit(topic: &str, body: &impl Serialize) {
     let body = json(body);
     // SAFETY: both are ours.
     unsafe { imports::emit(topic.as_ptr(), topic.len(), body.as_ptr(), body.len()) }
+}
+
+/// Has a method of another object called later, once, if this call succeeds: `target` is `TYPE/NAME`, the arguments a JSON
+/// object. Nobody hears of its result.
+///
+/// # Panics
+/// The arguments cannot be written as JSON.
+pub fn send(target: &str, method: &str, arguments: &impl Serialize) {
+    let body = json(arguments);
+    // SAFETY: all three are ours.
+    unsafe {
+        imports::send(target.as_ptr(), target.len(), method.as_ptr(), method.len(), body.as_ptr(), body.len())
+    }
 }
 
 /// Writes a line to the member's log, for finding faults.

@@ -51,7 +51,9 @@ mod ticket;
 
 pub use arguments::Arguments;
 pub use entry::{Answer, Constructed, Wait};
-pub use host::{Caller, caller, clear_timer, emit, log, now_ms, position, random, random_bytes, set_timer};
+pub use host::{
+    Caller, caller, clear_timer, emit, log, now_ms, position, random, random_bytes, send, set_timer,
+};
 pub use refused::Refused;
 pub use ticket::{Ticket, park};
 

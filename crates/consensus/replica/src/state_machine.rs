@@ -123,6 +123,11 @@ pub trait StateMachine: ReplicatedState + Sized {
     fn begin_turn(&mut self, state: &Self::State, group: &mut GroupOf<Self>);
     /// Whether something has to be done before any other command is applied, for which a further turn is wanted.
     fn holds_up(&self) -> bool;
+    /// Whether nothing is to be applied for now, and no turn is wanted meanwhile. The machine's deadlines say when it is asked
+    /// again.
+    fn must_wait(&self) -> bool {
+        false
+    }
     /// What it will cost to apply this command, in about bytes.
     fn cost_to_apply(state: &Self::State, command: &[u8]) -> u64;
     /// These commands are applied next: what they need of a large state may be brought near. Gives for how many of them

@@ -381,6 +381,7 @@ fn why(reason: Reason, failure: Option<Failure>) -> (String, Level) {
         Reason::Evicted => {
             "a majority of the voters said that this member's number was given to another disk"
         }
+        Reason::Diverged => "its state was another than that on which a majority agrees",
         Reason::AnotherEnsemble => "another ensemble came to be than this member was to found",
         Reason::NothingReceived => {
             "this member was let into an ensemble and ended before it received anything"

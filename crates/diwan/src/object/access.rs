@@ -152,9 +152,11 @@ fn is_unsent(error: &io::Error) -> bool {
     )
 }
 
-/// Whether the server says that the request had no effect, and that it may be tried at once.
+/// Whether the server says that the request had no effect, and that it may be tried at once, or that it still compiles: another
+/// one may be done.
 fn is_to_be_tried_elsewhere(reply: &Reply) -> bool {
-    reply.status == 503 && reply.body["retry"] == "now" && reply.body["effect"] == "none"
+    let is_compiling = reply.body["type"] == "urn:diwan:problem:type-not-ready";
+    reply.status == 503 && (reply.body["retry"] == "now" || is_compiling) && reply.body["effect"] == "none"
 }
 
 fn unreachable(server: &str, error: &io::Error) -> Failure {
@@ -195,6 +197,7 @@ fn problem(reply: &Reply) -> Failure {
         "not-migrated" => {
             "the object is as it was: mend the new version's `migrate`, or the old one's `save`"
         }
+        "quarantined" => "`diwan object inspect` says why; `diwan object release` has it run again",
         "no-leader" => "a majority of the members must run: `diwan status` shows them",
         "disk-full" => "make room on the members' disks",
         _ if body["retry"] == "later" => "try again later",

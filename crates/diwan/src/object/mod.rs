@@ -3,7 +3,9 @@
 mod access;
 mod build;
 mod call;
+mod care;
 mod complete;
+mod dev;
 mod list;
 mod new;
 mod types;
@@ -26,11 +28,15 @@ An object is named TYPE/NAME. Objects of built-in types come to be by the first 
 A type of your own is a WebAssembly module. Its objects are created on purpose.
 
   diwan object new hits --lang rust         begins one: a folder with an example
+  diwan object dev hits/                    runs it in three members here, anew at each change
   diwan object put hits/                    builds a crate of Rust or a package of Go and uploads it
   diwan object create hits/home
   diwan object call hits/home hit
   diwan object type list
-  diwan object migrate hits/home --to 1f3a";
+  diwan object migrate hits/home --to 1f3a --dry-run
+  diwan object migrate hits/home --to 1f3a
+  diwan object rollback hits/home
+  diwan object quarantine hits/home         it runs nothing and keeps its state; `release` ends that";
 
 /// Commands of live objects.
 #[derive(Debug, Subcommand)]
@@ -53,11 +59,19 @@ pub(crate) enum ObjectCommand {
     #[command(subcommand)]
     Type(types::TypeCommand),
     /// Take objects to another version of their type.
-    Migrate(types::MigrateArguments),
+    Migrate(care::MigrateArguments),
+    /// Take an object back to the version that it was migrated from, within a day.
+    Rollback(care::RollbackArguments),
+    /// Have an object of a type of your own run nothing; it keeps its state.
+    Quarantine(care::QuarantineArguments),
+    /// Have it run again.
+    Release(care::ReleaseArguments),
     /// Delete an object: its waiters are told, and its holders hold nothing any more.
     Delete(call::DeleteArguments),
     /// Begin a type of your own: write a folder with an example.
     New(new::NewArguments),
+    /// Run the type of a folder in three members on this machine: build, upload and compare at each change.
+    Dev(dev::DevArguments),
 }
 
 /// Runs one.
@@ -71,9 +85,13 @@ pub(crate) fn run(command: &ObjectCommand, out: &mut impl Write) -> io::Result<E
         ObjectCommand::Build(arguments) => build::build(arguments, out),
         ObjectCommand::Put(arguments) => types::put(arguments, out),
         ObjectCommand::Type(command) => types::run(command, out),
-        ObjectCommand::Migrate(arguments) => types::migrate(arguments, out),
+        ObjectCommand::Migrate(arguments) => care::migrate(arguments, out),
+        ObjectCommand::Rollback(arguments) => care::rollback(arguments, out),
+        ObjectCommand::Quarantine(arguments) => care::quarantine(arguments, out),
+        ObjectCommand::Release(arguments) => care::release(arguments, out),
         ObjectCommand::Delete(arguments) => call::delete(arguments, out),
         ObjectCommand::New(arguments) => new::new(arguments, out),
+        ObjectCommand::Dev(arguments) => dev::dev(arguments, out),
     };
     match done {
         Ok(()) => out.flush().map(|()| ExitCode::SUCCESS),

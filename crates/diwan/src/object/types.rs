@@ -1,4 +1,4 @@
-//! `diwan object type`, `put` and `migrate`: types that users make.
+//! `diwan object type` and `put`: types that users make.
 
 use std::fs;
 use std::io::Write;
@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use objects_state::{DESCRIPTION_SECTION, custom_section};
 use serde_json::{Value, json};
 
-use super::access::{AccessArguments, ObjectName, Request, escaped};
+use super::access::{AccessArguments, Request, escaped};
 use super::{build, list};
 use crate::log::failure::{Done, Failure};
 use crate::table;
@@ -98,28 +98,6 @@ pub(crate) struct DeleteArguments {
     access: AccessArguments,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct MigrateArguments {
-    /// The object.
-    #[arg(value_name = "TYPE/NAME", required_unless_present = "all")]
-    object: Option<ObjectName>,
-
-    /// All objects of a type, one after the other.
-    #[arg(long, requires = "kind", conflicts_with = "object")]
-    all: bool,
-
-    /// The type whose objects are meant.
-    #[arg(long = "type", value_name = "TYPE", requires = "all")]
-    kind: Option<String>,
-
-    /// The version: as many of its first characters as name no other.
-    #[arg(long, value_name = "VERSION")]
-    to: String,
-
-    #[command(flatten)]
-    access: AccessArguments,
-}
-
 /// Runs one.
 pub(super) fn run(command: &TypeCommand, out: &mut impl Write) -> Done {
     match command {
@@ -135,15 +113,26 @@ pub(super) fn run(command: &TypeCommand, out: &mut impl Write) -> Done {
 /// Builds, if there is something to build, and uploads.
 pub(super) fn put(arguments: &PutArguments, out: &mut impl Write) -> Done {
     let PutArguments { path, name, runner, access } = arguments;
+    put_path(access, path, name.as_deref(), runner.as_deref(), out).map(drop)
+}
+
+/// The same. Gives the type's name and its version.
+pub(super) fn put_path(
+    access: &AccessArguments,
+    path: &Path,
+    name: Option<&str>,
+    runner: Option<&Path>,
+    out: &mut impl Write,
+) -> Done<(String, String)> {
     if let Some(module) = build::module_of(path)? {
-        return put_module(access, &module, name.as_deref(), out).map(drop);
+        return put_module(access, &module, name, out);
     }
     let source = build::source_of(path)?;
     let Some(runner) = runner else {
         let what = format!("`{}` is neither a crate of Rust, a package of Go nor a module", source.display());
         return Err(Failure::hinted(what, "name the module of its runner with `--runner FILE.wasm`"));
     };
-    put_source(access, (&source, runner), name.as_deref(), out)
+    put_source(access, (&source, runner), name, out)
 }
 
 /// A type's name of a file's.
@@ -199,7 +188,7 @@ fn told(name: &str, reply: &Value, out: &mut impl Write) -> Done<(String, String
     Ok((name.into(), version.into()))
 }
 
-fn short(version: &str) -> &str {
+pub(super) fn short(version: &str) -> &str {
     version.get(..SHORT).unwrap_or(version)
 }
 
@@ -209,14 +198,14 @@ fn put_source(
     (source, runner): (&Path, &Path),
     name: Option<&str>,
     out: &mut impl Write,
-) -> Done {
+) -> Done<(String, String)> {
     let text = fs::read_to_string(source).map_err(|error| build::unreadable(source, &error))?;
     let (runner, version) = put_module(access, runner, None, out)?;
     let shown = access.ask(&Request::get(format!("/v1/types/{}/{version}", escaped(&runner))))?;
     let body = json!({ "runner": shown.body["module"], "source": text }).to_string();
     let name = name.map_or_else(|| name_of(source), String::from);
     let reply = upload(access, &name, ("application/json", body.as_bytes()))?;
-    told(&name, &reply, out).map(drop)
+    told(&name, &reply, out)
 }
 
 /// The types of users.
@@ -261,7 +250,7 @@ fn inspect(arguments: &InspectArguments, out: &mut impl Write) -> Done {
 }
 
 /// The whole name of a version that begins so.
-fn version_named(access: &AccessArguments, name: &str, begin: &str) -> Done<String> {
+pub(super) fn version_named(access: &AccessArguments, name: &str, begin: &str) -> Done<String> {
     let reply = access.ask(&Request::get(format!("/v1/types/{}", escaped(name))))?;
     let versions = reply.body["versions"].as_array().cloned().unwrap_or_default();
     let all = versions.iter().filter_map(|version| version["version"].as_str());
@@ -285,32 +274,5 @@ fn delete(arguments: &DeleteArguments, out: &mut impl Write) -> Done {
     let request = Request { method: "DELETE", path, headers: Vec::new(), body: &[], is_repeatable: false };
     access.ask(&request)?;
     writeln!(out, "deleted {name} {}", short(&version))?;
-    Ok(())
-}
-
-/// Takes objects to another version. One that refuses stays as it was, and ends the command.
-pub(super) fn migrate(arguments: &MigrateArguments, out: &mut impl Write) -> Done {
-    let MigrateArguments { object, kind, to, access, .. } = arguments;
-    let objects = match (object, kind) {
-        (Some(object), _) => vec![object.clone()],
-        (None, Some(kind)) => {
-            let found = list::of_type(access, kind, "")?;
-            let names = found.iter().filter_map(|object| object["name"].as_str());
-            names.map(|name| ObjectName { kind: kind.clone(), name: name.into() }).collect()
-        }
-        (None, None) => Vec::new(),
-    };
-    let Some(first) = objects.first() else { return Ok(()) };
-    let to = version_named(access, &first.kind, to)?;
-    for object in &objects {
-        let body = json!({ "to": to }).to_string();
-        let headers = vec![("Content-Type", String::from("application/json"))];
-        let path = format!("{}:migrate", object.path());
-        // Once it has that version, doing it again does nothing.
-        let request = Request { method: "POST", path, headers, body: body.as_bytes(), is_repeatable: true };
-        let reply = access.ask(&request)?;
-        let done = if reply.body["migrated"] == true { "migrated to" } else { "is at" };
-        writeln!(out, "{object} {done} {}", short(&to))?;
-    }
     Ok(())
 }

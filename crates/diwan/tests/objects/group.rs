@@ -186,6 +186,16 @@ impl Group {
         }
     }
 
+    /// Starts a member that does not run, and does not wait for it.
+    pub(crate) fn begin(&mut self, number: usize) {
+        self.places[number].process = Some(self.start_one(number));
+    }
+
+    /// Where the objects of a member lie.
+    pub(crate) fn objects_of(&self, number: usize) -> PathBuf {
+        self.places[number].data.join("objects")
+    }
+
     /// Asks a member to stop; whether it did so in good order.
     pub(crate) fn stop(&mut self, number: usize) -> bool {
         let mut process = self.places[number].process.take().unwrap();

@@ -17,20 +17,24 @@
 //!   NaN. What an instance consists of is its memory and its mutable globals; all that else could change (tables, passive
 //!   segments, mutable references) is refused at upload.
 //! - *The host's trouble is a panic*, never an outcome.
-//! - *Unsafe code* stands in `memory/` alone.
+//! - *Unsafe code* stands in `memory/` alone, but for machine code that is read back (`code.rs`).
+//! - *Machine code that is run* was compiled by this member, or was written by it and is authenticated (`kept_code.rs`).
+//! - *A process dies at most twice in one run*, and is told of it (`marks.rs`): then the run fails as deadly.
 //!
 //! # Not done, and what that costs
 //! - A function's frame on the machine's stack is not bounded by what it counts for, only far below twice of it as a rule: should one
 //!   be larger, the run ends at the machine's limit, in the same way but at a depth that is the engine's.
-//! - Modules are compiled in the process of the member: a module that is within all bounds and still makes the compiler panic
-//!   stops the members that meet it.
+//! - Modules are compiled in the process of the member: a module that is within all bounds and still kills the compiler kills
+//!   the process, three times at the most. A panic of the compiler rejects the module.
 
 mod code;
 mod description;
 mod imports;
 mod instance;
+mod kept_code;
 pub mod limits;
 mod log;
+mod marks;
 mod memory;
 mod meter;
 mod module;
@@ -40,20 +44,24 @@ mod resident;
 mod residents;
 mod versions;
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use description::{Codec, Description, MethodKind, SECTION};
 pub use memory::Tracking;
 pub use module::check;
-use objects_state::guest::{Ended, Engine, Host, Rejected, Run, Version, VersionHash};
+use objects_state::guest::{Ended, Engine, Failure, Host, Rejected, Run, Version, VersionHash};
 
+use crate::code::Codes;
+use crate::kept_code::KeptCode;
 use crate::log::Log;
+use crate::marks::{Mark, Marks};
 use crate::resident::Resident;
 use crate::residents::Residents;
 use crate::versions::Versions;
 
 /// What a member decides for itself.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     /// Objects that have a copy. Each takes 4 GiB of addresses, of which there are 128 TiB.
     pub residents_max: usize,
@@ -61,24 +69,32 @@ pub struct Settings {
     pub resident_bytes_max: usize,
     /// How written pages are found.
     pub tracking: Tracking,
+    /// Where machine code is kept, and what is under way; of this process alone. Nothing is kept without one.
+    pub directory: Option<PathBuf>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { residents_max: 1_000, resident_bytes_max: 1 << 30, tracking: Tracking::here() }
+        Self {
+            residents_max: 1_000,
+            resident_bytes_max: 1 << 30,
+            tracking: Tracking::here(),
+            directory: None,
+        }
     }
 }
 
-/// An engine as a member wants it.
+/// An engine as a member wants it, which keeps what it compiles in that directory. The process owns it.
 #[must_use]
-pub fn engine() -> Arc<dyn Engine> {
-    Arc::new(Guests::new(Settings::default()))
+pub fn engine(directory: PathBuf) -> Arc<dyn Engine> {
+    Arc::new(Guests::new(Settings { directory: Some(directory), ..Settings::default() }))
 }
 
 /// Runs modules, on the thread that asks. That thread has a stack of 2 MiB at least.
 pub struct Guests {
     versions: Versions,
     residents: Residents,
+    marks: Arc<Marks>,
     log: Arc<Log>,
 }
 
@@ -88,13 +104,22 @@ impl Guests {
     pub fn new(settings: Settings) -> Self {
         let log = Arc::<Log>::default();
         let residents = Residents::new(settings.residents_max, settings.resident_bytes_max);
-        Self { versions: Versions::new(settings.tracking, log.clone()), residents, log }
+        let (marks, kept) = settings.directory.as_deref().map(kept_in).unwrap_or_default();
+        let marks = Arc::new(marks);
+        let versions = Versions::new(Codes::kept_in(kept), marks.clone(), settings.tracking, log.clone());
+        Self { versions, residents, marks, log }
     }
 
     /// The lines that modules wrote since the last time; the oldest are lost if there were too many.
     #[must_use]
     pub fn take_log(&self) -> Vec<String> {
         self.log.take()
+    }
+
+    /// How many modules were compiled, and not found in a file.
+    #[must_use]
+    pub fn compiled_count(&self) -> u64 {
+        self.versions.compiled_count()
     }
 
     /// How many objects have a copy.
@@ -108,11 +133,18 @@ impl Guests {
         &self,
         run: &Run<'_>,
         host: &dyn Host,
+        mark: Mark,
         enter: impl FnOnce(&mut Resident) -> (Ended, bool),
     ) -> Ended {
-        let prepared = self.versions.ready(run.version);
-        let prepared =
-            prepared.unwrap_or_else(|rejected| panic!("a version that is none is run: {rejected:?}"));
+        let prepared = match self.versions.ready(run.version) {
+            Ok(prepared) => prepared,
+            // The state asks before it runs.
+            Err(rejected) => return failed(Failure::Broken { detail: rejected.detail }),
+        };
+        if let Some(detail) = self.marks.deadly(&mark) {
+            return failed(Failure::Deadly { detail });
+        }
+        let _under_way = self.marks.begin(mark, run.position);
         let place = self.residents.place(run.space);
         let mut place = place.lock();
         // Taken out: should the host fail, nothing half done stays.
@@ -125,6 +157,24 @@ impl Guests {
         self.residents.note(run.space, if is_kept { bytes } else { 0 });
         ended
     }
+}
+
+/// What is kept in that directory; what cannot be had is done without.
+fn kept_in(directory: &Path) -> (Marks, Option<KeptCode>) {
+    let without = |what: &str, error: std::io::Error| {
+        tracing::warn!(directory = %directory.display(), %error, "{what}; hint: make the directory writable");
+    };
+    let code = KeptCode::open(directory.join("code"));
+    let code = code
+        .map_err(|error| without("compiled modules cannot be kept, and are compiled at each start", error));
+    let marks = Marks::open(&directory.join("marks"));
+    let marks = marks.map_err(|error| without("it cannot be noted which call a process dies in", error));
+    (marks.unwrap_or_default(), code.ok())
+}
+
+/// A run that was not begun.
+fn failed(failure: Failure) -> Ended {
+    Ended { outcome: Err(failure), pages: Vec::new(), registers: None, acts: Vec::new(), fuel: 0 }
 }
 
 impl Engine for Guests {
@@ -140,21 +190,33 @@ impl Engine for Guests {
         self.versions.is_done(version)
     }
 
+    fn unfinished(&self) -> usize {
+        self.versions.unfinished()
+    }
+
+    fn forgive(&self, space: u64, position: u64) {
+        self.marks.forgive(space, position);
+    }
+
     fn description(&self, version: VersionHash) -> Option<Vec<u8>> {
         self.versions.ready(version).ok()?.described.clone()
     }
 
     fn run(&self, run: &Run<'_>, host: &dyn Host) -> Ended {
-        self.on(run, host, |resident| resident.run(run, host))
+        self.on(run, host, Mark::of_run(run), |resident| resident.run(run, host))
     }
 
     fn query(&self, run: &Run<'_>, host: &dyn Host) -> Ended {
-        self.on(run, host, |resident| resident.query(run, host))
+        self.on(run, host, Mark::of_query(run), |resident| resident.query(run, host))
     }
 
     fn forget_version(&self, version: VersionHash) {
         self.versions.forget(version);
         self.residents.forget_version(version);
+    }
+
+    fn forget_all(&self) {
+        self.residents.forget_all();
     }
 
     fn forget(&self, space: u64) {

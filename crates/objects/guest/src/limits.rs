@@ -64,6 +64,8 @@ pub const ACTS_MAX: usize = 16_384;
 pub const ACT_BYTES_MAX: usize = 4 << 20;
 /// Bytes of a topic and of a code of a module's own.
 pub const WORD_BYTES_MAX: usize = 128;
+/// Bytes of the name of an object with that of its type.
+pub const TARGET_BYTES_MAX: usize = 320;
 /// Bytes of what people are told beside such a code.
 pub const DETAIL_BYTES_MAX: usize = 4_096;
 /// Bytes of one line of a module's log; the rest is cut off.

@@ -92,7 +92,8 @@ impl Resident {
             random: Random(run.seed),
             caller: run.caller.to_owned(),
         };
-        let left = self.instance.enter(run.entry, facts, self.prepared.description.fuel, host);
+        let fuel = self.prepared.description.fuel.min(run.fuel_max);
+        let left = self.instance.enter(run.entry, facts, fuel, host);
         Ended { outcome: left.outcome, pages: Vec::new(), registers: None, acts: Vec::new(), fuel: left.fuel }
     }
 

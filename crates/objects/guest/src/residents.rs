@@ -73,6 +73,11 @@ impl Residents {
         drop(place);
     }
 
+    pub(crate) fn forget_all(&self) {
+        let kept = std::mem::take(&mut *self.table.lock());
+        drop(kept);
+    }
+
     pub(crate) fn forget_version(&self, version: VersionHash) {
         let table = self.table.lock();
         for kept in table.kept.values() {

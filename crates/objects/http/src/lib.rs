@@ -16,11 +16,12 @@
 //! # Not done, and what that costs
 //! - Tokens, and so principals: everybody is `anonymous`. A ticket can be collected by whoever guesses its number; a session
 //!   is protected by its secret. `Authorization` is refused.
-//! - Namespaces, `:rollback` and the like are refused with 501.
+//! - Namespaces, `:export` and `:import` are refused with 501.
 //! - The list of objects is of one type at a time.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod arguments;
+mod care;
 mod edge;
 mod fields;
 mod guard;

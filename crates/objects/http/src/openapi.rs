@@ -180,6 +180,12 @@ const OTHERS: &[(&str, &[(&str, &str)])] = &[
         &[("get", "Describe a version"), ("delete", "Delete a version that no object has")],
     ),
     ("/objects/{type}/{name}:migrate", &[("post", "Take an object to another version of its type")]),
+    (
+        "/objects/{type}/{name}:rollback",
+        &[("post", "Take an object back to the version before its migration")],
+    ),
+    ("/objects/{type}/{name}:quarantine", &[("post", "Have an object run nothing")]),
+    ("/objects/{type}/{name}:release", &[("post", "Have an object run again")]),
     ("/groups", &[("get", "How much there is")]),
     ("/live", &[("get", "Whether the process serves")]),
     ("/ready", &[("get", "Whether the member has a leader")]),

@@ -4,6 +4,7 @@ use objects_replica::edge::UNKNOWN_TYPE;
 use objects_state::guest::VersionHash;
 use objects_state::{ObjectName, SessionId, Slug, TypeId, limits, type_named};
 
+use crate::care::Care;
 use crate::fields::{digits, hex16};
 use crate::message::Fault;
 use crate::target::Target;
@@ -28,8 +29,8 @@ pub(crate) enum Route {
     CloseSession(SessionId),
     RenewSession(SessionId),
     SessionEvents(SessionId),
-    /// To another version, by a body that names it.
-    Migrate(ObjectName),
+    /// What those do who look after objects.
+    Care(ObjectName, Care),
     Types,
     Type(TypeId),
     UserType(String),
@@ -59,7 +60,7 @@ impl Routed {
             | Route::Create(object)
             | Route::Describe(object)
             | Route::Delete(object)
-            | Route::Migrate(object)
+            | Route::Care(object, _)
             | Route::ObjectEvents(object) if object.kind == UNKNOWN_TYPE);
         let user_type = target.segments.get(1).filter(|_| is_user).cloned();
         Ok(Self { route, user_type })
@@ -102,31 +103,12 @@ fn only_post(method: &str, route: Route) -> Result<Route, Fault> {
 }
 
 /// What only later releases do to an object.
-const LATER: &[&str] = &["rollback", "export", "import", "quarantine"];
+const LATER: &[&str] = &["export", "import"];
 
 fn of_objects(method: &str, segments: &[&str], operation: Option<&str>) -> Result<Route, Fault> {
     match segments {
         [] => only_get(method, Route::List),
-        [kind, name] => match (method, operation) {
-            ("POST", Some("batch")) => {
-                let name = name.strip_suffix(":batch").unwrap_or(name);
-                Ok(Route::Batch(object(kind, name)?))
-            }
-            ("POST", Some("migrate")) => {
-                let name = name.strip_suffix(":migrate").unwrap_or(name);
-                Ok(Route::Migrate(object(kind, name)?))
-            }
-            ("POST", Some(later)) if LATER.contains(&later) => {
-                Err(Fault::not_supported(format!("`:{later}` is to come")))
-            }
-            ("PUT", _) => Ok(Route::Create(object(kind, name)?)),
-            ("GET", _) => Ok(Route::Describe(object(kind, name)?)),
-            ("DELETE", _) => Ok(Route::Delete(object(kind, name)?)),
-            ("POST", _) => {
-                Err(Fault::not_allowed("GET, HEAD, PUT, DELETE; to call a method, add it to the path"))
-            }
-            _ => Err(Fault::not_allowed("GET, HEAD, PUT, DELETE")),
-        },
+        [kind, name] => of_object(method, (kind, name), operation),
         [kind, name, "events"] => only_get(method, Route::ObjectEvents(object(kind, name)?)),
         [kind, name, called] => match method {
             "POST" => Ok(Route::Call(object(kind, name)?, (*called).into())),
@@ -135,6 +117,28 @@ fn of_objects(method: &str, segments: &[&str], operation: Option<&str>) -> Resul
         },
         _ => Err(Fault::no_such_route()),
     }
+}
+
+fn of_object(method: &str, (kind, name): (&str, &str), operation: Option<&str>) -> Result<Route, Fault> {
+    match (method, operation, operation.and_then(Care::named)) {
+        ("POST", Some("batch"), _) => Ok(Route::Batch(object(kind, without(name, "batch"))?)),
+        ("POST", Some(word), Some(care)) => Ok(Route::Care(object(kind, without(name, word))?, care)),
+        ("POST", Some(later), _) if LATER.contains(&later) => {
+            Err(Fault::not_supported(format!("`:{later}` is to come")))
+        }
+        ("PUT", ..) => Ok(Route::Create(object(kind, name)?)),
+        ("GET", ..) => Ok(Route::Describe(object(kind, name)?)),
+        ("DELETE", ..) => Ok(Route::Delete(object(kind, name)?)),
+        ("POST", ..) => {
+            Err(Fault::not_allowed("GET, HEAD, PUT, DELETE; to call a method, add it to the path"))
+        }
+        _ => Err(Fault::not_allowed("GET, HEAD, PUT, DELETE")),
+    }
+}
+
+/// A name without the operation behind it.
+fn without<'a>(name: &'a str, operation: &str) -> &'a str {
+    name.strip_suffix(operation).and_then(|name| name.strip_suffix(':')).unwrap_or(name)
 }
 
 fn of_sessions(method: &str, segments: &[&str]) -> Result<Route, Fault> {

@@ -366,7 +366,12 @@ fn each_wrong_place_has_its_status_and_slug() {
         ),
         ("POST", "/v1/objects/counter/c/increment", &[("Content-Encoding", "gzip")], "", 415, "bad-codec"),
         ("DELETE", "/v1/types/hits/1", &[], "", 400, "bad-argument"),
-        ("POST", "/v1/objects/counter/c:rollback", &[], "", 501, "not-supported"),
+        ("POST", "/v1/objects/hits/a:migrate", &[], "{\"to\":\"1\",\"dry_run\":1}", 400, "bad-argument"),
+        ("POST", "/v1/objects/hits/a:rollback", &[], "{\"lose_commands\":1}", 400, "bad-argument"),
+        ("POST", "/v1/objects/hits/a:rollback", &[], "{\"lose\":true}", 400, "bad-argument"),
+        ("POST", "/v1/objects/hits/a:quarantine", &[], "{\"reason\":1}", 400, "bad-argument"),
+        ("POST", "/v1/objects/hits/a:release", &[], "{\"reason\":\"x\"}", 400, "bad-argument"),
+        ("POST", "/v1/objects/counter/c:export", &[], "", 501, "not-supported"),
         ("GET", "/v1/ns/team/objects", &[], "", 501, "not-supported"),
     ];
     for (method, target, headers, body, status, slug) in cases {

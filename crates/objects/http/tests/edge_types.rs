@@ -115,6 +115,10 @@ fn routes_of_a_users_type_name_it_for_the_core() {
         ("GET", "/v1/objects?type=hits", ""),
         ("POST", "/v1/objects/hits/a:batch", "{\"calls\":[{\"method\":\"hit\"}]}"),
         ("POST", "/v1/objects/hits/a:migrate", &format!("{{\"to\":\"{version}\"}}")),
+        ("POST", "/v1/objects/hits/a:migrate", &format!("{{\"to\":\"{version}\",\"dry_run\":true}}")),
+        ("POST", "/v1/objects/hits/a:rollback", "{\"lose_commands\":true}"),
+        ("POST", "/v1/objects/hits/a:quarantine", "{\"reason\":\"it is deadly\"}"),
+        ("POST", "/v1/objects/hits/a:release", ""),
     ] {
         match world.asked(method, target, &[], body) {
             Request::OfType { type_name, .. } => assert_eq!(type_name, "hits", "{method} {target}"),
@@ -132,4 +136,33 @@ fn routes_of_a_users_type_name_it_for_the_core() {
     }
     let deleted = world.command("DELETE", &format!("/v1/types/hits/{version}"), &[], "");
     assert!(matches!(deleted, Command::TypeDelete { .. }), "{deleted:?}");
+}
+
+#[test]
+fn those_who_look_after_an_object_say_what_is_to_be_done_to_it() {
+    let mut world = World::new();
+    let version = "ab".repeat(32);
+    let mut inner = |target: &str, body: &str| match world.asked("POST", target, &[], body) {
+        Request::OfType { request, .. } => *request,
+        other => panic!("{other:?}"),
+    };
+    match inner("/v1/objects/hits/a:rollback", "{}") {
+        Request::Command { command: Command::Rollback { object, lose_commands: false, .. }, .. } => {
+            assert_eq!(object.name, "a");
+        }
+        other => panic!("{other:?}"),
+    }
+    let lost = inner("/v1/objects/hits/a:rollback", "{\"lose_commands\":true}");
+    assert!(matches!(lost, Request::Command { command: Command::Rollback { lose_commands: true, .. }, .. }));
+    match inner("/v1/objects/hits/a:quarantine", "{\"reason\":\"it is deadly\"}") {
+        Request::Command { command: Command::Quarantine { reason, .. }, .. } => {
+            assert_eq!(reason.as_deref(), Some("it is deadly"));
+        }
+        other => panic!("{other:?}"),
+    }
+    let released = inner("/v1/objects/hits/a:release", "");
+    assert!(matches!(released, Request::Command { command: Command::Quarantine { reason: None, .. }, .. }));
+    // A trial changes nothing: it is a query.
+    let tried = inner("/v1/objects/hits/a:migrate", &format!("{{\"to\":\"{version}\",\"dry_run\":true}}"));
+    assert!(matches!(tried, Request::Query { question: Question::TryMigration { .. }, .. }), "{tried:?}");
 }

@@ -82,7 +82,7 @@ pub enum Question {
     /// `{"session","name","generation","ttl_ms","since","holdings","tickets","unacknowledged","floor"}`: for the principal
     /// that opened it, otherwise `forbidden`.
     Session(SessionId),
-    /// `{"objects","sessions","waiting","keys","position","stamp_ms"}`: how much there is.
+    /// `{"objects","sessions","waiting","keys","position","stamp_ms","digest"}`: how much there is.
     Counts,
     /// `{"types":[as described],"position"}`: the types of users.
     Types,
@@ -91,6 +91,16 @@ pub enum Question {
     Type(String),
     /// One version of a type of users, with its `description`.
     Version(String, VersionHash),
+    /// What a migration would come to, tried on a copy at this member: `{"would_migrate","from","version","state_bytes",
+    /// "pages"}`, or how it would be refused.
+    TryMigration {
+        /// Which object.
+        object: ObjectName,
+        /// The incarnation that the caller means, if it means one.
+        incarnation: Option<u64>,
+        /// To which version.
+        to: VersionHash,
+    },
 }
 
 /// What a caller watches.
@@ -274,10 +284,13 @@ pub const fn caller_of(command: &Command) -> Option<&Caller> {
         | Command::TypePut { caller, .. }
         | Command::TypeDelete { caller, .. }
         | Command::Migrate { caller, .. }
+        | Command::Quarantine { caller, .. }
+        | Command::Rollback { caller, .. }
         | Command::CancelTicket { caller: Some(caller), .. } => Some(caller),
         Command::CancelTicket { caller: None, .. }
         | Command::ExpireSession { .. }
         | Command::TypeReady { .. }
+        | Command::TypeVerdict { .. }
         | Command::Tick
         | Command::FeatureLevel(_) => None,
     }

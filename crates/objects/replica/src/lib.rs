@@ -95,10 +95,14 @@ pub use status::CoreStatus;
 pub type PeerMessage = consensus_replica::PeerMessage<ObjectsMessage>;
 
 /// The highest feature level that this build understands.
-pub const FEATURE_LEVEL: u32 = 2;
+pub const FEATURE_LEVEL: u32 = 3;
 
 /// The feature level from which on there may be types of users.
 pub const USER_TYPES_LEVEL: u32 = 2;
+
+/// The feature level from which on the log says what members' engines make of a version, and objects of users' types go into
+/// quarantine and back to earlier versions.
+pub const VERDICTS_LEVEL: u32 = 3;
 
 /// How many bytes a message of another member may have that begins like this: see
 /// [`consensus_replica::peer_message_bytes_max`].

@@ -4,14 +4,22 @@ use bytes::{Buf, Bytes};
 use consensus_raft::Malformed;
 use consensus_replica::{MachineMessage, MessageLength, OwnRole};
 use objects_state::SessionId;
+use objects_state::guest::VersionHash;
 
 /// 24 bytes for each session of which a member has heard.
 const SESSIONS_BYTES_MAX: usize = 64 + 24 * crate::limits::HEARD_MAX;
+
+/// Versions that one message tells of.
+pub(crate) const VERSIONS_MAX: usize = 64;
+/// Bytes of the reason why an engine rejects one.
+pub(crate) const REJECTED_BYTES_MAX: usize = 1_024;
+const VERSIONS_BYTES_MAX: usize = 64 + VERSIONS_MAX * (REJECTED_BYTES_MAX + 40);
 
 mod kind {
     pub(super) const FORWARD: u8 = 1;
     pub(super) const HEARD_ASK: u8 = 2;
     pub(super) const HEARD: u8 = 3;
+    pub(super) const COMPILED: u8 = 32;
 }
 
 /// See the module.
@@ -32,6 +40,9 @@ pub enum ObjectsMessage {
         /// By session.
         ages: Vec<(SessionId, u64)>,
     },
+    /// What the sender's engine makes of versions that it is done with: why it rejects one, if it does. Only from feature
+    /// level 3 on.
+    Compiled(Vec<(VersionHash, Option<String>)>),
 }
 
 impl MachineMessage for ObjectsMessage {
@@ -53,6 +64,10 @@ impl MachineMessage for ObjectsMessage {
                     out.extend_from_slice(&age_ms.to_le_bytes());
                 }
             }
+            Self::Compiled(versions) => {
+                out.push(kind::COMPILED);
+                versions.iter().for_each(|version| encode_version(version, out));
+            }
         }
     }
 
@@ -70,6 +85,13 @@ impl MachineMessage for ObjectsMessage {
                 }
                 Self::Heard { round, ages }
             }
+            kind::COMPILED => {
+                let mut versions = Vec::new();
+                while !bytes.is_empty() {
+                    versions.push(decode_version(&mut bytes)?);
+                }
+                Self::Compiled(versions)
+            }
             _ => return Err(Malformed("a message of unknown kind")),
         };
         if bytes.is_empty() { Ok(message) } else { Err(Malformed("a message with too much in it")) }
@@ -81,7 +103,7 @@ impl MachineMessage for ObjectsMessage {
 
     fn may_be_said_to(&self, role: OwnRole) -> bool {
         match self {
-            Self::Forward(_) | Self::Heard { .. } => role.leads,
+            Self::Forward(_) | Self::Heard { .. } | Self::Compiled(_) => role.leads,
             Self::HeardAsk { .. } => role.follows,
         }
     }
@@ -90,9 +112,37 @@ impl MachineMessage for ObjectsMessage {
         match kind {
             kind::FORWARD => MessageLength::Data,
             kind::HEARD => MessageLength::UpTo(SESSIONS_BYTES_MAX),
+            kind::COMPILED => MessageLength::UpTo(VERSIONS_BYTES_MAX),
             _ => MessageLength::Small,
         }
     }
+}
+
+/// A version's name, whether it is rejected, and why, behind the length of that.
+fn encode_version((version, rejected): &(VersionHash, Option<String>), out: &mut Vec<u8>) {
+    out.extend_from_slice(&version.0);
+    out.push(u8::from(rejected.is_some()));
+    if let Some(detail) = rejected {
+        let detail = &detail[..detail.floor_char_boundary(REJECTED_BYTES_MAX)];
+        out.extend_from_slice(&(detail.len() as u16).to_le_bytes());
+        out.extend_from_slice(detail.as_bytes());
+    }
+}
+
+fn decode_version(bytes: &mut Bytes) -> Result<(VersionHash, Option<String>), Malformed> {
+    let mut version = VersionHash([0; 32]);
+    bytes.try_copy_to_slice(&mut version.0).map_err(|_| CUT)?;
+    match bytes.try_get_u8().map_err(|_| CUT)? {
+        0 => return Ok((version, None)),
+        1 => {}
+        _ => return Err(Malformed("a version that is neither rejected nor not")),
+    }
+    let length = usize::from(bytes.try_get_u16_le().map_err(|_| CUT)?);
+    if length > bytes.len() {
+        return Err(CUT);
+    }
+    let detail = String::from_utf8(bytes.split_to(length).to_vec());
+    Ok((version, Some(detail.map_err(|_| Malformed("a reason that is no text"))?)))
 }
 
 const CUT: Malformed = Malformed("a message that is cut short");
@@ -113,6 +163,10 @@ mod tests {
             ObjectsMessage::Forward(Bytes::from_static(b"commands")),
             ObjectsMessage::HeardAsk { round: 3 },
             ObjectsMessage::Heard { round: 3, ages },
+            ObjectsMessage::Compiled(vec![
+                (VersionHash([4; 32]), None),
+                (VersionHash([5; 32]), Some("rule 7".into())),
+            ]),
         ] {
             let whole = PeerMessage::Machine(message);
             let mut bytes = Vec::new();

@@ -38,11 +38,15 @@ fn set_type(request: &mut Request, to: TypeId) {
             Command::Batch(batch) => batch.object.kind = to,
             Command::Create { object, .. }
             | Command::Delete { object, .. }
-            | Command::Migrate { object, .. } => object.kind = to,
+            | Command::Migrate { object, .. }
+            | Command::Quarantine { object, .. }
+            | Command::Rollback { object, .. } => object.kind = to,
             _ => {}
         },
         Request::Query { question, .. } => match question {
-            Question::Method { object, .. } | Question::Describe(object) => object.kind = to,
+            Question::Method { object, .. }
+            | Question::Describe(object)
+            | Question::TryMigration { object, .. } => object.kind = to,
             Question::List { kind, .. } => *kind = to,
             _ => {}
         },

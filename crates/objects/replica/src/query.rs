@@ -35,6 +35,7 @@ pub fn answer(state: &State, principal: &str, question: &Question) -> Outcome {
         Question::Types => Ok(types(state)),
         Question::Type(name) => user_type(state, name).map(|info| one_type(&info)),
         Question::Version(name, hash) => version(state, name, *hash),
+        Question::TryMigration { object, incarnation, to } => state.try_migration(object, *incarnation, *to),
     };
     match result {
         Ok(result) => Outcome::Done(result),
@@ -55,7 +56,9 @@ fn describe(known: &Description, state: &State) -> String {
             .text("version", &user.version.to_string())
             .number("memory_bytes", user.memory_bytes)
             .number("failures", user.failures)
-            .optional_text("last_failure", user.last_failure.as_deref()),
+            .optional_text("last_failure", user.last_failure.as_deref())
+            .optional_text("quarantined", user.quarantined.as_deref())
+            .optional_text("before", user.before.map(|hash| hash.to_string()).as_deref()),
         None => reply,
     }
     .finish()
@@ -147,6 +150,7 @@ fn counts(state: &State) -> String {
         .number("keys", keys)
         .number("position", state.position())
         .int("stamp_ms", state.stamp().ms())
+        .text("digest", &format!("{:016x}", state.digest()))
         .finish()
 }
 

@@ -6,6 +6,7 @@ mod engine;
 mod support;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::FakeEngine;
 use objects_replica::edge::{Consistency, Question, Request, UNKNOWN_TYPE};
@@ -14,7 +15,7 @@ use objects_state::{Call, Caller, Command, Identity, Invocation, ObjectName};
 use support::{World, key};
 
 const DESCRIPTION: &str = r#"{"methods":{"add":{"kind":"command"},"wait":{"kind":"blocking"},
-    "give":{"kind":"command"},"get":{"kind":"query"}}}"#;
+    "give":{"kind":"command"},"burn":{"kind":"command"},"get":{"kind":"query"}}}"#;
 
 /// As `printf 'module one' | sha256sum` says.
 fn hash(module: &str) -> [u8; 32] {
@@ -32,7 +33,11 @@ fn of_type(request: Request) -> Request {
 }
 
 fn object() -> ObjectName {
-    ObjectName { kind: UNKNOWN_TYPE, name: "a".into() }
+    named("a")
+}
+
+fn named(name: &str) -> ObjectName {
+    ObjectName { kind: UNKNOWN_TYPE, name: name.into() }
 }
 
 fn upload(world: &mut World, at: u64, module: &str) {
@@ -67,8 +72,12 @@ fn asked(world: &mut World, at: u64, command: impl FnOnce(Caller) -> Command, id
 }
 
 fn call(world: &mut World, at: u64, method: &str, identity: Identity) -> u64 {
+    call_of(world, at, object(), method, identity)
+}
+
+fn call_of(world: &mut World, at: u64, object: ObjectName, method: &str, identity: Identity) -> u64 {
     let invocation = Invocation { method: method.into(), args: b"{\"value\":5}".to_vec() };
-    let (object, incarnation, wait_ms, opens) = (object(), None, None, None);
+    let (incarnation, wait_ms, opens) = (None, None, None);
     let call = |caller| {
         Command::Call(Call { caller, object, incarnation, create: false, wait_ms, opens, invocation })
     };
@@ -76,7 +85,11 @@ fn call(world: &mut World, at: u64, method: &str, identity: Identity) -> u64 {
 }
 
 fn create(world: &mut World, at: u64) -> String {
-    let create = |caller| Command::Create { caller, object: object(), args: Vec::new() };
+    create_named(world, at, "a")
+}
+
+fn create_named(world: &mut World, at: u64, name: &str) -> String {
+    let create = |caller| Command::Create { caller, object: named(name), args: Vec::new() };
     let number = asked(world, at, create, Identity::Anonymous);
     world.wait(at, number)
 }
@@ -147,5 +160,179 @@ fn objects_of_users_survive_members_and_come_with_a_snapshot() {
     assert_eq!(world.wait(next, added), "{\"value\":51}");
     world.start(leader);
     world.pass(3_000);
+    world.check_equal();
+}
+
+/// A world in which the engine of member 3 is done with nothing until the gate opens. It panics if that member stands still.
+macro_rules! world_with_a_slow_member {
+    ($gate:ident) => {{
+        static $gate: AtomicBool = AtomicBool::new(false);
+        let engine = |id| match id {
+            3 => Arc::new(FakeEngine::gated(&$gate)) as _,
+            _ => Arc::new(FakeEngine::new(true)) as _,
+        };
+        (World::with_engines(engine), || $gate.store(true, Ordering::SeqCst))
+    }};
+}
+
+#[test]
+fn version_is_ready_when_all_living_members_are_done_with_it() {
+    let (mut world, open) = world_with_a_slow_member!(GATE);
+    let leader = world.leader();
+    upload(&mut world, leader, "module one");
+    world.pass(20_000);
+    assert!(state_of(&mut world, leader, "module one").contains("preparing"));
+    open();
+    world.pass(300);
+    assert!(state_of(&mut world, leader, "module one").contains("\"state\":\"ready\""));
+    create(&mut world, leader);
+    world.check_equal();
+}
+
+#[test]
+fn member_that_was_away_applies_nothing_until_it_is_done_and_says_what_it_waits_for() {
+    let (mut world, open) = world_with_a_slow_member!(GATE);
+    world.kill(3);
+    world.pass(3_000);
+    let leader = world.leader();
+    upload(&mut world, leader, "module one");
+    world.pass(300);
+    assert!(
+        state_of(&mut world, leader, "module one").contains("\"state\":\"ready\""),
+        "it is not waited for"
+    );
+    create(&mut world, leader);
+    world.start(3);
+    world.pass(3_000);
+    let refused = call(&mut world, 3, "add", Identity::Anonymous);
+    assert_eq!(world.wait(3, refused), "refused type-not-ready");
+    let built_in = world.call(3, "counter/c", "increment", "", Identity::Anonymous);
+    assert_eq!(world.wait(3, built_in), "refused type-not-ready");
+    // The others go on.
+    let added = call(&mut world, leader, "add", Identity::Anonymous);
+    assert_eq!(world.wait(leader, added), "{\"value\":1}");
+    open();
+    world.pass(500);
+    let added = call(&mut world, 3, "add", Identity::Anonymous);
+    assert_eq!(world.wait(3, added), "{\"value\":2}");
+    world.check_equal();
+}
+
+#[test]
+fn member_that_is_never_done_holds_a_version_up_for_a_bounded_time() {
+    let (mut world, open) = world_with_a_slow_member!(GATE);
+    let leader = (1..=2).find(|id| world.leader() == *id).unwrap_or_else(|| {
+        world.kill(3);
+        world.pass(3_000);
+        world.start(3);
+        world.pass(3_000);
+        world.leader()
+    });
+    upload(&mut world, leader, "module one");
+    world.pass(119_000);
+    assert!(state_of(&mut world, leader, "module one").contains("preparing"));
+    world.pass(3_000);
+    assert!(state_of(&mut world, leader, "module one").contains("\"state\":\"ready\""));
+    create(&mut world, leader);
+    let added = call(&mut world, leader, "add", Identity::Anonymous);
+    assert_eq!(world.wait(leader, added), "{\"value\":1}");
+    open();
+    world.pass(500);
+    world.check_equal();
+}
+
+#[test]
+fn version_that_one_engine_rejects_is_rejected_by_all() {
+    let mut world = World::with_engines(|id| match id {
+        2 => Arc::new(FakeEngine::new(true).later()),
+        _ => Arc::new(FakeEngine::new(true)),
+    });
+    let leader = world.leader();
+    upload(&mut world, leader, "fragile one");
+    world.pass(500);
+    let state = state_of(&mut world, leader, "fragile one");
+    assert!(state.contains("\"state\":\"rejected\"") && state.contains("rule 7"), "{state}");
+    world.check_equal();
+}
+
+#[test]
+fn version_that_a_members_next_build_rejects_is_closed_at_all_members_and_stops_none() {
+    static LATER: AtomicBool = AtomicBool::new(false);
+    let mut world = World::with_engines(|id| match id {
+        3 if LATER.load(Ordering::SeqCst) => Arc::new(FakeEngine::new(true).later()),
+        _ => Arc::new(FakeEngine::new(true)),
+    });
+    let leader = world.leader();
+    upload(&mut world, leader, "fragile one");
+    world.pass(500);
+    create(&mut world, leader);
+    world.request_snapshot(3);
+    world.pass(1_000);
+    world.kill(3);
+    LATER.store(true, Ordering::SeqCst);
+    world.pass(3_000);
+    world.start(3);
+    world.pass(3_000);
+    let leader = world.leader();
+    let state = state_of(&mut world, leader, "fragile one");
+    assert!(state.contains("\"state\":\"closed\""), "{state}");
+    let added = call(&mut world, leader, "add", Identity::Anonymous);
+    assert_eq!(world.wait(leader, added), "refused quarantined");
+    world.check_equal();
+    // The build before it again.
+    world.kill(3);
+    LATER.store(false, Ordering::SeqCst);
+    world.pass(3_000);
+    world.start(3);
+    world.pass(3_000);
+    let leader = world.leader();
+    let added = call(&mut world, leader, "add", Identity::Anonymous);
+    assert_eq!(world.wait(leader, added), "{\"value\":1}");
+    world.check_equal();
+}
+
+#[test]
+fn leader_that_is_cut_off_makes_no_version_ready_and_the_next_one_hears_of_all_engines_anew() {
+    let (mut world, open) = world_with_a_slow_member!(GATE);
+    let old = world.leader();
+    upload(&mut world, old, "module one");
+    world.pass(1_000);
+    world.set_away(old, true);
+    world.pass(5_000);
+    let next = world.leader();
+    assert_ne!(next, old);
+    open();
+    world.pass(1_000);
+    assert!(state_of(&mut world, next, "module one").contains("\"state\":\"ready\""));
+    create(&mut world, next);
+    assert_eq!(world.member(old).state.preparing().len(), 1, "it has committed nothing");
+    world.set_away(old, false);
+    world.pass(3_000);
+    world.check_equal();
+}
+
+#[test]
+fn calls_of_an_object_that_burns_its_fuel_wait_behind_those_of_others() {
+    let mut world = world();
+    let leader = world.leader();
+    upload(&mut world, leader, "module one");
+    world.pass(300);
+    create(&mut world, leader);
+    create_named(&mut world, leader, "b");
+    let burn = call(&mut world, leader, "burn", Identity::Anonymous);
+    assert_eq!(world.wait(leader, burn), "refused out-of-fuel");
+    let burns: Vec<_> = (0..20).map(|_| call(&mut world, leader, "burn", Identity::Anonymous)).collect();
+    let added = call_of(&mut world, leader, named("b"), "add", Identity::Anonymous);
+    assert_eq!(world.wait(leader, added), "{\"value\":1}");
+    let earlier = burns.iter().filter(|burn| world.answer(leader, **burn).is_some()).count();
+    assert!(earlier <= 1, "{earlier} calls that burn were ahead of it");
+    // They have their turns, with a rest behind each, as long as nobody has waited for too long.
+    world.pass(1_000);
+    let done = burns.iter().filter(|burn| world.answer(leader, **burn).is_some()).count();
+    assert!((8..=14).contains(&done), "{done} were carried out in a second");
+    world.hang_up(leader, burns[19]);
+    world.pass(2_000);
+    assert_eq!(world.answer(leader, burns[19]), None, "its caller has gone");
+    assert!(burns[..19].iter().all(|burn| world.answer(leader, *burn).is_some()));
     world.check_equal();
 }

@@ -2,6 +2,7 @@
 //! connections are here; in which order they are used is decided there.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -17,6 +18,8 @@ use node_group::{
 };
 use node_threads::{Mailbox, spawn};
 use objects_replica::{Core, CoreConfig, ObjectsMessage};
+use objects_state::guest::Engine;
+use objects_state::{Problem, Slug};
 use storage_dir_disk::DirDisk;
 use storage_raft_log::{Identity, Journal, KeepPolicy};
 
@@ -48,6 +51,8 @@ pub(crate) struct Boot {
     /// What commands leave to later ones.
     unloaded: Option<Unloaded>,
     opened: Option<Opened>,
+    /// Made when a data directory is open for the first time.
+    engine: Option<Arc<dyn Engine>>,
     failure: Option<Failure>,
 }
 
@@ -73,6 +78,7 @@ impl Boot {
             lifecycle,
             unloaded: None,
             opened: None,
+            engine: None,
             failure: None,
         })
     }
@@ -119,8 +125,7 @@ impl Boot {
             Command::PutAside(reason) => Ok(self.put_aside(reason)?),
             Command::Write(new) => Ok(self.write(&new)?),
             Command::Load => {
-                let unloaded = self.unloaded.take().expect("a directory is open before it is loaded");
-                self.opened = Some(data::load(unloaded, &self.config)?);
+                self.opened = Some(self.load()?);
                 Ok(Event::Loaded)
             }
             Command::Run(identity) => self.run_core(identity),
@@ -139,6 +144,25 @@ impl Boot {
             None => DiskContent::Nothing { had_data: aside::holds_any(&data::directories(&self.config)) },
         };
         Ok(Event::Opened(content))
+    }
+
+    /// Loads, which takes long if modules are to be compiled first. Whoever asks for something meanwhile is refused.
+    fn load(&mut self) -> Result<Opened, StartError> {
+        let unloaded = self.unloaded.take().expect("a directory is open before it is loaded");
+        let engine: &Arc<dyn Engine> = self.engine.get_or_insert_with(|| data::engine(&self.config));
+        let (links, position) = (self.links.as_ref(), self.shared.standing.position());
+        let is_loaded = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while let Some(links) = links.filter(|_| !is_loaded.load(Ordering::Acquire)) {
+                    links.edges.refuse_all(position, &loading(engine.unfinished()));
+                    std::thread::park_timeout(REFUSING);
+                }
+            });
+            let opened = data::load(unloaded, &self.config, engine);
+            is_loaded.store(true, Ordering::Release);
+            opened
+        })
     }
 
     fn put_aside(&mut self, reason: Reason) -> Result<Event, StartError> {
@@ -194,7 +218,15 @@ impl Boot {
         links.from_journal.take_all(&mut Vec::new());
         links.edges.core_ended();
         links.names.iter().for_each(|names| names.refuse_all());
-        let ending = ended.outcome?;
+        let ending = match ended.outcome {
+            // The others have theirs.
+            Err(fault @ Fault::Divergence { .. }) if self.config.group.is_some() => {
+                tracing::error!(%fault, "this member's objects are another state than the others': it takes theirs");
+                self.failure = Some(fault.into());
+                Ending::Diverged
+            }
+            outcome => outcome?,
+        };
         if let Some(peers) = self.peers.as_mut().filter(|_| ending != Ending::Stopped) {
             peers.identity().end_membership();
             peers.begin_anew(false);
@@ -252,7 +284,7 @@ struct JoiningInbox<'a> {
 
 impl Inbox for JoiningInbox<'_> {
     fn take(&mut self) -> bool {
-        self.links.edges.refuse_all(self.shared.standing.position());
+        self.links.edges.refuse_all(self.shared.standing.position(), &joining());
         self.links.names.iter().for_each(|names| names.refuse_all());
         let mut mail = Vec::new();
         self.links.mail.take_all(&mut mail);
@@ -271,6 +303,25 @@ impl Inbox for JoiningInbox<'_> {
     }
 }
 
+/// How often requests are refused that come while a member loads.
+const REFUSING: Duration = Duration::from_millis(20);
+
+/// What a client is told while there is no core yet.
+fn joining() -> Problem {
+    Problem::new(Slug::NoLeader, "this member waits for the others before it has objects")
+}
+
+/// What a client is told while the data is loaded, for which so many versions of types are still to be compiled.
+fn loading(versions: usize) -> Problem {
+    let detail = match versions {
+        0 => String::from("this member loads its objects"),
+        versions => {
+            format!("this member loads its objects, and compiles {versions} versions of types for that")
+        }
+    };
+    Problem { retry_after_ms: Some(1_000), ..Problem::new(Slug::TypeNotReady, detail) }
+}
+
 /// What is written beside data that is put aside.
 fn why(reason: Reason, failure: Option<Failure>) -> String {
     match reason {
@@ -278,6 +329,10 @@ fn why(reason: Reason, failure: Option<Failure>) -> String {
             let error =
                 failure.map_or_else(|| String::from("it cannot be read"), |failure| failure.to_string());
             format!("it was damaged: {error}")
+        }
+        Reason::Diverged => {
+            let fault = failure.map_or_else(String::new, |failure| format!(": {failure}"));
+            format!("its state was another than that on which a majority agrees{fault}")
         }
         Reason::Evicted => {
             String::from("a majority of the voters said that this member's number was given to another disk")

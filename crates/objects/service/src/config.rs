@@ -29,23 +29,17 @@ pub struct ObjectsConfig {
     pub flush_warning_ms: u64,
     /// What is served as names, if anything is.
     pub names: Option<NamesConfig>,
-    /// What runs the modules of users' types.
+    /// What runs the modules of users' types, if it is another one than [`objects_guest`] in the data directory.
     pub engine: ModuleEngine,
 }
 
 /// See [`objects_state::guest::Engine`].
-#[derive(Clone)]
-pub struct ModuleEngine(pub Arc<dyn Engine>);
+#[derive(Clone, Default)]
+pub struct ModuleEngine(pub Option<Arc<dyn Engine>>);
 
 impl std::fmt::Debug for ModuleEngine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("ModuleEngine")
-    }
-}
-
-impl Default for ModuleEngine {
-    fn default() -> Self {
-        Self(objects_guest::engine())
     }
 }
 

@@ -7,6 +7,7 @@ use consensus_replica::lifecycle::{DiskContent, MEMBER_ALONE, NewMembership, sto
 use consensus_replica::start::Seat;
 use node_group::{DataConfig, aside};
 use objects_replica::{ReplayedState, replay};
+use objects_state::guest::Engine;
 use objects_state::{Loader, State};
 use storage_dir_disk::DirDisk;
 use storage_raft_log::{Identity, Journal, JournalConfig, Recovered};
@@ -14,6 +15,8 @@ use storage_raft_log::{Identity, Journal, JournalConfig, Recovered};
 use crate::config::ObjectsConfig;
 use crate::error::{ServerFault, StartError};
 
+/// Where the engine keeps what it compiles, below the data directory.
+const GUESTS: &str = "modules";
 /// How much of the log is in memory at a time.
 const PIECE_BYTES: u64 = 4 << 20;
 
@@ -125,14 +128,25 @@ fn refuse_another_members(
     }
 }
 
+/// What runs modules: the one that is named, or one that keeps what it compiles beside the data. That directory is this
+/// process's: its journal is open.
+pub(crate) fn engine(config: &ObjectsConfig) -> Arc<dyn Engine> {
+    config.engine.0.clone().unwrap_or_else(|| objects_guest::engine(config.data_dir.join(GUESTS)))
+}
+
 /// Loads the snapshot and replays the log.
-pub(crate) fn load(unloaded: Unloaded, config: &ObjectsConfig) -> Result<Opened, StartError> {
+pub(crate) fn load(
+    unloaded: Unloaded,
+    config: &ObjectsConfig,
+    engine: &Arc<dyn Engine>,
+) -> Result<Opened, StartError> {
     let Unloaded { mut journal, recovered } = unloaded;
     // Alone nobody lags.
     let window_bytes_max =
         config.group.as_ref().map_or(0, |_| ReplicaConfig::new(MEMBER_ALONE).window_bytes_max);
     let mut state = load_state(&mut journal)?;
-    state.set_engine(Arc::clone(&config.engine.0));
+    engine.forget_all();
+    state.set_engine(Arc::clone(engine));
     let mut replay = replay(&recovered, journal.membership(), state, window_bytes_max);
     while let Some(wanted) = replay.wants() {
         let entries = journal.entries(wanted.start, wanted.end, PIECE_BYTES)?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use node_threads::{Mailbox, ThreadWaker};
 use objects_replica::edge::{Answer, Request, origin_of};
-use objects_state::{Outcome, Problem, Slug};
+use objects_state::{Outcome, Problem};
 
 /// Where an edge gets its answers.
 pub trait EdgeAnswers: Send + Sync {
@@ -42,12 +42,12 @@ impl Edges {
     }
 
     /// Refuses what waits: there is no core.
-    pub(crate) fn refuse_all(&self, position: u64) {
+    pub(crate) fn refuse_all(&self, position: u64, problem: &Problem) {
         let mut requests = Vec::new();
         for (edge, answers) in self.requests.iter().zip(&self.answers) {
             edge.take_all(&mut requests);
             let mut refused: Vec<_> =
-                requests.drain(..).filter_map(|request| refusal(&request, position)).collect();
+                requests.drain(..).filter_map(|request| refusal(&request, position, problem)).collect();
             if !refused.is_empty() {
                 answers.put(&mut refused);
             }
@@ -56,10 +56,10 @@ impl Edges {
 }
 
 /// The answer to a request that no core hears.
-fn refusal(request: &Request, position: u64) -> Option<Answer> {
+fn refusal(request: &Request, position: u64, problem: &Problem) -> Option<Answer> {
     if matches!(request, Request::Gone { .. }) {
         return None;
     }
-    let problem = Problem::new(Slug::NoLeader, "this member waits for the others before it has objects");
-    Some(Answer::Done { origin: origin_of(request)?, position, outcome: Outcome::Refused(problem) })
+    let outcome = Outcome::Refused(problem.clone());
+    Some(Answer::Done { origin: origin_of(request)?, position, outcome })
 }

@@ -53,6 +53,21 @@ pub(crate) fn call(core: &mut Core, call: &Call) {
     });
 }
 
+/// Carries out a call that nobody waits for, or takes it back.
+///
+/// # Errors
+/// It was refused.
+pub(crate) fn deliver(core: &mut Core, call: &Call) -> Result<(), Problem> {
+    let mark = core.mark();
+    let hash = hash_of(&call.object, core::slice::from_ref(&call.invocation), false);
+    let done = if types::is_user(call.object.kind) {
+        user::call(core, call, claim(&call.caller), hash)
+    } else {
+        dispatch!(call.object.kind, K => call_of::<K>(core, call, hash), else Err(no_such_type()))
+    };
+    done.map(drop).inspect_err(|_| core.rollback(mark))
+}
+
 fn call_of<K: Builtin>(core: &mut Core, call: &Call, hash: u64) -> Result<Answer, Problem> {
     let mut claim = claim(&call.caller);
     if let (Some(new), None) = (&call.opens, claim.session) {

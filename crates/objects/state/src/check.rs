@@ -71,12 +71,13 @@ pub(crate) fn sound(core: &Core) -> Sound {
             Some(&kind::KEY) => remembered(core, &mut tally, rest, value)?,
             Some(&kind::TICKET_AT) => ticket_at(core, rest, value)?,
             Some(&kind::DEADLINE) => due(core, key, value)?,
-            Some(&(kind::TYPE_TOTALS..=kind::PIECE)) => {}
+            Some(&(kind::TYPE_TOTALS..=kind::PIECE | kind::MESSAGE | kind::MESSAGE_TOTALS)) => {}
             _ => return Err(Malformed("check: an unknown record")),
         }
     }
     let (versions, pages) = user::tally(core, tally.spaces.values())?;
     types::sound(core, &versions, pages)?;
+    user::sound_messages(core)?;
     totals(core, &tally)
 }
 
@@ -235,6 +236,7 @@ fn due(core: &Core, key: &[u8], value: &[u8]) -> Sound {
             .is_some_and(|known| known.forgotten_ms == Some(at)),
         (deadline::UPLOAD, _) => types::is_upload(core, id, at),
         (deadline::REJECTED, _) => types::is_rejected(core, id, at),
+        (deadline::IMAGE, Some((space, []))) => user::is_kept_until(core, u64::from_be_bytes(*space), at),
         _ => false,
     };
     must(leads_somewhere, "check: a deadline of nothing")

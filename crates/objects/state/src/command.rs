@@ -284,6 +284,17 @@ fn batch_length(cursor: &mut Cursor<'_>) -> Result<u64, Malformed> {
     Ok(count)
 }
 
+record! {
+    /// What members' engines say of a version: equal at all of them, for the log says it.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct Verdict {
+        /// Why it cannot be run, if an engine rejects it.
+        pub rejected: Option<String>,
+        /// What its source says of itself, if it is a source that its runner has loaded.
+        pub described: Option<Vec<u8>>,
+    }
+}
+
 /// Who gives a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GivenBy {
@@ -403,6 +414,39 @@ pub enum Command {
         /// To which version.
         to: VersionHash,
     },
+    /// A version may be run: the engines of the members that are alive, a majority at the least, are done with it. Or one of
+    /// them rejects it: then it never is, or its objects are closed. Only from feature level 3 on, in the place of
+    /// [`Command::TypeReady`].
+    TypeVerdict {
+        /// The type.
+        kind: TypeId,
+        /// The version.
+        version: VersionHash,
+        /// What the engines say.
+        verdict: Verdict,
+    },
+    /// Puts an object of a user's type into quarantine, or releases it. Only from feature level 3 on.
+    Quarantine {
+        /// Who does it.
+        caller: Caller,
+        /// Which object.
+        object: ObjectName,
+        /// The incarnation that the caller means, if it means one.
+        incarnation: Option<u64>,
+        /// Why; nothing releases it.
+        reason: Option<String>,
+    },
+    /// Takes an object of a user's type back to the version that it was migrated from. Only from feature level 3 on.
+    Rollback {
+        /// Who does it.
+        caller: Caller,
+        /// Which object.
+        object: ObjectName,
+        /// The incarnation that the caller means, if it means one.
+        incarnation: Option<u64>,
+        /// Whether what commands did since then may be lost.
+        lose_commands: bool,
+    },
 }
 
 /// The only form so far.
@@ -479,6 +523,23 @@ impl Command {
                 incarnation.put(out);
                 to.put(out);
             }
+            Self::TypeVerdict { kind, version, verdict } => {
+                kind.put(out);
+                version.put(out);
+                verdict.put(out);
+            }
+            Self::Quarantine { caller, object, incarnation, reason } => {
+                caller.put(out);
+                object.put(out);
+                incarnation.put(out);
+                reason.put(out);
+            }
+            Self::Rollback { caller, object, incarnation, lose_commands } => {
+                caller.put(out);
+                object.put(out);
+                incarnation.put(out);
+                lose_commands.put(out);
+            }
         }
     }
 
@@ -534,6 +595,23 @@ impl Command {
                 incarnation: Field::take(at)?,
                 to: Field::take(at)?,
             },
+            20 => Self::TypeVerdict {
+                kind: Field::take(at)?,
+                version: Field::take(at)?,
+                verdict: Field::take(at)?,
+            },
+            21 => Self::Quarantine {
+                caller: Field::take(at)?,
+                object: Field::take(at)?,
+                incarnation: Field::take(at)?,
+                reason: Field::take(at)?,
+            },
+            22 => Self::Rollback {
+                caller: Field::take(at)?,
+                object: Field::take(at)?,
+                incarnation: Field::take(at)?,
+                lose_commands: Field::take(at)?,
+            },
             _ => return Err(Malformed("command: an unknown kind")),
         };
         cursor.end()?;
@@ -568,10 +646,13 @@ impl Command {
             12 => skip!(at, TypeId, VersionHash),
             13 => skip!(at, Caller, String, VersionHash),
             14 => skip!(at, Caller, ObjectName, Option<u64>, VersionHash),
+            20 => skip!(at, TypeId, VersionHash, Verdict),
+            21 => skip!(at, Caller, ObjectName, Option<u64>, Option<String>),
+            22 => skip!(at, Caller, ObjectName, Option<u64>, bool),
             _ => return Err(Malformed("command: an unknown kind")),
         }
         cursor.end()?;
-        Ok(if matches!(kind, 6 | 8 | 9 | 12) { GivenBy::Leader } else { GivenBy::Member })
+        Ok(if matches!(kind, 6 | 8 | 9 | 12 | 20) { GivenBy::Leader } else { GivenBy::Member })
     }
 
     const fn kind(&self) -> u8 {
@@ -591,6 +672,10 @@ impl Command {
             Self::TypeReady { .. } => 12,
             Self::TypeDelete { .. } => 13,
             Self::Migrate { .. } => 14,
+            // Those between are free.
+            Self::TypeVerdict { .. } => 20,
+            Self::Quarantine { .. } => 21,
+            Self::Rollback { .. } => 22,
         }
     }
 }
@@ -664,6 +749,23 @@ mod tests {
                 incarnation: None,
                 to: VersionHash([8; 32]),
             },
+            Command::TypeVerdict {
+                kind: TypeId(64),
+                version: VersionHash([8; 32]),
+                verdict: Verdict { rejected: Some("rule 7".into()), described: Some(vec![1]) },
+            },
+            Command::Quarantine {
+                caller: anonymous.clone(),
+                object: ObjectName { kind: TypeId(64), name: "l".into() },
+                incarnation: None,
+                reason: Some("it is deadly".into()),
+            },
+            Command::Rollback {
+                caller: anonymous.clone(),
+                object: ObjectName { kind: TypeId(64), name: "l".into() },
+                incarnation: Some(4),
+                lose_commands: true,
+            },
             Command::ExpireSession { session: id, generation: 3 },
             Command::CancelTicket { caller: Some(anonymous), ticket: 1 << 40 },
             Command::CancelTicket { caller: None, ticket: 0 },
@@ -687,6 +789,7 @@ mod tests {
                     | Command::Tick
                     | Command::FeatureLevel(_)
                     | Command::TypeReady { .. }
+                    | Command::TypeVerdict { .. }
             );
             let given_by = if by_leader { GivenBy::Leader } else { GivenBy::Member };
             assert_eq!(Command::check(&bytes), Ok(given_by));

@@ -69,6 +69,7 @@ impl State {
                 *size
             }
             Command::TypePut { .. } => MODULE_BYTES_MAX / 4,
+            Command::Rollback { .. } => 3 * RUN_COST,
             // Who is not done compiling waits.
             Command::TypeReady { .. } => MODULE_BYTES_MAX,
             _ => 0,

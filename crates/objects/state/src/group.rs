@@ -49,6 +49,14 @@ pub(crate) struct Core {
     pub(crate) runs: u32,
     /// What they took beside what they wrote, in about bytes; no part of the state.
     pub(crate) spent: usize,
+    /// How many messages the running command has sent, and how many led to the one that it carries out; no part of the state.
+    pub(crate) sent: u32,
+    pub(crate) hops: u32,
+    /// Objects in whose runs the member's process died, by space, and what is known of it; no part of the state. They go into
+    /// quarantine at the end of the command.
+    pub(crate) deadly: Vec<(ObjectName, u64, String)>,
+    /// How often something happened to a version of a type; no part of the state.
+    pub(crate) types_changes: u64,
     /// What a record is written in before it is stored.
     scratch: Vec<u8>,
 }

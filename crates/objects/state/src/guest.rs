@@ -23,6 +23,9 @@ pub use crate::version::VersionHash;
 /// Bytes of a page, the unit in which memory is kept.
 pub const PAGE_BYTES: usize = 4096;
 
+/// The space of copies on which something is only tried: no object has it.
+pub const COPIES: u64 = u64::MAX;
+
 /// What a version is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct Version<'a> {
@@ -84,6 +87,8 @@ pub struct Run<'a> {
     pub seed: u64,
     /// A JSON object that tells who calls: `session`, `principal`, `request`.
     pub caller: &'a str,
+    /// The fuel that it may take, if its version may take more.
+    pub fuel_max: u64,
 }
 
 /// What a run may ask of the state.
@@ -133,6 +138,15 @@ pub enum Act {
     },
     /// A timer is cleared.
     ClearTimer(u64),
+    /// Another object is called later, at a position of its own.
+    Send {
+        /// `TYPE/NAME`.
+        target: String,
+        /// The method.
+        method: String,
+        /// A JSON object.
+        args: Vec<u8>,
+    },
     /// Those who listen to the object are told.
     Emit {
         /// A word.
@@ -168,6 +182,13 @@ pub enum Failure {
         /// What it did.
         detail: String,
     },
+    /// The process of this member has died in this very run, as often as it may: it is not begun again. Of a run of the log
+    /// that is so at every member that the run kills; one that it does not kill has another state then, and takes over the
+    /// others'.
+    Deadly {
+        /// What is known of it.
+        detail: String,
+    },
 }
 
 /// What a run left behind.
@@ -200,6 +221,15 @@ pub trait Engine: Send + Sync {
     /// Whether [`Engine::ready`] would not wait.
     fn is_done(&self, version: VersionHash) -> bool;
 
+    /// How many versions were asked for and are not done yet. While there are none no run waits.
+    fn unfinished(&self) -> usize {
+        0
+    }
+
+    /// What is remembered of deaths in queries of this object, on states up to this position, is forgotten. Not those in runs of
+    /// the log: a start may come to them again, and they must end as they did.
+    fn forgive(&self, _space: u64, _position: u64) {}
+
     /// What a version that is ready says of itself, if it is a source that its runner has loaded: a JSON object in the form of a
     /// type's description. Equal at every member.
     fn description(&self, _version: VersionHash) -> Option<Vec<u8>> {
@@ -217,6 +247,9 @@ pub trait Engine: Send + Sync {
 
     /// An object is gone.
     fn forget(&self, space: u64);
+
+    /// Another state takes the place of this one, and may be another at the same positions: no copy of an object is used.
+    fn forget_all(&self) {}
 }
 
 /// The engine of a state that runs no modules: it rejects each.

@@ -54,6 +54,10 @@ pub(crate) mod kind {
     pub(crate) const MODULE: u8 = 17;
     /// A piece of a module, by its hash and the piece's number.
     pub(crate) const PIECE: u8 = 18;
+    /// A message between objects, by the position of the run that sent it and its number there.
+    pub(crate) const MESSAGE: u8 = 30;
+    /// How many messages there are: one record, if there are any.
+    pub(crate) const MESSAGE_TOTALS: u8 = 31;
 }
 
 /// The tables of a space. A type's own tables are those from [`table::OWN`] on.
@@ -150,6 +154,10 @@ pub(crate) fn read_deadline(key: &[u8]) -> Result<(i64, u8, &[u8]), Malformed> {
     Ok((at, cursor.u8()?, cursor.rest()))
 }
 
+pub(crate) fn message_totals() -> Key {
+    of(&[&[kind::MESSAGE_TOTALS]])
+}
+
 pub(crate) fn type_totals() -> Key {
     of(&[&[kind::TYPE_TOTALS]])
 }
@@ -184,6 +192,10 @@ pub(crate) fn pieces(hash: [u8; 32]) -> Key {
 
 pub(crate) fn piece(hash: [u8; 32], number: u32) -> Key {
     of(&[&[kind::PIECE][..], &hash, &number.to_be_bytes()])
+}
+
+pub(crate) fn message(position: u64, number: u32) -> Key {
+    of(&[&[kind::MESSAGE][..], &position.to_be_bytes(), &number.to_be_bytes()])
 }
 
 /// The grave of all records of spaces whose keys begin so.

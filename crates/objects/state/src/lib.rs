@@ -34,7 +34,8 @@
 //! | O18 conditions | `await` frees the lock and parks in one command; a ticket leaves the condition's queue only for the lock's |
 //! | O20 a failed call changes nothing | the store's journal |
 //! | O24 snapshots | `scan.rs`, `loader.rs`; `check.rs` decides whether records fit together |
-//! | O27 no version runs before it is ready | `types`: `TypeReady`, which each member applies when its own engine is done |
+//! | O23 a deadly call | `user/guard.rs`: a run that kills its member's process is a refusal, and its object is in quarantine |
+//! | O27 no version runs before it is ready | `types/verdict.rs`: what the members' engines say is a command of the log |
 //! | O31 bounds | [`limits`] |
 //!
 //! # Walks
@@ -86,8 +87,7 @@
 //!   for sessions and headers would be faster.
 //! - Events are effects only: their bounded history and its place in snapshots are to come.
 //! - Slots that move between groups, access control at the position, quotas of namespaces, messages between objects.
-//! - Memory of objects of users' types is not taken over as it is between versions; a version that was replaced is not gone
-//!   back to. A member that is slower than the leader's engine stands still when it applies `TypeReady`.
+//! - Memory of objects of users' types is not taken over as it is between versions.
 //! - A membership's reports and views read all its members (1,000 at the most).
 //! - Reconfiguring a rate limiter touches every key that is in use: 10,000 at the most, some ticks' work.
 //! - An append of a large value to a full log of small entries removes as many of these as make room for it.
@@ -134,7 +134,7 @@ pub use builtin::{TYPES, constructor, methods, type_name, type_named};
 pub use codec::Malformed;
 pub use command::{
     Batch, Call, Caller, Command, GivenBy, Identity, Invocation, NewSession, ObjectName, Origin, SessionId,
-    TypeId,
+    TypeId, Verdict,
 };
 pub use directory::{Endpoint, Host, Members, NameData, NameRecord};
 pub use effects::{Effect, Effects, Event, EventKind, Said, TicketEnd};
@@ -147,5 +147,5 @@ pub use reply::Reply;
 pub use scan::SnapshotProgress;
 pub use session::Session;
 pub use source::Source;
-pub use state::{Description, State, TicketState, UserObject};
+pub use state::{Description, OpenVersion, Stage, State, TicketState, UserObject};
 pub use types::{DESCRIPTION_SECTION, TypeInfo, VersionInfo, custom_section};

@@ -107,6 +107,25 @@ pub const TIMERS_PER_OBJECT_MAX: u32 = 1_000;
 /// Waiting calls of a session with which it may begin another wait at an object of a user's type; and such objects that are
 /// told of its end. Each of them is run at the position at which the session ends.
 pub const USER_RUNS_PER_SESSION_MAX: u32 = 100;
+/// Messages between objects that wait in a group.
+pub const MESSAGES_MAX: u64 = 10_000;
+/// Bytes of their arguments.
+pub const MESSAGE_BYTES_MAX: u64 = 16 << 20;
+/// Messages that may lead to one another: objects that answer each other for ever would fill the log.
+pub const MESSAGE_HOPS_MAX: u32 = 32;
+/// Messages that one tick delivers.
+pub const MESSAGES_PER_TICK: usize = 50;
+/// Fuel of a run that nobody called: a session's end may begin two hundred of them at one position.
+pub const UNCALLED_FUEL_MAX: u64 = 20_000_000;
+/// What the calls of a batch may take together, and the runs of a tick, in about bytes: twice as much as one call by default.
+/// The call that goes beyond is the last one.
+pub const SPENT_MAX: usize = 40_000_000;
+/// For how long the memory is kept that an object had before it was migrated.
+pub const IMAGE_MS: i64 = 24 * 3_600_000;
+/// For how long a timer of an object is put off that runs nothing.
+pub const PUT_OFF_MS: i64 = 60_000;
+/// Bytes of the reason for which an object is in quarantine.
+pub const REASON_BYTES_MAX: usize = 1_024;
 /// Runs of modules that a tick begins for deadlines; the leader proposes another one if more are due.
 pub const RUNS_PER_TICK: u32 = 50;
 /// Bytes of an event's topic, and of a module's own code of a refusal.

@@ -164,6 +164,8 @@ slugs! {
     NoSuchModule = 48, "no-such-module", 409, Now;
     /// The new version refused the object's state.
     NotMigrated = 49, "not-migrated", 409, No;
+    /// The object is in quarantine, or its version is closed: it runs nothing, and keeps its state.
+    Quarantined = 60, "quarantined", 503, No;
 }
 
 /// One refusal.

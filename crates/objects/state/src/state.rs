@@ -58,12 +58,40 @@ pub struct Description {
 pub struct UserObject {
     /// The version whose module it runs.
     pub version: VersionHash,
+    /// Why it is in quarantine, if it is.
+    pub quarantined: Option<String>,
+    /// The version that it can be taken back to, if what it was before its migration is kept.
+    pub before: Option<VersionHash>,
     /// Bytes of its memory that differ from the version's image.
     pub memory_bytes: u64,
     /// Runs that nobody called (timers, ends of waits and sessions) and that failed: each changed nothing.
     pub failures: u64,
     /// Why the last of them failed.
     pub last_failure: Option<String>,
+}
+
+/// How a version stands of which engines may be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Members make it ready.
+    Preparing,
+    /// Its objects are run.
+    Ready,
+    /// Its objects are not run: a member's build rejects it.
+    Closed,
+}
+
+/// A version of which engines may be asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenVersion {
+    /// Its type.
+    pub kind: TypeId,
+    /// The type's name.
+    pub name: String,
+    /// Its own name.
+    pub hash: VersionHash,
+    /// How it stands.
+    pub stage: Stage,
 }
 
 /// What is known of a ticket.
@@ -107,6 +135,7 @@ impl State {
     /// From now on that engine runs modules. It is told of all versions that there are.
     pub fn set_engine(&mut self, engine: Arc<dyn Engine>) {
         self.core.engine = SharedEngine::of(engine);
+        self.core.types_changes += 1;
         types::prepare_all(&self.core);
     }
 
@@ -135,11 +164,12 @@ impl State {
         let core = &mut self.core;
         debug_assert!(core.store.is_settled(), "a command begins where the last one ended");
         core.meta.position += 1;
-        (core.runs, core.spent) = (0, 0);
+        (core.runs, core.spent, core.sent) = (0, 0, 0);
         // A new leader's clock may be behind the old one's: time never goes back here.
         core.meta.stamp_ms = core.meta.stamp_ms.max(stamp.ms());
         core::mem::swap(&mut core.out, out);
         perform(core, command);
+        user::quarantine_deadly(core);
         tick::sweep(core, if *command == Command::Tick { SWEPT_PER_TICK } else { SWEPT_PER_COMMAND });
         core::mem::swap(&mut core.out, out);
         core.process = None;
@@ -190,7 +220,8 @@ impl State {
     /// records of dead objects are to be removed, or waits whose callers are gone with their member's process.
     #[must_use]
     pub fn next_deadline(&self) -> Option<WallTime> {
-        if self.core.meta.graves > 0 || orphan::first(&self.core).is_some() {
+        let has_work = self.core.meta.graves > 0 || user::has_messages(&self.core);
+        if has_work || orphan::first(&self.core).is_some() {
             return Some(self.stamp());
         }
         deadline::first(&self.core).map(|(at, ..)| WallTime::of_ms(at))
@@ -226,7 +257,7 @@ impl State {
     #[must_use]
     pub fn describe(&self, object: &ObjectName) -> Option<Description> {
         let header: Header = self.core.read(&key::object(object))?;
-        Some(describe(object.clone(), &header))
+        Some(describe(&self.core, object.clone(), &header))
     }
 
     /// The objects of a type whose names begin so, behind that name, in the order of their names.
@@ -243,7 +274,7 @@ impl State {
         let behind = records.filter(move |(key, _)| after.as_ref().is_none_or(|after| *key > &after[..]));
         behind.filter_map(move |(key, value)| {
             let name = core::str::from_utf8(key.get(2..)?).ok()?.into();
-            Some(describe(ObjectName { kind, name }, &crate::codec::decoded(value).ok()?))
+            Some(describe(&self.core, ObjectName { kind, name }, &crate::codec::decoded(value).ok()?))
         })
     }
 
@@ -355,7 +386,45 @@ impl State {
         types::method(&self.core, object.kind, user.version, method).ok()
     }
 
-    /// Versions that wait for [`Command::TypeReady`].
+    /// What a migration of an object to that version would come to, tried on a copy.
+    ///
+    /// # Errors
+    /// The refusal that it would come to.
+    pub fn try_migration(
+        &self,
+        object: &ObjectName,
+        incarnation: Option<u64>,
+        to: VersionHash,
+    ) -> Result<String, Problem> {
+        let result = user::try_migration(&self.core, object, incarnation, to);
+        result.map_err(|problem| Problem { position: self.position(), ..problem })
+    }
+
+    /// How often something has happened to versions of types: as long as it is the same, so are they. Of this state alone.
+    #[must_use]
+    pub const fn types_changes(&self) -> u64 {
+        self.core.types_changes
+    }
+
+    /// The versions that an engine may be asked about, and how each stands.
+    #[must_use]
+    pub fn open_versions(&self) -> Vec<OpenVersion> {
+        let mut open = Vec::new();
+        for (kind, known) in types::all(&self.core) {
+            for (hash, found) in types::versions(&self.core, kind) {
+                let stage = match found.standing {
+                    types::Standing::Preparing => Stage::Preparing,
+                    types::Standing::Ready => Stage::Ready,
+                    types::Standing::Closed(_) => Stage::Closed,
+                    types::Standing::Rejected(..) => continue,
+                };
+                open.push(OpenVersion { kind, name: known.name.clone(), hash, stage });
+            }
+        }
+        open
+    }
+
+    /// Versions that wait for a verdict.
     #[must_use]
     pub fn preparing(&self) -> Vec<(TypeId, VersionHash)> {
         if types::totals(&self.core).preparing == 0 {
@@ -394,12 +463,15 @@ impl core::fmt::Debug for State {
     }
 }
 
-fn describe(object: ObjectName, header: &Header) -> Description {
+fn describe(core: &Core, object: ObjectName, header: &Header) -> Description {
     let (incarnation, explicit, waiting) = (header.incarnation, header.explicit, header.tickets);
     let root: Option<user::Root> =
         types::is_user(object.kind).then(|| crate::codec::decoded(&header.root).ok()).flatten();
+    let guard = root.as_ref().map(|_| user::guard::of(core, incarnation)).unwrap_or_default();
     let user = root.map(|root| UserObject {
         version: root.version,
+        quarantined: guard.quarantined,
+        before: guard.before.map(|before| before.version),
         memory_bytes: u64::from(root.pages) * PAGE_BYTES as u64,
         failures: root.failures,
         last_failure: root.last_failure,
@@ -424,6 +496,21 @@ fn perform(core: &mut Core, command: &Command) {
         Command::CancelTicket { caller, ticket } => cancel(core, caller.as_ref(), *ticket),
         Command::Tick => tick::pass(core),
         Command::FeatureLevel(level) => core.meta.feature_level = core.meta.feature_level.max(*level),
+        Command::Migrate { caller, object, incarnation, to } => {
+            user::migrate(core, caller, object, *incarnation, *to);
+        }
+        Command::Quarantine { caller, object, incarnation, reason } => {
+            user::quarantine(core, caller, object, *incarnation, reason.as_deref());
+        }
+        Command::Rollback { caller, object, incarnation, lose_commands } => {
+            user::rollback(core, caller, object, *incarnation, *lose_commands);
+        }
+        of_types => perform_of_types(core, of_types),
+    }
+}
+
+fn perform_of_types(core: &mut Core, command: &Command) {
+    match command {
         Command::TypePiece { caller, hash, size, offset, bytes } => {
             let piece = types::Piece { hash: *hash, size: *size, offset: *offset, bytes };
             let result = types::piece(core, &piece);
@@ -442,9 +529,8 @@ fn perform(core: &mut Core, command: &Command) {
             let result = types::delete(core, name, *version);
             answer(core, caller, result);
         }
-        Command::Migrate { caller, object, incarnation, to } => {
-            user::migrate(core, caller, object, *incarnation, *to);
-        }
+        Command::TypeVerdict { kind, version, verdict } => types::verdict(core, *kind, *version, verdict),
+        _ => {}
     }
 }
 

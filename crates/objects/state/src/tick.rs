@@ -6,18 +6,21 @@ use crate::deadline;
 use crate::death;
 use crate::group::Core;
 use crate::key::{self, ENTRY_HEAD, kind, table};
-use crate::limits::{DEADLINES_PER_TICK, ORPHANS_PER_TICK, RUNS_PER_TICK};
+use crate::limits::{DEADLINES_PER_TICK, ORPHANS_PER_TICK, RUNS_PER_TICK, SPENT_MAX};
 use crate::object;
 use crate::orphan;
 use crate::request;
 use crate::session;
 use crate::types;
+use crate::user;
 
 /// Lets pass what is due, as much as one tick may.
 pub(crate) fn pass(core: &mut Core) {
     orphan::end_some(core, ORPHANS_PER_TICK);
+    user::deliver(core);
     for _ in 0..DEADLINES_PER_TICK {
-        if core.runs >= RUNS_PER_TICK {
+        let is_long = core.spent > SPENT_MAX && core.meta.feature_level >= user::GUARD_LEVEL;
+        if core.runs >= RUNS_PER_TICK || is_long {
             return;
         }
         match deadline::first(core) {
@@ -46,6 +49,7 @@ fn one(core: &mut Core, at: i64, class: u8, id: &[u8]) {
         (deadline::KEY, _) => request::forget_key(core, id),
         (deadline::UPLOAD, _) => types::expire(core, id),
         (deadline::REJECTED, _) => types::forget_rejected(core, id),
+        (deadline::IMAGE, Some((space, []))) => user::forget_before(core, u64::from_be_bytes(*space)),
         _ => {}
     }
 }

@@ -1,157 +1,16 @@
 //! Types of users: uploads, versions, and objects whose calls an engine runs.
 
-#[allow(dead_code, reason = "each test file uses a part of it")]
-#[path = "support/engine.rs"]
-mod engine;
 mod support;
 
 use std::sync::Arc;
 
 use base::{Random, WallTime};
-use engine::FakeEngine;
 use objects_state::guest::VersionHash;
 use objects_state::limits::{PIECE_BYTES, UPLOAD_MS, UPLOADS_MAX};
-use objects_state::{Call, Command, Effect, EventKind, Invocation, ObjectName, State};
-use sha2::{Digest as _, Sha256};
-use support::{Anyone, K, S, Who, World, load, snapshot};
-
-const DESCRIPTION: &str = r#"{"name":"hits","methods":{
-    "add":{"kind":"command"},"touch":{"kind":"command"},"clear":{"kind":"command"},"wait":{"kind":"blocking"},
-    "give":{"kind":"command"},"deny":{"kind":"command"},"wake":{"kind":"command"},"timer":{"kind":"command"},
-    "untimer":{"kind":"command"},"emit":{"kind":"command"},"refuse":{"kind":"command"},"trap":{"kind":"command"},
-    "burn":{"kind":"command"},"grow":{"kind":"command"},"deep":{"kind":"command"},"bad":{"kind":"command"},
-    "wake_command":{"kind":"command"},"get":{"kind":"query"}},"session_expired":true}"#;
-
-fn hash(module: &[u8]) -> [u8; 32] {
-    Sha256::digest(module).into()
-}
-
-fn version(module: &str) -> VersionHash {
-    VersionHash::of(hash(module.as_bytes()), None, DESCRIPTION.as_bytes())
-}
-
-/// A world whose modules are run by a fake engine.
-struct Types {
-    world: World,
-    engine: Arc<FakeEngine>,
-}
-
-impl Types {
-    fn new() -> Self {
-        let (mut world, engine) = (World::new(), Arc::new(FakeEngine::new(true)));
-        world.state = State::with_engine(Arc::clone(&engine) as _);
-        Self { world, engine }
-    }
-
-    /// With a type `hits` and an object `a` of it, and sessions.
-    fn with_object(sessions: u8) -> Self {
-        let mut types = Self::new();
-        types.put("hits", "module one");
-        (1..=sessions).for_each(|number| types.world.open(number, 1));
-        assert!(types.create("a", "").starts_with("{\"created\":true"));
-        types
-    }
-
-    fn piece(&mut self, module: &[u8], offset: usize) -> String {
-        let bytes = module[offset..module.len().min(offset + PIECE_BYTES)].to_vec();
-        let (hash, size) = (hash(module), module.len() as u64);
-        let caller = self.world.caller(Anyone);
-        self.world.answer(&Command::TypePiece { caller, hash, size, offset: offset as u64, bytes })
-    }
-
-    fn upload(&mut self, module: &[u8]) {
-        (0..module.len()).step_by(PIECE_BYTES).for_each(|offset| {
-            let answer = self.piece(module, offset);
-            assert!(answer.starts_with("{\"received\""), "{answer}");
-        });
-    }
-
-    fn type_put(&mut self, name: &str, module: &[u8], description: &str) -> String {
-        let command = Command::TypePut {
-            caller: self.world.caller(Anyone),
-            name: name.into(),
-            module: hash(module),
-            source: None,
-            description: description.into(),
-        };
-        self.world.answer(&command)
-    }
-
-    fn ready(&mut self) {
-        for (kind, version) in self.world.state.preparing() {
-            self.world.apply(&Command::TypeReady { kind, version });
-        }
-    }
-
-    fn put(&mut self, name: &str, module: &str) {
-        self.upload(module.as_bytes());
-        let answer = self.type_put(name, module.as_bytes(), DESCRIPTION);
-        assert!(answer.contains("preparing"), "{answer}");
-        self.ready();
-    }
-
-    fn delete_type(&mut self, name: &str, version: VersionHash) -> String {
-        let caller = self.world.caller(Anyone);
-        self.world.answer(&Command::TypeDelete { caller, name: name.into(), version })
-    }
-
-    fn object(&self, name: &str) -> ObjectName {
-        ObjectName {
-            kind: self.world.state.type_named("hits").expect("the type is there"),
-            name: name.into(),
-        }
-    }
-
-    fn create(&mut self, name: &str, args: &str) -> String {
-        let object = self.object(name);
-        let command = Command::Create { caller: self.world.caller(Anyone), object, args: args.into() };
-        self.world.answer(&command)
-    }
-
-    fn delete(&mut self, name: &str) -> String {
-        let (object, caller) = (self.object(name), self.world.caller(Anyone));
-        self.world.answer(&Command::Delete { caller, object, incarnation: None })
-    }
-
-    fn new_call(&mut self, who: Who, method: &str, args: &str) -> Call {
-        Call {
-            caller: self.world.caller(who),
-            object: self.object("a"),
-            incarnation: None,
-            create: true,
-            wait_ms: None,
-            opens: None,
-            invocation: Invocation { method: method.into(), args: args.into() },
-        }
-    }
-
-    fn call(&mut self, who: Who, method: &str, args: &str) -> String {
-        let call = self.new_call(who, method, args);
-        self.world.answer(&Command::Call(call))
-    }
-
-    fn value(&self) -> String {
-        match self.world.state.query(&self.object("a"), None, false, "get", b"") {
-            Ok(result) => result,
-            Err(problem) => format!("refused {}", problem.slug.name()),
-        }
-    }
-
-    fn migrate(&mut self, to: VersionHash) -> String {
-        let (object, caller) = (self.object("a"), self.world.caller(Anyone));
-        self.world.answer(&Command::Migrate { caller, object, incarnation: None, to })
-    }
-
-    /// What the last command refused, with the module's own code.
-    fn code(&self) -> Option<String> {
-        self.world.effects.iter().find_map(|effect| match effect {
-            Effect::Answered { outcome: objects_state::Outcome::Refused(problem), .. } => {
-                problem.code.as_deref().map(String::from)
-            }
-            _ => None,
-        })
-    }
-}
+use objects_state::{Command, Effect, EventKind, Invocation};
+use support::engine::FakeEngine;
+use support::users::{DESCRIPTION, Types, hash, version};
+use support::{Anyone, K, S, load, snapshot};
 
 #[test]
 fn type_is_there_when_its_version_is_ready() {

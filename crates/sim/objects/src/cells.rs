@@ -565,6 +565,9 @@ fn what(command: &Command) -> String {
         Command::TypePiece { .. }
         | Command::TypePut { .. }
         | Command::TypeReady { .. }
+        | Command::TypeVerdict { .. }
+        | Command::Quarantine { .. }
+        | Command::Rollback { .. }
         | Command::TypeDelete { .. }
         | Command::Migrate { .. } => "any type".into(),
     }

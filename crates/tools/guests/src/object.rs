@@ -111,6 +111,7 @@ impl<'a> Object<'a> {
             position: self.position,
             seed: self.position,
             caller: &caller.to_string(),
+            fuel_max: u64::MAX,
         };
         enter(self.engine, &run, &self.kept)
     }

@@ -122,6 +122,8 @@ pub enum Reason {
     Evicted,
     /// The ensemble that this member was to bootstrap has not come into being, and another has.
     AnotherEnsemble,
+    /// Its state is another than that on which a majority agrees.
+    Diverged,
     /// This member was admitted and received nothing before it ended. Its id may be in the log of others, so it is not
     /// taken by anybody who may bootstrap an ensemble.
     NothingReceived,
@@ -136,6 +138,8 @@ pub enum Ending {
     Unconfirmed,
     /// A snapshot is to replace its data.
     Restore,
+    /// Its state was found to be another than that on which a majority agrees, and the others have theirs.
+    Diverged,
     /// The process is told to stop.
     Stopped,
     /// It found itself or its disk broken.

@@ -14,6 +14,7 @@
 //! | `Writing` | it is durable | load it | `Loading` |
 //! | `Loading` | loaded | run | `Running` |
 //! | `Running` | evicted | put the data aside | `Evicted`, then `Opening` |
+//! | | diverged, and there are others | put the data aside | `Repairing`, then `Opening` |
 //! | | unconfirmed | ask the others | `MembershipInDoubt` |
 //! | | a snapshot is to be restored | restore it | `Restoring`, then `Opening` |
 //! | `MembershipInDoubt` | kept | open the data again | `Opening` |
@@ -181,7 +182,11 @@ impl MemberLifecycle {
                 self.state = State::Restoring;
                 Command::Restore
             }
-            Ending::Stopped | Ending::Failed => Command::Stop,
+            Ending::Diverged if !self.is_alone() => {
+                self.state = State::Repairing;
+                Command::PutAside(Reason::Diverged)
+            }
+            Ending::Diverged | Ending::Stopped | Ending::Failed => Command::Stop,
         }
     }
 

@@ -48,7 +48,7 @@ impl<M: StateMachine> Replica<M> {
     #[must_use]
     pub fn has_work(&self, side_bytes: usize) -> bool {
         let applier = &self.group.applier;
-        (applier.has_committed() && !self.snapshots.hold_entries(side_bytes))
+        (applier.has_committed() && !self.machine.must_wait() && !self.snapshots.hold_entries(side_bytes))
             || self.machine.holds_up()
             || self.snapshots.own.wants_chunk(side_bytes)
             || self.snapshots.is_due(applier.is_between_entries())
@@ -65,8 +65,9 @@ impl<M: StateMachine> Replica<M> {
     fn apply_some(&mut self, state: &mut M::State) -> Result<(), Fault> {
         self.group.applier.begin_turn();
         loop {
-            let is_held_up =
-                self.machine.holds_up() || self.snapshots.hold_entries(M::snapshot_side_bytes(state));
+            let is_held_up = self.machine.holds_up()
+                || self.machine.must_wait()
+                || self.snapshots.hold_entries(M::snapshot_side_bytes(state));
             let Some(entry) = self.group.applier.next_entry(is_held_up) else { return Ok(()) };
             match entry.kind {
                 EntryKind::Membership => self.apply_change(&entry)?,
@@ -107,7 +108,9 @@ impl<M: StateMachine> Replica<M> {
         let mut commands = EntryCommands::of(&entry, self.group.applier.entry_offset())?;
         let (stamp, mut count) = (commands.stamp(), 0);
         let mut offset = commands.offset();
-        while !self.machine.holds_up() && self.group.applier.takes_command(|| commands.next_cost::<M>(state))
+        while !self.machine.holds_up()
+            && !self.machine.must_wait()
+            && self.group.applier.takes_command(|| commands.next_cost::<M>(state))
         {
             commands.prefetch::<M>(state);
             let Some(command) = commands.next_command()? else { break };

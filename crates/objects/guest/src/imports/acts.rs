@@ -55,6 +55,7 @@ fn carried(act: &Act) -> usize {
         Act::Wake { result, .. } => result.len(),
         Act::Fail { code, detail, .. } => code.len() + detail.len(),
         Act::Emit { topic, body } => topic.len() + body.len(),
+        Act::Send { target, method, args } => target.len() + method.len() + args.len(),
         Act::Park { .. } | Act::SetTimer { .. } | Act::ClearTimer(_) => 0,
     }
 }

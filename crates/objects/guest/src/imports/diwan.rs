@@ -6,7 +6,9 @@ use wasmtime::{Caller, Linker};
 use super::guest_memory::{bytes, bytes_mut, copied, pay, text};
 use super::{Cell, Phase, Stopped, broken};
 use crate::description::Codec;
-use crate::limits::{ACT_BYTES_MAX, DETAIL_BYTES_MAX, LOG_LINE_BYTES_MAX, RESULT_BYTES_MAX, WORD_BYTES_MAX};
+use crate::limits::{
+    ACT_BYTES_MAX, DETAIL_BYTES_MAX, LOG_LINE_BYTES_MAX, RESULT_BYTES_MAX, TARGET_BYTES_MAX, WORD_BYTES_MAX,
+};
 
 type In<'a> = Caller<'a, Cell>;
 
@@ -26,6 +28,7 @@ pub(super) fn link(linker: &mut Linker<Cell>) -> wasmtime::Result<()> {
         act(&mut caller, "timer_clear", Act::ClearTimer(id))
     })?;
     linker.func_wrap(MODULE, "emit", emit)?;
+    linker.func_wrap(MODULE, "send", send)?;
     Ok(())
 }
 
@@ -123,6 +126,22 @@ fn fail(
 
 fn timer_set(mut caller: In<'_>, id: u64, after_ms: i64) -> wasmtime::Result<()> {
     act(&mut caller, "timer_set", Act::SetTimer { id, after_ms })
+}
+
+fn send(
+    mut caller: In<'_>,
+    target_pointer: u32,
+    target_length: u32,
+    method_pointer: u32,
+    method_length: u32,
+    args_pointer: u32,
+    args_length: u32,
+) -> wasmtime::Result<()> {
+    may_act(&caller, "send")?;
+    let target = text(&mut caller, "target", (target_pointer, target_length), TARGET_BYTES_MAX)?;
+    let method = text(&mut caller, "method", (method_pointer, method_length), WORD_BYTES_MAX)?;
+    let args = text(&mut caller, "message", (args_pointer, args_length), RESULT_BYTES_MAX)?.into_bytes();
+    act(&mut caller, "send", Act::Send { target, method, args })
 }
 
 fn emit(

@@ -33,6 +33,14 @@ impl Mapping {
         Self::of(base, bytes)
     }
 
+    /// A file's bytes, to be read and written, also by others.
+    pub(super) fn of_shared_file(file: BorrowedFd<'_>, bytes: usize) -> Self {
+        let may = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new range, at a place that the kernel chooses.
+        let base = unsafe { rustix::mm::mmap(ptr::null_mut(), bytes, may, MapFlags::SHARED, file, 0) };
+        Self::of(base, bytes)
+    }
+
     fn of(base: rustix::io::Result<*mut c_void>, bytes: usize) -> Self {
         let base =
             base.unwrap_or_else(|error| panic!("cannot map {bytes} bytes for a module's memory: {error}"));

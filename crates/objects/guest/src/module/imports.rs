@@ -14,6 +14,7 @@ const DIWAN: &[(&str, &str, &str)] = &[
     ("timer_set", "II", ""),
     ("timer_clear", "I", ""),
     ("emit", "iiii", ""),
+    ("send", "iiiiii", ""),
     ("log", "ii", ""),
 ];
 

@@ -58,7 +58,7 @@ impl Object {
                 Act::Wake { ticket, .. } | Act::Fail { ticket, .. } => {
                     assert!(self.waiting.remove(ticket), "only who waits is woken");
                 }
-                Act::SetTimer { .. } | Act::ClearTimer(_) | Act::Emit { .. } => {}
+                Act::SetTimer { .. } | Act::ClearTimer(_) | Act::Emit { .. } | Act::Send { .. } => {}
             }
         }
     }
@@ -102,6 +102,7 @@ impl Bench {
             position: self.position,
             seed: self.position * 31,
             caller: r#"{"session":null}"#,
+            fuel_max: u64::MAX,
         }
     }
 
@@ -157,6 +158,7 @@ pub(crate) fn around(items: &str, body: &str) -> String {
         (import "diwan_1" "timer_set" (func $timer_set (param i64 i64)))
         (import "diwan_1" "timer_clear" (func $timer_clear (param i64)))
         (import "diwan_1" "emit" (func $emit (param i32 i32 i32 i32)))
+        (import "diwan_1" "send" (func $send (param i32 i32 i32 i32 i32 i32)))
         (import "diwan_1" "log" (func $log (param i32 i32)))
         (@custom "diwan.type" "{{\"codec\":\"raw\"}}")
         {items}

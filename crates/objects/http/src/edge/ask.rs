@@ -12,7 +12,7 @@ use super::{EdgeConfig, HOLD_MS_MAX};
 use crate::arguments;
 use crate::fields::{self, Credential, SECRET_BYTES, Sender};
 use crate::message::{Fault, HttpRequest};
-use crate::route::{self, Route, kind};
+use crate::route::{Route, kind};
 use crate::schema;
 use crate::target::Query;
 
@@ -97,7 +97,7 @@ impl Asker<'_> {
                 let proof = sender.proof_of(session)?;
                 Ok(plain(Request::Renew { origin: self.origin, proof }, Purpose::Command))
             }
-            Route::Migrate(object) => self.migrate(&sender, object),
+            Route::Care(object, care) => self.care(&sender, care, object),
             Route::Types => {
                 Ok(Asked { purpose: Purpose::Types, ..self.read(&sender, Question::Types, &mut query)? })
             }
@@ -124,7 +124,7 @@ impl Asker<'_> {
         Ok(asked)
     }
 
-    fn command(
+    pub(super) fn command(
         &self,
         command: impl FnOnce(Caller) -> Command,
         identity: Identity,
@@ -207,16 +207,6 @@ impl Asker<'_> {
         let incarnation = fields::incarnation(self.request.fields)?;
         let question = Question::Method { object, incarnation, create: false, method, args };
         Ok(self.question(sender, question, freshness))
-    }
-
-    fn migrate(&self, sender: &Sender, object: ObjectName) -> Result<Asked, Fault> {
-        let fields = arguments::body(self.request.body)?;
-        arguments::only(&fields, &["to"])?;
-        let to = arguments::text(&fields, "to")?;
-        let to = to.ok_or_else(|| Fault::argument("to", "it is missing: name a version"))?;
-        let (to, incarnation) = (route::hash(&to)?, fields::incarnation(self.request.fields)?);
-        let command = |caller| Command::Migrate { caller, object, incarnation, to };
-        Ok(self.command(command, sender.identity()?, sender.proof(), Purpose::Command))
     }
 
     /// A module, or a source for a runner. It is the same however often it comes, so it needs no key.
@@ -306,7 +296,12 @@ impl Asker<'_> {
         Ok(self.question(sender, question, freshness))
     }
 
-    fn question(&self, sender: &Sender, question: Question, (consistency, min_position): Freshness) -> Asked {
+    pub(super) fn question(
+        &self,
+        sender: &Sender,
+        question: Question,
+        (consistency, min_position): Freshness,
+    ) -> Asked {
         let (origin, principal, proof) = (self.origin, ANONYMOUS.into(), sender.proof());
         let query = Request::Query { origin, principal, question, consistency, min_position, proof };
         plain(query, Purpose::Reading)
@@ -397,9 +392,9 @@ impl Asker<'_> {
 }
 
 /// On how fresh a state a query is evaluated, and not before which position.
-type Freshness = (Consistency, Option<u64>);
+pub(super) type Freshness = (Consistency, Option<u64>);
 
-const LATEST: Freshness = (Consistency::Linearizable, None);
+pub(super) const LATEST: Freshness = (Consistency::Linearizable, None);
 
 fn freshness(query: &mut Query) -> Result<Freshness, Fault> {
     let consistency = match query.take("consistency").as_deref() {

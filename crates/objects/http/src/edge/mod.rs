@@ -1,6 +1,7 @@
 //! The edge as a machine: requests of clients in, [`Request`]s to the core and responses out; answers of the core in,
 //! responses out.
 
+mod admin;
 mod ask;
 mod open;
 mod reply;

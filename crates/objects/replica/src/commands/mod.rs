@@ -6,6 +6,7 @@
 
 mod pending;
 mod relayed;
+mod rest;
 
 use base::{MonoTime, Now};
 use consensus_raft::MemberId;
@@ -16,6 +17,7 @@ use objects_state::{Command, Origin, Problem, Slug, Source};
 pub(crate) use self::pending::Pending;
 use self::pending::Queue;
 use self::relayed::Relayed;
+use self::rest::{Held, Rest};
 use crate::entry;
 use crate::group::Group;
 use crate::limits::{COMMAND_BYTES_MAX, COMMAND_BYTES_WAITING_MAX, COMMANDS_MAX, RELAYED_BYTES_MAX};
@@ -43,6 +45,8 @@ pub(crate) struct Commands {
     batch: BatchWriter,
     forwarded: BatchWriter,
     relayed: Relayed,
+    /// Calls of expensive objects, which wait before they get numbers.
+    rest: Rest,
     room: Room,
     writable: bool,
     /// When something was last settled or given, for commands that seem lost.
@@ -64,6 +68,7 @@ impl Commands {
             batch: BatchWriter::new(entry_bytes_max),
             forwarded: BatchWriter::new(entry_bytes_max),
             relayed: Relayed::default(),
+            rest: Rest::default(),
             room: Room::default(),
             writable: true,
             progressed: now.mono(),
@@ -87,7 +92,7 @@ impl Commands {
         if !self.writable {
             return Err(Problem::new(Slug::DiskFull, "the disk has no room for commands"));
         }
-        if self.queue.len() >= COMMANDS_MAX || self.queue.bytes() >= COMMAND_BYTES_WAITING_MAX {
+        if self.waiting() >= COMMANDS_MAX || self.waiting_bytes() >= COMMAND_BYTES_WAITING_MAX {
             let detail = "too many commands are under way at this member";
             return Err(Problem { retry_after_ms: Some(100), ..Problem::new(Slug::Rate, detail) });
         }
@@ -96,8 +101,41 @@ impl Commands {
             let detail = format!("a command has {COMMAND_BYTES_MAX} bytes at the most");
             return Err(Problem::new(Slug::TooLarge, detail));
         }
-        self.queue.push(encoded, Some(origin), repeatable, now.mono());
+        match self.rest.wants(command) {
+            Some(object) => {
+                self.rest.hold(object, Held { encoded, origin, repeatable, since: now.mono() });
+            }
+            None => self.queue.push(encoded, Some(origin), repeatable, now.mono()),
+        }
         Ok(())
+    }
+
+    /// A call of an expensive object gets its number, if its turn has come.
+    fn end_rest(&mut self, now: Now) {
+        if let Some(mut held) = self.rest.next(now.mono()) {
+            entry::renumber(&mut held.encoded, self.queue.next_source());
+            self.queue.push(held.encoded, Some(held.origin), held.repeatable, held.since);
+        }
+    }
+
+    /// A command was applied that took so much, in about bytes. `is_own`: this member gave it.
+    pub(crate) fn learn(&mut self, command: &Command, cost: usize, is_own: bool, now: Now) {
+        self.rest.learn(command, cost, is_own, now.mono());
+    }
+
+    /// Takes out the calls of expensive objects that have waited since before that time: no leader was given them.
+    pub(crate) fn take_resting(&mut self, before: MonoTime) -> Vec<Origin> {
+        self.rest.take_old(before)
+    }
+
+    /// The caller of a request has gone: whether that was a call which no leader was given, and which is dropped.
+    pub(crate) fn drop_resting(&mut self, origin: Origin) -> bool {
+        self.rest.drop_of(origin)
+    }
+
+    /// When the next call of an expensive object may go.
+    pub(crate) fn rest_ends(&self) -> Option<MonoTime> {
+        self.rest.due()
     }
 
     /// Takes in a command of this member's own, which nobody waits for.
@@ -138,6 +176,7 @@ impl Commands {
     /// This leader puts what waits into the log, as much as has room in the journal. False if it was refused: then other
     /// members give theirs again.
     pub(crate) fn propose_waiting(&mut self, stamps: &mut Stamps, group: &mut Group) -> bool {
+        self.end_rest(group.now());
         let persisting = group.persisting();
         let waiting = self.batch.commands() + self.queue.ungiven();
         if persisting >= PERSISTING_MAX || waiting < if persisting == 0 { 1 } else { WORTH_A_FLUSH } {
@@ -178,6 +217,7 @@ impl Commands {
     /// What waits is given to the leader, if there is one and it is another.
     pub(crate) fn forward_waiting(&mut self, leader: Option<MemberId>, group: &mut Group) {
         let Some(leader) = leader.filter(|leader| *leader != group.view().own()) else { return };
+        self.end_rest(group.now());
         while let Some((_, command)) = self.queue.next_to_give() {
             self.forwarded.push(command, 0);
         }
@@ -213,7 +253,9 @@ impl Commands {
             return None;
         }
         self.progressed = now.mono();
-        self.queue.applied(source.sequence)
+        let applied = self.queue.applied(source.sequence);
+        self.rest.ended(applied.as_ref().and_then(|pending| pending.origin));
+        applied
     }
 
     /// See [`Queue::is_overtaken_by`].
@@ -223,17 +265,23 @@ impl Commands {
 
     /// See [`Queue::state_knows`].
     pub(crate) fn state_knows(&mut self, last: Source) -> Vec<Pending> {
-        self.queue.state_knows(last)
+        let unknown = self.queue.state_knows(last);
+        unknown.iter().for_each(|pending| self.rest.ended(pending.origin));
+        unknown
     }
 
     /// See [`Queue::take_ungiven`].
     pub(crate) fn take_ungiven(&mut self, before: MonoTime) -> Vec<Pending> {
-        self.queue.take_ungiven(before)
+        let ungiven = self.queue.take_ungiven(before);
+        ungiven.iter().for_each(|pending| self.rest.ended(pending.origin));
+        ungiven
     }
 
     /// See [`Queue::take_unanswered`].
     pub(crate) fn take_unanswered(&mut self, before: MonoTime) -> Vec<Origin> {
-        self.queue.take_unanswered(before)
+        let unanswered = self.queue.take_unanswered(before);
+        unanswered.iter().for_each(|origin| self.rest.ended(Some(*origin)));
+        unanswered
     }
 
     /// The journal is given records of so many bytes under that number. Gives how many commands they hold.
@@ -265,11 +313,11 @@ impl Commands {
     }
 
     pub(crate) fn waiting(&self) -> usize {
-        self.queue.len()
+        self.queue.len() + self.rest.len()
     }
 
     pub(crate) const fn waiting_bytes(&self) -> usize {
-        self.queue.bytes()
+        self.queue.bytes() + self.rest.bytes()
     }
 
     pub(crate) const fn incarnation(&self) -> u64 {

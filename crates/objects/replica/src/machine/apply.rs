@@ -54,6 +54,7 @@ impl ObjectsMachine {
         };
         let mut effects = core::mem::take(&mut self.effects);
         let cost = state.apply(stamp.wall, &read.command, &mut effects);
+        self.commands.learn(&read.command, cost, own.is_some(), group.now());
         self.out.set_position(state.position());
         let position = state.position();
         let mut ordinal = 0;
@@ -61,6 +62,10 @@ impl ObjectsMachine {
             self.take_effect(effect, own.as_ref(), (position, &mut ordinal), state, group);
         }
         self.effects = effects;
+        if matches!(read.command, Command::TypeReady { .. } | Command::TypeVerdict { .. }) {
+            // Behind it come calls of the version.
+            self.readiness.look(state);
+        }
         if read.command == Command::Tick {
             self.tick_proposed = None;
             self.begin_term(state, group);
@@ -154,6 +159,7 @@ impl ObjectsMachine {
     /// Another state has taken the place of this member's: what happened between the two was not seen here.
     pub(super) fn take_over(&mut self, state: &State, group: &Group) {
         self.out.set_position(state.position());
+        self.readiness.look_anew(state);
         if let Some(last) = state.last_of(group.view().own().number().0) {
             let unknown = self.commands.state_knows(last);
             self.outcome_unknown(unknown);

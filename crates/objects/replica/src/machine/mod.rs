@@ -37,7 +37,7 @@ pub struct ObjectsMachine {
     pub(crate) joined: JoinedRequests,
     pub(crate) watches: Watches,
     pub(crate) waiting: WaitingRequests,
-    readiness: Readiness,
+    pub(crate) readiness: Readiness,
     stamps: Stamps,
     /// When a tick is due, as far as is known here.
     tick_due: MonoTime,
@@ -91,10 +91,10 @@ impl ObjectsMachine {
         }
     }
 
-    /// The leader's engine is done with versions.
+    /// Members' engines are done with versions.
     fn propose_ready(&mut self, group: &Group) {
-        if self.readiness.is_waiting() && group.leads() {
-            for command in self.readiness.due(group.now().mono()) {
+        if group.leads() {
+            for command in self.readiness.due(group.view()) {
                 self.commands.lead(&command);
             }
         }
@@ -137,6 +137,7 @@ impl StateMachine for ObjectsMachine {
 
     fn forward_waiting(&mut self, leader: Option<MemberId>, group: &mut Group) {
         self.sessions.report(leader, group);
+        self.readiness.report(leader, group);
         self.commands.forward_waiting(leader, group);
     }
 
@@ -156,13 +157,17 @@ impl StateMachine for ObjectsMachine {
                 let problem = Problem::new(Slug::DiskFull, "the disk has no room for commands");
                 pending.origin.into_iter().for_each(|origin| self.out.refuse(origin, problem.clone()));
             }
+            for origin in self.commands.take_resting(MonoTime::MAX) {
+                let problem = Problem::new(Slug::DiskFull, "the disk has no room for commands");
+                self.out.refuse(origin, problem);
+            }
         }
     }
 
     fn leader_changed(&mut self, _: bool, now: Now) {
         self.commands.leader_changed(now);
         self.tick_proposed = None;
-        self.readiness.forget_proposed();
+        self.readiness.leader_changed();
     }
 
     fn give_again(&mut self, now: Now) {
@@ -177,6 +182,10 @@ impl StateMachine for ObjectsMachine {
 
     fn holds_up(&self) -> bool {
         false
+    }
+
+    fn must_wait(&self) -> bool {
+        self.readiness.must_wait()
     }
 
     fn cost_to_apply(state: &State, command: &[u8]) -> u64 {
@@ -231,6 +240,7 @@ impl StateMachine for ObjectsMachine {
                 let condemned = self.sessions.peer_heard(from, round, &ages, group);
                 self.expire(condemned);
             }
+            ObjectsMessage::Compiled(versions) => self.readiness.hear(from, versions),
         }
     }
 
@@ -269,7 +279,8 @@ impl StateMachine for ObjectsMachine {
 
     fn deadlines(&self, now: Now) -> impl Iterator<Item = MonoTime> {
         let tick = self.tick_proposed.is_none().then_some(self.tick_due);
-        let ready = self.readiness.is_waiting().then(|| now.mono().plus_ms(ASK_MS));
-        self.sessions.deadlines().into_iter().chain([tick, ready]).flatten()
+        let ready = self.readiness.is_open().then(|| now.mono().plus_ms(ASK_MS));
+        let rest = self.commands.rest_ends();
+        self.sessions.deadlines().into_iter().chain([tick, ready, rest]).flatten()
     }
 }

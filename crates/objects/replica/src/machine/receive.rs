@@ -5,14 +5,14 @@ use objects_state::limits::{BATCH_MAX, KEY_BYTES_MAX};
 use objects_state::{Caller, Command, Identity, Origin, Outcome, Problem, Slug, State, TicketState};
 
 use super::{ObjectsMachine, levels};
-use crate::USER_TYPES_LEVEL;
-use crate::edge::{Answer, Consistency, Request, SessionProof, Subject, caller_of, origin_of};
+use crate::edge::{Answer, Consistency, Question, Request, SessionProof, Subject, caller_of, origin_of};
 use crate::group::Group;
 use crate::joined::Joined;
 use crate::limits::JOINED_MAX;
 use crate::of_type::{self, proof_of_caller};
 use crate::query;
 use crate::watches::Watched;
+use crate::{USER_TYPES_LEVEL, VERDICTS_LEVEL};
 
 /// What is known of a session that a request names.
 enum Known {
@@ -33,6 +33,10 @@ impl ObjectsMachine {
                 self.expire(condemned);
             }
             Request::Gone { origin } => self.gone(origin, group),
+            request if needs_commands(&request) && self.readiness.waits_for().is_some() => {
+                let problem = self.readiness.waits_for().unwrap_or_else(no_leader);
+                self.refuse(&request, problem);
+            }
             request if has_lease && group.is_serving() => {
                 let is_fresh = group.view().is_alone();
                 let since = group.now().mono();
@@ -89,9 +93,7 @@ impl ObjectsMachine {
         group: &mut Group,
     ) {
         match request {
-            Request::Command { command, .. }
-                if needs_level(&command) && state.feature_level() < USER_TYPES_LEVEL =>
-            {
+            Request::Command { command, .. } if state.feature_level() < level_of(&command) => {
                 if let Some(caller) = caller_of(&command) {
                     self.out.refuse(caller.origin, older_builds());
                 }
@@ -215,7 +217,7 @@ impl ObjectsMachine {
 
     /// The caller of a request has gone.
     fn gone(&mut self, origin: Origin, group: &Group) {
-        if self.watches.end(origin) {
+        if self.watches.end(origin) || self.commands.drop_resting(origin) {
             return;
         }
         match self.joined.leave(origin) {
@@ -258,19 +260,33 @@ fn is_stale(request: &Request) -> bool {
     }
 }
 
+/// Whether it cannot be answered while this member applies nothing.
+fn needs_commands(request: &Request) -> bool {
+    match request {
+        Request::Command { .. } | Request::Collect { .. } => true,
+        Request::Query { consistency, question, .. } => {
+            let runs = matches!(question, Question::Method { .. } | Question::TryMigration { .. });
+            runs || *consistency == Consistency::Linearizable
+        }
+        Request::OfType { request, .. } => needs_commands(request),
+        Request::Renew { .. } | Request::Heard { .. } | Request::Watch { .. } | Request::Gone { .. } => false,
+    }
+}
+
 /// Builds before that level cannot read it.
-const fn needs_level(command: &Command) -> bool {
-    matches!(
-        command,
+const fn level_of(command: &Command) -> u32 {
+    match command {
         Command::TypePiece { .. }
-            | Command::TypePut { .. }
-            | Command::TypeDelete { .. }
-            | Command::Migrate { .. }
-    )
+        | Command::TypePut { .. }
+        | Command::TypeDelete { .. }
+        | Command::Migrate { .. } => USER_TYPES_LEVEL,
+        Command::Quarantine { .. } | Command::Rollback { .. } => VERDICTS_LEVEL,
+        _ => 0,
+    }
 }
 
 fn older_builds() -> Problem {
-    let detail = "a member's build knows no types of users: upgrade all members first";
+    let detail = "a member's build knows nothing of this: upgrade all members first";
     Problem { retry_after_ms: Some(1_000), ..Problem::new(Slug::TypeNotReady, detail) }
 }
 
@@ -308,8 +324,12 @@ const fn is_repeatable(command: &Command, caller: &Caller) -> bool {
         | Command::Batch(_)
         | Command::Create { .. }
         | Command::Delete { .. }
+        | Command::Rollback { .. }
         | Command::Migrate { .. } => !matches!(caller.identity, Identity::Anonymous),
-        Command::OpenSession { .. } | Command::TypePiece { .. } | Command::TypePut { .. } => true,
+        Command::OpenSession { .. }
+        | Command::TypePiece { .. }
+        | Command::TypePut { .. }
+        | Command::Quarantine { .. } => true,
         _ => false,
     }
 }

@@ -16,11 +16,17 @@ impl ObjectsMachine {
             let problem = Problem::new(Slug::NoLeader, "no leader took the command");
             pending.origin.into_iter().for_each(|origin| self.out.refuse(origin, problem.clone()));
         }
+        for origin in self.commands.take_resting(now.minus_ms(self.config.leaderless_ms)) {
+            let detail = "the object's calls take long, and too many of them wait";
+            let problem = Problem::new(Slug::Rate, detail);
+            self.out.refuse(origin, Problem { retry_after_ms: Some(1_000), ..problem });
+        }
         for origin in self.commands.take_unanswered(now.minus_ms(self.config.unknown_ms)) {
             self.out.refuse(origin, unknown(0));
         }
         for request in self.waiting.take_old(now.minus_ms(self.config.query_ms)) {
-            self.refuse(&request, no_leader());
+            let problem = self.readiness.waits_for().unwrap_or_else(no_leader);
+            self.refuse(&request, problem);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The types of users: which there are, their versions, and the modules that these are made of. All of it is records.
 //!
 //! A module comes in pieces (`upload.rs`). A version joins a module with a description, and perhaps a source (`put.rs`). It
-//! runs nothing before [`crate::Command::TypeReady`] is applied: by then each member has waited for its own engine.
+//! runs nothing before the members' verdict is applied (`verdict.rs`).
 
 mod check;
 mod description;
@@ -9,6 +9,7 @@ mod put;
 mod section;
 mod shown;
 mod upload;
+mod verdict;
 
 use crate::codec::{Cursor, Field, Malformed, record};
 use crate::command::TypeId;
@@ -20,11 +21,12 @@ use crate::object::MethodKind;
 use crate::problem::{Problem, Slug};
 
 pub(crate) use check::{is_rejected, is_upload, sound};
-pub(crate) use put::{New, delete, forget_rejected, put, ready};
+pub(crate) use put::{New, delete, forget_rejected, put};
 pub use section::custom_section;
 pub(crate) use shown::info;
 pub use shown::{TypeInfo, VersionInfo};
 pub(crate) use upload::{Piece, expire, piece};
+pub(crate) use verdict::{ready, verdict};
 
 /// The custom section of a module that holds its description.
 pub const DESCRIPTION_SECTION: &str = "diwan.type";
@@ -64,7 +66,12 @@ pub(crate) enum Standing {
     Ready,
     /// With the rule that it breaks, and until when that is remembered.
     Rejected(String, i64),
+    /// It was ready, and a member's build rejects it now, with that rule: its objects keep their state and run nothing.
+    Closed(String),
 }
+
+/// What a closed version's record begins with.
+const CLOSED: u8 = 3;
 
 impl Field for Standing {
     fn put(&self, out: &mut Vec<u8>) {
@@ -76,6 +83,10 @@ impl Field for Standing {
                 detail.put(out);
                 until_ms.put(out);
             }
+            Self::Closed(detail) => {
+                out.push(CLOSED);
+                detail.put(out);
+            }
         }
     }
     fn take(cursor: &mut Cursor<'_>) -> Result<Self, Malformed> {
@@ -83,6 +94,7 @@ impl Field for Standing {
             0 => Ok(Self::Preparing),
             1 => Ok(Self::Ready),
             2 => Ok(Self::Rejected(Field::take(cursor)?, Field::take(cursor)?)),
+            CLOSED => Ok(Self::Closed(Field::take(cursor)?)),
             _ => Err(Malformed("version: an unknown standing")),
         }
     }
@@ -188,6 +200,22 @@ pub(crate) fn ready_version(core: &Core, kind: TypeId, hash: VersionHash) -> Res
         Standing::Ready => Ok(found),
         Standing::Preparing => Err(not_ready()),
         Standing::Rejected(detail, _) => Err(rejected(detail)),
+        Standing::Closed(detail) => Err(closed(detail)),
+    }
+}
+
+/// A version whose objects may be run. Costs a look at one byte.
+///
+/// # Errors
+/// It is closed.
+pub(crate) fn check_open(core: &Core, kind: TypeId, hash: VersionHash) -> Result<(), Problem> {
+    let key = key::version(kind, hash);
+    if core.store.get(&key).is_none_or(|record| record.first() != Some(&CLOSED)) {
+        return Ok(());
+    }
+    match core.read::<VersionRecord>(&key).map(|found| found.standing) {
+        Some(Standing::Closed(detail)) => Err(closed(&detail)),
+        _ => Ok(()),
     }
 }
 
@@ -249,6 +277,12 @@ pub(crate) fn no_such_version(hash: VersionHash) -> Problem {
 pub(crate) fn not_ready() -> Problem {
     let problem = Problem::new(Slug::TypeNotReady, "the members still compile the type");
     Problem { retry_after_ms: Some(100), ..problem }
+}
+
+pub(crate) fn closed(detail: &str) -> Problem {
+    let what =
+        "the version is closed, its objects keep their state and run nothing: a member's build rejects it";
+    Problem::new(Slug::Quarantined, format!("{what}: {detail}"))
 }
 
 pub(crate) fn rejected(detail: &str) -> Problem {

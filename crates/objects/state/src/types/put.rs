@@ -1,9 +1,9 @@
-//! Versions come, become ready or are rejected, and go.
+//! Versions come and go.
 
 use super::description::Description;
 use super::{
-    Standing, UserType, VersionRecord, VersionText, find, named, no_such_version, prepare, rejected, section,
-    totals, update_totals, upload, version, versions,
+    Standing, UserType, VersionRecord, VersionText, closed, find, named, no_such_version, prepare, rejected,
+    section, totals, update_totals, upload, version, versions,
 };
 use crate::command::TypeId;
 use crate::deadline;
@@ -11,7 +11,7 @@ use crate::group::Core;
 use crate::guest::VersionHash;
 use crate::key::{self, kind};
 use crate::limits::{
-    DESCRIPTION_BYTES_MAX, SOURCE_BYTES_MAX, TYPE_NAME_BYTES_MAX, UPLOAD_MS, USER_TYPE_MAX, USER_TYPE_MIN,
+    DESCRIPTION_BYTES_MAX, SOURCE_BYTES_MAX, TYPE_NAME_BYTES_MAX, USER_TYPE_MAX, USER_TYPE_MIN,
     USER_TYPES_MAX, VERSIONS_MAX,
 };
 use crate::problem::{Problem, Slug};
@@ -55,6 +55,7 @@ pub(crate) fn put(core: &mut Core, new: &New<'_>) -> Result<String, Problem> {
         update_totals(core, |totals| totals.last = kind.0);
     }
     write(core, kind, hash, new, &description);
+    core.types_changes += 1;
     update_totals(core, |totals| {
         totals.versions += 1;
         totals.preparing += 1;
@@ -80,37 +81,10 @@ fn write(core: &mut Core, kind: TypeId, hash: VersionHash, new: &New<'_>, descri
     write_methods(core, kind, hash, description);
 }
 
-fn write_methods(core: &mut Core, kind: TypeId, hash: VersionHash, description: &Description) {
+pub(super) fn write_methods(core: &mut Core, kind: TypeId, hash: VersionHash, description: &Description) {
     for (name, is) in &description.methods {
         core.write(key::method(kind, hash, name), is);
     }
-}
-
-/// What the runner of a version says of the source that it has loaded takes the place of a description.
-///
-/// # Errors
-/// It is none.
-fn describe(
-    core: &mut Core,
-    kind: TypeId,
-    hash: VersionHash,
-    found: &mut VersionRecord,
-) -> Result<(), String> {
-    let Some(mut text) = core.read::<VersionText>(&key::version_text(kind, hash)) else { return Ok(()) };
-    let said = text.source.as_ref().and_then(|_| core.engine.get().description(hash));
-    let Some(said) = said else { return Ok(()) };
-    if said.len() > DESCRIPTION_BYTES_MAX {
-        return Err(String::from("what the runner says of the source is too long"));
-    }
-    let said =
-        String::from_utf8(said).map_err(|_| String::from("what the runner says of the source is no text"))?;
-    let description = Description::parse(&said).map_err(|problem| problem.detail)?;
-    write_methods(core, kind, hash, &description);
-    found.hears_sessions = description.hears_sessions.unwrap_or(found.hears_sessions);
-    found.layout.clone_from(&description.layout);
-    text.described = Some(said);
-    core.write(key::version_text(kind, hash), &text);
-    Ok(())
 }
 
 fn shown(name: &str, hash: VersionHash, state: &str) -> String {
@@ -126,6 +100,7 @@ fn again(
 ) -> Result<String, Problem> {
     match &found.standing {
         Standing::Rejected(detail, _) => Err(rejected(detail)),
+        Standing::Closed(detail) => Err(closed(detail)),
         Standing::Preparing => Ok(shown(name, hash, "preparing")),
         Standing::Ready => {
             make_current(core, kind, Some(hash));
@@ -134,7 +109,7 @@ fn again(
     }
 }
 
-fn make_current(core: &mut Core, kind: TypeId, current: Option<VersionHash>) {
+pub(super) fn make_current(core: &mut Core, kind: TypeId, current: Option<VersionHash>) {
     if let Some(known) = find(core, kind) {
         core.write(key::user_type(kind), &UserType { current, ..known });
     }
@@ -171,34 +146,6 @@ fn free_number(core: &Core) -> Result<TypeId, Problem> {
     }
 }
 
-/// The leader's engine is done with a version. Each member waits for its own here, so that none runs a version that it does
-/// not have. Without effect if the version is not being prepared.
-pub(crate) fn ready(core: &mut Core, kind: TypeId, hash: VersionHash) {
-    let Some(mut found) = version(core, kind, hash).filter(|found| found.standing == Standing::Preparing)
-    else {
-        return;
-    };
-    update_totals(core, |totals| totals.preparing -= 1);
-    let ready = core.engine.get().ready(hash).map_err(|why| why.detail);
-    match ready.and_then(|()| describe(core, kind, hash, &mut found)) {
-        Ok(()) => {
-            core.write(key::version(kind, hash), &VersionRecord { standing: Standing::Ready, ..found });
-            make_current(core, kind, Some(hash));
-        }
-        Err(detail) => reject(core, kind, hash, found, detail),
-    }
-}
-
-fn reject(core: &mut Core, kind: TypeId, hash: VersionHash, found: VersionRecord, detail: String) {
-    let until_ms = core.meta.stamp_ms.saturating_add(UPLOAD_MS);
-    let module = found.module;
-    let standing = Standing::Rejected(detail, until_ms);
-    core.write(key::version(kind, hash), &VersionRecord { standing, ..found });
-    deadline::set(core, until_ms, deadline::REJECTED, &[&[kind.0][..], &hash.0].concat(), &());
-    upload::end_use(core, module);
-    forget_in_engine(core, hash);
-}
-
 /// The time for which a rejection is remembered is over.
 pub(crate) fn forget_rejected(core: &mut Core, id: &[u8]) {
     if let Some((kind, hash)) = id.split_first()
@@ -221,7 +168,7 @@ pub(crate) fn delete(core: &mut Core, name: &str, hash: VersionHash) -> Result<S
             update_totals(core, |totals| totals.preparing -= 1);
             upload::end_use(core, found.module);
         }
-        Standing::Ready => upload::end_use(core, found.module),
+        Standing::Ready | Standing::Closed(_) => upload::end_use(core, found.module),
         Standing::Rejected(_, until_ms) => {
             deadline::clear(core, until_ms, deadline::REJECTED, &[&[kind.0][..], &hash.0].concat());
         }
@@ -232,7 +179,7 @@ pub(crate) fn delete(core: &mut Core, name: &str, hash: VersionHash) -> Result<S
 }
 
 /// The engine may forget a version that no type has.
-fn forget_in_engine(core: &Core, hash: VersionHash) {
+pub(super) fn forget_in_engine(core: &Core, hash: VersionHash) {
     let has = |found: VersionRecord| !matches!(found.standing, Standing::Rejected(..));
     if !super::all(core).any(|(kind, _)| version(core, kind, hash).is_some_and(has)) {
         core.engine.get().forget_version(hash);
@@ -241,6 +188,7 @@ fn forget_in_engine(core: &Core, hash: VersionHash) {
 
 /// Removes the records of a version.
 fn remove(core: &mut Core, kind: TypeId, hash: VersionHash) {
+    core.types_changes += 1;
     core.store.remove(&key::version(kind, hash));
     core.store.remove(&key::version_text(kind, hash));
     let methods = key::method(kind, hash, "");
@@ -253,6 +201,11 @@ fn remove(core: &mut Core, kind: TypeId, hash: VersionHash) {
         core.store.remove(&[kind::TYPE, kind.0]);
         return;
     }
+    leave_current(core, kind, hash);
+}
+
+/// New objects get the latest version that is ready, if that one was theirs.
+pub(super) fn leave_current(core: &mut Core, kind: TypeId, hash: VersionHash) {
     if find(core, kind).is_some_and(|known| known.current == Some(hash)) {
         let ready = versions(core, kind).filter(|(_, left)| left.standing == Standing::Ready);
         let latest = ready.max_by_key(|(_, left)| left.since).map(|(hash, _)| hash);

@@ -24,9 +24,9 @@ pub struct TypeInfo {
 pub struct VersionInfo {
     /// Its name.
     pub hash: VersionHash,
-    /// `preparing`, `ready` or `rejected`.
+    /// `preparing`, `ready`, `rejected` or `closed`.
     pub state: &'static str,
-    /// The rule that it breaks, if it is rejected.
+    /// The rule that it breaks, if it is rejected or closed.
     pub rejected: Option<String>,
     /// The position at which it came.
     pub since: u64,
@@ -46,6 +46,7 @@ pub(crate) fn info(core: &Core, kind: TypeId) -> Option<TypeInfo> {
             Standing::Preparing => ("preparing", None),
             Standing::Ready => ("ready", None),
             Standing::Rejected(detail, _) => ("rejected", Some(detail)),
+            Standing::Closed(detail) => ("closed", Some(detail)),
         };
         let description = text.map_or_else(String::new, VersionText::shown);
         let (since, module, objects) = (found.since, found.module, found.objects);

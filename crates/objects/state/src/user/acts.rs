@@ -1,7 +1,7 @@
 //! What a module asks for, done in order after its run.
 
 use super::enter::{Visit, refused};
-use super::{Guest, queue};
+use super::{Guest, outbox, queue};
 use crate::effects::{EventKind, Said, TicketEnd};
 use crate::guest::{Act, Entry};
 use crate::json::Json;
@@ -50,6 +50,10 @@ pub(super) fn perform(
             Act::SetTimer { id, after_ms } => set_timer(live, ctx, id, Some(after_ms))?,
             Act::ClearTimer(id) => set_timer(live, ctx, id, None)?,
             Act::Emit { topic, body } => emit(ctx, topic, body)?,
+            Act::Send { target, method, args } => {
+                let sender = (ctx.object, ctx.header.incarnation);
+                outbox::send(ctx.core, sender, &target, method, args)?;
+            }
         }
     }
     Ok(parked)
@@ -115,6 +119,6 @@ fn emit(ctx: &mut Ctx<'_>, topic: String, body: Vec<u8>) -> Result<(), Problem> 
 impl Visit<'_> {
     /// For a call of that kind.
     pub(super) const fn of_call<'a>(entry: Entry<'a>, may_park: bool) -> Visit<'a> {
-        Visit { entry, ended: None, may_park }
+        Visit { entry, ended: None, may_park, fuel_max: u64::MAX }
     }
 }

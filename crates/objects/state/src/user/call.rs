@@ -2,7 +2,7 @@
 
 use super::enter::{self, Visit};
 use super::host::Records;
-use super::{Guest, hears_sessions};
+use super::{GUARD_LEVEL, Guest, guard, hears_sessions};
 use crate::answer::{Answer, check_incarnation, find};
 use crate::args::Args;
 use crate::codec::encoded;
@@ -12,7 +12,7 @@ use crate::group::Core;
 use crate::guest::{Entry, Run};
 use crate::json::Json;
 use crate::key::{self, table};
-use crate::limits::USER_RUNS_PER_SESSION_MAX;
+use crate::limits::{SPENT_MAX, USER_RUNS_PER_SESSION_MAX};
 use crate::object::{self, Claim, Ctx, Live, MethodKind, Why, class};
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
@@ -108,6 +108,9 @@ pub(crate) fn batch_step(
     claim: &Claim,
 ) -> Result<String, Problem> {
     Args::parse(&invocation.args)?;
+    if core.spent > SPENT_MAX && core.meta.feature_level >= GUARD_LEVEL {
+        return Err(Problem::new(Slug::OutOfFuel, "the calls before used up the fuel of the batch"));
+    }
     let (opened, _) = find_there(core, &batch.object, batch.incarnation)?;
     object::run(core, &batch.object, opened, true, claim, |live, ctx| {
         step(live, ctx, invocation, false).map(|visited| visited.result)
@@ -167,7 +170,7 @@ pub(crate) fn query(
     check_incarnation(incarnation, Some(space))?;
     Args::parse(args)?;
     let entry = Entry::Call { method, args: if args.is_empty() { b"{}" } else { args } };
-    enter::wait_for(core, root.version);
+    guard::check(core, object, space, root.version)?;
     let run = Run {
         version: root.version,
         space,
@@ -177,6 +180,7 @@ pub(crate) fn query(
         position: core.meta.position,
         seed: enter::seed(core, space),
         caller: "{}",
+        fuel_max: u64::MAX,
     };
     let ended = core.engine.get().query(&run, &Records { core, space, ended: None });
     enter::text(ended.outcome.map_err(enter::problem)?, entry)

@@ -3,20 +3,19 @@
 use twox_hash::XxHash3_64;
 
 use super::host::Records;
-use super::{Guest, PAGES, REGISTERS, acts, caller_json};
-use crate::guest::{Act, Ended, Entry, Failure, PAGE_BYTES, Run, VersionHash};
+use super::{GUARD_LEVEL, Guest, PAGES, REGISTERS, acts, caller_json, guard};
+use crate::guest::{Act, Ended, Entry, Failure, PAGE_BYTES, Run};
 use crate::json::Json;
 use crate::key;
-use crate::limits::{MEMORY_BYTES_MAX, PAGES_PER_OBJECT_MAX, TOPIC_BYTES_MAX, VALUE_BYTES_MAX};
+use crate::limits::{
+    MEMORY_BYTES_MAX, PAGES_PER_OBJECT_MAX, TOPIC_BYTES_MAX, UNCALLED_FUEL_MAX, VALUE_BYTES_MAX,
+};
 use crate::object::{Ctx, Live};
 use crate::problem::{Problem, Slug};
 use crate::types;
 
 /// Units of fuel that take about as long as writing a byte.
 const FUEL_PER_BYTE: u64 = 10;
-/// Bytes of a failure's words that are kept with an object.
-const FAILURE_BYTES_MAX: usize = 200;
-
 /// What is entered, and what the run may do.
 pub(super) struct Visit<'a> {
     pub(super) entry: Entry<'a>,
@@ -24,6 +23,8 @@ pub(super) struct Visit<'a> {
     pub(super) ended: Option<u64>,
     /// Whether its call may wait.
     pub(super) may_park: bool,
+    /// The fuel that it may take, if its version may take more.
+    pub(super) fuel_max: u64,
 }
 
 /// What a run that succeeded gave.
@@ -43,12 +44,19 @@ pub(super) fn enter(
     ctx: &mut Ctx<'_>,
     visit: &Visit<'_>,
 ) -> Result<Visited, Problem> {
+    guard::check(ctx.core, ctx.object, ctx.space(), live.root.version)?;
     let ended = run(live, ctx, visit);
+    if let Err(Failure::Deadly { detail }) = &ended.outcome {
+        ctx.core.deadly.push((ctx.object.clone(), ctx.header.incarnation, detail.clone()));
+    }
     let result = ended.outcome.map_err(problem)?;
     let parks = ended.acts.iter().any(|act| matches!(act, Act::Park { .. }));
     let kept = keep_memory(live, ctx, &ended.pages, ended.registers.as_deref())
         .and_then(|()| if parks { Ok(String::new()) } else { text(result, visit.entry) })
         .and_then(|result| Ok(Visited { result, parked: acts::perform(live, ctx, visit, ended.acts)? }));
+    if kept.is_ok() && !matches!(visit.entry, Entry::Init(_) | Entry::Save | Entry::Migrate(_)) {
+        guard::count_run(ctx.core, ctx.header.incarnation);
+    }
     if kept.is_err() {
         // The engine has kept what is taken back now.
         ctx.core.engine.get().forget(ctx.space());
@@ -59,7 +67,6 @@ pub(super) fn enter(
 fn run(live: &Live<Guest>, ctx: &mut Ctx<'_>, visit: &Visit<'_>) -> Ended {
     ctx.core.runs += 1;
     let (space, version) = (ctx.space(), live.root.version);
-    wait_for(ctx.core, version);
     let run = Run {
         version,
         space,
@@ -69,17 +76,12 @@ fn run(live: &Live<Guest>, ctx: &mut Ctx<'_>, visit: &Visit<'_>) -> Ended {
         position: ctx.position(),
         seed: seed(ctx.core, space),
         caller: &caller_json(ctx.claim),
+        fuel_max: visit.fuel_max,
     };
     let host = Records { core: &*ctx.core, space, ended: visit.ended };
     let ended = ctx.core.engine.get().run(&run, &host);
     ctx.core.spent += (ended.fuel / FUEL_PER_BYTE) as usize;
     ended
-}
-
-/// After a start the engine may not be done yet with what the log says is ready.
-pub(super) fn wait_for(core: &crate::group::Core, version: VersionHash) {
-    let ready = core.engine.get().ready(version);
-    assert!(ready.is_ok(), "a version that is ready in the log is rejected here: {ready:?}");
 }
 
 /// Where a run's random numbers begin: they are no secret.
@@ -160,16 +162,17 @@ pub(super) fn uncalled(
     ended: Option<u64>,
 ) -> Option<String> {
     let (mark, header, root) = (ctx.core.mark(), ctx.header.clone(), live.root.clone());
-    let problem = match enter(live, ctx, &Visit { entry, ended, may_park: false }) {
+    // Builds that know nothing of it would come to other results.
+    let is_bounded = ctx.core.meta.feature_level >= GUARD_LEVEL;
+    let fuel_max = if is_bounded { UNCALLED_FUEL_MAX } else { u64::MAX };
+    let problem = match enter(live, ctx, &Visit { entry, ended, may_park: false, fuel_max }) {
         Ok(visited) => return Some(visited.result),
         Err(problem) => problem,
     };
     ctx.core.rollback(mark);
     (*ctx.header, live.root) = (header, root);
-    live.root.failures += 1;
-    let mut words = format!("{}: {}", problem.code.as_deref().unwrap_or(problem.slug.name()), problem.detail);
-    words.truncate(words.floor_char_boundary(FAILURE_BYTES_MAX));
-    live.root.last_failure = Some(words);
+    let words = problem.code.as_deref().unwrap_or(problem.slug.name());
+    live.root.failed(format!("{words}: {}", problem.detail));
     None
 }
 
@@ -178,6 +181,7 @@ pub(super) fn problem(failure: Failure) -> Problem {
     match failure {
         Failure::Refused { code, detail } => refused(code, detail),
         Failure::Trapped { detail } | Failure::Broken { detail } => Problem::new(Slug::GuestTrap, detail),
+        Failure::Deadly { detail } => Problem::new(Slug::Quarantined, detail),
         Failure::OutOfFuel => Problem::new(Slug::OutOfFuel, "the call used up its fuel"),
         Failure::StackExhausted => Problem::new(Slug::StackExhausted, "the call used up its stack"),
         Failure::OutOfMemory => {

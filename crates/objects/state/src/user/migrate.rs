@@ -6,7 +6,7 @@
 
 use super::call::named;
 use super::enter::{self, Visit};
-use super::{Guest, PAGES, REGISTERS};
+use super::{GUARD_LEVEL, Guest, PAGES, REGISTERS, guard};
 use crate::answer::{Answer, find, once};
 use crate::command::{Caller, ObjectName};
 use crate::group::Core;
@@ -49,10 +49,15 @@ pub(crate) fn migrate(
     });
 }
 
-fn take_over(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, to: VersionHash) -> Result<(), Problem> {
+/// The old module saves, the new one takes over.
+pub(super) fn take_over(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, to: VersionHash) -> Result<(), Problem> {
     let (kind, from) = (ctx.object.kind, live.root.version);
     let saved = enter::enter(live, ctx, &Visit::of_call(Entry::Save, false))?.result;
     let description = types::description(ctx.core, kind, from);
+    // Builds that know nothing of it would have another state.
+    if ctx.core.meta.feature_level >= GUARD_LEVEL {
+        guard::keep_before(ctx.core, ctx.space(), &live.root);
+    }
     clear(live, ctx)?;
     types::count_object(ctx.core, kind, from, -1);
     types::count_object(ctx.core, kind, to, 1);
@@ -69,7 +74,7 @@ fn take_over(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, to: VersionHash) -> Resu
 }
 
 /// Its memory is the image of a version again.
-fn clear(live: &mut Live<Guest>, ctx: &mut Ctx<'_>) -> Result<(), Problem> {
+pub(super) fn clear(live: &mut Live<Guest>, ctx: &mut Ctx<'_>) -> Result<(), Problem> {
     let keys: Vec<_> = [PAGES, REGISTERS]
         .iter()
         .flat_map(|table| ctx.core.store.prefix(&key::entry(ctx.space(), *table, &[])))

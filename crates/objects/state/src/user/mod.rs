@@ -10,8 +10,12 @@
 mod acts;
 mod call;
 mod enter;
+pub(crate) mod guard;
 mod host;
 mod migrate;
+mod outbox;
+mod rollback;
+mod trial;
 
 use std::collections::BTreeMap;
 
@@ -21,6 +25,7 @@ use crate::command::ObjectName;
 use crate::group::Core;
 use crate::guest::{Entry, PAGE_BYTES, VersionHash};
 use crate::key::{self, table};
+use crate::limits::PUT_OFF_MS;
 use crate::object::{self, Builtin, Ctx, Header, Live, Method, Step, View, Why};
 use crate::place::{Place, Queue};
 use crate::problem::{Outcome, Problem};
@@ -29,12 +34,25 @@ use crate::ticket::Ticket;
 use crate::types;
 
 pub(crate) use call::{batch_step, call, create, query};
+pub(crate) use guard::{forget_before, is_kept_until, quarantine, quarantine_deadly};
 pub(crate) use migrate::migrate;
+pub(crate) use outbox::{deliver, has_messages, sound as sound_messages};
+pub(crate) use rollback::rollback;
+pub(crate) use trial::try_migration;
 
+/// Bytes of a failure's words that are kept with an object.
+const FAILURE_BYTES_MAX: usize = 200;
 /// Pages that differ from the image, by number.
 pub(crate) const PAGES: u8 = table::OWN;
 /// Size of the memory and globals: one record.
 pub(crate) const REGISTERS: u8 = table::OWN + 1;
+/// What is out of the ordinary about it: one record.
+pub(crate) const GUARD: u8 = table::OWN + 2;
+/// The pages that it had before it was migrated, and its registers.
+pub(crate) const KEPT_PAGES: u8 = table::OWN + 3;
+pub(crate) const KEPT_REGISTERS: u8 = table::OWN + 4;
+/// The feature level from which on objects keep what they were before a migration.
+pub(crate) const GUARD_LEVEL: u32 = 3;
 /// Where its calls wait.
 pub(crate) const WAITING: u8 = 1;
 
@@ -54,6 +72,15 @@ record! {
         pub(crate) failures: u64,
         /// Why the last of them did.
         pub(crate) last_failure: Option<String>,
+    }
+}
+
+impl Root {
+    /// Something that nobody called has failed.
+    fn failed(&mut self, mut words: String) {
+        self.failures += 1;
+        words.truncate(words.floor_char_boundary(FAILURE_BYTES_MAX));
+        self.last_failure = Some(words);
     }
 }
 
@@ -92,6 +119,10 @@ impl Builtin for Guest {
     }
 
     fn due(live: &mut Live<Self>, ctx: &mut Ctx<'_>, timer: &[u8]) {
+        if guard::check(ctx.core, ctx.object, ctx.space(), live.root.version).is_err() {
+            let later = ctx.now_ms().saturating_add(PUT_OFF_MS);
+            return ctx.set_timer(timer, Some(later));
+        }
         live.root.timers = live.root.timers.saturating_sub(1);
         if let Some(id) = timer.first_chunk() {
             enter::uncalled(live, ctx, Entry::Timer(u64::from_be_bytes(*id)), None);
@@ -105,8 +136,9 @@ impl Builtin for Guest {
 
     fn is_readable(table: u8, value: &[u8]) -> bool {
         match table {
-            PAGES => value.len() == PAGE_BYTES,
-            REGISTERS => true,
+            PAGES | KEPT_PAGES => value.len() == PAGE_BYTES,
+            REGISTERS | KEPT_REGISTERS => true,
+            GUARD => guard::is_readable(value),
             _ => false,
         }
     }
@@ -142,6 +174,7 @@ pub(super) fn hears_sessions(core: &Core, object: &ObjectName, version: VersionH
 pub(crate) fn deleted(core: &mut Core, object: &ObjectName, header: &Header) {
     let Ok(root) = crate::codec::decoded::<Root>(&header.root) else { return };
     types::count_object(core, object.kind, root.version, -1);
+    forget_before(core, header.incarnation);
     if root.pages > 0 {
         types::update_totals(core, |totals| {
             let bytes = u64::from(root.pages) * PAGE_BYTES as u64;
@@ -169,6 +202,11 @@ pub(crate) fn tally<'a>(
         if count(PAGES) != root.pages as usize || count(table::TIMER) != root.timers as usize {
             return Err(crate::codec::Malformed("check: an object's pages or timers are miscounted"));
         }
+        let kept = guard::kept_pages(core, header.incarnation);
+        if count(KEPT_PAGES) != kept as usize {
+            return Err(crate::codec::Malformed("check: an object's kept pages are miscounted"));
+        }
+        pages += u64::from(kept);
         *versions.entry((object.kind.0, root.version)).or_insert(0) += 1;
         pages += u64::from(root.pages);
     }

@@ -21,7 +21,10 @@ type Pages = BTreeMap<u32, Vec<u8>>;
 pub struct FakeEngine {
     /// Whether memory is kept between runs.
     keeps: bool,
-    is_slow: bool,
+    /// It is not done with anything before this. Whoever runs something then would stand still: the test fails.
+    gate: Option<&'static AtomicBool>,
+    /// From then on modules with the word `fragile` are rejected.
+    is_later: AtomicBool,
     inner: Mutex<Inner>,
 }
 
@@ -31,6 +34,8 @@ struct Inner {
     resident: BTreeMap<u64, (u64, Pages)>,
     /// How often memory was made again from records.
     loads: usize,
+    /// Which objects were forgiven, and up to which positions.
+    forgiven: Vec<(u64, u64)>,
 }
 
 /// Engines that are slow are not done before this.
@@ -39,7 +44,12 @@ static FINISHED: AtomicBool = AtomicBool::new(false);
 impl FakeEngine {
     /// One that is done with nothing until [`Self::finish_all`]. For one test of a process.
     pub fn slow() -> Self {
-        Self { is_slow: true, ..Self::new(true) }
+        Self::gated(&FINISHED)
+    }
+
+    /// One that is done with nothing until this is set.
+    pub fn gated(gate: &'static AtomicBool) -> Self {
+        Self { gate: Some(gate), ..Self::new(true) }
     }
 
     pub fn finish_all() {
@@ -47,7 +57,25 @@ impl FakeEngine {
     }
 
     pub fn new(keeps: bool) -> Self {
-        Self { keeps, is_slow: false, inner: Mutex::default() }
+        Self { keeps, gate: None, is_later: AtomicBool::new(false), inner: Mutex::default() }
+    }
+
+    /// A later build, whose limits are others.
+    pub fn later(self) -> Self {
+        self.become_later(true);
+        self
+    }
+
+    pub fn become_later(&self, is_later: bool) {
+        self.is_later.store(is_later, Ordering::SeqCst);
+    }
+
+    pub fn forgiven(&self) -> Vec<(u64, u64)> {
+        self.inner.lock().unwrap().forgiven.clone()
+    }
+
+    fn is_open(&self) -> bool {
+        self.gate.is_none_or(|gate| gate.load(Ordering::SeqCst))
     }
 
     pub fn versions(&self) -> usize {
@@ -63,6 +91,7 @@ impl FakeEngine {
     }
 
     fn memory(&self, run: &Run<'_>, host: &dyn Host) -> (String, Pages) {
+        assert!(self.is_open(), "a member stands still, for its engine is not done");
         let mut inner = self.inner.lock().unwrap();
         let module = inner.modules.get(&run.version).expect("a version that was prepared").clone();
         let known =
@@ -83,6 +112,8 @@ struct Machine<'a> {
     host: &'a dyn Host,
     acts: Vec<Act>,
     position: u64,
+    /// Whether it comes to other results than elsewhere.
+    lies: bool,
 }
 
 fn argument(args: &[u8], name: &str) -> i64 {
@@ -101,8 +132,13 @@ impl Machine<'_> {
         page[8 * at..8 * at + 8].copy_from_slice(&value.to_le_bytes());
     }
 
+    fn send(&mut self, target: &str, method: &str, args: &[u8]) {
+        let args = if args.is_empty() { b"{}" } else { args }.to_vec();
+        self.acts.push(Act::Send { target: target.into(), method: method.into(), args });
+    }
+
     fn add(&mut self, by: u64) -> Vec<u8> {
-        let value = self.read(0, 0) + by;
+        let value = self.read(0, 0) + by + u64::from(self.lies);
         self.write(0, 0, value);
         format!("{{\"value\":{value}}}").into_bytes()
     }
@@ -172,6 +208,18 @@ impl Machine<'_> {
                 self.acts.push(Act::SetTimer { id, after_ms });
             }
             "untimer" => self.acts.push(Act::ClearTimer(argument(args, "id") as u64)),
+            "send" => self.send("hits/b", "add", args),
+            "send_none" => self.send("hits/none", "add", args),
+            "send_counter" => self.send("counter/c", "increment", b"{\"by\":3}"),
+            "send_wrong" => self.send("hits", "add", args),
+            "send_and_trap" => {
+                self.send("hits/b", "add", args);
+                return Err(Failure::OutOfMemory);
+            }
+            "ping" => {
+                self.add(1);
+                self.send("hits/a", "ping", b"{}");
+            }
             "emit" => self.acts.push(Act::Emit { topic: "news".into(), body: args.to_vec() }),
             "refuse" => {
                 return Err(Failure::Refused { code: "no-funds".into(), detail: "it is empty".into() });
@@ -180,6 +228,7 @@ impl Machine<'_> {
             "burn" => return Err(Failure::OutOfFuel),
             "grow" => return Err(Failure::OutOfMemory),
             "deep" => return Err(Failure::StackExhausted),
+            "die" => return Err(Failure::Deadly { detail: "the process has died twice".into() }),
             "bad" => {
                 self.add(1);
                 self.acts.push(Act::SetTimer { id: 3, after_ms: 5 });
@@ -229,6 +278,7 @@ impl Machine<'_> {
                 self.add(1);
                 Err(Failure::Trapped { detail: "unreachable in `timer`".into() })
             }
+            Entry::Timer(667) => Err(Failure::Deadly { detail: "the process has died twice".into() }),
             Entry::Timer(_) => Ok(self.add(10)),
             Entry::TicketEnded(_) if self.module.contains("endtrap") => Err(Failure::OutOfFuel),
             Entry::TicketEnded(_) if self.module.contains("endwrong") => {
@@ -262,9 +312,11 @@ impl Engine for FakeEngine {
     }
 
     fn ready(&self, version: VersionHash) -> Result<(), Rejected> {
+        assert!(self.is_open(), "a member stands still, for its engine is not done");
         let inner = self.inner.lock().unwrap();
         let module = inner.modules.get(&version).expect("a version that was prepared");
-        if module.contains("reject") {
+        let is_fragile = module.contains("fragile") && self.is_later.load(Ordering::SeqCst);
+        if module.contains("reject") || is_fragile {
             return Err(Rejected { detail: "rule 7: function `x`".into() });
         }
         Ok(())
@@ -277,16 +329,24 @@ impl Engine for FakeEngine {
     }
 
     fn is_done(&self, version: VersionHash) -> bool {
-        let is_late = self.is_slow && !FINISHED.load(Ordering::SeqCst);
-        !is_late && self.inner.lock().unwrap().modules.contains_key(&version)
+        self.is_open() && self.inner.lock().unwrap().modules.contains_key(&version)
+    }
+
+    fn unfinished(&self) -> usize {
+        if self.is_open() { 0 } else { self.inner.lock().unwrap().modules.len() }
+    }
+
+    fn forgive(&self, space: u64, position: u64) {
+        self.inner.lock().unwrap().forgiven.push((space, position));
     }
 
     fn run(&self, run: &Run<'_>, host: &dyn Host) -> Ended {
         let (module, pages) = self.memory(run, host);
         let before = pages.clone();
-        let mut machine = Machine { module, pages, host, acts: Vec::new(), position: run.position };
+        let lies = module.contains("moody") && self.is_later.load(Ordering::SeqCst);
+        let mut machine = Machine { module, pages, host, acts: Vec::new(), position: run.position, lies };
         let outcome = machine.entered(run.entry);
-        let fuel = 1_000;
+        let fuel = if outcome == Err(Failure::OutOfFuel) { run.fuel_max.min(200_000_000) } else { 1_000 };
         if outcome.is_err() {
             return Ended { outcome, pages: Vec::new(), registers: None, acts: Vec::new(), fuel };
         }
@@ -305,13 +365,18 @@ impl Engine for FakeEngine {
 
     fn query(&self, run: &Run<'_>, host: &dyn Host) -> Ended {
         let (module, pages) = self.memory(run, host);
-        let mut machine = Machine { module, pages, host, acts: Vec::new(), position: run.position };
+        let (acts, position) = (Vec::new(), run.position);
+        let mut machine = Machine { module, pages, host, acts, position, lies: false };
         let outcome = machine.entered(run.entry);
         Ended { outcome, pages: Vec::new(), registers: None, acts: Vec::new(), fuel: 1 }
     }
 
     fn forget_version(&self, version: VersionHash) {
         self.inner.lock().unwrap().modules.remove(&version);
+    }
+
+    fn forget_all(&self) {
+        self.inner.lock().unwrap().resident.clear();
     }
 
     fn forget(&self, space: u64) {

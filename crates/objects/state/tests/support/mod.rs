@@ -3,6 +3,9 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(unreachable_pub, reason = "shared by test files")]
 
+pub mod engine;
+pub mod users;
+
 use std::collections::BTreeMap;
 
 use base::WallTime;

@@ -1,0 +1,10 @@
+;; A counter, of which one method never ends. It asks for the most fuel: that lasts a fifth of a second.
+(module
+  (@custom "diwan.type" "{\"name\":\"burner\",\"methods\":{\"hit\":{\"kind\":\"command\"},\"burn\":{\"kind\":\"command\"}},\"limits\":{\"fuel\":2000000000}}")
+  (memory (export "memory") 1)
+  (data (i32.const 16) "{\"value\":0}")
+  (func (export "alloc") (param i32) (result i32) (i32.const 8192))
+  (func (export "call") (param i32) (param $length i32) (param i32 i32) (result i64)
+    (if (i32.eq (local.get $length) (i32.const 4)) (then (loop $on (br $on))))
+    (i32.store8 (i32.const 25) (i32.add (i32.load8_u (i32.const 25)) (i32.const 1)))
+    (i64.const 0x10_0000_000b)))

@@ -1,0 +1,385 @@
+//! Marks of what is under way, in a file that is mapped: a process that dies leaves them behind, and the next one finds what
+//! it died in. Setting one costs a few stores, and nothing is written to the disk for it.
+//!
+//! A run that has killed the process as often as it may is not begun again: a module that finds a hole in the compiler, or a
+//! mistake of ours, would otherwise kill the member at every start, for the run's command stays in the log. One death is no
+//! proof: an operator, or a host without memory, kills a process wherever it is. What has ended since is not held to be deadly.
+//!
+//! The marks survive the process, not the machine: what a failing machine was doing is not held against a module.
+
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use objects_state::guest::{COPIES, Run, VersionHash};
+use parking_lot::Mutex;
+
+use crate::memory::{Record, SharedRecords};
+
+/// What may be under way at a time.
+const UNDER_WAY_MAX: usize = 16;
+/// Deaths that are remembered; the oldest are forgotten.
+const DEATHS_MAX: usize = 112;
+/// How often a process may die in a run of the log, or in queries of an object, before that is not run any more.
+const RUN_DEATHS_MAX: u64 = 2;
+/// How often it may die while it makes a version ready: that takes long, so it is killed for other reasons, too.
+const VERSION_DEATHS_MAX: u64 = 3;
+
+/// What is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Mark {
+    kind: Kind,
+    space: u64,
+    /// Of a run of the log: its position and its own number there. Nothing for others.
+    run: (u64, u64),
+    version: VersionHash,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Run = 1,
+    Query = 2,
+    Version = 3,
+}
+
+impl Mark {
+    /// A run of the log. One on a copy is none.
+    pub(crate) const fn of_run(run: &Run<'_>) -> Self {
+        if run.space == COPIES {
+            return Self::of_query(run);
+        }
+        Self { kind: Kind::Run, space: run.space, run: (run.position, run.seed), version: run.version }
+    }
+
+    /// A query. All queries of an object count together: a client repeats a deadly one in the form that it likes.
+    pub(crate) const fn of_query(run: &Run<'_>) -> Self {
+        Self { kind: Kind::Query, space: run.space, run: (0, 0), version: run.version }
+    }
+
+    /// A version is made ready.
+    pub(crate) const fn of_version(version: VersionHash) -> Self {
+        Self { kind: Kind::Version, space: 0, run: (0, 0), version }
+    }
+
+    const fn deaths_max(&self) -> u64 {
+        match self.kind {
+            Kind::Run | Kind::Query => RUN_DEATHS_MAX,
+            Kind::Version => VERSION_DEATHS_MAX,
+        }
+    }
+
+    /// As it lies in the file, with a number beside: how many deaths there were, and up to which position.
+    fn record(&self, deaths: u64, position: u64) -> Record {
+        let mut record = Record::default();
+        record[0] = self.kind as u64 | deaths << 8;
+        (record[1], record[2], record[3]) = (self.space, self.run.0, self.run.1);
+        for (place, bytes) in record[4..].iter_mut().zip(self.version.0.chunks_exact(8)) {
+            *place = u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+        }
+        if self.kind == Kind::Query {
+            record[2] = position;
+        }
+        record
+    }
+
+    /// What a record says: the mark, how many deaths, and at which position. Bytes that are none are nothing.
+    fn of_record(record: &Record) -> Option<(Self, Death)> {
+        let kind = match record[0] & 0xff {
+            1 => Kind::Run,
+            2 => Kind::Query,
+            3 => Kind::Version,
+            _ => return None,
+        };
+        let mut version = VersionHash([0; 32]);
+        for (bytes, place) in version.0.chunks_exact_mut(8).zip(&record[4..]) {
+            bytes.copy_from_slice(&place.to_le_bytes());
+        }
+        let run = if kind == Kind::Run { (record[2], record[3]) } else { (0, 0) };
+        let death = Death { times: record[0] >> 8, position: record[2], number: 0 };
+        Some((Self { kind, space: record[1], run, version }, death))
+    }
+}
+
+/// Deaths in one thing.
+#[derive(Clone, Copy, Debug)]
+struct Death {
+    times: u64,
+    position: u64,
+    /// Its place in the file.
+    number: usize,
+}
+
+struct Inner {
+    records: SharedRecords,
+    free: Vec<usize>,
+    deaths: BTreeMap<Mark, Death>,
+    /// Where the next new one goes.
+    next: usize,
+}
+
+/// See the module. Without a file nothing is remembered.
+#[derive(Default)]
+pub(crate) struct Marks(Option<Mutex<Inner>>);
+
+/// A mark that is set. It goes with this value, unless the thread panics.
+pub(crate) struct UnderWay<'a> {
+    marks: &'a Marks,
+    mark: Mark,
+    place: Option<usize>,
+}
+
+impl Marks {
+    /// In that file. What the last process died in is counted, and said.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let bytes = (UNDER_WAY_MAX + DEATHS_MAX) * size_of::<Record>();
+        let mut file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+        let there = file.metadata()?.len();
+        if there != bytes as u64 {
+            file.set_len(0)?;
+            // Written, not only made long: a page that the disk has no room for would kill the process.
+            file.write_all(&vec![0; bytes])?;
+        }
+        let records = SharedRecords::of_file(file.as_fd(), UNDER_WAY_MAX + DEATHS_MAX);
+        let mut inner =
+            Inner { records, free: (0..UNDER_WAY_MAX).rev().collect(), deaths: BTreeMap::new(), next: 0 };
+        inner.read_deaths();
+        inner.count_deaths();
+        Ok(Self(Some(Mutex::new(inner))))
+    }
+
+    /// Why this is not to be begun, if the process has died in it as often as it may.
+    pub(crate) fn deadly(&self, mark: &Mark) -> Option<String> {
+        let inner = self.0.as_ref()?.lock();
+        let death = inner.deaths.get(mark).filter(|death| death.times >= mark.deaths_max())?;
+        let times = death.times;
+        Some(match mark.kind {
+            Kind::Run => format!(
+                "the process of a member has died {times} times in the call at position {}",
+                mark.run.0
+            ),
+            Kind::Query => {
+                format!("the process of this member has died {times} times in queries of the object")
+            }
+            Kind::Version => {
+                format!("the process of this member has died {times} times while it compiled the version")
+            }
+        })
+    }
+
+    /// Sets a mark.
+    pub(crate) fn begin(&self, mark: Mark, position: u64) -> UnderWay<'_> {
+        let place = self.0.as_ref().and_then(|inner| {
+            let mut inner = inner.lock();
+            let place = inner.free.pop()?;
+            inner.records.store(place, &mark.record(0, position));
+            Some(place)
+        });
+        UnderWay { marks: self, mark, place }
+    }
+
+    /// Forgets the deaths in queries of an object, on states up to this position. Those in runs of the log stay: a start may come
+    /// to such a run again, which must end as it did.
+    pub(crate) fn forgive(&self, space: u64, position: u64) {
+        let Some(inner) = &self.0 else { return };
+        let mut inner = inner.lock();
+        let is_meant = |(mark, death): &(&Mark, &Death)| {
+            mark.kind == Kind::Query && mark.space == space && death.position <= position
+        };
+        let meant: Vec<_> = inner.deaths.iter().filter(is_meant).map(|(mark, _)| *mark).collect();
+        meant.iter().for_each(|mark| inner.forget(mark));
+    }
+}
+
+impl Inner {
+    fn read_deaths(&mut self) {
+        for number in 0..DEATHS_MAX {
+            let record = self.records.load(UNDER_WAY_MAX + number);
+            if let Some((mark, death)) = Mark::of_record(&record) {
+                self.deaths.insert(mark, Death { number, ..death });
+                self.next = (number + 1) % DEATHS_MAX;
+            }
+        }
+    }
+
+    /// The marks that a process has left are deaths.
+    fn count_deaths(&mut self) {
+        for place in 0..UNDER_WAY_MAX {
+            let record = self.records.load(place);
+            if let Some((mark, death)) = Mark::of_record(&record) {
+                let times = self.died(mark, death.position);
+                tracing::error!(
+                    what = %mark.words(),
+                    times,
+                    may_die = mark.deaths_max(),
+                    "the last process of this member died in the module of a user; hint: after so many deaths it is not run any \
+                     more, and its object is in quarantine: `diwan object release` ends that; a version is compiled again when \
+                     `modules/marks` is deleted"
+                );
+            }
+            self.records.store(place, &Record::default());
+        }
+    }
+
+    fn died(&mut self, mark: Mark, position: u64) -> u64 {
+        let known = self.deaths.get(&mark).copied();
+        let number = known.map_or(self.next, |death| death.number);
+        if known.is_none() {
+            self.deaths.retain(|_, death| death.number != number);
+            self.next = (number + 1) % DEATHS_MAX;
+        }
+        let times = known.map_or(0, |death| death.times) + 1;
+        self.records.store(UNDER_WAY_MAX + number, &mark.record(times, position));
+        self.deaths.insert(mark, Death { times, position, number });
+        times
+    }
+
+    fn forget(&mut self, mark: &Mark) {
+        if let Some(death) = self.deaths.remove(mark) {
+            self.records.store(UNDER_WAY_MAX + death.number, &Record::default());
+        }
+    }
+}
+
+impl Mark {
+    fn words(&self) -> String {
+        match self.kind {
+            Kind::Run => format!(
+                "the call at position {} of the object that was created at {}",
+                self.run.0, self.space
+            ),
+            Kind::Query => format!("a query of the object that was created at {}", self.space),
+            Kind::Version => format!("the compilation of version {}", self.version),
+        }
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        let Some((inner, place)) = self.marks.0.as_ref().zip(self.place) else { return };
+        // A panic ends the objects of this process: for the next one it is a death.
+        if !std::thread::panicking() {
+            let mut inner = inner.lock();
+            inner.records.store(place, &Record::default());
+            inner.free.push(place);
+            // A query that ends says nothing of another one of the same object.
+            if self.mark.kind != Kind::Query && !inner.deaths.is_empty() {
+                inner.forget(&self.mark);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use objects_state::guest::Entry;
+
+    use super::*;
+
+    fn run(space: u64, position: u64, seed: u64) -> Run<'static> {
+        let (version, entry) = (VersionHash([7; 32]), Entry::Save);
+        Run { version, space, changed: 0, entry, now_ms: 0, position, seed, caller: "{}", fuel_max: u64::MAX }
+    }
+
+    /// A process that dies in this.
+    fn die(path: &Path, mark: Mark, position: u64) {
+        let marks = Marks::open(path).unwrap();
+        std::mem::forget(marks.begin(mark, position));
+    }
+
+    fn is_deadly(path: &Path, mark: Mark) -> bool {
+        Marks::open(path).unwrap().deadly(&mark).is_some()
+    }
+
+    #[test]
+    fn run_that_killed_two_processes_is_not_begun_again_and_its_neighbours_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("marks");
+        let mark = Mark::of_run(&run(5, 100, 1));
+        die(&path, mark, 100);
+        assert!(!is_deadly(&path, mark), "one death is no proof");
+        die(&path, mark, 100);
+        assert!(is_deadly(&path, mark) && is_deadly(&path, mark));
+        for other in [run(5, 101, 1), run(6, 100, 1), run(5, 100, 2)] {
+            assert!(!is_deadly(&path, Mark::of_run(&other)));
+        }
+        assert!(!is_deadly(&path, Mark::of_query(&run(5, 100, 1))));
+    }
+
+    #[test]
+    fn run_that_ended_leaves_no_mark() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("marks");
+        let mark = Mark::of_run(&run(5, 100, 1));
+        for _ in 0..3 {
+            let marks = Marks::open(&path).unwrap();
+            let many: Vec<_> = (0..UNDER_WAY_MAX + 3).map(|_| marks.begin(mark, 100)).collect();
+            drop(many);
+            drop(marks.begin(mark, 100));
+        }
+        assert!(!is_deadly(&path, mark));
+        // It was killed once in each of several starts, and carried out in between.
+        for _ in 0..4 {
+            die(&path, mark, 100);
+            drop(Marks::open(&path).unwrap().begin(mark, 100));
+        }
+        assert!(!is_deadly(&path, mark));
+    }
+
+    #[test]
+    fn queries_of_an_object_count_together_until_it_is_released_behind_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("marks");
+        die(&path, Mark::of_query(&run(5, 0, 1)), 100);
+        die(&path, Mark::of_query(&run(5, 0, 2)), 110);
+        let mark = Mark::of_query(&run(5, 0, 3));
+        assert!(is_deadly(&path, mark));
+        Marks::open(&path).unwrap().forgive(5, 109);
+        assert!(is_deadly(&path, mark), "a release that is older than the deaths does not count");
+        Marks::open(&path).unwrap().forgive(5, 110);
+        assert!(!is_deadly(&path, mark));
+    }
+
+    #[test]
+    fn version_that_was_made_after_deaths_is_not_held_to_be_deadly() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("marks");
+        let mark = Mark::of_version(VersionHash([7; 32]));
+        die(&path, mark, 0);
+        die(&path, mark, 0);
+        drop(Marks::open(&path).unwrap().begin(mark, 0));
+        die(&path, mark, 0);
+        assert!(!is_deadly(&path, mark));
+        die(&path, mark, 0);
+        die(&path, mark, 0);
+        assert!(is_deadly(&path, mark));
+    }
+
+    #[test]
+    fn deaths_beyond_what_is_remembered_push_out_the_oldest_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("marks");
+        for position in 0..DEATHS_MAX as u64 + 5 {
+            die(&path, Mark::of_run(&run(5, position, 1)), position);
+            die(&path, Mark::of_run(&run(5, position, 1)), position);
+        }
+        let deadly = |position| is_deadly(&path, Mark::of_run(&run(5, position, 1)));
+        assert!(!deadly(0) && !deadly(4) && deadly(5) && deadly(DEATHS_MAX as u64 + 4));
+    }
+
+    #[test]
+    fn file_of_any_bytes_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("marks");
+        for bytes in [vec![0xff; 8_192], vec![3; 8_192], vec![1; 10], vec![2; 100_000]] {
+            std::fs::write(&path, bytes).unwrap();
+            let mark = Mark::of_run(&run(5, 100, 1));
+            die(&path, mark, 100);
+            die(&path, mark, 100);
+            assert!(is_deadly(&path, mark));
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! Types of users that harm nobody: verdicts on versions, quarantine, and the way back from a migration.
+
+mod support;
+
+use std::sync::Arc;
+
+use objects_state::guest::VersionHash;
+use objects_state::limits::{IMAGE_MS, PUT_OFF_MS};
+use objects_state::{Batch, Command, Invocation, Stage, State};
+use support::engine::FakeEngine;
+use support::users::{DESCRIPTION, Types, version};
+use support::{Anyone, K, S, load, snapshot};
+
+const QUARANTINED: &str = "refused quarantined";
+
+/// With an object `a` of a module, in a group of which all members know what there is.
+fn with_object(module: &str) -> Types {
+    let mut types = Types::new();
+    types.raise_level();
+    types.put("hits", module);
+    types.world.open(1, 1);
+    assert!(types.create("a", "").starts_with("{\"created\":true"));
+    types
+}
+
+fn stages(types: &Types) -> Vec<Stage> {
+    types.world.state.open_versions().iter().map(|version| version.stage).collect()
+}
+
+#[test]
+fn verdict_of_the_log_decides_whatever_this_engine_makes_of_a_version() {
+    let mut types = Types::new();
+    types.raise_level();
+    types.upload(b"reject this");
+    types.type_put("hits", b"reject this", DESCRIPTION);
+    let changes = types.world.state.types_changes();
+    types.verdict(version("reject this"), None);
+    assert_eq!(stages(&types), [Stage::Ready], "the others' engines have it");
+    assert!(types.world.state.types_changes() > changes);
+    // This one refuses what it cannot run, and does not stop.
+    assert_eq!(types.create("a", ""), QUARANTINED);
+    types.upload(b"module one");
+    types.type_put("hits", b"module one", DESCRIPTION);
+    types.verdict(version("module one"), Some("rule 8"));
+    assert_eq!(types.type_put("hits", b"module one", DESCRIPTION), "refused type-rejected");
+    types.verdict(version("module one"), None);
+    assert_eq!(stages(&types), [Stage::Ready], "what is rejected stays so");
+}
+
+#[test]
+fn description_of_a_source_comes_from_the_log() {
+    let mut types = Types::new();
+    types.raise_level();
+    types.upload(b"runner");
+    let put = Command::TypePut {
+        caller: types.world.caller(Anyone),
+        name: "hits".into(),
+        module: support::users::hash(b"runner"),
+        source: Some(b"touch".to_vec()),
+        description: "{}".into(),
+    };
+    types.world.answer(&put);
+    let (kind, hash) = types.world.state.preparing()[0];
+    let described = Some(br#"{"methods":{"add":{"kind":"command"}}}"#.to_vec());
+    let verdict = objects_state::Verdict { rejected: None, described };
+    types.world.apply(&Command::TypeVerdict { kind, version: hash, verdict });
+    types.create("a", "");
+    assert_eq!(types.call(Anyone, "add", ""), "{\"value\":1}");
+    assert_eq!(
+        types.call(Anyone, "touch", ""),
+        "refused no-such-method",
+        "the engine here says something else"
+    );
+}
+
+#[test]
+fn version_that_a_later_build_rejects_refuses_its_calls_and_keeps_their_state() {
+    let mut types = with_object("fragile one");
+    types.call(Anyone, "add", "{\"by\":4}");
+    types.call(Anyone, "timer", "{\"id\":1,\"after\":5}");
+    types.engine.become_later(true);
+    assert_eq!(types.call(Anyone, "add", ""), QUARANTINED);
+    assert_eq!(
+        (types.value(), types.migrate(version("fragile one"))),
+        (
+            QUARANTINED.into(),
+            "{\"migrated\":false,\"from\":\"".to_owned()
+                + &version("fragile one").to_string()
+                + "\",\"version\":\""
+                + &version("fragile one").to_string()
+                + "\"}"
+        )
+    );
+    types.world.pass(10);
+    types.engine.become_later(false);
+    assert_eq!(types.value(), "{\"value\":4}");
+    types.world.pass(PUT_OFF_MS);
+    assert_eq!(types.value(), "{\"value\":14}", "the timer was put off, and not lost");
+}
+
+#[test]
+fn version_is_closed_for_all_when_a_members_build_rejects_it_and_opened_again() {
+    let mut types = with_object("module one");
+    types.put("hits", "module two");
+    types.call(Anyone, "add", "{\"by\":4}");
+    types.verdict(version("module one"), Some("member 3: rule 7"));
+    let info = types.world.state.user_types().next().unwrap();
+    let closed = info.versions.iter().find(|found| found.hash == version("module one")).unwrap();
+    assert_eq!((closed.state, closed.rejected.as_deref()), ("closed", Some("member 3: rule 7")));
+    assert_eq!(info.current, Some(version("module two")), "new objects get another one");
+    assert_eq!([types.call(Anyone, "add", ""), types.value()], [QUARANTINED; 2]);
+    assert_eq!(types.type_put("hits", b"module one", DESCRIPTION), QUARANTINED);
+    assert_eq!(types.delete_type("hits", version("module one")), "refused in-use");
+    let (bytes, digest) = snapshot(&mut types.world.state, 100);
+    assert_eq!(load(&bytes, 100).unwrap().digest(), digest);
+    types.verdict(version("module one"), None);
+    assert_eq!(types.call(Anyone, "add", ""), "{\"value\":5}");
+    types.verdict(version("module two"), Some("rule 7"));
+    assert_eq!(types.world.state.user_types().next().unwrap().current, Some(version("module one")));
+}
+
+#[test]
+fn object_in_quarantine_runs_nothing_and_keeps_everything() {
+    let mut types = with_object("module one");
+    types.call(Anyone, "add", "{\"by\":4}");
+    let wait = types.call(S(1), "wait", "");
+    types.call(Anyone, "timer", "{\"id\":1,\"after\":5}");
+    assert_eq!(types.quarantine(Some("it looks wrong")), "{\"quarantined\":true}");
+    assert_eq!(types.user().quarantined.as_deref(), Some("it looks wrong"));
+    assert_eq!(
+        [types.call(Anyone, "add", ""), types.value(), types.rollback(true)],
+        [QUARANTINED, QUARANTINED, "refused not-migrated"]
+    );
+    types.put("hits", "module two");
+    assert_eq!(types.migrate(version("module two")), QUARANTINED);
+    types.world.pass(10);
+    let (bytes, digest) = snapshot(&mut types.world.state, 100);
+    assert_eq!(load(&bytes, 100).unwrap().digest(), digest);
+    assert_eq!(types.quarantine(None), "{\"quarantined\":false}");
+    let position = types.world.position();
+    assert_eq!(types.engine.forgiven().last().map(|(_, at)| *at), Some(position));
+    assert_eq!(types.call(Anyone, "add", ""), "{\"value\":5}");
+    assert!(types.call(Anyone, "give", "").starts_with(&format!("{{\"woken\":{}", &wait[6..])));
+    types.world.pass(PUT_OFF_MS);
+    assert_eq!(types.value(), "{\"value\":15}");
+    assert_eq!(types.delete("a"), "{\"deleted\":true}");
+    assert_eq!(types.quarantine(Some("")), "refused no-such-object");
+}
+
+#[test]
+fn waits_in_quarantine_end_in_their_time_though_the_module_does_not_hear_of_it() {
+    let mut types = with_object("module one");
+    let wait = types.call(K("k"), "wait", "{\"wait_ms\":10}");
+    types.quarantine(Some("x"));
+    types.world.pass(10);
+    assert_eq!(types.world.ends(), [format!("{} timed out {{}}", &wait[6..])]);
+    assert_eq!(types.user().failures, 1);
+}
+
+#[test]
+fn deadly_run_puts_its_object_into_quarantine_and_no_other() {
+    let mut types = with_object("module one");
+    types.create("b", "");
+    types.call(Anyone, "add", "{\"by\":4}");
+    assert_eq!(types.call(K("k"), "die", ""), QUARANTINED);
+    assert_eq!(types.user().quarantined.as_deref(), Some("the process has died twice"));
+    assert_eq!(types.call(K("k"), "die", ""), QUARANTINED, "a repeat is answered the same");
+    assert_eq!(types.call(Anyone, "add", ""), QUARANTINED);
+    let other = types.world.state.describe(&types.object("b")).and_then(|known| known.user).unwrap();
+    assert_eq!(other.quarantined, None);
+    types.quarantine(None);
+    assert_eq!(types.value(), "{\"value\":4}");
+    // A timer that is deadly, in a tick.
+    types.call(Anyone, "timer", "{\"id\":667,\"after\":5}");
+    types.world.pass(5);
+    assert!(types.user().quarantined.is_some());
+}
+
+#[test]
+fn calls_of_a_batch_behind_a_deadly_one_run_nothing() {
+    let mut types = with_object("module one");
+    let invocation = |method: &str| Invocation { method: method.into(), args: Vec::new() };
+    let batch = Batch {
+        caller: types.world.caller(Anyone),
+        object: types.object("a"),
+        incarnation: None,
+        create: false,
+        invocations: ["add", "die", "add"].map(invocation).to_vec(),
+    };
+    let results = types.world.answer(&Command::Batch(batch));
+    assert_eq!(results.matches("quarantined").count(), 2, "{results}");
+    types.quarantine(None);
+    assert_eq!(types.value(), "{\"value\":1}");
+}
+
+#[test]
+fn object_goes_back_to_its_memory_of_before_if_nothing_was_done_since() {
+    let mut types = with_object("module one");
+    types.call(Anyone, "add", "{\"by\":4}");
+    types.call(Anyone, "touch", "{\"page\":3}");
+    let memory = types.user().memory_bytes;
+    types.put("hits", "module two");
+    assert_eq!(types.rollback(false), "refused not-migrated", "it was not migrated");
+    types.migrate(version("module two"));
+    assert_eq!(
+        (types.value(), types.user().before),
+        ("{\"value\":1004}".into(), Some(version("module one")))
+    );
+    let (bytes, digest) = snapshot(&mut types.world.state, 100);
+    let mut other = load(&bytes, 100).unwrap();
+    assert_eq!(other.digest(), digest);
+    other.set_engine(Arc::new(FakeEngine::new(false)));
+    types.world.state = other;
+    let back = types.rollback(false);
+    assert!(back.contains("\"by\":\"memory\",\"lost\":0"), "{back}");
+    assert_eq!((types.value(), types.user().memory_bytes), ("{\"value\":4}".into(), memory));
+    assert_eq!((types.user().version, types.user().before), (version("module one"), None));
+    assert_eq!(types.call(Anyone, "add", ""), "{\"value\":5}");
+    assert_eq!(types.rollback(false), "refused not-migrated", "nothing is kept any more");
+}
+
+#[test]
+fn object_goes_back_by_a_migration_or_loses_what_was_done_if_it_may() {
+    for (first, by_migration) in [("module one", true), ("module one nomigrate", false)] {
+        let mut types = with_object(first);
+        types.call(Anyone, "add", "{\"by\":4}");
+        types.put("hits", "module two");
+        types.migrate(version("module two"));
+        assert_eq!(types.call(Anyone, "add", ""), "{\"value\":1005}");
+        types.call(Anyone, "trap", "");
+        let back = types.rollback(false);
+        if by_migration {
+            assert!(back.contains("\"by\":\"migrate\""), "{back}");
+            assert_eq!(
+                (types.value(), types.user().before),
+                ("{\"value\":2005}".into(), Some(version("module two")))
+            );
+            continue;
+        }
+        assert_eq!(back, "refused not-migrated");
+        assert_eq!(types.value(), "{\"value\":1005}", "it stays as it was");
+        let back = types.rollback(true);
+        assert!(back.contains("\"by\":\"memory\",\"lost\":1"), "{back}");
+        assert_eq!(types.value(), "{\"value\":4}");
+    }
+}
+
+#[test]
+fn memory_of_before_is_kept_for_a_day_and_goes_with_its_object() {
+    let mut types = with_object("module one");
+    types.put("hits", "module two");
+    types.call(Anyone, "add", "");
+    types.migrate(version("module two"));
+    types.world.pass(IMAGE_MS - 1);
+    assert!(types.user().before.is_some());
+    types.world.pass(1);
+    assert_eq!(types.user().before, None);
+    types.migrate(version("module one"));
+    types.migrate(version("module two"));
+    assert!(types.user().before.is_some());
+    types.delete("a");
+    types.world.pass(IMAGE_MS);
+    assert_eq!(types.world.state.counts()[0], 0);
+}
+
+#[test]
+fn members_of_which_one_knows_less_keep_nothing_of_before() {
+    let mut types = Types::with_object(0);
+    types.put("hits", "module two");
+    types.migrate(version("module two"));
+    assert_eq!((types.user().before, types.rollback(false)), (None, "refused not-migrated".into()));
+}
+
+#[test]
+fn version_of_before_that_was_deleted_cannot_be_gone_back_to() {
+    let mut types = with_object("module one");
+    types.put("hits", "module two");
+    types.migrate(version("module two"));
+    assert_eq!(types.delete_type("hits", version("module one")), "{\"deleted\":true}");
+    assert_eq!(types.rollback(true), "refused no-such-type");
+    assert_eq!(types.user().version, version("module two"));
+}
+
+#[test]
+fn migration_that_is_tried_says_what_it_would_come_to_and_changes_nothing() {
+    let mut types = with_object("module one");
+    types.call(Anyone, "add", "{\"by\":4}");
+    for module in ["two nomigrate", "three"] {
+        types.put("hits", module);
+    }
+    let (digest, object) = (types.world.state.digest(), types.object("a"));
+    let tried = |state: &State, to: VersionHash| match state.try_migration(&object, None, to) {
+        Ok(result) => result,
+        Err(problem) => format!("refused {}", problem.slug.name()),
+    };
+    assert_eq!(tried(&types.world.state, version("two nomigrate")), "refused not-migrated");
+    assert_eq!(tried(&types.world.state, VersionHash([1; 32])), "refused no-such-type");
+    let would = tried(&types.world.state, version("three"));
+    assert!(would.starts_with("{\"would_migrate\":true") && would.contains("\"pages\":1"), "{would}");
+    assert_eq!((types.world.state.digest(), types.value()), (digest, "{\"value\":4}".into()));
+    assert_eq!(types.call(Anyone, "add", ""), "{\"value\":5}");
+}
