@@ -47,13 +47,19 @@ pub(super) fn module_of(path: &Path) -> Done<Option<PathBuf>> {
 
 /// The one source of a folder, or the file itself.
 pub(super) fn source_of(path: &Path) -> Done<PathBuf> {
+    let is = |path: &Path, end: &str| path.extension().is_some_and(|extension| extension == end);
+    if is(path, "ts") {
+        return Err(Failure::hinted(
+            format!("`{}` is TypeScript, which the runner does not read", path.display()),
+            "compile it to one file: `tsc --target es2022 --module es2022`",
+        ));
+    }
     if path.is_file() {
         return Ok(path.into());
     }
-    let is_source =
-        |path: &PathBuf| path.extension().is_some_and(|end| end == "py" || end == "js" || end == "ts");
     let files = fs::read_dir(path).map_err(|error| unreadable(path, &error))?;
-    let mut sources: Vec<_> = files.flatten().map(|entry| entry.path()).filter(is_source).collect();
+    let files = files.flatten().map(|entry| entry.path());
+    let mut sources: Vec<_> = files.filter(|path| is(path, "py") || is(path, "js")).collect();
     match (sources.pop(), sources.is_empty()) {
         (Some(source), true) => Ok(source),
         _ => Err(Failure::hinted(
@@ -164,9 +170,27 @@ fn length(mut number: usize) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use objects_state::custom_section;
 
-    use super::append_section;
+    use super::{append_section, source_of};
+
+    #[test]
+    fn source_is_the_only_one_in_its_folder_and_no_typescript() {
+        let folder = std::env::temp_dir().join(format!("diwan-sources-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let file = |name: &str| folder.join(name);
+        assert!(source_of(&folder).is_err());
+        fs::write(file("diwan.d.ts"), "").unwrap();
+        fs::write(file("hits.js"), "").unwrap();
+        assert_eq!(source_of(&folder).unwrap(), file("hits.js"));
+        assert_eq!(source_of(&file("hits.js")).unwrap(), file("hits.js"));
+        assert!(source_of(&file("diwan.d.ts")).is_err());
+        fs::write(file("other.py"), "").unwrap();
+        assert!(source_of(&folder).is_err(), "two sources");
+        fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn appended_section_is_found_again() {
