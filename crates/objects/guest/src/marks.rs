@@ -23,6 +23,8 @@ use crate::memory::{Record, SharedRecords};
 const UNDER_WAY_MAX: usize = 16;
 /// Deaths that are remembered; the oldest are forgotten.
 const DEATHS_MAX: usize = 112;
+/// How many deaths in one thing are counted.
+const TIMES_MAX: u64 = 0xffff;
 /// How often a process may die in a run of the log, or in queries of an object, before that is not run any more.
 const RUN_DEATHS_MAX: u64 = 2;
 /// How often it may die while it makes a version ready: that takes long, so it is killed for other reasons, too.
@@ -71,10 +73,11 @@ impl Mark {
         }
     }
 
-    /// As it lies in the file, with a number beside: how many deaths there were, and up to which position.
-    fn record(&self, deaths: u64, position: u64) -> Record {
+    /// As it lies in the file, with what is known of deaths: its first number holds the kind (8 bits), how many there were (16 bits)
+    /// and how late the last one was.
+    fn record(&self, Death { times, order, position, .. }: Death) -> Record {
         let mut record = Record::default();
-        record[0] = self.kind as u64 | deaths << 8;
+        record[0] = self.kind as u64 | times.min(TIMES_MAX) << 8 | order << 24;
         (record[1], record[2], record[3]) = (self.space, self.run.0, self.run.1);
         for (place, bytes) in record[4..].iter_mut().zip(self.version.0.chunks_exact(8)) {
             *place = u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
@@ -98,15 +101,18 @@ impl Mark {
             bytes.copy_from_slice(&place.to_le_bytes());
         }
         let run = if kind == Kind::Run { (record[2], record[3]) } else { (0, 0) };
-        let death = Death { times: record[0] >> 8, position: record[2], number: 0 };
+        let (times, order) = (record[0] >> 8 & TIMES_MAX, record[0] >> 24);
+        let death = Death { times, order, position: record[2], number: 0 };
         Some((Self { kind, space: record[1], run, version }, death))
     }
 }
 
 /// Deaths in one thing.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Death {
     times: u64,
+    /// Of two deaths the later one has the higher number.
+    order: u64,
     position: u64,
     /// Its place in the file.
     number: usize,
@@ -116,8 +122,6 @@ struct Inner {
     records: SharedRecords,
     free: Vec<usize>,
     deaths: BTreeMap<Mark, Death>,
-    /// Where the next new one goes.
-    next: usize,
 }
 
 /// See the module. Without a file nothing is remembered.
@@ -144,8 +148,7 @@ impl Marks {
             file.write_all(&vec![0; bytes])?;
         }
         let records = SharedRecords::of_file(file.as_fd(), UNDER_WAY_MAX + DEATHS_MAX);
-        let mut inner =
-            Inner { records, free: (0..UNDER_WAY_MAX).rev().collect(), deaths: BTreeMap::new(), next: 0 };
+        let mut inner = Inner { records, free: (0..UNDER_WAY_MAX).rev().collect(), deaths: BTreeMap::new() };
         inner.read_deaths();
         inner.count_deaths();
         Ok(Self(Some(Mutex::new(inner))))
@@ -175,7 +178,7 @@ impl Marks {
         let place = self.0.as_ref().and_then(|inner| {
             let mut inner = inner.lock();
             let place = inner.free.pop()?;
-            inner.records.store(place, &mark.record(0, position));
+            inner.records.store(place, &mark.record(Death { position, ..Death::default() }));
             Some(place)
         });
         UnderWay { marks: self, mark, place }
@@ -200,7 +203,6 @@ impl Inner {
             let record = self.records.load(UNDER_WAY_MAX + number);
             if let Some((mark, death)) = Mark::of_record(&record) {
                 self.deaths.insert(mark, Death { number, ..death });
-                self.next = (number + 1) % DEATHS_MAX;
             }
         }
     }
@@ -226,15 +228,25 @@ impl Inner {
 
     fn died(&mut self, mark: Mark, position: u64) -> u64 {
         let known = self.deaths.get(&mark).copied();
-        let number = known.map_or(self.next, |death| death.number);
-        if known.is_none() {
-            self.deaths.retain(|_, death| death.number != number);
-            self.next = (number + 1) % DEATHS_MAX;
-        }
+        let number = known.map_or_else(|| self.place_for_another(), |death| death.number);
         let times = known.map_or(0, |death| death.times) + 1;
-        self.records.store(UNDER_WAY_MAX + number, &mark.record(times, position));
-        self.deaths.insert(mark, Death { times, position, number });
+        let order = self.deaths.values().map(|death| death.order).max().unwrap_or(0) + 1;
+        let death = Death { times, order, position, number };
+        self.records.store(UNDER_WAY_MAX + number, &mark.record(death));
+        self.deaths.insert(mark, death);
         times
+    }
+
+    /// A free place, or that of the oldest, which is forgotten.
+    fn place_for_another(&mut self) -> usize {
+        let is_free = |number: &usize| self.deaths.values().all(|death| death.number != *number);
+        if let Some(free) = (0..DEATHS_MAX).find(is_free) {
+            return free;
+        }
+        let oldest = self.deaths.iter().min_by_key(|(_, death)| death.order);
+        let (mark, number) = oldest.map(|(mark, death)| (*mark, death.number)).expect("no place is free");
+        self.deaths.remove(&mark);
+        number
     }
 
     fn forget(&mut self, mark: &Mark) {
