@@ -130,7 +130,8 @@ fn entry(core: &Core, tally: &mut Tally, key: &[u8], value: &[u8]) -> Sound {
 /// A ticket in its object's queue.
 fn queued(core: &Core, tally: &mut Tally, space: u64, key: &[u8], value: &[u8]) -> Sound {
     let ticket: Ticket = decoded(value)?;
-    let at_its_place = ticket::waiting(core, ticket.id).is_some_and(|(place, _)| place.key(ticket.id)[..] == *key);
+    let at_its_place =
+        ticket::waiting(core, ticket.id).is_some_and(|(place, _)| place.key(ticket.id)[..] == *key);
     must(at_its_place, "check: a ticket that is not found by its id")?;
     let count = tally.tickets.entry(space).or_default();
     count.0 += 1;

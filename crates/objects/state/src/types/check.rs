@@ -86,7 +86,10 @@ fn modules(core: &Core, users: &BTreeMap<[u8; 32], u32>, counted: &mut Totals) -
         must(has_deadline == (module.users == 0), "check: an upload is never thrown away")?;
         let mut bytes = 0;
         for (number, (key, piece)) in (0..).zip(core.store.prefix(&key::pieces(hash))) {
-            must(*key == key::piece(hash, number)[..] && piece.len() <= PIECE_BYTES, "check: a piece is missing")?;
+            must(
+                *key == key::piece(hash, number)[..] && piece.len() <= PIECE_BYTES,
+                "check: a piece is missing",
+            )?;
             bytes += piece.len() as u64;
             pieces += 1;
         }
