@@ -86,7 +86,7 @@
 //! - An ordered map holds all records: a look-up in a million of them takes about 20 comparisons of keys. A table by hash
 //!   for sessions and headers would be faster.
 //! - Events are effects only: their bounded history and its place in snapshots are to come.
-//! - Slots that move between groups, access control at the position, quotas of namespaces, messages between objects.
+//! - Slots that move between groups, access control at the position, quotas of namespaces.
 //! - Memory of objects of users' types is not taken over as it is between versions.
 //! - A membership's reports and views read all its members (1,000 at the most).
 //! - Reconfiguring a rate limiter touches every key that is in use: 10,000 at the most, some ticks' work.
@@ -112,6 +112,7 @@ mod json;
 mod key;
 pub mod limits;
 mod loader;
+mod messages;
 mod object;
 mod orphan;
 mod place;

@@ -7,6 +7,7 @@ use crate::death;
 use crate::group::Core;
 use crate::key::{self, ENTRY_HEAD, kind, table};
 use crate::limits::{DEADLINES_PER_TICK, ORPHANS_PER_TICK, RUNS_PER_TICK, SPENT_MAX};
+use crate::messages;
 use crate::object;
 use crate::orphan;
 use crate::request;
@@ -17,7 +18,7 @@ use crate::user;
 /// Lets pass what is due, as much as one tick may.
 pub(crate) fn pass(core: &mut Core) {
     orphan::end_some(core, ORPHANS_PER_TICK);
-    user::deliver(core);
+    messages::deliver(core);
     for _ in 0..DEADLINES_PER_TICK {
         let is_long = core.spent > SPENT_MAX && core.meta.feature_level >= user::GUARD_LEVEL;
         if core.runs >= RUNS_PER_TICK || is_long {

@@ -36,7 +36,9 @@ use crate::types;
 pub(crate) use call::{batch_step, call, create, query};
 pub(crate) use guard::{forget_before, is_kept_until, quarantine, quarantine_deadly};
 pub(crate) use migrate::migrate;
-pub(crate) use outbox::{deliver, has_messages, sound as sound_messages};
+pub(crate) use outbox::{
+    Message, has_messages, refused as message_refused, sound as sound_messages, take as take_message,
+};
 pub(crate) use rollback::rollback;
 pub(crate) use trial::try_migration;
 

@@ -1,40 +1,32 @@
 //! Messages between objects: a module sends one to another object, which is called later, at a position of its own.
 //!
 //! A message is a record under the position of the run that sent it and its number there, written with what else the run did: a run
-//! that is taken back has sent nothing. A tick takes messages out in this order and carries them out as calls; with the record
-//! it takes out goes what the call did, so each is delivered once, and those between two objects in the order in which they were
-//! sent. A call that is refused is taken back; it counts as a failure of the sender. Nobody waits for a message: a method
-//! that would wait is ended as one whose time has run out.
+//! that is taken back has sent nothing. A tick takes messages out in this order (`messages.rs`).
 
 use super::Guest;
-use crate::call;
 use crate::codec::record;
-use crate::command::{Call, Caller, Identity, Invocation, ObjectName, Origin};
+use crate::command::ObjectName;
 use crate::group::Core;
 use crate::json::Json;
 use crate::key::{self, kind};
-use crate::limits::{
-    ARGUMENT_BYTES_MAX, KEY_BYTES_MAX, MESSAGE_BYTES_MAX, MESSAGE_HOPS_MAX, MESSAGES_MAX, MESSAGES_PER_TICK,
-    RUNS_PER_TICK, SPENT_MAX,
-};
+use crate::limits::{ARGUMENT_BYTES_MAX, KEY_BYTES_MAX, MESSAGE_BYTES_MAX, MESSAGE_HOPS_MAX, MESSAGES_MAX};
 use crate::object;
 use crate::problem::{Problem, Slug};
-use crate::types;
 
 record! {
     /// A message that is not delivered yet.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub(crate) struct Message {
-        from: ObjectName,
+        pub(crate) from: ObjectName,
         /// The sender's space.
         space: u64,
         /// The type's name, which may be another type by then.
-        to_type: String,
-        to_name: String,
-        method: String,
-        args: Vec<u8>,
+        pub(crate) to_type: String,
+        pub(crate) to_name: String,
+        pub(crate) method: String,
+        pub(crate) args: Vec<u8>,
         /// How many messages led to it, itself included.
-        hops: u32,
+        pub(crate) hops: u32,
     }
 }
 
@@ -101,56 +93,22 @@ pub(super) fn send(
     Ok(())
 }
 
-/// Carries messages out, as many as one tick may.
-pub(crate) fn deliver(core: &mut Core) {
-    for _ in 0..MESSAGES_PER_TICK {
-        if !has_messages(core) || core.runs >= RUNS_PER_TICK || core.spent > SPENT_MAX {
-            return;
-        }
-        let Some(key) = core.store.prefix(&[kind::MESSAGE]).next().map(|(key, _)| key.to_vec()) else {
-            return;
-        };
-        let message: Option<Message> = core.read(&key);
-        core.store.remove(&key);
-        let (before, message) = (waiting(core), message);
-        let bytes = message.as_ref().map_or(0, |message| message.args.len() as u64);
-        let left =
-            Waiting { count: before.count.saturating_sub(1), bytes: before.bytes.saturating_sub(bytes) };
-        set_waiting(core, left);
-        if let Some(message) = message {
-            core.hops = message.hops;
-            carry_out(core, message);
-            core.hops = 0;
-        }
-    }
+/// Takes the next message out. It is the caller's to carry it out in the same command.
+pub(crate) fn take(core: &mut Core) -> Option<Message> {
+    let key = core.store.prefix(&[kind::MESSAGE]).next().map(|(key, _)| key.to_vec())?;
+    let message: Message = core.read(&key)?;
+    core.store.remove(&key);
+    let before = waiting(core);
+    let (count, bytes) = (before.count.saturating_sub(1), message.args.len() as u64);
+    set_waiting(core, Waiting { count, bytes: before.bytes.saturating_sub(bytes) });
+    Some(message)
 }
 
-fn carry_out(core: &mut Core, message: Message) {
-    let Message { from, space, to_type, to_name, method, args, .. } = message;
-    let kind = crate::builtin::type_named(&to_type).or_else(|| types::named(core, &to_type));
-    let outcome = match kind {
-        Some(kind) => {
-            let sender = core.user_type_name(from.kind).unwrap_or_default();
-            let mut principal = format!("object:{sender}/{}", from.name);
-            principal.truncate(principal.floor_char_boundary(KEY_BYTES_MAX));
-            let origin = Origin { member: 0, number: 0 };
-            let caller = Caller { origin, principal, identity: Identity::Anonymous };
-            let (incarnation, opens, invocation) = (None, None, Invocation { method, args });
-            let object = ObjectName { kind, name: to_name.clone() };
-            let wait_ms = Some(0);
-            call::deliver(
-                core,
-                &Call { caller, object, incarnation, create: true, wait_ms, opens, invocation },
-            )
-        }
-        None => Err(crate::answer::no_such_type()),
-    };
-    if let Err(problem) = outcome {
-        object::run_in_space::<Guest>(core, &from, space, |live, _| {
-            let words = problem.code.as_deref().unwrap_or(problem.slug.name());
-            live.root.failed(format!("message to {to_type}/{to_name}: {words}: {}", problem.detail));
-        });
-    }
+/// A message was refused: its sender has failed.
+pub(crate) fn refused(core: &mut Core, message: &Message, problem: &Problem) {
+    let words = problem.code.as_deref().unwrap_or(problem.slug.name());
+    let words = format!("message to {}/{}: {words}: {}", message.to_type, message.to_name, problem.detail);
+    object::run_in_space::<Guest>(core, &message.from, message.space, |live, _| live.root.failed(words));
 }
 
 /// Whether messages and their totals fit together.
