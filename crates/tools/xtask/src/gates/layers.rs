@@ -139,7 +139,7 @@ const PURE: &[(&str, &[&str])] = &[
     ("replication-planner", &["thiserror"]),
     ("log-broker", &["bytes", "smallvec", "thiserror"]),
     // The hash that names modules and versions of types.
-    ("objects-state", &["sha2", "twox-hash"]),
+    ("objects-state", &["sha2", "smallvec", "twox-hash"]),
     ("objects-replica", &["bytes", "foldhash", "hashbrown"]),
     // The codec of the domain name system, without the feature that draws numbers.
     ("objects-names", &["hickory-proto", "once_cell"]),
