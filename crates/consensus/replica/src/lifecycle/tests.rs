@@ -110,6 +110,19 @@ fn evicted_member_puts_its_data_aside_and_looks_at_its_disk_again() {
 }
 
 #[test]
+fn member_whose_state_differs_from_the_others_puts_it_aside_and_one_that_is_alone_stops() {
+    let mut member = one_of_three(3);
+    run(&mut member, identity(MemberId(3)));
+    assert_eq!(member.step(Event::Ended(Ending::Diverged)), Command::PutAside(Reason::Diverged));
+    assert_eq!(member.step(Event::Done), Command::Open);
+    let asks = open(&mut member, DiskContent::Nothing { had_data: true });
+    assert_eq!(asks, Command::AskOthers(Claim::HadData));
+    let mut alone = MemberLifecycle::new(Setup::Alone, [7; 32]);
+    run(&mut alone, identity(MEMBER_ALONE));
+    assert_eq!(alone.step(Event::Ended(Ending::Diverged)), Command::Stop);
+}
+
+#[test]
 fn doubtful_membership_is_asked_about_before_its_data_is_used_again() {
     let mut member = one_of_three(3);
     run(&mut member, identity(MemberId(3)));
