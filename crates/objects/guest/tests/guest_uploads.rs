@@ -29,7 +29,7 @@ fn with(more: &str) -> String {
 fn imports_are_those_that_there_are_with_their_signatures() {
     for (import, detail) in [
         (r#"(import "env" "now" (func))"#, "imports `env`.`now`, which there is not"),
-        (r#"(import "diwan_1" "send" (func))"#, "imports `diwan_1`.`send`, which there is not"),
+        (r#"(import "diwan_1" "receive" (func))"#, "imports `diwan_1`.`receive`, which there is not"),
         (r#"(import "diwan_1" "now_ms" (func))"#, "imports `diwan_1`.`now_ms` with another signature"),
         (
             r#"(import "wasi_snapshot_preview1" "fd_write" (func (param i32) (result i32)))"#,
