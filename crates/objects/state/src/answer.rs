@@ -5,7 +5,7 @@ use crate::effects::Effect;
 use crate::group::Core;
 use crate::object::{self, Builtin, Open};
 use crate::place::ReplyRef;
-use crate::problem::{Outcome, Problem, Slug};
+use crate::problem::{Outcome, Problem, SideEffect, Slug};
 use crate::request::{self, Kept};
 
 /// What became of a request.
@@ -24,6 +24,7 @@ pub(crate) fn once(
 ) {
     let origin = caller.origin;
     let placed = |core: &Core, problem| Problem { position: core.meta.position, ..problem };
+    let before = core.mark();
     match request::known(core, caller, hash) {
         Err(problem) => {
             let outcome = Outcome::Refused(placed(core, problem));
@@ -36,6 +37,12 @@ pub(crate) fn once(
             let outcome = match work(core) {
                 Ok(Answer::Waits) => return,
                 Ok(Answer::Done(result)) => Outcome::Done(result),
+                Err(problem) if is_for_now(&problem) => {
+                    core.rollback(before);
+                    let problem = Problem { effect: SideEffect::Unknown, ..placed(core, problem) };
+                    core.out.push(Effect::Answered { origin, outcome: Outcome::Refused(problem) });
+                    return;
+                }
                 Err(problem) => {
                     core.rollback(mark);
                     Outcome::Refused(placed(core, problem))
@@ -45,6 +52,12 @@ pub(crate) fn once(
             core.out.push(Effect::Answered { origin, outcome });
         }
     }
+}
+
+/// Whether a request is refused for a reason that passes: the members still compile its type, or its object is in quarantine. A
+/// client asks again under the same number or key, so that is not kept: a copy is carried out once it can be.
+fn is_for_now(problem: &Problem) -> bool {
+    problem.slug.status() == 503
 }
 
 pub(crate) fn no_such_type() -> Problem {

@@ -300,3 +300,22 @@ fn migration_that_is_tried_says_what_it_would_come_to_and_changes_nothing() {
     assert_eq!((types.world.state.digest(), types.value()), (digest, "{\"value\":4}".into()));
     assert_eq!(types.call(Anyone, "add", ""), "{\"value\":5}");
 }
+
+#[test]
+fn refusal_that_passes_is_kept_under_no_key_and_no_number() {
+    let mut types = Types::with_object(1);
+    types.quarantine(Some("looked into"));
+    let calls = [K("k"), S(1)].map(|who| types.new_call(who, "add", "{\"by\":1}"));
+    let ask_again = |types: &mut Types| {
+        calls.clone().map(|mut call| {
+            types.world.origins += 1;
+            call.caller.origin.number = types.world.origins;
+            types.world.answer(&Command::Call(call))
+        })
+    };
+    assert_eq!(ask_again(&mut types), [QUARANTINED; 2]);
+    types.quarantine(None);
+    for _ in 0..2 {
+        assert_eq!(ask_again(&mut types), ["{\"value\":1}", "{\"value\":2}"], "each once");
+    }
+}

@@ -52,7 +52,8 @@ pub(super) fn judge(evidence: &Evidence<'_>, log: &LogTold, findings: &mut Findi
 /// Whether a repeat is to be answered the same.
 fn is_kept(answer: &Answer) -> bool {
     let slug = slug_of(&parsed(&answer.body)).to_owned();
-    !["request-forgotten", "session-expired", "quota"].contains(&slug.as_str())
+    let not_kept = ["request-forgotten", "session-expired", "quota", "type-not-ready", "quarantined"];
+    !not_kept.contains(&slug.as_str())
 }
 
 fn slug_of(body: &Value) -> &str {
