@@ -19,13 +19,18 @@ impl Stamps {
 
     /// What an entry is stamped with now.
     pub(crate) fn stamp(&self, now: Now) -> WallTime {
-        let elapsed = i64::try_from(now.mono().since(self.at)).unwrap_or(i64::MAX);
-        self.last.plus_ms(elapsed).max(now.wall)
+        self.earliest(now).max(now.wall)
     }
 
-    /// An entry with this stamp is proposed, or applied.
+    /// What the last stamp and the time since then make.
+    fn earliest(&self, now: Now) -> WallTime {
+        let elapsed = i64::try_from(now.mono().since(self.at)).unwrap_or(i64::MAX);
+        self.last.plus_ms(elapsed)
+    }
+
+    /// An entry with this stamp is proposed, or applied. The wall clock has no say here: it may be ahead now and set back later.
     pub(crate) fn noted(&mut self, stamp: WallTime, now: Now) {
-        if stamp >= self.stamp(now) {
+        if stamp >= self.earliest(now) {
             *self = Self::new(stamp, now);
         }
     }
@@ -56,5 +61,12 @@ mod tests {
             WallTime::of_ms(9_150),
             "an old entry changes nothing"
         );
+    }
+
+    #[test]
+    fn entry_counts_that_is_applied_while_the_wall_clock_is_ahead() {
+        let mut stamps = Stamps::new(WallTime::default(), Now::of_ms(0, 1_000));
+        stamps.noted(WallTime::of_ms(5_000), Now::of_ms(100, 300_000));
+        assert_eq!(stamps.stamp(Now::of_ms(200, 1_200)), WallTime::of_ms(5_100), "it was set back");
     }
 }

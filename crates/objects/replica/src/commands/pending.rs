@@ -21,6 +21,14 @@ pub(crate) struct Pending {
     pub(crate) since: MonoTime,
     /// Whether any leader may have been given it under its present number.
     given: bool,
+    /// Whether it may have taken effect under an earlier one, which the state had passed before this member saw it.
+    in_doubt: bool,
+}
+
+impl Pending {
+    const fn may_have_an_effect(&self) -> bool {
+        self.given || self.in_doubt
+    }
 }
 
 /// See the module. Their numbers rise from the front to the back.
@@ -69,7 +77,15 @@ impl Queue {
         self.last += 1;
         self.bytes += encoded.len();
         let sequence = self.last;
-        self.waiting.push_back(Pending { sequence, encoded, origin, repeatable, since, given: false });
+        self.waiting.push_back(Pending {
+            sequence,
+            encoded,
+            origin,
+            repeatable,
+            since,
+            given: false,
+            in_doubt: false,
+        });
     }
 
     /// The next command that the present leader is to be given.
@@ -149,8 +165,9 @@ impl Queue {
         while let Some(front) = self.waiting.front()
             && front.sequence <= passed
         {
-            let Some(pending) = self.pop_front() else { break };
-            let list = if pending.given && !pending.repeatable { &mut unknown } else { &mut again };
+            let Some(mut pending) = self.pop_front() else { break };
+            pending.in_doubt |= pending.given;
+            let list = if pending.in_doubt && !pending.repeatable { &mut unknown } else { &mut again };
             list.push(pending);
         }
         again.into_iter().for_each(|pending| self.push_again(pending));
@@ -162,8 +179,9 @@ impl Queue {
         if self.waiting.get(self.given).is_none_or(|first| first.since >= before) {
             return Vec::new();
         }
-        let is_taken =
-            |pending: &Pending| !pending.given && pending.origin.is_some() && pending.since < before;
+        let is_taken = |pending: &Pending| {
+            !pending.may_have_an_effect() && pending.origin.is_some() && pending.since < before
+        };
         let (taken, kept): (VecDeque<_>, _) =
             core::mem::take(&mut self.waiting).into_iter().partition(is_taken);
         // None of those that the leader was given is among them, so it has been given as many as before.
@@ -178,7 +196,7 @@ impl Queue {
         let from = self.waiting.partition_point(|pending| pending.sequence < self.next_unanswered);
         let mut unanswered = Vec::new();
         for pending in self.waiting.range_mut(from..) {
-            if pending.since >= before || !pending.given {
+            if pending.since >= before || !pending.may_have_an_effect() {
                 break;
             }
             unanswered.extend(pending.origin.take());
@@ -279,6 +297,19 @@ mod tests {
         let unknown = queue.state_knows(Source { member: 2, incarnation: 7, sequence: 3 });
         assert_eq!(numbers(unknown), [0, 2]);
         assert_eq!(given(&mut queue), [4, 5], "the second may be repeated");
+    }
+
+    #[test]
+    fn what_a_snapshot_may_hold_is_not_said_to_have_no_effect() {
+        let mut queue = queue();
+        give(&mut queue, 2);
+        assert_eq!(numbers(queue.state_knows(Source { member: 2, incarnation: 7, sequence: 3 })), [0]);
+        assert_eq!(given(&mut queue), [4, 5, 6]);
+        assert_eq!(numbers(queue.applied(6)), [2]);
+        // None of the others was applied under its new number, and the first of them may have been under its old one.
+        assert_eq!(numbers(queue.take_ungiven(MonoTime::of_ms(99))), [3]);
+        let unanswered = queue.take_unanswered(MonoTime::of_ms(99));
+        assert_eq!(unanswered.into_iter().map(|origin| origin.number).collect::<Vec<_>>(), [1]);
     }
 
     #[test]

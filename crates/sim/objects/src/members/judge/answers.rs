@@ -43,7 +43,8 @@ pub(super) fn judge(evidence: &Evidence<'_>, log: &LogTold, findings: &mut Findi
             findings.judged(4, "replies");
             let first = *replies.entry(attempt.call).or_insert(&answer.body);
             if first != answer.body {
-                findings.add(&(4, format!("{call:?}\nis answered {first}\nand {}", answer.body)));
+                let lives = call.session.and_then(|session| log.sessions.get(&session));
+                findings.add(&(4, format!("{call:?}\nis answered {first}\nand {}\n{lives:?}", answer.body)));
             }
         }
     }

@@ -68,7 +68,9 @@ fn tickets(log: &LogTold, calm_ms: u64, findings: &mut Findings) {
         let took_ms = made.at_ms - began.at_ms;
         let is_early = began.life == made.life && took_ms + wait_ms / 500 + 25 < wait_ms;
         if is_early || took_ms > wait_ms + wait_ms / 500 + ROOM_MS {
-            let words = format!("ticket {number} of {wait_ms} ms ran out after {took_ms} ms");
+            let words = format!(
+                "ticket {number} of {wait_ms} ms ran out after {took_ms} ms: began in {began:?}, ended in {made:?}"
+            );
             findings.add(&(17, words));
         }
     }
