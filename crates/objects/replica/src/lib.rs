@@ -58,8 +58,6 @@
 //! - Events are remembered by each member for itself: a watch that resumes elsewhere may be told that they are lost.
 //! - Commands take turns in the order of their arrival, whoever sends them: a caller that fills the queue delays others.
 //! - A query of 1,000 items is evaluated between commands, and holds them up for as long.
-//! - A session that has expired and is opened once more under its id has the generation of before. A verdict on the one before that
-//!   is under way still, given again because the first took longer than a time to live to be applied, ends it too early.
 //! - Access is the edge's.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
@@ -95,7 +93,7 @@ pub use status::CoreStatus;
 pub type PeerMessage = consensus_replica::PeerMessage<ObjectsMessage>;
 
 /// The highest feature level that this build understands.
-pub const FEATURE_LEVEL: u32 = 3;
+pub const FEATURE_LEVEL: u32 = 4;
 
 /// The feature level from which on there may be types of users.
 pub const USER_TYPES_LEVEL: u32 = 2;

@@ -7,6 +7,7 @@ use crate::builtin::{Builtin, dispatch};
 use crate::codec::{Field, Malformed, decoded};
 use crate::command::{ObjectName, SessionId, TypeId};
 use crate::deadline;
+use crate::ended;
 use crate::group::Core;
 use crate::key::{self, ENTRY_HEAD, kind, table};
 use crate::object::Header;
@@ -71,13 +72,14 @@ pub(crate) fn sound(core: &Core) -> Sound {
             Some(&kind::KEY) => remembered(core, &mut tally, rest, value)?,
             Some(&kind::TICKET_AT) => ticket_at(core, rest, value)?,
             Some(&kind::DEADLINE) => due(core, key, value)?,
-            Some(&(kind::TYPE_TOTALS..=kind::PIECE | kind::MESSAGE | kind::MESSAGE_TOTALS)) => {}
+            Some(&(kind::TYPE_TOTALS..=kind::ENDED_TOTAL | kind::MESSAGE | kind::MESSAGE_TOTALS)) => {}
             _ => return Err(Malformed("check: an unknown record")),
         }
     }
     let (versions, pages) = user::tally(core, tally.spaces.values())?;
     types::sound(core, &versions, pages)?;
     user::sound_messages(core)?;
+    ended::sound(core)?;
     totals(core, &tally)
 }
 

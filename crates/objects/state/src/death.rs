@@ -6,6 +6,7 @@ use crate::builtin::{Builtin, Guest, Lost, Why, class, dispatch};
 use crate::codec::{Cursor, decoded, encoded};
 use crate::command::{ObjectName, SessionId};
 use crate::effects::{Effect, EventKind, TicketEnd};
+use crate::ended;
 use crate::group::Core;
 use crate::key::{self, table};
 use crate::object::{self, Claim, Ctx};
@@ -64,6 +65,7 @@ fn remove(core: &mut Core, id: SessionId) {
     }
     if core.store.remove(&key::session(id)) {
         core.meta.sessions -= 1;
+        ended::note(core, id);
     }
 }
 

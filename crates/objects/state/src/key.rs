@@ -54,6 +54,12 @@ pub(crate) mod kind {
     pub(crate) const MODULE: u8 = 17;
     /// A piece of a module, by its hash and the piece's number.
     pub(crate) const PIECE: u8 = 18;
+    /// The id of a session that has ended.
+    pub(crate) const ENDED_SESSION: u8 = 19;
+    /// The same by the position of its end.
+    pub(crate) const ENDED_AT: u8 = 20;
+    /// How many of them there are: one record, if there ever were any.
+    pub(crate) const ENDED_TOTAL: u8 = 21;
     /// A message between objects, by the position of the run that sent it and its number there.
     pub(crate) const MESSAGE: u8 = 30;
     /// How many messages there are: one record, if there are any.
@@ -94,6 +100,18 @@ pub(crate) const ENTRY_HEAD: usize = 10;
 
 pub(crate) fn session(id: SessionId) -> Key {
     of(&[&[kind::SESSION][..], &id.0])
+}
+
+pub(crate) fn ended_session(id: SessionId) -> Key {
+    of(&[&[kind::ENDED_SESSION][..], &id.0])
+}
+
+pub(crate) fn ended_at(position: u64, id: SessionId) -> Key {
+    of(&[&[kind::ENDED_AT][..], &position.to_be_bytes(), &id.0])
+}
+
+pub(crate) fn ended_total() -> Key {
+    of(&[&[kind::ENDED_TOTAL]])
 }
 
 pub(crate) fn replies(id: SessionId) -> Key {

@@ -24,7 +24,7 @@
 //! | at most once | `source.rs`: of what a member gives again no copy is applied twice, with or without a session or a key |
 //! | O3, O4 exactly once, the same reply | `request.rs`: the outcome, also a refusal, is written with the command's changes; a repeat is answered with it; a repeat of a waiting request joins its ticket |
 //! | O5 replies matched | an answer names its request's [`Origin`], a ticket its call's position |
-//! | O6 forgotten is refused | a session's floor rises with its acknowledgements and never falls; above it `ranges.rs` has the others |
+//! | O6 forgotten is refused | a session's floor rises with its acknowledgements and never falls; above it `ranges.rs` has the others; an id that has ended opens no other session (`ended.rs`) |
 //! | O9, O16 exclusion, first come first served | a type's `wake` grants from the head of a queue; a call joins the queue if anybody waits in it |
 //! | O10 fences rise | a fence is the position of its grant; those granted by one command to several holders (permits, readers) are equal |
 //! | O13 one position | `death.rs` |
@@ -106,6 +106,7 @@ mod deadline;
 mod death;
 mod directory;
 mod effects;
+mod ended;
 mod group;
 pub mod guest;
 mod json;

@@ -26,6 +26,11 @@ pub const SESSION_TTL_MS_MIN: i64 = 1_000;
 /// The longest time to live of a session.
 pub const SESSION_TTL_MS_MAX: i64 = 600_000;
 
+/// How long the id of a session that has ended opens no other.
+pub const ENDED_SESSION_MS: i64 = 600_000;
+/// Such ids of a group; of more the oldest may be used again.
+pub const ENDED_SESSIONS_MAX: u64 = 100_000;
+
 /// Remembered idempotency keys of a group.
 pub const KEYS_MAX: u64 = 1_000_000;
 /// Bytes of an idempotency key, of a principal, of a session's name.

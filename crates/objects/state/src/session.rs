@@ -1,11 +1,12 @@
 //! Sessions: who holds what, and which replies are kept for whom.
 //!
-//! A session is opened once and continued under a higher generation. It has no deadline here: whether its client was
+//! A session is opened once and continued under a higher generation; once it has ended its id is used up (`ended.rs`). It has no deadline here: whether its client was
 //! silent is found out by asking the living members, and the leader says so with the generation that it asked about.
 
 use crate::codec::{Cursor, Field, Malformed, record};
 use crate::command::{NewSession, SessionId};
 use crate::effects::Effect;
+use crate::ended;
 use crate::group::Core;
 use crate::key;
 use crate::limits::{KEY_BYTES_MAX, SESSION_TTL_MS_MAX, SESSION_TTL_MS_MIN, SESSIONS_MAX};
@@ -65,11 +66,16 @@ pub(crate) fn open(core: &mut Core, new: &NewSession, principal: &str) -> Result
         }
         Some(known) if new.generation <= known.generation => return Ok(known),
         Some(known) => Session { generation: new.generation, ttl_ms: new.ttl_ms, ..known },
+        None if ended::is_used(core, new.id) => {
+            let detail = "the session with this id has ended: open another one, with an id of its own";
+            return Err(Problem::new(Slug::SessionExpired, detail));
+        }
         None if core.meta.sessions >= SESSIONS_MAX => {
             let detail = format!("{SESSIONS_MAX} sessions are open");
             return Err(Problem::new(Slug::SessionsFull, detail));
         }
         None => {
+            ended::forget(core, new.id);
             core.meta.sessions += 1;
             Session {
                 secret_hash: new.secret_hash,

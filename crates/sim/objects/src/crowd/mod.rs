@@ -69,6 +69,9 @@ impl Crowd {
 
     /// The next command.
     pub(crate) fn next(&mut self, random: &mut Random, group: &Group) -> Command {
+        if random.below(1_000) == 0 {
+            return Command::FeatureLevel(random.below(5) as u32);
+        }
         if let Some(command) = self.of_storm(random) {
             return command;
         }

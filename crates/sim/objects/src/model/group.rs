@@ -38,6 +38,11 @@ impl Clone for Object {
     }
 }
 
+/// The level from which on the id of a session that has ended opens no other.
+pub(crate) const ENDED_LEVEL: u32 = 4;
+/// For how long, milliseconds.
+pub(crate) const ENDED_MS: i64 = 600_000;
+
 /// The calls that ended while an object was worked on.
 pub(crate) type Ended = Vec<(Waiter, TicketEnd, Answer)>;
 
@@ -54,6 +59,10 @@ pub(crate) struct Group {
     pub(crate) ending: Vec<SessionId>,
     /// The session whose new request is being carried out: its reply is to be kept.
     pub(crate) asking: Option<SessionId>,
+    /// What all members support.
+    pub(crate) level: u32,
+    /// Sessions that have ended, and when: another one with their id is none of the same client's.
+    pub(crate) ended: Vec<(SessionId, i64)>,
     /// The last command of each member: its process, and its number there.
     pub(crate) sources: BTreeMap<u8, (u64, u64)>,
     /// The member and its process that gave the command which is carried out.
@@ -138,6 +147,7 @@ impl Group {
                 }
             }
             Command::Tick => self.tick(),
+            Command::FeatureLevel(level) => self.level = self.level.max(*level),
             // The others are requests.
             _ => {}
         }
@@ -466,6 +476,10 @@ impl Group {
             return bad_argument();
         }
         if !self.sessions.iter().any(|open| open.id == new.id) {
+            let is_used = |(id, at_ms): &(SessionId, i64)| *id == new.id && self.now_ms - at_ms < ENDED_MS;
+            if self.ended.iter().any(is_used) {
+                return refuse("session-expired");
+            }
             let (id, secret_hash, principal) = (new.id, new.secret_hash, principal.into());
             let session = Session {
                 id,

@@ -5,7 +5,7 @@ use objects_state::{Caller, Identity, ObjectName, SessionId, TicketEnd};
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Refusal, Told, refusal, refuse, shown};
-use super::group::Group;
+use super::group::{ENDED_LEVEL, Group};
 use super::kind::{Holding, Left, Why};
 use super::request::{Asker, KeptAt, Progress};
 
@@ -102,6 +102,9 @@ impl Group {
         }
         self.remembered.retain(|kept| !matches!(&kept.at, KeptAt::Session(of, _) if *of == id));
         self.sessions.retain(|open| open.id != id);
+        if self.level >= ENDED_LEVEL {
+            self.ended.push((id, self.now_ms));
+        }
         for name in touched {
             if let Some(index) = self.index_of(&name) {
                 let object = self.objects[index].clone();

@@ -15,7 +15,7 @@ mod types;
 use serde_json::{Value, json};
 
 pub(crate) use answer::{Answer, Refusal, Told};
-pub(crate) use group::Group;
+pub(crate) use group::{ENDED_LEVEL, ENDED_MS, Group};
 pub(crate) use methods::{TYPES, Type, Way, method_of, type_of};
 pub(crate) use request::{Asked, KeptAt};
 

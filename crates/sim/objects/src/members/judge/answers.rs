@@ -39,12 +39,13 @@ pub(super) fn judge(evidence: &Evidence<'_>, log: &LogTold, findings: &mut Findi
         let is_of_log = matches!(judged, Ok(Kind::OfLog));
         findings.take(judged.map(drop));
         let is_its_own = !matches!(attempt.errand, Errand::Cancel(_));
-        if is_of_log && is_its_own && call.request.is_some() && is_kept(answer) {
+        let has_one_life =
+            call.session.is_some_and(|id| log.sessions.get(&id).is_some_and(|lives| lives.len() == 1));
+        if is_of_log && is_its_own && call.request.is_some() && has_one_life && is_kept(answer) {
             findings.judged(4, "replies");
             let first = *replies.entry(attempt.call).or_insert(&answer.body);
             if first != answer.body {
-                let lives = call.session.and_then(|session| log.sessions.get(&session));
-                findings.add(&(4, format!("{call:?}\nis answered {first}\nand {}\n{lives:?}", answer.body)));
+                findings.add(&(4, format!("{call:?}\nis answered {first}\nand {}", answer.body)));
             }
         }
     }

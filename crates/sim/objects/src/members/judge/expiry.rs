@@ -20,9 +20,13 @@ pub(super) fn judge(evidence: &Evidence<'_>, log: &LogTold, findings: &mut Findi
     let lives =
         log.sessions.iter().flat_map(|(id, lives)| lives.iter().enumerate().map(move |life| (*id, life)));
     for (session, (nth, life)) in lives {
+        if life.is_again {
+            findings
+                .add(&(6, format!("session {session} has ended, and a late copy opens it again: {life:?}")));
+        }
         let Some((made, true)) = life.ended else { continue };
         if nth > 0 {
-            // A verdict on the life before may be under way still: see `objects-replica` on what is not done.
+            // Not all members knew then that ids are used up: a verdict on the life before may be under way still.
             findings.judged(11, "expiries of sessions that were opened once more");
             continue;
         }

@@ -18,7 +18,7 @@ use super::{Evidence, Findings};
 use crate::book::Book;
 use crate::members::engine::FakeEngine;
 use crate::members::record::{Committed, Deed};
-use crate::model::Group;
+use crate::model::{ENDED_LEVEL, ENDED_MS, Group};
 use crate::outcome::told_by;
 use crate::rules::{self, Rules, Seen, Wrong};
 
@@ -62,6 +62,8 @@ pub(super) struct End {
 pub(super) struct Life {
     pub(super) opened_ms: u64,
     pub(super) ttl_ms: u64,
+    /// Whether another one had its id that had ended, though all members knew that it must not be used again.
+    pub(super) is_again: bool,
     /// When its end was made, and whether that was for its silence.
     pub(super) ended: Option<(Deed, bool)>,
 }
@@ -87,6 +89,8 @@ pub(super) struct Replay<'a> {
     book: Book,
     rules: Rules,
     queries: Queries<'a>,
+    /// When sessions have ended since all members know that their ids are used up, by the log's stamps.
+    used_up: BTreeMap<SessionId, WallTime>,
     pub(super) told: LogTold,
 }
 
@@ -103,6 +107,7 @@ impl<'a> Replay<'a> {
             book: Book::default(),
             rules: Rules::default(),
             queries: Queries::of(evidence),
+            used_up: BTreeMap::new(),
             told: LogTold::default(),
         }
     }
@@ -248,13 +253,18 @@ impl<'a> Replay<'a> {
                 Effect::SessionOpened { session, .. } => {
                     let open = self.state.session(*session);
                     let ttl_ms = open.map_or(0, |open| u64::try_from(open.ttl_ms).unwrap_or(0));
-                    let life = Life { opened_ms: at_ms, ttl_ms, ended: None };
+                    let is_used_up = |at: &WallTime| self.state.stamp().since(*at) < ENDED_MS;
+                    let is_again = self.used_up.get(session).is_some_and(is_used_up);
+                    let life = Life { opened_ms: at_ms, ttl_ms, is_again, ended: None };
                     self.told.sessions.entry(*session).or_default().push(life);
                 }
                 Effect::SessionEnded { session, expired } => {
                     let lives = self.told.sessions.entry(*session).or_default();
                     let deed = made.unwrap_or(Deed { at_ms, life: 0 });
                     lives.iter_mut().last().into_iter().for_each(|life| life.ended = Some((deed, *expired)));
+                    if self.state.feature_level() >= ENDED_LEVEL {
+                        self.used_up.insert(*session, self.state.stamp());
+                    }
                 }
                 Effect::Event(_) => {}
             }
