@@ -46,6 +46,13 @@ impl Args {
         Some(&self.fields[at].1)
     }
 
+    /// The field of that name with `_text` behind it.
+    fn field_as_text(&self, name: &str) -> Option<&Json> {
+        let wanted = || name.bytes().chain(*b"_text");
+        let at = self.fields.binary_search_by(|(key, _)| key.bytes().cmp(wanted())).ok()?;
+        Some(&self.fields[at].1)
+    }
+
     pub(crate) fn has(&self, name: &str) -> bool {
         self.field(name).is_some()
     }
@@ -53,7 +60,7 @@ impl Args {
     /// An integer, as a number or as text under the name with `_text` behind it.
     pub(crate) fn int(&self, name: &str) -> Result<Option<i64>, Problem> {
         let wrong = || Problem::argument(name, "not an integer of 64 bits");
-        match (self.field(name), self.field(&format!("{name}_text"))) {
+        match (self.field(name), self.field_as_text(name)) {
             (_, Some(Json::Text(text))) => text.parse().map(Some).map_err(|_| wrong()),
             (_, Some(_)) => Err(wrong()),
             (None | Some(Json::Null), None) => Ok(None),

@@ -29,9 +29,12 @@ fn claim(caller: &Caller) -> Claim {
     Claim { session, principal, reply, opened_ttl_ms: None, wait_ms: None }
 }
 
-/// The hash of a call or of a batch, under which an idempotency key remembers it. A batch of one call is answered another
-/// way than that call.
-fn hash_of(object: &ObjectName, invocations: &[Invocation], is_batch: bool) -> u64 {
+/// The hash of a call or of a batch, under which an idempotency key remembers it: without a key none is needed. A batch of one
+/// call is answered another way than that call.
+fn hash_of(caller: &Caller, object: &ObjectName, invocations: &[Invocation], is_batch: bool) -> u64 {
+    if !matches!(caller.identity, Identity::Key(_)) {
+        return 0;
+    }
     let name = encoded(object);
     let mut parts: Vec<&[u8]> = vec![name.as_slice()];
     if is_batch {
@@ -44,7 +47,7 @@ fn hash_of(object: &ObjectName, invocations: &[Invocation], is_batch: bool) -> u
 }
 
 pub(crate) fn call(core: &mut Core, call: &Call) {
-    let hash = hash_of(&call.object, core::slice::from_ref(&call.invocation), false);
+    let hash = hash_of(&call.caller, &call.object, core::slice::from_ref(&call.invocation), false);
     once(core, &call.caller, hash, |core| {
         if types::is_user(call.object.kind) {
             return user::call(core, call, claim(&call.caller), hash);
@@ -59,7 +62,7 @@ pub(crate) fn call(core: &mut Core, call: &Call) {
 /// It was refused.
 pub(crate) fn deliver(core: &mut Core, call: &Call) -> Result<(), Problem> {
     let mark = core.mark();
-    let hash = hash_of(&call.object, core::slice::from_ref(&call.invocation), false);
+    let hash = hash_of(&call.caller, &call.object, core::slice::from_ref(&call.invocation), false);
     let done = if types::is_user(call.object.kind) {
         user::call(core, call, claim(&call.caller), hash)
     } else {
@@ -140,7 +143,7 @@ pub(crate) fn method_of<K: Builtin>(name: &str) -> Result<&'static Method, Probl
 
 /// Several calls, each at a position of its own; the first one's is the command's. None waits.
 pub(crate) fn batch(core: &mut Core, batch: &Batch) {
-    let hash = hash_of(&batch.object, &batch.invocations, true);
+    let hash = hash_of(&batch.caller, &batch.object, &batch.invocations, true);
     once(
         core,
         &batch.caller,

@@ -61,7 +61,7 @@ pub(crate) fn of_session(core: &mut Core, id: SessionId, expired: bool) {
 /// A session is gone, and with it the replies that were kept for it.
 fn remove(core: &mut Core, id: SessionId) {
     for key in keys(core, &key::replies(id)) {
-        request::forget(core, &key);
+        _ = request::forget(core, &key);
     }
     if core.store.remove(&key::session(id)) {
         core.meta.sessions -= 1;

@@ -9,12 +9,20 @@ use crate::version::VersionHash;
 
 /// A key. Most have no more bytes than lie in place: finding one allocates nothing, and the tree of records compares them where
 /// it keeps them.
-pub(crate) type Key = SmallVec<[u8; 32]>;
+pub(crate) type Key = SmallVec<[u8; IN_PLACE]>;
+
+const IN_PLACE: usize = 32;
 
 fn of(parts: &[&[u8]]) -> Key {
-    let mut key = Key::new();
-    parts.iter().for_each(|part| key.extend_from_slice(part));
-    key
+    let (mut key, mut length) = ([0; IN_PLACE], 0);
+    for part in parts {
+        match key.get_mut(length..length + part.len()) {
+            Some(place) => place.copy_from_slice(part),
+            None => return parts.concat().into(),
+        }
+        length += part.len();
+    }
+    Key::from_buf_and_len(key, length)
 }
 
 /// What a record is, by its key's first byte.

@@ -20,6 +20,9 @@ use crate::problem::{Outcome, Problem, Slug};
 use crate::ranges::Ranges;
 use crate::session::{self, Session};
 
+/// Replies that are looked for one by one; where more may be acknowledged, those that there are are looked through.
+const FEW: u64 = 4;
+
 /// What is known of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kept {
@@ -101,9 +104,10 @@ fn of_session(
     (floor, above): (u64, &Ranges),
 ) -> Result<Option<Kept>, Problem> {
     let mut session = session::find(core, id)?;
+    let floor_before = session.floor;
     let acknowledges = note(&mut session, floor, above);
     if acknowledges {
-        forget_acknowledged(core, id, &mut session);
+        forget_acknowledged(core, id, &mut session, floor_before);
     }
     let known = known_of_session(core, id, &session, request);
     let is_new = known == Ok(None);
@@ -151,8 +155,15 @@ fn note(session: &mut Session, floor: u64, above: &Ranges) -> bool {
     before != (session.floor, session.above.clone())
 }
 
-/// Forgets the replies that were acknowledged.
-fn forget_acknowledged(core: &mut Core, id: SessionId, session: &mut Session) {
+/// Forgets the replies that were acknowledged. Mostly that is the one before.
+fn forget_acknowledged(core: &mut Core, id: SessionId, session: &mut Session, floor_before: u64) {
+    if session.above.is_empty() && session.floor - floor_before <= FEW {
+        for request in floor_before + 1..=session.floor {
+            let is_kept = forget(core, &key::reply(id, request));
+            session.unacknowledged = session.unacknowledged.saturating_sub(u32::from(is_kept));
+        }
+        return;
+    }
     let last = session.above.iter().last().map_or(session.floor, |(_, last)| last);
     let (from, to) = (key::replies(id), key::reply(id, last));
     let replies = core.store.range(Bound::Included(&from), Bound::Included(&to)).map(|(key, _)| key);
@@ -161,7 +172,7 @@ fn forget_acknowledged(core: &mut Core, id: SessionId, session: &mut Session) {
     };
     let forgotten: Vec<_> = replies.filter(is_forgotten).map(Key::from_slice).collect();
     session.unacknowledged = session.unacknowledged.saturating_sub(forgotten.len() as u32);
-    forgotten.iter().for_each(|key| forget(core, key));
+    forgotten.iter().for_each(|key| _ = forget(core, key));
 }
 
 /// The ticket under which an answered request has waited; the answer is not read.
@@ -170,12 +181,13 @@ fn ended_ticket(record: &[u8]) -> Option<u64> {
     (cursor.u8() == Ok(1)).then(|| Field::take(&mut cursor).ok()).flatten().flatten()
 }
 
-/// Removes a kept reply, and the way to it by its ticket.
-pub(crate) fn forget(core: &mut Core, key: &[u8]) {
-    if let Some(ticket) = core.store.get(key).and_then(ended_ticket) {
+/// Removes a kept reply, and the way to it by its ticket. Says whether there was one.
+pub(crate) fn forget(core: &mut Core, key: &[u8]) -> bool {
+    let Some(record) = core.store.take(key) else { return false };
+    if let Some(ticket) = ended_ticket(record) {
         core.store.remove(&key::ticket_at(ticket));
     }
-    core.store.remove(key);
+    true
 }
 
 /// Forgets a key whose time has passed.

@@ -72,11 +72,16 @@ impl Store {
 
     /// Says whether there was such a record.
     pub(crate) fn remove(&mut self, key: &[u8]) -> bool {
-        let Some((key, old)) = self.records.remove_entry(key) else { return false };
+        self.take(key).is_some()
+    }
+
+    /// Removes a record, and gives what it was.
+    pub(crate) fn take(&mut self, key: &[u8]) -> Option<&[u8]> {
+        let (key, old) = self.records.remove_entry(key)?;
         self.written += RECORD_BYTES;
         self.terms = self.terms.wrapping_sub(term(&key, &old));
         self.journal.push((key, Some(old)));
-        true
+        self.journal.last().and_then(|(_, old)| old.as_deref())
     }
 
     pub(crate) fn mark(&self) -> Mark {

@@ -238,6 +238,9 @@ impl Ctx<'_> {
     /// The tickets of a tag that are due, which the names of its queues put before those that are not: in the order in
     /// which they came.
     pub(crate) fn due_of_tag(&self, tag: u8, is_due: impl Fn(&Ticket) -> bool) -> Vec<(Place, Ticket)> {
+        if self.header.tickets == 0 {
+            return Vec::new();
+        }
         let prefix = key::entry(self.space(), table::TICKET, &[tag]);
         let tickets =
             self.core.store.prefix(&prefix).filter_map(|(_, record)| decoded::<Ticket>(record).ok());
