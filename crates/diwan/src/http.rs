@@ -121,7 +121,7 @@ pub(crate) fn send(
     body: &[u8],
     patience: Duration,
 ) -> io::Result<Page> {
-    let mut stream = connect(address, CONNECTING_MAX)?;
+    let mut stream = connect(address, CONNECTING_MAX.min(patience))?;
     stream.set_read_timeout(Some(patience))?;
     stream.set_write_timeout(Some(patience))?;
     let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();

@@ -117,7 +117,7 @@ impl AccessArguments {
         loop {
             let mut last = None;
             for server in &self.server {
-                match ask_one(server, request) {
+                match ask_one(server, request, PATIENCE) {
                     Ok(reply) if is_to_be_tried_elsewhere(&reply) => last = Some(problem(&reply)),
                     Ok(reply) if reply.status < 300 => return Ok(reply),
                     Ok(reply) => return Err(problem(&reply)),
@@ -133,11 +133,25 @@ impl AccessArguments {
             std::thread::sleep(PAUSE);
         }
     }
+
+    /// Asks each server once, until one has done it. Each may be silent for `patience`. Gives what the last one says that
+    /// answered.
+    pub(crate) fn ask_each_once(&self, request: &Request<'_>, patience: Duration) -> Option<Reply> {
+        let mut last = None;
+        for server in &self.server {
+            match ask_one(server, request, patience) {
+                Ok(reply) if reply.status < 300 => return Some(reply),
+                Ok(reply) => last = Some(reply),
+                Err(_) => {}
+            }
+        }
+        last
+    }
 }
 
-fn ask_one(server: &str, request: &Request<'_>) -> io::Result<Reply> {
+fn ask_one(server: &str, request: &Request<'_>, patience: Duration) -> io::Result<Reply> {
     let line = (request.method, request.path.as_str());
-    let page = http::send(server, line, &request.headers, request.body, PATIENCE)?;
+    let page = http::send(server, line, &request.headers, request.body, patience)?;
     let status = page.status;
     let text = String::from_utf8_lossy(&page.read()?).trim_end().to_owned();
     let body = serde_json::from_str(&text).unwrap_or(Value::Null);

@@ -109,7 +109,7 @@ pub(super) fn create(arguments: &CreateArguments, out: &mut impl Write) -> Done 
 }
 
 /// The ticket of a call that waits.
-fn waits_under(reply: &Reply) -> Option<String> {
+pub(super) fn waits_under(reply: &Reply) -> Option<String> {
     let ticket = &reply.body["ticket"];
     let text = ticket.as_str().map(String::from).or_else(|| ticket.as_u64().map(|ticket| ticket.to_string()));
     text.filter(|_| reply.status == 202)

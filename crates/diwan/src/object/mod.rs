@@ -7,7 +7,9 @@ mod care;
 mod complete;
 mod dev;
 mod list;
+mod lock;
 mod new;
+mod session;
 mod types;
 
 use std::io::{self, Write};
@@ -20,6 +22,7 @@ An object is named TYPE/NAME. Objects of built-in types come to be by the first 
 
   diwan object call counter/visits increment
   diwan object call lock/build acquire '{\"ttl_ms\":30000}'
+  diwan object lock build -- make deploy    runs a command while holding lock/build
   diwan object list
   diwan object inspect lock/build
   diwan object waits
@@ -47,6 +50,8 @@ pub(crate) enum ObjectCommand {
     Inspect(list::InspectArguments),
     /// Call a method, and print its result.
     Call(call::CallArguments),
+    /// Run a command while holding a lock.
+    Lock(lock::LockArguments),
     /// Show the objects for which calls wait.
     Waits(list::ListArguments),
     /// Create an object on purpose: it stays until it is deleted.
@@ -76,11 +81,15 @@ pub(crate) enum ObjectCommand {
 
 /// Runs one.
 pub(crate) fn run(command: &ObjectCommand, out: &mut impl Write) -> io::Result<ExitCode> {
+    if let ObjectCommand::Lock(arguments) = command {
+        return lock::lock(arguments);
+    }
     let done = match command {
         ObjectCommand::List(arguments) => list::list(arguments, |_| true, out),
         ObjectCommand::Waits(arguments) => list::list(arguments, list::has_waiters, out),
         ObjectCommand::Inspect(arguments) => list::inspect(arguments, out),
         ObjectCommand::Call(arguments) => call::call(arguments, out),
+        ObjectCommand::Lock(_) => Ok(()),
         ObjectCommand::Create(arguments) => call::create(arguments, out),
         ObjectCommand::Build(arguments) => build::build(arguments, out),
         ObjectCommand::Put(arguments) => types::put(arguments, out),
