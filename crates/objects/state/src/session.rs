@@ -52,13 +52,7 @@ impl Session {
 
 /// Opens a session, or continues it under a higher generation. Doing it again changes nothing.
 pub(crate) fn open(core: &mut Core, new: &NewSession, principal: &str) -> Result<Session, Problem> {
-    if !(SESSION_TTL_MS_MIN..=SESSION_TTL_MS_MAX).contains(&new.ttl_ms) {
-        let detail = format!("not between {SESSION_TTL_MS_MIN} and {SESSION_TTL_MS_MAX}");
-        return Err(Problem::argument("ttl_ms", detail));
-    }
-    if new.name.as_ref().is_some_and(|name| name.len() > KEY_BYTES_MAX) {
-        return Err(Problem::argument("name", format!("longer than {KEY_BYTES_MAX} bytes")));
-    }
+    check_new(new)?;
     let key = key::session(new.id);
     let session = match core.read::<Session>(&key) {
         Some(known) if known.secret_hash != new.secret_hash => {
@@ -95,6 +89,17 @@ pub(crate) fn open(core: &mut Core, new: &NewSession, principal: &str) -> Result
     core.write(key, &session);
     core.out.push(Effect::SessionOpened { session: new.id, generation: session.generation });
     Ok(session)
+}
+
+fn check_new(new: &NewSession) -> Result<(), Problem> {
+    if !(SESSION_TTL_MS_MIN..=SESSION_TTL_MS_MAX).contains(&new.ttl_ms) {
+        let detail = format!("not between {SESSION_TTL_MS_MIN} and {SESSION_TTL_MS_MAX}");
+        return Err(Problem::argument("ttl_ms", detail));
+    }
+    if new.name.as_ref().is_some_and(|name| name.len() > KEY_BYTES_MAX) {
+        return Err(Problem::argument("name", format!("longer than {KEY_BYTES_MAX} bytes")));
+    }
+    Ok(())
 }
 
 /// Changes a session that is open.

@@ -259,17 +259,22 @@ impl<'a> Replay<'a> {
                     self.told.sessions.entry(*session).or_default().push(life);
                 }
                 Effect::SessionEnded { session, expired } => {
-                    let lives = self.told.sessions.entry(*session).or_default();
                     let deed = made.unwrap_or(Deed { at_ms, life: 0 });
-                    lives.iter_mut().last().into_iter().for_each(|life| life.ended = Some((deed, *expired)));
-                    if self.state.feature_level() >= ENDED_LEVEL {
-                        self.used_up.insert(*session, self.state.stamp());
-                    }
+                    self.session_ended(*session, (deed, *expired));
                 }
                 Effect::Event(_) => {}
             }
         }
         Ok(())
+    }
+
+    /// A session has ended then; whether for its silence.
+    fn session_ended(&mut self, session: SessionId, ended: (Deed, bool)) {
+        let lives = self.told.sessions.entry(session).or_default();
+        lives.iter_mut().last().into_iter().for_each(|life| life.ended = Some(ended));
+        if self.state.feature_level() >= ENDED_LEVEL {
+            self.used_up.insert(session, self.state.stamp());
+        }
     }
 
     /// A request of a member's caller is in the log.
