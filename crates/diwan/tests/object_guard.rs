@@ -10,6 +10,7 @@ mod group;
 mod server;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use client::Caller;
@@ -41,16 +42,19 @@ fn upload(group: &Group) {
     must(group, &["type", "put", file.to_str().unwrap()]);
 }
 
-/// Whether a run of the log is under way at a member whose processes have died in it so often, as far as the present one knows.
+/// The kind of the mark of a run that takes long.
+const LONG_RUN: u8 = 4;
+
+/// Whether a long run is under way at a member whose processes have died in it so often, as far as the present one knows.
 fn is_running(objects: &Path, deaths: u64) -> bool {
     let marks = std::fs::read(objects.join("modules").join("marks")).unwrap_or_default();
     let marks: Vec<_> = marks.chunks_exact(MARK_BYTES).collect();
     let Some((under_way, of_deaths)) = marks.split_at_checked(UNDER_WAY) else { return false };
     let known = |mark: &[u8]| {
-        let found = of_deaths.iter().find(|death| death[0] == 1 && death[8..] == mark[8..]);
+        let found = of_deaths.iter().find(|death| death[0] == LONG_RUN && death[8..] == mark[8..]);
         found.map_or(0, |death| u64::from(death[1]))
     };
-    under_way.iter().any(|mark| mark[0] == 1 && known(mark) == deaths)
+    under_way.iter().any(|mark| mark[0] == LONG_RUN && known(mark) == deaths)
 }
 
 /// Kills each member twice in the run of a call that is made now.
@@ -129,6 +133,55 @@ fn process_that_was_killed_once_in_a_call_carries_it_out() {
     let (success, _, errors) = run(&group, &["call", "burner/home", "burn", "--key", "deadly"]);
     assert!(!success && errors.contains("out-of-fuel"), "{errors}");
     assert_eq!(Caller::new(group.addresses()).call("burner/home", "hit", &json!({}))["value"], 1);
+}
+
+/// How long calls of a counter take, one behind the other: what nine of ten are below.
+fn most_take(caller: &mut Caller, mut goes_on: impl FnMut(usize) -> bool) -> Duration {
+    let mut took = Vec::new();
+    while goes_on(took.len()) {
+        let began = Instant::now();
+        caller.call("counter/visits", "increment", &json!({}));
+        took.push(began.elapsed());
+    }
+    took.sort();
+    took[took.len() * 9 / 10]
+}
+
+#[test]
+fn object_that_burns_all_the_time_holds_up_itself_alone_and_the_council_notices_nothing() {
+    let group = Group::start(3);
+    upload(&group);
+    must(&group, &["create", "burner/home"]);
+    let mut caller = Caller::new(group.addresses());
+    let quiet = most_take(&mut caller, |done| done < 300);
+    let elections = group.figure(0, "diwan_council_elections");
+    let (ended, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let busy = std::thread::scope(|scope| {
+        for member in 0..3 {
+            let mut burner = Caller::new(vec![group.addresses()[member].clone()]);
+            let (ended, stop) = (&ended, &stop);
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    let (status, body) = burner.try_once("burner/home", "burn", &json!({}));
+                    assert!(matches!(status, 202 | 500), "{status} {body}");
+                    ended.fetch_add(usize::from(body.contains("out-of-fuel")), Ordering::Relaxed);
+                }
+            });
+        }
+        let deadline = Instant::now() + PATIENCE;
+        let busy = most_take(&mut caller, |done| {
+            (done < 300 || ended.load(Ordering::Relaxed) < 5) && Instant::now() < deadline
+        });
+        stop.store(true, Ordering::Relaxed);
+        busy
+    });
+    println!(
+        "nine of ten calls of a counter took less than {quiet:?}, and {busy:?} beside an object that burns"
+    );
+    assert!(ended.into_inner() >= 5, "the burning object has its turns, too");
+    // A run takes a fifth of a second, and would hold up most calls for as long.
+    assert!(busy < (5 * quiet).max(Duration::from_millis(100)), "{quiet:?} and {busy:?}");
+    assert_eq!(group.figure(0, "diwan_council_elections"), elections);
 }
 
 #[test]

@@ -6,6 +6,9 @@
 //! memory and enters the module; `imports/` answers what it asks. Then `memory/` tells which pages were written, these are
 //! compared with what they were, and what differs goes to the state. A query's and a failed run's pages are written back.
 //!
+//! A run that takes more than its slice is taken back, and begun again in a thread of its own on the copy of its object
+//! (`beside.rs`), which it has for itself until its end is taken.
+//!
 //! # The way of a version
 //! `module/` bounds and validates it before anything is compiled, and rewrites it; `code.rs` compiles it, once for all sources of
 //! a runner; `prepared.rs` runs what it does once, and keeps the memory that comes out as its image, of which all objects map
@@ -27,6 +30,7 @@
 //! - Modules are compiled in the process of the member: a module that is within all bounds and still kills the compiler kills
 //!   the process, three times at the most. A panic of the compiler rejects the module.
 
+mod beside;
 mod code;
 mod description;
 mod imports;
@@ -38,6 +42,7 @@ mod marks;
 mod memory;
 mod meter;
 mod module;
+mod owned;
 mod prepared;
 mod rejected;
 mod resident;
@@ -50,12 +55,14 @@ use std::sync::Arc;
 pub use description::{Codec, Description, MethodKind, SECTION};
 pub use memory::Tracking;
 pub use module::check;
-use objects_state::guest::{Ended, Engine, Failure, Host, Rejected, Run, Version, VersionHash};
+use objects_state::guest::{Ended, Engine, Failure, Host, Progress, Rejected, Run, Version, VersionHash};
 
+use crate::beside::{Beside, End};
 use crate::code::Codes;
 use crate::kept_code::KeptCode;
 use crate::log::Log;
 use crate::marks::{Mark, Marks};
+use crate::owned::Waiting;
 use crate::resident::Resident;
 use crate::residents::Residents;
 use crate::versions::Versions;
@@ -95,6 +102,7 @@ pub struct Guests {
     versions: Versions,
     residents: Residents,
     marks: Arc<Marks>,
+    beside: Beside,
     log: Arc<Log>,
 }
 
@@ -107,7 +115,8 @@ impl Guests {
         let (marks, kept) = settings.directory.as_deref().map(kept_in).unwrap_or_default();
         let marks = Arc::new(marks);
         let versions = Versions::new(Codes::kept_in(kept), marks.clone(), settings.tracking, log.clone());
-        Self { versions, residents, marks, log }
+        let beside = Beside::new(&marks);
+        Self { versions, residents, marks, beside, log }
     }
 
     /// The lines that modules wrote since the last time; the oldest are lost if there were too many.
@@ -159,6 +168,39 @@ impl Guests {
     }
 }
 
+impl Guests {
+    /// The copy of an object is taken out, or made.
+    fn take_resident(&self, run: &Run<'_>, host: &dyn Host) -> Result<Resident, Rejected> {
+        let prepared = self.versions.ready(run.version)?;
+        let resident = self.residents.place(run.space).lock().take().filter(|resident| resident.is(run));
+        Ok(resident.unwrap_or_else(|| Resident::new(prepared, run, host)))
+    }
+
+    /// The copy of an object is its copy again, if it may be.
+    fn put_resident(&self, space: u64, resident: Resident, is_kept: bool) {
+        let bytes = if is_kept { resident.bytes() } else { 0 };
+        *self.residents.place(space).lock() = is_kept.then_some(resident);
+        self.residents.note(space, bytes);
+    }
+
+    /// What a run comes to that was begun beside the commands.
+    fn ended(&self, run: &Run<'_>, end: End, host: &dyn Host) -> Ended {
+        match end {
+            End::Ended(ended) => {
+                let (mut resident, entered) = *ended;
+                let (ended, is_kept) = resident.settle(entered, run.kept_at, host);
+                self.put_resident(run.space, resident, is_kept);
+                ended
+            }
+            End::Deadly(resident, detail) => {
+                self.put_resident(run.space, *resident, true);
+                failed(Failure::Deadly { detail })
+            }
+            End::Panicked => panic!("a run at position {} has failed beside the commands", run.position),
+        }
+    }
+}
+
 /// What is kept in that directory; what cannot be had is done without.
 fn kept_in(directory: &Path) -> (Marks, Option<KeptCode>) {
     let without = |what: &str, error: std::io::Error| {
@@ -203,7 +245,25 @@ impl Engine for Guests {
     }
 
     fn run(&self, run: &Run<'_>, host: &dyn Host) -> Ended {
-        self.on(run, host, Mark::of_run(run), |resident| resident.run(run, host))
+        let begun = if run.slice.is_none() { self.beside.take(run) } else { None };
+        match begun {
+            Some(end) => self.ended(run, end, host),
+            None => self.on(run, host, Mark::of_run(run), |resident| resident.run(run, host)),
+        }
+    }
+
+    fn begin(&self, run: &Run<'_>, host: &dyn Host) {
+        if self.beside.has(run) {
+            return;
+        }
+        // One that is rejected is not run: the state asks before.
+        if let Ok(resident) = self.take_resident(run, host) {
+            self.beside.begin(run, resident, Waiting::of(host));
+        }
+    }
+
+    fn progress(&self, space: u64, position: u64, seed: u64) -> Progress {
+        self.beside.progress(space, (position, seed))
     }
 
     fn query(&self, run: &Run<'_>, host: &dyn Host) -> Ended {
@@ -216,10 +276,12 @@ impl Engine for Guests {
     }
 
     fn forget_all(&self) {
+        self.beside.forget_all();
         self.residents.forget_all();
     }
 
     fn forget(&self, space: u64) {
+        self.beside.forget(space);
         self.residents.forget(space);
     }
 }

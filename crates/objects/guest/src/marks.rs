@@ -45,6 +45,7 @@ enum Kind {
     Run = 1,
     Query = 2,
     Version = 3,
+    LongRun = 4,
 }
 
 impl Mark {
@@ -54,6 +55,11 @@ impl Mark {
             return Self::of_query(run);
         }
         Self { kind: Kind::Run, space: run.space, run: (run.position, run.seed), version: run.version }
+    }
+
+    /// The part of a run of the log that goes on beside the commands. Of its slice it knows nothing: that ends well at each start.
+    pub(crate) const fn of_long_run(run: &Run<'_>) -> Self {
+        Self { kind: Kind::LongRun, ..Self::of_run(run) }
     }
 
     /// A query. All queries of an object count together: a client repeats a deadly one in the form that it likes.
@@ -68,7 +74,7 @@ impl Mark {
 
     const fn deaths_max(&self) -> u64 {
         match self.kind {
-            Kind::Run | Kind::Query => RUN_DEATHS_MAX,
+            Kind::Run | Kind::LongRun | Kind::Query => RUN_DEATHS_MAX,
             Kind::Version => VERSION_DEATHS_MAX,
         }
     }
@@ -94,13 +100,15 @@ impl Mark {
             1 => Kind::Run,
             2 => Kind::Query,
             3 => Kind::Version,
+            4 => Kind::LongRun,
             _ => return None,
         };
         let mut version = VersionHash([0; 32]);
         for (bytes, place) in version.0.chunks_exact_mut(8).zip(&record[4..]) {
             bytes.copy_from_slice(&place.to_le_bytes());
         }
-        let run = if kind == Kind::Run { (record[2], record[3]) } else { (0, 0) };
+        let is_run = matches!(kind, Kind::Run | Kind::LongRun);
+        let run = if is_run { (record[2], record[3]) } else { (0, 0) };
         let (times, order) = (record[0] >> 8 & TIMES_MAX, record[0] >> 24);
         let death = Death { times, order, position: record[2], number: 0 };
         Some((Self { kind, space: record[1], run, version }, death))
@@ -160,7 +168,7 @@ impl Marks {
         let death = inner.deaths.get(mark).filter(|death| death.times >= mark.deaths_max())?;
         let times = death.times;
         Some(match mark.kind {
-            Kind::Run => format!(
+            Kind::Run | Kind::LongRun => format!(
                 "the process of a member has died {times} times in the call at position {}",
                 mark.run.0
             ),
@@ -259,7 +267,7 @@ impl Inner {
 impl Mark {
     fn words(&self) -> String {
         match self.kind {
-            Kind::Run => format!(
+            Kind::Run | Kind::LongRun => format!(
                 "the call at position {} of the object that was created at {}",
                 self.run.0, self.space
             ),
@@ -293,7 +301,20 @@ mod tests {
 
     fn run(space: u64, position: u64, seed: u64) -> Run<'static> {
         let (version, entry) = (VersionHash([7; 32]), Entry::Save);
-        Run { version, space, changed: 0, entry, now_ms: 0, position, seed, caller: "{}", fuel_max: u64::MAX }
+        let (caller, fuel_max, slice) = ("{}", u64::MAX, None);
+        Run {
+            version,
+            space,
+            changed: 0,
+            entry,
+            now_ms: 0,
+            position,
+            kept_at: position,
+            seed,
+            caller,
+            fuel_max,
+            slice,
+        }
     }
 
     /// A process that dies in this.
@@ -319,6 +340,19 @@ mod tests {
             assert!(!is_deadly(&path, Mark::of_run(&other)));
         }
         assert!(!is_deadly(&path, Mark::of_query(&run(5, 100, 1))));
+    }
+
+    #[test]
+    fn slice_that_ends_well_does_not_show_that_the_rest_of_its_run_is_harmless() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("marks");
+        let run = run(5, 100, 1);
+        for _ in 0..2 {
+            drop(Marks::open(&path).unwrap().begin(Mark::of_run(&run), 100));
+            die(&path, Mark::of_long_run(&run), 100);
+        }
+        drop(Marks::open(&path).unwrap().begin(Mark::of_run(&run), 100));
+        assert!(is_deadly(&path, Mark::of_long_run(&run)) && !is_deadly(&path, Mark::of_run(&run)));
     }
 
     #[test]

@@ -76,7 +76,7 @@ fn unprepared(failure: &Failure) -> Rejected {
             format!("cannot be initialized: {detail}")
         }
         Failure::Deadly { detail } => detail.clone(),
-        Failure::OutOfFuel => "cannot be initialized: its fuel is used up".to_owned(),
+        Failure::OutOfFuel | Failure::Unfinished => "cannot be initialized: its fuel is used up".to_owned(),
         Failure::StackExhausted => "cannot be initialized: its stack is used up".to_owned(),
         Failure::OutOfMemory => "cannot be initialized: it may not have more memory".to_owned(),
     })

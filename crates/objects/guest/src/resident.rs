@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use objects_state::guest::{Ended, Host, PAGE_BYTES, Run, VersionHash};
+use objects_state::guest::{Ended, Failure, Host, PAGE_BYTES, Run, VersionHash};
 
 use crate::imports::{Facts, Phase, Random};
 use crate::instance::Instance;
@@ -21,6 +21,13 @@ pub(crate) struct Resident {
     changed: u64,
     /// Pages that are its own and no longer the image's, at the most.
     own_pages: usize,
+}
+
+/// A run that has ended, and of which nothing is taken back yet.
+pub(crate) struct Entered {
+    left: Ended,
+    /// The registers before it.
+    before: Vec<u8>,
 }
 
 impl Resident {
@@ -56,12 +63,23 @@ impl Resident {
 
     /// Runs a command's part. Whether the copy may be kept is told beside.
     pub(crate) fn run(&mut self, run: &Run<'_>, host: &dyn Host) -> (Ended, bool) {
+        let entered = self.enter(run, host);
+        self.settle(entered, run.kept_at, host)
+    }
+
+    /// The first part of it, for which the host need not know the object's memory.
+    pub(crate) fn enter(&mut self, run: &Run<'_>, host: &dyn Host) -> Entered {
         let phase = match run.entry {
             objects_state::guest::Entry::Call { .. } => Phase::Call,
             _ => Phase::Event,
         };
         let before = self.instance.registers();
-        let left = self.enter(run, phase, host);
+        Entered { left: self.entered(run, phase, host), before }
+    }
+
+    /// The rest of it: what the run has written becomes the object's, or is taken back.
+    pub(crate) fn settle(&mut self, entered: Entered, kept_at: u64, host: &dyn Host) -> (Ended, bool) {
+        let Entered { left, before } = entered;
         if left.outcome.is_err() {
             let ended = Ended { pages: Vec::new(), registers: None, acts: Vec::new(), ..left };
             return (ended, self.restore(&before, host));
@@ -69,7 +87,7 @@ impl Resident {
         let pages = self.changes(host);
         let registers = Some(self.instance.registers()).filter(|registers| *registers != before);
         if !pages.is_empty() || registers.is_some() {
-            self.changed = run.position;
+            self.changed = kept_at;
         }
         self.own_pages += pages.len();
         (Ended { pages, registers, acts: self.instance.take_acts(), ..left }, true)
@@ -78,12 +96,12 @@ impl Resident {
     /// Runs a query and takes back what it wrote.
     pub(crate) fn query(&mut self, run: &Run<'_>, host: &dyn Host) -> (Ended, bool) {
         let before = self.instance.registers();
-        let ended = self.enter(run, Phase::Query, host);
+        let ended = self.entered(run, Phase::Query, host);
         let is_kept = self.restore(&before, host);
         (ended, is_kept)
     }
 
-    fn enter(&mut self, run: &Run<'_>, phase: Phase, host: &dyn Host) -> Ended {
+    fn entered(&mut self, run: &Run<'_>, phase: Phase, host: &dyn Host) -> Ended {
         let facts = Facts {
             phase,
             codec: self.prepared.description.codec,
@@ -93,8 +111,14 @@ impl Resident {
             caller: run.caller.to_owned(),
         };
         let fuel = self.prepared.description.fuel.min(run.fuel_max);
-        let left = self.instance.enter(run.entry, facts, fuel, host);
-        Ended { outcome: left.outcome, pages: Vec::new(), registers: None, acts: Vec::new(), fuel: left.fuel }
+        // Within its slice a run ends as it would with more.
+        let slice = run.slice.filter(|slice| *slice < fuel);
+        let left = self.instance.enter(run.entry, facts, slice.unwrap_or(fuel), host);
+        let outcome = match left.outcome {
+            Err(Failure::OutOfFuel) if slice.is_some() => Err(Failure::Unfinished),
+            outcome => outcome,
+        };
+        Ended { outcome, pages: Vec::new(), registers: None, acts: Vec::new(), fuel: left.fuel }
     }
 
     /// The pages that differ from before.

@@ -291,6 +291,7 @@ pub const fn caller_of(command: &Command) -> Option<&Caller> {
         | Command::ExpireSession { .. }
         | Command::TypeReady { .. }
         | Command::TypeVerdict { .. }
+        | Command::Finish { .. }
         | Command::Tick
         | Command::FeatureLevel(_) => None,
     }

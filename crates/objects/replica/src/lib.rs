@@ -37,6 +37,9 @@
 //! later command ends the ticket, and all who wait for it here are answered. A caller who goes away leaves a call with a
 //! session or a key as it is: another request will find it. A call without either is cancelled in the log.
 //!
+//! *A run that takes long.* The state says that it is under way beside the commands; each member's engine carries it out, and
+//! members tell the leader when theirs is done. The leader then proposes that it takes effect (`long_runs.rs`).
+//!
 //! *A crash of the leader.* The links break, another member leads within a few heartbeats. Each member gives it the whole
 //! queue again, under the same numbers. What the old leader had committed is passed over. A command that was lost on the
 //! way while a later one was applied can never be applied under its number: its member sees that, and gives it a new one.
@@ -71,6 +74,7 @@ mod group;
 mod incarnation;
 mod joined;
 pub mod limits;
+mod long_runs;
 mod machine;
 mod mailboxes;
 mod message;
@@ -93,7 +97,7 @@ pub use status::CoreStatus;
 pub type PeerMessage = consensus_replica::PeerMessage<ObjectsMessage>;
 
 /// The highest feature level that this build understands.
-pub const FEATURE_LEVEL: u32 = 4;
+pub const FEATURE_LEVEL: u32 = 5;
 
 /// The feature level from which on there may be types of users.
 pub const USER_TYPES_LEVEL: u32 = 2;

@@ -15,11 +15,18 @@ pub(crate) const VERSIONS_MAX: usize = 64;
 pub(crate) const REJECTED_BYTES_MAX: usize = 1_024;
 const VERSIONS_BYTES_MAX: usize = 64 + VERSIONS_MAX * (REJECTED_BYTES_MAX + 40);
 
+/// A run beside the commands: its object's space, and when it was begun.
+pub(crate) type RunName = (u64, (u64, u32));
+/// Bytes of a run's name.
+const RUN_BYTES: usize = 20;
+const RUNS_BYTES_MAX: usize = 64 + RUN_BYTES * objects_state::limits::LONG_RUNS_MAX;
+
 mod kind {
     pub(super) const FORWARD: u8 = 1;
     pub(super) const HEARD_ASK: u8 = 2;
     pub(super) const HEARD: u8 = 3;
     pub(super) const COMPILED: u8 = 32;
+    pub(super) const ENDED: u8 = 33;
 }
 
 /// See the module.
@@ -43,6 +50,9 @@ pub enum ObjectsMessage {
     /// What the sender's engine makes of versions that it is done with: why it rejects one, if it does. Only from feature
     /// level 3 on.
     Compiled(Vec<(VersionHash, Option<String>)>),
+    /// Runs beside the commands with which the sender's engine is done: the object's space, and when the run was begun. Only from
+    /// feature level 5 on.
+    Ended(Vec<RunName>),
 }
 
 impl MachineMessage for ObjectsMessage {
@@ -68,6 +78,14 @@ impl MachineMessage for ObjectsMessage {
                 out.push(kind::COMPILED);
                 versions.iter().for_each(|version| encode_version(version, out));
             }
+            Self::Ended(runs) => {
+                out.push(kind::ENDED);
+                for (space, (position, number)) in runs {
+                    out.extend_from_slice(&space.to_le_bytes());
+                    out.extend_from_slice(&position.to_le_bytes());
+                    out.extend_from_slice(&number.to_le_bytes());
+                }
+            }
         }
     }
 
@@ -92,6 +110,14 @@ impl MachineMessage for ObjectsMessage {
                 }
                 Self::Compiled(versions)
             }
+            kind::ENDED => {
+                let mut runs = Vec::with_capacity(bytes.len() / RUN_BYTES);
+                while !bytes.is_empty() {
+                    let (space, position) = (number(&mut bytes)?, number(&mut bytes)?);
+                    runs.push((space, (position, bytes.try_get_u32_le().map_err(|_| CUT)?)));
+                }
+                Self::Ended(runs)
+            }
             _ => return Err(Malformed("a message of unknown kind")),
         };
         if bytes.is_empty() { Ok(message) } else { Err(Malformed("a message with too much in it")) }
@@ -103,7 +129,7 @@ impl MachineMessage for ObjectsMessage {
 
     fn may_be_said_to(&self, role: OwnRole) -> bool {
         match self {
-            Self::Forward(_) | Self::Heard { .. } | Self::Compiled(_) => role.leads,
+            Self::Forward(_) | Self::Heard { .. } | Self::Compiled(_) | Self::Ended(_) => role.leads,
             Self::HeardAsk { .. } => role.follows,
         }
     }
@@ -113,6 +139,7 @@ impl MachineMessage for ObjectsMessage {
             kind::FORWARD => MessageLength::Data,
             kind::HEARD => MessageLength::UpTo(SESSIONS_BYTES_MAX),
             kind::COMPILED => MessageLength::UpTo(VERSIONS_BYTES_MAX),
+            kind::ENDED => MessageLength::UpTo(RUNS_BYTES_MAX),
             _ => MessageLength::Small,
         }
     }
@@ -167,6 +194,7 @@ mod tests {
                 (VersionHash([4; 32]), None),
                 (VersionHash([5; 32]), Some("rule 7".into())),
             ]),
+            ObjectsMessage::Ended(vec![(7, (1 << 40, 2)), (8, (9, 1))]),
         ] {
             let whole = PeerMessage::Machine(message);
             let mut bytes = Vec::new();

@@ -55,6 +55,7 @@ fn describe(known: &Description, state: &State) -> String {
         Some(user) => reply
             .text("version", &user.version.to_string())
             .number("memory_bytes", user.memory_bytes)
+            .flag("busy", user.is_busy)
             .number("failures", user.failures)
             .optional_text("last_failure", user.last_failure.as_deref())
             .optional_text("quarantined", user.quarantined.as_deref())

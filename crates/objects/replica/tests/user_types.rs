@@ -313,7 +313,9 @@ fn leader_that_is_cut_off_makes_no_version_ready_and_the_next_one_hears_of_all_e
 
 #[test]
 fn calls_of_an_object_that_burns_its_fuel_wait_behind_those_of_others() {
-    let mut world = world();
+    // With builds among its members that know no slices.
+    let engine = |_| Arc::new(FakeEngine::new(true)) as _;
+    let mut world = World::with_engines_at(engine, |config| config.replica.feature_level = 4);
     let leader = world.leader();
     upload(&mut world, leader, "module one");
     world.pass(300);
@@ -334,5 +336,114 @@ fn calls_of_an_object_that_burns_its_fuel_wait_behind_those_of_others() {
     world.pass(2_000);
     assert_eq!(world.answer(leader, burns[19]), None, "its caller has gone");
     assert!(burns[..19].iter().all(|burn| world.answer(leader, *burn).is_some()));
+    world.check_equal();
+}
+
+/// A world whose engines take a while for runs beside the commands.
+fn patient_world() -> World {
+    World::with_engines(|id| Arc::new(FakeEngine::patient(40 * id)))
+}
+
+fn long_call(world: &mut World, at: u64, name: &str, identity: Identity) -> u64 {
+    let invocation = Invocation { method: "add".into(), args: b"{\"by\":1,\"fuel\":10000000}".to_vec() };
+    let (incarnation, wait_ms, opens, object) = (None, None, None, named(name));
+    let call = |caller| {
+        Command::Call(Call { caller, object, incarnation, create: false, wait_ms, opens, invocation })
+    };
+    asked(world, at, call, identity)
+}
+
+#[test]
+fn object_that_burns_all_the_time_holds_up_no_other() {
+    let mut world = patient_world();
+    let leader = world.leader();
+    upload(&mut world, leader, "module one");
+    world.pass(300);
+    create(&mut world, leader);
+    create_named(&mut world, leader, "b");
+    let burns: Vec<_> = (0..20).map(|_| call(&mut world, leader, "burn", Identity::Anonymous)).collect();
+    for number in 1..=10 {
+        let added = call_of(&mut world, leader, named("b"), "add", Identity::Anonymous);
+        let before = world.now_ms;
+        assert_eq!(world.wait(leader, added), format!("{{\"value\":{number}}}"));
+        assert!(world.now_ms <= before + 20, "it has waited");
+    }
+    world.pass(10_000);
+    let refused =
+        burns.iter().filter(|burn| world.answer(leader, **burn).as_deref() == Some("refused out-of-fuel"));
+    assert_eq!(refused.count(), 20);
+    world.check_equal();
+}
+
+#[test]
+fn long_call_of_a_dead_leader_takes_effect_once_under_the_next() {
+    let mut world = patient_world();
+    let (leader, follower) = (world.leader(), world.follower());
+    upload(&mut world, leader, "module one");
+    world.pass(300);
+    create(&mut world, leader);
+    let asked = long_call(&mut world, follower, "a", key("k"));
+    let ticket = world.ticket(follower, asked);
+    let behind = call(&mut world, follower, "add", key("l"));
+    world.ticket(follower, behind);
+    world.kill(leader);
+    world.pass(5_000);
+    assert_eq!(world.wait(follower, asked), "{\"value\":1}", "ticket {ticket}");
+    assert_eq!(world.wait(follower, behind), "{\"value\":2}");
+    world.start(leader);
+    world.pass(3_000);
+    let again = long_call(&mut world, leader, "a", key("k"));
+    assert_eq!(world.wait(leader, again), "{\"value\":1}");
+    world.check_equal();
+}
+
+#[test]
+fn member_that_starts_or_takes_over_a_snapshot_in_the_middle_of_a_run_carries_it_out_as_well() {
+    let mut world = World::with_engines(|_| Arc::new(FakeEngine::patient(2_000)));
+    let leader = world.leader();
+    upload(&mut world, leader, "module one");
+    world.pass(300);
+    create(&mut world, leader);
+    let away = world.follower();
+    world.kill(away);
+    let asked: Vec<_> = (0..3).map(|_| long_call(&mut world, leader, "a", Identity::Anonymous)).collect();
+    world.pass(20);
+    world.request_snapshot(leader);
+    world.pass(200);
+    world.start(away);
+    world.pass(500);
+    world.kill(away);
+    world.pass(500);
+    world.start(away);
+    for (number, asked) in (1..).zip(asked) {
+        world.pass_until(60_000, |world| world.answer(leader, asked).is_some());
+        assert_eq!(world.wait(leader, asked), format!("{{\"value\":{number}}}"));
+    }
+    world.check_equal();
+}
+
+#[test]
+fn member_that_is_alive_and_never_done_is_waited_for_a_bounded_time() {
+    let mut world = World::with_engines(|id| match id {
+        3 => Arc::new(FakeEngine::patient(u64::MAX - 1)),
+        _ => Arc::new(FakeEngine::new(true)),
+    });
+    let leader = world.leader();
+    upload(&mut world, leader, "module one");
+    world.pass(300);
+    create(&mut world, leader);
+    if leader == 3 {
+        world.kill(3);
+        world.pass(3_000);
+        world.start(3);
+        world.pass(3_000);
+    }
+    let leader = world.leader();
+    let asked = long_call(&mut world, leader, "a", Identity::Anonymous);
+    world.ticket(leader, asked);
+    world.pass(9_800);
+    assert_eq!(world.answer(leader, asked), None);
+    world.pass(300);
+    assert_eq!(world.answer(leader, asked).as_deref(), Some("{\"value\":1}"));
     world.check_equal();
 }

@@ -4,7 +4,8 @@
 //! What knows no objects is in `node-group`.
 //!
 //! # Threads
-//! One core thread, which alone has the state; one journal thread, which alone touches the disk; the edges, each of which
+//! One core thread, which alone has the state (runs of modules that take long have threads of the engine's, each with the memory
+//! of its object alone); one journal thread, which alone touches the disk; the edges, each of which
 //! serves a share of the clients; one thread for each other member that is dialled; one for packets of names, if they are
 //! served. They exchange messages through
 //! mailboxes: an edge sends [`objects_replica::edge::Request`]s and gets [`objects_replica::edge::Answer`]s.

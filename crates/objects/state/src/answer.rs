@@ -56,8 +56,9 @@ pub(crate) fn once(
 
 /// Whether a request is refused for a reason that passes: the members still compile its type, or its object is in quarantine. A
 /// client asks again under the same number or key, so that is not kept: a copy is carried out once it can be.
-fn is_for_now(problem: &Problem) -> bool {
-    problem.slug.status() == 503
+pub(crate) fn is_for_now(problem: &Problem) -> bool {
+    // What takes long is under way at the object: that passes, too.
+    problem.slug.status() == 503 || problem.slug == Slug::Rate
 }
 
 pub(crate) fn no_such_type() -> Problem {

@@ -5,8 +5,7 @@ use crate::args::Args;
 use crate::builtin::{Builtin, Method, MethodKind, Step, dispatch};
 use crate::codec::encoded;
 use crate::command::{Batch, Call, Caller, Identity, Invocation, ObjectName};
-use crate::death;
-use crate::effects::{Effect, EventKind};
+use crate::effects::Effect;
 use crate::group::Core;
 use crate::key::{self, table};
 use crate::limits::REPLY_BYTES_MAX;
@@ -153,6 +152,9 @@ pub(crate) fn batch(core: &mut Core, batch: &Batch) {
 }
 
 fn batch_of<K: Builtin>(core: &mut Core, batch: &Batch) -> Result<Answer, Problem> {
+    if types::is_user(batch.object.kind) {
+        user::check_batch(core, batch)?;
+    }
     let mut claim = claim(&batch.caller);
     claim.wait_ms = Some(0);
     let mut results = Vec::new();
@@ -206,7 +208,7 @@ pub(crate) fn create(core: &mut Core, caller: &Caller, object: &ObjectName, args
     let hash = request::hash(&[&encoded(object), b"create", args]);
     once(core, caller, hash, |core| {
         if types::is_user(object.kind) {
-            return user::create(core, object, args);
+            return user::create(core, (object, args), (caller.origin, hash), &claim(caller));
         }
         dispatch!(object.kind, K => create_of::<K>(core, object, args), else Err(no_such_type()))
     });
@@ -240,14 +242,10 @@ pub(crate) fn delete(core: &mut Core, caller: &Caller, object: &ObjectName, inca
         let header: Option<object::Header> = core.read(&key::object(object));
         check_incarnation(incarnation, header.as_ref().map(|header| header.incarnation))?;
         let header = header.ok_or_else(|| Problem::new(Slug::NoSuchObject, "there is no such object"))?;
-        death::of_object(core, header.incarnation);
         if types::is_user(object.kind) {
             user::deleted(core, object, &header);
         }
-        core.store.remove(&key::object(object));
-        core.meta.objects -= 1;
-        core.event(EventKind::Deleted, object, None);
-        core.bury(key::space(header.incarnation));
+        object::remove(core, object, &header);
         Ok(Answer::Done(Reply::new().flag("deleted", true).finish()))
     });
 }

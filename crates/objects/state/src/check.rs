@@ -72,7 +72,7 @@ pub(crate) fn sound(core: &Core) -> Sound {
             Some(&kind::KEY) => remembered(core, &mut tally, rest, value)?,
             Some(&kind::TICKET_AT) => ticket_at(core, rest, value)?,
             Some(&kind::DEADLINE) => due(core, key, value)?,
-            Some(&(kind::TYPE_TOTALS..=kind::ENDED_TOTAL | kind::MESSAGE | kind::MESSAGE_TOTALS)) => {}
+            Some(&(kind::TYPE_TOTALS..=kind::ENDED_TOTAL | kind::MESSAGE..=kind::OCCUPIED)) => {}
             _ => return Err(Malformed("check: an unknown record")),
         }
     }
@@ -80,6 +80,7 @@ pub(crate) fn sound(core: &Core) -> Sound {
     types::sound(core, &versions, pages)?;
     user::sound_messages(core)?;
     ended::sound(core)?;
+    user::long::sound(core)?;
     totals(core, &tally)
 }
 

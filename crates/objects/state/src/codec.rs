@@ -242,6 +242,16 @@ impl<F: Field> Field for Option<F> {
     }
 }
 
+impl<A: Field, B: Field> Field for (A, B) {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+        self.1.put(out);
+    }
+    fn take(cursor: &mut Cursor<'_>) -> Result<Self, Malformed> {
+        Ok((A::take(cursor)?, B::take(cursor)?))
+    }
+}
+
 /// Defines a record: a struct whose fields are written one behind the other.
 macro_rules! record {
     ($(#[$meta:meta])* $vis:vis struct $name:ident {

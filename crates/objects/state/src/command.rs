@@ -447,6 +447,14 @@ pub enum Command {
         /// Whether what commands did since then may be lost.
         lose_commands: bool,
     },
+    /// A run of a module that went on beside the commands has ended: now it takes effect. Only from feature level 5 on, and
+    /// without effect if that run is not under way any more.
+    Finish {
+        /// The object, by its space.
+        space: u64,
+        /// When the run was begun: a position, and a number there.
+        begun: (u64, u32),
+    },
 }
 
 /// The only form so far.
@@ -540,6 +548,10 @@ impl Command {
                 incarnation.put(out);
                 lose_commands.put(out);
             }
+            Self::Finish { space, begun } => {
+                space.put(out);
+                begun.put(out);
+            }
         }
     }
 
@@ -612,6 +624,7 @@ impl Command {
                 incarnation: Field::take(at)?,
                 lose_commands: Field::take(at)?,
             },
+            24 => Self::Finish { space: Field::take(at)?, begun: Field::take(at)? },
             _ => return Err(Malformed("command: an unknown kind")),
         };
         cursor.end()?;
@@ -649,10 +662,11 @@ impl Command {
             20 => skip!(at, TypeId, VersionHash, Verdict),
             21 => skip!(at, Caller, ObjectName, Option<u64>, Option<String>),
             22 => skip!(at, Caller, ObjectName, Option<u64>, bool),
+            24 => skip!(at, u64, (u64, u32)),
             _ => return Err(Malformed("command: an unknown kind")),
         }
         cursor.end()?;
-        Ok(if matches!(kind, 6 | 8 | 9 | 12 | 20) { GivenBy::Leader } else { GivenBy::Member })
+        Ok(if matches!(kind, 6 | 8 | 9 | 12 | 20 | 24) { GivenBy::Leader } else { GivenBy::Member })
     }
 
     const fn kind(&self) -> u8 {
@@ -676,6 +690,7 @@ impl Command {
             Self::TypeVerdict { .. } => 20,
             Self::Quarantine { .. } => 21,
             Self::Rollback { .. } => 22,
+            Self::Finish { .. } => 24,
         }
     }
 }
@@ -771,6 +786,7 @@ mod tests {
             Command::CancelTicket { caller: None, ticket: 0 },
             Command::Tick,
             Command::FeatureLevel(2),
+            Command::Finish { space: 300, begun: (1 << 40, 2) },
         ]
     }
 
@@ -790,6 +806,7 @@ mod tests {
                     | Command::FeatureLevel(_)
                     | Command::TypeReady { .. }
                     | Command::TypeVerdict { .. }
+                    | Command::Finish { .. }
             );
             let given_by = if by_leader { GivenBy::Leader } else { GivenBy::Member };
             assert_eq!(Command::check(&bytes), Ok(given_by));

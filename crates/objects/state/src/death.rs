@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::builtin::{Builtin, Guest, Lost, Why, class, dispatch};
-use crate::codec::{Cursor, decoded, encoded};
+use crate::codec::{Cursor, encoded};
 use crate::command::{ObjectName, SessionId};
 use crate::effects::{Effect, EventKind, TicketEnd};
 use crate::ended;
@@ -78,21 +78,25 @@ fn stop_listening(core: &mut Core, space: u64, lost: Lost) {
 /// A waiting call of a dead session ends: where it waited, and whether a module is to be told when all have.
 fn end_of_session(core: &mut Core, ticket: u64) -> Option<(Place, bool)> {
     let (place, waiting) = ticket::waiting(core, ticket)?;
-    let is_told = types::is_user(place.object.kind);
-    match is_told {
-        true => died(core, &place, &waiting),
-        false => end_ticket(core, ticket, Why::Died, false),
+    if !types::is_user(place.object.kind) {
+        end_ticket(core, ticket, Why::Died, false);
+        return Some((place, false));
     }
-    Some((place, is_told))
+    let is_told = died(core, &place, &waiting);
+    is_told.then_some((place, true))
 }
 
-/// A waiting call of a dead session ends at an object of a user's type. The module hears of it when all have.
-fn died(core: &mut Core, place: &Place, waiting: &ticket::Ticket) {
-    work::<Guest>(core, &place.object, place.space, |_, ctx| {
+/// A waiting call of a dead session ends at an object of a user's type. Whether its module knows it, and hears of it when all
+/// have.
+fn died(core: &mut Core, place: &Place, waiting: &ticket::Ticket) -> bool {
+    let mut is_told = false;
+    work::<Guest>(core, &place.object, place.space, |live, ctx| {
         let problem = Problem::new(Slug::SessionExpired, "the session of the waiting call has ended");
         let outcome = Outcome::Refused(Problem { position: ctx.position(), ..problem });
         ctx.end(place, waiting, TicketEnd::Ended, outcome);
+        is_told = user::long::caller_died(live, ctx, place, waiting.id);
     });
+    is_told
 }
 
 fn keys(core: &Core, prefix: &[u8]) -> Vec<Vec<u8>> {
@@ -150,18 +154,4 @@ pub(crate) fn end_ticket(core: &mut Core, id: u64, why: Why, grants: bool) {
             work::<K>(core, &object, space, end);
         }
     }, else ());
-}
-
-/// All waiting calls of an object end: it is deleted.
-pub(crate) fn of_object(core: &mut Core, space: u64) {
-    let prefix = key::entry(space, table::TICKET, &[]);
-    let tickets = core.store.prefix(&prefix).filter_map(|(_, record)| decoded(record).ok());
-    let mut tickets: Vec<ticket::Ticket> = tickets.collect();
-    tickets.sort_by_key(|ticket| ticket.id);
-    for waiting in tickets {
-        let Some((place, waiting)) = ticket::waiting(core, waiting.id) else { continue };
-        let position = core.meta.position;
-        let problem = Problem { position, ..Problem::new(Slug::ObjectDeleted, "the object was deleted") };
-        ticket::end(core, &place, &waiting, TicketEnd::Ended, Outcome::Refused(problem));
-    }
 }

@@ -8,6 +8,7 @@ use crate::command::{ObjectName, SessionId, TypeId};
 use crate::effects::{Effect, Effects, Event, EventKind, Said};
 use crate::guest::{Engine, NoEngine};
 use crate::key::{self, Key};
+use crate::limits::{RUNS_PER_TICK, SLICES_SPENT_MAX, SPENT_MAX};
 use crate::source::{Process, Sources};
 use crate::store::{Mark, Store};
 
@@ -52,6 +53,12 @@ pub(crate) struct Core {
     /// How many messages the running command has sent, and how many led to the one that it carries out; no part of the state.
     pub(crate) sent: u32,
     pub(crate) hops: u32,
+    /// The object that has sent the message which is carried out, and its space; no part of the state.
+    pub(crate) sender: Option<(ObjectName, u64)>,
+    /// How many runs the running command has begun beside, or put behind others; no part of the state.
+    pub(crate) put_off: u32,
+    /// What `runs` and `spent` were when the present part of a tick began; no part of the state.
+    part: (u32, usize),
     /// Objects in whose runs the member's process died, by space, and what is known of it; no part of the state. They go into
     /// quarantine at the end of the command.
     pub(crate) deadly: Vec<(ObjectName, u64, String)>,
@@ -85,6 +92,9 @@ impl SharedEngine {
     }
 }
 
+/// The feature level from which on runs that take long go on beside the commands.
+pub(crate) const SLICES_LEVEL: u32 = 5;
+
 /// A moment within a command.
 #[derive(Clone, Copy)]
 pub(crate) struct CoreMark {
@@ -103,6 +113,35 @@ impl Core {
         self.store.rollback(mark.store);
         self.meta = Meta { position: self.meta.position, ..mark.meta };
         self.out.truncate(mark.effects);
+    }
+
+    /// Whether runs of modules have slices of fuel, behind which they go on beside the commands.
+    pub(crate) const fn has_slices(&self) -> bool {
+        self.meta.feature_level >= SLICES_LEVEL
+    }
+
+    /// A command begins.
+    pub(crate) const fn begin_command(&mut self) {
+        self.meta.position += 1;
+        (self.runs, self.spent, self.sent, self.put_off, self.part) = (0, 0, 0, 0, (0, 0));
+    }
+
+    /// Another part of a tick begins: none takes what the next one needs.
+    pub(crate) const fn begin_part(&mut self) {
+        if self.has_slices() {
+            self.part = (self.runs, self.spent);
+        }
+    }
+
+    /// Whether this part of a tick has run as many modules as it may.
+    pub(crate) const fn has_run_enough(&self) -> bool {
+        self.runs - self.part.0 >= RUNS_PER_TICK
+    }
+
+    /// Whether the modules that this part of a tick, or this batch, has run have taken as much as they may.
+    pub(crate) const fn has_spent_enough(&self) -> bool {
+        let most = if self.has_slices() { SLICES_SPENT_MAX } else { SPENT_MAX };
+        self.spent - self.part.1 > most
     }
 
     pub(crate) fn head(&self) -> Vec<u8> {

@@ -83,12 +83,28 @@ pub struct Run<'a> {
     pub now_ms: i64,
     /// The position of the call. For a query: of the state that it reads.
     pub position: u64,
+    /// The position at which the state keeps what it changes: [`Run::changed`] of the next one. A run that was put off has a later
+    /// one than its call.
+    pub kept_at: u64,
     /// Where `random` begins.
     pub seed: u64,
     /// A JSON object that tells who calls: `session`, `principal`, `request`.
     pub caller: &'a str,
     /// The fuel that it may take, if its version may take more.
     pub fuel_max: u64,
+    /// The fuel that it may take at first. If it may take more, and would, it ends as [`Failure::Unfinished`].
+    pub slice: Option<u64>,
+}
+
+/// How far a run is that was begun in the background.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// It was not begun, or is forgotten.
+    Unknown,
+    /// It is not done.
+    UnderWay,
+    /// [`Engine::run`] does not wait for it.
+    Ended,
 }
 
 /// What a run may ask of the state.
@@ -101,6 +117,8 @@ pub trait Host {
     fn registers(&self) -> Option<&[u8]>;
     /// Whether a call of this object waits under that ticket.
     fn is_waiting(&self, ticket: u64) -> bool;
+    /// The tickets of all that do, in the order in which they came to wait.
+    fn waiting(&self) -> Vec<u64>;
 }
 
 /// What a module asks the state to do. Done in order after the run, if the run succeeds.
@@ -173,6 +191,8 @@ pub enum Failure {
     },
     /// Its fuel is used up.
     OutOfFuel,
+    /// Its slice is used up, and it may take more: nothing of it has happened.
+    Unfinished,
     /// Its stack is.
     StackExhausted,
     /// It asked for more memory than it may have, and trapped for want of it.
@@ -236,6 +256,16 @@ pub trait Engine: Send + Sync {
         None
     }
 
+    /// Begins a run in the background, on the object's memory as it is. Nothing else is run on that before [`Engine::run`] was
+    /// asked for the same run, which then gives how it ended, or before the object is forgotten. A run that was begun already is
+    /// left alone; whether an engine does anything in the background is its own affair.
+    fn begin(&self, _run: &Run<'_>, _host: &dyn Host) {}
+
+    /// How far the run is that was begun for that object at that position and with that seed.
+    fn progress(&self, _space: u64, _position: u64, _seed: u64) -> Progress {
+        Progress::Ended
+    }
+
     /// Runs a command's part on an object's memory.
     fn run(&self, run: &Run<'_>, host: &dyn Host) -> Ended;
 
@@ -245,7 +275,7 @@ pub trait Engine: Send + Sync {
     /// A version is used no more.
     fn forget_version(&self, version: VersionHash);
 
-    /// An object is gone.
+    /// An object is gone, or what is kept of it is not what it is; so is what was begun for it.
     fn forget(&self, space: u64);
 
     /// Another state takes the place of this one, and may be another at the same positions: no copy of an object is used.

@@ -70,6 +70,8 @@ pub(crate) mod kind {
     pub(crate) const ENDED_TOTAL: u8 = 21;
     /// A message between objects, by the position of the run that sent it and its number there.
     pub(crate) const MESSAGE: u8 = 30;
+    /// An object of which a run is under way beside the commands, or for which something waits behind one, by its space.
+    pub(crate) const OCCUPIED: u8 = 32;
     /// How many messages there are: one record, if there are any.
     pub(crate) const MESSAGE_TOTALS: u8 = 31;
 }
@@ -85,6 +87,10 @@ pub(crate) mod table {
     /// Calls that wait, by queue.
     pub(crate) const TICKET: u8 = 3;
     pub(crate) const OWN: u8 = 16;
+}
+
+pub(crate) fn occupied(space: u64) -> Key {
+    of(&[&[kind::OCCUPIED][..], &space.to_be_bytes()])
 }
 
 pub(crate) fn object(name: &ObjectName) -> Key {

@@ -34,6 +34,7 @@
 //! | O18 conditions | `await` frees the lock and parks in one command; a ticket leaves the condition's queue only for the lock's |
 //! | O20 a failed call changes nothing | the store's journal |
 //! | O24 snapshots | `scan.rs`, `loader.rs`; `check.rs` decides whether records fit together |
+//! | O21 isolation | `user/long`: a run that takes more than a slice of fuel goes on beside the commands |
 //! | O23 a deadly call | `user/guard.rs`: a run that kills its member's process is a refusal, and its object is in quarantine |
 //! | O27 no version runs before it is ready | `types/verdict.rs`: what the members' engines say is a command of the log |
 //! | O31 bounds | [`limits`] |
@@ -151,3 +152,4 @@ pub use session::Session;
 pub use source::Source;
 pub use state::{Description, OpenVersion, Stage, State, TicketState, UserObject};
 pub use types::{DESCRIPTION_SECTION, TypeInfo, VersionInfo, custom_section};
+pub use user::LongRun;

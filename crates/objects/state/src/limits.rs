@@ -120,6 +120,12 @@ pub const MESSAGE_BYTES_MAX: u64 = 16 << 20;
 pub const MESSAGE_HOPS_MAX: u32 = 32;
 /// Messages that one tick delivers.
 pub const MESSAGES_PER_TICK: usize = 50;
+/// Fuel that a run of a module takes where commands are applied: about 0.2 ms. One that takes more goes on beside.
+pub const SLICE_FUEL: u64 = 2_000_000;
+/// What a part of a tick may take with runs of modules, and the calls of a batch, in about bytes: ten slices.
+pub const SLICES_SPENT_MAX: usize = 2_000_000;
+/// Runs of modules that are under way at a time beside the commands of a group. Each has a copy of its object.
+pub const LONG_RUNS_MAX: usize = 256;
 /// Fuel of a run that nobody called: a session's end may begin two hundred of them at one position.
 pub const UNCALLED_FUEL_MAX: u64 = 20_000_000;
 /// What the calls of a batch may take together, and the runs of a tick, in about bytes: twice as much as one call by default.

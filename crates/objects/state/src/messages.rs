@@ -7,7 +7,7 @@ use crate::builtin::type_named;
 use crate::call;
 use crate::command::{Call, Caller, Identity, Invocation, ObjectName, Origin};
 use crate::group::Core;
-use crate::limits::{KEY_BYTES_MAX, MESSAGES_PER_TICK, RUNS_PER_TICK, SPENT_MAX};
+use crate::limits::{KEY_BYTES_MAX, MESSAGES_PER_TICK};
 use crate::problem::Problem;
 use crate::types;
 use crate::user::{self, Message};
@@ -15,15 +15,19 @@ use crate::user::{self, Message};
 /// Carries messages out, as many as one tick may.
 pub(crate) fn deliver(core: &mut Core) {
     for _ in 0..MESSAGES_PER_TICK {
-        if !user::has_messages(core) || core.runs >= RUNS_PER_TICK || core.spent > SPENT_MAX {
+        if !user::has_messages(core) || core.has_run_enough() || core.has_spent_enough() {
             return;
         }
         let Some(message) = user::take_message(core) else { return };
-        core.hops = message.hops;
-        if let Err(problem) = carry_out(core, &message) {
-            user::message_refused(core, &message, &problem);
+        if core.has_slices() {
+            // It may wait for its turn, under its position.
+            core.meta.position += 1;
         }
-        core.hops = 0;
+        (core.hops, core.sender) = (message.hops, Some(message.sender()));
+        if let Err(problem) = carry_out(core, &message) {
+            user::message_refused(core, &message.sender(), &message.target(), &problem);
+        }
+        (core.hops, core.sender) = (0, None);
     }
 }
 

@@ -10,7 +10,6 @@ use crate::codec::Cursor;
 use crate::death;
 use crate::group::Core;
 use crate::key::{self, kind};
-use crate::limits::RUNS_PER_TICK;
 use crate::source::Process;
 use crate::ticket;
 
@@ -40,7 +39,7 @@ fn first_from(core: &Core, member: u8) -> Option<(Process, u64)> {
 /// Cancels up to so many.
 pub(crate) fn end_some(core: &mut Core, most: usize) {
     for _ in 0..most {
-        if core.runs >= RUNS_PER_TICK {
+        if core.has_run_enough() || core.has_slices() && core.has_spent_enough() {
             return;
         }
         let Some((process, id)) = first(core) else { return };

@@ -228,6 +228,26 @@ fn remember(core: &mut Core, principal: &str, key: &str, hash: u64, kept: Kept) 
     core.write(record_key, &Remembered { hash, forgotten_ms, kept });
 }
 
+/// Nothing is kept of a waiting request: it is to be refused for a reason that passes.
+pub(crate) fn forget_waiting(core: &mut Core, reply: &ReplyRef) {
+    match reply {
+        ReplyRef::Nowhere => {}
+        ReplyRef::Session(id, request) => {
+            if core.store.remove(&key::reply(*id, *request)) {
+                let fewer = |session: &mut Session| {
+                    session.unacknowledged = session.unacknowledged.saturating_sub(1);
+                };
+                session::update(core, *id, fewer);
+            }
+        }
+        ReplyRef::Key(principal, key) => {
+            if core.store.remove(&key::idempotency(principal, key)) {
+                core.meta.keys -= 1;
+            }
+        }
+    }
+}
+
 /// Keeps how a waiting request ended. Without a place for it the ticket is unknown from now on.
 pub(crate) fn settle(core: &mut Core, reply: &ReplyRef, ticket: u64, outcome: &Outcome) {
     let ended = Kept::Ended(Some(ticket), outcome.clone());

@@ -30,7 +30,7 @@ use crate::store::term;
 use crate::tick;
 use crate::ticket;
 use crate::types::{self, TypeInfo};
-use crate::user;
+use crate::user::{self, LongRun};
 
 /// Objects, sessions, requests, tickets, deadlines: all that a group replicates.
 #[derive(Default)]
@@ -58,6 +58,8 @@ pub struct Description {
 pub struct UserObject {
     /// The version whose module it runs.
     pub version: VersionHash,
+    /// Whether a run of its module is under way that takes long, or something waits behind one.
+    pub is_busy: bool,
     /// Why it is in quarantine, if it is.
     pub quarantined: Option<String>,
     /// The version that it can be taken back to, if what it was before its migration is kept.
@@ -163,8 +165,7 @@ impl State {
     pub fn apply(&mut self, stamp: WallTime, command: &Command, out: &mut Effects) -> usize {
         let core = &mut self.core;
         debug_assert!(core.store.is_settled(), "a command begins where the last one ended");
-        core.meta.position += 1;
-        (core.runs, core.spent, core.sent) = (0, 0, 0);
+        core.begin_command();
         // A new leader's clock may be behind the old one's: time never goes back here.
         core.meta.stamp_ms = core.meta.stamp_ms.max(stamp.ms());
         core::mem::swap(&mut core.out, out);
@@ -220,7 +221,8 @@ impl State {
     /// records of dead objects are to be removed, or waits whose callers are gone with their member's process.
     #[must_use]
     pub fn next_deadline(&self) -> Option<WallTime> {
-        let has_work = self.core.meta.graves > 0 || user::has_messages(&self.core);
+        let has_work =
+            self.core.meta.graves > 0 || user::has_messages(&self.core) || user::long::has_turns(&self.core);
         if has_work || orphan::first(&self.core).is_some() {
             return Some(self.stamp());
         }
@@ -362,6 +364,18 @@ impl State {
         }
     }
 
+    /// The runs of modules that are under way beside the commands. When the engine is done with one, the leader proposes
+    /// [`Command::Finish`].
+    pub fn long_runs(&self) -> impl Iterator<Item = LongRun> + '_ {
+        user::long::under_way(&self.core)
+    }
+
+    /// The engine is to begin the run that is under way at the object of that space, if it has not: the state came from a
+    /// snapshot.
+    pub fn begin_long_run(&self, space: u64) {
+        user::long::begin_anew(&self.core, space);
+    }
+
     /// What is known of a type of users.
     #[must_use]
     pub fn user_type(&self, kind: TypeId) -> Option<TypeInfo> {
@@ -470,6 +484,7 @@ fn describe(core: &Core, object: ObjectName, header: &Header) -> Description {
     let guard = root.as_ref().map(|_| user::guard::of(core, incarnation)).unwrap_or_default();
     let user = root.map(|root| UserObject {
         version: root.version,
+        is_busy: user::long::is_occupied(core, incarnation),
         quarantined: guard.quarantined,
         before: guard.before.map(|before| before.version),
         memory_bytes: u64::from(root.pages) * PAGE_BYTES as u64,
@@ -495,6 +510,7 @@ fn perform(core: &mut Core, command: &Command) {
         }
         Command::CancelTicket { caller, ticket } => cancel(core, caller.as_ref(), *ticket),
         Command::Tick => tick::pass(core),
+        Command::Finish { space, begun } => user::long::finish(core, *space, *begun),
         Command::FeatureLevel(level) => core.meta.feature_level = core.meta.feature_level.max(*level),
         Command::Migrate { caller, object, incarnation, to } => {
             user::migrate(core, caller, object, *incarnation, *to);
@@ -570,6 +586,12 @@ fn close_session(core: &mut Core, caller: &Caller, id: SessionId) {
 
 fn cancel(core: &mut Core, caller: Option<&Caller>, id: u64) {
     let result = match (ticket::waiting(core, id), core.read(&key::ticket_at(id))) {
+        (Some((place, ticket)), _)
+            if caller.is_some_and(|caller| caller.principal == ticket.principal)
+                && user::long::keeps_waiting(core, &place) =>
+        {
+            Err(user::long::occupied())
+        }
         (Some((_, ticket)), _) if caller.is_none_or(|caller| caller.principal == ticket.principal) => {
             death::end_ticket(core, id, Why::Cancelled, true);
             Ok(Reply::new().flag("cancelled", true).finish())

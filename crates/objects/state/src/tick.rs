@@ -6,7 +6,7 @@ use crate::deadline;
 use crate::death;
 use crate::group::Core;
 use crate::key::{self, ENTRY_HEAD, kind, table};
-use crate::limits::{DEADLINES_PER_TICK, ORPHANS_PER_TICK, RUNS_PER_TICK, SPENT_MAX};
+use crate::limits::{DEADLINES_PER_TICK, ORPHANS_PER_TICK};
 use crate::messages;
 use crate::object;
 use crate::orphan;
@@ -18,10 +18,14 @@ use crate::user;
 /// Lets pass what is due, as much as one tick may.
 pub(crate) fn pass(core: &mut Core) {
     orphan::end_some(core, ORPHANS_PER_TICK);
+    core.begin_part();
     messages::deliver(core);
+    core.begin_part();
+    user::long::give_turns(core);
+    core.begin_part();
     for _ in 0..DEADLINES_PER_TICK {
-        let is_long = core.spent > SPENT_MAX && core.meta.feature_level >= user::GUARD_LEVEL;
-        if core.runs >= RUNS_PER_TICK || is_long {
+        let is_long = core.has_spent_enough() && core.meta.feature_level >= user::GUARD_LEVEL;
+        if core.has_run_enough() || is_long {
             return;
         }
         match deadline::first(core) {

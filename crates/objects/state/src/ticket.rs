@@ -73,6 +73,19 @@ pub(crate) fn requeue(core: &mut Core, mut place: Place, mut ticket: Ticket, que
     core.write(key::ticket_at(ticket.id), &TicketAt::Waits(place));
 }
 
+/// A ticket's time is out then, or never.
+pub(crate) fn set_deadline(core: &mut Core, id: u64, at_ms: Option<i64>) {
+    let Some((place, mut ticket)) = waiting(core, id) else { return };
+    if let Some(old) = ticket.deadline_ms {
+        deadline::clear(core, old, deadline::TICKET, &id.to_be_bytes());
+    }
+    if let Some(at) = at_ms {
+        deadline::set(core, at, deadline::TICKET, &id.to_be_bytes(), &());
+    }
+    ticket.deadline_ms = at_ms;
+    core.write(place.key(id), &ticket);
+}
+
 /// Ends a ticket: it is in no queue any more, its outcome is kept with its request, those who wait for it are told.
 pub(crate) fn end(core: &mut Core, place: &Place, ticket: &Ticket, end: TicketEnd, outcome: Outcome) {
     core.store.remove(&place.key(ticket.id));

@@ -568,6 +568,7 @@ fn what(command: &Command) -> String {
         | Command::TypeVerdict { .. }
         | Command::Quarantine { .. }
         | Command::Rollback { .. }
+        | Command::Finish { .. }
         | Command::TypeDelete { .. }
         | Command::Migrate { .. } => "any type".into(),
     }

@@ -32,6 +32,9 @@ impl Host for Object {
     fn is_waiting(&self, ticket: u64) -> bool {
         self.waiting.contains(&ticket)
     }
+    fn waiting(&self) -> Vec<u64> {
+        self.waiting.iter().copied().collect()
+    }
 }
 
 impl Object {
@@ -100,9 +103,11 @@ impl Bench {
             entry,
             now_ms: 1_700_000_000_000 + self.position as i64,
             position: self.position,
+            kept_at: self.position,
             seed: self.position * 31,
             caller: r#"{"session":null}"#,
             fuel_max: u64::MAX,
+            slice: None,
         }
     }
 

@@ -160,6 +160,7 @@ impl ObjectsMachine {
     pub(super) fn take_over(&mut self, state: &State, group: &Group) {
         self.out.set_position(state.position());
         self.readiness.look_anew(state);
+        self.long_runs.look(state, !self.readiness.must_wait());
         if let Some(last) = state.last_of(group.view().own().number().0) {
             let unknown = self.commands.state_knows(last);
             self.outcome_unknown(unknown);

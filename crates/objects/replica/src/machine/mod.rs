@@ -18,6 +18,7 @@ use crate::entry;
 use crate::gone::GoneRequests;
 use crate::group::Group;
 use crate::joined::JoinedRequests;
+use crate::long_runs::LongRuns;
 use crate::mailboxes::Mailboxes;
 use crate::message::ObjectsMessage;
 use crate::readiness::{ASK_MS, Readiness};
@@ -38,6 +39,7 @@ pub struct ObjectsMachine {
     pub(crate) watches: Watches,
     pub(crate) waiting: WaitingRequests,
     pub(crate) readiness: Readiness,
+    pub(crate) long_runs: LongRuns,
     stamps: Stamps,
     /// When a tick is due, as far as is known here.
     tick_due: MonoTime,
@@ -55,6 +57,8 @@ pub struct ObjectsMachine {
 impl ObjectsMachine {
     pub(crate) fn new(config: &CoreConfig, state: &State, incarnation: u64, now: Now) -> Self {
         let known = state.last_of(config.replica.member.number().0);
+        let (readiness, mut long_runs) = (Readiness::new(state), LongRuns::new(state));
+        long_runs.look(state, !readiness.must_wait());
         Self {
             out: Mailboxes::new(config.edges, state.position()),
             commands: Commands::new(config, incarnation, known, now),
@@ -62,7 +66,8 @@ impl ObjectsMachine {
             joined: JoinedRequests::new(),
             watches: Watches::new(state.position()),
             waiting: WaitingRequests::default(),
-            readiness: Readiness::new(state),
+            readiness,
+            long_runs,
             stamps: Stamps::new(state.stamp(), now),
             tick_due: MonoTime::MAX,
             tick_proposed: None,
@@ -100,6 +105,15 @@ impl ObjectsMachine {
         }
     }
 
+    /// Members' engines are done with runs.
+    fn propose_ends(&mut self, group: &Group) {
+        if group.leads() {
+            for command in self.long_runs.due(group.view()) {
+                self.commands.lead(&command);
+            }
+        }
+    }
+
     fn raise_level(&mut self, state: &State, group: &mut Group) {
         if let Some(level) = group.level_to_raise(state.feature_level(), state.position() <= 1) {
             self.commands.lead(&Command::FeatureLevel(level));
@@ -128,16 +142,19 @@ impl StateMachine for ObjectsMachine {
     fn propose_waiting(&mut self, group: &mut Group) {
         self.propose_tick(group);
         self.propose_ready(group);
+        self.propose_ends(group);
         self.sessions.report(Some(group.view().own()), group);
         if !self.commands.propose_waiting(&mut self.stamps, group) {
             self.tick_proposed = None;
             self.readiness.forget_proposed();
+            self.long_runs.forget_proposed();
         }
     }
 
     fn forward_waiting(&mut self, leader: Option<MemberId>, group: &mut Group) {
         self.sessions.report(leader, group);
         self.readiness.report(leader, group);
+        self.long_runs.report(leader, group);
         self.commands.forward_waiting(leader, group);
     }
 
@@ -168,6 +185,7 @@ impl StateMachine for ObjectsMachine {
         self.commands.leader_changed(now);
         self.tick_proposed = None;
         self.readiness.leader_changed();
+        self.long_runs.leader_changed();
     }
 
     fn give_again(&mut self, now: Now) {
@@ -216,6 +234,7 @@ impl StateMachine for ObjectsMachine {
         self.out.set_position(state.position());
         self.look_for_deadlines(state, now);
         self.readiness.look(state);
+        self.long_runs.look(state, !self.readiness.must_wait());
         self.gone.applied_before(self.commands.sequences().0);
         for request in self.waiting.reached(state.position()) {
             self.answer_query(request, state);
@@ -241,6 +260,7 @@ impl StateMachine for ObjectsMachine {
                 self.expire(condemned);
             }
             ObjectsMessage::Compiled(versions) => self.readiness.hear(from, versions),
+            ObjectsMessage::Ended(runs) => self.long_runs.hear(from, runs),
         }
     }
 
@@ -264,6 +284,7 @@ impl StateMachine for ObjectsMachine {
     fn lead(&mut self, state: &State, group: &mut Group) {
         self.raise_level(state, group);
         self.look_for_deadlines(state, group.now());
+        self.long_runs.look(state, !self.readiness.must_wait());
         let condemned = self.sessions.lead(group, &mut self.out);
         self.expire(condemned);
     }
@@ -281,6 +302,7 @@ impl StateMachine for ObjectsMachine {
         let tick = self.tick_proposed.is_none().then_some(self.tick_due);
         let ready = self.readiness.is_open().then(|| now.mono().plus_ms(ASK_MS));
         let rest = self.commands.rest_ends();
-        self.sessions.deadlines().into_iter().chain([tick, ready, rest]).flatten()
+        let long = self.long_runs.asks_at(now.mono());
+        self.sessions.deadlines().into_iter().chain([tick, ready, rest, long]).flatten()
     }
 }

@@ -66,8 +66,9 @@ impl ReplicatedState for ObjectsMachine {
         }
     }
 
-    /// The engine goes on, and is told of the versions that came.
+    /// The engine goes on, and is told of the versions that came. What it has begun may not be what is under way now.
     fn replace(state: &mut State, mut next: State) -> State {
+        state.engine().forget_all();
         next.set_engine(Arc::clone(state.engine()));
         core::mem::replace(state, next)
     }

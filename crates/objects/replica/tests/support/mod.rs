@@ -115,6 +115,11 @@ impl World {
         Self::started(|_| {}, engine)
     }
 
+    /// The same in a group that has reached this level and no higher one.
+    pub fn with_engines_at(engine: fn(u64) -> Arc<dyn Engine>, change_config: fn(&mut CoreConfig)) -> Self {
+        Self::started(change_config, engine)
+    }
+
     /// A group of three that serves.
     pub fn with(change_config: fn(&mut CoreConfig)) -> Self {
         Self::started(change_config, |_| Arc::new(NoEngine))

@@ -24,7 +24,7 @@ use crate::ticket::{self, Ticket};
 
 pub(crate) use kind::{Builtin, Lost, Step, Wait, Why, class};
 pub use kind::{Method, MethodKind};
-pub(crate) use run::{Open, end_ticket, fresh, open, run, run_in_space};
+pub(crate) use run::{Open, end_ticket, fresh, open, remove, run, run_in_space};
 
 record! {
     /// What is kept of every object.
@@ -270,6 +270,20 @@ impl Ctx<'_> {
         let bytes = self.header.ticket_bytes.saturating_sub(ticket.wants.len() as u64);
         self.header.ticket_bytes = bytes + wants.len() as u64;
         ticket::requeue(self.core, place, ticket, queue, wants);
+    }
+
+    /// The same, and until that time.
+    pub(crate) fn requeue_until(
+        &mut self,
+        (place, mut ticket): (Place, Ticket),
+        queue: Queue,
+        wants: Vec<u8>,
+        until_ms: i64,
+    ) {
+        let id = ticket.id;
+        ticket.deadline_ms = None;
+        self.requeue((place, ticket), queue, wants);
+        ticket::set_deadline(self.core, id, Some(until_ms));
     }
 
     /// The caller waits. Its ticket is the position of its call.

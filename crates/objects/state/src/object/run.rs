@@ -11,7 +11,7 @@ use crate::group::Core;
 use crate::key::{self, table};
 use crate::place::Place;
 use crate::problem::{Outcome, Problem, Slug};
-use crate::ticket::Ticket;
+use crate::ticket::{self, Ticket};
 
 /// An object with what its type keeps of it.
 pub(crate) struct Open<K: Builtin> {
@@ -111,4 +111,26 @@ pub(crate) fn end_ticket<K: Builtin>(
         }
     };
     ctx.end(&found.0, &found.1, end, outcome);
+}
+
+/// An object is deleted. All that wait for it are told.
+pub(crate) fn remove(core: &mut Core, object: &ObjectName, header: &Header) {
+    end_waits(core, header.incarnation);
+    core.store.remove(&key::object(object));
+    core.meta.objects -= 1;
+    core.event(EventKind::Deleted, object, None);
+    core.bury(key::space(header.incarnation));
+}
+
+fn end_waits(core: &mut Core, space: u64) {
+    let prefix = key::entry(space, table::TICKET, &[]);
+    let tickets = core.store.prefix(&prefix).filter_map(|(_, record)| decoded(record).ok());
+    let mut tickets: Vec<Ticket> = tickets.collect();
+    tickets.sort_by_key(|ticket| ticket.id);
+    for waiting in tickets {
+        let Some((place, waiting)) = ticket::waiting(core, waiting.id) else { continue };
+        let position = core.meta.position;
+        let problem = Problem { position, ..Problem::new(Slug::ObjectDeleted, "the object was deleted") };
+        ticket::end(core, &place, &waiting, TicketEnd::Ended, Outcome::Refused(problem));
+    }
 }

@@ -1,12 +1,15 @@
 //! What a module asks for, done in order after its run.
 
 use super::enter::{Visit, refused};
-use super::{Guest, outbox, queue};
+use super::long::{self, Moment};
+use super::{Guest, WAITING, outbox, queue};
 use crate::effects::{EventKind, Said, TicketEnd};
-use crate::guest::{Act, Entry};
+use crate::guest::Act;
 use crate::json::Json;
 use crate::key::table;
-use crate::limits::{TIMERS_PER_OBJECT_MAX, TOPIC_BYTES_MAX, USER_RUNS_PER_SESSION_MAX, VALUE_BYTES_MAX};
+use crate::limits::{
+    TIMERS_PER_OBJECT_MAX, TOPIC_BYTES_MAX, USER_RUNS_PER_SESSION_MAX, VALUE_BYTES_MAX, WAIT_MS_MAX,
+};
 use crate::object::{Claim, Ctx, Live};
 use crate::place::Place;
 use crate::problem::{Outcome, Problem, Slug};
@@ -24,7 +27,7 @@ fn broken(detail: impl Into<String>) -> Problem {
 pub(super) fn perform(
     live: &mut Live<Guest>,
     ctx: &mut Ctx<'_>,
-    visit: &Visit<'_>,
+    (visit, at): (&Visit<'_>, &Moment),
     acts: Vec<Act>,
 ) -> Result<Option<u64>, Problem> {
     let mut parked = None;
@@ -34,7 +37,7 @@ pub(super) fn perform(
                 if !visit.may_park || parked.is_some() {
                     return Err(broken("only a blocking method may park, once"));
                 }
-                parked = Some(park(ctx, tag, wait_ms)?);
+                parked = Some(park(ctx, (visit, at), tag, wait_ms)?);
             }
             Act::Wake { ticket, result } => {
                 let found = waiting(ctx, visit, ticket)?;
@@ -47,7 +50,7 @@ pub(super) fn perform(
                 let problem = Problem { position: ctx.position(), ..refused(code, detail) };
                 ctx.end(&found.0, &found.1, TicketEnd::Granted, Outcome::Refused(problem));
             }
-            Act::SetTimer { id, after_ms } => set_timer(live, ctx, id, Some(after_ms))?,
+            Act::SetTimer { id, after_ms } => set_timer(live, ctx, id, Some((at, after_ms)))?,
             Act::ClearTimer(id) => set_timer(live, ctx, id, None)?,
             Act::Emit { topic, body } => emit(ctx, topic, body)?,
             Act::Send { target, method, args } => {
@@ -66,19 +69,32 @@ fn json(bytes: Vec<u8>) -> Option<String> {
 
 /// A call that waits for this object.
 fn waiting(ctx: &Ctx<'_>, visit: &Visit<'_>, id: u64) -> Result<(Place, Ticket), Problem> {
-    let found = ticket::waiting(ctx.core, id).filter(|(place, _)| place.space == ctx.space());
+    let found = ticket::waiting(ctx.core, id)
+        .filter(|(place, _)| place.space == ctx.space() && place.queue.tag == WAITING);
     let found = found.filter(|_| visit.ended != Some(id));
     found.ok_or_else(|| broken(format!("no call of this object waits under ticket {id}")))
 }
 
-fn park(ctx: &mut Ctx<'_>, tag: u64, wait_ms: i64) -> Result<u64, Problem> {
+fn park(
+    ctx: &mut Ctx<'_>,
+    (visit, at): (&Visit<'_>, &Moment),
+    tag: u64,
+    wait_ms: i64,
+) -> Result<u64, Problem> {
+    // The call's own ticket is none of the others.
+    let others_max = USER_RUNS_PER_SESSION_MAX + u32::from(visit.own.is_some());
     if let Some(id) = ctx.claim.session
-        && session::find(ctx.core, id)?.tickets >= USER_RUNS_PER_SESSION_MAX
+        && session::find(ctx.core, id)?.tickets >= others_max
     {
         return Err(Problem::new(Slug::WaitersFull, "too many calls of this session wait"));
     }
     let own = (wait_ms >= 0).then_some(wait_ms);
     let wait_ms = own.into_iter().chain(ctx.claim.wait_ms).min();
+    if let Some(found) = visit.own {
+        let until_ms = at.stamp_ms.saturating_add(wait_ms.unwrap_or(WAIT_MS_MAX).min(WAIT_MS_MAX));
+        ctx.requeue_until(found.clone(), queue(), tag.to_be_bytes().to_vec(), until_ms);
+        return Ok(found.1.id);
+    }
     let claim = Claim { wait_ms, ..ctx.claim.clone() };
     let (header, object) = (&mut *ctx.header, ctx.object);
     let mut ctx = Ctx { core: &mut *ctx.core, header, object, claim: &claim };
@@ -89,11 +105,11 @@ fn set_timer(
     live: &mut Live<Guest>,
     ctx: &mut Ctx<'_>,
     id: u64,
-    after_ms: Option<i64>,
+    after: Option<(&Moment, i64)>,
 ) -> Result<(), Problem> {
     let sub = id.to_be_bytes();
-    let is_set = ctx.get::<i64>(table::TIMER, &sub).is_some();
-    let at = after_ms.map(|after| ctx.now_ms().saturating_add(after.clamp(0, TIMER_MS_MAX)));
+    let is_set = ctx.get::<i64>(table::TIMER, &sub).is_some() || long::leave_timer(ctx, id);
+    let at = after.map(|(at, after_ms)| at.stamp_ms.saturating_add(after_ms.clamp(0, TIMER_MS_MAX)));
     match (is_set, at) {
         (false, Some(_)) if live.root.timers >= TIMERS_PER_OBJECT_MAX => {
             let detail = format!("an object has {TIMERS_PER_OBJECT_MAX} timers at the most");
@@ -114,11 +130,4 @@ fn emit(ctx: &mut Ctx<'_>, topic: String, body: Vec<u8>) -> Result<(), Problem> 
     let body = json(body).ok_or_else(|| broken("the body of an event is not JSON"))?;
     ctx.core.happened(EventKind::Emitted, ctx.object, None, Some(Said { topic, body }));
     Ok(())
-}
-
-impl Visit<'_> {
-    /// For a call of that kind.
-    pub(super) const fn of_call<'a>(entry: Entry<'a>, may_park: bool) -> Visit<'a> {
-        Visit { entry, ended: None, may_park, fuel_max: u64::MAX }
-    }
 }

@@ -1,18 +1,18 @@
 //! Creation, calls and queries of objects of users' types.
 
-use super::enter::{self, Visit};
+use super::enter::{self, Stop, Visit};
 use super::host::Records;
-use super::{GUARD_LEVEL, Guest, guard, hears_sessions};
+use super::{GUARD_LEVEL, Guest, guard, hears_sessions, long};
 use crate::answer::{Answer, check_incarnation, find};
 use crate::args::Args;
 use crate::codec::encoded;
-use crate::command::{Batch, Call, Invocation, ObjectName};
+use crate::command::{Batch, Call, Invocation, ObjectName, Origin};
 use crate::effects::Effect;
 use crate::group::Core;
-use crate::guest::{Entry, Run};
+use crate::guest::{Entry, Run, VersionHash};
 use crate::json::Json;
 use crate::key::{self, table};
-use crate::limits::{SPENT_MAX, USER_RUNS_PER_SESSION_MAX};
+use crate::limits::{SLICE_FUEL, USER_RUNS_PER_SESSION_MAX};
 use crate::object::{self, Claim, Ctx, Live, MethodKind, Why, class};
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
@@ -28,15 +28,36 @@ pub(crate) fn call(core: &mut Core, call: &Call, mut claim: Claim, hash: u64) ->
     claim.wait_ms = call.wait_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX)).or(asked);
     let (opened, _) = find_there(core, &call.object, call.incarnation)?;
     let origin = call.caller.origin;
+    let is_occupied = core.has_slices() && long::is_occupied(core, opened.header.incarnation);
+    let slice = core.has_slices().then_some(SLICE_FUEL);
     object::run(core, &call.object, opened, true, &claim, |live, ctx| {
-        let answer = step(live, ctx, &call.invocation, true)?;
-        if let Some(ticket) = answer.parked {
+        let waits = |ctx: &mut Ctx<'_>, ticket| {
             request::keep(ctx.core, &ctx.claim.reply, hash, Kept::Waits(ticket));
             ctx.core.out.push(Effect::Parked { origin, ticket });
-            end_try(live, ctx, ticket);
+        };
+        if is_occupied {
+            checked_kind(live, ctx, &call.invocation)?;
+            let ticket = long::call_behind(live, ctx, &call.invocation)?;
+            waits(ctx, ticket);
             return Ok(Answer::Waits);
         }
-        Ok(Answer::Done(answer.result))
+        let (mark, header, root) = (ctx.core.mark(), ctx.header.clone(), live.root.clone());
+        match step(live, ctx, &call.invocation, &Visit { slice, ..Visit::of_call(Entry::Save, true) }) {
+            Ok(enter::Visited { parked: Some(ticket), .. }) => {
+                waits(ctx, ticket);
+                end_try(live, ctx, ticket);
+                Ok(Answer::Waits)
+            }
+            Ok(visited) => Ok(Answer::Done(visited.result)),
+            Err(Stop::Refused(problem)) => Err(problem),
+            Err(Stop::Unfinished(at)) => {
+                ctx.core.rollback(mark);
+                (*ctx.header, live.root) = (header, root);
+                let ticket = long::call_beside(live, ctx, at, &call.invocation)?;
+                waits(ctx, ticket);
+                Ok(Answer::Waits)
+            }
+        }
     })
 }
 
@@ -60,21 +81,32 @@ fn find_there(
     find::<Guest>(core, object, incarnation, false)
 }
 
-/// One call of an object that is open.
-fn step(
-    live: &mut Live<Guest>,
-    ctx: &mut Ctx<'_>,
-    invocation: &Invocation,
-    may_park: bool,
-) -> Result<enter::Visited, Problem> {
+/// What kind of a method it is that is called, if that may stand in the log.
+fn checked_kind(live: &Live<Guest>, ctx: &Ctx<'_>, invocation: &Invocation) -> Result<MethodKind, Problem> {
     let kind = types::method(ctx.core, ctx.object.kind, live.root.version, &invocation.method)?;
     if kind == MethodKind::Query {
         return Err(Problem::argument("", "the method is a query: it has no place in the log"));
     }
+    Ok(kind)
+}
+
+/// One call of an object that is open. `visit` says all but what is called.
+pub(super) fn step(
+    live: &mut Live<Guest>,
+    ctx: &mut Ctx<'_>,
+    invocation: &Invocation,
+    visit: &Visit<'_>,
+) -> Result<enter::Visited, Stop> {
+    let kind = checked_kind(live, ctx, invocation)?;
     listen(live, ctx)?;
+    let may_park = visit.may_park && kind == MethodKind::Blocking;
+    enter::enter(live, ctx, &Visit { entry: entry_of(invocation), may_park, ..*visit })
+}
+
+/// A call as it is entered.
+pub(super) fn entry_of(invocation: &Invocation) -> Entry<'_> {
     let args: &[u8] = if invocation.args.is_empty() { b"{}" } else { &invocation.args };
-    let entry = Entry::Call { method: &invocation.method, args };
-    enter::enter(live, ctx, &Visit::of_call(entry, may_park && kind == MethodKind::Blocking))
+    Entry::Call { method: &invocation.method, args }
 }
 
 /// The module is told when the session of this call ends, if it wants to be.
@@ -100,6 +132,12 @@ fn listen(live: &Live<Guest>, ctx: &mut Ctx<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
+/// A batch is carried out as a whole: not while something takes long at its object.
+pub(crate) fn check_batch(core: &Core, batch: &Batch) -> Result<(), Problem> {
+    let header: Option<object::Header> = core.read(&key::object(&batch.object));
+    header.map_or(Ok(()), |header| long::check_free(core, header.incarnation))
+}
+
 /// One call of a batch: it does not wait.
 pub(crate) fn batch_step(
     core: &mut Core,
@@ -108,17 +146,24 @@ pub(crate) fn batch_step(
     claim: &Claim,
 ) -> Result<String, Problem> {
     Args::parse(&invocation.args)?;
-    if core.spent > SPENT_MAX && core.meta.feature_level >= GUARD_LEVEL {
+    if core.has_spent_enough() && core.meta.feature_level >= GUARD_LEVEL {
         return Err(Problem::new(Slug::OutOfFuel, "the calls before used up the fuel of the batch"));
     }
     let (opened, _) = find_there(core, &batch.object, batch.incarnation)?;
+    let slice = core.has_slices().then_some(SLICE_FUEL);
     object::run(core, &batch.object, opened, true, claim, |live, ctx| {
-        step(live, ctx, invocation, false).map(|visited| visited.result)
+        let visit = Visit { slice, ..Visit::of_call(Entry::Save, false) };
+        step(live, ctx, invocation, &visit).map(|visited| visited.result).map_err(Stop::refusal)
     })
 }
 
 /// Creates an object of its type's latest version.
-pub(crate) fn create(core: &mut Core, object: &ObjectName, args: &[u8]) -> Result<Answer, Problem> {
+pub(crate) fn create(
+    core: &mut Core,
+    (object, args): (&ObjectName, &[u8]),
+    (origin, hash): (Origin, u64),
+    claim: &Claim,
+) -> Result<Answer, Problem> {
     Args::parse(args)?;
     let known = types::find(core, object.kind).ok_or_else(crate::answer::no_such_type)?;
     let args = match Json::parse(args) {
@@ -128,16 +173,9 @@ pub(crate) fn create(core: &mut Core, object: &ObjectName, args: &[u8]) -> Resul
     let arguments = request::hash(&[args.as_bytes()]);
     let (mut opened, existed) = find::<Guest>(core, object, None, true)?;
     let incarnation = opened.header.incarnation;
-    let created = |is_new: bool, version| {
-        Answer::Done(
-            Reply::new()
-                .flag("created", is_new)
-                .number("incarnation", incarnation)
-                .text("version", &format!("{version}"))
-                .finish(),
-        )
-    };
+    let created = |is_new, version| Answer::Done(created(is_new, incarnation, version));
     if existed {
+        long::check_created(core, incarnation)?;
         if opened.live.root.arguments != arguments {
             return Err(Problem::new(Slug::Exists, "the object exists with other arguments"));
         }
@@ -148,10 +186,43 @@ pub(crate) fn create(core: &mut Core, object: &ObjectName, args: &[u8]) -> Resul
     opened.header.explicit = true;
     (opened.live.root.version, opened.live.root.arguments) = (version, arguments);
     types::count_object(core, object.kind, version, 1);
-    object::run(core, object, opened, false, &Claim::default(), |live, ctx| {
-        enter::enter(live, ctx, &Visit::of_call(Entry::Init(args.as_bytes()), false)).map(drop)
-    })?;
-    Ok(created(true, version))
+    // Builds that know no slices remember nothing of who creates an object.
+    let nobody = Claim::default();
+    let claim = if core.has_slices() { claim } else { &nobody };
+    object::run(core, object, opened, false, claim, |live, ctx| {
+        let done = construct(live, ctx, args.as_bytes())?;
+        if let Err(ticket) = done {
+            request::keep(ctx.core, &ctx.claim.reply, hash, Kept::Waits(ticket));
+            ctx.core.out.push(Effect::Parked { origin, ticket });
+            return Ok(Answer::Waits);
+        }
+        Ok(created(true, version))
+    })
+}
+
+/// Runs the constructor; `Err` has the ticket under which its caller waits, if it takes long.
+fn construct(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, args: &[u8]) -> Result<Result<(), u64>, Problem> {
+    let (mark, header, root) = (ctx.core.mark(), ctx.header.clone(), live.root.clone());
+    let slice = ctx.core.has_slices().then_some(SLICE_FUEL);
+    let nobody = Claim::default();
+    let of_nobody =
+        &mut Ctx { core: &mut *ctx.core, header: &mut *ctx.header, object: ctx.object, claim: &nobody };
+    let visit = Visit { slice, ..Visit::of_call(Entry::Init(args), false) };
+    match enter::enter(live, of_nobody, &visit) {
+        Ok(_) => Ok(Ok(())),
+        Err(Stop::Refused(problem)) => Err(problem),
+        Err(Stop::Unfinished(at)) => {
+            ctx.core.rollback(mark);
+            (*ctx.header, live.root) = (header, root);
+            long::create_beside(live, ctx, at, args).map(Err)
+        }
+    }
+}
+
+/// What is said of an object that was created.
+pub(super) fn created(is_new: bool, incarnation: u64, version: VersionHash) -> String {
+    let reply = Reply::new().flag("created", is_new).number("incarnation", incarnation);
+    reply.text("version", &format!("{version}")).finish()
 }
 
 /// Evaluates a query.
@@ -178,9 +249,11 @@ pub(crate) fn query(
         entry,
         now_ms: core.meta.stamp_ms,
         position: core.meta.position,
+        kept_at: core.meta.position,
         seed: enter::seed(core, space),
         caller: "{}",
         fuel_max: u64::MAX,
+        slice: None,
     };
     let ended = core.engine.get().query(&run, &Records { core, space, ended: None });
     enter::text(ended.outcome.map_err(enter::problem)?, entry)

@@ -3,20 +3,25 @@
 use twox_hash::XxHash3_64;
 
 use super::host::Records;
+use super::long::{self, Moment, Work};
 use super::{GUARD_LEVEL, Guest, PAGES, REGISTERS, acts, caller_json, guard};
 use crate::guest::{Act, Ended, Entry, Failure, PAGE_BYTES, Run};
 use crate::json::Json;
 use crate::key;
 use crate::limits::{
-    MEMORY_BYTES_MAX, PAGES_PER_OBJECT_MAX, TOPIC_BYTES_MAX, UNCALLED_FUEL_MAX, VALUE_BYTES_MAX,
+    MEMORY_BYTES_MAX, PAGES_PER_OBJECT_MAX, SLICE_FUEL, TOPIC_BYTES_MAX, UNCALLED_FUEL_MAX, VALUE_BYTES_MAX,
 };
 use crate::object::{Ctx, Live};
+use crate::place::Place;
 use crate::problem::{Problem, Slug};
+use crate::ticket::Ticket;
 use crate::types;
 
 /// Units of fuel that take about as long as writing a byte.
 const FUEL_PER_BYTE: u64 = 10;
+
 /// What is entered, and what the run may do.
+#[derive(Clone, Copy)]
 pub(super) struct Visit<'a> {
     pub(super) entry: Entry<'a>,
     /// A ticket that ends by it.
@@ -25,6 +30,39 @@ pub(super) struct Visit<'a> {
     pub(super) may_park: bool,
     /// The fuel that it may take, if its version may take more.
     pub(super) fuel_max: u64,
+    /// The fuel behind which it is to go on beside the commands, if it is where commands are applied.
+    pub(super) slice: Option<u64>,
+    /// What it sees of the log, if that is not the present.
+    pub(super) at: Option<Moment>,
+    /// The ticket of the call, if it has one already.
+    pub(super) own: Option<&'a (Place, Ticket)>,
+}
+
+/// Why there is nothing of a run: the caller takes everything back.
+pub(super) enum Stop {
+    Refused(Problem),
+    /// It is to go on beside the commands. This is what it sees of the log.
+    Unfinished(Moment),
+}
+
+impl From<Problem> for Stop {
+    fn from(problem: Problem) -> Self {
+        Self::Refused(problem)
+    }
+}
+
+impl Stop {
+    /// The refusal, where nothing can go on beside the commands.
+    pub(super) fn refusal(self) -> Problem {
+        match self {
+            Self::Refused(problem) => problem,
+            Self::Unfinished(_) => {
+                let detail =
+                    format!("a call of a batch takes {SLICE_FUEL} units of fuel at the most: make it alone");
+                Problem::new(Slug::OutOfFuel, detail)
+            }
+        }
+    }
 }
 
 /// What a run that succeeded gave.
@@ -38,14 +76,23 @@ pub(super) struct Visited {
 /// Enters the module of an object.
 ///
 /// # Errors
-/// It was refused; the caller takes everything back.
-pub(super) fn enter(
+/// It was refused, or is unfinished; the caller takes everything back.
+pub(super) fn enter(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, visit: &Visit<'_>) -> Result<Visited, Stop> {
+    guard::check(ctx.core, ctx.object, ctx.space(), live.root.version)?;
+    let (ended, at) = run(live, ctx, visit);
+    if ended.outcome == Err(Failure::Unfinished) {
+        return Err(Stop::Unfinished(at));
+    }
+    Ok(kept(live, ctx, (visit, &at), ended)?)
+}
+
+/// What a run that has ended did is done to the state.
+fn kept(
     live: &mut Live<Guest>,
     ctx: &mut Ctx<'_>,
-    visit: &Visit<'_>,
+    (visit, at): (&Visit<'_>, &Moment),
+    ended: Ended,
 ) -> Result<Visited, Problem> {
-    guard::check(ctx.core, ctx.object, ctx.space(), live.root.version)?;
-    let ended = run(live, ctx, visit);
     if let Err(Failure::Deadly { detail }) = &ended.outcome {
         ctx.core.deadly.push((ctx.object.clone(), ctx.header.incarnation, detail.clone()));
     }
@@ -53,7 +100,9 @@ pub(super) fn enter(
     let parks = ended.acts.iter().any(|act| matches!(act, Act::Park { .. }));
     let kept = keep_memory(live, ctx, &ended.pages, ended.registers.as_deref())
         .and_then(|()| if parks { Ok(String::new()) } else { text(result, visit.entry) })
-        .and_then(|result| Ok(Visited { result, parked: acts::perform(live, ctx, visit, ended.acts)? }));
+        .and_then(|result| {
+            Ok(Visited { result, parked: acts::perform(live, ctx, (visit, at), ended.acts)? })
+        });
     if kept.is_ok() && !matches!(visit.entry, Entry::Init(_) | Entry::Save | Entry::Migrate(_)) {
         guard::count_run(ctx.core, ctx.header.incarnation);
     }
@@ -64,29 +113,58 @@ pub(super) fn enter(
     kept
 }
 
-fn run(live: &Live<Guest>, ctx: &mut Ctx<'_>, visit: &Visit<'_>) -> Ended {
+fn run(live: &Live<Guest>, ctx: &mut Ctx<'_>, visit: &Visit<'_>) -> (Ended, Moment) {
     ctx.core.runs += 1;
-    let (space, version) = (ctx.space(), live.root.version);
-    let run = Run {
-        version,
-        space,
-        changed: live.root.changed,
-        entry: visit.entry,
-        now_ms: ctx.now_ms(),
+    let space = ctx.space();
+    let at = visit.at.unwrap_or_else(|| Moment {
         position: ctx.position(),
+        stamp_ms: ctx.now_ms(),
         seed: seed(ctx.core, space),
-        caller: &caller_json(ctx.claim),
-        fuel_max: visit.fuel_max,
-    };
+    });
+    let caller = caller_json(ctx.claim);
+    let run =
+        Run { slice: visit.slice, kept_at: ctx.position(), ..as_run(&live.root, space, visit, &at, &caller) };
     let host = Records { core: &*ctx.core, space, ended: visit.ended };
     let ended = ctx.core.engine.get().run(&run, &host);
-    ctx.core.spent += (ended.fuel / FUEL_PER_BYTE) as usize;
-    ended
+    // What went on beside the commands has held nobody up.
+    let is_beside = visit.at.is_some() && visit.slice.is_none();
+    if !is_beside {
+        ctx.core.spent += (ended.fuel / FUEL_PER_BYTE) as usize;
+    }
+    (ended, at)
+}
+
+/// The run of a visit, as a whole.
+pub(super) const fn as_run<'a>(
+    root: &super::Root,
+    space: u64,
+    visit: &Visit<'a>,
+    at: &Moment,
+    caller: &'a str,
+) -> Run<'a> {
+    Run {
+        version: root.version,
+        space,
+        changed: root.changed,
+        entry: visit.entry,
+        now_ms: at.stamp_ms,
+        position: at.position,
+        kept_at: at.position,
+        seed: at.seed,
+        caller,
+        fuel_max: visit.fuel_max,
+        slice: None,
+    }
 }
 
 /// Where a run's random numbers begin: they are no secret.
 pub(super) fn seed(core: &crate::group::Core, space: u64) -> u64 {
-    let parts = [core.meta.position, core.meta.stamp_ms as u64, u64::from(core.runs)];
+    seed_of(core, space, u64::from(core.runs))
+}
+
+/// The same, by a number of the run at its position.
+pub(super) fn seed_of(core: &crate::group::Core, space: u64, number: u64) -> u64 {
+    let parts = [core.meta.position, core.meta.stamp_ms as u64, number];
     let bytes = parts.map(u64::to_le_bytes).concat();
     XxHash3_64::oneshot_with_seed(space, &bytes)
 }
@@ -154,26 +232,69 @@ pub(super) fn count_pages(ctx: &mut Ctx<'_>, before: u32, now: u32) -> Result<()
     Ok(())
 }
 
+/// What the module says to something that nobody called; nothing if that comes later, for it takes long or others are before it.
+pub(super) fn uncalled(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, work: Work) -> Option<Option<String>> {
+    if ctx.core.has_slices() && long::is_occupied(ctx.core, ctx.space()) {
+        long::stand_behind(live, ctx, work);
+        return None;
+    }
+    let slice = ctx.core.has_slices().then_some(SLICE_FUEL);
+    match enter_uncalled(live, ctx, work, (None, slice)) {
+        Ok(said) => Some(said),
+        Err(at) => {
+            long::go_beside(live, ctx, at, work);
+            None
+        }
+    }
+}
+
 /// Enters a module for what nobody called. What fails is taken back and counted.
-pub(super) fn uncalled(
+///
+/// # Errors
+/// It is to go on beside the commands.
+pub(super) fn enter_uncalled(
     live: &mut Live<Guest>,
     ctx: &mut Ctx<'_>,
-    entry: Entry<'_>,
-    ended: Option<u64>,
-) -> Option<String> {
+    work: Work,
+    (at, slice): (Option<Moment>, Option<u64>),
+) -> Result<Option<String>, Moment> {
     let (mark, header, root) = (ctx.core.mark(), ctx.header.clone(), live.root.clone());
-    // Builds that know nothing of it would come to other results.
-    let is_bounded = ctx.core.meta.feature_level >= GUARD_LEVEL;
-    let fuel_max = if is_bounded { UNCALLED_FUEL_MAX } else { u64::MAX };
-    let problem = match enter(live, ctx, &Visit { entry, ended, may_park: false, fuel_max }) {
-        Ok(visited) => return Some(visited.result),
-        Err(problem) => problem,
+    let visit = Visit { at, slice, ..Visit::of_uncalled(ctx.core, &work) };
+    let stop = match enter(live, ctx, &visit) {
+        Ok(visited) => return Ok(Some(visited.result)),
+        Err(stop) => stop,
     };
     ctx.core.rollback(mark);
     (*ctx.header, live.root) = (header, root);
-    let words = problem.code.as_deref().unwrap_or(problem.slug.name());
-    live.root.failed(format!("{words}: {}", problem.detail));
-    None
+    match stop {
+        Stop::Unfinished(at) => Err(at),
+        Stop::Refused(problem) => {
+            let words = problem.code.as_deref().unwrap_or(problem.slug.name());
+            live.root.failed(format!("{words}: {}", problem.detail));
+            Ok(None)
+        }
+    }
+}
+
+impl<'a> Visit<'a> {
+    /// For a call of that kind.
+    pub(super) const fn of_call(entry: Entry<'a>, may_park: bool) -> Self {
+        Self { entry, ended: None, may_park, fuel_max: u64::MAX, slice: None, at: None, own: None }
+    }
+
+    /// For what nobody called.
+    pub(super) const fn of_uncalled(core: &crate::group::Core, work: &Work) -> Self {
+        let (entry, ended) = match *work {
+            Work::SessionExpired(session) => (Entry::SessionExpired(session), None),
+            Work::TicketEnded(id) | Work::End(id, _) => (Entry::TicketEnded(id), Some(id)),
+            // Calls and creation come otherwise.
+            Work::Timer(id) | Work::Call(id) | Work::Init(id) => (Entry::Timer(id), None),
+        };
+        // Builds that know nothing of it would come to other results.
+        let is_bounded = core.meta.feature_level >= GUARD_LEVEL;
+        let fuel_max = if is_bounded { UNCALLED_FUEL_MAX } else { u64::MAX };
+        Self { ended, fuel_max, ..Self::of_call(entry, false) }
+    }
 }
 
 /// What a caller is told of a failure.
@@ -182,7 +303,10 @@ pub(super) fn problem(failure: Failure) -> Problem {
         Failure::Refused { code, detail } => refused(code, detail),
         Failure::Trapped { detail } | Failure::Broken { detail } => Problem::new(Slug::GuestTrap, detail),
         Failure::Deadly { detail } => Problem::new(Slug::Quarantined, detail),
-        Failure::OutOfFuel => Problem::new(Slug::OutOfFuel, "the call used up its fuel"),
+        // Whoever gives a slice looks for it.
+        Failure::OutOfFuel | Failure::Unfinished => {
+            Problem::new(Slug::OutOfFuel, "the call used up its fuel")
+        }
         Failure::StackExhausted => Problem::new(Slug::StackExhausted, "the call used up its stack"),
         Failure::OutOfMemory => {
             Problem::new(Slug::OutOfMemory, "the object needs more memory than it may have")

@@ -121,7 +121,9 @@ pub(crate) fn quarantine(
         let mut guard = of(core, space);
         guard.quarantined = reason.map(shortened);
         write(core, space, &guard);
-        if reason.is_none() {
+        if reason.is_some() {
+            super::long::stop(core, object, opened);
+        } else {
             core.engine.get().forgive(space, core.meta.position);
         }
         Ok(Answer::Done(Reply::new().flag("quarantined", reason.is_some()).finish()))

@@ -2,10 +2,11 @@
 
 use crate::group::Core;
 use crate::guest::Host;
-use crate::key;
+use crate::key::{self, table};
+use crate::place::Queue;
 use crate::ticket;
 
-use super::{PAGES, REGISTERS};
+use super::{PAGES, REGISTERS, WAITING};
 
 /// An object's records. `ended` is a ticket that ends in this very run: it waits no more.
 pub(super) struct Records<'a> {
@@ -31,6 +32,14 @@ impl Host for Records<'_> {
 
     fn is_waiting(&self, id: u64) -> bool {
         self.ended != Some(id)
-            && ticket::waiting(self.core, id).is_some_and(|(place, _)| place.space == self.space)
+            && ticket::waiting(self.core, id)
+                .is_some_and(|(place, _)| place.space == self.space && place.queue.tag == WAITING)
+    }
+
+    fn waiting(&self) -> Vec<u64> {
+        let waiting = key::entry(self.space, table::TICKET, &Queue::of(WAITING).prefix());
+        let id = |key: &[u8]| key.last_chunk().map(|id| u64::from_be_bytes(*id));
+        let ids = self.core.store.prefix(&waiting).filter_map(|(key, _)| id(key));
+        ids.filter(|id| self.ended != Some(*id)).collect()
     }
 }

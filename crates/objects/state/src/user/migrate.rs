@@ -5,7 +5,8 @@
 //! their own version.
 
 use super::call::named;
-use super::enter::{self, Visit};
+use super::enter::{self, Stop, Visit};
+use super::long;
 use super::{GUARD_LEVEL, Guest, PAGES, REGISTERS, guard};
 use crate::answer::{Answer, find, once};
 use crate::command::{Caller, ObjectName};
@@ -32,6 +33,7 @@ pub(crate) fn migrate(
             return Err(Problem::new(Slug::NoSuchType, "only types of users have versions"));
         }
         let (opened, _) = find::<Guest>(core, object, incarnation, false)?;
+        long::check_free(core, opened.header.incarnation)?;
         let from = opened.live.root.version;
         if from != to {
             types::ready_version(core, object.kind, to)?;
@@ -52,7 +54,7 @@ pub(crate) fn migrate(
 /// The old module saves, the new one takes over.
 pub(super) fn take_over(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, to: VersionHash) -> Result<(), Problem> {
     let (kind, from) = (ctx.object.kind, live.root.version);
-    let saved = enter::enter(live, ctx, &Visit::of_call(Entry::Save, false))?.result;
+    let saved = enter::enter(live, ctx, &Visit::of_call(Entry::Save, false)).map_err(Stop::refusal)?.result;
     let description = types::description(ctx.core, kind, from);
     // Builds that know nothing of it would have another state.
     if ctx.core.meta.feature_level >= GUARD_LEVEL {
@@ -67,7 +69,7 @@ pub(super) fn take_over(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, to: VersionHa
         .raw("state", if saved.is_empty() { "null" } else { &saved })
         .finish();
     let entered = enter::enter(live, ctx, &Visit::of_call(Entry::Migrate(state.as_bytes()), false));
-    entered.map(drop).map_err(|problem| match problem.slug {
+    entered.map(drop).map_err(Stop::refusal).map_err(|problem| match problem.slug {
         Slug::Quota => problem,
         _ => Problem { slug: Slug::NotMigrated, code: None, ..problem },
     })

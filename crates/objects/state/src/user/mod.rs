@@ -5,6 +5,7 @@
 //! - *A run that is refused changes nothing*, whoever refuses it: the module, its bounds, or what it asked for.
 //! - *A waiting call ends before its module hears of it*, so no module can grant what has ended; of a session that ends, all
 //!   have.
+//! - *What takes long holds up its object alone*: it goes on beside the commands (`long`).
 //! - *What nobody called* (a timer, a session's end, the end of a wait) is answered to nobody: if it fails it is counted.
 
 mod acts;
@@ -12,6 +13,7 @@ mod call;
 mod enter;
 pub(crate) mod guard;
 mod host;
+pub(crate) mod long;
 mod migrate;
 mod outbox;
 mod rollback;
@@ -23,18 +25,20 @@ use crate::args::Args;
 use crate::codec::record;
 use crate::command::ObjectName;
 use crate::group::Core;
-use crate::guest::{Entry, PAGE_BYTES, VersionHash};
+use crate::guest::{PAGE_BYTES, VersionHash};
 use crate::key::{self, table};
 use crate::limits::PUT_OFF_MS;
 use crate::object::{self, Builtin, Ctx, Header, Live, Method, Step, View, Why};
 use crate::place::{Place, Queue};
 use crate::problem::{Outcome, Problem};
 use crate::reply::quoted;
-use crate::ticket::Ticket;
+use crate::ticket::{self, Ticket};
 use crate::types;
+use long::Work;
 
-pub(crate) use call::{batch_step, call, create, query};
+pub(crate) use call::{batch_step, call, check_batch, create, query};
 pub(crate) use guard::{forget_before, is_kept_until, quarantine, quarantine_deadly};
+pub use long::LongRun;
 pub(crate) use migrate::migrate;
 pub(crate) use outbox::{
     Message, has_messages, refused as message_refused, sound as sound_messages, take as take_message,
@@ -53,10 +57,20 @@ pub(crate) const GUARD: u8 = table::OWN + 2;
 /// The pages that it had before it was migrated, and its registers.
 pub(crate) const KEPT_PAGES: u8 = table::OWN + 3;
 pub(crate) const KEPT_REGISTERS: u8 = table::OWN + 4;
+/// What stands behind a run that is under way.
+pub(crate) const BEHIND: u8 = table::OWN + 5;
+/// Where timers and ends of waits stand there.
+pub(crate) const PLACES: u8 = table::OWN + 6;
+/// The constructor's arguments while `init` is under way: one record.
+pub(crate) const CREATED_WITH: u8 = table::OWN + 7;
 /// The feature level from which on objects keep what they were before a migration.
 pub(crate) const GUARD_LEVEL: u32 = 3;
 /// Where its calls wait.
 pub(crate) const WAITING: u8 = 1;
+/// Where calls wait that have not had their turn, or whose run is under way.
+pub(crate) const NOT_RUN: u8 = 2;
+/// Where its creator waits while `init` is under way.
+pub(crate) const CREATING: u8 = 3;
 
 record! {
     /// What changes with an object of a user's type.
@@ -112,12 +126,24 @@ impl Builtin for Guest {
     fn ended(
         live: &mut Live<Self>,
         ctx: &mut Ctx<'_>,
-        (_, ticket): &(Place, Ticket),
-        _: Why,
+        (place, ticket): &(Place, Ticket),
+        why: Why,
     ) -> Option<Outcome> {
-        let said = enter::uncalled(live, ctx, Entry::TicketEnded(ticket.id), Some(ticket.id));
-        let is_object = |text: &String| text.starts_with('{');
-        Some(Outcome::Done(said.filter(is_object).unwrap_or_else(|| String::from("{}"))))
+        match place.queue.tag {
+            NOT_RUN => {
+                long::leave(ctx, ticket.id);
+                Some(said_to_end(None))
+            }
+            CREATING => None,
+            _ => {
+                let Some(said) = enter::uncalled(live, ctx, Work::End(ticket.id, why)) else {
+                    // Until then it waits, for as long as it takes.
+                    ticket::set_deadline(ctx.core, ticket.id, None);
+                    return None;
+                };
+                Some(said_to_end(said))
+            }
+        }
     }
 
     fn due(live: &mut Live<Self>, ctx: &mut Ctx<'_>, timer: &[u8]) {
@@ -127,7 +153,7 @@ impl Builtin for Guest {
         }
         live.root.timers = live.root.timers.saturating_sub(1);
         if let Some(id) = timer.first_chunk() {
-            enter::uncalled(live, ctx, Entry::Timer(u64::from_be_bytes(*id)), None);
+            enter::uncalled(live, ctx, Work::Timer(u64::from_be_bytes(*id)));
         }
     }
 
@@ -139,8 +165,9 @@ impl Builtin for Guest {
     fn is_readable(table: u8, value: &[u8]) -> bool {
         match table {
             PAGES | KEPT_PAGES => value.len() == PAGE_BYTES,
-            REGISTERS | KEPT_REGISTERS => true,
+            REGISTERS | KEPT_REGISTERS | CREATED_WITH => true,
             GUARD => guard::is_readable(value),
+            BEHIND | PLACES => long::is_readable(table, value),
             _ => false,
         }
     }
@@ -161,8 +188,8 @@ pub(crate) fn tell_ends(core: &mut Core, ends: &[(ObjectName, u64, Ended)]) {
                     let _ = id;
                     None
                 }
-                Ended::Session(id) => enter::uncalled(live, ctx, Entry::SessionExpired(*id), None),
-                Ended::Ticket(id) => enter::uncalled(live, ctx, Entry::TicketEnded(*id), None),
+                Ended::Session(id) => enter::uncalled(live, ctx, Work::SessionExpired(*id)),
+                Ended::Ticket(id) => enter::uncalled(live, ctx, Work::TicketEnded(*id)),
             };
         });
     }
@@ -177,6 +204,7 @@ pub(crate) fn deleted(core: &mut Core, object: &ObjectName, header: &Header) {
     let Ok(root) = crate::codec::decoded::<Root>(&header.root) else { return };
     types::count_object(core, object.kind, root.version, -1);
     forget_before(core, header.incarnation);
+    core.store.remove(&key::occupied(header.incarnation));
     if root.pages > 0 {
         types::update_totals(core, |totals| {
             let bytes = u64::from(root.pages) * PAGE_BYTES as u64;
@@ -201,9 +229,11 @@ pub(crate) fn tally<'a>(
     for (object, header) in objects.filter(|(object, _)| types::is_user(object.kind)) {
         let root: Root = crate::codec::decoded(&header.root)?;
         let count = |table| core.store.prefix(&key::entry(header.incarnation, table, &[])).count();
-        if count(PAGES) != root.pages as usize || count(table::TIMER) != root.timers as usize {
+        let timers = count(table::TIMER) + long::timers_behind(core, header.incarnation);
+        if count(PAGES) != root.pages as usize || timers != root.timers as usize {
             return Err(crate::codec::Malformed("check: an object's pages or timers are miscounted"));
         }
+        long::sound_object(core, header.incarnation)?;
         let kept = guard::kept_pages(core, header.incarnation);
         if count(KEPT_PAGES) != kept as usize {
             return Err(crate::codec::Malformed("check: an object's kept pages are miscounted"));
@@ -213,6 +243,12 @@ pub(crate) fn tally<'a>(
         pages += u64::from(root.pages);
     }
     Ok((versions, pages))
+}
+
+/// The result of a call that ends with what its module says to that, if that is a JSON object.
+fn said_to_end(said: Option<String>) -> Outcome {
+    let is_object = |text: &String| text.starts_with('{');
+    Outcome::Done(said.filter(is_object).unwrap_or_else(|| String::from("{}")))
 }
 
 fn queue() -> Queue {

@@ -105,10 +105,22 @@ pub(crate) fn take(core: &mut Core) -> Option<Message> {
 }
 
 /// A message was refused: its sender has failed.
-pub(crate) fn refused(core: &mut Core, message: &Message, problem: &Problem) {
+pub(crate) fn refused(core: &mut Core, (from, space): &(ObjectName, u64), target: &str, problem: &Problem) {
     let words = problem.code.as_deref().unwrap_or(problem.slug.name());
-    let words = format!("message to {}/{}: {words}: {}", message.to_type, message.to_name, problem.detail);
-    object::run_in_space::<Guest>(core, &message.from, message.space, |live, _| live.root.failed(words));
+    let words = format!("message to {target}: {words}: {}", problem.detail);
+    object::run_in_space::<Guest>(core, from, *space, |live, _| live.root.failed(words));
+}
+
+impl Message {
+    /// The object that has sent it, and its space.
+    pub(crate) fn sender(&self) -> (ObjectName, u64) {
+        (self.from.clone(), self.space)
+    }
+
+    /// Where it goes, as `TYPE/NAME`.
+    pub(crate) fn target(&self) -> String {
+        format!("{}/{}", self.to_type, self.to_name)
+    }
 }
 
 /// Whether messages and their totals fit together.

@@ -3,7 +3,7 @@
 
 use super::guard::{self, Before};
 use super::migrate::{clear, take_over};
-use super::{Guest, enter};
+use super::{Guest, enter, long};
 use crate::answer::{Answer, find, once};
 use crate::command::{Caller, ObjectName};
 use crate::group::Core;
@@ -31,6 +31,7 @@ pub(crate) fn rollback(
         }
         let (opened, _) = find::<Guest>(core, object, incarnation, false)?;
         let (space, from) = (opened.header.incarnation, opened.live.root.version);
+        long::check_free(core, space)?;
         let nothing = || {
             let detail =
                 "the object was not migrated in the last 24 hours, or what it was before is not kept";

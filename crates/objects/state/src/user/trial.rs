@@ -26,6 +26,9 @@ impl Host for New {
     fn is_waiting(&self, _: u64) -> bool {
         false
     }
+    fn waiting(&self) -> Vec<u64> {
+        Vec::new()
+    }
 }
 
 /// What a migration of the object to that version would come to.
@@ -82,9 +85,11 @@ fn run(
         entry,
         now_ms: core.meta.stamp_ms,
         position: core.meta.position,
+        kept_at: core.meta.position,
         seed: enter::seed(core, COPIES),
         caller: "{}",
         fuel_max: u64::MAX,
+        slice: None,
     };
     let engine = core.engine.get();
     // What is left of another trial is another object's.

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use objects_state::Json;
 use objects_state::guest::{
-    Act, Ended, Engine, Entry, Failure, Host, PAGE_BYTES, Rejected, Run, Version, VersionHash,
+    Act, Ended, Engine, Entry, Failure, Host, PAGE_BYTES, Progress, Rejected, Run, Version, VersionHash,
 };
 
 type Pages = BTreeMap<u32, Vec<u8>>;
@@ -23,6 +23,8 @@ pub struct FakeEngine {
     keeps: bool,
     /// It is not done with anything before this. Whoever runs something then would stand still: the test fails.
     gate: Option<&'static AtomicBool>,
+    /// How often it is asked for a run that was begun before it says that this has ended, at the most.
+    patience: u64,
     /// From then on modules with the word `fragile` are rejected.
     is_later: AtomicBool,
     inner: Mutex<Inner>,
@@ -36,6 +38,17 @@ struct Inner {
     loads: usize,
     /// Which objects were forgiven, and up to which positions.
     forgiven: Vec<(u64, u64)>,
+    /// What was begun, by object.
+    begun: BTreeMap<u64, Begun>,
+}
+
+/// A run that was begun beside the commands.
+struct Begun {
+    run: (u64, u64),
+    /// How it has ended. It would end so whenever it is carried out.
+    ended: Ended,
+    /// How often it was asked for.
+    asked: u64,
 }
 
 /// Engines that are slow are not done before this.
@@ -57,7 +70,12 @@ impl FakeEngine {
     }
 
     pub fn new(keeps: bool) -> Self {
-        Self { keeps, gate: None, is_later: AtomicBool::new(false), inner: Mutex::default() }
+        Self { keeps, gate: None, patience: 0, is_later: AtomicBool::new(false), inner: Mutex::default() }
+    }
+
+    /// One whose runs beside the commands take a while: it is asked for each up to so many times.
+    pub fn patient(patience: u64) -> Self {
+        Self { patience, ..Self::new(true) }
     }
 
     /// A later build, whose limits are others.
@@ -102,6 +120,27 @@ impl FakeEngine {
         inner.loads += 1;
         let page = |number: u32| (number, host.page(number).expect("it is listed").to_vec());
         (module, host.pages().into_iter().map(page).collect())
+    }
+}
+
+/// Units of fuel of a run, of a module that does not say how much it wants.
+const FUEL: u64 = 200_000_000;
+/// What most runs take.
+const LITTLE: u64 = 1_000;
+/// What is more than a slice, and less than the least that a run may take.
+const MUCH: u64 = 10_000_000;
+
+/// What a run takes: a call as much as its argument `fuel` says, others much if their module says so.
+fn fuel_of(entry: Entry<'_>, module: &str) -> u64 {
+    let if_said = |word: &str| if module.contains(word) { MUCH } else { LITTLE };
+    match entry {
+        Entry::Call { method: "burn", .. } => u64::MAX,
+        Entry::Call { args, .. } => argument(args, "fuel").max(LITTLE as i64) as u64,
+        Entry::Init(_) => if_said("longinit"),
+        Entry::Timer(_) => if_said("longtimer"),
+        Entry::SessionExpired(_) => if_said("longexpiry"),
+        Entry::TicketEnded(_) => if_said("longend"),
+        Entry::Save | Entry::Migrate(_) => LITTLE,
     }
 }
 
@@ -341,26 +380,40 @@ impl Engine for FakeEngine {
     }
 
     fn run(&self, run: &Run<'_>, host: &dyn Host) -> Ended {
-        let (module, pages) = self.memory(run, host);
-        let before = pages.clone();
-        let lies = module.contains("moody") && self.is_later.load(Ordering::SeqCst);
-        let mut machine = Machine { module, pages, host, acts: Vec::new(), position: run.position, lies };
-        let outcome = machine.entered(run.entry);
-        let fuel = if outcome == Err(Failure::OutOfFuel) { run.fuel_max.min(200_000_000) } else { 1_000 };
-        if outcome.is_err() {
-            return Ended { outcome, pages: Vec::new(), registers: None, acts: Vec::new(), fuel };
+        if run.slice.is_none() {
+            let begun = self.inner.lock().unwrap().begun.remove(&run.space);
+            if let Some(begun) = begun.filter(|begun| begun.run == (run.position, run.seed)) {
+                let (ended, _) = self.carried_out(run, host);
+                assert_eq!(ended, begun.ended, "a run ends the same whenever it is carried out");
+            }
         }
-        let Machine { pages: now, acts, .. } = machine;
-        let changed = |number: &u32| before.get(number) != now.get(number);
-        let numbers: std::collections::BTreeSet<u32> = before.keys().chain(now.keys()).copied().collect();
-        let pages: Vec<_> =
-            numbers.into_iter().filter(changed).map(|number| (number, now.get(&number).cloned())).collect();
-        let registers = (!pages.is_empty()).then(|| vec![now.len() as u8]);
-        let at = if pages.is_empty() { run.changed } else { run.position };
-        if self.keeps {
+        let (ended, now) = self.carried_out(run, host);
+        if let Some(now) = now.filter(|_| self.keeps) {
+            let at = if ended.pages.is_empty() { run.changed } else { run.kept_at };
             self.inner.lock().unwrap().resident.insert(run.space, (at, now));
         }
-        Ended { outcome, pages, registers, acts, fuel }
+        ended
+    }
+
+    fn begin(&self, run: &Run<'_>, host: &dyn Host) {
+        let is_known = |begun: &Begun| begun.run == (run.position, run.seed);
+        if self.inner.lock().unwrap().begun.get(&run.space).is_none_or(|begun| !is_known(begun)) {
+            let (ended, _) = self.carried_out(run, host);
+            let begun = Begun { run: (run.position, run.seed), ended, asked: 0 };
+            self.inner.lock().unwrap().begun.insert(run.space, begun);
+        }
+    }
+
+    fn progress(&self, space: u64, position: u64, seed: u64) -> Progress {
+        let mut inner = self.inner.lock().unwrap();
+        match inner.begun.get_mut(&space).filter(|begun| begun.run == (position, seed)) {
+            None => Progress::Unknown,
+            Some(begun) if begun.asked < seed % (self.patience + 1) => {
+                begun.asked += 1;
+                Progress::UnderWay
+            }
+            Some(_) => Progress::Ended,
+        }
     }
 
     fn query(&self, run: &Run<'_>, host: &dyn Host) -> Ended {
@@ -376,10 +429,45 @@ impl Engine for FakeEngine {
     }
 
     fn forget_all(&self) {
-        self.inner.lock().unwrap().resident.clear();
+        let mut inner = self.inner.lock().unwrap();
+        inner.resident.clear();
+        inner.begun.clear();
     }
 
     fn forget(&self, space: u64) {
-        self.inner.lock().unwrap().resident.remove(&space);
+        let mut inner = self.inner.lock().unwrap();
+        inner.resident.remove(&space);
+        inner.begun.remove(&space);
+    }
+}
+
+impl FakeEngine {
+    /// What a run comes to, and its memory then.
+    fn carried_out(&self, run: &Run<'_>, host: &dyn Host) -> (Ended, Option<Pages>) {
+        let (module, pages) = self.memory(run, host);
+        let (fuel, most) = (fuel_of(run.entry, &module), run.fuel_max.min(FUEL));
+        let stop = match run.slice.filter(|slice| *slice < most) {
+            Some(slice) if fuel > slice => Some((Failure::Unfinished, slice)),
+            _ if fuel > most => Some((Failure::OutOfFuel, most)),
+            _ => None,
+        };
+        if let Some((failure, fuel)) = stop {
+            let (pages, registers, acts) = (Vec::new(), None, Vec::new());
+            return (Ended { outcome: Err(failure), pages, registers, acts, fuel }, None);
+        }
+        let before = pages.clone();
+        let lies = module.contains("moody") && self.is_later.load(Ordering::SeqCst);
+        let mut machine = Machine { module, pages, host, acts: Vec::new(), position: run.position, lies };
+        let outcome = machine.entered(run.entry);
+        if outcome.is_err() {
+            return (Ended { outcome, pages: Vec::new(), registers: None, acts: Vec::new(), fuel }, None);
+        }
+        let Machine { pages: now, acts, .. } = machine;
+        let changed = |number: &u32| before.get(number) != now.get(number);
+        let numbers: std::collections::BTreeSet<u32> = before.keys().chain(now.keys()).copied().collect();
+        let pages: Vec<_> =
+            numbers.into_iter().filter(changed).map(|number| (number, now.get(&number).cloned())).collect();
+        let registers = (!pages.is_empty()).then(|| vec![now.len() as u8]);
+        (Ended { outcome, pages, registers, acts, fuel }, Some(now))
     }
 }

@@ -80,6 +80,44 @@ impl Types {
         self.world.apply(&Command::FeatureLevel(3));
     }
 
+    /// With an object `a` of a module, in a group whose runs have slices.
+    pub fn sliced(module: &str, sessions: u8) -> Self {
+        let mut types = Self::new();
+        types.world.apply(&Command::FeatureLevel(5));
+        types.put("hits", module);
+        (1..=sessions).for_each(|number| types.world.open(number, 1));
+        types.create("a", "");
+        types.finish_all();
+        assert_eq!(types.value(), "{\"value\":0}");
+        types
+    }
+
+    /// A run beside the commands has ended: the oldest one.
+    pub fn finish(&mut self) {
+        let runs: Vec<_> = self.world.state.long_runs().collect();
+        let run = runs.iter().min_by_key(|run| run.begun).expect("a run is under way");
+        self.world.apply(&Command::Finish { space: run.space, begun: run.begun });
+    }
+
+    /// How many runs are under way.
+    pub fn under_way(&self) -> usize {
+        self.world.state.long_runs().count()
+    }
+
+    /// All runs end, and all that stands behind them has its turn.
+    pub fn finish_all(&mut self) {
+        for _ in 0..10_000 {
+            if self.under_way() > 0 {
+                self.finish();
+            } else if self.world.state.next_deadline().is_some_and(|at| at <= self.world.state.stamp()) {
+                self.world.apply(&Command::Tick);
+            } else {
+                return;
+            }
+        }
+        panic!("it never ends");
+    }
+
     /// The members' engines say this of a version.
     pub fn verdict(&mut self, of: VersionHash, rejected: Option<&str>) {
         let kind = self.world.state.type_named("hits").expect("the type is there");

@@ -9,7 +9,7 @@
 //!
 //! # Not done, and what that costs
 //! - In a quarter of the runs there are types of users. Their modules are run by the engine of the state's own tests, which
-//!   traps, parks, sets timers and runs out of fuel, and not by WebAssembly's. No model knows them: there the log is played into
+//!   traps, parks, sets timers, runs out of fuel and takes its time for what takes long, and not by WebAssembly's. No model knows them: there the log is played into
 //!   a state alone, which keeps no memory between runs.
 //! - Streams of events are opened and keep their sessions; what they say is not compared.
 //! - The members that are to be do not change, but for a disk that is lost: its member joins again.

@@ -35,9 +35,12 @@ pub(crate) struct NodeConfig {
     pub(crate) has_guests: bool,
 }
 
+/// How often a process asks for a run beside the commands before it has ended, at the most.
+const LONG_RUN_ASKED_MAX: u64 = 60;
+
 /// What runs modules in a process: each has one of its own.
 pub(crate) fn engine(has_guests: bool) -> Arc<dyn Engine> {
-    if has_guests { Arc::new(FakeEngine::new(true)) } else { Arc::new(NoEngine) }
+    if has_guests { Arc::new(FakeEngine::patient(LONG_RUN_ASKED_MAX)) } else { Arc::new(NoEngine) }
 }
 
 /// A step of the node.

@@ -11,7 +11,8 @@ use crate::members::history::{About, Call, Object};
 /// A type: its name, what its module says of itself, and its methods that are commands, with the argument that each may have.
 type Guest = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
-/// Their descriptions are short: the length of a section has one byte here, so that a module is text.
+/// Their descriptions are short: the length of a section has one byte here, so that a module is text. The engine knows its words
+/// wherever they stand: what `longend` and `longtimer` name takes more than a slice of fuel.
 const GUESTS: [Guest; 3] = [
     (
         "hits",
@@ -20,12 +21,12 @@ const GUESTS: [Guest; 3] = [
     ),
     (
         "line",
-        r#"{"methods":{"wait":{"kind":"blocking"},"give":{"kind":"command"}},"session_expired":true}"#,
+        r#"{"methods":{"wait":{"kind":"blocking"},"give":{"kind":"command"}},"session_expired":true,"x":"longend"}"#,
         &[("wait", "own"), ("give", "value"), ("wait", "value")],
     ),
     (
         "odd",
-        r#"{"methods":{"add":{"kind":"command"},"burn":{"kind":"command"},"timer":{"kind":"command"}}}"#,
+        r#"{"methods":{"add":{"kind":"command"},"burn":{"kind":"command"},"timer":{"kind":"command"}},"x":"longtimer"}"#,
         &[("add", "by"), ("burn", "by"), ("timer", "after")],
     ),
 ];
@@ -57,7 +58,9 @@ impl Clients {
             5..9 if guest.0 == "hits" => self.guest_query(index, object),
             _ => {
                 let (method, name) = guest.2[self.random.below(guest.2.len() as u64) as usize];
-                let body = json!({ name: self.random.below(400) }).to_string().into_bytes();
+                // One in four takes more than a slice.
+                let fuel = if self.random.chance(25) { 10_000_000 } else { 0 };
+                let body = json!({ name: self.random.below(400), "fuel": fuel }).to_string().into_bytes();
                 let waits = match method {
                     "wait" => format!("?wait_ms={}", self.random.below(5_000)),
                     _ => String::new(),

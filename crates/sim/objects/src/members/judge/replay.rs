@@ -9,7 +9,9 @@ use consensus_raft::EntryKind;
 use consensus_replica::batch::BatchReader;
 use objects_replica::edge::caller_of;
 use objects_state::guest::{Engine, NoEngine};
-use objects_state::{Command, Effect, Effects, Identity, Outcome, SessionId, State, TicketEnd, TicketState};
+use objects_state::{
+    Command, Effect, Effects, Identity, ObjectName, Outcome, SessionId, State, TicketEnd, TicketState,
+};
 use sim_kit::Judged;
 
 use super::log::{self, LogCommand};
@@ -46,6 +48,9 @@ pub(super) struct Ticket {
     /// How long it may wait, milliseconds.
     pub(super) wait_ms: Option<i64>,
     pub(super) end: Option<End>,
+    /// The object that it waits for, and when a run was under way last at that which took long.
+    object: Option<ObjectName>,
+    pub(super) busy_ms: u64,
 }
 
 /// The end of a ticket.
@@ -157,8 +162,20 @@ impl<'a> Replay<'a> {
         let effects = self.apply(stamp, first, stamp_ms, command)?;
         let made = self.evidence.record.made(&committed.entry);
         self.note(read, first, (committed.at_ms, made), &effects)?;
+        self.look_for_busy_objects(made);
         self.told.digests.insert(self.state.position(), self.state.digest());
         self.ask()
+    }
+
+    /// A wait does not end while a run is under way at its object that takes long.
+    fn look_for_busy_objects(&mut self, made: Option<Deed>) {
+        let Some(made) = made else { return };
+        for ticket in self.told.tickets.values_mut().filter(|ticket| ticket.end.is_none()) {
+            let object = ticket.object.as_ref().and_then(|object| self.state.describe(object)?.user);
+            if object.is_some_and(|user| user.is_busy) {
+                ticket.busy_ms = made.at_ms;
+            }
+        }
     }
 
     /// Queries that were answered at this position.
@@ -236,18 +253,11 @@ impl<'a> Replay<'a> {
                 }
                 Effect::Parked { ticket, .. } => {
                     self.occurred(read, Occurrence { first, last, said: Said::Parked(*ticket) })?;
-                    let wait_ms = match self.state.ticket(*ticket) {
-                        Some(TicketState::Waits { deadline, .. }) => {
-                            deadline.map(|at| at.since(self.state.stamp()))
-                        }
-                        _ => None,
-                    };
-                    let ticket = self.told.tickets.entry(*ticket);
-                    ticket.or_insert(Ticket { began: made, wait_ms, end: None });
+                    self.parked(*ticket, made);
                 }
                 Effect::TicketEnded { ticket, end, outcome } => {
                     let end = End { position: last, how: *end, outcome: outcome.clone(), made };
-                    let new = Ticket { began: None, wait_ms: None, end: None };
+                    let new = Ticket { began: None, wait_ms: None, end: None, object: None, busy_ms: 0 };
                     self.told.tickets.entry(*ticket).or_insert(new).end = Some(end);
                 }
                 Effect::SessionOpened { session, .. } => {
@@ -275,6 +285,19 @@ impl<'a> Replay<'a> {
         if self.state.feature_level() >= ENDED_LEVEL {
             self.used_up.insert(session, self.state.stamp());
         }
+    }
+
+    /// A call waits, from now on or still.
+    fn parked(&mut self, ticket: u64, began: Option<Deed>) {
+        let (wait_ms, object) = match self.state.ticket(ticket) {
+            Some(TicketState::Waits { deadline, object, .. }) => {
+                (deadline.map(|at| at.since(self.state.stamp())), Some(object))
+            }
+            _ => (None, None),
+        };
+        let object = object.filter(|_| self.evidence.has_guests);
+        let new = Ticket { began, wait_ms, end: None, object, busy_ms: 0 };
+        self.told.tickets.entry(ticket).or_insert(new);
     }
 
     /// A request of a member's caller is in the log.

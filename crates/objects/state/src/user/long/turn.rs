@@ -1,0 +1,180 @@
+//! One run has its turn: a slice of it where commands are applied, or all of it when it has ended beside them.
+
+use super::record::{Asked, Item, Work};
+use crate::answer::is_for_now;
+use crate::codec::decoded;
+use crate::command::ObjectName;
+use crate::effects::TicketEnd;
+use crate::group::Core;
+use crate::guest::{Entry, Run};
+use crate::key;
+use crate::object::{Claim, Ctx, Live, Why};
+use crate::place::Place;
+use crate::problem::{Outcome, Problem, SideEffect};
+use crate::request;
+use crate::ticket::{self, Ticket};
+use crate::user::call::{created, entry_of, step};
+use crate::user::enter::{self, Stop, Visit};
+use crate::user::{CREATED_WITH, Guest, Root, caller_json, guard, said_to_end};
+
+/// What came of it.
+pub(super) enum Turn {
+    /// It has ended, or is of no use any more.
+    Over,
+    /// It is to go on beside the commands.
+    Unfinished,
+    /// A message was refused.
+    Refused((ObjectName, u64), Problem),
+    /// The object could not be created: it is to be removed.
+    NotCreated,
+}
+
+/// Whose call it is.
+fn claim_of(ticket: &Ticket, wait_ms: Option<i64>) -> Claim {
+    Claim {
+        session: ticket.session,
+        principal: ticket.principal.clone(),
+        reply: ticket.reply.clone(),
+        opened_ttl_ms: ticket.opened_ttl_ms,
+        wait_ms,
+    }
+}
+
+/// The run of an item, as the engine begins it beside the commands; nothing if it is of no use any more.
+pub(super) fn with_run<R>(
+    core: &Core,
+    (root, space): (&Root, u64),
+    item: &Item,
+    work: impl FnOnce(&Run<'_>, Option<u64>) -> R,
+) -> Option<R> {
+    let begin = |visit: &Visit<'_>, caller: &str| {
+        work(&enter::as_run(root, space, visit, &item.at, caller), visit.ended)
+    };
+    let nobody = caller_json(&Claim::default());
+    Some(match item.work {
+        Work::Call(id) => {
+            let (_, ticket) = ticket::waiting(core, id)?;
+            let asked: Asked = decoded(&ticket.wants).ok()?;
+            let caller = caller_json(&claim_of(&ticket, None));
+            begin(&Visit::of_call(entry_of(&asked.invocation), false), &caller)
+        }
+        Work::Init(_) => {
+            let args = core.store.get(&key::entry(space, CREATED_WITH, &[]))?;
+            begin(&Visit::of_call(Entry::Init(args), false), &nobody)
+        }
+        work => begin(&Visit::of_uncalled(core, &work), &nobody),
+    })
+}
+
+/// Gives a run its turn, with that slice of fuel; with all that it may take if there is none.
+pub(super) fn turn(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, item: &Item, slice: Option<u64>) -> Turn {
+    match item.work {
+        Work::Call(id) => call(live, ctx, (item, id), slice),
+        Work::Init(id) => init(live, ctx, (item, id), slice),
+        Work::End(id, why) => end(live, ctx, (item, id, why), slice),
+        Work::Timer(id) if put_off(live, ctx, id) => Turn::Over,
+        work @ (Work::Timer(_) | Work::SessionExpired(_) | Work::TicketEnded(_)) => {
+            match enter::enter_uncalled(live, ctx, work, (Some(item.at), slice)) {
+                Ok(_) => Turn::Over,
+                Err(_) => Turn::Unfinished,
+            }
+        }
+    }
+}
+
+/// A timer of an object that runs nothing comes later.
+fn put_off(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, id: u64) -> bool {
+    let runs = guard::check(ctx.core, ctx.object, ctx.space(), live.root.version).is_ok();
+    if !runs {
+        super::put_timer_off(live, ctx, id);
+    }
+    !runs
+}
+
+fn call(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, (item, id): (&Item, u64), slice: Option<u64>) -> Turn {
+    let Some(found) = ticket::waiting(ctx.core, id) else { return Turn::Over };
+    let Ok(asked) = decoded::<Asked>(&found.1.wants) else { return Turn::Over };
+    let claim = claim_of(&found.1, asked.wait_ms);
+    let ctx = &mut Ctx { core: &mut *ctx.core, header: &mut *ctx.header, object: ctx.object, claim: &claim };
+    let (mark, header, root) = (ctx.core.mark(), ctx.header.clone(), live.root.clone());
+    let visit = Visit { slice, at: Some(item.at), own: Some(&found), ..Visit::of_call(Entry::Save, true) };
+    let hops = core::mem::replace(&mut ctx.core.hops, asked.hops);
+    let stepped = step(live, ctx, &asked.invocation, &visit);
+    ctx.core.hops = hops;
+    let problem = match stepped {
+        Ok(enter::Visited { parked: Some(_), .. }) => {
+            super::end_try(live, ctx, item, id);
+            return Turn::Over;
+        }
+        Ok(visited) => {
+            ctx.grant(&found, visited.result);
+            return Turn::Over;
+        }
+        Err(Stop::Refused(problem)) => problem,
+        Err(Stop::Unfinished(_)) => {
+            ctx.core.rollback(mark);
+            (*ctx.header, live.root) = (header, root);
+            return Turn::Unfinished;
+        }
+    };
+    ctx.core.rollback(mark);
+    (*ctx.header, live.root) = (header, root);
+    refuse(ctx, &found, problem.clone());
+    asked.sender.map_or(Turn::Over, |sender| Turn::Refused(sender, problem))
+}
+
+/// A waiting call is refused. What passes is not kept, as of a call that did not wait.
+fn refuse(ctx: &mut Ctx<'_>, (place, ticket): &(Place, Ticket), problem: Problem) {
+    let mut problem = Problem { position: ctx.position(), ..problem };
+    if is_for_now(&problem) {
+        problem.effect = SideEffect::Unknown;
+        request::forget_waiting(ctx.core, &ticket.reply);
+    }
+    ctx.end(place, ticket, TicketEnd::Granted, Outcome::Refused(problem));
+}
+
+/// An object is created. Its creator may have gone meanwhile.
+fn init(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, (item, id): (&Item, u64), slice: Option<u64>) -> Turn {
+    let (found, args_key) = (ticket::waiting(ctx.core, id), key::entry(ctx.space(), CREATED_WITH, &[]));
+    let args = ctx.core.store.get(&args_key).map(<[u8]>::to_vec).unwrap_or_default();
+    let (mark, header, root) = (ctx.core.mark(), ctx.header.clone(), live.root.clone());
+    let visit = Visit { slice, at: Some(item.at), ..Visit::of_call(Entry::Init(&args), false) };
+    let entered = enter::enter(live, ctx, &visit);
+    let (problem, is_unfinished) = match entered {
+        Ok(_) => {
+            ctx.core.store.remove(&args_key);
+            let result = created(true, ctx.space(), live.root.version);
+            found.iter().for_each(|found| ctx.grant(found, result.clone()));
+            return Turn::Over;
+        }
+        Err(Stop::Refused(problem)) => (Some(problem), false),
+        Err(Stop::Unfinished(_)) => (None, true),
+    };
+    ctx.core.rollback(mark);
+    (*ctx.header, live.root) = (header, root);
+    if let Some((found, problem)) = found.zip(problem) {
+        refuse(ctx, &found, problem);
+    }
+    if is_unfinished { Turn::Unfinished } else { Turn::NotCreated }
+}
+
+/// A waiting call ends, with what its module says to that.
+fn end(
+    live: &mut Live<Guest>,
+    ctx: &mut Ctx<'_>,
+    (item, id, why): (&Item, u64, Why),
+    slice: Option<u64>,
+) -> Turn {
+    if ticket::waiting(ctx.core, id).is_none() {
+        return Turn::Over;
+    }
+    let Ok(said) = enter::enter_uncalled(live, ctx, item.work, (Some(item.at), slice)) else {
+        return Turn::Unfinished;
+    };
+    // The run has woken others at the most, for this one had ended as far as it could see.
+    if let Some((place, ticket)) = ticket::waiting(ctx.core, id) {
+        let end = if why == Why::TimedOut { TicketEnd::TimedOut } else { TicketEnd::Cancelled };
+        ctx.end(&place, &ticket, end, said_to_end(said));
+    }
+    Turn::Over
+}
