@@ -1,6 +1,6 @@
-;; A counter, of which one method never ends. It asks for the most fuel: that lasts a fifth of a second.
+;; A counter, of which a command and a query never end. It asks for the most fuel: that lasts a fifth of a second.
 (module
-  (@custom "diwan.type" "{\"name\":\"burner\",\"methods\":{\"hit\":{\"kind\":\"command\"},\"burn\":{\"kind\":\"command\"}},\"limits\":{\"fuel\":2000000000}}")
+  (@custom "diwan.type" "{\"name\":\"burner\",\"methods\":{\"hit\":{\"kind\":\"command\"},\"burn\":{\"kind\":\"command\"},\"look\":{\"kind\":\"query\"}},\"limits\":{\"fuel\":2000000000}}")
   (memory (export "memory") 1)
   (data (i32.const 16) "{\"value\":0}")
   (func (export "alloc") (param i32) (result i32) (i32.const 8192))

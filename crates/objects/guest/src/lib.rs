@@ -7,7 +7,8 @@
 //! compared with what they were, and what differs goes to the state. A query's and a failed run's pages are written back.
 //!
 //! A run that takes more than its slice is taken back, and begun again in a thread of its own on the copy of its object
-//! (`beside.rs`), which it has for itself until its end is taken.
+//! (`beside.rs`), which it has for itself until its end is taken. A query that does goes on on a copy that is thrown away
+//! (`queries.rs`).
 //!
 //! # The way of a version
 //! `module/` bounds and validates it before anything is compiled, and rewrites it; `code.rs` compiles it, once for all sources of
@@ -44,6 +45,7 @@ mod meter;
 mod module;
 mod owned;
 mod prepared;
+mod queries;
 mod rejected;
 mod resident;
 mod residents;
@@ -63,6 +65,7 @@ use crate::kept_code::KeptCode;
 use crate::log::Log;
 use crate::marks::{Mark, Marks};
 use crate::owned::Waiting;
+use crate::queries::Queries;
 use crate::resident::Resident;
 use crate::residents::Residents;
 use crate::versions::Versions;
@@ -103,6 +106,7 @@ pub struct Guests {
     residents: Residents,
     marks: Arc<Marks>,
     beside: Beside,
+    queries: Queries,
     log: Arc<Log>,
 }
 
@@ -115,8 +119,8 @@ impl Guests {
         let (marks, kept) = settings.directory.as_deref().map(kept_in).unwrap_or_default();
         let marks = Arc::new(marks);
         let versions = Versions::new(Codes::kept_in(kept), marks.clone(), settings.tracking, log.clone());
-        let beside = Beside::new(&marks);
-        Self { versions, residents, marks, beside, log }
+        let (beside, queries) = (Beside::new(&marks), Queries::new(&marks));
+        Self { versions, residents, marks, beside, queries, log }
     }
 
     /// The lines that modules wrote since the last time; the oldest are lost if there were too many.
@@ -268,6 +272,22 @@ impl Engine for Guests {
 
     fn query(&self, run: &Run<'_>, host: &dyn Host) -> Ended {
         self.on(run, host, Mark::of_query(run), |resident| resident.query(run, host))
+    }
+
+    fn begin_query(&self, run: &Run<'_>, host: &dyn Host) -> Option<u64> {
+        if !self.queries.has_room() {
+            return None;
+        }
+        let prepared = self.versions.ready(run.version).ok()?;
+        Some(self.queries.begin(run, Resident::new(prepared, run, host), Waiting::of(host)))
+    }
+
+    fn take_query(&self, number: u64) -> Option<Ended> {
+        self.queries.take(number)
+    }
+
+    fn forget_queries(&self) {
+        self.queries.forget();
     }
 
     fn forget_version(&self, version: VersionHash) {

@@ -101,6 +101,11 @@ impl Resident {
         (ended, is_kept)
     }
 
+    /// Runs a query on a copy that is thrown away.
+    pub(crate) fn ask(&mut self, run: &Run<'_>, host: &dyn Host) -> Ended {
+        self.entered(run, Phase::Query, host)
+    }
+
     fn entered(&mut self, run: &Run<'_>, phase: Phase, host: &dyn Host) -> Ended {
         let facts = Facts {
             phase,

@@ -188,3 +188,38 @@ fn generated_modules_end_beside_as_at_once() {
     }
     assert!(tried > 100 && beside > 10, "{tried} runs, {beside} beside");
 }
+
+#[test]
+fn queries_that_take_long_end_beside_on_copies_of_their_own() {
+    let mut bench = Bench::new(&module());
+    bench.call("slow", b"").outcome.unwrap();
+    bench.position += 1;
+    let (run, object) = (call(&bench, "slow"), bench.objects[&1].clone());
+    assert_eq!(
+        bench.engine.query(&Run { slice: Some(SLICE), ..run }, &object).outcome,
+        Err(Failure::Unfinished)
+    );
+    let at_once = bench.engine.query(&run, &object);
+    let numbers: Vec<_> =
+        (0..5).map(|_| bench.engine.begin_query(&run, &object).expect("there is room")).collect();
+    let deadline = Instant::now() + PATIENCE;
+    for number in numbers {
+        let ended = loop {
+            assert!(Instant::now() < deadline, "it never ends");
+            match bench.engine.take_query(number) {
+                Some(ended) => break ended,
+                None => std::thread::yield_now(),
+            }
+        };
+        assert_eq!(ended, at_once);
+        assert_eq!(bench.engine.take_query(number), None, "its end is taken once");
+    }
+    assert_eq!(bench.query("read", b"{}").outcome, bench.query("read", b"{}").outcome);
+    // More than there is room for is refused, and ends free it.
+    let burn = call(&bench, "burn");
+    let begun: Vec<_> = std::iter::from_fn(|| bench.engine.begin_query(&burn, &object)).take(100).collect();
+    assert!((2..100).contains(&begun.len()), "{}", begun.len());
+    bench.engine.forget_queries();
+    assert!(begun.iter().all(|number| bench.engine.take_query(*number).is_none()));
+    assert!(bench.engine.begin_query(&run, &object).is_some());
+}

@@ -286,7 +286,7 @@ impl Core {
             commands_waiting: machine.commands.waiting(),
             command_bytes_waiting: machine.commands.waiting_bytes(),
             requests_joined: machine.joined.len(),
-            requests_waiting: machine.waiting.len(),
+            requests_waiting: machine.waiting.len() + machine.long_queries.len(),
             watches: machine.watches.len(),
             sessions_tracked: machine.sessions.tracked(),
             entries: proposed.entries,

@@ -31,7 +31,7 @@
 //! *A read.* A linearizable query waits under a number. `advance` asks the leader how far the log is committed, once for
 //! all that wait; the leader answers after a majority has confirmed it. When everything up to there is applied here the
 //! query is evaluated on this member's state, and the leader sees nothing of it. A stale query is evaluated in the call
-//! itself. An edge that is lent the state may do the same by [`query::answer`], while [`Core::lease_until`] is not over.
+//! itself, but for a method of a module that takes long: that goes on in the background (`long_queries.rs`). An edge that is lent the state may do the same by [`query::answer`], while [`Core::lease_until`] is not over.
 //!
 //! *A wait.* The state answers an acquire by a ticket; the edge is told, and the request joins those that wait for it. A
 //! later command ends the ticket, and all who wait for it here are answered. A caller who goes away leaves a call with a
@@ -74,6 +74,7 @@ mod group;
 mod incarnation;
 mod joined;
 pub mod limits;
+mod long_queries;
 mod long_runs;
 mod machine;
 mod mailboxes;

@@ -34,7 +34,11 @@ impl Mailboxes {
     }
 
     pub(crate) fn done(&mut self, origin: Origin, outcome: Outcome) {
-        let position = self.position;
+        self.done_at(origin, self.position, outcome);
+    }
+
+    /// The same of a state that was there before.
+    pub(crate) fn done_at(&mut self, origin: Origin, position: u64, outcome: Outcome) {
         self.tell(origin, Answer::Done { origin, position, outcome });
     }
 

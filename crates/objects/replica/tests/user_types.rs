@@ -447,3 +447,48 @@ fn member_that_is_alive_and_never_done_is_waited_for_a_bounded_time() {
     assert_eq!(world.answer(leader, asked).as_deref(), Some("{\"value\":1}"));
     world.check_equal();
 }
+
+fn ask_get(world: &mut World, at: u64, name: &str, args: &str, consistency: Consistency) -> u64 {
+    let (object, args) = (named(name), args.as_bytes().to_vec());
+    let question = Question::Method { object, incarnation: None, create: false, method: "get".into(), args };
+    let (principal, min_position, proof) = ("ada".into(), None, None);
+    world.ask(at, |origin| {
+        of_type(Request::Query { origin, principal, question, consistency, min_position, proof })
+    })
+}
+
+#[test]
+fn query_that_takes_long_holds_up_nobody_and_is_answered_from_the_state_that_it_found() {
+    let mut world = World::with_engines(|_| Arc::new(FakeEngine::patient(50)));
+    let leader = world.leader();
+    upload(&mut world, leader, "module one");
+    world.pass(300);
+    create(&mut world, leader);
+    let slow = "{\"fuel\":10000000}";
+    // The first of an engine is the quickest.
+    for _ in 0..5 {
+        let first = ask_get(&mut world, leader, "a", slow, Consistency::Linearizable);
+        world.wait(leader, first);
+    }
+    let asked = ask_get(&mut world, leader, "a", slow, Consistency::Linearizable);
+    world.pass(20);
+    assert_eq!(world.answer(leader, asked), None);
+    let position = world.member(leader).state.position();
+    let added = call(&mut world, leader, "add", Identity::Anonymous);
+    assert_eq!(world.wait(leader, added), "{\"value\":1}");
+    let quick = ask_get(&mut world, leader, "a", "{}", Consistency::Linearizable);
+    assert_eq!(world.wait(leader, quick), "{\"value\":1}");
+    assert_eq!(world.answer(leader, asked), None, "it is under way still");
+    assert_eq!(world.wait(leader, asked), "{\"value\":0}");
+    assert_eq!(world.position(leader, asked), position);
+    // There is room for two; what is more is refused, and who has gone is not answered.
+    let asked: Vec<_> = (0..3).map(|_| ask_get(&mut world, leader, "a", slow, Consistency::Stale)).collect();
+    assert_eq!(world.wait(leader, asked[2]), "refused rate");
+    world.hang_up(leader, asked[0]);
+    assert_eq!(world.wait(leader, asked[1]), "{\"value\":1}");
+    world.pass(5_000);
+    assert_eq!(world.answer(leader, asked[0]), None);
+    let again = ask_get(&mut world, leader, "a", slow, Consistency::Stale);
+    assert_eq!(world.wait(leader, again), "{\"value\":1}");
+    world.check_equal();
+}

@@ -272,6 +272,20 @@ pub trait Engine: Send + Sync {
     /// Runs a query on a copy of an object's memory.
     fn query(&self, run: &Run<'_>, host: &dyn Host) -> Ended;
 
+    /// Begins a query in the background, on a copy of the object's memory as it is. Gives its number; nothing if too many are
+    /// under way.
+    fn begin_query(&self, _run: &Run<'_>, _host: &dyn Host) -> Option<u64> {
+        None
+    }
+
+    /// Takes how a query of that number has ended, once it has.
+    fn take_query(&self, _number: u64) -> Option<Ended> {
+        None
+    }
+
+    /// Nobody takes the ends of queries that were begun before.
+    fn forget_queries(&self) {}
+
     /// A version is used no more.
     fn forget_version(&self, version: VersionHash);
 

@@ -122,6 +122,9 @@ pub const MESSAGE_HOPS_MAX: u32 = 32;
 pub const MESSAGES_PER_TICK: usize = 50;
 /// Fuel that a run of a module takes where commands are applied: about 0.2 ms. One that takes more goes on beside.
 pub const SLICE_FUEL: u64 = 2_000_000;
+/// How much more a query may take where commands are applied for each page of its object, before it goes on beside: about as long as
+/// copying the page takes. It decides no result.
+pub const QUERY_FUEL_PER_PAGE: u64 = 12_000;
 /// What a part of a tick may take with runs of modules, and the calls of a batch, in about bytes: ten slices.
 pub const SLICES_SPENT_MAX: usize = 2_000_000;
 /// Runs of modules that are under way at a time beside the commands of a group. Each has a copy of its object.

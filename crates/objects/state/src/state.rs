@@ -14,7 +14,7 @@ use crate::deadline;
 use crate::death;
 use crate::effects::{Effect, Effects};
 use crate::group::{Core, Meta, SharedEngine};
-use crate::guest::{Engine, PAGE_BYTES, VersionHash};
+use crate::guest::{Ended, Engine, PAGE_BYTES, VersionHash};
 use crate::key;
 use crate::limits::{SWEPT_PER_COMMAND, SWEPT_PER_TICK};
 use crate::object::{self, Header, View};
@@ -30,7 +30,7 @@ use crate::store::term;
 use crate::tick;
 use crate::ticket;
 use crate::types::{self, TypeInfo};
-use crate::user::{self, LongRun};
+use crate::user::{self, Asked, LongRun};
 
 /// Objects, sessions, requests, tickets, deadlines: all that a group replicates.
 #[derive(Default)]
@@ -312,7 +312,7 @@ impl State {
         args: &[u8],
     ) -> Result<String, Problem> {
         let result = if types::is_user(object.kind) {
-            user::query(&self.core, object, incarnation, method, args)
+            user::query(&self.core, object, incarnation, (method, args))
         } else {
             dispatch!(
                 object.kind,
@@ -321,6 +321,34 @@ impl State {
             )
         };
         result.map_err(|problem| Problem { position: self.position(), ..problem })
+    }
+
+    /// The same, but a query that takes long goes on in the background, on a copy of its object as it is.
+    ///
+    /// # Errors
+    /// A refusal, at the state's position; also because too many such queries are under way.
+    pub fn begin_query(
+        &self,
+        object: &ObjectName,
+        incarnation: Option<u64>,
+        create: bool,
+        method: &str,
+        args: &[u8],
+    ) -> Result<Asked, Problem> {
+        if !types::is_user(object.kind) {
+            return self.query(object, incarnation, create, method, args).map(Asked::Answered);
+        }
+        let result = user::begin_query(&self.core, object, incarnation, (method, args));
+        result.map_err(|problem| Problem { position: self.position(), ..problem })
+    }
+
+    /// How a query that went on in the background is answered, which was made on a state of that position.
+    #[must_use]
+    pub fn query_outcome(ended: Ended, position: u64) -> Outcome {
+        match user::query_result(ended) {
+            Ok(result) => Outcome::Done(result),
+            Err(problem) => Outcome::Refused(Problem { position, ..problem }),
+        }
     }
 
     fn query_of<K: Builtin>(

@@ -33,6 +33,10 @@ impl Host for Kept {
     fn is_waiting(&self, ticket: u64) -> bool {
         self.waiting.contains(&ticket)
     }
+
+    fn waiting(&self) -> Vec<u64> {
+        self.waiting.iter().copied().collect()
+    }
 }
 
 /// An object of a version, and who calls it.
@@ -109,9 +113,11 @@ impl<'a> Object<'a> {
             entry,
             now_ms: 1_700_000_000_000,
             position: self.position,
+            kept_at: self.position,
             seed: self.position,
             caller: &caller.to_string(),
             fuel_max: u64::MAX,
+            slice: None,
         };
         enter(self.engine, &run, &self.kept)
     }

@@ -18,6 +18,7 @@ use crate::entry;
 use crate::gone::GoneRequests;
 use crate::group::Group;
 use crate::joined::JoinedRequests;
+use crate::long_queries::LongQueries;
 use crate::long_runs::LongRuns;
 use crate::mailboxes::Mailboxes;
 use crate::message::ObjectsMessage;
@@ -40,6 +41,7 @@ pub struct ObjectsMachine {
     pub(crate) waiting: WaitingRequests,
     pub(crate) readiness: Readiness,
     pub(crate) long_runs: LongRuns,
+    pub(crate) long_queries: LongQueries,
     stamps: Stamps,
     /// When a tick is due, as far as is known here.
     tick_due: MonoTime,
@@ -68,6 +70,7 @@ impl ObjectsMachine {
             waiting: WaitingRequests::default(),
             readiness,
             long_runs,
+            long_queries: LongQueries::new(state),
             stamps: Stamps::new(state.stamp(), now),
             tick_due: MonoTime::MAX,
             tick_proposed: None,
@@ -303,6 +306,7 @@ impl StateMachine for ObjectsMachine {
         let ready = self.readiness.is_open().then(|| now.mono().plus_ms(ASK_MS));
         let rest = self.commands.rest_ends();
         let long = self.long_runs.asks_at(now.mono());
-        self.sessions.deadlines().into_iter().chain([tick, ready, rest, long]).flatten()
+        let queries = self.long_queries.asks_at(now.mono());
+        self.sessions.deadlines().into_iter().chain([tick, ready, rest, long, queries]).flatten()
     }
 }

@@ -2,7 +2,7 @@
 
 use base::MonoTime;
 use objects_state::limits::{BATCH_MAX, KEY_BYTES_MAX};
-use objects_state::{Caller, Command, Identity, Origin, Outcome, Problem, Slug, State, TicketState};
+use objects_state::{Asked, Caller, Command, Identity, Origin, Outcome, Problem, Slug, State, TicketState};
 
 use super::{ObjectsMachine, levels};
 use crate::edge::{Answer, Consistency, Question, Request, SessionProof, Subject, caller_of, origin_of};
@@ -178,8 +178,14 @@ impl ObjectsMachine {
     }
 
     pub(super) fn answer_query(&mut self, request: Request, state: &State) {
-        if let Request::Query { origin, principal, question, .. } = request {
-            self.out.done(origin, query::answer(state, &principal, &question));
+        let Request::Query { origin, principal, question, .. } = request else { return };
+        let Question::Method { object, incarnation, create, method, args } = &question else {
+            return self.out.done(origin, query::answer(state, &principal, &question));
+        };
+        match state.begin_query(object, *incarnation, *create, method, args) {
+            Ok(Asked::Answered(result)) => self.out.done(origin, Outcome::Done(result)),
+            Ok(Asked::UnderWay(number)) => self.long_queries.begun(number, origin, state.position()),
+            Err(problem) => self.out.refuse(origin, problem),
         }
     }
 
@@ -217,7 +223,7 @@ impl ObjectsMachine {
 
     /// The caller of a request has gone.
     fn gone(&mut self, origin: Origin, group: &Group) {
-        if self.watches.end(origin) || self.commands.drop_resting(origin) {
+        if self.watches.end(origin) || self.commands.drop_resting(origin) || self.long_queries.leave(origin) {
             return;
         }
         match self.joined.leave(origin) {

@@ -11,6 +11,7 @@ use super::receive::no_leader;
 impl ObjectsMachine {
     /// Time has passed.
     pub(crate) fn pass_time(&mut self, now: Now) {
+        self.long_queries.answer_ended(&mut self.out);
         let now = now.mono();
         for pending in self.commands.take_ungiven(now.minus_ms(self.config.leaderless_ms)) {
             let problem = Problem::new(Slug::NoLeader, "no leader took the command");

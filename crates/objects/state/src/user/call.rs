@@ -9,10 +9,10 @@ use crate::codec::encoded;
 use crate::command::{Batch, Call, Invocation, ObjectName, Origin};
 use crate::effects::Effect;
 use crate::group::Core;
-use crate::guest::{Entry, Run, VersionHash};
+use crate::guest::{Entry, Failure, Run, VersionHash};
 use crate::json::Json;
 use crate::key::{self, table};
-use crate::limits::{SLICE_FUEL, USER_RUNS_PER_SESSION_MAX};
+use crate::limits::{QUERY_FUEL_PER_PAGE, SLICE_FUEL, USER_RUNS_PER_SESSION_MAX};
 use crate::object::{self, Claim, Ctx, Live, MethodKind, Why, class};
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
@@ -225,14 +225,55 @@ pub(super) fn created(is_new: bool, incarnation: u64, version: VersionHash) -> S
     reply.text("version", &format!("{version}")).finish()
 }
 
+/// What a query has come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Its result.
+    Answered(String),
+    /// It goes on in the background, under this number of the engine.
+    UnderWay(u64),
+}
+
 /// Evaluates a query.
 pub(crate) fn query(
     core: &Core,
     object: &ObjectName,
     incarnation: Option<u64>,
-    method: &str,
-    args: &[u8],
+    (method, args): (&str, &[u8]),
 ) -> Result<String, Problem> {
+    ask(core, object, incarnation, (method, args), |run, host, _| {
+        enter::query_result(core.engine.get().query(run, host))
+    })?
+}
+
+/// Evaluates a query, or the first part of one that takes long: the rest of it goes on in the background.
+pub(crate) fn begin_query(
+    core: &Core,
+    object: &ObjectName,
+    incarnation: Option<u64>,
+    (method, args): (&str, &[u8]),
+) -> Result<Asked, Problem> {
+    ask(core, object, incarnation, (method, args), |run, host, pages| {
+        let slice = Some(SLICE_FUEL + QUERY_FUEL_PER_PAGE * u64::from(pages));
+        let ended = core.engine.get().query(&Run { slice, ..*run }, host);
+        if ended.outcome != Err(Failure::Unfinished) {
+            return enter::query_result(ended).map(Asked::Answered);
+        }
+        core.engine.get().begin_query(run, host).map(Asked::UnderWay).ok_or_else(|| {
+            let detail = "too many queries that take long are under way at this member";
+            Problem { retry_after_ms: Some(100), ..Problem::new(Slug::Rate, detail) }
+        })
+    })?
+}
+
+/// A query as it is run; with it, how many pages its object has.
+fn ask<R>(
+    core: &Core,
+    object: &ObjectName,
+    incarnation: Option<u64>,
+    (method, args): (&str, &[u8]),
+    work: impl FnOnce(&Run<'_>, &Records<'_>, u32) -> R,
+) -> Result<R, Problem> {
     let (opened, _) = find_there(core, object, incarnation)?;
     let (space, root) = (opened.header.incarnation, opened.live.root);
     if types::method(core, object.kind, root.version, method)? != MethodKind::Query {
@@ -255,8 +296,7 @@ pub(crate) fn query(
         fuel_max: u64::MAX,
         slice: None,
     };
-    let ended = core.engine.get().query(&run, &Records { core, space, ended: None });
-    enter::text(ended.outcome.map_err(enter::problem)?, entry)
+    Ok(work(&run, &Records { core, space, ended: None }, root.pages))
 }
 
 /// The bytes under which a key remembers a migration.

@@ -185,6 +185,13 @@ pub(super) fn text(result: Vec<u8>, entry: Entry<'_>) -> Result<String, Problem>
     }
 }
 
+/// The result of a query that has ended.
+pub(crate) fn query_result(ended: Ended) -> Result<String, Problem> {
+    // A result that is no text is told like that of a call.
+    let of_a_call = Entry::Call { method: "", args: &[] };
+    text(ended.outcome.map_err(problem)?, of_a_call)
+}
+
 /// The pages that a run has changed become records.
 fn keep_memory(
     live: &mut Live<Guest>,

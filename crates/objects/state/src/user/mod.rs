@@ -36,7 +36,9 @@ use crate::ticket::{self, Ticket};
 use crate::types;
 use long::Work;
 
-pub(crate) use call::{batch_step, call, check_batch, create, query};
+pub use call::Asked;
+pub(crate) use call::{batch_step, begin_query, call, check_batch, create, query};
+pub(crate) use enter::query_result;
 pub(crate) use guard::{forget_before, is_kept_until, quarantine, quarantine_deadly};
 pub use long::LongRun;
 pub(crate) use migrate::migrate;

@@ -40,6 +40,9 @@ struct Inner {
     forgiven: Vec<(u64, u64)>,
     /// What was begun, by object.
     begun: BTreeMap<u64, Begun>,
+    /// Queries that take long: how each has ended, and how often it was asked for.
+    queries: BTreeMap<u64, (Ended, u64)>,
+    last_query: u64,
 }
 
 /// A run that was begun beside the commands.
@@ -123,6 +126,8 @@ impl FakeEngine {
     }
 }
 
+/// Queries that may be under way at a time.
+const QUERIES_MAX: usize = 2;
 /// Units of fuel of a run, of a module that does not say how much it wants.
 const FUEL: u64 = 200_000_000;
 /// What most runs take.
@@ -416,8 +421,32 @@ impl Engine for FakeEngine {
         }
     }
 
+    fn begin_query(&self, run: &Run<'_>, host: &dyn Host) -> Option<u64> {
+        let ended = self.query(run, host);
+        let mut inner = self.inner.lock().unwrap();
+        if inner.queries.len() >= QUERIES_MAX {
+            return None;
+        }
+        inner.last_query += 1;
+        let number = inner.last_query;
+        inner.queries.insert(number, (ended, 0));
+        Some(number)
+    }
+
+    fn take_query(&self, number: u64) -> Option<Ended> {
+        let mut inner = self.inner.lock().unwrap();
+        let (_, asked) = inner.queries.get_mut(&number)?;
+        *asked += 1;
+        let is_done = *asked > number % (self.patience + 1);
+        is_done.then(|| inner.queries.remove(&number)).flatten().map(|(ended, _)| ended)
+    }
+
     fn query(&self, run: &Run<'_>, host: &dyn Host) -> Ended {
         let (module, pages) = self.memory(run, host);
+        if run.slice.is_some_and(|slice| fuel_of(run.entry, &module) > slice) {
+            let (outcome, pages) = (Err(Failure::Unfinished), Vec::new());
+            return Ended { outcome, pages, registers: None, acts: Vec::new(), fuel: 0 };
+        }
         let (acts, position) = (Vec::new(), run.position);
         let mut machine = Machine { module, pages, host, acts, position, lies: false };
         let outcome = machine.entered(run.entry);

@@ -82,7 +82,9 @@ impl Clients {
     fn guest_query(&mut self, index: usize, object: Object) -> Call {
         let is_stale = self.random.chance(40);
         let consistency = if is_stale { "stale" } else { "linearizable" };
-        let target = format!("/v1/objects/{}/get?consistency={consistency}", object.path());
+        // One in four takes more than a slice, and gives the same.
+        let fuel = if self.random.chance(25) { "&fuel=10000000" } else { "" };
+        let target = format!("/v1/objects/{}/get?consistency={consistency}{fuel}", object.path());
         let about = About::Query { object, method: "get", args: Vec::new(), is_stale, min_position: None };
         Call { is_repeatable: true, ..of(index, about, bare("GET", target, Vec::new()), None) }
     }
