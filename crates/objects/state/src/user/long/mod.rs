@@ -41,6 +41,7 @@
 //! # Not done, and what that costs
 //! - Migrations and the way back run where commands are applied, as a whole. While something is under way they are refused.
 //! - A call of a batch may take one slice, and all of them ten together.
+//! - A message that waits for its turn at an object which is deleted does not count as a failure of its sender.
 
 mod behind;
 mod record;
