@@ -9,6 +9,7 @@ package objects
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,6 +31,9 @@ type Options struct {
 	Timeout time.Duration
 	// Name is the session's, for people.
 	Name string
+	// TLS encrypts all connections; the function of that name makes it of files. Addresses that begin with https:// do so
+	// without it, too: then the system's authorities vouch for the members.
+	TLS *tls.Config
 }
 
 // Cluster is the members of a cluster, and one session with it. Any number of goroutines may use it.
@@ -73,8 +77,16 @@ func Connect(addresses string, options ...Options) (*Cluster, error) {
 		o.Timeout = 30 * time.Second
 	}
 	var listed []string
+	scheme := "http://"
+	if o.TLS != nil {
+		scheme = "https://"
+	}
 	for _, address := range strings.Split(addresses, ",") {
-		address = strings.TrimRight(strings.TrimPrefix(strings.TrimSpace(address), "http://"), "/")
+		address = strings.TrimSpace(address)
+		if bare, found := strings.CutPrefix(address, "https://"); found {
+			address, scheme = bare, "https://"
+		}
+		address = strings.TrimRight(strings.TrimPrefix(address, "http://"), "/")
 		if _, _, err := net.SplitHostPort(address); err != nil {
 			address = net.JoinHostPort(strings.Trim(address, "[]"), "7180")
 		}
@@ -84,9 +96,12 @@ func Connect(addresses string, options ...Options) (*Cluster, error) {
 		listed = append(listed, address)
 	}
 	dialer := &net.Dialer{Timeout: 2 * time.Second}
-	transport := &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute}
+	transport := &http.Transport{
+		DialContext: dialer.DialContext, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute,
+		TLSClientConfig: o.TLS, TLSHandshakeTimeout: 2 * time.Second,
+	}
 	return &Cluster{
-		members: members{listed: listed, current: rand.Intn(len(listed))}, http: &http.Client{Transport: transport}, options: o,
+		members: members{scheme: scheme, listed: listed, current: rand.Intn(len(listed))}, http: &http.Client{Transport: transport}, options: o,
 	}, nil
 }
 

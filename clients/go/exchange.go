@@ -24,6 +24,7 @@ var again = map[string]bool{"no-leader": true, "outcome-unknown": true, "rate": 
 // members knows where requests go.
 type members struct {
 	mutex    sync.Mutex
+	scheme   string
 	listed   []string
 	current  int
 	leader   string
@@ -81,7 +82,7 @@ func noFields() map[string]string { return nil }
 // once is one attempt at one member.
 func (c *Cluster) once(ctx context.Context, method, target string, fields map[string]string, body []byte) (int, []byte, error) {
 	member := c.members.pick()
-	asked, err := http.NewRequestWithContext(ctx, method, "http://"+member+target, bytes.NewReader(body))
+	asked, err := http.NewRequestWithContext(ctx, method, c.members.scheme+member+target, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -121,7 +122,7 @@ func (c *Cluster) exchange(ctx context.Context, r request) (int, []byte, error) 
 	if r.attempt == 0 {
 		r.attempt = attemptTime
 	}
-	end, pause, unanswered := time.Now().Add(r.patience), 10*time.Millisecond, false
+	end, pause, unanswered, unencrypted := time.Now().Add(r.patience), 10*time.Millisecond, false, 0
 	for {
 		target := r.target()
 		attempt, cancel := context.WithTimeout(ctx, r.attempt)
@@ -132,7 +133,7 @@ func (c *Cluster) exchange(ctx context.Context, r request) (int, []byte, error) 
 				return status, data, nil
 			}
 			// It waits: we ask again, and join it.
-			end, pause, unanswered = time.Now().Add(r.patience), 10*time.Millisecond, false
+			end, pause, unanswered, unencrypted = time.Now().Add(r.patience), 10*time.Millisecond, false, 0
 			continue
 		}
 		if ctx.Err() != nil {
@@ -146,7 +147,14 @@ func (c *Cluster) exchange(ctx context.Context, r request) (int, []byte, error) 
 			}
 			return status, nil, refused
 		}
-		unanswered = unanswered || refused == nil || refused.Effect != "none"
+		if refused == nil && isUnencrypted(err) {
+			if unencrypted++; unencrypted >= len(c.members.listed) {
+				return 0, nil, noTLS(err, unanswered)
+			}
+		} else {
+			unencrypted = 0
+			unanswered = unanswered || refused == nil || refused.Effect != "none"
+		}
 		if time.Now().Add(pause).After(end) {
 			if unanswered {
 				return 0, nil, &Problem{Slug: "outcome-unknown", Status: 504, Detail: err.Error(), Effect: "unknown", Retry: "same-key"}

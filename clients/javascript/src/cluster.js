@@ -1,7 +1,7 @@
 // The members of a cluster, and one session with it.
 
 import { randomUUID } from 'node:crypto'
-import { Exchange, addresses } from './exchange.js'
+import { Exchange, addresses, encryption } from './exchange.js'
 import { DiwanObject } from './object.js'
 import { Problem } from './problem.js'
 import { Session } from './session.js'
@@ -13,10 +13,10 @@ export class Cluster {
   #owners = 0
   session = null
 
-  constructor(members = '127.0.0.1:7180', { ttlMs = 10_000, timeoutMs = 30_000, name } = {}) {
+  constructor(members = '127.0.0.1:7180', { ttlMs = 10_000, timeoutMs = 30_000, name, tls } = {}) {
     this.ttlMs = ttlMs
     this.name = name
-    this.exchange = new Exchange(addresses(members), timeoutMs)
+    this.exchange = new Exchange(addresses(members), timeoutMs, encryption(members, tls))
   }
 
   /** The session: opened once, however many calls ask for it at once. */

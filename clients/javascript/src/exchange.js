@@ -1,6 +1,7 @@
 // Requests: which member they go to, and again until they are answered. Also the heartbeat's, on a thread of its own.
 
 import http from 'node:http'
+import https from 'node:https'
 import { Problem, problemOf } from './problem.js'
 
 export const ATTEMPT_MS = 5_000
@@ -8,24 +9,37 @@ export const HOLD_MS = 10_000
 // Refusals of members, not of the replicated state: the same request is sent again.
 const AGAIN = new Set(['no-leader', 'outcome-unknown', 'rate', 'bad-response', 'too-slow'])
 
+const listed = (members) => (Array.isArray(members) ? members : members.split(',')).map((member) => member.trim())
+
 export function addresses(members) {
-  const listed = Array.isArray(members) ? members : members.split(',')
-  return listed.map((member) => {
-    const url = new URL(member.includes('://') ? member.trim() : `http://${member.trim()}`)
+  return listed(members).map((member) => {
+    // A scheme without a port of its own: the others forget theirs.
+    const url = new URL(`diwan://${member.replace(/^https?:\/\//, '')}`)
     return `${url.hostname}:${url.port || 7180}`
   })
 }
 
+/** The options of encryption, as `tls.connect` takes them; null for plain text. */
+export function encryption(members, tls) {
+  if (tls) return tls === true ? {} : tls
+  return listed(members).some((member) => member.startsWith('https://')) ? {} : null
+}
+
+// How errors are called when two sides do not agree on encryption. Nothing of a request was looked at then.
+const DISAGREEMENT = /^(ERR_SSL_|ERR_TLS_|EPROTO|CERT_|SELF_SIGNED|UNABLE_TO_|DEPTH_ZERO)/
+
 export const rest = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
 export class Exchange {
-  constructor(members, timeoutMs) {
+  constructor(members, timeoutMs, tls = null) {
     this.members = members
+    this.tls = tls
     this.timeoutMs = timeoutMs
     this.current = Math.floor(Math.random() * members.length)
     this.leader = null
     this.position = 0
-    this.agent = new http.Agent({ keepAlive: true, maxFreeSockets: 64, noDelay: true })
+    this.transport = tls ? https : http
+    this.agent = new this.transport.Agent({ keepAlive: true, maxFreeSockets: 64, noDelay: true, ...tls })
   }
 
   failed(member) {
@@ -63,7 +77,7 @@ export class Exchange {
     if (body || method === 'POST' || method === 'PUT') headers['content-length'] = Buffer.byteLength(body ?? '')
     if (body) headers['content-type'] = 'application/json'
     return new Promise((resolve, reject) => {
-      const request = http.request({ ...where, method, path: target, headers, agent: this.agent, signal })
+      const request = this.transport.request({ ...where, method, path: target, headers, agent: this.agent, signal })
       const late = setTimeout(() => request.destroy(new Error('no answer in time')), attemptMs)
       const fail = (error) => {
         clearTimeout(late)
@@ -86,7 +100,7 @@ export class Exchange {
 
   /** Sends a request until it is answered. `target` and `fields` may be functions: they are asked before each attempt. */
   async send(method, target, { body, fields = {}, patienceMs = this.timeoutMs, attemptMs = ATTEMPT_MS, signal } = {}) {
-    let [end, pause, unanswered, last] = [performance.now() + patienceMs, 10, false, null]
+    let [end, pause, unanswered, unencrypted, last] = [performance.now() + patienceMs, 10, false, 0, null]
     for (;;) {
       signal?.throwIfAborted()
       const where = typeof target === 'function' ? target() : target
@@ -95,7 +109,7 @@ export class Exchange {
         const answer = await this.once(method, where, with_, body, attemptMs, signal)
         if (answer.status !== 202 || where.includes('hold_ms=0')) return answer
         // It waits: we ask again, and join it.
-        ;[end, pause, unanswered] = [performance.now() + patienceMs, 10, false]
+        ;[end, pause, unanswered, unencrypted] = [performance.now() + patienceMs, 10, false, 0]
         continue
       } catch (error) {
         signal?.throwIfAborted()
@@ -104,7 +118,11 @@ export class Exchange {
           if (unanswered && ['request-forgotten', 'session-expired'].includes(error.slug)) error.effect = 'unknown'
           throw error
         }
-        unanswered ||= error.effect !== 'none'
+        unencrypted = DISAGREEMENT.test(error.code) ? unencrypted + 1 : 0
+        if (unencrypted >= this.members.length) {
+          throw new Problem('no-tls', error.message, { effect: unanswered ? 'unknown' : 'none' })
+        }
+        unanswered ||= !unencrypted && error.effect !== 'none'
         last = error
       }
       if (performance.now() + pause > end) {

@@ -4,9 +4,9 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { Exchange, rest } from './exchange.js'
 import { Problem } from './problem.js'
 
-const { members, id, header, ttlMs, shared } = workerData
+const { members, tls, id, header, ttlMs, shared } = workerData
 const renewed = new BigInt64Array(shared)
-const exchange = new Exchange(members, ttlMs)
+const exchange = new Exchange(members, ttlMs, tls)
 const pause = ttlMs / 6
 
 for (let ended = false; !ended; ) {

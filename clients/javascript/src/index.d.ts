@@ -11,6 +11,19 @@ export interface ClusterOptions {
   timeoutMs?: number
   /** The session's name, for people. */
   name?: string
+  /** Encrypts all connections; so do addresses that begin with `https://`. What is given is kept for the heartbeat's thread:
+   * text and bytes, no functions. */
+  tls?: boolean | TlsOptions
+}
+
+/** As `tls.connect` of Node takes them: PEM. Without `ca` the system's authorities vouch for members. */
+export interface TlsOptions {
+  ca?: string | Uint8Array | (string | Uint8Array)[]
+  /** The certificate that this client shows, and its key. */
+  cert?: string | Uint8Array
+  key?: string | Uint8Array
+  passphrase?: string
+  servername?: string
 }
 
 /** The members of a cluster, and one session with it. */

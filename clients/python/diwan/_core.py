@@ -14,6 +14,7 @@ from urllib.parse import quote
 from . import problem
 from ._http import Connections
 from ._session import RESERVE, Session, clock
+from ._tls import is_refused
 
 HOLD_SECONDS = 10.0
 ATTEMPT_SECONDS = 5.0
@@ -35,7 +36,7 @@ UNDO = {
 class Core:
     """The connections and the session of a cluster."""
 
-    def __init__(self, members, ttl, timeout, name):
+    def __init__(self, members, ttl, timeout, name, tls=None):
         listed = members.split(",") if isinstance(members, str) else list(members)
         self.members = [self._address(member.strip()) for member in listed]
         self.ttl, self.timeout, self.name = ttl, timeout, name
@@ -43,7 +44,7 @@ class Core:
         self.leader = None
         self.position = 0
         self.loop = asyncio.new_event_loop()
-        self.http = Connections()
+        self.http = Connections(tls)
         self.session = None
         self.opening = None
         self.closed = False
@@ -53,7 +54,7 @@ class Core:
 
     @staticmethod
     def _address(member):
-        member = member.removeprefix("http://").rstrip("/")
+        member = member.removeprefix("http://").removeprefix("https://").rstrip("/")
         return member if ":" in member.rpartition("]")[2] else f"{member}:7180"
 
     def _run(self):
@@ -107,7 +108,7 @@ class Core:
     async def exchange(self, method, target, body, fields, *, patience=None, attempt=ATTEMPT_SECONDS):
         """Sends a request until it is answered. `target` and `fields` may be functions: they are asked before each attempt."""
         patience = self.timeout if patience is None else patience
-        end, pause, unanswered = clock() + patience, 0.01, False
+        end, pause, unanswered, unencrypted = clock() + patience, 0.01, False, 0
         while True:
             try:
                 where = target() if callable(target) else target
@@ -115,7 +116,7 @@ class Core:
                 if status != 202 or "hold_ms=0" in where:
                     return status, answer
                 # It waits: we ask again, and join it.
-                end, pause, unanswered = clock() + patience, 0.01, False
+                end, pause, unanswered, unencrypted = clock() + patience, 0.01, False, 0
                 continue
             except problem.Problem as refused:
                 if refused.slug not in AGAIN:
@@ -126,7 +127,10 @@ class Core:
                 unanswered |= refused.effect != "none"
                 last = refused
             except (OSError, asyncio.TimeoutError) as error:
-                unanswered = True
+                unencrypted = unencrypted + 1 if is_refused(error) else 0
+                if unencrypted >= len(self.members):
+                    raise problem.Problem("no-tls", str(error), effect="unknown" if unanswered else "none") from error
+                unanswered |= not unencrypted
                 last = problem.Problem("no-answer", str(error) or "no member answered in time", retry="now")
             if clock() + pause > end:
                 if unanswered:

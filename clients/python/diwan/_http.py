@@ -28,7 +28,11 @@ class Connection:
         if body or method in ("POST", "PUT"):
             lines.append(f"Content-Length: {len(body)}")
         self.writer.write("\r\n".join(lines + ["", ""]).encode() + body)
-        await self.writer.drain()
+        try:
+            await self.writer.drain()
+        except ConnectionResetError as error:
+            # With TLS 1.3 a client learns only now that its certificate is refused: the reader knows.
+            raise self.reader.exception() or error from None
         try:
             head = await self.reader.readuntil(b"\r\n\r\n")
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
@@ -70,7 +74,8 @@ class Connection:
 class Connections:
     """The open connections to all members."""
 
-    def __init__(self):
+    def __init__(self, tls=None):
+        self.tls = tls
         self.idle = {}
         self.closed = False
 
@@ -83,7 +88,7 @@ class Connections:
                 return connection
             connection.close()
         host, _, port = member.rpartition(":")
-        opening = asyncio.open_connection(host.strip("[]"), int(port), limit=HEAD_BYTES_MAX)
+        opening = asyncio.open_connection(host.strip("[]"), int(port), limit=HEAD_BYTES_MAX, ssl=self.tls)
         return Connection(*await asyncio.wait_for(opening, CONNECT_SECONDS))
 
     async def request(self, member, method, target, fields, body):

@@ -13,6 +13,7 @@ use crate::exchange::{ATTEMPT, Answer, Exchange, Request, random_id};
 use crate::http::Fields;
 use crate::object::Object;
 use crate::session::Session;
+use crate::tls::Tls;
 use crate::wait::Cancel;
 
 /// For how long closing waits for grants that nobody wanted any more to be given back.
@@ -27,11 +28,14 @@ pub struct Options {
     pub timeout: Duration,
     /// The session's name, for people.
     pub name: Option<String>,
+    /// Encrypts all connections. Without it those are that have an address which begins with `https://`; then the system's own
+    /// authorities vouch for the members.
+    pub tls: Option<Tls>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { ttl: Duration::from_secs(10), timeout: Duration::from_secs(30), name: None }
+        Self { ttl: Duration::from_secs(10), timeout: Duration::from_secs(30), name: None, tls: None }
     }
 }
 
@@ -70,7 +74,7 @@ impl Cluster {
     /// The same, with options.
     pub fn with(addresses: &str, options: Options) -> Result<Self> {
         Ok(Self(Arc::new(Shared {
-            exchange: Arc::new(Exchange::new(addresses)?),
+            exchange: Arc::new(Exchange::new(addresses, options.tls.clone())?),
             options,
             session: Mutex::default(),
             is_closed: AtomicBool::new(false),
@@ -118,7 +122,7 @@ impl Cluster {
         if let Some(open) = session.as_ref().filter(|session| session.ended().is_none()) {
             return Ok(open.clone());
         }
-        let Options { ttl, timeout, name } = &self.0.options;
+        let Options { ttl, timeout, name, .. } = &self.0.options;
         let opened = Session::open(&self.0.exchange, *ttl, name.as_deref(), (*timeout, cancel))?;
         Ok(session.insert(opened).clone())
     }

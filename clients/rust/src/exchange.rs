@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Effect, Error, Problem, Result};
 use crate::http::{Asked, Connections, Fields};
+use crate::tls::{Tls, is_refused};
 use crate::wait::Cancel;
 
 /// How long a member may hold a call that waits before it answers with a ticket.
@@ -15,6 +16,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const PAUSE_MAX: Duration = Duration::from_millis(500);
 const ACCEPTED: u16 = 202;
 const DEFAULT_PORT: u16 = 7180;
+const ENCRYPTED: &str = "https://";
 
 /// Refusals of members, not of the replicated state: the same request is sent again.
 const AGAIN: [&str; 5] = ["no-leader", "outcome-unknown", "rate", "bad-response", "too-slow"];
@@ -65,11 +67,19 @@ struct Members {
 #[derive(Debug)]
 pub(crate) struct Exchange {
     members: Mutex<Members>,
+    /// How many are listed.
+    count: usize,
     connections: Connections,
 }
 
 impl Exchange {
-    pub(crate) fn new(addresses: &str) -> Result<Self> {
+    /// Encrypted, if it is said how, or an address begins with `https://`.
+    pub(crate) fn new(addresses: &str, tls: Option<Tls>) -> Result<Self> {
+        let is_encrypted = addresses.split(',').any(|address| address.trim().starts_with(ENCRYPTED));
+        let tls = match tls {
+            None if is_encrypted => Some(Tls::of_system()?),
+            said => said,
+        };
         let listed: Vec<String> = addresses.split(',').filter_map(address).collect();
         if listed.is_empty() {
             let detail = format!("`{addresses}` names no member");
@@ -77,7 +87,8 @@ impl Exchange {
         }
         let current = usize::from(u16::from_le_bytes(random())) % listed.len();
         let members = Members { listed, current, leader: None, position: 0 };
-        Ok(Self { members: Mutex::new(members), connections: Connections::default() })
+        let count = members.listed.len();
+        Ok(Self { members: Mutex::new(members), count, connections: Connections::new(tls) })
     }
 
     fn members(&self) -> MutexGuard<'_, Members> {
@@ -153,7 +164,7 @@ impl Exchange {
                 // It waits: we ask again, and join it.
                 Ok(_) => tries = Tries::new(request.patience),
                 Err(_) if request.cancel.is_cancelled() => return Err(Error::Cancelled),
-                Err(missed) => request.cancel.rest(tries.pause(missed)?),
+                Err(missed) => request.cancel.rest(tries.pause(missed, self.count)?),
             }
         }
     }
@@ -164,15 +175,21 @@ struct Tries {
     end: Instant,
     pause: Duration,
     is_effect_unknown: bool,
+    /// How many members in a row did not agree on encryption.
+    unencrypted: usize,
 }
 
 impl Tries {
     fn new(patience: Duration) -> Self {
-        Self { end: Instant::now() + patience, pause: FIRST_PAUSE, is_effect_unknown: false }
+        Self { end: Instant::now() + patience, pause: FIRST_PAUSE, is_effect_unknown: false, unencrypted: 0 }
     }
 
-    /// How long to rest before the next attempt, if there is one.
-    fn pause(&mut self, missed: Missed) -> Result<Duration> {
+    /// How long to rest before the next attempt, if there is one, at one of so many members.
+    fn pause(&mut self, missed: Missed, members: usize) -> Result<Duration> {
+        self.unencrypted = match &missed {
+            Missed::Unanswered(error) if is_refused(error) => self.unencrypted + 1,
+            _ => 0,
+        };
         let last = match missed {
             Missed::Refused(mut refused) if !AGAIN.contains(&refused.slug.as_str()) => {
                 // An attempt before this one may have had the effect whose memory is gone.
@@ -188,7 +205,12 @@ impl Tries {
                 *refused
             }
             Missed::Unanswered(error) => {
-                self.is_effect_unknown = true;
+                if self.unencrypted >= members {
+                    // Asking again changes nothing.
+                    let effect = if self.is_effect_unknown { Effect::Unknown } else { Effect::None };
+                    return Err(Problem::new("no-tls", error.to_string(), effect, "no").into());
+                }
+                self.is_effect_unknown |= self.unencrypted == 0;
                 Problem::new("no-answer", error.to_string(), Effect::Unknown, "now")
             }
         };
@@ -208,7 +230,8 @@ impl Tries {
 /// `host:port`, from what people write.
 fn address(text: &str) -> Option<String> {
     let text = text.trim();
-    let text = text.strip_prefix("http://").unwrap_or(text).trim_end_matches('/');
+    let bare = text.strip_prefix("http://").or_else(|| text.strip_prefix(ENCRYPTED));
+    let text = bare.unwrap_or(text).trim_end_matches('/');
     let behind = text.rsplit_once(']').map_or(text, |(_, behind)| behind);
     match behind.rsplit_once(':') {
         Some((host, _)) if host.is_empty() && behind.len() == text.len() => None,
@@ -234,6 +257,7 @@ mod tests {
         for (text, wanted) in [
             ("a", Some("a:7180")),
             (" http://a:1/ ", Some("a:1")),
+            ("https://a", Some("a:7180")),
             ("[::1]", Some("[::1]:7180")),
             ("[::1]:9", Some("[::1]:9")),
             ("", None),

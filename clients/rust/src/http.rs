@@ -6,6 +6,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::tls::{Tls, Wire};
 use crate::wait::Cancel;
 
 const CONNECT: Duration = Duration::from_secs(2);
@@ -38,10 +39,16 @@ pub(crate) struct Response {
 /// The open connections to all members.
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
-    idle: Mutex<BTreeMap<String, Vec<TcpStream>>>,
+    idle: Mutex<BTreeMap<String, Vec<Wire>>>,
+    tls: Option<Tls>,
 }
 
 impl Connections {
+    /// Encrypted, if it is said how.
+    pub(crate) fn new(tls: Option<Tls>) -> Self {
+        Self { idle: Mutex::default(), tls }
+    }
+
     /// Sends a request to a member, and reads the response. A call that does not come to its end closes its connection.
     pub(crate) fn request(
         &self,
@@ -51,7 +58,7 @@ impl Connections {
         cancel: &Cancel,
     ) -> io::Result<Response> {
         let mut stream = self.take(member, deadline)?;
-        let guard = cancel.guard(&stream)?;
+        let guard = cancel.guard(stream.socket())?;
         let response = converse(&mut stream, member, asked, deadline)?;
         drop(guard);
         if response.stays && !cancel.is_cancelled() {
@@ -61,18 +68,18 @@ impl Connections {
     }
 
     /// A connection to a member that is at rest, or a new one.
-    fn take(&self, member: &str, deadline: Instant) -> io::Result<TcpStream> {
+    fn take(&self, member: &str, deadline: Instant) -> io::Result<Wire> {
         loop {
             let idle = self.idle().get_mut(member).and_then(Vec::pop);
             match idle {
-                Some(stream) if is_open(&stream) => return Ok(stream),
+                Some(stream) if is_open(stream.socket()) => return Ok(stream),
                 Some(_) => {}
-                None => return connect(member, deadline),
+                None => return Wire::over(connect(member, deadline)?, self.tls.as_ref(), member, deadline),
             }
         }
     }
 
-    fn put(&self, member: &str, stream: TcpStream) {
+    fn put(&self, member: &str, stream: Wire) {
         let mut all = self.idle();
         let idle = all.entry(member.to_owned()).or_default();
         if idle.len() < IDLE_PER_MEMBER_MAX {
@@ -80,7 +87,7 @@ impl Connections {
         }
     }
 
-    fn idle(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Vec<TcpStream>>> {
+    fn idle(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Vec<Wire>>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -109,19 +116,20 @@ fn connect(member: &str, deadline: Instant) -> io::Result<TcpStream> {
     Err(last)
 }
 
-fn left(deadline: Instant) -> io::Result<Duration> {
+pub(crate) fn left(deadline: Instant) -> io::Result<Duration> {
     let left = deadline.saturating_duration_since(Instant::now());
     if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
 fn converse(
-    stream: &mut TcpStream,
+    stream: &mut Wire,
     member: &str,
     asked: &Asked<'_>,
     deadline: Instant,
 ) -> io::Result<Response> {
-    stream.set_write_timeout(Some(left(deadline)?))?;
-    stream.write_all(&written(member, asked))?;
+    stream.socket().set_write_timeout(Some(left(deadline)?))?;
+    let sent = stream.write_all(&written(member, asked)).and_then(|()| stream.flush());
+    sent.map_err(|unsent| stream.why(unsent))?;
     let mut bytes = Vec::new();
     let (mut response, start, framing) = loop {
         if let Some(head) = head(&bytes)? {
@@ -197,7 +205,7 @@ fn head(bytes: &[u8]) -> io::Result<Option<(Response, usize, Framing)>> {
     Ok(Some((response, start, framing)))
 }
 
-fn chunks(stream: &mut TcpStream, mut bytes: Vec<u8>, deadline: Instant) -> io::Result<Vec<u8>> {
+fn chunks(stream: &mut Wire, mut bytes: Vec<u8>, deadline: Instant) -> io::Result<Vec<u8>> {
     let mut body = Vec::new();
     loop {
         match httparse::parse_chunk_size(&bytes) {
@@ -222,8 +230,8 @@ fn chunks(stream: &mut TcpStream, mut bytes: Vec<u8>, deadline: Instant) -> io::
 }
 
 /// Reads what has come.
-fn more(stream: &mut TcpStream, bytes: &mut Vec<u8>, deadline: Instant) -> io::Result<()> {
-    stream.set_read_timeout(Some(left(deadline)?))?;
+fn more(stream: &mut Wire, bytes: &mut Vec<u8>, deadline: Instant) -> io::Result<()> {
+    stream.socket().set_read_timeout(Some(left(deadline)?))?;
     let mut part = [0; 8 << 10];
     loop {
         match stream.read(&mut part) {

@@ -20,7 +20,7 @@
 //!
 //! # Not done, and what that costs
 //! - No futures: in an asynchronous program call from a thread that may block.
-//! - No TLS and no tokens: the server has neither yet.
+//! - No tokens: the server has none yet.
 //! - [`Held::on_lost`] runs callbacks on the thread that notices: one that blocks delays the others, not the heartbeat.
 
 mod acknowledged;
@@ -32,6 +32,7 @@ mod held;
 mod http;
 mod object;
 mod session;
+mod tls;
 pub mod types;
 mod wait;
 
@@ -40,6 +41,7 @@ pub use error::{Effect, Error, Problem, Result};
 pub use held::Held;
 pub use object::{Description, Object};
 pub use serde_json::json;
+pub use tls::Tls;
 pub use types::*;
 pub use wait::{Cancel, Wait};
 

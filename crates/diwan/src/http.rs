@@ -28,14 +28,16 @@ pub(crate) fn get(address: &str, path: &str, timeout: Duration, tls: &Tls) -> io
     body(answer)
 }
 
-fn encrypted(
-    stream: TcpStream,
-    address: &str,
-    config: &Arc<ClientConfig>,
-) -> io::Result<StreamOwned<ClientConnection, TcpStream>> {
+type Encrypted = StreamOwned<ClientConnection, TcpStream>;
+
+/// Begins TLS, and ends its handshake: what fails here has sent nothing of a request.
+fn encrypted(mut stream: TcpStream, address: &str, config: &Arc<ClientConfig>) -> io::Result<Encrypted> {
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
     let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned()).map_err(io::Error::other)?;
-    let connection = ClientConnection::new(Arc::clone(config), name).map_err(io::Error::other)?;
+    let mut connection = ClientConnection::new(Arc::clone(config), name).map_err(io::Error::other)?;
+    while connection.is_handshaking() {
+        connection.complete_io(&mut stream)?;
+    }
     Ok(StreamOwned::new(connection, stream))
 }
 
@@ -62,11 +64,51 @@ pub(crate) struct Body {
     pub(crate) bytes: u64,
 }
 
+/// A connection, encrypted or not.
+pub(crate) enum Wire {
+    Plain(TcpStream),
+    Encrypted(Box<Encrypted>),
+}
+
+impl Wire {
+    const fn socket(&self) -> &TcpStream {
+        match self {
+            Self::Plain(stream) => stream,
+            Self::Encrypted(stream) => &stream.sock,
+        }
+    }
+}
+
+impl Read for Wire {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(stream) => stream.read(buffer),
+            Self::Encrypted(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Wire {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(stream) => stream.write(bytes),
+            Self::Encrypted(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(stream) => stream.flush(),
+            Self::Encrypted(stream) => stream.flush(),
+        }
+    }
+}
+
 /// An answer whose body is still to be read.
 pub(crate) struct Page {
     pub(crate) status: u16,
     headers: Vec<(String, String)>,
-    pub(crate) body: BufReader<TcpStream>,
+    pub(crate) body: BufReader<Wire>,
 }
 
 impl Page {
@@ -107,7 +149,7 @@ pub(crate) fn ask(
         None => Ok(()),
     };
     // A server that refuses reads no further, and says why.
-    match read_head(BufReader::new(stream)) {
+    match read_head(BufReader::new(Wire::Plain(stream))) {
         Ok(page) => Ok(page),
         Err(unheard) => Err(sent.err().unwrap_or(unheard)),
     }
@@ -115,27 +157,42 @@ pub(crate) fn ask(
 
 /// Sends a request with these headers and a body that is in memory. The server may be silent for `patience`.
 pub(crate) fn send(
-    address: &str,
+    (address, tls): (&str, &Tls),
     (method, path): (&str, &str),
     headers: &[(&str, String)],
     body: &[u8],
     patience: Duration,
 ) -> io::Result<Page> {
-    let mut stream = connect(address, CONNECTING_MAX.min(patience))?;
-    stream.set_read_timeout(Some(patience))?;
+    let connecting_max = CONNECTING_MAX.min(patience);
+    let stream = connect(address, connecting_max)?;
+    stream.set_read_timeout(Some(connecting_max))?;
     stream.set_write_timeout(Some(patience))?;
+    let mut stream = match tls {
+        None => Wire::Plain(stream),
+        Some(config) => Wire::Encrypted(Box::new(encrypted(stream, address, config)?)),
+    };
+    stream.socket().set_read_timeout(Some(patience))?;
     let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let length = body.len();
-    write!(
-        stream,
+    let head = format!(
         "{method} {path} HTTP/1.1\r\nHost: {address}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n"
-    )?;
+    );
     // A server that refuses reads no further, and says why.
-    let sent = stream.write_all(body);
-    read_head(BufReader::new(stream)).map_err(|unheard| sent.err().unwrap_or(unheard))
+    let sent =
+        stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body)).and_then(|()| stream.flush());
+    read_head(BufReader::new(stream)).map_err(|unheard| match sent {
+        // With TLS 1.3 a client learns only now that its certificate is refused.
+        Err(unsent) if !is_of_tls(&unheard) => unsent,
+        _ => unheard,
+    })
 }
 
-fn read_head(mut body: BufReader<TcpStream>) -> io::Result<Page> {
+/// Whether an error is the TLS library's.
+fn is_of_tls(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|source| source.is::<rustls::Error>())
+}
+
+fn read_head(mut body: BufReader<Wire>) -> io::Result<Page> {
     let mut head = Vec::new();
     let mut left = HEAD_BYTES_MAX;
     while !head.ends_with(b"\r\n\r\n") {

@@ -111,7 +111,8 @@ fn broker(config: &Configuration, log: &Log) -> Result<Option<log_service::LogCo
 fn objects(config: &Configuration) -> Result<Option<objects_service::Prepared>, String> {
     let Some(plan) = &config.objects else { return Ok(None) };
     let threads = config.council.as_ref().map_or(0, |council| council.listen.shards);
-    match objects_service::Prepared::new(plan.listen, threads) {
+    let tls = plan.encryption().map_err(|problem| problem.to_string())?;
+    match objects_service::Prepared::new(plan.listen, threads, tls) {
         Ok(prepared) => names::listen(prepared, plan).map(Some),
         Err(error) => {
             let problem = plan.refused(&error);
@@ -149,7 +150,7 @@ fn start_objects(
     objects.names = names::config(plan, prepared.address().port(), beside, council);
     let http = HttpOptions { create_on_use: plan.create_on_use };
     let server = prepared.start(objects, http, council.shared_port()).map_err(|error| error.to_string())?;
-    council.registry().register(server.figures());
+    server.figures().for_each(|figures| council.registry().register(figures));
     Ok(server)
 }
 
@@ -285,9 +286,13 @@ fn banner(
         let at = from_here(address);
         writeln!(out, "  Kafka     {address}, with any Kafka client or `kcat -b {at} -L`")?;
     }
-    if let Some(address) = objects.map(objects_service::Server::address) {
-        let at = from_here(address);
-        writeln!(out, "  objects   {address}, with any HTTP client or `diwan object list --server {at}`")?;
+    if let Some(server) = objects {
+        let (address, at) = (server.address(), from_here(server.address()));
+        let (how, ca) = if server.is_encrypted() { ("HTTPS", " --tls-ca FILE") } else { ("HTTP", "") };
+        writeln!(
+            out,
+            "  objects   {address}, with any {how} client or `diwan object list --server {at}{ca}`"
+        )?;
     }
     if let Some(address) = objects.and_then(objects_service::Server::names_address) {
         names::show(out, address, from_here(address))?;

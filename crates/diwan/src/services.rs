@@ -22,7 +22,7 @@ use crate::broker::{BrokerFigures, from_here};
 
 /// How often it is looked whether a member serves.
 const LOOK: Duration = Duration::from_millis(20);
-/// How often the objects are told who the council's members are.
+/// How often the objects are told who the council's members are, and the files of their certificates are looked at.
 const FOLLOW: Duration = Duration::from_secs(1);
 
 /// See the module.
@@ -116,6 +116,7 @@ impl Services {
             if council.is_serving() {
                 objects.want(council.members());
             }
+            objects.reload_if_changed();
             std::thread::sleep(if is_told { FOLLOW } else { LOOK });
         }
     }
@@ -124,6 +125,9 @@ impl Services {
     pub(crate) fn reload(&self) {
         if let Some(council) = &self.council {
             council.reload();
+        }
+        if let Some(objects) = &self.objects {
+            objects.reload();
         }
         let serving = match &*self.lock() {
             Log::Serving(server) => Some(Arc::clone(server)),

@@ -1,5 +1,6 @@
 import { main } from './harness.js'
 import './methods.js'
+import './tls.js'
 import './waits.js'
 
 await main(process.argv.slice(2))

@@ -49,7 +49,9 @@ def waiting_request_keeps_its_session_without_a_heartbeat():
     fields = {"Diwan-Session": credential, "Diwan-Request": "1"}
 
     def post(path, body, fields):
-        connection = http.client.HTTPConnection(SERVERS.split(",")[0], timeout=30)
+        first = SERVERS.split(",")[0]
+        kind = http.client.HTTPSConnection if first.startswith("https://") else http.client.HTTPConnection
+        connection = kind(first.removeprefix("https://"), timeout=30)
         connection.request("POST", f"/v1/{path}", json.dumps(body), fields)
         response = connection.getresponse()
         return response.status, json.loads(response.read())

@@ -1,6 +1,7 @@
 //! The suite of the Rust library of live objects.
 
 mod deaths;
+mod encryption;
 mod harness;
 mod methods;
 mod sessions;
@@ -15,5 +16,6 @@ fn main() -> ExitCode {
     {
         return sessions::hold(name);
     }
-    harness::main(&[methods::TESTS, waits::TESTS, sessions::TESTS, deaths::TESTS])
+    let of_tls = if std::env::var_os("OBJECTS_KEYS").is_some() { encryption::TESTS } else { &[] };
+    harness::main(&[methods::TESTS, of_tls, waits::TESTS, sessions::TESTS, deaths::TESTS])
 }

@@ -23,6 +23,7 @@ use council_client::{Access, Client, Options};
 pub use arguments::{AccessArguments, ConnectArguments, TlsArguments};
 pub use node_config::{Checked, Problem};
 pub use prompt::prompted;
+pub use tls::of_files;
 pub use unreachable::explain;
 
 /// How long a wait may take before the user is told what is waited for.

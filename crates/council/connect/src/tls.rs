@@ -1,5 +1,6 @@
 //! TLS of a client from its settings.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use base::Secret;
@@ -13,8 +14,18 @@ use crate::{Checked, Problem, secret};
 /// Files that the command line names.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
-    pub(crate) authority: Option<std::path::PathBuf>,
-    pub(crate) identity: Option<std::path::PathBuf>,
+    pub(crate) authority: Option<PathBuf>,
+    pub(crate) identity: Option<PathBuf>,
+}
+
+/// TLS of a client that trusts the authorities in one file and shows the certificate in the other, if one is named.
+///
+/// # Errors
+/// A file is of no use, or its password is missing and there is no terminal.
+pub fn of_files(authority: PathBuf, identity: Option<PathBuf>) -> Checked<Arc<ClientConfig>> {
+    let files = Files { authority: Some(authority), identity };
+    let tls = configure(&mut Settings::default(), files)?;
+    Ok(tls.expect("an authority is named"))
 }
 
 fn warn_of_unused(stores: [(&str, &Option<KeyStore>); 2]) {

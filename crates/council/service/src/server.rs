@@ -51,7 +51,8 @@ use node_threads::{Supervisor, spawn};
 
 /// How messages of shared parts call ZooKeeper's settings.
 const TLS_HINTS: TlsHints = TlsHints {
-    plain_port: "clientPort",
+    plain_at_tls: "plain clients connect to `clientPort`",
+    tls_at_plain: "clients with TLS connect to `secureClientPort`, or set `client.portUnification`",
     client_auth: "ssl.clientAuth",
     trust_store: "ssl.trustStore.location",
 };
@@ -350,6 +351,8 @@ impl Server {
         let sockets_config = SocketsConfig {
             tls: tls.cloned(),
             plain_takes_tls: config.listen.client_takes_tls,
+            plain_refusal: None,
+            handshakes_max: u64::MAX,
             hints: TLS_HINTS,
             metrics: Arc::clone(&self.overview.network_metrics),
         };

@@ -143,7 +143,8 @@ fn summary(config: &Configuration) -> Vec<(&'static str, String)> {
         lines.push(("council", plan.setup.council.clone().unwrap_or_else(own)));
     }
     if let Some(plan) = &config.objects {
-        lines.push(("objects", plan.listen.to_string()));
+        let how = if plan.tls.is_some() { "encrypted" } else { "in plain text" };
+        lines.push(("objects", format!("{}, {how}", plan.listen)));
         lines.push(("kept in", absolute(&plan.data_dir)));
         let names = plan.names.as_ref();
         lines.extend(names.map(|names| ("names", format!("{}, zone {}", names.listen, names.zone.text()))));

@@ -156,7 +156,7 @@ impl Default for SaslDraft {
 pub(crate) struct TlsDraft {
     pub(crate) key_store: StoreDraft,
     pub(crate) trust_store: StoreDraft,
-    pub(crate) client_auth: ClientAuth,
+    pub(crate) client_auth: Option<ClientAuth>,
     pub(crate) protocol: Option<TlsProtocol>,
     pub(crate) protocols: Option<Vec<TlsProtocol>>,
     pub(crate) cipher_suites: Option<Vec<String>>,
@@ -172,7 +172,7 @@ impl Default for TlsDraft {
         Self {
             key_store: StoreDraft::default(),
             trust_store: StoreDraft::default(),
-            client_auth: ClientAuth::default(),
+            client_auth: None,
             protocol: None,
             protocols: None,
             cipher_suites: None,
@@ -259,6 +259,8 @@ pub(crate) struct ObjectsDraft {
     pub(crate) data_dir: Option<PathBuf>,
     /// `objects.create-on-use`.
     pub(crate) create_on_use: bool,
+    /// `objects.tls.*`.
+    pub(crate) tls: TlsDraft,
     /// Of names of objects.
     pub(crate) names: NamesDraft,
 }
@@ -276,7 +278,15 @@ pub(crate) struct NamesDraft {
 
 impl Default for ObjectsDraft {
     fn default() -> Self {
-        Self { said: false, listen: None, data_dir: None, create_on_use: true, names: NamesDraft::default() }
+        let tls = TlsDraft { reload: true, ..TlsDraft::default() };
+        Self {
+            said: false,
+            listen: None,
+            data_dir: None,
+            create_on_use: true,
+            tls,
+            names: NamesDraft::default(),
+        }
     }
 }
 

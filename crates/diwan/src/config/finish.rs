@@ -5,8 +5,8 @@ use std::path::Path;
 
 use council_connect::jaas;
 use council_service::config::{
-    ClientAuth, EnsembleConfig, EnsembleSecret, Framing, KeyStore, KeyStoreKind, MemberConfig, PeerTlsConfig,
-    SaslConfig, Secret, SessionConfig, TlsConfig, TlsProtocol,
+    ClientAuth, EnsembleConfig, EnsembleSecret, Framing, MemberConfig, PeerTlsConfig, SaslConfig,
+    SessionConfig, TlsConfig,
 };
 use council_service::digest;
 
@@ -15,8 +15,18 @@ use crate::broker::any_address;
 use node_config::{Checked, Problem, Setting};
 
 use super::Configuration;
-use super::draft::{Draft, Endpoint, EnsembleDraft, StoreDraft};
+use super::draft::{Draft, Endpoint, EnsembleDraft};
 use super::services::Services;
+use super::stores::{StoreKeys, offered};
+
+const CLIENTS_KEY: StoreKeys =
+    StoreKeys { kind: "ssl.keyStore.type", password_file: "ssl.keyStore.passwordPath" };
+const CLIENTS_TRUST: StoreKeys =
+    StoreKeys { kind: "ssl.trustStore.type", password_file: "ssl.trustStore.passwordPath" };
+const MEMBERS_KEY: StoreKeys =
+    StoreKeys { kind: "ssl.quorum.keyStore.type", password_file: "ssl.quorum.keyStore.passwordPath" };
+const MEMBERS_TRUST: StoreKeys =
+    StoreKeys { kind: "ssl.quorum.trustStore.type", password_file: "ssl.quorum.trustStore.passwordPath" };
 
 /// The AdminServer's port, where a `zoo.cfg` does not say it.
 const ADMIN_PORT: u16 = 8080;
@@ -206,12 +216,13 @@ impl Draft {
         }
         self.config.auth.x509_enabled = true;
         let draft = std::mem::take(&mut self.tls);
-        let Some(key_store) = draft.key_store.finish("ssl.keyStore")? else {
+        let Some(key_store) = draft.key_store.finish(&CLIENTS_KEY)? else {
             return Err(Problem::new("a TLS port has no key")
                 .hint("set `ssl.keyStore.location` (`council.tls.key-store`)"));
         };
-        let trust_store = draft.trust_store.finish("ssl.trustStore")?;
-        if trust_store.is_none() && draft.client_auth != ClientAuth::None {
+        let trust_store = draft.trust_store.finish(&CLIENTS_TRUST)?;
+        let client_auth = draft.client_auth.unwrap_or_default();
+        if trust_store.is_none() && client_auth != ClientAuth::None {
             return Err(Problem::new("clients must show a certificate, but no trusted authority is configured").hint(
                 "set `ssl.trustStore.location` (`council.tls.trust-store`), or `ssl.clientAuth=none` (`council.tls.client-auth`)",
             ));
@@ -219,7 +230,7 @@ impl Draft {
         self.config.tls = Some(TlsConfig {
             key_store,
             trust_store,
-            client_auth: draft.client_auth,
+            client_auth,
             protocols: draft.protocols.unwrap_or_else(|| offered(draft.protocol)),
             cipher_suites: draft.cipher_suites,
             verify_client_hostname: draft.verify_hostname && draft.verify_client_hostname,
@@ -328,11 +339,8 @@ impl EnsembleDraft {
                 .hint("set `ssl.quorum.keyStore.location` and `ssl.quorum.trustStore.location`")
         };
         Ok(PeerTlsConfig {
-            key_store: self.key_store.finish("ssl.quorum.keyStore")?.ok_or_else(|| missing("key"))?,
-            trust_store: self
-                .trust_store
-                .finish("ssl.quorum.trustStore")?
-                .ok_or_else(|| missing("trust store"))?,
+            key_store: self.key_store.finish(&MEMBERS_KEY)?.ok_or_else(|| missing("key"))?,
+            trust_store: self.trust_store.finish(&MEMBERS_TRUST)?.ok_or_else(|| missing("trust store"))?,
             verify_hostname: self.verify_hostname,
             verify_client_hostname: self.verify_client_hostname,
             protocols: self.protocols.unwrap_or_else(|| offered(self.protocol)),
@@ -356,28 +364,6 @@ impl Endpoint {
     }
 }
 
-impl StoreDraft {
-    /// The store, if there is one. `keys` is what the names of its settings begin with.
-    fn finish(self, keys: &str) -> Checked<Option<KeyStore>> {
-        let Some(path) = self.path else { return Ok(None) };
-        let kind = match self.kind {
-            Some(kind) => kind,
-            None => kind_of(&path, keys)?,
-        };
-        let password = match self.password_path {
-            Some(file) => std::fs::read_to_string(&file)
-                .map(|text| Secret(String::from(text.trim_end_matches(['\r', '\n']))))
-                .map_err(|error| {
-                    Problem::new(format!("cannot read `{}`: {error}", file.display())).hint(format!(
-                        "`{keys}.passwordPath` names the file that holds nothing but the password"
-                    ))
-                })?,
-            None => self.password.unwrap_or_default(),
-        };
-        Ok(Some(KeyStore { path, password, kind }))
-    }
-}
-
 /// Whether a host stands for every address of a machine.
 fn is_every_address(host: &str) -> bool {
     host.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified())
@@ -394,11 +380,6 @@ fn same_host(host: &str, address: IpAddr) -> bool {
     found.is_ok_and(|found| found.ip() == address)
 }
 
-/// The versions of TLS if no list says them.
-fn offered(protocol: Option<TlsProtocol>) -> Vec<TlsProtocol> {
-    protocol.map_or_else(|| vec![TlsProtocol::Tls12, TlsProtocol::Tls13], |one| vec![one])
-}
-
 fn secret(file: &Path) -> Checked<EnsembleSecret> {
     EnsembleSecret::read(file).map_err(|error| {
         let why = error.to_string();
@@ -407,19 +388,6 @@ fn secret(file: &Path) -> Checked<EnsembleSecret> {
             None => Problem::new(why),
         }
     })
-}
-
-fn kind_of(path: &Path, keys: &str) -> Checked<KeyStoreKind> {
-    match path.extension().and_then(|extension| extension.to_str()) {
-        Some("jks") => Ok(KeyStoreKind::Jks),
-        Some("pem") => Ok(KeyStoreKind::Pem),
-        Some("p12" | "pfx") => Ok(KeyStoreKind::Pkcs12),
-        _ => Err(Problem::new(format!(
-            "`{}`: its name does not tell what kind of key store it is",
-            path.display()
-        ))
-        .hint(format!("set `{keys}.type` to `PEM`, `PKCS12` or `JKS`"))),
-    }
 }
 
 /// `host`, or every address of this machine when there is none, as ZooKeeper binds.

@@ -11,6 +11,7 @@ mod finish;
 mod keys;
 mod members;
 mod services;
+mod stores;
 
 use std::path::{Path, PathBuf};
 

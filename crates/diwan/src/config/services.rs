@@ -14,7 +14,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
 use council_service::ServerConfig;
-use council_service::config::EnsembleConfig;
+use council_service::config::{EnsembleConfig, TlsConfig};
 use log_config::properties::Property;
 use log_service::ListenerConfig;
 use objects_service::{PreparedNames, Zone};
@@ -60,6 +60,8 @@ pub(crate) struct ObjectsPlan {
     pub(crate) data_dir: PathBuf,
     /// Whether a command creates the object that it is for.
     pub(crate) create_on_use: bool,
+    /// How their clients' connections are encrypted, if they are.
+    pub(crate) tls: Option<TlsConfig>,
     /// Whether the server does without them if they cannot be served: nobody has asked for them.
     pub(crate) is_optional: bool,
     /// Names of objects, if they are to be served.
@@ -110,7 +112,8 @@ impl Draft {
 
     /// The objects that are to be served.
     fn objects_plan(&mut self, council: bool) -> Checked<Option<ObjectsPlan>> {
-        let ObjectsDraft { said, listen, data_dir, create_on_use, names } = std::mem::take(&mut self.objects);
+        let ObjectsDraft { said, listen, data_dir, create_on_use, tls, names } =
+            std::mem::take(&mut self.objects);
         let is_wanted = match (self.file, listen) {
             (_, Some(None)) => false,
             (FileKind::Zoo | FileKind::Broker | FileKind::Toml { council: true }, _) => said,
@@ -120,11 +123,15 @@ impl Draft {
             let what = "objects are served beside a council of the same process, and this one serves none";
             return Err(Problem::new(what).hint("remove the keys `objects.*`, or `log.council`"));
         }
+        if !is_wanted {
+            return Ok(None);
+        }
         let directory = || self.config.storage.data_dir.join(OBJECTS_DIRECTORY);
-        Ok(is_wanted.then(|| ObjectsPlan {
+        Ok(Some(ObjectsPlan {
             listen: listen.flatten().unwrap_or(OBJECTS_LISTEN),
             data_dir: data_dir.unwrap_or_else(directory),
             create_on_use,
+            tls: tls.of_objects()?,
             is_optional: !said,
             names: names.finish(),
         }))
@@ -169,6 +176,7 @@ impl ObjectsPlan {
     /// # Errors
     /// Why not.
     pub(crate) fn check(&self, running: bool) -> Checked<()> {
+        self.encryption()?;
         let bound = if running { Ok(()) } else { TcpListener::bind(self.listen).map(drop) };
         bound.map_err(|error| self.refused(&error))
     }

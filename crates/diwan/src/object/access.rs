@@ -10,7 +10,8 @@ use clap_complete::engine::ArgValueCompleter;
 use serde_json::Value;
 
 use super::complete;
-use crate::http;
+use super::encryption::{self, EncryptionArguments};
+use crate::http::{self, Tls};
 use crate::log::failure::{Done, Failure};
 
 /// How long a server may be silent beyond the time that a call waits.
@@ -20,7 +21,7 @@ const TRYING_MAX: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Where objects are served.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct AccessArguments {
     /// Servers of objects; any of them that answers will do.
     #[arg(
@@ -32,6 +33,9 @@ pub(crate) struct AccessArguments {
         default_value = "127.0.0.1:7180"
     )]
     pub(crate) server: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) encryption: EncryptionArguments,
 }
 
 /// An object as it is written.
@@ -115,17 +119,25 @@ impl AccessArguments {
     pub(crate) fn ask(&self, request: &Request<'_>) -> Done<Reply> {
         let until = Instant::now() + TRYING_MAX;
         loop {
-            let mut last = None;
+            let (mut last, mut unencrypted) = (None, None);
             for server in &self.server {
-                match ask_one(server, request, PATIENCE) {
+                let (address, tls) = self.encryption.server(server)?;
+                match ask_one((address, &tls), request, PATIENCE) {
                     Ok(reply) if is_to_be_tried_elsewhere(&reply) => last = Some(problem(&reply)),
                     Ok(reply) if reply.status < 300 => return Ok(reply),
                     Ok(reply) => return Err(problem(&reply)),
+                    Err(error) if encryption::refused(server, &error).is_some() => {
+                        unencrypted = encryption::refused(server, &error);
+                    }
                     Err(error) if is_unsent(&error) || request.is_repeatable => {
                         last = Some(unreachable(server, &error));
                     }
                     Err(error) => return Err(lost(server, &error)),
                 }
+            }
+            if let Some(failure) = unencrypted.filter(|_| last.is_none()) {
+                // Asking again changes nothing.
+                return Err(failure);
             }
             if Instant::now() > until {
                 return Err(last.unwrap_or_else(|| Failure::new("no server is named")));
@@ -139,7 +151,8 @@ impl AccessArguments {
     pub(crate) fn ask_each_once(&self, request: &Request<'_>, patience: Duration) -> Option<Reply> {
         let mut last = None;
         for server in &self.server {
-            match ask_one(server, request, patience) {
+            let Ok((address, tls)) = self.encryption.server(server) else { continue };
+            match ask_one((address, &tls), request, patience) {
                 Ok(reply) if reply.status < 300 => return Some(reply),
                 Ok(reply) => last = Some(reply),
                 Err(_) => {}
@@ -149,7 +162,7 @@ impl AccessArguments {
     }
 }
 
-fn ask_one(server: &str, request: &Request<'_>, patience: Duration) -> io::Result<Reply> {
+fn ask_one(server: (&str, &Tls), request: &Request<'_>, patience: Duration) -> io::Result<Reply> {
     let line = (request.method, request.path.as_str());
     let page = http::send(server, line, &request.headers, request.body, patience)?;
     let status = page.status;
@@ -212,6 +225,7 @@ fn problem(reply: &Reply) -> Failure {
             "the object is as it was: mend the new version's `migrate`, or the old one's `save`"
         }
         "quarantined" => "`diwan object inspect` says why; `diwan object release` has it run again",
+        "tls-required" => "name the authority that signed the servers' certificates: `--tls-ca FILE`",
         "no-leader" => "a majority of the members must run: `diwan status` shows them",
         "disk-full" => "make room on the members' disks",
         _ if body["retry"] == "later" => "try again later",

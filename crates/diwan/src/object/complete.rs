@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use clap_complete::engine::CompletionCandidate;
 
 use super::access::AccessArguments;
+use super::encryption::EncryptionArguments;
 use super::list;
 use crate::log::complete::named;
 
@@ -25,7 +26,11 @@ pub(super) fn objects(begun: &OsStr) -> Vec<CompletionCandidate> {
     let words: Vec<String> = std::env::args().collect();
     let server = named(&words, &["-s", "--server"], "DIWAN_OBJECTS");
     let server = server.unwrap_or_else(|| String::from("127.0.0.1:7180"));
-    let access = AccessArguments { server: server.split(',').map(String::from).collect() };
+    let encryption = EncryptionArguments::of(
+        named(&words, &["--tls-ca"], "DIWAN_OBJECTS_TLS_CA"),
+        named(&words, &["--tls-cert"], "DIWAN_OBJECTS_TLS_CERT"),
+    );
+    let access = AccessArguments { server: server.split(',').map(String::from).collect(), encryption };
     // Who cannot be reached completes nothing.
     let objects = list::of_type(&access, kind, prefix).unwrap_or_default();
     let names = objects.iter().filter_map(|object| object["name"].as_str());

@@ -137,7 +137,7 @@ fn compare(access: &AccessArguments, out: &mut impl Write) -> Done {
             .server
             .iter()
             .map(|server| {
-                let one = AccessArguments { server: vec![server.clone()] };
+                let one = AccessArguments { server: vec![server.clone()], ..AccessArguments::default() };
                 one.ask(&Request::get(String::from("/v1/groups")))
                     .map(|reply| reply.body["groups"][0].clone())
             })
@@ -175,7 +175,7 @@ impl Members {
         up.args(["up", "--members", &count, "--dir"]).arg(&folder);
         up.args(["--client-port", "0", "--peer-port", "0", "--http-port", "0", "--objects-port", "0"]);
         let up = up.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
-        let mut members = Self { folder, up, access: AccessArguments { server: Vec::new() } };
+        let mut members = Self { folder, up, access: AccessArguments::default() };
         let until = Instant::now() + STARTING_MAX;
         while !members.serve() {
             members.check()?;

@@ -6,6 +6,7 @@ mod call;
 mod care;
 mod complete;
 mod dev;
+mod encryption;
 mod list;
 mod lock;
 mod new;

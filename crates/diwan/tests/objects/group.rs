@@ -83,6 +83,16 @@ impl Group {
         Self { folder, host, places, answers_names: false, founders, settings }
     }
 
+    /// The address that all members are at.
+    pub(crate) const fn host(&self) -> Ipv4Addr {
+        self.host
+    }
+
+    /// What a member has logged.
+    pub(crate) fn log_of(&self, number: usize) -> String {
+        std::fs::read_to_string(self.log(number)).unwrap()
+    }
+
     /// Where the members serve objects.
     pub(crate) fn addresses(&self) -> Vec<String> {
         self.places.iter().map(|place| place.http.clone()).collect()

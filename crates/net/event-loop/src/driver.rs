@@ -51,7 +51,8 @@ pub trait SocketDriver {
     /// Before a read from a socket that is not open: false while it cannot be known whether it will be encrypted.
     ///
     /// # Errors
-    /// It broke.
+    /// It broke, or its peer may not connect. What comes from a peer that was refused is read from then on without being looked
+    /// at, until the peer closes its side.
     fn prepare(&mut self, socket: &mut Self::Socket) -> Result<bool, Broken>;
 
     /// Opens a socket if it can be opened now, and returns its peer. `None` while its encryption is being agreed on.

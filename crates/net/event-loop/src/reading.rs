@@ -8,6 +8,10 @@ use crate::input::Piece;
 use crate::sockets::{Socket, Stage, enqueue};
 use crate::{ARENA_BYTES, EventLoop, READ_BYTES_MAX};
 
+/// How many sockets whose encryption is being agreed on are read in a turn. A handshake is a millisecond of arithmetic, and
+/// those that are open must not wait for a thousand of them.
+const OPENINGS_PER_TURN_MAX: usize = 8;
+
 impl<S> EventLoop<S> {
     /// Reads once from every socket that was ready when the turn began, as far as the arena reaches.
     pub(crate) fn gather<D, F>(&mut self, driver: &mut D, front: &mut F, now: Now)
@@ -15,12 +19,20 @@ impl<S> EventLoop<S> {
         D: SocketDriver<Socket = S>,
         F: Frontend<D>,
     {
-        let mut used = 0;
+        let (mut used, mut openings) = (0, 0);
         for _ in 0..self.ready.len() {
             if ARENA_BYTES - used < READ_BYTES_MAX {
                 break;
             }
             let Some(token) = self.ready.pop_front() else { break };
+            if self.sockets.get(token).is_some_and(|socket| socket.stage == Stage::Opening) {
+                openings += 1;
+                if openings > OPENINGS_PER_TURN_MAX {
+                    // It waits for the next turn, which comes at once.
+                    self.ready.push_back(token);
+                    continue;
+                }
+            }
             used += self.read_one(driver, front, token, used, now);
         }
     }
@@ -41,15 +53,20 @@ impl<S> EventLoop<S> {
                 Ok(true) => {}
                 Ok(false) => return 0,
                 Err(Broken) => {
-                    self.drop_socket(driver, front, token);
+                    self.linger(driver, front, token, now);
                     return 0;
                 }
             }
         }
+        let is_opening = socket.stage == Stage::Opening;
         let most = socket.conn.map_or(usize::MAX, |conn| front.read_bytes_max(conn));
         let Some(buffer) = self.arena.get_mut(used..used + READ_BYTES_MAX.min(most.max(1))) else { return 0 };
         let Ok(read) = read(driver, socket, buffer) else {
-            self.drop_socket(driver, front, token);
+            match is_opening {
+                // Closed at once, a socket with unread input is reset, and its client may never read why it was refused.
+                true => self.linger(driver, front, token, now),
+                false => self.drop_socket(driver, front, token),
+            }
             return 0;
         };
         if read.is_none() {

@@ -121,6 +121,8 @@ pub(crate) enum Late {
 
 /// See the module.
 pub(crate) struct Connection {
+    /// The holder of the certificate that its client has shown.
+    pub(crate) certificate: Option<Arc<str>>,
     /// Not while it is silent.
     machine: Option<Machine>,
     pipe: Pipe,
@@ -157,8 +159,9 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(now: MonoTime) -> Self {
+    pub(crate) fn new(certificate: Option<Arc<str>>, now: MonoTime) -> Self {
         Self {
+            certificate,
             machine: None,
             pipe: Pipe::default(),
             responses: Responses::default(),
@@ -421,7 +424,7 @@ mod tests {
     impl One {
         fn new() -> Self {
             let machines = Machines::new(&LIMITS, Budgets::new(&LIMITS));
-            Self { machines, connection: Connection::new(at(0)) }
+            Self { machines, connection: Connection::new(None, at(0)) }
         }
 
         /// The paths of the requests that are read from these bytes, with their numbers.

@@ -99,7 +99,9 @@ impl Exchange {
         let body = if self.more.is_empty() { first } else { self.more.split().freeze() };
         let arrival = match read {
             Ok(()) => {
-                let request = Request { method: head.method, uri: head.uri, headers: head.headers, body };
+                let Parts { method, uri, headers, .. } = head;
+                // Whose it is the connection knows.
+                let request = Request { method, uri, headers, body, certificate: None };
                 Arrival::Whole(request, head.version, share)
             }
             Err(refusal) => Arrival::Refused(refusal),

@@ -1,6 +1,7 @@
 //! The connections of one shard, as the event loop sees them: bytes in, requests to the handler, its replies out.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use base::{MonoTime, Now};
@@ -14,6 +15,12 @@ use crate::places::Places;
 
 /// Bytes behind the request that is being answered from which on no more is read from its connection.
 const AHEAD_BYTES_MAX: usize = 64 << 10;
+
+/// Who has connected.
+pub(crate) struct Peer {
+    /// The holder of the certificate that was shown.
+    pub(crate) certificate: Option<Arc<str>>,
+}
 
 /// See the module.
 pub(crate) struct Front<H: Handler> {
@@ -120,7 +127,10 @@ impl<H: Handler> Front<H> {
         while let Some((number, arrival)) = connection.next_arrival() {
             let id = RequestId { conn, number };
             match arrival {
-                Ok(request) => self.handler.request(id, request, &mut self.replies, now),
+                Ok(mut request) => {
+                    request.certificate.clone_from(&connection.certificate);
+                    self.handler.request(id, request, &mut self.replies, now);
+                }
                 Err(refusal) => self.replies.respond(id, self.handler.refusal(refusal)),
             }
         }
@@ -214,9 +224,9 @@ impl<H: Handler> Front<H> {
     }
 }
 
-impl<H: Handler, D: SocketDriver> Frontend<D> for Front<H> {
-    fn accept(&mut self, _: D::Peer, now: Now) -> ConnId {
-        let conn = self.places.insert(Connection::new(now.mono()));
+impl<H: Handler, D: SocketDriver<Peer = Peer>> Frontend<D> for Front<H> {
+    fn accept(&mut self, peer: Peer, now: Now) -> ConnId {
+        let conn = self.places.insert(Connection::new(peer.certificate, now.mono()));
         self.arm(conn);
         conn
     }

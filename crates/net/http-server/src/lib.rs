@@ -18,7 +18,7 @@
 //! nothing else.
 //!
 //! # Not done, and what that costs
-//! - HTTP/2. Upgrades. Certificates of clients reach no handler.
+//! - HTTP/2. Upgrades.
 
 mod connection;
 mod exchange;
@@ -38,4 +38,4 @@ pub use handler::{Handler, Replies};
 pub use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 pub use limits::{HttpLimits, LargeBodies};
 pub use message::{Body, Refusal, Request, RequestId, Response};
-pub use server::{HttpConfig, HttpServer, PreparedServer, ShardMail};
+pub use server::{HttpConfig, HttpServer, HttpTls, PreparedServer, ShardMail};

@@ -1,5 +1,7 @@
 //! Requests and responses as a handler sees them.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use net_event_loop::ConnId;
@@ -24,6 +26,9 @@ pub struct Request {
     pub headers: HeaderMap,
     /// The body, without its transfer coding.
     pub body: Bytes,
+    /// The holder of the certificate that the client has shown, in the words of Java's `X500Principal`: `CN=..,O=..`;
+    /// nothing if it has shown none.
+    pub certificate: Option<Arc<str>>,
 }
 
 /// What is answered.

@@ -39,12 +39,23 @@ pub struct HttpConfig {
     pub names: LimitNames,
     /// Which descriptors connections may use.
     pub descriptors: Descriptors,
-    /// What encrypted connections are offered. With it, all connections are encrypted.
-    pub tls: Option<Arc<TlsContext>>,
+    /// How connections are encrypted. With it, all of them are.
+    pub tls: Option<HttpTls>,
     /// How the settings of encryption are called in the configuration, for log lines.
     pub hints: TlsHints,
     /// The names of its threads: of those that serve, and of the one that accepts.
     pub thread_names: (&'static str, &'static str),
+}
+
+/// How the connections of a server are encrypted.
+#[derive(Clone)]
+pub struct HttpTls {
+    /// What clients are offered.
+    pub context: Arc<TlsContext>,
+    /// Handshakes that may be under way, on all threads together. Those beyond are refused.
+    pub handshakes_max: u64,
+    /// What a client is told that speaks plain text: a whole response of HTTP.
+    pub plain_refusal: &'static [u8],
 }
 
 /// Sends a shard's handler mail from any thread.
@@ -154,9 +165,12 @@ impl<M: Send + 'static> PreparedServer<M> {
 }
 
 fn sockets_config(config: &HttpConfig, metrics: &Arc<NetworkMetrics>) -> SocketsConfig {
+    let tls = config.tls.as_ref();
     SocketsConfig {
-        tls: config.tls.clone(),
+        tls: tls.map(|tls| Arc::clone(&tls.context)),
         plain_takes_tls: false,
+        plain_refusal: tls.map(|tls| tls.plain_refusal),
+        handshakes_max: tls.map_or(0, |tls| tls.handshakes_max),
         hints: config.hints,
         metrics: Arc::clone(metrics),
     }

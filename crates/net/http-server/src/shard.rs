@@ -8,7 +8,7 @@ use net_event_loop::{Broken, EventLoop, FilePart, NoFile, ReadOutcome, Readiness
 use net_reactor::{Accepted, ClientSocket, Service, Sockets};
 use node_threads::Mailbox;
 
-use crate::front::Front;
+use crate::front::{Front, Peer};
 use crate::handler::Handler;
 
 /// What concerns the shard itself. It is left to its own thread.
@@ -90,12 +90,13 @@ impl<H: Handler> Service for Shard<H> {
     }
 }
 
-/// The sockets. A client is nobody in particular until the handler has looked at its request.
+/// The sockets. A client is who its certificate says; without one, nobody in particular until the handler has looked at its
+/// request.
 struct Driver(Sockets);
 
 impl SocketDriver for Driver {
     type Socket = ClientSocket;
-    type Peer = ();
+    type Peer = Peer;
     type File = NoFile;
 
     fn watch(&mut self, socket: &mut ClientSocket, token: u32) -> Result<(), Broken> {
@@ -106,12 +107,12 @@ impl SocketDriver for Driver {
         self.0.prepare(socket)
     }
 
-    fn open(&mut self, socket: &mut ClientSocket) -> Result<Option<()>, Broken> {
-        let is_open = self.0.open(socket)?;
-        if is_open {
-            socket.authenticated();
+    fn open(&mut self, socket: &mut ClientSocket) -> Result<Option<Peer>, Broken> {
+        if !self.0.open(socket)? {
+            return Ok(None);
         }
-        Ok(is_open.then_some(()))
+        socket.authenticated();
+        Ok(Some(Peer { certificate: self.0.certificate_holder(socket)?.map(Arc::from) }))
     }
 
     #[inline]

@@ -30,6 +30,11 @@ impl NetworkMetrics {
         Handshake { metrics: Arc::clone(self), done: false }
     }
 
+    /// There were too many under way for another one.
+    pub(crate) fn handshake_refused(&self) {
+        self.handshakes_failed.fetch_add(1, Relaxed);
+    }
+
     /// Connections without encryption, from this machine's loopback and from elsewhere.
     pub fn plain_connections(&self) -> (u64, u64) {
         (self.plain_local.load(Relaxed), self.plain_remote.load(Relaxed))

@@ -15,6 +15,10 @@ pub struct ClientSocket {
     listener: u16,
     /// Whether the frontend knows it.
     pub(crate) is_open: bool,
+    /// Whether it has to be encrypted.
+    pub(crate) is_secure: bool,
+    /// Whether something was read from it.
+    pub(crate) has_spoken: bool,
     /// While its encryption is being agreed on.
     pub(crate) handshake: Option<Handshake>,
     /// Given back with the socket.
@@ -24,11 +28,11 @@ pub struct ClientSocket {
 impl ClientSocket {
     pub(crate) const fn new(
         transport: Transport,
-        (peer, listener): (SocketAddr, u16),
+        (peer, listener, is_secure): (SocketAddr, u16, bool),
         handshake: Option<Handshake>,
         place: ConnectionPermit,
     ) -> Self {
-        Self { transport, peer, listener, is_open: false, handshake, place }
+        Self { transport, peer, listener, is_open: false, is_secure, has_spoken: false, handshake, place }
     }
 
     /// The number of the socket that accepted it.
@@ -40,6 +44,12 @@ impl ClientSocket {
     /// The client has proved who it is, or need not.
     pub fn authenticated(&self) {
         self.place.authenticated();
+    }
+
+    /// No encryption was agreed on: what still comes has no meaning.
+    pub(crate) fn give_up(&mut self) {
+        self.transport.give_up();
+        (self.handshake, self.has_spoken) = (None, true);
     }
 
     /// Where the client is.

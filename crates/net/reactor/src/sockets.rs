@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use net_event_loop::{Broken, FilePart, ReadOutcome};
-use net_tls::{Security, SentFile, TlsContext, Transport};
+use net_tls::{FirstByte, Security, SentFile, TlsContext, Transport, is_tls};
 
 use crate::handshake_trouble::{HandshakeTrouble, TlsHints};
 use crate::listener::Accepted;
@@ -19,10 +19,23 @@ pub struct SocketsConfig {
     pub tls: Option<Arc<TlsContext>>,
     /// Whether plain connections may turn out to be encrypted.
     pub plain_takes_tls: bool,
+    /// What a client that speaks plain text where TLS is wanted is told, in plain text. Without it, it gets an alert of TLS.
+    pub plain_refusal: Option<&'static [u8]>,
+    /// TLS handshakes that may be under way, of all threads together. Those beyond are refused.
+    pub handshakes_max: u64,
     /// The names of the settings in log lines.
     pub hints: TlsHints,
     /// What is counted.
     pub metrics: Arc<NetworkMetrics>,
+}
+
+/// The shortest time for a handshake, milliseconds: a client on the other side of the world has enough of it.
+const HANDSHAKE_MS_MIN: u64 = 1_000;
+
+/// The time for a handshake if `under_way` of `most` are under way: all of it up to half of them, then less.
+fn under_load(ms: u64, under_way: u64, most: u64) -> u64 {
+    let free = most.saturating_sub(under_way).saturating_mul(2);
+    if free >= most { ms } else { (ms.saturating_mul(free) / most.max(1)).max(ms.min(HANDSHAKE_MS_MIN)) }
 }
 
 /// See the module.
@@ -44,7 +57,14 @@ impl Sockets {
     #[must_use]
     pub fn begin(&self, accepted: Accepted) -> Option<ClientSocket> {
         let Accepted { stream, peer, listener, secure, place } = accepted;
+        if secure && self.config.metrics.handshakes() >= self.config.handshakes_max {
+            self.config.metrics.handshake_refused();
+            self.trouble.too_many(peer, self.config.handshakes_max);
+            return None;
+        }
         let speech = match (&self.config.tls, secure) {
+            // A connection that says nothing costs no more than its socket.
+            (Some(_), true) if self.config.plain_refusal.is_some() => Security::Undecided,
             (Some(context), true) => match context.session() {
                 Ok(session) => Security::Tls(Box::new(session)),
                 Err(error) => {
@@ -56,14 +76,16 @@ impl Sockets {
             _ => Security::Plain,
         };
         let transport = Transport::new(stream, speech);
-        let handshake = transport.is_encrypted().then(|| self.config.metrics.handshake());
-        Some(ClientSocket::new(transport, (peer, listener), handshake, place))
+        let handshake = secure.then(|| self.config.metrics.handshake());
+        Some(ClientSocket::new(transport, (peer, listener, secure), handshake, place))
     }
 
-    /// How long a connection may take to agree on its encryption, milliseconds.
+    /// How long a connection that begins now may take to agree on its encryption, milliseconds. The more handshakes are under
+    /// way, the less: many that never end cannot keep others out for long.
     #[must_use]
     pub fn opening_ms(&self) -> u64 {
-        self.config.tls.as_ref().map_or(0, |context| context.handshake_timeout_ms())
+        let most = self.config.tls.as_ref().map_or(0, |context| context.handshake_timeout_ms());
+        under_load(most, self.config.metrics.handshakes(), self.config.handshakes_max)
     }
 
     /// Opens a socket if it can be opened now: see [`net_event_loop::SocketDriver::open`].
@@ -92,6 +114,18 @@ impl Sockets {
         Ok(true)
     }
 
+    /// The holder of the certificate that the client of an open socket has shown, as [`net_tls::TlsSession::subject`] names it.
+    ///
+    /// # Errors
+    /// The name cannot be read: a client that shows a certificate must not be taken for one without.
+    pub fn certificate_holder(&self, socket: &ClientSocket) -> Result<Option<String>, Broken> {
+        let Some(session) = socket.tls().filter(|session| session.has_certificate()) else { return Ok(None) };
+        session.subject().map(Some).ok_or_else(|| {
+            self.trouble.has_unreadable_name(socket.peer());
+            Broken
+        })
+    }
+
     /// See [`net_event_loop::SocketDriver::watch`].
     ///
     /// # Errors
@@ -110,11 +144,22 @@ impl Sockets {
     /// It broke.
     pub fn prepare(&self, socket: &mut ClientSocket) -> Result<bool, Broken> {
         let Some(context) = &self.config.tls else { return Ok(true) };
-        let decided = socket.transport.decide(context).map_err(|_| Broken)?;
-        if decided && socket.transport.is_encrypted() {
-            socket.handshake.get_or_insert_with(|| self.config.metrics.handshake());
+        match socket.transport.decide(context).map_err(|_| Broken)? {
+            FirstByte::Missing => return Ok(false),
+            FirstByte::Tls => {
+                socket.handshake.get_or_insert_with(|| self.config.metrics.handshake());
+            }
+            FirstByte::Plain if socket.is_secure => {
+                self.trouble.is_plain(socket.peer());
+                // In the client's own words, as far as there is room for them.
+                let _ = socket.transport.write(self.config.plain_refusal.unwrap_or_default());
+                socket.give_up();
+                return Err(Broken);
+            }
+            FirstByte::End if socket.is_secure => return Err(Broken),
+            FirstByte::Plain | FirstByte::End => {}
         }
-        Ok(decided)
+        Ok(true)
     }
 
     /// See [`net_event_loop::SocketDriver::read`].
@@ -123,10 +168,21 @@ impl Sockets {
     /// It broke.
     #[inline]
     pub fn read(&self, socket: &mut ClientSocket, buffer: &mut [u8]) -> Result<ReadOutcome, Broken> {
-        socket.transport.read(buffer).map_err(|error| {
+        let read = socket.transport.read(buffer).map_err(|error| {
             self.trouble.broke(socket.peer(), !socket.is_open, &error);
+            if !socket.is_open {
+                socket.give_up();
+            }
             Broken
-        })
+        })?;
+        if let ReadOutcome::Bytes { length, .. } = read
+            && !std::mem::replace(&mut socket.has_spoken, true)
+            && !socket.transport.is_encrypted()
+            && is_tls(buffer.get(..length).unwrap_or_default())
+        {
+            self.trouble.is_tls(socket.peer());
+        }
+        Ok(read)
     }
 
     /// See [`net_event_loop::SocketDriver::write`].
@@ -179,5 +235,20 @@ impl Sockets {
         if unsent_bytes > 0 {
             tracing::debug!(peer = %socket.peer(), unsent_bytes, "a connection ends before all was sent");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handshakes_have_less_time_the_more_of_them_there_are() {
+        assert_eq!(under_load(5_000, 0, 4_096), 5_000);
+        assert_eq!(under_load(5_000, 2_048, 4_096), 5_000);
+        assert_eq!(under_load(5_000, 3_072, 4_096), 2_500);
+        assert_eq!(under_load(5_000, 4_096, 4_096), HANDSHAKE_MS_MIN);
+        assert_eq!(under_load(500, 4_096, 4_096), 500);
+        assert_eq!(under_load(5_000, 1 << 40, u64::MAX), 5_000);
     }
 }

@@ -20,4 +20,4 @@ pub use file::SentFile;
 pub use framing::Framing;
 pub use session::TlsSession;
 pub use store::StoreError;
-pub use transport::{Security, Transport};
+pub use transport::{FirstByte, Security, Transport, is_tls};

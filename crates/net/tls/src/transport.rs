@@ -13,6 +13,12 @@ use crate::session::TlsSession;
 /// What TLS begins with. A plain protocol that shares a port with it must begin otherwise.
 const TLS_HANDSHAKE: u8 = 0x16;
 
+/// Whether what a client sends first begins TLS.
+#[must_use]
+pub fn is_tls(first: &[u8]) -> bool {
+    first.first() == Some(&TLS_HANDSHAKE)
+}
+
 /// Whether a connection is encrypted.
 pub enum Security {
     /// Not encrypted.
@@ -21,6 +27,19 @@ pub enum Security {
     Tls(Box<TlsSession>),
     /// Its first byte will decide.
     Undecided,
+}
+
+/// What the first byte of an undecided connection says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FirstByte {
+    /// None has come.
+    Missing,
+    /// The connection is encrypted.
+    Tls,
+    /// It is not.
+    Plain,
+    /// There will be none.
+    End,
 }
 
 /// See the module.
@@ -50,6 +69,11 @@ impl Transport {
         }
     }
 
+    /// Takes the rest of what comes for bytes of no meaning: no encryption was agreed on.
+    pub fn give_up(&mut self) {
+        self.speech = Security::Plain;
+    }
+
     /// Whether it is known that it is an encrypted connection.
     pub fn is_encrypted(&self) -> bool {
         matches!(self.speech, Security::Tls(_))
@@ -63,22 +87,26 @@ impl Transport {
         }
     }
 
-    /// Looks at the first byte of a connection that may be either; false while there is none.
-    pub fn decide(&mut self, context: &TlsContext) -> io::Result<bool> {
-        if !matches!(self.speech, Security::Undecided) {
-            return Ok(true);
+    /// Looks at the first byte of a connection that may be either.
+    pub fn decide(&mut self, context: &TlsContext) -> io::Result<FirstByte> {
+        match self.speech {
+            Security::Undecided => {}
+            Security::Plain => return Ok(FirstByte::Plain),
+            Security::Tls(_) => return Ok(FirstByte::Tls),
         }
         let mut first = [0];
-        match self.stream.peek(&mut first) {
-            Ok(0) => self.speech = Security::Plain,
-            Ok(_) if first == [TLS_HANDSHAKE] => {
-                self.speech = Security::Tls(Box::new(context.session()?));
-            }
-            Ok(_) => self.speech = Security::Plain,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+        let said = match self.stream.peek(&mut first) {
+            Ok(0) => FirstByte::End,
+            Ok(_) if is_tls(&first) => FirstByte::Tls,
+            Ok(_) => FirstByte::Plain,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(FirstByte::Missing),
             Err(error) => return Err(error),
-        }
-        Ok(true)
+        };
+        self.speech = match said {
+            FirstByte::Tls => Security::Tls(Box::new(context.session()?)),
+            _ => Security::Plain,
+        };
+        Ok(said)
     }
 
     /// Reads what has arrived. A plain read shorter than the buffer has emptied the socket: the poll announces the next

@@ -25,6 +25,7 @@ mod config;
 mod core_loop;
 mod data;
 mod edges;
+mod encryption;
 mod error;
 mod figures;
 mod front;

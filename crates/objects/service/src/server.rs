@@ -8,7 +8,8 @@ use base::MemberNumber;
 use consensus_replica::lifecycle::MEMBER_ALONE;
 use net_http_server::{HttpConfig, HttpLimits, HttpServer, LargeBodies, PreparedServer, ShardMail};
 use net_peers::SharedPort;
-use net_reactor::{LimitNames, TlsHints, Turns};
+use net_reactor::{LimitNames, Turns};
+use net_tls::TlsContext;
 use node_pages::Source;
 use node_threads::{Clock, Descriptors};
 use objects_http::EdgeConfig;
@@ -18,6 +19,7 @@ use parking_lot::Mutex;
 
 use crate::config::{HttpOptions, ObjectsConfig};
 use crate::edges::EdgeAnswers;
+use crate::encryption::{self, EncryptionFigures, TLS_HINTS};
 use crate::error::{ServerFault, StartError, system};
 use crate::front::{Front, ToEdge};
 use crate::member::Member;
@@ -26,9 +28,6 @@ use crate::names::{NamesServer, PreparedNames};
 /// How log lines call the limits of connections.
 const LIMIT_NAMES: LimitNames =
     LimitNames { connections_max: "objects.connections", per_ip_max: "objects.connections-per-ip" };
-/// How they call the settings of encryption. There are none yet.
-const TLS_HINTS: TlsHints =
-    TlsHints { plain_port: "objects.listen", client_auth: "objects.listen", trust_store: "objects.listen" };
 /// Modules of types are uploaded there, the longest that there may be.
 const MODULES: LargeBodies = LargeBodies { path: "/v1/types/", bytes_max: MODULE_BYTES_MAX as usize };
 /// So many answers are delivered on the core's own thread, if the edge sleeps.
@@ -37,15 +36,16 @@ const ANSWERS_FEW: usize = 2;
 /// A server that holds its port, and serves nobody yet.
 pub struct Prepared {
     http: PreparedServer<ToEdge>,
+    tls: Option<Arc<TlsContext>>,
     names: Option<PreparedNames>,
 }
 
 impl Prepared {
-    /// Takes the port. `threads` serve connections; 0 stands for all cores but one.
+    /// Takes the port. `threads` serve connections; 0 stands for all cores but one. With `tls` all of them are encrypted.
     ///
     /// # Errors
     /// The port cannot be had, or the system refuses a poll.
-    pub fn new(address: SocketAddr, threads: usize) -> io::Result<Self> {
+    pub fn new(address: SocketAddr, threads: usize, tls: Option<Arc<TlsContext>>) -> io::Result<Self> {
         let config = HttpConfig {
             address,
             threads: threads_of(threads),
@@ -54,11 +54,11 @@ impl Prepared {
             per_address_max: 0,
             names: LIMIT_NAMES,
             descriptors: Descriptors::of_process(0),
-            tls: None,
+            tls: tls.clone().map(encryption::of_http),
             hints: TLS_HINTS,
             thread_names: ("objects edge", "objects accept"),
         };
-        Ok(Self { http: PreparedServer::new(config)?, names: None })
+        Ok(Self { http: PreparedServer::new(config)?, tls, names: None })
     }
 
     /// Has it answer queries for names, too. What it answers is in [`ObjectsConfig::names`].
@@ -111,7 +111,11 @@ impl Prepared {
             ),
             None => None,
         };
-        Ok(Server { address, member, http: Mutex::new(Some(http)), names: Mutex::new(names) })
+        let tls = self.tls.map(|context| {
+            let network = Arc::clone(http.metrics());
+            Arc::new(EncryptionFigures { context, network })
+        });
+        Ok(Server { address, member, tls, http: Mutex::new(Some(http)), names: Mutex::new(names) })
     }
 }
 
@@ -126,6 +130,7 @@ fn threads_of(configured: usize) -> u16 {
 pub struct Server {
     address: SocketAddr,
     member: Member,
+    tls: Option<Arc<EncryptionFigures>>,
     http: Mutex<Option<HttpServer>>,
     names: Mutex<Option<NamesServer>>,
 }
@@ -161,9 +166,31 @@ impl Server {
     }
 
     /// Its figures.
+    pub fn figures(&self) -> impl Iterator<Item = Arc<dyn Source>> {
+        let encryption = self.tls.as_ref().map(|tls| Arc::clone(tls) as Arc<dyn Source>);
+        std::iter::once(self.member.figures()).chain(encryption)
+    }
+
+    /// Whether clients have to speak TLS.
     #[must_use]
-    pub fn figures(&self) -> Arc<dyn Source> {
-        self.member.figures()
+    pub const fn is_encrypted(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// Reads keys and certificates again. Connections that begin from now on use them; those that are there notice nothing.
+    pub fn reload(&self) {
+        if let Some(EncryptionFigures { context, .. }) = self.tls.as_deref() {
+            encryption::told(context, context.reload().map(|()| true));
+        }
+    }
+
+    /// The same, if their files have changed and that is to be noticed. To be called now and then.
+    pub fn reload_if_changed(&self) {
+        if let Some(EncryptionFigures { context, .. }) =
+            self.tls.as_deref().filter(|tls| tls.context.reloads())
+        {
+            encryption::told(context, context.reload_if_changed());
+        }
     }
 
     /// Stops: another member leads first, what was read is answered, connections are closed, the journal is closed

@@ -31,7 +31,7 @@ impl Node {
     fn start() -> Self {
         let folder = TempDir::new().unwrap();
         let names = PreparedNames::new(LOOPBACK).unwrap();
-        let prepared = Prepared::new(LOOPBACK, 1).unwrap();
+        let prepared = Prepared::new(LOOPBACK, 1, None).unwrap();
         let announcement = Announcement {
             addresses: vec!["10.0.0.1".parse().unwrap()],
             council: None,

@@ -15,6 +15,7 @@ final class Main {
         }
         Map<String, Harness.Test> tests = new LinkedHashMap<>();
         Methods.add(tests);
+        Encryption.add(tests);
         Waits.add(tests);
         boolean failed = false;
         for (Map.Entry<String, Harness.Test> test : tests.entrySet()) {

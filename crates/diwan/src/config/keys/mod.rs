@@ -6,6 +6,7 @@ mod access;
 pub(crate) mod broker;
 mod ensemble;
 mod objects;
+mod objects_tls;
 mod own;
 mod server;
 mod standards;
@@ -29,6 +30,7 @@ pub(crate) const KEYS: Keys<Draft> = Keys(&[
     own::ROWS,
     broker::ROWS,
     objects::ROWS,
+    objects_tls::ROWS,
 ]);
 
 /// The default, if there is one.

@@ -51,15 +51,7 @@ pub(super) const ROWS: &[Row] = &[
         "ssl.clientAuth",
         "council.tls.client-auth",
         "whether clients show certificates",
-        |draft, setting| {
-            draft.tls.client_auth = match setting.value.to_ascii_lowercase().as_str() {
-                "none" => ClientAuth::None,
-                "want" => ClientAuth::Want,
-                "need" => ClientAuth::Need,
-                _ => return Err(setting.problem("neither `none`, `want` nor `need`")),
-            };
-            Ok(())
-        },
+        |draft, setting| put(&mut draft.tls.client_auth, client_auth(setting).map(Some)),
     ),
     Row::foreign("ssl.protocol", "the TLS version", |draft, setting| {
         put(&mut draft.tls.protocol, protocol(setting))
@@ -199,6 +191,16 @@ pub(super) fn kind(setting: Setting<'_>) -> Checked<Option<KeyStoreKind>> {
         "PKCS12" => Ok(Some(KeyStoreKind::Pkcs12)),
         "JKS" => Ok(Some(KeyStoreKind::Jks)),
         _ => Err(setting.problem("a form that cannot be read").hint("use `PEM`, `PKCS12` or `JKS`")),
+    }
+}
+
+/// Whether clients show certificates.
+pub(super) fn client_auth(setting: Setting<'_>) -> Checked<ClientAuth> {
+    match setting.value.to_ascii_lowercase().as_str() {
+        "none" => Ok(ClientAuth::None),
+        "want" => Ok(ClientAuth::Want),
+        "need" => Ok(ClientAuth::Need),
+        _ => Err(setting.problem("neither `none`, `want` nor `need`")),
     }
 }
 

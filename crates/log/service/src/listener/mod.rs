@@ -23,7 +23,8 @@ use crate::error::StartError;
 
 /// How messages of shared parts call Kafka's settings.
 const TLS_HINTS: TlsHints = TlsHints {
-    plain_port: "listeners",
+    plain_at_tls: "plain clients connect to a listener in plain text: `listeners`",
+    tls_at_plain: "clients with TLS connect to an encrypted listener: `listeners`",
     client_auth: "ssl.client.auth",
     trust_store: "ssl.truststore.location",
 };
@@ -82,7 +83,14 @@ impl Listening {
     /// How its sockets are treated.
     pub(crate) fn sockets(&self, metrics: &Arc<NetworkMetrics>) -> SocketsConfig {
         let (tls, metrics) = (self.tls.clone(), Arc::clone(metrics));
-        SocketsConfig { tls, plain_takes_tls: false, hints: TLS_HINTS, metrics }
+        SocketsConfig {
+            tls,
+            plain_takes_tls: false,
+            plain_refusal: None,
+            handshakes_max: u64::MAX,
+            hints: TLS_HINTS,
+            metrics,
+        }
     }
 
     /// Who its clients are.

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use base::{MonoTime, Now};
 use net_http_server::{
-    Body, Bytes, Handler, HttpConfig, HttpLimits, HttpServer, PreparedServer, Refusal, Replies, Request,
-    RequestId, Response, ShardMail, StatusCode,
+    Body, Bytes, Handler, HttpConfig, HttpLimits, HttpServer, HttpTls, PreparedServer, Refusal, Replies,
+    Request, RequestId, Response, ShardMail, StatusCode,
 };
 use net_reactor::{LimitNames, TlsHints};
 use net_tls::TlsContext;
@@ -60,6 +60,10 @@ impl Handler for ByPath {
                 replies.respond(id, Response::new(StatusCode::OK, "text/event-stream", body));
                 let _ = self.seen.send(Seen::Stream(id));
             }
+            "/who" => {
+                let who = request.certificate.as_deref().unwrap_or("nobody").to_owned();
+                replies.respond(id, text(StatusCode::OK, who));
+            }
             path => replies.respond(id, text(StatusCode::OK, format!("{} {path}", request.method))),
         }
     }
@@ -99,6 +103,10 @@ impl Handler for ByPath {
     fn flush(&mut self) {}
 }
 
+/// What clients in plain text are told where TLS is wanted.
+pub const PLAIN_REFUSAL: &[u8] =
+    b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 4\r\n\r\nTLS!";
+
 /// A running server.
 pub struct Site {
     pub server: HttpServer,
@@ -117,7 +125,8 @@ pub fn config(limits: HttpLimits) -> HttpConfig {
         descriptors: Descriptors::of_process(0),
         tls: None,
         hints: TlsHints {
-            plain_port: "test.listen",
+            plain_at_tls: "test.listen",
+            tls_at_plain: "test.tls",
             client_auth: "test.client-auth",
             trust_store: "test.trust",
         },
@@ -139,7 +148,8 @@ pub fn site() -> Site {
 }
 
 pub fn encrypted(context: Arc<TlsContext>) -> Site {
-    serve(HttpConfig { tls: Some(context), ..config(HttpLimits::default()) })
+    let tls = HttpTls { context, handshakes_max: 16, plain_refusal: PLAIN_REFUSAL };
+    serve(HttpConfig { tls: Some(tls), ..config(HttpLimits::default()) })
 }
 
 impl Site {

@@ -34,7 +34,8 @@ pub fn config() -> HttpConfig {
         descriptors: Descriptors::of_process(0),
         tls: None,
         hints: TlsHints {
-            plain_port: "test.listen",
+            plain_at_tls: "test.listen",
+            tls_at_plain: "test.tls",
             client_auth: "test.client-auth",
             trust_store: "test.trust",
         },

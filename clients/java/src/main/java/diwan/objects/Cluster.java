@@ -8,6 +8,7 @@ import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLContext;
 
 /** The members of a cluster, and one session with it. Any number of threads may use it. */
 public final class Cluster implements AutoCloseable {
@@ -24,7 +25,12 @@ public final class Cluster implements AutoCloseable {
 
     /** With a time to live of 10 s, and 30 s for which a call is tried again. */
     public Cluster(String members) {
-        this(members, Duration.ofSeconds(10), Duration.ofSeconds(30), null);
+        this(members, null);
+    }
+
+    /** The same over TLS. */
+    public Cluster(String members, SSLContext tls) {
+        this(members, Duration.ofSeconds(10), Duration.ofSeconds(30), null, tls);
     }
 
     /**
@@ -33,7 +39,13 @@ public final class Cluster implements AutoCloseable {
      * @param name the session's name, for people; may be null
      */
     public Cluster(String members, Duration ttl, Duration timeout, String name) {
-        this.exchange = new Exchange(members, timeout);
+        this(members, ttl, timeout, name, null);
+    }
+
+    /** The same over TLS: {@code Tls.of(Path.of("ca.pem"))} makes a context of files. Addresses that begin with
+     * {@code https://} are spoken to over TLS without one, too: then Java's own authorities vouch for the members. */
+    public Cluster(String members, Duration ttl, Duration timeout, String name, SSLContext tls) {
+        this.exchange = new Exchange(members, timeout, tls);
         this.ttl = ttl;
         this.name = name;
     }

@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Supplier;
+import javax.net.ssl.SSLContext;
 
 /** Requests: which member they go to, and again until they are answered. */
 final class Exchange {
@@ -23,6 +24,7 @@ final class Exchange {
     private final List<String> members;
     private final Duration timeout;
     private final HttpClient http;
+    private final String scheme;
     private int current;
     private String leader;
     private long position;
@@ -36,15 +38,21 @@ final class Exchange {
         }
     }
 
-    Exchange(String members, Duration timeout) {
+    /** Encrypted if there is a context, or an address says so. */
+    Exchange(String members, Duration timeout, SSLContext tls) {
+        boolean isEncrypted = tls != null || Arrays.stream(members.split(",")).anyMatch(member -> member.strip().startsWith("https://"));
+        this.scheme = isEncrypted ? "https://" : "http://";
         this.members = Arrays.stream(members.split(",")).map(Exchange::address).toList();
         this.timeout = timeout;
         this.current = ThreadLocalRandom.current().nextInt(this.members.size());
-        this.http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofSeconds(2)).build();
+        HttpClient.Builder builder =
+                HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofSeconds(2));
+        if (tls != null) builder.sslContext(tls);
+        this.http = builder.build();
     }
 
     private static String address(String member) {
-        String bare = member.strip().replaceFirst("^http://", "").replaceFirst("/+$", "");
+        String bare = member.strip().replaceFirst("^https?://", "").replaceFirst("/+$", "");
         return bare.substring(bare.lastIndexOf(']') + 1).contains(":") ? bare : bare + ":7180";
     }
 
@@ -70,7 +78,7 @@ final class Exchange {
     Answer once(String method, String target, Map<String, String> fields, String body, Duration attempt)
             throws IOException, InterruptedException {
         String member = pick();
-        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create("http://" + member + target)).timeout(attempt);
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(scheme + member + target)).timeout(attempt);
         fields.forEach(request::header);
         if (!body.isEmpty()) request.header("Content-Type", "application/json");
         request.method(method, HttpRequest.BodyPublishers.ofString(body));
@@ -94,6 +102,7 @@ final class Exchange {
         long end = System.nanoTime() + patience;
         long pause = 10;
         boolean unanswered = false;
+        int unencrypted = 0;
         while (true) {
             Exception last;
             String target = sent.target().get();
@@ -104,6 +113,7 @@ final class Exchange {
                 end = System.nanoTime() + patience;
                 pause = 10;
                 unanswered = false;
+                unencrypted = 0;
                 continue;
             } catch (Problem refused) {
                 if (!AGAIN.contains(refused.slug())) {
@@ -112,9 +122,15 @@ final class Exchange {
                     throw unanswered && forgotten ? refused.withUnknownEffect() : refused;
                 }
                 unanswered |= refused.isEffectUnknown();
+                unencrypted = 0;
                 last = refused;
             } catch (IOException broken) {
-                unanswered = true;
+                unencrypted = Tls.isRefused(broken) ? unencrypted + 1 : 0;
+                if (unencrypted >= members.size()) {
+                    Problem refused = Problem.ended("no-tls", String.valueOf(broken.getMessage()));
+                    throw unanswered ? refused.withUnknownEffect() : refused;
+                }
+                unanswered |= unencrypted == 0;
                 last = broken;
             }
             if (System.nanoTime() + pause * 1_000_000 > end) {
