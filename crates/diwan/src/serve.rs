@@ -7,13 +7,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use council_service::{Server, ServerConfig};
-use objects_service::{GroupConfig, HttpOptions, ObjectsConfig};
+use objects_service::HttpOptions;
 
 use crate::broker::from_here;
 use crate::config::{self, Configuration, Notice, Problem, Sources, Verdict, failure};
 use crate::logging::Log;
 use crate::services::{Ready, Services, Tell};
-use crate::{files, names, signals};
+use crate::{files, names, revive, signals};
 
 /// Runs a server until a signal or a fault ends it.
 pub(crate) fn run(sources: &Sources, until_input_ends: bool) -> ExitCode {
@@ -56,6 +56,9 @@ fn refuse(notices: &[Notice], problems: &[Problem]) -> ExitCode {
 fn serve(config: Configuration, sources: &Sources, log: Log, until_input_ends: bool) -> Result<(), String> {
     // Before the threads begin, so that none of them gets a signal.
     let signals = signals::catch().map_err(|error| format!("signals cannot be caught: {error}"))?;
+    if let Some(council) = &config.council {
+        revive::finish(council)?;
+    }
     let broker = broker(&config, &log)?;
     let objects = objects(&config)?;
     let council = match &config.council {
@@ -134,19 +137,7 @@ fn start_objects(
 ) -> Result<objects_service::Server, String> {
     let plan = config.objects.as_ref().expect("a port was taken for it");
     let beside = config.council.as_ref();
-    let group = beside.and_then(|beside| beside.ensemble.as_ref()).map(|ensemble| GroupConfig {
-        own: ensemble.number,
-        members: council.members(),
-        election_tick_ms: u64::from(ensemble.election_tick_ms),
-        lease_ms: u64::from(ensemble.lease_ms),
-    });
-    let mut objects = ObjectsConfig::new(plan.data_dir.clone(), group);
-    if let Some(storage) = beside.map(|beside| &beside.storage) {
-        objects.segment_bytes = storage.segment_bytes;
-        objects.snapshots_kept = storage.snapshots_kept as usize;
-        objects.snapshot_bytes_per_second = storage.snapshot_bytes_per_second;
-        objects.flush_warning_ms = u64::from(storage.flush_warning_ms);
-    }
+    let mut objects = plan.service_config(beside, council.members());
     objects.names = names::config(plan, prepared.address().port(), beside, council);
     let http = HttpOptions { create_on_use: plan.create_on_use };
     let server = prepared.start(objects, http, council.shared_port()).map_err(|error| error.to_string())?;

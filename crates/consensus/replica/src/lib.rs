@@ -52,6 +52,7 @@ mod reconfiguration;
 mod refusals;
 mod replay;
 mod replica;
+pub mod revival;
 mod room;
 mod snapshot;
 pub mod start;

@@ -6,12 +6,14 @@
 
 use base::WallTime;
 use consensus_raft::{LogIndex, MemberId, Term};
-use council_tree::{SnapshotProgress, Tree};
-use storage_raft_log::{Disk, Identity, Journal, Membership, Recovered, SnapshotError, SnapshotMeta};
-
-use consensus_replica::Replay;
+use consensus_replica::{Replay, revival};
+use council_tree::Tree;
+use storage_raft_log::{Disk, Journal, Membership, Recovered, SnapshotError, SnapshotMeta};
 
 use crate::ReplayedTree;
+use crate::machine::CouncilMachine;
+
+pub use consensus_replica::revival::identity;
 
 /// Milliseconds of the clock for each epoch. Each start of a server and each election uses one epoch, and they are further
 /// apart than this on average. The 2^31 epochs last for 272 years after 1970.
@@ -20,15 +22,6 @@ const MS_PER_EPOCH: i64 = 4_000;
 pub const EPOCHS_SKIPPED: u32 = 1 << 16;
 /// The last epoch from which may be gone on: zxids stay positive.
 pub const EPOCH_MAX: u32 = i32::MAX as u32 - 2 * EPOCHS_SKIPPED;
-/// Bytes of a piece of a snapshot that is written at once.
-const SNAPSHOT_PIECE_BYTES: usize = 64 << 10;
-
-/// Who a survivor is in its new ensemble. Under the old ensemble's name, members that come back with their old data would
-/// vote in the new one.
-#[must_use]
-pub const fn identity(before: &Identity, cluster: [u8; 16], incarnation: [u8; 16]) -> Identity {
-    Identity { cluster, incarnation, member: MemberId::founder(before.member.number()) }
-}
 
 /// What applies all that the survivor's log holds to the tree of its snapshot, known to be committed or not: what it
 /// acknowledged to a leader may have been acknowledged to a client.
@@ -41,22 +34,13 @@ pub fn replay(recovered: &Recovered, membership: &Membership, tree: Tree) -> Rep
 /// what its snapshot says of itself, but for the digest.
 #[must_use]
 pub fn begin(tree: &mut Tree, applied: (LogIndex, Term), member: MemberId, wall: WallTime) -> SnapshotMeta {
-    let (index, term) = applied;
     // The old ensemble may have had leaders that the survivor never heard of. What they gave is not given again, and a
     // client that has seen it is not ahead of every server from now on.
     let last = tree.last_zxid().epoch();
     if last <= EPOCH_MAX {
         tree.skip_epochs(epoch_after(last, wall) - last);
     }
-    SnapshotMeta {
-        index,
-        // The new ensemble knows nothing of the old one's terms. One that was made up must not come with it.
-        term: if term > consensus_raft::TERM_MAX { Term(1) } else { term },
-        membership: Membership { voters: vec![member], ..Membership::default() },
-        position: tree.last_zxid().0,
-        digest: 0,
-        created: wall,
-    }
+    revival::snapshot_meta(applied, member, tree.last_zxid().0, wall)
 }
 
 /// The epoch to go on with behind this one. It follows the clock, and does not depend on the data as long as the clock is
@@ -74,21 +58,9 @@ pub fn epoch_after(last: u32, wall: WallTime) -> u32 {
 pub fn write_snapshot<D: Disk>(
     journal: &mut Journal<D>,
     tree: &mut Tree,
-    mut meta: SnapshotMeta,
+    meta: SnapshotMeta,
 ) -> Result<(), SnapshotError> {
-    journal.snapshot_begin()?;
-    tree.snapshot_begin();
-    loop {
-        let mut piece = Vec::with_capacity(SNAPSHOT_PIECE_BYTES * 2);
-        let progress = tree.snapshot_chunk(&mut piece, SNAPSHOT_PIECE_BYTES);
-        if !piece.is_empty() {
-            journal.snapshot_chunk(&piece)?;
-        }
-        if let SnapshotProgress::Done { digest } = progress {
-            meta.digest = digest;
-            return journal.snapshot_finish(meta);
-        }
-    }
+    revival::write_snapshot::<CouncilMachine, D>(journal, tree, meta)
 }
 
 #[cfg(test)]
@@ -117,19 +89,11 @@ mod tests {
     }
 
     #[test]
-    fn new_ensemble_has_one_voter_a_name_of_its_own_and_zxids_behind_those_of_unknown_leaders() {
-        let before = Identity { cluster: [1; 16], incarnation: [2; 16], member: MemberId(0x503) };
-        let identity = identity(&before, [4; 16], [5; 16]);
-        assert_eq!(identity, Identity { cluster: [4; 16], incarnation: [5; 16], member: MemberId(3) });
+    fn new_ensemble_has_zxids_behind_those_of_unknown_leaders() {
         let mut tree = Tree::new();
         tree.skip_epochs(6);
-        let meta = begin(
-            &mut tree,
-            (LogIndex(8), consensus_raft::TERM_MAX.next()),
-            MemberId(3),
-            WallTime::of_ms(9_000_000),
-        );
-        assert_eq!((meta.index, meta.term, meta.position), (LogIndex(8), Term(1), Zxid::new(2_250, 0).0));
+        let meta = begin(&mut tree, (LogIndex(8), Term(3)), MemberId(3), WallTime::of_ms(9_000_000));
+        assert_eq!((meta.index, meta.term, meta.position), (LogIndex(8), Term(3), Zxid::new(2_250, 0).0));
         assert_eq!((meta.membership.voters, tree.last_zxid()), (vec![MemberId(3)], Zxid::new(2_250, 0)));
     }
 }

@@ -47,6 +47,17 @@ pub fn inspect(config: &ServerConfig) -> Result<Survivor, StartError> {
 /// # Errors
 /// As [`inspect`]; or the disk refuses. What was there is there still, in `put-aside` at the worst.
 pub fn revive(config: &ServerConfig) -> Result<Revived, StartError> {
+    let survivor = prepare(config)?;
+    let wall = node_threads::Clock::start().now().wall;
+    let aside = aside::replace(&config.storage.directories(), WHY, wall)?;
+    Ok(Revived { survivor, aside })
+}
+
+/// Makes the data of the new ensemble ready beside the old: nothing is moved until [`ensure_installed`].
+///
+/// # Errors
+/// As [`revive`].
+pub fn prepare(config: &ServerConfig) -> Result<Survivor, StartError> {
     let Found { survivor, identity, mut tree, applied } = load(config)?;
     let storage = &config.storage;
     let identity = revival::identity(&identity, random::bytes()?, random::bytes()?);
@@ -60,9 +71,20 @@ pub fn revive(config: &ServerConfig) -> Result<Revived, StartError> {
     revival::write_snapshot(&mut journal, &mut tree, meta)
         .map_err(|error| ServerFault::new("journal", error))?;
     journal.close().map_err(|error| ServerFault::new("journal", error))?;
-    let aside = aside::replace(&directories, "`force-new-ensemble` made a new ensemble of it", wall)?;
-    Ok(Revived { survivor, aside })
+    Ok(survivor)
 }
+
+/// Has what was prepared take the place of the old data, which is put aside, unless that is done already.
+///
+/// # Errors
+/// The disk refuses.
+pub fn ensure_installed(config: &ServerConfig) -> Result<(), StartError> {
+    let wall = node_threads::Clock::start().now().wall;
+    Ok(aside::ensure_replaced(&config.storage.directories(), WHY, wall)?)
+}
+
+/// What is written beside the old data.
+const WHY: &str = "`force-new-ensemble` made a new ensemble of it";
 
 /// A new ensemble.
 #[derive(Clone, Debug)]

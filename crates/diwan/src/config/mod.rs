@@ -29,7 +29,7 @@ pub(crate) use keys::is_usual;
 use log_config::Effect;
 pub(crate) use node_config::{Checked, Problem};
 use node_config::{Meaning, Names, Setting};
-pub(crate) use services::{BrokerPlan, ObjectsPlan};
+pub(crate) use services::{BrokerPlan, OBJECTS_DIRECTORY, ObjectsPlan};
 
 use crate::broker::read_properties;
 

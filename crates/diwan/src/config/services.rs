@@ -13,11 +13,12 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
+use base::MemberNumber;
 use council_service::ServerConfig;
 use council_service::config::{EnsembleConfig, TlsConfig};
 use log_config::properties::Property;
 use log_service::ListenerConfig;
-use objects_service::{PreparedNames, Zone};
+use objects_service::{GroupConfig, ObjectsConfig, PreparedNames, Zone};
 
 use super::draft::{BrokerDraft, Draft, FileKind, NamesDraft, ObjectsDraft};
 use super::{Checked, Problem};
@@ -30,7 +31,7 @@ const DIRECTORY: &str = "log";
 /// Where clients of objects connect, if no source says where.
 const OBJECTS_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7180);
 /// The directory of the objects below the data directory.
-const OBJECTS_DIRECTORY: &str = "objects";
+pub(crate) const OBJECTS_DIRECTORY: &str = "objects";
 /// The zone of names, if no source says which.
 const ZONE: &str = "diwan.internal";
 
@@ -171,6 +172,28 @@ impl NamesPlan {
 }
 
 impl ObjectsPlan {
+    /// What the objects are started with beside a council whose members these are, but for names.
+    pub(crate) fn service_config(
+        &self,
+        beside: Option<&ServerConfig>,
+        members: Vec<(MemberNumber, bool)>,
+    ) -> ObjectsConfig {
+        let group = beside.and_then(|beside| beside.ensemble.as_ref()).map(|ensemble| GroupConfig {
+            own: ensemble.number,
+            members,
+            election_tick_ms: u64::from(ensemble.election_tick_ms),
+            lease_ms: u64::from(ensemble.lease_ms),
+        });
+        let mut objects = ObjectsConfig::new(self.data_dir.clone(), group);
+        if let Some(storage) = beside.map(|beside| &beside.storage) {
+            objects.segment_bytes = storage.segment_bytes;
+            objects.snapshots_kept = storage.snapshots_kept as usize;
+            objects.snapshot_bytes_per_second = storage.snapshot_bytes_per_second;
+            objects.flush_warning_ms = u64::from(storage.flush_warning_ms);
+        }
+        objects
+    }
+
     /// Whether objects can be served.
     ///
     /// # Errors

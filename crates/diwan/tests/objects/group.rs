@@ -246,6 +246,38 @@ impl Group {
         }
     }
 
+    /// Removes all that a member that does not run has.
+    pub(crate) fn forget(&self, number: usize) {
+        std::fs::remove_dir_all(&self.places[number].data).unwrap();
+    }
+
+    /// Where all of a member's data lies.
+    pub(crate) fn data_of(&self, number: usize) -> PathBuf {
+        self.places[number].data.clone()
+    }
+
+    /// A file with the configuration of a member, but with its data there.
+    pub(crate) fn configuration(&self, number: usize, data: &std::path::Path) -> PathBuf {
+        let Place { clients, http, .. } = &self.places[number];
+        let members: Vec<_> =
+            (0..self.places.len()).map(|number| format!("\"{}\"", self.line_of(number))).collect();
+        let text = format!(
+            "node.data-dir = \"{}\"\ncouncil.listen.client = \"{clients}\"\nobjects.listen = \"{http}\"\n\
+             council.ensemble.number = {}\ncouncil.ensemble.members = [{}]\n",
+            data.display(),
+            number + 1,
+            members.join(", ")
+        );
+        let file = self.folder.path().join(format!("{}.toml", number + 1));
+        std::fs::write(&file, text).unwrap();
+        file
+    }
+
+    /// Waits until a member serves objects.
+    pub(crate) fn wait_serving(&self, number: usize) {
+        self.wait_for_figure(number, ("diwan_objects_serving", 1), "it serves");
+    }
+
     /// Removes the objects of a member that does not run.
     pub(crate) fn empty(&self, number: usize) {
         std::fs::remove_dir_all(self.places[number].data.join("objects")).unwrap();

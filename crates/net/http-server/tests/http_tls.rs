@@ -59,7 +59,8 @@ fn client_in_plain_text_reads_why_it_is_refused_whatever_it_has_sent() {
         let mut client = site.client();
         // The server may have closed its side by then.
         let head = format!("POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n", body.len());
-        let _ = client.stream.write_all(head.as_bytes()).and_then(|()| client.stream.write_all(body.as_bytes()));
+        let _ =
+            client.stream.write_all(head.as_bytes()).and_then(|()| client.stream.write_all(body.as_bytes()));
         assert!(client.rest().ends_with("TLS!"));
     }
     // One that goes away without a word is no trouble.

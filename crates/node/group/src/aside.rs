@@ -78,6 +78,21 @@ pub fn replace(storage: &DataConfig, why: &str, wall: WallTime) -> Result<PathBu
     Ok(place.generation(generation))
 }
 
+/// Ends a [`replace`] that was decided on elsewhere, however far it has come: not begun, interrupted or done. To be called
+/// before [`settle`], which throws away what was prepared and not begun.
+///
+/// # Errors
+/// As [`put_aside`].
+pub fn ensure_replaced(storage: &DataConfig, why: &str, wall: WallTime) -> Result<(), DataFault> {
+    let _lock = DirDisk::open(&storage.data_dir)?;
+    let place = DataDirectories::of(storage);
+    if place.finish(&mut go).map_err(fault)? || !place.root().join(PREPARED).join("meta").exists() {
+        return Ok(());
+    }
+    place.begin(why, wall, &mut go)?;
+    place.finish(&mut go).map_err(fault).map(drop)
+}
+
 /// The directories where data is to be prepared for [`replace`]; empty.
 ///
 /// # Errors

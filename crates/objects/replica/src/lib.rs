@@ -82,6 +82,7 @@ mod message;
 mod of_type;
 pub mod query;
 mod readiness;
+pub mod revival;
 mod sessions;
 mod stamps;
 mod status;

@@ -18,7 +18,7 @@ use crate::error::{ServerFault, StartError};
 /// Where the engine keeps what it compiles, below the data directory.
 const GUESTS: &str = "modules";
 /// How much of the log is in memory at a time.
-const PIECE_BYTES: u64 = 4 << 20;
+pub(crate) const PIECE_BYTES: u64 = 4 << 20;
 
 /// What the data directory held, loaded.
 pub(crate) struct Opened {
@@ -37,6 +37,16 @@ impl Unloaded {
     /// What the directory holds.
     pub(crate) fn content(&self) -> DiskContent {
         DiskContent::of(&self.recovered)
+    }
+
+    /// The state of its snapshot.
+    pub(crate) fn load_state(&mut self) -> Result<State, StartError> {
+        load_state(&mut self.journal)
+    }
+
+    /// The journal, and what it found.
+    pub(crate) const fn parts(&mut self) -> (&mut Journal<DirDisk>, &Recovered) {
+        (&mut self.journal, &self.recovered)
     }
 
     /// Who it belongs to.
@@ -166,7 +176,7 @@ fn load_state(journal: &mut Journal<DirDisk>) -> Result<State, StartError> {
     loader.finish().map_err(|_| StartError::Snapshot)
 }
 
-fn journal_config(config: &ObjectsConfig, identity: Identity) -> JournalConfig {
+pub(crate) fn journal_config(config: &ObjectsConfig, identity: Identity) -> JournalConfig {
     let default = JournalConfig::default();
     let segment_bytes = u32::try_from(config.segment_bytes).unwrap_or(u32::MAX).max(1 << 20);
     JournalConfig {

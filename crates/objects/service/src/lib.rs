@@ -18,7 +18,6 @@
 //! # Not done, and what that costs
 //! - One group. Its members are those of the server's ensemble, and follow it.
 //! - Reads are answered by the core thread, so it alone bounds them.
-//! - A lost majority has no command that makes a new group out of a survivor.
 
 mod boot;
 mod config;
@@ -31,6 +30,7 @@ mod figures;
 mod front;
 mod member;
 mod names;
+pub mod revival;
 mod server;
 mod shared;
 mod standing;

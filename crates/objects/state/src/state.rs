@@ -193,6 +193,11 @@ impl State {
         self.core.sources.last(member)
     }
 
+    /// Leaves out the positions up to this one: for a state that goes on where others may have reached them.
+    pub fn skip_to(&mut self, position: u64) {
+        self.core.meta.position = self.core.meta.position.max(position);
+    }
+
     /// The position of the last command.
     #[must_use]
     pub const fn position(&self) -> u64 {
