@@ -261,6 +261,7 @@ impl Members {
         // A process that died while it was asked has none any more.
         if had_core || machine.process.is_none() {
             self.record.ended.push((life, told));
+            self.record.ended_ms.insert(life, self.sim.now_ms());
         }
     }
 

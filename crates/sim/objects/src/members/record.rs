@@ -49,8 +49,10 @@ pub(crate) struct Record {
     pub(crate) digests: Vec<DigestSeen>,
     /// The life to which each number of a process belongs.
     pub(crate) lives: BTreeMap<(u8, u64), u64>,
-    /// When each session's client was heard of by a member that served.
-    pub(crate) signs: BTreeMap<SessionId, Vec<u64>>,
+    /// When each session's client was heard of by a member that served, and in which life of it.
+    pub(crate) signs: BTreeMap<SessionId, Vec<Deed>>,
+    /// When lives ended.
+    pub(crate) ended_ms: BTreeMap<u64, u64>,
     /// When a leader found sessions silent.
     pub(crate) verdicts: Vec<Deed>,
     /// When each lead was won.
@@ -89,7 +91,7 @@ impl Record {
         self.won.extend((news.won > 0).then_some(Deed { at_ms: now_ms, life }));
         for sign in &news.signs {
             let at_ms = now_ms.saturating_sub(sign.age_ms);
-            self.signs.entry(sign.session).or_default().push(at_ms);
+            self.signs.entry(sign.session).or_default().push(Deed { at_ms, life });
         }
         let taken = news.taken.iter().map(|number| ((life, *number), now_ms));
         self.taken_ms.extend(taken);

@@ -1,5 +1,5 @@
 //! O11 never early: a session ends for its silence only if no member that serves heard of its client for its time to live, and
-//! a new leader gives it all of that.
+//! a new leader gives it all of that. What a member has heard and told nobody is lost with it.
 //!
 //! What counts is the moment of the verdict, not that of its commit: a disk that stands still may lie between them for long.
 //! Members are asked before it, and their answers take a while, a lease at the most: a sign in that while may come too late.
@@ -37,7 +37,7 @@ pub(super) fn judge(evidence: &Evidence<'_>, log: &LogTold, findings: &mut Findi
         let silent_ms = silent_ms.unwrap_or(0);
         if silent_ms < least_ms {
             let mut signs = evidence.record.signs.get(&session).cloned().unwrap_or_default();
-            signs.retain(|at_ms| at_ms + 3 * life.ttl_ms > made.at_ms);
+            signs.retain(|sign| sign.at_ms + 3 * life.ttl_ms > made.at_ms);
             let words = format!(
                 "session {session} of {} ms expired after {silent_ms} ms of silence, opened at {} ms, found silent at \
                  {verdicts:?}, its end made at {} ms by life {}; signs {signs:?}",
@@ -80,8 +80,10 @@ fn verdicts_of(evidence: &Evidence<'_>, made: Deed) -> Vec<u64> {
 /// The longest silence that may have led to the verdict.
 fn silence_ms(evidence: &Evidence<'_>, session: SessionId, life: &Life, verdict_ms: u64) -> u64 {
     let room_ms = evidence.lease_ms + ROUNDED_MS;
-    let mut signs = evidence.record.signs.get(&session).cloned().unwrap_or_default();
-    signs.retain(|at_ms| (life.opened_ms..=verdict_ms).contains(at_ms));
+    let signs = evidence.record.signs.get(&session).cloned().unwrap_or_default();
+    let signs = signs.into_iter().filter(|sign| (life.opened_ms..=verdict_ms).contains(&sign.at_ms));
+    let is_known = |sign: &Deed| !went_with_its_member(evidence, *sign, life.ttl_ms, verdict_ms);
+    let mut signs: Vec<_> = signs.filter(is_known).map(|sign| sign.at_ms).collect();
     signs.sort_unstable();
     let (mut before_ms, mut longest_ms) = (life.opened_ms, 0);
     for at_ms in signs.into_iter().chain([verdict_ms]) {
@@ -93,8 +95,16 @@ fn silence_ms(evidence: &Evidence<'_>, session: SessionId, life: &Life, verdict_
     longest_ms
 }
 
+/// Whether the member that heard a sign had died by then, and may have told nobody: members report six times in a time to live.
+fn went_with_its_member(evidence: &Evidence<'_>, sign: Deed, ttl_ms: u64, verdict_ms: u64) -> bool {
+    let ended_ms =
+        evidence.record.ended_ms.get(&sign.life).copied().filter(|ended_ms| *ended_ms <= verdict_ms);
+    ended_ms.is_some_and(|ended_ms| sign.at_ms + ttl_ms / 6 + evidence.lease_ms >= ended_ms)
+}
+
 /// When each session's client was last heard of.
 pub(super) fn last_signs(evidence: &Evidence<'_>) -> BTreeMap<SessionId, u64> {
     let signs = evidence.record.signs.iter();
-    signs.filter_map(|(session, at_ms)| Some((*session, at_ms.iter().copied().max()?))).collect()
+    let last = |signs: &[Deed]| signs.iter().map(|sign| sign.at_ms).max();
+    signs.filter_map(|(session, signs)| Some((*session, last(signs)?))).collect()
 }
