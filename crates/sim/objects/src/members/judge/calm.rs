@@ -4,6 +4,7 @@ use objects_state::TicketEnd;
 
 use super::replay::LogTold;
 use super::{Evidence, Findings, expiry};
+use crate::members::record::Deed;
 
 /// How much later than its time something may happen: a tick, a round of questions, a commit, milliseconds.
 const ROOM_MS: u64 = 1_500;
@@ -24,7 +25,7 @@ pub(super) fn judge(evidence: &Evidence<'_>, log: &LogTold, findings: &mut Findi
 /// O12: who left is gone when its time is over, and what it had is free at that position.
 fn sessions(evidence: &Evidence<'_>, log: &LogTold, calm_ms: u64, findings: &mut Findings) {
     let signs = expiry::last_signs(evidence);
-    let led_ms = evidence.record.won.last().map_or(0, |won| won.at_ms);
+    let led_ms = led_from(evidence);
     for (session, lives) in &log.sessions {
         let Some(life) = lives.last() else { continue };
         let (end_ms, is_silent) = match life.ended {
@@ -51,6 +52,15 @@ fn sessions(evidence: &Evidence<'_>, log: &LogTold, calm_ms: u64, findings: &mut
             findings.add(&(12, words));
         }
     }
+}
+
+/// When the last leader's first entry was committed: one that was elected and reached no majority leads nobody yet.
+fn led_from(evidence: &Evidence<'_>) -> u64 {
+    let Some(won) = evidence.record.won.last() else { return 0 };
+    let is_its_own = |made: Deed| made.life == won.life && made.at_ms >= won.at_ms;
+    let mut entries = evidence.record.entries.iter();
+    let first = entries.find(|committed| evidence.record.made(&committed.entry).is_some_and(is_its_own));
+    first.map_or(won.at_ms, |committed| committed.at_ms)
 }
 
 /// O17: a wait whose time runs out ends soon behind that, and not before; where a run takes long meanwhile, soon behind that.
