@@ -34,6 +34,8 @@ type Options struct {
 	// TLS encrypts all connections; the function of that name makes it of files. Addresses that begin with https:// do so
 	// without it, too: then the system's authorities vouch for the members.
 	TLS *tls.Config
+	// Token says who asks, with every request. Nobody in particular without it.
+	Token string
 }
 
 // Cluster is the members of a cluster, and one session with it. Any number of goroutines may use it.
@@ -75,6 +77,9 @@ func Connect(addresses string, options ...Options) (*Cluster, error) {
 	}
 	if o.Timeout == 0 {
 		o.Timeout = 30 * time.Second
+	}
+	if strings.ContainsFunc(o.Token, func(sign rune) bool { return sign <= ' ' || sign > '~' }) {
+		return nil, errors.New("diwan: a token is `diwan_` and 64 hexadecimal digits")
 	}
 	var listed []string
 	scheme := "http://"

@@ -92,6 +92,9 @@ func (c *Cluster) once(ctx context.Context, method, target string, fields map[st
 	if len(body) > 0 {
 		asked.Header.Set("Content-Type", "application/json")
 	}
+	if c.options.Token != "" {
+		asked.Header.Set("Authorization", "Bearer "+c.options.Token)
+	}
 	response, err := c.http.Do(asked)
 	if err != nil {
 		c.members.failed(member)

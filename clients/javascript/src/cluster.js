@@ -13,10 +13,10 @@ export class Cluster {
   #owners = 0
   session = null
 
-  constructor(members = '127.0.0.1:7180', { ttlMs = 10_000, timeoutMs = 30_000, name, tls } = {}) {
+  constructor(members = '127.0.0.1:7180', { ttlMs = 10_000, timeoutMs = 30_000, name, tls, token } = {}) {
     this.ttlMs = ttlMs
     this.name = name
-    this.exchange = new Exchange(addresses(members), timeoutMs, encryption(members, tls))
+    this.exchange = new Exchange(addresses(members), timeoutMs, encryption(members, tls), token)
   }
 
   /** The session: opened once, however many calls ask for it at once. */

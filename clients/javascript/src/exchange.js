@@ -31,7 +31,9 @@ const DISAGREEMENT = /^(ERR_SSL_|ERR_TLS_|EPROTO|CERT_|SELF_SIGNED|UNABLE_TO_|DE
 export const rest = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
 export class Exchange {
-  constructor(members, timeoutMs, tls = null) {
+  constructor(members, timeoutMs, tls = null, token) {
+    if (token != null && !/^diwan_[0-9a-f]{64}$/.test(token)) throw new TypeError('a token is `diwan_` and 64 hexadecimal digits')
+    this.token = token
     this.members = members
     this.tls = tls
     this.timeoutMs = timeoutMs
@@ -74,6 +76,7 @@ export class Exchange {
     const colon = member.lastIndexOf(':')
     const where = { host: member.slice(0, colon).replace(/[[\]]/g, ''), port: Number(member.slice(colon + 1)) }
     const headers = { ...fields }
+    if (this.token != null) headers.authorization = `Bearer ${this.token}`
     if (body || method === 'POST' || method === 'PUT') headers['content-length'] = Buffer.byteLength(body ?? '')
     if (body) headers['content-type'] = 'application/json'
     return new Promise((resolve, reject) => {

@@ -11,6 +11,8 @@ export interface ClusterOptions {
   timeoutMs?: number
   /** The session's name, for people. */
   name?: string
+  /** Says who asks, with every request; nobody in particular without it. */
+  token?: string
   /** Encrypts all connections; so do addresses that begin with `https://`. What is given is kept for the heartbeat's thread:
    * text and bytes, no functions. */
   tls?: boolean | TlsOptions

@@ -7,6 +7,7 @@ the heartbeats.
 import asyncio
 import json
 import random
+import re
 import threading
 import uuid
 from urllib.parse import quote
@@ -18,6 +19,7 @@ from ._tls import is_refused
 
 HOLD_SECONDS = 10.0
 ATTEMPT_SECONDS = 5.0
+TOKEN = re.compile("diwan_[0-9a-f]{64}")
 # Refusals of members, not of the replicated state: the same request is sent again.
 AGAIN = ("no-leader", "outcome-unknown", "rate", "bad-response", "too-slow")
 # How a grant is given back that nobody waits for any more: by which method, and its arguments.
@@ -36,7 +38,10 @@ UNDO = {
 class Core:
     """The connections and the session of a cluster."""
 
-    def __init__(self, members, ttl, timeout, name, tls=None):
+    def __init__(self, members, ttl, timeout, name, tls=None, token=None):
+        if token is not None and not TOKEN.fullmatch(token):
+            raise ValueError("a token is `diwan_` and 64 hexadecimal digits")
+        self.credentials = {"Authorization": f"Bearer {token}"} if token else {}
         listed = members.split(",") if isinstance(members, str) else list(members)
         self.members = [self._address(member.strip()) for member in listed]
         self.ttl, self.timeout, self.name = ttl, timeout, name
@@ -92,6 +97,7 @@ class Core:
         """One attempt at one member."""
         member = self._pick()
         try:
+            fields = {**fields, **self.credentials}
             status, answered, data = await self.http.request(member, method, target, fields, body)
         except (OSError, asyncio.TimeoutError, asyncio.CancelledError):
             # Cancelled by the time-out around it, perhaps: another member may be quicker.

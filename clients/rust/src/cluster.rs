@@ -20,7 +20,7 @@ use crate::wait::Cancel;
 const CLOSE: Duration = Duration::from_secs(2);
 
 /// What a cluster object is told beside its members.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Options {
     /// After which time what a dead client held is free.
     pub ttl: Duration,
@@ -31,11 +31,29 @@ pub struct Options {
     /// Encrypts all connections. Without it those are that have an address which begins with `https://`; then the system's own
     /// authorities vouch for the members.
     pub tls: Option<Tls>,
+    /// Says who asks, with every request; nobody in particular without it.
+    pub token: Option<String>,
+}
+
+/// The token is shown nowhere.
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { ttl, timeout, name, tls, token } = self;
+        let mut shown = f.debug_struct("Options");
+        shown.field("ttl", ttl).field("timeout", timeout).field("name", name).field("tls", tls);
+        shown.field("has_token", &token.is_some()).finish()
+    }
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { ttl: Duration::from_secs(10), timeout: Duration::from_secs(30), name: None, tls: None }
+        Self {
+            ttl: Duration::from_secs(10),
+            timeout: Duration::from_secs(30),
+            name: None,
+            tls: None,
+            token: None,
+        }
     }
 }
 
@@ -74,7 +92,7 @@ impl Cluster {
     /// The same, with options.
     pub fn with(addresses: &str, options: Options) -> Result<Self> {
         Ok(Self(Arc::new(Shared {
-            exchange: Arc::new(Exchange::new(addresses, options.tls.clone())?),
+            exchange: Arc::new(Exchange::new(addresses, options.tls.clone(), options.token.as_deref())?),
             options,
             session: Mutex::default(),
             is_closed: AtomicBool::new(false),

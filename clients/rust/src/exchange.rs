@@ -70,11 +70,33 @@ pub(crate) struct Exchange {
     /// How many are listed.
     count: usize,
     connections: Connections,
+    /// The value of `Authorization`, if anybody says who asks.
+    authorization: Option<Secret>,
+}
+
+/// What is shown nowhere.
+struct Secret(String);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("(secret)")
+    }
+}
+
+/// # Errors
+/// It is no token.
+fn authorization(token: &str) -> Result<Secret> {
+    let digits = token.strip_prefix("diwan_").unwrap_or_default();
+    if digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Ok(Secret(format!("Bearer {token}")));
+    }
+    Err(Problem::new("bad-argument", "a token is `diwan_` and 64 hexadecimal digits", Effect::None, "no")
+        .into())
 }
 
 impl Exchange {
     /// Encrypted, if it is said how, or an address begins with `https://`.
-    pub(crate) fn new(addresses: &str, tls: Option<Tls>) -> Result<Self> {
+    pub(crate) fn new(addresses: &str, tls: Option<Tls>, token: Option<&str>) -> Result<Self> {
         let is_encrypted = addresses.split(',').any(|address| address.trim().starts_with(ENCRYPTED));
         let tls = match tls {
             None if is_encrypted => Some(Tls::of_system()?),
@@ -88,7 +110,8 @@ impl Exchange {
         let current = usize::from(u16::from_le_bytes(random())) % listed.len();
         let members = Members { listed, current, leader: None, position: 0 };
         let count = members.listed.len();
-        Ok(Self { members: Mutex::new(members), count, connections: Connections::new(tls) })
+        let authorization = token.map(authorization).transpose()?;
+        Ok(Self { members: Mutex::new(members), count, connections: Connections::new(tls), authorization })
     }
 
     fn members(&self) -> MutexGuard<'_, Members> {
@@ -127,7 +150,10 @@ impl Exchange {
     ) -> std::result::Result<Answer, Missed> {
         let member = self.pick();
         let deadline = Instant::now() + attempt;
-        let response = self.connections.request(&member, asked, deadline, cancel).map_err(|error| {
+        let mut fields = asked.fields.clone();
+        fields.extend(self.authorization.iter().map(|secret| ("Authorization", secret.0.clone())));
+        let asked = Asked { method: asked.method, target: asked.target, fields: &fields, body: asked.body };
+        let response = self.connections.request(&member, &asked, deadline, cancel).map_err(|error| {
             if !cancel.is_cancelled() {
                 self.failed(&member);
             }

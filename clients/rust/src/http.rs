@@ -121,12 +121,7 @@ pub(crate) fn left(deadline: Instant) -> io::Result<Duration> {
     if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
-fn converse(
-    stream: &mut Wire,
-    member: &str,
-    asked: &Asked<'_>,
-    deadline: Instant,
-) -> io::Result<Response> {
+fn converse(stream: &mut Wire, member: &str, asked: &Asked<'_>, deadline: Instant) -> io::Result<Response> {
     stream.socket().set_write_timeout(Some(left(deadline)?))?;
     let sent = stream.write_all(&written(member, asked)).and_then(|()| stream.flush());
     sent.map_err(|unsent| stream.why(unsent))?;

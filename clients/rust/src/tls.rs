@@ -62,7 +62,8 @@ impl Tls {
     ) -> std::result::Result<Self, Problem> {
         let said = |error: rustls::Error| refused(&error.to_string());
         let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
-        let builder = builder.with_safe_default_protocol_versions().map_err(said)?.with_root_certificates(roots);
+        let builder =
+            builder.with_safe_default_protocol_versions().map_err(said)?.with_root_certificates(roots);
         let config = match own {
             Some((chain, key)) => builder.with_client_auth_cert(chain, key).map_err(said)?,
             None => builder.with_no_client_auth(),
@@ -94,7 +95,8 @@ fn unusable(file: &Path, error: &impl fmt::Display) -> Problem {
 
 fn certificates(file: &Path) -> std::result::Result<Vec<CertificateDer<'static>>, Problem> {
     let read = CertificateDer::pem_file_iter(file).map_err(|error| unusable(file, &error))?;
-    let found: Vec<_> = read.collect::<std::result::Result<_, _>>().map_err(|error| unusable(file, &error))?;
+    let found: Vec<_> =
+        read.collect::<std::result::Result<_, _>>().map_err(|error| unusable(file, &error))?;
     if found.is_empty() { Err(unusable(file, &"there is no certificate in it")) } else { Ok(found) }
 }
 
@@ -121,7 +123,12 @@ pub(crate) enum Wire {
 
 impl Wire {
     /// Over a connection that has just begun.
-    pub(crate) fn over(stream: TcpStream, tls: Option<&Tls>, member: &str, deadline: Instant) -> io::Result<Self> {
+    pub(crate) fn over(
+        stream: TcpStream,
+        tls: Option<&Tls>,
+        member: &str,
+        deadline: Instant,
+    ) -> io::Result<Self> {
         match tls {
             None => Ok(Self::Plain(stream)),
             Some(tls) => tls.begin(stream, member, deadline),

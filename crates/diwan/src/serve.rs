@@ -139,7 +139,7 @@ fn start_objects(
     let beside = config.council.as_ref();
     let mut objects = plan.service_config(beside, council.members());
     objects.names = names::config(plan, prepared.address().port(), beside, council);
-    let http = HttpOptions { create_on_use: plan.create_on_use };
+    let http = HttpOptions { create_on_use: plan.create_on_use, root_token: plan.root_token };
     let server = prepared.start(objects, http, council.shared_port()).map_err(|error| error.to_string())?;
     server.figures().for_each(|figures| council.registry().register(figures));
     Ok(server)

@@ -261,6 +261,8 @@ pub(crate) struct ObjectsDraft {
     pub(crate) create_on_use: bool,
     /// `objects.tls.*`.
     pub(crate) tls: TlsDraft,
+    /// `objects.root-token-file`.
+    pub(crate) root_token_file: Option<PathBuf>,
     /// Of names of objects.
     pub(crate) names: NamesDraft,
 }
@@ -285,6 +287,7 @@ impl Default for ObjectsDraft {
             data_dir: None,
             create_on_use: true,
             tls,
+            root_token_file: None,
             names: NamesDraft::default(),
         }
     }

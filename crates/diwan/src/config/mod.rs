@@ -10,6 +10,7 @@ pub(crate) mod failure;
 mod finish;
 mod keys;
 mod members;
+mod root_token;
 mod services;
 mod stores;
 

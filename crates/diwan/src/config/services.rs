@@ -21,7 +21,7 @@ use log_service::ListenerConfig;
 use objects_service::{GroupConfig, ObjectsConfig, PreparedNames, Zone};
 
 use super::draft::{BrokerDraft, Draft, FileKind, NamesDraft, ObjectsDraft};
-use super::{Checked, Problem};
+use super::{Checked, Problem, root_token};
 use crate::broker::{BrokerSetup, Defaults, option, plaintext};
 
 /// Where Kafka's clients connect, if no source says where.
@@ -63,6 +63,8 @@ pub(crate) struct ObjectsPlan {
     pub(crate) create_on_use: bool,
     /// How their clients' connections are encrypted, if they are.
     pub(crate) tls: Option<TlsConfig>,
+    /// The SHA-256 of the token that may do everything at this member.
+    pub(crate) root_token: Option<[u8; 32]>,
     /// Whether the server does without them if they cannot be served: nobody has asked for them.
     pub(crate) is_optional: bool,
     /// Names of objects, if they are to be served.
@@ -113,8 +115,8 @@ impl Draft {
 
     /// The objects that are to be served.
     fn objects_plan(&mut self, council: bool) -> Checked<Option<ObjectsPlan>> {
-        let ObjectsDraft { said, listen, data_dir, create_on_use, tls, names } =
-            std::mem::take(&mut self.objects);
+        let draft = std::mem::take(&mut self.objects);
+        let ObjectsDraft { said, listen, data_dir, create_on_use, tls, root_token_file, names } = draft;
         let is_wanted = match (self.file, listen) {
             (_, Some(None)) => false,
             (FileKind::Zoo | FileKind::Broker | FileKind::Toml { council: true }, _) => said,
@@ -127,12 +129,14 @@ impl Draft {
         if !is_wanted {
             return Ok(None);
         }
+        let root_token = root_token_file.map(|file| root_token::read(&file)).transpose()?;
         let directory = || self.config.storage.data_dir.join(OBJECTS_DIRECTORY);
         Ok(Some(ObjectsPlan {
             listen: listen.flatten().unwrap_or(OBJECTS_LISTEN),
             data_dir: data_dir.unwrap_or_else(directory),
             create_on_use,
             tls: tls.of_objects()?,
+            root_token,
             is_optional: !said,
             names: names.finish(),
         }))

@@ -564,3 +564,31 @@ fn secret_of_the_ensemble_comes_from_a_file_that_only_its_owner_reads() {
         between_members("secret-none", "diwan.ensembleSecretFile=/nowhere/s\n").0.expect_err("missing");
     assert!(problem.contains("cannot read the ensemble's secret"), "{problem}");
 }
+
+#[test]
+fn root_token_comes_from_a_file_that_only_its_owner_reads() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let scratch = Scratch::new("root-token");
+    let token = format!("diwan_{}", "0a".repeat(32));
+    let file = scratch.file("root.token", &format!("{token}\n"));
+    let with = |file: &Path| {
+        let properties = vec![format!("objects.root-token-file={}", file.display())];
+        let loaded = load(&Sources { properties, ..Sources::default() });
+        loaded
+            .result
+            .map(|config| config.objects.unwrap().root_token)
+            .map_err(|problems| format!("{problems:?}"))
+    };
+    let mode = |mode| std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+    for open in [0o644, 0o640, 0o602] {
+        mode(open);
+        let problem = with(&file).expect_err("open to others");
+        assert!(problem.contains("others than its owner") && problem.contains("chmod 600"), "{problem}");
+    }
+    mode(0o600);
+    assert_eq!(with(&file), Ok(objects_service::hash_of_token(&token)));
+    let wrong = scratch.file("wrong.token", "secret\n");
+    std::fs::set_permissions(&wrong, std::fs::Permissions::from_mode(0o600)).unwrap();
+    assert!(with(&wrong).expect_err("no token").contains("is no token"));
+    assert!(with(Path::new("/nowhere/t")).expect_err("missing").contains("cannot read"));
+}

@@ -10,6 +10,7 @@ use clap_complete::engine::ArgValueCompleter;
 use serde_json::Value;
 
 use super::complete;
+use super::credentials::CredentialArguments;
 use super::encryption::{self, EncryptionArguments};
 use crate::http::{self, Tls};
 use crate::log::failure::{Done, Failure};
@@ -36,6 +37,9 @@ pub(crate) struct AccessArguments {
 
     #[command(flatten)]
     pub(crate) encryption: EncryptionArguments,
+
+    #[command(flatten)]
+    pub(crate) credentials: CredentialArguments,
 }
 
 /// An object as it is written.
@@ -118,11 +122,12 @@ impl AccessArguments {
     /// Nobody answers, or the answer is a problem.
     pub(crate) fn ask(&self, request: &Request<'_>) -> Done<Reply> {
         let until = Instant::now() + TRYING_MAX;
+        let who = self.credentials.header()?;
         loop {
             let (mut last, mut unencrypted) = (None, None);
             for server in &self.server {
                 let (address, tls) = self.encryption.server(server)?;
-                match ask_one((address, &tls), request, PATIENCE) {
+                match ask_one((address, &tls), request, who.as_ref(), PATIENCE) {
                     Ok(reply) if is_to_be_tried_elsewhere(&reply) => last = Some(problem(&reply)),
                     Ok(reply) if reply.status < 300 => return Ok(reply),
                     Ok(reply) => return Err(problem(&reply)),
@@ -150,9 +155,10 @@ impl AccessArguments {
     /// answered.
     pub(crate) fn ask_each_once(&self, request: &Request<'_>, patience: Duration) -> Option<Reply> {
         let mut last = None;
+        let who = self.credentials.header().ok()?;
         for server in &self.server {
             let Ok((address, tls)) = self.encryption.server(server) else { continue };
-            match ask_one((address, &tls), request, patience) {
+            match ask_one((address, &tls), request, who.as_ref(), patience) {
                 Ok(reply) if reply.status < 300 => return Some(reply),
                 Ok(reply) => last = Some(reply),
                 Err(_) => {}
@@ -162,9 +168,15 @@ impl AccessArguments {
     }
 }
 
-fn ask_one(server: (&str, &Tls), request: &Request<'_>, patience: Duration) -> io::Result<Reply> {
+fn ask_one(
+    server: (&str, &Tls),
+    request: &Request<'_>,
+    who: Option<&(&'static str, String)>,
+    patience: Duration,
+) -> io::Result<Reply> {
     let line = (request.method, request.path.as_str());
-    let page = http::send(server, line, &request.headers, request.body, patience)?;
+    let headers: Vec<_> = request.headers.iter().chain(who).cloned().collect();
+    let page = http::send(server, line, &headers, request.body, patience)?;
     let status = page.status;
     let text = String::from_utf8_lossy(&page.read()?).trim_end().to_owned();
     let body = serde_json::from_str(&text).unwrap_or(Value::Null);
@@ -226,6 +238,12 @@ fn problem(reply: &Reply) -> Failure {
         }
         "quarantined" => "`diwan object inspect` says why; `diwan object release` has it run again",
         "tls-required" => "name the authority that signed the servers' certificates: `--tls-ca FILE`",
+        "unauthenticated" => {
+            "send a token with `--token-file FILE` or `DIWAN_TOKEN`; `diwan object token create` makes one for whoever administers"
+        }
+        "forbidden" => {
+            "`diwan object access show` shows your rights; whoever administers gives more with `diwan object access allow`"
+        }
         "no-leader" => "a majority of the members must run: `diwan status` shows them",
         "disk-full" => "make room on the members' disks",
         _ if body["retry"] == "later" => "try again later",

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use clap_complete::engine::CompletionCandidate;
 
 use super::access::AccessArguments;
+use super::credentials::CredentialArguments;
 use super::encryption::EncryptionArguments;
 use super::list;
 use crate::log::complete::named;
@@ -30,7 +31,12 @@ pub(super) fn objects(begun: &OsStr) -> Vec<CompletionCandidate> {
         named(&words, &["--tls-ca"], "DIWAN_OBJECTS_TLS_CA"),
         named(&words, &["--tls-cert"], "DIWAN_OBJECTS_TLS_CERT"),
     );
-    let access = AccessArguments { server: server.split(',').map(String::from).collect(), encryption };
+    let server = server.split(',').map(String::from).collect();
+    let credentials = CredentialArguments {
+        token: None,
+        token_file: named(&words, &["--token-file"], "DIWAN_TOKEN_FILE").map(Into::into),
+    };
+    let access = AccessArguments { server, encryption, credentials };
     // Who cannot be reached completes nothing.
     let objects = list::of_type(&access, kind, prefix).unwrap_or_default();
     let names = objects.iter().filter_map(|object| object["name"].as_str());

@@ -137,7 +137,7 @@ fn compare(access: &AccessArguments, out: &mut impl Write) -> Done {
             .server
             .iter()
             .map(|server| {
-                let one = AccessArguments { server: vec![server.clone()], ..AccessArguments::default() };
+                let one = AccessArguments { server: vec![server.clone()], ..access.clone() };
                 one.ask(&Request::get(String::from("/v1/groups")))
                     .map(|reply| reply.body["groups"][0].clone())
             })

@@ -5,12 +5,15 @@ mod build;
 mod call;
 mod care;
 mod complete;
+mod credentials;
 mod dev;
 mod encryption;
 mod list;
 mod lock;
 mod new;
+mod rights;
 mod session;
+mod token;
 mod types;
 
 use std::io::{self, Write};
@@ -40,7 +43,15 @@ A type of your own is a WebAssembly module. Its objects are created on purpose.
   diwan object migrate hits/home --to 1f3a --dry-run
   diwan object migrate hits/home --to 1f3a
   diwan object rollback hits/home
-  diwan object quarantine hits/home         it runs nothing and keeps its state; `release` ends that";
+  diwan object quarantine hits/home         it runs nothing and keeps its state; `release` ends that
+
+Until access is closed, whoever reaches the port may do everything.
+
+  diwan object token create --name admin --allow '*:admin' --out admin.token
+  diwan object access close --token-file admin.token
+  diwan object token create --name ci --allow 'lock/build:*' --token-file admin.token
+  DIWAN_TOKEN=diwan_.. diwan object call lock/build acquire '{\"ttl_ms\":30000}'
+  diwan object token revoke ci --token-file admin.token";
 
 /// Commands of live objects.
 #[derive(Debug, Subcommand)]
@@ -74,6 +85,12 @@ pub(crate) enum ObjectCommand {
     Release(care::ReleaseArguments),
     /// Delete an object: its waiters are told, and its holders hold nothing any more.
     Delete(call::DeleteArguments),
+    /// Tokens, by which programs and people prove who they are.
+    #[command(subcommand)]
+    Token(token::TokenCommand),
+    /// Who may do what, and whether that is looked at.
+    #[command(subcommand)]
+    Access(rights::RightsCommand),
     /// Begin a type of your own: write a folder with an example.
     New(new::NewArguments),
     /// Run the type of a folder in three members on this machine: build, upload and compare at each change.
@@ -100,6 +117,8 @@ pub(crate) fn run(command: &ObjectCommand, out: &mut impl Write) -> io::Result<E
         ObjectCommand::Quarantine(arguments) => care::quarantine(arguments, out),
         ObjectCommand::Release(arguments) => care::release(arguments, out),
         ObjectCommand::Delete(arguments) => call::delete(arguments, out),
+        ObjectCommand::Token(command) => token::run(command, out),
+        ObjectCommand::Access(command) => rights::run(command, out),
         ObjectCommand::New(arguments) => new::new(arguments, out),
         ObjectCommand::Dev(arguments) => dev::dev(arguments, out),
     };

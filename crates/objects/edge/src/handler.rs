@@ -5,6 +5,7 @@ use net_http_server::{Handler, Refusal, Replies, Request, RequestId, Response};
 use objects_http::{Edge, EdgeConfig, HttpRequest, Say};
 use objects_replica::edge::{self, Answer};
 
+use crate::audit::Audit;
 use crate::convert::{Headers, refusal, response};
 
 /// The way to the core.
@@ -30,16 +31,18 @@ pub struct EdgeHandler<C> {
     core: C,
     asks: Vec<edge::Request>,
     says: Vec<Say<RequestId>>,
+    audit: Audit,
 }
 
 impl<C: Core> EdgeHandler<C> {
     /// A handler that asks `core`.
     #[must_use]
     pub fn new(config: EdgeConfig, core: C) -> Self {
-        Self { edge: Edge::new(config), core, asks: Vec::new(), says: Vec::new() }
+        Self { edge: Edge::new(config), core, asks: Vec::new(), says: Vec::new(), audit: Audit::default() }
     }
 
-    fn reply(&mut self, replies: &mut Replies) {
+    fn reply(&mut self, replies: &mut Replies, now: Now) {
+        self.audit.log(&mut self.edge, now.mono());
         self.edge.take_says(&mut self.says);
         for say in self.says.drain(..) {
             match say {
@@ -60,13 +63,18 @@ fn random(bytes: &mut [u8]) {
 impl<C: Core> Handler for EdgeHandler<C> {
     type Mail = EdgeMail;
 
-    fn request(&mut self, id: RequestId, request: Request, replies: &mut Replies, _: Now) {
+    fn request(&mut self, id: RequestId, request: Request, replies: &mut Replies, now: Now) {
         let target = request.uri.path_and_query().map_or("", |target| target.as_str());
         let headers = Headers(&request.headers);
-        let asked =
-            HttpRequest { method: request.method.as_str(), target, fields: &headers, body: &request.body };
+        let asked = HttpRequest {
+            method: request.method.as_str(),
+            target,
+            fields: &headers,
+            body: &request.body,
+            certificate: request.certificate.as_deref(),
+        };
         self.edge.request(id, &asked, &mut random);
-        self.reply(replies);
+        self.reply(replies, now);
     }
 
     fn refusal(&mut self, why: Refusal) -> Response {
@@ -79,7 +87,7 @@ impl<C: Core> Handler for EdgeHandler<C> {
             EdgeMail::Leader(leader) => self.edge.set_leader(leader),
             EdgeMail::CoreEnded => self.edge.core_ended(),
         }
-        self.reply(replies);
+        self.reply(replies, now);
     }
 
     fn gone(&mut self, id: RequestId) {
@@ -92,12 +100,12 @@ impl<C: Core> Handler for EdgeHandler<C> {
 
     fn tick(&mut self, replies: &mut Replies, now: Now) {
         self.edge.tick(now.mono());
-        self.reply(replies);
+        self.reply(replies, now);
     }
 
-    fn stop(&mut self, replies: &mut Replies, _: Now) {
+    fn stop(&mut self, replies: &mut Replies, now: Now) {
         self.edge.stop();
-        self.reply(replies);
+        self.reply(replies, now);
     }
 
     fn flush(&mut self) {

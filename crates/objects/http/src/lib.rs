@@ -8,14 +8,13 @@
 //! Invariants:
 //! - *One response.* Each request is answered once, or was [gone](Edge::gone) before.
 //! - *Nothing unclear goes to the core.* A request that is no good in form is refused here, with words for its sender.
-//! - *Secrets stay here.* The core and the log get the hash of a session's secret.
+//! - *Secrets stay here.* The core and the log get the hash of a session's secret, and of a token.
+//! - *Wrong is not none.* A token that cannot be one is refused, never taken for a request without.
 //! - *One reading of a body.* What is checked here is read again where it is applied, by the same parser.
 //!
 //! This crate knows no socket, no clock and no source of randomness: time and random bits are arguments.
 //!
 //! # Not done, and what that costs
-//! - Tokens, and so principals: everybody is `anonymous`. A ticket can be collected by whoever guesses its number; a session
-//!   is protected by its secret. `Authorization` is refused.
 //! - Namespaces, `:export` and `:import` are refused with 501.
 //! - The list of objects is of one type at a time.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
@@ -27,13 +26,15 @@ mod fields;
 mod guard;
 mod message;
 mod openapi;
+mod presented;
 mod route;
 mod schema;
 mod sse;
 mod target;
 
 pub use edge::{Edge, EdgeConfig, Say};
-pub use message::{EVENT_STREAM, Fault, Field, Fields, HttpRequest, HttpResponse, JSON, PROBLEM};
+pub use message::{EVENT_STREAM, Fault, Field, Fields, HttpRequest, HttpResponse, JSON, Note, PROBLEM};
+pub use presented::{TOKEN_PREFIX, hash_of_token};
 
 /// What takes the place of events that a client reads too slowly for.
 pub const EVENTS_LOST: &str = sse::LOST;

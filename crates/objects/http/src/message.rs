@@ -30,6 +30,8 @@ pub struct HttpRequest<'a> {
     pub fields: &'a dyn Fields,
     /// The body.
     pub body: &'a [u8],
+    /// The holder of the certificate that the connection has shown, if one was asked for and shown.
+    pub certificate: Option<&'a str>,
 }
 
 /// What is answered.
@@ -67,12 +69,30 @@ impl HttpResponse {
     /// A refusal of the core's.
     pub(crate) fn problem(problem: &Problem) -> Self {
         let response = Self { content_type: PROBLEM, ..Self::json(problem.slug.status(), problem.to_json()) };
+        let response = challenged(response);
         match problem.retry_after_ms {
             Some(ms) => response.with("retry-after", ms.div_ceil(1_000).max(1).to_string()),
             None if problem.slug.status() == 429 => response.with("retry-after", "1"),
             None => response,
         }
     }
+}
+
+/// What those are told who look after the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// A client was not let in.
+    Refused {
+        /// The name of the refusal.
+        slug: &'static str,
+        /// What it wanted, as it was told.
+        detail: String,
+    },
+    /// Something was done that takes the right to administer.
+    Administered {
+        /// Who did what.
+        what: Box<str>,
+    },
 }
 
 /// A refusal of this edge: the request went nowhere.
@@ -163,6 +183,12 @@ impl Fault {
         Self::argument("", "the body breaks the rules of its transfer coding")
     }
 
+    /// What is noted of it, if the client was not let in.
+    pub(crate) fn note(&self) -> Option<Note> {
+        matches!(self.status, 401 | 403)
+            .then(|| Note::Refused { slug: self.slug, detail: self.detail.clone() })
+    }
+
     /// The response that says it. Nothing had an effect.
     #[must_use]
     pub fn response(&self) -> HttpResponse {
@@ -187,7 +213,16 @@ impl Fault {
             Some(allow) => response.with("allow", allow),
             None => response,
         };
+        let response = challenged(response);
         if self.status == 429 { response.with("retry-after", "1") } else { response }
+    }
+}
+
+/// Whoever is not known is told how to be: HTTP wants that of a 401.
+fn challenged(response: HttpResponse) -> HttpResponse {
+    match response.status {
+        401 => response.with("www-authenticate", "Bearer realm=\"diwan objects\""),
+        _ => response,
     }
 }
 

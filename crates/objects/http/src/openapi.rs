@@ -153,6 +153,7 @@ pub(crate) fn document(only: Option<&str>, users: &[Json]) -> Option<String> {
         .raw("servers", "[{\"url\":\"/v1\"}]")
         .raw("paths", &paths.finish())
         .raw("components", COMPONENTS)
+        .raw("security", "[{},{\"token\":[]}]")
         .finish();
     Some(document)
 }
@@ -186,6 +187,17 @@ const OTHERS: &[(&str, &[(&str, &str)])] = &[
     ),
     ("/objects/{type}/{name}:quarantine", &[("post", "Have an object run nothing")]),
     ("/objects/{type}/{name}:release", &[("post", "Have an object run again")]),
+    ("/access", &[("get", "Whether access is open, and who may do what")]),
+    ("/access/open", &[("post", "Have nobody's rights looked at")]),
+    ("/access/close", &[("post", "Have rights looked at")]),
+    ("/access/allow", &[("post", "Give a principal rights")]),
+    ("/access/deny", &[("post", "Take rights from a principal")]),
+    (
+        "/tokens",
+        &[("get", "List the tokens, without their secrets"), ("post", "Create a token, which is shown once")],
+    ),
+    ("/tokens/{number}", &[("delete", "Revoke a token")]),
+    ("/principals/{principal}", &[("delete", "Revoke all tokens and rights of a principal")]),
     ("/groups", &[("get", "How much there is")]),
     ("/live", &[("get", "Whether the process serves")]),
     ("/ready", &[("get", "Whether the member has a leader")]),

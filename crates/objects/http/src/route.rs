@@ -38,9 +38,26 @@ pub(crate) enum Route {
     ShowVersion(String, VersionHash),
     DeleteVersion(String, VersionHash),
     OpenApi,
+    /// Who may do what.
+    Access,
+    ChangeAccess(ChangeAccess),
+    Tokens,
+    CreateToken,
+    RevokeToken(u64),
+    /// All tokens and rights of a principal.
+    RevokePrincipal(String),
     Groups,
     Live,
     Ready,
+}
+
+/// How access is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ChangeAccess {
+    Open,
+    Close,
+    Allow,
+    Deny,
 }
 
 /// A route, and the name of the type that it is about if that is none of the built-in ones: the core knows its number.
@@ -68,6 +85,21 @@ impl Routed {
 }
 
 impl Route {
+    /// Whether it is for those who administer, and so is noted when it is done.
+    pub(crate) const fn administers(&self) -> bool {
+        matches!(
+            self,
+            Self::Delete(_)
+                | Self::Care(..)
+                | Self::Upload(_)
+                | Self::DeleteVersion(..)
+                | Self::ChangeAccess(_)
+                | Self::CreateToken
+                | Self::RevokeToken(_)
+                | Self::RevokePrincipal(_)
+        )
+    }
+
     fn of(method: &str, target: &Target) -> Result<Self, Fault> {
         // A response to HEAD is one to GET without its body.
         let method = if method == "HEAD" { "GET" } else { method };
@@ -85,6 +117,12 @@ impl Route {
             }
             ["sessions", rest @ ..] => of_sessions(method, rest),
             ["types", rest @ ..] => of_types(method, rest),
+            ["access", rest @ ..] => of_access(method, rest),
+            ["tokens", rest @ ..] => of_tokens(method, rest),
+            ["principals", name] => match method {
+                "DELETE" => Ok(Self::RevokePrincipal((*name).into())),
+                _ => Err(Fault::not_allowed("DELETE")),
+            },
             ["openapi.json"] => only_get(method, Self::OpenApi),
             ["groups"] => only_get(method, Self::Groups),
             ["live"] => only_get(method, Self::Live),
@@ -155,6 +193,32 @@ fn of_sessions(method: &str, segments: &[&str]) -> Result<Route, Fault> {
         },
         [id, "renew"] => only_post(method, Route::RenewSession(session(id)?)),
         [id, "events"] => only_get(method, Route::SessionEvents(session(id)?)),
+        _ => Err(Fault::no_such_route()),
+    }
+}
+
+fn of_access(method: &str, segments: &[&str]) -> Result<Route, Fault> {
+    let how = match segments {
+        [] => return only_get(method, Route::Access),
+        ["open"] => ChangeAccess::Open,
+        ["close"] => ChangeAccess::Close,
+        ["allow"] => ChangeAccess::Allow,
+        ["deny"] => ChangeAccess::Deny,
+        _ => return Err(Fault::no_such_route()),
+    };
+    only_post(method, Route::ChangeAccess(how))
+}
+
+fn of_tokens(method: &str, segments: &[&str]) -> Result<Route, Fault> {
+    match (method, segments) {
+        ("GET", []) => Ok(Route::Tokens),
+        ("POST", []) => Ok(Route::CreateToken),
+        (_, []) => Err(Fault::not_allowed("GET, HEAD, POST")),
+        ("DELETE", [number]) => {
+            let number = digits(number).ok_or_else(|| Fault::argument("", "not a token's number"))?;
+            Ok(Route::RevokeToken(number))
+        }
+        (_, [_]) => Err(Fault::not_allowed("DELETE")),
         _ => Err(Fault::no_such_route()),
     }
 }

@@ -4,7 +4,7 @@ mod world;
 
 use base::MonoTime;
 use objects_http::{Edge, EdgeConfig, Say};
-use objects_replica::edge::{Answer, Consistency, EventId, Happening, Question, Request, Subject, caller_of};
+use objects_replica::edge::{Answer, Consistency, EventId, Happening, Question, Request, Subject};
 use objects_state::{
     Command, Identity, MethodKind, Origin, Outcome, Problem, SessionId, SideEffect, Slug, TYPES, methods,
     type_named,
@@ -79,7 +79,7 @@ fn replies_are_acknowledged_up_to_a_floor_and_above_it() {
     ] {
         let headers = [("Diwan-Session", SESSION), ("Diwan-Request", "10"), ("Diwan-Acknowledged", said)];
         let command = World::new().command("POST", "/v1/objects/counter/c/increment", &headers, "");
-        let caller = caller_of(&command).expect("a call");
+        let caller = command.caller().expect("a call");
         let Identity::Session { acknowledged, above, .. } = &caller.identity else { panic!("{caller:?}") };
         assert_eq!((*acknowledged, above.iter().collect::<Vec<_>>()), (floor, ranges.to_vec()), "{said}");
     }
@@ -90,7 +90,7 @@ fn keys_have_quotes_or_none() {
     for key in ["\"k-1\"", "k-1"] {
         let headers: Vec<(&'static str, &'static str)> = vec![("Idempotency-Key", key)];
         let command = World::new().command("POST", "/v1/objects/counter/c/increment", &headers, "");
-        assert_eq!(caller_of(&command).expect("a client's").identity, Identity::Key("k-1".into()));
+        assert_eq!(command.caller().expect("a client's").identity, Identity::Key("k-1".into()));
     }
 }
 
@@ -207,7 +207,7 @@ fn other_routes_ask_what_they_mean() {
     );
     for route in ["/v1/groups", "/v1/ready"] {
         let counts = world.asked("GET", route, &[], "");
-        assert!(matches!(counts, Request::Query { question: Question::Counts, .. }));
+        assert!(matches!(counts, Request::Query { question: Question::Counts | Question::Ready, .. }));
     }
 }
 

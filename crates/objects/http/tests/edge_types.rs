@@ -24,7 +24,13 @@ fn module(bytes: usize) -> Vec<u8> {
 fn upload(world: &mut World, module: &[u8]) -> u32 {
     world.next += 1;
     let fields = Headers(vec![("Content-Type", "application/wasm")]);
-    let request = HttpRequest { method: "POST", target: "/v1/types/hits", fields: &fields, body: module };
+    let request = HttpRequest {
+        method: "POST",
+        target: "/v1/types/hits",
+        fields: &fields,
+        body: module,
+        certificate: None,
+    };
     world.edge.request(world.next, &request, &mut |bytes| bytes.fill(0x5a));
     world.next
 }

@@ -7,12 +7,12 @@
 //! Each [`Request`] with an origin is answered by exactly one [`Answer::Done`], unless the edge says [`Request::Gone`]
 //! before, or it is a watch that is not refused ([`Answer::Watching`]). [`Answer::Parked`] may come before it, and more than once (the request was repeated meanwhile).
 //!
-//! The edge authenticates principals and hashes the secrets of sessions. The core compares the hash with the session's:
-//! it has the state.
+//! The edge hashes tokens and the secrets of sessions. The core compares the hashes with what it knows: it has the state. The
+//! edge alone knows who has shown a certificate, or the member's root token, and says so by the [`Principal`].
 
 use base::MonoTime;
 use objects_state::guest::VersionHash;
-use objects_state::{Caller, Command, Event, ObjectName, Origin, Outcome, SessionId, TypeId};
+use objects_state::{Command, Event, ObjectName, Origin, Outcome, Principal, SessionId, TypeId};
 
 /// Bits of [`Origin::number`] that are the edge's.
 const EDGE_SHIFT: u32 = 48;
@@ -84,6 +84,15 @@ pub enum Question {
     Session(SessionId),
     /// `{"objects","sessions","waiting","keys","position","stamp_ms","digest"}`: how much there is.
     Counts,
+    /// Whether the member serves: what [`Question::Counts`] says for those who may see it, otherwise `{}`.
+    Ready,
+    /// `{"access","principal","allow","position"}`, and `"principals"` with `"next"` for those who administer.
+    Access {
+        /// Only principals behind this one.
+        after: Option<String>,
+    },
+    /// `{"tokens":[{"number","principal","mark","since_ms","by","ends_ms"}],"position"}`.
+    Tokens,
     /// `{"types":[as described],"position"}`: the types of users.
     Types,
     /// `{"name","built_in","version","versions":[{"version","state","rejected","since","module","objects"}],"description"}`
@@ -152,7 +161,7 @@ pub enum Request {
         /// Whom the answer goes to.
         origin: Origin,
         /// Who asks.
-        principal: String,
+        principal: Principal,
         /// What.
         question: Question,
         /// On how fresh a state.
@@ -166,8 +175,8 @@ pub enum Request {
     Collect {
         /// Whom the answer goes to.
         origin: Origin,
-        /// Who asks: only the principal that made the call gets its result.
-        principal: String,
+        /// Who asks: only the principal that made the call gets its result, and who administers everything.
+        principal: Principal,
         /// The ticket.
         ticket: u64,
         /// The session whose client asks, if it says so: waiting for a call of its own keeps it. The wrong secret is refused.
@@ -177,6 +186,8 @@ pub enum Request {
     Renew {
         /// Whom the answer goes to.
         origin: Origin,
+        /// Who asks.
+        principal: Principal,
         /// Which session.
         proof: SessionProof,
     },
@@ -194,6 +205,8 @@ pub enum Request {
     Watch {
         /// Whom the events go to.
         origin: Origin,
+        /// Who watches. The watch ends when it may not any more.
+        principal: Principal,
         /// What is watched.
         subject: Subject,
         /// The last event that the client has seen. If the ones behind it are not kept any more, [`Answer::EventsLost`].
@@ -210,6 +223,14 @@ pub enum Request {
         consistency: Consistency,
         /// Not before the state has this position, likewise.
         min_position: Option<u64>,
+    },
+    /// A request with a token. Whatever principal stands in it, it is the token's. Refused with `unauthenticated` if there is
+    /// no such token.
+    ByToken {
+        /// The SHA-256 of the token.
+        hash: [u8; 32],
+        /// What is asked.
+        request: Box<Request>,
     },
     /// The connection of this request is gone, or the edge has answered by a ticket (202) and does not wait any more. A
     /// call that waits and has neither session nor key is cancelled by it, so an edge answers such a call with no ticket.
@@ -270,30 +291,35 @@ pub enum Answer {
     },
 }
 
-/// The caller of a client's command; `None` for what only leaders and members command.
-#[must_use]
-pub const fn caller_of(command: &Command) -> Option<&Caller> {
-    match command {
-        Command::Call(call) => Some(&call.caller),
-        Command::Batch(batch) => Some(&batch.caller),
-        Command::Create { caller, .. }
-        | Command::Delete { caller, .. }
-        | Command::OpenSession { caller, .. }
-        | Command::CloseSession { caller, .. }
-        | Command::TypePiece { caller, .. }
-        | Command::TypePut { caller, .. }
-        | Command::TypeDelete { caller, .. }
-        | Command::Migrate { caller, .. }
-        | Command::Quarantine { caller, .. }
-        | Command::Rollback { caller, .. }
-        | Command::CancelTicket { caller: Some(caller), .. } => Some(caller),
-        Command::CancelTicket { caller: None, .. }
-        | Command::ExpireSession { .. }
-        | Command::TypeReady { .. }
-        | Command::TypeVerdict { .. }
-        | Command::Finish { .. }
-        | Command::Tick
-        | Command::FeatureLevel(_) => None,
+impl Request {
+    /// Who asks, if anybody does.
+    #[must_use]
+    pub const fn principal(&self) -> Option<&Principal> {
+        match self {
+            Self::Command { command, .. } => match command.caller() {
+                Some(caller) => Some(&caller.principal),
+                None => None,
+            },
+            Self::Query { principal, .. }
+            | Self::Collect { principal, .. }
+            | Self::Renew { principal, .. }
+            | Self::Watch { principal, .. } => Some(principal),
+            Self::OfType { request, .. } | Self::ByToken { request, .. } => request.principal(),
+            Self::Gone { .. } | Self::Heard { .. } => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn principal_mut(&mut self) -> Option<&mut Principal> {
+        match self {
+            Self::Command { command, .. } => command.caller_mut().map(|caller| &mut caller.principal),
+            Self::Query { principal, .. }
+            | Self::Collect { principal, .. }
+            | Self::Renew { principal, .. }
+            | Self::Watch { principal, .. } => Some(principal),
+            Self::OfType { request, .. } | Self::ByToken { request, .. } => request.principal_mut(),
+            Self::Gone { .. } | Self::Heard { .. } => None,
+        }
     }
 }
 
@@ -301,7 +327,7 @@ pub const fn caller_of(command: &Command) -> Option<&Caller> {
 #[must_use]
 pub const fn origin_of(request: &Request) -> Option<Origin> {
     match request {
-        Request::Command { command, .. } => match caller_of(command) {
+        Request::Command { command, .. } => match command.caller() {
             Some(caller) => Some(caller.origin),
             None => None,
         },
@@ -310,7 +336,7 @@ pub const fn origin_of(request: &Request) -> Option<Origin> {
         | Request::Renew { origin, .. }
         | Request::Watch { origin, .. }
         | Request::Gone { origin } => Some(*origin),
-        Request::OfType { request, .. } => origin_of(request),
+        Request::OfType { request, .. } | Request::ByToken { request, .. } => origin_of(request),
         Request::Heard { .. } => None,
     }
 }

@@ -3,7 +3,7 @@
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
-use objects_state::Origin;
+use objects_state::{Authority, Origin};
 
 /// A request that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +11,10 @@ pub(crate) struct Joined {
     pub(crate) origin: Origin,
     /// Whether the call ends when its caller goes: it has neither session nor key.
     pub(crate) is_anonymous: bool,
+    /// What vouches for who waits.
+    pub(crate) authority: Authority,
+    /// Whether the ticket is another principal's: then it may wait as long as no right changes.
+    pub(crate) is_others: bool,
 }
 
 /// See the module.
@@ -47,6 +51,19 @@ impl JoinedRequests {
         joined
     }
 
+    /// Takes out the requests for which nothing vouches any more; their tickets are the state's business.
+    pub(crate) fn take_unvouched(&mut self, is_valid: impl Fn(Authority) -> bool) -> Vec<Origin> {
+        let mut taken = Vec::new();
+        for joined in self.tickets.values_mut() {
+            let unvouched = joined.extract_if(.., |one| one.is_others || !is_valid(one.authority));
+            taken.extend(unvouched.map(|one| one.origin));
+        }
+        self.tickets.retain(|_, joined| !joined.is_empty());
+        taken.iter().for_each(|origin| _ = self.requests.remove(&origin.number));
+        taken.sort_unstable_by_key(|origin| origin.number);
+        taken
+    }
+
     /// A request waits no more. Gives its ticket, if it waited, and whether that is to be cancelled.
     pub(crate) fn leave(&mut self, origin: Origin) -> Option<(u64, bool)> {
         let ticket = self.requests.remove(&origin.number)?;
@@ -78,7 +95,12 @@ mod tests {
     #[test]
     fn ticket_ends_for_all_who_wait_and_did_not_leave() {
         let mut joined = JoinedRequests::new();
-        let of = |number| Joined { origin: Origin { member: 1, number }, is_anonymous: number == 1 };
+        let of = |number| Joined {
+            origin: Origin { member: 1, number },
+            is_anonymous: number == 1,
+            authority: if number == 2 { Authority::Token(7) } else { Authority::Member },
+            is_others: false,
+        };
         (1..=3).for_each(|number| joined.join(7, of(number)));
         joined.join(7, of(2));
         joined.join(8, of(4));
@@ -89,5 +111,23 @@ mod tests {
         let mut ended = joined.end(7);
         ended.sort_by_key(|one| one.origin.number);
         assert_eq!((ended, joined.end(8), joined.len()), (vec![of(2), of(3)], vec![], 0));
+    }
+
+    #[test]
+    fn request_whose_token_is_gone_waits_no_more() {
+        let mut joined = JoinedRequests::new();
+        let of = |number, authority, is_others| Joined {
+            origin: Origin { member: 1, number },
+            is_anonymous: false,
+            authority,
+            is_others,
+        };
+        joined.join(7, of(1, Authority::Member, false));
+        joined.join(7, of(2, Authority::Token(5), false));
+        joined.join(8, of(3, Authority::Token(6), false));
+        joined.join(9, of(4, Authority::Root, true));
+        let taken = joined.take_unvouched(|authority| authority != Authority::Token(6));
+        assert_eq!(taken.iter().map(|origin| origin.number).collect::<Vec<_>>(), [3, 4]);
+        assert_eq!((joined.tickets(), joined.len()), (vec![7], 2));
     }
 }

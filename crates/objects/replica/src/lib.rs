@@ -18,6 +18,9 @@
 //!   deadline, of whom it has heard. Each member asks its edges before it answers. A new leader gives each session its
 //!   full time to live; time in which a process stood still does not count.
 //! - *Nothing unreadable comes into the log*, and nothing that a member may not give.
+//! - *Access is judged where it counts*: a query and a watch by the state that they are answered from, a command by the state at
+//!   its position. What a fresh state refuses comes not into the log. When tokens or rights change, watches and requests that
+//!   wait are judged again, before anybody sees the state that did it.
 //! - *Bounded.* What waits here has a limit, and what comes beyond is refused before it is in the log ([`limits`]).
 //!
 //! # Walks
@@ -61,7 +64,6 @@
 //! - Events are remembered by each member for itself: a watch that resumes elsewhere may be told that they are lost.
 //! - Commands take turns in the order of their arrival, whoever sends them: a caller that fills the queue delays others.
 //! - A query of 1,000 items is evaluated between commands, and holds them up for as long.
-//! - Access is the edge's.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod commands;
@@ -99,7 +101,7 @@ pub use status::CoreStatus;
 pub type PeerMessage = consensus_replica::PeerMessage<ObjectsMessage>;
 
 /// The highest feature level that this build understands.
-pub const FEATURE_LEVEL: u32 = 5;
+pub const FEATURE_LEVEL: u32 = 6;
 
 /// The feature level from which on there may be types of users.
 pub const USER_TYPES_LEVEL: u32 = 2;
@@ -107,6 +109,9 @@ pub const USER_TYPES_LEVEL: u32 = 2;
 /// The feature level from which on the log says what members' engines make of a version, and objects of users' types go into
 /// quarantine and back to earlier versions.
 pub const VERDICTS_LEVEL: u32 = 3;
+
+/// The feature level from which on there are tokens and rights.
+pub const ACCESS_LEVEL: u32 = 6;
 
 /// How many bytes a message of another member may have that begins like this: see
 /// [`consensus_replica::peer_message_bytes_max`].

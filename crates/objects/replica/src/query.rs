@@ -3,16 +3,43 @@
 use objects_state::guest::VersionHash;
 use objects_state::limits::NAME_BYTES_MAX;
 use objects_state::{
-    Description, Outcome, Problem, Reply, Session, SessionId, Slug, State, TypeInfo, VersionInfo,
+    Act, Description, Outcome, Principal, Problem, Reply, Session, SessionId, Slug, State, TypeInfo,
+    VersionInfo,
 };
 
 use crate::edge::Question;
 use crate::limits::LISTED_MAX;
 
-/// Answers a question on this state.
+/// Answers a question on this state, if the principal may ask it.
 #[must_use]
-pub fn answer(state: &State, principal: &str, question: &Question) -> Outcome {
-    let result = match question {
+pub fn answer(state: &State, principal: &Principal, question: &Question) -> Outcome {
+    match judge(state, principal, question).and_then(|()| found(state, principal, question)) {
+        Ok(result) => Outcome::Done(result),
+        Err(problem) => Outcome::Refused(Problem { position: state.position(), ..problem }),
+    }
+}
+
+/// Whether the principal may ask it, of this state.
+///
+/// # Errors
+/// With the refusal.
+pub(crate) fn judge(state: &State, principal: &Principal, question: &Question) -> Result<(), Problem> {
+    let act = match question {
+        Question::Method { object, method, .. } => Act::Method(object, method),
+        Question::Describe(object) => Act::See(object),
+        Question::List { kind, prefix, .. } => Act::List(*kind, prefix),
+        Question::Counts | Question::Types | Question::Type(_) | Question::Version(..) => Act::Know,
+        Question::TryMigration { object, .. } => Act::LookAfter(object),
+        Question::Tokens => Act::Administer,
+        Question::Session(_) | Question::Access { .. } => return state.admit_principal(principal),
+        Question::Ready => return Ok(()),
+    };
+    state.admit_principal(principal)?;
+    state.judge(principal, &act)
+}
+
+fn found(state: &State, principal: &Principal, question: &Question) -> Result<String, Problem> {
+    match question {
         Question::Method { object, incarnation, create, method, args } => {
             state.query(object, *incarnation, *create, method, args)
         }
@@ -36,11 +63,15 @@ pub fn answer(state: &State, principal: &str, question: &Question) -> Outcome {
         Question::Type(name) => user_type(state, name).map(|info| one_type(&info)),
         Question::Version(name, hash) => version(state, name, *hash),
         Question::TryMigration { object, incarnation, to } => state.try_migration(object, *incarnation, *to),
-    };
-    match result {
-        Ok(result) => Outcome::Done(result),
-        Err(problem) => Outcome::Refused(Problem { position: state.position(), ..problem }),
+        Question::Ready if may_count(state, principal) => Ok(counts(state)),
+        Question::Ready => Ok(String::from("{}")),
+        Question::Access { after } => Ok(state.shown_access(principal, after.as_deref())),
+        Question::Tokens => Ok(state.shown_tokens()),
     }
+}
+
+fn may_count(state: &State, principal: &Principal) -> bool {
+    state.admit_principal(principal).is_ok() && state.judge(principal, &Act::Know).is_ok()
 }
 
 fn describe(known: &Description, state: &State) -> String {
@@ -114,10 +145,10 @@ fn list(state: &State, mut objects: impl Iterator<Item = Description>, limit: us
     Reply::new().list("objects", shown).optional_text("next", next).finish()
 }
 
-fn session(state: &State, principal: &str, id: SessionId) -> Result<String, Problem> {
+fn session(state: &State, principal: &Principal, id: SessionId) -> Result<String, Problem> {
     let session = state.session(id);
     let session = session.ok_or_else(|| Problem::new(Slug::SessionExpired, "there is no such session"))?;
-    if session.principal != principal {
+    if session.principal != principal.name && !state.administers(principal) {
         return Err(Problem::new(Slug::Forbidden, "the session is another principal's"));
     }
     let reply = Reply::new()
@@ -164,7 +195,7 @@ mod tests {
         let state = State::new();
         let kind = objects_state::TypeId(250);
         let list = Question::List { kind, prefix: String::new(), after: None, limit: 10 };
-        let slug = |question: &Question| match answer(&state, "ada", question) {
+        let slug = |question: &Question| match answer(&state, &"ada".into(), question) {
             Outcome::Refused(problem) => problem.slug,
             Outcome::Done(result) => panic!("{result}"),
         };

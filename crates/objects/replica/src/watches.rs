@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
-use objects_state::{ObjectName, Origin, SessionId};
+use objects_state::{ObjectName, Origin, Principal, Problem, SessionId};
 
 use crate::edge::{Answer, EventId, Happening};
 use crate::limits::{EVENTS_MAX, WATCHES_MAX, WATCHES_PER_SUBJECT_MAX};
@@ -31,13 +31,21 @@ impl Watched {
     }
 }
 
+/// What is watched, by whom.
+#[derive(Debug)]
+struct Watch {
+    origin: Origin,
+    watched: Watched,
+    principal: Principal,
+}
+
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Watches {
     objects: HashMap<(u8, String), Vec<Origin>, FixedState>,
     sessions: HashMap<SessionId, Vec<Origin>, FixedState>,
     /// What each watches, by its number.
-    watches: HashMap<u64, Watched, FixedState>,
+    watches: HashMap<u64, Watch, FixedState>,
     latest: VecDeque<(EventId, Happening)>,
     /// The last event that is not kept any more, or that this member did not see.
     forgotten: EventId,
@@ -59,6 +67,7 @@ impl Watches {
     pub(crate) fn begin(
         &mut self,
         origin: Origin,
+        principal: Principal,
         watched: Watched,
         after: Option<EventId>,
         out: &mut Mailboxes,
@@ -81,7 +90,7 @@ impl Watches {
                 out.tell(origin, Answer::Event { origin, id: *id, what: what.clone() });
             }
         }
-        self.watches.insert(origin.number, watched);
+        self.watches.insert(origin.number, Watch { origin, watched, principal });
         true
     }
 
@@ -94,7 +103,7 @@ impl Watches {
 
     /// Ends a watch. Says whether there was one.
     pub(crate) fn end(&mut self, origin: Origin) -> bool {
-        let Some(watched) = self.watches.remove(&origin.number) else { return false };
+        let Some(Watch { watched, .. }) = self.watches.remove(&origin.number) else { return false };
         let list = self.list(&watched);
         list.retain(|other| *other != origin);
         if list.is_empty() {
@@ -104,6 +113,21 @@ impl Watches {
             }
         }
         true
+    }
+
+    /// Ends the watches of those who may not watch any more. Costs all of them: tokens and rights change rarely.
+    pub(crate) fn judge(
+        &mut self,
+        may: impl Fn(&Principal, &Watched) -> Result<(), Problem>,
+        out: &mut Mailboxes,
+    ) {
+        let judged = |watch: &Watch| Some((watch.origin, may(&watch.principal, &watch.watched).err()?));
+        let mut over: Vec<_> = self.watches.values().filter_map(judged).collect();
+        over.sort_unstable_by_key(|(origin, _)| origin.number);
+        for (origin, problem) in over {
+            self.end(origin);
+            out.refuse(origin, problem);
+        }
     }
 
     /// Something happened.
@@ -185,14 +209,14 @@ mod tests {
     #[test]
     fn watch_tells_each_event_of_its_subject_once_and_resumes_where_it_ended() {
         let (mut watches, mut out) = (Watches::new(10), Mailboxes::new(1, 10));
-        assert!(watches.begin(WATCH, Watched::Object(name("a")), None, &mut out));
+        assert!(watches.begin(WATCH, "ann".into(), Watched::Object(name("a")), None, &mut out));
         happen(&mut watches, 11, "a", &mut out);
         happen(&mut watches, 12, "b", &mut out);
         assert_eq!(positions(&mut out), [11]);
         assert!(watches.end(WATCH) && !watches.end(WATCH));
         happen(&mut watches, 13, "a", &mut out);
         let after = Some(EventId { position: 11, ordinal: 0 });
-        assert!(watches.begin(WATCH, Watched::Object(name("a")), after, &mut out));
+        assert!(watches.begin(WATCH, "ann".into(), Watched::Object(name("a")), after, &mut out));
         happen(&mut watches, 14, "a", &mut out);
         assert_eq!(positions(&mut out), [13, 14]);
     }
@@ -201,12 +225,12 @@ mod tests {
     fn watch_that_resumes_behind_what_is_kept_is_told_that_events_are_lost() {
         let (mut watches, mut out) = (Watches::new(10), Mailboxes::new(1, 10));
         let after = |position| Some(EventId { position, ordinal: 0 });
-        assert!(watches.begin(WATCH, Watched::Session(S), after(9), &mut out));
+        assert!(watches.begin(WATCH, "ann".into(), Watched::Session(S), after(9), &mut out));
         assert_eq!(positions(&mut out), [0]);
         (0..=EVENTS_MAX as u64).for_each(|more| happen(&mut watches, 11 + more, "a", &mut out));
         assert_eq!(positions(&mut out).len(), EVENTS_MAX + 1);
         watches.end(WATCH);
-        assert!(watches.begin(WATCH, Watched::Session(S), after(11), &mut out));
+        assert!(watches.begin(WATCH, "ann".into(), Watched::Session(S), after(11), &mut out));
         assert_eq!(positions(&mut out).len(), EVENTS_MAX, "the first one is seen and forgotten");
         watches.lost(99_999, &mut out);
         assert_eq!(positions(&mut out), [0]);
@@ -215,7 +239,7 @@ mod tests {
     #[test]
     fn watch_of_a_session_ends_with_it() {
         let (mut watches, mut out) = (Watches::new(10), Mailboxes::new(1, 10));
-        assert!(watches.begin(WATCH, Watched::Session(S), None, &mut out));
+        assert!(watches.begin(WATCH, "ann".into(), Watched::Session(S), None, &mut out));
         let ended = Happening::SessionEnded { session: S, expired: true };
         watches.happened(EventId { position: 11, ordinal: 3 }, ended, &mut out);
         assert_eq!((positions(&mut out), watches.len()), (vec![11], 0));

@@ -158,7 +158,7 @@ fn wrong_secret_is_refused_and_is_no_sign_of_the_client() {
     world.open(1, 7, 1_000);
     for _ in 0..30 {
         let wrong = SessionProof { session: session(7), secret_hash: [9; 32] };
-        let asked = world.ask(1, |origin| Request::Renew { origin, proof: wrong });
+        let asked = world.ask(1, |origin| Request::Renew { origin, principal: "ada".into(), proof: wrong });
         world.pass(100);
         let refused = world.answer(1, asked).expect("an answer");
         assert!(refused == "refused unauthenticated" || refused == "refused session-expired");
@@ -191,7 +191,7 @@ fn what_is_too_large_or_would_not_come_back_from_the_log_is_refused_before_it() 
     }
     let principal = "p".repeat(256);
     let asked = world.ask(1, |origin| {
-        let caller = Caller { origin, principal, identity: Anonymous };
+        let caller = Caller { origin, principal: principal.into(), identity: Anonymous };
         Request::Command {
             command: Command::Delete { caller, object: object("counter/a"), incarnation: None },
             secret_hash: None,
@@ -314,8 +314,12 @@ fn watch_tells_of_grants_and_of_the_end_of_a_session() {
     let mut world = World::new();
     world.open(1, 7, 1_000);
     let begin: EventId = EventId { position: world.members[&2].state.position(), ordinal: 0 };
-    let watch =
-        world.ask(2, |origin| Request::Watch { origin, subject: Subject::Session(proof(7)), after: None });
+    let watch = world.ask(2, |origin| Request::Watch {
+        origin,
+        principal: "ada".into(),
+        subject: Subject::Session(proof(7)),
+        after: None,
+    });
     assert!(world.pass_until(1_000, |world| world.members[&2].watching.contains(&watch)));
     let asked = world.call(1, "lock/a", "acquire", "", by(7, 1));
     world.wait(1, asked);
@@ -332,6 +336,7 @@ fn watch_tells_of_grants_and_of_the_end_of_a_session() {
     assert!(kinds[2].starts_with("SessionEnded"), "{kinds:?}");
     let resumed = world.ask(2, |origin| Request::Watch {
         origin,
+        principal: "ada".into(),
         subject: Subject::Object(object("lock/a")),
         after: Some(begin),
     });
@@ -345,7 +350,7 @@ fn watch_tells_of_grants_and_of_the_end_of_a_session() {
 fn answer_of_an_unknown_edge_is_dropped() {
     let mut world = World::new();
     let origin: Origin = objects_replica::edge::origin(1, 9, 5);
-    world.tell(1, Request::Renew { origin, proof: proof(3) });
+    world.tell(1, Request::Renew { origin, principal: "ada".into(), proof: proof(3) });
     world.pass(100);
     assert!(world.members[&1].done.is_empty());
 }

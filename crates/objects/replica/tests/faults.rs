@@ -469,7 +469,7 @@ fn member_that_was_away_takes_a_snapshot_and_ends_the_waits_that_ended_meanwhile
     }
     let watch = |origin| {
         let subject = objects_replica::edge::Subject::Object(support::object("queue/a"));
-        Request::Watch { origin, subject, after: None }
+        Request::Watch { origin, principal: "ada".into(), subject, after: None }
     };
     world.ask(away, watch);
     world.set_away(away, true);
@@ -556,7 +556,7 @@ fn close_frees_at_once() {
     assert!(world.wait(2, waits).contains("\"acquired\":true"));
     let late = world.call(3, "lock/a", "acquire", "", by(1, 3));
     assert_eq!(world.wait(3, late), "refused session-expired");
-    let renewed = world.ask(3, |origin| Request::Renew { origin, proof: proof(1) });
+    let renewed = world.ask(3, |origin| Request::Renew { origin, principal: "ada".into(), proof: proof(1) });
     assert_eq!(world.wait(3, renewed), "refused session-expired");
 }
 

@@ -1,5 +1,6 @@
 //! What a member is told before it starts.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -29,6 +30,8 @@ pub struct ObjectsConfig {
     pub flush_warning_ms: u64,
     /// What is served as names, if anything is.
     pub names: Option<NamesConfig>,
+    /// Where clients of other machines connect, if they can: a warning names it while access is open.
+    pub exposed_at: Option<SocketAddr>,
     /// What runs the modules of users' types, if it is another one than [`objects_guest`] in the data directory.
     pub engine: ModuleEngine,
 }
@@ -70,6 +73,7 @@ impl ObjectsConfig {
             snapshot_bytes_per_second: 64 << 20,
             flush_warning_ms: 1_000,
             names: None,
+            exposed_at: None,
             engine: ModuleEngine::default(),
         }
     }
@@ -87,4 +91,6 @@ impl GroupConfig {
 pub struct HttpOptions {
     /// Whether the first command to an object of a built-in type creates it.
     pub create_on_use: bool,
+    /// The SHA-256 of the token that may do everything at this member, if there is one.
+    pub root_token: Option<[u8; 32]>,
 }

@@ -69,6 +69,8 @@ pub(crate) struct CoreLoop {
     stopping: bool,
     /// Who leads, as the log was told last, and whether this member serves.
     told: (Option<MemberId>, bool),
+    /// Whether it was looked at if anybody may do everything.
+    has_warned: bool,
     requests: Vec<Request>,
 }
 
@@ -89,6 +91,7 @@ impl CoreLoop {
             peers,
             stopping: false,
             told: (None, false),
+            has_warned: false,
             requests: Vec::new(),
         }
     }
@@ -290,6 +293,9 @@ impl CoreLoop {
                 None => tracing::warn!(serving, term, "objects: there is no leader"),
             }
         }
+        if serving && !std::mem::replace(&mut self.has_warned, serving) {
+            self.warn_of_open_access();
+        }
         if self.shared.is_time_to_count(now.mono()) {
             self.shared.figures.count(&self.core, &self.state);
             if let Some(names) = &self.links.names {
@@ -297,6 +303,18 @@ impl CoreLoop {
             }
             // The group that owns the port may have learned that a member is at another address.
             self.peers.iter_mut().for_each(PeerConnections::follow_members);
+        }
+    }
+}
+
+impl CoreLoop {
+    fn warn_of_open_access(&self) {
+        if let Some(address) = self.shared.exposed_at.filter(|_| !self.state.is_closed()) {
+            tracing::warn!(
+                "objects: other machines reach {address}, and access is open: whoever does may do everything. Create a token \
+                 that administers (`diwan object token create --name admin --allow '*:admin'`) and close access with it \
+                 (`diwan object access close`), or listen on loopback (`objects.listen`)"
+            );
         }
     }
 }

@@ -38,6 +38,7 @@ struct Counted {
     leads_won: u64,
     states_replaced: u64,
     refused_messages: u64,
+    is_closed: bool,
 }
 
 impl Figures {
@@ -65,6 +66,7 @@ impl Figures {
             leads_won: status.leads_won,
             states_replaced: status.states_replaced,
             refused_messages: status.refused_messages,
+            is_closed: state.is_closed(),
         };
     }
 }
@@ -114,6 +116,7 @@ fn of_state(counted: &Counted) -> Vec<Sample> {
         gauge("diwan_objects_tickets", "Calls that wait", counted.tickets),
         gauge("diwan_objects_keys", "Keys of requests that are remembered", counted.keys),
         gauge("diwan_objects_requests_waiting", "Requests here whose calls wait", counted.requests_waiting),
+        gauge("diwan_objects_access_closed", "Whether rights are looked at", counted.is_closed.into()),
         gauge("diwan_objects_watches", "Event streams of this member's clients", counted.watches),
         Sample::counter("diwan_objects_commands_total", "Commands proposed by this member", counted.commands),
         Sample::counter(

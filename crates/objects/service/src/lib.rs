@@ -40,6 +40,7 @@ pub use edges::EdgeAnswers;
 pub use error::{ServerFault, StartError};
 pub use member::Member;
 pub use names::{NamesConfig, PreparedNames};
+pub use objects_http::{TOKEN_PREFIX, hash_of_token};
 pub use objects_names::{Announcement, BadZone, Zone};
 pub use server::{Prepared, Server};
 pub use standing::Standing;

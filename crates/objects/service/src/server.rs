@@ -90,12 +90,14 @@ impl Prepared {
         };
         let edges = self.http.mail().iter().zip(&turns).map(edge).collect();
         let own = config.group.as_ref().map_or(MEMBER_ALONE.number(), |group| group.own);
-        let member = Member::start(config, port, edges, clock)?;
+        let exposed_at = (!address.ip().is_loopback()).then_some(address);
+        let member = Member::start(ObjectsConfig { exposed_at, ..config }, port, edges, clock)?;
         let front = |number: u16| {
             let requests = Arc::clone(&member.requests()[usize::from(number)]);
-            let create_on_use = options.create_on_use;
+            let HttpOptions { create_on_use, root_token } = options;
             let any_host = !address.ip().is_loopback();
-            let config = EdgeConfig { create_on_use, any_host, ..EdgeConfig::new(u64::from(own.0), number) };
+            let config = EdgeConfig::new(u64::from(own.0), number);
+            let config = EdgeConfig { create_on_use, any_host, root_token, ..config };
             let told = (Arc::clone(member.counted()), Arc::clone(member.standing()));
             Front::new(config, requests, told, clock)
         };

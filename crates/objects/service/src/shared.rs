@@ -1,5 +1,6 @@
 //! What threads of a member share, and what they tell its core's thread.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use base::{MemberNumber, MonoTime};
@@ -35,6 +36,8 @@ pub(crate) struct Shared {
     pub(crate) standing: Arc<Standing>,
     pub(crate) figures: Arc<Figures>,
     pub(crate) journal: Arc<JournalCounters>,
+    /// Where clients of other machines connect, if they can.
+    pub(crate) exposed_at: Option<SocketAddr>,
     wanted: Mutex<Vec<(MemberNumber, bool)>>,
     counted: Mutex<MonoTime>,
 }
@@ -47,6 +50,7 @@ impl Shared {
             standing: Arc::default(),
             figures: Arc::default(),
             journal: Arc::default(),
+            exposed_at: config.exposed_at,
             wanted: Mutex::new(config.group.iter().flat_map(|group| group.members.iter().copied()).collect()),
             counted: Mutex::new(MonoTime::ZERO),
         }

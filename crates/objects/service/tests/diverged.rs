@@ -79,7 +79,7 @@ fn value(node: &Node) -> Outcome {
         let question = Question::Method { object: object(), incarnation: None, create: false, method, args };
         of_type(Request::Query {
             origin,
-            principal: String::from("test"),
+            principal: "test".into(),
             question,
             consistency: Consistency::Linearizable,
             min_position: None,

@@ -42,7 +42,11 @@ impl Node {
         config.segment_bytes = 1 << 20;
         let zone = Zone::new("diwan.internal").unwrap();
         config.names = Some(NamesConfig { zone, announcement });
-        let server = prepared.with_names(names).start(config, HttpOptions { create_on_use: true }, None);
+        let server = prepared.with_names(names).start(
+            config,
+            HttpOptions { create_on_use: true, root_token: None },
+            None,
+        );
         let server = server.unwrap();
         let node = Self { names: server.names_address().unwrap(), server, _folder: folder };
         node.until("m1", RecordType::A, |answer| answer.answers.len() == 1);

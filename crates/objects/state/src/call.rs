@@ -1,7 +1,9 @@
 //! Requests: calls, batches, creation and deletion of objects. What a request refuses it refuses without effect.
 
+use crate::access::{self, Act};
 use crate::answer::{Answer, check_incarnation, find, no_such_type, once};
 use crate::args::Args;
+use crate::asked;
 use crate::builtin::{Builtin, Method, MethodKind, Step, dispatch};
 use crate::codec::encoded;
 use crate::command::{Batch, Call, Caller, Identity, Invocation, ObjectName};
@@ -19,13 +21,14 @@ use crate::ticket;
 use crate::types;
 use crate::user;
 
-fn claim(caller: &Caller) -> Claim {
+fn claim(core: &Core, caller: &Caller, method: &str) -> Claim {
     let session = match caller.identity {
         Identity::Session { session, .. } => Some(session),
         _ => None,
     };
-    let (principal, reply) = (caller.principal.clone(), ReplyRef::of(caller));
-    Claim { session, principal, reply, opened_ttl_ms: None, wait_ms: None }
+    let (principal, reply) = (caller.principal.name.clone(), ReplyRef::of(caller));
+    let asked = asked::asked(core, caller, method);
+    Claim { session, principal, asked, reply, opened_ttl_ms: None, wait_ms: None }
 }
 
 /// The hash of a call or of a batch, under which an idempotency key remembers it: without a key none is needed. A batch of one
@@ -47,12 +50,7 @@ fn hash_of(caller: &Caller, object: &ObjectName, invocations: &[Invocation], is_
 
 pub(crate) fn call(core: &mut Core, call: &Call) {
     let hash = hash_of(&call.caller, &call.object, core::slice::from_ref(&call.invocation), false);
-    once(core, &call.caller, hash, |core| {
-        if types::is_user(call.object.kind) {
-            return user::call(core, call, claim(&call.caller), hash);
-        }
-        dispatch!(call.object.kind, K => call_of::<K>(core, call, hash), else Err(no_such_type()))
-    });
+    once(core, &call.caller, hash, |core| carry_out(core, call, hash));
 }
 
 /// Carries out a call that nobody waits for, or takes it back.
@@ -62,16 +60,20 @@ pub(crate) fn call(core: &mut Core, call: &Call) {
 pub(crate) fn deliver(core: &mut Core, call: &Call) -> Result<(), Problem> {
     let mark = core.mark();
     let hash = hash_of(&call.caller, &call.object, core::slice::from_ref(&call.invocation), false);
-    let done = if types::is_user(call.object.kind) {
-        user::call(core, call, claim(&call.caller), hash)
-    } else {
-        dispatch!(call.object.kind, K => call_of::<K>(core, call, hash), else Err(no_such_type()))
-    };
-    done.map(drop).inspect_err(|_| core.rollback(mark))
+    carry_out(core, call, hash).map(drop).inspect_err(|_| core.rollback(mark))
 }
 
-fn call_of<K: Builtin>(core: &mut Core, call: &Call, hash: u64) -> Result<Answer, Problem> {
-    let mut claim = claim(&call.caller);
+fn carry_out(core: &mut Core, call: &Call, hash: u64) -> Result<Answer, Problem> {
+    let method = &call.invocation.method;
+    access::judge(core, &call.caller.principal, &Act::Method(&call.object, method))?;
+    let claim = claim(core, &call.caller, method);
+    if types::is_user(call.object.kind) {
+        return user::call(core, call, claim, hash);
+    }
+    dispatch!(call.object.kind, K => call_of::<K>(core, call, claim, hash), else Err(no_such_type()))
+}
+
+fn call_of<K: Builtin>(core: &mut Core, call: &Call, mut claim: Claim, hash: u64) -> Result<Answer, Problem> {
     if let (Some(new), None) = (&call.opens, claim.session) {
         session::open(core, new, &claim.principal)?;
         claim.session = Some(new.id);
@@ -155,7 +157,8 @@ fn batch_of<K: Builtin>(core: &mut Core, batch: &Batch) -> Result<Answer, Proble
     if types::is_user(batch.object.kind) {
         user::check_batch(core, batch)?;
     }
-    let mut claim = claim(&batch.caller);
+    // None of them waits, so none is judged again.
+    let mut claim = claim(core, &batch.caller, "");
     claim.wait_ms = Some(0);
     let mut results = Vec::new();
     let mut bytes = 0;
@@ -187,6 +190,7 @@ fn one_of_batch<K: Builtin>(
     invocation: &Invocation,
     claim: &Claim,
 ) -> Result<String, Problem> {
+    access::judge(core, &batch.caller.principal, &Act::Method(&batch.object, &invocation.method))?;
     if types::is_user(batch.object.kind) {
         return user::batch_step(core, batch, invocation, claim);
     }
@@ -207,8 +211,14 @@ fn one_of_batch<K: Builtin>(
 pub(crate) fn create(core: &mut Core, caller: &Caller, object: &ObjectName, args: &[u8]) {
     let hash = request::hash(&[&encoded(object), b"create", args]);
     once(core, caller, hash, |core| {
+        access::judge(core, &caller.principal, &Act::Create(object))?;
         if types::is_user(object.kind) {
-            return user::create(core, (object, args), (caller.origin, hash), &claim(caller));
+            return user::create(
+                core,
+                (object, args),
+                (caller.origin, hash),
+                &claim(core, caller, asked::CREATION),
+            );
         }
         dispatch!(object.kind, K => create_of::<K>(core, object, args), else Err(no_such_type()))
     });
@@ -239,6 +249,7 @@ fn create_of<K: Builtin>(core: &mut Core, object: &ObjectName, args: &[u8]) -> R
 pub(crate) fn delete(core: &mut Core, caller: &Caller, object: &ObjectName, incarnation: Option<u64>) {
     let hash = request::hash(&[&encoded(object), b"delete", &encoded(&incarnation)]);
     once(core, caller, hash, |core| {
+        access::judge(core, &caller.principal, &Act::LookAfter(object))?;
         let header: Option<object::Header> = core.read(&key::object(object));
         check_incarnation(incarnation, header.as_ref().map(|header| header.incarnation))?;
         let header = header.ok_or_else(|| Problem::new(Slug::NoSuchObject, "there is no such object"))?;

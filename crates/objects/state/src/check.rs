@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::access;
 use crate::builtin::{Builtin, dispatch};
 use crate::codec::{Field, Malformed, decoded};
 use crate::command::{ObjectName, SessionId, TypeId};
@@ -73,6 +74,7 @@ pub(crate) fn sound(core: &Core) -> Sound {
             Some(&kind::TICKET_AT) => ticket_at(core, rest, value)?,
             Some(&kind::DEADLINE) => due(core, key, value)?,
             Some(&(kind::TYPE_TOTALS..=kind::ENDED_TOTAL | kind::MESSAGE..=kind::OCCUPIED)) => {}
+            Some(&(kind::CLOSED..=kind::PRINCIPAL_WAITS)) => {}
             _ => return Err(Malformed("check: an unknown record")),
         }
     }
@@ -81,6 +83,7 @@ pub(crate) fn sound(core: &Core) -> Sound {
     user::sound_messages(core)?;
     ended::sound(core)?;
     user::long::sound(core)?;
+    access::sound(core)?;
     totals(core, &tally)
 }
 
@@ -148,6 +151,7 @@ fn queued(core: &Core, tally: &mut Tally, space: u64, key: &[u8], value: &[u8]) 
     let has_process = ticket
         .process
         .is_none_or(|process| core.store.get(&key::process_ticket(process, ticket.id)).is_some());
+    must(access::sound_ticket(core, &ticket), "check: a ticket that is not found by its principal")?;
     must(has_index && has_deadline && has_process, "check: a ticket without its session, process or deadline")
 }
 
@@ -240,6 +244,9 @@ fn due(core: &Core, key: &[u8], value: &[u8]) -> Sound {
             .is_some_and(|known| known.forgotten_ms == Some(at)),
         (deadline::UPLOAD, _) => types::is_upload(core, id, at),
         (deadline::REJECTED, _) => types::is_rejected(core, id, at),
+        (deadline::TOKEN, Some((number, []))) => {
+            access::is_end_of_token(core, u64::from_be_bytes(*number), at)
+        }
         (deadline::IMAGE, Some((space, []))) => user::is_kept_until(core, u64::from_be_bytes(*space), at),
         _ => false,
     };

@@ -2,37 +2,12 @@
 //!
 //! The encoded form is versioned by its first byte. It is the log's format: all later builds read what is written here.
 
-use core::fmt;
-
 use crate::codec::{Cursor, Field, Malformed, put_varint, record};
-use crate::limits::{BATCH_MAX, KEY_BYTES_MAX, NAME_BYTES_MAX};
-use crate::ranges::Ranges;
+use crate::limits::{BATCH_MAX, NAME_BYTES_MAX};
+use crate::rights::AccessChange;
 use crate::version::VersionHash;
 
-/// A session: 128 random bits.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SessionId(pub [u8; 16]);
-
-impl fmt::Display for SessionId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for SessionId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl Field for SessionId {
-    fn put(&self, out: &mut Vec<u8>) {
-        self.0.put(out);
-    }
-    fn take(cursor: &mut Cursor<'_>) -> Result<Self, Malformed> {
-        Ok(Self(cursor.array()?))
-    }
-}
+pub use crate::caller::{Caller, Identity, Origin, SessionId};
 
 /// A type of objects, by its number. [`crate::type_named`] finds it by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,126 +36,6 @@ record! {
 impl ObjectName {
     pub(crate) fn is_valid(&self) -> bool {
         (1..=NAME_BYTES_MAX).contains(&self.name.len()) && !self.name.chars().any(char::is_control)
-    }
-}
-
-record! {
-    /// Whom the answer goes to: a request at a member. No part of the state, and different for each repeat.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct Origin {
-        /// The member that accepted the request.
-        pub member: u64,
-        /// Its own number for it.
-        pub number: u64,
-    }
-}
-
-/// What makes a request take effect once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Identity {
-    /// Nothing: at most once, and a lost answer stays lost.
-    Anonymous,
-    /// The number of a request of a session.
-    Session {
-        /// The session. The accepting member has checked its secret against [`crate::Session::secret_hash`].
-        session: SessionId,
-        /// The request's number, from 1, rising.
-        request: u64,
-        /// The replies up to this one have come.
-        acknowledged: u64,
-        /// And these, above it. Only from feature level 2 on.
-        above: Ranges,
-    },
-    /// A key that the principal chose: 1 to 255 bytes.
-    Key(String),
-}
-
-impl Field for Identity {
-    fn put(&self, out: &mut Vec<u8>) {
-        match self {
-            Self::Anonymous => out.push(0),
-            Self::Session { session, request, acknowledged, above } => {
-                out.push(if above.is_empty() { 1 } else { 3 });
-                session.put(out);
-                request.put(out);
-                acknowledged.put(out);
-                above.put(out);
-            }
-            Self::Key(key) => {
-                out.push(2);
-                key.put(out);
-            }
-        }
-    }
-
-    fn take(cursor: &mut Cursor<'_>) -> Result<Self, Malformed> {
-        Ok(match cursor.u8()? {
-            0 => Self::Anonymous,
-            form @ (1 | 3) => Self::Session {
-                session: Field::take(cursor)?,
-                request: Field::take(cursor)?,
-                acknowledged: Field::take(cursor)?,
-                above: if form == 3 { some_ranges(cursor)? } else { Ranges::new() },
-            },
-            2 => Self::Key(short_text(cursor)?.into()),
-            _ => return Err(Malformed("command: an unknown identity")),
-        })
-    }
-
-    fn skip(cursor: &mut Cursor<'_>) -> Result<(), Malformed> {
-        match cursor.clone().u8()? {
-            2 => {
-                cursor.u8()?;
-                short_text(cursor).map(drop)
-            }
-            // The others are made without a copy, but for those few that acknowledge single replies.
-            _ => Self::take(cursor).map(drop),
-        }
-    }
-}
-
-fn some_ranges(cursor: &mut Cursor<'_>) -> Result<Ranges, Malformed> {
-    let ranges = Ranges::take(cursor)?;
-    if ranges.is_empty() { Err(Malformed("command: it acknowledges nothing")) } else { Ok(ranges) }
-}
-
-fn short_text<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str, Malformed> {
-    let text = cursor.text()?;
-    if text.len() > KEY_BYTES_MAX {
-        return Err(Malformed("command: a key, a principal or a name is too long"));
-    }
-    Ok(text)
-}
-
-/// Who sends a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Caller {
-    /// Whom the answer goes to.
-    pub origin: Origin,
-    /// Who it is: at most 255 bytes. Keys are remembered for each principal.
-    pub principal: String,
-    /// What makes the request take effect once.
-    pub identity: Identity,
-}
-
-impl Field for Caller {
-    fn put(&self, out: &mut Vec<u8>) {
-        self.origin.put(out);
-        self.principal.put(out);
-        self.identity.put(out);
-    }
-    fn take(cursor: &mut Cursor<'_>) -> Result<Self, Malformed> {
-        Ok(Self {
-            origin: Field::take(cursor)?,
-            principal: short_text(cursor)?.into(),
-            identity: Field::take(cursor)?,
-        })
-    }
-
-    fn skip(cursor: &mut Cursor<'_>) -> Result<(), Malformed> {
-        Origin::skip(cursor)?;
-        short_text(cursor)?;
-        Identity::skip(cursor)
     }
 }
 
@@ -455,6 +310,14 @@ pub enum Command {
         /// When the run was begun: a position, and a number there.
         begun: (u64, u32),
     },
+    /// Changes who may do what: tokens, rights, whether they are looked at. Repeating it changes nothing, so it needs no key.
+    /// Only from feature level 6 on.
+    Access {
+        /// Who does it.
+        caller: Caller,
+        /// What changes.
+        change: AccessChange,
+    },
 }
 
 /// The only form so far.
@@ -552,6 +415,10 @@ impl Command {
                 space.put(out);
                 begun.put(out);
             }
+            Self::Access { caller, change } => {
+                caller.put(out);
+                change.put(out);
+            }
         }
     }
 
@@ -624,6 +491,7 @@ impl Command {
                 incarnation: Field::take(at)?,
                 lose_commands: Field::take(at)?,
             },
+            23 => Self::Access { caller: Field::take(at)?, change: Field::take(at)? },
             24 => Self::Finish { space: Field::take(at)?, begun: Field::take(at)? },
             _ => return Err(Malformed("command: an unknown kind")),
         };
@@ -662,6 +530,7 @@ impl Command {
             20 => skip!(at, TypeId, VersionHash, Verdict),
             21 => skip!(at, Caller, ObjectName, Option<u64>, Option<String>),
             22 => skip!(at, Caller, ObjectName, Option<u64>, bool),
+            23 => skip!(at, Caller, AccessChange),
             24 => skip!(at, u64, (u64, u32)),
             _ => return Err(Malformed("command: an unknown kind")),
         }
@@ -691,6 +560,62 @@ impl Command {
             Self::Quarantine { .. } => 21,
             Self::Rollback { .. } => 22,
             Self::Finish { .. } => 24,
+            Self::Access { .. } => 23,
+        }
+    }
+
+    /// Who gives a client's command; `None` for what only leaders and members command.
+    #[must_use]
+    pub const fn caller(&self) -> Option<&Caller> {
+        match self {
+            Self::Call(call) => Some(&call.caller),
+            Self::Batch(batch) => Some(&batch.caller),
+            Self::Create { caller, .. }
+            | Self::Delete { caller, .. }
+            | Self::OpenSession { caller, .. }
+            | Self::CloseSession { caller, .. }
+            | Self::TypePiece { caller, .. }
+            | Self::TypePut { caller, .. }
+            | Self::TypeDelete { caller, .. }
+            | Self::Migrate { caller, .. }
+            | Self::Quarantine { caller, .. }
+            | Self::Rollback { caller, .. }
+            | Self::Access { caller, .. }
+            | Self::CancelTicket { caller: Some(caller), .. } => Some(caller),
+            Self::CancelTicket { caller: None, .. }
+            | Self::ExpireSession { .. }
+            | Self::TypeReady { .. }
+            | Self::TypeVerdict { .. }
+            | Self::Finish { .. }
+            | Self::Tick
+            | Self::FeatureLevel(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub const fn caller_mut(&mut self) -> Option<&mut Caller> {
+        match self {
+            Self::Call(call) => Some(&mut call.caller),
+            Self::Batch(batch) => Some(&mut batch.caller),
+            Self::Create { caller, .. }
+            | Self::Delete { caller, .. }
+            | Self::OpenSession { caller, .. }
+            | Self::CloseSession { caller, .. }
+            | Self::TypePiece { caller, .. }
+            | Self::TypePut { caller, .. }
+            | Self::TypeDelete { caller, .. }
+            | Self::Migrate { caller, .. }
+            | Self::Quarantine { caller, .. }
+            | Self::Rollback { caller, .. }
+            | Self::Access { caller, .. }
+            | Self::CancelTicket { caller: Some(caller), .. } => Some(caller),
+            Self::CancelTicket { caller: None, .. }
+            | Self::ExpireSession { .. }
+            | Self::TypeReady { .. }
+            | Self::TypeVerdict { .. }
+            | Self::Finish { .. }
+            | Self::Tick
+            | Self::FeatureLevel(_) => None,
         }
     }
 }
@@ -698,6 +623,10 @@ impl Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::KEY_BYTES_MAX;
+    use crate::principal::{Authority, Principal};
+    use crate::ranges::Ranges;
+    use crate::rights::Grant;
 
     fn caller(identity: Identity) -> Caller {
         Caller { origin: Origin { member: 1, number: 300 }, principal: "ada".into(), identity }
@@ -714,6 +643,11 @@ mod tests {
         assert!(above.insert(9, 300) && above.insert(1 << 40, 1 << 40));
         let with_ranges = caller(session_of(above));
         let (by_key, anonymous) = (caller(Identity::Key("k".into())), caller(Identity::Anonymous));
+        let by_token = Caller {
+            principal: Principal { name: "ci".into(), authority: Authority::Token(300) },
+            ..anonymous.clone()
+        };
+        let by_root = Caller { principal: Principal::root(), ..by_key.clone() };
         let call = Call {
             caller: by_session.clone(),
             object: object.clone(),
@@ -782,6 +716,26 @@ mod tests {
                 lose_commands: true,
             },
             Command::ExpireSession { session: id, generation: 3 },
+            Command::Access { caller: by_token.clone(), change: AccessChange::Set { closed: true } },
+            Command::Access {
+                caller: by_root,
+                change: AccessChange::CreateToken {
+                    name: "ci".into(),
+                    hash: [7; 32],
+                    lives_ms: Some(9),
+                    grants: vec!["lock/b*:*,acquire".parse().unwrap(), Grant::default()],
+                },
+            },
+            Command::Access { caller: by_token.clone(), change: AccessChange::RevokeToken { number: 300 } },
+            Command::Access {
+                caller: by_token.clone(),
+                change: AccessChange::RevokePrincipal { principal: "ci".into() },
+            },
+            Command::Access {
+                caller: anonymous.clone(),
+                change: AccessChange::Deny { principal: "ci".into(), grants: Vec::new() },
+            },
+            Command::CancelTicket { caller: Some(by_token), ticket: 3 },
             Command::CancelTicket { caller: Some(anonymous), ticket: 1 << 40 },
             Command::CancelTicket { caller: None, ticket: 0 },
             Command::Tick,
@@ -846,7 +800,7 @@ mod tests {
         for command in [
             Command::CancelTicket { caller: Some(Caller { identity: long, ..caller.clone() }), ticket: 1 },
             Command::CancelTicket {
-                caller: Some(Caller { principal: "p".repeat(256), ..caller.clone() }),
+                caller: Some(Caller { principal: "p".repeat(256).into(), ..caller.clone() }),
                 ticket: 1,
             },
             Command::Batch(Batch { caller, object, incarnation: None, create: true, invocations }),

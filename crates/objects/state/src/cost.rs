@@ -4,10 +4,13 @@
 //! object that is deleted, all that a session has. Each of these is bounded by a limit, so no command costs more than
 //! about a tick does.
 
+use crate::asked;
 use crate::command::Command;
 use crate::key;
-use crate::limits::{DEADLINES_PER_TICK, MODULE_BYTES_MAX, REPLY_BYTES_MAX};
+use crate::limits::{DEADLINES_PER_TICK, MODULE_BYTES_MAX, REPLY_BYTES_MAX, TICKETS_PER_PRINCIPAL_MAX};
 use crate::object::Header;
+use crate::principal::ANONYMOUS;
+use crate::rights::AccessChange;
 use crate::state::State;
 use crate::types;
 
@@ -35,6 +38,7 @@ impl State {
                 })
             }
             Command::Tick => DEADLINES_PER_TICK as u64,
+            Command::Access { change, .. } => self.may_end(change),
             _ => 0,
         };
         let carried = match command {
@@ -51,6 +55,19 @@ impl State {
             _ => 0,
         };
         COMMAND_COST + 4 * carried as u64 + END_COST * ends + self.of_modules(command)
+    }
+
+    /// Waiting calls that a change of rights looks at.
+    fn may_end(&self, change: &AccessChange) -> u64 {
+        match change {
+            AccessChange::Deny { principal, .. } if principal == ANONYMOUS => self.counts()[2],
+            AccessChange::RevokePrincipal { principal } | AccessChange::Deny { principal, .. } => {
+                u64::from(asked::count_of(&self.core, principal))
+            }
+            AccessChange::RevokeToken { .. } => u64::from(TICKETS_PER_PRINCIPAL_MAX),
+            AccessChange::Set { closed: true } => self.counts()[2],
+            _ => 0,
+        }
     }
 
     /// What modules take: their runs, and the bytes of whole ones.

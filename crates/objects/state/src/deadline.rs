@@ -2,7 +2,7 @@
 //!
 //! Only a tick lets a deadline pass, so that what a deadline ends has one position. Those that are due come in the order
 //! of their times; of the same time first the timers of objects (what they free is granted before a wait for it ends),
-//! then tickets by id, then keys, uploads, rejections, kept memory.
+//! then tickets by id, then keys, uploads, rejections, kept memory, tokens.
 
 use crate::codec::Field;
 use crate::group::Core;
@@ -20,6 +20,8 @@ pub(crate) const UPLOAD: u8 = 4;
 pub(crate) const REJECTED: u8 = 5;
 /// The memory that an object had before it was migrated is kept no longer.
 pub(crate) const IMAGE: u8 = 6;
+/// A token ends.
+pub(crate) const TOKEN: u8 = 7;
 
 pub(crate) fn set<F: Field>(core: &mut Core, at_ms: i64, class: u8, id: &[u8], what: &F) {
     core.write(key::deadline(at_ms, class, id), what);

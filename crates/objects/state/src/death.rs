@@ -126,7 +126,7 @@ fn lose(core: &mut Core, object: &ObjectName, space: u64, lost: Lost) {
 }
 
 /// Works on an object without granting anything, and without dropping it.
-fn work<K: Builtin>(
+pub(crate) fn work<K: Builtin>(
     core: &mut Core,
     object: &ObjectName,
     space: u64,

@@ -9,6 +9,7 @@ use crate::effects::{Effect, Effects, Event, EventKind, Said};
 use crate::guest::{Engine, NoEngine};
 use crate::key::{self, Key};
 use crate::limits::{RUNS_PER_TICK, SLICES_SPENT_MAX, SPENT_MAX};
+use crate::rights::Table;
 use crate::source::{Process, Sources};
 use crate::store::{Mark, Store};
 
@@ -64,6 +65,8 @@ pub(crate) struct Core {
     pub(crate) deadly: Vec<(ObjectName, u64, String)>,
     /// How often something happened to a version of a type; no part of the state.
     pub(crate) types_changes: u64,
+    /// Who may do what, as calls look it up; made from the records.
+    pub(crate) access: Table,
     /// What a record is written in before it is stored.
     scratch: Vec<u8>,
 }

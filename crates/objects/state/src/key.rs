@@ -74,6 +74,16 @@ pub(crate) mod kind {
     pub(crate) const OCCUPIED: u8 = 32;
     /// How many messages there are: one record, if there are any.
     pub(crate) const MESSAGE_TOTALS: u8 = 31;
+    /// Access is closed: one record, if it is.
+    pub(crate) const CLOSED: u8 = 40;
+    /// A token, by its number.
+    pub(crate) const TOKEN: u8 = 41;
+    /// The rights of a principal, by its name.
+    pub(crate) const RIGHTS: u8 = 42;
+    /// A waiting call that is found by its principal, and the call's ticket.
+    pub(crate) const PRINCIPAL_TICKET: u8 = 43;
+    /// How many of those a principal has, by its name.
+    pub(crate) const PRINCIPAL_WAITS: u8 = 44;
 }
 
 /// The tables of a space. A type's own tables are those from [`table::OWN`] on.
@@ -228,6 +238,31 @@ pub(crate) fn piece(hash: [u8; 32], number: u32) -> Key {
 
 pub(crate) fn message(position: u64, number: u32) -> Key {
     of(&[&[kind::MESSAGE][..], &position.to_be_bytes(), &number.to_be_bytes()])
+}
+
+pub(crate) fn closed() -> Key {
+    of(&[&[kind::CLOSED]])
+}
+
+pub(crate) fn token(number: u64) -> Key {
+    of(&[&[kind::TOKEN][..], &number.to_be_bytes()])
+}
+
+pub(crate) fn rights(principal: &str) -> Key {
+    of(&[&[kind::RIGHTS][..], principal.as_bytes()])
+}
+
+pub(crate) fn principal_tickets(principal: &str) -> Key {
+    let length = (principal.len() as u16).to_be_bytes();
+    of(&[&[kind::PRINCIPAL_TICKET][..], &length, principal.as_bytes()])
+}
+
+pub(crate) fn principal_ticket(principal: &str, ticket: u64) -> Key {
+    of(&[&principal_tickets(principal)[..], &ticket.to_be_bytes()])
+}
+
+pub(crate) fn principal_waits(principal: &str) -> Key {
+    of(&[&[kind::PRINCIPAL_WAITS][..], principal.as_bytes()])
 }
 
 /// The grave of all records of spaces whose keys begin so.

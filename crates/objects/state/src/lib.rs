@@ -38,6 +38,7 @@
 //! | O23 a deadly call | `user/guard.rs`: a run that kills its member's process is a refusal, and its object is in quarantine |
 //! | O27 no version runs before it is ready | `types/verdict.rs`: what the members' engines say is a command of the log |
 //! | O31 bounds | [`limits`] |
+//! | O32 access | `access` judges each command at its position, by the principal and the token that it carries |
 //!
 //! # Walks
 //! *An acquire.* `call.rs` asks `request.rs` whether the request is known. It is new: the lock's header is read, the
@@ -81,27 +82,29 @@
 //!   and `apply` have the shapes that it needs. There is no hash table, so no seed.
 //! - Types of users have numbers from 64 on and one implementation behind the trait of the built-ins (`user`), which an engine
 //!   runs ([`guest`]); `types` keeps their versions and modules.
-//! - Access is judged before a command is proposed, apart from tickets and sessions of other principals.
+//! - Who may do what is decided in `access`; who a caller is, before a command is proposed.
 //!
 //! # Not done, and what that costs
 //! - An ordered map holds all records: a look-up in a million of them takes about 20 comparisons of keys. A table by hash
 //!   for sessions and headers would be faster.
 //! - Events are effects only: their bounded history and its place in snapshots are to come.
-//! - Slots that move between groups, access control at the position, quotas of namespaces.
+//! - Slots that move between groups, namespaces with quotas and rights of their own.
 //! - Memory of objects of users' types is not taken over as it is between versions.
 //! - A membership's reports and views read all its members (1,000 at the most).
 //! - Reconfiguring a rate limiter touches every key that is in use: 10,000 at the most, some ticks' work.
 //! - An append of a large value to a full log of small entries removes as many of these as make room for it.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
+mod access;
 mod answer;
 mod args;
+mod asked;
 mod builtin;
 mod call;
+mod caller;
 mod check;
 mod codec;
 mod command;
-
 mod cost;
 mod deadline;
 mod death;
@@ -118,10 +121,12 @@ mod messages;
 mod object;
 mod orphan;
 mod place;
+mod principal;
 mod problem;
 mod ranges;
 mod reply;
 mod request;
+mod rights;
 mod scan;
 mod session;
 mod source;
@@ -133,6 +138,7 @@ mod types;
 mod user;
 mod version;
 
+pub use access::Act;
 pub use builtin::{TYPES, constructor, methods, type_name, type_named};
 pub use codec::Malformed;
 pub use command::{
@@ -144,9 +150,11 @@ pub use effects::{Effect, Effects, Event, EventKind, Said, TicketEnd};
 pub use json::{Json, NotJson};
 pub use loader::Loader;
 pub use object::{Method, MethodKind};
+pub use principal::{ANONYMOUS, Authority, Principal, ROOT, TokenNumber};
 pub use problem::{Outcome, Problem, Retry, SideEffect, Slug};
 pub use ranges::{RANGES_MAX, Ranges};
 pub use reply::Reply;
+pub use rights::{AccessChange, Grant, GrantError, Rights};
 pub use scan::SnapshotProgress;
 pub use session::Session;
 pub use source::Source;

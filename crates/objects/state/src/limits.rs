@@ -142,5 +142,23 @@ pub const PUT_OFF_MS: i64 = 60_000;
 pub const REASON_BYTES_MAX: usize = 1_024;
 /// Runs of modules that a tick begins for deadlines; the leader proposes another one if more are due.
 pub const RUNS_PER_TICK: u32 = 50;
+/// Tokens of a group.
+pub const TOKENS_MAX: usize = 1_000;
+/// The shortest life of a token that ends.
+pub const TOKEN_MS_MIN: i64 = 1_000;
+/// The longest: ten years.
+pub const TOKEN_MS_MAX: i64 = 10 * 366 * 24 * 3_600_000;
+/// Bytes of the name of a token's principal.
+pub const TOKEN_NAME_BYTES_MAX: usize = 64;
+/// Principals that have rights.
+pub const PRINCIPALS_MAX: usize = 1_000;
+/// Rights of a principal, each on the objects of a pattern.
+pub const GRANTS_PER_PRINCIPAL_MAX: usize = 64;
+/// Their bytes, as they are kept.
+pub const GRANT_BYTES_PER_PRINCIPAL_MAX: usize = 16 << 10;
+/// Methods that one of them names.
+pub const METHODS_PER_GRANT_MAX: usize = 32;
+/// Waiting calls of a principal that are found by it: they may all end at one position.
+pub const TICKETS_PER_PRINCIPAL_MAX: u32 = 10_000;
 /// Bytes of an event's topic, and of a module's own code of a refusal.
 pub const TOPIC_BYTES_MAX: usize = 255;

@@ -1,6 +1,7 @@
 //! Reading a snapshot back. The bytes come from a disk or a peer and may be anything: anything but a complete, sound
 //! state with the digest that it claims is refused, never loaded in part.
 
+use crate::access;
 use crate::check;
 use crate::codec::{Cursor, Malformed, decoded};
 use crate::group::Head;
@@ -69,6 +70,7 @@ impl Loader {
         if records != self.state.records() as u64 || digest != self.state.digest() {
             return Err(Malformed("snapshot: its count or digest is not its content's"));
         }
+        access::load(&mut self.state.core);
         check::sound(&self.state.core)?;
         Ok(self.state)
     }

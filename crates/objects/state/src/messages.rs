@@ -3,6 +3,7 @@
 //! back; it counts as a failure of the sender. Nobody waits for a message: a method that would wait is ended as one whose time has
 //! run out.
 
+use crate::access;
 use crate::builtin::type_named;
 use crate::call;
 use crate::command::{Call, Caller, Identity, Invocation, ObjectName, Origin};
@@ -38,9 +39,10 @@ fn carry_out(core: &mut Core, message: &Message) -> Result<(), Problem> {
     let mut principal = format!("object:{sender}/{}", message.from.name);
     principal.truncate(principal.floor_char_boundary(KEY_BYTES_MAX));
     let origin = Origin { member: 0, number: 0 };
-    let caller = Caller { origin, principal, identity: Identity::Anonymous };
+    let caller = Caller { origin, principal: principal.into(), identity: Identity::Anonymous };
     let invocation = Invocation { method: message.method.clone(), args: message.args.clone() };
     let (object, incarnation) = (ObjectName { kind, name: message.to_name.clone() }, None);
     let (wait_ms, opens) = (Some(0), None);
+    access::admit(core, &caller.principal)?;
     call::deliver(core, &Call { caller, object, incarnation, create: true, wait_ms, opens, invocation })
 }

@@ -77,13 +77,13 @@ pub(crate) fn known(core: &mut Core, caller: &Caller, hash: u64) -> Result<Optio
     match &caller.identity {
         Identity::Anonymous => Ok(None),
         Identity::Session { session, request, acknowledged, above } => {
-            of_session(core, *session, *request, (*acknowledged, above))
+            of_session(core, &caller.principal.name, *session, *request, (*acknowledged, above))
         }
         Identity::Key(key) => {
             if key.is_empty() {
                 return Err(Problem::argument("", "an idempotency key is empty"));
             }
-            match core.read::<Remembered>(&key::idempotency(&caller.principal, key)) {
+            match core.read::<Remembered>(&key::idempotency(&caller.principal.name, key)) {
                 Some(known) if known.hash != hash => {
                     Err(Problem::new(Slug::KeyReused, "the key was used for another call"))
                 }
@@ -99,11 +99,15 @@ pub(crate) fn known(core: &mut Core, caller: &Caller, hash: u64) -> Result<Optio
 
 fn of_session(
     core: &mut Core,
+    principal: &str,
     id: SessionId,
     request: u64,
     (floor, above): (u64, &Ranges),
 ) -> Result<Option<Kept>, Problem> {
     let mut session = session::find(core, id)?;
+    if !session::is_of(core, &session, principal) {
+        return Err(session::not_own());
+    }
     let floor_before = session.floor;
     let acknowledges = note(&mut session, floor, above);
     if acknowledges {

@@ -12,6 +12,7 @@ use crate::key;
 use crate::limits::{KEY_BYTES_MAX, SESSION_TTL_MS_MAX, SESSION_TTL_MS_MIN, SESSIONS_MAX};
 use crate::problem::{Problem, Slug};
 use crate::ranges::Ranges;
+use crate::rights;
 
 record! {
     /// An open session.
@@ -58,6 +59,7 @@ pub(crate) fn open(core: &mut Core, new: &NewSession, principal: &str) -> Result
         Some(known) if known.secret_hash != new.secret_hash => {
             return Err(Problem::new(Slug::Exists, "another session has this id"));
         }
+        Some(known) if !is_of(core, &known, principal) => return Err(not_own()),
         Some(known) if new.generation <= known.generation => return Ok(known),
         Some(known) => Session { generation: new.generation, ttl_ms: new.ttl_ms, ..known },
         None if ended::is_used(core, new.id) => {
@@ -71,19 +73,7 @@ pub(crate) fn open(core: &mut Core, new: &NewSession, principal: &str) -> Result
         None => {
             ended::forget(core, new.id);
             core.meta.sessions += 1;
-            Session {
-                secret_hash: new.secret_hash,
-                generation: new.generation,
-                ttl_ms: new.ttl_ms,
-                name: new.name.clone(),
-                principal: principal.into(),
-                since: core.meta.position,
-                floor: 0,
-                unacknowledged: 0,
-                tickets: 0,
-                holdings: 0,
-                above: Ranges::new(),
-            }
+            fresh(new, principal, core.meta.position)
         }
     };
     core.write(key, &session);
@@ -102,6 +92,22 @@ fn check_new(new: &NewSession) -> Result<(), Problem> {
     Ok(())
 }
 
+fn fresh(new: &NewSession, principal: &str, since: u64) -> Session {
+    Session {
+        secret_hash: new.secret_hash,
+        generation: new.generation,
+        ttl_ms: new.ttl_ms,
+        name: new.name.clone(),
+        principal: principal.into(),
+        since,
+        floor: 0,
+        unacknowledged: 0,
+        tickets: 0,
+        holdings: 0,
+        above: Ranges::new(),
+    }
+}
+
 /// Changes a session that is open.
 pub(crate) fn update(core: &mut Core, id: SessionId, change: impl FnOnce(&mut Session)) {
     let key = key::session(id);
@@ -113,6 +119,16 @@ pub(crate) fn update(core: &mut Core, id: SessionId, change: impl FnOnce(&mut Se
 
 pub(crate) fn find(core: &Core, id: SessionId) -> Result<Session, Problem> {
     core.read(&key::session(id)).ok_or_else(|| gone(id))
+}
+
+/// Whether a session is that principal's. Builds before access was judged did not ask.
+pub(crate) fn is_of(core: &Core, session: &Session, principal: &str) -> bool {
+    session.principal == principal || core.meta.feature_level < rights::LEVEL
+}
+
+/// Whoever knows its secret, it is its principal's.
+pub(crate) fn not_own() -> Problem {
+    Problem::new(Slug::Forbidden, "the session is another principal's")
 }
 
 fn gone(id: SessionId) -> Problem {

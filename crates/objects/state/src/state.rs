@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use base::WallTime;
 
+use crate::access::{self, Act};
 use crate::answer;
 use crate::args::Args;
 use crate::builtin::{Builtin, MethodKind, Why, dispatch, type_name, type_named};
@@ -20,9 +21,11 @@ use crate::limits::{SWEPT_PER_COMMAND, SWEPT_PER_TICK};
 use crate::object::{self, Header, View};
 use crate::orphan;
 use crate::place::{ReplyRef, TicketAt};
+use crate::principal::{Authority, Principal, TokenNumber};
 use crate::problem::{Outcome, Problem, Slug};
 use crate::reply::Reply;
 use crate::request;
+use crate::rights;
 use crate::scan::{Scan, SnapshotProgress};
 use crate::session::{self, Session};
 use crate::source::{Process, Source};
@@ -483,6 +486,82 @@ impl State {
         preparing.map(|(kind, (hash, _))| (kind, hash)).collect()
     }
 
+    /// The token of a secret with that hash, and its principal.
+    #[must_use]
+    pub fn principal_of(&self, hash: &[u8; 32]) -> Option<Principal> {
+        let number = self.core.access.token_of(hash)?;
+        let name = self.core.access.token(number)?.principal.clone();
+        Some(Principal { name, authority: Authority::Token(number) })
+    }
+
+    /// Whether there is a token of that number.
+    #[must_use]
+    pub fn has_token(&self, number: TokenNumber) -> bool {
+        self.core.access.token(number).is_some()
+    }
+
+    /// Whether what vouches for a principal holds, and whether it may do anything at all: asked before anything else.
+    ///
+    /// # Errors
+    /// `unauthenticated` or `forbidden`, at the state's position.
+    pub fn admit_principal(&self, principal: &Principal) -> Result<(), Problem> {
+        access::admit(&self.core, principal).map_err(|problem| self.placed(problem))
+    }
+
+    /// Whether a principal may do that now. It is to be admitted first.
+    ///
+    /// # Errors
+    /// `unauthenticated` or `forbidden`, at the state's position.
+    pub fn judge(&self, principal: &Principal, act: &Act<'_>) -> Result<(), Problem> {
+        access::judge(&self.core, principal, act).map_err(|problem| self.placed(problem))
+    }
+
+    /// Whether a command would be judged well if it were applied now. What is refused here needs no place in the log.
+    ///
+    /// # Errors
+    /// The refusal that it would come to.
+    pub fn judge_command(&self, command: &Command) -> Result<(), Problem> {
+        let Some(caller) = command.caller() else { return Ok(()) };
+        self.admit_principal(&caller.principal)?;
+        access::act_of(command).map_or(Ok(()), |act| self.judge(&caller.principal, &act))
+    }
+
+    /// Whether a principal has the right to everything. Nobody has it for what is another's while access is open, but a root
+    /// token.
+    #[must_use]
+    pub fn administers(&self, principal: &Principal) -> bool {
+        let is_root = principal.authority == Authority::Root;
+        is_root || self.core.access.closed && access::is_admin(&self.core, principal)
+    }
+
+    /// Whether rights are looked at.
+    #[must_use]
+    pub const fn is_closed(&self) -> bool {
+        self.core.access.closed
+    }
+
+    /// How often tokens and rights have changed. Of this state alone.
+    #[must_use]
+    pub const fn access_changes(&self) -> u64 {
+        self.core.access.changes
+    }
+
+    /// What is shown to a principal of rights: its own, and to those who administer everybody's behind that name.
+    #[must_use]
+    pub fn shown_access(&self, principal: &Principal, after: Option<&str>) -> String {
+        access::shown(&self.core, principal, after)
+    }
+
+    /// All tokens, without their secrets.
+    #[must_use]
+    pub fn shown_tokens(&self) -> String {
+        access::tokens(&self.core)
+    }
+
+    fn placed(&self, problem: Problem) -> Problem {
+        Problem { position: self.position(), ..problem }
+    }
+
     /// Begins a snapshot of this very state; one that is running is abandoned. Costs nothing.
     pub fn snapshot_begin(&mut self) {
         let (header, digest) = (self.core.head(), self.digest());
@@ -528,6 +607,11 @@ fn describe(core: &Core, object: ObjectName, header: &Header) -> Description {
 }
 
 fn perform(core: &mut Core, command: &Command) {
+    if let Some(caller) = command.caller()
+        && let Err(problem) = access::admit(core, &caller.principal)
+    {
+        return answer(core, caller, Err(problem));
+    }
     match command {
         Command::Call(call) => call::call(core, call),
         Command::Batch(batch) => call::batch(core, batch),
@@ -546,13 +630,16 @@ fn perform(core: &mut Core, command: &Command) {
         Command::Finish { space, begun } => user::long::finish(core, *space, *begun),
         Command::FeatureLevel(level) => core.meta.feature_level = core.meta.feature_level.max(*level),
         Command::Migrate { caller, object, incarnation, to } => {
-            user::migrate(core, caller, object, *incarnation, *to);
+            let by = (caller, judged(core, caller, command));
+            user::migrate(core, by, object, *incarnation, *to);
         }
         Command::Quarantine { caller, object, incarnation, reason } => {
-            user::quarantine(core, caller, object, *incarnation, reason.as_deref());
+            let by = (caller, judged(core, caller, command));
+            user::quarantine(core, by, object, *incarnation, reason.as_deref());
         }
         Command::Rollback { caller, object, incarnation, lose_commands } => {
-            user::rollback(core, caller, object, *incarnation, *lose_commands);
+            let by = (caller, judged(core, caller, command));
+            user::rollback(core, by, object, *incarnation, *lose_commands);
         }
         of_types => perform_of_types(core, of_types),
     }
@@ -562,25 +649,34 @@ fn perform_of_types(core: &mut Core, command: &Command) {
     match command {
         Command::TypePiece { caller, hash, size, offset, bytes } => {
             let piece = types::Piece { hash: *hash, size: *size, offset: *offset, bytes };
-            let result = types::piece(core, &piece);
+            let result = judged(core, caller, command).and_then(|()| types::piece(core, &piece));
             answer(core, caller, result);
         }
         Command::TypePut { caller, name, module, source, description } => {
             let new = types::New { name, module: *module, source: source.as_deref(), description };
-            let result = match type_named(name) {
+            let result = judged(core, caller, command).and_then(|()| match type_named(name) {
                 Some(_) => Err(Problem::new(Slug::Exists, format!("`{name}` is a built-in type"))),
                 None => types::put(core, &new),
-            };
+            });
             answer(core, caller, result);
         }
         Command::TypeReady { kind, version } => types::ready(core, *kind, *version),
         Command::TypeDelete { caller, name, version } => {
-            let result = types::delete(core, name, *version);
+            let result = judged(core, caller, command).and_then(|()| types::delete(core, name, *version));
             answer(core, caller, result);
         }
         Command::TypeVerdict { kind, version, verdict } => types::verdict(core, *kind, *version, verdict),
+        Command::Access { caller, change } => {
+            let done = judged(core, caller, command).and_then(|()| access::perform(core, caller, change));
+            answer(core, caller, done);
+        }
         _ => {}
     }
+}
+
+/// Whether a caller may give a command of which no copy is remembered.
+fn judged(core: &Core, caller: &Caller, command: &Command) -> Result<(), Problem> {
+    access::act_of(command).map_or(Ok(()), |act| access::judge(core, &caller.principal, &act))
 }
 
 /// Answers a request that is not remembered: repeating it has no further effect.
@@ -594,7 +690,7 @@ fn answer(core: &mut Core, caller: &Caller, result: Result<String, Problem>) {
 }
 
 fn open_session(core: &mut Core, caller: &Caller, new: &NewSession) {
-    let result = session::open(core, new, &caller.principal).map(|session| {
+    let result = session::open(core, new, &caller.principal.name).map(|session| {
         Reply::new()
             .text("session", &new.id.to_string())
             .number("generation", u64::from(session.generation))
@@ -604,12 +700,13 @@ fn open_session(core: &mut Core, caller: &Caller, new: &NewSession) {
     answer(core, caller, result);
 }
 
-/// Only the session's own client, or the principal that opened it, closes it.
+/// Only the principal that opened it closes a session, or whoever administers everything.
 fn close_session(core: &mut Core, caller: &Caller, id: SessionId) {
     let result = session::find(core, id).and_then(|session| {
-        let is_own = matches!(caller.identity, Identity::Session { session, .. } if session == id);
-        if !is_own && session.principal != caller.principal {
-            return Err(Problem::new(Slug::Forbidden, "the session is another principal's"));
+        let is_own = matches!(caller.identity, Identity::Session { session, .. } if session == id)
+            && core.meta.feature_level < rights::LEVEL;
+        if !is_own && session.principal != caller.principal.name && !administers(core, caller) {
+            return Err(session::not_own());
         }
         death::of_session(core, id, false);
         Ok(Reply::new().flag("closed", true).finish())
@@ -620,12 +717,12 @@ fn close_session(core: &mut Core, caller: &Caller, id: SessionId) {
 fn cancel(core: &mut Core, caller: Option<&Caller>, id: u64) {
     let result = match (ticket::waiting(core, id), core.read(&key::ticket_at(id))) {
         (Some((place, ticket)), _)
-            if caller.is_some_and(|caller| caller.principal == ticket.principal)
+            if caller.is_some_and(|caller| may_end(core, caller, &ticket.principal))
                 && user::long::keeps_waiting(core, &place) =>
         {
             Err(user::long::occupied())
         }
-        (Some((_, ticket)), _) if caller.is_none_or(|caller| caller.principal == ticket.principal) => {
+        (Some((_, ticket)), _) if caller.is_none_or(|caller| may_end(core, caller, &ticket.principal)) => {
             death::end_ticket(core, id, Why::Cancelled, true);
             Ok(Reply::new().flag("cancelled", true).finish())
         }
@@ -636,6 +733,17 @@ fn cancel(core: &mut Core, caller: Option<&Caller>, id: u64) {
     if let Some(caller) = caller {
         answer(core, caller, result);
     }
+}
+
+/// Whether rights are looked at, and the caller has that to everything. While access is open, what is whose still counts.
+fn administers(core: &Core, caller: &Caller) -> bool {
+    let is_root = caller.principal.authority == Authority::Root;
+    is_root || core.access.closed && access::is_admin(core, &caller.principal)
+}
+
+/// Whether a caller may end a waiting call of that principal, and see how it has ended.
+fn may_end(core: &Core, caller: &Caller, principal: &str) -> bool {
+    caller.principal.name == principal || administers(core, caller)
 }
 
 /// The principal whose reply it is.
@@ -649,7 +757,8 @@ fn owner(core: &Core, reply: &ReplyRef) -> Option<String> {
 
 /// The refusal to cancel what has ended: with its result, which only its own caller may see.
 fn already_ended(core: &Core, caller: Option<&Caller>, reply: &ReplyRef) -> Problem {
-    if caller.is_some_and(|caller| Some(&caller.principal) != owner(core, reply).as_ref()) {
+    let is_its = |caller: &Caller| owner(core, reply).is_some_and(|owner| may_end(core, caller, &owner));
+    if !caller.is_none_or(is_its) {
         return Problem::new(Slug::Forbidden, "the ticket is another principal's");
     }
     let result = request::outcome(core, reply).map(|outcome| outcome.to_json());

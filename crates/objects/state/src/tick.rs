@@ -1,5 +1,6 @@
 //! Time passes: deadlines that are due by the stamp, in their order, and the records of dead objects.
 
+use crate::access;
 use crate::builtin::{Builtin, Why, dispatch};
 use crate::command::{ObjectName, SessionId};
 use crate::deadline;
@@ -55,6 +56,7 @@ fn one(core: &mut Core, at: i64, class: u8, id: &[u8]) {
         (deadline::UPLOAD, _) => types::expire(core, id),
         (deadline::REJECTED, _) => types::forget_rejected(core, id),
         (deadline::IMAGE, Some((space, []))) => user::forget_before(core, u64::from_be_bytes(*space)),
+        (deadline::TOKEN, Some((number, []))) => access::end_token(core, u64::from_be_bytes(*number)),
         _ => {}
     }
 }

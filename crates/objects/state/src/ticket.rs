@@ -1,6 +1,7 @@
 //! Calls that wait. A ticket is state of its object: where it stands in which queue, whose it is, what it wants, until
 //! when. Its id is the position of its call. It ends once: granted, timed out, cancelled, or with its session or object.
 
+use crate::asked::{self, Asked};
 use crate::codec::{decoded, record};
 use crate::command::SessionId;
 use crate::deadline;
@@ -31,6 +32,8 @@ record! {
         pub(crate) passed: u64,
         /// What it wants: the type's own.
         pub(crate) wants: Vec<u8>,
+        /// By what it is asked, if anybody may want to know.
+        pub(crate) asked: Asked,
     }
 }
 
@@ -90,6 +93,7 @@ pub(crate) fn set_deadline(core: &mut Core, id: u64, at_ms: Option<i64>) {
 pub(crate) fn end(core: &mut Core, place: &Place, ticket: &Ticket, end: TicketEnd, outcome: Outcome) {
     core.store.remove(&place.key(ticket.id));
     core.meta.tickets = core.meta.tickets.saturating_sub(1);
+    asked::ended(core, &ticket.principal, &ticket.asked, ticket.id);
     if let Some(process) = ticket.process {
         core.store.remove(&key::process_ticket(process, ticket.id));
     }

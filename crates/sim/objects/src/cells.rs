@@ -561,6 +561,7 @@ fn what(command: &Command) -> String {
         Command::CancelTicket { .. } => "cancel".into(),
         Command::Tick => "tick".into(),
         Command::FeatureLevel(_) => "level".into(),
+        Command::Access { .. } => "access".into(),
         // The models know the built-in types alone.
         Command::TypePiece { .. }
         | Command::TypePut { .. }

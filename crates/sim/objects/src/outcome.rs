@@ -81,7 +81,7 @@ pub(crate) fn brief(command: &Command) -> String {
             call.object.name,
             call.invocation.method,
             text(&call.invocation.args),
-            call.caller.principal,
+            call.caller.principal.name,
             who(&call.caller.identity),
             call.wait_ms,
             call.incarnation,
@@ -92,10 +92,11 @@ pub(crate) fn brief(command: &Command) -> String {
             let calls = batch.invocations.iter();
             let calls: Vec<_> = calls.map(|call| format!("{} {}", call.method, text(&call.args))).collect();
             let (caller, object) = (&batch.caller, &batch.object);
-            format!("batch {object:?} {calls:?} by {} ({})", caller.principal, who(&caller.identity))
+            format!("batch {object:?} {calls:?} by {} ({})", caller.principal.name, who(&caller.identity))
         }
         Command::Create { caller, object, args } => {
-            format!("create {object:?} {} by {} ({})", text(args), caller.principal, who(&caller.identity))
+            let (by, who) = (&caller.principal.name, who(&caller.identity));
+            format!("create {object:?} {} by {by} ({who})", text(args))
         }
         other => format!("{other:?}"),
     }

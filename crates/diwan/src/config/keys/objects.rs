@@ -28,6 +28,15 @@ pub(super) const ROWS: &[Row] = &[
         },
     ),
     Row::own(
+        "objects.root-token-file",
+        "a file with the token that may do everything at this member, readable by its owner only",
+        |draft, setting| {
+            draft.objects.said = true;
+            draft.objects.root_token_file = Some(setting.value.into());
+            Ok(())
+        },
+    ),
+    Row::own(
         "dns.listen",
         "where queries for names of objects are answered, by UDP and TCP, or `off`",
         |draft, setting| {

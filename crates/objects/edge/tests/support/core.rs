@@ -10,9 +10,7 @@ use base::Now;
 use net_http_server::ShardMail;
 use node_threads::{Clock, Mailbox, ThreadWaker};
 use objects_edge::{Core, EdgeMail};
-use objects_replica::edge::{
-    Answer, EventId, Happening, Question, Request, SessionProof, Subject, caller_of, edge_of,
-};
+use objects_replica::edge::{Answer, EventId, Happening, Question, Request, SessionProof, Subject, edge_of};
 use objects_state::{
     Command, Description, Effect, Identity, Origin, Outcome, Problem, Reply, SessionId, Slug, State,
     TicketState, type_name,
@@ -137,7 +135,7 @@ impl Member {
             match effect {
                 Effect::Answered { origin, outcome } => self.done(origin, outcome),
                 Effect::Parked { origin, ticket } => {
-                    if caller_of(command).is_some_and(|caller| caller.identity == Identity::Anonymous) {
+                    if command.caller().is_some_and(|caller| caller.identity == Identity::Anonymous) {
                         self.anonymous.insert(origin.number);
                     }
                     self.waiting.entry(ticket).or_default().push(origin);
@@ -226,7 +224,7 @@ impl Member {
                     self.done(origin, Outcome::Refused(problem));
                 }
             },
-            Request::Renew { origin, proof } => {
+            Request::Renew { origin, proof, .. } => {
                 let outcome = match self.prove(proof, now) {
                     Err(problem) => Outcome::Refused(problem),
                     Ok(()) => {
@@ -240,6 +238,12 @@ impl Member {
             }
             Request::OfType { request, type_name, .. } => {
                 let problem = Problem::new(Slug::NoSuchType, format!("there is no type `{type_name}`"));
+                if let Some(origin) = objects_replica::edge::origin_of(&request) {
+                    self.done(origin, Outcome::Refused(problem));
+                }
+            }
+            Request::ByToken { request, .. } => {
+                let problem = Problem::new(Slug::Unauthenticated, "there are no tokens here");
                 if let Some(origin) = objects_replica::edge::origin_of(&request) {
                     self.done(origin, Outcome::Refused(problem));
                 }
@@ -272,7 +276,7 @@ impl Member {
     }
 
     fn command(&mut self, command: &Command, secret_hash: Option<[u8; 32]>, now: Now) {
-        let caller = caller_of(command).expect("a client's command").clone();
+        let caller = command.caller().expect("a client's command").clone();
         if let (Identity::Session { session, .. }, Some(secret_hash)) = (&caller.identity, secret_hash)
             && let Err(problem) = self.prove(SessionProof { session: *session, secret_hash }, now)
         {
@@ -311,7 +315,8 @@ impl Member {
             Question::Type(_) | Question::Version(..) | Question::TryMigration { .. } => {
                 return Err(Problem::new(Slug::NoSuchType, "there is no such type"));
             }
-            Question::Counts => {
+            Question::Access { .. } | Question::Tokens => String::from("{}"),
+            Question::Counts | Question::Ready => {
                 let [objects, sessions, waiting, keys] = self.state.counts();
                 let counts = Reply::new().number("objects", objects).number("sessions", sessions);
                 counts.number("waiting", waiting).number("keys", keys).finish()

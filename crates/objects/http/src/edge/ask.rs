@@ -2,8 +2,8 @@
 
 use objects_replica::edge::{Consistency, Question, Request, SessionProof, Subject, UNKNOWN_TYPE};
 use objects_state::{
-    Batch, Call, Caller, Command, Identity, Invocation, Json, Method, MethodKind, NewSession, ObjectName,
-    Origin, Ranges, SessionId, Slug, limits, methods,
+    AccessChange, Batch, Call, Caller, Command, Identity, Invocation, Json, Method, MethodKind, NewSession,
+    ObjectName, Origin, Ranges, SessionId, Slug, limits, methods,
 };
 
 use super::open::Purpose;
@@ -12,6 +12,7 @@ use super::{EdgeConfig, HOLD_MS_MAX};
 use crate::arguments;
 use crate::fields::{self, Credential, SECRET_BYTES, Sender};
 use crate::message::{Fault, HttpRequest};
+use crate::presented::Presented;
 use crate::route::{Route, kind};
 use crate::schema;
 use crate::target::Query;
@@ -20,14 +21,13 @@ use crate::target::Query;
 const TTL_MS: i64 = 10_000;
 /// Objects of a list whose client does not say how many it wants, and the most.
 const LISTED: (u64, u64) = (100, 1_000);
-/// Who everybody is, as long as there are no tokens.
-pub(super) const ANONYMOUS: &str = "anonymous";
-
 /// What is asked of the core for a request, and how it is answered.
 pub(super) struct Asked {
     pub(super) request: Request,
     pub(super) purpose: Purpose,
     pub(super) hold_ms: Option<u64>,
+    /// What is noted when it has been done.
+    pub(super) noted: Option<Box<str>>,
 }
 
 /// See the module.
@@ -36,6 +36,8 @@ pub(super) struct Asker<'a> {
     pub(super) request: &'a HttpRequest<'a>,
     pub(super) origin: Origin,
     pub(super) random: &'a mut dyn FnMut(&mut [u8]),
+    /// Who asks.
+    pub(super) presented: Presented,
     /// The type that is meant, if the core alone knows its number.
     pub(super) user_type: Option<String>,
 }
@@ -47,17 +49,25 @@ impl Asker<'_> {
             Sender::read(self.request.fields)?;
             return self.upload(name);
         }
+        let presented = self.presented.clone();
+        let noted = route.administers().then(|| self.noted());
         let freshness = if self.user_type.is_some() { freshness(&mut query.clone())? } else { LATEST };
         let asked = self.ask_core(route, query)?;
-        Ok(match self.user_type {
+        let request = match self.user_type {
             Some(type_name) => {
                 let (consistency, min_position) = freshness;
                 let request = Box::new(asked.request);
-                let request = Request::OfType { type_name, request, consistency, min_position };
-                Asked { request, ..asked }
+                Request::OfType { type_name, request, consistency, min_position }
             }
-            None => asked,
-        })
+            None => asked.request,
+        };
+        Ok(Asked { request: presented.wrap(request), noted, ..asked })
+    }
+
+    /// Who does what, without the query: there may be anything in it.
+    fn noted(&self) -> Box<str> {
+        let path = self.request.target.split('?').next().unwrap_or_default();
+        format!("{} {} {path}", self.presented.who(), self.request.method).into()
     }
 
     #[expect(clippy::too_many_lines, reason = "a list: an arm for each route")]
@@ -95,7 +105,8 @@ impl Asker<'_> {
             Route::CloseSession(session) => self.close_session(&sender, session),
             Route::RenewSession(session) => {
                 let proof = sender.proof_of(session)?;
-                Ok(plain(Request::Renew { origin: self.origin, proof }, Purpose::Command))
+                let (origin, principal) = (self.origin, self.presented.principal());
+                Ok(plain(Request::Renew { origin, principal, proof }, Purpose::Command))
             }
             Route::Care(object, care) => self.care(&sender, care, object),
             Route::Types => {
@@ -115,8 +126,21 @@ impl Asker<'_> {
                 None,
                 Purpose::Command,
             )),
-            Route::Groups => Ok(self.counts(Purpose::Groups)),
-            Route::Ready => Ok(self.counts(Purpose::Ready)),
+            Route::Groups => Ok(self.counts(Question::Counts, Purpose::Groups)),
+            Route::Ready => Ok(self.counts(Question::Ready, Purpose::Ready)),
+            Route::Access => {
+                let after = query.take("after");
+                self.read(&sender, Question::Access { after }, &mut query)
+            }
+            Route::ChangeAccess(how) => self.change_access(how),
+            Route::Tokens => self.read(&sender, Question::Tokens, &mut query),
+            Route::CreateToken => self.create_token(),
+            Route::RevokeToken(number) => {
+                Ok(self.access(AccessChange::RevokeToken { number }, Purpose::Command))
+            }
+            Route::RevokePrincipal(principal) => {
+                Ok(self.access(AccessChange::RevokePrincipal { principal }, Purpose::Command))
+            }
             // Answered at once.
             Route::Type(_) | Route::Live | Route::Upload(_) => Err(Fault::no_such_route()),
         }?;
@@ -131,7 +155,7 @@ impl Asker<'_> {
         proof: Option<SessionProof>,
         purpose: Purpose,
     ) -> Asked {
-        let caller = Caller { origin: self.origin, principal: ANONYMOUS.into(), identity };
+        let caller = Caller { origin: self.origin, principal: self.presented.principal(), identity };
         let secret_hash = proof.map(|proof| proof.secret_hash);
         plain(Request::Command { command: command(caller), secret_hash }, purpose)
     }
@@ -211,11 +235,13 @@ impl Asker<'_> {
 
     /// A module, or a source for a runner. It is the same however often it comes, so it needs no key.
     fn upload(&self, name: String) -> Result<Asked, Fault> {
+        let presented = self.presented.clone();
         let upload = match fields::is_module(self.request.fields, self.request.body)? {
-            true => Upload::of_module(name, self.request.body)?,
-            false => Upload::of_source(name, self.request.body)?,
+            true => Upload::of_module(name, presented, self.request.body)?,
+            false => Upload::of_source(name, presented, self.request.body)?,
         };
-        Ok(plain(upload.request(self.origin), Purpose::Upload(Box::new(upload))))
+        let asked = plain(upload.request(self.origin), Purpose::Upload(Box::new(upload)));
+        Ok(Asked { noted: Some(self.noted()), ..asked })
     }
 
     /// The session that a call opens: one with `ttl_ms` and without a session.
@@ -302,16 +328,16 @@ impl Asker<'_> {
         question: Question,
         (consistency, min_position): Freshness,
     ) -> Asked {
-        let (origin, principal, proof) = (self.origin, ANONYMOUS.into(), sender.proof());
+        let (origin, principal, proof) = (self.origin, self.presented.principal(), sender.proof());
         let query = Request::Query { origin, principal, question, consistency, min_position, proof };
         plain(query, Purpose::Reading)
     }
 
-    fn counts(&self, purpose: Purpose) -> Asked {
+    fn counts(&self, question: Question, purpose: Purpose) -> Asked {
         let request = Request::Query {
             origin: self.origin,
-            principal: ANONYMOUS.into(),
-            question: Question::Counts,
+            principal: self.presented.principal(),
+            question,
             consistency: Consistency::Stale,
             min_position: None,
             proof: None,
@@ -359,14 +385,15 @@ impl Asker<'_> {
 
     fn collect(&self, sender: &Sender, ticket: u64, query: &mut Query) -> Result<Asked, Fault> {
         let hold_ms = query.take_number("hold_ms", HOLD_MS_MAX)?.unwrap_or(self.config.hold_ms);
-        let (origin, principal, proof) = (self.origin, ANONYMOUS.into(), sender.proof());
+        let (origin, principal, proof) = (self.origin, self.presented.principal(), sender.proof());
         let request = Request::Collect { origin, principal, ticket, proof };
         Ok(Asked { hold_ms: Some(hold_ms), ..plain(request, Purpose::Reading) })
     }
 
     fn watch(&self, subject: Subject, session: Option<SessionId>) -> Result<Asked, Fault> {
         let after = fields::last_event(self.request.fields)?;
-        Ok(plain(Request::Watch { origin: self.origin, subject, after }, Purpose::Stream(session)))
+        let (origin, principal) = (self.origin, self.presented.principal());
+        Ok(plain(Request::Watch { origin, principal, subject, after }, Purpose::Stream(session)))
     }
 
     /// A client may bring an id and a secret of its own, so that it can repeat the request.
@@ -405,8 +432,8 @@ fn freshness(query: &mut Query) -> Result<Freshness, Fault> {
     Ok((consistency, query.take_number("min_position", 1 << 53)?))
 }
 
-const fn plain(request: Request, purpose: Purpose) -> Asked {
-    Asked { request, purpose, hold_ms: None }
+pub(super) const fn plain(request: Request, purpose: Purpose) -> Asked {
+    Asked { request, purpose, hold_ms: None, noted: None }
 }
 
 /// Whether a session's stream keeps it. It would also if its client were stopped and read nothing: the kernel reads then.

@@ -1,6 +1,7 @@
 //! The edge as a machine: requests of clients in, [`Request`]s to the core and responses out; answers of the core in,
 //! responses out.
 
+mod access;
 mod admin;
 mod ask;
 mod open;
@@ -14,7 +15,8 @@ use objects_replica::edge::{Answer, EventId, Request, edge_of, origin};
 use objects_state::{Origin, Outcome, SessionId, SideEffect, Slug};
 
 use crate::guard;
-use crate::message::{Fault, HttpRequest, HttpResponse, unanswered};
+use crate::message::{Fault, HttpRequest, HttpResponse, Note, unanswered};
+use crate::presented::Presented;
 use crate::route::{Route, Routed};
 use crate::sse;
 use crate::target::Target;
@@ -41,6 +43,8 @@ pub struct EdgeConfig {
     pub heard_ms: u64,
     /// Whether clients may call this server by any name. Otherwise by addresses and `localhost`.
     pub any_host: bool,
+    /// The SHA-256 of the token that may do everything at this member, if there is one.
+    pub root_token: Option<[u8; 32]>,
 }
 
 impl EdgeConfig {
@@ -56,6 +60,7 @@ impl EdgeConfig {
             alive_ms: 1_000,
             heard_ms: 150,
             any_host: false,
+            root_token: None,
         }
     }
 }
@@ -64,6 +69,9 @@ impl EdgeConfig {
 pub(crate) const HOLD_MS_MAX: u64 = 600_000;
 /// Modules that may be on their way at the same time.
 const UPLOADS_MAX: usize = 4;
+
+/// An upload that waits, and what is noted when it is done.
+type Later = (Box<Upload>, Option<Box<str>>);
 
 /// What goes to a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,9 +92,10 @@ pub struct Edge<K> {
     /// Where the leader listens, if that is known and elsewhere.
     leader: Option<String>,
     /// Uploads that wait for their version, by when the core is asked again.
-    later: BTreeMap<(MonoTime, K), Box<Upload>>,
+    later: BTreeMap<(MonoTime, K), Later>,
     asks: Vec<Request>,
     says: Vec<Say<K>>,
+    notes: Vec<Note>,
     alive_at: MonoTime,
     heard_at: MonoTime,
     /// Clients that waited until then, of which the core has not been told.
@@ -105,6 +114,7 @@ impl<K: Copy + Ord> Edge<K> {
             later: BTreeMap::new(),
             asks: Vec::new(),
             says: Vec::new(),
+            notes: Vec::new(),
             alive_at: MonoTime::ZERO,
             heard_at: MonoTime::ZERO,
             waited: Vec::new(),
@@ -120,6 +130,7 @@ impl<K: Copy + Ord> Edge<K> {
     /// A request has come. `random` fills bytes that nobody can guess.
     pub fn request(&mut self, key: K, request: &HttpRequest<'_>, random: &mut dyn FnMut(&mut [u8])) {
         if let Err(fault) = self.begin(key, request, random) {
+            self.notes.extend(fault.note());
             self.says.push(Say::Respond(key, fault.response()));
         }
     }
@@ -133,6 +144,7 @@ impl<K: Copy + Ord> Edge<K> {
         guard::check(request.fields, self.config.any_host)?;
         let target = Target::parse(request.target)?;
         let Routed { route, user_type } = Routed::of(request.method, &target)?;
+        let presented = Presented::of(request.fields, request.certificate, self.config.root_token.as_ref())?;
         if let Some(response) = reply::at_once(&route, target.query.clone())? {
             self.says.push(Say::Respond(key, response));
             return Ok(());
@@ -148,9 +160,9 @@ impl<K: Copy + Ord> Edge<K> {
             return Err(Fault::overloaded(&format!("{UPLOADS_MAX} modules are on their way here")));
         }
         let origin = self.origin(self.requests.next());
-        let asker = ask::Asker { config: &self.config, request, origin, random, user_type };
+        let asker = ask::Asker { config: &self.config, request, origin, random, presented, user_type };
         let asked = asker.ask(route, target.query)?;
-        self.requests.insert(key, asked.purpose, asked.hold_ms);
+        self.requests.insert(key, asked.purpose, asked.hold_ms, asked.noted);
         self.asks.push(asked.request);
         Ok(())
     }
@@ -162,6 +174,7 @@ impl<K: Copy + Ord> Edge<K> {
                 let Some(number) = self.number(origin) else { return };
                 let is_stream = self.requests.is_stream(number);
                 let Some(open) = self.requests.remove(number) else { return };
+                self.note_refusal(&outcome);
                 self.waited_until(now, open.keeps);
                 if is_stream {
                     self.says.push(Say::Push(open.key, sse::end(&outcome)));
@@ -199,14 +212,39 @@ impl<K: Copy + Ord> Edge<K> {
     fn shown(&mut self, open: Open<K>, outcome: &Outcome, now: MonoTime) -> Option<(K, HttpResponse)> {
         let upload = match open.purpose {
             Purpose::Upload(upload) => upload,
-            purpose => return Some((open.key, reply::of(&purpose, outcome, &self.config))),
+            purpose => {
+                let response = reply::of(&purpose, outcome, &self.config);
+                self.note(open.noted, response.status);
+                return Some((open.key, response));
+            }
         };
         match upload.answered(outcome) {
-            Next::Ask(upload) => self.go_on(open.key, upload),
-            Next::AskLater(upload) => drop(self.later.insert((now.plus_ms(ASK_MS), open.key), upload)),
-            Next::Respond(response) => return Some((open.key, response)),
+            Next::Ask(upload) => self.go_on(open.key, upload, open.noted),
+            Next::AskLater(upload) => {
+                self.later.insert((now.plus_ms(ASK_MS), open.key), (upload, open.noted));
+            }
+            Next::Respond(response) => {
+                self.note(open.noted, response.status);
+                return Some((open.key, response));
+            }
         }
         None
+    }
+
+    /// Something was done that is noted.
+    fn note(&mut self, noted: Option<Box<str>>, status: u16) {
+        if let Some(what) = noted.filter(|_| (200..300).contains(&status)) {
+            self.notes.push(Note::Administered { what });
+        }
+    }
+
+    fn note_refusal(&mut self, outcome: &Outcome) {
+        if let Outcome::Refused(problem) = outcome
+            && matches!(problem.slug, Slug::Unauthenticated | Slug::Forbidden)
+        {
+            let (slug, detail) = (problem.slug.name(), problem.detail.clone());
+            self.notes.push(Note::Refused { slug, detail });
+        }
     }
 
     fn uploads(&self) -> usize {
@@ -214,9 +252,9 @@ impl<K: Copy + Ord> Edge<K> {
     }
 
     /// The next step of an upload.
-    fn go_on(&mut self, key: K, upload: Box<Upload>) {
+    fn go_on(&mut self, key: K, upload: Box<Upload>, noted: Option<Box<str>>) {
         self.asks.push(upload.request(self.origin(self.requests.next())));
-        self.requests.insert(key, Purpose::Upload(upload), None);
+        self.requests.insert(key, Purpose::Upload(upload), None, noted);
     }
 
     fn begin_stream(&mut self, number: u64, id: EventId, now: MonoTime) {
@@ -262,8 +300,8 @@ impl<K: Copy + Ord> Edge<K> {
     pub fn tick(&mut self, now: MonoTime) {
         self.end_holds(now);
         while let Some(entry) = self.later.first_entry().filter(|entry| entry.key().0 <= now) {
-            let ((_, key), upload) = entry.remove_entry();
-            self.go_on(key, upload);
+            let ((_, key), (upload, noted)) = entry.remove_entry();
+            self.go_on(key, upload, noted);
         }
         if self.alive_at <= now {
             self.alive_at = now.plus_ms(self.config.alive_ms);
@@ -362,6 +400,11 @@ impl<K: Copy + Ord> Edge<K> {
     /// Appends what clients are to be told, in order.
     pub fn take_says(&mut self, into: &mut Vec<Say<K>>) {
         into.append(&mut self.says);
+    }
+
+    /// Appends what is to be noted, in order.
+    pub fn take_notes(&mut self, into: &mut Vec<Note>) {
+        into.append(&mut self.notes);
     }
 
     /// Requests under way, streams among them.

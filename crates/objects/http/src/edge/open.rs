@@ -33,6 +33,8 @@ pub(crate) enum Purpose {
     Types,
     /// The types of users, as a document: of all types, or of the one of that name.
     OpenApi(Option<String>),
+    /// A new token, which its creator alone is shown.
+    Token(String),
     /// A module on its way.
     Upload(Box<Upload>),
     /// A stream of events, perhaps of a session.
@@ -49,6 +51,8 @@ pub(crate) struct Open<K> {
     pub(crate) ticket: Option<u64>,
     /// The session that it keeps by waiting.
     pub(crate) keeps: Option<SessionId>,
+    /// What is noted when it has been done.
+    pub(crate) noted: Option<Box<str>>,
     held_until: Option<MonoTime>,
 }
 
@@ -88,11 +92,14 @@ impl<K: Copy + Ord> Requests<K> {
     }
 
     /// Takes in the request of the next number.
-    pub(crate) fn insert(&mut self, key: K, purpose: Purpose, hold_ms: Option<u64>) {
+    pub(crate) fn insert(&mut self, key: K, purpose: Purpose, hold_ms: Option<u64>, noted: Option<Box<str>>) {
         let number = self.next;
         self.next += 1;
         self.numbers.insert(key, number);
-        self.open.insert(number, Open { key, purpose, hold_ms, ticket: None, keeps: None, held_until: None });
+        self.open.insert(
+            number,
+            Open { key, purpose, hold_ms, ticket: None, keeps: None, noted, held_until: None },
+        );
     }
 
     /// How many modules are on their way.

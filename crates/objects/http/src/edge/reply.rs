@@ -47,6 +47,8 @@ pub(super) fn of(purpose: &Purpose, outcome: &Outcome, config: &EdgeConfig) -> H
     };
     match purpose {
         Purpose::Command | Purpose::Reading | Purpose::Stream(_) => HttpResponse::json(200, result.clone()),
+        Purpose::Token(token) => HttpResponse::json(201, more(result, &format!("\"token\":\"{token}\"")))
+            .with("cache-control", "no-store"),
         Purpose::Creation => {
             let is_new = result.contains("\"created\":true");
             HttpResponse::json(if is_new { 201 } else { 200 }, result.clone())

@@ -11,9 +11,9 @@ use objects_state::{
 };
 use sha2::{Digest as _, Sha256};
 
-use super::ask::ANONYMOUS;
 use crate::arguments;
 use crate::message::{Fault, HttpResponse};
+use crate::presented::Presented;
 use crate::route;
 
 /// How often it is asked whether a version is ready, milliseconds.
@@ -34,6 +34,8 @@ enum Stage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Upload {
     name: String,
+    /// Who brings it.
+    presented: Presented,
     module: Vec<u8>,
     hash: [u8; 32],
     source: Option<String>,
@@ -52,7 +54,7 @@ pub(crate) enum Next {
 
 impl Upload {
     /// Of a module, whose description is one of its custom sections.
-    pub(crate) fn of_module(name: String, module: &[u8]) -> Result<Self, Fault> {
+    pub(crate) fn of_module(name: String, presented: Presented, module: &[u8]) -> Result<Self, Fault> {
         let section = custom_section(module, DESCRIPTION_SECTION).ok_or_else(|| {
             let detail = format!(
                 "the body is no WebAssembly module with a custom section `{DESCRIPTION_SECTION}`, which names its methods"
@@ -62,12 +64,12 @@ impl Upload {
         let description = String::from_utf8(section.to_vec())
             .map_err(|_| Fault::argument("", format!("the section `{DESCRIPTION_SECTION}` is no text")))?;
         let (hash, stage) = (Sha256::digest(module).into(), Stage::Pieces(0));
-        Ok(Self { name, module: module.to_vec(), hash, source: None, description, stage })
+        Ok(Self { name, presented, module: module.to_vec(), hash, source: None, description, stage })
     }
 
     /// Of a source for a runner that is here: `{"runner":HASH,"source":TEXT,"description":{..}}`. Without a description
     /// the runner says what the source is.
-    pub(crate) fn of_source(name: String, body: &[u8]) -> Result<Self, Fault> {
+    pub(crate) fn of_source(name: String, presented: Presented, body: &[u8]) -> Result<Self, Fault> {
         let fields = arguments::any_body(body)?;
         arguments::only(&fields, &["runner", "source", "description"])?;
         let missing = |name: &str| Fault::argument(name, "it is missing");
@@ -79,12 +81,25 @@ impl Upload {
             Some(_) => return Err(Fault::argument("description", "no JSON object")),
         };
         let hash = route::hash(&runner)?.0;
-        Ok(Self { name, module: Vec::new(), hash, source: Some(source), description, stage: Stage::Put })
+        Ok(Self {
+            name,
+            presented,
+            module: Vec::new(),
+            hash,
+            source: Some(source),
+            description,
+            stage: Stage::Put,
+        })
     }
 
     /// What the core is asked next.
     pub(crate) fn request(&self, origin: Origin) -> Request {
-        let caller = Caller { origin, principal: ANONYMOUS.into(), identity: Identity::Anonymous };
+        self.presented.wrap(self.plain_request(origin))
+    }
+
+    fn plain_request(&self, origin: Origin) -> Request {
+        let principal = self.presented.principal();
+        let caller = Caller { origin, principal, identity: Identity::Anonymous };
         let command = match self.stage {
             Stage::Pieces(offset) => {
                 let end = self.module.len().min(offset + PIECE_BYTES);
@@ -102,7 +117,7 @@ impl Upload {
             Stage::Waiting(version, _) => {
                 return Request::Query {
                     origin,
-                    principal: ANONYMOUS.into(),
+                    principal: self.presented.principal(),
                     question: Question::Version(self.name.clone(), version),
                     consistency: Consistency::Linearizable,
                     min_position: None,

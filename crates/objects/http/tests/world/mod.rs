@@ -49,7 +49,8 @@ impl World {
     ) -> u32 {
         self.next += 1;
         let fields = Headers(headers.to_vec());
-        let request = HttpRequest { method, target, fields: &fields, body: body.as_bytes() };
+        let request =
+            HttpRequest { method, target, fields: &fields, body: body.as_bytes(), certificate: None };
         self.edge.request(self.next, &request, &mut |bytes| bytes.fill(0x5a));
         self.next
     }

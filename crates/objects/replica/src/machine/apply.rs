@@ -6,12 +6,13 @@
 use consensus_raft::Malformed;
 use consensus_replica::Stamp;
 use objects_state::{
-    Command, Effect, Identity, Origin, Outcome, Problem, SideEffect, Slug, Source, State, TicketState,
+    Authority, Command, Effect, Identity, Origin, Outcome, Problem, SideEffect, Slug, Source, State,
+    TicketState,
 };
 
 use super::ObjectsMachine;
 use crate::commands::Pending;
-use crate::edge::{Answer, EventId, Happening, caller_of};
+use crate::edge::{Answer, EventId, Happening};
 use crate::entry;
 use crate::group::Group;
 use crate::joined::Joined;
@@ -35,6 +36,13 @@ pub(super) fn cost(state: &State, command: &[u8]) -> u64 {
 struct Own {
     origin: Option<Origin>,
     is_anonymous: bool,
+    authority: Authority,
+}
+
+impl Own {
+    const fn joined(&self, origin: Origin) -> Joined {
+        Joined { origin, is_anonymous: self.is_anonymous, authority: self.authority, is_others: false }
+    }
 }
 
 impl ObjectsMachine {
@@ -62,6 +70,7 @@ impl ObjectsMachine {
             self.take_effect(effect, own.as_ref(), (position, &mut ordinal), state, group);
         }
         self.effects = effects;
+        self.judge_again(state);
         if matches!(read.command, Command::TypeReady { .. } | Command::TypeVerdict { .. }) {
             // Behind it come calls of the version.
             self.readiness.look(state);
@@ -81,9 +90,10 @@ impl ObjectsMachine {
             return None;
         }
         let pending = self.commands.applied(source, group.now())?;
-        let caller = caller_of(command);
+        let caller = command.caller();
         let is_anonymous = caller.is_some_and(|caller| caller.identity == Identity::Anonymous);
-        Some(Own { origin: pending.origin, is_anonymous })
+        let authority = caller.map(|caller| caller.principal.authority).unwrap_or_default();
+        Some(Own { origin: pending.origin, is_anonymous, authority })
     }
 
     fn take_effect(
@@ -133,7 +143,7 @@ impl ObjectsMachine {
                 _ => None,
             };
             self.out.tell(origin, Answer::Parked { origin, ticket, keeps });
-            self.joined.join(ticket, Joined { origin, is_anonymous: own.is_anonymous });
+            self.joined.join(ticket, own.joined(origin));
         } else if own.is_anonymous {
             self.commands.take_own(&Command::CancelTicket { caller: None, ticket }, group.now());
         }
@@ -173,6 +183,9 @@ impl ObjectsMachine {
             }
         }
         self.watches.lost(state.position(), &mut self.out);
+        // Two states may have changed equally often.
+        self.access_changes = u64::MAX;
+        self.judge_again(state);
         if group.leads() {
             self.sessions.term_began(state, group.now());
         }

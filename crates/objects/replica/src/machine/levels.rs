@@ -1,7 +1,8 @@
 //! What members of earlier builds could not read in the log.
 
-use objects_state::{Command, Identity, Ranges, State};
+use objects_state::{Authority, Command, Identity, Ranges, State};
 
+use crate::ACCESS_LEVEL;
 use crate::edge::Request;
 
 /// The feature level from which on commands acknowledge single replies.
@@ -9,12 +10,23 @@ const RANGES_LEVEL: u32 = 2;
 
 /// A request that every member can read. Acknowledgements may be left out: the replies are kept for longer.
 pub(super) fn readable_by_all(mut request: Request, state: &State) -> Request {
-    if let Request::Command { command, .. } = &mut request
-        && state.feature_level() < RANGES_LEVEL
-    {
-        leave_out_ranges(command);
+    let level = state.feature_level();
+    if let Request::Command { command, .. } = &mut request {
+        if level < RANGES_LEVEL {
+            leave_out_ranges(command);
+        }
+        if level < ACCESS_LEVEL {
+            leave_out_authority(command);
+        }
     }
     request
+}
+
+/// There are no tokens yet, and nobody's rights are looked at.
+fn leave_out_authority(command: &mut Command) {
+    if let Some(caller) = command.caller_mut() {
+        caller.principal.authority = Authority::Member;
+    }
 }
 
 fn leave_out_ranges(command: &mut Command) {

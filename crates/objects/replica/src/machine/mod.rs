@@ -1,5 +1,6 @@
 //! What the commands of live objects mean: the machine that the replica drives.
 
+mod access;
 mod apply;
 mod levels;
 mod receive;
@@ -48,6 +49,8 @@ pub struct ObjectsMachine {
     /// When one was proposed that is not applied yet.
     tick_proposed: Option<MonoTime>,
     gone: GoneRequests,
+    /// How often tokens and rights had changed when what goes on was judged last.
+    access_changes: u64,
     /// Whether this process has given its first command.
     is_known: bool,
     began: Now,
@@ -75,6 +78,7 @@ impl ObjectsMachine {
             tick_due: MonoTime::MAX,
             tick_proposed: None,
             gone: GoneRequests::new(),
+            access_changes: state.access_changes(),
             is_known: false,
             began: now,
             effects: Vec::new(),

@@ -2,17 +2,19 @@
 
 use base::MonoTime;
 use objects_state::limits::{BATCH_MAX, KEY_BYTES_MAX};
-use objects_state::{Asked, Caller, Command, Identity, Origin, Outcome, Problem, Slug, State, TicketState};
+use objects_state::{
+    Asked, Caller, Command, Identity, Origin, Outcome, Principal, Problem, Slug, State, TicketState,
+};
 
-use super::{ObjectsMachine, levels};
-use crate::edge::{Answer, Consistency, Question, Request, SessionProof, Subject, caller_of, origin_of};
+use super::{ObjectsMachine, access, levels};
+use crate::edge::{Answer, Consistency, Question, Request, SessionProof, Subject, origin_of};
 use crate::group::Group;
 use crate::joined::Joined;
 use crate::limits::JOINED_MAX;
 use crate::of_type::{self, proof_of_caller};
 use crate::query;
 use crate::watches::Watched;
-use crate::{USER_TYPES_LEVEL, VERDICTS_LEVEL};
+use crate::{ACCESS_LEVEL, USER_TYPES_LEVEL, VERDICTS_LEVEL};
 
 /// What is known of a session that a request names.
 enum Known {
@@ -20,6 +22,8 @@ enum Known {
     Proven,
     /// The secret is another.
     Wrong,
+    /// The secret is right, the principal is another.
+    Others,
     /// It is not known here: it ended, or was opened elsewhere a moment ago.
     Unknown,
 }
@@ -60,6 +64,14 @@ impl ObjectsMachine {
         state: &State,
         group: &mut Group,
     ) {
+        // Before anything is looked up: a stranger does not learn which types there are.
+        let request = match access::admitted(request, state) {
+            Ok(request) => request,
+            Err((request, problem)) if is_fresh || is_stale(&request) => {
+                return self.refuse(&request, problem);
+            }
+            Err((request, _)) => return self.wait(request, since, group),
+        };
         let request = match of_type::resolved(request, state) {
             Ok(request) => request,
             Err(request) if is_fresh || is_stale(&request) => {
@@ -67,12 +79,20 @@ impl ObjectsMachine {
             }
             Err(request) => return self.wait(request, since, group),
         };
+        if let Err(problem) = access::judge(&request, state) {
+            return match is_fresh || is_stale(&request) {
+                true => self.refuse(&request, problem),
+                false => self.wait(request, since, group),
+            };
+        }
         let at = group.now().mono();
         let request = levels::readable_by_all(request, state);
         let proof = proof_of(&request);
-        match proof.map_or(Known::Proven, |proof| self.prove(proof, state, at)) {
+        let proven = proof.zip(request.principal());
+        match proven.map_or(Known::Proven, |(proof, principal)| self.prove(proof, principal, state, at)) {
             Known::Proven => self.carry_out(request, since, is_fresh, state, group),
             Known::Wrong => self.refuse(&request, unauthenticated()),
+            Known::Others => self.refuse(&request, not_own()),
             // A query that is to be answered at once needs no session.
             Known::Unknown if is_stale(&request) => self.carry_out(request, since, is_fresh, state, group),
             Known::Unknown if !is_fresh => self.wait(request, since, group),
@@ -94,7 +114,7 @@ impl ObjectsMachine {
     ) {
         match request {
             Request::Command { command, .. } if state.feature_level() < level_of(&command) => {
-                if let Some(caller) = caller_of(&command) {
+                if let Some(caller) = command.caller() {
                     self.out.refuse(caller.origin, older_builds());
                 }
             }
@@ -113,39 +133,45 @@ impl ObjectsMachine {
                     Err(_) => self.wait(request, since, group),
                 }
             }
-            Request::Renew { origin, proof } => {
+            Request::Renew { origin, proof, .. } => {
                 if let Some(session) = state.session(proof.session) {
                     self.out.done(origin, Outcome::Done(query::renewed(proof.session, &session)));
                 }
             }
-            Request::Watch { origin, subject, after } => {
+            Request::Watch { origin, principal, subject, after } => {
                 let watched = match subject {
                     Subject::Object(name) => Watched::Object(name),
                     Subject::Session(proof) => Watched::Session(proof.session),
                 };
-                if !self.watches.begin(origin, watched, after, &mut self.out) {
+                if !self.watches.begin(origin, principal, watched, after, &mut self.out) {
                     self.out.refuse(origin, too_many("watches are open"));
                 }
             }
-            Request::Heard { .. } | Request::Gone { .. } | Request::OfType { .. } => {}
+            Request::Heard { .. }
+            | Request::Gone { .. }
+            | Request::OfType { .. }
+            | Request::ByToken { .. } => {}
         }
     }
 
-    /// Whether the secret is the session's. If so, its client is heard of.
-    fn prove(&mut self, proof: SessionProof, state: &State, at: MonoTime) -> Known {
+    /// Whether the secret is the session's, and the session the principal's. If so, its client is heard of.
+    fn prove(&mut self, proof: SessionProof, principal: &Principal, state: &State, at: MonoTime) -> Known {
         match state.session(proof.session) {
             None => Known::Unknown,
-            Some(session) if session.secret_hash == proof.secret_hash => {
+            Some(session) if session.secret_hash != proof.secret_hash => Known::Wrong,
+            Some(session) if session.principal != principal.name && state.feature_level() >= ACCESS_LEVEL => {
+                Known::Others
+            }
+            Some(session) => {
                 self.sessions.hear(proof.session, session.ttl_ms, at);
                 Known::Proven
             }
-            Some(_) => Known::Wrong,
         }
     }
 
     /// A caller's command waits for its place in the log, if it may have one.
     fn command(&mut self, command: &Command, secret_hash: Option<[u8; 32]>, group: &Group) {
-        let Some(caller) = caller_of(command) else { return };
+        let Some(caller) = command.caller() else { return };
         let origin = caller.origin;
         let taken = match check(command, caller, secret_hash.is_some()) {
             Ok(()) if self.joined.len() + self.commands.waiting() >= JOINED_MAX => {
@@ -182,6 +208,9 @@ impl ObjectsMachine {
         let Question::Method { object, incarnation, create, method, args } = &question else {
             return self.out.done(origin, query::answer(state, &principal, &question));
         };
+        if let Err(problem) = query::judge(state, &principal, &question) {
+            return self.out.refuse(origin, problem);
+        }
         match state.begin_query(object, *incarnation, *create, method, args) {
             Ok(Asked::Answered(result)) => self.out.done(origin, Outcome::Done(result)),
             Ok(Asked::UnderWay(number)) => self.long_queries.begun(number, origin, state.position()),
@@ -192,7 +221,7 @@ impl ObjectsMachine {
     fn collect(
         &mut self,
         origin: Origin,
-        principal: &str,
+        principal: &Principal,
         ticket: u64,
         proof: Option<SessionProof>,
         state: &State,
@@ -200,17 +229,19 @@ impl ObjectsMachine {
         let known = state.ticket(ticket);
         let known =
             known.ok_or_else(|| Problem::new(Slug::NoSuchTicket, "no call waits under this ticket"))?;
+        let administers = state.administers(principal);
         match known {
-            TicketState::Waits { principal: own, session, .. } if own == principal => {
+            TicketState::Waits { principal: own, session, .. } if own == principal.name || administers => {
                 if self.joined.len() >= JOINED_MAX {
                     self.out.refuse(origin, too_many("requests wait at this member"));
                 } else {
                     let keeps = session.filter(|id| proof.is_some_and(|proof| proof.session == *id));
                     self.out.tell(origin, Answer::Parked { origin, ticket, keeps });
-                    self.joined.join(ticket, Joined { origin, is_anonymous: false });
+                    let (authority, is_others) = (principal.authority, own != principal.name);
+                    self.joined.join(ticket, Joined { origin, is_anonymous: false, authority, is_others });
                 }
             }
-            TicketState::Ended { principal: own, outcome } if own == principal => {
+            TicketState::Ended { principal: own, outcome } if own == principal.name || administers => {
                 self.out.done(origin, outcome);
             }
             _ => {
@@ -249,7 +280,7 @@ impl ObjectsMachine {
 /// The session in whose name a request comes.
 fn proof_of(request: &Request) -> Option<SessionProof> {
     match request {
-        Request::Command { command, secret_hash } => proof_of_caller(caller_of(command)?, *secret_hash),
+        Request::Command { command, secret_hash } => proof_of_caller(command.caller()?, *secret_hash),
         Request::Query { proof, .. } | Request::Collect { proof, .. } => *proof,
         Request::Renew { proof, .. } | Request::Watch { subject: Subject::Session(proof), .. } => {
             Some(*proof)
@@ -261,7 +292,7 @@ fn proof_of(request: &Request) -> Option<SessionProof> {
 fn is_stale(request: &Request) -> bool {
     match request {
         Request::Query { consistency, .. } => *consistency == Consistency::Stale,
-        Request::OfType { request, .. } => is_stale(request),
+        Request::OfType { request, .. } | Request::ByToken { request, .. } => is_stale(request),
         _ => false,
     }
 }
@@ -274,7 +305,7 @@ fn needs_commands(request: &Request) -> bool {
             let runs = matches!(question, Question::Method { .. } | Question::TryMigration { .. });
             runs || *consistency == Consistency::Linearizable
         }
-        Request::OfType { request, .. } => needs_commands(request),
+        Request::OfType { request, .. } | Request::ByToken { request, .. } => needs_commands(request),
         Request::Renew { .. } | Request::Heard { .. } | Request::Watch { .. } | Request::Gone { .. } => false,
     }
 }
@@ -287,6 +318,7 @@ const fn level_of(command: &Command) -> u32 {
         | Command::TypeDelete { .. }
         | Command::Migrate { .. } => USER_TYPES_LEVEL,
         Command::Quarantine { .. } | Command::Rollback { .. } => VERDICTS_LEVEL,
+        Command::Access { .. } => ACCESS_LEVEL,
         _ => 0,
     }
 }
@@ -307,7 +339,7 @@ fn no_such_type(request: &Request) -> Problem {
 /// What would not come back from the log as it is must not come into it.
 fn check(command: &Command, caller: &Caller, has_secret: bool) -> Result<(), Problem> {
     let is_key_long = matches!(&caller.identity, Identity::Key(key) if key.len() > KEY_BYTES_MAX);
-    if caller.principal.len() > KEY_BYTES_MAX || is_key_long {
+    if caller.principal.name.len() > KEY_BYTES_MAX || is_key_long {
         let detail = format!("a principal and an idempotency key have {KEY_BYTES_MAX} bytes at the most");
         return Err(Problem::new(Slug::BadArgument, detail));
     }
@@ -335,7 +367,8 @@ const fn is_repeatable(command: &Command, caller: &Caller) -> bool {
         Command::OpenSession { .. }
         | Command::TypePiece { .. }
         | Command::TypePut { .. }
-        | Command::Quarantine { .. } => true,
+        | Command::Quarantine { .. }
+        | Command::Access { .. } => true,
         _ => false,
     }
 }
@@ -346,6 +379,10 @@ pub(super) fn no_leader() -> Problem {
 
 fn unauthenticated() -> Problem {
     Problem::new(Slug::Unauthenticated, "the session's secret is another")
+}
+
+fn not_own() -> Problem {
+    Problem::new(Slug::Forbidden, "the session is another principal's")
 }
 
 fn too_many(what: &str) -> Problem {

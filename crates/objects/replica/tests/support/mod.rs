@@ -14,8 +14,8 @@ use objects_replica::edge::{Answer, Consistency, Happening, Question, Request, S
 use objects_replica::{Core, CoreConfig, ObjectsMessage};
 use objects_state::guest::{Engine, NoEngine};
 use objects_state::{
-    Call, Caller, Command, Identity, Invocation, NewSession, ObjectName, Origin, Outcome, Ranges, SessionId,
-    Slug, State, type_named,
+    Call, Caller, Command, Identity, Invocation, NewSession, ObjectName, Origin, Outcome, Principal, Ranges,
+    SessionId, Slug, State, type_named,
 };
 
 use self::disk::Disk;
@@ -67,6 +67,10 @@ pub struct World {
     pub paused: BTreeSet<u64>,
     /// Members that nobody hears.
     pub away: BTreeSet<u64>,
+    /// Who asks.
+    pub principal: Principal,
+    /// By the token of this hash, if by one.
+    pub token: Option<[u8; 32]>,
     pub faults: Faults,
     sent: Vec<Sent>,
     random: Random,
@@ -133,6 +137,8 @@ impl World {
             clock_offset_ms: BTreeMap::new(),
             paused: BTreeSet::new(),
             away: BTreeSet::new(),
+            principal: "ada".into(),
+            token: None,
             faults: Faults::default(),
             sent: Vec::new(),
             random: Random::new(7),
@@ -310,7 +316,11 @@ impl World {
     pub fn ask(&mut self, id: u64, request: impl FnOnce(Origin) -> Request) -> u64 {
         self.next_request += 1;
         let number = self.next_request;
-        self.tell(id, request(origin(id, 0, number)));
+        let mut request = request(origin(id, 0, number));
+        if let Some(hash) = self.token {
+            request = Request::ByToken { hash, request: Box::new(request) };
+        }
+        self.tell(id, request);
         number
     }
 
@@ -325,8 +335,9 @@ impl World {
             Identity::Session { session, .. } => Some([session.0[0]; 32]),
             _ => None,
         };
+        let principal = self.principal.clone();
         self.ask(id, |origin| {
-            let caller = Caller { origin, principal: "ada".into(), identity };
+            let caller = Caller { origin, principal, identity };
             Request::Command { command: command(caller), secret_hash }
         })
     }
@@ -355,7 +366,7 @@ impl World {
     ) -> u64 {
         let (object, method) = (object(path), method.into());
         let question = Question::Method { object, incarnation: None, create: true, method, args: Vec::new() };
-        let principal = "ada".into();
+        let principal = self.principal.clone();
         self.ask(id, |origin| Request::Query {
             origin,
             principal,
@@ -375,7 +386,7 @@ impl World {
     }
 
     pub fn renew(&mut self, id: u64, number: u8) -> u64 {
-        self.ask(id, |origin| Request::Renew { origin, proof: proof(number) })
+        self.ask(id, |origin| Request::Renew { origin, principal: "ada".into(), proof: proof(number) })
     }
 
     /// The connection of a request is gone.

@@ -9,7 +9,7 @@ use node_threads::{Mailbox, ThreadWaker};
 use objects_names::{Announcement, Found, Query, Seat, View, look_up};
 use objects_replica::Core;
 use objects_replica::edge::{Request, origin};
-use objects_state::{Batch, Caller, Command, Identity, State};
+use objects_state::{Authority, Batch, Caller, Command, Identity, Principal, State};
 use parking_lot::Mutex;
 
 use super::NamesConfig;
@@ -127,7 +127,8 @@ impl NamesDesk {
         drop(announced);
         let caller = Caller {
             origin: origin(u64::from(number.0), NOBODY, now.mono_us),
-            principal: String::from("diwan"),
+            // Nobody can take that from the member.
+            principal: Principal { name: String::from("diwan"), authority: Authority::Root },
             identity: Identity::Anonymous,
         };
         let command = Command::Batch(Batch {

@@ -107,7 +107,7 @@ impl Node {
 }
 
 pub(crate) fn caller(origin: Origin, identity: Identity) -> Caller {
-    Caller { origin, principal: String::from("test"), identity }
+    Caller { origin, principal: "test".into(), identity }
 }
 
 pub(crate) fn done(outcome: Outcome) -> String {

@@ -37,7 +37,7 @@ record! {
         burst: Option<i64>,
         /// Buckets that are not full.
         buckets: i64,
-        /// A session that waited has ended: who waited behind it is served at the end of the command.
+        /// A session that waited has ended, or a principal may not wait any more: who waited behind it is served at the end of the command.
         unserved: bool,
     }
 }
@@ -221,7 +221,7 @@ impl Builtin for RateLimiter {
     }
 
     fn ended(live: &mut Live<Self>, ctx: &mut Ctx<'_>, found: &(Place, Ticket), why: Why) -> Option<Outcome> {
-        live.root.unserved |= why == Why::Died;
+        live.root.unserved |= matches!(why, Why::Died | Why::Forbidden);
         Some(Outcome::Done(Self::missed(live, &ctx.view(), &found.0.queue, &found.1.wants)))
     }
 

@@ -63,6 +63,8 @@ pub(crate) enum Why {
     TimedOut,
     Cancelled,
     Died,
+    /// Its principal may not wait for it any more.
+    Forbidden,
 }
 
 /// What sessions hold, in the order in which a dead session's is released.

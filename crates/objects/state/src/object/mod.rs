@@ -7,6 +7,7 @@ mod run;
 use core::marker::PhantomData;
 use std::ops::Bound;
 
+use crate::asked::{self, Asked};
 use crate::codec::{Field, decoded, record};
 use crate::command::{ObjectName, SessionId};
 use crate::deadline;
@@ -57,6 +58,8 @@ pub(crate) struct Live<K: Builtin> {
 pub(crate) struct Claim {
     pub(crate) session: Option<SessionId>,
     pub(crate) principal: String,
+    /// By what it is asked, should it wait.
+    pub(crate) asked: Asked,
     pub(crate) reply: ReplyRef,
     pub(crate) opened_ttl_ms: Option<i64>,
     pub(crate) wait_ms: Option<i64>,
@@ -307,7 +310,9 @@ impl Ctx<'_> {
             process: self.core.process.filter(|_| self.claim.reply == ReplyRef::Nowhere),
             passed,
             wants,
+            asked: self.claim.asked.clone(),
         };
+        asked::began(self.core, &ticket.principal, &ticket.asked, id)?;
         self.header.tickets += 1;
         self.header.ticket_bytes += ticket.wants.len() as u64;
         let place = Place { object: self.object.clone(), space: self.space(), queue, order: id };

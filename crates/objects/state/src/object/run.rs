@@ -4,6 +4,7 @@
 use core::marker::PhantomData;
 
 use super::{Builtin, Claim, Ctx, Header, Live, View, Why};
+use crate::asked;
 use crate::codec::{decoded, encoded};
 use crate::command::ObjectName;
 use crate::effects::{EventKind, TicketEnd};
@@ -105,6 +106,8 @@ pub(crate) fn end_ticket<K: Builtin>(
     let (end, outcome) = match why {
         Why::TimedOut => (TicketEnd::TimedOut, outcome),
         Why::Cancelled => (TicketEnd::Cancelled, outcome),
+        // The session that it has opened ends, if it has nothing else.
+        Why::Forbidden => (TicketEnd::Cancelled, asked::forbidden(ctx.position())),
         Why::Died => {
             let problem = Problem::new(Slug::SessionExpired, "the session of the waiting call has ended");
             (TicketEnd::Ended, Outcome::Refused(Problem { position: ctx.position(), ..problem }))

@@ -105,7 +105,7 @@ pub(super) fn count_run(core: &mut Core, space: u64) {
 /// Puts an object into quarantine, or releases it; once for each request.
 pub(crate) fn quarantine(
     core: &mut Core,
-    caller: &Caller,
+    (caller, judged): (&Caller, Result<(), Problem>),
     object: &ObjectName,
     incarnation: Option<u64>,
     reason: Option<&str>,
@@ -113,6 +113,7 @@ pub(crate) fn quarantine(
     let what: &[u8] = if reason.is_some() { b"quarantine" } else { b"release" };
     let hash = request::hash(&[&super::call::named(object), what, reason.unwrap_or("").as_bytes()]);
     once(core, caller, hash, |core| {
+        judged?;
         if types::find(core, object.kind).is_none() {
             return Err(Problem::new(Slug::NoSuchType, "only objects of users' types run modules"));
         }

@@ -22,13 +22,14 @@ use crate::types;
 /// Migrates, once for each request.
 pub(crate) fn migrate(
     core: &mut Core,
-    caller: &Caller,
+    (caller, judged): (&Caller, Result<(), Problem>),
     object: &ObjectName,
     incarnation: Option<u64>,
     to: VersionHash,
 ) {
     let hash = request::hash(&[&named(object), b"migrate", &to.0]);
     once(core, caller, hash, |core| {
+        judged?;
         if types::find(core, object.kind).is_none() {
             return Err(Problem::new(Slug::NoSuchType, "only types of users have versions"));
         }

@@ -19,13 +19,14 @@ type Done = (&'static str, u64);
 /// Takes an object back, once for each request.
 pub(crate) fn rollback(
     core: &mut Core,
-    caller: &Caller,
+    (caller, judged): (&Caller, Result<(), Problem>),
     object: &ObjectName,
     incarnation: Option<u64>,
     lose_commands: bool,
 ) {
     let hash = request::hash(&[&super::call::named(object), b"rollback", &[u8::from(lose_commands)]]);
     once(core, caller, hash, |core| {
+        judged?;
         if types::find(core, object.kind).is_none() {
             return Err(Problem::new(Slug::NoSuchType, "only types of users have versions"));
         }

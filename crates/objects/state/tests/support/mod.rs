@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use base::WallTime;
 use objects_state::{
     Batch, Call, Caller, Command, Effect, Effects, Identity, Invocation, Loader, NewSession, ObjectName,
-    Origin, Outcome, Ranges, SessionId, SnapshotProgress, State, TicketEnd, type_named,
+    Origin, Outcome, Principal, Ranges, SessionId, SnapshotProgress, State, TicketEnd, type_named,
 };
 
 /// Who calls.
@@ -33,6 +33,8 @@ pub struct World {
     pub now: i64,
     pub origins: u64,
     requests: BTreeMap<u8, u64>,
+    /// Who calls.
+    pub principal: Principal,
     /// What the last command did.
     pub effects: Effects,
 }
@@ -62,7 +64,7 @@ impl Default for World {
 impl World {
     pub fn new() -> Self {
         let (state, requests, effects) = (State::new(), BTreeMap::new(), Vec::new());
-        Self { state, now: 1_000_000, origins: 0, requests, effects }
+        Self { state, now: 1_000_000, origins: 0, requests, principal: "ann".into(), effects }
     }
 
     /// One in which the first sessions are open.
@@ -97,7 +99,11 @@ impl World {
             }
             K(key) => Identity::Key(key.into()),
         };
-        Caller { origin: Origin { member: 1, number: self.origins }, principal: "ann".into(), identity }
+        Caller {
+            origin: Origin { member: 1, number: self.origins },
+            principal: self.principal.clone(),
+            identity,
+        }
     }
 
     pub fn new_call(&mut self, who: Who, path: &str, method: &str, args: &str) -> Call {

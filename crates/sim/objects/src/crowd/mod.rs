@@ -161,7 +161,7 @@ impl Crowd {
             Identity::Session { session, .. } if random.chance(97) => self.clients.principal(*session),
             _ => Self::principal(random),
         };
-        Caller { origin, principal, identity }
+        Caller { origin, principal: principal.into(), identity }
     }
 
     fn key(&mut self, random: &mut Random) -> String {
@@ -226,7 +226,7 @@ impl Crowd {
     fn opens(&mut self, random: &mut Random, caller: &Caller, fits: bool) -> Option<NewSession> {
         let has_session = matches!(caller.identity, Identity::Session { .. });
         let percent = if !has_session && fits { 45 } else { 2 };
-        random.chance(percent).then(|| self.clients.new_session(random, &caller.principal))
+        random.chance(percent).then(|| self.clients.new_session(random, &caller.principal.name))
     }
 
     /// A call that gives back what somebody holds: those that wait get it.
@@ -237,7 +237,7 @@ impl Crowd {
         let mut caller = self.caller(random, Some(session));
         if !matches!(caller.identity, Identity::Session { .. }) {
             caller.identity = self.clients.identity(random, session);
-            caller.principal = self.clients.principal(session);
+            caller.principal = self.clients.principal(session).into();
         }
         let invocation = Invocation { method: method.into(), args: args.to_string().into_bytes() };
         let (incarnation, create, wait_ms, opens) = (None, true, None, None);
@@ -290,7 +290,8 @@ impl Crowd {
             0..4 => self.clients.new_session(random, &principal),
             _ => self.clients.again(random, &principal),
         };
-        Command::OpenSession { caller: Caller { origin, principal, identity: Identity::Anonymous }, session }
+        let caller = Caller { origin, principal: principal.into(), identity: Identity::Anonymous };
+        Command::OpenSession { caller, session }
     }
 
     fn close(&mut self, random: &mut Random) -> Option<Command> {
@@ -313,7 +314,7 @@ impl Crowd {
         };
         let caller = random.chance(75).then(|| {
             let (origin, principal) = (self.origin(random), Self::principal(random));
-            Caller { origin, principal, identity: Identity::Anonymous }
+            Caller { origin, principal: principal.into(), identity: Identity::Anonymous }
         });
         Command::CancelTicket { caller, ticket }
     }

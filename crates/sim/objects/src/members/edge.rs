@@ -100,8 +100,13 @@ impl EdgeThread {
     }
 
     fn request(&mut self, attempt: u64, call: &HttpCall) {
-        let request =
-            HttpRequest { method: call.method, target: &call.target, fields: call, body: &call.body };
+        let request = HttpRequest {
+            method: call.method,
+            target: &call.target,
+            fields: call,
+            body: &call.body,
+            certificate: None,
+        };
         let random = &mut self.random;
         let mut fill = |bytes: &mut [u8]| bytes.iter_mut().for_each(|byte| *byte = random.number() as u8);
         self.edge.take_asks(&mut self.asks);

@@ -9,7 +9,7 @@ use consensus_raft::Entry;
 use consensus_replica::journal_executor::ExecutorConfig;
 use consensus_replica::{JournalRequest, MemberId, WantedMembers};
 use objects_http::EdgeConfig;
-use objects_replica::edge::{Answer, Request, SessionProof, Subject, caller_of};
+use objects_replica::edge::{Answer, Request, SessionProof, Subject};
 use objects_replica::{Core, CoreConfig, PeerMessage, ReplayedState, replay};
 use objects_state::guest::{Engine, NoEngine};
 use objects_state::{Identity, Loader, SessionId, State};
@@ -404,7 +404,7 @@ impl Node {
 /// The session in whose name a request comes.
 fn proof_of(request: &Request, state: &State) -> Option<SessionProof> {
     match request {
-        Request::Command { command, secret_hash } => match caller_of(command)?.identity {
+        Request::Command { command, secret_hash } => match command.caller()?.identity {
             Identity::Session { session, .. } => Some(SessionProof { session, secret_hash: (*secret_hash)? }),
             _ => None,
         },

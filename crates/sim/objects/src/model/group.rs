@@ -128,7 +128,7 @@ impl Group {
     fn apply_to_sessions(&mut self, command: &Command) {
         match command {
             Command::OpenSession { caller, session } => {
-                let answer = self.open(session, &caller.principal);
+                let answer = self.open(session, &caller.principal.name);
                 self.answer(caller, answer);
             }
             Command::CloseSession { caller, session } => {
@@ -254,7 +254,7 @@ impl Group {
         let kind = known_type(&call.object)?;
         let mut asker = asker(&call.caller);
         if let (Some(new), None) = (&call.opens, asker.session) {
-            self.open(new, &call.caller.principal)?;
+            self.open(new, &call.caller.principal.name)?;
             (asker.session, asker.opened_ttl_ms) = (Some(new.id), Some(new.ttl_ms));
         }
         let (method, args) = understood(kind, &call.invocation)?;
@@ -599,7 +599,12 @@ fn asker(caller: &Caller) -> Asker {
         Identity::Session { session, .. } => Some(session),
         _ => None,
     };
-    Asker { principal: caller.principal.clone(), session, kept_at: KeptAt::of(caller), opened_ttl_ms: None }
+    Asker {
+        principal: caller.principal.name.clone(),
+        session,
+        kept_at: KeptAt::of(caller),
+        opened_ttl_ms: None,
+    }
 }
 
 /// The method, if it may stand in the log, and its arguments.

@@ -73,7 +73,7 @@ impl Group {
     pub(crate) fn close(&mut self, caller: &Caller, id: SessionId) -> Answer {
         let open = self.sessions.iter().find(|open| open.id == id).ok_or(refusal("session-expired"))?;
         let is_own = matches!(caller.identity, Identity::Session { session, .. } if session == id);
-        if !is_own && open.principal != caller.principal {
+        if !is_own && open.principal != caller.principal.name {
             return refuse("forbidden");
         }
         self.end_session(id, false);
@@ -166,7 +166,7 @@ impl Group {
     pub(crate) fn cancel(&mut self, caller: Option<&Caller>, ticket: u64) -> Answer {
         if let Some((index, place)) = self.place_of(ticket) {
             let owner = &self.objects[index].waiters[place].asker.principal;
-            if caller.is_some_and(|caller| caller.principal != *owner) {
+            if caller.is_some_and(|caller| caller.principal.name != *owner) {
                 return refuse("forbidden");
             }
             self.end_ticket(ticket, Why::Cancelled, true);
@@ -184,7 +184,7 @@ impl Group {
                 }
                 KeptAt::Nowhere => None,
             };
-            if caller.is_some_and(|caller| Some(&caller.principal) != owner) {
+            if caller.is_some_and(|caller| Some(&caller.principal.name) != owner) {
                 return refuse("forbidden");
             }
             return Err(Refusal { result: Some(shown(answer)), ..refusal("already-granted") });

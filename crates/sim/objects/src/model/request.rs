@@ -28,7 +28,7 @@ impl KeptAt {
         match &caller.identity {
             Identity::Anonymous => Self::Nowhere,
             Identity::Session { session, request, .. } => Self::Session(*session, *request),
-            Identity::Key(key) => Self::Key(caller.principal.clone(), key.clone()),
+            Identity::Key(key) => Self::Key(caller.principal.name.clone(), key.clone()),
         }
     }
 }

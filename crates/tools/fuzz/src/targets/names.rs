@@ -121,5 +121,5 @@ impl World {
 
 fn caller() -> Caller {
     let origin = Origin { member: 1, number: 1 };
-    Caller { origin, principal: String::from("ann"), identity: Identity::Anonymous }
+    Caller { origin, principal: "ann".into(), identity: Identity::Anonymous }
 }

@@ -43,6 +43,7 @@ impl Field for Work {
             Self::End(id, Why::TimedOut) => (5, id),
             Self::End(id, Why::Cancelled) => (6, id),
             Self::End(id, Why::Died) => (7, id),
+            Self::End(id, Why::Forbidden) => (8, id),
         };
         out.push(kind);
         id.put(out);
@@ -58,6 +59,7 @@ impl Field for Work {
             5 => Self::End(Field::take(cursor)?, Why::TimedOut),
             6 => Self::End(Field::take(cursor)?, Why::Cancelled),
             7 => Self::End(Field::take(cursor)?, Why::Died),
+            8 => Self::End(Field::take(cursor)?, Why::Forbidden),
             _ => return Err(Malformed("run: for no known reason")),
         })
     }

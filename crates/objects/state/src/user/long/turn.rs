@@ -34,6 +34,7 @@ fn claim_of(ticket: &Ticket, wait_ms: Option<i64>) -> Claim {
     Claim {
         session: ticket.session,
         principal: ticket.principal.clone(),
+        asked: ticket.asked.clone(),
         reply: ticket.reply.clone(),
         opened_ttl_ms: ticket.opened_ttl_ms,
         wait_ms,

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use base::WallTime;
 use consensus_raft::EntryKind;
 use consensus_replica::batch::BatchReader;
-use objects_replica::edge::caller_of;
 use objects_state::guest::{Engine, NoEngine};
 use objects_state::{
     Command, Effect, Effects, Identity, ObjectName, Outcome, SessionId, State, TicketEnd, TicketState,
@@ -305,7 +304,7 @@ impl<'a> Replay<'a> {
         let Some(source) = read.source else {
             return Err((3, format!("a leader of its own accord: {}", crate::outcome::brief(&read.command))));
         };
-        let Some(caller) = caller_of(&read.command) else { return Ok(()) };
+        let Some(caller) = read.command.caller() else { return Ok(()) };
         let lives = &self.evidence.record.lives;
         let Some(life) = lives.get(&(source.member, source.incarnation)) else {
             return Err((3, format!("{source:?} is no process that ever was")));

@@ -45,7 +45,12 @@ public final class Cluster implements AutoCloseable {
     /** The same over TLS: {@code Tls.of(Path.of("ca.pem"))} makes a context of files. Addresses that begin with
      * {@code https://} are spoken to over TLS without one, too: then Java's own authorities vouch for the members. */
     public Cluster(String members, Duration ttl, Duration timeout, String name, SSLContext tls) {
-        this.exchange = new Exchange(members, timeout, tls);
+        this(members, ttl, timeout, name, tls, null);
+    }
+
+    /** @param token says who asks, with every request; it and the context may be null */
+    public Cluster(String members, Duration ttl, Duration timeout, String name, SSLContext tls, String token) {
+        this.exchange = new Exchange(members, timeout, tls, token);
         this.ttl = ttl;
         this.name = name;
     }

@@ -23,6 +23,7 @@ final class Exchange {
 
     private final List<String> members;
     private final Duration timeout;
+    private final String token;
     private final HttpClient http;
     private final String scheme;
     private int current;
@@ -39,9 +40,13 @@ final class Exchange {
     }
 
     /** Encrypted if there is a context, or an address says so. */
-    Exchange(String members, Duration timeout, SSLContext tls) {
+    Exchange(String members, Duration timeout, SSLContext tls, String token) {
         boolean isEncrypted = tls != null || Arrays.stream(members.split(",")).anyMatch(member -> member.strip().startsWith("https://"));
         this.scheme = isEncrypted ? "https://" : "http://";
+        if (token != null && !token.matches("diwan_[0-9a-f]{64}")) {
+            throw new IllegalArgumentException("a token is `diwan_` and 64 hexadecimal digits");
+        }
+        this.token = token;
         this.members = Arrays.stream(members.split(",")).map(Exchange::address).toList();
         this.timeout = timeout;
         this.current = ThreadLocalRandom.current().nextInt(this.members.size());
@@ -80,6 +85,7 @@ final class Exchange {
         String member = pick();
         HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(scheme + member + target)).timeout(attempt);
         fields.forEach(request::header);
+        if (token != null) request.header("Authorization", "Bearer " + token);
         if (!body.isEmpty()) request.header("Content-Type", "application/json");
         request.method(method, HttpRequest.BodyPublishers.ofString(body));
         HttpResponse<String> response;

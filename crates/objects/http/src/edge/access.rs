@@ -1,0 +1,79 @@
+//! What is asked of the core about tokens and rights.
+
+use objects_state::{AccessChange, Command, Grant, Identity, Json};
+
+use super::ask::{Asked, Asker};
+use super::open::Purpose;
+use crate::arguments;
+use crate::message::Fault;
+use crate::presented::{TOKEN_BYTES, hash_of_token, token_of};
+use crate::route::ChangeAccess;
+
+impl Asker<'_> {
+    pub(super) fn change_access(&self, how: ChangeAccess) -> Result<Asked, Fault> {
+        let fields = arguments::body(self.request.body)?;
+        let change = match how {
+            ChangeAccess::Open | ChangeAccess::Close => {
+                arguments::only(&fields, &[])?;
+                AccessChange::Set { closed: how == ChangeAccess::Close }
+            }
+            ChangeAccess::Allow => AccessChange::Allow {
+                principal: principal(&fields)?,
+                grants: grants(&fields, "allow")?
+                    .ok_or_else(|| Fault::argument("allow", "it is missing: a list of rights"))?,
+            },
+            // Nothing stands for all.
+            ChangeAccess::Deny => AccessChange::Deny {
+                principal: principal(&fields)?,
+                grants: grants(&fields, "deny")?.unwrap_or_default(),
+            },
+        };
+        match how {
+            ChangeAccess::Allow => arguments::only(&fields, &["principal", "allow"])?,
+            ChangeAccess::Deny => arguments::only(&fields, &["principal", "deny"])?,
+            ChangeAccess::Open | ChangeAccess::Close => {}
+        }
+        Ok(self.access(change, Purpose::Command))
+    }
+
+    /// The token is drawn here. The core gets its hash, the client the token, once.
+    pub(super) fn create_token(&mut self) -> Result<Asked, Fault> {
+        let fields = arguments::body(self.request.body)?;
+        arguments::only(&fields, &["name", "allow", "lives_ms"])?;
+        let name = arguments::text(&fields, "name")?;
+        let name =
+            name.ok_or_else(|| Fault::argument("name", "it is missing: the principal of the token"))?;
+        let lives_ms = arguments::integer(&fields, "lives_ms")?;
+        let grants = grants(&fields, "allow")?.unwrap_or_default();
+        let mut bits = [0; TOKEN_BYTES];
+        (self.random)(&mut bits);
+        let token = token_of(bits);
+        let hash = hash_of_token(&token).ok_or_else(|| Fault::argument("", "no token was drawn"))?;
+        Ok(self.access(AccessChange::CreateToken { name, hash, lives_ms, grants }, Purpose::Token(token)))
+    }
+
+    /// Doing it again changes nothing, so it needs no key.
+    pub(super) fn access(&self, change: AccessChange, purpose: Purpose) -> Asked {
+        self.command(|caller| Command::Access { caller, change }, Identity::Anonymous, None, purpose)
+    }
+}
+
+fn principal(fields: &[(String, Json)]) -> Result<String, Fault> {
+    arguments::text(fields, "principal")?.ok_or_else(|| Fault::argument("principal", "it is missing"))
+}
+
+/// A list of rights; one of them may stand for itself.
+fn grants(fields: &[(String, Json)], name: &str) -> Result<Option<Vec<Grant>>, Fault> {
+    let parse = |right: &Json| match right {
+        Json::Text(text) => text.parse::<Grant>().map_err(|wrong| Fault::argument(name, wrong.to_string())),
+        _ => Err(Fault::argument(name, "a right is a text")),
+    };
+    match arguments::field(fields, name) {
+        None | Some(Json::Null) => Ok(None),
+        Some(Json::List(rights)) if rights.len() > objects_state::limits::GRANTS_PER_PRINCIPAL_MAX => {
+            Err(Fault::argument(name, "more rights than a principal may have"))
+        }
+        Some(Json::List(rights)) => rights.iter().map(parse).collect::<Result<_, _>>().map(Some),
+        Some(one) => parse(one).map(|grant| Some(vec![grant])),
+    }
+}

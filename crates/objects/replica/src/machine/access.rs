@@ -1,0 +1,78 @@
+//! Who asks, and whether that may: where a request comes in, and again for what goes on when tokens or rights change.
+
+use objects_state::{Act, Authority, Principal, Problem, Slug, State};
+
+use super::ObjectsMachine;
+use crate::edge::{Question, Request, Subject};
+use crate::watches::Watched;
+
+/// A request under the principal of its token, of one who may ask anything; otherwise as it came, and its refusal.
+#[expect(clippy::result_large_err, reason = "what cannot be resolved waits, as it came")]
+pub(super) fn admitted(request: Request, state: &State) -> Result<Request, (Request, Problem)> {
+    let request = match request {
+        Request::ByToken { hash, mut request } => {
+            match (state.principal_of(&hash), request.principal_mut()) {
+                (Some(principal), Some(place)) => {
+                    *place = principal;
+                    *request
+                }
+                _ => return Err((Request::ByToken { hash, request }, unknown_token())),
+            }
+        }
+        request => request,
+    };
+    let admitted = match (&request, request.principal()) {
+        // A probe may be anybody's.
+        (Request::Query { question: Question::Ready, .. }, _) | (_, None) => Ok(()),
+        (_, Some(principal)) => state.admit_principal(principal),
+    };
+    match admitted {
+        Ok(()) => Ok(request),
+        Err(problem) => Err((request, problem)),
+    }
+}
+
+/// Whether a request that is admitted may be carried out, as far as the state of now can say. A command is judged again at its
+/// position, a query where it is evaluated.
+///
+/// # Errors
+/// With the refusal.
+pub(super) fn judge(request: &Request, state: &State) -> Result<(), Problem> {
+    match request {
+        Request::Command { command, .. } => state.judge_command(command),
+        Request::Watch { principal, subject: Subject::Object(object), .. } => {
+            state.judge(principal, &Act::See(object))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The refusal of a request whose token nobody knows.
+fn unknown_token() -> Problem {
+    Problem::new(Slug::Unauthenticated, "there is no such token, or it was revoked, or it has ended")
+}
+
+impl ObjectsMachine {
+    /// Tokens or rights may have changed: what goes on without the right ends. What waits in the state has ended there.
+    pub(super) fn judge_again(&mut self, state: &State) {
+        if self.access_changes == state.access_changes() {
+            return;
+        }
+        self.access_changes = state.access_changes();
+        let may = |principal: &Principal, watched: &Watched| {
+            state.admit_principal(principal)?;
+            match watched {
+                Watched::Object(object) => state.judge(principal, &Act::See(object)),
+                Watched::Session(_) => Ok(()),
+            }
+        };
+        self.watches.judge(may, &mut self.out);
+        let is_valid = |authority: Authority| match authority {
+            Authority::Token(number) => state.has_token(number),
+            Authority::Member | Authority::Root => true,
+        };
+        for origin in self.joined.take_unvouched(is_valid) {
+            self.out.refuse(origin, unknown_token());
+        }
+    }
+}
