@@ -148,7 +148,7 @@ pub enum Happening {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// A command of a client: a call, a batch, creation, deletion, a session's opening or closing, a ticket's cancellation.
-    /// Its [`Caller`] says who asks. What only a leader may command is refused.
+    /// Its [`objects_state::Caller`] says who asks. What only a leader may command is refused.
     Command {
         /// The command.
         command: Command,
