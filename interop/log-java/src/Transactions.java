@@ -259,10 +259,11 @@ public final class Transactions {
         Check.equal(state.producerId(), open.producerId());
         Check.equal(state.currentTransactionStartOffset().orElse(-1), 0L);
         var filter = new ListTransactionsOptions().filterStates(Set.of(TransactionState.ONGOING));
-        Check.that(Test.get(Test.admin().listTransactions(filter).all()).stream()
-            .anyMatch(listing -> listing.transactionalId().equals(id) && listing.producerId() == open.producerId()), "listed");
-        Check.equal(Test.get(Test.admin().listTransactions(new ListTransactionsOptions()
-            .filterProducerIds(Set.of(open.producerId()))).all()).size(), 1);
+        // All brokers are asked, one after the other: while some die, a coordinator may move from one that has not been asked to one that has.
+        Check.await("it is listed", () -> Test.get(Test.admin().listTransactions(filter).all()).stream()
+            .anyMatch(listing -> listing.transactionalId().equals(id) && listing.producerId() == open.producerId()));
+        Check.await("it alone has its producer's number", () -> Test.get(Test.admin().listTransactions(new ListTransactionsOptions()
+            .filterProducerIds(Set.of(open.producerId()))).all()).size() == 1);
         producer.commitTransaction();
         Check.await("its end", () -> Test.get(Test.admin().describeTransactions(List.of(id)).description(id)).state()
             == TransactionState.COMPLETE_COMMIT);
