@@ -29,6 +29,8 @@ pub(super) struct RateLimiter {
     buckets: Vec<Bucket>,
     /// Keys whose waiters may be served now: only then are they.
     changed: Vec<String>,
+    /// A session has ended that waited: all who wait still are looked at.
+    died: bool,
 }
 
 impl RateLimiter {
@@ -37,7 +39,15 @@ impl RateLimiter {
         let burst = args.int_in("burst", 1, RATE_MAX)?.unwrap_or(per_second);
         let key_max = args.int_in("key_max", 1, ENTRIES_MAX)?.unwrap_or(10_000);
         let configured = (per_second, burst, key_max);
-        Ok(Self { configured, per_second, burst, key_max, buckets: Vec::new(), changed: Vec::new() })
+        Ok(Self {
+            configured,
+            per_second,
+            burst,
+            key_max,
+            buckets: Vec::new(),
+            changed: Vec::new(),
+            died: false,
+        })
     }
 
     fn full(&self) -> i128 {
@@ -133,6 +143,9 @@ impl Kind for RateLimiter {
 
     fn settle(&mut self, cx: &mut Cx<'_>) {
         let mut changed = std::mem::take(&mut self.changed);
+        if std::mem::take(&mut self.died) {
+            changed.extend(cx.waiters.iter().map(|waiter| wants_of(waiter).0));
+        }
         changed.sort();
         changed.dedup();
         for key in changed {
@@ -154,10 +167,11 @@ impl Kind for RateLimiter {
     }
 
     fn leave(&mut self, cx: &mut Cx<'_>, waiter: &Waiter, why: Why) -> Left {
-        self.changed.push(wants_of(waiter).0);
-        if matches!(why, Why::Died) {
-            // With a session's end the object looks at all who wait: tokens of other keys may have come meanwhile.
-            self.changed.extend(cx.waiters.iter().map(|waiter| wants_of(waiter).0));
+        // With a session's end the object looks at all who wait still: tokens of other keys may have come meanwhile. A key for which
+        // nobody waits any more is looked at when its bucket is full.
+        match why {
+            Why::Died => self.died = true,
+            _ => self.changed.push(wants_of(waiter).0),
         }
         let view = View { now_ms: cx.now_ms, waiters: cx.waiters };
         Left::Ends(Ok(self.missed(&view, &waiter.method, &waiter.wants)))
