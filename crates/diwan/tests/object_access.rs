@@ -141,7 +141,7 @@ fn stranger_changes_nothing_and_reads_nothing_on_any_route() {
     let (group, admin) = closed(1, &folder);
     let address = &group.addresses()[0];
     let ours = bearer(&admin);
-    exchange(address, "POST", "/v1/objects/counter/c/increment", &ours, "{\"by\":41}");
+    exchange(address, "POST", "/v1/objects/counter/c/increment", &ours, "{\"by\":7700411}");
     exchange(address, "POST", "/v1/sessions", &format!("{ours}{SESSION}"), "{\"ttl_ms\":600000}");
     let held = exchange(
         address,
@@ -167,7 +167,8 @@ fn stranger_changes_nothing_and_reads_nothing_on_any_route() {
                 assert!(matches!(status, 401 | 400), "{who} {method} {path}: {answer}");
                 // What is no module is refused before anybody is asked.
                 assert!(status == 401 || *path == "/v1/types/hits", "{who} {method} {path}: {answer}");
-                assert!(!answer.contains("41") && !answer.contains(&admin[6..]), "{method} {path}: {answer}");
+                let said_what_is_kept = answer.contains("7700411") || answer.contains(&admin[6..]);
+                assert!(!said_what_is_kept, "{method} {path}: {answer}");
             }
         }
         for (method, path, body) in OF_SESSION {

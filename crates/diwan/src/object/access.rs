@@ -239,10 +239,10 @@ fn problem(reply: &Reply) -> Failure {
         "quarantined" => "`diwan object inspect` says why; `diwan object release` has it run again",
         "tls-required" => "name the authority that signed the servers' certificates: `--tls-ca FILE`",
         "unauthenticated" => {
-            "send a token with `--token-file FILE` or `DIWAN_TOKEN`; `diwan object token create` makes one for whoever administers"
+            "send a token with `--token-file FILE` or `DIWAN_TOKEN`; an administrator makes one with `diwan object token create`"
         }
         "forbidden" => {
-            "`diwan object access show` shows your rights; whoever administers gives more with `diwan object access allow`"
+            "`diwan object access show` shows your rights; an administrator gives more with `diwan object access allow`"
         }
         "no-leader" => "a majority of the members must run: `diwan status` shows them",
         "disk-full" => "make room on the members' disks",

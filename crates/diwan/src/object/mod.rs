@@ -45,7 +45,7 @@ A type of your own is a WebAssembly module. Its objects are created on purpose.
   diwan object rollback hits/home
   diwan object quarantine hits/home         it runs nothing and keeps its state; `release` ends that
 
-Until access is closed, whoever reaches the port may do everything.
+Until access is closed, every client that reaches the port may do everything.
 
   diwan object token create --name admin --allow '*:admin' --out admin.token
   diwan object access close --token-file admin.token

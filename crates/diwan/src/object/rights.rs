@@ -16,7 +16,7 @@ pub(crate) enum RightsCommand {
     Show(ShowArguments),
     /// Have rights looked at from now on. It takes a token that administers everything (`*:admin`).
     Close(ChangeArguments),
-    /// Have nobody's rights looked at: whoever reaches the port may do everything.
+    /// Open access: rights are not looked at, and every client that reaches the port may do everything.
     Open(ChangeArguments),
     /// Give a principal rights besides those that it has.
     Allow(GrantArguments),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-use objects_state::guest::{Progress, Run};
+use objects_state::guest::{Progress, Run, RunId};
 use parking_lot::{Condvar, Mutex};
 
 use crate::marks::{Mark, Marks};
@@ -43,8 +43,7 @@ enum State {
 }
 
 struct Job {
-    /// Position and seed.
-    run: (u64, u64),
+    run: RunId,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -73,21 +72,17 @@ impl Beside {
 
     /// Whether that run was begun.
     pub(crate) fn has(&self, run: &Run<'_>) -> bool {
-        self.find(run.space, (run.position, run.seed)).is_some()
+        self.find(run.space, run.id()).is_some()
     }
 
-    fn find(&self, space: u64, run: (u64, u64)) -> Option<Arc<Job>> {
+    fn find(&self, space: u64, run: RunId) -> Option<Arc<Job>> {
         self.jobs.lock().get(&space).filter(|job| job.run == run).cloned()
     }
 
     /// Begins a run on a copy of its object.
     pub(crate) fn begin(&self, run: &Run<'_>, resident: Resident, waiting: Waiting) {
         let state = State::Waits(Box::new((resident, OwnedRun::of(run), waiting)));
-        let job = Arc::new(Job {
-            run: (run.position, run.seed),
-            state: Mutex::new(state),
-            changed: Condvar::new(),
-        });
+        let job = Arc::new(Job { run: run.id(), state: Mutex::new(state), changed: Condvar::new() });
         if let Some(before) = self.jobs.lock().insert(run.space, Arc::clone(&job)) {
             abandon(&before);
         }
@@ -95,7 +90,7 @@ impl Beside {
         todo.send(job).unwrap_or_else(|_| panic!("the threads for long runs are gone"));
     }
 
-    pub(crate) fn progress(&self, space: u64, run: (u64, u64)) -> Progress {
+    pub(crate) fn progress(&self, space: u64, run: RunId) -> Progress {
         match self.find(space, run) {
             None => Progress::Unknown,
             Some(job) if matches!(*job.state.lock(), State::Ended(_)) => Progress::Ended,
@@ -105,7 +100,7 @@ impl Beside {
 
     /// Takes the end of a run, if it was begun; waits for it if it is under way.
     pub(crate) fn take(&self, run: &Run<'_>) -> Option<End> {
-        let job = self.find(run.space, (run.position, run.seed))?;
+        let job = self.find(run.space, run.id())?;
         let mut state = job.state.lock();
         while matches!(*state, State::Waits(_) | State::UnderWay) {
             job.changed.wait(&mut state);

@@ -57,7 +57,9 @@ use std::sync::Arc;
 pub use description::{Codec, Description, MethodKind, SECTION};
 pub use memory::Tracking;
 pub use module::check;
-use objects_state::guest::{Ended, Engine, Failure, Host, Progress, Rejected, Run, Version, VersionHash};
+use objects_state::guest::{
+    Ended, Engine, Failure, Host, Progress, Rejected, Run, RunId, Version, VersionHash,
+};
 
 use crate::beside::{Beside, End};
 use crate::code::Codes;
@@ -266,8 +268,8 @@ impl Engine for Guests {
         }
     }
 
-    fn progress(&self, space: u64, position: u64, seed: u64) -> Progress {
-        self.beside.progress(space, (position, seed))
+    fn progress(&self, space: u64, run: RunId) -> Progress {
+        self.beside.progress(space, run)
     }
 
     fn query(&self, run: &Run<'_>, host: &dyn Host) -> Ended {

@@ -14,7 +14,7 @@ use std::os::fd::AsFd as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use objects_state::guest::{COPIES, Run, VersionHash};
+use objects_state::guest::{COPIES, Run, RunId, VersionHash};
 use parking_lot::Mutex;
 
 use crate::memory::{Record, SharedRecords};
@@ -30,13 +30,16 @@ const RUN_DEATHS_MAX: u64 = 2;
 /// How often it may die while it makes a version ready: that takes long, so it is killed for other reasons, too.
 const VERSION_DEATHS_MAX: u64 = 3;
 
+/// What stands for a run where there is none.
+const NO_RUN: RunId = RunId { position: 0, seed: 0 };
+
 /// What is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Mark {
     kind: Kind,
     space: u64,
-    /// Of a run of the log: its position and its own number there. Nothing for others.
-    run: (u64, u64),
+    /// Of a run of the log. Nothing for others.
+    run: RunId,
     version: VersionHash,
 }
 
@@ -54,7 +57,7 @@ impl Mark {
         if run.space == COPIES {
             return Self::of_query(run);
         }
-        Self { kind: Kind::Run, space: run.space, run: (run.position, run.seed), version: run.version }
+        Self { kind: Kind::Run, space: run.space, run: run.id(), version: run.version }
     }
 
     /// The part of a run of the log that goes on beside the commands. Of its slice it knows nothing: that ends well at each start.
@@ -64,12 +67,12 @@ impl Mark {
 
     /// A query. All queries of an object count together: a client repeats a deadly one in the form that it likes.
     pub(crate) const fn of_query(run: &Run<'_>) -> Self {
-        Self { kind: Kind::Query, space: run.space, run: (0, 0), version: run.version }
+        Self { kind: Kind::Query, space: run.space, run: NO_RUN, version: run.version }
     }
 
     /// A version is made ready.
     pub(crate) const fn of_version(version: VersionHash) -> Self {
-        Self { kind: Kind::Version, space: 0, run: (0, 0), version }
+        Self { kind: Kind::Version, space: 0, run: NO_RUN, version }
     }
 
     const fn deaths_max(&self) -> u64 {
@@ -84,7 +87,7 @@ impl Mark {
     fn record(&self, Death { times, order, position, .. }: Death) -> Record {
         let mut record = Record::default();
         record[0] = self.kind as u64 | times.min(TIMES_MAX) << 8 | order << 24;
-        (record[1], record[2], record[3]) = (self.space, self.run.0, self.run.1);
+        (record[1], record[2], record[3]) = (self.space, self.run.position, self.run.seed);
         for (place, bytes) in record[4..].iter_mut().zip(self.version.0.chunks_exact(8)) {
             *place = u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
         }
@@ -108,7 +111,7 @@ impl Mark {
             bytes.copy_from_slice(&place.to_le_bytes());
         }
         let is_run = matches!(kind, Kind::Run | Kind::LongRun);
-        let run = if is_run { (record[2], record[3]) } else { (0, 0) };
+        let run = if is_run { RunId { position: record[2], seed: record[3] } } else { NO_RUN };
         let (times, order) = (record[0] >> 8 & TIMES_MAX, record[0] >> 24);
         let death = Death { times, order, position: record[2], number: 0 };
         Some((Self { kind, space: record[1], run, version }, death))
@@ -170,7 +173,7 @@ impl Marks {
         Some(match mark.kind {
             Kind::Run | Kind::LongRun => format!(
                 "the process of a member has died {times} times in the call at position {}",
-                mark.run.0
+                mark.run.position
             ),
             Kind::Query => {
                 format!("the process of this member has died {times} times in queries of the object")
@@ -269,7 +272,7 @@ impl Mark {
         match self.kind {
             Kind::Run | Kind::LongRun => format!(
                 "the call at position {} of the object that was created at {}",
-                self.run.0, self.space
+                self.run.position, self.space
             ),
             Kind::Query => format!("a query of the object that was created at {}", self.space),
             Kind::Version => format!("the compilation of version {}", self.version),

@@ -50,7 +50,7 @@ fn call<'a>(bench: &Bench, method: &'a str) -> Run<'a> {
 
 fn wait_for(engine: &Guests, run: &Run<'_>) {
     let deadline = Instant::now() + PATIENCE;
-    while engine.progress(run.space, run.position, run.seed) != Progress::Ended {
+    while engine.progress(run.space, run.id()) != Progress::Ended {
         assert!(Instant::now() < deadline, "it never ends");
         std::thread::yield_now();
     }
@@ -78,15 +78,15 @@ fn queries_read_the_object_as_it_was_while_a_run_is_under_way() {
     bench.call("slow", b"").outcome.unwrap();
     bench.position += 1;
     let (run, object) = (call(&bench, "burn"), bench.objects[&1].clone());
-    assert_eq!(bench.engine.progress(1, run.position, run.seed), Progress::Unknown);
+    assert_eq!(bench.engine.progress(1, run.id()), Progress::Unknown);
     bench.engine.begin(&run, &object);
-    assert_ne!(bench.engine.progress(1, run.position, run.seed), Progress::Unknown);
+    assert_ne!(bench.engine.progress(1, run.id()), Progress::Unknown);
     let before = bench.query("read", b"{}").outcome;
     let run = call(&bench, "burn");
     wait_for(&bench.engine, &run);
     assert_eq!(bench.query("read", b"{}").outcome, before);
     assert_eq!(bench.engine.run(&run, &object).outcome, Err(Failure::OutOfFuel));
-    assert_eq!(bench.engine.progress(1, run.position, run.seed), Progress::Unknown, "its end is taken once");
+    assert_eq!(bench.engine.progress(1, run.id()), Progress::Unknown, "its end is taken once");
     assert_eq!(bench.query("read", b"{}").outcome, before);
     assert_ne!(bench.call("slow", b"").outcome.unwrap(), before.unwrap());
 }
@@ -100,13 +100,13 @@ fn what_is_forgotten_is_not_taken_for_another_run() {
     let burn = call(&bench, "burn");
     bench.engine.begin(&burn, &object);
     bench.engine.forget(1);
-    assert_eq!(bench.engine.progress(1, burn.position, burn.seed), Progress::Unknown);
+    assert_eq!(bench.engine.progress(1, burn.id()), Progress::Unknown);
     // The same again, which is begun anew; and another in its place, though nobody forgot the first.
     bench.engine.begin(&burn, &object);
     bench.position += 1;
     let slow = call(&bench, "slow");
     bench.engine.begin(&slow, &object);
-    assert_eq!(bench.engine.progress(1, burn.position, burn.seed), Progress::Unknown);
+    assert_eq!(bench.engine.progress(1, burn.id()), Progress::Unknown);
     let ended = bench.engine.run(&slow, &object);
     assert!(ended.outcome.is_ok() && !ended.pages.is_empty());
     bench.engine.begin(&slow, &object);

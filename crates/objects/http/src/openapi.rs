@@ -188,8 +188,8 @@ const OTHERS: &[(&str, &[(&str, &str)])] = &[
     ("/objects/{type}/{name}:quarantine", &[("post", "Have an object run nothing")]),
     ("/objects/{type}/{name}:release", &[("post", "Have an object run again")]),
     ("/access", &[("get", "Whether access is open, and who may do what")]),
-    ("/access/open", &[("post", "Have nobody's rights looked at")]),
-    ("/access/close", &[("post", "Have rights looked at")]),
+    ("/access/open", &[("post", "Open access: rights are not looked at")]),
+    ("/access/close", &[("post", "Close access: rights are looked at")]),
     ("/access/allow", &[("post", "Give a principal rights")]),
     ("/access/deny", &[("post", "Take rights from a principal")]),
     (

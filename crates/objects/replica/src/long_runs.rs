@@ -84,7 +84,7 @@ impl LongRuns {
     }
 
     fn progress(&self, run: &LongRun) -> Progress {
-        self.engine.progress(run.space, run.run.0, run.run.1)
+        self.engine.progress(run.space, run.run)
     }
 
     /// Whether this member need not wait for a run.

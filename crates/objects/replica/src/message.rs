@@ -3,8 +3,8 @@
 use bytes::{Buf, Bytes};
 use consensus_raft::Malformed;
 use consensus_replica::{MachineMessage, MessageLength, OwnRole};
-use objects_state::SessionId;
 use objects_state::guest::VersionHash;
+use objects_state::{Begun, SessionId};
 
 /// 24 bytes for each session of which a member has heard.
 const SESSIONS_BYTES_MAX: usize = 64 + 24 * crate::limits::HEARD_MAX;
@@ -16,7 +16,7 @@ pub(crate) const REJECTED_BYTES_MAX: usize = 1_024;
 const VERSIONS_BYTES_MAX: usize = 64 + VERSIONS_MAX * (REJECTED_BYTES_MAX + 40);
 
 /// A run beside the commands: its object's space, and when it was begun.
-pub(crate) type RunName = (u64, (u64, u32));
+pub(crate) type RunName = (u64, Begun);
 /// Bytes of a run's name.
 const RUN_BYTES: usize = 20;
 const RUNS_BYTES_MAX: usize = 64 + RUN_BYTES * objects_state::limits::LONG_RUNS_MAX;
@@ -80,7 +80,7 @@ impl MachineMessage for ObjectsMessage {
             }
             Self::Ended(runs) => {
                 out.push(kind::ENDED);
-                for (space, (position, number)) in runs {
+                for (space, Begun { position, number }) in runs {
                     out.extend_from_slice(&space.to_le_bytes());
                     out.extend_from_slice(&position.to_le_bytes());
                     out.extend_from_slice(&number.to_le_bytes());
@@ -114,7 +114,8 @@ impl MachineMessage for ObjectsMessage {
                 let mut runs = Vec::with_capacity(bytes.len() / RUN_BYTES);
                 while !bytes.is_empty() {
                     let (space, position) = (number(&mut bytes)?, number(&mut bytes)?);
-                    runs.push((space, (position, bytes.try_get_u32_le().map_err(|_| CUT)?)));
+                    let number = bytes.try_get_u32_le().map_err(|_| CUT)?;
+                    runs.push((space, Begun { position, number }));
                 }
                 Self::Ended(runs)
             }
@@ -194,7 +195,10 @@ mod tests {
                 (VersionHash([4; 32]), None),
                 (VersionHash([5; 32]), Some("rule 7".into())),
             ]),
-            ObjectsMessage::Ended(vec![(7, (1 << 40, 2)), (8, (9, 1))]),
+            ObjectsMessage::Ended(vec![
+                (7, Begun { position: 1 << 40, number: 2 }),
+                (8, Begun { position: 9, number: 1 }),
+            ]),
         ] {
             let whole = PeerMessage::Machine(message);
             let mut bytes = Vec::new();

@@ -311,7 +311,7 @@ impl CoreLoop {
     fn warn_of_open_access(&self) {
         if let Some(address) = self.shared.exposed_at.filter(|_| !self.state.is_closed()) {
             tracing::warn!(
-                "objects: other machines reach {address}, and access is open: whoever does may do everything. Create a token \
+                "objects: other machines reach {address}, and access is open: they may do everything. Create a token \
                  that administers (`diwan object token create --name admin --allow '*:admin'`) and close access with it \
                  (`diwan object access close`), or listen on loopback (`objects.listen`)"
             );

@@ -5,6 +5,7 @@
 use crate::codec::{Cursor, Field, Malformed, put_varint, record};
 use crate::limits::{BATCH_MAX, NAME_BYTES_MAX};
 use crate::rights::AccessChange;
+use crate::user::Begun;
 use crate::version::VersionHash;
 
 pub use crate::caller::{Caller, Identity, Origin, SessionId};
@@ -307,8 +308,8 @@ pub enum Command {
     Finish {
         /// The object, by its space.
         space: u64,
-        /// When the run was begun: a position, and a number there.
-        begun: (u64, u32),
+        /// When the run was begun.
+        begun: Begun,
     },
     /// Changes who may do what: tokens, rights, whether they are looked at. Repeating it changes nothing, so it needs no key.
     /// Only from feature level 6 on.
@@ -326,6 +327,35 @@ const VERSION: u8 = 1;
 /// Goes past fields of these types.
 macro_rules! skip {
     ($at:expr, $($field:ty),*) => {{ $(<$field>::skip($at)?;)* }};
+}
+
+/// The caller of a command, which is lent as the command is.
+macro_rules! caller_of {
+    ($command:expr) => {
+        match $command {
+            Command::Call(Call { caller, .. })
+            | Command::Batch(Batch { caller, .. })
+            | Command::Create { caller, .. }
+            | Command::Delete { caller, .. }
+            | Command::OpenSession { caller, .. }
+            | Command::CloseSession { caller, .. }
+            | Command::TypePiece { caller, .. }
+            | Command::TypePut { caller, .. }
+            | Command::TypeDelete { caller, .. }
+            | Command::Migrate { caller, .. }
+            | Command::Quarantine { caller, .. }
+            | Command::Rollback { caller, .. }
+            | Command::Access { caller, .. }
+            | Command::CancelTicket { caller: Some(caller), .. } => Some(caller),
+            Command::CancelTicket { caller: None, .. }
+            | Command::ExpireSession { .. }
+            | Command::TypeReady { .. }
+            | Command::TypeVerdict { .. }
+            | Command::Finish { .. }
+            | Command::Tick
+            | Command::FeatureLevel(_) => None,
+        }
+    };
 }
 
 impl Command {
@@ -531,7 +561,7 @@ impl Command {
             21 => skip!(at, Caller, ObjectName, Option<u64>, Option<String>),
             22 => skip!(at, Caller, ObjectName, Option<u64>, bool),
             23 => skip!(at, Caller, AccessChange),
-            24 => skip!(at, u64, (u64, u32)),
+            24 => skip!(at, u64, Begun),
             _ => return Err(Malformed("command: an unknown kind")),
         }
         cursor.end()?;
@@ -559,64 +589,20 @@ impl Command {
             Self::TypeVerdict { .. } => 20,
             Self::Quarantine { .. } => 21,
             Self::Rollback { .. } => 22,
-            Self::Finish { .. } => 24,
             Self::Access { .. } => 23,
+            Self::Finish { .. } => 24,
         }
     }
 
     /// Who gives a client's command; `None` for what only leaders and members command.
     #[must_use]
     pub const fn caller(&self) -> Option<&Caller> {
-        match self {
-            Self::Call(call) => Some(&call.caller),
-            Self::Batch(batch) => Some(&batch.caller),
-            Self::Create { caller, .. }
-            | Self::Delete { caller, .. }
-            | Self::OpenSession { caller, .. }
-            | Self::CloseSession { caller, .. }
-            | Self::TypePiece { caller, .. }
-            | Self::TypePut { caller, .. }
-            | Self::TypeDelete { caller, .. }
-            | Self::Migrate { caller, .. }
-            | Self::Quarantine { caller, .. }
-            | Self::Rollback { caller, .. }
-            | Self::Access { caller, .. }
-            | Self::CancelTicket { caller: Some(caller), .. } => Some(caller),
-            Self::CancelTicket { caller: None, .. }
-            | Self::ExpireSession { .. }
-            | Self::TypeReady { .. }
-            | Self::TypeVerdict { .. }
-            | Self::Finish { .. }
-            | Self::Tick
-            | Self::FeatureLevel(_) => None,
-        }
+        caller_of!(self)
     }
 
     /// The same, to be changed.
     pub const fn caller_mut(&mut self) -> Option<&mut Caller> {
-        match self {
-            Self::Call(call) => Some(&mut call.caller),
-            Self::Batch(batch) => Some(&mut batch.caller),
-            Self::Create { caller, .. }
-            | Self::Delete { caller, .. }
-            | Self::OpenSession { caller, .. }
-            | Self::CloseSession { caller, .. }
-            | Self::TypePiece { caller, .. }
-            | Self::TypePut { caller, .. }
-            | Self::TypeDelete { caller, .. }
-            | Self::Migrate { caller, .. }
-            | Self::Quarantine { caller, .. }
-            | Self::Rollback { caller, .. }
-            | Self::Access { caller, .. }
-            | Self::CancelTicket { caller: Some(caller), .. } => Some(caller),
-            Self::CancelTicket { caller: None, .. }
-            | Self::ExpireSession { .. }
-            | Self::TypeReady { .. }
-            | Self::TypeVerdict { .. }
-            | Self::Finish { .. }
-            | Self::Tick
-            | Self::FeatureLevel(_) => None,
-        }
+        caller_of!(self)
     }
 }
 
@@ -740,7 +726,7 @@ mod tests {
             Command::CancelTicket { caller: None, ticket: 0 },
             Command::Tick,
             Command::FeatureLevel(2),
-            Command::Finish { space: 300, begun: (1 << 40, 2) },
+            Command::Finish { space: 300, begun: Begun { position: 1 << 40, number: 2 } },
         ]
     }
 

@@ -96,6 +96,23 @@ pub struct Run<'a> {
     pub slice: Option<u64>,
 }
 
+/// Which run it is: no other one of an object has both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RunId {
+    /// See [`Run::position`].
+    pub position: u64,
+    /// See [`Run::seed`].
+    pub seed: u64,
+}
+
+impl Run<'_> {
+    /// Which one it is.
+    #[must_use]
+    pub const fn id(&self) -> RunId {
+        RunId { position: self.position, seed: self.seed }
+    }
+}
+
 /// How far a run is that was begun in the background.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
@@ -261,8 +278,8 @@ pub trait Engine: Send + Sync {
     /// left alone; whether an engine does anything in the background is its own affair.
     fn begin(&self, _run: &Run<'_>, _host: &dyn Host) {}
 
-    /// How far the run is that was begun for that object at that position and with that seed.
-    fn progress(&self, _space: u64, _position: u64, _seed: u64) -> Progress {
+    /// How far that run is, if it was begun for that object.
+    fn progress(&self, _space: u64, _run: RunId) -> Progress {
         Progress::Ended
     }
 

@@ -160,4 +160,4 @@ pub use session::Session;
 pub use source::Source;
 pub use state::{Description, OpenVersion, Stage, State, TicketState, UserObject};
 pub use types::{DESCRIPTION_SECTION, TypeInfo, VersionInfo, custom_section};
-pub use user::{Asked, LongRun};
+pub use user::{Asked, Begun, LongRun};

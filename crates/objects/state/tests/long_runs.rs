@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use base::{Random, WallTime};
 use objects_state::limits::{LONG_RUNS_MAX, PUT_OFF_MS, USER_RUNS_PER_SESSION_MAX};
-use objects_state::{Call, Command, Effect, Effects, Outcome, State, TicketEnd, TicketState};
+use objects_state::{Begun, Call, Command, Effect, Effects, Outcome, State, TicketEnd, TicketState};
 use support::engine::FakeEngine;
 use support::users::{Types, version};
 use support::{Anyone, K, S, load, session, shown, snapshot};
@@ -91,10 +91,13 @@ fn call_that_burns_all_its_fuel_changes_nothing() {
 fn finish_of_what_is_not_under_way_does_nothing() {
     let (mut types, _) = busy("module one", 0, K("k"));
     let run = types.world.state.long_runs().next().unwrap();
-    let (space, (position, number)) = (run.space, run.begun);
-    for (space, begun) in
-        [(space + 1, run.begun), (space, (position + 1, number)), (space, (position, number + 1))]
-    {
+    let (space, Begun { position, number }) = (run.space, run.begun);
+    let others = [
+        (space + 1, run.begun),
+        (space, Begun { position: position + 1, number }),
+        (space, Begun { position, number: number + 1 }),
+    ];
+    for (space, begun) in others {
         types.world.apply(&Command::Finish { space, begun });
         assert_eq!((types.value(), types.under_way()), ("{\"value\":0}".into(), 1));
     }

@@ -193,12 +193,12 @@ pub(crate) fn unauthenticated(detail: &str) -> Problem {
     )
 }
 
-/// Who sent no credentials may send some; others may not do it.
+/// A client without credentials may send some; another one may not do it.
 fn refusal(core: &Core, principal: &Principal, act: &Act<'_>) -> Problem {
     let words = words(core, act);
     if principal.is_anonymous() {
         return unauthenticated(&format!("without a token nobody may {words} here"));
     }
-    let detail = format!("principal `{}` may not {words}: whoever administers grants rights", principal.name);
+    let detail = format!("principal `{}` may not {words}: an administrator grants rights", principal.name);
     Problem::new(Slug::Forbidden, detail)
 }

@@ -42,7 +42,8 @@ pub(crate) fn call(core: &mut Core, call: &Call, mut claim: Claim, hash: u64) ->
             return Ok(Answer::Waits);
         }
         let (mark, header, root) = (ctx.core.mark(), ctx.header.clone(), live.root.clone());
-        match step(live, ctx, &call.invocation, &Visit { slice, ..Visit::of_call(Entry::Save, true) }) {
+        let visit = Visit { slice, ..Visit::of_call(entry_of(&call.invocation), true) };
+        match step(live, ctx, &call.invocation, &visit) {
             Ok(enter::Visited { parked: Some(ticket), .. }) => {
                 waits(ctx, ticket);
                 end_try(live, ctx, ticket);
@@ -90,7 +91,7 @@ fn checked_kind(live: &Live<Guest>, ctx: &Ctx<'_>, invocation: &Invocation) -> R
     Ok(kind)
 }
 
-/// One call of an object that is open. `visit` says all but what is called.
+/// One call of an object that is open, which `visit` enters.
 pub(super) fn step(
     live: &mut Live<Guest>,
     ctx: &mut Ctx<'_>,
@@ -100,7 +101,7 @@ pub(super) fn step(
     let kind = checked_kind(live, ctx, invocation)?;
     listen(live, ctx)?;
     let may_park = visit.may_park && kind == MethodKind::Blocking;
-    enter::enter(live, ctx, &Visit { entry: entry_of(invocation), may_park, ..*visit })
+    enter::enter(live, ctx, &Visit { may_park, ..*visit })
 }
 
 /// A call as it is entered.
@@ -152,7 +153,7 @@ pub(crate) fn batch_step(
     let (opened, _) = find_there(core, &batch.object, batch.incarnation)?;
     let slice = core.has_slices().then_some(SLICE_FUEL);
     object::run(core, &batch.object, opened, true, claim, |live, ctx| {
-        let visit = Visit { slice, ..Visit::of_call(Entry::Save, false) };
+        let visit = Visit { slice, ..Visit::of_call(entry_of(invocation), false) };
         step(live, ctx, invocation, &visit).map(|visited| visited.result).map_err(Stop::refusal)
     })
 }

@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use objects_state::Json;
 use objects_state::guest::{
-    Act, Ended, Engine, Entry, Failure, Host, PAGE_BYTES, Progress, Rejected, Run, Version, VersionHash,
+    Act, Ended, Engine, Entry, Failure, Host, PAGE_BYTES, Progress, Rejected, Run, RunId, Version,
+    VersionHash,
 };
 
 type Pages = BTreeMap<u32, Vec<u8>>;
@@ -47,7 +48,7 @@ struct Inner {
 
 /// A run that was begun beside the commands.
 struct Begun {
-    run: (u64, u64),
+    run: RunId,
     /// How it has ended. It would end so whenever it is carried out.
     ended: Ended,
     /// How often it was asked for.
@@ -387,7 +388,7 @@ impl Engine for FakeEngine {
     fn run(&self, run: &Run<'_>, host: &dyn Host) -> Ended {
         if run.slice.is_none() {
             let begun = self.inner.lock().unwrap().begun.remove(&run.space);
-            if let Some(begun) = begun.filter(|begun| begun.run == (run.position, run.seed)) {
+            if let Some(begun) = begun.filter(|begun| begun.run == run.id()) {
                 let (ended, _) = self.carried_out(run, host);
                 assert_eq!(ended, begun.ended, "a run ends the same whenever it is carried out");
             }
@@ -401,19 +402,19 @@ impl Engine for FakeEngine {
     }
 
     fn begin(&self, run: &Run<'_>, host: &dyn Host) {
-        let is_known = |begun: &Begun| begun.run == (run.position, run.seed);
+        let is_known = |begun: &Begun| begun.run == run.id();
         if self.inner.lock().unwrap().begun.get(&run.space).is_none_or(|begun| !is_known(begun)) {
             let (ended, _) = self.carried_out(run, host);
-            let begun = Begun { run: (run.position, run.seed), ended, asked: 0 };
+            let begun = Begun { run: run.id(), ended, asked: 0 };
             self.inner.lock().unwrap().begun.insert(run.space, begun);
         }
     }
 
-    fn progress(&self, space: u64, position: u64, seed: u64) -> Progress {
+    fn progress(&self, space: u64, run: RunId) -> Progress {
         let mut inner = self.inner.lock().unwrap();
-        match inner.begun.get_mut(&space).filter(|begun| begun.run == (position, seed)) {
+        match inner.begun.get_mut(&space).filter(|begun| begun.run == run) {
             None => Progress::Unknown,
-            Some(begun) if begun.asked < seed % (self.patience + 1) => {
+            Some(begun) if begun.asked < run.seed % (self.patience + 1) => {
                 begun.asked += 1;
                 Progress::UnderWay
             }

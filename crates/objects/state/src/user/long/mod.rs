@@ -57,6 +57,7 @@ use super::{CREATED_WITH, CREATING, Guest, NOT_RUN, WAITING, guard, outbox};
 use crate::codec::{Malformed, decoded, encoded};
 use crate::command::{Invocation, ObjectName};
 use crate::group::Core;
+use crate::guest::RunId;
 use crate::key::{self, kind, table};
 use crate::limits::{LONG_RUNS_MAX, PUT_OFF_MS, RUNS_PER_TICK, SLICE_FUEL, USER_RUNS_PER_SESSION_MAX};
 use crate::object::{self, Claim, Ctx, Header, Live, Open, Why};
@@ -66,6 +67,7 @@ use crate::session;
 use crate::ticket;
 use crate::types;
 
+pub use self::record::Begun;
 pub(crate) use self::record::{Moment, Work};
 
 fn of(core: &Core, space: u64) -> Option<Occupied> {
@@ -113,6 +115,11 @@ pub(crate) fn keeps_waiting(core: &Core, place: &Place) -> bool {
 
 fn has_room(core: &Core) -> bool {
     all(core).filter(|(_, occupied)| occupied.running.is_some()).count() < LONG_RUNS_MAX
+}
+
+/// What is begun now.
+fn now(ctx: &mut Ctx<'_>) -> Begun {
+    Begun { position: ctx.position(), number: next_number(ctx.core) }
 }
 
 fn next_number(core: &mut Core) -> u32 {
@@ -187,7 +194,7 @@ fn begin(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, item: &Item) {
     if !has_room(ctx.core) {
         return behind::put(live, ctx, item);
     }
-    let running = Running { item: *item, begun: (ctx.position(), next_number(ctx.core)) };
+    let running = Running { item: *item, begun: now(ctx) };
     let occupied = Occupied { object: ctx.object.clone(), running: Some(running) };
     ctx.core.write(key::occupied(ctx.space()), &occupied);
     begin_in_engine(ctx.core, (&live.root, ctx.space()), item);
@@ -247,8 +254,7 @@ pub(crate) fn caller_died(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, place: &Pla
 fn begin_again(live: &Live<Guest>, ctx: &mut Ctx<'_>) {
     let Some(Occupied { object, running: Some(running) }) = of(ctx.core, ctx.space()) else { return };
     ctx.core.engine.get().forget(ctx.space());
-    let begun = (ctx.position(), next_number(ctx.core));
-    let again = Occupied { object, running: Some(Running { begun, ..running }) };
+    let again = Occupied { object, running: Some(Running { begun: now(ctx), ..running }) };
     ctx.core.write(key::occupied(ctx.space()), &again);
     begin_in_engine(ctx.core, (&live.root, ctx.space()), &running.item);
 }
@@ -292,7 +298,7 @@ pub(super) fn stop(core: &mut Core, object: &ObjectName, opened: Open<Guest>) {
 }
 
 /// A run has ended beside the commands. Now it takes effect.
-pub(crate) fn finish(core: &mut Core, space: u64, begun: (u64, u32)) {
+pub(crate) fn finish(core: &mut Core, space: u64, begun: Begun) {
     let Some(Occupied { object, running: Some(running) }) = of(core, space) else { return };
     if running.begun != begun {
         return;
@@ -373,16 +379,17 @@ pub struct LongRun {
     /// The object, by its space.
     pub space: u64,
     /// What [`crate::Command::Finish`] names.
-    pub begun: (u64, u32),
-    /// The run's position and seed, as the engine knows it.
-    pub run: (u64, u64),
+    pub begun: Begun,
+    /// As the engine knows it.
+    pub run: RunId,
 }
 
 /// The runs that are under way.
 pub(crate) fn under_way(core: &Core) -> impl Iterator<Item = LongRun> + '_ {
     all(core).filter_map(|(space, occupied)| {
         let Running { item, begun } = occupied.running?;
-        Some(LongRun { space, begun, run: (item.at.position, item.at.seed) })
+        let run = RunId { position: item.at.position, seed: item.at.seed };
+        Some(LongRun { space, begun, run })
     })
 }
 

@@ -77,12 +77,22 @@ record! {
 }
 
 record! {
+    /// When a run that takes long was begun, or begun anew: no other run has the same.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub struct Begun {
+        /// The position.
+        pub position: u64,
+        /// A number of its own there.
+        pub number: u32,
+    }
+}
+
+record! {
     /// A run that is under way.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) struct Running {
         pub(crate) item: Item,
-        /// The position at which it was begun, or begun anew, and its number there.
-        pub(crate) begun: (u64, u32),
+        pub(crate) begun: Begun,
     }
 }
 

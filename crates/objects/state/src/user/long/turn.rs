@@ -98,7 +98,8 @@ fn call(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, (item, id): (&Item, u64), sli
     let claim = claim_of(&found.1, asked.wait_ms);
     let ctx = &mut Ctx { core: &mut *ctx.core, header: &mut *ctx.header, object: ctx.object, claim: &claim };
     let (mark, header, root) = (ctx.core.mark(), ctx.header.clone(), live.root.clone());
-    let visit = Visit { slice, at: Some(item.at), own: Some(&found), ..Visit::of_call(Entry::Save, true) };
+    let entry = entry_of(&asked.invocation);
+    let visit = Visit { slice, at: Some(item.at), own: Some(&found), ..Visit::of_call(entry, true) };
     let hops = core::mem::replace(&mut ctx.core.hops, asked.hops);
     let stepped = step(live, ctx, &asked.invocation, &visit);
     ctx.core.hops = hops;

@@ -87,6 +87,8 @@ pub(super) fn peaceful(story: &mut Story<'_>) {
         }
         let index = story.dice.below(all.len());
         let (name, to) = (all[index].0.clone(), replicas(story));
+        // What only a leader has acknowledged may be lost with it, and the ends are compared.
+        produced_by(story, &name, &all[index].1);
         let broker = story.dice.pick(&IDS);
         story.at(broker).call("AlterPartitionReassignments", reassign(&name, &[(0, json!(to))]));
         let asked = json!({"Topics": [{"Name": format!("@{name}"), "PartitionIndexes": [0]}]});
