@@ -47,7 +47,16 @@ mod tests {
     fn append(bytes: usize, commit: Commit) -> DiskCommand {
         let batch = vec![0; bytes].into();
         let (log, at, end, index) = (LogId(1), Place::default(), Offset(1), Vec::new());
-        DiskCommand::Append(Append { log, at, end, now: WallTime::of_ms(0), batch, commit, index })
+        DiskCommand::Append(Append {
+            log,
+            at,
+            end,
+            now: WallTime::of_ms(0),
+            begun: Vec::new(),
+            batch,
+            commit,
+            index,
+        })
     }
 
     #[test]

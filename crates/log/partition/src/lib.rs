@@ -37,6 +37,8 @@ mod active_index;
 mod compaction;
 mod config;
 mod epochs;
+#[cfg(test)]
+mod hole_tests;
 mod ids;
 mod locate;
 mod partition;
@@ -73,7 +75,7 @@ pub use ids::{
     SegmentId, Sequence,
 };
 pub use locate::{Hint, LocateError, Located, SegmentBytes, follows};
-pub use partition::{Appended, Commit, NewBatch, Partition};
+pub use partition::{Appended, Begun, Commit, NewBatch, Partition};
 pub use pass_end::PassEnd;
 pub use plain_records::{RECORDS_BYTES_MAX, Unreadable, read_records};
 pub use prepared::{BatchRefused, Prepared};

@@ -43,6 +43,9 @@ pub enum Commit {
     },
 }
 
+/// Epochs and where they begin: most often none.
+pub type Begun = Vec<(LeaderEpoch, Offset)>;
+
 /// A batch that was appended, for the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewBatch {
@@ -52,6 +55,8 @@ pub struct NewBatch {
     pub end: Offset,
     /// The batch, with its offset and leader epoch.
     pub bytes: Bytes,
+    /// Epochs that begin behind the batch before and not behind this one, where both do not meet.
+    pub begun: Begun,
     /// When it counts as committed.
     pub commit: Commit,
     /// Once it is durable, [`Partition::persisted`] is told this.
@@ -373,10 +378,11 @@ impl Partition {
         Batch::assign(&mut bytes, self.end().0, self.epoch().0);
         let bytes = Bytes::from(bytes);
         let batch = Batch::read(&bytes).map_err(|_| ErrorCode::CorruptMessage)?.0;
+        let begun = self.begun_before(&batch);
         let (at, index) = self.take(&batch, bytes.clone(), now).map_err(|_| ErrorCode::InvalidRecord)?;
         let end = Offset(batch.last_offset()).next();
         let persist = self.replica.appended(end.seq());
-        Ok(NewBatch { at, end, bytes, commit: Commit::Flushed, persist, index })
+        Ok(NewBatch { at, end, bytes, begun, commit: Commit::Flushed, persist, index })
     }
 
     /// A batch stands at the end from now on, in everything but the replica's log. Gives its place.

@@ -268,6 +268,7 @@ impl World {
                 now: NOW,
                 is_behind_state: false,
                 is_written: false,
+                begun: &[],
                 bytes,
             })
         });
@@ -283,7 +284,14 @@ impl World {
         });
         let stored = batches.iter().map(|(at, bytes)| {
             let is_written = assigned(bytes).base_offset() < end.0;
-            StoredEvent::Batch(StoredBatch { at: *at, now: NOW, is_behind_state: true, is_written, bytes })
+            StoredEvent::Batch(StoredBatch {
+                at: *at,
+                now: NOW,
+                is_behind_state: true,
+                is_written,
+                begun: &[],
+                bytes,
+            })
         });
         let stored = stored.chain([StoredEvent::Start(self.partition.start())]);
         let restored = Partition::restore(config(self.large), Offset(0), Some(state), stored);

@@ -253,7 +253,7 @@ mod tests {
             let at = Place { segment: Offset(0), position };
             position += bytes.len() as u64;
             let (now, is_written, is_behind_state) = (WallTime::of_ms(1), *is_written, state.is_none());
-            StoredEvent::Batch(StoredBatch { at, now, is_behind_state, is_written, bytes })
+            StoredEvent::Batch(StoredBatch { at, now, is_behind_state, is_written, begun: &[], bytes })
         });
         let events: Vec<_> = events.filter(|event| state.is_none() || is_young(event)).collect();
         let restored = Partition::restore(PartitionConfig::default(), Offset(0), state, events.into_iter());

@@ -12,7 +12,7 @@ use replication_appointed::{
     Received, Refused, Replica, ReplicaId, Round, Stored, Voters,
 };
 
-use crate::partition::{NewBatch, Partition};
+use crate::partition::{Begun, NewBatch, Partition};
 use crate::pass_end::PassEnd;
 use crate::read::Source;
 use crate::retention::NewStart;
@@ -255,10 +255,30 @@ impl Partition {
                 continue;
             }
             let commit = self.commit_of(u64::try_from(batch.count()).unwrap_or(0));
+            let begun = self.begun_before(&batch);
             if let Ok((at, index)) = self.take(&batch, bytes.clone(), now) {
-                changes.push(Change::Batch(NewBatch { at, end, bytes, commit, persist: stored.id, index }));
+                changes.push(Change::Batch(NewBatch {
+                    at,
+                    end,
+                    bytes,
+                    begun,
+                    commit,
+                    persist: stored.id,
+                    index,
+                }));
             }
         }
+    }
+
+    /// What compaction has removed at the leader may have been all of an epoch, or its beginning: the batches that are left do not
+    /// tell of it.
+    pub(crate) fn begun_before(&self, batch: &Batch<'_>) -> Begun {
+        let (end, base) = (self.segments.batches_end().unwrap_or(self.start()), Offset(batch.base_offset()));
+        if end == base {
+            return Begun::new();
+        }
+        let begun = self.replica.log().history().within(end.seq(), base.next().seq()).iter();
+        begun.map(|known| (LeaderEpoch::of(known.epoch), Offset::of(known.start))).collect()
     }
 
     /// The epoch of what was received, if it has to be made durable by itself: batches of an epoch tell of it.

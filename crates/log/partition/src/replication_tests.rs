@@ -11,8 +11,8 @@ use replication_appointed::{
 
 use crate::test_support::{assigned, marker, plain, transactional};
 use crate::{
-    Change, Isolation, LeaderEpoch, NewEpoch, NewStart, Offset, Partition, PartitionConfig, PersistId,
-    Replacement, ReplicaId, SegmentId, Source, Stale, State, StoredBatch, StoredEvent, Tables,
+    Change, Isolation, LeaderEpoch, NewBatch, NewEpoch, NewStart, Offset, Partition, PartitionConfig,
+    PersistId, Replacement, ReplicaId, SegmentId, Source, Stale, State, StoredBatch, StoredEvent, Tables,
 };
 
 const REPLICAS: [ReplicaId; 3] = [ReplicaId(1), ReplicaId(2), ReplicaId(3)];
@@ -36,7 +36,7 @@ enum Record {
 struct Kept {
     created: Offset,
     state: Option<State>,
-    batches: Vec<(crate::Place, WallTime, Bytes)>,
+    batches: Vec<(NewBatch, WallTime)>,
     /// Epochs and starts behind the state, with the number of batches before.
     others: Vec<(usize, Other)>,
     /// The newest epoch that was ever promised durably.
@@ -50,6 +50,13 @@ enum Other {
     Start(Offset),
 }
 
+impl Other {
+    /// Whether a state of the batches before that offset does not tell of it.
+    fn is_behind(&self, end: Offset) -> bool {
+        matches!(self, Self::Epoch(_, Some(begins)) if *begins > end)
+    }
+}
+
 fn end_of(bytes: &Bytes) -> Offset {
     Offset(assigned(bytes).last_offset()).next()
 }
@@ -58,7 +65,7 @@ impl Kept {
     fn take(&mut self, record: Record) {
         match record {
             Record::State(state) => {
-                self.others.clear();
+                self.others.retain(|(_, other)| other.is_behind(state.end));
                 self.state = Some(state);
             }
             Record::Change(Change::Start(new), _) => self.take(Record::Start(new.start)),
@@ -70,9 +77,9 @@ impl Kept {
                 *self = Self { created, others, promised, ..Self::default() };
             }
             Record::Change(Change::Cut(cut), _) => {
-                self.batches.retain(|(_, _, bytes)| end_of(bytes) <= cut.end);
+                self.batches.retain(|(batch, _)| batch.end <= cut.end);
             }
-            Record::Change(Change::Batch(new), now) => self.batches.push((new.at, now, new.bytes)),
+            Record::Change(Change::Batch(new), now) => self.batches.push((new, now)),
             Record::Change(Change::Epoch(new), _) => {
                 self.others.push((self.batches.len(), Other::Epoch(new.promised, new.begins)));
                 self.promised = self.promised.max(Some(new.promised));
@@ -89,10 +96,9 @@ impl Kept {
                 Other::Epoch(promised, begins) => StoredEvent::Epoch(promised, begins),
                 Other::Start(start) => StoredEvent::Start(start),
             }));
-            events.extend(self.batches.get(at).map(|(place, now, bytes)| {
-                let is_behind_state = end_of(bytes) > known;
-                let (at, now) = (*place, *now);
-                StoredEvent::Batch(StoredBatch { at, now, is_behind_state, is_written: false, bytes })
+            events.extend(self.batches.get(at).map(|(NewBatch { at, end, begun, bytes, .. }, now)| {
+                let (at, now, is_behind_state) = (*at, *now, *end > known);
+                StoredEvent::Batch(StoredBatch { at, now, is_behind_state, is_written: false, begun, bytes })
             }));
         }
         let state = self.state.as_ref().map(|state| state.bytes.as_slice());
@@ -336,7 +342,8 @@ impl World {
         let node = self.node(id);
         node.waiting.clear();
         node.partition = node.kept.restore();
-        node.content.clone_from(&node.kept.batches);
+        let kept = node.kept.batches.iter();
+        node.content = kept.map(|(new, now)| (new.at, *now, new.bytes.clone())).collect();
         for other in REPLICAS.into_iter().filter(|other| *other != id) {
             let partition = &mut self.node(other).partition;
             partition.send_again(id);
@@ -528,7 +535,7 @@ fn log_that_was_copied_from_a_compacted_one_comes_back_with_its_holes() {
         let at = crate::Place { segment: Offset(0), position };
         position += bytes.len() as u64;
         let (now, is_behind_state, is_written) = (WallTime::of_ms(1), true, true);
-        StoredEvent::Batch(StoredBatch { at, now, is_behind_state, is_written, bytes })
+        StoredEvent::Batch(StoredBatch { at, now, is_behind_state, is_written, begun: &[], bytes })
     });
     let events: Vec<_> = events.collect();
     let restored =
@@ -537,7 +544,14 @@ fn log_that_was_copied_from_a_compacted_one_comes_back_with_its_holes() {
     assert!(restored.segments.iter().all(crate::Segment::may_have_holes));
     let back = [&batches[1], &batches[0]].map(|bytes| {
         let (at, now) = (crate::Place { segment: Offset(0), position: 0 }, WallTime::of_ms(1));
-        StoredEvent::Batch(StoredBatch { at, now, is_behind_state: true, is_written: true, bytes })
+        StoredEvent::Batch(StoredBatch {
+            at,
+            now,
+            is_behind_state: true,
+            is_written: true,
+            begun: &[],
+            bytes,
+        })
     });
     assert!(Partition::restore(config(), Offset(0), None, back.into_iter()).is_err());
 }
@@ -552,7 +566,14 @@ fn log_that_was_cut_off_behind_what_was_compacted_comes_back() {
     // A segment followed when this one was compacted. All of its batches were cut off.
     let batch = |segment, bytes| {
         let (at, now) = (crate::Place { segment, position: 0 }, WallTime::of_ms(1));
-        StoredEvent::Batch(StoredBatch { at, now, is_behind_state: true, is_written: true, bytes })
+        StoredEvent::Batch(StoredBatch {
+            at,
+            now,
+            is_behind_state: true,
+            is_written: true,
+            begun: &[],
+            bytes,
+        })
     };
     let mut events = vec![batch(Offset(0), &kept), StoredEvent::Replaced(&replaced)];
     let restore = |events: &[StoredEvent<'_>]| {

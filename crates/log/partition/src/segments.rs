@@ -156,6 +156,11 @@ impl Segments {
         self.list.back().map_or(Offset::ZERO, Segment::end)
     }
 
+    /// Where the last batch that was not removed ends; nothing if there is none.
+    pub(crate) fn batches_end(&self) -> Option<Offset> {
+        self.list.iter().rev().find(|segment| !segment.is_empty()).map(Segment::end)
+    }
+
     /// Bytes of all.
     pub(crate) fn bytes(&self) -> u64 {
         self.list.iter().map(Segment::bytes).sum()

@@ -34,6 +34,8 @@ pub struct StoredBatch<'a> {
     pub is_behind_state: bool,
     /// Whether it is in its segment.
     pub is_written: bool,
+    /// As in [`NewBatch`](crate::NewBatch).
+    pub begun: &'a [(LeaderEpoch, Offset)],
     /// The batch.
     pub bytes: &'a Bytes,
 }
@@ -173,6 +175,10 @@ impl Partition {
             check(follows, "a batch that begins before the end")?;
             check(batch.leader_epoch() >= 0, "a batch under no leader epoch")?;
             self.note_step(&batch, stored.now)?;
+            for (epoch, start) in stored.begun {
+                check(*epoch >= LeaderEpoch(0), "an epoch that is none begins")?;
+                self.replica.found_beginning(epoch.epoch(), start.seq());
+            }
             let end = Offset(batch.last_offset()).next();
             self.replica.found(LeaderEpoch(batch.leader_epoch()).epoch(), end.seq());
             if self.segments.end_place().segment != stored.at.segment {

@@ -65,7 +65,7 @@ impl Host {
         let new = partition.append(&batch, now).map_err(|error| format!("{error:?}"))?.new;
         let new = new.ok_or("a duplicate")?;
         let (at, end, batch, commit, index) = (new.at, new.end, new.bytes, new.commit, new.index);
-        self.give(DiskCommand::Append(Append { log, at, end, now, batch, commit, index }));
+        self.give(DiskCommand::Append(Append { log, at, end, now, begun: Vec::new(), batch, commit, index }));
         Ok(())
     }
 

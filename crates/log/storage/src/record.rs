@@ -1,7 +1,9 @@
 //! The records of a partition in the write-ahead log.
 
+use std::borrow::Cow;
+
 use base::WallTime;
-use log_partition::{LeaderEpoch, Offset, Place};
+use log_partition::{Begun, LeaderEpoch, Offset, Place};
 use storage_wal::codec::{Input, Malformed, put_varint};
 
 use crate::checkpoint::{Flushed, put_offset, take_offset};
@@ -13,9 +15,13 @@ const REPLACED: u8 = 4;
 const CUT: u8 = 5;
 const EPOCH: u8 = 6;
 const RESET: u8 = 7;
+/// As [`APPEND`], with what is said of epochs besides.
+const APPEND_BEHIND: u8 = 8;
 
 /// Bytes of a record besides its batch or state, at most.
 pub(crate) const OVERHEAD_BYTES: usize = 48;
+/// Of an epoch and where it begins, at most.
+const BEGUN_BYTES: usize = 4 + 10;
 
 /// Where a log begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,10 +46,10 @@ impl LogStart {
 }
 
 /// A record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Record<'a> {
-    /// A batch was appended.
-    Append { at: Place, end: Offset, now: WallTime, batch: &'a [u8] },
+    /// A batch was appended, and these epochs begin before its end where the batches do not tell of it.
+    Append { at: Place, end: Offset, now: WallTime, begun: Cow<'a, [(LeaderEpoch, Offset)]>, batch: &'a [u8] },
     /// The tables, as of the batches before that offset and everything else before, but for where the log begins: there at least,
     /// as in [`Self::Start`].
     State(LogStart, Offset, &'a [u8]),
@@ -63,7 +69,7 @@ impl<'a> Record<'a> {
     pub(crate) fn bytes_max(&self) -> usize {
         OVERHEAD_BYTES
             + match self {
-                Self::Append { batch, .. } => batch.len(),
+                Self::Append { begun, batch, .. } => BEGUN_BYTES * begun.len() + batch.len(),
                 Self::State(_, _, bytes) | Self::Replaced(_, bytes) => bytes.len(),
                 Self::Start(_) | Self::Cut(..) | Self::Epoch(..) | Self::Reset(..) => 0,
             }
@@ -71,8 +77,9 @@ impl<'a> Record<'a> {
 
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         match self {
-            Self::Append { at, end, now, batch } => {
-                out.push(APPEND);
+            Self::Append { at, end, now, begun, batch } => {
+                out.push(if begun.is_empty() { APPEND } else { APPEND_BEHIND });
+                put_begun(out, begun);
                 put_offset(out, at.segment);
                 put_varint(out, at.position);
                 put_offset(out, *end);
@@ -112,11 +119,12 @@ impl<'a> Record<'a> {
     pub(crate) fn decode(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let mut input = Input::new(bytes);
         match input.byte()? {
-            APPEND => {
+            kind @ (APPEND | APPEND_BEHIND) => {
+                let begun = if kind == APPEND { Vec::new() } else { take_begun(&mut input)? };
                 let at = Place { segment: take_offset(&mut input)?, position: input.varint()? };
                 let end = take_offset(&mut input)?;
                 let now = WallTime::of_ms(i64::from_le_bytes(input.array()?));
-                Ok(Self::Append { at, end, now, batch: input.rest() })
+                Ok(Self::Append { at, end, now, begun: Cow::Owned(begun), batch: input.rest() })
             }
             STATE => {
                 let start = LogStart::decode(&mut input)?;
@@ -156,6 +164,23 @@ fn put_reset(out: &mut Vec<u8>, start: Offset, promised: LeaderEpoch) {
     out.extend_from_slice(&promised.0.to_le_bytes());
 }
 
+/// Nothing for none.
+fn put_begun(out: &mut Vec<u8>, begun: &[(LeaderEpoch, Offset)]) {
+    if begun.is_empty() {
+        return;
+    }
+    put_varint(out, begun.len() as u64);
+    for (epoch, start) in begun {
+        out.extend_from_slice(&epoch.0.to_le_bytes());
+        put_offset(out, *start);
+    }
+}
+
+fn take_begun(input: &mut Input<'_>) -> Result<Begun, Malformed> {
+    let count = input.varint()?;
+    (0..count).map(|_| Ok((LeaderEpoch(i32::from_le_bytes(input.array()?)), take_offset(input)?))).collect()
+}
+
 fn flag(input: &mut Input<'_>) -> Result<bool, Malformed> {
     match input.byte()? {
         0 => Ok(false),
@@ -173,8 +198,11 @@ mod tests {
         let at = Place { segment: Offset(i64::MAX), position: u64::MAX };
         let now = WallTime::of_ms(-5);
         let start = LogStart { offset: Offset(i64::MAX), first_segment: Offset(7) };
+        const BEGUN: [(LeaderEpoch, Offset); 2] =
+            [(LeaderEpoch(0), Offset(0)), (LeaderEpoch(i32::MAX), Offset(i64::MAX))];
         let records = [
-            Record::Append { at, end: Offset(i64::MAX), now, batch: b"batch" },
+            Record::Append { at, end: Offset(i64::MAX), now, begun: Cow::Borrowed(&[]), batch: b"batch" },
+            Record::Append { at, end: Offset(i64::MAX), now, begun: Cow::Borrowed(&BEGUN), batch: b"batch" },
             Record::State(start, Offset(i64::MAX), b"state"),
             Record::Start(start),
             Record::Replaced(Flushed { end: Offset(i64::MAX), place: at }, b"change"),

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use base::WallTime;
 use bytes::Bytes;
-use log_partition::{LeaderEpoch, Offset, PartitionId, Place, SegmentId};
+use log_partition::{Begun, LeaderEpoch, Offset, PartitionId, Place, SegmentId};
 use storage_disk::Disk;
 use storage_wal::codec::Malformed;
 use storage_wal::meta::{self, Meta, Names};
@@ -74,6 +74,8 @@ pub struct RestoredBatch {
     pub is_behind_state: bool,
     /// Whether it is in the flushed part of the segments, or its segment is gone.
     pub is_written: bool,
+    /// What was said of epochs besides.
+    pub begun: Begun,
     /// The batch.
     pub batch: Bytes,
 }
@@ -225,8 +227,8 @@ impl Restore for Restoring {
         let known = self.0.get_mut(&log).ok_or(Malformed)?;
         let begun = known.log.as_mut().ok_or(Malformed)?;
         match Record::decode(payload)? {
-            Record::Append { at: place, end, now, batch } => {
-                return known.append(at.sequence, (place, end), now, batch);
+            Record::Append { at: place, end, now, begun, batch } => {
+                return known.append(at.sequence, (place, end), now, (begun.into_owned(), batch));
             }
             Record::State(start, end, state) => {
                 begun.state_given(at.sequence, end);
@@ -273,7 +275,7 @@ impl RestoringLog {
         sequence: u64,
         (at, end): (Place, Offset),
         now: WallTime,
-        batch: &[u8],
+        (begun_before, batch): (Begun, &[u8]),
     ) -> Result<(), Malformed> {
         let begun = self.log.as_mut().filter(|begun| end > begun.end).ok_or(Malformed)?;
         begun.appended(sequence, end);
@@ -282,7 +284,8 @@ impl RestoringLog {
         if !is_written {
             begun.keep(Pending { at, end, batch: batch.clone(), index: Vec::new() });
         }
-        let batch = RestoredBatch { at, end, now, is_behind_state: true, is_written, batch };
+        let batch =
+            RestoredBatch { at, end, now, is_behind_state: true, is_written, begun: begun_before, batch };
         self.events.push(RestoredEvent::Batch(batch));
         Ok(())
     }
@@ -296,6 +299,8 @@ impl RestoringLog {
                 batch.is_behind_state = batch.end > end;
                 batch.is_behind_state || batch.end > flushed
             }
+            // It began behind what the state is of.
+            RestoredEvent::Epoch(_, Some(begins)) => *begins > end,
             RestoredEvent::Start(_) | RestoredEvent::Replaced(_) | RestoredEvent::Epoch(..) => false,
         });
         self.events.push(RestoredEvent::Start(start));
@@ -337,25 +342,71 @@ impl RestoringLog {
 
 #[cfg(test)]
 mod tests {
-    use log_partition::State;
+    use log_partition::{Commit, State};
     use storage_disk::sim::SimDisk;
 
     use super::*;
+    use crate::store::Append;
+
+    fn open(disk: &SimDisk, number: u8) -> (Store<SimDisk>, Vec<Restored>) {
+        Store::open(disk.clone(), StoreConfig::default(), [number; 16], "ours").expect("the disk is well")
+    }
+
+    /// A store with an empty log.
+    fn with_log(disk: &SimDisk) -> (Store<SimDisk>, LogId) {
+        let (mut store, _) = open(disk, 1);
+        let id = PartitionId { topic: [7; 16], index: 0 };
+        let log = store.create(id, Offset::ZERO).expect("there is room");
+        (store, log)
+    }
+
+    #[test]
+    fn epoch_that_begins_behind_what_a_state_is_of_is_known_after_a_start() {
+        let disk = SimDisk::new(1);
+        let (mut store, log) = with_log(&disk);
+        let begun = vec![(LeaderEpoch(3), Offset(1)), (LeaderEpoch(4), Offset(3))];
+        let append = Append {
+            log,
+            at: Place::default(),
+            end: Offset(5),
+            now: WallTime::of_ms(7),
+            begun: begun.clone(),
+            batch: Bytes::from_static(b"a batch"),
+            commit: Commit::Flushed,
+            index: Vec::new(),
+        };
+        store.append(&[append]).expect("there is room");
+        store.put_epoch(log, LeaderEpoch(9), Some(Offset(5))).expect("there is room");
+        let state = |end| State { end, bytes: b"a state".to_vec() };
+        // Nothing of it is committed: a state is of what is.
+        store.put_state(log, &state(Offset::ZERO)).expect("there is room");
+        store.flush().expect("the disk is well");
+        drop(store);
+        let (mut store, restored) = open(&disk, 2);
+        let events = &restored[0].events;
+        let RestoredEvent::Batch(batch) = &events[0] else { panic!("{events:?}") };
+        assert_eq!(batch.begun, begun);
+        let epoch = RestoredEvent::Epoch(LeaderEpoch(9), Some(Offset(5)));
+        assert_eq!(events[1..], [epoch, RestoredEvent::Start(Offset::ZERO)]);
+        store.put_state(log, &state(Offset(5))).expect("there is room");
+        store.flush().expect("the disk is well");
+        drop(store);
+        let (_, restored) = open(&disk, 3);
+        let is_epoch = |event: &RestoredEvent| matches!(event, RestoredEvent::Epoch(..));
+        assert!(!restored[0].events.iter().any(is_epoch), "the state tells of it");
+    }
 
     #[test]
     fn log_does_not_begin_earlier_for_what_comes_late() {
         let disk = SimDisk::new(1);
-        let open = |number| Store::open(disk.clone(), StoreConfig::default(), [number; 16], "ours");
-        let (mut store, _) = open(1).expect("it is empty");
-        let log =
-            store.create(PartitionId { topic: [7; 16], index: 0 }, Offset::ZERO).expect("there is room");
+        let (mut store, log) = with_log(&disk);
         store.set_start(log, Offset(5), Offset(3)).expect("there is room");
         let state = State { end: Offset::ZERO, bytes: b"made before".to_vec() };
         store.put_state(log, &state).expect("there is room");
         store.replace(log, b"made before", &[SegmentId::appended(Offset(1))], None).expect("there is room");
         store.flush().expect("the disk is well");
         drop(store);
-        let (_, restored) = open(2).expect("the disk is well");
+        let (_, restored) = open(&disk, 2);
         assert_eq!(restored[0].state.as_deref(), Some(&b"made before"[..]));
         assert_eq!(restored[0].events, [RestoredEvent::Start(Offset(5))]);
     }

@@ -1,10 +1,13 @@
 //! The store: the way of a batch into the write-ahead log, and behind it into its segment.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use base::WallTime;
 use bytes::Bytes;
-use log_partition::{Commit, Cut, IndexFrame, LeaderEpoch, Offset, PartitionId, Place, SegmentId, State};
+use log_partition::{
+    Begun, Commit, Cut, IndexFrame, LeaderEpoch, Offset, PartitionId, Place, SegmentId, State,
+};
 use storage_disk::Disk;
 use storage_wal::{
     AppendError, Checkpoints, Class, CreateError, Fault, LogId, Progress, Space, Wal, WalStats,
@@ -31,6 +34,8 @@ pub struct Append {
     pub end: Offset,
     /// When it was appended.
     pub now: WallTime,
+    /// What is to be known of epochs besides, as in [`NewBatch`](log_partition::NewBatch).
+    pub begun: Begun,
     /// The batch.
     pub batch: Bytes,
     /// When it counts as committed: for the caller, who flushes or only writes.
@@ -406,5 +411,6 @@ impl<D: Disk> Store<D> {
 }
 
 fn record_of(append: &Append) -> Record<'_> {
-    Record::Append { at: append.at, end: append.end, now: append.now, batch: &append.batch }
+    let Append { at, end, now, ref begun, ref batch, .. } = *append;
+    Record::Append { at, end, now, begun: Cow::Borrowed(begun), batch }
 }

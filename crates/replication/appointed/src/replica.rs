@@ -79,6 +79,18 @@ impl Replica {
         self.pending = self.nothing_pending();
     }
 
+    /// A start that finds that this epoch began there, before the next entries that are found: at the end of the log, or behind it
+    /// where entries are missing.
+    ///
+    /// # Panics
+    /// The replica does something already.
+    pub fn found_beginning(&mut self, epoch: Epoch, start: Seq) {
+        assert!(matches!(self.role, Role::Idle), "an epoch is found before anything is done");
+        if start >= self.log.end() {
+            self.log.begin(epoch, start);
+        }
+    }
+
     /// A start that finds that this epoch was promised; with a beginning, that it begins there, where the log ends.
     ///
     /// # Panics

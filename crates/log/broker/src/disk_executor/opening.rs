@@ -45,6 +45,7 @@ fn restore(restored: &Restored) -> Result<Partition, Damage> {
             now: batch.now,
             is_behind_state: batch.is_behind_state,
             is_written: batch.is_written,
+            begun: &batch.begun,
             bytes: &batch.batch,
         }),
         RestoredEvent::Start(start) => StoredEvent::Start(*start),

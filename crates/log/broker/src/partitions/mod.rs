@@ -234,8 +234,8 @@ impl Partitions {
             self.touched.insert(id);
         }
         let (bytes, awaited) = (new.bytes.len(), Awaited::Batch(slot, new.persist));
-        let NewBatch { at, end, bytes: batch, commit, index, .. } = new;
-        let append = Append { log, at, end, now: now.wall, batch, commit, index };
+        let NewBatch { at, end, bytes: batch, begun, commit, index, .. } = new;
+        let append = Append { log, at, end, now: now.wall, begun, batch, commit, index };
         self.in_flight.give_awaited(DiskCommand::Append(append), bytes, awaited);
     }
 

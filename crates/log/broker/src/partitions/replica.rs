@@ -194,9 +194,9 @@ impl LentCopy<'_> {
         let log = self.hosted.log;
         let mut bytes = 0;
         let command = match change {
-            Change::Batch(NewBatch { at, end, bytes: batch, commit, index, persist: _ }) => {
+            Change::Batch(NewBatch { at, end, bytes: batch, begun, commit, index, persist: _ }) => {
                 bytes = batch.len();
-                DiskCommand::Append(Appending { log, at, end, now: now.wall, batch, commit, index })
+                DiskCommand::Append(Appending { log, at, end, now: now.wall, begun, batch, commit, index })
             }
             Change::Reset(start, promised) => DiskCommand::Reset(log, start, promised),
             Change::State(state) => DiskCommand::State(log, state),

@@ -26,7 +26,8 @@ fn stored() -> StoredPartition {
     let bytes = bytes.into();
     let at = Place { segment: Offset(0), position: 0 };
     let (now, is_behind_state, is_written) = (NOW, true, true);
-    let event = StoredEvent::Batch(StoredBatch { at, now, is_behind_state, is_written, bytes: &bytes });
+    let event =
+        StoredEvent::Batch(StoredBatch { at, now, is_behind_state, is_written, begun: &[], bytes: &bytes });
     let partition = Partition::restore(PartitionConfig::default(), Offset(0), None, [event].into_iter());
     let id = PartitionId { topic: ID, index: 0 };
     StoredPartition { log: LogId(1), id, partition: Some(partition.expect("it is whole")), damage: None }

@@ -37,7 +37,7 @@ fn world(records: i64) -> World {
     let events = batches.iter().enumerate().map(|(number, bytes)| {
         let at = Place { segment: Offset(0), position: (number * batch_bytes) as u64 };
         let (now, is_behind_state, is_written) = (NOW, true, true);
-        StoredEvent::Batch(StoredBatch { at, now, is_behind_state, is_written, bytes })
+        StoredEvent::Batch(StoredBatch { at, now, is_behind_state, is_written, begun: &[], bytes })
     });
     let partition = Partition::restore(PartitionConfig::default(), Offset(0), None, events);
     let id = PartitionId { topic: T, index: 0 };

@@ -6,7 +6,7 @@ use base::WallTime;
 use bytes::Bytes;
 use log_broker::{DiskCommand, StoredPartition};
 use log_partition::{
-    LeaderEpoch, Offset, Partition, PartitionConfig, PartitionId, Place, StoredBatch, StoredEvent,
+    Begun, LeaderEpoch, Offset, Partition, PartitionConfig, PartitionId, Place, StoredBatch, StoredEvent,
 };
 use log_storage::Append;
 use log_wire::Batch;
@@ -28,6 +28,7 @@ struct Kept {
     at: Place,
     now: WallTime,
     is_behind_state: bool,
+    begun: Begun,
     bytes: Bytes,
 }
 
@@ -39,6 +40,7 @@ impl Log {
                 now: batch.now,
                 is_behind_state: batch.is_behind_state,
                 is_written: false,
+                begun: &batch.begun,
                 bytes: &batch.bytes,
             })
         });
@@ -129,9 +131,9 @@ fn carry_out(logs: &mut BTreeMap<LogId, Log>, command: DiskCommand, created: Opt
             let (state, batches, epochs) = (None, Vec::new(), Vec::new());
             logs.insert(log, Log { id, created: created_at, state, batches, epochs, start: None });
         }
-        DiskCommand::Append(Append { log, at, now, batch: bytes, .. }) => {
+        DiskCommand::Append(Append { log, at, now, begun, batch: bytes, .. }) => {
             let stored = logs.get_mut(&log).expect("the log is there");
-            stored.batches.push(Kept { at, now, is_behind_state: true, bytes });
+            stored.batches.push(Kept { at, now, is_behind_state: true, begun, bytes });
         }
         DiskCommand::State(log, state) => {
             let stored = logs.get_mut(&log).expect("the log is there");

@@ -276,9 +276,9 @@ impl World {
         before: Partition,
         new: NewBatch,
     ) -> Result<bool, Crashed> {
-        let NewBatch { at, end, bytes: batch, commit, index, .. } = new;
+        let NewBatch { at, end, bytes: batch, begun, commit, index, .. } = new;
         let frame = Frame::of(&Batch::read(&batch).expect("a batch").0);
-        let append = Append { log: process.log, at, end, now: self.now(), batch, commit, index };
+        let append = Append { log: process.log, at, end, now: self.now(), begun, batch, commit, index };
         self.history.frames.insert(frame.base, frame);
         if self.well(process.store.append(&[append]))?.is_none() {
             process.partition = before;
@@ -551,6 +551,7 @@ fn restore(config: PartitionConfig, restored: &Restored) -> Partition {
             now: batch.now,
             is_behind_state: batch.is_behind_state,
             is_written: batch.is_written,
+            begun: &batch.begun,
             bytes: &batch.batch,
         }),
         RestoredEvent::Start(start) => StoredEvent::Start(*start),

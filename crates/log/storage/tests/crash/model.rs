@@ -91,7 +91,7 @@ impl Model {
             RestoredEvent::Start(later) => start.max(later.0),
             RestoredEvent::Batch(_) | RestoredEvent::Replaced(_) | RestoredEvent::Epoch(..) => start,
         });
-        model.epochs.truncate(self.check_epochs(given, state.2));
+        model.epochs.truncate(self.check_epochs(given, (state.0, state.2)));
         model.durable_epochs = model.epochs.len();
         assert!(model.start >= self.least_start && model.start <= self.start, "{log}: start {}", model.start);
         model.check_batches(given, state.0);
@@ -105,18 +105,23 @@ impl Model {
         model
     }
 
-    /// Those behind the state are given back, in order, as far as they were durable. Gives how many there are with those that the
-    /// state knows.
-    fn check_epochs(&self, given: &Restored, in_state: i64) -> usize {
+    /// Those behind the state are given back, in order, as far as they were durable, and those that were told before it and begin
+    /// behind what it is of. Where the log was cut off before their beginning since, they may be forgotten. Gives how many there are with those that the state knows.
+    fn check_epochs(&self, given: &Restored, (state_end, in_state): (i64, i64)) -> usize {
         let epoch = |event: &RestoredEvent| match event {
             RestoredEvent::Epoch(promised, begins) => Some((*promised, *begins)),
             _ => None,
         };
-        let epochs: Vec<_> = given.events.iter().filter_map(epoch).collect();
-        let behind = &self.epochs[usize::try_from(in_state).expect("a count")..];
-        assert!(behind.starts_with(&epochs), "{epochs:?} of {behind:?}");
-        let count = self.epochs.len() - behind.len() + epochs.len();
-        assert!(count >= self.durable_epochs, "{epochs:?} of {behind:?}: a durable one is lost");
+        let mut epochs: Vec<_> = given.events.iter().filter_map(epoch).collect();
+        let (before, behind) = self.epochs.split_at(usize::try_from(in_state).expect("a count"));
+        let is_stale = |at: usize| self.epochs[at..].iter().any(|later| later.1 < self.epochs[at].1);
+        epochs.retain(|given| !before.iter().enumerate().any(|(at, own)| own == given && is_stale(at)));
+        let is_again = |at: &usize| before[*at].1 > Some(Offset(state_end)) && !is_stale(*at);
+        let again = (0..before.len()).filter(is_again).map(|at| &before[at]);
+        let wanted: Vec<_> = again.chain(behind).copied().collect();
+        assert!(wanted.starts_with(&epochs), "{epochs:?} of {wanted:?}");
+        let count = self.epochs.len() - wanted.len() + epochs.len();
+        assert!(count >= self.durable_epochs, "{epochs:?} of {wanted:?}: a durable one is lost");
         count
     }
 

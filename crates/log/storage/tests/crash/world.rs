@@ -104,7 +104,7 @@ impl World {
             model.end += gap;
             let (at, end, now) = (model.place, Offset(model.end), WallTime::of_ms(model.end));
             let (batch, commit) = (Bytes::from(bytes.clone()), Commit::Flushed);
-            appends.push(Append { log, at, end, now, batch, commit, index });
+            appends.push(Append { log, at, end, now, begun: Vec::new(), batch, commit, index });
             model.place = model.place.plus(length as u64);
             model.batches.insert(model.end, (at, bytes));
         }

@@ -62,8 +62,8 @@ pub(crate) fn compressed(bytes: &[u8], compression: Compression) -> Vec<u8> {
 }
 
 fn append_of(log: LogId, new: NewBatch, now: WallTime) -> Append {
-    let (at, end, batch, commit, index) = (new.at, new.end, new.bytes, new.commit, new.index);
-    Append { log, at, end, now, batch, commit, index }
+    let NewBatch { at, end, bytes: batch, begun, commit, index, .. } = new;
+    Append { log, at, end, now, begun, batch, commit, index }
 }
 
 impl Host {
@@ -218,6 +218,7 @@ fn restore(config: PartitionConfig, restored: &Restored) -> Partition {
             now: batch.now,
             is_behind_state: batch.is_behind_state,
             is_written: batch.is_written,
+            begun: &batch.begun,
             bytes: &batch.batch,
         }),
         RestoredEvent::Start(start) => StoredEvent::Start(*start),

@@ -2,7 +2,7 @@
 
 use base::WallTime;
 use bytes::Bytes;
-use log_partition::{Commit, IndexFrame, Offset, PartitionId, Place, SegmentId, State};
+use log_partition::{Commit, IndexFrame, LeaderEpoch, Offset, PartitionId, Place, SegmentId, State};
 use log_storage::{Append, Restored, Store, StoreConfig};
 use storage_disk::sim::{Loss, SimDisk};
 use storage_wal::{LogId, WalConfig};
@@ -116,7 +116,8 @@ fn append(store: &mut Store<SimDisk>, of: &mut Log, shape: u16) -> bool {
     let (at, end, now) = (of.place, Offset(of.end), WallTime::of_ms(of.end));
     let commit = if shape & 4 == 0 { Commit::Flushed } else { Commit::Written { flush_ms: 1_000 } };
     let length = bytes.len() as u64;
-    let append = Append { log: of.log, at, end, now, batch: Bytes::from(bytes), commit, index };
+    let begun = vec![(LeaderEpoch(i32::from(shape)), end); usize::from(shape >> 3 & 1)];
+    let append = Append { log: of.log, at, end, now, begun, batch: Bytes::from(bytes), commit, index };
     of.place = of.place.plus(length);
     store.append(&[append]).is_ok()
 }

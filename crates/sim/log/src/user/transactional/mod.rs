@@ -108,6 +108,8 @@ pub(crate) struct TransactionalProducer {
     batches: VecDeque<Batch>,
     /// For each partition, the next sequence number, and how many batches were made.
     sequences: BTreeMap<Place, (i32, usize)>,
+    /// Where its last acknowledged batch there ends.
+    ends: BTreeMap<Place, i64>,
     left: u64,
     offsets: Offsets,
     next_value: Value,
@@ -138,6 +140,7 @@ impl TransactionalProducer {
             added: BTreeSet::new(),
             batches: VecDeque::new(),
             sequences: BTreeMap::new(),
+            ends: BTreeMap::new(),
             left: 0,
             offsets,
             next_value: u64::from(number) << 32,
@@ -279,6 +282,7 @@ impl TransactionalProducer {
         }
         self.who = Some(who);
         self.sequences.clear();
+        self.ends.clear();
     }
 
     fn begin(&mut self, around: &mut Around<'_>) {

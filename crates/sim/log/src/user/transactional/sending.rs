@@ -218,10 +218,15 @@ impl TransactionalProducer {
                 if self.has_own_epochs || around.topics.ids.get(batch.name) == Some(&batch.place.topic) {
                     around.history.acked(&batch.values, partition.base_offset);
                 }
+                self.ends.insert(of.0, partition.base_offset + batch.values.len() as i64);
             }
             // The end has overtaken it.
             _ if self.stage != Stage::Open => {}
             OUT_OF_ORDER if !is_first => self.again(around, at),
+            OUT_OF_ORDER if self.has_lost_records(around, of.0) => {
+                around.sim.count("sequence gone with deleted records", 1);
+                self.give_up(around);
+            }
             error if RETRIABLE.contains(&error) => {
                 if let Some(link) = self.data.get_mut(&Some(of.0)) {
                     link.misled(around, error);
@@ -234,6 +239,13 @@ impl TransactionalProducer {
                 around.history.wrong(18, format!("batch {of:?} of {who:?} was answered with {error}"));
             }
         }
+    }
+
+    /// Whether all that it has written there under its epoch may have been deleted. A replica that was made since knows of a marker
+    /// behind it at most, and refuses what follows: so does Kafka's.
+    fn has_lost_records(&self, around: &Around<'_>, place: Place) -> bool {
+        let (asked, _) = around.history.trims(place);
+        around.brokers.len() > 1 && self.ends.get(&place).is_some_and(|end| *end <= asked)
     }
 
     pub(super) fn again(&mut self, around: &Around<'_>, at: usize) {
