@@ -4,12 +4,12 @@
 //! object that is deleted, all that a session has. Each of these is bounded by a limit, so no command costs more than
 //! about a tick does.
 
+use crate::access;
 use crate::asked;
 use crate::command::Command;
 use crate::key;
 use crate::limits::{DEADLINES_PER_TICK, MODULE_BYTES_MAX, REPLY_BYTES_MAX, TICKETS_PER_PRINCIPAL_MAX};
 use crate::object::Header;
-use crate::principal::ANONYMOUS;
 use crate::rights::AccessChange;
 use crate::state::State;
 use crate::types;
@@ -60,7 +60,11 @@ impl State {
     /// Waiting calls that a change of rights looks at.
     fn may_end(&self, change: &AccessChange) -> u64 {
         match change {
-            AccessChange::Deny { principal, .. } if principal == ANONYMOUS => self.counts()[2],
+            AccessChange::RevokePrincipal { principal } | AccessChange::Deny { principal, .. }
+                if access::may_concern_all(principal) =>
+            {
+                self.counts()[2]
+            }
             AccessChange::RevokePrincipal { principal } | AccessChange::Deny { principal, .. } => {
                 u64::from(asked::count_of(&self.core, principal))
             }

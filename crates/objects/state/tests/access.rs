@@ -318,6 +318,35 @@ fn closing_ends_what_waits_without_a_right_and_opening_ends_nothing() {
 }
 
 #[test]
+fn rights_that_go_end_what_waits_by_them_whenever_it_began_and_whoever_had_them() {
+    type Take = fn(&mut World, &str) -> String;
+    let revoke_all: Take =
+        |world, name| change(world, AccessChange::RevokePrincipal { principal: name.into() });
+    let deny_all: Take = |world, name| deny(world, name, &[]);
+    for take in [revoke_all, deny_all] {
+        let mut world = World::new();
+        let eve = Principal::from("cert:CN=eve");
+        world.principal = Principal::anonymous();
+        world.open(1, 1);
+        world.call(S(1), "lock/l", "acquire", "");
+        // It begins to wait while nobody asks.
+        let of_eve = acquire(&mut world, &eve, 2, "lock/l").replace("waits ", "");
+        allow(&mut world, &eve.name, &["lock/l:*"]);
+        allow(&mut world, "anonymous", &["lock/m:*"]);
+        close(&mut world);
+        assert_eq!(world.ended(), [0; 0]);
+        take(&mut world, &eve.name);
+        assert_eq!(world.ends(), [format!("{of_eve} cancelled {FORBIDDEN}")]);
+        // It waits by everybody's right.
+        let ci = token(&mut world, "ci", &["queue/q:put"]);
+        let [_, of_ci] =
+            [3, 4].map(|number| acquire(&mut world, &ci, number, "lock/m").replace("waits ", ""));
+        take(&mut world, "anonymous");
+        assert_eq!(world.ends(), [format!("{of_ci} cancelled {FORBIDDEN}")]);
+    }
+}
+
+#[test]
 fn session_is_of_no_use_to_another_principal_whoever_knows_its_secret() {
     for is_closed in [false, true] {
         let (mut world, _) = closed();

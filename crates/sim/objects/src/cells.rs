@@ -1,14 +1,15 @@
 //! What must happen in some hundred seeds: each method with each of its outcomes that the specification says can be, and the
 //! ends of everything else. What is not in the table must never happen.
 
-use objects_state::{Command, type_name};
+use objects_state::{AccessChange, Command, type_name};
 use serde_json::Value;
 
 use crate::book::{Book, word};
 use crate::model::{Answer, Told, Way, method_of, type_of};
 
 /// Refusals that have nothing to do with a method: each is one cell.
-const OF_ANY: [&str; 10] = [
+const OF_ANY: [&str; 12] = [
+    "forbidden",
     "key-reused",
     "no-such-method",
     "no-such-object",
@@ -17,6 +18,7 @@ const OF_ANY: [&str; 10] = [
     "request-forgotten",
     "session-expired",
     "too-large",
+    "unauthenticated",
     "waiters-full",
     "wrong-incarnation",
 ];
@@ -24,6 +26,24 @@ const OF_ANY: [&str; 10] = [
 /// What must happen in a few dozen seeds, in order.
 #[rustfmt::skip]
 pub const CELLS: &[&str] = &[
+    "access allow bad-argument",
+    "access allow done",
+    "access allow forbidden",
+    "access close done",
+    "access close forbidden",
+    "access deny done",
+    "access deny forbidden",
+    "access open done",
+    "access open forbidden",
+    "access revoke done",
+    "access revoke forbidden",
+    "access revoke-principal done",
+    "access revoke-principal forbidden",
+    "access token bad-argument",
+    "access token done",
+    "access token exists",
+    "access token forbidden",
+    "any forbidden",
     "any key-reused",
     "any no-such-method",
     "any no-such-object",
@@ -31,6 +51,8 @@ pub const CELLS: &[&str] = &[
     "any request-forgotten",
     "any session-expired",
     "any too-large",
+    "any unauthenticated",
+    "any wait forbidden",
     "any wrong-incarnation",
     "barrier.await bad-argument",
     "barrier.await broken",
@@ -278,6 +300,7 @@ pub const CELLS: &[&str] = &[
     "open bad-argument",
     "open done",
     "open exists",
+    "open forbidden",
     "queue.ack bad-argument",
     "queue.ack not-leased",
     "queue.dead bad-argument",
@@ -495,6 +518,7 @@ pub(crate) fn met(command: &Command, told: &[Told], book: &Book, is_repeat: bool
             Told::Ended(id, end, answer) => {
                 let what = book.ticket(*id).map_or(&*what, |ticket| &*ticket.what);
                 cells.push(match answer {
+                    Err(refusal) if refusal.slug == "forbidden" => "any wait forbidden".into(),
                     Ok(_) => format!("{what} {}", word(*end)),
                     Err(refusal) => format!("{what} {} {}", word(*end), refusal.slug),
                 });
@@ -526,8 +550,11 @@ fn of_batch(kind: &str, method: &str, result: &Value) -> String {
 
 /// The cell of a refusal that no method has of its own; a call may open a session under an id that another one has.
 fn of_any(what: &str, slug: &str) -> bool {
-    let opens = slug == "exists" && !what.starts_with("create ") && what != "open";
-    OF_ANY.contains(&slug) || opens
+    let is_access = what.starts_with("access ");
+    let opens = slug == "exists" && !what.starts_with("create ") && what != "open" && !is_access;
+    // Whose a ticket or a session is; who administers.
+    let is_own = slug == "forbidden" && (is_access || ["cancel", "close", "open"].contains(&what));
+    (OF_ANY.contains(&slug) && !is_own) || opens
 }
 
 /// The cell of an answered query.
@@ -561,7 +588,7 @@ fn what(command: &Command) -> String {
         Command::CancelTicket { .. } => "cancel".into(),
         Command::Tick => "tick".into(),
         Command::FeatureLevel(_) => "level".into(),
-        Command::Access { .. } => "access".into(),
+        Command::Access { change, .. } => format!("access {}", word_of(change)),
         // The models know the built-in types alone.
         Command::TypePiece { .. }
         | Command::TypePut { .. }
@@ -572,5 +599,17 @@ fn what(command: &Command) -> String {
         | Command::Finish { .. }
         | Command::TypeDelete { .. }
         | Command::Migrate { .. } => "any type".into(),
+    }
+}
+
+const fn word_of(change: &AccessChange) -> &'static str {
+    match change {
+        AccessChange::CreateToken { .. } => "token",
+        AccessChange::RevokeToken { .. } => "revoke",
+        AccessChange::RevokePrincipal { .. } => "revoke-principal",
+        AccessChange::Allow { .. } => "allow",
+        AccessChange::Deny { .. } => "deny",
+        AccessChange::Set { closed: true } => "close",
+        AccessChange::Set { closed: false } => "open",
     }
 }

@@ -48,6 +48,15 @@ const FLOORS: &[Floor] = &[
     (24, "snapshots under way", 200),
     (31, "objects", 20_000),
     (31, "refusals", 100),
+    (32, "acts by revoked tokens", 300),
+    (32, "administrators that stay", 2),
+    (32, "calls that are allowed", 5_000),
+    (32, "forbidden", 6_000),
+    (32, "lists of tokens and rights", 500),
+    (32, "requests that leave no trace", 8_000),
+    (32, "unauthenticated", 3_000),
+    (32, "waits that end forbidden", 12),
+    (32, "wishes", 30_000),
 ];
 
 /// See the module.
@@ -167,11 +176,12 @@ impl ObjectsWorld {
         let first = self.group.position() + 1;
         let now_ms = self.state.stamp().ms().max(self.clock_ms);
         let object = rules::object_of(command).cloned();
-        let is_repeat = self.rules.is_repeat(command, now_ms);
+        let is_turned_away = self.group.turns_away(command, now_ms);
+        let is_repeat = !is_turned_away && self.rules.is_repeat(command, now_ms);
         let before = object.as_ref().filter(|_| is_repeat).map(|object| rules::visible(&self.state, object));
         self.tell(command);
         let told = self.group.apply(self.clock_ms, command);
-        let copy = self.copy_for_refusal(command, &told)?;
+        let copy = self.copy_for_refusal(command, &told, is_turned_away)?;
         let counts = self.state.counts();
         let effects = self.apply(stamp, command)?;
         let shown = told_by(&effects);
@@ -187,9 +197,10 @@ impl ObjectsWorld {
             group: &self.group,
             book: &self.book,
             before,
-            may_be_kept: self.rules.may_be_kept(command, &effects),
+            may_be_kept: !is_turned_away && self.rules.may_be_kept(command, &effects),
+            is_turned_away,
         };
-        let is_kept = is_repeat || self.rules.is_late_repeat(command, now_ms, &effects);
+        let is_kept = is_repeat || !is_turned_away && self.rules.is_late_repeat(command, now_ms, &effects);
         counted_as_before(&seen, counts)?;
         if let Some(copy) = copy {
             Self::rolled_back(&mut self.rules, copy, stamp, &seen)?;
@@ -200,7 +211,13 @@ impl ObjectsWorld {
         self.book.note(command, first, now_ms, &shown);
         self.crowd.heard(command, &shown);
         object.as_ref().map_or(Ok(()), |object| self.inspect(object))?;
+        self.look_around(random)
+    }
+
+    /// Between two commands.
+    fn look_around(&mut self, random: &mut Random) -> Result<(), Wrong> {
         self.ask(random)?;
+        self.ask_for_rights(random)?;
         self.snapshots(random)
     }
 
@@ -233,16 +250,22 @@ impl ObjectsWorld {
     }
 
     /// A copy of the state before a command that will be refused and not remembered: it must not change anything.
-    fn copy_for_refusal(&mut self, command: &Command, told: &[Told]) -> Result<Option<State>, Wrong> {
+    fn copy_for_refusal(
+        &mut self,
+        command: &Command,
+        told: &[Told],
+        is_turned_away: bool,
+    ) -> Result<Option<State>, Wrong> {
         let is_refused = matches!(told, [Told::Answered(_, Err(_))]);
         let is_anonymous = match command {
             Command::Call(call) => call.caller.identity == Identity::Anonymous,
             Command::Create { caller, .. } | Command::Delete { caller, .. } => {
                 caller.identity == Identity::Anonymous
             }
-            _ => false,
+            Command::Access { .. } => true,
+            _ => is_turned_away,
         };
-        if !is_refused || !is_anonymous || self.state.records() > SMALL {
+        if !is_refused || !(is_anonymous || is_turned_away) || self.state.records() > SMALL {
             return Ok(None);
         }
         copy(&mut self.twin, 1 << 20, 1 << 20).map(Some)
@@ -317,6 +340,36 @@ impl ObjectsWorld {
             }
             let kind = type_name(object.kind).unwrap_or_default();
             self.meet(vec![cells::of_query(kind, method, &shown)])?;
+        }
+        Ok(())
+    }
+
+    /// O32: what members ask before they show something, and what those who administer are shown.
+    fn ask_for_rights(&mut self, random: &mut Random) -> Result<(), Wrong> {
+        if !self.crowd.has_access() {
+            return Ok(());
+        }
+        for _ in 0..random.below(4) {
+            let wish = self.crowd.wish(random);
+            let (principal, act) = (&wish.principal, wish.act());
+            let told = self.group.judge_query(principal, &act);
+            let shown =
+                self.state.admit_principal(principal).and_then(|()| self.state.judge(principal, &act));
+            let shown = shown.map_err(|problem| refusal(&problem));
+            self.rules.count(32, "wishes", 1);
+            if told != shown {
+                return Err((32, format!("{principal:?} {act:?}\nmodel {told:?}\nstate {shown:?}")));
+            }
+        }
+        if random.below(40) == 0 {
+            let principal = self.crowd.wish(random).principal;
+            let told = [self.group.shown_access(&principal), self.group.shown_tokens()];
+            let shown = [self.state.shown_access(&principal, None), self.state.shown_tokens()];
+            self.rules.count(32, "lists of tokens and rights", 1);
+            let shown = shown.map(|text| crate::outcome::parsed(&text));
+            if told != shown {
+                return Err((32, format!("{principal:?} is shown\nmodel {told:?}\nstate {shown:?}")));
+            }
         }
         Ok(())
     }

@@ -73,6 +73,6 @@ mod waits;
 
 pub use judge::Act;
 pub(crate) use judge::{act_of, admit, is_admin, judge};
-pub(crate) use perform::{end_token, perform};
+pub(crate) use perform::{end_token, may_concern_all, perform};
 pub(crate) use records::{is_end_of_token, load, sound, sound_ticket};
 pub(crate) use shown::{shown, tokens};

@@ -114,7 +114,7 @@ fn revoke_principal(core: &mut Core, caller: &Caller, principal: &str) -> Result
     for number in &numbers {
         drop_token(core, *number);
     }
-    waits::end_of(core, principal);
+    end_of(core, principal);
     Ok(Reply::new().number("revoked", numbers.len() as u64).finish())
 }
 
@@ -152,12 +152,23 @@ fn deny(core: &mut Core, caller: &Caller, principal: &str, grants: &[Grant]) -> 
         check_keeps_admin(core, caller, |_, own| own != principal)?;
     }
     set_rights(core, principal, left);
-    // Everybody has the rights of `anonymous`, and objects those of all objects of their type.
-    match principal == ANONYMOUS || principal.ends_with("/*") {
+    end_of(core, principal);
+    Ok(told(core, principal))
+}
+
+/// Rights of a principal are gone, and with them what waits by them.
+fn end_of(core: &mut Core, principal: &str) {
+    match may_concern_all(principal) {
         true => waits::end_of_all(core),
         false => waits::end_of(core, principal),
     }
-    Ok(told(core, principal))
+}
+
+/// Whether calls may wait by a principal's rights that are not found by its name. Everybody has the rights of `anonymous`, and
+/// objects those of all objects of their type. Those for whose name a member vouches (their names are none of tokens) may have
+/// begun to wait while access was open: of such a call nothing is kept by which it is found.
+pub(crate) fn may_concern_all(principal: &str) -> bool {
+    check_token_name(principal).is_err()
 }
 
 fn set(core: &mut Core, caller: &Caller, closed: bool) -> Result<String, Problem> {

@@ -1,6 +1,8 @@
 //! The clients, members and leaders that send commands: what they send next. They know what the model knows, so that they
 //! often ask for what can be had.
 
+mod access;
+mod acts;
 mod arguments;
 mod clients;
 
@@ -10,7 +12,8 @@ use objects_state::{
 };
 use serde_json::{Value, json};
 
-use crate::model::{Group, TYPES, Told, Way};
+use crate::model::{ACCESS_LEVEL, Group, TYPES, Told, Way};
+use access::Principals;
 pub(crate) use arguments::Arguments;
 use clients::Clients;
 
@@ -22,6 +25,7 @@ const NUMBERS_MAX: usize = 12;
 /// See the module.
 pub(crate) struct Crowd {
     clients: Clients,
+    principals: Principals,
     /// Types of which most calls are.
     focus: Vec<usize>,
     /// What was sent, to be sent again.
@@ -54,13 +58,15 @@ impl Crowd {
             6..14 => Some(Storm::Replies),
             _ => None,
         };
+        let principals = Principals::new(storm.is_none() && random.chance(45));
         let (sent, numbers) = (Vec::new(), Vec::new());
-        Self { clients: Clients::default(), focus, sent, numbers, keys: 0, storm }
+        Self { clients: Clients::default(), principals, focus, sent, numbers, keys: 0, storm }
     }
 
     pub(crate) fn setting(&self) -> String {
         let focus: Vec<_> = self.focus.iter().map(|index| TYPES[*index].0).collect();
-        format!("mostly {}, storm {:?}", focus.join(", "), self.storm)
+        let access = if self.principals.is_used() { ", tokens and rights" } else { "" };
+        format!("mostly {}, storm {:?}{access}", focus.join(", "), self.storm)
     }
 
     pub(crate) const fn storm(&self) -> Option<Storm> {
@@ -70,7 +76,10 @@ impl Crowd {
     /// The next command.
     pub(crate) fn next(&mut self, random: &mut Random, group: &Group) -> Command {
         if random.below(1_000) == 0 {
-            return Command::FeatureLevel(random.below(5) as u32);
+            return Command::FeatureLevel(random.below(7) as u32);
+        }
+        if let Some(command) = self.of_access(random, group) {
+            return command;
         }
         if let Some(command) = self.of_storm(random) {
             return command;
@@ -108,6 +117,7 @@ impl Crowd {
             self.storm = None;
         }
         self.clients.heard(command, told);
+        self.principals.heard(command, told);
         let object = match command {
             Command::Call(call) => &call.object,
             Command::Batch(batch) => &batch.object,
@@ -145,8 +155,20 @@ impl Crowd {
         Origin { member: 1 + random.below(3), number: self.clients.origins }
     }
 
-    fn principal(random: &mut Random) -> String {
-        ["ann", "ann", "ann", "bob", "cy"][random.below(5) as usize].into()
+    /// A change of tokens and rights, if there are any in this run. As a rule all members support that soon.
+    fn of_access(&mut self, random: &mut Random, group: &Group) -> Option<Command> {
+        if !self.principals.is_used() {
+            return None;
+        }
+        if group.level < ACCESS_LEVEL {
+            return random.chance(3).then_some(Command::FeatureLevel(ACCESS_LEVEL));
+        }
+        let is_closed = group.access.is_closed();
+        random.chance(if is_closed { 4 } else { 12 }).then(|| {
+            let (principal, change) = self.principals.change(random, is_closed);
+            let caller = Caller { origin: self.origin(random), principal, identity: Identity::Anonymous };
+            Command::Access { caller, change }
+        })
     }
 
     fn caller(&mut self, random: &mut Random, session: Option<SessionId>) -> Caller {
@@ -159,9 +181,9 @@ impl Crowd {
         };
         let principal = match &identity {
             Identity::Session { session, .. } if random.chance(97) => self.clients.principal(*session),
-            _ => Self::principal(random),
+            _ => self.principals.name(random),
         };
-        Caller { origin, principal: principal.into(), identity }
+        Caller { origin, principal: self.principals.principal(random, &principal), identity }
     }
 
     fn key(&mut self, random: &mut Random) -> String {
@@ -184,6 +206,7 @@ impl Crowd {
             1 => "x".repeat(255 + random.below(2) as usize),
             2 => "a\nb".into(),
             3..6 => "ünï".into(),
+            6..15 => "ab".into(),
             number if number % 3 == 0 => "b".into(),
             _ => "a".into(),
         };
@@ -237,7 +260,7 @@ impl Crowd {
         let mut caller = self.caller(random, Some(session));
         if !matches!(caller.identity, Identity::Session { .. }) {
             caller.identity = self.clients.identity(random, session);
-            caller.principal = self.clients.principal(session).into();
+            caller.principal = self.principals.principal(random, &self.clients.principal(session));
         }
         let invocation = Invocation { method: method.into(), args: args.to_string().into_bytes() };
         let (incarnation, create, wait_ms, opens) = (None, true, None, None);
@@ -285,12 +308,13 @@ impl Crowd {
     }
 
     fn open(&mut self, random: &mut Random) -> Command {
-        let (origin, principal) = (self.origin(random), Self::principal(random));
+        let (origin, name) = (self.origin(random), self.principals.name(random));
+        let principal = self.principals.principal(random, &name);
         let session = match random.below(6) {
-            0..4 => self.clients.new_session(random, &principal),
-            _ => self.clients.again(random, &principal),
+            0..4 => self.clients.new_session(random, &principal.name),
+            _ => self.clients.again(random, &principal.name),
         };
-        let caller = Caller { origin, principal: principal.into(), identity: Identity::Anonymous };
+        let caller = Caller { origin, principal, identity: Identity::Anonymous };
         Command::OpenSession { caller, session }
     }
 
@@ -313,8 +337,9 @@ impl Crowd {
             _ => group.position().saturating_sub(random.below(60)),
         };
         let caller = random.chance(75).then(|| {
-            let (origin, principal) = (self.origin(random), Self::principal(random));
-            Caller { origin, principal: principal.into(), identity: Identity::Anonymous }
+            let (origin, name) = (self.origin(random), self.principals.name(random));
+            let principal = self.principals.principal(random, &name);
+            Caller { origin, principal, identity: Identity::Anonymous }
         });
         Command::CancelTicket { caller, ticket }
     }
@@ -328,11 +353,12 @@ impl Crowd {
         let index = self.sent.len().checked_sub(1 + back as usize)?;
         let mut command = self.sent.get(index)?.clone();
         let origin = self.origin(random);
-        match &mut command {
-            Command::Call(call) => call.caller.origin = origin,
-            Command::Batch(batch) => batch.caller.origin = origin,
-            Command::Create { caller, .. } | Command::Delete { caller, .. } => caller.origin = origin,
-            _ => {}
+        if let Some(caller) = command.caller_mut() {
+            caller.origin = origin;
+            if self.principals.is_used() && random.chance(40) {
+                // It has got another token meanwhile, or none.
+                caller.principal = self.principals.principal(random, &caller.principal.name);
+            }
         }
         Some(command)
     }

@@ -7,11 +7,12 @@ use objects_state::limits::{
     TICKETS_PER_OBJECT_MAX, TICKETS_PER_SESSION_MAX, WAIT_MS_MAX,
 };
 use objects_state::{
-    Batch, Call, Caller, Command, Identity, Invocation, NewSession, ObjectName, SessionId, Source, TicketEnd,
-    type_name,
+    Act, Authority, Batch, Call, Caller, Command, Identity, Invocation, NewSession, ObjectName, SessionId,
+    Source, TicketEnd, type_name,
 };
 use serde_json::{Value, json};
 
+use super::access::{ACCESS_LEVEL, Access};
 use super::answer::{Answer, Refusal, Told, bad_argument, refusal, refuse, shown};
 use super::args::Args;
 use super::kind::{Cx, Kind, Step, View, Waiter};
@@ -61,6 +62,8 @@ pub(crate) struct Group {
     pub(crate) asking: Option<SessionId>,
     /// What all members support.
     pub(crate) level: u32,
+    /// Who may do what.
+    pub(crate) access: Access,
     /// Sessions that have ended, and when: another one with their id is none of the same client's.
     pub(crate) ended: Vec<(SessionId, i64)>,
     /// The last command of each member: its process, and its number there.
@@ -100,6 +103,15 @@ impl Group {
         self.position += 1;
         self.now_ms = self.now_ms.max(stamp_ms);
         self.asking = None;
+        match (self.let_in(command), command.caller()) {
+            (Err(refusal), Some(caller)) => self.answer(caller, Err(refusal)),
+            _ => self.perform(command),
+        }
+        self.process = None;
+        std::mem::take(&mut self.told)
+    }
+
+    fn perform(&mut self, command: &Command) {
         match command {
             Command::Call(call) => self.request(
                 &call.caller,
@@ -113,16 +125,20 @@ impl Group {
             ),
             Command::Create { caller, object, args } => {
                 let asked = Asked::Create(object.clone(), args.clone());
-                self.request(caller, asked, |group, _| group.create(object, args));
+                self.request(caller, asked, |group, _| {
+                    group.judge(&caller.principal, &Act::Create(object))?;
+                    group.create(object, args)
+                });
             }
             Command::Delete { caller, object, incarnation } => {
                 let asked = Asked::Delete(object.clone(), *incarnation);
-                self.request(caller, asked, |group, _| group.delete(object, *incarnation));
+                self.request(caller, asked, |group, _| {
+                    group.judge(&caller.principal, &Act::LookAfter(object))?;
+                    group.delete(object, *incarnation)
+                });
             }
             other => self.apply_to_sessions(other),
         }
-        self.process = None;
-        std::mem::take(&mut self.told)
     }
 
     fn apply_to_sessions(&mut self, command: &Command) {
@@ -147,6 +163,10 @@ impl Group {
                 }
             }
             Command::Tick => self.tick(),
+            Command::Access { caller, change } => {
+                let answer = self.change_access(caller, change);
+                self.answer(caller, answer);
+            }
             Command::FeatureLevel(level) => self.level = self.level.max(*level),
             // The others are requests.
             _ => {}
@@ -203,9 +223,13 @@ impl Group {
             Identity::Key(key) if key.is_empty() => return bad_argument(),
             Identity::Key(_) => {}
             Identity::Session { session, request, .. } => {
-                let Some(open) = self.sessions.iter_mut().find(|open| open.id == *session) else {
+                let Some(index) = self.sessions.iter().position(|open| open.id == *session) else {
                     return refuse("session-expired");
                 };
+                if !self.is_own_session(&self.sessions[index].principal, &caller.principal.name) {
+                    return refuse("forbidden");
+                }
+                let open = &mut self.sessions[index];
                 open.forgotten.acknowledge(&caller.identity);
                 let forgotten = &open.forgotten;
                 self.remembered.retain(|kept| !matches!(&kept.at, KeptAt::Session(of, number) if of == session && forgotten.contains(*number)));
@@ -251,8 +275,9 @@ impl Group {
     }
 
     fn call(&mut self, call: &Call, asked: &Asked) -> Result<Became, Refusal> {
+        self.judge(&call.caller.principal, &Act::Method(&call.object, &call.invocation.method))?;
         let kind = known_type(&call.object)?;
-        let mut asker = asker(&call.caller);
+        let mut asker = self.asker(&call.caller);
         if let (Some(new), None) = (&call.opens, asker.session) {
             self.open(new, &call.caller.principal.name)?;
             (asker.session, asker.opened_ttl_ms) = (Some(new.id), Some(new.ttl_ms));
@@ -274,7 +299,7 @@ impl Group {
 
     fn batch(&mut self, batch: &Batch) -> Result<Became, Refusal> {
         let kind = known_type(&batch.object)?;
-        let asker = asker(&batch.caller);
+        let asker = self.asker(&batch.caller);
         let (mut results, mut bytes) = (Vec::new(), 0);
         for (index, invocation) in batch.invocations.iter().enumerate() {
             self.position += u64::from(index > 0);
@@ -300,6 +325,7 @@ impl Group {
         invocation: &Invocation,
         asker: &Asker,
     ) -> Answer {
+        self.judge(&batch.caller.principal, &Act::Method(&batch.object, &invocation.method))?;
         let (method, args) = understood(kind, invocation)?;
         if args.int("wait_ms")?.is_some_and(|ms| ms != 0) {
             return bad_argument();
@@ -401,6 +427,22 @@ impl Group {
         Cx { position: self.position, now_ms: self.now_ms, session, is_try: false, waiters, ended }
     }
 
+    fn asker(&self, caller: &Caller) -> Asker {
+        let session = match caller.identity {
+            Identity::Session { session, .. } => Some(session),
+            _ => None,
+        };
+        let authority = caller.principal.authority;
+        Asker {
+            principal: caller.principal.name.clone(),
+            authority,
+            is_asked: self.access.is_closed() || authority != Authority::Member,
+            session,
+            kept_at: KeptAt::of(caller),
+            opened_ttl_ms: None,
+        }
+    }
+
     /// Grants what is due, and puts the object back.
     pub(crate) fn settle(&mut self, mut object: Object, mut ended: Ended) {
         let mut cx = self.surroundings(&mut object.waiters, &mut ended, None);
@@ -495,6 +537,9 @@ impl Group {
         let open = self.sessions.iter_mut().find(|open| open.id == new.id).ok_or(refusal("exists"))?;
         if open.secret_hash != new.secret_hash {
             return refuse("exists");
+        }
+        if open.principal != principal && self.level >= ACCESS_LEVEL {
+            return refuse("forbidden");
         }
         if new.generation > open.generation {
             (open.generation, open.ttl_ms) = (new.generation, new.ttl_ms);
@@ -592,19 +637,6 @@ impl Group {
 
 fn known_type(name: &ObjectName) -> Result<&'static Type, Refusal> {
     type_name(name.kind).and_then(type_of).ok_or_else(|| refusal("no-such-type"))
-}
-
-fn asker(caller: &Caller) -> Asker {
-    let session = match caller.identity {
-        Identity::Session { session, .. } => Some(session),
-        _ => None,
-    };
-    Asker {
-        principal: caller.principal.name.clone(),
-        session,
-        kept_at: KeptAt::of(caller),
-        opened_ttl_ms: None,
-    }
 }
 
 /// The method, if it may stand in the log, and its arguments.

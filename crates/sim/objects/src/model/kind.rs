@@ -39,6 +39,8 @@ pub(crate) enum Why {
     TimedOut,
     Cancelled,
     Died,
+    /// Its token is gone, or the right to wait.
+    Forbidden,
 }
 
 /// What becomes of such a call.

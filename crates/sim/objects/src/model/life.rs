@@ -1,9 +1,10 @@
 //! Ends: of waiting calls, of sessions with all that they have, of what time takes away.
 
 use objects_state::limits::{DEADLINES_PER_TICK, ORPHANS_PER_TICK};
-use objects_state::{Caller, Identity, ObjectName, SessionId, TicketEnd};
+use objects_state::{Caller, Identity, ObjectName, SessionId, TicketEnd, TokenNumber};
 use serde_json::{Value, json};
 
+use super::access::ACCESS_LEVEL;
 use super::answer::{Answer, Refusal, Told, refusal, refuse, shown};
 use super::group::{ENDED_LEVEL, Group};
 use super::kind::{Holding, Left, Why};
@@ -16,6 +17,7 @@ enum Due {
     Timer(u64, usize, String),
     Ticket(u64),
     Key(usize),
+    Token(TokenNumber),
 }
 
 impl Group {
@@ -72,8 +74,10 @@ impl Group {
 
     pub(crate) fn close(&mut self, caller: &Caller, id: SessionId) -> Answer {
         let open = self.sessions.iter().find(|open| open.id == id).ok_or(refusal("session-expired"))?;
-        let is_own = matches!(caller.identity, Identity::Session { session, .. } if session == id);
-        if !is_own && open.principal != caller.principal.name {
+        // Before there were rights its secret was enough.
+        let is_own = matches!(caller.identity, Identity::Session { session, .. } if session == id)
+            && self.level < ACCESS_LEVEL;
+        if !is_own && open.principal != caller.principal.name && !self.administers(&caller.principal) {
             return refuse("forbidden");
         }
         self.end_session(id, false);
@@ -136,7 +140,7 @@ impl Group {
     }
 
     /// A waiting call ends for that reason; then those who are next, if asked for.
-    fn end_ticket(&mut self, ticket: u64, why: Why, settles: bool) {
+    pub(crate) fn end_ticket(&mut self, ticket: u64, why: Why, settles: bool) {
         let Some((index, place)) = self.place_of(ticket) else { return };
         let (mut object, mut ended) = (self.objects[index].clone(), Vec::new());
         let mut waiter = object.waiters.remove(place);
@@ -151,6 +155,7 @@ impl Group {
                     Why::TimedOut => (TicketEnd::TimedOut, answer),
                     Why::Cancelled => (TicketEnd::Cancelled, answer),
                     Why::Died => (TicketEnd::Ended, refuse("session-expired")),
+                    Why::Forbidden => (TicketEnd::Cancelled, refuse("forbidden")),
                 };
                 ended.insert(0, (waiter, end, answer));
             }
@@ -166,7 +171,7 @@ impl Group {
     pub(crate) fn cancel(&mut self, caller: Option<&Caller>, ticket: u64) -> Answer {
         if let Some((index, place)) = self.place_of(ticket) {
             let owner = &self.objects[index].waiters[place].asker.principal;
-            if caller.is_some_and(|caller| caller.principal.name != *owner) {
+            if caller.is_some_and(|caller| !self.may_end(caller, Some(owner))) {
                 return refuse("forbidden");
             }
             self.end_ticket(ticket, Why::Cancelled, true);
@@ -184,12 +189,17 @@ impl Group {
                 }
                 KeptAt::Nowhere => None,
             };
-            if caller.is_some_and(|caller| Some(&caller.principal.name) != owner) {
+            if caller.is_some_and(|caller| !self.may_end(caller, owner)) {
                 return refuse("forbidden");
             }
             return Err(Refusal { result: Some(shown(answer)), ..refusal("already-granted") });
         }
         refuse("no-such-ticket")
+    }
+
+    /// Whether a caller ends a wait of that principal, and sees how it has ended. Nobody's is nobody's.
+    fn may_end(&self, caller: &Caller, owner: Option<&String>) -> bool {
+        owner.is_some_and(|owner| caller.principal.name == *owner || self.administers(&caller.principal))
     }
 
     /// What is due by the stamp happens, in the order of its time.
@@ -229,6 +239,7 @@ impl Group {
         }
         let keys = self.remembered.iter().enumerate();
         all.extend(keys.filter_map(|(index, kept)| Some((kept.forgotten_ms?, Due::Key(index)))));
+        all.extend(self.first_token().map(|(at, number)| (at, Due::Token(number))));
         all.into_iter().min()
     }
 
@@ -236,6 +247,7 @@ impl Group {
         match due {
             Due::Ticket(ticket) => self.end_ticket(ticket, Why::TimedOut, true),
             Due::Key(index) => drop(self.remembered.remove(index)),
+            Due::Token(number) => self.end_token(number),
             Due::Timer(incarnation, _, timer) => {
                 let found = self.objects.iter().find(|object| object.incarnation == incarnation);
                 let Some(mut object) = found.cloned() else { return };

@@ -3,6 +3,7 @@
 //!
 //! Where the specification leaves room, the list in the documentation of `objects-state` decides.
 
+mod access;
 mod answer;
 mod args;
 mod group;
@@ -14,6 +15,7 @@ mod types;
 
 use serde_json::{Value, json};
 
+pub(crate) use access::ACCESS_LEVEL;
 pub(crate) use answer::{Answer, Refusal, Told};
 pub(crate) use group::{ENDED_LEVEL, ENDED_MS, Group};
 pub(crate) use methods::{TYPES, Type, Way, method_of, type_of};

@@ -1,6 +1,6 @@
 //! Exactly once: what is remembered of requests.
 
-use objects_state::{Caller, Identity, Invocation, ObjectName, SessionId};
+use objects_state::{Authority, Caller, Identity, Invocation, ObjectName, SessionId};
 
 use super::answer::Answer;
 use crate::forgotten::Forgotten;
@@ -9,6 +9,10 @@ use crate::forgotten::Forgotten;
 #[derive(Clone, Debug)]
 pub(crate) struct Asker {
     pub(crate) principal: String,
+    /// What vouches for its name.
+    pub(crate) authority: Authority,
+    /// Whether anybody asked what it may: access is closed, or it came by a token.
+    pub(crate) is_asked: bool,
     pub(crate) session: Option<SessionId>,
     pub(crate) kept_at: KeptAt,
     /// The time to live of the session that the call opened.

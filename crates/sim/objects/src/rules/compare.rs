@@ -53,6 +53,16 @@ fn why(seen: &Seen<'_>, requests: &Requests) -> (u32, &'static str) {
 
 fn of_request(seen: &Seen<'_>, requests: &Requests) -> Option<(u32, &'static str)> {
     let (due, shown) = (answer_of(seen.told), answer_of(seen.shown));
+    match (due.is_some_and(is_of_access), shown.is_some_and(is_of_access)) {
+        (true, false) => return Some((32, "what may not be done is done")),
+        (false, true) => return Some((32, "what may be done is refused")),
+        (true, true) if due != shown => return Some((32, "it is refused otherwise")),
+        _ if forbidden(seen.told) != forbidden(seen.shown) => return Some((32, "other waits may not go on")),
+        _ if matches!(seen.command, Command::Access { .. }) && due != shown => {
+            return Some((32, "a change comes to something else"));
+        }
+        _ => {}
+    }
     if let Some(Err(refusal)) = due
         && LIMITS.contains(&refusal.slug)
         && shown.is_none_or(Result::is_ok)
@@ -125,6 +135,19 @@ fn is_of_condition(seen: &Seen<'_>) -> bool {
         _ => false,
     };
     odd.any(is_it) || more.any(is_it)
+}
+
+fn is_of_access(answer: &Answer) -> bool {
+    matches!(answer, Err(refusal) if ["forbidden", "unauthenticated"].contains(&refusal.slug))
+}
+
+/// The waits that end because they may not go on.
+fn forbidden(told: &[Told]) -> Vec<u64> {
+    let id = |told: &Told| match told {
+        Told::Ended(id, _, answer) if is_of_access(answer) => Some(*id),
+        _ => None,
+    };
+    told.iter().filter_map(id).collect()
 }
 
 fn ends(told: &[Told], which: TicketEnd) -> Vec<u64> {

@@ -1,6 +1,7 @@
-//! The rules O1 to O31 that a log alone can break, each a judge of its own. All but the comparison with the model keep
+//! The rules O1 to O32 that a log alone can break, each a judge of its own. All but the comparison with the model keep
 //! their own small memory of what the state has said.
 
+mod access;
 mod bounds;
 mod compare;
 mod exclusion;
@@ -43,6 +44,7 @@ pub const NAMES: &[(u32, &str)] = &[
     (20, "Rollback"),
     (24, "Snapshot round trip"),
     (31, "Bounds"),
+    (32, "Access"),
     (34, "Progress"),
 ];
 
@@ -74,6 +76,8 @@ pub(crate) struct Seen<'a> {
     pub(crate) before: Option<String>,
     /// Its answer may be one that was kept.
     pub(crate) may_be_kept: bool,
+    /// Who asks does not get in, or names another's session: it leaves no trace, and is no repeat.
+    pub(crate) is_turned_away: bool,
 }
 
 /// All rules with a memory of their own.
@@ -83,6 +87,7 @@ pub(crate) struct Rules {
     sessions: sessions::Sessions,
     fences: fences::Fences,
     exclusion: exclusion::Exclusion,
+    access: access::Access,
     pub(crate) judged: BTreeMap<u32, Judged>,
 }
 
@@ -109,6 +114,7 @@ impl Rules {
     /// The first rule that is broken; the most special ones first.
     pub(crate) fn see(&mut self, seen: &Seen<'_>) -> Result<(), Wrong> {
         let judged = &mut self.judged;
+        self.access.see(seen, judged)?;
         self.requests.see(seen, judged)?;
         tickets::one_end(seen, judged)?;
         tickets::deadlines(seen, judged)?;

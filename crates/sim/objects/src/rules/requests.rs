@@ -122,6 +122,11 @@ impl Requests {
     pub(super) fn see(&mut self, seen: &Seen<'_>, all: &mut BTreeMap<u32, Judged>) -> Result<(), Wrong> {
         if let Some(caller) = caller_of(seen.command) {
             self.matched(seen, caller, all)?;
+        }
+        if seen.is_turned_away {
+            return Ok(());
+        }
+        if let Some(caller) = caller_of(seen.command) {
             self.forgotten(seen, caller, all)?;
             self.repeated(seen, all)?;
         }

@@ -52,7 +52,7 @@ impl Sessions {
     fn later_acts(&self, seen: &Seen<'_>, all: &mut BTreeMap<u32, Judged>) -> Result<(), Wrong> {
         let Some(caller) = caller_of(seen.command) else { return Ok(()) };
         let Identity::Session { session, .. } = caller.identity else { return Ok(()) };
-        if !self.dead.contains(&session) {
+        if !self.dead.contains(&session) || seen.is_turned_away {
             return Ok(());
         }
         judged(all, 13, "later acts");

@@ -209,7 +209,8 @@ impl<'a> Replay<'a> {
             return Ok(effects);
         }
         let object = rules::object_of(command);
-        let repeated = object.filter(|_| self.rules.is_repeat(command, stamp_ms));
+        let is_turned_away = self.group.turns_away(command, stamp_ms);
+        let repeated = object.filter(|_| !is_turned_away && self.rules.is_repeat(command, stamp_ms));
         let before = repeated.map(|object| rules::visible(&self.state, object));
         let told = self.group.apply(stamp.ms(), command);
         self.state.apply(stamp, command, &mut effects);
@@ -225,7 +226,8 @@ impl<'a> Replay<'a> {
             group: &self.group,
             book: &self.book,
             before,
-            may_be_kept: self.rules.may_be_kept(command, &effects),
+            may_be_kept: !is_turned_away && self.rules.may_be_kept(command, &effects),
+            is_turned_away,
         })?;
         self.book.note(command, first, stamp_ms, &shown);
         let (model, state) = (self.group.position(), self.state.position());

@@ -167,10 +167,10 @@ impl Kind for RateLimiter {
     }
 
     fn leave(&mut self, cx: &mut Cx<'_>, waiter: &Waiter, why: Why) -> Left {
-        // With a session's end the object looks at all who wait still: tokens of other keys may have come meanwhile. A key for which
+        // With a session's end, or when rights go, the object looks at all who wait still: tokens of other keys may have come meanwhile. A key for which
         // nobody waits any more is looked at when its bucket is full.
         match why {
-            Why::Died => self.died = true,
+            Why::Died | Why::Forbidden => self.died = true,
             _ => self.changed.push(wants_of(waiter).0),
         }
         let view = View { now_ms: cx.now_ms, waiters: cx.waiters };

@@ -1,0 +1,149 @@
+//! Changes of tokens and rights. What is refused has changed nothing.
+
+use objects_state::limits::{
+    GRANTS_PER_PRINCIPAL_MAX, METHODS_PER_GRANT_MAX, TOKEN_MS_MAX, TOKEN_MS_MIN, TOKEN_NAME_BYTES_MAX,
+};
+use objects_state::{ANONYMOUS, AccessChange, Authority, Caller, Grant, ROOT};
+use serde_json::{Value, json};
+
+use super::right::{Right, Word, texts};
+use super::{Access, Token};
+use crate::model::answer::{Answer, Refusal, bad_argument, refuse};
+
+impl Access {
+    /// At that position, and that stamp.
+    pub(super) fn change(
+        &mut self,
+        caller: &Caller,
+        change: &AccessChange,
+        position: u64,
+        now_ms: i64,
+    ) -> Answer {
+        let mut with = self.clone();
+        let answer = match change {
+            AccessChange::CreateToken { name, hash, lives_ms, grants } => {
+                let by = caller.principal.name.clone();
+                let (number, principal) = (position, name.clone());
+                let ends_ms = lives_ms.map(|ms| now_ms.saturating_add(ms));
+                let token = Token { number, principal, hash: *hash, since_ms: now_ms, by, ends_ms };
+                with.create(token, *lives_ms, grants)?
+            }
+            AccessChange::RevokeToken { number } => with.revoke(|token| token.number == *number),
+            AccessChange::RevokePrincipal { principal } => {
+                with.rights.remove(principal);
+                with.revoke(|token| token.principal == *principal)
+            }
+            AccessChange::Allow { principal, grants } => {
+                let is_name =
+                    (1..=255).contains(&principal.len()) && !principal.chars().any(char::is_control);
+                if !is_name || principal == ROOT {
+                    return bad_argument();
+                }
+                with.allow(principal, grants)?;
+                json!({ "principal": principal, "allow": with.shown(principal) })
+            }
+            AccessChange::Deny { principal, grants } => {
+                with.deny(principal, grants);
+                json!({ "principal": principal, "allow": with.shown(principal) })
+            }
+            AccessChange::Set { closed } => {
+                with.closed = *closed;
+                json!({ "access": if *closed { "closed" } else { "open" } })
+            }
+        };
+        // Nobody locks himself out; a member's own token is a way back.
+        let closes = with.closed && !self.closed;
+        let is_safe = with.has_lasting_admin() || (!closes && !self.has_lasting_admin());
+        if with.closed && !is_safe && caller.principal.authority != Authority::Root {
+            return refuse("forbidden");
+        }
+        *self = with;
+        Ok(answer)
+    }
+
+    /// Whether a token without an end administers everything.
+    fn has_lasting_admin(&self) -> bool {
+        let is_admin = |token: &Token| {
+            let rights = self.rights.get(&token.principal).into_iter().flatten();
+            token.ends_ms.is_none() && rights.into_iter().any(Right::is_admin)
+        };
+        self.tokens.iter().any(is_admin)
+    }
+
+    fn shown(&self, principal: &str) -> Vec<Value> {
+        texts(self.rights.get(principal).map_or(&[], |rights| rights))
+    }
+
+    fn create(&mut self, token: Token, lives_ms: Option<i64>, grants: &[Grant]) -> Answer {
+        let name = &token.principal;
+        let is_sign = |sign: char| sign.is_ascii_alphanumeric() || "._-@".contains(sign);
+        let is_name = (1..=TOKEN_NAME_BYTES_MAX).contains(&name.len()) && name.chars().all(is_sign);
+        let lives = TOKEN_MS_MIN..=TOKEN_MS_MAX;
+        if !is_name || [ANONYMOUS, ROOT].contains(&&**name) || lives_ms.is_some_and(|ms| !lives.contains(&ms))
+        {
+            return bad_argument();
+        }
+        let token = match self.tokens.iter().find(|known| known.hash == token.hash) {
+            Some(known) if known.principal != *name => return refuse("exists"),
+            // Again: nothing changes, its rights included.
+            Some(known) => known.clone(),
+            None => {
+                self.allow(name, grants)?;
+                self.tokens.push(token.clone());
+                token
+            }
+        };
+        let (number, principal, ends_ms) = (token.number, &token.principal, token.ends_ms);
+        let allow = self.shown(principal);
+        Ok(json!({ "number": number, "principal": principal, "ends_ms": ends_ms, "allow": allow }))
+    }
+
+    fn revoke(&mut self, is_it: impl Fn(&Token) -> bool) -> Value {
+        let before = self.tokens.len();
+        self.tokens.retain(|token| !is_it(token));
+        json!({ "revoked": before - self.tokens.len() })
+    }
+
+    fn allow(&mut self, principal: &str, grants: &[Grant]) -> Result<(), Refusal> {
+        let mut rights = self.rights.get(principal).cloned().unwrap_or_default();
+        for right in grants.iter().map(Right::of) {
+            if !right.is_valid() || (right.is_admin() && principal == ANONYMOUS) {
+                return bad_argument();
+            }
+            match rights.iter_mut().find(|own| own.has_pattern_of(&right)) {
+                Some(own) => own.words.extend(right.words),
+                None => rights.push(right),
+            }
+        }
+        let methods =
+            |right: &Right| right.words.iter().filter(|word| matches!(word, Word::Method(_))).count();
+        let has_many = rights.iter().any(|right| methods(right) > METHODS_PER_GRANT_MAX);
+        if has_many || rights.len() > GRANTS_PER_PRINCIPAL_MAX {
+            return refuse("quota");
+        }
+        self.set(principal, rights);
+        Ok(())
+    }
+
+    fn deny(&mut self, principal: &str, grants: &[Grant]) {
+        let mut rights = self.rights.get(principal).cloned().unwrap_or_default();
+        if grants.is_empty() {
+            rights.clear();
+        }
+        for less in grants.iter().map(Right::of) {
+            for own in rights.iter_mut().filter(|own| own.has_pattern_of(&less)) {
+                own.words.retain(|word| !less.words.contains(word));
+            }
+        }
+        rights.retain(|right| !right.words.is_empty());
+        self.set(principal, rights);
+    }
+
+    fn set(&mut self, principal: &str, rights: Vec<Right>) {
+        if rights.is_empty() {
+            self.rights.remove(principal);
+        } else {
+            self.rights.insert(principal.into(), rights);
+        }
+    }
+}
