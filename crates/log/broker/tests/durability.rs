@@ -81,7 +81,16 @@ impl World {
         of.end += 1;
         of.position += batch.len() as u64;
         let (end, batch, index) = (Offset(of.end), Bytes::from(batch), Vec::new());
-        DiskCommand::Append(Append { log, at, end, now: WallTime::of_ms(1), begun: Vec::new(), batch, commit, index })
+        DiskCommand::Append(Append {
+            log,
+            at,
+            end,
+            now: WallTime::of_ms(1),
+            begun: Vec::new(),
+            batch,
+            commit,
+            index,
+        })
     }
 
     fn turn(&mut self, commands: Vec<DiskCommand>) -> Option<Next> {

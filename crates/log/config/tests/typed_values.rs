@@ -116,7 +116,7 @@ fn network_has_kafkas_defaults() {
             NetworkLimits::of(broker),
             NetworkLimits {
                 threads: 3,
-                rest_us_max: 0,
+                rest_us_max: 500,
                 request_bytes_max: 104_857_600,
                 backlog: 50,
                 send_buffer_bytes: Some(102_400),

@@ -174,7 +174,8 @@ mod tests {
     }
 
     /// Bytes, one at a time.
-    const SENT: usize = 1_000;
+    const SENT: usize = 3_000;
+    const CLIENTS: u32 = 120;
 
     #[test]
     fn what_many_clients_send_is_taken_several_at_a_time() {
@@ -182,7 +183,7 @@ mod tests {
         let polling = Polling::new().expect("a poll");
         let watcher = polling.watcher(0).expect("a handle of the poll");
         let (mut clients, mut streams) = (Vec::new(), Vec::new());
-        for token in 0..20 {
+        for token in 0..CLIENTS {
             clients.push(TcpStream::connect(listener.local_addr().expect("bound")).expect("accepted"));
             let (stream, _) = listener.accept().expect("a client");
             stream.set_nonblocking(true).expect("a socket");
@@ -193,10 +194,10 @@ mod tests {
         let (sockets, turns) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
         let (counts, ready) = ((Arc::clone(&sockets), Arc::clone(&turns)), Vec::new());
         let service = Announced { sockets: counts.0, turns: counts.1, streams, ready };
-        let reactor = Reactor::new(polling, Clock::start(), vec![Box::new(service)]).resting(10_000);
+        let reactor = Reactor::new(polling, Clock::start(), vec![Box::new(service)]).resting(1_000);
         let thread = thread::spawn(move || reactor.run());
         for sent in 0..SENT {
-            clients[sent % 20].write_all(&[1]).expect("sent");
+            clients[sent % CLIENTS as usize].write_all(&[1]).expect("sent");
             thread::sleep(Duration::from_micros(100));
         }
         thread.join().expect("no panic").expect("no failure");

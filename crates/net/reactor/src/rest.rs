@@ -4,14 +4,24 @@
 //!
 //! Invariants:
 //! - *Few clients never wait.* Their next requests come only after the answers to the last.
+//! - *Clients that wait for answers do not wait longer.* After a rest most of them would be ready, and nothing came of it but
+//!   that they sent later: if a rest finds that, there is none for a while.
 //! - *Not longer than needed.* A rest ends when as many sockets as [`GATHERED`] are ready, as far as the past tells.
 
 /// What is counted before a rest is decided on, microseconds at least.
 const WINDOW_US: u64 = 10_000;
+/// And so many of the longest rests: a window with few looks does not tell who waits.
+const RESTS: u64 = 16;
 /// How many different sockets are ready in a window, at least, for a reactor to rest.
-const MANY: u32 = 16;
+const MANY: u64 = 16;
 /// For how many ready sockets a rest waits at most.
 const GATHERED: u64 = 16;
+/// Of the sockets that are ready in a window, one in so many at a look, or more: their clients wait for answers.
+const WAITING_SHARE: u64 = 3;
+/// Fewer looks do not tell that.
+const LOOKS: u64 = RESTS / 2;
+/// How long it is until a rest is tried again for clients that waited, microseconds.
+const AGAIN_US: u64 = 1_000_000;
 
 /// See the module.
 #[derive(Debug)]
@@ -22,21 +32,25 @@ pub(crate) struct Rest {
     window: Window,
     /// Between two looks.
     pause_us: u64,
+    /// No rest before.
+    again_us: u64,
 }
 
 /// What the poll reported since some time.
 #[derive(Debug, Default)]
 struct Window {
     since_us: u64,
+    /// Looks that found something.
+    looks: u64,
     ready: u64,
     /// A bit for each socket, by the last digits of its token.
-    sockets: u64,
+    sockets: u128,
 }
 
 impl Rest {
     /// Of at most so many microseconds; 0 for none ever.
     pub(crate) fn new(us_max: u64) -> Self {
-        Self { us_max, looked_us: 0, window: Window::default(), pause_us: 0 }
+        Self { us_max, looked_us: 0, window: Window::default(), pause_us: 0, again_us: 0 }
     }
 
     /// The sockets were looked at, and these are ready.
@@ -45,14 +59,20 @@ impl Rest {
             return;
         }
         self.looked_us = now_us;
-        for token in ready {
-            self.window.ready += 1;
-            self.window.sockets |= 1 << (token % 64);
-        }
-        if now_us.saturating_sub(self.window.since_us) >= WINDOW_US {
-            self.pause_us = self.window.pause_us(now_us).min(self.us_max);
+        self.window.add(ready);
+        if now_us.saturating_sub(self.window.since_us) >= WINDOW_US.max(RESTS * self.us_max) {
+            self.decide(now_us);
             self.window = Window { since_us: now_us, ..Window::default() };
         }
+    }
+
+    fn decide(&mut self, now_us: u64) {
+        let is_waited_for = self.window.is_waited_for();
+        if is_waited_for && self.pause_us > 0 {
+            self.again_us = now_us + AGAIN_US;
+        }
+        let may_rest = self.window.is_of_many() && !is_waited_for && now_us >= self.again_us;
+        self.pause_us = if may_rest { self.window.gathering_us(now_us).min(self.us_max) } else { 0 };
     }
 
     /// How long the sockets are left alone now.
@@ -62,10 +82,30 @@ impl Rest {
 }
 
 impl Window {
-    fn pause_us(&self, now_us: u64) -> u64 {
-        if self.sockets.count_ones() < MANY {
-            return 0;
+    fn add(&mut self, ready: impl Iterator<Item = usize>) {
+        let before = self.ready;
+        for token in ready {
+            self.ready += 1;
+            self.sockets |= 1 << (token % 128);
         }
+        self.looks += u64::from(self.ready > before);
+    }
+
+    fn different(&self) -> u64 {
+        u64::from(self.sockets.count_ones())
+    }
+
+    fn is_of_many(&self) -> bool {
+        self.different() >= MANY
+    }
+
+    /// Whether the clients wait for answers before they send more: many of them at once, again and again.
+    fn is_waited_for(&self) -> bool {
+        self.looks >= LOOKS && self.ready * WAITING_SHARE >= self.different() * self.looks
+    }
+
+    /// How long it takes until enough sockets are ready, if it goes on like this.
+    fn gathering_us(&self, now_us: u64) -> u64 {
         GATHERED * now_us.saturating_sub(self.since_us) / self.ready.max(1)
     }
 }
@@ -98,13 +138,52 @@ mod tests {
     fn rest_is_as_long_as_a_few_requests_take_to_come() {
         // One every ten microseconds.
         assert_eq!(pause_us(400, 100, 10, 100), 160);
-        assert_eq!(pause_us(400, 100, 100, 100), 16);
+        assert_eq!(pause_us(400, 100, 20, 100), 80);
     }
 
     #[test]
     fn many_clients_that_send_seldom_are_not_rested_for() {
         // A hundred, each once a second: one in ten milliseconds.
         assert_eq!(pause_us(400, 100, 1, 10_000), 0);
+    }
+
+    /// So many clients, each of which sends its next request a little after the answer to its last one, and how often they
+    /// are answered in some seconds.
+    fn answers_to_waiting_clients(us_max: u64, clients: usize) -> usize {
+        const SEND_US: u64 = 30;
+        const REQUEST_US: u64 = 10;
+        let (mut rest, mut now_us, mut answers) = (Rest::new(us_max), 0, 0);
+        let mut sends_us = vec![0; clients];
+        while now_us < 4_000_000 {
+            let ready: Vec<usize> = (0..clients).filter(|client| sends_us[*client] <= now_us).collect();
+            rest.looked(now_us, ready.iter().copied());
+            now_us += 5 + REQUEST_US * ready.len() as u64;
+            answers += ready.len();
+            ready.iter().for_each(|client| sends_us[*client] = now_us + SEND_US);
+            now_us += rest.left_us(now_us);
+        }
+        answers
+    }
+
+    #[test]
+    fn clients_that_wait_for_answers_are_answered_as_often_as_without() {
+        for clients in [1, 8, 16, 20, 32, 48] {
+            let (without, with) =
+                (answers_to_waiting_clients(0, clients), answers_to_waiting_clients(500, clients));
+            assert!(with * 100 >= without * 97, "{clients} clients: {with} beside {without}");
+        }
+        // Of very many a part waits, but the others are served meanwhile.
+        for clients in [64, 100, 400] {
+            let (without, with) =
+                (answers_to_waiting_clients(0, clients), answers_to_waiting_clients(500, clients));
+            assert!(with * 100 >= without * 80, "{clients} clients: {with} beside {without}");
+        }
+    }
+
+    #[test]
+    fn many_that_are_ready_at_each_look_are_not_rested_for() {
+        assert_eq!(pause_us(400, 100, 34, 100), 0);
+        assert_eq!(pause_us(400, 100, 100, 100), 0);
     }
 
     #[test]

@@ -5,7 +5,6 @@
 use crate::codec::{Cursor, Field, Malformed, put_varint, record};
 use crate::limits::{BATCH_MAX, NAME_BYTES_MAX};
 use crate::rights::AccessChange;
-use crate::user::Begun;
 use crate::version::VersionHash;
 
 pub use crate::caller::{Caller, Identity, Origin, SessionId};
@@ -20,6 +19,17 @@ impl Field for TypeId {
     }
     fn take(cursor: &mut Cursor<'_>) -> Result<Self, Malformed> {
         Ok(Self(cursor.u8()?))
+    }
+}
+
+record! {
+    /// When a run that takes long was begun, or begun anew: no other run has the same.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub struct Begun {
+        /// The position.
+        pub position: u64,
+        /// A number of its own there.
+        pub number: u32,
     }
 }
 

@@ -142,8 +142,8 @@ pub use access::Act;
 pub use builtin::{TYPES, constructor, methods, type_name, type_named};
 pub use codec::Malformed;
 pub use command::{
-    Batch, Call, Caller, Command, GivenBy, Identity, Invocation, NewSession, ObjectName, Origin, SessionId,
-    TypeId, Verdict,
+    Batch, Begun, Call, Caller, Command, GivenBy, Identity, Invocation, NewSession, ObjectName, Origin,
+    SessionId, TypeId, Verdict,
 };
 pub use directory::{Endpoint, Host, Members, NameData, NameRecord};
 pub use effects::{Effect, Effects, Event, EventKind, Said, TicketEnd};
@@ -160,4 +160,4 @@ pub use session::Session;
 pub use source::Source;
 pub use state::{Description, OpenVersion, Stage, State, TicketState, UserObject};
 pub use types::{DESCRIPTION_SECTION, TypeInfo, VersionInfo, custom_section};
-pub use user::{Asked, Begun, LongRun};
+pub use user::{Asked, LongRun};

@@ -40,7 +40,7 @@ pub use call::Asked;
 pub(crate) use call::{batch_step, begin_query, call, check_batch, create, query};
 pub(crate) use enter::query_result;
 pub(crate) use guard::{forget_before, is_kept_until, quarantine, quarantine_deadly};
-pub use long::{Begun, LongRun};
+pub use long::LongRun;
 pub(crate) use migrate::migrate;
 pub(crate) use outbox::{
     Message, has_messages, refused as message_refused, sound as sound_messages, take as take_message,

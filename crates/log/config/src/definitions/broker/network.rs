@@ -15,10 +15,10 @@ pub(super) const NETWORK: &[Definition] = &[
         .acts("How long a client stays authenticated by SASL, in milliseconds. 0 for ever"),
     int("delete.records.purgatory.purge.interval.requests").default("1"),
     long("diwan.network.rest.max.us")
-        .default("0")
+        .default("500")
         .between(0, 10_000)
         .hidden()
-        .acts("How long a thread that serves 16 clients or more leaves their connections alone at most, in microseconds, so that several requests share a turn: it may save CPU time, and raises the median latency. 0 for never"),
+        .acts("How long a thread that serves many clients, which do not wait for its answers, leaves their connections alone at most, in microseconds, so that several requests share a turn: it saves CPU time, and raises the median latency. 0 for never"),
     int("fetch.max.bytes")
         .default("57671680")
         .at_least(1_024)

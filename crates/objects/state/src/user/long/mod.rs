@@ -55,7 +55,7 @@ use super::enter::seed_of;
 use super::host::Records;
 use super::{CREATED_WITH, CREATING, Guest, NOT_RUN, WAITING, guard, outbox};
 use crate::codec::{Malformed, decoded, encoded};
-use crate::command::{Invocation, ObjectName};
+use crate::command::{Begun, Invocation, ObjectName};
 use crate::group::Core;
 use crate::guest::RunId;
 use crate::key::{self, kind, table};
@@ -67,7 +67,6 @@ use crate::session;
 use crate::ticket;
 use crate::types;
 
-pub use self::record::Begun;
 pub(crate) use self::record::{Moment, Work};
 
 fn of(core: &Core, space: u64) -> Option<Occupied> {

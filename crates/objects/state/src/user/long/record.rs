@@ -1,7 +1,7 @@
 //! The records of runs that go on beside the commands, and of what stands behind them.
 
 use crate::codec::{Cursor, Field, Malformed, record};
-use crate::command::{Invocation, ObjectName, SessionId};
+use crate::command::{Begun, Invocation, ObjectName, SessionId};
 use crate::object::Why;
 
 record! {
@@ -73,17 +73,6 @@ record! {
         /// Its own among those of its position.
         pub(crate) number: u32,
         pub(crate) work: Work,
-    }
-}
-
-record! {
-    /// When a run that takes long was begun, or begun anew: no other run has the same.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-    pub struct Begun {
-        /// The position.
-        pub position: u64,
-        /// A number of its own there.
-        pub number: u32,
     }
 }
 
