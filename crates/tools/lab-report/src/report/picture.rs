@@ -10,7 +10,11 @@ use crate::figure;
 /// Systems that have a colour of their own.
 const COLOURED: [&str; 5] = ["diwan", "zookeeper", "etcd", "concoord", "other"];
 /// Systems that are never beside those whose colour they have.
-const SHARING: [(&str, &str); 5] = [
+const SHARING: [(&str, &str); 9] = [
+    ("curator", "zookeeper"),
+    ("curator-diwan", "diwan"),
+    ("redis", "concoord"),
+    ("hazelcast", "other"),
     ("kafka", "zookeeper"),
     ("rabbitmq", "etcd"),
     ("activemq", "concoord"),

@@ -8,7 +8,17 @@ use crate::record::{Checked, Failed, Point, Run, Skipped};
 use crate::statistics::{Mean, median};
 
 /// The system with the ratios.
-pub(super) const OURS: &str = "diwan";
+const OURS: &str = "diwan";
+/// The one with the ratios where the council takes no part.
+const OUR_OBJECTS: &str = "objects";
+
+/// Which of ours has these rows.
+fn ours(rows: &[Row<'_>]) -> &'static str {
+    match rows.iter().any(|row| row.system == OURS) {
+        true => OURS,
+        false => OUR_OBJECTS,
+    }
+}
 
 /// All repetitions of one point.
 #[derive(Debug)]
@@ -119,10 +129,10 @@ impl<'r> Summary<'r> {
         });
         let mut rows: Vec<_> = rows.collect();
         // Of one place all systems stand together.
-        let order = places(&rows);
+        let (order, ours) = (places(&rows), ours(&rows));
         rows.sort_by_key(|row| {
             let place = order.iter().position(|place| *place == (row.series, row.at));
-            (place, row.system != OURS, row.system)
+            (place, row.system != ours, row.system)
         });
         Self {
             experiment,
@@ -141,7 +151,8 @@ impl<'r> Summary<'r> {
     /// The systems that have a point, ours first.
     pub(super) fn systems(&self) -> Vec<&'r str> {
         let mut systems: Vec<_> = self.rows.iter().map(|row| row.system).collect();
-        systems.sort_by_key(|system| (*system != OURS, *system));
+        let ours = ours(&self.rows);
+        systems.sort_by_key(|system| (*system != ours, *system));
         systems.dedup();
         systems
     }
@@ -171,13 +182,15 @@ impl<'r> Summary<'r> {
 
     /// Ours against each peer, for each figure that the experiment is about.
     pub(super) fn ratios(&self) -> Vec<Ratio<'r>> {
-        let peers = self.systems().into_iter().filter(|system| *system != OURS);
+        let ours = ours(&self.rows);
+        let peers = self.systems().into_iter().filter(|system| *system != ours);
         peers.flat_map(|peer| self.compared().filter_map(move |figure| self.ratio(peer, figure))).collect()
     }
 
     fn ratio(&self, peer: &'r str, figure: &'static str) -> Option<Ratio<'r>> {
-        let ours = self.rows.iter().filter(|row| row.system == OURS);
-        let pairs = ours.filter_map(|row| {
+        let ours = ours(&self.rows);
+        let rows = self.rows.iter().filter(|row| row.system == ours);
+        let pairs = rows.filter_map(|row| {
             let other = self.row(peer, row.series, row.at)?;
             let (one, other) = (row.figures.get(figure)?.value, other.figures.get(figure)?.value);
             (one > 0.0 && other > 0.0).then(|| one / other)
@@ -216,6 +229,23 @@ fn places<'r>(rows: &[Row<'r>]) -> Vec<(&'r str, &'r str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ratios_are_of_objects_where_the_council_takes_no_part() {
+        let curves = BTreeMap::new();
+        let rows = |systems: &[&'static str]| -> Vec<Row<'_>> {
+            let row = |system: &&'static str| Row {
+                system,
+                series: "",
+                at: "",
+                figures: BTreeMap::new(),
+                curves: &curves,
+            };
+            systems.iter().map(row).collect()
+        };
+        assert_eq!(ours(&rows(&["zookeeper", "objects", "diwan"])), "diwan");
+        assert_eq!(ours(&rows(&["curator", "objects"])), "objects");
+    }
 
     #[test]
     fn median_is_not_moved_by_one_turn_that_was_disturbed() {

@@ -73,7 +73,7 @@ pub(super) const WORSE: Word = Word("worse", "أسوأ");
 pub(super) const OTHER_LANGUAGE: Word = Word("العربية", "English");
 
 /// What each of these is called in Arabic: figures, then what series are made of.
-const ARABIC: [(&str, &str); 84] = [
+const ARABIC: [(&str, &str); 89] = [
     (figure::RATE, "المعدل (عملية/ث)"),
     (figure::MEAN, "المتوسط (م.ث)"),
     (figure::P50, "الوسيط (م.ث)"),
@@ -145,11 +145,16 @@ const ARABIC: [(&str, &str); 84] = [
     ("zookeeper", "ZooKeeper"),
     ("etcd", "etcd"),
     ("concoord", "ConCoord"),
+    ("curator", "Curator"),
+    ("curator-diwan", "Curator على ديوان"),
+    ("hazelcast", "Hazelcast"),
+    ("redis", "Redis"),
     ("other", "إصدار آخر من ديوان"),
     ("start", "البدء"),
     ("small", "صغير"),
     ("paper", "كما نُشر"),
     ("1 server", "خادم واحد"),
+    ("1 client", "عميل واحد"),
     ("1 observer", "مراقِب واحد"),
     ("2 observers", "مراقِبان"),
     ("processor", "المعالج"),
@@ -161,7 +166,7 @@ const ARABIC: [(&str, &str); 84] = [
 ];
 
 /// What each of these is called in English, where that is not what points have.
-const ENGLISH: [(&str, &str); 11] = [
+const ENGLISH: [(&str, &str); 15] = [
     (figure::DISTRIBUTION, "share (%)"),
     (figure::LATENCY_OVER_TIME, "latency (ms)"),
     ("memory gib", "memory (GiB)"),
@@ -169,6 +174,10 @@ const ENGLISH: [(&str, &str); 11] = [
     ("objects", "Diwan's objects"),
     ("zookeeper", "ZooKeeper"),
     ("concoord", "ConCoord"),
+    ("curator", "Curator"),
+    ("curator-diwan", "Curator on Diwan"),
+    ("hazelcast", "Hazelcast"),
+    ("redis", "Redis"),
     ("other", "other Diwan"),
     ("kafka", "Kafka"),
     ("rabbitmq", "RabbitMQ"),

@@ -32,6 +32,11 @@ mod r2;
 mod r3;
 mod r4;
 mod r5;
+mod recipe_barrier;
+mod recipe_counter;
+mod recipe_handoff;
+mod recipe_lock;
+mod recipe_query;
 mod scale;
 mod spec;
 mod text;
@@ -74,10 +79,16 @@ impl Experiment {
     pub fn is_on_log(&self) -> bool {
         !(self.plan)(&Scale::small()).brokers.is_empty()
     }
+
+    /// Whether it compares live objects with the recipes of peers.
+    #[must_use]
+    pub fn is_on_recipes(&self) -> bool {
+        (self.plan)(&Scale::small()).blocks.iter().any(|block| block.only.is_some())
+    }
 }
 
 /// All of them, in the order of the papers.
-pub const ALL: [&Experiment; 31] = [
+pub const ALL: [&Experiment; 36] = [
     &z1::EXPERIMENT,
     &z2::EXPERIMENT,
     &z3::EXPERIMENT,
@@ -109,15 +120,21 @@ pub const ALL: [&Experiment; 31] = [
     &log_reassignment::EXPERIMENT,
     &log_groups::EXPERIMENT,
     &log_queue::EXPERIMENT,
+    &recipe_lock::EXPERIMENT,
+    &recipe_handoff::EXPERIMENT,
+    &recipe_barrier::EXPERIMENT,
+    &recipe_counter::EXPERIMENT,
+    &recipe_query::EXPERIMENT,
 ];
 
-/// Those that are measured only if they are named: all together would take too long.
+/// Those that are measured only if they are named, as are all on recipes: all together would take too long.
 const ONLY_BY_NAME: [&str; 5] =
     ["log-takeover", "log-rolling", "log-reassignment", "log-groups", "log-queue"];
 
 /// What is measured if nothing is named.
 pub fn by_default() -> impl Iterator<Item = &'static Experiment> {
-    ALL.into_iter().filter(|experiment| !ONLY_BY_NAME.contains(&experiment.about.id))
+    ALL.into_iter()
+        .filter(|experiment| !ONLY_BY_NAME.contains(&experiment.about.id) && !experiment.is_on_recipes())
 }
 
 /// The experiment of that name, however it is written.
@@ -126,12 +143,16 @@ pub fn named(id: &str) -> Option<&'static Experiment> {
     ALL.into_iter().find(|experiment| experiment.about.id.eq_ignore_ascii_case(id))
 }
 
-/// The experiments of a name: one, or all that are on the `council` or on the `log`.
+/// The experiments of a name: one, or all that are on the `council`, on the `log` or on `recipes`.
 #[must_use]
 pub fn all_named(name: &str) -> Vec<&'static Experiment> {
     match name.to_ascii_lowercase().as_str() {
-        "council" => ALL.into_iter().filter(|experiment| !experiment.is_on_log()).collect(),
+        "council" => {
+            let is_other = |one: &&Experiment| one.is_on_log() || one.is_on_recipes();
+            ALL.into_iter().filter(|experiment| !is_other(experiment)).collect()
+        }
         "log" => ALL.into_iter().filter(|experiment| experiment.is_on_log()).collect(),
+        "recipes" => ALL.into_iter().filter(|experiment| experiment.is_on_recipes()).collect(),
         _ => named(name).into_iter().collect(),
     }
 }
@@ -142,6 +163,11 @@ fn servers(count: usize) -> String {
 
 fn clients(count: usize) -> String {
     format!("{count} clients")
+}
+
+/// The same, where it may be one.
+fn crowd_of(count: usize) -> String {
+    if count == 1 { String::from("1 client") } else { clients(count) }
 }
 
 #[cfg(test)]
@@ -228,6 +254,7 @@ mod tests {
         assert_eq!(named("z1").map(|experiment| experiment.about.id), Some("Z1"));
         assert!(named("V1").is_none());
         assert_eq!((all_named("log").len(), all_named("council").len()), (15, 16));
+        assert_eq!(all_named("recipes").len(), 5);
         assert_eq!(all_named("k2").len(), 1);
     }
 }

@@ -108,6 +108,8 @@ pub struct Block {
     pub has_concoord: bool,
     /// Whether Diwan's live objects take part.
     pub has_objects: bool,
+    /// The names of the systems that take part, if these are others than in the published experiments.
+    pub only: Option<&'static [&'static str]>,
 }
 
 impl Block {
@@ -116,7 +118,7 @@ impl Block {
     }
 
     pub(super) const fn with(setting: Setting, specs: Vec<Spec>) -> Self {
-        Self { setting, specs, has_concoord: false, has_objects: false }
+        Self { setting, specs, has_concoord: false, has_objects: false, only: None }
     }
 
     /// ConCoord takes part.
@@ -136,13 +138,21 @@ impl Block {
         self
     }
 
+    /// Only these systems take part.
+    pub(super) const fn only(mut self, names: &'static [&'static str]) -> Self {
+        self.only = Some(names);
+        self
+    }
+
     /// Whether that system takes part.
     #[must_use]
-    pub const fn has(&self, system: &System) -> bool {
-        match system {
-            System::ConCoord(_) => self.has_concoord,
-            System::Objects(_) => self.has_objects,
-            _ => true,
+    pub fn has(&self, system: &System) -> bool {
+        match (self.only, system) {
+            (Some(names), _) => names.contains(&system.name()),
+            (None, System::ConCoord(_)) => self.has_concoord,
+            (None, System::Objects(_)) => self.has_objects,
+            (None, System::Curator { .. } | System::Hazelcast(_) | System::Redis(..)) => false,
+            (None, _) => true,
         }
     }
 

@@ -108,6 +108,18 @@ impl Scale {
         }
     }
 
+    /// What so many clients do with an object that they share.
+    pub(super) fn recipe(&self, kind: Kind, clients: usize) -> Task {
+        Task {
+            clients,
+            value_bytes: 0,
+            // Clients that are JVMs are started for each point, and compile meanwhile.
+            warm_up_ms: self.warm_up.as_millis() as u64 * 4,
+            measured_ms: self.measured_ms(2.0),
+            ..Task::of(kind)
+        }
+    }
+
     /// Each client on nodes of its own: as published so many requests each, here for so long.
     pub(super) fn own(&self, clients: usize, count: u32, value_bytes: usize, steps: &[Step]) -> Task {
         Task {

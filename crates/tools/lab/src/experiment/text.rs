@@ -31,6 +31,8 @@ pub(super) const RUST_LOAD_TEST: Text =
 pub(super) const KAFKA_2011: Text =
     text("Kafka's own evaluation, NetDB 2011", "تقييم كافكا نفسها، \u{2068}NetDB 2011\u{2069}");
 pub(super) const NOT_PUBLISHED: Text = text("Diwan's own comparison with Kafka", "مقارنة ديوان نفسه بكافكا");
+pub(super) const NOT_PUBLISHED_OF_RECIPES: Text =
+    text("Diwan's own comparison with recipes", "مقارنة ديوان نفسه بالوصفات");
 pub(super) const NOTHING_PUBLISHED: Text = text("Nothing was published of this.", "لم يُنشر عن هذا شيء.");
 
 // What experiments on the log share.
@@ -41,3 +43,7 @@ pub(super) const BROKER_CPU: Text =
 pub(super) const BROKERS_CPU: Text =
     text("Processor time of all brokers, a message", "زمن معالج جميع الوسطاء لكل رسالة");
 pub(super) const PERCENTILE_999: Text = text("99.9th percentile", "المئين 99.9");
+
+// What experiments on recipes share.
+pub(super) const RECIPES_CPU: Text =
+    text("Processor time of all servers, an operation", "زمن معالج جميع الخوادم لكل عملية");

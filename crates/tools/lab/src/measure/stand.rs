@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use council_client::load::{Nodes, Servers};
 use tools_testbed::fault::Network;
 use tools_testbed::meter::Reading;
-use tools_testbed::peer::{LoadProgram, Others, concoord, etcd};
+use tools_testbed::peer::{LoadProgram, Others, concoord, etcd, hazelcast, redis};
 use tools_testbed::{Ensemble, Failure, PeerError, Place, Server, Setting, Software};
 
 use super::{BareServer, System, ensemble, objects};
@@ -81,6 +81,8 @@ pub enum Speaks {
 /// Running servers.
 pub struct Stand {
     running: Running,
+    /// What loads them, if it is a client of another making than this crate's.
+    load: Option<LoadProgram>,
     network: Option<Network>,
     /// What goes with them.
     folder: Option<PathBuf>,
@@ -88,19 +90,19 @@ pub struct Stand {
 
 impl From<Server> for Stand {
     fn from(server: Server) -> Self {
-        Self { running: Running::One(Box::new(server)), network: None, folder: None }
+        Self { running: Running::One(Box::new(server)), load: None, network: None, folder: None }
     }
 }
 
 impl From<Ensemble> for Stand {
     fn from(ensemble: Ensemble) -> Self {
-        Self { running: Running::Members(Box::new(ensemble)), network: None, folder: None }
+        Self { running: Running::Members(Box::new(ensemble)), load: None, network: None, folder: None }
     }
 }
 
 impl From<Vec<BareServer>> for Stand {
     fn from(servers: Vec<BareServer>) -> Self {
-        Self { running: Running::Bare(servers), network: None, folder: None }
+        Self { running: Running::Bare(servers), load: None, network: None, folder: None }
     }
 }
 
@@ -124,12 +126,23 @@ impl Stand {
             System::Diwan { program, .. } => {
                 members(Software::Diwan(program.clone()), setting, folder, &place)?
             }
+            System::Curator { on, .. } => members(on.clone(), setting, folder, &place)?,
             System::Objects(program) => members_with_objects(program, setting, folder, &place)?,
             System::Etcd(program) => Running::Others(etcd::start(program, setting, folder, &place)?),
             System::ConCoord(package) => Running::Others(concoord::start(package, setting, folder, &place)?),
+            System::Hazelcast(recipes) => {
+                Running::Others(hazelcast::start(recipes, setting, folder, &place)?)
+            }
+            System::Redis(package, recipes) => {
+                Running::Others(redis::start(package, recipes, setting, folder, &place)?)
+            }
             System::Elsewhere { servers, .. } => Running::Elsewhere(servers.clone()),
         };
-        Ok(Self { running, network, folder: Some(folder.to_owned()) })
+        let load = match system {
+            System::Curator { load, .. } => Some(load.clone()),
+            _ => None,
+        };
+        Ok(Self { running, load, network, folder: Some(folder.to_owned()) })
     }
 
     /// What can load them while a fault is done to the servers.
@@ -144,7 +157,13 @@ impl Stand {
                 Speaks::Objects(clients.iter().map(ToString::to_string).collect())
             }
             Running::Elsewhere(servers) => Speaks::ZooKeeper(servers.clone()),
-            _ => Speaks::ZooKeeper(self.addresses().into()),
+            _ => match &self.load {
+                Some(load) => {
+                    let clients = self.addresses().iter().map(ToString::to_string).collect();
+                    Speaks::Other(load.clone(), clients)
+                }
+                None => Speaks::ZooKeeper(self.addresses().into()),
+            },
         }
     }
 

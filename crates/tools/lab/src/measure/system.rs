@@ -1,11 +1,11 @@
 //! Which systems there are, and where they come from. If one is not available, it says why.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use council_client::load::Servers;
 use tools_testbed::peer::zookeeper::Distribution;
-use tools_testbed::peer::{concoord, etcd};
+use tools_testbed::peer::{LoadProgram, Recipes, concoord, etcd, redis};
 use tools_testbed::{PeerError, Software};
 
 /// A system that can be measured.
@@ -26,6 +26,21 @@ pub enum System {
     Etcd(etcd::Program),
     /// ConCoord.
     ConCoord(concoord::Package),
+    /// Curator's recipes on servers that speak ZooKeeper's protocol.
+    Curator {
+        /// Its name in the report.
+        name: &'static str,
+        /// The servers.
+        on: Software,
+        /// What performs the recipes.
+        load: LoadProgram,
+        /// The release of Curator, and what it is on.
+        version: String,
+    },
+    /// Hazelcast's CP subsystem.
+    Hazelcast(Recipes),
+    /// Redis, one server with replicas, and what performs recipes on it.
+    Redis(redis::Package, Recipes),
     /// Servers of ZooKeeper's protocol that the lab did not start.
     Elsewhere {
         /// Their name in the report.
@@ -51,8 +66,10 @@ pub struct Sources {
 }
 
 impl System {
-    /// The names that [`Sources::find`] knows beside those of addresses.
+    /// The names that [`Sources::find`] knows beside those of addresses and [`System::OF_RECIPES`].
     pub const NAMES: [&str; 6] = ["diwan", "objects", "zookeeper", "etcd", "concoord", "other"];
+    /// The names of those that take part in experiments on recipes.
+    pub const OF_RECIPES: [&str; 5] = ["objects", "curator", "curator-diwan", "hazelcast", "redis"];
 
     /// Its name in the report.
     #[must_use]
@@ -63,6 +80,9 @@ impl System {
             Self::ZooKeeper(_) => "zookeeper",
             Self::Etcd(_) => "etcd",
             Self::ConCoord(_) => "concoord",
+            Self::Curator { name, .. } => name,
+            Self::Hazelcast(_) => "hazelcast",
+            Self::Redis(..) => "redis",
         }
     }
 
@@ -80,13 +100,13 @@ impl System {
     #[must_use]
     pub fn version(&self) -> String {
         match self {
-            Self::Diwan { program, .. } | Self::Objects(program) => {
-                let said = std::process::Command::new(program).arg("--version").output();
-                said.map_or_else(|_| String::from("unknown"), |output| first_line(&output.stdout))
-            }
+            Self::Diwan { program, .. } | Self::Objects(program) => diwan_version(program),
             Self::ZooKeeper(distribution) => distribution.version(),
             Self::Etcd(program) => program.version(),
             Self::ConCoord(package) => package.version(),
+            Self::Curator { version, .. } => version.clone(),
+            Self::Hazelcast(recipes) => recipes.hazelcast(),
+            Self::Redis(package, _) => package.version(),
             Self::Elsewhere { servers, .. } => place(servers),
         }
     }
@@ -99,6 +119,11 @@ fn place(servers: &Servers) -> String {
     let tls = if access.is_encrypted() { ", by TLS" } else { "" };
     let sasl = access.sasl_user().map(|user| format!(", as the SASL user {user}")).unwrap_or_default();
     format!("at {}{tls}{sasl}", addresses.join(","))
+}
+
+fn diwan_version(program: &Path) -> String {
+    let said = std::process::Command::new(program).arg("--version").output();
+    said.map_or_else(|_| String::from("unknown"), |output| first_line(&output.stdout))
 }
 
 fn first_line(bytes: &[u8]) -> String {
@@ -124,8 +149,28 @@ impl Sources {
             "zookeeper" => Distribution::find(&self.cache).map(System::ZooKeeper),
             "etcd" => etcd::Program::find(&self.cache).map(System::Etcd),
             "concoord" => concoord::Package::find(&self.cache).map(System::ConCoord),
+            "curator" => {
+                let distribution = Distribution::find(&self.cache)?;
+                let of = distribution.version();
+                self.curator("curator", Software::ZooKeeper(distribution), &of)
+            }
+            "curator-diwan" => {
+                let of = diwan_version(&self.diwan);
+                self.curator("curator-diwan", Software::Diwan(self.diwan.clone()), &of)
+            }
+            "hazelcast" => Recipes::find(&self.cache).map(System::Hazelcast),
+            "redis" => {
+                let package = redis::Package::find(&self.cache)?;
+                Ok(System::Redis(package, Recipes::find(&self.cache)?))
+            }
             other => Err(PeerError::Missing(format!("there is no system `{other}`"))),
         }
+    }
+
+    fn curator(&self, name: &'static str, on: Software, of: &str) -> Result<System, PeerError> {
+        let recipes = Recipes::find(&self.cache)?;
+        let version = format!("{} on {of}", recipes.curator());
+        Ok(System::Curator { name, on, load: recipes.load("Curator", "curator"), version })
     }
 }
 

@@ -1,5 +1,5 @@
 //! Drivers that are programs of their own: child processes that take a task and report what they saw. One of
-//! `tools-testbed`'s `peers/etcd` is in Go, one of `peers/concoord` in Python.
+//! `tools-testbed`'s `peers/etcd` is in Go, one of `peers/concoord` in Python, one of `peers/recipes` in Java.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::Stdio;

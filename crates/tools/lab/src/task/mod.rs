@@ -1,6 +1,6 @@
-//! What a load is to do, in a form that three drivers understand: the one here, for ZooKeeper's protocol, one in Go,
-//! for etcd, and one in Python, for ConCoord (both in `crates/tools/testbed/peers`); live objects have one here, too. What is measured lies between two
-//! edges, at which the caller reads the servers' meters.
+//! What a load is to do, in a form that all drivers understand: those here, for ZooKeeper's protocol and for live objects, and
+//! those in `crates/tools/testbed/peers`: one in Go, for etcd, one in Python, for ConCoord, and one in Java, for the recipes of
+//! Curator, Hazelcast and Redis. What is measured lies between two edges, at which the caller reads the servers' meters.
 //!
 //! Each task says in its outcome what it checked and what was wrong: a server that answers everything and keeps nothing
 //! gives no figure.
@@ -50,6 +50,16 @@ pub enum Kind {
     Watches,
     /// Writes at a steady pace, again and again until they are acknowledged, while servers fail.
     Timeline,
+    /// Each client acquires a lock and releases it, again and again.
+    LockPair,
+    /// All clients want one lock: who has it releases it, and waits for it again.
+    HandOff,
+    /// All clients enter a double barrier and leave it, round after round, for a time.
+    DoubleBarrier,
+    /// All clients increment one counter.
+    Increment,
+    /// Each client keeps as many queries outstanding that the server may answer from an older state.
+    StaleQuery,
 }
 
 /// One step of [`Kind::Own`].
@@ -162,5 +172,8 @@ pub fn perform(
         Kind::Barriers => barriers::perform(order, edges),
         Kind::Watches => watches::perform(order, edges),
         Kind::Timeline => timeline::perform(order, edges),
+        Kind::LockPair | Kind::HandOff | Kind::DoubleBarrier | Kind::Increment | Kind::StaleQuery => Err(
+            io::Error::other("servers of ZooKeeper's protocol have recipes only through a client of theirs"),
+        ),
     }
 }

@@ -114,7 +114,7 @@ fn fetch(cache: &Path, jars: &Path, release: &Release) -> Result<(), PeerError> 
 }
 
 /// The first executable of this name on the path.
-fn program(name: &str) -> Option<PathBuf> {
+pub(super) fn program(name: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?)
         .map(|folder| folder.join(name))
         .find(|candidate| candidate.is_file())

@@ -1,13 +1,17 @@
 //! Where each system comes from: found, fetched or built once, into a folder that is kept.
 
 pub mod concoord;
+mod debian;
 pub mod diwan;
 pub mod etcd;
+pub mod hazelcast;
 pub mod kafka;
 mod maven;
 mod others;
 mod queues;
 mod rabbitmq;
+mod recipes;
+pub mod redis;
 pub mod zookeeper;
 
 use std::path::PathBuf;
@@ -15,6 +19,7 @@ use std::path::PathBuf;
 pub use others::{LoadProgram, Others};
 pub use queues::Queues;
 pub use rabbitmq::Package as RabbitMq;
+pub use recipes::Recipes;
 
 /// The folder for fetched peers: beside the build's other output if this program lies in a build folder, otherwise the user's.
 #[must_use]

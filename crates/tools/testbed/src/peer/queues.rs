@@ -1,7 +1,6 @@
 //! ActiveMQ Classic, embedded in a small program of ours, and the program that loads it and RabbitMQ. Maven fetches their jars
 //! once; Java compiles both programs whenever they start.
 
-use std::env;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -66,11 +65,4 @@ impl Queues {
         let program = self.jars.folder().join(LOAD.0).display().to_string();
         LoadProgram::new(of, &self.java, &["-Xmx512m", "-cp", &class_path, &program])
     }
-}
-
-/// The first executable of this name on the path.
-pub(super) fn program(name: &str) -> Option<PathBuf> {
-    env::split_paths(&env::var_os("PATH")?)
-        .map(|folder| folder.join(name))
-        .find(|candidate| candidate.is_file())
 }

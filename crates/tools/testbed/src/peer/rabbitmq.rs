@@ -4,9 +4,9 @@
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use super::queues::program;
+use super::debian;
 use crate::PeerError;
 
 /// What is fetched: the server, and the parts of Erlang that it needs.
@@ -54,24 +54,7 @@ impl Package {
         if fs::read_to_string(&stamp).is_ok_and(|unpacked| unpacked == place) {
             return Self::of(root);
         }
-        for tool in ["apt-get", "dpkg-deb"] {
-            if program(tool).is_none() {
-                let what = format!("`{tool}` is not on the path: RabbitMQ is taken from Debian's packages");
-                return Err(PeerError::Missing(what));
-            }
-        }
-        if folder.exists() {
-            fs::remove_dir_all(&folder).map_err(PeerError::io(&folder))?;
-        }
-        fs::create_dir_all(&root).map_err(PeerError::io(&root))?;
-        let mut fetch = Command::new("apt-get");
-        run(fetch.arg("download").args(PACKAGES).current_dir(&folder))?;
-        for entry in fs::read_dir(&folder).map_err(PeerError::io(&folder))?.flatten() {
-            if entry.path().extension().is_some_and(|extension| extension == "deb") {
-                run(Command::new("dpkg-deb").arg("-x").arg(entry.path()).arg(&root))?;
-                fs::remove_file(entry.path()).map_err(PeerError::io(entry.path()))?;
-            }
-        }
+        debian::unpack("RabbitMQ", &PACKAGES, &folder, &root)?;
         let script = root.join("usr/lib/erlang/bin/erl");
         let text = fs::read_to_string(&script).map_err(PeerError::io(&script))?;
         let text = text.replace(ERLANG, &root.join("usr/lib/erlang").display().to_string());
@@ -141,15 +124,4 @@ impl Package {
             .current_dir(folder);
         Ok(command)
     }
-}
-
-fn run(command: &mut Command) -> Result<(), PeerError> {
-    let name = command.get_program().to_owned();
-    let output = command.stdin(Stdio::null()).output().map_err(PeerError::io(&name))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let last = said.trim().lines().next_back().unwrap_or("no output").to_owned();
-    Err(PeerError::Missing(format!("RabbitMQ cannot be had: `{}`: {last}", name.to_string_lossy())))
 }

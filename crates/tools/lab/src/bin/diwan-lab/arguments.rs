@@ -22,7 +22,8 @@ report says why.
   diwan lab run                                all experiments, all systems, in less than two hours
   diwan lab run Z1 C5 --systems diwan,etcd     some
   diwan lab run log --quick                    those on the log, as a trial of a few minutes
-  diwan lab run K1,K2,K3 --repetitions 5       some of the log; `council` names all others
+  diwan lab run K1,K2,K3 --repetitions 5       some of the log; `council` names all of the council
+  diwan lab run recipes                        live objects beside the recipes of peers
   diwan lab run --resume                       goes on with what was broken off
   diwan lab run Z1 --address mine=zk1:2181     another server that speaks ZooKeeper's protocol
   diwan lab run Z1 --address mine=zk1:2281 --tls-ca ca.pem --sasl-user bob
@@ -89,7 +90,8 @@ enum ScaleName {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
-    /// Which experiments; `council` and `log` name all of one service [default: all but the five longest of the log].
+    /// Which experiments; `council`, `log` and `recipes` name all of one kind [default: all but the five longest of the log, and
+    /// recipes].
     #[arg(value_name = "EXPERIMENT", value_parser = some, value_delimiter = ',')]
     experiments: Vec<Chosen>,
 
@@ -106,7 +108,7 @@ pub(crate) struct RunArguments {
     scale: ScaleName,
 
     /// Which systems, besides those of `--address` and `--against` [default: diwan,objects,zookeeper,etcd,concoord for the council,
-    /// diwan,kafka,bare for the log].
+    /// diwan,kafka,bare for the log; objects,curator,curator-diwan for recipes].
     #[arg(long, value_name = "NAME[,..]", value_delimiter = ',')]
     systems: Vec<String>,
 
@@ -189,6 +191,14 @@ fn chosen(words: Vec<Chosen>) -> Vec<&'static Experiment> {
     experiment::ALL.into_iter().filter(is_named).collect()
 }
 
+/// What takes part if nothing is named: peers of recipes only in experiments on them, and nobody else if there are no others.
+fn default_systems(experiments: &[&'static Experiment]) -> impl Iterator<Item = &'static str> {
+    let has_recipes = experiments.iter().any(|experiment| experiment.is_on_recipes());
+    let has_others = experiments.iter().any(|experiment| !experiment.is_on_recipes());
+    let others = System::NAMES.into_iter().chain(Contestant::NAMES).filter(move |_| has_others);
+    others.chain(System::OF_RECIPES.into_iter().filter(move |_| has_recipes))
+}
+
 /// Servers with what lets clients in.
 fn let_in(
     mut addresses: Vec<(String, Servers)>,
@@ -229,10 +239,10 @@ impl RunArguments {
         };
         let once_or_more = if self.quick { 1 } else { Scale::REPETITIONS };
         let diwan = diwan::find().map_err(|error| error.to_string())?;
+        let experiments = chosen(self.experiments);
         let mut systems = self.systems;
         if systems.is_empty() {
-            let names = System::NAMES.into_iter().chain(Contestant::NAMES);
-            for name in names.filter(|name| *name != OTHER).map(String::from) {
+            for name in default_systems(&experiments).filter(|name| *name != OTHER).map(String::from) {
                 if !systems.contains(&name) {
                     systems.push(name);
                 }
@@ -253,7 +263,7 @@ impl RunArguments {
             brokers: self.brokers,
         };
         Ok(Options {
-            experiments: chosen(self.experiments),
+            experiments,
             systems,
             sources,
             scale,

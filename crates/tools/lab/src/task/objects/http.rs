@@ -30,6 +30,16 @@ impl Answer {
         let text = &self.body[find(&self.body, quoted.as_bytes())? + quoted.len()..];
         text.split(|byte| *byte == b'"').next()
     }
+
+    /// Whether that is what it has under a name, as JSON writes it.
+    pub(super) fn says(&self, name: &str, value: &str) -> bool {
+        find(&self.body, format!("\"{name}\":{value}").as_bytes()).is_some()
+    }
+
+    /// The body, for a reader.
+    pub(super) fn in_words(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
 }
 
 fn find(bytes: &[u8], part: &[u8]) -> Option<usize> {
@@ -82,6 +92,12 @@ impl Wire {
     /// A command without a session.
     pub(super) fn post(&mut self, path: &str, body: &str) {
         self.put_head("POST", path);
+        self.put_body(body);
+    }
+
+    /// What makes an object.
+    pub(super) fn put(&mut self, path: &str, body: &str) {
+        self.put_head("PUT", path);
         self.put_body(body);
     }
 

@@ -4,6 +4,7 @@
 
 mod asker;
 mod http;
+mod recipes;
 mod steady;
 mod timeline;
 
@@ -48,6 +49,9 @@ pub(super) fn perform(
         }
         Kind::Mixed => steady::perform(order, edges),
         Kind::Timeline => timeline::perform(order, edges),
+        Kind::LockPair | Kind::HandOff | Kind::DoubleBarrier | Kind::Increment | Kind::StaleQuery => {
+            recipes::perform(order, edges)
+        }
         Kind::Barriers | Kind::Watches => Err(io::Error::other("there is no such load on live objects")),
     }
 }
