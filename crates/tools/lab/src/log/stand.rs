@@ -398,7 +398,8 @@ fn settings(contestant: &Contestant) -> Vec<(String, String)> {
     let own: &[(&str, &str)] = match contestant {
         // Topics that a load deleted make room soon.
         Contestant::Kafka(_) => &[("log.segment.delete.delay.ms", "1000")],
-        _ => &[],
+        // The laboratory says who leads.
+        _ => &[("diwan.balance", "off")],
     };
     ALL.iter().chain(own).map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
 }
