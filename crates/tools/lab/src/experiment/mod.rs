@@ -131,6 +131,9 @@ pub const ALL: [&Experiment; 36] = [
 const ONLY_BY_NAME: [&str; 5] =
     ["log-takeover", "log-rolling", "log-reassignment", "log-groups", "log-queue"];
 
+/// The systems of experiments on recipes that tell a client when its turn has come.
+const WITH_WAITING: [&str; 5] = ["objects", "curator", "curator-diwan", "etcd", "hazelcast"];
+
 /// What is measured if nothing is named.
 pub fn by_default() -> impl Iterator<Item = &'static Experiment> {
     ALL.into_iter()

@@ -1,7 +1,7 @@
 //! Double barriers as recipes and objects have them.
 
 use super::text::{MEDIAN_LATENCY, NOT_PUBLISHED_OF_RECIPES, NOTHING_PUBLISHED, RECIPES_CPU, text};
-use super::{Block, Description, Experiment, Middle, Panel, Plan, Scale, Spec, Text, figure};
+use super::{Block, Description, Experiment, Middle, Panel, Plan, Scale, Spec, Text, WITH_WAITING, figure};
 use crate::task::Kind;
 
 const PARTIES: Text = text("participants", "المشاركون");
@@ -31,11 +31,6 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 fn plan(scale: &Scale) -> Plan {
     let spec = |parties: &usize| Spec::new("", parties, scale.recipe(Kind::DoubleBarrier, *parties));
     let crowds: &[usize] = if scale.is_trial() { &[2, 8] } else { &[8, 32] };
-    let block = Block::of(3, crowds.iter().map(spec).collect()).only(&[
-        "objects",
-        "curator",
-        "curator-diwan",
-        "hazelcast",
-    ]);
+    let block = Block::of(3, crowds.iter().map(spec).collect()).only(&WITH_WAITING);
     Plan { blocks: vec![block], ..Plan::default() }
 }

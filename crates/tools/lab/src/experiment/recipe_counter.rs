@@ -4,6 +4,7 @@ use super::text::{
     CLIENTS, MEDIAN_LATENCY, NOT_PUBLISHED_OF_RECIPES, NOTHING_PUBLISHED, PERCENTILE_99, RECIPES_CPU, text,
 };
 use super::{Block, Description, Experiment, Middle, Panel, Plan, Scale, Spec, crowd_of, figure};
+use crate::measure::System;
 use crate::task::Kind;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -34,12 +35,6 @@ fn plan(scale: &Scale) -> Plan {
         at_leader: *crowd == 1,
         ..Spec::new("", crowd_of(*crowd), scale.recipe(Kind::Increment, *crowd))
     };
-    let block = Block::of(3, [1, 16].iter().map(spec).collect()).only(&[
-        "objects",
-        "curator",
-        "curator-diwan",
-        "hazelcast",
-        "redis",
-    ]);
+    let block = Block::of(3, [1, 16].iter().map(spec).collect()).only(&System::OF_RECIPES);
     Plan { blocks: vec![block], ..Plan::default() }
 }

@@ -3,7 +3,7 @@
 use super::text::{
     MEDIAN_LATENCY, NOT_PUBLISHED_OF_RECIPES, NOTHING_PUBLISHED, PERCENTILE_99, RECIPES_CPU, text,
 };
-use super::{Block, Description, Experiment, Middle, Panel, Plan, Scale, Spec, Text, figure};
+use super::{Block, Description, Experiment, Middle, Panel, Plan, Scale, Spec, Text, WITH_WAITING, figure};
 use crate::task::Kind;
 
 const WAITING: Text = text("clients that wait", "العملاء المنتظرون");
@@ -34,11 +34,6 @@ fn plan(scale: &Scale) -> Plan {
     let crowds: &[usize] = if scale.is_trial() { &[4, 16] } else { &[16, 200] };
     // One more holds it.
     let spec = |waiting: &usize| Spec::new("", waiting, scale.recipe(Kind::HandOff, waiting + 1));
-    let block = Block::of(3, crowds.iter().map(spec).collect()).only(&[
-        "objects",
-        "curator",
-        "curator-diwan",
-        "hazelcast",
-    ]);
+    let block = Block::of(3, crowds.iter().map(spec).collect()).only(&WITH_WAITING);
     Plan { blocks: vec![block], ..Plan::default() }
 }

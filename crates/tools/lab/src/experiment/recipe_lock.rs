@@ -4,6 +4,7 @@ use super::text::{
     CLIENTS, MEDIAN_LATENCY, NOT_PUBLISHED_OF_RECIPES, NOTHING_PUBLISHED, PERCENTILE_99, RECIPES_CPU, text,
 };
 use super::{Block, Description, Experiment, Middle, Panel, Plan, Scale, Spec, figure};
+use crate::measure::System;
 use crate::task::Kind;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -31,6 +32,6 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 fn plan(scale: &Scale) -> Plan {
     let mut pair = Spec::new("", "1 client", scale.recipe(Kind::LockPair, 1));
     pair.at_leader = true;
-    let block = Block::of(3, vec![pair]).only(&["objects", "curator", "curator-diwan", "hazelcast", "redis"]);
+    let block = Block::of(3, vec![pair]).only(&System::OF_RECIPES);
     Plan { blocks: vec![block], ..Plan::default() }
 }

@@ -69,7 +69,7 @@ impl System {
     /// The names that [`Sources::find`] knows beside those of addresses and [`System::OF_RECIPES`].
     pub const NAMES: [&str; 6] = ["diwan", "objects", "zookeeper", "etcd", "concoord", "other"];
     /// The names of those that take part in experiments on recipes.
-    pub const OF_RECIPES: [&str; 5] = ["objects", "curator", "curator-diwan", "hazelcast", "redis"];
+    pub const OF_RECIPES: [&str; 6] = ["objects", "curator", "curator-diwan", "etcd", "hazelcast", "redis"];
 
     /// Its name in the report.
     #[must_use]

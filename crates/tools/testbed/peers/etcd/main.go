@@ -81,6 +81,7 @@ func run() error {
 	}
 	kinds := map[string]func(task) (outcome, error){
 		"prepare": prepare, "mixed": mixed, "own": own, "barriers": barriers, "watches": watches, "timeline": timeline,
+		"lock_pair": lockPair, "hand_off": handOff, "double_barrier": doubleBarrier, "increment": increment,
 	}
 	work, known := kinds[todo.Kind]
 	if !known {

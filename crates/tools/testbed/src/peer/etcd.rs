@@ -11,13 +11,14 @@ use super::others::{LoadProgram, Member, Others};
 use crate::{Failure, PeerError, Place, Setting};
 
 /// The Go module, whole: the binary alone is enough to build it.
-const SOURCES: [(&str, &str); 7] = [
+const SOURCES: [(&str, &str); 8] = [
     ("go.mod", include_str!("../../peers/etcd/go.mod")),
     ("go.sum", include_str!("../../peers/etcd/go.sum")),
     ("main.go", include_str!("../../peers/etcd/main.go")),
     ("keys.go", include_str!("../../peers/etcd/keys.go")),
     ("mixed.go", include_str!("../../peers/etcd/mixed.go")),
     ("own.go", include_str!("../../peers/etcd/own.go")),
+    ("recipes.go", include_str!("../../peers/etcd/recipes.go")),
     ("together.go", include_str!("../../peers/etcd/together.go")),
 ];
 const CLIENT_PORT: u16 = 23_790;

@@ -108,7 +108,8 @@ pub(crate) struct RunArguments {
     scale: ScaleName,
 
     /// Which systems, besides those of `--address` and `--against` [default: diwan,objects,zookeeper,etcd,concoord for the council,
-    /// diwan,kafka,bare for the log; objects,curator,curator-diwan for recipes].
+    /// diwan,kafka,bare for the log; objects,curator,curator-diwan,etcd,hazelcast,redis
+    /// for recipes].
     #[arg(long, value_name = "NAME[,..]", value_delimiter = ',')]
     systems: Vec<String>,
 
