@@ -8,8 +8,10 @@ import java.nio.charset.StandardCharsets;
 /** Redis, as its documentation says to lock: SET with NX and PX, a release by a script. The server answers before it replicates. */
 final class OnRedis implements Recipes {
     private static final String TTL_MS = "30000";
-    private static final String RELEASE =
-            "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end";
+    private static final String RELEASE = """
+            local holds = redis.call('GET', KEYS[1]) == ARGV[1]
+            return holds and redis.call('DEL', KEYS[1]) or 0
+            """;
 
     private final Socket socket;
     private final InputStream input;
