@@ -139,7 +139,7 @@ public final class Load {
                 judge.entered(round, clients.size());
                 judge.goes();
                 barrier.leave(round);
-                judge.left(round, clients.size());
+                judge.left(round, clients.size(), barrier.stragglers());
                 return isFirst ? System.nanoTime() - began : -1;
             });
         }

@@ -21,6 +21,11 @@ interface Recipes extends AutoCloseable {
         void enter(int round) throws Exception;
 
         void leave(int round) throws Exception;
+
+        /** How many clients may still be inside when one has left. */
+        default int stragglers() {
+            return 0;
+        }
     }
 
     Mutex mutex(String name) throws Exception;

@@ -12,7 +12,9 @@ use crate::PeerError;
 pub(super) fn unpack(name: &str, packages: &[&str], folder: &Path, root: &Path) -> Result<(), PeerError> {
     for tool in ["apt-get", "dpkg-deb"] {
         if program(tool).is_none() {
-            let what = format!("`{tool}` is not on the path: {name} is taken from Debian's packages");
+            let what = format!(
+                "`{tool}` is not on the path: {name} is taken from Debian's packages; elsewhere leave it out (`--systems`)"
+            );
             return Err(PeerError::Missing(what));
         }
     }

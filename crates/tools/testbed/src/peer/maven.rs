@@ -40,7 +40,7 @@ impl Jars {
         let Release { name, java: oldest, .. } = release;
         let java = program("java").ok_or_else(|| {
             PeerError::Missing(format!(
-                "`java` is not on the path: a real {name} needs Java {oldest} or later"
+                "`java` is not on the path: {name} needs Java {oldest} or later (a package like Debian's `default-jdk-headless`)"
             ))
         })?;
         let folder = cache.join(release.folder);

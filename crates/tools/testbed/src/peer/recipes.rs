@@ -10,7 +10,7 @@ use super::maven::{Jars, Release, program};
 use crate::PeerError;
 
 const RELEASE: Release = Release {
-    name: "Curator",
+    name: "the load of recipes, with Curator and Hazelcast,",
     folder: "recipes",
     pom: include_str!("../../peers/recipes/pom.xml"),
     java: "17",
@@ -112,7 +112,7 @@ fn compile(folder: &Path) -> Result<(), PeerError> {
     }
     let javac = program("javac").ok_or_else(|| {
         PeerError::Missing(String::from(
-            "`javac` is not on the path: the load of recipes needs a JDK, 17 or later (Debian's package `openjdk-17-jdk-headless`)",
+            "`javac` is not on the path: the load of recipes needs a JDK, 17 or later (a package like Debian's `default-jdk-headless`)",
         ))
     })?;
     let sources = folder.join("sources");

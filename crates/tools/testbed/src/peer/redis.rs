@@ -1,4 +1,4 @@
-//! Redis from Debian's packages: one server that takes writes, and replicas of it. It answers before it has replicated.
+//! Redis, the system's own or from Debian's packages: one server that takes writes, and replicas of it. It answers before it has replicated.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -8,6 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::debian;
+use super::maven::program;
 use super::others::{Member, Others};
 use super::recipes::Recipes;
 use crate::{Failure, PeerError, Place, Setting};
@@ -19,29 +20,32 @@ const PACKAGES: [&str; 7] =
 const STAMP: &str = "unpacked";
 const PORT: u16 = 21_840;
 
-/// An unpacked Redis.
+/// An installed or unpacked Redis.
 #[derive(Clone, Debug)]
 pub struct Package {
     server: PathBuf,
-    /// Where its libraries are.
-    libraries: PathBuf,
+    /// Where its libraries are, if it is unpacked.
+    libraries: Option<PathBuf>,
 }
 
 impl Package {
-    /// From `cache`, or through apt if it is not there yet.
+    /// The one on the path, or the one in `cache`, or through apt if neither is there.
     ///
     /// # Errors
     /// `Missing` if there is no apt, or it has no such packages.
     pub fn find(cache: &Path) -> Result<Self, PeerError> {
+        if let Some(server) = program("redis-server") {
+            return Ok(Self { server, libraries: None });
+        }
         let folder = cache.join("redis");
         let root = folder.join("root");
         let stamp = folder.join(STAMP);
         if !stamp.exists() {
-            debian::unpack("Redis", &PACKAGES, &folder, &root)?;
+            debian::unpack("Redis without `redis-server` on the path", &PACKAGES, &folder, &root)?;
             fs::write(&stamp, "").map_err(PeerError::io(&stamp))?;
         }
         let libraries = root.join("usr/lib").join(format!("{}-linux-gnu", std::env::consts::ARCH));
-        Ok(Self { server: root.join("usr/bin/redis-server"), libraries })
+        Ok(Self { server: root.join("usr/bin/redis-server"), libraries: Some(libraries) })
     }
 
     /// The release, as it says itself.
@@ -56,7 +60,9 @@ impl Package {
 
     fn command(&self) -> Command {
         let mut command = Command::new(&self.server);
-        command.env("LD_LIBRARY_PATH", &self.libraries);
+        if let Some(libraries) = &self.libraries {
+            command.env("LD_LIBRARY_PATH", libraries);
+        }
         command
     }
 }
