@@ -29,7 +29,7 @@ use crate::node::Node;
 use crate::partitions::{BySlot, Hosted, Slot};
 use crate::question::{Asker, Question, Verdict};
 use crate::response::{ProduceResponse, Response};
-use crate::rights::TOPIC_WRITE;
+use crate::rights::{By, TOPIC_WRITE};
 use crate::waits::{Waiter, Waits};
 use batch::{error_of, only_batch};
 use held::{Asked, Held, Kept};
@@ -184,9 +184,7 @@ impl Produces {
         let (mut missing, mut doubted, mut failed) = (Missing::new(), Vec::new(), false);
         for partition in partitions {
             let place = response.place_for(partition.topic, &node.catalog);
-            let may = node.may_on_topic(by, TOPIC_WRITE, partition.topic).map_err(Refused::before_log);
-            let done =
-                may.and_then(|()| self.append_in_order(node, (request, version), (partition, verified), now));
+            let done = self.append_in_order(node, by, (request, version), (partition, verified), now);
             response.push(place.0, outcome(node, partition, &done));
             match done {
                 Ok((slot, appended)) => {
@@ -223,18 +221,21 @@ impl Produces {
     fn append_in_order(
         &mut self,
         node: &mut Node,
+        by: By<'_>,
         request: (&ProduceRequest<'_>, i16),
         (partition, verified): (&ProducePartition<'_>, &Verified),
         now: Now,
     ) -> Result<(Slot, Appended), Refused> {
+        let may = node.may_on_topic(by, TOPIC_WRITE, partition.topic).map_err(Refused::before_log);
         // Another broker may lead, and have taken what was refused here: then this one is wrong about the order.
-        if !self.refused.is_empty()
+        if may.is_ok()
+            && !self.refused.is_empty()
             && node.find(partition.topic, partition.partition).is_ok()
             && let Some((id, batch)) = of_unknown_producer(node, partition)
         {
             self.refused.check(id, &batch, now.mono()).map_err(Refused::before_log)?;
         }
-        let done = append(node, request, (partition, verified), now);
+        let done = may.and_then(|()| append(node, request, (partition, verified), now));
         if done.as_ref().is_err_and(|refused| passes(refused.why.error))
             && let Some((id, batch)) = of_unknown_producer(node, partition)
         {
@@ -410,24 +411,32 @@ fn failed(
     Response::Produce(response)
 }
 
-/// Whether a batch that is refused for that reason may come again, behind later ones. The last two are said of transactions.
+/// Whether a batch that is refused for that reason may come again, behind later ones. A topic may not be known here yet. The last two
+/// are said of transactions.
 const fn passes(error: ErrorCode) -> bool {
     matches!(
         error,
         ErrorCode::NotLeaderOrFollower
+            | ErrorCode::UnknownTopicId
+            | ErrorCode::UnknownTopicOrPartition
             | ErrorCode::KafkaStorageError
             | ErrorCode::NotEnoughReplicas
             | ErrorCode::ConcurrentTransactions
     )
 }
 
-/// The batch of a producer of which the partition knows neither this epoch nor a later one, as far as that can be told now.
+/// The batch of a producer of which the partition knows neither this epoch nor a later one, as far as that can be told now. Nothing
+/// for a topic whose id nobody has said.
 fn of_unknown_producer<'r>(
     node: &Node,
     partition: &ProducePartition<'r>,
 ) -> Option<(PartitionId, Batch<'r>)> {
     let batch = only_batch(partition.records).ok().filter(|batch| batch.producer_id() >= 0)?;
-    let id = node.catalog.find(partition.topic).ok()?.partition(partition.partition);
+    let topic = match partition.topic {
+        TopicName::Id(id) => id,
+        TopicName::Name(_) => node.catalog.find(partition.topic).ok()?.partition(partition.partition).topic,
+    };
+    let id = PartitionId { topic, index: partition.partition };
     let (producer, epoch) = (ProducerId(batch.producer_id()), ProducerEpoch(batch.producer_epoch()));
     let hosted = node.find(partition.topic, partition.partition);
     let is_known =

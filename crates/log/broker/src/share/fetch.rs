@@ -104,6 +104,8 @@ impl Share {
         now: Now,
     ) -> Option<Response> {
         let epoch = SessionEpoch::of(said.epoch);
+        // A member that has come back does not lose what it is given now.
+        self.end_lost(node);
         let session = match self.session_of(node, &said, epoch, of) {
             Ok(session) => session,
             Err(error) => return Some(refused(of.by.api, of.form, error)),
@@ -135,10 +137,7 @@ impl Share {
         self.acknowledge_all(node, of, &session, said, now);
         if epoch == SessionEpoch::End {
             self.end_session(node, &session, Release::Closed);
-            let connection = (of.waiter.shard, of.waiter.conn);
-            if let Some(sessions) = self.by_connection.get_mut(&connection) {
-                sessions.remove(&session);
-            }
+            self.connections.ended(&session);
         }
         self.ready.push_back((of.waiter, None));
         None
@@ -169,8 +168,7 @@ impl Share {
         if is_first {
             self.begin_group(&session.0);
         }
-        let connection = (of.waiter.shard, of.waiter.conn);
-        self.by_connection.entry(connection).or_default().insert(session.clone());
+        self.connections.uses(&session, (of.waiter.shard, of.waiter.conn));
         Ok(session)
     }
 

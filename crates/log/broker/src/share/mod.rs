@@ -22,6 +22,7 @@ mod acknowledge;
 mod announced;
 mod appends;
 mod burial;
+mod connections;
 mod ends;
 mod fates;
 mod fetch;
@@ -59,6 +60,7 @@ use crate::waits::{Waiter, Waits};
 use announced::Announced;
 use appends::Appends;
 pub(crate) use appends::PeerAppend;
+use connections::Connections;
 pub(crate) use ends::{PeerEnds, ends_here};
 use inspect::{Administration, Inspection};
 use offsets::PendingChange;
@@ -89,8 +91,7 @@ pub(crate) struct Share {
     /// The groups of each partition that has some.
     groups_of: BTreeMap<([u8; 16], i32), BTreeSet<Text>>,
     sessions: ShareSessions,
-    /// The sessions of each connection: they end with it.
-    by_connection: BTreeMap<(u16, ConnId), BTreeSet<SessionKey>>,
+    connections: Connections,
     /// Sessions of connections that are gone.
     lost: Vec<SessionKey>,
     pending: Waits<Pending>,
@@ -130,7 +131,7 @@ impl Share {
             served: BTreeMap::new(),
             groups_of: BTreeMap::new(),
             sessions: ShareSessions::new(sessions_max),
-            by_connection: BTreeMap::new(),
+            connections: Connections::default(),
             lost: Vec::new(),
             pending: Waits::default(),
             changes: Waits::default(),
@@ -264,9 +265,7 @@ impl Share {
 
     /// Time passes.
     pub(crate) fn tick(&mut self, node: &mut Node, now: Now) {
-        while let Some(session) = self.lost.pop() {
-            self.end_session(node, &session, Release::Lost);
-        }
+        self.end_lost(node);
         self.forget_idle();
         self.expire_members(node, now);
         self.expire_locks(node, now);
@@ -280,6 +279,13 @@ impl Share {
         self.announce(node, now);
         self.ask_again();
         self.settle(node, now);
+    }
+
+    /// Others may take what members had whose connections are gone.
+    fn end_lost(&mut self, node: &mut Node) {
+        while let Some(session) = self.lost.pop() {
+            self.end_session(node, &session, Release::Lost);
+        }
     }
 
     /// When the first of the requests that wait is to be answered. Locks and sessions last seconds, and are kept by a tick every
@@ -298,7 +304,7 @@ impl Share {
         }
         while self.changes.pop_of(shard, conn).is_some() {}
         while self.inspections.pop_of(shard, conn).is_some() {}
-        self.lost.extend(self.by_connection.remove(&(shard, conn)).into_iter().flatten());
+        self.lost.extend(self.connections.gone((shard, conn)));
     }
 
     /// Share groups whose deletion has ended.

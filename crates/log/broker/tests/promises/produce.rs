@@ -11,6 +11,7 @@ use log_broker::{BrokerConfig, DiskCommand, DiskEvent};
 use log_partition::Offset;
 use log_wire::{Attributes, BatchBuilder, Producer};
 use storage_wal::LogId;
+use uuid::Uuid;
 
 use crate::bench::{Bench, no_topic, text, topic, topic_with};
 
@@ -193,6 +194,24 @@ fn second_batch_of_a_new_producer_does_not_overtake_the_first_that_was_refused()
     assert_eq!(produce(&mut bench, 4, &batch_of(1)), None);
     let other = batch(Producer { id: 6, epoch: 0, base_sequence: 7 });
     assert_eq!(produce(&mut bench, 5, &other), None, "what is not known to be missing is not waited for");
+}
+
+#[test]
+fn second_batch_of_a_new_producer_does_not_overtake_the_first_that_came_before_its_topic_was_known() {
+    const BY_ID: i16 = 13;
+    let mut bench = Bench::serving(&[topic("t", 1, 1, 0)]);
+    let produce = |bench: &mut Bench, number, base_sequence| {
+        let records = batch(Producer { id: 5, epoch: 0, base_sequence });
+        let mut request = request(0, &records);
+        request.topic_data[0].topic_id = Uuid::from_bytes([2; 16]);
+        bench.ask(number, BY_ID, &request).as_ref().map(outcome)
+    };
+    assert_eq!(produce(&mut bench, 1, 0), Some((100, -1)), "UNKNOWN_TOPIC_ID");
+    bench.council(topic("u", 2, 1, 0));
+    bench.flush();
+    assert_eq!(produce(&mut bench, 2, 1), Some((45, -1)), "OUT_OF_ORDER_SEQUENCE_NUMBER");
+    assert_eq!(produce(&mut bench, 3, 0), None);
+    assert_eq!(produce(&mut bench, 4, 1), None);
 }
 
 #[test]
