@@ -4,6 +4,7 @@
 mod asks;
 mod guests;
 mod own;
+mod tokens;
 
 use base::Random;
 use objects_http::{HttpResponse, Say};
@@ -16,6 +17,9 @@ use super::travel::{Flight, ToClient, Travel};
 use crate::crowd::numbers_in;
 use crate::outcome::parsed;
 use own::Own;
+use tokens::Tokens;
+
+pub(crate) use tokens::ROOT_TOKEN;
 
 /// Calls of one client that are under way.
 const OPEN_MAX: usize = 3;
@@ -71,10 +75,11 @@ pub(super) struct Clients {
     eager: u64,
     /// Whether there are types of users.
     has_guests: bool,
+    tokens: Tokens,
 }
 
 impl Clients {
-    pub(super) fn new(has_guests: bool, mut random: Random) -> Self {
+    pub(super) fn new(has_guests: bool, has_access: bool, mut random: Random) -> Self {
         let count = 3 + random.below(5);
         let focus = asks::draw_focus(&mut random);
         let eager = 20 + random.below(80);
@@ -88,6 +93,7 @@ impl Clients {
             keys: 0,
             eager,
             has_guests,
+            tokens: Tokens::new(has_access),
             travel: Travel::default(),
             random,
         }
@@ -307,10 +313,15 @@ impl Clients {
     /// What a client learns from an answer.
     fn learn(&mut self, index: usize, call: usize, status: u16, body: &Value, history: &History) {
         let asked = &history.calls[call];
+        if let Some(change) = &asked.change {
+            self.tokens.heard(change, status, body);
+        }
+        // A session that is another's, or whose end is refused, is of no use.
+        let is_refused = [401, 403].contains(&status) && (asks::closes(asked) || self.random.chance(30));
         let client = &mut self.all[index];
         let own = client.own.as_mut().filter(|own| asked.session == Some(own.id));
         if let Some(own) = own {
-            let is_closed = status == 200 && asks::closes(asked);
+            let is_closed = is_refused || (status == 200 && asks::closes(asked));
             if is_closed
                 || status == 410
                     && body["type"].as_str().is_some_and(|kind| kind.ends_with("session-expired"))
@@ -412,7 +423,8 @@ impl Clients {
     }
 
     /// A new call.
-    fn start(&mut self, index: usize, call: Call, members: &mut Members, history: &mut History) {
+    fn start(&mut self, index: usize, mut call: Call, members: &mut Members, history: &mut History) {
+        self.tokens.sign(&mut self.random, index, &mut call);
         let call = history.begin(call);
         self.all[index].open.push(call);
         let member = self.all[index].member;
@@ -428,6 +440,11 @@ impl Clients {
         }
         if self.random.chance(2) {
             return self.leave(index, members, history);
+        }
+        let is_changing = index == 0 && self.tokens.are_used() && history.calm_from_ms.is_none();
+        if is_changing && client.open.len() <= OPEN_MAX && self.random.chance(40) {
+            let call = self.tokens.change(&mut self.random, index);
+            return self.start(index, call, members, history);
         }
         if client.open.len() < OPEN_MAX
             && let Some(call) = self.next_call(index)

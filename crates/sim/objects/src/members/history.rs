@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use objects_state::SessionId;
+use objects_state::{Authority, Principal, SessionId};
 
 use super::edge::HttpCall;
 
@@ -50,12 +50,53 @@ pub(crate) enum About {
     Upload,
 }
 
+/// By what a request comes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum By {
+    /// Without credentials.
+    #[default]
+    Nobody,
+    /// By the token that may do everything.
+    Root,
+    /// By a token of that number.
+    Token { number: u64, principal: String },
+}
+
+impl By {
+    /// Who it is, as the log must have it.
+    pub(crate) fn principal(&self) -> Principal {
+        match self {
+            Self::Nobody => Principal::anonymous(),
+            Self::Root => Principal::root(),
+            Self::Token { number, principal } => {
+                Principal { name: principal.clone(), authority: Authority::Token(*number) }
+            }
+        }
+    }
+}
+
+/// What a call changes of tokens and rights.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// It asks for a token.
+    Create,
+    /// It revokes the token of that number.
+    Revoke(u64),
+    /// It revokes all tokens of that principal.
+    RevokePrincipal(String),
+    /// It changes rights.
+    Else,
+}
+
 /// Something that a client wants, until it has it or gives it up.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub(crate) client: usize,
     pub(crate) about: About,
     pub(crate) http: HttpCall,
+    pub(crate) by: By,
+    /// What it changes of tokens and rights, if it does.
+    pub(crate) change: Option<Change>,
     /// The session in whose name it comes, or which it opens.
     pub(crate) session: Option<SessionId>,
     /// Its number in that session.
@@ -101,6 +142,7 @@ pub(crate) struct Attempt {
     /// The highest position that anybody had been told when it was sent.
     pub(crate) told_before: u64,
     pub(crate) answer: Option<Answer>,
+    pub(crate) answered_ms: Option<u64>,
     /// Nothing more will come: it is answered, broken, or given up.
     pub(crate) is_over: bool,
 }
@@ -142,6 +184,7 @@ impl History {
             until_ms,
             told_before: self.highest,
             answer: None,
+            answered_ms: None,
             is_over: false,
         };
         self.attempts.push(attempt);
@@ -161,7 +204,7 @@ impl History {
             self.rises.push((now_ms, position));
         }
         let attempt = self.attempt(number);
-        (attempt.answer, attempt.is_over) = (Some(answer), true);
+        (attempt.answer, attempt.answered_ms, attempt.is_over) = (Some(answer), Some(now_ms), true);
     }
 
     /// The highest position that anybody had been told at that time.

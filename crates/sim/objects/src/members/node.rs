@@ -12,11 +12,12 @@ use objects_http::EdgeConfig;
 use objects_replica::edge::{Answer, Request, SessionProof, Subject};
 use objects_replica::{Core, CoreConfig, PeerMessage, ReplayedState, replay};
 use objects_state::guest::{Engine, NoEngine};
-use objects_state::{Identity, Loader, SessionId, State};
+use objects_state::{Identity, Loader, Principal, SessionId, State};
 use sim_group::{JournalDriver, NodeError};
 use sim_kit::disk::SimDisk;
 use storage_raft_log::{Journal, JournalConfig, KeepPolicy, Recovered};
 
+use super::client::ROOT_TOKEN;
 use super::edge::{EdgeNews, EdgeThread, FromClient};
 use super::engine::FakeEngine;
 
@@ -173,8 +174,12 @@ impl Node {
         };
         let edge = |number| {
             let member = config.core.replica.member.0;
-            let edge_config =
-                EdgeConfig { hold_ms: config.hold_ms, any_host: true, ..EdgeConfig::new(member, number) };
+            let edge_config = EdgeConfig {
+                hold_ms: config.hold_ms,
+                any_host: true,
+                root_token: objects_http::hash_of_token(ROOT_TOKEN),
+                ..EdgeConfig::new(member, number)
+            };
             EdgeThread::new(edge_config, random.fork())
         };
         let edges = (0..config.core.edges).map(edge).collect();
@@ -307,7 +312,9 @@ impl Node {
             let signs = open.map(|(session, at)| Sign { session: *session, age_ms: now.since(*at) });
             self.news.signs.extend(signs);
         } else if let Some(proof) = proof_of(request, &self.state)
-            && self.state.session(proof.session).is_some_and(|open| open.secret_hash == proof.secret_hash)
+            && let Some(open) = self.state.session(proof.session)
+            && open.secret_hash == proof.secret_hash
+            && admitted(request, &self.state).is_some_and(|principal| principal.name == open.principal)
         {
             self.news.signs.push(Sign { session: proof.session, age_ms: 0 });
         }
@@ -404,6 +411,7 @@ impl Node {
 /// The session in whose name a request comes.
 fn proof_of(request: &Request, state: &State) -> Option<SessionProof> {
     match request {
+        Request::ByToken { request, .. } => proof_of(request, state),
         Request::Command { command, secret_hash } => match command.caller()?.identity {
             Identity::Session { session, .. } => Some(SessionProof { session, secret_hash: (*secret_hash)? }),
             _ => None,
@@ -418,4 +426,19 @@ fn proof_of(request: &Request, state: &State) -> Option<SessionProof> {
         }
         _ => None,
     }
+}
+
+/// Who asks, unless it is refused for want of rights: then nothing is heard of anybody.
+fn admitted(request: &Request, state: &State) -> Option<Principal> {
+    let (principal, asked) = match request {
+        Request::ByToken { hash, request } => (state.principal_of(hash)?, &**request),
+        request => (request.principal()?.clone(), request),
+    };
+    state.admit_principal(&principal).ok()?;
+    if let Request::Command { command, .. } = asked {
+        let mut command = command.clone();
+        command.caller_mut()?.principal = principal.clone();
+        state.judge_command(&command).ok()?;
+    }
+    Some(principal)
 }

@@ -12,6 +12,8 @@ use super::history::History;
 use super::judge::{self, Evidence};
 use super::{Members, setting};
 
+/// Seeds of runs with tokens and rights come from here.
+const ACCESS_SEED: u64 = 0xacce_55ed;
 /// How long everything may take to come to rest after it healed, milliseconds.
 const REST_MAX_MS: u64 = 180_000;
 /// How long clients are served while all is calm, milliseconds.
@@ -54,6 +56,12 @@ const FLOORS: &[Floor] = &[
     (24, "states behind another member's snapshot", 1_500),
     (31, "objects", 4_500),
     (31, "sessions", 2_800),
+    (32, "acts by revoked tokens", 8),
+    (32, "answers behind a revocation", 30),
+    (32, "principals in the log", 4_000),
+    (32, "queries that are refused", 25),
+    (32, "refusals by members", 150),
+    (32, "waits that end forbidden", 3),
     (34, "runs that came to rest", 90),
 ];
 
@@ -122,6 +130,8 @@ pub struct MembersWorld {
     members: Members,
     clients: Clients,
     history: History,
+    /// There are tokens and rights.
+    has_access: bool,
     faults: Faults,
     faulty_ms: u64,
     phase: Phase,
@@ -145,9 +155,14 @@ impl World for MembersWorld {
         if plan.light {
             faults = Faults::default();
         }
-        let clients = Clients::new(config.has_guests, random.fork());
-        let setting =
-            format!("{count} members, guests {}, {}, {faults:?}", config.has_guests, clients.setting());
+        // Drawn apart, so that a seed without it takes the steps that it always took. No model knows guests and their rights.
+        let has_access = !config.has_guests && Random::new(plan.seed ^ ACCESS_SEED).chance(40);
+        let clients = Clients::new(config.has_guests, has_access, random.fork());
+        let setting = format!(
+            "{count} members, guests {}, tokens {has_access}, {}, {faults:?}",
+            config.has_guests,
+            clients.setting()
+        );
         let mut members = Members::new(count, config, random.fork());
         members.sim.leave_out(plan.without.clone());
         let faulty_ms = members.sim.now_ms() + plan.faulty_ms;
@@ -155,6 +170,7 @@ impl World for MembersWorld {
             members,
             clients,
             history: History::default(),
+            has_access,
             faults,
             faulty_ms,
             phase: Phase::Faults,
@@ -219,6 +235,7 @@ impl World for MembersWorld {
             lease_ms: replica.replica.lease_ms,
             tick_ms: replica.tick_ms,
             has_guests: self.members.config.has_guests,
+            has_access: self.has_access,
         };
         let findings = judge::judge(&evidence);
         self.judged = findings.judged;

@@ -8,7 +8,7 @@ use super::own::Own;
 use super::{Clients, bare};
 use crate::crowd::{Arguments, giving_back};
 use crate::members::edge::HttpCall;
-use crate::members::history::{About, Call, Errand, Object};
+use crate::members::history::{About, By, Call, Errand, Object};
 use crate::model::{TYPES, Type, Way};
 
 /// Types whose objects sessions hold something of.
@@ -46,17 +46,19 @@ pub(super) fn patience_ms(random: &mut Random, about: &About) -> u64 {
 
 /// The request for an errand of a call.
 pub(super) fn errand_call(random: &mut Random, call: &Call, errand: Errand) -> HttpCall {
-    let fields = || {
-        let is_session = |field: &&(&'static str, String)| field.0 == "diwan-session";
-        call.http.fields.iter().filter(is_session).cloned().collect()
-    };
+    let fields =
+        |names: &[&str]| call.http.fields.iter().filter(|field| names.contains(&field.0)).cloned().collect();
     match errand {
         Errand::Ask => call.http.clone(),
         Errand::Collect(ticket) => {
             let hold_ms = 100 + random.below(4_000);
-            bare("GET", format!("/v1/tickets/{ticket}?hold_ms={hold_ms}"), fields())
+            bare(
+                "GET",
+                format!("/v1/tickets/{ticket}?hold_ms={hold_ms}"),
+                fields(&["diwan-session", "authorization"]),
+            )
         }
-        Errand::Cancel(ticket) => bare("DELETE", format!("/v1/tickets/{ticket}"), Vec::new()),
+        Errand::Cancel(ticket) => bare("DELETE", format!("/v1/tickets/{ticket}"), fields(&["authorization"])),
     }
 }
 
@@ -81,6 +83,8 @@ pub(super) fn of(client: usize, about: About, http: HttpCall, session: Option<Se
         client,
         about,
         http,
+        by: By::default(),
+        change: None,
         session,
         request: None,
         is_repeatable: false,

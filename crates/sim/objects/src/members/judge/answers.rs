@@ -13,7 +13,7 @@ use crate::outcome::parsed;
 use crate::rules::Wrong;
 
 /// What a member says of its own accord, without a position in the log.
-const OF_MEMBERS: [&str; 10] = [
+const OF_MEMBERS: [&str; 11] = [
     "no-leader",
     "outcome-unknown",
     "disk-full",
@@ -24,6 +24,8 @@ const OF_MEMBERS: [&str; 10] = [
     "bad-argument",
     "no-such-ticket",
     "no-such-type",
+    // Before all members know of rights.
+    "type-not-ready",
 ];
 
 pub(super) fn judge(evidence: &Evidence<'_>, log: &LogTold, findings: &mut Findings) {
@@ -54,7 +56,16 @@ pub(super) fn judge(evidence: &Evidence<'_>, log: &LogTold, findings: &mut Findi
 /// Whether a repeat is to be answered the same.
 fn is_kept(answer: &Answer) -> bool {
     let slug = slug_of(&parsed(&answer.body)).to_owned();
-    let not_kept = ["request-forgotten", "session-expired", "quota", "type-not-ready", "quarantined"];
+    let not_kept = [
+        "request-forgotten",
+        "session-expired",
+        "quota",
+        "type-not-ready",
+        "quarantined",
+        // Of who does not get in nothing is kept, and a member refuses what would be refused.
+        "unauthenticated",
+        "forbidden",
+    ];
     !not_kept.contains(&slug.as_str())
 }
 
@@ -101,7 +112,14 @@ impl<'a> Judge<'a> {
         let body = parsed(&self.answer.body);
         let slug = slug_of(&body);
         let is_of_edge = self.answer.position.is_none();
-        if !is_of_edge && !OF_MEMBERS.contains(&slug) {
+        let is_of_access = self.evidence.has_access && ["forbidden", "unauthenticated"].contains(&slug);
+        if is_of_access {
+            findings.judged(32, "refusals by members");
+            if !self.log.refused_rightly.contains(&self.number) {
+                return Err((32, self.words("is refused what it may do")));
+            }
+        }
+        if !is_of_edge && !is_of_access && !OF_MEMBERS.contains(&slug) {
             let (rule, what) = match self.occurrences() {
                 [] if !matches!(self.attempt.errand, Errand::Collect(_)) => {
                     (7, "was answered and is not in the log")
@@ -155,12 +173,14 @@ impl<'a> Judge<'a> {
         self.occurrences().iter().filter_map(position).collect()
     }
 
-    /// Whether the answer is this outcome, byte for byte, but for the secret of a session that it opened.
+    /// Whether the answer is this outcome, byte for byte, but for the secret of a session that it opened, or of a token.
     fn says(&self, outcome: &Outcome) -> bool {
         let due = outcome.to_json();
         let body = &self.answer.body;
         let is_body = *body == due
-            || body.split_once(",\"secret\":\"").is_some_and(|(first, _)| format!("{first}}}") == due);
+            || [",\"secret\":\"", ",\"token\":\""]
+                .iter()
+                .any(|secret| body.split_once(secret).is_some_and(|(first, _)| format!("{first}}}") == due));
         let status = outcome.status();
         is_body && (self.answer.status == status || (status == 200 && self.answer.status == 201))
     }

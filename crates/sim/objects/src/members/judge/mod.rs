@@ -1,6 +1,7 @@
 //! Who judges a run of whole members: the log, played into the models and into a state of its own, and what clients saw
 //! compared with that.
 
+mod access;
 mod answers;
 mod calm;
 mod expiry;
@@ -26,6 +27,8 @@ pub(super) struct Evidence<'a> {
     pub(super) tick_ms: u64,
     /// There are types of users, of which the model knows nothing.
     pub(super) has_guests: bool,
+    /// There are tokens and rights.
+    pub(super) has_access: bool,
 }
 
 /// What is wrong, and how much was judged.
@@ -72,6 +75,7 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Findings {
     findings.take(played);
     if findings.wrongs.is_empty() {
         replay.digests(&mut findings);
+        access::judge(evidence, &replay.told, &mut findings);
         answers::judge(evidence, &replay.told, &mut findings);
         expiry::judge(evidence, &replay.told, &mut findings);
         calm::judge(evidence, &replay.told, &mut findings);

@@ -1,6 +1,8 @@
 //! O2: every query is evaluated again at the position that its answer names; none is older than it may be.
 
-use objects_state::{ObjectName, Outcome, State, type_name};
+use std::collections::BTreeSet;
+
+use objects_state::{Act, ObjectName, Outcome, State, type_name, type_named};
 
 use super::Evidence;
 use crate::members::history::{About, Answer, Attempt, Call};
@@ -17,19 +19,25 @@ pub(super) struct Queries<'a> {
     evidence: &'a Evidence<'a>,
     /// Attempts that were answered, by the position that the answer names, from the last on.
     left: Vec<(u64, usize)>,
+    /// Attempts whose refusals for want of rights are right at the positions that they name.
+    pub(super) refused_rightly: BTreeSet<u64>,
 }
 
 impl<'a> Queries<'a> {
     pub(super) fn of(evidence: &'a Evidence<'a>) -> Self {
         let history = evidence.history;
-        let is_read = |call: &Call| matches!(call.about, About::Query { .. } | About::Renew);
         let position = |(number, attempt): (usize, &Attempt)| {
-            let is_read = is_read(&history.calls[attempt.call]);
-            Some((attempt.answer.as_ref().filter(|_| is_read)?.position?, number))
+            let answer = attempt.answer.as_ref()?;
+            let is_read = match history.calls[attempt.call].about {
+                About::Query { .. } | About::Renew => true,
+                About::Command { .. } => is_for_want_of_rights(answer),
+                About::Stream | About::Upload => false,
+            };
+            Some((answer.position.filter(|_| is_read)?, number))
         };
         let mut left: Vec<_> = history.attempts.iter().enumerate().filter_map(position).collect();
         left.sort_unstable_by(|one, other| other.cmp(one));
-        Self { evidence, left }
+        Self { evidence, left, refused_rightly: BTreeSet::new() }
     }
 
     /// Those that were answered at the group's position.
@@ -45,17 +53,35 @@ impl<'a> Queries<'a> {
         let here = state.position();
         while let Some((position, number)) = self.left.pop_if(|(position, _)| *position <= here) {
             let attempt = &self.evidence.history.attempts[number];
-            if position < here {
+            let call = &self.evidence.history.calls[attempt.call];
+            let is_command = matches!(call.about, About::Command { .. });
+            if position < here && !is_command {
                 return Err((
                     2,
                     format!("a query is answered at position {position}, within a command: {attempt:?}"),
                 ));
             }
             let Some(answer) = &attempt.answer else { continue };
-            let call = &self.evidence.history.calls[attempt.call];
+            let is_not_own = group.is_some_and(|group| is_of_anothers_session(group, call));
+            let is_refused = is_not_own || group.is_some_and(|group| may_not(group, call));
             match &call.about {
-                About::Renew => renewed(state, call, answer, rules)?,
+                // No member refuses before it knows all that was committed when the request came. Whose a session is never changes.
+                About::Command { .. }
+                    if is_refused && position == here && (is_not_own || position >= attempt.told_before) =>
+                {
+                    self.refused_rightly.insert(number as u64);
+                }
+                About::Command { .. } => {}
                 _ if [503, 429].contains(&answer.status) => {}
+                About::Renew if is_refused || is_for_want_of_rights(answer) => {
+                    is_refused_rightly(is_refused, call, answer)?;
+                }
+                About::Renew => renewed(state, call, answer, rules)?,
+                _ if is_refused || is_for_want_of_rights(answer) => {
+                    rules.count(32, "queries that are refused", 1);
+                    is_refused_rightly(is_refused, call, answer)?;
+                    self.is_fresh(here, number, call, rules)?;
+                }
                 _ => {
                     evaluated(state, group, call, answer)?;
                     self.is_fresh(here, number, call, rules)?;
@@ -70,7 +96,9 @@ impl<'a> Queries<'a> {
         let attempt = &self.evidence.history.attempts[number];
         let About::Query { is_stale, min_position, .. } = &call.about else { return Ok(()) };
         rules.count(2, if *is_stale { "stale queries" } else { "linearizable queries" }, 1);
-        if min_position.is_some_and(|least| position < least) {
+        // Who may not ask is told so before.
+        let is_refused = attempt.answer.as_ref().is_some_and(is_for_want_of_rights);
+        if min_position.is_some_and(|least| position < least) && !is_refused {
             return Err((2, format!("answered at {position}, below its `min_position`: {call:?}")));
         }
         let least = match is_stale {
@@ -93,9 +121,54 @@ impl<'a> Queries<'a> {
     /// # Errors
     /// A query was answered at a position that the log has not reached.
     pub(super) fn are_done(&self) -> Result<(), Wrong> {
-        let Some((position, number)) = self.left.last() else { return Ok(()) };
+        let calls = &self.evidence.history.calls;
+        let is_query = |number: usize| {
+            !matches!(calls[self.evidence.history.attempts[number].call].about, About::Command { .. })
+        };
+        let Some((position, number)) = self.left.iter().rev().find(|(_, number)| is_query(*number)) else {
+            return Ok(());
+        };
         let attempt = &self.evidence.history.attempts[*number];
         Err((7, format!("a query was answered at position {position}, which is lost: {attempt:?}")))
+    }
+}
+
+fn is_for_want_of_rights(answer: &Answer) -> bool {
+    [401, 403].contains(&answer.status)
+}
+
+/// O32: whether a client may not do that, at this position.
+fn may_not(group: &Group, call: &Call) -> bool {
+    let principal = call.by.principal();
+    let object = match &call.about {
+        About::Query { object, .. } | About::Command { object: Some(object), .. } => Some(object),
+        _ => None,
+    };
+    let name = object.and_then(|object| {
+        Some(ObjectName { kind: type_named(&object.type_name)?, name: object.name.clone() })
+    });
+    let act = match (&call.about, &name, call.http.method) {
+        (About::Query { method, .. } | About::Command { method: Some(method), .. }, Some(name), _) => {
+            Act::Method(name, method)
+        }
+        (About::Command { .. }, Some(name), "PUT") => Act::Create(name),
+        (About::Command { .. }, Some(name), "DELETE") => Act::LookAfter(name),
+        _ if call.change.is_some() => Act::Administer,
+        _ => Act::Know,
+    };
+    group.judge_query(&principal, &act).is_err()
+}
+
+fn is_of_anothers_session(group: &Group, call: &Call) -> bool {
+    let name = call.by.principal().name;
+    call.session.is_some_and(|id| group.is_anothers_session(id, &name))
+}
+
+fn is_refused_rightly(is_refused: bool, call: &Call, answer: &Answer) -> Result<(), Wrong> {
+    match (is_refused, is_for_want_of_rights(answer)) {
+        (true, false) => Err((32, format!("it is answered what it may not know: {call:?}\n{answer:?}"))),
+        (false, true) => Err((32, format!("it may know what it is refused: {call:?}\n{answer:?}"))),
+        _ => Ok(()),
     }
 }
 

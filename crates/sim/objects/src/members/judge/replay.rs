@@ -1,7 +1,7 @@
 //! The log from its beginning, played into the model and into a state that never saw a snapshot, beside each other and under
 //! the rules of a log alone. What it says of each request is kept for those who judge what clients saw.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use base::WallTime;
@@ -9,7 +9,8 @@ use consensus_raft::EntryKind;
 use consensus_replica::batch::BatchReader;
 use objects_state::guest::{Engine, NoEngine};
 use objects_state::{
-    Command, Effect, Effects, Identity, ObjectName, Outcome, SessionId, State, TicketEnd, TicketState,
+    Command, Effect, Effects, Identity, ObjectName, Outcome, Principal, SessionId, State, TicketEnd,
+    TicketState,
 };
 use sim_kit::Judged;
 
@@ -36,6 +37,8 @@ pub(super) struct Occurrence {
     /// Its first position, and that of the state behind it.
     pub(super) first: u64,
     pub(super) last: u64,
+    /// Who asked, as the member says that took it in.
+    pub(super) principal: Principal,
     pub(super) said: Said,
 }
 
@@ -83,6 +86,8 @@ pub(super) struct LogTold {
     digests: BTreeMap<u64, u64>,
     /// How many calls wait, and how many sessions are open, in the end.
     pub(super) left: [u64; 2],
+    /// Attempts whose refusals for want of rights are right at the positions that they name.
+    pub(super) refused_rightly: BTreeSet<u64>,
 }
 
 /// See the module.
@@ -180,7 +185,9 @@ impl<'a> Replay<'a> {
     /// Queries that were answered at this position.
     fn ask(&mut self) -> Result<(), Wrong> {
         let group = (!self.evidence.has_guests).then_some(&self.group);
-        self.queries.ask(&self.state, group, &mut self.rules)
+        self.queries.ask(&self.state, group, &mut self.rules)?;
+        self.told.refused_rightly.append(&mut self.queries.refused_rightly);
+        Ok(())
     }
 
     /// O15: a member cancels only waits that nobody can find again.
@@ -250,10 +257,10 @@ impl<'a> Replay<'a> {
         for effect in effects {
             match effect {
                 Effect::Answered { outcome, .. } => {
-                    self.occurred(read, Occurrence { first, last, said: Said::Answered(outcome.clone()) })?;
+                    self.occurred(read, (first, last), Said::Answered(outcome.clone()))?;
                 }
                 Effect::Parked { ticket, .. } => {
-                    self.occurred(read, Occurrence { first, last, said: Said::Parked(*ticket) })?;
+                    self.occurred(read, (first, last), Said::Parked(*ticket))?;
                     self.parked(*ticket, made);
                 }
                 Effect::TicketEnded { ticket, end, outcome } => {
@@ -302,7 +309,7 @@ impl<'a> Replay<'a> {
     }
 
     /// A request of a member's caller is in the log.
-    fn occurred(&mut self, read: &LogCommand, occurrence: Occurrence) -> Result<(), Wrong> {
+    fn occurred(&mut self, read: &LogCommand, (first, last): (u64, u64), said: Said) -> Result<(), Wrong> {
         let Some(source) = read.source else {
             return Err((3, format!("a leader of its own accord: {}", crate::outcome::brief(&read.command))));
         };
@@ -317,7 +324,7 @@ impl<'a> Replay<'a> {
             let words = crate::outcome::brief(&read.command);
             return Err((3, format!("without session and key, it takes effect twice: {words}")));
         }
-        occurrences.push(occurrence);
+        occurrences.push(Occurrence { first, last, principal: caller.principal.clone(), said });
         Ok(())
     }
 

@@ -7,7 +7,8 @@ mod right;
 use std::collections::BTreeMap;
 
 use objects_state::{
-    ANONYMOUS, Act, Authority, Caller, Command, Identity, ObjectName, Principal, TokenNumber, type_name,
+    ANONYMOUS, Act, Authority, Caller, Command, Identity, ObjectName, Principal, SessionId, TokenNumber,
+    type_name,
 };
 use serde_json::{Value, json};
 
@@ -180,8 +181,13 @@ impl Group {
             Command::Call(_) | Command::Batch(_) | Command::Create { .. } | Command::Delete { .. }
         );
         let (true, Identity::Session { session, .. }) = (is_request, &caller.identity) else { return false };
-        let open = self.sessions.iter().find(|open| open.id == *session);
-        open.is_some_and(|open| !self.is_own_session(&open.principal, &caller.principal.name))
+        self.is_anothers_session(*session, &caller.principal.name)
+    }
+
+    /// Whether a session is open, and not that principal's.
+    pub(crate) fn is_anothers_session(&self, id: SessionId, principal: &str) -> bool {
+        let open = self.sessions.iter().find(|open| open.id == id);
+        open.is_some_and(|open| !self.is_own_session(&open.principal, principal))
     }
 
     /// Ends all calls that may not wait any more, and only then grants what is due.
