@@ -77,7 +77,8 @@ fn all_experiments_are_listed() {
     let ids: Vec<_> = text.lines().filter_map(|line| line.split(' ').next()).collect();
     let all = "Z1 Z2 Z3 Z4 Z5 Z6 C1 C2 C3 C4 C5 R1 R2 R3 R4 R5 K1 K2 K3 \
                log-producers log-delivery log-transactions log-idle log-start log-replicas log-failover \
-               log-takeover log-rolling log-reassignment log-groups log-queue";
+               log-takeover log-rolling log-reassignment log-groups log-queue \
+               recipe-lock recipe-handoff recipe-barrier recipe-counter recipe-query";
     assert_eq!(ids.join(" "), all);
 }
 
