@@ -426,7 +426,7 @@ const fn passes(error: ErrorCode) -> bool {
 }
 
 /// The batch of a producer of which the partition knows neither this epoch nor a later one, as far as that can be told now. Nothing
-/// for a topic whose id nobody has said.
+/// for the name of a topic that is not known.
 fn of_unknown_producer<'r>(
     node: &Node,
     partition: &ProducePartition<'r>,

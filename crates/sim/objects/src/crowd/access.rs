@@ -39,7 +39,7 @@ impl Principals {
         self.is_used
     }
 
-    /// Somebody's name.
+    /// The name of a principal.
     pub(super) fn name(&self, random: &mut Random) -> String {
         match self.is_used {
             false => ["ann", "ann", "ann", "bob", "cy"][random.below(5) as usize].into(),
@@ -71,7 +71,7 @@ impl Principals {
         }
     }
 
-    /// What somebody changes who administers, or would like to.
+    /// A change of access by an administrator, or by a client that is none.
     pub(super) fn change(&mut self, random: &mut Random, is_closed: bool) -> (Principal, AccessChange) {
         let name = match random.below(10) {
             0..4 => ROOT.into(),

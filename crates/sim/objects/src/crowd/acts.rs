@@ -5,7 +5,7 @@ use objects_state::{Act, ObjectName, Principal, TypeId};
 
 use super::{Crowd, TYPES, type_index};
 
-/// Somebody who wants to do something.
+/// A principal, and what it may be allowed to do.
 pub(crate) struct Wish {
     pub(crate) principal: Principal,
     object: ObjectName,

@@ -33,7 +33,7 @@ impl Access {
         self.ends(seen, all)
     }
 
-    /// Whoever comes by a token that was revoked before is nobody.
+    /// A client that comes by a token that was revoked before is unauthenticated.
     fn revoked(&self, seen: &Seen<'_>, all: &mut BTreeMap<u32, Judged>) -> Result<(), Wrong> {
         let authority = seen.command.caller().map(|caller| caller.principal.authority);
         let Some(Authority::Token(number)) = authority else { return Ok(()) };

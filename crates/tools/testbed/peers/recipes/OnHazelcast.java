@@ -79,7 +79,7 @@ final class OnHazelcast implements Recipes {
         };
     }
 
-    /** Whoever comes first sets the count; it cannot reach 0 before each party has tried to. */
+    /** The first client sets the count; it cannot reach 0 before each party has tried to. */
     private static void pass(ICountDownLatch latch, int parties) throws Exception {
         latch.trySetCount(parties);
         latch.countDown();

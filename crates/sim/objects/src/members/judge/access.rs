@@ -10,7 +10,7 @@ use crate::members::history::{Attempt, By, Call, Change, Errand};
 /// What says nothing of who asks: a member that cannot serve, or has too much to do.
 const OF_NOBODY: [u16; 4] = [408, 429, 503, 504];
 
-/// A token is over: when somebody was told that, and from which position on.
+/// A token is over: when a client was told that, and from which position on.
 #[derive(Clone, Copy, Debug)]
 struct Revoked {
     told_ms: u64,
