@@ -320,6 +320,7 @@ impl Produces {
 
     /// Answers requests whose time is over. Their batches stay, and may be committed later.
     pub(crate) fn expire(&mut self, node: &mut Node, now: Now) {
+        self.refused.forget_old(now.mono());
         while let Some((waiter, mut pending)) = self.waits.pop_overdue(now.mono()) {
             for slot in std::mem::take(&mut pending.slots) {
                 for waiting in [self.batches.of(slot), self.alone.of(slot)] {

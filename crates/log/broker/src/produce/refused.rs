@@ -66,6 +66,16 @@ impl RefusedFirst {
         }
     }
 
+    /// Forgets what came long ago, as far as nothing before it came again.
+    pub(super) fn forget_old(&mut self, now: MonoTime) {
+        while let Some(oldest) = self.order.front()
+            && self.lowest.get(oldest).is_none_or(|of| of.until <= now)
+        {
+            self.lowest.remove(oldest);
+            self.order.pop_front();
+        }
+    }
+
     /// Whether a batch of a producer that the partition does not know may be taken.
     ///
     /// # Errors
@@ -84,5 +94,35 @@ impl RefusedFirst {
         if self.lowest.remove(&(id, batch.producer_id())).is_some() {
             self.order.retain(|key| *key != (id, batch.producer_id()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use log_wire::{Attributes, BatchBuilder, Producer};
+
+    use super::*;
+
+    fn batch_of(id: i64) -> Vec<u8> {
+        let mut batch = BatchBuilder::new(Attributes(0), Producer { id, epoch: 0, base_sequence: 3 });
+        batch.push(1_000, None, Some(b"value"), &[]);
+        batch.finish().to_vec()
+    }
+
+    #[test]
+    fn what_was_refused_long_ago_takes_no_room() {
+        let (mut refused, id) = (RefusedFirst::default(), PartitionId { topic: [1; 16], index: 0 });
+        let at = |ms| MonoTime::ZERO.plus_ms(ms);
+        for producer in 0..3 {
+            let bytes = batch_of(producer);
+            let (batch, _) = Batch::read(&bytes).expect("it is whole");
+            refused.refused(id, &batch, at(100 * producer.unsigned_abs()));
+        }
+        refused.forget_old(at(REMEMBERED_MS - 1));
+        assert_eq!((refused.lowest.len(), refused.order.len()), (3, 3));
+        refused.forget_old(at(REMEMBERED_MS + 100));
+        assert_eq!((refused.lowest.len(), refused.order.len()), (1, 1));
+        refused.forget_old(at(REMEMBERED_MS + 200));
+        assert!(refused.is_empty() && refused.order.is_empty());
     }
 }

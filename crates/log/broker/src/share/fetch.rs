@@ -114,6 +114,9 @@ impl Share {
             return Some(refused(of.by.api, of.form, ErrorCode::InvalidRequest));
         }
         self.sessions.change(&session, more, less);
+        let has_writes = !said.acknowledged.is_empty();
+        // One that waits for records, too, gets the time of its writes when its own is over.
+        let waits_for_writes = has_writes && wanted.is_none_or(|wanted| wanted.is_over);
         let pending = Pending {
             api: of.by.api,
             form: of.form,
@@ -126,12 +129,10 @@ impl Share {
             wanted,
             queued: BTreeSet::new(),
             reading: None,
+            has_longer: waits_for_writes,
             bytes: 0,
             records: 0,
         };
-        let has_writes = !said.acknowledged.is_empty();
-        // One that waits for records, too, gets the time of its writes when its own is over.
-        let waits_for_writes = has_writes && wanted.is_none_or(|wanted| wanted.is_over);
         let deadline_ms = if waits_for_writes { wait_ms.max(WRITE_MS) } else { wait_ms };
         self.pending.insert(of.waiter, now.mono().plus_ms(deadline_ms), pending);
         self.acknowledge_all(node, of, &session, said, now);
@@ -198,11 +199,12 @@ impl Share {
     /// Answers requests whose time is over.
     pub(super) fn expire_requests(&mut self, node: &mut Node, now: Now) {
         while let Some((waiter, mut pending)) = self.pending.pop_overdue(now.mono()) {
-            let was_over = pending.wanted.is_none_or(|wanted| wanted.is_over);
             if let Some(wanted) = &mut pending.wanted {
                 wanted.is_over = true;
             }
-            if (pending.reading.is_some() || !pending.open.is_empty()) && !was_over {
+            let is_under_way = pending.reading.is_some() || !pending.open.is_empty();
+            if is_under_way && !pending.has_longer {
+                pending.has_longer = true;
                 self.pending.insert(waiter, now.mono().plus_ms(WRITE_MS), pending);
                 continue;
             }
@@ -233,6 +235,7 @@ impl Share {
             self.reads.abandon(&key);
             if let Some(served) = self.served.get_mut(&key) {
                 served.is_read = false;
+                served.doubt = None;
             }
             self.wake(&key);
         }

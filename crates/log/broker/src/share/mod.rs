@@ -6,8 +6,8 @@
 //!
 //! # A fetch
 //! `fetch` takes the request, gives its acknowledgements to the share partitions (`acknowledge`), and waits until they are
-//! durable. Then it reads from one partition of the session after the other (`reading`), gives the member what it may take, and
-//! answers when that is enough or the time is over. A partition that has nothing puts the request into its queue, and wakes it
+//! durable. Then it reads from one partition of the session after the other (`reading`), as soon as the partition's other replicas
+//! have said that it is led here still (`doubts`), gives the member what it may take, and answers when that is enough or the time is over. A partition that has nothing puts the request into its queue, and wakes it
 //! when something is committed or given back.
 //!
 //! # Invariants
@@ -23,6 +23,7 @@ mod announced;
 mod appends;
 mod burial;
 mod connections;
+mod doubts;
 mod ends;
 mod fates;
 mod fetch;
@@ -218,8 +219,10 @@ impl Share {
     pub(crate) fn confirmed(&mut self, node: &mut Node, slot: Slot, now: Now) {
         if let Some(partition) = self.coordinators.partition_in(node, slot) {
             self.busy.insert(partition);
-            self.settle(node, now);
+        } else {
+            self.end_doubts(node, slot, now);
         }
+        self.settle(node, now);
     }
 
     /// A partition is gone from here, or its log begins elsewhere: what is served of it is read again.

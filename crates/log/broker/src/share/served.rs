@@ -14,6 +14,7 @@ use log_share::{
 use log_wire::{ErrorCode, TopicName};
 
 use super::burial::Burial;
+use super::doubts::Doubt;
 use super::states::Asked;
 use super::{Share, group_config, queue_config};
 use crate::node::Node;
@@ -78,6 +79,8 @@ pub(super) struct Served {
     pub(super) machine: Option<SharePartition>,
     /// Whether a read is under way.
     pub(super) is_read: bool,
+    /// Whether it is led here still is being asked for a request.
+    pub(super) doubt: Option<Doubt>,
     pub(super) queue: Queue,
     pub(super) open: Vec<OpenAcknowledgement>,
     /// The latest change that was given to the holder of the state and is not durable: all before it are not known to be, either.
@@ -97,6 +100,7 @@ impl Served {
             state: None,
             machine: None,
             is_read: false,
+            doubt: None,
             queue: Queue::default(),
             open: Vec::new(),
             under_way: None,
@@ -181,7 +185,11 @@ impl Share {
                 self.groups_of.remove(&(key.topic, key.partition));
             }
         }
-        self.served.remove(key)
+        let mut gone = self.served.remove(key)?;
+        if let Some(doubt) = gone.doubt.take() {
+            self.drop_doubt(&doubt);
+        }
+        Some(gone)
     }
 
     /// The state of a share partition is known, or not to be had.

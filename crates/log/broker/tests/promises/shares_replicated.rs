@@ -187,6 +187,38 @@ fn former_leader_of_a_partition_changes_nothing() {
 }
 
 #[test]
+fn former_leader_of_a_partition_gives_out_nothing_that_its_successor_counted_as_acknowledged() {
+    let mut cluster = serving(PLACES);
+    let partition = elsewhere(&cluster);
+    (0..2).for_each(|_| produce(&mut cluster, partition));
+    assert_eq!(take(&mut cluster, "a", partition), [0, 1]);
+    assert_eq!(say(&mut cluster, &said("a", 1, partition, 0, RELEASE)), ErrorCode::None);
+    let former = cluster.leader(partition as usize).0;
+    cluster.lose(former);
+    cluster.settle();
+    cluster.pass(1_000);
+    assert_eq!(take(&mut cluster, "b", partition), [0, 1]);
+    assert_eq!(say(&mut cluster, &said("b", 1, partition, 0, ACCEPT)), ErrorCode::None);
+    // It has heard nothing of that, and serves on.
+    let number =
+        cluster.broker(former).begin(1, &fetch("c", 0, &[partition])).expect_err("it has to ask first");
+    for _ in 0..10 {
+        cluster.turn(former);
+    }
+    assert_eq!(cluster.broker(former).end::<ShareFetchRequest>(number, 1), None);
+    cluster.come_back(former);
+    cluster.settle();
+    cluster.pass(2_000);
+    let answer = cluster.broker(former).end::<ShareFetchRequest>(number, 1).expect("it knows by now");
+    assert_eq!(offsets_of(&answer), [] as [i64; 0]);
+    assert_eq!(
+        answer.responses[0].partitions[0].error_code,
+        ErrorCode::NotLeaderOrFollower.code(),
+        "{answer:?}"
+    );
+}
+
+#[test]
 fn group_is_seen_and_deleted_where_its_members_are_coordinated() {
     let mut cluster = serving(PLACES);
     let partition = elsewhere(&cluster);
