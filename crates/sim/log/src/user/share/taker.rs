@@ -65,6 +65,8 @@ pub(super) struct Taker {
     /// The epoch of the next request of the session.
     epoch: i32,
     session: BTreeSet<Place>,
+    /// What the broker is known to have for the session: as of its last answer.
+    told: BTreeSet<Place>,
     held: BTreeMap<At, Taking>,
     /// All records that it was given.
     had: BTreeSet<At>,
@@ -81,6 +83,7 @@ impl Taker {
             link: Link::to(Target::Broker(broker)),
             epoch: BEGINS,
             session: BTreeSet::new(),
+            told: BTreeSet::new(),
             held: BTreeMap::new(),
             had: BTreeSet::new(),
             has_lost: false,
@@ -116,10 +119,10 @@ impl Taker {
             }
         }
         if self.link.is_lost(around, PATIENCE_MS) {
-            let before = (self.epoch, self.session.clone());
+            let (epoch, told) = (self.epoch, std::mem::take(&mut self.told));
             self.part(around);
             if around.now_ms.is_multiple_of(GOES_ON_EVERY) {
-                (self.epoch, self.session) = before;
+                (self.epoch, self.session, self.told) = (epoch, told.clone(), told);
             }
         }
         let is_at_rest = around.now_ms < self.rests_until_ms;
@@ -166,6 +169,7 @@ impl Taker {
             around.history.share_given_up(at, self.member);
         }
         self.session.clear();
+        self.told.clear();
         self.epoch = BEGINS;
     }
 
@@ -297,7 +301,10 @@ impl Taker {
     fn goes_on(&mut self, around: &mut Around<'_>, asked: &Asked, error: i16) {
         match error {
             0 if asked.ends => self.forget(around),
-            0 => self.epoch += 1,
+            0 => {
+                self.epoch += 1;
+                self.told = self.session.clone();
+            }
             error => {
                 if !OTHER_SESSION.contains(&error) && !FOR_NOW.contains(&error) {
                     around.history.wrong(59, format!("a session of {GROUP} was answered with {error}"));
