@@ -14,7 +14,7 @@ use log_wire::{ErrorCode, TopicName};
 pub(crate) use appointments::Appointments;
 
 /// The longest name of a topic.
-const NAME_BYTES_MAX: usize = 249;
+pub(crate) const NAME_BYTES_MAX: usize = 249;
 
 /// The internal topic of groups and their offsets.
 pub(crate) const OFFSETS_TOPIC: &str = "__consumer_offsets";

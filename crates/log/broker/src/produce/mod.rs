@@ -13,7 +13,7 @@ mod transactional;
 use std::collections::VecDeque;
 
 use base::{MonoTime, Now};
-use log_partition::{Appended, BatchRefused, Offset, PartitionId, ProducerEpoch, ProducerId};
+use log_partition::{Appended, BatchRefused, Offset, ProducerEpoch, ProducerId};
 use log_wire::{
     ApiKey, Batch, Compression, ErrorCode, Malformed, ProduceOutcome, ProducePartition, ProduceRequest,
     Reader, TopicName,
@@ -37,7 +37,7 @@ use leader_waits::LeaderWaits;
 use outcome::{OutcomePlace, unknown};
 use pending::{DoubtedBatch, PendingProduce, Slots, WaitingBatch};
 use refusal::Refused;
-use refused::RefusedFirst;
+use refused::{Named, RefusedFirst};
 use transactional::Verified;
 
 /// The first version in which a batch may be compressed by zstd.
@@ -231,20 +231,21 @@ impl Produces {
         if may.is_ok()
             && !self.refused.is_empty()
             && node.find(partition.topic, partition.partition).is_ok()
-            && let Some((id, batch)) = of_unknown_producer(node, partition)
+            && let Some((named, batch)) = of_unknown_producer(node, partition)
         {
-            self.refused.check(id, &batch, now.mono()).map_err(Refused::before_log)?;
+            self.refused.check(named, &batch, now.mono()).map_err(Refused::before_log)?;
         }
         let done = may.and_then(|()| append(node, request, (partition, verified), now));
         if done.as_ref().is_err_and(|refused| passes(refused.why.error))
-            && let Some((id, batch)) = of_unknown_producer(node, partition)
+            && let Some((named, batch)) = of_unknown_producer(node, partition)
         {
-            self.refused.refused(id, &batch, now.mono());
+            self.refused.refused(named, &batch, now.mono());
         } else if !self.refused.is_empty()
-            && let (Ok((slot, _)), Ok(batch)) = (&done, only_batch(partition.records))
-            && let Some(hosted) = node.partitions.get(*slot)
+            && done.is_ok()
+            && let Ok(batch) = only_batch(partition.records)
+            && let Some(named) = Named::new(partition.topic, partition.partition)
         {
-            self.refused.taken(hosted.id, &batch);
+            self.refused.taken(named, &batch);
         }
         done
     }
@@ -426,23 +427,15 @@ const fn passes(error: ErrorCode) -> bool {
     )
 }
 
-/// The batch of a producer of which the partition knows neither this epoch nor a later one, as far as that can be told now. Nothing
-/// for the name of a topic that is not known.
-fn of_unknown_producer<'r>(
-    node: &Node,
-    partition: &ProducePartition<'r>,
-) -> Option<(PartitionId, Batch<'r>)> {
+/// The batch of a producer of which the partition knows neither this epoch nor a later one, as far as that can be told now.
+fn of_unknown_producer<'r>(node: &Node, partition: &ProducePartition<'r>) -> Option<(Named, Batch<'r>)> {
     let batch = only_batch(partition.records).ok().filter(|batch| batch.producer_id() >= 0)?;
-    let topic = match partition.topic {
-        TopicName::Id(id) => id,
-        TopicName::Name(_) => node.catalog.find(partition.topic).ok()?.partition(partition.partition).topic,
-    };
-    let id = PartitionId { topic, index: partition.partition };
+    let named = Named::new(partition.topic, partition.partition)?;
     let (producer, epoch) = (ProducerId(batch.producer_id()), ProducerEpoch(batch.producer_epoch()));
     let hosted = node.find(partition.topic, partition.partition);
     let is_known =
         hosted.is_ok_and(|(_, hosted)| hosted.partition.tables().producers.epoch(producer) >= Some(epoch));
-    (!is_known).then_some((id, batch))
+    (!is_known).then_some((named, batch))
 }
 
 fn append(

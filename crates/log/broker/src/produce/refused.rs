@@ -12,8 +12,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use base::MonoTime;
-use log_partition::PartitionId;
-use log_wire::{Batch, ErrorCode};
+use log_wire::{Batch, ErrorCode, TopicName};
+
+use crate::catalog::NAME_BYTES_MAX;
 
 /// How many are remembered; above it, the oldest are forgotten.
 const REMEMBERED_MAX: usize = 10_000;
@@ -21,7 +22,32 @@ const REMEMBERED_MAX: usize = 10_000;
 /// (`message.timeout.ms` of librdkafka; Java's `delivery.timeout.ms` is shorter).
 const REMEMBERED_MS: u64 = 300_000;
 
-type Key = (PartitionId, i64);
+/// A partition as requests name it: its topic may not be known here.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Named {
+    topic: Topic,
+    index: i32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Topic {
+    Id([u8; 16]),
+    Name(Box<str>),
+}
+
+impl Named {
+    /// Nothing for a name that no topic can have.
+    pub(super) fn new(topic: TopicName<'_>, index: i32) -> Option<Self> {
+        let topic = match topic {
+            TopicName::Id(id) => Topic::Id(id),
+            TopicName::Name(name) if name.len() <= NAME_BYTES_MAX => Topic::Name(name.into()),
+            TopicName::Name(_) => return None,
+        };
+        Some(Self { topic, index })
+    }
+}
+
+type Key = (Named, i64);
 
 /// What is remembered of a producer.
 #[derive(Clone, Copy, Debug)]
@@ -46,8 +72,8 @@ impl RefusedFirst {
     }
 
     /// A batch of a producer that the partition does not know was refused, and may come again.
-    pub(super) fn refused(&mut self, id: PartitionId, batch: &Batch<'_>, now: MonoTime) {
-        let (key, until) = ((id, batch.producer_id()), now.plus_ms(REMEMBERED_MS));
+    pub(super) fn refused(&mut self, partition: Named, batch: &Batch<'_>, now: MonoTime) {
+        let (key, until) = ((partition, batch.producer_id()), now.plus_ms(REMEMBERED_MS));
         let new = Lowest { epoch: batch.producer_epoch(), sequence: batch.base_sequence(), until };
         match self.lowest.get_mut(&key) {
             Some(known) if known.epoch == new.epoch && now < known.until => {
@@ -55,8 +81,8 @@ impl RefusedFirst {
             }
             Some(known) => *known = new,
             None => {
+                self.order.push_back(key.clone());
                 self.lowest.insert(key, new);
-                self.order.push_back(key);
             }
         }
         while self.order.len() > REMEMBERED_MAX
@@ -80,8 +106,8 @@ impl RefusedFirst {
     ///
     /// # Errors
     /// `OUT_OF_ORDER_SEQUENCE_NUMBER`: one before it was refused, and has not come again.
-    pub(super) fn check(&self, id: PartitionId, batch: &Batch<'_>, now: MonoTime) -> Result<(), ErrorCode> {
-        let lowest = self.lowest.get(&(id, batch.producer_id()));
+    pub(super) fn check(&self, partition: Named, batch: &Batch<'_>, now: MonoTime) -> Result<(), ErrorCode> {
+        let lowest = self.lowest.get(&(partition, batch.producer_id()));
         let lowest = lowest.filter(|of| of.epoch == batch.producer_epoch() && now < of.until);
         match lowest {
             Some(of) if batch.base_sequence() > of.sequence => Err(ErrorCode::OutOfOrderSequenceNumber),
@@ -90,9 +116,10 @@ impl RefusedFirst {
     }
 
     /// A batch was taken: the partition knows its producer from now on.
-    pub(super) fn taken(&mut self, id: PartitionId, batch: &Batch<'_>) {
-        if self.lowest.remove(&(id, batch.producer_id())).is_some() {
-            self.order.retain(|key| *key != (id, batch.producer_id()));
+    pub(super) fn taken(&mut self, partition: Named, batch: &Batch<'_>) {
+        let taken = (partition, batch.producer_id());
+        if self.lowest.remove(&taken).is_some() {
+            self.order.retain(|key| *key != taken);
         }
     }
 }
@@ -110,13 +137,20 @@ mod tests {
     }
 
     #[test]
+    fn name_that_no_topic_can_have_is_not_remembered() {
+        assert!(Named::new(TopicName::Name(&"t".repeat(249)), 0).is_some());
+        assert!(Named::new(TopicName::Name(&"t".repeat(250)), 0).is_none());
+    }
+
+    #[test]
     fn what_was_refused_long_ago_takes_no_room() {
-        let (mut refused, id) = (RefusedFirst::default(), PartitionId { topic: [1; 16], index: 0 });
+        let mut refused = RefusedFirst::default();
         let at = |ms| MonoTime::ZERO.plus_ms(ms);
         for producer in 0..3 {
             let bytes = batch_of(producer);
             let (batch, _) = Batch::read(&bytes).expect("it is whole");
-            refused.refused(id, &batch, at(100 * producer.unsigned_abs()));
+            let partition = Named::new(TopicName::Name("t"), 0).expect("it is short");
+            refused.refused(partition, &batch, at(100 * producer.unsigned_abs()));
         }
         refused.forget_old(at(REMEMBERED_MS - 1));
         assert_eq!((refused.lowest.len(), refused.order.len()), (3, 3));

@@ -198,20 +198,29 @@ fn second_batch_of_a_new_producer_does_not_overtake_the_first_that_was_refused()
 
 #[test]
 fn second_batch_of_a_new_producer_does_not_overtake_the_first_that_came_before_its_topic_was_known() {
+    const BY_NAME: i16 = 12;
     const BY_ID: i16 = 13;
-    let mut bench = Bench::serving(&[topic("t", 1, 1, 0)]);
-    let produce = |bench: &mut Bench, number, base_sequence| {
-        let records = batch(Producer { id: 5, epoch: 0, base_sequence });
-        let mut request = request(0, &records);
-        request.topic_data[0].topic_id = Uuid::from_bytes([2; 16]);
-        bench.ask(number, BY_ID, &request).as_ref().map(outcome)
-    };
-    assert_eq!(produce(&mut bench, 1, 0), Some((100, -1)), "UNKNOWN_TOPIC_ID");
-    bench.council(topic("u", 2, 1, 0));
-    bench.flush();
-    assert_eq!(produce(&mut bench, 2, 1), Some((45, -1)), "OUT_OF_ORDER_SEQUENCE_NUMBER");
-    assert_eq!(produce(&mut bench, 3, 0), None);
-    assert_eq!(produce(&mut bench, 4, 1), None);
+    const UNKNOWN_TOPIC_OR_PARTITION: i16 = 3;
+    const UNKNOWN_TOPIC_ID: i16 = 100;
+    for (version, unknown) in [(BY_NAME, UNKNOWN_TOPIC_OR_PARTITION), (BY_ID, UNKNOWN_TOPIC_ID)] {
+        let mut bench = Bench::serving(&[topic("t", 1, 1, 0)]);
+        let produce = |bench: &mut Bench, number, base_sequence| {
+            let records = batch(Producer { id: 5, epoch: 0, base_sequence });
+            let mut request = request(0, &records);
+            if version == BY_ID {
+                request.topic_data[0].topic_id = Uuid::from_bytes([2; 16]);
+            } else {
+                request.topic_data[0].name = TopicName(text("u"));
+            }
+            bench.ask(number, version, &request).as_ref().map(outcome)
+        };
+        assert_eq!(produce(&mut bench, 1, 0), Some((unknown, -1)));
+        bench.council(topic("u", 2, 1, 0));
+        bench.flush();
+        assert_eq!(produce(&mut bench, 2, 1), Some((45, -1)), "OUT_OF_ORDER_SEQUENCE_NUMBER");
+        assert_eq!(produce(&mut bench, 3, 0), None);
+        assert_eq!(produce(&mut bench, 4, 1), None);
+    }
 }
 
 #[test]
