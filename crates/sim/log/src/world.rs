@@ -43,6 +43,9 @@ const SHARES: u64 = 61_027;
 const OPERATOR_WEIGHT: u64 = 40;
 /// And so are members of groups.
 const MEMBER_WEIGHT: u64 = 4;
+/// After a little more, milliseconds, a broker gives a write of what a share group has up, reads what is durable, and counts deliveries
+/// from there.
+const GIVES_WRITES_UP_MS: u64 = 3_500;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -78,6 +81,8 @@ pub struct LogWorld {
     shares: Vec<ShareMember>,
     offset_reader: OffsetReader,
     served: Served,
+    /// For how long the disk of the first broker has stood still, milliseconds.
+    stalled_ms: u64,
     /// They read everything in the end: all of it, and what is committed.
     last_readers: Vec<Consumer>,
     /// It looks offsets up behind that.
@@ -132,6 +137,7 @@ impl World for LogWorld {
             shares: Vec::new(),
             offset_reader: OffsetReader::new(),
             served: Served::default(),
+            stalled_ms: 0,
             last_readers: Vec::new(),
             times: None,
             setting,
@@ -453,7 +459,12 @@ impl LogWorld {
         if is_up {
             self.served.pass(ms);
         }
-        self.history.passes(now_ms, is_up && !first.host.is_disk_stalled(now_ms));
+        let is_stalled = first.host.is_disk_stalled(now_ms);
+        self.stalled_ms = if is_stalled { self.stalled_ms + ms } else { 0 };
+        if self.stalled_ms >= GIVES_WRITES_UP_MS {
+            self.history.disturbed();
+        }
+        self.history.passes(now_ms, is_up && !is_stalled);
         self.brokers.iter_mut().for_each(|broker| broker.host.give_room_in_time(now_ms));
         if self.brokers.len() > 1 {
             self.stops_go_on();

@@ -69,7 +69,7 @@ impl Shares {
 
 impl History {
     /// Something happens after which a broker may take records from members, or another one may give them out: a process ends or
-    /// stands still, a connection breaks, another broker may lead.
+    /// stands still, a connection breaks, another broker may lead, a disk has stood still for so long that a write is given up.
     pub(crate) fn disturbed(&mut self) {
         self.shares.disturbed = self.moment();
     }
