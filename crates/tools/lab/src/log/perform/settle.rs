@@ -1,6 +1,7 @@
 //! Waiting until servers have done what the turn before left them: what they do with files of a topic that is deleted would count
 //! for the next turn otherwise.
 
+use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,17 +11,20 @@ use tools_process::meter::cpu_time;
 const LOOK: Duration = Duration::from_millis(500);
 /// What counts as little, of one processor: a JVM that serves nobody takes 1 to 3 %.
 const LITTLE_PERCENT: u128 = 4;
+/// A file that is deleted and open, and has more bytes, is being given back to the file system: that costs too little to be seen as work.
+const BYTES_LEFT: u64 = 1 << 20;
 /// How long it is waited for.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// Waits until these processes have little to do, for a bounded time.
+/// Waits until these processes have little to do and have given back the files of what is deleted, for a bounded time.
 pub(super) fn settle(pids: &[u32]) {
     let began = Instant::now();
     while !pids.is_empty() && began.elapsed() < PATIENCE {
         let (before, looked) = (used(pids), Instant::now());
         thread::sleep(LOOK);
         let worked = used(pids).saturating_sub(before);
-        if worked.as_micros() * 100 <= looked.elapsed().as_micros() * LITTLE_PERCENT {
+        let is_little = worked.as_micros() * 100 <= looked.elapsed().as_micros() * LITTLE_PERCENT;
+        if is_little && !pids.iter().any(|pid| deletes(*pid)) {
             return;
         }
     }
@@ -29,6 +33,16 @@ pub(super) fn settle(pids: &[u32]) {
 /// The processor time of all that are there.
 fn used(pids: &[u32]) -> Duration {
     pids.iter().filter_map(|pid| cpu_time(*pid).ok()).map(|time| time.total()).sum()
+}
+
+/// Whether a process has a large file open that is deleted. Of what cannot be seen, nothing is open.
+fn deletes(pid: u32) -> bool {
+    let Ok(open) = fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
+    open.flatten().any(|file| {
+        let is_deleted = fs::read_link(file.path())
+            .is_ok_and(|to| to.as_os_str().as_encoded_bytes().ends_with(b" (deleted)"));
+        is_deleted && fs::metadata(file.path()).is_ok_and(|of| of.is_file() && of.len() > BYTES_LEFT)
+    })
 }
 
 #[cfg(test)]
@@ -53,5 +67,16 @@ mod tests {
         });
         assert!(began.elapsed() >= LOOK * 3, "{:?}", began.elapsed());
         settle(&[]);
+    }
+
+    #[test]
+    fn process_that_gives_a_deleted_file_back_is_waited_for() {
+        let path = std::env::temp_dir().join(format!("diwan-lab-deleted-{}", std::process::id()));
+        let file = fs::File::create(&path).expect("there is room");
+        fs::remove_file(&path).expect("it is there");
+        file.set_len(BYTES_LEFT).expect("there is room");
+        assert!(!deletes(std::process::id()));
+        file.set_len(BYTES_LEFT + 1).expect("there is room");
+        assert!(deletes(std::process::id()));
     }
 }
