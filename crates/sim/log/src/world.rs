@@ -32,6 +32,8 @@ const COMPACTION_REST_MS: u64 = 10_000;
 
 /// The longest timeout of a transaction, with some time for its end.
 const TRANSACTION_MAX_MS: u64 = 10_000;
+/// For how long after the last crash markers may come that had been written before: that all were may not have been durable.
+const MARKED_AGAIN_MS: u64 = 6_000;
 
 /// The stream of random numbers that says how many brokers there are. The seeds of `seeds.txt` that found something with one
 /// broker play one still.
@@ -642,7 +644,9 @@ impl LogWorld {
 
     fn are_times_read(&mut self) -> bool {
         let is_open = |gave_up_ms| self.sim.now_ms() < gave_up_ms + TRANSACTION_MAX_MS;
-        if self.history.gave_up_ms.is_some_and(is_open) {
+        let again_ms = if self.setting.transactional > 0 { MARKED_AGAIN_MS } else { 0 };
+        let may_be_again = self.sim.now_ms() + REST_MAX_MS < self.phase_until_ms + again_ms;
+        if may_be_again || self.history.gave_up_ms.is_some_and(is_open) {
             // Where a log ends is not judged while a marker may come.
             return false;
         }

@@ -2,6 +2,7 @@
 //! for the next turn otherwise.
 
 use std::fs;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -38,16 +39,20 @@ fn used(pids: &[u32]) -> Duration {
 /// Whether a process has a large file open that is deleted. Of what cannot be seen, nothing is open.
 fn deletes(pid: u32) -> bool {
     let Ok(open) = fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
-    open.flatten().any(|file| {
-        let is_deleted = fs::read_link(file.path())
-            .is_ok_and(|to| to.as_os_str().as_encoded_bytes().ends_with(b" (deleted)"));
-        is_deleted && fs::metadata(file.path()).is_ok_and(|of| of.is_file() && of.len() > BYTES_LEFT)
-    })
+    open.flatten().any(|file| is_left(&file.path()))
+}
+
+/// Whether that is a large file that is deleted.
+fn is_left(open: &Path) -> bool {
+    let to = fs::read_link(open);
+    let is_deleted = to.is_ok_and(|to| to.as_os_str().as_encoded_bytes().ends_with(b" (deleted)"));
+    is_deleted && fs::metadata(open).is_ok_and(|of| of.is_file() && of.len() > BYTES_LEFT)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::fd::AsRawFd as _;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     #[test]
@@ -74,9 +79,10 @@ mod tests {
         let path = std::env::temp_dir().join(format!("diwan-lab-deleted-{}", std::process::id()));
         let file = fs::File::create(&path).expect("there is room");
         fs::remove_file(&path).expect("it is there");
+        let open = format!("/proc/self/fd/{}", file.as_raw_fd());
         file.set_len(BYTES_LEFT).expect("there is room");
-        assert!(!deletes(std::process::id()));
+        assert!(!is_left(Path::new(&open)));
         file.set_len(BYTES_LEFT + 1).expect("there is room");
-        assert!(deletes(std::process::id()));
+        assert!(is_left(Path::new(&open)) && deletes(std::process::id()));
     }
 }
