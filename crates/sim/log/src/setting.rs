@@ -140,7 +140,7 @@ impl Setting {
             25..45 if setting.tiny => Some(Retention::Bytes(3_000 + random.below(8_000) as i64)),
             _ => None,
         };
-        let flushing = random.chance(30).then(|| Flushing {
+        let flushing = random.chance(40).then(|| Flushing {
             messages: random.chance(50).then(|| 1 + random.below(20)),
             ms: random.chance(60).then(|| 100 + random.below(2_000)),
         });
