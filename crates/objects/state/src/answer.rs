@@ -48,8 +48,10 @@ pub(crate) fn once(
                     Outcome::Refused(placed(core, problem))
                 }
             };
-            request::keep(core, &ReplyRef::of(caller), hash, Kept::Ended(None, outcome.clone()));
-            core.out.push(Effect::Answered { origin, outcome });
+            let kept = request::keep(core, &ReplyRef::of(caller), hash, Kept::Ended(None, outcome));
+            if let Kept::Ended(_, outcome) = kept {
+                core.out.push(Effect::Answered { origin, outcome });
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::command::{ObjectName, SessionId, TypeId};
 use crate::deadline;
 use crate::ended;
 use crate::group::Core;
-use crate::key::{self, ENTRY_HEAD, kind, table};
+use crate::key::{self, ENTRY_HEAD, Key, kind, table};
 use crate::object::Header;
 use crate::place::{ReplyRef, TicketAt};
 use crate::request::{Kept, Remembered};
@@ -117,7 +117,7 @@ fn entry(core: &Core, tally: &mut Tally, key: &[u8], value: &[u8]) -> Sound {
         table::CONFIG => dispatch!(object.kind, K => reads::<<K as Builtin>::Config>(value), else Ok(())),
         table::HOLDER => {
             reads::<()>(value)?;
-            let holding = [&[kind::HOLDING][..], sub, &space.to_be_bytes()].concat();
+            let holding = Key::of(&[&[kind::HOLDING], sub, &space.to_be_bytes()]);
             must(core.store.get(&holding).is_some(), "check: a holder without a holding")
         }
         table::TIMER => {
@@ -240,7 +240,7 @@ fn due(core: &Core, key: &[u8], value: &[u8]) -> Sound {
         (deadline::TICKET, Some((ticket, []))) => ticket::waiting(core, u64::from_be_bytes(*ticket))
             .is_some_and(|(_, ticket)| ticket.deadline_ms == Some(at)),
         (deadline::KEY, _) => core
-            .read::<Remembered>(&[&[kind::KEY][..], id].concat())
+            .read::<Remembered>(&Key::of(&[&[kind::KEY], id]))
             .is_some_and(|known| known.forgotten_ms == Some(at)),
         (deadline::UPLOAD, _) => types::is_upload(core, id, at),
         (deadline::REJECTED, _) => types::is_rejected(core, id, at),

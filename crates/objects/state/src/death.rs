@@ -8,7 +8,7 @@ use crate::command::{ObjectName, SessionId};
 use crate::effects::{Effect, EventKind, TicketEnd};
 use crate::ended;
 use crate::group::Core;
-use crate::key::{self, table};
+use crate::key::{self, Key, table};
 use crate::object::{self, Claim, Ctx};
 use crate::place::Place;
 use crate::problem::{Outcome, Problem, Slug};
@@ -99,8 +99,8 @@ fn died(core: &mut Core, place: &Place, waiting: &ticket::Ticket) -> bool {
     is_told
 }
 
-fn keys(core: &Core, prefix: &[u8]) -> Vec<Vec<u8>> {
-    core.store.prefix(prefix).map(|(key, _)| key.to_vec()).collect()
+fn keys(core: &Core, prefix: &[u8]) -> Vec<Key> {
+    core.store.prefix(prefix).map(|(key, _)| Key::from(key)).collect()
 }
 
 /// What a holding's key says, and whose space it is in.

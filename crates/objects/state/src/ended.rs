@@ -73,7 +73,7 @@ fn leave(core: &mut Core) {
 }
 
 fn total(core: &Core) -> u64 {
-    core.read(&[kind::ENDED_TOTAL]).unwrap_or_default()
+    core.read(&key::ended_total()).unwrap_or_default()
 }
 
 fn count(core: &mut Core, change: i64) {

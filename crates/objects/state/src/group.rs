@@ -152,7 +152,7 @@ impl Core {
     }
 
     /// A record. One that cannot be read counts as missing: a loader has checked that each can be.
-    pub(crate) fn read<F: Field>(&self, key: &[u8]) -> Option<F> {
+    pub(crate) fn read<F: Field>(&self, key: &Key) -> Option<F> {
         decoded(self.store.get(key)?).ok()
     }
 

@@ -1,28 +1,14 @@
 //! The keys of records. Bytes order as what they stand for does, so that a range of keys is a walk in the right order.
 
-use smallvec::SmallVec;
-
 use crate::codec::{Cursor, Malformed};
 use crate::command::{ObjectName, SessionId, TypeId};
 use crate::source::Process;
 use crate::version::VersionHash;
 
-/// A key. Most have no more bytes than lie in place: finding one allocates nothing, and the tree of records compares them where
-/// it keeps them.
-pub(crate) type Key = SmallVec<[u8; IN_PLACE]>;
-
-const IN_PLACE: usize = 32;
+pub(crate) use crate::key_bytes::Key;
 
 fn of(parts: &[&[u8]]) -> Key {
-    let (mut key, mut length) = ([0; IN_PLACE], 0);
-    for part in parts {
-        match key.get_mut(length..length + part.len()) {
-            Some(place) => place.copy_from_slice(part),
-            None => return parts.concat().into(),
-        }
-        length += part.len();
-    }
-    Key::from_buf_and_len(key, length)
+    Key::of(parts)
 }
 
 /// What a record is, by its key's first byte.

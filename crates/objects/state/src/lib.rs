@@ -115,6 +115,7 @@ mod group;
 pub mod guest;
 mod json;
 mod key;
+mod key_bytes;
 pub mod limits;
 mod loader;
 mod messages;

@@ -1,9 +1,13 @@
 //! Results: JSON objects whose fields have a fixed order, written once.
 
+use core::fmt::Write as _;
+
 use crate::json::write_text;
 
 /// Integers beyond this are written as text too: JavaScript's numbers end here.
 const EXACT_MAX: i64 = 1 << 53;
+/// Bytes that most results have at the most.
+const SHORT_BYTES: usize = 64;
 
 /// A result while it is written.
 #[derive(Clone, Debug)]
@@ -21,7 +25,9 @@ impl Reply {
     /// A result without fields.
     #[must_use]
     pub fn new() -> Self {
-        Self { text: String::from("{") }
+        let mut text = String::with_capacity(SHORT_BYTES);
+        text.push('{');
+        Self { text }
     }
 
     fn key(mut self, name: &str) -> Self {
@@ -30,6 +36,11 @@ impl Reply {
         }
         write_text(&mut self.text, name);
         self.text.push(':');
+        self
+    }
+
+    fn integer(mut self, value: impl core::fmt::Display) -> Self {
+        write!(self.text, "{value}").expect("a string takes all that is written");
         self
     }
 
@@ -58,10 +69,9 @@ impl Reply {
     /// An integer; one beyond 2^53 also as text, under the name with `_text` behind it.
     #[must_use]
     pub fn int(self, name: &str, value: i64) -> Self {
-        let text = value.to_string();
-        let reply = self.raw(name, &text);
+        let reply = self.key(name).integer(value);
         if value.unsigned_abs() > EXACT_MAX.unsigned_abs() {
-            return reply.text(&format!("{name}_text"), &text);
+            return reply.text(&format!("{name}_text"), &value.to_string());
         }
         reply
     }
@@ -69,7 +79,7 @@ impl Reply {
     /// A count, a position or a fence: below 2^53.
     #[must_use]
     pub fn number(self, name: &str, value: u64) -> Self {
-        self.raw(name, &value.to_string())
+        self.key(name).integer(value)
     }
 
     /// A number that may be missing.

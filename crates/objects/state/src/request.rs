@@ -12,6 +12,7 @@ use twox_hash::XxHash3_64;
 use crate::codec::{Cursor, Field, Malformed, record};
 use crate::command::{Caller, Identity, SessionId};
 use crate::deadline;
+use crate::effects::Effect;
 use crate::group::Core;
 use crate::key::{self, Key};
 use crate::limits::{KEY_MS, KEYS_MAX, REQUESTS_PER_SESSION_MAX};
@@ -132,7 +133,10 @@ fn known_of_session(
     if session.is_forgotten(request) {
         return Err(Problem::new(Slug::RequestForgotten, "its reply was acknowledged"));
     }
-    if let Some(kept) = core.read(&key::reply(id, request)) {
+    // Where no reply is kept, none is looked for.
+    if session.unacknowledged > 0
+        && let Some(kept) = core.read(&key::reply(id, request))
+    {
         return Ok(Some(kept));
     }
     if session.unacknowledged >= REQUESTS_PER_SESSION_MAX {
@@ -174,7 +178,7 @@ fn forget_acknowledged(core: &mut Core, id: SessionId, session: &mut Session, fl
     let is_forgotten = |key: &&[u8]| {
         key.last_chunk().is_some_and(|number| session.is_forgotten(u64::from_be_bytes(*number)))
     };
-    let forgotten: Vec<_> = replies.filter(is_forgotten).map(Key::from_slice).collect();
+    let forgotten: Vec<_> = replies.filter(is_forgotten).map(Key::from).collect();
     session.unacknowledged = session.unacknowledged.saturating_sub(forgotten.len() as u32);
     forgotten.iter().for_each(|key| _ = forget(core, key));
 }
@@ -186,7 +190,7 @@ fn ended_ticket(record: &[u8]) -> Option<u64> {
 }
 
 /// Removes a kept reply, and the way to it by its ticket. Says whether there was one.
-pub(crate) fn forget(core: &mut Core, key: &[u8]) -> bool {
+pub(crate) fn forget(core: &mut Core, key: &Key) -> bool {
     let Some(record) = core.store.take(key) else { return false };
     if let Some(ticket) = ended_ticket(record) {
         core.store.remove(&key::ticket_at(ticket));
@@ -196,7 +200,7 @@ pub(crate) fn forget(core: &mut Core, key: &[u8]) -> bool {
 
 /// Forgets a key whose time has passed.
 pub(crate) fn forget_key(core: &mut Core, id: &[u8]) {
-    let key = [&[key::kind::KEY][..], id].concat();
+    let key = Key::of(&[&[key::kind::KEY], id]);
     if let Some(Remembered { kept: Kept::Ended(Some(ticket), _), .. }) = core.read(&key) {
         core.store.remove(&key::ticket_at(ticket));
     }
@@ -205,31 +209,39 @@ pub(crate) fn forget_key(core: &mut Core, id: &[u8]) {
     }
 }
 
-/// Keeps what a new request was answered, or that it waits.
-pub(crate) fn keep(core: &mut Core, reply: &ReplyRef, hash: u64, kept: Kept) {
+/// Keeps what a new request was answered, or that it waits. Gives it back.
+pub(crate) fn keep(core: &mut Core, reply: &ReplyRef, hash: u64, kept: Kept) -> Kept {
     match reply {
-        ReplyRef::Nowhere => {}
+        ReplyRef::Nowhere => kept,
         ReplyRef::Session(id, request) => {
             // The call may have closed its session. Otherwise that counts the reply already.
-            if core.store.get(&key::session(*id)).is_some() {
+            if !has_ended(core, *id) {
                 core.write(key::reply(*id, *request), &kept);
             }
+            kept
         }
         ReplyRef::Key(principal, key) => {
             core.meta.keys += 1;
-            remember(core, principal, key, hash, kept);
+            remember(core, principal, key, hash, kept)
         }
     }
 }
 
-fn remember(core: &mut Core, principal: &str, key: &str, hash: u64, kept: Kept) {
+/// Whether the running command has ended a session that was open when it began.
+fn has_ended(core: &Core, id: SessionId) -> bool {
+    core.out.iter().any(|effect| matches!(effect, Effect::SessionEnded { session, .. } if *session == id))
+}
+
+fn remember(core: &mut Core, principal: &str, key: &str, hash: u64, kept: Kept) -> Kept {
     let record_key = key::idempotency(principal, key);
     let has_ended = matches!(kept, Kept::Ended(..));
     let forgotten_ms = has_ended.then(|| core.meta.stamp_ms.saturating_add(KEY_MS));
     if let Some(at) = forgotten_ms {
         deadline::set(core, at, deadline::KEY, &record_key[1..], &());
     }
-    core.write(record_key, &Remembered { hash, forgotten_ms, kept });
+    let remembered = Remembered { hash, forgotten_ms, kept };
+    core.write(record_key, &remembered);
+    remembered.kept
 }
 
 /// Nothing is kept of a waiting request: it is to be refused for a reason that passes.

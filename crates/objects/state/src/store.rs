@@ -53,7 +53,7 @@ impl Store {
     /// is written as it was changes nothing.
     pub(crate) fn put(&mut self, key: Key, value: &[u8]) {
         let key_hash = XxHash3_64::oneshot(&key);
-        let old = match self.records.get_mut(&key[..]) {
+        let old = match self.records.get_mut(&key) {
             Some(present) if **present == *value => return,
             Some(present) => {
                 let old = core::mem::replace(present, value.into());
@@ -71,12 +71,12 @@ impl Store {
     }
 
     /// Says whether there was such a record.
-    pub(crate) fn remove(&mut self, key: &[u8]) -> bool {
+    pub(crate) fn remove(&mut self, key: &Key) -> bool {
         self.take(key).is_some()
     }
 
     /// Removes a record, and gives what it was.
-    pub(crate) fn take(&mut self, key: &[u8]) -> Option<&[u8]> {
+    pub(crate) fn take(&mut self, key: &Key) -> Option<&[u8]> {
         let (key, old) = self.records.remove_entry(key)?;
         self.written += RECORD_BYTES;
         self.terms = self.terms.wrapping_sub(term(&key, &old));
@@ -108,7 +108,7 @@ impl Store {
         core::mem::take(&mut self.written)
     }
 
-    pub(crate) fn get(&self, key: &[u8]) -> Option<&[u8]> {
+    pub(crate) fn get(&self, key: &Key) -> Option<&[u8]> {
         self.records.get(key).map(|value| &**value)
     }
 
@@ -165,19 +165,21 @@ impl Store {
 /// The least key above all that begin so.
 pub(crate) fn successor(prefix: &[u8]) -> Option<Key> {
     let last = prefix.iter().rposition(|byte| *byte != u8::MAX)?;
-    let mut end = Key::from_slice(&prefix[..=last]);
-    end[last] += 1;
-    Some(end)
+    Some(Key::from(&prefix[..=last]).raised())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn key(bytes: &[u8]) -> Key {
+        Key::from(bytes)
+    }
+
     fn store() -> Store {
         let mut store = Store::default();
-        for key in [&[1, 1][..], &[1, 255], &[1, 255, 255], &[2], &[255]] {
-            store.put(key.into(), key);
+        for bytes in [&[1, 1][..], &[1, 255], &[1, 255, 255], &[2], &[255]] {
+            store.put(key(bytes), bytes);
         }
         store.commit();
         store
@@ -187,26 +189,26 @@ mod tests {
     fn rollback_gives_back_records_and_digest() {
         let mut store = store();
         let (terms, mark) = (store.terms(), store.mark());
-        store.put(Key::from_slice(&[2]), &[7]);
-        store.put(Key::from_slice(&[2]), &[8]);
-        store.put(Key::from_slice(&[2]), &[8]);
-        store.remove(&[1, 1]);
-        store.put(Key::from_slice(&[3]), &[]);
-        store.remove(&[3]);
+        store.put(key(&[2]), &[7]);
+        store.put(key(&[2]), &[8]);
+        store.put(key(&[2]), &[8]);
+        store.remove(&key(&[1, 1]));
+        store.put(key(&[3]), &[]);
+        store.remove(&key(&[3]));
         assert_ne!(store.terms(), terms);
         store.rollback(mark);
-        assert_eq!((store.terms(), store.get(&[2]), store.len()), (terms, Some(&[2][..]), 5));
-        assert!(store.get(&[1, 1]).is_some() && store.is_settled());
+        assert_eq!((store.terms(), store.get(&key(&[2])), store.len()), (terms, Some(&[2][..]), 5));
+        assert!(store.get(&key(&[1, 1])).is_some() && store.is_settled());
     }
 
     #[test]
     fn digest_depends_on_records_and_not_on_their_history() {
         let (one, mut other) = (store(), store());
-        other.put(Key::from_slice(&[9]), &[1]);
-        other.put(Key::from_slice(&[9]), &[2]);
-        other.put(Key::from_slice(&[9]), &[2]);
+        other.put(key(&[9]), &[1]);
+        other.put(key(&[9]), &[2]);
+        other.put(key(&[9]), &[2]);
         assert_ne!(one.terms(), other.terms());
-        other.remove(&[9]);
+        other.remove(&key(&[9]));
         assert_eq!(one.terms(), other.terms());
     }
 

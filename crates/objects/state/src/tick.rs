@@ -6,7 +6,7 @@ use crate::command::{ObjectName, SessionId};
 use crate::deadline;
 use crate::death;
 use crate::group::Core;
-use crate::key::{self, ENTRY_HEAD, kind, table};
+use crate::key::{self, ENTRY_HEAD, Key, kind, table};
 use crate::limits::{DEADLINES_PER_TICK, ORPHANS_PER_TICK};
 use crate::messages;
 use crate::object;
@@ -66,10 +66,10 @@ pub(crate) fn sweep(core: &mut Core, most: usize) {
     if core.meta.graves == 0 {
         return;
     }
-    let Some(grave) = core.store.prefix(&[kind::GRAVE]).next().map(|(key, _)| key.to_vec()) else { return };
+    let Some(grave) = core.store.prefix(&[kind::GRAVE]).next().map(|(key, _)| Key::from(key)) else { return };
     let Some(space) = grave[1..].first_chunk::<8>().map(|space| u64::from_be_bytes(*space)) else { return };
     let prefix = [&[kind::SPACE][..], &grave[1..]].concat();
-    let records = core.store.prefix(&prefix).take(most).map(|(key, _)| key.to_vec());
+    let records = core.store.prefix(&prefix).take(most).map(|(key, _)| Key::from(key));
     let records: Vec<_> = records.collect();
     for key in &records {
         let sub = key.get(ENTRY_HEAD..).unwrap_or_default();
@@ -93,7 +93,7 @@ pub(crate) fn sweep(core: &mut Core, most: usize) {
 
 /// A session holds nothing of a dead object.
 fn unlink_holding(core: &mut Core, space: u64, holder: &[u8]) {
-    let key = [&[kind::HOLDING][..], holder, &space.to_be_bytes()].concat();
+    let key = Key::of(&[&[kind::HOLDING], holder, &space.to_be_bytes()]);
     if let (true, Some(id)) = (core.store.remove(&key), holder.first_chunk::<16>()) {
         session::update(core, SessionId(*id), |session| {
             session.holdings = session.holdings.saturating_sub(1)

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use super::{Builtin, Method, Step, blocking, command, query};
 use crate::args::{Args, required};
 use crate::codec::{decoded, record};
-use crate::key::{self, table};
+use crate::key::{self, Key, table};
 use crate::limits::{ENTRIES, ENTRIES_MAX, ITEMS_PER_CALL, OBJECT_BYTES, OBJECT_BYTES_MAX, REPLY_BYTES_MAX};
 use crate::object::{Ctx, Live, View};
 use crate::place::Queue;
@@ -63,8 +63,8 @@ fn shown(key: &str, entry: &Entry) -> String {
 }
 
 impl Live<Map> {
-    fn at(&self, key: &str) -> Vec<u8> {
-        [&self.root.era.to_be_bytes()[..], key.as_bytes()].concat()
+    fn at(&self, key: &str) -> Key {
+        Key::of(&[&self.root.era.to_be_bytes(), key.as_bytes()])
     }
 
     /// The entries of the present era, by key.
@@ -81,7 +81,7 @@ impl Live<Map> {
         };
         // No era is later than the present one.
         let to = to.map(|key| self.at(key));
-        let entries = view.entries(ENTRY, from.as_ref().map(Vec::as_slice), to.as_ref().map(Vec::as_slice));
+        let entries = view.entries(ENTRY, from.as_ref().map(|key| &key[..]), to.as_ref().map(|key| &key[..]));
         entries.filter_map(|(key, value)| {
             Some((core::str::from_utf8(key.get(8..)?).ok()?, decoded(value).ok()?))
         })
@@ -97,26 +97,29 @@ impl Live<Map> {
         entry.map_or_else(|| (String::from("null"), 0), |entry| (entry.value, entry.version))
     }
 
+    /// Puts a value in the place of the entry that the key has now.
     fn put(
         &mut self,
         ctx: &mut Ctx<'_>,
         key: &str,
-        value: String,
-        expires_ms: Option<i64>,
-    ) -> Result<Option<Entry>> {
-        let old = self.get(&ctx.view(), key);
+        old: Option<&Entry>,
+        (value, expires_ms): (String, Option<i64>),
+    ) -> Result<()> {
         let bytes = |value: &str| (key.len() + value.len()) as u64;
-        let had = old.as_ref().map_or(0, |old| bytes(&old.value));
+        let had = old.map_or(0, |old| bytes(&old.value));
         let entries = self.root.entries + u64::from(old.is_none());
         let total = self.root.bytes - had.min(self.root.bytes) + bytes(&value);
         if entries > self.config.max_entries || total > self.config.max_bytes {
             return Err(Problem::new(Slug::Full, format!("{entries} entries of {total} bytes are too many")));
         }
         (self.root.entries, self.root.bytes) = (entries, total);
-        ctx.set_timer(key.as_bytes(), expires_ms);
+        // An entry has the timer that it says. A key without one may have that of an entry that was cleared.
+        if old.is_none_or(|old| old.expires_ms != expires_ms) {
+            ctx.set_timer(key.as_bytes(), expires_ms);
+        }
         ctx.put(ENTRY, &self.at(key), &Entry { value, version: ctx.position(), expires_ms });
         self.changed(ctx, key);
-        Ok(old)
+        Ok(())
     }
 
     fn remove(&mut self, ctx: &mut Ctx<'_>, key: &str) -> Option<Entry> {
@@ -131,6 +134,9 @@ impl Live<Map> {
 
     /// Those who wait for a change of this key have it.
     fn changed(&self, ctx: &mut Ctx<'_>, key: &str) {
+        if ctx.header.tickets == 0 {
+            return;
+        }
         let queue = Queue::named(CHANGE, key);
         while let Some(found) = ctx.first(&queue) {
             let result = self.change(&ctx.view(), key, true);
@@ -147,24 +153,26 @@ impl Live<Map> {
         let key = required("key", args.text("key")?)?;
         let value = required("value", args.value("value")?)?;
         let ttl = args.int_in("ttl_ms", 1, MS_MAX)?;
-        let (known, version) = self.known(&ctx.view(), key);
+        let old = self.get(&ctx.view(), key);
+        let version = old.as_ref().map_or(0, |old| old.version);
         let (if_absent, if_version) = (args.flag("if_absent")?, args.position("if_version")?);
         let is_absent = if_absent != Some(true) || version == 0;
         let stored = is_absent && if_version.is_none_or(|asked| asked == version);
         if stored {
             let expires_ms = ttl.map(|ttl| ctx.now_ms().saturating_add(ttl));
-            self.put(ctx, key, value, expires_ms)?;
+            self.put(ctx, key, old.as_ref(), (value, expires_ms))?;
         }
         let version = if stored { ctx.position() } else { version };
         let reply = Reply::new().flag("stored", stored).number("version", version);
-        Ok(reply.raw("previous", &known).finish())
+        Ok(reply.optional_raw("previous", old.as_ref().map(|old| old.value.as_str())).finish())
     }
 
     fn put_all(&mut self, ctx: &mut Ctx<'_>, args: &Args) -> Result<String> {
         let entries = args.pairs("entries")?;
         let stored = entries.len() as u64;
         for (key, value) in entries {
-            self.put(ctx, &key, value, None)?;
+            let old = self.get(&ctx.view(), &key);
+            self.put(ctx, &key, old.as_ref(), (value, None))?;
         }
         Ok(Reply::new().number("stored", stored).number("version", ctx.position()).finish())
     }
@@ -178,8 +186,8 @@ impl Live<Map> {
         let value = value.checked_add(by);
         let value = value.ok_or_else(|| Problem::new(Slug::Overflow, "beyond an integer of 64 bits"))?;
         // Its time to live is that of before, also if it is over and no tick has come.
-        let expires_ms = old.and_then(|old| old.expires_ms);
-        self.put(ctx, key, value.to_string(), expires_ms)?;
+        let expires_ms = old.as_ref().and_then(|old| old.expires_ms);
+        self.put(ctx, key, old.as_ref(), (value.to_string(), expires_ms))?;
         Ok(Reply::new().int("value", value).number("version", ctx.position()).finish())
     }
 

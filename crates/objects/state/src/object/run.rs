@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 
 use super::{Builtin, Claim, Ctx, Header, Live, View, Why};
 use crate::asked;
-use crate::codec::{decoded, encoded};
+use crate::codec::{Field as _, decoded, encoded};
 use crate::command::ObjectName;
 use crate::effects::{EventKind, TicketEnd};
 use crate::group::Core;
@@ -57,7 +57,8 @@ pub(crate) fn close<K: Builtin>(core: &mut Core, object: &ObjectName, mut opened
         core.meta.objects += 1;
         core.event(EventKind::Created, object, None);
     }
-    opened.header.root = encoded(&opened.live.root);
+    opened.header.root.clear();
+    opened.live.root.put(&mut opened.header.root);
     core.write(key, &opened.header);
 }
 

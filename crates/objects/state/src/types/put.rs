@@ -9,7 +9,7 @@ use crate::command::TypeId;
 use crate::deadline;
 use crate::group::Core;
 use crate::guest::VersionHash;
-use crate::key::{self, kind};
+use crate::key::{self, Key};
 use crate::limits::{
     DESCRIPTION_BYTES_MAX, SOURCE_BYTES_MAX, TYPE_NAME_BYTES_MAX, USER_TYPE_MAX, USER_TYPE_MIN,
     USER_TYPES_MAX, VERSIONS_MAX,
@@ -192,13 +192,13 @@ fn remove(core: &mut Core, kind: TypeId, hash: VersionHash) {
     core.store.remove(&key::version(kind, hash));
     core.store.remove(&key::version_text(kind, hash));
     let methods = key::method(kind, hash, "");
-    let methods: Vec<_> = core.store.prefix(&methods).map(|(key, _)| key.to_vec()).collect();
+    let methods: Vec<_> = core.store.prefix(&methods).map(|(key, _)| Key::from(key)).collect();
     for key in &methods {
         core.store.remove(key);
     }
     update_totals(core, |totals| totals.versions -= 1);
     if versions(core, kind).next().is_none() {
-        core.store.remove(&[kind::TYPE, kind.0]);
+        core.store.remove(&key::user_type(kind));
         return;
     }
     leave_current(core, kind, hash);

@@ -7,7 +7,7 @@ use super::{totals, update_totals};
 use crate::codec::record;
 use crate::deadline;
 use crate::group::Core;
-use crate::key;
+use crate::key::{self, Key};
 use crate::limits::{MODULE_BYTES_MAX, MODULES_BYTES_MAX, PIECE_BYTES, UPLOAD_MS, UPLOADS_MAX};
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
@@ -156,7 +156,7 @@ fn remove(core: &mut Core, hash: [u8; 32]) {
     if let Some(at) = module.until_ms {
         deadline::clear(core, at, deadline::UPLOAD, &hash);
     }
-    let keys: Vec<_> = core.store.prefix(&key::pieces(hash)).map(|(key, _)| key.to_vec()).collect();
+    let keys: Vec<_> = core.store.prefix(&key::pieces(hash)).map(|(key, _)| Key::from(key)).collect();
     for key in &keys {
         core.store.remove(key);
     }

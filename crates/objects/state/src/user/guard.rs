@@ -210,8 +210,8 @@ fn add_memory(core: &mut Core, more: u32, less: u32) {
     }
 }
 
-fn keys_of(core: &Core, space: u64, table: u8) -> Vec<Vec<u8>> {
-    core.store.prefix(&key::entry(space, table, &[])).map(|(key, _)| key.to_vec()).collect()
+fn keys_of(core: &Core, space: u64, table: u8) -> Vec<Key> {
+    core.store.prefix(&key::entry(space, table, &[])).map(|(key, _)| Key::from(key)).collect()
 }
 
 fn move_table(core: &mut Core, space: u64, from: u8, to: u8) {

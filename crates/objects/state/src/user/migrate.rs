@@ -12,7 +12,7 @@ use crate::answer::{Answer, find, once};
 use crate::command::{Caller, ObjectName};
 use crate::group::Core;
 use crate::guest::{Entry, VersionHash};
-use crate::key;
+use crate::key::{self, Key};
 use crate::object::{self, Claim, Ctx, Live};
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
@@ -81,7 +81,7 @@ pub(super) fn clear(live: &mut Live<Guest>, ctx: &mut Ctx<'_>) -> Result<(), Pro
     let keys: Vec<_> = [PAGES, REGISTERS]
         .iter()
         .flat_map(|table| ctx.core.store.prefix(&key::entry(ctx.space(), *table, &[])))
-        .map(|(key, _)| key.to_vec())
+        .map(|(key, _)| Key::from(key))
         .collect();
     for key in &keys {
         ctx.core.store.remove(key);

@@ -8,7 +8,7 @@ use crate::codec::record;
 use crate::command::ObjectName;
 use crate::group::Core;
 use crate::json::Json;
-use crate::key::{self, kind};
+use crate::key::{self, Key, kind};
 use crate::limits::{ARGUMENT_BYTES_MAX, KEY_BYTES_MAX, MESSAGE_BYTES_MAX, MESSAGE_HOPS_MAX, MESSAGES_MAX};
 use crate::object;
 use crate::problem::{Problem, Slug};
@@ -40,12 +40,12 @@ record! {
 }
 
 fn waiting(core: &Core) -> Waiting {
-    core.read(&[kind::MESSAGE_TOTALS]).unwrap_or_default()
+    core.read(&key::message_totals()).unwrap_or_default()
 }
 
 fn set_waiting(core: &mut Core, waiting: Waiting) {
     if waiting == Waiting::default() {
-        core.store.remove(&[kind::MESSAGE_TOTALS]);
+        core.store.remove(&key::message_totals());
     } else {
         core.write(key::message_totals(), &waiting);
     }
@@ -53,7 +53,7 @@ fn set_waiting(core: &mut Core, waiting: Waiting) {
 
 /// Whether there is something to deliver.
 pub(crate) fn has_messages(core: &Core) -> bool {
-    core.store.get(&[kind::MESSAGE_TOTALS]).is_some()
+    core.store.get(&key::message_totals()).is_some()
 }
 
 /// An object sends a message.
@@ -95,7 +95,7 @@ pub(super) fn send(
 
 /// Takes the next message out. It is the caller's to carry it out in the same command.
 pub(crate) fn take(core: &mut Core) -> Option<Message> {
-    let key = core.store.prefix(&[kind::MESSAGE]).next().map(|(key, _)| key.to_vec())?;
+    let key = core.store.prefix(&[kind::MESSAGE]).next().map(|(key, _)| Key::from(key))?;
     let message: Message = core.read(&key)?;
     core.store.remove(&key);
     let before = waiting(core);
