@@ -36,8 +36,8 @@ pub struct Request {
 pub struct Response {
     /// How it went.
     pub status: StatusCode,
-    /// Header fields. Length, date and connection are added.
-    pub headers: HeaderMap,
+    /// Header fields, in this order. Length, date and connection are added.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
     /// The body.
     pub body: Body,
 }
@@ -59,16 +59,15 @@ impl Response {
     /// A response with a body of this type.
     #[must_use]
     pub fn new(status: StatusCode, content_type: &'static str, body: Body) -> Self {
-        let mut headers = HeaderMap::with_capacity(4);
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
-        Self { status, headers, body }
+        let content_type = (header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+        Self { status, headers: vec![content_type], body }
     }
 
     /// With another header field. A value that cannot be one is left out.
     #[must_use]
     pub fn with(mut self, name: HeaderName, value: &str) -> Self {
         if let Ok(value) = HeaderValue::from_str(value) {
-            self.headers.append(name, value);
+            self.headers.push((name, value));
         }
         self
     }

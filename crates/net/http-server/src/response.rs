@@ -10,6 +10,9 @@ use http::{Method, StatusCode, Version};
 use crate::limits::Share;
 use crate::message::{Body, Response};
 
+/// Bytes that most heads have at the most.
+const HEAD_BYTES: usize = 256;
+
 /// What is known of a request until its response is written.
 #[derive(Debug)]
 pub(crate) struct Slot {
@@ -219,16 +222,19 @@ fn put(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(text);
 }
 
+/// The same of parts that need no form.
+fn put_all(out: &mut Vec<u8>, parts: &[&[u8]]) {
+    parts.iter().for_each(|part| out.extend_from_slice(part));
+}
+
 fn write_head(out: &mut Vec<u8>, response: &Response, slot: &Slot, date: &str) {
+    out.reserve(HEAD_BYTES);
     let reason = response.status.canonical_reason().unwrap_or("Unknown");
-    put(out, format_args!("HTTP/1.1 {} {reason}\r\n", response.status.as_str()));
+    put_all(out, &[b"HTTP/1.1 ", response.status.as_str().as_bytes(), b" ", reason.as_bytes(), b"\r\n"]);
     for (name, value) in &response.headers {
         // What frames the response is decided here.
         if ![CONNECTION, CONTENT_LENGTH, DATE, TRANSFER_ENCODING].contains(name) {
-            out.extend_from_slice(name.as_str().as_bytes());
-            out.extend_from_slice(b": ");
-            out.extend_from_slice(value.as_bytes());
-            out.extend_from_slice(b"\r\n");
+            put_all(out, &[name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"]);
         }
     }
     match &response.body {
@@ -243,7 +249,7 @@ fn write_head(out: &mut Vec<u8>, response: &Response, slot: &Slot, date: &str) {
     } else if slot.is_old {
         out.extend_from_slice(b"connection: keep-alive\r\n");
     }
-    put(out, format_args!("date: {date}\r\n\r\n"));
+    put_all(out, &[b"date: ", date.as_bytes(), b"\r\n\r\n"]);
 }
 
 /// Writes a body that is there as a whole; false if it is streamed.

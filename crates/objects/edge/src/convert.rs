@@ -10,8 +10,9 @@ pub(crate) struct Headers<'a>(pub(crate) &'a HeaderMap);
 
 impl Fields for Headers<'_> {
     fn field(&self, name: &'static str) -> Field<'_> {
-        let mut values = self.0.get_all(name).iter();
-        match (values.next(), values.next()) {
+        // A request has few fields, so looking at each takes less than hashing the name.
+        let mut values = self.0.iter().filter(|(own, _)| own.as_str().eq_ignore_ascii_case(name));
+        match (values.next().map(|(_, value)| value), values.next()) {
             (None, _) => Field::Missing,
             (Some(value), None) => Field::Once(value.as_bytes()),
             (Some(_), Some(_)) => Field::Repeated,
@@ -24,11 +25,11 @@ pub(crate) fn response(from: HttpResponse) -> Response {
         true => Body::Stream { overflow: Bytes::from_static(EVENTS_LOST.as_bytes()) },
         false => Body::Whole(Bytes::from(from.body)),
     };
-    let mut headers = HeaderMap::with_capacity(from.fields.len() + 4);
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(from.content_type));
+    let mut headers = Vec::with_capacity(1 + from.fields.len());
+    headers.push((header::CONTENT_TYPE, HeaderValue::from_static(from.content_type)));
     for (name, value) in from.fields {
-        if let Ok(value) = HeaderValue::from_str(&value) {
-            headers.insert(HeaderName::from_static(name), value);
+        if let Ok(value) = HeaderValue::try_from(value) {
+            headers.push((HeaderName::from_static(name), value));
         }
     }
     let status = StatusCode::from_u16(from.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

@@ -68,7 +68,7 @@ pub(crate) struct Routed {
 }
 
 impl Routed {
-    pub(crate) fn of(method: &str, target: &Target) -> Result<Self, Fault> {
+    pub(crate) fn of(method: &str, target: &Target<'_>) -> Result<Self, Fault> {
         let route = Route::of(method, target)?;
         let is_user = matches!(&route,
             Route::Call(object, _)
@@ -79,7 +79,7 @@ impl Routed {
             | Route::Delete(object)
             | Route::Care(object, _)
             | Route::ObjectEvents(object) if object.kind == UNKNOWN_TYPE);
-        let user_type = target.segments.get(1).filter(|_| is_user).cloned();
+        let user_type = target.segments.get(1).filter(|_| is_user).map(|name| String::from(&**name));
         Ok(Self { route, user_type })
     }
 }
@@ -100,10 +100,10 @@ impl Route {
         )
     }
 
-    fn of(method: &str, target: &Target) -> Result<Self, Fault> {
+    fn of(method: &str, target: &Target<'_>) -> Result<Self, Fault> {
         // A response to HEAD is one to GET without its body.
         let method = if method == "HEAD" { "GET" } else { method };
-        let segments: Vec<&str> = target.segments.iter().map(String::as_str).collect();
+        let segments: Vec<&str> = target.segments.iter().map(AsRef::as_ref).collect();
         match segments.as_slice() {
             ["ns", ..] => Err(Fault::not_supported("namespaces are to come: use names with a prefix")),
             ["objects", rest @ ..] => of_objects(method, rest, target.operation.as_deref()),

@@ -1,5 +1,7 @@
 //! The target of a request: the segments of its path and the parameters of its query, without their escapes.
 
+use std::borrow::Cow;
+
 use crate::message::Fault;
 
 /// Segments and parameters of one query that are read.
@@ -7,11 +9,11 @@ const PARTS_MAX: usize = 32;
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Target {
+pub(crate) struct Target<'a> {
     /// What stands between the slashes, behind `/v1`.
-    pub(crate) segments: Vec<String>,
+    pub(crate) segments: Vec<Cow<'a, str>>,
     /// What stands behind the last colon of the last segment, as it came: an escaped colon is none.
-    pub(crate) operation: Option<String>,
+    pub(crate) operation: Option<Cow<'a, str>>,
     pub(crate) query: Query,
 }
 
@@ -19,14 +21,14 @@ pub(crate) struct Target {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Query(Vec<(String, String)>);
 
-impl Target {
-    pub(crate) fn parse(target: &str) -> Result<Self, Fault> {
+impl<'a> Target<'a> {
+    pub(crate) fn parse(target: &'a str) -> Result<Self, Fault> {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let path = path.strip_prefix("/v1/").ok_or_else(Fault::no_such_route)?;
         let raw: Vec<_> = path.split('/').take(PARTS_MAX).collect();
         let operation = raw.last().and_then(|last| last.rsplit_once(':'));
         let operation = operation.map(|(_, operation)| decoded(operation, false)).transpose()?;
-        let segments = raw.iter().map(|segment| decoded(segment, false)).collect::<Result<_, _>>()?;
+        let segments = raw.into_iter().map(|segment| decoded(segment, false)).collect::<Result<_, _>>()?;
         Ok(Self { segments, operation, query: Query::parse(query)? })
     }
 }
@@ -43,7 +45,7 @@ impl Query {
             if pairs.len() == PARTS_MAX {
                 return Err(Fault::argument("", format!("more than {PARTS_MAX} parameters")));
             }
-            pairs.push((name, value));
+            pairs.push((name.into_owned(), value.into_owned()));
         }
         Ok(Self(pairs))
     }
@@ -71,7 +73,7 @@ impl Query {
     }
 
     /// Refuses what has not been taken out: a misspelt parameter is no silent default.
-    pub(crate) fn end(self) -> Result<(), Fault> {
+    pub(crate) fn end(&self) -> Result<(), Fault> {
         match self.0.first() {
             Some((name, _)) => Err(Fault::argument(name, "there is no such parameter here")),
             None => Ok(()),
@@ -80,10 +82,10 @@ impl Query {
 }
 
 /// Resolves percent-encoding.
-fn decoded(text: &str, plus_is_space: bool) -> Result<String, Fault> {
+fn decoded(text: &str, plus_is_space: bool) -> Result<Cow<'_, str>, Fault> {
     let wrong = || Fault::argument("", "the path or the query has a bad percent-encoding, or is not UTF-8");
     if !text.bytes().any(|byte| byte == b'%' || byte == b'+') {
-        return Ok(text.into());
+        return Ok(Cow::Borrowed(text));
     }
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
@@ -100,7 +102,7 @@ fn decoded(text: &str, plus_is_space: bool) -> Result<String, Fault> {
             byte => byte,
         });
     }
-    String::from_utf8(bytes).map_err(|_| wrong())
+    String::from_utf8(bytes).map(Cow::Owned).map_err(|_| wrong())
 }
 
 #[cfg(test)]

@@ -145,7 +145,7 @@ impl<K: Copy + Ord> Edge<K> {
         let target = Target::parse(request.target)?;
         let Routed { route, user_type } = Routed::of(request.method, &target)?;
         let presented = Presented::of(request.fields, request.certificate, self.config.root_token.as_ref())?;
-        if let Some(response) = reply::at_once(&route, target.query.clone())? {
+        if let Some(response) = reply::at_once(&route, &target.query)? {
             self.says.push(Say::Respond(key, response));
             return Ok(());
         }
@@ -181,7 +181,7 @@ impl<K: Copy + Ord> Edge<K> {
                     self.says.push(Say::Finish(open.key));
                     return;
                 }
-                let Some((key, mut response)) = self.shown(open, &outcome, now) else { return };
+                let Some((key, mut response)) = self.shown(open, outcome, now) else { return };
                 response = response.with("diwan-position", position.to_string());
                 if let Some(leader) = &self.leader {
                     response = response.with("diwan-leader", leader.clone());
@@ -209,7 +209,7 @@ impl<K: Copy + Ord> Edge<K> {
     }
 
     /// The response to a request that is answered; nothing if it is an upload that goes on.
-    fn shown(&mut self, open: Open<K>, outcome: &Outcome, now: MonoTime) -> Option<(K, HttpResponse)> {
+    fn shown(&mut self, open: Open<K>, outcome: Outcome, now: MonoTime) -> Option<(K, HttpResponse)> {
         let upload = match open.purpose {
             Purpose::Upload(upload) => upload,
             purpose => {
@@ -218,7 +218,7 @@ impl<K: Copy + Ord> Edge<K> {
                 return Some((open.key, response));
             }
         };
-        match upload.answered(outcome) {
+        match upload.answered(&outcome) {
             Next::Ask(upload) => self.go_on(open.key, upload, open.noted),
             Next::AskLater(upload) => {
                 self.later.insert((now.plus_ms(ASK_MS), open.key), (upload, open.noted));

@@ -11,7 +11,7 @@ use crate::route::Route;
 use crate::target::Query;
 
 /// The response to what needs no core.
-pub(super) fn at_once(route: &Route, query: Query) -> Result<Option<HttpResponse>, Fault> {
+pub(super) fn at_once(route: &Route, query: &Query) -> Result<Option<HttpResponse>, Fault> {
     let body = match route {
         Route::Live => String::from("{\"live\":true}"),
         Route::Type(object) => openapi::one_type(*object),
@@ -40,34 +40,34 @@ pub(super) fn ticket<K>(open: &Open<K>) -> HttpResponse {
     }
 }
 
-pub(super) fn of(purpose: &Purpose, outcome: &Outcome, config: &EdgeConfig) -> HttpResponse {
+pub(super) fn of(purpose: &Purpose, outcome: Outcome, config: &EdgeConfig) -> HttpResponse {
     let result = match outcome {
-        Outcome::Refused(problem) => return HttpResponse::problem(problem),
+        Outcome::Refused(problem) => return HttpResponse::problem(&problem),
         Outcome::Done(result) => result,
     };
     match purpose {
-        Purpose::Command | Purpose::Reading | Purpose::Stream(_) => HttpResponse::json(200, result.clone()),
-        Purpose::Token(token) => HttpResponse::json(201, more(result, &format!("\"token\":\"{token}\"")))
+        Purpose::Command | Purpose::Reading | Purpose::Stream(_) => HttpResponse::json(200, result),
+        Purpose::Token(token) => HttpResponse::json(201, more(&result, &format!("\"token\":\"{token}\"")))
             .with("cache-control", "no-store"),
         Purpose::Creation => {
             let is_new = result.contains("\"created\":true");
-            HttpResponse::json(if is_new { 201 } else { 200 }, result.clone())
+            HttpResponse::json(if is_new { 201 } else { 200 }, result)
         }
-        Purpose::Opening { credential, in_body } if names(result, credential.session) => {
-            let body = if *in_body { with_secret(result, credential) } else { result.clone() };
+        Purpose::Opening { credential, in_body } if names(&result, credential.session) => {
+            let body = if *in_body { with_secret(&result, credential) } else { result };
             HttpResponse::json(200, body).with("diwan-session", credential.text())
         }
         // It got nothing, so there is no session; or the result is that of an earlier request of the same key.
-        Purpose::Opening { .. } => HttpResponse::json(200, result.clone()),
-        Purpose::Session(credential) => HttpResponse::json(201, with_secret(result, credential))
+        Purpose::Opening { .. } => HttpResponse::json(200, result),
+        Purpose::Session(credential) => HttpResponse::json(201, with_secret(&result, credential))
             .with("diwan-session", credential.text())
             .with("location", format!("/v1/sessions/{}", credential.session)),
         Purpose::Groups => {
-            let group = more(result, &format!("\"group\":0,\"member\":{}", config.member));
+            let group = more(&result, &format!("\"group\":0,\"member\":{}", config.member));
             HttpResponse::json(200, format!("{{\"groups\":[{group}]}}"))
         }
-        Purpose::Types => HttpResponse::json(200, openapi::types(&openapi::user_types(result))),
-        Purpose::OpenApi(only) => match openapi::document(only.as_deref(), &openapi::user_types(result)) {
+        Purpose::Types => HttpResponse::json(200, openapi::types(&openapi::user_types(&result))),
+        Purpose::OpenApi(only) => match openapi::document(only.as_deref(), &openapi::user_types(&result)) {
             Some(document) => HttpResponse::json(200, document),
             None => {
                 let name = only.as_deref().unwrap_or_default();
@@ -75,8 +75,8 @@ pub(super) fn of(purpose: &Purpose, outcome: &Outcome, config: &EdgeConfig) -> H
             }
         },
         // It goes on elsewhere.
-        Purpose::Upload(_) => HttpResponse::json(200, result.clone()),
-        Purpose::Ready => HttpResponse::json(200, more(result, "\"ready\":true")),
+        Purpose::Upload(_) => HttpResponse::json(200, result),
+        Purpose::Ready => HttpResponse::json(200, more(&result, "\"ready\":true")),
     }
 }
 
