@@ -95,10 +95,8 @@ impl Attempt {
 
 /// If entries have to be on all voters, each of those that answered has all that is committed, and they may go on alone.
 fn with_survivors(record: &Record, told: &BTreeMap<ReplicaId, Position>) -> Record {
-    let voters = &record.config.voters;
-    let holds_all = voters.durable_on() == voters.replicas().len();
     let survivors = || record.members().reduced_to(told.keys().copied().collect());
-    match survivors().filter(|_| holds_all && record.may_shrink_to(told.len())) {
+    match survivors().filter(|_| record.is_on_all() && record.may_shrink_to(told.len())) {
         Some(members) => record.with_fewer(members),
         None => record.clone(),
     }

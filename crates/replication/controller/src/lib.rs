@@ -42,7 +42,8 @@
 //! A voter that is not the leader is missed only if entries need it. If fewer voters are alive than W, and the record permits it
 //! ([`Record::voters_min`]), the leader is asked to go on with the voters that are alive; the others become learners and
 //! [`Record::goal`] keeps what is to be restored. When they are back the goal is pursued as any other. If the leader died too, the
-//! same happens with the choice, but only where W = N: then each voter has everything that was committed. A crash of the
+//! same happens with the choice, but only where W = N: then each voter has everything that was committed. So it does if the leader
+//! cannot go on by itself ([`Settings::shrink_ms`]): its epoch never began, for want of the voters that are dead. A crash of the
 //! controller loses nothing, because what is to be restored is in the same record that says what is missing.
 //!
 //! # A planned hand-over

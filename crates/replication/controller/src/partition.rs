@@ -35,6 +35,8 @@ pub(crate) struct Partition {
     /// The replica that is preferred most shall lead next.
     pub(crate) goes_back: bool,
     pub(crate) hand_over: Option<HandOver>,
+    /// Until when the leader may go on by itself with the voters that are left.
+    pub(crate) shrinks_until: Option<MonoTime>,
     /// A goal that is to be written.
     pub(crate) edit: Option<Goal>,
     /// What is known of the record may be old: nothing is judged by it.
@@ -58,6 +60,7 @@ impl Partition {
             wanted: None,
             goes_back: false,
             hand_over: None,
+            shrinks_until: None,
             edit: None,
             is_reading: false,
             proposal: None,
@@ -70,7 +73,7 @@ impl Partition {
     /// about; what was promised stays promised.
     pub(crate) fn replace(&mut self, version: Version, record: Record) {
         if self.record.config != record.config {
-            (self.attempt, self.wanted, self.hand_over) = (None, None, None);
+            (self.attempt, self.wanted, self.hand_over, self.shrinks_until) = (None, None, None, None);
             (self.accepts_loss, self.goes_back, self.refusals) = (false, false, 0);
         }
         let is_done = |goal: &Goal| match &record.goal {

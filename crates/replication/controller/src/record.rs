@@ -119,6 +119,11 @@ impl Record {
         Self { config, goal: Some(goal), ..self.clone() }
     }
 
+    /// Whether entries have to be on all voters.
+    pub(crate) fn is_on_all(&self) -> bool {
+        self.config.voters.durable_on() == self.config.voters.replicas().len()
+    }
+
     /// Whether these are enough voters for a record that may lose some.
     pub(crate) fn may_shrink_to(&self, voters: usize) -> bool {
         voters < self.config.voters.durable_on() && self.voters_min.is_some_and(|min| voters >= min.max(1))

@@ -17,6 +17,8 @@ pub struct Settings {
     pub proposal_ms: u64,
     /// How long a leader may take to prepare a hand-over, and how long the controller waits after one that failed.
     pub hand_over_ms: u64,
+    /// How long a leader may take to go on with the voters that are left, before a choice is made among those.
+    pub shrink_ms: u64,
     /// How long a node must be alive before it gets back the partitions that prefer it as leader; nothing if it never gets them
     /// back without being asked for.
     pub preferred_after_ms: Option<u64>,
@@ -44,6 +46,7 @@ impl Default for Settings {
             resend_ms: 500,
             proposal_ms: 5_000,
             hand_over_ms: 2_000,
+            shrink_ms: 2_000,
             preferred_after_ms: Some(60_000),
             imbalance_percent: 0,
             changes_max: 4_096,

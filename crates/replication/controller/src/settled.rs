@@ -6,7 +6,7 @@ use crate::controller::Controller;
 use crate::deadlines::Deadline;
 use crate::ids::PartitionId;
 use crate::partition::HandOver;
-use crate::step::{Step, next_leader, step};
+use crate::step::{Step, may_choose_instead, next_leader, step};
 
 impl Controller {
     pub(crate) fn settle(&mut self, id: PartitionId) {
@@ -20,6 +20,17 @@ impl Controller {
         if partition.confirmed != config.epoch {
             self.outbox.due(leader, id);
             return;
+        }
+        if !may_choose_instead(&partition.record, &self.nodes) {
+            partition.shrinks_until = None;
+        } else if self.now < *partition.shrinks_until.get_or_insert(self.now.plus_ms(self.settings.shrink_ms))
+        {
+            self.deadlines.set_by(Deadline::Partition(id), self.now.plus_ms(self.settings.shrink_ms));
+        } else {
+            // Its epoch may never begin, because the voters that are dead do not promise it.
+            partition.shrinks_until = None;
+            self.begin(id);
+            return self.appoint(id);
         }
         match step(&partition.record, &self.nodes) {
             Some(Step::Finish(_)) => drop(self.outbox.ready.insert(id)),

@@ -42,6 +42,12 @@ pub(crate) fn step(record: &Record, nodes: &Nodes) -> Option<Step> {
     record.continue_with(goal.to.clone()).filter(|_| are_alive).map(Step::Change)
 }
 
+/// Whether the leader has to go on with fewer voters, and a choice among those that are left would have the same outcome: each of
+/// them has everything that is committed.
+pub(crate) fn may_choose_instead(record: &Record, nodes: &Nodes) -> bool {
+    record.is_on_all() && fewer(record, nodes).is_some()
+}
+
 /// The record with the voters that are left, if entries cannot commit otherwise and that is permitted.
 fn fewer(record: &Record, nodes: &Nodes) -> Option<Record> {
     let voters = record.config.voters.replicas();

@@ -129,6 +129,7 @@ impl Share {
             wanted,
             queued: BTreeSet::new(),
             reading: None,
+            led: None,
             has_longer: waits_for_writes,
             bytes: 0,
             records: 0,
@@ -212,6 +213,10 @@ impl Share {
                 pending.outcomes.entry(place).or_default().acknowledged = ErrorCode::RequestTimedOut;
             }
             self.leave_queues(waiter, &pending);
+            if let Some((topic, partition)) = pending.reading {
+                let key = ShareKey { group: pending.session.0.clone(), topic, partition };
+                self.withdraw_doubt(&key, waiter);
+            }
             node.reply(waiter, pending.response(node));
         }
     }
@@ -232,10 +237,12 @@ impl Share {
         self.leave_queues(waiter, pending);
         if let Some((topic, partition)) = pending.reading {
             let key = ShareKey { group: pending.session.0.clone(), topic, partition };
+            if self.withdraw_doubt(&key, waiter) {
+                return self.wake(&key);
+            }
             self.reads.abandon(&key);
             if let Some(served) = self.served.get_mut(&key) {
                 served.is_read = false;
-                served.doubt = None;
             }
             self.wake(&key);
         }
@@ -280,8 +287,11 @@ impl Share {
                 (Some(next), Some(end)) if next < end.0 && !served.is_read => return Some(place),
                 _ => {
                     served.queue.push(waiter);
+                    let is_read = served.is_read;
                     if let Some(pending) = self.pending.get_mut(waiter) {
                         pending.queued.insert(place);
+                        // What it waits for may come long after it was asked who leads.
+                        pending.led = pending.led.filter(|led| is_read || *led != place);
                     }
                 }
             }

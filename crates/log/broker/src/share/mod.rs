@@ -220,7 +220,7 @@ impl Share {
         if let Some(partition) = self.coordinators.partition_in(node, slot) {
             self.busy.insert(partition);
         } else {
-            self.end_doubts(node, slot, now);
+            self.end_doubts(node, slot);
         }
         self.settle(node, now);
     }

@@ -60,6 +60,8 @@ pub(super) struct Pending {
     pub(super) queued: BTreeSet<Place>,
     /// What is being read for it.
     pub(super) reading: Option<Place>,
+    /// The partition of which the other replicas have just said that it is led here.
+    pub(super) led: Option<Place>,
     /// It was given the time that a write may take, behind its own.
     pub(super) has_longer: bool,
     pub(super) bytes: usize,

@@ -94,21 +94,13 @@ impl Share {
     pub(super) fn read(&mut self, node: &mut Node, waiter: Waiter, place: Place, now: Now) -> bool {
         let Some(pending) = self.pending.get_mut(waiter) else { return false };
         let key = ShareKey { group: Text::clone(&pending.session.0), topic: place.0, partition: place.1 };
-        self.leads(node, &key, (waiter, place)) && self.read_led(node, &key, (waiter, place), now)
-    }
-
-    /// The same, of one that is known to be led here.
-    pub(super) fn read_led(
-        &mut self,
-        node: &mut Node,
-        key: &ShareKey,
-        (waiter, place): (Waiter, Place),
-        now: Now,
-    ) -> bool {
+        if !self.leads(node, &key, (waiter, place)) {
+            return false;
+        }
         let Some(pending) = self.pending.get_mut(waiter) else { return false };
         let Some(wanted) = pending.wanted else { return false };
         let bytes_left = wanted.bytes_max.saturating_sub(pending.bytes).min(READ_BYTES_MAX);
-        let Some(served) = self.served.get_mut(key) else { return false };
+        let Some(served) = self.served.get_mut(&key) else { return false };
         let Some(from) = served.machine.as_ref().and_then(SharePartition::next_offset) else {
             return false;
         };
@@ -123,15 +115,15 @@ impl Share {
         served.is_read = true;
         match read.source {
             Source::Segment(_) => {
-                self.reads.push(key, served.id, read.source, ReadFor::Fetch(waiter, span));
+                self.reads.push(&key, served.id, read.source, ReadFor::Fetch(waiter, span));
                 false
             }
             Source::Nothing => {
-                self.take_records(node, key, (waiter, span), &Ok(Vec::new()), now);
+                self.take_records(node, &key, (waiter, span), &Ok(Vec::new()), now);
                 true
             }
             Source::Memory(batches) => {
-                self.take_records(node, key, (waiter, span), &Ok(batches.concat()), now);
+                self.take_records(node, &key, (waiter, span), &Ok(batches.concat()), now);
                 true
             }
         }

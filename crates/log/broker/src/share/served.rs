@@ -14,7 +14,7 @@ use log_share::{
 use log_wire::{ErrorCode, TopicName};
 
 use super::burial::Burial;
-use super::doubts::Doubt;
+use super::doubts::{ASKING_MAX, Doubt};
 use super::states::Asked;
 use super::{Share, group_config, queue_config};
 use crate::node::Node;
@@ -79,8 +79,8 @@ pub(super) struct Served {
     pub(super) machine: Option<SharePartition>,
     /// Whether a read is under way.
     pub(super) is_read: bool,
-    /// Whether it is led here still is being asked for a request.
-    pub(super) doubt: Option<Doubt>,
+    /// Requests for which it is being asked whether it is led here still.
+    pub(super) doubts: Vec<Doubt>,
     pub(super) queue: Queue,
     pub(super) open: Vec<OpenAcknowledgement>,
     /// The latest change that was given to the holder of the state and is not durable: all before it are not known to be, either.
@@ -100,7 +100,7 @@ impl Served {
             state: None,
             machine: None,
             is_read: false,
-            doubt: None,
+            doubts: Vec::new(),
             queue: Queue::default(),
             open: Vec::new(),
             under_way: None,
@@ -125,7 +125,7 @@ impl Served {
     fn is_idle(&self) -> bool {
         let has_dead_letters = |machine: &SharePartition| machine.next_dead_letters(1).is_some();
         let is_settled = self.machine.as_ref().is_some_and(|machine| !has_dead_letters(machine));
-        is_settled && self.open.is_empty() && !self.is_read && self.burial.is_idle()
+        is_settled && self.open.is_empty() && !self.is_read && self.doubts.is_empty() && self.burial.is_idle()
     }
 
     pub(super) fn next_deadline(&self) -> Option<MonoTime> {
@@ -185,10 +185,8 @@ impl Share {
                 self.groups_of.remove(&(key.topic, key.partition));
             }
         }
-        let mut gone = self.served.remove(key)?;
-        if let Some(doubt) = gone.doubt.take() {
-            self.drop_doubt(&doubt);
-        }
+        let gone = self.served.remove(key)?;
+        self.drop_doubts(&gone.doubts);
         Some(gone)
     }
 
@@ -336,7 +334,9 @@ impl Share {
         let next = served.machine.as_ref().and_then(SharePartition::next_offset);
         let hosted = node.partitions.get(served.slot);
         let end = hosted.map(|hosted| hosted.partition.readable_end(served.isolation()).0);
-        if !served.is_read && next.zip(end).is_some_and(|(next, end)| next < end) {
+        // As many as there are records for, at most.
+        let left = next.zip(end).map_or(0, |(next, end)| usize::try_from(end - next).unwrap_or(0));
+        if !served.is_read && served.doubts.len() < left.min(ASKING_MAX) {
             self.wake(key);
         }
     }

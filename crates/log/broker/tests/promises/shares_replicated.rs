@@ -219,6 +219,34 @@ fn former_leader_of_a_partition_gives_out_nothing_that_its_successor_counted_as_
 }
 
 #[test]
+fn members_do_not_wait_for_each_others_question_whether_the_leader_leads() {
+    let mut cluster = serving(PLACES);
+    let partition = elsewhere(&cluster);
+    (0..3).for_each(|_| produce(&mut cluster, partition));
+    let leader = cluster.leader(partition as usize).0;
+    // Before anything is given the state is read.
+    assert_eq!(take(&mut cluster, "z", partition), [0, 1, 2]);
+    for (epoch, offset) in [(1, 0), (2, 1), (3, 2)] {
+        assert_eq!(say(&mut cluster, &said("z", epoch, partition, offset, RELEASE)), ErrorCode::None);
+    }
+    let ask = |cluster: &mut Cluster, member: &str| {
+        let request = fetch(member, 0, &[partition]).with_max_records(1).with_batch_size(1);
+        cluster.broker(leader).begin(1, &request).expect_err("it has to ask first")
+    };
+    let asked = ["a", "b", "c"].map(|member| ask(&mut cluster, member));
+    let others: Vec<i32> = (1..=3).filter(|id| *id != leader).collect();
+    cluster.turn(leader);
+    for id in others {
+        cluster.turn(id);
+    }
+    cluster.turn(leader);
+    let answers = asked.map(|number| {
+        cluster.broker(leader).end::<ShareFetchRequest>(number, 1).expect("one question is enough for all")
+    });
+    assert_eq!(answers.map(|answer| offsets_of(&answer)), [vec![0], vec![1], vec![2]]);
+}
+
+#[test]
 fn group_is_seen_and_deleted_where_its_members_are_coordinated() {
     let mut cluster = serving(PLACES);
     let partition = elsewhere(&cluster);

@@ -303,6 +303,35 @@ fn survivors_go_on_alone_where_each_voter_has_everything() {
     assert_eq!(bench.store[&P].1.members(), members(&[1, 2], 2, &[]));
 }
 
+/// Its epoch may have begun when the other voter was dead: then it can change nothing.
+#[test]
+fn leader_that_does_not_go_on_alone_is_chosen_anew() {
+    let shrinks = Record { voters_min: Some(1), ..record(&[1, 2], 2) };
+    let mut bench = Bench::new([(P, shrinks)]);
+    bench.is_stubborn = true;
+    bench.die(2);
+    bench.run();
+    bench.pass(bench.settings.shrink_ms - 1);
+    assert_eq!((bench.config().epoch, bench.store[&P].1.members()), (Epoch(1), members(&[1, 2], 2, &[])));
+    bench.pass(1);
+    bench.run();
+    let record = &bench.store[&P].1;
+    assert_eq!((bench.leader(P), record.members()), (Some(1), members(&[1], 1, &[2])));
+    assert!(record.config.chosen && record.config.epoch > Epoch(1));
+    // Nobody is chosen if the other is back in time.
+    let shrinks = Record { voters_min: Some(1), ..crate::bench::record(&[1, 2], 2) };
+    let mut bench = Bench::new([(P, shrinks)]);
+    bench.is_stubborn = true;
+    bench.die(2);
+    bench.run();
+    bench.pass(bench.settings.shrink_ms / 2);
+    bench.come_back(2, 2);
+    bench.run();
+    bench.pass(bench.settings.shrink_ms);
+    bench.run();
+    assert_eq!(bench.config().epoch, Epoch(1));
+}
+
 #[test]
 fn survivors_that_may_lack_entries_do_not_go_on_alone() {
     let shrinks = Record { voters_min: Some(1), ..record(&[1, 2, 3], 2) };

@@ -239,6 +239,7 @@ impl Bench {
             return;
         }
         match work {
+            Work::Change { .. } if self.is_stubborn => {}
             Work::Change { version, record } => {
                 let (record, next) = (*record.clone(), record.config.epoch);
                 let change = Change { partition, version, record };
