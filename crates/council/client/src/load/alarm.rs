@@ -11,11 +11,15 @@ use rustix::time::{
 };
 
 /// Wakes a poll.
-pub(super) struct Alarm(OwnedFd);
+#[derive(Debug)]
+pub struct Alarm(OwnedFd);
 
 impl Alarm {
     /// Joins a poll under a token.
-    pub(super) fn new(registry: &Registry, token: Token) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// The system has no timer for it.
+    pub fn new(registry: &Registry, token: Token) -> io::Result<Self> {
         let timer =
             timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
         registry.register(&mut SourceFd(&timer.as_raw_fd()), token, Interest::READABLE)?;
@@ -23,7 +27,10 @@ impl Alarm {
     }
 
     /// Goes off once, after `wait`; what was set before is forgotten.
-    pub(super) fn set(&self, wait: Duration) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// The system refuses it.
+    pub fn set(&self, wait: Duration) -> io::Result<()> {
         let none = Timespec { tv_sec: 0, tv_nsec: 0 };
         let once = Timespec::try_from(wait).map_err(io::Error::other)?;
         timerfd_settime(

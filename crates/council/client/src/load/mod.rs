@@ -56,6 +56,7 @@ mod runner;
 mod script;
 mod servers;
 
+pub use alarm::Alarm;
 pub use connection::{Answer, Connection, Heard};
 pub use crowd::Crowd;
 pub use ledger::{Broken, Ledger, STAMP_BYTES, Stamp};

@@ -51,6 +51,8 @@ fn find(bytes: &[u8], part: &[u8]) -> Option<usize> {
 pub(super) struct Wire {
     input: Vec<u8>,
     output: Vec<u8>,
+    /// What is read into.
+    buffer: Vec<u8>,
 }
 
 /// How a command is known again.
@@ -135,11 +137,11 @@ impl Wire {
 
     /// Reads once: false if there is nothing.
     pub(super) fn receive(&mut self, stream: &mut impl Read) -> io::Result<bool> {
-        let mut buffer = [0; READ_BYTES];
-        match stream.read(&mut buffer) {
+        self.buffer.resize(READ_BYTES, 0);
+        match stream.read(&mut self.buffer) {
             Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(read) => {
-                self.input.extend_from_slice(&buffer[..read]);
+                self.input.extend_from_slice(&self.buffer[..read]);
                 Ok(true)
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),

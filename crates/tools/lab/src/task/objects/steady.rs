@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::time::{Duration, Instant};
 
+use council_client::load::Alarm;
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 use tools_lab_report::record::Checked;
@@ -19,6 +20,8 @@ use crate::task::TURN_MAX;
 use crate::task::outcome::Outcome;
 
 const NAME: &str = "mixed";
+/// The alarm's token: no client's.
+const ALARM: Token = Token(usize::MAX - 1);
 /// As many commands as a session may have under way.
 const UNDER_WAY_MAX: usize = 64;
 
@@ -44,6 +47,8 @@ struct Ledger(Vec<(u64, u32, u64)>);
 struct Load<'a> {
     order: &'a Order<'a>,
     clients: Vec<Client>,
+    /// Ends a wait at the moment at which a request is due: the poll would wait for whole milliseconds.
+    alarm: Alarm,
     ledger: Ledger,
     dice: Dice,
     phase: Phase,
@@ -54,7 +59,8 @@ struct Load<'a> {
 
 pub(super) fn perform(order: &Order<'_>, edges: &mut Edges<'_>) -> io::Result<Outcome> {
     let task = order.task;
-    let (mut poll, mut load) = (Poll::new()?, Load::connect(order)?);
+    let mut poll = Poll::new()?;
+    let mut load = Load::connect(order, Alarm::new(poll.registry(), ALARM)?)?;
     for (place, client) in load.clients.iter_mut().enumerate() {
         poll.registry().register(&mut client.stream, Token(place), Interest::READABLE)?;
     }
@@ -75,7 +81,7 @@ pub(super) fn perform(order: &Order<'_>, edges: &mut Edges<'_>) -> io::Result<Ou
 }
 
 impl<'a> Load<'a> {
-    fn connect(order: &'a Order<'a>) -> io::Result<Self> {
+    fn connect(order: &'a Order<'a>, alarm: Alarm) -> io::Result<Self> {
         let Order { task, endpoints, patience } = *order;
         let mut clients = Vec::new();
         for place in 0..task.clients {
@@ -90,6 +96,7 @@ impl<'a> Load<'a> {
         Ok(Self {
             order,
             clients,
+            alarm,
             ledger: Ledger(vec![(0, 0, 0); task.keys as usize]),
             dice: Dice::new(task.seed),
             phase: Phase::new(NAME),
@@ -170,12 +177,15 @@ impl<'a> Load<'a> {
     /// Takes what has come within that time.
     fn turn(&mut self, poll: &mut Poll, wait: Duration) -> io::Result<()> {
         let mut events = Events::with_capacity(256);
+        if !wait.is_zero() && wait < TURN_MAX {
+            self.alarm.set(wait)?;
+        }
         match poll.poll(&mut events, Some(wait)) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             other => other?,
         }
         self.order.patience.check()?;
-        for event in &events {
+        for event in events.iter().filter(|event| event.token() != ALARM) {
             let place = event.token().0;
             loop {
                 let client = &mut self.clients[place];
