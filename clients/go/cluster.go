@@ -34,8 +34,11 @@ type Options struct {
 	// TLS encrypts all connections; the function of that name makes it of files. Addresses that begin with https:// do so
 	// without it, too: then the system's authorities vouch for the members.
 	TLS *tls.Config
-	// Token says who asks, with every request. Nobody in particular without it.
+	// Token says who asks, with every request. Without it and TokenFile: the environment's DIWAN_TOKEN, or the file that
+	// DIWAN_TOKEN_FILE names, or nobody in particular.
 	Token string
+	// TokenFile is a file with the token. It is read again when the token is refused, so it may be replaced meanwhile.
+	TokenFile string
 }
 
 // Cluster is the members of a cluster, and one session with it. Any number of goroutines may use it.
@@ -43,7 +46,9 @@ type Cluster struct {
 	members members
 	http    *http.Client
 	options Options
-	owners  atomic.Int64
+	// Who asks.
+	credentials *credentials
+	owners      atomic.Int64
 
 	mutex   sync.Mutex
 	session *session
@@ -78,8 +83,9 @@ func Connect(addresses string, options ...Options) (*Cluster, error) {
 	if o.Timeout == 0 {
 		o.Timeout = 30 * time.Second
 	}
-	if strings.ContainsFunc(o.Token, func(sign rune) bool { return sign <= ' ' || sign > '~' }) {
-		return nil, errors.New("diwan: a token is `diwan_` and 64 hexadecimal digits")
+	credentials, err := credentialsOf(o.Token, o.TokenFile)
+	if err != nil {
+		return nil, err
 	}
 	var listed []string
 	scheme := "http://"
@@ -107,6 +113,7 @@ func Connect(addresses string, options ...Options) (*Cluster, error) {
 	}
 	return &Cluster{
 		members: members{scheme: scheme, listed: listed, current: rand.Intn(len(listed))}, http: &http.Client{Transport: transport}, options: o,
+		credentials: credentials,
 	}, nil
 }
 

@@ -79,12 +79,21 @@ func always(target string) func() string { return func() string { return target 
 
 func noFields() map[string]string { return nil }
 
-// once is one attempt at one member.
+// once is one attempt at one member, and another one by a token that has replaced the one that was refused.
 func (c *Cluster) once(ctx context.Context, method, target string, fields map[string]string, body []byte) (int, []byte, error) {
+	signed, status, data, err := c.attempt(ctx, method, target, fields, body)
+	if IsProblem(err, "unauthenticated") && c.credentials.replaced(signed) {
+		_, status, data, err = c.attempt(ctx, method, target, fields, body)
+	}
+	return status, data, err
+}
+
+// attempt gives the token by which it has asked, and what it was answered.
+func (c *Cluster) attempt(ctx context.Context, method, target string, fields map[string]string, body []byte) (string, int, []byte, error) {
 	member := c.members.pick()
 	asked, err := http.NewRequestWithContext(ctx, method, c.members.scheme+member+target, bytes.NewReader(body))
 	if err != nil {
-		return 0, nil, err
+		return "", 0, nil, err
 	}
 	for name, value := range fields {
 		asked.Header.Set(name, value)
@@ -92,19 +101,17 @@ func (c *Cluster) once(ctx context.Context, method, target string, fields map[st
 	if len(body) > 0 {
 		asked.Header.Set("Content-Type", "application/json")
 	}
-	if c.options.Token != "" {
-		asked.Header.Set("Authorization", "Bearer "+c.options.Token)
-	}
+	signed := c.credentials.sign(asked)
 	response, err := c.http.Do(asked)
 	if err != nil {
 		c.members.failed(member)
-		return 0, nil, err
+		return signed, 0, nil, err
 	}
 	defer response.Body.Close()
 	data, err := io.ReadAll(response.Body)
 	if err != nil {
 		c.members.failed(member)
-		return 0, nil, err
+		return signed, 0, nil, err
 	}
 	c.members.heard(response.Header)
 	if response.StatusCode >= 400 {
@@ -112,9 +119,9 @@ func (c *Cluster) once(ctx context.Context, method, target string, fields map[st
 		if again[refused.Slug] && response.Header.Get("Diwan-Leader") == "" {
 			c.members.failed(member)
 		}
-		return response.StatusCode, nil, refused
+		return signed, response.StatusCode, nil, refused
 	}
-	return response.StatusCode, data, nil
+	return signed, response.StatusCode, data, nil
 }
 
 // exchange sends a request until it is answered, or ctx ends.
@@ -125,7 +132,7 @@ func (c *Cluster) exchange(ctx context.Context, r request) (int, []byte, error) 
 	if r.attempt == 0 {
 		r.attempt = attemptTime
 	}
-	end, pause, unanswered, unencrypted := time.Now().Add(r.patience), 10*time.Millisecond, false, 0
+	end, pause, unanswered, unencrypted, waits := time.Now().Add(r.patience), 10*time.Millisecond, false, 0, false
 	for {
 		target := r.target()
 		attempt, cancel := context.WithTimeout(ctx, r.attempt)
@@ -136,7 +143,7 @@ func (c *Cluster) exchange(ctx context.Context, r request) (int, []byte, error) 
 				return status, data, nil
 			}
 			// It waits: we ask again, and join it.
-			end, pause, unanswered, unencrypted = time.Now().Add(r.patience), 10*time.Millisecond, false, 0
+			end, pause, unanswered, unencrypted, waits = time.Now().Add(r.patience), 10*time.Millisecond, false, 0, true
 			continue
 		}
 		if ctx.Err() != nil {
@@ -147,6 +154,13 @@ func (c *Cluster) exchange(ctx context.Context, r request) (int, []byte, error) 
 			// An attempt before this one may have had the effect whose memory is gone.
 			if unanswered && (refused.Slug == "request-forgotten" || refused.Slug == "session-expired") {
 				refused.Effect = "unknown"
+			}
+			// A member that lets nobody in does not look whether there was an attempt before: we know.
+			if refused.Slug == "unauthenticated" || refused.Slug == "forbidden" {
+				refused.Effect, refused.Retry = "none", "no"
+				if unanswered || waits {
+					refused.Effect, refused.Retry = "unknown", "same-key"
+				}
 			}
 			return status, nil, refused
 		}

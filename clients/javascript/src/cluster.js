@@ -5,6 +5,7 @@ import { Exchange, addresses, encryption } from './exchange.js'
 import { DiwanObject } from './object.js'
 import { Problem } from './problem.js'
 import { Session } from './session.js'
+import { tokenSource } from './token.js'
 
 export class Cluster {
   #opening = null
@@ -13,10 +14,10 @@ export class Cluster {
   #owners = 0
   session = null
 
-  constructor(members = '127.0.0.1:7180', { ttlMs = 10_000, timeoutMs = 30_000, name, tls, token } = {}) {
+  constructor(members = '127.0.0.1:7180', { ttlMs = 10_000, timeoutMs = 30_000, name, tls, token, tokenFile } = {}) {
     this.ttlMs = ttlMs
     this.name = name
-    this.exchange = new Exchange(addresses(members), timeoutMs, encryption(members, tls), token)
+    this.exchange = new Exchange(addresses(members), timeoutMs, encryption(members, tls), tokenSource({ token, tokenFile }))
   }
 
   /** The session: opened once, however many calls ask for it at once. */

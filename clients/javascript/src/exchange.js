@@ -3,6 +3,7 @@
 import http from 'node:http'
 import https from 'node:https'
 import { Problem, problemOf } from './problem.js'
+import { Credentials } from './token.js'
 
 export const ATTEMPT_MS = 5_000
 export const HOLD_MS = 10_000
@@ -31,9 +32,10 @@ const DISAGREEMENT = /^(ERR_SSL_|ERR_TLS_|EPROTO|CERT_|SELF_SIGNED|UNABLE_TO_|DE
 export const rest = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
 export class Exchange {
-  constructor(members, timeoutMs, tls = null, token) {
-    if (token != null && !/^diwan_[0-9a-f]{64}$/.test(token)) throw new TypeError('a token is `diwan_` and 64 hexadecimal digits')
-    this.token = token
+  /** `source`: where the token comes from, if anybody is to be known: see `tokenSource`. */
+  constructor(members, timeoutMs, tls = null, source = {}) {
+    this.source = source
+    this.credentials = new Credentials(source)
     this.members = members
     this.tls = tls
     this.timeoutMs = timeoutMs
@@ -55,8 +57,18 @@ export class Exchange {
     if (fields['diwan-leader']) this.leader = fields['diwan-leader']
   }
 
-  /** One attempt at one member. */
+  /** One attempt at one member, and another one by a token that has replaced the one that was refused. */
   async once(method, target, fields, body, attemptMs, signal) {
+    const { token } = this.credentials
+    try {
+      return await this.#attempt(method, target, fields, body, attemptMs, signal)
+    } catch (error) {
+      if (error.slug !== 'unauthenticated' || !this.credentials.replaced(token)) throw error
+    }
+    return this.#attempt(method, target, fields, body, attemptMs, signal)
+  }
+
+  async #attempt(method, target, fields, body, attemptMs, signal) {
     const member = this.leader ?? this.members[this.current]
     let answer
     try {
@@ -76,7 +88,7 @@ export class Exchange {
     const colon = member.lastIndexOf(':')
     const where = { host: member.slice(0, colon).replace(/[[\]]/g, ''), port: Number(member.slice(colon + 1)) }
     const headers = { ...fields }
-    if (this.token != null) headers.authorization = `Bearer ${this.token}`
+    if (this.credentials.token != null) headers.authorization = `Bearer ${this.credentials.token}`
     if (body || method === 'POST' || method === 'PUT') headers['content-length'] = Buffer.byteLength(body ?? '')
     if (body) headers['content-type'] = 'application/json'
     return new Promise((resolve, reject) => {
@@ -103,7 +115,7 @@ export class Exchange {
 
   /** Sends a request until it is answered. `target` and `fields` may be functions: they are asked before each attempt. */
   async send(method, target, { body, fields = {}, patienceMs = this.timeoutMs, attemptMs = ATTEMPT_MS, signal } = {}) {
-    let [end, pause, unanswered, unencrypted, last] = [performance.now() + patienceMs, 10, false, 0, null]
+    let [end, pause, unanswered, unencrypted, waits, last] = [performance.now() + patienceMs, 10, false, 0, false, null]
     for (;;) {
       signal?.throwIfAborted()
       const where = typeof target === 'function' ? target() : target
@@ -112,13 +124,17 @@ export class Exchange {
         const answer = await this.once(method, where, with_, body, attemptMs, signal)
         if (answer.status !== 202 || where.includes('hold_ms=0')) return answer
         // It waits: we ask again, and join it.
-        ;[end, pause, unanswered, unencrypted] = [performance.now() + patienceMs, 10, false, 0]
+        ;[end, pause, unanswered, unencrypted, waits] = [performance.now() + patienceMs, 10, false, 0, true]
         continue
       } catch (error) {
         signal?.throwIfAborted()
         if (error instanceof Problem && !AGAIN.has(error.slug)) {
           // An attempt before this one may have had the effect whose memory is gone.
           if (unanswered && ['request-forgotten', 'session-expired'].includes(error.slug)) error.effect = 'unknown'
+          // A member that lets nobody in does not look whether there was an attempt before: we know.
+          if (['unauthenticated', 'forbidden'].includes(error.slug)) {
+            Object.assign(error, unanswered || waits ? { effect: 'unknown', retry: 'same-key' } : { effect: 'none', retry: 'no' })
+          }
           throw error
         }
         unencrypted = DISAGREEMENT.test(error.code) ? unencrypted + 1 : 0

@@ -4,9 +4,9 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { Exchange, rest } from './exchange.js'
 import { Problem } from './problem.js'
 
-const { members, tls, token, id, header, ttlMs, shared } = workerData
+const { members, tls, source, id, header, ttlMs, shared } = workerData
 const renewed = new BigInt64Array(shared)
-const exchange = new Exchange(members, ttlMs, tls, token)
+const exchange = new Exchange(members, ttlMs, tls, source)
 const pause = ttlMs / 6
 
 for (let ended = false; !ended; ) {

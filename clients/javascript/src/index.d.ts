@@ -11,8 +11,11 @@ export interface ClusterOptions {
   timeoutMs?: number
   /** The session's name, for people. */
   name?: string
-  /** Says who asks, with every request; nobody in particular without it. */
+  /** Says who asks, with every request. Without it and `tokenFile`: the environment's `DIWAN_TOKEN`, or the file that
+   * `DIWAN_TOKEN_FILE` names, or nobody in particular. */
   token?: string
+  /** A file with the token: read again when the token is refused, so it may be replaced meanwhile. */
+  tokenFile?: string
   /** Encrypts all connections; so do addresses that begin with `https://`. What is given is kept for the heartbeat's thread:
    * text and bytes, no functions. */
   tls?: boolean | TlsOptions

@@ -39,7 +39,7 @@ export class Session {
     const body = JSON.stringify({ ttl_ms: this.ttlMs, ...(name && { name }) })
     await this.#exchange.send('POST', '/v1/sessions', { body, fields: this.proof })
     const workerData = {
-      members: this.#exchange.members, tls: this.#exchange.tls, token: this.#exchange.token,
+      members: this.#exchange.members, tls: this.#exchange.tls, source: this.#exchange.source,
       id: this.id, header: this.header, ttlMs: this.ttlMs, shared: this.#renewed.buffer,
     }
     this.#worker = new Worker(new URL('./heartbeat.js', import.meta.url), { workerData })

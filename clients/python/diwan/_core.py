@@ -7,7 +7,6 @@ the heartbeats.
 import asyncio
 import json
 import random
-import re
 import threading
 import uuid
 from urllib.parse import quote
@@ -16,10 +15,10 @@ from . import problem
 from ._http import Connections
 from ._session import RESERVE, Session, clock
 from ._tls import is_refused
+from ._token import Credentials
 
 HOLD_SECONDS = 10.0
 ATTEMPT_SECONDS = 5.0
-TOKEN = re.compile("diwan_[0-9a-f]{64}")
 # Refusals of members, not of the replicated state: the same request is sent again.
 AGAIN = ("no-leader", "outcome-unknown", "rate", "bad-response", "too-slow")
 # How a grant is given back that nobody waits for any more: by which method, and its arguments.
@@ -38,10 +37,8 @@ UNDO = {
 class Core:
     """The connections and the session of a cluster."""
 
-    def __init__(self, members, ttl, timeout, name, tls=None, token=None):
-        if token is not None and not TOKEN.fullmatch(token):
-            raise ValueError("a token is `diwan_` and 64 hexadecimal digits")
-        self.credentials = {"Authorization": f"Bearer {token}"} if token else {}
+    def __init__(self, members, ttl, timeout, name, tls=None, token=None, token_file=None):
+        self.credentials = Credentials(token, token_file)
         listed = members.split(",") if isinstance(members, str) else list(members)
         self.members = [self._address(member.strip()) for member in listed]
         self.ttl, self.timeout, self.name = ttl, timeout, name
@@ -94,10 +91,18 @@ class Core:
     # Requests
 
     async def once(self, method, target, body, fields):
-        """One attempt at one member."""
+        """One attempt at one member, and another one by a token that has replaced the one that was refused."""
+        signed = self.credentials.fields
+        try:
+            return await self._once(method, target, body, {**fields, **signed})
+        except problem.Problem as refused:
+            if refused.slug != "unauthenticated" or not self.credentials.replaced(signed):
+                raise
+        return await self._once(method, target, body, {**fields, **self.credentials.fields})
+
+    async def _once(self, method, target, body, fields):
         member = self._pick()
         try:
-            fields = {**fields, **self.credentials}
             status, answered, data = await self.http.request(member, method, target, fields, body)
         except (OSError, asyncio.TimeoutError, asyncio.CancelledError):
             # Cancelled by the time-out around it, perhaps: another member may be quicker.
@@ -114,7 +119,7 @@ class Core:
     async def exchange(self, method, target, body, fields, *, patience=None, attempt=ATTEMPT_SECONDS):
         """Sends a request until it is answered. `target` and `fields` may be functions: they are asked before each attempt."""
         patience = self.timeout if patience is None else patience
-        end, pause, unanswered, unencrypted = clock() + patience, 0.01, False, 0
+        end, pause, unanswered, unencrypted, waits = clock() + patience, 0.01, False, 0, False
         while True:
             try:
                 where = target() if callable(target) else target
@@ -122,13 +127,17 @@ class Core:
                 if status != 202 or "hold_ms=0" in where:
                     return status, answer
                 # It waits: we ask again, and join it.
-                end, pause, unanswered, unencrypted = clock() + patience, 0.01, False, 0
+                end, pause, unanswered, unencrypted, waits = clock() + patience, 0.01, False, 0, True
                 continue
             except problem.Problem as refused:
                 if refused.slug not in AGAIN:
                     # An attempt before this one may have had the effect whose memory is gone.
                     if unanswered and refused.slug in ("request-forgotten", "session-expired"):
                         refused.effect = "unknown"
+                    # A member that lets nobody in does not look whether there was an attempt before: we know.
+                    if refused.slug in ("unauthenticated", "forbidden"):
+                        known = not (unanswered or waits)
+                        refused.effect, refused.retry = ("none", "no") if known else ("unknown", "same-key")
                     raise
                 unanswered |= refused.effect != "none"
                 last = refused

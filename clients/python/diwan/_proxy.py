@@ -169,17 +169,19 @@ class AsyncHolds:
 class BaseCluster:
     """The members of a cluster, by their addresses, and one session with it."""
 
-    def __init__(self, members="127.0.0.1:7180", *, ttl=10.0, timeout=30.0, name=None, tls=None, ca=None, cert=None, token=None):
+    def __init__(self, members="127.0.0.1:7180", *, ttl=10.0, timeout=30.0, name=None, tls=None, ca=None, cert=None, token=None,
+                 token_file=None):
         """`ttl`: seconds after which what a dead client held is free. `timeout`: seconds for which a call is tried again.
 
         Connections are encrypted if `tls` is true or an `ssl.SSLContext`, if there is one of the others, or if addresses
         begin with `https://`. `ca`: a file with the authorities that vouch for members; without it, the system's. `cert`: a
         file with the certificate that this client shows and its key, or a pair of files.
-        `token`: says who asks, with every request.
+        `token`: says who asks, with every request. `token_file`: a file with it, read again when the token is refused, so it
+        may be replaced meanwhile. Without either: `DIWAN_TOKEN`, or the file that `DIWAN_TOKEN_FILE` names.
         """
         listed = members.split(",") if isinstance(members, str) else members
         encrypted = any(member.strip().startswith("https://") for member in listed)
-        self._core = Core(members, ttl, timeout, name, _tls.context(tls or encrypted, ca, cert), token)
+        self._core = Core(members, ttl, timeout, name, _tls.context(tls or encrypted, ca, cert), token, token_file)
 
     @staticmethod
     def _path(of, name):

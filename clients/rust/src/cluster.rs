@@ -1,6 +1,7 @@
 //! The members of a cluster, and one session with it.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -14,6 +15,7 @@ use crate::http::Fields;
 use crate::object::Object;
 use crate::session::Session;
 use crate::tls::Tls;
+use crate::token::Credentials;
 use crate::wait::Cancel;
 
 /// For how long closing waits for grants that nobody wanted any more to be given back.
@@ -31,17 +33,20 @@ pub struct Options {
     /// Encrypts all connections. Without it those are that have an address which begins with `https://`; then the system's own
     /// authorities vouch for the members.
     pub tls: Option<Tls>,
-    /// Says who asks, with every request; nobody in particular without it.
+    /// Says who asks, with every request. Without it and `token_file`: the environment's `DIWAN_TOKEN`, or the file that
+    /// `DIWAN_TOKEN_FILE` names, or nobody in particular.
     pub token: Option<String>,
+    /// A file with the token. It is read again when the token is refused, so it may be replaced meanwhile.
+    pub token_file: Option<PathBuf>,
 }
 
 /// The token is shown nowhere.
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { ttl, timeout, name, tls, token } = self;
+        let Self { ttl, timeout, name, tls, token, token_file } = self;
         let mut shown = f.debug_struct("Options");
         shown.field("ttl", ttl).field("timeout", timeout).field("name", name).field("tls", tls);
-        shown.field("has_token", &token.is_some()).finish()
+        shown.field("has_token", &token.is_some()).field("token_file", token_file).finish()
     }
 }
 
@@ -53,6 +58,7 @@ impl Default for Options {
             name: None,
             tls: None,
             token: None,
+            token_file: None,
         }
     }
 }
@@ -91,8 +97,9 @@ impl Cluster {
 
     /// The same, with options.
     pub fn with(addresses: &str, options: Options) -> Result<Self> {
+        let credentials = Credentials::new(options.token.as_deref(), options.token_file.as_deref())?;
         Ok(Self(Arc::new(Shared {
-            exchange: Arc::new(Exchange::new(addresses, options.tls.clone(), options.token.as_deref())?),
+            exchange: Arc::new(Exchange::new(addresses, options.tls.clone(), credentials)?),
             options,
             session: Mutex::default(),
             is_closed: AtomicBool::new(false),

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use crate::error::{Effect, Error, Problem, Result};
 use crate::http::{Asked, Connections, Fields};
 use crate::tls::{Tls, is_refused};
+use crate::token::Credentials;
 use crate::wait::Cancel;
 
 /// How long a member may hold a call that waits before it answers with a ticket.
@@ -70,33 +71,13 @@ pub(crate) struct Exchange {
     /// How many are listed.
     count: usize,
     connections: Connections,
-    /// The value of `Authorization`, if anybody says who asks.
-    authorization: Option<Secret>,
-}
-
-/// What is shown nowhere.
-struct Secret(String);
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("(secret)")
-    }
-}
-
-/// # Errors
-/// It is no token.
-fn authorization(token: &str) -> Result<Secret> {
-    let digits = token.strip_prefix("diwan_").unwrap_or_default();
-    if digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Ok(Secret(format!("Bearer {token}")));
-    }
-    Err(Problem::new("bad-argument", "a token is `diwan_` and 64 hexadecimal digits", Effect::None, "no")
-        .into())
+    /// Who asks.
+    credentials: Credentials,
 }
 
 impl Exchange {
     /// Encrypted, if it is said how, or an address begins with `https://`.
-    pub(crate) fn new(addresses: &str, tls: Option<Tls>, token: Option<&str>) -> Result<Self> {
+    pub(crate) fn new(addresses: &str, tls: Option<Tls>, credentials: Credentials) -> Result<Self> {
         let is_encrypted = addresses.split(',').any(|address| address.trim().starts_with(ENCRYPTED));
         let tls = match tls {
             None if is_encrypted => Some(Tls::of_system()?),
@@ -110,8 +91,7 @@ impl Exchange {
         let current = usize::from(u16::from_le_bytes(random())) % listed.len();
         let members = Members { listed, current, leader: None, position: 0 };
         let count = members.listed.len();
-        let authorization = token.map(authorization).transpose()?;
-        Ok(Self { members: Mutex::new(members), count, connections: Connections::new(tls), authorization })
+        Ok(Self { members: Mutex::new(members), count, connections: Connections::new(tls), credentials })
     }
 
     fn members(&self) -> MutexGuard<'_, Members> {
@@ -141,17 +121,33 @@ impl Exchange {
         }
     }
 
-    /// One attempt at one member.
+    /// One attempt at one member, and another one by a token that has replaced the one that was refused.
     pub(crate) fn once(
         &self,
         asked: &Asked<'_>,
         attempt: Duration,
         cancel: &Cancel,
     ) -> std::result::Result<Answer, Missed> {
-        let member = self.pick();
         let deadline = Instant::now() + attempt;
+        let token = self.credentials.token();
+        let answer = self.attempt(asked, token.as_deref(), deadline, cancel);
+        let is_refused = matches!(&answer, Err(Missed::Refused(told)) if told.slug == "unauthenticated");
+        if is_refused && self.credentials.is_replaced(token.as_deref()) {
+            return self.attempt(asked, self.credentials.token().as_deref(), deadline, cancel);
+        }
+        answer
+    }
+
+    fn attempt(
+        &self,
+        asked: &Asked<'_>,
+        token: Option<&str>,
+        deadline: Instant,
+        cancel: &Cancel,
+    ) -> std::result::Result<Answer, Missed> {
+        let member = self.pick();
         let mut fields = asked.fields.clone();
-        fields.extend(self.authorization.iter().map(|secret| ("Authorization", secret.0.clone())));
+        fields.extend(token.map(|token| ("Authorization", format!("Bearer {token}"))));
         let asked = Asked { method: asked.method, target: asked.target, fields: &fields, body: asked.body };
         let response = self.connections.request(&member, &asked, deadline, cancel).map_err(|error| {
             if !cancel.is_cancelled() {
@@ -188,7 +184,7 @@ impl Exchange {
             match self.once(&asked, request.attempt, request.cancel) {
                 Ok(answer) if answer.0 != ACCEPTED || target.contains("hold_ms=0") => return Ok(answer),
                 // It waits: we ask again, and join it.
-                Ok(_) => tries = Tries::new(request.patience),
+                Ok(_) => tries = Tries { has_waited: true, ..Tries::new(request.patience) },
                 Err(_) if request.cancel.is_cancelled() => return Err(Error::Cancelled),
                 Err(missed) => request.cancel.rest(tries.pause(missed, self.count)?),
             }
@@ -201,13 +197,16 @@ struct Tries {
     end: Instant,
     pause: Duration,
     is_effect_unknown: bool,
+    /// Whether a member said that the call waits.
+    has_waited: bool,
     /// How many members in a row did not agree on encryption.
     unencrypted: usize,
 }
 
 impl Tries {
     fn new(patience: Duration) -> Self {
-        Self { end: Instant::now() + patience, pause: FIRST_PAUSE, is_effect_unknown: false, unencrypted: 0 }
+        let end = Instant::now() + patience;
+        Self { end, pause: FIRST_PAUSE, is_effect_unknown: false, has_waited: false, unencrypted: 0 }
     }
 
     /// How long to rest before the next attempt, if there is one, at one of so many members.
@@ -223,6 +222,12 @@ impl Tries {
                     && ["request-forgotten", "session-expired"].contains(&&*refused.slug)
                 {
                     refused.effect = Effect::Unknown;
+                }
+                // A member that lets nobody in does not look whether there was an attempt before: we know.
+                if ["unauthenticated", "forbidden"].contains(&&*refused.slug) {
+                    let is_unknown = self.is_effect_unknown || self.has_waited;
+                    refused.effect = if is_unknown { Effect::Unknown } else { Effect::None };
+                    refused.retry = if is_unknown { "same-key" } else { "no" }.into();
                 }
                 return Err(Error::Problem(refused));
             }

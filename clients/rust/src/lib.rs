@@ -20,7 +20,6 @@
 //!
 //! # Not done, and what that costs
 //! - No futures: in an asynchronous program call from a thread that may block.
-//! - No tokens: the server has none yet.
 //! - [`Held::on_lost`] runs callbacks on the thread that notices: one that blocks delays the others, not the heartbeat.
 
 mod acknowledged;
@@ -33,6 +32,7 @@ mod http;
 mod object;
 mod session;
 mod tls;
+mod token;
 pub mod types;
 mod wait;
 

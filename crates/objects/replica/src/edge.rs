@@ -292,6 +292,16 @@ pub enum Answer {
 }
 
 impl Request {
+    /// The command that it brings, if it does.
+    #[must_use]
+    pub fn command(&self) -> Option<&Command> {
+        match self {
+            Self::Command { command, .. } => Some(command),
+            Self::OfType { request, .. } | Self::ByToken { request, .. } => request.command(),
+            _ => None,
+        }
+    }
+
     /// Who asks, if anybody does.
     #[must_use]
     pub const fn principal(&self) -> Option<&Principal> {

@@ -12,6 +12,8 @@ pub const COMMAND_BYTES_WAITING_MAX: usize = 64 << 20;
 pub const JOINED_MAX: usize = 200_000;
 /// Requests that wait for the leader to say how far the log is committed, or for a position.
 pub const READS_MAX: usize = 50_000;
+/// Queries that wait for a position though whoever asks does not get in: the token, or the right, may be on its way here.
+pub const STRANGERS_MAX: usize = 1_000;
 /// Open watches.
 pub const WATCHES_MAX: usize = 50_000;
 /// Watches that one object, or one session, may have.

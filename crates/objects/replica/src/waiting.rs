@@ -1,18 +1,22 @@
 //! Requests that wait for a fresher state: until everything is applied that was committed when they came, or until a
 //! position. None waits longer than a bounded time; then it is refused, without effect.
+//!
+//! Among those that wait for a position are *strangers*: their token, or their rights, may be younger than the state. A position
+//! that is never reached costs who makes it up nothing, so few of them may wait, and they take no room from others.
 
 use std::collections::BTreeMap;
 
 use base::MonoTime;
 
 use crate::edge::Request;
-use crate::limits::READS_MAX;
+use crate::limits::{READS_MAX, STRANGERS_MAX};
 
 /// A request that waits.
 #[derive(Debug)]
 struct Waiting {
     request: Request,
     since: MonoTime,
+    is_stranger: bool,
 }
 
 /// See the module.
@@ -23,18 +27,22 @@ pub(crate) struct WaitingRequests {
     requests: BTreeMap<u64, Waiting>,
     /// Those that wait for a position, with it.
     positions: BTreeMap<(u64, u64), ()>,
+    /// How many strangers are among them.
+    strangers: usize,
 }
 
 impl WaitingRequests {
     pub(crate) fn has_room(&self) -> bool {
-        self.requests.len() < READS_MAX
+        self.requests.len() - self.strangers < READS_MAX
+    }
+
+    pub(crate) const fn has_room_for_stranger(&self) -> bool {
+        self.strangers < STRANGERS_MAX
     }
 
     /// Takes a request in, and gives it a number.
     pub(crate) fn push(&mut self, request: Request, since: MonoTime) -> u64 {
-        self.last += 1;
-        self.requests.insert(self.last, Waiting { request, since });
-        self.last
+        self.add(Waiting { request, since, is_stranger: false })
     }
 
     /// Takes a request in that waits for a position.
@@ -43,9 +51,24 @@ impl WaitingRequests {
         self.positions.insert((position, number), ());
     }
 
+    /// Takes a stranger's request in, which waits for a position.
+    pub(crate) fn push_stranger(&mut self, position: u64, request: Request, since: MonoTime) {
+        self.strangers += 1;
+        let number = self.add(Waiting { request, since, is_stranger: true });
+        self.positions.insert((position, number), ());
+    }
+
+    fn add(&mut self, waiting: Waiting) -> u64 {
+        self.last += 1;
+        self.requests.insert(self.last, waiting);
+        self.last
+    }
+
     /// The request of that number, and since when it has waited, unless it has given up.
     pub(crate) fn take(&mut self, number: u64) -> Option<(Request, MonoTime)> {
-        self.requests.remove(&number).map(|waiting| (waiting.request, waiting.since))
+        let waiting = self.requests.remove(&number)?;
+        self.strangers -= usize::from(waiting.is_stranger);
+        Some((waiting.request, waiting.since))
     }
 
     /// The state has that position: who waited for it.
@@ -68,6 +91,7 @@ impl WaitingRequests {
         }
         let old: Vec<_> = self.requests.extract_if(.., |_, waiting| is_old(waiting)).collect();
         self.positions.retain(|(_, number), ()| self.requests.contains_key(number));
+        self.strangers -= old.iter().filter(|(_, waiting)| waiting.is_stranger).count();
         old.into_iter().map(|(_, waiting)| waiting.request).collect()
     }
 
@@ -100,5 +124,22 @@ mod tests {
         assert_eq!(waiting.reached(5), [request(3)]);
         assert_eq!(waiting.take_old(at(99)), [request(2)]);
         assert_eq!((waiting.reached(99), waiting.len()), (vec![], 0));
+    }
+
+    #[test]
+    fn strangers_have_little_room_of_their_own_and_give_it_back() {
+        let mut waiting = WaitingRequests::default();
+        let at = MonoTime::of_ms;
+        for number in 0..STRANGERS_MAX as u64 {
+            assert!(waiting.has_room_for_stranger());
+            waiting.push_stranger(5 + number, request(number), at(10));
+        }
+        assert!(!waiting.has_room_for_stranger() && waiting.has_room());
+        assert_eq!(waiting.reached(5), [request(0)]);
+        assert!(waiting.has_room_for_stranger());
+        (0..READS_MAX as u64).for_each(|number| _ = waiting.push(request(number), at(20)));
+        assert!(!waiting.has_room() && waiting.has_room_for_stranger());
+        assert_eq!(waiting.take_old(at(15)).len(), STRANGERS_MAX - 1);
+        assert_eq!((waiting.strangers, waiting.len()), (0, READS_MAX));
     }
 }

@@ -5,8 +5,10 @@
 mod support;
 
 use objects_replica::edge::{Consistency, Question, Request, Subject};
+use objects_replica::limits::STRANGERS_MAX;
 use objects_state::{
-    AccessChange, Authority, Caller, Command, Grant, Identity, NewSession, Principal, TokenNumber,
+    AccessChange, Authority, Caller, Command, Grant, Identity, NewSession, Outcome, Principal, SideEffect,
+    TokenNumber,
 };
 use support::{World, key, object, proof, session};
 
@@ -278,4 +280,143 @@ fn member_that_took_over_a_snapshot_judges_what_goes_on_there() {
     assert_eq!(world.answer(away, takes).as_deref(), Some("refused forbidden"));
     assert_eq!(world.answer(away, watch).as_deref(), Some("refused unauthenticated"));
     world.check_equal();
+}
+
+/// By a number and by a key: both under a token that may nothing but read by then.
+#[test]
+fn copy_of_a_request_is_told_its_reply_though_the_right_has_gone_meanwhile() {
+    let mut world = closed();
+    let leader = world.leader();
+    create(&mut world, leader, "ci", 1, &["counter/a:*"]);
+    let new = NewSession { id: session(1), secret_hash: [1; 32], generation: 1, ttl_ms: 60_000, name: None };
+    let opened = by(&mut world, leader, 1, |world, id| {
+        world.command(id, |caller| Command::OpenSession { caller, session: new }, ANONYMOUS)
+    });
+    assert!(world.wait(leader, opened).starts_with("{\"session\""));
+    let ask = |world: &mut World, id: u64, identity: Identity| {
+        let asked = by(world, id, 1, |world, id| world.call(id, "counter/a", "increment", "", identity));
+        (world.wait(id, asked), asked)
+    };
+    let kinds = [in_name_of(1, 1), key("k")];
+    for (number, identity) in (1..).zip(&kinds) {
+        assert_eq!(ask(&mut world, leader, identity.clone()).0, format!("{{\"value\":{number}}}"));
+    }
+    changed(&mut world, leader, AccessChange::Deny { principal: "ci".into(), grants: vec![] });
+    changed(
+        &mut world,
+        leader,
+        AccessChange::Allow { principal: "ci".into(), grants: grants(&["counter/a:query"]) },
+    );
+    for id in 1..=3 {
+        for (number, identity) in (1..).zip(&kinds) {
+            assert_eq!(ask(&mut world, id, identity.clone()).0, format!("{{\"value\":{number}}}"));
+        }
+        // What was never carried out is refused, and comes not into the log.
+        let before = world.members[&leader].state.position();
+        for identity in [in_name_of(1, 2), key("l")] {
+            let (told, asked) = ask(&mut world, id, identity);
+            assert_eq!((&told[..], effect(&world, id, asked)), ("refused forbidden", SideEffect::None));
+        }
+        assert_eq!(world.members[&leader].state.position(), before);
+        // Nor is another one told what the key has got.
+        world.principal = "cert:CN=eve".into();
+        let asked = world.call(id, "counter/a", "increment", "", key("k"));
+        assert_eq!(world.wait(id, asked), "refused forbidden");
+        assert_eq!(effect(&world, id, asked), SideEffect::Unknown);
+    }
+    world.check_equal();
+}
+
+#[test]
+fn copy_of_a_request_by_a_revoked_token_is_told_nothing_and_no_untruth() {
+    let mut world = closed();
+    let leader = world.leader();
+    let first = create(&mut world, leader, "ci", 1, &["counter/a:*"]);
+    create(&mut world, leader, "ci", 2, &[]);
+    let ask = |world: &mut World, id: u64, secret: u8, identity: Identity| {
+        let asked = by(world, id, secret, |world, id| world.call(id, "counter/a", "increment", "", identity));
+        (world.wait(id, asked), asked)
+    };
+    assert_eq!(ask(&mut world, leader, 1, key("k")).0, "{\"value\":1}");
+    changed(&mut world, leader, AccessChange::RevokeToken { number: first });
+    for id in 1..=3 {
+        let (told, asked) = ask(&mut world, id, 1, key("k"));
+        assert_eq!((&told[..], effect(&world, id, asked)), ("refused unauthenticated", SideEffect::Unknown));
+        // Without a key there are no copies.
+        let (told, asked) = ask(&mut world, id, 1, ANONYMOUS);
+        assert_eq!((&told[..], effect(&world, id, asked)), ("refused unauthenticated", SideEffect::None));
+        // The principal finds out by another token.
+        assert_eq!(ask(&mut world, id, 2, key("k")).0, "{\"value\":1}");
+    }
+    world.check_equal();
+}
+
+fn effect(world: &World, id: u64, asked: u64) -> SideEffect {
+    match &world.members[&id].done[&asked].1 {
+        Outcome::Refused(problem) => problem.effect,
+        Outcome::Done(result) => panic!("{result}"),
+    }
+}
+
+fn stale_from(world: &mut World, id: u64, path: &str, min_position: u64) -> u64 {
+    let object = object(path);
+    world.ask(id, |origin| Request::Query {
+        origin,
+        principal: Principal::anonymous(),
+        question: Question::Method {
+            object,
+            incarnation: None,
+            create: true,
+            method: "get".into(),
+            args: Vec::new(),
+        },
+        consistency: Consistency::Stale,
+        min_position: Some(min_position),
+        proof: None,
+    })
+}
+
+#[test]
+fn stale_query_by_a_token_that_is_on_its_way_waits_for_the_position_that_it_names() {
+    let mut world = closed();
+    let (leader, follower) = (world.leader(), world.follower());
+    for secret in 1..10 {
+        create(&mut world, leader, "ci", secret, &["counter/a:query"]);
+        let position = world.members[&leader].state.position();
+        assert!(world.members[&follower].state.position() < position, "it lags");
+        let asked =
+            by(&mut world, follower, secret, |world, id| stale_from(world, id, "counter/a", position));
+        assert_eq!(world.wait(follower, asked), "{\"value\":0}");
+        assert!(world.position(follower, asked) >= position);
+        // One that is made up is refused when the position is there.
+        let asked =
+            by(&mut world, follower, 99, |world, id| stale_from(world, id, "counter/a", position + 1));
+        create(&mut world, leader, "ci", secret + 100, &[]);
+        assert_eq!(world.wait(follower, asked), "refused unauthenticated");
+    }
+}
+
+#[test]
+fn strangers_who_wait_for_a_position_that_never_comes_are_few_and_hold_up_nobody() {
+    let mut world = closed();
+    let (leader, follower) = (world.leader(), world.follower());
+    create(&mut world, leader, "ci", 1, &["counter/a:*"]);
+    world.pass(100);
+    let never = 1 << 50;
+    let waiting: Vec<_> = (0..STRANGERS_MAX)
+        .map(|_| by(&mut world, follower, 99, |world, id| stale_from(world, id, "counter/a", never)))
+        .collect();
+    let beyond = by(&mut world, follower, 99, |world, id| stale_from(world, id, "counter/a", never));
+    assert_eq!(world.wait(follower, beyond), "refused rate");
+    assert_eq!(world.members[&follower].core.status().requests_waiting, STRANGERS_MAX);
+    assert_eq!(increment(&mut world, follower, 1), "{\"value\":1}");
+    let own = by(&mut world, follower, 1, |world, id| {
+        world.query(id, "counter/a", "get", Consistency::Linearizable)
+    });
+    assert_eq!(world.wait(follower, own), "{\"value\":1}");
+    world.pass(5_200);
+    for asked in waiting {
+        assert_eq!(world.answer(follower, asked).as_deref(), Some("refused no-leader"));
+    }
+    assert_eq!(world.members[&follower].core.status().requests_waiting, 0);
 }

@@ -5,6 +5,7 @@ use core::fmt;
 use crate::codec::{Cursor, Field, Malformed, record};
 use crate::limits::KEY_BYTES_MAX;
 use crate::principal::Principal;
+use crate::problem::{Problem, SideEffect};
 use crate::ranges::Ranges;
 
 /// A session: 128 random bits.
@@ -129,6 +130,19 @@ pub struct Caller {
     pub principal: Principal,
     /// What makes the request take effect once.
     pub identity: Identity,
+}
+
+impl Caller {
+    /// The refusal of a request that does not get in. What a copy of it may have done is not looked up for somebody who may know
+    /// nothing; so nothing is claimed of a request of which there may be copies.
+    #[must_use]
+    pub fn turned_away(&self, problem: Problem) -> Problem {
+        let effect = match self.identity {
+            Identity::Anonymous => SideEffect::None,
+            Identity::Session { .. } | Identity::Key(_) => SideEffect::Unknown,
+        };
+        Problem { effect, ..problem }
+    }
 }
 
 impl Field for Caller {

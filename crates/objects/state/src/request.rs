@@ -73,6 +73,19 @@ pub(crate) fn hash(parts: &[&[u8]]) -> u64 {
     parts.iter().fold(0, |seed, part| XxHash3_64::oneshot_with_seed(seed ^ part.len() as u64, part))
 }
 
+/// Whether a copy of a request has been carried out, was refused for good, or waits: its own principal is told so, whatever it may
+/// do by now.
+pub(crate) fn is_known(core: &Core, caller: &Caller) -> bool {
+    match &caller.identity {
+        Identity::Anonymous => false,
+        Identity::Session { session, request, .. } => session::find(core, *session).is_ok_and(|open| {
+            session::is_of(core, &open, &caller.principal.name)
+                && (open.is_forgotten(*request) || core.store.get(&key::reply(*session, *request)).is_some())
+        }),
+        Identity::Key(key) => core.store.get(&key::idempotency(&caller.principal.name, key)).is_some(),
+    }
+}
+
 /// What is known of a request: `None` if it is new and may be carried out.
 pub(crate) fn known(core: &mut Core, caller: &Caller, hash: u64) -> Result<Option<Kept>, Problem> {
     match &caller.identity {

@@ -516,13 +516,17 @@ impl State {
         access::judge(&self.core, principal, act).map_err(|problem| self.placed(problem))
     }
 
-    /// Whether a command would be judged well if it were applied now. What is refused here needs no place in the log.
+    /// Whether a command would be judged well if it were applied now. What is refused here needs no place in the log. The copy
+    /// of a request that was carried out does: there it finds its reply, whatever its principal may do by now.
     ///
     /// # Errors
     /// The refusal that it would come to.
     pub fn judge_command(&self, command: &Command) -> Result<(), Problem> {
         let Some(caller) = command.caller() else { return Ok(()) };
-        self.admit_principal(&caller.principal)?;
+        self.admit_principal(&caller.principal).map_err(|problem| caller.turned_away(problem))?;
+        if request::is_known(&self.core, caller) {
+            return Ok(());
+        }
         access::act_of(command).map_or(Ok(()), |act| self.judge(&caller.principal, &act))
     }
 
@@ -610,7 +614,7 @@ fn perform(core: &mut Core, command: &Command) {
     if let Some(caller) = command.caller()
         && let Err(problem) = access::admit(core, &caller.principal)
     {
-        return answer(core, caller, Err(problem));
+        return answer(core, caller, Err(caller.turned_away(problem)));
     }
     match command {
         Command::Call(call) => call::call(core, call),

@@ -13,9 +13,14 @@ final class Main {
             Waits.hold(words[1]);
             return;
         }
+        if (words.length == 2 && words[0].equals("count")) {
+            Tokens.count(words[1]);
+            return;
+        }
         Map<String, Harness.Test> tests = new LinkedHashMap<>();
         Methods.add(tests);
         Encryption.add(tests);
+        Tokens.add(tests);
         Waits.add(tests);
         boolean failed = false;
         for (Map.Entry<String, Harness.Test> test : tests.entrySet()) {

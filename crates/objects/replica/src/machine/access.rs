@@ -1,6 +1,6 @@
 //! Who asks, and whether that may: where a request comes in, and again for what goes on when tokens or rights change.
 
-use objects_state::{Act, Authority, Principal, Problem, Slug, State};
+use objects_state::{Act, Authority, Command, Principal, Problem, Slug, State};
 
 use super::ObjectsMachine;
 use crate::edge::{Question, Request, Subject};
@@ -16,7 +16,7 @@ pub(super) fn admitted(request: Request, state: &State) -> Result<Request, (Requ
                     *place = principal;
                     *request
                 }
-                _ => return Err((Request::ByToken { hash, request }, unknown_token())),
+                _ => return Err(turned_away(Request::ByToken { hash, request }, unknown_token())),
             }
         }
         request => request,
@@ -28,8 +28,16 @@ pub(super) fn admitted(request: Request, state: &State) -> Result<Request, (Requ
     };
     match admitted {
         Ok(()) => Ok(request),
-        Err(problem) => Err((request, problem)),
+        Err(problem) => Err(turned_away(request, problem)),
     }
+}
+
+fn turned_away(request: Request, problem: Problem) -> (Request, Problem) {
+    let problem = match request.command().and_then(Command::caller) {
+        Some(caller) => caller.turned_away(problem),
+        None => problem,
+    };
+    (request, problem)
 }
 
 /// Whether a request that is admitted may be carried out, as far as the state of now can say. A command is judged again at its
@@ -49,7 +57,9 @@ pub(super) fn judge(request: &Request, state: &State) -> Result<(), Problem> {
 
 /// The refusal of a request whose token nobody knows.
 fn unknown_token() -> Problem {
-    Problem::new(Slug::Unauthenticated, "there is no such token, or it was revoked, or it has ended")
+    let detail = "there is no such token, or it was revoked, or it has ended: send another one of the same principal, which an \
+                  administrator makes with `diwan object token create`";
+    Problem::new(Slug::Unauthenticated, detail)
 }
 
 impl ObjectsMachine {

@@ -244,7 +244,7 @@ impl StateMachine for ObjectsMachine {
         self.long_runs.look(state, !self.readiness.must_wait());
         self.gone.applied_before(self.commands.sequences().0);
         for request in self.waiting.reached(state.position()) {
-            self.answer_query(request, state);
+            self.reached(request, state);
         }
     }
 

@@ -18,8 +18,8 @@ use crate::{ACCESS_LEVEL, USER_TYPES_LEVEL, VERDICTS_LEVEL};
 
 /// What is known of a session that a request names.
 enum Known {
-    /// It is its client's, who is heard of by this.
-    Proven,
+    /// It is its client's, who is heard of by this. It lives so long without a word.
+    Proven { ttl_ms: i64 },
     /// The secret is another.
     Wrong,
     /// The secret is right, the principal is another.
@@ -64,21 +64,7 @@ impl ObjectsMachine {
         state: &State,
         group: &mut Group,
     ) {
-        // Before anything is looked up: a stranger does not learn which types there are.
-        let request = match access::admitted(request, state) {
-            Ok(request) => request,
-            Err((request, problem)) if is_fresh || is_stale(&request) => {
-                return self.refuse(&request, problem);
-            }
-            Err((request, _)) => return self.wait(request, since, group),
-        };
-        let request = match of_type::resolved(request, state) {
-            Ok(request) => request,
-            Err(request) if is_fresh || is_stale(&request) => {
-                return self.refuse(&request, no_such_type(&request));
-            }
-            Err(request) => return self.wait(request, since, group),
-        };
+        let Some(request) = self.let_in(request, since, is_fresh, state, group) else { return };
         if let Err(problem) = access::judge(&request, state) {
             return match is_fresh || is_stale(&request) {
                 true => self.refuse(&request, problem),
@@ -87,10 +73,14 @@ impl ObjectsMachine {
         }
         let at = group.now().mono();
         let request = levels::readable_by_all(request, state);
-        let proof = proof_of(&request);
-        let proven = proof.zip(request.principal());
-        match proven.map_or(Known::Proven, |(proof, principal)| self.prove(proof, principal, state, at)) {
-            Known::Proven => self.carry_out(request, since, is_fresh, state, group),
+        let Some(proof) = proof_of(&request) else {
+            return self.carry_out(request, since, is_fresh, state, group);
+        };
+        match known(proof, &request, state) {
+            Known::Proven { ttl_ms } => {
+                self.sessions.hear(proof.session, ttl_ms, at);
+                self.carry_out(request, since, is_fresh, state, group);
+            }
             Known::Wrong => self.refuse(&request, unauthenticated()),
             Known::Others => self.refuse(&request, not_own()),
             // A query that is to be answered at once needs no session.
@@ -101,6 +91,41 @@ impl ObjectsMachine {
                 self.refuse(&request, expired);
             }
         }
+    }
+
+    /// A request under its principal's name, of a type that is known. Otherwise it waits, or is refused.
+    fn let_in(
+        &mut self,
+        request: Request,
+        since: MonoTime,
+        is_fresh: bool,
+        state: &State,
+        group: &mut Group,
+    ) -> Option<Request> {
+        let waits_for = position_ahead(&request, state);
+        let is_final = is_fresh || is_stale(&request);
+        // Before anything is looked up: a stranger does not learn which types there are.
+        let request = match access::admitted(request, state) {
+            Ok(request) => request,
+            Err((request, problem)) => {
+                match waits_for {
+                    Some(position) => self.wait_as_stranger(position, request, since),
+                    None if is_final => self.refuse(&request, problem),
+                    None => self.wait(request, since, group),
+                }
+                return None;
+            }
+        };
+        let unresolved = match of_type::resolved(request, state) {
+            Ok(request) => return Some(request),
+            Err(request) => request,
+        };
+        match waits_for {
+            Some(position) => self.wait_for(position, unresolved, since),
+            None if is_final => self.refuse(&unresolved, no_such_type(&unresolved)),
+            None => self.wait(unresolved, since, group),
+        }
+        None
     }
 
     /// Does what a request asks whose session, if it names one, is its own.
@@ -154,21 +179,6 @@ impl ObjectsMachine {
         }
     }
 
-    /// Whether the secret is the session's, and the session the principal's. If so, its client is heard of.
-    fn prove(&mut self, proof: SessionProof, principal: &Principal, state: &State, at: MonoTime) -> Known {
-        match state.session(proof.session) {
-            None => Known::Unknown,
-            Some(session) if session.secret_hash != proof.secret_hash => Known::Wrong,
-            Some(session) if session.principal != principal.name && state.feature_level() >= ACCESS_LEVEL => {
-                Known::Others
-            }
-            Some(session) => {
-                self.sessions.hear(proof.session, session.ttl_ms, at);
-                Known::Proven
-            }
-        }
-    }
-
     /// A caller's command waits for its place in the log, if it may have one.
     fn command(&mut self, command: &Command, secret_hash: Option<[u8; 32]>, group: &Group) {
         let Some(caller) = command.caller() else { return };
@@ -192,6 +202,33 @@ impl ObjectsMachine {
             group.wait(number);
         } else {
             self.refuse(&request, too_many("requests wait for the leader"));
+        }
+    }
+
+    /// A query for which the state has the position that it waits for. Whoever asks may have come to a right with it.
+    pub(super) fn reached(&mut self, request: Request, state: &State) {
+        let request = match access::admitted(request, state) {
+            Ok(request) => request,
+            Err((request, problem)) => return self.refuse(&request, problem),
+        };
+        let request = match of_type::resolved(request, state) {
+            Ok(request) => request,
+            Err(request) => return self.refuse(&request, no_such_type(&request)),
+        };
+        // A client was heard of when its query came, if its session was known then.
+        match proof_of(&request).map(|proof| known(proof, &request, state)) {
+            Some(Known::Wrong) => self.refuse(&request, unauthenticated()),
+            Some(Known::Others) => self.refuse(&request, not_own()),
+            Some(Known::Proven { .. } | Known::Unknown) | None => self.answer_query(request, state),
+        }
+    }
+
+    /// Whoever asks does not get in by the state of now, and names a later one.
+    fn wait_as_stranger(&mut self, position: u64, request: Request, since: MonoTime) {
+        if self.waiting.has_room_for_stranger() {
+            self.waiting.push_stranger(position, request, since);
+        } else {
+            self.refuse(&request, too_many("requests of strangers wait for a position"));
         }
     }
 
@@ -277,6 +314,19 @@ impl ObjectsMachine {
     }
 }
 
+/// Whether the secret is the session's, and the session that of whoever asks.
+fn known(proof: SessionProof, request: &Request, state: &State) -> Known {
+    let is_own = |principal: &str| request.principal().is_some_and(|own| own.name == principal);
+    match state.session(proof.session) {
+        None => Known::Unknown,
+        Some(session) if session.secret_hash != proof.secret_hash => Known::Wrong,
+        Some(session) if !is_own(&session.principal) && state.feature_level() >= ACCESS_LEVEL => {
+            Known::Others
+        }
+        Some(session) => Known::Proven { ttl_ms: session.ttl_ms },
+    }
+}
+
 /// The session in whose name a request comes.
 fn proof_of(request: &Request) -> Option<SessionProof> {
     match request {
@@ -294,6 +344,17 @@ fn is_stale(request: &Request) -> bool {
         Request::Query { consistency, .. } => *consistency == Consistency::Stale,
         Request::OfType { request, .. } | Request::ByToken { request, .. } => is_stale(request),
         _ => false,
+    }
+}
+
+/// The position that a stale query waits for, if the state does not have it yet.
+fn position_ahead(request: &Request, state: &State) -> Option<u64> {
+    match request {
+        Request::Query { consistency: Consistency::Stale, min_position, .. } => {
+            min_position.filter(|position| *position > state.position())
+        }
+        Request::OfType { request, .. } | Request::ByToken { request, .. } => position_ahead(request, state),
+        _ => None,
     }
 }
 

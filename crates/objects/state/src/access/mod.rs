@@ -18,6 +18,8 @@
 //!   token was valid when the request came.
 //! - *Nothing for strangers.* A request that is not admitted changes nothing, and nothing of it is kept: neither under its key
 //!   nor in its session. One that is admitted and refused is kept as any other refusal, so a copy is answered the same.
+//! - *A reply is its principal's.* A copy of a request that was carried out is answered its reply, also if the right has gone
+//!   since; [`judge`] asks of new requests alone. Who is not admitted is told nothing, and nothing is claimed of what a copy did.
 //! - *One position.* With a token or a right go, at the same position, all calls that wait by it, before any of them is granted:
 //!   they end `forbidden`. What they would have been given goes to the next.
 //! - *What is whose.* A session, a ticket and a key belong to a principal's name. Nobody else uses them, whoever knows the

@@ -104,7 +104,11 @@ impl Group {
         self.now_ms = self.now_ms.max(stamp_ms);
         self.asking = None;
         match (self.let_in(command), command.caller()) {
-            (Err(refusal), Some(caller)) => self.answer(caller, Err(refusal)),
+            // Nobody looks up whether a copy of it had an effect.
+            (Err(refusal), Some(caller)) => {
+                let unknown = caller.identity != Identity::Anonymous;
+                self.answer(caller, Err(Refusal { unknown, ..refusal }));
+            }
             _ => self.perform(command),
         }
         self.process = None;

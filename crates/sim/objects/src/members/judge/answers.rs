@@ -93,8 +93,14 @@ struct Judge<'a> {
 impl<'a> Judge<'a> {
     /// What the log says of this request.
     fn occurrences(&self) -> &'a [Occurrence] {
-        let number = self.evidence.record.numbers.get(&self.number);
-        let found = number.and_then(|number| self.log.requests.get(&(self.attempt.at.1, *number)));
+        self.occurrences_of(self.number)
+    }
+
+    /// What the log says of a copy of it.
+    fn occurrences_of(&self, attempt: u64) -> &'a [Occurrence] {
+        let life = self.evidence.history.attempts[attempt as usize].at.1;
+        let number = self.evidence.record.numbers.get(&attempt);
+        let found = number.and_then(|number| self.log.requests.get(&(life, *number)));
         found.map_or(&[], Vec::as_slice)
     }
 
@@ -129,15 +135,49 @@ impl<'a> Judge<'a> {
             return Err((rule, self.words(what)));
         }
         if body["effect"] == "none" && !matches!(self.attempt.errand, Errand::Collect(_)) {
-            findings.judged(8, "answers without effect");
-            if let Some(first) = self.occurrences().first() {
-                let what = format!("is told that it has no effect, and has one at {}", first.first);
-                return Err((8, self.words(&what)));
-            }
+            self.has_no_effect(is_of_access, findings)?;
         } else {
             findings.judged(8, "unknown outcomes");
         }
         Ok(Kind::Else)
+    }
+
+    /// It is told that it has no effect.
+    fn has_no_effect(&self, is_of_access: bool, findings: &mut Findings) -> Result<(), Wrong> {
+        findings.judged(8, "answers without effect");
+        if let Some(first) = self.occurrences().first() {
+            let what = format!("is told that it has no effect, and has one at {}", first.first);
+            return Err((8, self.words(&what)));
+        }
+        if is_of_access && self.has_open_session() {
+            findings.judged(8, "refusals of numbered requests");
+            self.no_copy_has_taken_effect()?;
+        }
+        Ok(())
+    }
+
+    /// Whether its session was open until then, and never another one of that id: what is kept goes with the session.
+    fn has_open_session(&self) -> bool {
+        let lives = self.call.session.filter(|_| self.call.request.is_some());
+        let lives = lives.and_then(|id| self.log.sessions.get(&id)).map_or(&[][..], Vec::as_slice);
+        let [life] = lives else { return false };
+        life.ended.is_none_or(|(deed, _)| self.attempt.answered_ms.is_some_and(|at_ms| at_ms < deed.at_ms))
+    }
+
+    /// At the position at which a request is refused for want of rights, without effect, no copy of it has had one.
+    fn no_copy_has_taken_effect(&self) -> Result<(), Wrong> {
+        let named = self.answer.position.unwrap_or_default();
+        let has_effect = |copy: &&Occurrence| {
+            copy.last <= named && matches!(copy.said, Said::Parked(_) | Said::Answered(Outcome::Done(_)))
+        };
+        let copies = self.call.attempts.iter().flat_map(|number| self.occurrences_of(*number));
+        match copies.into_iter().find(has_effect) {
+            Some(copy) => {
+                let what = format!("is told that it had no effect, and a copy has one at {}", copy.first);
+                Err((8, self.words(&what)))
+            }
+            None => Ok(()),
+        }
     }
 
     /// The ticket by which it is answered is one of its own.

@@ -80,11 +80,11 @@ impl<'a> Queries<'a> {
                 _ if is_refused || is_for_want_of_rights(answer) => {
                     rules.count(32, "queries that are refused", 1);
                     is_refused_rightly(is_refused, call, answer)?;
-                    self.is_fresh(here, number, call, rules)?;
+                    self.is_fresh(here, (number, is_not_own), call, rules)?;
                 }
                 _ => {
                     evaluated(state, group, call, answer)?;
-                    self.is_fresh(here, number, call, rules)?;
+                    self.is_fresh(here, (number, is_not_own), call, rules)?;
                 }
             }
         }
@@ -92,13 +92,21 @@ impl<'a> Queries<'a> {
     }
 
     /// It is no older than it may be.
-    fn is_fresh(&self, position: u64, number: usize, call: &Call, rules: &mut Rules) -> Result<(), Wrong> {
+    fn is_fresh(
+        &self,
+        position: u64,
+        (number, is_of_anothers): (usize, bool),
+        call: &Call,
+        rules: &mut Rules,
+    ) -> Result<(), Wrong> {
         let attempt = &self.evidence.history.attempts[number];
         let About::Query { is_stale, min_position, .. } = &call.about else { return Ok(()) };
         rules.count(2, if *is_stale { "stale queries" } else { "linearizable queries" }, 1);
-        // Who may not ask is told so before.
+        // Whose a session is never changes, so another one is told so before; and so is who does not get in by all that was
+        // committed when the query came.
         let is_refused = attempt.answer.as_ref().is_some_and(is_for_want_of_rights);
-        if min_position.is_some_and(|least| position < least) && !is_refused {
+        let may_be_earlier = is_of_anothers || is_refused && !is_stale;
+        if min_position.is_some_and(|least| position < least) && !may_be_earlier {
             return Err((2, format!("answered at {position}, below its `min_position`: {call:?}")));
         }
         let least = match is_stale {

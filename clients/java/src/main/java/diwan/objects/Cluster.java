@@ -1,6 +1,7 @@
 package diwan.objects;
 
 import java.lang.reflect.Proxy;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -45,12 +46,26 @@ public final class Cluster implements AutoCloseable {
     /** The same over TLS: {@code Tls.of(Path.of("ca.pem"))} makes a context of files. Addresses that begin with
      * {@code https://} are spoken to over TLS without one, too: then Java's own authorities vouch for the members. */
     public Cluster(String members, Duration ttl, Duration timeout, String name, SSLContext tls) {
-        this(members, ttl, timeout, name, tls, null);
+        this(members, ttl, timeout, name, tls, (String) null);
     }
 
-    /** @param token says who asks, with every request; it and the context may be null */
+    /**
+     * @param token says who asks, with every request. It and the context may be null. Without it: the environment's
+     *     {@code DIWAN_TOKEN}, or the file that {@code DIWAN_TOKEN_FILE} names, or nobody in particular
+     */
     public Cluster(String members, Duration ttl, Duration timeout, String name, SSLContext tls, String token) {
-        this.exchange = new Exchange(members, timeout, tls, token);
+        this(members, ttl, timeout, name, tls, Credentials.of(token));
+    }
+
+    /** By the token in a file: it is read again when the token is refused, so it may be replaced meanwhile. */
+    public static Cluster byTokenIn(
+            Path file, String members, Duration ttl, Duration timeout, String name, SSLContext tls) {
+        return new Cluster(members, ttl, timeout, name, tls, Credentials.in(file));
+    }
+
+    private Cluster(
+            String members, Duration ttl, Duration timeout, String name, SSLContext tls, Credentials credentials) {
+        this.exchange = new Exchange(members, timeout, tls, credentials);
         this.ttl = ttl;
         this.name = name;
     }

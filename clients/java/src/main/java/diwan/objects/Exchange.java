@@ -23,7 +23,7 @@ final class Exchange {
 
     private final List<String> members;
     private final Duration timeout;
-    private final String token;
+    private final Credentials credentials;
     private final HttpClient http;
     private final String scheme;
     private int current;
@@ -40,13 +40,10 @@ final class Exchange {
     }
 
     /** Encrypted if there is a context, or an address says so. */
-    Exchange(String members, Duration timeout, SSLContext tls, String token) {
+    Exchange(String members, Duration timeout, SSLContext tls, Credentials credentials) {
         boolean isEncrypted = tls != null || Arrays.stream(members.split(",")).anyMatch(member -> member.strip().startsWith("https://"));
         this.scheme = isEncrypted ? "https://" : "http://";
-        if (token != null && !token.matches("diwan_[0-9a-f]{64}")) {
-            throw new IllegalArgumentException("a token is `diwan_` and 64 hexadecimal digits");
-        }
-        this.token = token;
+        this.credentials = credentials;
         this.members = Arrays.stream(members.split(",")).map(Exchange::address).toList();
         this.timeout = timeout;
         this.current = ThreadLocalRandom.current().nextInt(this.members.size());
@@ -79,8 +76,20 @@ final class Exchange {
         return position;
     }
 
-    /** One attempt at one member. */
+    /** One attempt at one member, and another one by a token that has replaced the one that was refused. */
     Answer once(String method, String target, Map<String, String> fields, String body, Duration attempt)
+            throws IOException, InterruptedException {
+        String token = credentials.token();
+        try {
+            return ask(token, method, target, fields, body, attempt);
+        } catch (Problem refused) {
+            if (!refused.slug().equals("unauthenticated") || !credentials.replaced(token)) throw refused;
+        }
+        return ask(credentials.token(), method, target, fields, body, attempt);
+    }
+
+    private Answer ask(
+            String token, String method, String target, Map<String, String> fields, String body, Duration attempt)
             throws IOException, InterruptedException {
         String member = pick();
         HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(scheme + member + target)).timeout(attempt);
@@ -108,6 +117,7 @@ final class Exchange {
         long end = System.nanoTime() + patience;
         long pause = 10;
         boolean unanswered = false;
+        boolean waits = false;
         int unencrypted = 0;
         while (true) {
             Exception last;
@@ -119,10 +129,15 @@ final class Exchange {
                 end = System.nanoTime() + patience;
                 pause = 10;
                 unanswered = false;
+                waits = true;
                 unencrypted = 0;
                 continue;
             } catch (Problem refused) {
                 if (!AGAIN.contains(refused.slug())) {
+                    // A member that lets nobody in does not look whether there was an attempt before: we know.
+                    if (Set.of("unauthenticated", "forbidden").contains(refused.slug())) {
+                        throw unanswered || waits ? refused.withUnknownEffect() : refused.withoutEffect();
+                    }
                     // An attempt before this one may have had the effect whose memory is gone.
                     boolean forgotten = Set.of("request-forgotten", "session-expired").contains(refused.slug());
                     throw unanswered && forgotten ? refused.withUnknownEffect() : refused;

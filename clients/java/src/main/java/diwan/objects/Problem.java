@@ -10,6 +10,7 @@ public final class Problem extends RuntimeException {
     private final int status;
     private final transient Map<String, Object> told;
     private boolean effectUnknown;
+    private String retry;
 
     Problem(String slug, int status, boolean effectUnknown, String detail, Map<String, Object> told) {
         super(detail == null || detail.isEmpty() ? slug : slug + ": " + detail);
@@ -17,6 +18,7 @@ public final class Problem extends RuntimeException {
         this.status = status;
         this.effectUnknown = effectUnknown;
         this.told = told;
+        this.retry = (String) told.getOrDefault("retry", "no");
     }
 
     static Problem of(int status, String body) {
@@ -43,6 +45,13 @@ public final class Problem extends RuntimeException {
 
     Problem withUnknownEffect() {
         effectUnknown = true;
+        retry = "same-key";
+        return this;
+    }
+
+    Problem withoutEffect() {
+        effectUnknown = false;
+        retry = "no";
         return this;
     }
 
@@ -63,7 +72,7 @@ public final class Problem extends RuntimeException {
 
     /** {@code now}, {@code later}, {@code same-key} or {@code no}. */
     public String retry() {
-        return (String) told.getOrDefault("retry", "no");
+        return retry;
     }
 
     /** The argument that is wrong, as a JSON pointer, or null. */
