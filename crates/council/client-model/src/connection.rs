@@ -1,5 +1,6 @@
 //! One connection to a server of the model: the bytes of the real protocol.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeSet, VecDeque};
 
 use council_wire::{
@@ -100,7 +101,23 @@ impl Connection {
                 stat.write(writer);
             }),
             Outcome::Set(stat) => self.reply(xid, zxid, 0, |writer| stat.write(writer)),
-            Outcome::Done => self.reply(xid, zxid, 0, |_| {}),
+            Outcome::Deleted | Outcome::Done => self.reply(xid, zxid, 0, |_| {}),
+            Outcome::Multi(outcomes) => self.reply(xid, zxid, 0, |writer| {
+                outcomes.iter().for_each(|outcome| write_done(outcome, writer));
+                MultiHeader::END.write(writer);
+            }),
+            Outcome::MultiRefused(at, of, code) => self.reply(xid, zxid, 0, |writer| {
+                for place in 0..*of {
+                    let err = match place.cmp(at) {
+                        Ordering::Less => 0,
+                        Ordering::Equal => code.code(),
+                        Ordering::Greater => ErrorCode::RuntimeInconsistency.code(),
+                    };
+                    MultiHeader { operation: -1, done: false, err }.write(writer);
+                    writer.i32(err);
+                }
+                MultiHeader::END.write(writer);
+            }),
             Outcome::Refused(code) => self.refuse(xid, zxid, *code),
         }
     }
@@ -300,7 +317,8 @@ fn write(opcode: OpCode, request: &Request<'_>) -> Option<Write> {
             data: create.data.unwrap_or_default().to_vec(),
             flags: if opcode == OpCode::CreateContainer { 4 } else { create.flags },
         },
-        Request::Delete { path, .. } => Write::Delete { path: String::from(*path) },
+        Request::Delete { path, version } => Write::Delete { path: String::from(*path), version: *version },
+        Request::Multi(multi) => Write::Multi(multi.operations.iter().map(write_of).collect()),
         Request::SetData { path, data, version } => Write::Set {
             path: String::from(*path),
             data: data.unwrap_or_default().to_vec(),
@@ -309,6 +327,30 @@ fn write(opcode: OpCode, request: &Request<'_>) -> Option<Write> {
         Request::CloseSession => Write::Close,
         _ => return None,
     })
+}
+
+fn write_of(operation: &MultiOperation<'_>) -> Write {
+    let owned = |path: &str| String::from(path);
+    match operation {
+        MultiOperation::Delete { path, version } => Write::Delete { path: owned(path), version: *version },
+        MultiOperation::SetData { path, data, version } => {
+            Write::Set { path: owned(path), data: data.unwrap_or_default().to_vec(), version: *version }
+        }
+        MultiOperation::Check { path, version } => Write::Check { path: owned(path), version: *version },
+        other => panic!("the model has no {other:?} in a multi"),
+    }
+}
+
+fn write_done(outcome: &Outcome, writer: &mut Writer<'_>) {
+    let opcode = match outcome {
+        Outcome::Set(_) => OpCode::SetData,
+        Outcome::Deleted => OpCode::Delete,
+        _ => OpCode::Check,
+    };
+    MultiHeader { operation: opcode.code(), done: false, err: 0 }.write(writer);
+    if let Outcome::Set(stat) = outcome {
+        stat.write(writer);
+    }
 }
 
 fn children<'s>(server: &'s Server, path: &str) -> Vec<&'s str> {

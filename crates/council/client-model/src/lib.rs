@@ -46,9 +46,26 @@ pub struct Transaction {
 /// A write, as its client asked for it.
 #[derive(Clone, Debug)]
 pub enum Write {
-    Create { path: String, data: Vec<u8>, flags: i32 },
-    Delete { path: String },
-    Set { path: String, data: Vec<u8>, version: i32 },
+    Create {
+        path: String,
+        data: Vec<u8>,
+        flags: i32,
+    },
+    Delete {
+        path: String,
+        version: i32,
+    },
+    Set {
+        path: String,
+        data: Vec<u8>,
+        version: i32,
+    },
+    Check {
+        path: String,
+        version: i32,
+    },
+    /// All of them, which are of different nodes with different parents, or none.
+    Multi(Vec<Write>),
     Close,
 }
 
@@ -57,7 +74,11 @@ pub enum Write {
 pub enum Outcome {
     Created(String, Stat),
     Set(Stat),
+    Deleted,
     Done,
+    Multi(Vec<Outcome>),
+    /// Of a multi, the write of that number.
+    MultiRefused(usize, usize, ErrorCode),
     Refused(ErrorCode),
 }
 
@@ -118,18 +139,15 @@ impl Ensemble {
     fn changes(&self, session: i64, zxid: i64, write: &Write) -> Result<(Vec<Change>, Outcome), ErrorCode> {
         match write {
             Write::Create { path, data, flags } => self.create(session, zxid, path, data, *flags),
-            Write::Delete { path } => {
-                let node = self.tree.get(path).ok_or(ErrorCode::NoNode)?;
+            Write::Delete { path, version } => {
+                let node = self.versioned(path, *version)?;
                 if node.stat.num_children > 0 {
                     return Err(ErrorCode::NotEmpty);
                 }
-                Ok((self.deletion(zxid, [path.as_str()]), Outcome::Done))
+                Ok((self.deletion(zxid, [path.as_str()]), Outcome::Deleted))
             }
             Write::Set { path, data, version } => {
-                let mut node = self.tree.get(path).ok_or(ErrorCode::NoNode)?.clone();
-                if *version != -1 && *version != node.stat.version {
-                    return Err(ErrorCode::BadVersion);
-                }
+                let mut node = self.versioned(path, *version)?.clone();
                 node.data.clone_from(data);
                 node.stat.version += 1;
                 node.stat.mzxid = zxid;
@@ -139,12 +157,34 @@ impl Ensemble {
                     Outcome::Set(stat),
                 ))
             }
+            Write::Check { path, version } => {
+                self.versioned(path, *version)?;
+                Ok((Vec::new(), Outcome::Done))
+            }
+            Write::Multi(writes) => {
+                let (mut changes, mut outcomes) = (Vec::new(), Vec::new());
+                for (at, write) in writes.iter().enumerate() {
+                    match self.changes(session, zxid, write) {
+                        Ok((more, outcome)) => {
+                            changes.extend(more);
+                            outcomes.push(outcome);
+                        }
+                        Err(code) => return Ok((Vec::new(), Outcome::MultiRefused(at, writes.len(), code))),
+                    }
+                }
+                Ok((changes, Outcome::Multi(outcomes)))
+            }
             Write::Close => {
                 let owned = self.tree.iter().filter(|(_, node)| node.stat.ephemeral_owner == session);
                 let paths: Vec<&str> = owned.map(|(path, _)| path.as_str()).collect();
                 Ok((self.deletion(zxid, paths), Outcome::Done))
             }
         }
+    }
+
+    fn versioned(&self, path: &str, version: i32) -> Result<&Node, ErrorCode> {
+        let node = self.tree.get(path).ok_or(ErrorCode::NoNode)?;
+        if version == -1 || version == node.stat.version { Ok(node) } else { Err(ErrorCode::BadVersion) }
     }
 
     fn create(

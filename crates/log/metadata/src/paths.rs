@@ -6,6 +6,9 @@ pub const ROOT: &str = "/log";
 pub const CLUSTER: &str = "/log/cluster";
 /// A node for each topic, by its name.
 pub const TOPICS: &str = "/log/topics";
+/// How many topics were ever deleted, by the version of its data. A topic's node may be deleted and made anew with the version that it
+/// had; who changes or deletes one makes sure that none was deleted since it was read.
+pub const TOPIC_DELETIONS: &str = "/log/topic-deletions";
 /// The next producer id that no broker has.
 pub const PRODUCER_IDS: &str = "/log/producer-ids";
 /// A node for each user of SCRAM.

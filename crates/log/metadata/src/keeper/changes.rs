@@ -1,19 +1,26 @@
 //! Changes on their way: read, compute, write; again if another has written meanwhile, or if nobody knows whether the write
 //! took effect.
+//!
+//! # Invariant
+//! - A write takes effect only if the node is the one that was read. Its version does not tell for topics, whose nodes are deleted and
+//!   made anew: these are written together with a check of [`paths::TOPIC_DELETIONS`], and each deletion raises its version.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use council_client_core::recipes::Ask;
 use council_client_core::{
-    Acl, CreateMode, Error, ErrorCode as NodeError, Replied, Reply, Request, RequestId, Zxid,
+    Acl, CreateMode, Error, ErrorCode as NodeError, Multi, Replied, Reply, Request, RequestId, Zxid,
 };
 use log_wire::ErrorCode;
 
 use super::{Change, Decision, Ended, Found};
+use crate::paths;
 
 /// What the reply is for that a change waits for.
 #[derive(Debug)]
 enum Step {
+    /// How many topics were deleted.
+    Deletions,
     Read,
     Write,
     /// A parent is made; then those that follow, the highest last.
@@ -31,9 +38,17 @@ enum Attempt {
 struct Running {
     change: Change,
     step: Step,
+    /// The version of [`paths::TOPIC_DELETIONS`] before the node was read, if it is a topic's.
+    deletions: Option<i32>,
     attempt: Option<Attempt>,
     /// A write was sent whose end nobody knows.
     may_be_done: bool,
+}
+
+impl Running {
+    fn is_deletion_of_topic(&self) -> bool {
+        self.deletions.is_some() && matches!(self.attempt, Some(Attempt::Delete))
+    }
 }
 
 /// A change that has ended, and the zxid that shows it.
@@ -57,6 +72,12 @@ pub(super) struct Changes {
     unsent: VecDeque<Ask>,
     finished: VecDeque<Finished>,
     next_id: u64,
+    /// The version of [`paths::TOPIC_DELETIONS`], unless another broker has raised it.
+    deletions: Option<i32>,
+    /// A topic is being deleted. One at a time: each is in the way of those that are under way.
+    is_deleting: bool,
+    /// Changes that are to delete a topic then.
+    held: VecDeque<Running>,
     connected: bool,
 }
 
@@ -72,6 +93,9 @@ impl Changes {
             unsent: VecDeque::new(),
             finished: VecDeque::new(),
             next_id: 0,
+            deletions: None,
+            is_deleting: false,
+            held: VecDeque::new(),
             connected: false,
         }
     }
@@ -83,7 +107,7 @@ impl Changes {
 
     /// How many have not ended.
     pub(super) fn len(&self) -> usize {
-        self.queue.len() + self.running.len()
+        self.queue.len() + self.running.len() + self.held.len()
     }
 
     pub(super) fn next(&mut self) -> Option<Ask> {
@@ -101,6 +125,7 @@ impl Changes {
             running.may_be_done |= matches!(running.step, Step::Write);
             self.read(running);
         }
+        self.deletion_ended();
         self.begin();
     }
 
@@ -111,6 +136,7 @@ impl Changes {
 
     pub(super) fn replied(&mut self, id: RequestId, Replied { zxid, result }: Replied) {
         let Some(running) = self.running.remove(&id) else { return };
+        let is_deletion = running.is_deletion_of_topic() && matches!(running.step, Step::Write);
         match (&running.step, result) {
             // Another input says that the connection is lost; the next connection reads again.
             (
@@ -118,6 +144,16 @@ impl Changes {
                 Err(Error::ConnectionLost | Error::SessionExpired | Error::Closed | Error::TooManyRequests),
             ) => {
                 self.running.insert(id, running);
+                return;
+            }
+            (Step::Deletions, Ok(Reply::Exists(Some(stat)))) => {
+                self.deletions = Some(stat.version);
+                self.read(running);
+            }
+            (Step::Deletions, Ok(Reply::Exists(None))) => {
+                let missing = parents(paths::TOPIC_DELETIONS).into_iter().rev();
+                let missing = [paths::TOPIC_DELETIONS.into()].into_iter().chain(missing).collect();
+                self.make_parents(running, missing);
             }
             (Step::Read, Ok(Reply::Data(data, stat))) => {
                 self.decide(running, Some((&data.unwrap_or_default(), stat.version)), zxid);
@@ -137,10 +173,24 @@ impl Changes {
                 self.finish(running, zxid, Ended::Refused(ErrorCode::UnknownServerError, why));
             }
         }
+        if is_deletion {
+            self.deletion_ended();
+        }
+    }
+
+    /// The next topic may be deleted.
+    fn deletion_ended(&mut self) {
+        self.is_deleting = false;
+        for held in std::mem::take(&mut self.held) {
+            self.read(held);
+        }
     }
 
     /// A write was refused because the node is not what it was, or because a node above it is missing.
     fn write_again(&mut self, running: Running, error: &Error) {
+        if matches!(error, Error::Transaction { .. }) {
+            self.deletions = None;
+        }
         let parents = parents(&running.change.path);
         let makes = matches!(running.attempt, Some(Attempt::Write(_))) && !parents.is_empty();
         if makes && error.is(NodeError::NoNode) {
@@ -163,14 +213,26 @@ impl Changes {
             }
             if let Some(change) = self.queue.remove(at) {
                 self.busy.insert(change.path.clone());
-                self.read(Running { change, step: Step::Read, attempt: None, may_be_done: false });
+                self.read(Running {
+                    change,
+                    step: Step::Read,
+                    deletions: None,
+                    attempt: None,
+                    may_be_done: false,
+                });
             }
         }
     }
 
     fn read(&mut self, running: Running) {
+        if is_of_topic(&running.change.path) && self.deletions.is_none() {
+            let path = paths::TOPIC_DELETIONS.into();
+            let request = Request::Exists { path, watch: false };
+            return self.ask(Running { step: Step::Deletions, ..running }, request);
+        }
         let path = running.change.path.clone();
-        self.ask(Running { step: Step::Read, ..running }, Request::Data { path, watch: false });
+        let deletions = self.deletions.filter(|_| is_of_topic(&path));
+        self.ask(Running { step: Step::Read, deletions, ..running }, Request::Data { path, watch: false });
     }
 
     fn decide(&mut self, mut running: Running, found: Option<(&Vec<u8>, i32)>, zxid: Zxid) {
@@ -188,7 +250,12 @@ impl Changes {
         let request = match (decision, found) {
             (Decision::Write(data), Some((_, version))) => {
                 running.attempt = Some(Attempt::Write(data.clone()));
-                Request::SetData { path, data: Some(data), version }
+                match running.deletions {
+                    Some(deletions) => Request::Commit(
+                        Multi::new().check(paths::TOPIC_DELETIONS, deletions).set_data(&path, data, version),
+                    ),
+                    None => Request::SetData { path, data: Some(data), version },
+                }
             }
             (Decision::Write(data), None) => {
                 running.attempt = Some(Attempt::Write(data.clone()));
@@ -196,8 +263,18 @@ impl Changes {
                 Request::Create { path, data, acl, mode: CreateMode::Persistent }
             }
             (Decision::Delete, Some((_, version))) => {
+                if running.deletions.is_some() && self.is_deleting {
+                    return self.held.push_back(running);
+                }
                 running.attempt = Some(Attempt::Delete);
-                Request::Delete { path, version }
+                match running.deletions {
+                    Some(deletions) => {
+                        (self.is_deleting, self.deletions) = (true, None);
+                        let counted = Multi::new().set_data(paths::TOPIC_DELETIONS, [], deletions);
+                        Request::Commit(counted.delete(&path, version))
+                    }
+                    None => Request::Delete { path, version },
+                }
             }
             (Decision::Delete | Decision::Keep, None) => {
                 return self.finish(running, zxid, Ended::Done(None));
@@ -246,6 +323,10 @@ impl Changes {
 
 fn is_of_the_node(error: &Error) -> bool {
     [NodeError::BadVersion, NodeError::NoNode, NodeError::NodeExists].iter().any(|code| error.is(*code))
+}
+
+fn is_of_topic(path: &str) -> bool {
+    paths::topic_of(path).is_some()
 }
 
 fn is_there(result: &Result<Reply, Error>) -> bool {

@@ -193,3 +193,54 @@ fn broker_of_the_same_number_is_told_that_another_is_announced() {
         both.contains(&Standing::Announced) && both.contains(&Standing::Taken)
     });
 }
+
+/// The topic of a node, by the change that made it.
+fn topic_of(data: &[u8]) -> &str {
+    lines(data).first().copied().unwrap_or_default()
+}
+
+/// Makes the topic if it is not there; otherwise deletes it, or adds something to it.
+fn make_delete_or_add(path: &str, ticket: u64, deletes: bool) -> Change {
+    Change::new(path.into(), ticket, move |found| match found.data {
+        None => Decision::Write(format!("{ticket}\n").into_bytes()),
+        Some(_) if deletes => Decision::Delete,
+        Some(data) => Decision::Write([data, b"more\n"].concat()),
+    })
+}
+
+#[test]
+fn topic_that_was_made_anew_is_never_overwritten_by_the_one_before() {
+    let (mut writes, mut deletions) = (0, 0);
+    for seed in 0..SEEDS {
+        let mut world = World::new(seed, 3, (0..BROKERS).map(|_| keeper()));
+        let (mut random, mut ticket) = (Random::new(seed), 0);
+        for _ in 0..3_000 {
+            world.step();
+            for peer in &mut world.peers {
+                while peer.recipe.event().is_some() {}
+                if peer.recipe.changes_under_way() < 4 {
+                    ticket += 1;
+                    let path = format!("/log/topics/{}", random.below(NODES));
+                    peer.recipe.change(make_delete_or_add(&path, ticket, random.below(3) == 0));
+                }
+            }
+        }
+        world.heal_until(|world| world.peers.iter().all(|peer| peer.recipe.changes_under_way() == 0));
+        let mut topics = BTreeMap::<&str, &str>::new();
+        for change in world.ensemble.log.iter().flat_map(|entry| &entry.changes) {
+            match change {
+                council_client_model::Change::Put(path, node, Some(_)) if paths::topic_of(path).is_some() => {
+                    let topic = topic_of(&node.data);
+                    let before = *topics.entry(path).or_insert(topic);
+                    assert_eq!(before, topic, "seed {seed}: {path} was overwritten");
+                    writes += 1;
+                }
+                council_client_model::Change::Delete(path) => {
+                    deletions += usize::from(topics.remove(&**path).is_some())
+                }
+                council_client_model::Change::Put(..) => {}
+            }
+        }
+    }
+    assert!(writes > 2_000 && deletions > 500, "{writes} writes, {deletions} deletions");
+}
