@@ -24,6 +24,7 @@ mod book;
 pub mod cells;
 mod crowd;
 mod forgotten;
+mod guests;
 mod members;
 mod model;
 mod outcome;

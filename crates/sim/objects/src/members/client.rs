@@ -5,6 +5,7 @@ mod asks;
 mod guests;
 mod own;
 mod tokens;
+mod wasm;
 
 use base::Random;
 use objects_http::{HttpResponse, Say};
@@ -13,6 +14,7 @@ use serde_json::Value;
 use super::Members;
 use super::edge::{FromClient, HttpCall};
 use super::history::{About, Answer, Call, Errand, History, Object};
+use super::node::Modules;
 use super::travel::{Flight, ToClient, Travel};
 use crate::crowd::numbers_in;
 use crate::outcome::parsed;
@@ -73,13 +75,13 @@ pub(super) struct Clients {
     keys: u64,
     /// How often, of a thousand moments, a client begins something.
     eager: u64,
-    /// Whether there are types of users.
-    has_guests: bool,
+    /// Which types of users there are.
+    modules: Modules,
     tokens: Tokens,
 }
 
 impl Clients {
-    pub(super) fn new(has_guests: bool, has_access: bool, mut random: Random) -> Self {
+    pub(super) fn new(modules: Modules, has_access: bool, mut random: Random) -> Self {
         let count = 3 + random.below(5);
         let focus = asks::draw_focus(&mut random);
         let eager = 20 + random.below(80);
@@ -92,7 +94,7 @@ impl Clients {
             sessions: 0,
             keys: 0,
             eager,
-            has_guests,
+            modules,
             tokens: Tokens::new(has_access),
             travel: Travel::default(),
             random,

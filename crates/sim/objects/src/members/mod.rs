@@ -30,6 +30,8 @@ mod record;
 mod setting;
 mod traffic;
 mod travel;
+#[allow(clippy::disallowed_types, reason = "an engine is shared with its threads")]
+mod wasm;
 mod world;
 
 use std::collections::{BTreeMap, BTreeSet};

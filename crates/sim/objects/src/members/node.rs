@@ -20,6 +20,7 @@ use storage_raft_log::{Journal, JournalConfig, KeepPolicy, Recovered};
 use super::client::ROOT_TOKEN;
 use super::edge::{EdgeNews, EdgeThread, FromClient};
 use super::engine::FakeEngine;
+use super::wasm::PacedGuests;
 
 /// How a node is set up.
 #[derive(Clone, Debug)]
@@ -32,16 +33,30 @@ pub(crate) struct NodeConfig {
     pub(crate) snapshot_bytes_per_second: u64,
     /// How long a call waits before it is answered by its ticket, milliseconds.
     pub(crate) hold_ms: u64,
-    /// Whether members run modules.
-    pub(crate) has_guests: bool,
+    /// Which modules members run.
+    pub(crate) modules: Modules,
+}
+
+/// The modules of users that members run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Modules {
+    None,
+    /// Words, which the engine of the state's own tests takes for modules.
+    Words,
+    /// WebAssembly; with what the engines of the run draw from.
+    WebAssembly(u64),
 }
 
 /// How often a process asks for a run beside the commands before it has ended, at the most.
 const LONG_RUN_ASKED_MAX: u64 = 60;
 
-/// What runs modules in a process: each has one of its own.
-pub(crate) fn engine(has_guests: bool) -> Arc<dyn Engine> {
-    if has_guests { Arc::new(FakeEngine::patient(LONG_RUN_ASKED_MAX)) } else { Arc::new(NoEngine) }
+/// What runs modules in a process: each life of a member has one of its own.
+fn engine(modules: Modules, life: u64) -> Arc<dyn Engine> {
+    match modules {
+        Modules::None => Arc::new(NoEngine),
+        Modules::Words => Arc::new(FakeEngine::patient(LONG_RUN_ASKED_MAX)),
+        Modules::WebAssembly(seed) => Arc::new(PacedGuests::new(Random::new(seed ^ life << 32))),
+    }
 }
 
 /// A step of the node.
@@ -87,9 +102,10 @@ impl Loaded {
         mut journal: Journal<SimDisk>,
         recovered: &Recovered,
         config: &NodeConfig,
+        life: u64,
     ) -> Result<Self, NodeError> {
         let mut state = load_state(&mut journal)?;
-        state.set_engine(engine(config.has_guests));
+        state.set_engine(engine(config.modules, life));
         let window = config.core.replica.window_bytes_max;
         let replay = replay(recovered, journal.membership(), state, window);
         let (seat, replayed, applied) = sim_group::storage::replay(&mut journal, replay, config.piece_bytes)?;

@@ -131,10 +131,11 @@ impl Members {
     fn load(&mut self, number: u64) -> Result<Event, NodeError> {
         self.lives += 1;
         self.machine(number).life = self.lives;
+        let life = self.lives;
         let config = self.config.clone();
         let process = self.process(number);
         let (journal, recovered) = process.opened.take().expect("it is open before it is loaded");
-        process.loaded = Some(Loaded::of(journal, &recovered, &config)?);
+        process.loaded = Some(Loaded::of(journal, &recovered, &config, life)?);
         Ok(Event::Loaded)
     }
 

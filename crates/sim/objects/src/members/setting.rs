@@ -5,7 +5,7 @@ use objects_replica::CoreConfig;
 use sim_group::small_journal;
 use storage_raft_log::{JournalConfig, KeepPolicy};
 
-use super::node::NodeConfig;
+use super::node::{Modules, NodeConfig};
 
 /// How many members there are.
 pub(super) fn draw_members(random: &mut Random) -> u64 {
@@ -42,6 +42,6 @@ pub(super) fn draw(random: &mut Random) -> NodeConfig {
         chunks_at_once: 1 + random.below(4) as usize,
         snapshot_bytes_per_second: [u64::MAX, 200_000, 30_000][random.below(3) as usize],
         hold_ms: 300 + random.below(4_000),
-        has_guests: random.chance(25),
+        modules: if random.chance(25) { Modules::Words } else { Modules::None },
     }
 }

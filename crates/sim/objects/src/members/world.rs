@@ -9,11 +9,14 @@ use sim_kit::{Floor, Judged, Plan, Simulation, World};
 use super::client::{Clients, Mood};
 use super::faults::Faults;
 use super::history::History;
+use super::node::Modules;
 use super::judge::{self, Evidence};
 use super::{Members, setting};
 
 /// Seeds of runs with tokens and rights come from here.
 const ACCESS_SEED: u64 = 0xacce_55ed;
+/// Those of runs with modules in WebAssembly.
+const WASM_SEED: u64 = 0xa53b_11e5;
 /// How long everything may take to come to rest after it healed, milliseconds.
 const REST_MAX_MS: u64 = 180_000;
 /// How long clients are served while all is calm, milliseconds.
@@ -149,18 +152,23 @@ impl World for MembersWorld {
     fn begin(plan: &Plan) -> Self {
         let mut random = Random::new(plan.seed.wrapping_mul(0x9e37_79b9).wrapping_add(3));
         let count = setting::draw_members(&mut random);
-        let config = setting::draw(&mut random);
+        let mut config = setting::draw(&mut random);
         let mut faults = Faults::draw(&mut random);
         faults.of_messages = plan.without.apply(faults.of_messages);
         if plan.light {
             faults = Faults::default();
         }
         // Drawn apart, so that a seed without it takes the steps that it always took. No model knows guests and their rights.
-        let has_access = !config.has_guests && Random::new(plan.seed ^ ACCESS_SEED).chance(40);
-        let clients = Clients::new(config.has_guests, has_access, random.fork());
+        let is_plain = config.modules == Modules::None;
+        let has_access = is_plain && Random::new(plan.seed ^ ACCESS_SEED).chance(40);
+        let mut wasm = Random::new(plan.seed ^ WASM_SEED);
+        if is_plain && !has_access && wasm.chance(40) {
+            config.modules = Modules::WebAssembly(wasm.number());
+        }
+        let clients = Clients::new(config.modules, has_access, random.fork());
         let setting = format!(
-            "{count} members, guests {}, tokens {has_access}, {}, {faults:?}",
-            config.has_guests,
+            "{count} members, modules {:?}, tokens {has_access}, {}, {faults:?}",
+            config.modules,
             clients.setting()
         );
         let mut members = Members::new(count, config, random.fork());
@@ -234,11 +242,12 @@ impl World for MembersWorld {
             history: &self.history,
             lease_ms: replica.replica.lease_ms,
             tick_ms: replica.tick_ms,
-            has_guests: self.members.config.has_guests,
+            modules: self.members.config.modules,
             has_access: self.has_access,
         };
         let findings = judge::judge(&evidence);
         self.judged = findings.judged;
+        findings.reached.iter().for_each(|(what, count)| self.members.sim.count(what, *count));
         wrongs.extend(findings.wrongs);
         wrongs
     }

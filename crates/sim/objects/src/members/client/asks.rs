@@ -9,6 +9,7 @@ use super::{Clients, bare};
 use crate::crowd::{Arguments, giving_back};
 use crate::members::edge::HttpCall;
 use crate::members::history::{About, By, Call, Errand, Object};
+use crate::members::node::Modules;
 use crate::model::{TYPES, Type, Way};
 
 /// Types whose objects sessions hold something of.
@@ -111,8 +112,10 @@ impl Clients {
             (Some(true), 10..12) => return own.map(|own| close(index, own)),
             _ => {}
         }
-        if self.has_guests && self.random.chance(40) {
-            return Some(self.guest(index));
+        match self.modules {
+            Modules::Words if self.random.chance(40) => return Some(self.guest(index)),
+            Modules::WebAssembly(_) if self.random.chance(70) => return Some(self.wasm(index)),
+            _ => {}
         }
         let wanted = match chance {
             12..30 => self.give_back(index),

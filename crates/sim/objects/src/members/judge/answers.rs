@@ -62,6 +62,8 @@ fn is_kept(answer: &Answer) -> bool {
         "quota",
         "type-not-ready",
         "quarantined",
+        // What takes long is under way at the object: that passes.
+        "rate",
         // Of who does not get in nothing is kept, and a member refuses what would be refused.
         "unauthenticated",
         "forbidden",

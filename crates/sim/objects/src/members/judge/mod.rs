@@ -5,6 +5,7 @@ mod access;
 mod answers;
 mod calm;
 mod expiry;
+mod guests;
 mod log;
 mod queries;
 mod replay;
@@ -14,6 +15,7 @@ use std::collections::BTreeMap;
 use sim_kit::Judged;
 
 use super::history::History;
+use super::node::Modules;
 use super::record::Record;
 use crate::rules::{self, Wrong};
 use replay::Replay;
@@ -25,10 +27,17 @@ pub(super) struct Evidence<'a> {
     pub(super) lease_ms: u64,
     /// The grain of session expiry.
     pub(super) tick_ms: u64,
-    /// There are types of users, of which the model knows nothing.
-    pub(super) has_guests: bool,
+    /// Which types of users there are.
+    pub(super) modules: Modules,
     /// There are tokens and rights.
     pub(super) has_access: bool,
+}
+
+impl Evidence<'_> {
+    /// The models of built-in types know nothing of those of users, nor of what these do to positions and sessions.
+    fn has_guests(&self) -> bool {
+        self.modules != Modules::None
+    }
 }
 
 /// What is wrong, and how much was judged.
@@ -36,6 +45,8 @@ pub(super) struct Evidence<'a> {
 pub(super) struct Findings {
     pub(super) wrongs: Vec<String>,
     pub(super) judged: BTreeMap<u32, Judged>,
+    /// What is out of the ordinary and has happened to guests.
+    pub(super) reached: BTreeMap<&'static str, u64>,
 }
 
 impl Findings {
@@ -72,6 +83,7 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Findings {
         let judged = findings.judged.entry(rule).or_default();
         all.into_iter().for_each(|(what, count)| *judged.entry(what).or_default() += count);
     }
+    findings.reached = replay.take_reached();
     findings.take(played);
     if findings.wrongs.is_empty() {
         replay.digests(&mut findings);

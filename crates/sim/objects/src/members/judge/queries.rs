@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use objects_state::{Act, ObjectName, Outcome, State, type_name, type_named};
 
 use super::Evidence;
+use super::guests::Guests;
 use crate::members::history::{About, Answer, Attempt, Call};
 use crate::model::{self, Group};
 use crate::outcome::{self, parsed};
@@ -47,7 +48,7 @@ impl<'a> Queries<'a> {
     pub(super) fn ask(
         &mut self,
         state: &State,
-        group: Option<&Group>,
+        (group, guests): (Option<&Group>, Option<&Guests>),
         rules: &mut Rules,
     ) -> Result<(), Wrong> {
         let here = state.position();
@@ -84,6 +85,7 @@ impl<'a> Queries<'a> {
                 }
                 _ => {
                     evaluated(state, group, call, answer)?;
+                    guests.map_or(Ok(()), |guests| as_modelled(guests, call, answer, rules))?;
                     self.is_fresh(here, (number, is_not_own), call, rules)?;
                 }
             }
@@ -197,6 +199,19 @@ fn evaluated(state: &State, group: Option<&Group>, call: &Call, answer: &Answer)
         true => Ok(()),
         false => Err((2, format!("{call:?}\nthe log {told:?}\nthe member {answer:?}"))),
     }
+}
+
+/// The answer of a type of users in WebAssembly is what its model shows.
+fn as_modelled(guests: &Guests, call: &Call, answer: &Answer, rules: &mut Rules) -> Result<(), Wrong> {
+    let About::Query { object, .. } = &call.about else { return Ok(()) };
+    let Some(due) = guests.query(object) else { return Ok(()) };
+    let is_right = match &due {
+        Ok(due) => answer.status == 200 && *due == answer.body,
+        Err("no-such-object") => answer.status == 404,
+        Err(_) => answer.status == 503,
+    };
+    rules.count(2, "queries of guests", 1);
+    if is_right { Ok(()) } else { Err((2, format!("{call:?}\nthe model {due:?}\nthe member {answer:?}"))) }
 }
 
 /// A renewal is answered from a state that has the session, or has not.

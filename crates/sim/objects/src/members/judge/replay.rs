@@ -14,11 +14,13 @@ use objects_state::{
 };
 use sim_kit::Judged;
 
+use super::guests::{self, Guests};
 use super::log::{self, LogCommand};
 use super::queries::Queries;
 use super::{Evidence, Findings};
 use crate::book::Book;
 use crate::members::engine::FakeEngine;
+use crate::members::node::Modules;
 use crate::members::record::{Committed, Deed};
 use crate::model::{ENDED_LEVEL, ENDED_MS, Group};
 use crate::outcome::told_by;
@@ -98,6 +100,8 @@ pub(super) struct Replay<'a> {
     book: Book,
     rules: Rules,
     queries: Queries<'a>,
+    /// The models of types of users in WebAssembly.
+    guests: Option<Guests>,
     /// When sessions have ended since all members know that their ids are used up, by the log's stamps.
     used_up: BTreeMap<SessionId, WallTime>,
     pub(super) told: LogTold,
@@ -105,10 +109,12 @@ pub(super) struct Replay<'a> {
 
 impl<'a> Replay<'a> {
     pub(super) fn new(evidence: &'a Evidence<'a>) -> Self {
-        let engine: Arc<dyn Engine> = match evidence.has_guests {
-            true => Arc::new(FakeEngine::new(false)),
-            false => Arc::new(NoEngine),
+        let engine: Arc<dyn Engine> = match evidence.modules {
+            Modules::None => Arc::new(NoEngine),
+            Modules::Words => Arc::new(FakeEngine::new(false)),
+            Modules::WebAssembly(_) => Arc::new(objects_guest::Guests::new(objects_guest::Settings::default())),
         };
+        let guests = matches!(evidence.modules, Modules::WebAssembly(_)).then(Guests::default);
         Self {
             evidence,
             group: Group::default(),
@@ -116,6 +122,7 @@ impl<'a> Replay<'a> {
             book: Book::default(),
             rules: Rules::default(),
             queries: Queries::of(evidence),
+            guests,
             used_up: BTreeMap::new(),
             told: LogTold::default(),
         }
@@ -133,6 +140,7 @@ impl<'a> Replay<'a> {
         }
         let [_, sessions, tickets, _] = self.state.counts();
         self.told.left = [tickets, sessions];
+        self.guests.as_mut().map_or(Ok(()), |guests| guests.look_at_all(&self.state))?;
         self.queries.are_done()
     }
 
@@ -184,8 +192,8 @@ impl<'a> Replay<'a> {
 
     /// Queries that were answered at this position.
     fn ask(&mut self) -> Result<(), Wrong> {
-        let group = (!self.evidence.has_guests).then_some(&self.group);
-        self.queries.ask(&self.state, group, &mut self.rules)?;
+        let group = (!self.evidence.has_guests()).then_some(&self.group);
+        self.queries.ask(&self.state, (group, self.guests.as_ref()), &mut self.rules)?;
         self.told.refused_rightly.append(&mut self.queries.refused_rightly);
         Ok(())
     }
@@ -211,8 +219,10 @@ impl<'a> Replay<'a> {
         command: &Command,
     ) -> Result<Effects, Wrong> {
         let mut effects = Effects::new();
-        if self.evidence.has_guests {
+        if self.evidence.has_guests() {
             self.state.apply(stamp, command, &mut effects);
+            let seen = guests::Seen { command, first, stamp_ms, effects: &effects, state: &self.state };
+            self.guests.as_mut().map_or(Ok(()), |guests| guests.see(&seen))?;
             return Ok(effects);
         }
         let object = rules::object_of(command);
@@ -303,7 +313,7 @@ impl<'a> Replay<'a> {
             }
             _ => (None, None),
         };
-        let object = object.filter(|_| self.evidence.has_guests);
+        let object = object.filter(|_| self.evidence.has_guests());
         let new = Ticket { began, wait_ms, end: None, object, busy_ms: 0 };
         self.told.tickets.entry(ticket).or_insert(new);
     }
@@ -328,8 +338,14 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    pub(super) fn take_judged(&mut self) -> BTreeMap<u32, Judged> {
-        std::mem::take(&mut self.rules.judged)
+    pub(super) fn take_judged(&mut self) -> impl Iterator<Item = (u32, Judged)> {
+        let of_guests = self.guests.as_mut().map(|guests| std::mem::take(&mut guests.judged));
+        std::mem::take(&mut self.rules.judged).into_iter().chain(of_guests.into_iter().flatten())
+    }
+
+    /// What is out of the ordinary and has happened to guests.
+    pub(super) fn take_reached(&mut self) -> BTreeMap<&'static str, u64> {
+        self.guests.take().map(|guests| guests.reached).unwrap_or_default()
     }
 
     /// O19, O24: at equal positions all members have what the log makes.

@@ -1,0 +1,121 @@
+//! Types of users in WebAssembly, for whole members: their modules, written by hand (`module.wat`), and a sequential model of
+//! what these do (`model.rs`), which has nothing of the product.
+//!
+//! All are of one text, and differ in their version's number and in the methods that they have:
+//! - `tally` keeps a value. Its versions are migrated and rolled back; it can also be called in ways that fail.
+//! - `rogue` does so too, and takes long: longer than a call may where commands are applied, or for ever.
+//! - `gate` makes calls wait, wakes the oldest of them, sets timers, and hears of the ends of sessions.
+//!
+//! Of a number that was given a version adds its own multiple, so a value tells which versions have run. One version does not
+//! take over the state of another, and one is no version at all.
+
+mod model;
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use objects_state::guest::VersionHash;
+use sha2::{Digest as _, Sha256};
+
+pub(crate) use model::{Guest, Ran};
+
+/// A type of users.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum GuestType {
+    Tally,
+    Rogue,
+    Gate,
+}
+
+pub(crate) const TYPES: [GuestType; 3] = [GuestType::Tally, GuestType::Rogue, GuestType::Gate];
+
+/// Numbers of versions that can be run.
+pub(crate) const RUNNABLE: [u64; 3] = [1, 2, 3];
+/// The number of one that members reject.
+pub(crate) const REJECTED: u64 = 9;
+/// The version whose `migrate` traps.
+pub(crate) const TAKES_NOTHING_OVER: u64 = 3;
+
+const TEXT: &str = include_str!("module.wat");
+/// Several times what a call may take where commands are applied: a run that never ends takes 8 ms or less of a processor.
+const FUEL: u64 = 8_000_000;
+/// What an object may have: `heavy` wants more.
+const MEMORY_BYTES: u64 = 4 << 16;
+
+impl GuestType {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Tally => "tally",
+            Self::Rogue => "rogue",
+            Self::Gate => "gate",
+        }
+    }
+
+    /// Its methods but for `get`, which is a query; those that are called more often stand there more often.
+    pub(crate) const fn methods(self) -> &'static [&'static str] {
+        match self {
+            Self::Tally => &["add", "add", "add", "add", "refuse", "trap", "deep", "heavy", "jumble"],
+            Self::Rogue => &["add", "add", "much", "much", "burn", "trap", "refuse"],
+            Self::Gate => &["wait", "wait", "wait", "pass", "pass", "later", "add", "trap"],
+        }
+    }
+
+    fn description(self) -> String {
+        let mut methods = BTreeMap::from([("get", "query")]);
+        let kind = |method| if method == "wait" { "blocking" } else { "command" };
+        methods.extend(self.methods().iter().map(|method| (*method, kind(*method))));
+        let methods: Vec<_> =
+            methods.iter().map(|(name, kind)| format!(r#""{name}":{{"kind":"{kind}"}}"#)).collect();
+        format!(
+            r#"{{"methods":{{{}}},"session_expired":{},"limits":{{"fuel":{FUEL},"memory_bytes":{MEMORY_BYTES}}}}}"#,
+            methods.join(","),
+            self == Self::Gate
+        )
+    }
+}
+
+/// A version of a type.
+#[derive(Debug)]
+pub(crate) struct Module {
+    pub(crate) of: GuestType,
+    pub(crate) number: u64,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) hash: VersionHash,
+}
+
+impl Module {
+    fn new(of: GuestType, number: u64) -> Self {
+        let description = of.description();
+        let quoted = description.replace('"', "\\\"");
+        let items = match number {
+            REJECTED => r#"(memory (export "memory") 1)"#,
+            _ => TEXT,
+        };
+        // Globals come behind imports.
+        let version = format!("(global $version i64 (i64.const {number}))");
+        let text = format!("(module (@custom \"diwan.type\" \"{quoted}\")\n{items}\n{version})");
+        let bytes = wat::parse_str(text).unwrap_or_else(|error| panic!("a module of ours: {error}"));
+        let hash = VersionHash::of(Sha256::digest(&bytes).into(), None, description.as_bytes());
+        Self { of, number, bytes, hash }
+    }
+}
+
+/// All of them; they are made once in a process.
+pub(crate) fn modules() -> &'static [Module] {
+    static MODULES: OnceLock<Vec<Module>> = OnceLock::new();
+    MODULES.get_or_init(|| {
+        let numbers = RUNNABLE.iter().chain(&[REJECTED]);
+        numbers.flat_map(|number| TYPES.map(|of| Module::new(of, *number))).collect()
+    })
+}
+
+/// The version of that name.
+pub(crate) fn module_of(hash: VersionHash) -> Option<&'static Module> {
+    modules().iter().find(|module| module.hash == hash)
+}
+
+/// The version of a type that has that number.
+pub(crate) fn module(of: GuestType, number: u64) -> &'static Module {
+    let is_it = |module: &&Module| module.of == of && module.number == number;
+    modules().iter().find(is_it).expect("there is one of each number")
+}

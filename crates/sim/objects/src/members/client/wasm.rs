@@ -1,0 +1,101 @@
+//! What clients ask of types of users in WebAssembly: they bring modules, make objects of them, call them, move them between
+//! versions and back, and stop and release them.
+
+use serde_json::{Value, json};
+
+use super::asks::of;
+use super::{Clients, bare};
+use crate::guests::{self, GuestType, REJECTED, RUNNABLE};
+use crate::members::edge::HttpCall;
+use crate::members::history::{About, Call, Object};
+
+/// Objects of a type.
+const NAMES: [&str; 2] = ["g0", "g1"];
+
+impl Clients {
+    /// A call that has to do with a type of users.
+    pub(super) fn wasm(&mut self, index: usize) -> Call {
+        let guest = guests::TYPES[self.random.below(3) as usize];
+        let name = NAMES[self.random.below(2) as usize];
+        let object = Object { type_name: guest.name().into(), name: name.into() };
+        match self.random.below(48) {
+            0..5 => self.bring(index, guest),
+            5..10 => {
+                let http = to(&object, "PUT", "", &json!({ "start": self.random.below(100) }));
+                self.identified(index, object, None, http)
+            }
+            // Most of them live on.
+            10 if self.random.chance(50) => {
+                let http = bare("DELETE", format!("/v1/objects/{}", object.path()), Vec::new());
+                self.identified(index, object, None, http)
+            }
+            11..16 => self.look_after(index, guest, object),
+            16 => {
+                let hash = guests::module(guest, RUNNABLE[self.random.below(3) as usize]).hash;
+                let http = bare("DELETE", format!("/v1/types/{}/{hash}", guest.name()), Vec::new());
+                let about = About::Command { object: None, method: None };
+                Call { is_repeatable: true, ..of(index, about, http, None) }
+            }
+            17..21 => self.get(index, object),
+            _ => self.method_of_wasm(index, guest, object),
+        }
+    }
+
+    fn bring(&mut self, index: usize, guest: GuestType) -> Call {
+        let number = match self.random.below(10) {
+            0 => REJECTED,
+            1..3 => RUNNABLE[2],
+            3..6 => RUNNABLE[1],
+            _ => RUNNABLE[0],
+        };
+        let fields = vec![("content-type", String::from("application/wasm"))];
+        let body = guests::module(guest, number).bytes.clone();
+        let http = HttpCall { body, ..bare("POST", format!("/v1/types/{}", guest.name()), fields) };
+        Call { is_repeatable: true, ..of(index, About::Upload, http, None) }
+    }
+
+    /// What those do who look after objects.
+    fn look_after(&mut self, index: usize, guest: GuestType, object: Object) -> Call {
+        let (operation, body) = match self.random.below(10) {
+            0..5 => {
+                let version = guests::module(guest, RUNNABLE[self.random.below(3) as usize]).hash;
+                (":migrate", json!({ "to": version.to_string() }))
+            }
+            5..7 => (":rollback", json!({ "lose_commands": self.random.chance(40) })),
+            7 => (":quarantine", json!({ "reason": "a test" })),
+            // What is stopped does not stay so for long.
+            _ => (":release", json!({})),
+        };
+        let http = to(&object, "POST", operation, &body);
+        self.identified(index, object, None, http)
+    }
+
+    fn get(&mut self, index: usize, object: Object) -> Call {
+        let is_stale = self.random.chance(40);
+        let consistency = if is_stale { "stale" } else { "linearizable" };
+        let target = format!("/v1/objects/{}/get?consistency={consistency}", object.path());
+        let about = About::Query { object, method: "get", args: Vec::new(), is_stale, min_position: None };
+        Call { is_repeatable: true, ..of(index, about, bare("GET", target, Vec::new()), None) }
+    }
+
+    fn method_of_wasm(&mut self, index: usize, guest: GuestType, object: Object) -> Call {
+        let methods = guest.methods();
+        let method = methods[self.random.below(methods.len() as u64) as usize];
+        let number = match method {
+            // So many milliseconds until a timer is due.
+            "later" => self.random.below(3_000),
+            _ => 1 + self.random.below(300),
+        };
+        let waits = match method {
+            "wait" => format!("?wait_ms={}", self.random.below(5_000)),
+            _ => String::new(),
+        };
+        let http = to(&object, "POST", &format!("/{method}{waits}"), &json!({ "number": number }));
+        self.identified(index, object, Some(method), http)
+    }
+}
+
+fn to(object: &Object, method: &'static str, what: &str, body: &Value) -> HttpCall {
+    let target = format!("/v1/objects/{}{what}", object.path());
+    HttpCall { body: body.to_string().into_bytes(), ..bare(method, target, Vec::new()) }
+}

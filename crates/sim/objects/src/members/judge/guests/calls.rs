@@ -1,0 +1,152 @@
+//! Objects are created, called and deleted.
+
+use std::collections::BTreeSet;
+
+use objects_state::Call;
+use objects_state::guest::VersionHash;
+
+use super::{Guests, Key, Object, Said, Seen, Ticket, Wait, Woken, check, session_of};
+use crate::guests::{Guest, GuestType, Ran, module};
+use crate::outcome::parsed;
+use crate::rules::Wrong;
+
+/// The number that a method or a constructor is given.
+pub(super) fn number_of(args: &[u8]) -> u64 {
+    let args = parsed(&String::from_utf8_lossy(args));
+    args["number"].as_u64().or_else(|| args["start"].as_u64()).unwrap_or(0)
+}
+
+/// A version as replies name it.
+pub(super) fn version_in(reply: &str, of: GuestType, numbers: &[u64]) -> Option<u64> {
+    let version = parsed(reply)["version"].as_str().map(str::to_owned);
+    let is_it = |number: &&u64| version.as_deref() == Some(&module(of, **number).hash.to_string());
+    numbers.iter().find(is_it).copied()
+}
+
+impl Guests {
+    pub(super) fn called(
+        &mut self,
+        seen: &Seen<'_>,
+        (key, call): (Key, &Call),
+        said: &Said<'_>,
+        woken: &mut Woken,
+    ) -> Result<(), Wrong> {
+        let Some(object) = self.objects.get_mut(&key) else {
+            return refused(said, &["no-such-object", "no-such-type"], "there is no such object");
+        };
+        let (method, number) = (call.invocation.method.clone(), number_of(&call.invocation.args));
+        let incarnation = object.incarnation;
+        if let (GuestType::Rogue, Some(ticket)) = (key.0, said.parked) {
+            let wait = Wait::Run { method, number };
+            self.tickets.insert(ticket, Ticket { key, incarnation, wait });
+            self.judged(21, "runs that take long, or wait for one");
+            return Ok(());
+        }
+        let ran = object.call(&method, number, seen.first);
+        let is_heard = key.0 == GuestType::Gate && !matches!(ran, Ran::Fails(..));
+        object.listens.extend(session_of(&call.caller).filter(|_| is_heard));
+        if is_heard && method == "later" {
+            object.timer = Some(seen.stamp_ms.saturating_add(number.try_into().unwrap_or(i64::MAX)));
+        }
+        match (&ran, said.parked, said.answer) {
+            (Ran::Parks, Some(ticket), _) => {
+                object.waiting.insert(ticket);
+                self.tickets.insert(ticket, Ticket { key, incarnation, wait: Wait::Parked });
+                return Ok(());
+            }
+            (_, None, Some(outcome)) => check(&ran, outcome)?,
+            _ => return Err((14, format!("it comes to {said:?}, and should to {ran:?}"))),
+        }
+        self.note_run(&ran);
+        if let Ran::Gives(_, Some((ticket, result))) = ran {
+            woken.insert(ticket, result);
+        }
+        Ok(())
+    }
+
+    /// Counts what a run came to.
+    pub(super) fn note_run(&mut self, ran: &Ran) {
+        match ran {
+            Ran::Fails("quarantined", _) => {
+                self.judged(22, "calls of what is stopped");
+                self.reached("call of a stopped guest");
+            }
+            Ran::Fails(slug, _) => {
+                self.judged(20, "runs of guests that fail");
+                self.reached(match *slug {
+                    "out-of-fuel" => "guest out of fuel",
+                    "out-of-memory" => "guest out of memory",
+                    "stack-exhausted" => "guest out of stack",
+                    "guest-trap" => "guest trapped",
+                    _ => "guest refused",
+                });
+            }
+            _ => self.judged(1, "answers of guests"),
+        }
+    }
+
+    pub(super) fn created(&mut self, key: Key, start: u64, said: &Said<'_>) -> Result<(), Wrong> {
+        let reply = said.done();
+        let incarnation = reply.and_then(|reply| parsed(reply)["incarnation"].as_u64());
+        if let Some(object) = self.objects.get(&key) {
+            let is_same = incarnation == Some(object.incarnation) && object.start == start;
+            let is_other = said.is_refused(&["exists"]) && object.start != start;
+            return match is_same || is_other {
+                true => Ok(()),
+                false => Err((1, format!("it is there already: {said:?}"))),
+            };
+        }
+        if !self.versions.has_ready(key.0) {
+            return refused(said, &["type-not-ready", "no-such-type"], "it has no version that may run");
+        }
+        let ready = self.versions.ready(key.0);
+        let version = reply.and_then(|reply| version_in(reply, key.0, &ready));
+        if reply.is_some() && version.is_none() {
+            return Err((27, format!("it is created of a version that may not run: {said:?}, {ready:?}")));
+        }
+        let guest = Guest::created(key.0, version.unwrap_or(1), start);
+        let Some((guest, incarnation)) = guest.zip(incarnation) else {
+            self.reached("constructor refused");
+            let due = Ran::Fails("guest-error", Some("not-today"));
+            let is_refusal = Guest::created(key.0, 1, start).is_none();
+            return match said.answer.filter(|_| is_refusal) {
+                Some(outcome) => check(&due, outcome),
+                None => Err((1, format!("it should be created: {said:?}"))),
+            };
+        };
+        self.judged(27, "objects of guests that are created");
+        let object = Object {
+            incarnation,
+            start,
+            guest,
+            is_quarantined: false,
+            before: None,
+            timer: None,
+            listens: BTreeSet::new(),
+            waiting: BTreeSet::new(),
+        };
+        self.objects.insert(key, object);
+        Ok(())
+    }
+
+    pub(super) fn deleted(&mut self, key: &Key, said: &Said<'_>) -> Result<(), Wrong> {
+        match self.objects.remove(key) {
+            None => refused(said, &["no-such-object", "no-such-type"], "there is no such object"),
+            Some(_) if said.done().is_some() => Ok(()),
+            Some(object) => Err((1, format!("{:?} should be deleted: {said:?}", object.guest))),
+        }
+    }
+}
+
+/// It must be refused, with one of these words.
+pub(super) fn refused(said: &Said<'_>, slugs: &[&str], why: &str) -> Result<(), Wrong> {
+    match said.is_refused(slugs) {
+        true => Ok(()),
+        false => Err((1, format!("{why}: {said:?}"))),
+    }
+}
+
+/// The number of a version of a type.
+pub(super) fn number_of_version(of: GuestType, hash: VersionHash) -> Option<u64> {
+    crate::guests::module_of(hash).filter(|module| module.of == of).map(|module| module.number)
+}
