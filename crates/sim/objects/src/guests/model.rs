@@ -49,13 +49,7 @@ impl Guest {
     }
 
     /// A method is called with a number, at that position. `waiting`: the calls that wait.
-    pub(crate) fn call(
-        &mut self,
-        method: &str,
-        number: u64,
-        position: u64,
-        waiting: &BTreeSet<u64>,
-    ) -> Ran {
+    pub(crate) fn call(&mut self, method: &str, number: u64, position: u64, waiting: &BTreeSet<u64>) -> Ran {
         match method {
             "add" | "much" => self.value += number * self.version,
             "later" => {}

@@ -246,6 +246,8 @@ impl Clients {
                 members.sim.count("answered by a ticket", 1);
                 self.follow_ticket(index, call, members, history);
             }
+            // It may stay so for ever.
+            (503, _) if asks::is_stopped(&body) && self.random.chance(50) => self.done(index, call, history),
             (503 | 504, _) => self.unanswered(index, call, members, history),
             // The member has too much to do; what else is too many, the log says, and says it again.
             (429, _) if asks::is_of_member(&body) => self.unanswered(index, call, members, history),

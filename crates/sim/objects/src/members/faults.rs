@@ -214,7 +214,7 @@ impl Members {
 
     /// A member loses its disk, within the budget.
     fn wipe(&mut self, number: u64) {
-        if self.is_disk_lost || self.founders.len() < 3 || self.is_changing || !self.is_whole() {
+        if self.is_disk_lost || self.wanted.len() < 3 || self.is_changing || !self.is_whole() {
             return;
         }
         self.crash(number);

@@ -8,11 +8,12 @@
 //! is evaluated again at the position that its answer names.
 //!
 //! # Not done, and what that costs
-//! - In a quarter of the runs there are types of users. Their modules are run by the engine of the state's own tests, which
-//!   traps, parks, sets timers, runs out of fuel and takes its time for what takes long, and not by WebAssembly's. No model knows them: there the log is played into
-//!   a state alone, which keeps no memory between runs.
+//! - Types of users in words are run by the engine of the state's own tests, and no model knows them: there the log is played
+//!   into a state alone, which keeps no memory between runs. Those in WebAssembly have models ([`crate::guests`]), and the
+//!   built-in types beside them have none.
+//! - No process dies within a run of a module, modules send no messages, and batches and tried migrations are not drawn.
 //! - Streams of events are opened and keep their sessions; what they say is not compared.
-//! - The members that are to be do not change, but for a disk that is lost: its member joins again.
+//! - Members are changed while all are there, one change at a time; all of them vote. Bytes on disks do not rot.
 
 mod client;
 mod edge;
@@ -25,6 +26,7 @@ mod history;
 mod judge;
 mod machine;
 mod node;
+mod operator;
 mod process;
 mod record;
 mod setting;
@@ -48,6 +50,7 @@ use edge::FromClient;
 use faults::Faults;
 use machine::{Machine, Stage};
 use node::{Node, NodeConfig, Step};
+use operator::Operator;
 use record::Record;
 
 pub use world::MembersWorld;
@@ -58,8 +61,12 @@ struct Members {
     config: NodeConfig,
     machines: BTreeMap<u64, Machine>,
     peering: Peering,
-    /// The numbers of all members.
+    /// The numbers of those that begin.
     founders: Vec<u64>,
+    /// The numbers of those that are to be members.
+    wanted: Vec<u64>,
+    /// Who changes that, if anybody does.
+    operator: Option<Operator>,
     /// There is only one, which never looks for others.
     is_alone: bool,
     /// Members that no client reaches.
@@ -88,6 +95,8 @@ impl Members {
             machines,
             peering: Peering::new(Network::new(base_max_ms), proven),
             founders: (1..=count).collect(),
+            wanted: (1..=count).collect(),
+            operator: None,
             is_alone: count == 1,
             unreached: BTreeSet::new(),
             client_delays: BTreeMap::new(),
@@ -129,14 +138,14 @@ impl Members {
 
     /// Who is to be a member.
     fn wanted(&self) -> WantedMembers {
-        self.founders.iter().map(|number| (MemberNumber::of(*number), true)).collect()
+        self.wanted.iter().map(|number| (MemberNumber::of(*number), true)).collect()
     }
 
-    /// Whether all members run, vote, and know each other.
+    /// Whether all that are to be members run, vote, and know each other.
     fn is_whole(&mut self) -> bool {
-        let founders = self.founders.clone();
+        let wanted = self.wanted.clone();
         let mut seen = Vec::new();
-        for number in &founders {
+        for number in &wanted {
             let Some(node) = self.node(*number) else { return false };
             let (id, membership) = (node.core().id(), node.core().membership().clone());
             if !membership.voters.contains(&id) || !membership.voters_outgoing.is_empty() {
@@ -145,7 +154,7 @@ impl Members {
             let voters: BTreeSet<_> = membership.voters.into_iter().collect();
             seen.push((node.core().cluster(), voters));
         }
-        let is_same = |one: &(_, BTreeSet<_>)| *one == seen[0] && one.1.len() == founders.len();
+        let is_same = |one: &(_, BTreeSet<_>)| *one == seen[0] && one.1.len() == wanted.len();
         seen.iter().all(is_same)
     }
 
@@ -154,6 +163,7 @@ impl Members {
         if let Some(faults) = faults {
             self.misfortune(faults);
         }
+        self.operate(faults.is_some());
         self.execute_commands(faults.is_some_and(Faults::may_crash));
         let of_messages = faults.map(|faults| faults.of_messages).unwrap_or_default();
         let most = 6 + self.peering.network.in_flight() as u64 / 2;
@@ -306,7 +316,7 @@ impl Members {
             return false;
         }
         let mut seen = Vec::new();
-        for number in self.founders.clone() {
+        for number in self.wanted.clone() {
             let Some(node) = self.node(number) else { return false };
             let status = node.core().status();
             if !status.serving || !status.writable || !node.is_idle() {

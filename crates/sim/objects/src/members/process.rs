@@ -185,6 +185,7 @@ impl Members {
             true => Setup::Alone,
             false => Setup::OneOfSeveral {
                 number: MemberNumber::of(number),
+                // One that is not to bootstrap a group does not name itself.
                 voters: self.founders.iter().copied().map(MemberNumber::of).collect(),
             },
         };

@@ -9,14 +9,17 @@ use sim_kit::{Floor, Judged, Plan, Simulation, World};
 use super::client::{Clients, Mood};
 use super::faults::Faults;
 use super::history::History;
-use super::node::Modules;
 use super::judge::{self, Evidence};
+use super::node::Modules;
+use super::operator::Operator;
 use super::{Members, setting};
 
 /// Seeds of runs with tokens and rights come from here.
 const ACCESS_SEED: u64 = 0xacce_55ed;
 /// Those of runs with modules in WebAssembly.
 const WASM_SEED: u64 = 0xa53b_11e5;
+/// Those of runs whose members change.
+const OPERATOR_SEED: u64 = 0x0be7_a702;
 /// How long everything may take to come to rest after it healed, milliseconds.
 const REST_MAX_MS: u64 = 180_000;
 /// How long clients are served while all is calm, milliseconds.
@@ -27,14 +30,17 @@ const CALM_MS: u64 = 22_000;
 /// What a hundred seeds of a minute must have judged: about a fifth of what they do.
 const FLOORS: &[Floor] = &[
     (1, "answers and ends", 8_000),
+    (1, "answers of guests", 200),
     (2, "linearizable queries", 800),
-    (2, "stale queries", 550),
+    (2, "queries of guests", 150),
     (2, "renewals", 500),
+    (2, "stale queries", 550),
     (3, "commands of members", 8_000),
     (3, "copies passed over", 120),
     (3, "repeats", 900),
-    (4, "replies", 3_500),
     (4, "repeats", 900),
+    (4, "repeats to guests", 150),
+    (4, "replies", 3_500),
     (5, "answers", 7_000),
     (5, "requests", 5_000),
     (5, "tickets", 180),
@@ -47,16 +53,28 @@ const FLOORS: &[Floor] = &[
     (11, "expiries", 500),
     (12, "sessions that end in the calm", 250),
     (13, "ends of sessions", 550),
+    (13, "ends of sessions of which guests hear", 30),
     (13, "later acts", 30),
+    (14, "calls that guests wake", 10),
     (14, "grants", 70),
     (15, "ends", 400),
     (15, "waits cancelled by members", 6),
     (16, "grants", 70),
     (17, "timeouts", 240),
+    (17, "timers of guests", 10),
     (17, "waits that run out in the calm", 100),
     (18, "returns", 4),
     (19, "states of members", 25_000),
+    (20, "runs of guests that fail", 200),
+    (21, "objects of guests", 5_000),
+    (21, "runs that take long, or wait for one", 30),
+    (22, "calls of what is stopped", 80),
     (24, "states behind another member's snapshot", 1_500),
+    (26, "moves", 20),
+    (26, "moves that fail", 8),
+    (26, "ways back", 5),
+    (27, "objects of guests that are created", 70),
+    (27, "verdicts", 100),
     (31, "objects", 4_500),
     (31, "sessions", 2_800),
     (32, "acts by revoked tokens", 8),
@@ -73,11 +91,13 @@ const REACHED: &[&str] = &[
     "admission",
     "answered by a ticket",
     "bulk delay",
+    "call of a stopped guest",
     "client gives up waiting",
     "clients cut off",
     "clients' delay",
     "clock jump",
     "connection broken",
+    "constructor refused",
     "crash",
     "crash in a start",
     "delay",
@@ -88,9 +108,29 @@ const REACHED: &[&str] = &[
     "election",
     "failing disk",
     "full disk",
+    "guest heard of a session's end",
+    "guest moved",
+    "guest out of fuel",
+    "guest out of memory",
+    "guest out of stack",
+    "guest ran for long",
+    "guest refused",
+    "guest released",
+    "guest stopped",
+    "guest trapped",
+    "guest woke a call",
     "kill",
     "log without room",
+    "long run that was called off",
     "loss",
+    "member added",
+    "member comes back",
+    "member removed",
+    "member turned off",
+    "members changed",
+    "membership lost",
+    "move of a busy guest",
+    "move that failed",
     "one-way partition",
     "overtaking",
     "partition",
@@ -98,10 +138,17 @@ const REACHED: &[&str] = &[
     "pause",
     "repeat",
     "repeat of what was answered",
+    "repeat to a guest",
     "session found silent",
     "session left without a word",
     "slow disk",
     "snapshot installed",
+    "timer of a guest",
+    "version deleted",
+    "version rejected",
+    "way back by a move",
+    "way back that loses commands",
+    "way back to the memory of before",
 ];
 
 /// What a run is at.
@@ -162,17 +209,20 @@ impl World for MembersWorld {
         let is_plain = config.modules == Modules::None;
         let has_access = is_plain && Random::new(plan.seed ^ ACCESS_SEED).chance(40);
         let mut wasm = Random::new(plan.seed ^ WASM_SEED);
-        if is_plain && !has_access && wasm.chance(40) {
+        if is_plain && !has_access && wasm.chance(60) {
             config.modules = Modules::WebAssembly(wasm.number());
         }
         let clients = Clients::new(config.modules, has_access, random.fork());
+        let mut operator = Random::new(plan.seed ^ OPERATOR_SEED);
+        let has_operator = count >= 3 && !plan.light && operator.chance(25);
         let setting = format!(
-            "{count} members, modules {:?}, tokens {has_access}, {}, {faults:?}",
+            "{count} members, changed {has_operator}, modules {:?}, tokens {has_access}, {}, {faults:?}",
             config.modules,
             clients.setting()
         );
         let mut members = Members::new(count, config, random.fork());
         members.sim.leave_out(plan.without.clone());
+        members.operator = has_operator.then(|| Operator::new(operator));
         let faulty_ms = members.sim.now_ms() + plan.faulty_ms;
         Self {
             members,

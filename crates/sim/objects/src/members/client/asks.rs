@@ -72,6 +72,11 @@ pub(super) fn is_of_member(body: &Value) -> bool {
     body["type"] == "urn:diwan:problem:rate"
 }
 
+/// Whether it is refused because its object is in quarantine.
+pub(super) fn is_stopped(body: &Value) -> bool {
+    body["type"] == "urn:diwan:problem:quarantined"
+}
+
 /// A session is closed.
 pub(super) fn close(client: usize, own: &Own) -> Call {
     let http = bare("DELETE", format!("/v1/sessions/{}", own.id), vec![own.credential()]);

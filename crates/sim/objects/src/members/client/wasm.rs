@@ -15,10 +15,15 @@ const NAMES: [&str; 2] = ["g0", "g1"];
 impl Clients {
     /// A call that has to do with a type of users.
     pub(super) fn wasm(&mut self, index: usize) -> Call {
-        let guest = guests::TYPES[self.random.below(3) as usize];
-        let name = NAMES[self.random.below(2) as usize];
+        // Mostly the same objects, so that their commands meet.
+        let guest = if self.random.chance(40) {
+            GuestType::Tally
+        } else {
+            guests::TYPES[self.random.below(3) as usize]
+        };
+        let name = if self.random.chance(70) { NAMES[0] } else { NAMES[1] };
         let object = Object { type_name: guest.name().into(), name: name.into() };
-        match self.random.below(48) {
+        match self.random.below(50) {
             0..5 => self.bring(index, guest),
             5..10 => {
                 let http = to(&object, "PUT", "", &json!({ "start": self.random.below(100) }));
@@ -29,14 +34,14 @@ impl Clients {
                 let http = bare("DELETE", format!("/v1/objects/{}", object.path()), Vec::new());
                 self.identified(index, object, None, http)
             }
-            11..16 => self.look_after(index, guest, object),
-            16 => {
+            11..20 => self.look_after(index, guest, object),
+            20 => {
                 let hash = guests::module(guest, RUNNABLE[self.random.below(3) as usize]).hash;
                 let http = bare("DELETE", format!("/v1/types/{}/{hash}", guest.name()), Vec::new());
                 let about = About::Command { object: None, method: None };
                 Call { is_repeatable: true, ..of(index, about, http, None) }
             }
-            17..21 => self.get(index, object),
+            21..25 => self.get(index, object),
             _ => self.method_of_wasm(index, guest, object),
         }
     }
@@ -57,12 +62,12 @@ impl Clients {
     /// What those do who look after objects.
     fn look_after(&mut self, index: usize, guest: GuestType, object: Object) -> Call {
         let (operation, body) = match self.random.below(10) {
-            0..5 => {
+            0..4 => {
                 let version = guests::module(guest, RUNNABLE[self.random.below(3) as usize]).hash;
                 (":migrate", json!({ "to": version.to_string() }))
             }
-            5..7 => (":rollback", json!({ "lose_commands": self.random.chance(40) })),
-            7 => (":quarantine", json!({ "reason": "a test" })),
+            4..8 => (":rollback", json!({ "lose_commands": self.random.chance(40) })),
+            8 => (":quarantine", json!({ "reason": "a test" })),
             // What is stopped does not stay so for long.
             _ => (":release", json!({})),
         };

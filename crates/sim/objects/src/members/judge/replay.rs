@@ -112,7 +112,9 @@ impl<'a> Replay<'a> {
         let engine: Arc<dyn Engine> = match evidence.modules {
             Modules::None => Arc::new(NoEngine),
             Modules::Words => Arc::new(FakeEngine::new(false)),
-            Modules::WebAssembly(_) => Arc::new(objects_guest::Guests::new(objects_guest::Settings::default())),
+            Modules::WebAssembly(_) => {
+                Arc::new(objects_guest::Guests::new(objects_guest::Settings::default()))
+            }
         };
         let guests = matches!(evidence.modules, Modules::WebAssembly(_)).then(Guests::default);
         Self {

@@ -1,7 +1,5 @@
 //! Objects are created, called and deleted.
 
-use std::collections::BTreeSet;
-
 use objects_state::Call;
 use objects_state::guest::VersionHash;
 
@@ -32,7 +30,7 @@ impl Guests {
         woken: &mut Woken,
     ) -> Result<(), Wrong> {
         let Some(object) = self.objects.get_mut(&key) else {
-            return refused(said, &["no-such-object", "no-such-type"], "there is no such object");
+            return refused(1, said, &["no-such-object", "no-such-type"], "there is no such object");
         };
         let (method, number) = (call.invocation.method.clone(), number_of(&call.invocation.args));
         let incarnation = object.incarnation;
@@ -97,7 +95,7 @@ impl Guests {
             };
         }
         if !self.versions.has_ready(key.0) {
-            return refused(said, &["type-not-ready", "no-such-type"], "it has no version that may run");
+            return refused(27, said, &["type-not-ready", "no-such-type"], "it has no version that may run");
         }
         let ready = self.versions.ready(key.0);
         let version = reply.and_then(|reply| version_in(reply, key.0, &ready));
@@ -115,23 +113,13 @@ impl Guests {
             };
         };
         self.judged(27, "objects of guests that are created");
-        let object = Object {
-            incarnation,
-            start,
-            guest,
-            is_quarantined: false,
-            before: None,
-            timer: None,
-            listens: BTreeSet::new(),
-            waiting: BTreeSet::new(),
-        };
-        self.objects.insert(key, object);
+        self.objects.insert(key, Object::new(incarnation, start, guest));
         Ok(())
     }
 
     pub(super) fn deleted(&mut self, key: &Key, said: &Said<'_>) -> Result<(), Wrong> {
         match self.objects.remove(key) {
-            None => refused(said, &["no-such-object", "no-such-type"], "there is no such object"),
+            None => refused(1, said, &["no-such-object", "no-such-type"], "there is no such object"),
             Some(_) if said.done().is_some() => Ok(()),
             Some(object) => Err((1, format!("{:?} should be deleted: {said:?}", object.guest))),
         }
@@ -139,10 +127,10 @@ impl Guests {
 }
 
 /// It must be refused, with one of these words.
-pub(super) fn refused(said: &Said<'_>, slugs: &[&str], why: &str) -> Result<(), Wrong> {
+pub(super) fn refused(rule: u32, said: &Said<'_>, slugs: &[&str], why: &str) -> Result<(), Wrong> {
     match said.is_refused(slugs) {
         true => Ok(()),
-        false => Err((1, format!("{why}: {said:?}"))),
+        false => Err((rule, format!("{why}: {said:?}"))),
     }
 }
 

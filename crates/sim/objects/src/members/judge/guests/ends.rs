@@ -81,11 +81,7 @@ impl Guests {
         match (wait, how) {
             (Wait::Parked, TicketEnd::Granted) => granted.push((ticket, outcome)),
             (Wait::Parked, _) => {
-                object.waiting.remove(&ticket);
-                if !object.is_quarantined {
-                    object.guest.ticket_ended(ticket);
-                    object.count_run();
-                }
+                object.ticket_ended(ticket);
                 self.tickets.remove(&ticket);
                 if how != TicketEnd::Ended && *outcome != Outcome::Done("{}".into()) {
                     return Err((1, format!("{ticket} ends with {outcome:?}")));
@@ -113,7 +109,11 @@ impl Guests {
         for effect in seen.effects {
             let Effect::SessionEnded { session, .. } = effect else { continue };
             for object in self.objects.values_mut() {
-                if !object.listens.remove(session) || object.is_quarantined {
+                if !object.listens.remove(session) {
+                    continue;
+                }
+                if object.is_quarantined {
+                    object.failures += 1;
                     continue;
                 }
                 heard += 1;

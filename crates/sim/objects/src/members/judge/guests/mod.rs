@@ -91,9 +91,37 @@ struct Object {
     listens: BTreeSet<SessionId>,
     /// Calls that its module made wait.
     waiting: BTreeSet<u64>,
+    /// What it was not told of while it was stopped.
+    failures: u64,
 }
 
 impl Object {
+    /// One that was created at that position.
+    const fn new(incarnation: u64, start: u64, guest: Guest) -> Self {
+        Self {
+            incarnation,
+            start,
+            guest,
+            is_quarantined: false,
+            before: None,
+            timer: None,
+            listens: BTreeSet::new(),
+            waiting: BTreeSet::new(),
+            failures: 0,
+        }
+    }
+
+    /// A waiting call has ended without its doing: it hears of that, unless it is stopped.
+    fn ticket_ended(&mut self, ticket: u64) {
+        self.waiting.remove(&ticket);
+        if self.is_quarantined {
+            self.failures += 1;
+        } else {
+            self.guest.ticket_ended(ticket);
+            self.count_run();
+        }
+    }
+
     /// A run has succeeded.
     const fn count_run(&mut self) {
         if let Some((_, runs)) = &mut self.before {
@@ -229,8 +257,14 @@ impl Guests {
         if user.is_none_or(|user| user.version != version) {
             return Err((26, format!("{:?} is of another version: {shown:?}", object.guest)));
         }
-        if user.is_some_and(|user| user.quarantined.is_some() != object.is_quarantined) {
-            return Err((22, format!("it is stopped {}: {shown:?}", object.is_quarantined)));
+        let is_it =
+            |is_stopped: bool, failures| (is_stopped, failures) == (object.is_quarantined, object.failures);
+        if !user.is_some_and(|user| is_it(user.quarantined.is_some(), user.failures)) {
+            let (is_stopped, failures) = (object.is_quarantined, object.failures);
+            return Err((
+                22,
+                format!("it is stopped {is_stopped}, and was not told of {failures}: {shown:?}"),
+            ));
         }
         let Some((due, name)) = self.shown(key).zip(name) else { return Ok(()) };
         let told = state.query(&name, None, false, "get", b"");
@@ -310,9 +344,7 @@ struct End<'a> {
 
 fn ends_of(effects: &[Effect]) -> impl Iterator<Item = End<'_>> {
     effects.iter().filter_map(|effect| match effect {
-        Effect::TicketEnded { ticket, end, outcome } => {
-            Some(End { ticket: *ticket, how: *end, outcome })
-        }
+        Effect::TicketEnded { ticket, end, outcome } => Some(End { ticket: *ticket, how: *end, outcome }),
         _ => None,
     })
 }

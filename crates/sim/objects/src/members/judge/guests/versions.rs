@@ -47,7 +47,8 @@ impl Guests {
                 self.versions.ready.remove(version);
                 self.reached("version deleted");
                 let is_of_it = |key: &Key, number| module(key.0, number).hash == *version;
-                if let Some((key, _)) = self.objects.iter().find(|(key, one)| is_of_it(key, one.guest.version))
+                if let Some((key, _)) =
+                    self.objects.iter().find(|(key, one)| is_of_it(key, one.guest.version))
                 {
                     return Err((26, format!("a version is deleted that {key:?} has")));
                 }
@@ -59,7 +60,9 @@ impl Guests {
 
     /// O27: a version may be run once all members' engines have said so, and only if they take it.
     fn verdict(&mut self, hash: VersionHash, verdict: &Verdict) -> Result<(), Wrong> {
-        let Some(module) = module_of(hash).filter(|_| self.versions.put.contains(&hash)) else { return Ok(()) };
+        let Some(module) = module_of(hash).filter(|_| self.versions.put.contains(&hash)) else {
+            return Ok(());
+        };
         self.judged(27, "verdicts");
         let is_rejected = verdict.rejected.is_some();
         if is_rejected != (module.number == REJECTED) {
@@ -89,11 +92,11 @@ impl Guests {
     pub(super) fn migrated(&mut self, key: &Key, to: VersionHash, said: &Said<'_>) -> Result<(), Wrong> {
         let (is_busy, number) = (self.is_busy(key), self.ready_number(key.0, to));
         let Some(object) = self.objects.get_mut(key) else {
-            return refused(said, &["no-such-object", "no-such-type"], "there is no such object");
+            return refused(26, said, &["no-such-object", "no-such-type"], "there is no such object");
         };
         if is_busy {
             self.reached("move of a busy guest");
-            return refused(said, &["rate"], "a run is under way at it");
+            return refused(26, said, &["rate"], "a run is under way at it");
         }
         let own = module(key.0, object.guest.version).hash;
         if own == to {
@@ -101,15 +104,15 @@ impl Guests {
             return if is_same { Ok(()) } else { Err((26, format!("it is of that version: {said:?}"))) };
         }
         let Some(number) = number else {
-            return refused(said, &NOT_READY, "that version may not run");
+            return refused(26, said, &NOT_READY, "that version may not run");
         };
         if object.is_quarantined {
-            return refused(said, &["quarantined"], "it is stopped");
+            return refused(26, said, &["quarantined"], "it is stopped");
         }
         let Some(moved) = object.guest.migrated(number) else {
             self.reached("move that failed");
             self.judged(26, "moves that fail");
-            return refused(said, &["not-migrated"], "that version takes nothing over");
+            return refused(26, said, &["not-migrated"], "that version takes nothing over");
         };
         let is_moved = said.done().is_some_and(|reply| parsed(reply)["migrated"] == true);
         object.before = Some((std::mem::replace(&mut object.guest, moved), 0));
@@ -121,23 +124,23 @@ impl Guests {
     pub(super) fn rolled_back(&mut self, key: &Key, loses: bool, said: &Said<'_>) -> Result<(), Wrong> {
         let is_busy = self.is_busy(key);
         let Some(object) = self.objects.get(key) else {
-            return refused(said, &["no-such-object", "no-such-type"], "there is no such object");
+            return refused(26, said, &["no-such-object", "no-such-type"], "there is no such object");
         };
         if is_busy {
-            return refused(said, &["rate"], "a run is under way at it");
+            return refused(26, said, &["rate"], "a run is under way at it");
         }
         let Some((before, runs)) = object.before.clone() else {
-            return refused(said, &["not-migrated"], "there is no way back");
+            return refused(26, said, &["not-migrated"], "there is no way back");
         };
         if self.ready_number(key.0, module(key.0, before.version).hash).is_none() {
-            return refused(said, &NOT_READY, "the version of before may not run");
+            return refused(26, said, &NOT_READY, "the version of before may not run");
         }
         let moved = object.guest.migrated(before.version).filter(|_| !object.is_quarantined);
         let (how, lost, guest) = match moved {
             _ if runs == 0 => ("memory", 0, before),
             Some(moved) => ("migrate", 0, moved),
             None if loses => ("memory", runs, before),
-            None => return refused(said, &["not-migrated"], "commands would be lost"),
+            None => return refused(26, said, &["not-migrated"], "commands would be lost"),
         };
         let Some(object) = self.objects.get_mut(key) else { return Ok(()) };
         let left = std::mem::replace(&mut object.guest, guest);
@@ -157,11 +160,15 @@ impl Guests {
 
     pub(super) fn quarantined(&mut self, key: &Key, stops: bool, said: &Said<'_>) -> Result<(), Wrong> {
         let Some(object) = self.objects.get_mut(key) else {
-            return refused(said, &["no-such-object", "no-such-type"], "there is no such object");
+            return refused(26, said, &["no-such-object", "no-such-type"], "there is no such object");
         };
         object.is_quarantined = stops;
         let reply = said.done().map(parsed).unwrap_or_default();
         self.reached(if stops { "guest stopped" } else { "guest released" });
-        if reply["quarantined"] == stops { Ok(()) } else { Err((22, format!("it is stopped {stops}: {said:?}"))) }
+        if reply["quarantined"] == stops {
+            Ok(())
+        } else {
+            Err((22, format!("it is stopped {stops}: {said:?}")))
+        }
     }
 }
