@@ -119,7 +119,7 @@ impl Clients {
         }
         match self.modules {
             Modules::Words if self.random.chance(40) => return Some(self.guest(index)),
-            Modules::WebAssembly(_) if self.random.chance(70) => return Some(self.wasm(index)),
+            Modules::WebAssembly(_) if self.random.chance(80) => return Some(self.wasm(index)),
             _ => {}
         }
         let wanted = match chance {

@@ -23,7 +23,7 @@ impl Clients {
         };
         let name = if self.random.chance(70) { NAMES[0] } else { NAMES[1] };
         let object = Object { type_name: guest.name().into(), name: name.into() };
-        match self.random.below(50) {
+        match self.random.below(53) {
             0..5 => self.bring(index, guest),
             5..10 => {
                 let http = to(&object, "PUT", "", &json!({ "start": self.random.below(100) }));
@@ -34,14 +34,14 @@ impl Clients {
                 let http = bare("DELETE", format!("/v1/objects/{}", object.path()), Vec::new());
                 self.identified(index, object, None, http)
             }
-            11..20 => self.look_after(index, guest, object),
-            20 => {
+            11..23 => self.look_after(index, guest, object),
+            23 => {
                 let hash = guests::module(guest, RUNNABLE[self.random.below(3) as usize]).hash;
                 let http = bare("DELETE", format!("/v1/types/{}/{hash}", guest.name()), Vec::new());
                 let about = About::Command { object: None, method: None };
                 Call { is_repeatable: true, ..of(index, about, http, None) }
             }
-            21..25 => self.get(index, object),
+            24..28 => self.get(index, object),
             _ => self.method_of_wasm(index, guest, object),
         }
     }
@@ -49,8 +49,8 @@ impl Clients {
     fn bring(&mut self, index: usize, guest: GuestType) -> Call {
         let number = match self.random.below(10) {
             0 => REJECTED,
-            1..3 => RUNNABLE[2],
-            3..6 => RUNNABLE[1],
+            1..4 => RUNNABLE[2],
+            4..7 => RUNNABLE[1],
             _ => RUNNABLE[0],
         };
         let fields = vec![("content-type", String::from("application/wasm"))];
@@ -66,7 +66,7 @@ impl Clients {
                 let version = guests::module(guest, RUNNABLE[self.random.below(3) as usize]).hash;
                 (":migrate", json!({ "to": version.to_string() }))
             }
-            4..8 => (":rollback", json!({ "lose_commands": self.random.chance(40) })),
+            4..8 => (":rollback", json!({ "lose_commands": self.random.chance(60) })),
             8 => (":quarantine", json!({ "reason": "a test" })),
             // What is stopped does not stay so for long.
             _ => (":release", json!({})),
