@@ -1,5 +1,5 @@
-//! Live objects over TLS, in real processes: whom either side refuses, and what it says; clients that never end their handshake;
-//! certificates that are renewed; a leader that is killed.
+//! Live objects over TLS, in real processes: whom either side refuses, and what it says; what the holder of a certificate may do;
+//! clients that never end their handshake; certificates that are renewed; a leader that is killed.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 #[allow(dead_code, reason = "each test file uses a part of it")]
@@ -146,6 +146,58 @@ fn optional_certificate_need_not_be_shown_and_must_be_sound_if_it_is() {
     assert!(object(&group, &[&list[..], &["--tls-cert", &keys.issue("alice", &["alice"])]].concat()).0);
     let (success, _, errors) = object(&group, &[&list[..], &["--tls-cert", &stranger]].concat());
     assert!(!success && errors.contains("refuses this client"), "{errors}");
+}
+
+#[test]
+fn right_of_a_certificate_is_its_holders_alone() {
+    let (folder, other_folder) = (Folder::new(), Folder::new());
+    let (keys, others) = (Keys::new(folder.path()), Keys::new(other_folder.path()));
+    let (alice, bob) = (keys.issue("alice", &["alice"]), keys.issue("bob", &["bob"]));
+    let impostor = others.issue("alice", &["alice"]);
+    let settings =
+        [format!("objects.tls.trust-store={}", keys.file("ca.pem")), "objects.tls.client-auth=want".into()];
+    let group = members(3, &keys, &settings);
+    let (addresses, ca) = (group.addresses(), keys.file("ca.pem"));
+    let at = |place: usize, more: &[&str], words: &[&str]| {
+        object_at(&addresses[place], &[words, &["--tls-ca", &ca], more].concat())
+    };
+    let must = |more: &[&str], words: &[&str]| {
+        let (success, out, errors) = at(0, more, words);
+        assert!(success, "{words:?}: {out}{errors}");
+        out.trim().to_owned()
+    };
+    let admin = must(&[], &["token", "create", "--name", "admin", "--allow", "*:admin"]);
+    let admin = ["--token", admin.as_str()];
+    must(&admin, &["access", "allow", "cert:CN=alice", "counter/visits:*"]);
+    let poor = must(&admin, &["token", "create", "--name", "ci", "--allow", "queue/jobs:query"]);
+    must(&admin, &["access", "close"]);
+    let increment = ["call", "counter/visits", "increment"];
+    for place in 0..3 {
+        let (success, out, errors) = at(place, &["--tls-cert", &alice], &increment);
+        assert!(success && out.trim() == format!("{{\"value\":{}}}", place + 1), "{out}{errors}");
+        for words in [&increment[..], &["call", "counter/visits", "get"]] {
+            let (success, _, errors) = at(place, &["--tls-cert", &bob], words);
+            assert!(!success && errors.contains("principal `cert:CN=bob` may not"), "{errors}");
+            let (success, _, errors) = at(place, &[], words);
+            assert!(!success && errors.contains("unauthenticated"), "nobody is named: {errors}");
+            // Who sends a token asks by that, whatever the connection has shown.
+            let (success, _, errors) = at(place, &["--tls-cert", &alice, "--token", &poor], words);
+            assert!(!success && errors.contains("principal `ci` may not"), "{errors}");
+            let (success, _, errors) = at(place, &["--tls-cert", &impostor], words);
+            assert!(!success && errors.contains("it refuses this client"), "{errors}");
+        }
+        let (success, _, errors) = at(place, &["--tls-cert", &alice], &["call", "counter/other", "get"]);
+        assert!(!success && errors.contains("principal `cert:CN=alice` may not"), "{errors}");
+    }
+    // A connection that stays open has the rights of the moment, not those of its handshake.
+    let mut wire = Wire::encrypted(&addresses[1], &ca, Some(&alice)).unwrap();
+    let path = "/v1/objects/counter/visits/increment";
+    assert_eq!(wire.call("POST", path, "").unwrap().1.trim_end(), "{\"value\":4}");
+    must(&admin, &["access", "deny", "cert:CN=alice"]);
+    let (status, body) = wire.call("POST", path, "").unwrap();
+    assert!(status == 403 && body.contains("cert:CN=alice"), "{status} {body}");
+    must(&admin, &["access", "allow", "cert:CN=alice", "counter/visits:increment"]);
+    assert_eq!(wire.call("POST", path, "").unwrap().1.trim_end(), "{\"value\":5}");
 }
 
 #[test]

@@ -182,7 +182,8 @@ impl Share {
                 return;
             }
             let Some(wanted) = pending.wanted else { return self.answer(node, waiter) };
-            if pending.has_enough(&wanted) {
+            // One that has been told that this broker leads reads, whatever became of its other partitions meanwhile.
+            if pending.led.is_none() && pending.has_enough(&wanted) {
                 return self.answer(node, waiter);
             }
             match self.next_place(node, waiter) {

@@ -247,6 +247,19 @@ fn members_do_not_wait_for_each_others_question_whether_the_leader_leads() {
 }
 
 #[test]
+fn member_gets_records_though_its_session_names_a_partition_that_is_led_elsewhere() {
+    let mut cluster = serving(PLACES);
+    let partition = elsewhere(&cluster);
+    produce(&mut cluster, partition);
+    let leader = cluster.leader(partition as usize).0;
+    // The other partitions are told of before the state of this one is read.
+    let answer = cluster.call(leader, 1, &fetch("a", 0, &[0, 1, 2]));
+    assert_eq!(offsets_of(&answer), [] as [i64; 0]);
+    let answer = cluster.call(leader, 1, &fetch("a", 1, &[]));
+    assert_eq!(offsets_of(&answer), [0], "{answer:?}");
+}
+
+#[test]
 fn group_is_seen_and_deleted_where_its_members_are_coordinated() {
     let mut cluster = serving(PLACES);
     let partition = elsewhere(&cluster);
