@@ -133,19 +133,25 @@ fn client_without_a_certificate_is_refused_where_one_is_required_and_named_where
     assert!(log.contains("it shows no certificate") && log.contains("objects.tls.client-auth"), "{log}");
 }
 
+fn wants_certificates(keys: &Keys) -> [String; 2] {
+    [format!("objects.tls.trust-store={}", keys.file("ca.pem")), "objects.tls.client-auth=want".into()]
+}
+
 #[test]
 fn optional_certificate_need_not_be_shown_and_must_be_sound_if_it_is() {
     let (folder, other_folder) = (Folder::new(), Folder::new());
     let (keys, others) = (Keys::new(folder.path()), Keys::new(other_folder.path()));
     let stranger = others.issue("stranger", &["stranger"]);
-    let settings =
-        [format!("objects.tls.trust-store={}", keys.file("ca.pem")), "objects.tls.client-auth=want".into()];
-    let group = member(&keys, &settings);
+    let group = member(&keys, &wants_certificates(&keys));
     let list = ["list", "counter", "--tls-ca", &keys.file("ca.pem")];
     assert!(object(&group, &list).0);
     assert!(object(&group, &[&list[..], &["--tls-cert", &keys.issue("alice", &["alice"])]].concat()).0);
     let (success, _, errors) = object(&group, &[&list[..], &["--tls-cert", &stranger]].concat());
     assert!(!success && errors.contains("refuses this client"), "{errors}");
+}
+
+fn is_refused((success, _, errors): (bool, String, String), why: &str) {
+    assert!(!success && errors.contains(why), "{errors}");
 }
 
 #[test]
@@ -154,9 +160,7 @@ fn right_of_a_certificate_is_its_holders_alone() {
     let (keys, others) = (Keys::new(folder.path()), Keys::new(other_folder.path()));
     let (alice, bob) = (keys.issue("alice", &["alice"]), keys.issue("bob", &["bob"]));
     let impostor = others.issue("alice", &["alice"]);
-    let settings =
-        [format!("objects.tls.trust-store={}", keys.file("ca.pem")), "objects.tls.client-auth=want".into()];
-    let group = members(3, &keys, &settings);
+    let group = members(3, &keys, &wants_certificates(&keys));
     let (addresses, ca) = (group.addresses(), keys.file("ca.pem"));
     let at = |place: usize, more: &[&str], words: &[&str]| {
         object_at(&addresses[place], &[words, &["--tls-ca", &ca], more].concat())
@@ -176,18 +180,15 @@ fn right_of_a_certificate_is_its_holders_alone() {
         let (success, out, errors) = at(place, &["--tls-cert", &alice], &increment);
         assert!(success && out.trim() == format!("{{\"value\":{}}}", place + 1), "{out}{errors}");
         for words in [&increment[..], &["call", "counter/visits", "get"]] {
-            let (success, _, errors) = at(place, &["--tls-cert", &bob], words);
-            assert!(!success && errors.contains("principal `cert:CN=bob` may not"), "{errors}");
-            let (success, _, errors) = at(place, &[], words);
-            assert!(!success && errors.contains("unauthenticated"), "nobody is named: {errors}");
+            is_refused(at(place, &["--tls-cert", &bob], words), "principal `cert:CN=bob` may not");
+            // Nobody is named.
+            is_refused(at(place, &[], words), "unauthenticated");
             // Who sends a token asks by that, whatever the connection has shown.
-            let (success, _, errors) = at(place, &["--tls-cert", &alice, "--token", &poor], words);
-            assert!(!success && errors.contains("principal `ci` may not"), "{errors}");
-            let (success, _, errors) = at(place, &["--tls-cert", &impostor], words);
-            assert!(!success && errors.contains("it refuses this client"), "{errors}");
+            is_refused(at(place, &["--tls-cert", &alice, "--token", &poor], words), "principal `ci` may not");
+            is_refused(at(place, &["--tls-cert", &impostor], words), "it refuses this client");
         }
-        let (success, _, errors) = at(place, &["--tls-cert", &alice], &["call", "counter/other", "get"]);
-        assert!(!success && errors.contains("principal `cert:CN=alice` may not"), "{errors}");
+        let other = at(place, &["--tls-cert", &alice], &["call", "counter/other", "get"]);
+        is_refused(other, "principal `cert:CN=alice` may not");
     }
     // A connection that stays open has the rights of the moment, not those of its handshake.
     let mut wire = Wire::encrypted(&addresses[1], &ca, Some(&alice)).unwrap();

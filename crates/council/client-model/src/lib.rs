@@ -161,25 +161,27 @@ impl Ensemble {
                 self.versioned(path, *version)?;
                 Ok((Vec::new(), Outcome::Done))
             }
-            Write::Multi(writes) => {
-                let (mut changes, mut outcomes) = (Vec::new(), Vec::new());
-                for (at, write) in writes.iter().enumerate() {
-                    match self.changes(session, zxid, write) {
-                        Ok((more, outcome)) => {
-                            changes.extend(more);
-                            outcomes.push(outcome);
-                        }
-                        Err(code) => return Ok((Vec::new(), Outcome::MultiRefused(at, writes.len(), code))),
-                    }
-                }
-                Ok((changes, Outcome::Multi(outcomes)))
-            }
+            Write::Multi(writes) => Ok(self.all_or_none(session, zxid, writes)),
             Write::Close => {
                 let owned = self.tree.iter().filter(|(_, node)| node.stat.ephemeral_owner == session);
                 let paths: Vec<&str> = owned.map(|(path, _)| path.as_str()).collect();
                 Ok((self.deletion(zxid, paths), Outcome::Done))
             }
         }
+    }
+
+    fn all_or_none(&self, session: i64, zxid: i64, writes: &[Write]) -> (Vec<Change>, Outcome) {
+        let (mut changes, mut outcomes) = (Vec::new(), Vec::new());
+        for (at, write) in writes.iter().enumerate() {
+            match self.changes(session, zxid, write) {
+                Ok((more, outcome)) => {
+                    changes.extend(more);
+                    outcomes.push(outcome);
+                }
+                Err(code) => return (Vec::new(), Outcome::MultiRefused(at, writes.len(), code)),
+            }
+        }
+        (changes, Outcome::Multi(outcomes))
     }
 
     fn versioned(&self, path: &str, version: i32) -> Result<&Node, ErrorCode> {

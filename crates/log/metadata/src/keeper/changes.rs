@@ -46,6 +46,16 @@ struct Running {
 }
 
 impl Running {
+    /// Whether a write whose end nobody knows has been done, by what the node has now.
+    fn is_done(&self, found: Option<&Vec<u8>>) -> bool {
+        let is_as_wanted = match (&self.attempt, found) {
+            (Some(Attempt::Write(wanted)), Some(data)) => wanted == data,
+            (Some(Attempt::Delete), None) => true,
+            _ => false,
+        };
+        is_as_wanted && self.may_be_done && !self.change.counts
+    }
+
     fn is_deletion_of_topic(&self) -> bool {
         self.deletions.is_some() && matches!(self.attempt, Some(Attempt::Delete))
     }
@@ -236,12 +246,7 @@ impl Changes {
     }
 
     fn decide(&mut self, mut running: Running, found: Option<(&Vec<u8>, i32)>, zxid: Zxid) {
-        let is_done = match (&running.attempt, found) {
-            (Some(Attempt::Write(wanted)), Some((data, _))) => wanted == data,
-            (Some(Attempt::Delete), None) => true,
-            _ => false,
-        };
-        if is_done && running.may_be_done && !running.change.counts {
+        if running.is_done(found.map(|(data, _)| data)) {
             return self.written(running, zxid);
         }
         let path = running.change.path.clone();
@@ -250,31 +255,22 @@ impl Changes {
         let request = match (decision, found) {
             (Decision::Write(data), Some((_, version))) => {
                 running.attempt = Some(Attempt::Write(data.clone()));
-                match running.deletions {
-                    Some(deletions) => Request::Commit(
-                        Multi::new().check(paths::TOPIC_DELETIONS, deletions).set_data(&path, data, version),
-                    ),
-                    None => Request::SetData { path, data: Some(data), version },
-                }
+                write(path, data, version, running.deletions)
             }
             (Decision::Write(data), None) => {
                 running.attempt = Some(Attempt::Write(data.clone()));
                 let (data, acl) = (Some(data), self.acl.clone());
                 Request::Create { path, data, acl, mode: CreateMode::Persistent }
             }
+            (Decision::Delete, Some(_)) if running.deletions.is_some() && self.is_deleting => {
+                return self.held.push_back(running);
+            }
             (Decision::Delete, Some((_, version))) => {
-                if running.deletions.is_some() && self.is_deleting {
-                    return self.held.push_back(running);
-                }
                 running.attempt = Some(Attempt::Delete);
-                match running.deletions {
-                    Some(deletions) => {
-                        (self.is_deleting, self.deletions) = (true, None);
-                        let counted = Multi::new().set_data(paths::TOPIC_DELETIONS, [], deletions);
-                        Request::Commit(counted.delete(&path, version))
-                    }
-                    None => Request::Delete { path, version },
+                if running.deletions.is_some() {
+                    (self.is_deleting, self.deletions) = (true, None);
                 }
+                delete(path, version, running.deletions)
             }
             (Decision::Delete | Decision::Keep, None) => {
                 return self.finish(running, zxid, Ended::Done(None));
@@ -318,6 +314,28 @@ impl Changes {
         self.next_id += 1;
         self.running.insert(id, running);
         self.unsent.push_back(Ask { id, request });
+    }
+}
+
+/// Sets the data of a node with that version; of a topic if none was deleted since.
+fn write(path: String, data: Vec<u8>, version: i32, deletions: Option<i32>) -> Request {
+    match deletions {
+        Some(deletions) => {
+            let checked = Multi::new().check(paths::TOPIC_DELETIONS, deletions);
+            Request::Commit(checked.set_data(&path, data, version))
+        }
+        None => Request::SetData { path, data: Some(data), version },
+    }
+}
+
+/// Deletes a node with that version; a topic if none was deleted since, and the next ones know of it.
+fn delete(path: String, version: i32, deletions: Option<i32>) -> Request {
+    match deletions {
+        Some(deletions) => {
+            let counted = Multi::new().set_data(paths::TOPIC_DELETIONS, [], deletions);
+            Request::Commit(counted.delete(&path, version))
+        }
+        None => Request::Delete { path, version },
     }
 }
 
