@@ -650,6 +650,7 @@ impl Broker {
     /// A partition was still led here when that was asked.
     fn confirmed(&mut self, slot: Slot, now: Now) {
         self.produces.confirmed(&mut self.node, slot);
+        self.record_deletions.confirmed(&mut self.node, slot);
         self.groups.confirmed(&mut self.node, slot, now);
         self.share.confirmed(&mut self.node, slot, now);
         self.transactions.confirmed(&mut self.node, slot, now);

@@ -1,5 +1,8 @@
 //! DeleteRecords: a log begins later than before. It is answered when that is durable on so many replicas that every later leader
 //! learns of it: what is gone stays gone (L69).
+//!
+//! That an offset is beyond the end of a partition is said once the other replicas have answered that it is led here still: a leader that
+//! has a successor, and does not know, lacks what is there.
 
 use std::collections::BTreeMap;
 
@@ -10,6 +13,7 @@ use log_wire::messages::topics::{
 };
 use log_wire::{ApiKey, ErrorCode, Malformed, TopicName};
 use net_event_loop::ConnId;
+use replication_appointed::Round;
 
 use crate::call::{Call, Handled};
 use crate::node::Node;
@@ -26,12 +30,20 @@ const WAIT_MS_MIN: i32 = 1_000;
 /// The low watermark where there is an error.
 const NO_WATERMARK: i64 = -1;
 
-/// A partition of a request of which records are not deleted for good yet: where its result stands, and what is deleted.
+/// A partition of a request that has no result yet: where that stands, and what it waits for.
 #[derive(Debug)]
 struct Open {
     place: (usize, usize),
     slot: Slot,
-    before: Offset,
+    awaited: Awaited,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Awaited {
+    /// Records before that are deleted for good.
+    Deleted(Offset),
+    /// The partition was led here when the question of that round was asked: the offset is beyond its end.
+    Led(Round),
 }
 
 #[derive(Debug)]
@@ -87,8 +99,13 @@ impl RecordDeletions {
                 match judged {
                     Ok((slot, before)) => match node.partitions.low_watermark(slot, before) {
                         Some(low_watermark) => result.low_watermark = low_watermark.0,
-                        None => open.push(Open { place, slot, before }),
+                        None => open.push(Open { place, slot, awaited: Awaited::Deleted(before) }),
                     },
+                    Err(ErrorCode::OffsetOutOfRange)
+                        if let Some((slot, round)) = node.confirm(name, partition_index) =>
+                    {
+                        open.push(Open { place, slot, awaited: Awaited::Led(round) });
+                    }
                     Err(error) => result.error_code = error.code(),
                 }
                 topic.partitions.push(result);
@@ -106,8 +123,21 @@ impl RecordDeletions {
 
     /// More records of a partition are deleted for good.
     pub(crate) fn deleted(&mut self, node: &mut Node, slot: Slot) {
-        self.settle(node, slot, |node, open| {
-            node.partitions.low_watermark(slot, open.before).map(|low| (low.0, ErrorCode::None))
+        self.settle(node, slot, |node, open| match open.awaited {
+            Awaited::Deleted(before) => {
+                node.partitions.low_watermark(slot, before).map(|low| (low.0, ErrorCode::None))
+            }
+            Awaited::Led(_) => None,
+        });
+    }
+
+    /// A partition was still led here when that was asked.
+    pub(crate) fn confirmed(&mut self, node: &mut Node, slot: Slot) {
+        self.settle(node, slot, |node, open| match open.awaited {
+            Awaited::Led(round) if node.partitions.is_confirmed(slot, round) => {
+                Some((NO_WATERMARK, ErrorCode::OffsetOutOfRange))
+            }
+            _ => None,
         });
     }
 
@@ -183,6 +213,12 @@ fn result_at(
 }
 
 impl Node {
+    /// Asks whether a partition is still led here, if another broker may lead it.
+    fn confirm(&mut self, topic: &str, index: i32) -> Option<(Slot, Round)> {
+        let (slot, _) = self.find(TopicName::Name(topic), index).ok()?;
+        Some((slot, self.partitions.confirm(slot)?))
+    }
+
     /// Deletes the records of a partition before an offset. Gives its place and the offset.
     fn delete_records(
         &mut self,

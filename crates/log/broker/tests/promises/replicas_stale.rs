@@ -1,12 +1,13 @@
 //! What a coordinator, or a leader, promises that has a successor and does not know it: it tells nobody what was true before.
 
+use kafka_protocol::messages::delete_records_request::{DeleteRecordsPartition, DeleteRecordsTopic};
 use kafka_protocol::messages::offset_commit_request::{
     OffsetCommitRequestPartition, OffsetCommitRequestTopic,
 };
 use kafka_protocol::messages::offset_fetch_request::{OffsetFetchRequestGroup, OffsetFetchRequestTopics};
 use kafka_protocol::messages::{
-    FindCoordinatorRequest, GroupId, OffsetCommitRequest, OffsetFetchRequest, OffsetFetchResponse,
-    ProduceRequest, TopicName,
+    DeleteRecordsRequest, DeleteRecordsResponse, FindCoordinatorRequest, GroupId, OffsetCommitRequest,
+    OffsetFetchRequest, OffsetFetchResponse, ProduceRequest, TopicName,
 };
 use log_wire::{Attributes, BatchBuilder, Producer};
 
@@ -21,6 +22,7 @@ const PRODUCE: i16 = 9;
 const NOT_COORDINATOR: i16 = 16;
 const NOT_LEADER: i16 = 6;
 const OUT_OF_ORDER: i16 = 45;
+const OUT_OF_RANGE: i16 = 1;
 
 /// Three brokers, and the one that coordinates the group `g`.
 fn serving() -> (Cluster, i32) {
@@ -133,6 +135,47 @@ fn leader_with_a_successor_does_not_say_that_a_batch_is_out_of_order() {
     let number = produce(&mut cluster, after, 2).expect("it waits");
     cluster.settle();
     assert_eq!(produced(&mut cluster, after, number), Some(0));
+}
+
+/// The error of DeleteRecords of the first partition.
+fn error_of(answer: &DeleteRecordsResponse) -> i16 {
+    answer.topics[0].partitions[0].error_code
+}
+
+#[test]
+fn leader_with_a_successor_does_not_say_that_an_offset_is_beyond_the_end() {
+    const DELETE: i16 = 2;
+    let mut cluster = Cluster::new(&[&[1, 2, 3]]);
+    let number = produce(&mut cluster, 1, 0).expect("it waits");
+    cluster.settle();
+    assert_eq!(produced(&mut cluster, 1, number), Some(0));
+    let delete = |before| {
+        let partition = DeleteRecordsPartition::default().with_partition_index(0).with_offset(before);
+        let topic =
+            DeleteRecordsTopic::default().with_name(TopicName(text("t"))).with_partitions(vec![partition]);
+        DeleteRecordsRequest::default().with_topics(vec![topic]).with_timeout_ms(5_000)
+    };
+    // One that still leads says so, once it knows that.
+    let asked = cluster.broker(1).begin(DELETE, &delete(2)).expect_err("it has to ask first");
+    cluster.settle();
+    let answer = cluster.broker(1).end::<DeleteRecordsRequest>(asked, DELETE).expect("it leads");
+    assert_eq!(error_of(&answer), OUT_OF_RANGE);
+
+    cluster.lose(1);
+    cluster.pass(1_000);
+    let after = cluster.leader(0).0;
+    let number = produce(&mut cluster, after, 1).expect("it waits");
+    cluster.settle();
+    assert_eq!(produced(&mut cluster, after, number), Some(0));
+    let asked = cluster.broker(1).begin(DELETE, &delete(2)).expect_err("it has to ask first");
+    for _ in 0..10 {
+        cluster.turn(1);
+    }
+    assert_eq!(cluster.broker(1).end::<DeleteRecordsRequest>(asked, DELETE), None);
+    cluster.come_back(1);
+    cluster.pass(1_000);
+    let answer = cluster.broker(1).end::<DeleteRecordsRequest>(asked, DELETE).expect("it knows by now");
+    assert_eq!(error_of(&answer), NOT_LEADER);
 }
 
 #[test]

@@ -37,7 +37,9 @@ impl TimeReader {
     /// Looks into a log that ends there. The newest record is not asked for if records were deleted: it may be one of those.
     pub(crate) fn look(&mut self, around: &mut Around<'_>, place: Place, (end, log): (i64, &[Stood])) {
         let first = log.first().map_or(end, |first| first.offset);
-        if around.history.trims(place).0 > first || around.history.goes_with_time(place) {
+        // By size each leader goes by its own segments: another one has cut the log elsewhere.
+        let goes_with_leader = around.brokers.len() > 1 && around.history.is_retained(place);
+        if around.history.trims(place).0 > first || around.history.goes_with_time(place) || goes_with_leader {
             // Records were asked to go, and may go at any time.
             return;
         }
