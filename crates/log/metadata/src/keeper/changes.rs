@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use council_client_core::recipes::Ask;
 use council_client_core::{
-    Acl, CreateMode, Error, ErrorCode as NodeError, Multi, Replied, Reply, Request, RequestId, Zxid,
+    Acl, CreateMode, Error, ErrorCode as NodeError, Multi, MultiResult, Replied, Reply, Request, RequestId,
+    Zxid,
 };
 use log_wire::ErrorCode;
 
@@ -40,6 +41,8 @@ struct Running {
     step: Step,
     /// The version of [`paths::TOPIC_DELETIONS`] before the node was read, if it is a topic's.
     deletions: Option<i32>,
+    /// It is its turn to delete a topic, until it ends or does something else.
+    has_turn: bool,
     attempt: Option<Attempt>,
     /// A write was sent whose end nobody knows.
     may_be_done: bool,
@@ -54,10 +57,6 @@ impl Running {
             _ => false,
         };
         is_as_wanted && self.may_be_done && !self.change.counts
-    }
-
-    fn is_deletion_of_topic(&self) -> bool {
-        self.deletions.is_some() && matches!(self.attempt, Some(Attempt::Delete))
     }
 }
 
@@ -84,9 +83,9 @@ pub(super) struct Changes {
     next_id: u64,
     /// The version of [`paths::TOPIC_DELETIONS`], unless another broker has raised it.
     deletions: Option<i32>,
-    /// A topic is being deleted. One at a time: each is in the way of those that are under way.
-    is_deleting: bool,
-    /// Changes that are to delete a topic then.
+    /// A change has its turn to delete a topic. There is one at a time: each deletion is in the way of all others that are under way.
+    is_turn_taken: bool,
+    /// Changes that wait for their turn.
     held: VecDeque<Running>,
     connected: bool,
 }
@@ -104,7 +103,7 @@ impl Changes {
             finished: VecDeque::new(),
             next_id: 0,
             deletions: None,
-            is_deleting: false,
+            is_turn_taken: false,
             held: VecDeque::new(),
             connected: false,
         }
@@ -135,7 +134,6 @@ impl Changes {
             running.may_be_done |= matches!(running.step, Step::Write);
             self.read(running);
         }
-        self.deletion_ended();
         self.begin();
     }
 
@@ -146,7 +144,6 @@ impl Changes {
 
     pub(super) fn replied(&mut self, id: RequestId, Replied { zxid, result }: Replied) {
         let Some(running) = self.running.remove(&id) else { return };
-        let is_deletion = running.is_deletion_of_topic() && matches!(running.step, Step::Write);
         match (&running.step, result) {
             // Another input says that the connection is lost; the next connection reads again.
             (
@@ -154,7 +151,6 @@ impl Changes {
                 Err(Error::ConnectionLost | Error::SessionExpired | Error::Closed | Error::TooManyRequests),
             ) => {
                 self.running.insert(id, running);
-                return;
             }
             (Step::Deletions, Ok(Reply::Exists(Some(stat)))) => {
                 self.deletions = Some(stat.version);
@@ -169,7 +165,12 @@ impl Changes {
                 self.decide(running, Some((&data.unwrap_or_default(), stat.version)), zxid);
             }
             (Step::Read, Err(error)) if error.is(NodeError::NoNode) => self.decide(running, None, zxid),
-            (Step::Write, Ok(_)) => self.written(running, zxid),
+            (Step::Write, Ok(reply)) => {
+                if let Some(deletions) = counted(&reply) {
+                    self.deletions = Some(deletions);
+                }
+                self.written(running, zxid);
+            }
             (Step::Write, Err(error)) if is_of_the_node(&error) => self.write_again(running, &error),
             (Step::Parent(rest), result) if result.is_ok() || is_there(&result) => {
                 let rest = rest.clone();
@@ -183,16 +184,14 @@ impl Changes {
                 self.finish(running, zxid, Ended::Refused(ErrorCode::UnknownServerError, why));
             }
         }
-        if is_deletion {
-            self.deletion_ended();
-        }
     }
 
-    /// The next topic may be deleted.
-    fn deletion_ended(&mut self) {
-        self.is_deleting = false;
-        for held in std::mem::take(&mut self.held) {
-            self.read(held);
+    /// The next topic may be deleted. Its change reads the node again.
+    fn pass_turn(&mut self) {
+        let next = self.held.pop_front();
+        self.is_turn_taken = next.is_some();
+        if let Some(next) = next {
+            self.read(Running { has_turn: true, ..next });
         }
     }
 
@@ -227,6 +226,7 @@ impl Changes {
                     change,
                     step: Step::Read,
                     deletions: None,
+                    has_turn: false,
                     attempt: None,
                     may_be_done: false,
                 });
@@ -262,13 +262,13 @@ impl Changes {
                 let (data, acl) = (Some(data), self.acl.clone());
                 Request::Create { path, data, acl, mode: CreateMode::Persistent }
             }
-            (Decision::Delete, Some(_)) if running.deletions.is_some() && self.is_deleting => {
+            (Decision::Delete, Some(_)) if self.must_wait(&running) => {
                 return self.held.push_back(running);
             }
             (Decision::Delete, Some((_, version))) => {
                 running.attempt = Some(Attempt::Delete);
                 if running.deletions.is_some() {
-                    (self.is_deleting, self.deletions) = (true, None);
+                    (running.has_turn, self.is_turn_taken, self.deletions) = (true, true, None);
                 }
                 delete(path, version, running.deletions)
             }
@@ -283,6 +283,11 @@ impl Changes {
             }
         };
         self.ask(Running { step: Step::Write, ..running }, request);
+    }
+
+    /// Whether another change has the turn to delete a topic.
+    fn must_wait(&self, running: &Running) -> bool {
+        running.deletions.is_some() && self.is_turn_taken && !running.has_turn
     }
 
     fn make_parents(&mut self, running: Running, mut missing: Vec<String>) {
@@ -304,6 +309,9 @@ impl Changes {
 
     fn finish(&mut self, running: Running, zxid: Zxid, ended: Ended) {
         self.busy.remove(&running.change.path);
+        if running.has_turn {
+            self.pass_turn();
+        }
         let Change { path, ticket, .. } = running.change;
         self.finished.push_back(Finished { path, zxid, ticket, ended });
         self.begin();
@@ -325,6 +333,15 @@ fn write(path: String, data: Vec<u8>, version: i32, deletions: Option<i32>) -> R
             Request::Commit(checked.set_data(&path, data, version))
         }
         None => Request::SetData { path, data: Some(data), version },
+    }
+}
+
+/// How many topics were deleted with the one that this is the reply for.
+fn counted(reply: &Reply) -> Option<i32> {
+    let Reply::Committed(results) = reply else { return None };
+    match results.first()? {
+        MultiResult::Set(stat) => Some(stat.version),
+        _ => None,
     }
 }
 

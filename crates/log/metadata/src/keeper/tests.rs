@@ -244,3 +244,46 @@ fn topic_that_was_made_anew_is_never_overwritten_by_the_one_before() {
     }
     assert!(writes > 2_000 && deletions > 500, "{writes} writes, {deletions} deletions");
 }
+
+/// A keeper, and how many requests it has sent.
+struct Counted {
+    keeper: Keeper,
+    asked: usize,
+}
+
+impl Recipe for Counted {
+    fn tell(&mut self, input: Input) {
+        self.keeper.tell(input);
+    }
+
+    fn next(&mut self) -> Option<Ask> {
+        let ask = self.keeper.next()?;
+        self.asked += 1;
+        Some(ask)
+    }
+
+    fn is_over(&self) -> bool {
+        self.keeper.is_over()
+    }
+}
+
+#[test]
+fn topics_that_are_deleted_together_take_a_few_requests_each() {
+    const TOPICS: usize = 150;
+    let mut world = World::new(5, 1, [Counted { keeper: keeper(), asked: 0 }]);
+    world.faults = false;
+    let mut change_all = |deletes: bool| {
+        let before = world.peers[0].recipe.asked;
+        for ticket in 0..TOPICS as u64 {
+            let path = format!("/log/topics/{ticket}");
+            world.peers[0].recipe.keeper.change(make_delete_or_add(&path, ticket, deletes));
+        }
+        world.heal_until(|world| world.peers[0].recipe.keeper.changes_under_way() == 0);
+        world.peers[0].recipe.asked - before
+    };
+    change_all(false);
+    let asked = change_all(true);
+    assert!(asked < 8 * TOPICS, "{asked} requests");
+    let is_left = |path: &String| paths::topic_of(path).is_some();
+    assert_eq!(world.ensemble.tree.keys().filter(|path| is_left(path)).count(), 0);
+}
