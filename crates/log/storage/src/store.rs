@@ -393,6 +393,12 @@ impl<D: Disk> Store<D> {
         std::mem::take(&mut self.written)
     }
 
+    /// Where a log ends by what was appended; nothing if there is no such log.
+    #[must_use]
+    pub fn end(&self, log: LogId) -> Option<Offset> {
+        self.logs.0.get(&log).map(|log| log.end)
+    }
+
     /// The segments of a partition that have files.
     pub fn segments(&self, log: LogId) -> impl Iterator<Item = SegmentId> {
         self.logs.0.get(&log).into_iter().flat_map(|log| log.files.iter().copied())

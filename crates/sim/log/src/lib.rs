@@ -21,6 +21,7 @@
 mod broker;
 mod council;
 mod history;
+mod lone;
 mod names;
 mod peers;
 mod reached;
@@ -30,4 +31,5 @@ mod user;
 mod wire;
 mod world;
 
+pub use lone::LoneWorld;
 pub use world::LogWorld;

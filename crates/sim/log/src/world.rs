@@ -27,7 +27,8 @@ use crate::wire::Wires;
 
 /// How long everything may take to come to rest, milliseconds.
 const REST_MAX_MS: u64 = 60_000;
-/// Passes of compaction that follow each other quickly are over after that time, if no more is sent.
+/// A broker's passes of compaction are over so long after two looks for a partition to compact, if no more is sent: one pass says
+/// when a tombstone may go, another one removes it.
 const COMPACTION_REST_MS: u64 = 10_000;
 
 /// The longest timeout of a transaction, with some time for its end.
@@ -97,11 +98,73 @@ impl World for LogWorld {
     const REACHED: &'static [&'static str] = REACHED;
     const FLOORS: &'static [Floor] = FLOORS;
 
-    #[expect(clippy::too_many_lines, reason = "one part of the world after the other")]
     fn begin(plan: &Plan) -> Self {
+        Self::of(plan, false)
+    }
+
+    fn setting(&self) -> String {
+        format!("{:?}", self.setting)
+    }
+
+    fn simulation(&self) -> &Simulation {
+        &self.sim
+    }
+
+    fn simulation_mut(&mut self) -> &mut Simulation {
+        &mut self.sim
+    }
+
+    fn step(&mut self) -> bool {
+        if self.history.has_wrongs() || self.phase == Phase::Over {
+            return false;
+        }
+        // Several brokers do more in the same time.
+        let [broker, deliver, user, council, peers] =
+            if self.brokers.len() == 1 { [40, 60, 82, 90, 90] } else { [46, 56, 67, 74, 94] };
+        let drawn = self.sim.random.below(100);
+        if drawn < broker {
+            self.broker_step();
+        } else if drawn < deliver {
+            self.deliver();
+        } else if drawn < user {
+            self.user_step();
+        } else if drawn < council {
+            let faulty = self.phase == Phase::Faulty;
+            self.council.step(&mut self.sim.random, faulty);
+        } else if drawn < peers {
+            self.peers_step();
+        } else {
+            self.time_passes();
+        }
+        self.go_on();
+        self.sim.end_moment();
+        true
+    }
+
+    fn judge(&mut self) -> Vec<String> {
+        if !self.history.has_wrongs() {
+            self.judge_all();
+        }
+        let wrongs = self.history.take_wrongs();
+        self.tell_copies(&wrongs);
+        wrongs
+    }
+
+    fn judged(&self) -> BTreeMap<u32, Judged> {
+        self.history.judged()
+    }
+}
+
+impl LogWorld {
+    /// The world of a plan before its first step; with one broker, or as many as the seed draws.
+    #[expect(clippy::too_many_lines, reason = "one part of the world after the other")]
+    pub(crate) fn of(plan: &Plan, is_lone: bool) -> Self {
         let mut random = Random::new(plan.seed);
         let setting = Setting::draw(&mut random, plan.light);
-        let setting = setting.of_cluster(&mut Random::new(plan.seed ^ CLUSTER), plan.light);
+        let setting = match is_lone {
+            true => setting,
+            false => setting.of_cluster(&mut Random::new(plan.seed ^ CLUSTER), plan.light),
+        };
         let setting = setting.of_shares(&mut Random::new(plan.seed ^ SHARES));
         let brokers = (1..=setting.brokers).map(|id| Machine::new(id, &setting, &mut random)).collect();
         let mut sim = Simulation::new(random);
@@ -161,60 +224,6 @@ impl World for LogWorld {
         world
     }
 
-    fn setting(&self) -> String {
-        format!("{:?}", self.setting)
-    }
-
-    fn simulation(&self) -> &Simulation {
-        &self.sim
-    }
-
-    fn simulation_mut(&mut self) -> &mut Simulation {
-        &mut self.sim
-    }
-
-    fn step(&mut self) -> bool {
-        if self.history.has_wrongs() || self.phase == Phase::Over {
-            return false;
-        }
-        // Several brokers do more in the same time.
-        let [broker, deliver, user, council, peers] =
-            if self.brokers.len() == 1 { [40, 60, 82, 90, 90] } else { [46, 56, 67, 74, 94] };
-        let drawn = self.sim.random.below(100);
-        if drawn < broker {
-            self.broker_step();
-        } else if drawn < deliver {
-            self.deliver();
-        } else if drawn < user {
-            self.user_step();
-        } else if drawn < council {
-            let faulty = self.phase == Phase::Faulty;
-            self.council.step(&mut self.sim.random, faulty);
-        } else if drawn < peers {
-            self.peers_step();
-        } else {
-            self.time_passes();
-        }
-        self.go_on();
-        self.sim.end_moment();
-        true
-    }
-
-    fn judge(&mut self) -> Vec<String> {
-        if !self.history.has_wrongs() {
-            self.judge_all();
-        }
-        let wrongs = self.history.take_wrongs();
-        self.tell_copies(&wrongs);
-        wrongs
-    }
-
-    fn judged(&self) -> BTreeMap<u32, Judged> {
-        self.history.judged()
-    }
-}
-
-impl LogWorld {
     /// Calls something with what a client sees.
     fn with<T>(&mut self, call: impl FnOnce(&mut Around<'_>) -> T) -> T {
         let mut random = self.sim.random.fork();
@@ -589,7 +598,8 @@ impl LogWorld {
     fn is_retention_over_again(&self) -> bool {
         let retained_ms = if self.setting.retention.is_some() { 2 * RETENTION_CHECK_MS } else { 0 };
         let loses_tombstones = self.setting.compacts && !self.setting.keeps_tombstones;
-        let compacted_ms = if loses_tombstones { COMPACTION_REST_MS } else { 0 };
+        let passes_ms = 2 * self.setting.compaction_check_ms + COMPACTION_REST_MS;
+        let compacted_ms = if loses_tombstones { passes_ms } else { 0 };
         self.sim.now_ms() + REST_MAX_MS >= self.phase_until_ms + retained_ms.max(compacted_ms)
     }
 

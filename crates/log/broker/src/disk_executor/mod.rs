@@ -239,7 +239,7 @@ impl<D: Disk> DiskExecutor<D> {
 
     /// What makes room does not wait behind what needs it.
     fn make_room(&mut self) -> Result<(), Fault> {
-        while let Some((at, command)) = self.commands.next_that_makes_room() {
+        while let Some((at, command)) = self.commands.next_that_makes_room(|log| self.store.end(log)) {
             let result = match command {
                 DiskCommand::Start(log, start, first) => {
                     self.strict.insert(log);

@@ -1,12 +1,14 @@
 //! Commands of the disk that wait for their turn, or for room.
 //!
 //! They are carried out in order, but for one case: while the first of them finds no room, those that make room are carried out
-//! before it. Otherwise a full disk would stay full. That a log begins later, or is dropped, depends on no command before it:
-//! only committed records are deleted, and nobody asks for anything of a log that is dropped. A state, or compacted segments,
-//! that come after a later start than they know of do not take it back: the store sees to that.
+//! before it. Otherwise a full disk would stay full. That a log is dropped depends on no command before it: nobody asks for
+//! anything of such a log. That it begins later depends on the batches up to there and on a reset: others may have committed
+//! batches that wait here, and their leader may have deleted them. A state, or compacted segments, that come after a later start
+//! than they know of do not take it back: the store sees to that.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
+use log_partition::Offset;
 use log_storage::Append;
 use storage_wal::LogId;
 
@@ -51,11 +53,23 @@ impl Queue {
         self.commands.push_front(Queued::Waits(command));
     }
 
-    /// The first command that makes room, and its place.
-    pub(super) fn next_that_makes_room(&self) -> Option<(usize, DiskCommand)> {
+    /// The first command that makes room and may come before its turn, and its place. `end` is where a log ends by what was
+    /// carried out.
+    pub(super) fn next_that_makes_room(
+        &self,
+        end: impl Fn(LogId) -> Option<Offset>,
+    ) -> Option<(usize, DiskCommand)> {
+        let mut reset = BTreeSet::new();
         self.commands.iter().enumerate().find_map(|(at, next)| match next {
-            Queued::Waits(command @ (DiskCommand::Start(..) | DiskCommand::Drop(_))) => {
+            Queued::Waits(command @ DiskCommand::Start(log, start, _))
+                if !reset.contains(log) && end(*log) >= Some(*start) =>
+            {
                 Some((at, command.clone()))
+            }
+            Queued::Waits(command @ DiskCommand::Drop(_)) => Some((at, command.clone())),
+            Queued::Waits(DiskCommand::Reset(log, ..)) => {
+                reset.insert(*log);
+                None
             }
             _ => None,
         })

@@ -80,7 +80,7 @@ pub(crate) struct ClassicMember {
     stage: Stage,
     /// It was given its partitions under its present id.
     is_known: bool,
-    /// When the last request was sent that was answered with no error.
+    /// When the last request was sent that was answered with no error and shows that it is a member.
     heard: Served,
     owned: Vec<Place>,
     mark: u32,
@@ -189,6 +189,7 @@ impl ClassicMember {
             Asked::Heartbeat => {
                 let error = answer.read::<HeartbeatRequest>().error_code;
                 match error {
+                    0 if self.may_be_gone(around) => self.is_unsure(around),
                     0 => self.is_heard(around, sent),
                     error => self.refused(around, error),
                 }
@@ -311,9 +312,21 @@ impl ClassicMember {
         self.is_heard(around, sent);
     }
 
+    /// Whether it may have been expelled since it was last heard.
+    fn may_be_gone(&self, around: &Around<'_>) -> bool {
+        around.served.may_have_passed(self.heard, self.session_ms.min(self.rebalance_ms))
+    }
+
+    /// It may have been gone when its heartbeat was answered with no error: a coordinator that still reads its partition
+    /// answers any, as Kafka's does. It knows that it is a member when it is given its partitions again.
+    fn is_unsure(&mut self, around: &mut Around<'_>) {
+        (self.is_known, self.was) = (false, None);
+        around.history.member_is(GROUP, self.number, None);
+    }
+
     /// A request that was sent at that time was answered with no error.
     fn is_heard(&mut self, around: &mut Around<'_>, sent: Served) {
-        if self.stage != Stage::Stable {
+        if self.stage != Stage::Stable || !self.is_known {
             return;
         }
         self.heard = sent;
@@ -330,8 +343,7 @@ impl ClassicMember {
         match error {
             REBALANCE_IN_PROGRESS | ILLEGAL_GENERATION => {}
             UNKNOWN_MEMBER_ID => {
-                let (now, heard) = (around.served, self.heard);
-                let may = now.may_have_passed(heard, self.session_ms.min(self.rebalance_ms));
+                let (now, heard, may) = (around.served, self.heard, self.may_be_gone(around));
                 let why = format!("member {} was heard at {heard:?}, and is gone at {now:?}", self.number);
                 around.history.expelled(&self.who.id, self.is_known && !may, why);
                 around.sim.count("member expelled", 1);
