@@ -26,6 +26,10 @@ impl Served {
         Self { is_unknown: true, ..Self::default() }
     }
 
+    pub(crate) const fn is_known(&self) -> bool {
+        !self.is_unknown
+    }
+
     pub(crate) const fn pass(&mut self, ms: u64) {
         self.ms += ms;
     }

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use sim_kit::command_line::again;
 use sim_kit::random::regressions;
-use sim_kit::{Plan, Report, Tally, below_floor, play};
-use sim_log::LogWorld;
+use sim_kit::{Plan, Report, Tally, World, below_floor, play};
+use sim_log::{LogWorld, LoneWorld};
 
 /// Seeds that are always played, and how many more may be until everything has happened: some of it is rare.
 const SEEDS: u64 = 60;
@@ -21,10 +21,10 @@ fn tell(tally: &Tally) {
     println!("{} seeds of {seconds} simulated seconds each: {:?}", tally.seeds, tally.happened);
 }
 
-fn clean(seed: u64) -> Report {
+fn clean<W: World>(seed: u64) -> Report {
     let plan = Plan::of(seed, FAULTY_SECONDS * 1000);
-    let report = play::<LogWorld>(&plan, None);
-    let again = again::<LogWorld>(&plan);
+    let report = play::<W>(&plan, None);
+    let again = again::<W>(&plan);
     assert!(report.wrongs.is_empty(), "seed {seed}: {}\nagain: {again}", report.wrongs.join("\n"));
     assert!(report.simulated_ms >= FAULTY_SECONDS * 1000);
     report
@@ -33,23 +33,26 @@ fn clean(seed: u64) -> Report {
 #[test]
 fn a_fixed_set_of_seeds_runs_clean_and_reaches_everything() {
     let mut tally = Tally::default();
-    (0..SEEDS).for_each(|seed| tally.add(seed, &clean(seed)));
+    (0..SEEDS).for_each(|seed| tally.add(seed, &clean::<LogWorld>(seed)));
     for seed in SEEDS..SEEDS + MORE_SEEDS_MAX {
         if tally.not_reached::<LogWorld>().is_empty() {
             break;
         }
-        tally.add(seed, &clean(seed));
+        tally.add(seed, &clean::<LogWorld>(seed));
     }
     tell(&tally);
     assert!(tally.not_reached::<LogWorld>().is_empty(), "not reached: {:?}", tally.not_reached::<LogWorld>());
-    let floors = <LogWorld as sim_kit::World>::FLOORS;
+    let floors = LogWorld::FLOORS;
     assert_eq!(below_floor(floors, &tally.judged, tally.seeds, FAULTY_SECONDS), []);
 }
 
 #[test]
 fn seeds_that_once_found_something_run_clean() {
     for seed in regressions(include_str!("../seeds.txt")) {
-        clean(seed);
+        clean::<LogWorld>(seed);
+    }
+    for seed in regressions(include_str!("../seeds-lone.txt")) {
+        clean::<LoneWorld>(seed);
     }
 }
 
@@ -63,7 +66,7 @@ fn fresh_seeds_run_clean() {
         if began.elapsed() > FRESH {
             break;
         }
-        tally.add(seed, &clean(seed));
+        tally.add(seed, &clean::<LogWorld>(seed));
     }
     println!("from {first} on:");
     tell(&tally);

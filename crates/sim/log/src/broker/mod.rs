@@ -41,6 +41,8 @@ pub(crate) struct Machine {
     pub(crate) is_without_power: bool,
     /// There are other brokers.
     has_others: bool,
+    /// Until then it may not hear the others or the council, or stands still.
+    apart_until_ms: u64,
     pub(crate) stop: Option<Stop>,
     /// Its disk was wiped: its broker must not start under its number again.
     pub(crate) is_wiped: bool,
@@ -56,6 +58,9 @@ pub(crate) struct Stop {
     /// It leads nothing any more that another broker could lead.
     pub(crate) is_handed_over: bool,
 }
+
+/// How long a broker that was apart may take to hear what the others have decided meanwhile.
+const CATCH_UP_MS: u64 = 3_000;
 
 /// How late a coordinator's tick may be and still count as time that passed.
 const PAUSE_MS_MAX: u64 = 200;
@@ -173,6 +178,7 @@ impl Machine {
             flushed_alone: 0,
             is_without_power: false,
             has_others: setting.brokers > 1,
+            apart_until_ms: 0,
             stop: None,
             is_wiped: false,
             replaces: None,
@@ -183,6 +189,16 @@ impl Machine {
     pub(crate) fn serving(&mut self, now_ms: u64) -> Option<&mut Process> {
         let is_paused = self.host.is_paused(now_ms);
         self.process.as_mut().filter(|process| !is_paused && process.is_serving())
+    }
+
+    /// It may not hear the others or the council until then.
+    pub(crate) fn is_apart(&mut self, until_ms: u64) {
+        self.apart_until_ms = self.apart_until_ms.max(until_ms);
+    }
+
+    /// Whether it has heard everything that the others have decided, but for what is on its way.
+    pub(crate) const fn is_in_touch(&self, now_ms: u64) -> bool {
+        !self.has_others || now_ms >= self.apart_until_ms + CATCH_UP_MS
     }
 
     /// The number of its broker.

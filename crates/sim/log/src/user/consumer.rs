@@ -172,7 +172,8 @@ struct Fetcher {
     is_stale: bool,
     /// Which offset of each partition it was asked for.
     asked: BTreeMap<Place, i64>,
-    /// Records before these offsets were deleted before it was asked last. Another broker may have been asked since.
+    /// Records before these offsets were deleted before it was asked last, if it was in touch with the others. Another broker
+    /// may have been asked since.
     trimmed: BTreeMap<Place, i64>,
 }
 
@@ -410,7 +411,9 @@ impl Consumer {
         let wide = if self.keeps { 10 } else { 1 };
         let mut topics = BTreeMap::<[u8; 16], Vec<FetchPartition>>::new();
         for (place, progress) in self.places.iter_mut().filter(|(place, _)| led.contains(*place)) {
-            let deleted = if progress.is_elsewhere { 0 } else { around.history.trims(*place).1 };
+            // One that is apart may not know yet that it leads no more, or that records were deleted.
+            let is_judged = !progress.is_elsewhere && around.brokers[broker].is_in_touch(around.now_ms);
+            let deleted = if is_judged { around.history.trims(*place).1 } else { 0 };
             trimmed.insert(*place, deleted);
             if is_full || std::mem::take(&mut progress.is_changed) {
                 asked.insert(*place, progress.next);

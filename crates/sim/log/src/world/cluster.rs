@@ -62,7 +62,11 @@ impl LogWorld {
             "links cut",
             format_args!("the links {how} broker {} to {named:?} are cut for {long_ms} ms", at + 1),
         );
-        others.into_iter().for_each(|other| self.peers.cut(at, other, only_from, until_ms));
+        self.brokers[at].is_apart(until_ms);
+        for other in others {
+            self.brokers[other].is_apart(until_ms);
+            self.peers.cut(at, other, only_from, until_ms);
+        }
     }
 
     fn wipe(&mut self, chance: &mut Random) {

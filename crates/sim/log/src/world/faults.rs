@@ -38,6 +38,7 @@ impl LogWorld {
             self.served.pause();
             self.history.disturbed();
             self.brokers[at].host.pause(now_ms, long_ms);
+            self.brokers[at].is_apart(now_ms + long_ms);
         }
     }
 
@@ -102,6 +103,7 @@ impl LogWorld {
         let often = self.setting.faults.clone();
         if let Some(mut chance) = self.sim.strike(often.part) {
             let at = self.any_broker(&mut chance);
+            self.brokers[at].is_apart(self.sim.now_ms());
             if let Some(process) = &mut self.brokers[at].process {
                 self.history.disturbed();
                 process.part(&mut self.council);
@@ -113,6 +115,7 @@ impl LogWorld {
         }
         if let Some(mut chance) = self.sim.strike(often.expire) {
             let at = self.any_broker(&mut chance);
+            self.brokers[at].is_apart(self.sim.now_ms());
             if let Some(process) = &mut self.brokers[at].process {
                 self.history.disturbed();
                 process.expire(&mut self.council);

@@ -189,7 +189,7 @@ impl ClassicMember {
             Asked::Heartbeat => {
                 let error = answer.read::<HeartbeatRequest>().error_code;
                 match error {
-                    0 if self.may_be_gone(around) => self.is_unsure(around),
+                    0 if around.served.is_known() && self.may_be_gone(around) => self.is_unsure(around),
                     0 => self.is_heard(around, sent),
                     error => self.refused(around, error),
                 }
