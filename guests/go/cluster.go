@@ -75,6 +75,10 @@ func ClearTimer(id uint64) { hostTimerClear(id) }
 // Emit tells something to those who listen to the object, if the call succeeds.
 func Emit(topic string, body any) { hostEmit(topic, encoded(body)) }
 
+// Send has a method of another object, TYPE/NAME, called later, once, if this call succeeds. The arguments are whatever JSON
+// tells as an object. Nobody hears of the result.
+func Send(target, method string, arguments any) { hostSend(target, method, encoded(arguments)) }
+
 // Log writes a line to the member's log, for finding faults.
 func Log(line string) { hostLog(line) }
 

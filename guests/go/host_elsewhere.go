@@ -16,4 +16,5 @@ func hostCaller() []byte                   { return none[[]byte]("WhoCalls") }
 func hostWake(uint64, []byte) bool         { return none[bool]("Wake") }
 func hostFail(uint64, string, string) bool { return none[bool]("Refuse") }
 func hostEmit(string, []byte)              { none[None]("Emit") }
+func hostSend(string, string, []byte)      { none[None]("Send") }
 func hostLog(string)                       { none[None]("Log") }

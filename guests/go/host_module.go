@@ -34,6 +34,9 @@ func importFail(ticket uint64, code unsafe.Pointer, codeLength uint32, detail un
 //go:wasmimport diwan_1 emit
 func importEmit(topic unsafe.Pointer, topicLength uint32, start unsafe.Pointer, length uint32)
 
+//go:wasmimport diwan_1 send
+func importSend(target unsafe.Pointer, targetLength uint32, method unsafe.Pointer, methodLength uint32, arguments unsafe.Pointer, argumentsLength uint32)
+
 //go:wasmimport diwan_1 log
 func importLog(start unsafe.Pointer, length uint32)
 
@@ -73,6 +76,13 @@ func hostEmit(topic string, body []byte) {
 	topicStart, topicLength := textPlace(topic)
 	start, length := place(body)
 	importEmit(topicStart, topicLength, start, length)
+}
+
+func hostSend(target, method string, arguments []byte) {
+	targetStart, targetLength := textPlace(target)
+	methodStart, methodLength := textPlace(method)
+	start, length := place(arguments)
+	importSend(targetStart, targetLength, methodStart, methodLength, start, length)
 }
 
 func hostLog(line string) {

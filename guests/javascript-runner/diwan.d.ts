@@ -42,6 +42,8 @@ declare module 'diwan' {
   export function clearTimer(id: number): void
   /** Tells something to those who listen to the object, if the call succeeds. */
   export function emit(topic: string, body?: unknown): void
+  /** Has a method of another object, `TYPE/NAME`, called later, once, if the call succeeds. Nobody hears of the result. */
+  export function send(target: string, method: string, args?: { [name: string]: unknown }): void
   /** Writes a line to the member's log. `console.log` does, too. */
   export function log(line: string): void
 

@@ -96,8 +96,20 @@ fn a_waiting_call_is_woken(group: &Group) {
 fn migrate(group: &Group, first: &str, second: &str) {
     let (success, _, errors) = run(group, &["type", "delete", "hits", first]);
     assert!(!success && errors.contains("in-use") && errors.contains("hint: "), "{errors}");
-    let said = must(group, &["migrate", "--all", "--type", "hits", "--to", second]);
-    assert!(said.contains("hits/home migrated to"), "{said}");
+    let at_a_rate =
+        |rate| run(group, &["migrate", "--all", "--type", "hits", "--to", second, "--rate", rate]);
+    let (success, _, errors) = at_a_rate("0");
+    assert!(!success && errors.contains("a number from 1 on"), "{errors}");
+    // Another object, so that there is one to wait for.
+    must(group, &["create", "hits/other", "{}"]);
+    let began = Instant::now();
+    let (success, said, errors) = at_a_rate("5/s");
+    assert!(
+        success && said.contains("hits/home migrated to") && said.contains("hits/other"),
+        "{said}{errors}"
+    );
+    assert!(began.elapsed() >= Duration::from_millis(200), "{:?}", began.elapsed());
+    must(group, &["delete", "hits/other"]);
     must(group, &["type", "delete", "hits", first]);
     let listed = must(group, &["type", "list"]);
     assert!(listed.contains(second) && !listed.contains(first), "{listed}");

@@ -35,6 +35,11 @@ fn emit(topic: String, body: Js<'_>) -> Result<()> {
     Ok(())
 }
 
+fn send(target: String, method: String, arguments: Js<'_>) -> Result<()> {
+    diwan_object::send(&target, &method, &from_js(&arguments)?);
+    Ok(())
+}
+
 fn caller(ctx: Ctx<'_>) -> Result<Js<'_>> {
     let diwan_object::Caller { session, principal, request } = diwan_object::caller();
     to_js(json!({ "session": session, "principal": principal, "request": request }), &ctx)
@@ -66,6 +71,7 @@ pub(crate) fn functions<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     object.set("position", Function::new(ctx.clone(), || diwan_object::position() as f64)?)?;
     object.set("randomBytes", Function::new(ctx.clone(), random_bytes)?)?;
     object.set("refuse", Function::new(ctx.clone(), refuse)?)?;
+    object.set("send", Function::new(ctx.clone(), send)?)?;
     let set_timer = |id: f64, after_ms: f64| diwan_object::set_timer(id as u64, after_ms as i64);
     object.set("setTimer", Function::new(ctx.clone(), set_timer)?)?;
     object.set("wake", Function::new(ctx.clone(), wake)?)?;

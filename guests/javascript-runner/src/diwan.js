@@ -43,6 +43,8 @@ export const emit = (topic, body = null) => host.emit(topic, body)
 export const log = (line) => host.log(String(line))
 export const nowMs = () => host.nowMs()
 export const position = () => host.position()
+/** Has a method of another object, `TYPE/NAME`, called later, once, if the call succeeds. Nobody hears of the result. */
+export const send = (target, method, args = {}) => host.send(target, method, args)
 export const setTimer = (id, afterMs) => host.setTimer(id, afterMs)
 
 /** Random bytes. They are not secret: every member computes the same. */

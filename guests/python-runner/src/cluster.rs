@@ -36,6 +36,12 @@ fn emit(topic: PyStrRef, body: PyObjectRef, vm: &VirtualMachine) -> PyResult<()>
     Ok(())
 }
 
+fn send(target: PyStrRef, method: PyStrRef, arguments: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+    let arguments = from_python(&arguments, vm)?;
+    diwan_object::send(&target.to_string_lossy(), &method.to_string_lossy(), &arguments);
+    Ok(())
+}
+
 fn caller(vm: &VirtualMachine) -> PyResult {
     let diwan_object::Caller { session, principal, request } = diwan_object::caller();
     to_python(json!({"session": session, "principal": principal, "request": request}), vm)
@@ -62,6 +68,7 @@ pub(crate) fn module(vm: &VirtualMachine) -> PyResult<PyRef<PyModule>> {
         ("position", vm.new_function("position", diwan_object::position)),
         ("random_bytes", vm.new_function("random_bytes", random_bytes)),
         ("refuse", vm.new_function("refuse", refuse)),
+        ("send", vm.new_function("send", send)),
         ("set_timer", vm.new_function("set_timer", diwan_object::set_timer)),
         ("wake", vm.new_function("wake", wake)),
     ];

@@ -1,10 +1,12 @@
 """What types of live objects are written against."""
 
-from _diwan import caller, clear_timer, emit, log, now_ms, park as _park, position, random_bytes, refuse, set_timer, wake
+from _diwan import (
+    caller, clear_timer, emit, log, now_ms, park as _park, position, random_bytes, refuse, send as _send, set_timer, wake,
+)
 
 __all__ = [
     "Refused", "Ticket", "blocking", "caller", "clear_timer", "command", "emit", "log", "now_ms", "object", "park", "position",
-    "query", "random_below", "random_bytes", "set_timer",
+    "query", "random_below", "random_bytes", "send", "set_timer",
 ]
 
 
@@ -36,6 +38,11 @@ class Ticket(int):
 def park(tag=0, wait_ms=None):
     """The call of this method waits, at most that long; without a limit the caller's own one rules."""
     return Ticket(_park(tag, -1 if wait_ms is None else max(wait_ms, 0)))
+
+
+def send(target, method, arguments=None):
+    """Has a method of another object, `TYPE/NAME`, called later, once, if the call succeeds. Nobody hears of the result."""
+    _send(target, method, {} if arguments is None else arguments)
 
 
 def random_below(limit):

@@ -1,6 +1,7 @@
 //! `diwan object migrate`, `rollback`, `quarantine` and `release`: what those do who look after objects of users' types.
 
 use std::io::Write;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -27,6 +28,10 @@ pub(crate) struct MigrateArguments {
     /// The version: as many of its first characters as name no other.
     #[arg(long, value_name = "VERSION")]
     to: String,
+
+    /// At most so many objects a second, as `100` or `100/s`: others go on with less delay.
+    #[arg(long, value_name = "N", requires = "all", value_parser = per_second)]
+    rate: Option<u32>,
 
     /// Only try it, on copies of which nothing is left.
     #[arg(long)]
@@ -71,9 +76,18 @@ pub(crate) struct ReleaseArguments {
     access: AccessArguments,
 }
 
+/// A number of objects a second.
+fn per_second(text: &str) -> Result<u32, String> {
+    let number = text.strip_suffix("/s").unwrap_or(text).parse::<u32>();
+    number
+        .ok()
+        .filter(|number| *number > 0)
+        .ok_or_else(|| String::from("a number from 1 on, as `100` or `100/s`"))
+}
+
 /// Takes objects to another version. One that refuses stays as it was, and ends the command.
 pub(super) fn migrate(arguments: &MigrateArguments, out: &mut impl Write) -> Done {
-    let MigrateArguments { object, kind, to, dry_run, access, .. } = arguments;
+    let MigrateArguments { object, kind, to, rate, dry_run, access, .. } = arguments;
     let objects = match (object, kind) {
         (Some(object), _) => vec![object.clone()],
         (None, Some(kind)) => {
@@ -86,7 +100,10 @@ pub(super) fn migrate(arguments: &MigrateArguments, out: &mut impl Write) -> Don
     let Some(first) = objects.first() else { return Ok(()) };
     let to = version_named(access, &first.kind, to)?;
     let body = json!({ "to": to, "dry_run": dry_run });
-    for object in &objects {
+    let began = Instant::now();
+    for (number, object) in (0_u32..).zip(&objects) {
+        let due = rate.map_or(Duration::ZERO, |rate| Duration::from_secs(1) * number / rate);
+        std::thread::sleep(due.saturating_sub(began.elapsed()));
         // Once it has that version, doing it again does nothing.
         let reply = care(access, object, "migrate", &body, true)?.body;
         let done = match dry_run {

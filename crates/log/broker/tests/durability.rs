@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use base::{MonoTime, Random, WallTime};
 use bytes::Bytes;
 use log_broker::{DiskCommand, DiskEvent, DiskExecutor, Next};
-use log_partition::{Commit, LeaderEpoch, Offset, PartitionId, Place};
+use log_partition::{Commit, Cut, LeaderEpoch, Offset, PartitionId, Place};
 use log_storage::{Append, StoreConfig};
 use log_wire::{Attributes, Batch, BatchBuilder, Producer};
 use storage_disk::sim::{Loss, SimDisk};
@@ -280,25 +280,35 @@ fn full_disk_is_freed_by_what_comes_behind_batches_that_wait() {
 
 /// A leader deletes what its followers have committed, also if a disk here has no room for it yet.
 #[test]
-fn start_behind_batches_that_wait_for_room_waits_with_them() {
-    for is_reset in [false, true] {
+fn start_behind_what_waits_for_room_waits_with_it() {
+    for waiting in ["batches", "a reset", "a cut"] {
         let mut world = World::new(SimDisk::new(1), 2);
         let log = world.log(0);
+        let appends = (0..20).map(|_| world.append(log, Commit::Flushed)).collect();
+        world.turn(appends).expect("the disk is well");
         world.disk.set_capacity(world.disk.used());
         let mut commands: Vec<_> = (0..1_000).map(|_| world.append(world.log(1), Commit::Flushed)).collect();
-        let end = if is_reset {
-            commands.push(DiskCommand::Reset(log, Offset(700), LeaderEpoch(3)));
-            Offset(700)
-        } else {
-            commands.extend((0..10).map(|_| world.append(log, Commit::Flushed)));
-            Offset(10)
+        let start = match waiting {
+            "batches" => {
+                commands.extend((0..10).map(|_| world.append(log, Commit::Flushed)));
+                30
+            }
+            "a reset" => {
+                commands.push(DiskCommand::Reset(log, Offset(7), LeaderEpoch(3)));
+                7
+            }
+            _ => {
+                let at = Place { segment: Offset(0), position: world.logs[&log].position / 20 * 8 };
+                commands.push(DiskCommand::Cut(log, Cut { end: Offset(8), at, keeps_index: false }));
+                8
+            }
         };
-        commands.push(DiskCommand::Start(log, Offset(10), Offset(10)));
+        commands.push(DiskCommand::Start(log, Offset(start), Offset(start)));
         world.turn(commands).expect("a full disk is not broken");
-        assert!(world.ends()[&0] == 0, "nothing of it was carried out");
+        assert_eq!(world.ends()[&0], 20, "{waiting}: nothing of it was carried out");
         world.disk.set_capacity(u64::MAX);
         world.turn(Vec::new()).expect("the disk is well");
-        assert_eq!(world.ends()[&0], end.0);
+        assert_eq!(world.ends()[&0], start, "{waiting}");
     }
 }
 

@@ -176,7 +176,12 @@ fn play(seed: u64, module: &[u8], counts: &mut Counts) {
         }
         let wanted = reference.bytes();
         let memory = memory_of(&bench, &image, wanted.len());
-        assert!(memory == wanted, "program {seed}: the memory after {entry:?}");
+        let differs = memory.iter().zip(&wanted).position(|(ours, theirs)| ours != theirs);
+        let lengths = (memory.len(), wanted.len());
+        assert!(
+            memory == wanted,
+            "program {seed}: the memory after {entry:?}: {lengths:?}, from {differs:x?} on"
+        );
     }
 }
 

@@ -304,6 +304,11 @@ fn objects_are_described_and_listed_in_pages() {
     assert!(first.contains("\"name\":\"a/1\"") && first.ends_with("\"next\":\"a/1\"}"), "{first}");
     let second = ask(&mut world, list(Some("a/1")));
     assert!(second.contains("\"name\":\"a/2\"") && second.ends_with("\"next\":null}"), "{second}");
+    assert_eq!(ask(&mut world, list(Some("a"))), first, "what comes before the prefix leaves nothing out");
+    assert_eq!(ask(&mut world, list(Some("a/1x"))), second, "a name of which there is no object");
+    let none = "{\"objects\":[],\"next\":null}";
+    assert_eq!(ask(&mut world, list(Some("a/2"))), none);
+    assert_eq!(ask(&mut world, list(Some("b"))), none);
     let described = ask(&mut world, Question::Describe(object("counter/b/1")));
     assert!(described.starts_with("{\"type\":\"counter\",\"name\":\"b/1\",\"incarnation\":"), "{described}");
     assert_eq!(ask(&mut world, Question::Describe(object("counter/zzz"))), "refused no-such-object");

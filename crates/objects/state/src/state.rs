@@ -1,5 +1,6 @@
 //! The state of a group, and the one way to change it: commands, in the order of the log.
 
+use std::ops::Bound;
 use std::sync::Arc;
 
 use base::WallTime;
@@ -280,9 +281,15 @@ impl State {
         let all = key::objects_of(kind);
         let prefix = [&all[..], prefix.as_bytes()].concat();
         let after = after.map(|after| [&all[..], after.as_bytes()].concat());
-        let records = self.core.store.prefix(&prefix);
-        let behind = records.filter(move |(key, _)| after.as_ref().is_none_or(|after| *key > &after[..]));
-        behind.filter_map(move |(key, value)| {
+        let from = match &after {
+            Some(after) if *after >= prefix => Bound::Excluded(&after[..]),
+            _ => Bound::Included(&prefix[..]),
+        };
+        let end = crate::store::successor(&prefix);
+        let to = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        // What comes before is not looked at: a page costs what is on it, however many objects there are.
+        let records = self.core.store.range(from, to);
+        records.filter_map(move |(key, value)| {
             let name = core::str::from_utf8(key.get(2..)?).ok()?.into();
             Some(describe(&self.core, ObjectName { kind, name }, &crate::codec::decoded(value).ok()?))
         })

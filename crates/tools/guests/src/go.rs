@@ -3,7 +3,7 @@
 use objects_state::guest::{Engine, VersionHash};
 use serde_json::{Value, json};
 
-use crate::object::Object;
+use crate::object::{Object, told};
 use crate::scenes::Scene;
 
 pub(crate) const SCENES: &[Scene] = &[
@@ -12,6 +12,7 @@ pub(crate) const SCENES: &[Scene] = &[
     ("has no files, no network, no environment", nothing_outside),
     ("runs goroutines that end", goroutines),
     ("keeps what is outside of the object", kept),
+    ("sends messages to other objects", messages),
     ("gives equal results everywhere", determinism),
 ];
 
@@ -73,6 +74,12 @@ fn kept(engine: &dyn Engine, version: VersionHash) {
     first.forget();
     assert_eq!(first.call("see", &word), Ok(json!({ "x": 2 })));
     assert_eq!(odd(engine, version, 25).call("see", &word), Ok(json!({ "x": 1 })), "each object has its own");
+}
+
+fn messages(engine: &dyn Engine, version: VersionHash) {
+    let mut odd = odd(engine, version, 29);
+    assert_eq!(odd.call("tell", &json!({})), Ok(json!(1)));
+    assert_eq!(odd.acts, told());
 }
 
 fn determinism(engine: &dyn Engine, version: VersionHash) {

@@ -3,7 +3,7 @@
 use objects_state::guest::Engine;
 use serde_json::{Value, json};
 
-use crate::object::Object;
+use crate::object::{Object, told};
 use crate::prepared;
 use crate::runner::Scene;
 
@@ -14,6 +14,7 @@ pub(crate) const SCENES: &[Scene] = &[
     ("settles promises within the call", promises),
     ("tells values in JSON and back", values),
     ("begins each object from what was loaded", same_beginning),
+    ("sends messages to other objects", messages),
     ("gives equal results everywhere", determinism),
 ];
 
@@ -49,6 +50,7 @@ export class Odd {
   static methods = {
     fail: diwan.command({ deep: 'integer?' }), catch: diwan.command({}), forever: diwan.command({}), deep: diwan.command({}),
     grow: diwan.command({}), double: diwan.command({}), match: diwan.command({}), see: diwan.command(), chance: diwan.command({}),
+    tell: diwan.command({}),
     later: diwan.command({}), never: diwan.command({}), module: diwan.command({}), echo: diwan.command({ value: 'any' }),
     untold: diwan.query({ what: 'string' }), count: diwan.query({}), broken: diwan.command({}),
   }
@@ -131,6 +133,12 @@ export class Odd {
       Math.random(), Math.random(), [...diwan.randomBytes(4)], diwan.position(), diwan.nowMs(), Date.now(), date.toISOString(),
       date.getTimezoneOffset(), performance.now(), typeof process, typeof fetch, typeof setTimeout, typeof SharedArrayBuffer,
     ]
+  }
+
+  tell() {
+    diwan.send('counter/all', 'increment', { by: 2 })
+    diwan.send('latch/done', 'count_down')
+    return 1
   }
 
   count() {
@@ -228,6 +236,12 @@ fn same_beginning(engine: &dyn Engine, module: &[u8]) {
     let mut second = Object::new(engine, first.version(), 98);
     second.create(&json!({})).expect("it is created");
     assert_eq!(second.call("see", &arguments), seen(1));
+}
+
+fn messages(engine: &dyn Engine, module: &[u8]) {
+    let mut odd = odd(engine, module, 118);
+    assert_eq!(odd.call("tell", &json!({})), Ok(json!(1)));
+    assert_eq!(odd.acts, told());
 }
 
 fn determinism(engine: &dyn Engine, module: &[u8]) {

@@ -199,3 +199,14 @@ fn outcome(outcome: Result<Vec<u8>, Failure>) -> Outcome {
         Err(failure) => Err(("failure".into(), format!("{failure:?}"))),
     }
 }
+
+/// What the method `tell` of the types for tests does.
+pub(crate) fn told() -> [Act; 2] {
+    [("counter/all", "increment", "{\"by\":2}"), ("latch/done", "count_down", "{}")].map(
+        |(target, method, args)| Act::Send {
+            target: target.into(),
+            method: method.into(),
+            args: args.into(),
+        },
+    )
+}

@@ -3,7 +3,7 @@
 use objects_state::guest::Engine;
 use serde_json::{Value, json};
 
-use crate::object::Object;
+use crate::object::{Object, told};
 use crate::prepared;
 
 /// A scene with a runner: its name, and what it plays.
@@ -13,6 +13,7 @@ pub(crate) const SCENES: &[Scene] = &[
     ("refuses a source that is no type", bad_sources),
     ("tells where an exception came from", exceptions),
     ("begins each object from what was loaded", same_beginning),
+    ("sends messages to other objects", messages),
     ("gives equal results everywhere", determinism),
 ];
 
@@ -35,7 +36,7 @@ fn bad_sources(engine: &dyn Engine, module: &[u8]) {
 }
 
 const ODD: &str = r#"
-from diwan import Refused, Ticket, command, emit, now_ms, park, position, query, random_below, random_bytes, set_timer
+from diwan import Refused, Ticket, command, emit, now_ms, park, position, query, random_below, random_bytes, send, set_timer
 
 SEEN = {}
 
@@ -78,6 +79,12 @@ class Odd:
         emit("rolled", {"at": now_ms()})
         set_timer(7, 1000)
         return [list(words), random_below(10**9), random_bytes(4).hex(), position(), now_ms(), hash("a"), id(self) > 0]
+
+    @command
+    def tell(self):
+        send("counter/all", "increment", {"by": 2})
+        send("latch/done", "count_down")
+        return 1
 
     @query
     def count(self):
@@ -132,6 +139,12 @@ fn same_beginning(engine: &dyn Engine, module: &[u8]) {
     let mut second = Object::new(engine, first.version(), 99);
     second.create(&json!({})).expect("it is created");
     assert_eq!(second.call("see", &arguments), seen(1));
+}
+
+fn messages(engine: &dyn Engine, module: &[u8]) {
+    let mut odd = odd(engine, module, 215);
+    assert_eq!(odd.call("tell", &json!({})), Ok(json!(1)));
+    assert_eq!(odd.acts, told());
 }
 
 fn determinism(engine: &dyn Engine, module: &[u8]) {

@@ -107,6 +107,12 @@ func (o *Odd) chance(object.None) ([]any, error) {
 	return []any{order, rand.Int63(), bytes, object.Position(), time.Now().UnixMilli(), fmt.Sprintf("%p", &order)}, nil
 }
 
+func (o *Odd) tell(object.None) (int, error) {
+	object.Send("counter/all", "increment", map[string]int{"by": 2})
+	object.Send("latch/done", "count_down", object.None{})
+	return 1, nil
+}
+
 func (o *Odd) count(object.None) (int, error) {
 	o.Items = append(o.Items, 1)
 	return len(o.Items), nil
@@ -124,7 +130,8 @@ func init() {
 		object.Command("deep", (*Odd).deep), object.Command("grow", (*Odd).grow), object.Command("large", (*Odd).large),
 		object.Command("sleep", (*Odd).sleep), object.Command("wait", (*Odd).wait), object.Command("exit", (*Odd).exit),
 		object.Command("files", (*Odd).files), object.Command("side", (*Odd).side), object.Command("see", (*Odd).see),
-		object.Command("chance", (*Odd).chance), object.Query("count", (*Odd).count))
+		object.Command("chance", (*Odd).chance), object.Command("tell", (*Odd).tell),
+		object.Query("count", (*Odd).count))
 }
 
 func main() { object.Main() }

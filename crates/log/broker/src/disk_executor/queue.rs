@@ -2,8 +2,9 @@
 //!
 //! They are carried out in order, but for one case: while the first of them finds no room, those that make room are carried out
 //! before it. Otherwise a full disk would stay full. That a log is dropped depends on no command before it: nobody asks for
-//! anything of such a log. That it begins later depends on the batches up to there and on a reset: others may have committed
-//! batches that wait here, and their leader may have deleted them. A state, or compacted segments, that come after a later start
+//! anything of such a log. That it begins later depends on the batches up to there, on a cut and on a reset: others may have
+//! committed batches that wait here, and their leader may have deleted them; and the first segment that stays is told for a log
+//! that is cut. A state, or compacted segments, that come after a later start
 //! than they know of do not take it back: the store sees to that.
 
 use std::collections::{BTreeSet, VecDeque};
@@ -59,16 +60,16 @@ impl Queue {
         &self,
         end: impl Fn(LogId) -> Option<Offset>,
     ) -> Option<(usize, DiskCommand)> {
-        let mut reset = BTreeSet::new();
+        let mut shortened = BTreeSet::new();
         self.commands.iter().enumerate().find_map(|(at, next)| match next {
             Queued::Waits(command @ DiskCommand::Start(log, start, _))
-                if !reset.contains(log) && end(*log) >= Some(*start) =>
+                if !shortened.contains(log) && end(*log) >= Some(*start) =>
             {
                 Some((at, command.clone()))
             }
             Queued::Waits(command @ DiskCommand::Drop(_)) => Some((at, command.clone())),
-            Queued::Waits(DiskCommand::Reset(log, ..)) => {
-                reset.insert(*log);
+            Queued::Waits(DiskCommand::Reset(log, ..) | DiskCommand::Cut(log, _)) => {
+                shortened.insert(*log);
                 None
             }
             _ => None,

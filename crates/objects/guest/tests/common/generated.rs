@@ -1,5 +1,6 @@
 //! Modules that a generator writes, each from a seed.
 
+use super::one_nan::one_nan;
 use wasm_smith::{Config, InstructionKind, InstructionKinds, Module};
 
 /// Bytes that a module is made from.
@@ -63,7 +64,7 @@ pub(crate) fn module(seed: u64) -> Option<Vec<u8>> {
     .take(SEED_BYTES)
     .collect();
     let module = Module::new(config(seed), &mut arbitrary::Unstructured::new(&bytes)).ok()?;
-    let mut bytes = module.to_bytes();
+    let mut bytes = one_nan(&module.to_bytes());
     let section = wasm_encoder::CustomSection { name: "diwan.type".into(), data: DESCRIPTION.into() };
     bytes.push(wasm_encoder::Section::id(&section));
     wasm_encoder::Encode::encode(&section, &mut bytes);

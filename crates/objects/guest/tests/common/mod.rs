@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test uses its part")]
 
 pub(crate) mod generated;
+mod one_nan;
 
 use std::collections::{BTreeMap, BTreeSet};
 

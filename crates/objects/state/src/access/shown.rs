@@ -1,5 +1,7 @@
 //! What is shown of tokens and rights: never a secret, and of its hash only the beginning.
 
+use core::ops::Bound;
+
 use super::judge::is_admin;
 use super::perform::shown_grants;
 use super::records::Token;
@@ -27,11 +29,10 @@ pub(crate) fn shown(core: &Core, principal: &Principal, after: Option<&str>) -> 
 fn principals(core: &Core, after: Option<&str>, reply: Reply) -> Reply {
     let (mut shown, mut next, mut bytes) = (Vec::new(), None, 0);
     let mut last = None;
-    for (key, _) in core.store.prefix(&[kind::RIGHTS]) {
+    let behind = after.map(|after| [&[kind::RIGHTS], after.as_bytes()].concat());
+    let from = behind.as_deref().map_or(Bound::Included(&[kind::RIGHTS][..]), Bound::Excluded);
+    for (key, _) in core.store.range(from, Bound::Excluded(&[kind::RIGHTS + 1])) {
         let Some(name) = key.get(1..).and_then(|name| core::str::from_utf8(name).ok()) else { continue };
-        if after.is_some_and(|after| name <= after) {
-            continue;
-        }
         if bytes > REPLY_BYTES_MAX {
             next = last;
             break;

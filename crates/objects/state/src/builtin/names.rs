@@ -47,6 +47,20 @@ fn name_of(args: &Args) -> Result<String> {
 }
 
 /// A record as it is kept: its fields checked, and `ttl` set.
+/// What a record of a type needs that this one does not have.
+fn needs(kind: Option<&str>) -> &'static str {
+    match kind {
+        Some("A") => "a record of type A needs `address`, an address of IPv4",
+        Some("AAAA") => "a record of type AAAA needs `address`, an address of IPv6",
+        Some("CNAME") => "a record of type CNAME needs `target`, a name",
+        Some("TXT") => "a record of type TXT needs `text`, of 255 bytes at most",
+        Some("SRV") => {
+            "a record of type SRV needs `target`, a name, and `priority`, `weight` and `port`, each a number from 0 to 65535"
+        }
+        _ => "`type` is none of A, AAAA, CNAME, TXT and SRV",
+    }
+}
+
 fn record_of(args: &Args) -> Result<String> {
     let fields = args.pairs("record")?;
     let field = |name: &str| fields.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
@@ -63,7 +77,7 @@ fn record_of(args: &Args) -> Result<String> {
         Some("SRV") if text("target").is_some() && ["priority", "weight", "port"].into_iter().all(port) => {
             &["target", "priority", "weight", "port"]
         }
-        _ => return Err(Problem::argument("record", "not a record of A, AAAA, CNAME, TXT or SRV")),
+        kind => return Err(Problem::argument("record", needs(kind))),
     };
     let ttl = match field("ttl") {
         None => TTL_SECONDS,
