@@ -293,7 +293,8 @@ impl World {
                 bytes,
             })
         });
-        let stored = stored.chain([StoredEvent::Start(self.partition.start())]);
+        let stored =
+            stored.chain([StoredEvent::Start(self.partition.start(), self.partition.segments.first_base())]);
         let restored = Partition::restore(config(self.large), Offset(0), Some(state), stored);
         self.comes_back_as(restored.expect("it fits together"));
     }

@@ -28,7 +28,7 @@ enum Record {
     Change(Change, WallTime),
     State(State),
     /// The log begins at that offset.
-    Start(Offset),
+    Start(Offset, Offset),
 }
 
 /// What a disk keeps, in the form that a start gives back.
@@ -47,7 +47,7 @@ struct Kept {
 #[derive(Clone, Copy, Debug)]
 enum Other {
     Epoch(LeaderEpoch, Option<Offset>),
-    Start(Offset),
+    Start(Offset, Offset),
 }
 
 impl Other {
@@ -68,8 +68,8 @@ impl Kept {
                 self.others.retain(|(_, other)| other.is_behind(state.end));
                 self.state = Some(state);
             }
-            Record::Change(Change::Start(new), _) => self.take(Record::Start(new.start)),
-            Record::Start(start) => self.others.push((self.batches.len(), Other::Start(start))),
+            Record::Change(Change::Start(new), _) => self.take(Record::Start(new.start, new.first_segment)),
+            Record::Start(start, first) => self.others.push((self.batches.len(), Other::Start(start, first))),
             Record::Change(Change::State(state), _) => self.take(Record::State(state)),
             Record::Change(Change::Reset(created, promised), _) => {
                 let others = vec![(0, Other::Epoch(promised, None))];
@@ -94,7 +94,7 @@ impl Kept {
             let here = self.others.iter().filter(|(before, _)| (*before).min(self.batches.len()) == at);
             events.extend(here.map(|(_, other)| match *other {
                 Other::Epoch(promised, begins) => StoredEvent::Epoch(promised, begins),
-                Other::Start(start) => StoredEvent::Start(start),
+                Other::Start(start, first) => StoredEvent::Start(start, first),
             }));
             events.extend(self.batches.get(at).map(|(NewBatch { at, end, begun, bytes, .. }, now)| {
                 let (at, now, is_behind_state) = (*at, *now, *end > known);
@@ -366,7 +366,7 @@ impl World {
 
     /// The log of a replica begins later.
     fn cut_start(&mut self, id: ReplicaId, new: Option<NewStart>) {
-        let record = |new: NewStart| (Some(new.persist), Record::Start(new.start));
+        let record = |new: NewStart| (Some(new.persist), Record::Start(new.start, new.first_segment));
         self.node(id).waiting.extend(new.map(record));
     }
 
@@ -585,6 +585,35 @@ fn log_that_was_cut_off_behind_what_was_compacted_comes_back() {
     assert_eq!((restored.end(), segments), (Offset(2), vec![(1, Offset(2)), (0, Offset(2))]));
     events.push(batch(Offset(2), &next));
     assert_eq!(restore(&events).end(), Offset(3));
+}
+
+/// When all that is committed was deleted, a batch behind it stood in the same segment, which stayed. That batch was cut off.
+#[test]
+fn log_that_was_cut_off_behind_what_was_deleted_comes_back() {
+    let (gone, next) = (Bytes::from(plain(0, 500, 2, 40)), Bytes::from(plain(2, 500, 1, 40)));
+    let batch = |position, bytes| {
+        let (at, now) = (crate::Place { segment: Offset(0), position }, WallTime::of_ms(1));
+        StoredEvent::Batch(StoredBatch {
+            at,
+            now,
+            is_behind_state: true,
+            is_written: true,
+            begun: &[],
+            bytes,
+        })
+    };
+    let restore = |first: i64, events: &[StoredEvent<'_>]| {
+        let begins = StoredEvent::Start(Offset(2), Offset(first));
+        let events = [batch(0, &gone), begins].into_iter().chain(events.iter().copied());
+        Partition::restore(config(), Offset(0), None, events)
+    };
+    let bases = |partition: &Partition| partition.segments().map(|of| of.id().base.0).collect::<Vec<_>>();
+    let restored = restore(0, &[batch(gone.len() as u64, &next)]).expect("it fits together");
+    assert_eq!((restored.start(), restored.end(), bases(&restored)), (Offset(2), Offset(3), vec![0]));
+    // Nothing was behind it: the segment is gone.
+    let restored = restore(2, &[]).expect("it fits together");
+    assert_eq!((restored.start(), restored.end(), bases(&restored)), (Offset(2), Offset(2), vec![2]));
+    assert!(restore(2, &[batch(gone.len() as u64, &next)]).is_err());
 }
 
 /// A leader of epoch 0 whose own disk suffices, with so many batches of five records each.

@@ -96,12 +96,28 @@ impl Segments {
             self.list.pop_front();
         }
         if self.list.front().is_some_and(|only| !only.is_empty() && only.end() <= start) {
-            // All of it is gone: the next batch begins a segment.
-            (self.list, self.index) = (VecDeque::new(), ActiveIndex::default());
-            self.list.push_back(Segment::new(SegmentId::appended(start)));
+            self.begin_at(start);
         }
         let first = self.first_base();
         self.frames.retain(|frame| frame.segment.base >= first);
+    }
+
+    /// A start finds that segments before that one are gone. What was [truncated](Self::truncate_start) may have had batches that
+    /// are not there any more.
+    pub(crate) fn found_first(&mut self, first: Offset) {
+        while self.list.len() > 1 && self.list.front().is_some_and(|segment| segment.base() < first) {
+            self.list.pop_front();
+        }
+        if self.first_base() < first {
+            self.begin_at(first);
+        }
+        self.frames.retain(|frame| frame.segment.base >= first);
+    }
+
+    /// All of it is gone: the next batch begins a segment.
+    fn begin_at(&mut self, base: Offset) {
+        (self.list, self.index) = (VecDeque::new(), ActiveIndex::default());
+        self.list.push_back(Segment::new(SegmentId::appended(base)));
     }
 
     /// A compacted segment, or nothing, takes the place of these, which lie side by side and are not appended to.

@@ -45,8 +45,9 @@ pub struct StoredBatch<'a> {
 pub enum StoredEvent<'a> {
     /// A batch was appended.
     Batch(StoredBatch<'a>),
-    /// The log begins at that offset.
-    Start(Offset),
+    /// The log begins at the first offset, and segments before the second are gone. Which ones are gone does not follow from what
+    /// is given back: a segment stayed if a batch behind the start was in it, which may have been cut off since.
+    Start(Offset, Offset),
     /// A step of compaction took place: a [`Replacement`] in bytes.
     Replaced(&'a [u8]),
     /// That epoch was promised. With an offset: it begins there, where the log ended.
@@ -135,11 +136,12 @@ impl Partition {
     fn take_event(&mut self, event: StoredEvent<'_>) -> Result<(), Damage> {
         match event {
             StoredEvent::Batch(stored) => self.take_back(&stored)?,
-            StoredEvent::Start(start) if start <= self.start() => {}
-            StoredEvent::Start(start) => {
+            StoredEvent::Start(start, _) if start <= self.start() => {}
+            StoredEvent::Start(start, first_segment) => {
                 self.found_committed(start);
                 self.replica.found_start(start.seq());
-                self.drop_before(self.start(), self.replica.last_persist());
+                self.tables.truncate_start(self.start());
+                self.segments.found_first(first_segment);
             }
             StoredEvent::Epoch(promised, begins) => {
                 check(promised >= LeaderEpoch(0), "a promise of an epoch that is none")?;

@@ -18,7 +18,7 @@ use crate::config::StoreConfig;
 use crate::files::OpenFiles;
 use crate::found::Found;
 use crate::partition_log::{PartitionLog, Pending};
-use crate::record::Record;
+use crate::record::{LogStart, Record};
 use crate::removals::Removals;
 use crate::segment_name::{FileKind, SEGMENT_DIRECTORY};
 use crate::store::{Logs, Store};
@@ -53,8 +53,8 @@ pub struct Restored {
 pub enum RestoredEvent {
     /// A batch was appended.
     Batch(RestoredBatch),
-    /// The log begins at that offset, or later.
-    Start(Offset),
+    /// The log begins at the first offset, or later; segments before the second are gone.
+    Start(Offset, Offset),
     /// Segments took the place of others: what was given to [`Store::replace`].
     Replaced(Vec<u8>),
     /// An epoch was promised, and begins there: what was given to [`Store::put_epoch`].
@@ -233,7 +233,7 @@ impl Restore for Restoring {
             Record::State(start, end, state) => {
                 begun.state_given(at.sequence, end);
                 begun.begins_at(start);
-                known.take_state(start.offset, end, state);
+                known.take_state(start, end, state);
             }
             Record::Cut(cut, keeps_index) => {
                 begun.cut(cut);
@@ -249,7 +249,7 @@ impl Restore for Restoring {
             }
             Record::Start(start) => {
                 begun.begins_at(start);
-                known.events.push(RestoredEvent::Start(start.offset));
+                known.events.push(RestoredEvent::Start(start.offset, start.first_segment));
             }
             Record::Replaced(flushed, change) => {
                 begun.is_flushed_to(flushed);
@@ -291,7 +291,7 @@ impl RestoringLog {
     }
 
     /// A state of the batches before `end`, and of everything else until now.
-    fn take_state(&mut self, start: Offset, end: Offset, state: &[u8]) {
+    fn take_state(&mut self, start: LogStart, end: Offset, state: &[u8]) {
         let flushed = self.log.as_ref().map_or(Offset::ZERO, |log| log.flushed.end);
         self.state = Some(state.to_vec());
         self.events.retain_mut(|event| match event {
@@ -301,9 +301,9 @@ impl RestoringLog {
             }
             // It began behind what the state is of.
             RestoredEvent::Epoch(_, Some(begins)) => *begins > end,
-            RestoredEvent::Start(_) | RestoredEvent::Replaced(_) | RestoredEvent::Epoch(..) => false,
+            RestoredEvent::Start(..) | RestoredEvent::Replaced(_) | RestoredEvent::Epoch(..) => false,
         });
-        self.events.push(RestoredEvent::Start(start));
+        self.events.push(RestoredEvent::Start(start.offset, start.first_segment));
     }
 
     fn cut(&mut self, cut: Flushed, keeps_index: bool) {
@@ -331,7 +331,7 @@ impl RestoringLog {
                 batch.is_written = batch.end <= flushed_end;
                 batch.is_behind_state || !batch.is_written
             }
-            RestoredEvent::Start(_) | RestoredEvent::Replaced(_) | RestoredEvent::Epoch(..) => true,
+            RestoredEvent::Start(..) | RestoredEvent::Replaced(_) | RestoredEvent::Epoch(..) => true,
         });
         let (created, state) = (self.created, self.state);
         let restored =
@@ -387,7 +387,7 @@ mod tests {
         let RestoredEvent::Batch(batch) = &events[0] else { panic!("{events:?}") };
         assert_eq!(batch.begun, begun);
         let epoch = RestoredEvent::Epoch(LeaderEpoch(9), Some(Offset(5)));
-        assert_eq!(events[1..], [epoch, RestoredEvent::Start(Offset::ZERO)]);
+        assert_eq!(events[1..], [epoch, RestoredEvent::Start(Offset::ZERO, Offset::ZERO)]);
         store.put_state(log, &state(Offset(5))).expect("there is room");
         store.flush().expect("the disk is well");
         drop(store);
@@ -408,6 +408,6 @@ mod tests {
         drop(store);
         let (_, restored) = open(&disk, 2);
         assert_eq!(restored[0].state.as_deref(), Some(&b"made before"[..]));
-        assert_eq!(restored[0].events, [RestoredEvent::Start(Offset(5))]);
+        assert_eq!(restored[0].events, [RestoredEvent::Start(Offset(5), Offset(3))]);
     }
 }

@@ -16,7 +16,6 @@
 //!
 //! # Not done, and what that costs
 //! - Namespaces, `:export` and `:import` are refused with 501.
-//! - The list of objects is of one type at a time.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod arguments;

@@ -160,7 +160,7 @@ pub(crate) fn document(only: Option<&str>, users: &[Json]) -> Option<String> {
 
 /// What belongs to no type: path, method and meaning.
 const OTHERS: &[(&str, &[(&str, &str)])] = &[
-    ("/objects", &[("get", "List the objects of a type")]),
+    ("/objects", &[("get", "List the objects of a type, or of all types")]),
     ("/objects/{type}/{name}:batch", &[("post", "Call several methods of one object")]),
     ("/objects/{type}/{name}/events", &[("get", "Events of an object, as Server-Sent Events")]),
     (

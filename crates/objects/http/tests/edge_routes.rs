@@ -198,6 +198,11 @@ fn other_routes_ask_what_they_mean() {
         (Some(kind), prefix.as_str(), after.as_deref(), limit),
         (type_named("map"), "a", Some("ab"), 5)
     );
+    let all = world.asked("GET", "/v1/objects?prefix=a&after=map/ab", &[], "");
+    let Request::Query { question: Question::ListAll { prefix, after, limit: 100 }, .. } = all else {
+        panic!("{all:?}")
+    };
+    assert_eq!((prefix.as_str(), after.as_deref()), ("a", Some("map/ab")));
     let collect = world.asked("GET", "/v1/tickets/17", &[], "");
     assert!(matches!(collect, Request::Collect { ticket: 17, .. }));
     let watch = world.asked("GET", "/v1/objects/lock/l/events", &[("Last-Event-ID", "12.3")], "");
@@ -346,7 +351,7 @@ fn each_wrong_place_has_its_status_and_slug() {
         ("DELETE", "/v1/types", &[], "", 405, "method-not-allowed"),
         ("GET", "/v1/tickets/x", &[], "", 400, "bad-argument"),
         ("GET", "/v1/sessions/x", &[], "", 400, "bad-argument"),
-        ("GET", "/v1/objects", &[], "", 400, "bad-argument"),
+        ("GET", "/v1/objects?limit=x", &[], "", 400, "bad-argument"),
         ("GET", "/v1/live?x=1", &[], "", 400, "bad-argument"),
         ("GET", "/v1/objects/lock/l/events", &[("Last-Event-ID", "x")], "", 400, "bad-argument"),
         ("POST", "/v1/sessions", &[], "{\"ttl_ms\":999}", 400, "bad-argument"),

@@ -79,6 +79,15 @@ pub enum Question {
         /// At most so many; the core gives no more than 1,000.
         limit: u32,
     },
+    /// The same of all types, in their order; `next` is `TYPE/NAME`.
+    ListAll {
+        /// Only names that begin so.
+        prefix: String,
+        /// Only objects behind this one, `TYPE/NAME`.
+        after: Option<String>,
+        /// At most so many; the core gives no more than 1,000.
+        limit: u32,
+    },
     /// `{"session","name","generation","ttl_ms","since","holdings","tickets","unacknowledged","floor"}`: for the principal
     /// that opened it, otherwise `forbidden`.
     Session(SessionId),

@@ -3,8 +3,8 @@
 use objects_state::guest::VersionHash;
 use objects_state::limits::NAME_BYTES_MAX;
 use objects_state::{
-    Act, Description, Outcome, Principal, Problem, Reply, Session, SessionId, Slug, State, TypeInfo,
-    VersionInfo,
+    Act, Description, ObjectName, Outcome, Principal, Problem, Reply, Session, SessionId, Slug, State,
+    TypeInfo, VersionInfo,
 };
 
 use crate::edge::Question;
@@ -28,6 +28,7 @@ pub(crate) fn judge(state: &State, principal: &Principal, question: &Question) -
         Question::Method { object, method, .. } => Act::Method(object, method),
         Question::Describe(object) => Act::See(object),
         Question::List { kind, prefix, .. } => Act::List(*kind, prefix),
+        Question::ListAll { prefix, .. } => Act::ListAll(prefix),
         Question::Counts | Question::Types | Question::Type(_) | Question::Version(..) => Act::Know,
         Question::TryMigration { object, .. } => Act::LookAfter(object),
         Question::Tokens => Act::Administer,
@@ -49,13 +50,20 @@ fn found(state: &State, principal: &Principal, question: &Question) -> Result<St
         }
         Question::List { kind, prefix, after, limit } => {
             if state.type_name(*kind).is_none() {
-                Err(Problem::new(Slug::NoSuchType, "there is no such type"))
-            } else if prefix.len() > NAME_BYTES_MAX {
-                Err(Problem::new(Slug::BadArgument, "a prefix is longer than names are"))
-            } else {
-                let limit = (*limit as usize).clamp(1, LISTED_MAX);
-                Ok(list(state, state.list(*kind, prefix, after.as_deref()), limit))
+                return Err(Problem::new(Slug::NoSuchType, "there is no such type"));
             }
+            check_prefix(prefix)?;
+            let objects = state.list(*kind, prefix, after.as_deref());
+            Ok(list(state, objects, *limit, |last| last.object.name.clone()))
+        }
+        Question::ListAll { prefix, after, limit } => {
+            check_prefix(prefix)?;
+            let after = after.as_ref().map(|after| object_named(state, after)).transpose()?;
+            let path = |last: &Description| {
+                let kind = state.type_name(last.object.kind).unwrap_or_default();
+                format!("{kind}/{}", last.object.name)
+            };
+            Ok(list(state, state.list_all(prefix, after.as_ref()), *limit, path))
         }
         Question::Session(id) => session(state, principal, *id),
         Question::Counts => Ok(counts(state)),
@@ -137,12 +145,35 @@ fn version(state: &State, name: &str, hash: VersionHash) -> Result<String, Probl
     Ok(shown_version(found).raw("description", &found.description).finish())
 }
 
-fn list(state: &State, mut objects: impl Iterator<Item = Description>, limit: usize) -> String {
-    let page: Vec<_> = objects.by_ref().take(limit).collect();
+fn check_prefix(prefix: &str) -> Result<(), Problem> {
+    match prefix.len() > NAME_BYTES_MAX {
+        true => Err(Problem::new(Slug::BadArgument, "a prefix is longer than names are")),
+        false => Ok(()),
+    }
+}
+
+/// The object of that path, whether it is there or not.
+fn object_named(state: &State, path: &str) -> Result<ObjectName, Problem> {
+    let (kind, name) = path.split_once('/').unwrap_or((path, ""));
+    let kind = state.type_named(kind).ok_or_else(|| {
+        let detail = "`after` is no TYPE/NAME of a type that is there: give the `next` of the page before";
+        Problem::new(Slug::BadArgument, detail)
+    })?;
+    Ok(ObjectName { kind, name: name.into() })
+}
+
+/// A page of objects. `named` is what the next page is asked for with.
+fn list(
+    state: &State,
+    mut objects: impl Iterator<Item = Description>,
+    limit: u32,
+    named: impl FnOnce(&Description) -> String,
+) -> String {
+    let page: Vec<_> = objects.by_ref().take((limit as usize).clamp(1, LISTED_MAX)).collect();
     let is_last = objects.next().is_none();
-    let next = page.last().filter(|_| !is_last).map(|last| last.object.name.as_str());
+    let next = page.last().filter(|_| !is_last).map(named);
     let shown = page.iter().map(|known| describe(known, state));
-    Reply::new().list("objects", shown).optional_text("next", next).finish()
+    Reply::new().list("objects", shown).optional_text("next", next.as_deref()).finish()
 }
 
 fn session(state: &State, principal: &Principal, id: SessionId) -> Result<String, Problem> {
@@ -200,6 +231,9 @@ mod tests {
             Outcome::Done(result) => panic!("{result}"),
         };
         assert_eq!(slug(&list), Slug::NoSuchType);
+        let all =
+            |after: &str| Question::ListAll { prefix: String::new(), after: Some(after.into()), limit: 10 };
+        assert_eq!((slug(&all("none/a")), slug(&all("none"))), (Slug::BadArgument, Slug::BadArgument));
         assert_eq!(slug(&Question::Session(SessionId([1; 16]))), Slug::SessionExpired);
     }
 }

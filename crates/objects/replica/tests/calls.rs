@@ -282,6 +282,8 @@ fn objects_are_described_and_listed_in_pages() {
         let asked = world.call(1, &format!("counter/{name}"), "increment", "", Anonymous);
         world.wait(1, asked);
     }
+    let asked = world.call(1, "value/b/1", "set", "{\"value\":1}", Anonymous);
+    world.wait(1, asked);
     let ask = |world: &mut World, question: Question| {
         let asked = world.ask(2, |origin| Request::Query {
             origin,
@@ -309,6 +311,19 @@ fn objects_are_described_and_listed_in_pages() {
     let none = "{\"objects\":[],\"next\":null}";
     assert_eq!(ask(&mut world, list(Some("a/2"))), none);
     assert_eq!(ask(&mut world, list(Some("b"))), none);
+    let mut all = |prefix: &str, after: Option<&str>| {
+        let (prefix, after) = (prefix.into(), after.map(String::from));
+        ask(&mut world, Question::ListAll { prefix, after, limit: 2 })
+    };
+    let first = all("", None);
+    assert!(first.ends_with("\"next\":\"counter/a/2\"}"), "{first}");
+    let second = all("", Some("counter/a/2"));
+    let has = |kind: &str| second.contains(&format!("\"type\":\"{kind}\",\"name\":\"b/1\""));
+    assert!(has("counter") && has("value"), "{second}");
+    assert!(second.ends_with("\"next\":null}"), "{second}");
+    let of_a = all("a/", None);
+    assert!(!of_a.contains("b/1") && of_a.ends_with("\"next\":null}"), "{of_a}");
+    assert_eq!(all("", Some("map/z")), none);
     let described = ask(&mut world, Question::Describe(object("counter/b/1")));
     assert!(described.starts_with("{\"type\":\"counter\",\"name\":\"b/1\",\"incarnation\":"), "{described}");
     assert_eq!(ask(&mut world, Question::Describe(object("counter/zzz"))), "refused no-such-object");

@@ -18,7 +18,7 @@ use crate::effects::{Effect, Effects};
 use crate::group::{Core, Meta, SharedEngine};
 use crate::guest::{Ended, Engine, PAGE_BYTES, VersionHash};
 use crate::key;
-use crate::limits::{SWEPT_PER_COMMAND, SWEPT_PER_TICK};
+use crate::limits::{SWEPT_PER_COMMAND, SWEPT_PER_TICK, USER_TYPE_MAX};
 use crate::object::{self, Header, View};
 use crate::orphan;
 use crate::place::{ReplyRef, TicketAt};
@@ -292,6 +292,20 @@ impl State {
         records.filter_map(move |(key, value)| {
             let name = core::str::from_utf8(key.get(2..)?).ok()?.into();
             Some(describe(&self.core, ObjectName { kind, name }, &crate::codec::decoded(value).ok()?))
+        })
+    }
+
+    /// The objects of all types whose names begin so, in the order of the types' numbers and of names, behind that one.
+    pub fn list_all<'a>(
+        &'a self,
+        prefix: &str,
+        after: Option<&ObjectName>,
+    ) -> impl Iterator<Item = Description> + use<'a> {
+        let (prefix, after) = (String::from(prefix), after.cloned());
+        let first = after.as_ref().map_or(0, |after| after.kind.0);
+        (first..=USER_TYPE_MAX).map(TypeId).flat_map(move |kind| {
+            let behind = after.as_ref().filter(|after| after.kind == kind);
+            self.list(kind, &prefix, behind.map(|after| &*after.name))
         })
     }
 

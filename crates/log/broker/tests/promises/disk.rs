@@ -20,7 +20,8 @@ struct Log {
     batches: Vec<Kept>,
     /// Behind the state.
     epochs: Vec<(LeaderEpoch, Option<Offset>)>,
-    start: Option<Offset>,
+    /// Where it begins, and the first segment that is left.
+    start: Option<(Offset, Offset)>,
 }
 
 /// A batch. None is ever written to a segment.
@@ -54,7 +55,8 @@ impl Log {
             let at = events.iter().position(begun).unwrap_or(events.len());
             events.insert(at, batch);
         }
-        let events = events.into_iter().chain(self.start.map(StoredEvent::Start));
+        let events =
+            events.into_iter().chain(self.start.map(|(start, first)| StoredEvent::Start(start, first)));
         let config = PartitionConfig::default();
         let partition = Partition::restore(config, self.created, self.state.as_deref(), events);
         let partition = Some(partition.expect("it fits together"));
@@ -146,8 +148,8 @@ fn carry_out(logs: &mut BTreeMap<LogId, Log>, command: DiskCommand, created: Opt
         DiskCommand::Epoch(log, promised, begins) => {
             logs.get_mut(&log).expect("the log is there").epochs.push((promised, begins));
         }
-        DiskCommand::Start(log, start, _) => {
-            logs.get_mut(&log).expect("the log is there").start = Some(start);
+        DiskCommand::Start(log, start, first) => {
+            logs.get_mut(&log).expect("the log is there").start = Some((start, first));
         }
         DiskCommand::Drop(log) => drop(logs.remove(&log)),
         DiskCommand::Cut(log, cut) => {

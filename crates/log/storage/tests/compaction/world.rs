@@ -554,7 +554,7 @@ fn restore(config: PartitionConfig, restored: &Restored) -> Partition {
             begun: &batch.begun,
             bytes: &batch.batch,
         }),
-        RestoredEvent::Start(start) => StoredEvent::Start(*start),
+        RestoredEvent::Start(start, first_segment) => StoredEvent::Start(*start, *first_segment),
         RestoredEvent::Replaced(change) => StoredEvent::Replaced(change),
         RestoredEvent::Epoch(promised, begins) => StoredEvent::Epoch(*promised, *begins),
     });

@@ -88,7 +88,7 @@ impl Model {
         let state = given.state.as_deref().unwrap_or(&[0; 24]);
         let state = (number(&state[..8]), number(&state[8..16]), number(&state[16..]));
         model.start = given.events.iter().fold(state.1, |start, event| match event {
-            RestoredEvent::Start(later) => start.max(later.0),
+            RestoredEvent::Start(later, _) => start.max(later.0),
             RestoredEvent::Batch(_) | RestoredEvent::Replaced(_) | RestoredEvent::Epoch(..) => start,
         });
         model.epochs.truncate(self.check_epochs(given, (state.0, state.2)));
@@ -130,7 +130,7 @@ impl Model {
         let batches = || {
             given.events.iter().filter_map(|event| match event {
                 RestoredEvent::Batch(batch) => Some(batch),
-                RestoredEvent::Start(_) | RestoredEvent::Replaced(_) | RestoredEvent::Epoch(..) => None,
+                RestoredEvent::Start(..) | RestoredEvent::Replaced(_) | RestoredEvent::Epoch(..) => None,
             })
         };
         for batch in batches() {

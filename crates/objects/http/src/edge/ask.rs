@@ -346,8 +346,13 @@ impl Asker<'_> {
     }
 
     fn list(&mut self, sender: &Sender, query: &mut Query) -> Result<Asked, Fault> {
-        let name = query.take("type").ok_or_else(|| Fault::argument("type", "it is missing: name a type"))?;
         let limit = query.take_number("limit", LISTED.1)?.unwrap_or(LISTED.0);
+        let limit = u32::try_from(limit.max(1)).unwrap_or(u32::MAX);
+        let Some(name) = query.take("type") else {
+            let prefix = query.take("prefix").unwrap_or_default();
+            let question = Question::ListAll { prefix, after: query.take("after"), limit };
+            return self.read(sender, question, query);
+        };
         let question = Question::List {
             kind: match kind(&name)? {
                 UNKNOWN_TYPE => {
@@ -358,7 +363,7 @@ impl Asker<'_> {
             },
             prefix: query.take("prefix").unwrap_or_default(),
             after: query.take("after"),
-            limit: u32::try_from(limit.max(1)).unwrap_or(u32::MAX),
+            limit,
         };
         self.read(sender, question, query)
     }

@@ -22,6 +22,8 @@ pub enum Act<'a> {
     See(&'a ObjectName),
     /// To list the objects of a type whose names begin so.
     List(TypeId, &'a str),
+    /// To list the objects of all types whose names begin so.
+    ListAll(&'a str),
     /// To create an object on purpose.
     Create(&'a ObjectName),
     /// To look after an object: to delete it, migrate it, put it into quarantine.
@@ -43,6 +45,7 @@ fn words(core: &Core, act: &Act<'_>) -> String {
         Act::Method(object, method) => format!("call `{method}` of `{}`", path(object)),
         Act::See(object) => format!("see `{}`", path(object)),
         Act::List(kind, beginning) => format!("list all of `{}/{beginning}*`", name_of(core, *kind)),
+        Act::ListAll(beginning) => format!("list all of `*/{beginning}*`"),
         Act::Create(object) => format!("create `{}`", path(object)),
         Act::LookAfter(object) => format!("administer `{}`", path(object)),
         Act::LookAfterType(name) => format!("administer `{name}/*`"),
@@ -119,6 +122,7 @@ fn allows(core: &Core, rights: &Compiled, act: &Act<'_>) -> bool {
         Act::Method(object, method) => allows_method(core, rights, object, method),
         Act::See(object) => has(core, rights, object, Rights::QUERY),
         Act::List(kind, beginning) => rights.has_all(name_of(core, kind), beginning, Rights::QUERY),
+        Act::ListAll(beginning) => rights.has_all_types(beginning, Rights::QUERY),
         Act::Create(object) => has(core, rights, object, Rights::CREATE),
         Act::LookAfter(object) => has(core, rights, object, Rights::ADMIN),
         Act::LookAfterType(name) => rights.has_all(name, "", Rights::ADMIN),

@@ -85,6 +85,14 @@ struct OfType {
     prefixes: Vec<(String, Allowed)>,
 }
 
+impl OfType {
+    /// Whether one of them gives that right on all objects whose names begin so.
+    fn has_all(&self, beginning: &str, right: Rights) -> bool {
+        let mut prefixes = self.prefixes.iter();
+        prefixes.any(|(prefix, allowed)| beginning.starts_with(prefix.as_str()) && allowed.rights.has(right))
+    }
+}
+
 /// What one grant allows.
 #[derive(Clone, Debug, Default)]
 struct Allowed {
@@ -133,27 +141,24 @@ impl Compiled {
 
     /// Whether they have that right on all objects whose names begin so.
     pub(crate) fn has_all(&self, type_name: &str, beginning: &str, right: Rights) -> bool {
-        let of_types = [Some(&self.of_all_types), self.of_types.get(type_name)].into_iter().flatten();
-        of_types
-            .flat_map(|of_type| &of_type.prefixes)
-            .any(|(prefix, allowed)| beginning.starts_with(prefix.as_str()) && allowed.rights.has(right))
+        let of_type = self.of_types.get(type_name);
+        self.has_all_types(beginning, right)
+            || of_type.is_some_and(|of_type| of_type.has_all(beginning, right))
+    }
+
+    /// Whether they have it to all objects of all types whose names begin so.
+    pub(crate) fn has_all_types(&self, beginning: &str, right: Rights) -> bool {
+        self.of_all_types.has_all(beginning, right)
     }
 
     /// Whether they administer everything.
     pub(crate) fn is_admin(&self) -> bool {
-        self.has_all_of(&self.of_all_types)
+        self.has_all_types("", Rights::ADMIN)
     }
 
     /// Whether they administer all objects of any type.
     pub(crate) fn is_admin_of_a_type(&self) -> bool {
-        self.is_admin() || self.of_types.values().any(|of_type| self.has_all_of(of_type))
-    }
-
-    fn has_all_of(&self, of_type: &OfType) -> bool {
-        of_type
-            .prefixes
-            .iter()
-            .any(|(prefix, allowed)| prefix.is_empty() && allowed.rights.has(Rights::ADMIN))
+        self.is_admin() || self.of_types.values().any(|of_type| of_type.has_all("", Rights::ADMIN))
     }
 }
 

@@ -26,6 +26,7 @@ impl Wish {
             10 => Act::LookAfterType(TYPES[type_index(&self.object)].0),
             11 => Act::BringModule,
             12 => Act::Administer,
+            13 => Act::ListAll(self.beginning),
             _ => Act::Know,
         }
     }
@@ -44,6 +45,6 @@ impl Crowd {
         let name = self.principals.name(random);
         let principal = self.principals.principal(random, &name);
         let beginning = ["", "a", "ab", "b"][random.below(4) as usize];
-        Wish { principal, object, method, beginning, which: random.below(14) }
+        Wish { principal, object, method, beginning, which: random.below(15) }
     }
 }

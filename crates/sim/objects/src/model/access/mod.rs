@@ -131,6 +131,7 @@ fn allows(right: &Right, act: &Act<'_>) -> bool {
         Act::List(kind, beginning) => {
             right.is_about_all(type_name(kind).unwrap_or_default(), beginning) && right.says(&Word::Query)
         }
+        Act::ListAll(beginning) => right.is_about_all_types(beginning) && right.says(&Word::Query),
         Act::Create(object) => covers(object, Word::Create),
         Act::LookAfter(object) => covers(object, Word::Admin),
         Act::LookAfterType(kind) => right.is_about_all(kind, "") && right.says(&Word::Admin),

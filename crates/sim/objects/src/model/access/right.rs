@@ -74,6 +74,11 @@ impl Right {
         self.has_type(kind) && self.name.strip_suffix('*').is_some_and(|own| beginning.starts_with(own))
     }
 
+    /// The same of all types.
+    pub(super) fn is_about_all_types(&self, beginning: &str) -> bool {
+        self.kind == "*" && self.name.strip_suffix('*').is_some_and(|own| beginning.starts_with(own))
+    }
+
     /// Whether it is about all objects of some type.
     pub(super) fn is_about_all_of_a_type(&self) -> bool {
         self.name == "*"
