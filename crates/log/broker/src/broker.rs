@@ -97,7 +97,7 @@ impl Broker {
                 config.leaders.with_file(&config.properties.0),
                 config.replication_rates,
             ),
-            peer_calls: PeerCalls::default(),
+            peer_calls: PeerCalls::new(config.seed),
             retention_due: MonoTime::ZERO,
             growth: InternalGrowth::default(),
             drains: Drains::default(),

@@ -6,7 +6,7 @@ use crate::{VERSION, WireError, kind};
 /// A question, or the answer to one. What its bytes mean the service knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call<'a> {
-    /// The number of the question: no other one has it that the same process asked the same node.
+    /// The number of the question: no other one has it that this node or an earlier process of it has asked the same node.
     pub id: u64,
     /// Whether this is its answer.
     pub is_answer: bool,

@@ -18,6 +18,9 @@
 //!   And a marker that reaches its leader late, when its coordinator has long had it written by another leader and the next
 //!   transaction has begun, is refused: it names the epoch under which it is to be written.
 //! - What is asked on behalf of another broker is never passed on: nothing goes in circles.
+//! - *No answer to another process.* A broker may be asked by one process, and answer when another one is there under the same number:
+//!   a disk stood still meanwhile. The numbers of calls begin at a random one in each process, so that such an answer is to none
+//!   of its calls.
 
 pub(crate) mod append_codec;
 pub(crate) mod codec;
@@ -28,6 +31,7 @@ pub(crate) mod share_codec;
 
 use std::collections::BTreeMap;
 
+use base::Random;
 use log_coordinators::{Participant, Ticket};
 use log_partition::{PartitionId, ProducerId};
 
@@ -37,8 +41,11 @@ use crate::waits::Waiter;
 /// A call or an answer is not longer, bytes: a message between brokers has at most 1 MiB.
 pub(crate) const CALL_BYTES_MAX: usize = (1 << 20) - 64;
 
+/// Numbers of calls come from other random numbers than everything else that comes of the broker's seed.
+const SEED_OF_CALLS: u64 = 0x7065_6572_6361_6c6c;
+
 /// What other brokers were asked and have not answered. See the module.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct PeerCalls {
     pub(crate) open: BTreeMap<(i32, u64), Open>,
     last_id: u64,
@@ -60,9 +67,14 @@ pub(crate) enum Open {
 }
 
 impl PeerCalls {
-    /// A number that no call has had.
+    /// Those of a process, whose seed no other has.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { open: BTreeMap::new(), last_id: Random::new(seed ^ SEED_OF_CALLS).number() }
+    }
+
+    /// A number that no call has had, neither of this process nor of another one of this broker.
     pub(crate) const fn next_id(&mut self) -> u64 {
-        self.last_id += 1;
+        self.last_id = self.last_id.wrapping_add(1);
         self.last_id
     }
 
@@ -81,5 +93,21 @@ impl PeerCalls {
     /// Takes all that one broker was asked.
     pub(crate) fn take_of(&mut self, broker: i32) -> Vec<Open> {
         self.open.extract_if((broker, 0)..=(broker, u64::MAX), |_, _| true).map(|(_, open)| open).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_call_has_the_number_of_one_of_another_process() {
+        let mut known = BTreeSet::new();
+        for seed in 0..100 {
+            let mut calls = PeerCalls::new(seed);
+            assert!((0..1_000).all(|_| known.insert(calls.next_id())), "seed {seed}");
+        }
     }
 }

@@ -57,7 +57,7 @@ impl Offsets {
     /// topics of one name a request is that names it: a broker may not have heard of the second.
     pub(super) fn taken(&mut self, around: &Around<'_>, committed: Committed) {
         self.wanted = None;
-        let is_clear = around.brokers.len() == 1 || !around.topics.deleted.contains(NAMES[0]);
+        let is_clear = around.brokers.len() == 1 || !around.topics.deleted.contains_key(NAMES[0]);
         let is_there = is_clear && around.topics.ids.get(NAMES[0]) == Some(&committed.topic);
         self.pending = is_there.then_some(committed);
         if !is_there {

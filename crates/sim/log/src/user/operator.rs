@@ -46,8 +46,8 @@ pub(crate) struct Topics {
     pub(crate) compacted: Option<&'static str>,
     /// The ids that it has had.
     pub(crate) compacted_ids: BTreeSet<[u8; 16]>,
-    /// Names that were asked to go: of several brokers, some may mean another topic by them than others.
-    pub(crate) deleted: BTreeSet<&'static str>,
+    /// When names were asked to go: of several brokers, some may mean another topic by them than others.
+    pub(crate) deleted: BTreeMap<&'static str, u64>,
     /// Whether there is a share group with a topic of its own.
     pub(crate) has_shares: bool,
 }
@@ -203,7 +203,7 @@ impl Operator {
             return;
         }
         let Some(id) = around.topics.ids.remove(name) else { return };
-        around.topics.deleted.insert(name);
+        around.topics.deleted.insert(name, around.now_ms);
         around.history.topic_may_go(id);
         around.sim.tell("topic deleted", format_args!("the operator deletes {name}"));
         let topic = DeleteTopicState::default().with_name(None).with_topic_id(Uuid::from_bytes(id));

@@ -41,6 +41,9 @@ const COORDINATOR_RETRIABLE: [i16; 5] = [3, 14, 15, 16, 51];
 /// After these a batch is sent again.
 const RETRIABLE: [i16; 15] = [2, 3, 5, 6, 7, 14, 15, 16, 19, 20, 51, 56, 74, 75, 100];
 const OUT_OF_ORDER: i16 = 45;
+const ABORTABLE: i16 = 120;
+/// How long brokers may take to mean the same topic by a name again, milliseconds.
+const MADE_ANEW_MS: u64 = 5_000;
 /// The coordinator has ended the transaction after its timeout, or somebody else has followed.
 const ENDED: [i16; 6] = [47, 48, 49, 59, 90, 120];
 

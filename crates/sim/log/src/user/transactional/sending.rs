@@ -11,8 +11,8 @@ use kafka_protocol::messages::{
 use uuid::Uuid;
 
 use super::{
-    ADD, Asked, Batch, COMMIT, COORDINATOR_RETRIABLE, ENDED, FETCH, OUT_OF_ORDER, OUTSTANDING_MAX,
-    PATIENCE_MS, PRODUCE, RETRIABLE, Stage, TransactionalProducer, version,
+    ABORTABLE, ADD, Asked, Batch, COMMIT, COORDINATOR_RETRIABLE, ENDED, FETCH, MADE_ANEW_MS, OUT_OF_ORDER,
+    OUTSTANDING_MAX, PATIENCE_MS, PRODUCE, RETRIABLE, Stage, TransactionalProducer, version,
 };
 use crate::history::{Place, Value};
 use crate::user::batch::{draw, encode};
@@ -233,12 +233,25 @@ impl TransactionalProducer {
                 }
                 self.again(around, at);
             }
+            // The coordinator and the leader may have meant different topics by that name.
+            ABORTABLE if self.may_be_of_another_topic(around, at) => {
+                around.sim.count("transaction of a topic that was made anew", 1);
+                self.give_up(around);
+            }
             error if ENDED.contains(&error) => self.was_ended(around, error),
             error => {
                 let who = self.who;
                 around.history.wrong(18, format!("batch {of:?} of {who:?} was answered with {error}"));
             }
         }
+    }
+
+    /// Whether the topic of a batch that named it by name was made anew just now.
+    fn may_be_of_another_topic(&self, around: &Around<'_>, at: usize) -> bool {
+        let name = self.batches.get(at).map_or("", |batch| batch.name);
+        let deleted_ms = around.topics.deleted.get(name);
+        let is_fresh = deleted_ms.is_some_and(|at_ms| around.now_ms < at_ms + MADE_ANEW_MS);
+        around.brokers.len() > 1 && !self.has_own_epochs && is_fresh
     }
 
     /// Whether all that it has written there under its epoch may have been deleted. A replica that was made since knows of a marker

@@ -146,7 +146,8 @@ mod tests {
             connections: 1,
             fetch_bytes: 200_000,
         };
-        let measure = || consume(&load, Duration::ZERO, Duration::from_millis(50), || ()).expect("it answers");
+        let measure =
+            || consume(&load, Duration::ZERO, Duration::from_millis(50), || ()).expect("it answers");
         // On a machine that has much else to do nothing may come in that time.
         let measured = std::iter::repeat_with(measure).take(200).find(|measured| measured.requests > 0);
         let measured = measured.expect("it answers within ten seconds");
