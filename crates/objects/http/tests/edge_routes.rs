@@ -198,11 +198,6 @@ fn other_routes_ask_what_they_mean() {
         (Some(kind), prefix.as_str(), after.as_deref(), limit),
         (type_named("map"), "a", Some("ab"), 5)
     );
-    let all = world.asked("GET", "/v1/objects?prefix=a&after=map/ab", &[], "");
-    let Request::Query { question: Question::ListAll { prefix, after, limit: 100 }, .. } = all else {
-        panic!("{all:?}")
-    };
-    assert_eq!((prefix.as_str(), after.as_deref()), ("a", Some("map/ab")));
     let collect = world.asked("GET", "/v1/tickets/17", &[], "");
     assert!(matches!(collect, Request::Collect { ticket: 17, .. }));
     let watch = world.asked("GET", "/v1/objects/lock/l/events", &[("Last-Event-ID", "12.3")], "");
@@ -214,6 +209,16 @@ fn other_routes_ask_what_they_mean() {
         let counts = world.asked("GET", route, &[], "");
         assert!(matches!(counts, Request::Query { question: Question::Counts | Question::Ready, .. }));
     }
+}
+
+#[test]
+fn list_without_a_type_is_of_all_types() {
+    let mut world = World::new();
+    let all = world.asked("GET", "/v1/objects?prefix=a&after=map/ab", &[], "");
+    let Request::Query { question: Question::ListAll { prefix, after, limit: 100 }, .. } = all else {
+        panic!("{all:?}")
+    };
+    assert_eq!((prefix.as_str(), after.as_deref()), ("a", Some("map/ab")));
 }
 
 #[test]
