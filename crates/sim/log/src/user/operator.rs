@@ -123,11 +123,12 @@ impl Operator {
         if self.leader.outstanding() > 0 || self.link.outstanding() > 0 || !self.link.connect(around) {
             return;
         }
-        if let Some(partition) = self.trim {
-            return self.trim_now(around, partition);
-        }
+        // First: if it goes by an id that is none any more, nobody leads a partition of it.
         if let Some(name) = self.remake {
             return self.delete(around, name);
+        }
+        if let Some(partition) = self.trim {
+            return self.trim_now(around, partition);
         }
         let missing = around.topics.names().find(|name| !around.topics.ids.contains_key(*name));
         if let Some(name) = missing {
