@@ -27,9 +27,11 @@ use crate::wire::Wires;
 
 /// How long everything may take to come to rest, milliseconds.
 const REST_MAX_MS: u64 = 60_000;
-/// A broker's passes of compaction are over so long after two looks for a partition to compact, if no more is sent: one pass says
-/// when a tombstone may go, another one removes it.
-const COMPACTION_REST_MS: u64 = 10_000;
+/// Compaction is over so long after two looks for a partition to compact in which no segment was made: one pass says when a
+/// tombstone may go, another one removes it.
+const COMPACTION_REST_MS: u64 = 1_000;
+/// For so long it may go on when all has come to rest: a pass that meets more keys than its map holds is one of many.
+const COMPACTION_MAX_MS: u64 = 300_000;
 
 /// The longest timeout of a transaction, with some time for its end.
 const TRANSACTION_MAX_MS: u64 = 10_000;
@@ -65,7 +67,10 @@ pub struct LogWorld {
     sim: Simulation,
     setting: Setting,
     phase: Phase,
+    phase_from_ms: u64,
     phase_until_ms: u64,
+    /// When compaction made the last segment of the topic that is compacted.
+    compacted_ms: u64,
     brokers: Vec<Machine>,
     council: Council,
     wires: Wires,
@@ -184,7 +189,9 @@ impl LogWorld {
         let mut world = Self {
             sim,
             phase: Phase::Faulty,
+            phase_from_ms: 0,
             phase_until_ms,
+            compacted_ms: 0,
             brokers,
             council: Council::new(setting.servers),
             wires: Wires::default(),
@@ -274,6 +281,9 @@ impl LogWorld {
         let alone = process.flushed_alone();
         self.sim.count("flush by a shard", u64::from(alone > machine.flushed_alone));
         machine.flushed_alone = alone;
+        if process.take_compacted().iter().any(|topic| self.topics.is_compacted(topic)) {
+            self.compacted_ms = now_ms;
+        }
         let notices = process.take_notices();
         if !was_serving && process.is_serving() {
             if machine.is_wiped {
@@ -531,20 +541,21 @@ impl LogWorld {
             }
             Phase::Settling | Phase::Reading if is_late => {
                 let (phase, are_members_at_rest) = (self.phase, self.are_members_at_rest());
+                let after_ms = now_ms - self.phase_from_ms;
                 if !are_members_at_rest {
-                    self.history
-                        .wrong(53, format!("groups are not at rest after {REST_MAX_MS} ms ({phase:?})"));
+                    self.history.wrong(53, format!("groups are not at rest after {after_ms} ms ({phase:?})"));
                 }
                 let why = self.unrest();
-                self.history.wrong(36, format!("not at rest after {REST_MAX_MS} ms ({phase:?}): {why}"));
+                self.history.wrong(36, format!("not at rest after {after_ms} ms ({phase:?}): {why}"));
             }
             _ => {}
         }
     }
 
     fn begin(&mut self, phase: Phase) {
-        self.phase = phase;
-        self.phase_until_ms = self.sim.now_ms() + REST_MAX_MS;
+        (self.phase, self.phase_from_ms) = (phase, self.sim.now_ms());
+        let is_long = phase == Phase::Reading && self.loses_tombstones();
+        self.phase_until_ms = self.phase_from_ms + if is_long { COMPACTION_MAX_MS } else { REST_MAX_MS };
     }
 
     fn is_settled(&mut self) -> bool {
@@ -597,10 +608,14 @@ impl LogWorld {
     /// than tombstones are kept may miss one whose key it has read.
     fn is_retention_over_again(&self) -> bool {
         let retained_ms = if self.setting.retention.is_some() { 2 * RETENTION_CHECK_MS } else { 0 };
-        let loses_tombstones = self.setting.compacts && !self.setting.keeps_tombstones;
-        let passes_ms = 2 * self.setting.compaction_check_ms + COMPACTION_REST_MS;
-        let compacted_ms = if loses_tombstones { passes_ms } else { 0 };
-        self.sim.now_ms() + REST_MAX_MS >= self.phase_until_ms + retained_ms.max(compacted_ms)
+        let looks_ms = 2 * self.setting.compaction_check_ms + COMPACTION_REST_MS;
+        let compacted_ms = self.compacted_ms.max(self.phase_from_ms) + looks_ms;
+        let now_ms = self.sim.now_ms();
+        now_ms >= self.phase_from_ms + retained_ms && (!self.loses_tombstones() || now_ms >= compacted_ms)
+    }
+
+    const fn loses_tombstones(&self) -> bool {
+        self.setting.compacts && !self.setting.keeps_tombstones
     }
 
     fn begin_reading(&mut self) {

@@ -148,6 +148,12 @@ impl Process {
         self.serving.as_ref().map(|serving| serving.shared.notices.take()).unwrap_or_default()
     }
 
+    /// Takes the topics of segments that compaction has made.
+    pub(crate) fn take_compacted(&self) -> Vec<[u8; 16]> {
+        let take = |serving: &Serving| std::mem::take(&mut serving.shared.compaction.borrow_mut().made);
+        self.serving.as_ref().map(take).unwrap_or_default()
+    }
+
     /// How often a shard has flushed itself.
     pub(crate) fn flushed_alone(&self) -> u64 {
         self.serving.as_ref().map_or(0, |serving| *serving.shared.alone.borrow())
