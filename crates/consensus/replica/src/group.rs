@@ -51,7 +51,7 @@ impl<X: Clone, W> Group<X, W> {
             out: Output::default(),
             leadership: Leadership::default(),
             lease: Lease::default(),
-            read_index: ReadIndex::new(),
+            read_index: ReadIndex::new(raft_seed),
             applier: Applier::new(seat.applied, config.apply_bytes_max),
             feature_level: FeatureLevel::default(),
             view: View {
