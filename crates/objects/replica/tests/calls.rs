@@ -275,8 +275,8 @@ fn full_disk_refuses_commands_and_not_queries() {
     assert_eq!(world.wait(leader, read), "{\"value\":0}");
 }
 
-#[test]
-fn objects_are_described_and_listed_in_pages() {
+/// Three counters and a value.
+fn with_objects() -> World {
     let mut world = World::new();
     for name in ["b/1", "a/1", "a/2"] {
         let asked = world.call(1, &format!("counter/{name}"), "increment", "", Anonymous);
@@ -284,17 +284,27 @@ fn objects_are_described_and_listed_in_pages() {
     }
     let asked = world.call(1, "value/b/1", "set", "{\"value\":1}", Anonymous);
     world.wait(1, asked);
-    let ask = |world: &mut World, question: Question| {
-        let asked = world.ask(2, |origin| Request::Query {
-            origin,
-            principal: "ada".into(),
-            question,
-            consistency: Linearizable,
-            min_position: None,
-            proof: None,
-        });
-        world.wait(2, asked)
-    };
+    world
+}
+
+fn ask(world: &mut World, question: Question) -> String {
+    let asked = world.ask(2, |origin| Request::Query {
+        origin,
+        principal: "ada".into(),
+        question,
+        consistency: Linearizable,
+        min_position: None,
+        proof: None,
+    });
+    world.wait(2, asked)
+}
+
+/// A page behind which nothing is.
+const NOTHING: &str = "{\"objects\":[],\"next\":null}";
+
+#[test]
+fn objects_are_described_and_listed_in_pages() {
+    let mut world = with_objects();
     let kind = object("counter/a").kind;
     let list = |after: Option<&str>| Question::List {
         kind,
@@ -308,9 +318,16 @@ fn objects_are_described_and_listed_in_pages() {
     assert!(second.contains("\"name\":\"a/2\"") && second.ends_with("\"next\":null}"), "{second}");
     assert_eq!(ask(&mut world, list(Some("a"))), first, "what comes before the prefix leaves nothing out");
     assert_eq!(ask(&mut world, list(Some("a/1x"))), second, "a name of which there is no object");
-    let none = "{\"objects\":[],\"next\":null}";
-    assert_eq!(ask(&mut world, list(Some("a/2"))), none);
-    assert_eq!(ask(&mut world, list(Some("b"))), none);
+    assert_eq!(ask(&mut world, list(Some("a/2"))), NOTHING);
+    assert_eq!(ask(&mut world, list(Some("b"))), NOTHING);
+    let described = ask(&mut world, Question::Describe(object("counter/b/1")));
+    assert!(described.starts_with("{\"type\":\"counter\",\"name\":\"b/1\",\"incarnation\":"), "{described}");
+    assert_eq!(ask(&mut world, Question::Describe(object("counter/zzz"))), "refused no-such-object");
+}
+
+#[test]
+fn objects_of_all_types_are_listed_one_type_behind_the_other() {
+    let mut world = with_objects();
     let mut all = |prefix: &str, after: Option<&str>| {
         let (prefix, after) = (prefix.into(), after.map(String::from));
         ask(&mut world, Question::ListAll { prefix, after, limit: 2 })
@@ -323,10 +340,7 @@ fn objects_are_described_and_listed_in_pages() {
     assert!(second.ends_with("\"next\":null}"), "{second}");
     let of_a = all("a/", None);
     assert!(!of_a.contains("b/1") && of_a.ends_with("\"next\":null}"), "{of_a}");
-    assert_eq!(all("", Some("map/z")), none);
-    let described = ask(&mut world, Question::Describe(object("counter/b/1")));
-    assert!(described.starts_with("{\"type\":\"counter\",\"name\":\"b/1\",\"incarnation\":"), "{described}");
-    assert_eq!(ask(&mut world, Question::Describe(object("counter/zzz"))), "refused no-such-object");
+    assert_eq!(all("", Some("map/z")), NOTHING);
 }
 
 #[test]
