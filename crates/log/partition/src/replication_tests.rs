@@ -556,6 +556,12 @@ fn log_that_was_copied_from_a_compacted_one_comes_back_with_its_holes() {
     assert!(Partition::restore(config(), Offset(0), None, back.into_iter()).is_err());
 }
 
+/// A batch that is in its segment, and of which no state tells.
+fn in_its_segment(at: crate::Place, bytes: &Bytes) -> StoredEvent<'_> {
+    let (now, begun) = (WallTime::of_ms(1), &[]);
+    StoredEvent::Batch(StoredBatch { at, now, is_behind_state: true, is_written: true, begun, bytes })
+}
+
 #[test]
 fn log_that_was_cut_off_behind_what_was_compacted_comes_back() {
     let (kept, next) = (Bytes::from(plain(0, 500, 2, 40)), Bytes::from(plain(2, 500, 1, 40)));
@@ -564,17 +570,7 @@ fn log_that_was_cut_off_behind_what_was_compacted_comes_back() {
     let removed = vec![SegmentId::appended(Offset(0))];
     let replaced = Replacement { removed, added: Some(added), ..thinned_to(0) }.to_bytes();
     // A segment followed when this one was compacted. All of its batches were cut off.
-    let batch = |segment, bytes| {
-        let (at, now) = (crate::Place { segment, position: 0 }, WallTime::of_ms(1));
-        StoredEvent::Batch(StoredBatch {
-            at,
-            now,
-            is_behind_state: true,
-            is_written: true,
-            begun: &[],
-            bytes,
-        })
-    };
+    let batch = |segment, bytes| in_its_segment(crate::Place { segment, position: 0 }, bytes);
     let mut events = vec![batch(Offset(0), &kept), StoredEvent::Replaced(&replaced)];
     let restore = |events: &[StoredEvent<'_>]| {
         Partition::restore(config(), Offset(0), None, events.iter().copied()).expect("it fits together")
@@ -591,17 +587,7 @@ fn log_that_was_cut_off_behind_what_was_compacted_comes_back() {
 #[test]
 fn log_that_was_cut_off_behind_what_was_deleted_comes_back() {
     let (gone, next) = (Bytes::from(plain(0, 500, 2, 40)), Bytes::from(plain(2, 500, 1, 40)));
-    let batch = |position, bytes| {
-        let (at, now) = (crate::Place { segment: Offset(0), position }, WallTime::of_ms(1));
-        StoredEvent::Batch(StoredBatch {
-            at,
-            now,
-            is_behind_state: true,
-            is_written: true,
-            begun: &[],
-            bytes,
-        })
-    };
+    let batch = |position, bytes| in_its_segment(crate::Place { segment: Offset(0), position }, bytes);
     let restore = |first: i64, events: &[StoredEvent<'_>]| {
         let begins = StoredEvent::Start(Offset(2), Offset(first));
         let events = [batch(0, &gone), begins].into_iter().chain(events.iter().copied());
