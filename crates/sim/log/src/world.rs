@@ -234,6 +234,10 @@ impl LogWorld {
     /// Calls something with what a client sees.
     fn with<T>(&mut self, call: impl FnOnce(&mut Around<'_>) -> T) -> T {
         let mut random = self.sim.random.fork();
+        self.with_random(&mut random, call)
+    }
+
+    fn with_random<T>(&mut self, random: &mut Random, call: impl FnOnce(&mut Around<'_>) -> T) -> T {
         let now_ms = self.sim.now_ms();
         let wall_ms = self.brokers.iter().map(|broker| broker.host.now(now_ms).wall.ms()).max();
         let mut around = Around {
@@ -242,7 +246,7 @@ impl LogWorld {
             history: &mut self.history,
             topics: &mut self.topics,
             sim: &mut self.sim,
-            random: &mut random,
+            random,
             now_ms,
             served: if self.setting.brokers == 1 { self.served } else { Served::unknown() },
             wall_ms: wall_ms.unwrap_or(0),
@@ -656,25 +660,37 @@ impl LogWorld {
         if self.last_readers.is_empty() {
             return false;
         }
+        // Drawn in each step, needed or not: the seeds that are always played shall take the steps that they took.
+        let [mut first, mut second] = [self.sim.random.fork(), self.sim.random.fork()];
+        // Where a log ends is not judged while a marker may come.
+        if self.may_be_marked() {
+            return false;
+        }
         let readers = std::mem::take(&mut self.last_readers);
-        let done = self.with(|around| readers.iter().all(|reader| reader.is_at_the_end(around)));
         // A marker may have come since one of them was at the end.
         let is_same = readers.windows(2).all(|two| two[0].has_read_as_far_as(&two[1]));
+        let are_at_the_end = |around: &mut Around<'_>| readers.iter().all(|of| of.is_at_the_end(around));
+        let done = is_same && self.with_random(&mut first, are_at_the_end);
         self.last_readers = readers;
-        let reader = std::mem::replace(&mut self.offset_reader, OffsetReader::new());
-        let offsets_done = self.with(|around| reader.is_done(around));
-        self.offset_reader = reader;
-        done && is_same && offsets_done && self.are_times_read()
+        done && self.are_offsets_read(&mut second) && self.are_times_read()
     }
 
-    fn are_times_read(&mut self) -> bool {
+    fn are_offsets_read(&mut self, random: &mut Random) -> bool {
+        let reader = std::mem::replace(&mut self.offset_reader, OffsetReader::new());
+        let done = self.with_random(random, |around| reader.is_done(around));
+        self.offset_reader = reader;
+        done
+    }
+
+    /// Whether a marker of a transaction may still come.
+    fn may_be_marked(&self) -> bool {
         let is_open = |gave_up_ms| self.sim.now_ms() < gave_up_ms + TRANSACTION_MAX_MS;
         let again_ms = if self.setting.transactional > 0 { MARKED_AGAIN_MS } else { 0 };
         let may_be_again = self.sim.now_ms() + REST_MAX_MS < self.phase_until_ms + again_ms;
-        if may_be_again || self.history.gave_up_ms.is_some_and(is_open) {
-            // Where a log ends is not judged while a marker may come.
-            return false;
-        }
+        may_be_again || self.history.gave_up_ms.is_some_and(is_open)
+    }
+
+    fn are_times_read(&mut self) -> bool {
         if self.times.is_none() {
             let mut times = TimeReader::default();
             let readers = std::mem::take(&mut self.last_readers);

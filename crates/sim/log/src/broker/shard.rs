@@ -92,6 +92,8 @@ pub(super) struct Shard {
     connections: EventLoop<WireId>,
     front: Front<SimFile>,
     sockets: BTreeMap<WireId, Socket>,
+    /// Whether a socket has news.
+    has_news: bool,
     answers: Vec<(Waiter, Response)>,
     wakes_at: MonoTime,
 }
@@ -103,6 +105,7 @@ impl Shard {
             connections: EventLoop::default(),
             front,
             sockets: BTreeMap::new(),
+            has_news: false,
             answers: Vec::new(),
             wakes_at: MonoTime::ZERO,
         }
@@ -117,6 +120,7 @@ impl Shard {
         if let Some(socket) = self.sockets.get_mut(&id) {
             socket.input.extend_from_slice(bytes);
             socket.news.readable = true;
+            self.has_news = true;
         }
     }
 
@@ -125,6 +129,7 @@ impl Shard {
         if let Some(socket) = self.sockets.get_mut(&id) {
             socket.ended = true;
             (socket.news.readable, socket.news.hung_up) = (true, true);
+            self.has_news = true;
         }
     }
 
@@ -136,8 +141,7 @@ impl Shard {
     pub(super) fn turn(&mut self, shared: &Shared, wires: &mut Wires, now: Now) -> bool {
         let mail = std::mem::take(&mut shared.mail.borrow_mut()[usize::from(self.number)]);
         let has_events = self.number == 0 && shared.has_events();
-        let has_news = self.sockets.values().any(|socket| socket.news != Readiness::default());
-        if mail.is_empty() && !has_events && !has_news && now.mono() < self.wakes_at {
+        if mail.is_empty() && !has_events && !self.has_news && now.mono() < self.wakes_at {
             return false;
         }
         let disk = shared.disk.borrow().reader.clone();
@@ -172,6 +176,8 @@ impl Shard {
         self.connections.turn(&mut driver, &mut self.front, now);
         let most = self.connections.wait_max_ms(!self.answers.is_empty()).min(TICK_MS);
         self.wakes_at = now.mono().plus_ms(most);
+        // One that is not watched yet keeps its own.
+        self.has_news = self.sockets.values().any(|socket| socket.news != Readiness::default());
         true
     }
 }

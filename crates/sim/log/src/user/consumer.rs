@@ -244,14 +244,12 @@ impl Consumer {
 
     /// Whether both have read each partition to the same offset.
     pub(crate) fn has_read_as_far_as(&self, other: &Self) -> bool {
-        let next = |consumer: &Self| -> Vec<i64> { consumer.places.values().map(|of| of.next).collect() };
-        next(self) == next(other)
+        self.places.values().map(|of| of.next).eq(other.places.values().map(|of| of.next))
     }
 
     /// Whether it has read everything that was acknowledged.
     pub(crate) fn is_at_the_end(&self, around: &Around<'_>) -> bool {
-        let places = places(around);
-        places.into_iter().all(|place| {
+        places(around).all(|place| {
             let end = around.history.known_end(place);
             self.places.get(&place).is_some_and(|progress| {
                 let is_answered = progress.is_answered || !self.keeps;
@@ -262,7 +260,7 @@ impl Consumer {
 
     /// What it has not read, in words.
     pub(crate) fn behind(&self, around: &Around<'_>) -> Vec<String> {
-        let places = places(around).into_iter();
+        let places = places(around);
         let behind = places.filter_map(|place| {
             let end = around.history.known_end(place);
             let progress = self.places.get(&place)?;
@@ -332,7 +330,7 @@ impl Consumer {
 
     /// Reads the partitions that there are by now. Gives whether some are new.
     fn follow_topics(&mut self, around: &Around<'_>) -> bool {
-        let present = places(around);
+        let present = places(around).collect::<Vec<_>>();
         let has_new = present.iter().any(|place| !self.places.contains_key(place));
         self.places.retain(|place, _| present.contains(place));
         for place in present {
@@ -664,13 +662,13 @@ fn end_of_batches(mut bytes: &[u8], next: i64) -> (i64, i32, i64) {
     (end, epoch, new)
 }
 
-fn places(around: &Around<'_>) -> Vec<Place> {
+fn places(around: &Around<'_>) -> impl Iterator<Item = Place> {
     let partitions = around.topics.partitions;
-    let of_topic = |topic: &[u8; 16]| {
+    let of_topic = move |topic: &[u8; 16]| {
         let topic = *topic;
         (0..partitions).map(move |partition| Place { topic, partition })
     };
-    around.topics.ids.values().flat_map(of_topic).collect()
+    around.topics.ids.values().flat_map(of_topic)
 }
 
 fn parse(value: &[u8]) -> Option<Value> {
