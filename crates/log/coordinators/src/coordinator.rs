@@ -257,6 +257,8 @@ impl GroupCoordinator {
                 group.deadlines().timer = None;
             }
             self.turn(&name, |_, _| ());
+            // Each turn has an append of its own, so that none is too large.
+            self.finish();
         }
         if self.retention.due <= reading {
             self.check_retention();

@@ -590,7 +590,9 @@ impl LogWorld {
         why.extend(open(self.is_retention_over(), "retention"));
         why.extend(self.unrepaired());
         why.extend(self.unequal_replicas());
-        why.extend(open(self.are_members_at_rest(), "groups"));
+        if !self.are_members_at_rest() {
+            why.extend(self.members.iter().map(GroupMember::standing));
+        }
         why.extend(self.with(|around| open_shares(around)));
         let consumers: Vec<Consumer> = self.consumers.drain(..).chain(self.last_readers.drain(..)).collect();
         why.extend(self.with(|around| consumers.iter().flat_map(|of| of.behind(around)).collect::<Vec<_>>()));

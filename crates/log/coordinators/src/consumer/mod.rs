@@ -36,6 +36,10 @@ pub(crate) use heartbeat::numbers as partitions;
 use holders::Holders;
 use subscriptions::Subscriptions;
 
+/// How many members are removed at once in any case, and which part of a large group is.
+const EXPELLED_AT_ONCE: usize = 8;
+const EXPELLED_PART: usize = 16;
+
 /// What a request may use besides its turn.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
@@ -179,9 +183,11 @@ impl ConsumerGroup {
         records
     }
 
-    /// Removes the members whose time is over.
+    /// Removes members whose time is over: some of them, if they are many, for what is written of it is one batch. If that were
+    /// larger than a segment may be, nobody would ever be removed. The others follow at once, with the next turn.
     pub(crate) fn expire(&mut self, turn: &Turn<'_>) {
-        let over = self.members.values().filter(|member| member.deadline() <= turn.now);
+        let most = EXPELLED_AT_ONCE.max(self.members.len() / EXPELLED_PART);
+        let over = self.members.values().filter(|member| member.deadline() <= turn.now).take(most);
         let over: Vec<_> = over.map(|member| member.stored.id.clone()).collect();
         self.remove(&over, turn.wall);
     }

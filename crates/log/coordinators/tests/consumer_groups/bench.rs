@@ -15,6 +15,8 @@ pub(crate) struct Bench {
     pub(crate) topics: TopicTable,
     pub(crate) now: Now,
     pub(crate) log: Vec<Record>,
+    /// The records of the largest append.
+    pub(crate) largest: usize,
     limits: GroupLimits,
     ticket: u64,
 }
@@ -33,7 +35,7 @@ impl Bench {
         let mut topics = TopicTable::default();
         topics.put("t", 4);
         topics.put("u", 2);
-        Self { coordinator, topics, now, log: Vec::new(), limits, ticket: 0 }
+        Self { coordinator, topics, now, log: Vec::new(), largest: 0, limits, ticket: 0 }
     }
 
     fn settle(&mut self) -> Vec<(u64, Answer)> {
@@ -46,6 +48,7 @@ impl Bench {
             for effect in effects {
                 match effect {
                     Effect::Append { seq, records } => {
+                        self.largest = self.largest.max(records.len());
                         self.log.extend(records);
                         self.coordinator.persisted(seq, self.now);
                     }

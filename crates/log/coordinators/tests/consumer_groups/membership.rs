@@ -141,6 +141,17 @@ fn member_is_removed_after_its_session_and_not_before() {
 }
 
 #[test]
+fn many_members_whose_time_is_over_go_in_several_appends() {
+    let mut bench = Bench::new();
+    (0..40).for_each(|number| drop(bench.join(&format!("m{number:02}"))));
+    bench.largest = 0;
+    bench.pass(45_000);
+    assert_eq!(bench.describe().members.len(), 0, "they are gone at once all the same");
+    // Of each of eight its member and its target, and the group.
+    assert!(bench.largest <= 17, "an append of {} records", bench.largest);
+}
+
+#[test]
 fn group_has_settings_of_its_own() {
     let limits = ConsumerLimits {
         session_timeout_min_ms: 1_000,

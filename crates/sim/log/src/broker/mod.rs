@@ -48,6 +48,8 @@ pub(crate) struct Machine {
     pub(crate) is_wiped: bool,
     /// The number that it had before its disk was wiped, until no partition is kept under that any more.
     pub(crate) replaces: Option<i32>,
+    /// When all know that it has another number than before.
+    pub(crate) known_from_ms: u64,
 }
 
 /// How far an orderly stop has come.
@@ -182,6 +184,7 @@ impl Machine {
             stop: None,
             is_wiped: false,
             replaces: None,
+            known_from_ms: 0,
         }
     }
 

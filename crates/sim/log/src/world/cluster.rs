@@ -3,7 +3,7 @@
 //! # Wiped disks
 //! A broker whose disk was wiped must not start under its number: it would vote with an empty log (L33). Then it gets another number,
 //! and an administrator has it take over the replicas of the one before. The next disk is wiped once the council names that one nowhere
-//! any more; and each partition has three replicas at least. So no more than a minority of the replicas of a partition is ever lost,
+//! any more, and no broker that stood still can make a topic with that one; and each partition has three replicas at least. So no more than a minority of the replicas of a partition is ever lost,
 //! and nothing that was acknowledged may be.
 
 use std::collections::BTreeSet;
@@ -20,6 +20,8 @@ const HAND_OVER_MS: u64 = 10_000;
 const LINGER_MS: u64 = 250;
 /// The longest time for which links are cut, milliseconds.
 const CUT_MS_MAX: u64 = 10_000;
+/// When all brokers know that a number is gone, milliseconds: until then one that stood still may give it a topic's replica.
+const KNOWN_MS: u64 = 15_000;
 /// How often it is looked whether a cancelled change wants replicas under former numbers, milliseconds.
 const FORMERS_MS: u64 = 100;
 
@@ -72,11 +74,18 @@ impl LogWorld {
     fn wipe(&mut self, chance: &mut Random) {
         let at = self.any_broker(chance);
         let restart_at_ms = self.sim.now_ms() + chance.below(3_000);
+        let now_ms = self.sim.now_ms();
         let is_repairing = self.brokers.iter().any(|broker| broker.is_wiped || broker.replaces.is_some());
+        let is_new = self.brokers.iter().any(|broker| now_ms < broker.known_from_ms);
         // A broker that has not claimed its number yet has nothing to lose.
         let directory = paths::directory(self.brokers[at].node_id());
         let has_claimed = self.council.data(&directory).is_some_and(|data| !data.is_empty());
-        if is_repairing || !has_claimed || !self.each_has_three_replicas() {
+        if is_repairing
+            || is_new
+            || self.a_former_number().is_some()
+            || !has_claimed
+            || !self.each_has_three_replicas()
+        {
             return;
         }
         self.sim.tell("disk wiped", format_args!("the disk of broker {} is wiped", at + 1));
@@ -89,6 +98,7 @@ impl LogWorld {
         let machine = &mut self.brokers[at];
         let node_id = machine.node_id() + NUMBERS_EACH as i32;
         machine.renumber(node_id);
+        machine.known_from_ms = self.sim.now_ms() + KNOWN_MS;
         self.sim.tell(
             "wiped broker refused",
             format_args!("broker {} has another disk than it had, and becomes broker {node_id}", at + 1),
@@ -197,14 +207,19 @@ impl LogWorld {
             return;
         }
         self.formers_due_ms = now_ms + FORMERS_MS;
-        let mut named =
-            self.partitions_in_council().into_iter().flat_map(|(_, _, partition)| all_named(&partition));
-        let Some(former) = named.find(|id| self.present_number(*id) != *id) else { return };
+        let Some(former) = self.a_former_number() else { return };
         self.brokers[machine_of(former)].replaces = Some(former);
         self.sim.tell(
             "former number named",
             format_args!("replicas are wanted on broker {former}, which is gone"),
         );
+    }
+
+    /// A number in the council that its broker has no more.
+    fn a_former_number(&self) -> Option<i32> {
+        let mut named =
+            self.partitions_in_council().into_iter().flat_map(|(_, _, partition)| all_named(&partition));
+        named.find(|id| self.present_number(*id) != *id)
     }
 
     /// The number of the broker by now that had that one.

@@ -117,6 +117,17 @@ impl ClassicMember {
         }
     }
 
+    /// How it stands, in words.
+    pub(super) fn standing(&self) -> String {
+        let Self { number, stage, owned, who, link, rests_until_ms, .. } = self;
+        let partitions: Vec<i32> = owned.iter().map(|place| place.partition).collect();
+        format!(
+            "member {number} ({} under way, rests until {rests_until_ms}) is {stage:?} in {} with {partitions:?}",
+            link.outstanding(),
+            who.generation
+        )
+    }
+
     pub(super) fn rests_with(&self) -> Option<Vec<Place>> {
         (self.stage == Stage::Stable).then(|| self.owned.clone())
     }

@@ -45,6 +45,15 @@ impl GroupMember {
         }
     }
 
+    /// How it stands, in words.
+    pub(crate) fn standing(&self) -> String {
+        let standing = match self {
+            Self::Classic(member) => member.standing(),
+            Self::Consumer(member) => member.standing(),
+        };
+        format!("{}: {standing}", self.group())
+    }
+
     /// What it owns, if it is at rest.
     fn rests_with(&self) -> Option<Vec<Place>> {
         match self {
