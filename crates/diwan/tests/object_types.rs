@@ -132,3 +132,45 @@ fn module_that_is_none_is_refused_with_its_rule() {
     let (success, _, errors) = run(&group, &["put", file.to_str().unwrap()]);
     assert!(!success && errors.contains("bad-argument"), "{errors}");
 }
+
+#[test]
+fn objects_go_to_another_group_by_export_and_import() {
+    let (source, folder) = (Group::start(1), Folder::new());
+    let put = |group: &Group| {
+        let file = folder.path().join("counter.wasm");
+        std::fs::write(&file, module("one")).unwrap();
+        must(group, &["type", "put", file.to_str().unwrap()]);
+    };
+    put(&source);
+    must(&source, &["create", "hits/home"]);
+    must(&source, &["call", "hits/home", "hit"]);
+    must(&source, &["call", "counter/visits", "increment", "{\"by\":7}"]);
+    must(&source, &["call", "map/team/settings", "put", "{\"key\":\"a\",\"value\":1.50}"]);
+    let one = must(&source, &["export", "counter/visits"]);
+    assert!(one.contains("\"export\":1") && one.contains("\"value\":7"), "{one}");
+    let file = folder.path().join("backup.jsonl");
+    let file = file.to_str().unwrap();
+    let said = must(&source, &["export", "--all", "--out", file]);
+    assert!(said.contains("objects are in"), "{said}");
+    let (success, _, errors) = run(&source, &["export", "--all", "--out", file]);
+    assert!(!success && errors.contains("cannot be written"), "{errors}");
+
+    let target = Group::start(1);
+    let (success, _, errors) = run(&target, &["import", file]);
+    assert!(!success && errors.contains("no-such-type"), "its module comes first: {errors}");
+    put(&target);
+    let said = must(&target, &["import", file, "--skip-existing"]);
+    assert!(said.contains("hits/home is imported"), "{said}");
+    assert_eq!(must(&target, &["call", "hits/home", "hit"]).trim(), "{\"value\":2}");
+    assert_eq!(must(&target, &["call", "counter/visits", "increment"]).trim(), "{\"value\":8}");
+    let kept = must(&target, &["call", "map/team/settings", "get", "{\"key\":\"a\"}"]);
+    assert!(kept.contains("\"value\":1.50"), "as it was written: {kept}");
+    let (success, _, errors) = run(&target, &["import", file]);
+    assert!(!success && errors.contains("exists"), "{errors}");
+    std::fs::write(file, one).unwrap();
+    let said = must(&target, &["import", file, "--as", "counter/team/visits"]);
+    assert_eq!(said.trim(), "counter/team/visits is imported");
+    // The same object, as it is called in a namespace.
+    let mut caller = Caller::new(target.addresses());
+    assert_eq!(caller.get("/v1/ns/team/objects/counter/visits/get")["value"], 7);
+}

@@ -7,7 +7,7 @@ use clap_complete::engine::ArgValueCompleter;
 use serde_json::{Value, json};
 
 use super::access::{AccessArguments, NameArgument, Request, escaped};
-use super::{complete, types};
+use super::complete;
 use crate::log::failure::Done;
 use crate::table;
 
@@ -57,14 +57,12 @@ pub(super) fn has_waiters(object: &Value) -> bool {
 
 /// Shows those objects that are to be shown.
 pub(super) fn list(arguments: &ListArguments, is_shown: fn(&Value) -> bool, out: &mut impl Write) -> Done {
-    let kinds = match &arguments.kind {
-        Some(kind) => vec![kind.clone()],
-        None => types::names(&arguments.access)?,
+    let ListArguments { kind, prefix, access, .. } = arguments;
+    let objects = match kind {
+        Some(kind) => of_type(access, kind, prefix)?,
+        None => of_all_types(access, prefix)?,
     };
-    let mut objects = Vec::new();
-    for kind in kinds {
-        objects.extend(of_type(&arguments.access, &kind, &arguments.prefix)?.into_iter().filter(is_shown));
-    }
+    let objects: Vec<_> = objects.into_iter().filter(is_shown).collect();
     if arguments.json {
         writeln!(out, "{:#}", json!({ "objects": objects }))?;
         return Ok(());
@@ -84,12 +82,19 @@ pub(super) fn list(arguments: &ListArguments, is_shown: fn(&Value) -> bool, out:
 
 /// All objects of a type whose names begin so.
 pub(super) fn of_type(access: &AccessArguments, kind: &str, prefix: &str) -> Done<Vec<Value>> {
+    pages(access, &format!("type={}&prefix={}", escaped(kind), escaped(prefix)))
+}
+
+/// The same of all types, one type behind the other.
+pub(super) fn of_all_types(access: &AccessArguments, prefix: &str) -> Done<Vec<Value>> {
+    pages(access, &format!("prefix={}", escaped(prefix)))
+}
+
+fn pages(access: &AccessArguments, which: &str) -> Done<Vec<Value>> {
     let (mut objects, mut after) = (Vec::new(), None::<String>);
     loop {
         let behind = after.map_or_else(String::new, |after| format!("&after={}", escaped(&after)));
-        let path =
-            format!("/v1/objects?type={}&prefix={}&limit={PAGE}{behind}", escaped(kind), escaped(prefix));
-        let reply = access.ask(&Request::get(path))?;
+        let reply = access.ask(&Request::get(format!("/v1/objects?{which}&limit={PAGE}{behind}")))?;
         objects.extend(reply.body["objects"].as_array().into_iter().flatten().cloned());
         match reply.body["next"].as_str() {
             Some(next) => after = Some(next.into()),

@@ -8,6 +8,7 @@ mod complete;
 mod credentials;
 mod dev;
 mod encryption;
+mod export;
 mod list;
 mod lock;
 mod new;
@@ -31,6 +32,8 @@ An object is named TYPE/NAME. Objects of built-in types come to be by the first 
   diwan object inspect lock/build
   diwan object waits
   diwan object delete counter/visits
+  diwan object export --all --out backup.jsonl
+  diwan object import backup.jsonl --skip-existing
 
 A type of your own is a WebAssembly module. Its objects are created on purpose.
 
@@ -79,6 +82,10 @@ pub(crate) enum ObjectCommand {
     Migrate(care::MigrateArguments),
     /// Take an object back to the version that it was migrated from, within a day.
     Rollback(care::RollbackArguments),
+    /// Write objects as lines of JSON, of which `import` makes objects, here or elsewhere.
+    Export(export::ExportArguments),
+    /// Make objects of what `export` has written. Types of your own are uploaded first.
+    Import(export::ImportArguments),
     /// Have an object of a type of your own run nothing; it keeps its state.
     Quarantine(care::QuarantineArguments),
     /// Have it run again.
@@ -114,6 +121,8 @@ pub(crate) fn run(command: &ObjectCommand, out: &mut impl Write) -> io::Result<E
         ObjectCommand::Type(command) => types::run(command, out),
         ObjectCommand::Migrate(arguments) => care::migrate(arguments, out),
         ObjectCommand::Rollback(arguments) => care::rollback(arguments, out),
+        ObjectCommand::Export(arguments) => export::export(arguments, out),
+        ObjectCommand::Import(arguments) => export::import(arguments, out),
         ObjectCommand::Quarantine(arguments) => care::quarantine(arguments, out),
         ObjectCommand::Release(arguments) => care::release(arguments, out),
         ObjectCommand::Delete(arguments) => call::delete(arguments, out),

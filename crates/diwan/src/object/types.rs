@@ -215,13 +215,6 @@ fn user_types(access: &AccessArguments) -> Done<Vec<Value>> {
     Ok(types.into_iter().filter(|kind| kind["built_in"] == false).collect())
 }
 
-/// The names of all types, the built-in ones first.
-pub(super) fn names(access: &AccessArguments) -> Done<Vec<String>> {
-    let users = user_types(access)?;
-    let users = users.iter().filter_map(|kind| kind["name"].as_str().map(String::from));
-    Ok(list::type_names().into_iter().map(String::from).chain(users).collect())
-}
-
 fn list_types(arguments: &ListArguments, out: &mut impl Write) -> Done {
     let types = user_types(&arguments.access)?;
     if arguments.json {

@@ -42,7 +42,12 @@ impl Caller {
 
     /// Asks.
     pub(crate) fn query(&mut self, object: &str, method: &str, query: &str) -> Value {
-        self.until_answered("GET", &format!("/v1/objects/{object}/{method}?{query}"), "", "")
+        self.get(&format!("/v1/objects/{object}/{method}?{query}"))
+    }
+
+    /// Gets what is at a path.
+    pub(crate) fn get(&mut self, path: &str) -> Value {
+        self.until_answered("GET", path, "", "")
     }
 
     fn until_answered(&mut self, method: &str, path: &str, headers: &str, body: &str) -> Value {

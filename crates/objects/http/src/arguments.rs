@@ -1,6 +1,6 @@
 //! The arguments of calls, from bodies and from queries.
 
-use objects_state::{Invocation, Json, Method, Reply, TypeId, limits};
+use objects_state::{Content, Invocation, Json, Method, Reply, TypeId, limits};
 
 use crate::message::Fault;
 use crate::schema::{Kind, kind_of};
@@ -123,6 +123,30 @@ pub(crate) fn batch(body: &[u8]) -> Result<Vec<Invocation>, Fault> {
         return Err(Fault::argument("calls", format!("not 1 to {} calls", limits::BATCH_MAX)));
     }
     (0..).zip(calls).map(|(index, call)| one_of_batch(index, call)).collect()
+}
+
+/// What an import makes an object of.
+pub(crate) fn content(fields: &[(String, Json)]) -> Result<Content, Fault> {
+    let object = |name: &str| match field(fields, name) {
+        Some(value @ Json::Object(_)) => Ok(value.canonical().into_bytes()),
+        _ => Err(Fault::argument(name, "it is missing, or no JSON object")),
+    };
+    if let Some(state) = field(fields, "state") {
+        only(fields, &["export", "type", "name", "position", "version", "description", "state"])?;
+        return Ok(Content::State {
+            description: object("description")?,
+            state: state.canonical().into_bytes(),
+        });
+    }
+    only(fields, &["export", "type", "name", "position", "arguments", "calls", "left_out"])?;
+    let Some(Json::List(calls)) = field(fields, "calls") else {
+        return Err(Fault::argument("calls", "it is missing, or no list"));
+    };
+    if calls.len() > limits::IMPORT_CALLS_MAX {
+        return Err(Fault::argument("calls", format!("more than {} calls", limits::IMPORT_CALLS_MAX)));
+    }
+    let calls = (0..).zip(calls).map(|(index, call)| one_of_batch(index, call)).collect::<Result<_, _>>()?;
+    Ok(Content::Calls { arguments: object("arguments")?, calls })
 }
 
 fn one_of_batch(index: usize, call: &Json) -> Result<Invocation, Fault> {

@@ -1,4 +1,4 @@
-//! What may be done to an object of a user's type by those who look after it.
+//! What may be done to an object by those who look after it.
 
 /// See the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,6 +8,10 @@ pub(crate) enum Care {
     Rollback,
     Quarantine,
     Release,
+    /// As JSON.
+    Export,
+    /// A new object of what another one was exported as.
+    Import,
 }
 
 impl Care {
@@ -18,6 +22,8 @@ impl Care {
             "rollback" => Self::Rollback,
             "quarantine" => Self::Quarantine,
             "release" => Self::Release,
+            "export" => Self::Export,
+            "import" => Self::Import,
             _ => return None,
         })
     }

@@ -13,9 +13,6 @@
 //! - *One reading of a body.* What is checked here is read again where it is applied, by the same parser.
 //!
 //! This crate knows no socket, no clock and no source of randomness: time and random bits are arguments.
-//!
-//! # Not done, and what that costs
-//! - Namespaces, `:export` and `:import` are refused with 501.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod arguments;
@@ -24,6 +21,7 @@ mod edge;
 mod fields;
 mod guard;
 mod message;
+mod namespace;
 mod openapi;
 mod presented;
 mod route;

@@ -142,11 +142,6 @@ impl Fault {
         Self::of(415, "bad-codec", Retry::No, detail)
     }
 
-    /// The specification has it, this build does not.
-    pub(crate) fn not_supported(detail: impl Into<String>) -> Self {
-        Self::of(501, "not-supported", Retry::No, detail)
-    }
-
     /// The body is longer than the server reads.
     #[must_use]
     pub fn too_large(most: usize) -> Self {

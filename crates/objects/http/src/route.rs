@@ -69,7 +69,10 @@ pub(crate) struct Routed {
 
 impl Routed {
     pub(crate) fn of(method: &str, target: &Target<'_>) -> Result<Self, Fault> {
-        let route = Route::of(method, target)?;
+        let mut route = Route::of(method, target)?;
+        if let Some(namespace) = &target.namespace {
+            namespace.widen(&mut route)?;
+        }
         let is_user = matches!(&route,
             Route::Call(object, _)
             | Route::Query(object, _)
@@ -105,7 +108,6 @@ impl Route {
         let method = if method == "HEAD" { "GET" } else { method };
         let segments: Vec<&str> = target.segments.iter().map(AsRef::as_ref).collect();
         match segments.as_slice() {
-            ["ns", ..] => Err(Fault::not_supported("namespaces are to come: use names with a prefix")),
             ["objects", rest @ ..] => of_objects(method, rest, target.operation.as_deref()),
             ["tickets", id] => {
                 let ticket = digits(id).ok_or_else(|| Fault::argument("", "not a ticket's number"))?;
@@ -140,9 +142,6 @@ fn only_post(method: &str, route: Route) -> Result<Route, Fault> {
     if method == "POST" { Ok(route) } else { Err(Fault::not_allowed("POST")) }
 }
 
-/// What only later releases do to an object.
-const LATER: &[&str] = &["export", "import"];
-
 fn of_objects(method: &str, segments: &[&str], operation: Option<&str>) -> Result<Route, Fault> {
     match segments {
         [] => only_get(method, Route::List),
@@ -161,9 +160,6 @@ fn of_object(method: &str, (kind, name): (&str, &str), operation: Option<&str>) 
     match (method, operation, operation.and_then(Care::named)) {
         ("POST", Some("batch"), _) => Ok(Route::Batch(object(kind, without(name, "batch"))?)),
         ("POST", Some(word), Some(care)) => Ok(Route::Care(object(kind, without(name, word))?, care)),
-        ("POST", Some(later), _) if LATER.contains(&later) => {
-            Err(Fault::not_supported(format!("`:{later}` is to come")))
-        }
         ("PUT", ..) => Ok(Route::Create(object(kind, name)?)),
         ("GET", ..) => Ok(Route::Describe(object(kind, name)?)),
         ("DELETE", ..) => Ok(Route::Delete(object(kind, name)?)),

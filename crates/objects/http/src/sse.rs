@@ -3,6 +3,8 @@
 use objects_replica::edge::{EventId, Happening};
 use objects_state::{EventKind, Outcome, Reply, type_name};
 
+use crate::namespace::Namespace;
+
 /// What is sent while nothing happens, so that both sides notice when the other one has gone.
 pub(crate) const ALIVE: &str = ": alive\n\n";
 
@@ -15,12 +17,14 @@ pub(crate) fn begin(id: EventId) -> String {
 }
 
 /// One event.
-pub(crate) fn event(id: EventId, what: &Happening) -> String {
+pub(crate) fn event(id: EventId, what: &Happening, namespace: Option<&Namespace>) -> String {
     let (name, data) = match what {
         Happening::Object(event) => {
+            let name = &*event.object.name;
+            let name = namespace.map_or(name, |namespace| namespace.inner(name));
             let data = Reply::new()
                 .text("type", event.user_type.as_deref().or(type_name(event.object.kind)).unwrap_or_default())
-                .text("name", &event.object.name)
+                .text("name", name)
                 .optional_text("session", event.session.map(|session| session.to_string()).as_deref())
                 .number("position", event.position);
             let data = match &event.said {
@@ -66,7 +70,7 @@ mod tests {
         let session = Some(SessionId([0xab; 16]));
         let (kind, user_type, said) = (EventKind::Acquired, None, None);
         let what = Happening::Object(Event { kind, object, session, position: 17, user_type, said });
-        let text = event(EventId { position: 17, ordinal: 2 }, &what);
+        let text = event(EventId { position: 17, ordinal: 2 }, &what, None);
         assert_eq!(
             text,
             format!(

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::message::Fault;
+use crate::namespace::Namespace;
 
 /// Segments and parameters of one query that are read.
 const PARTS_MAX: usize = 32;
@@ -10,10 +11,12 @@ const PARTS_MAX: usize = 32;
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target<'a> {
-    /// What stands between the slashes, behind `/v1`.
+    /// What stands between the slashes, behind `/v1` and a namespace.
     pub(crate) segments: Vec<Cow<'a, str>>,
     /// What stands behind the last colon of the last segment, as it came: an escaped colon is none.
     pub(crate) operation: Option<Cow<'a, str>>,
+    /// The namespace that stands before them.
+    pub(crate) namespace: Option<Namespace>,
     pub(crate) query: Query,
 }
 
@@ -28,8 +31,16 @@ impl<'a> Target<'a> {
         let raw: Vec<_> = path.split('/').take(PARTS_MAX).collect();
         let operation = raw.last().and_then(|last| last.rsplit_once(':'));
         let operation = operation.map(|(_, operation)| decoded(operation, false)).transpose()?;
-        let segments = raw.into_iter().map(|segment| decoded(segment, false)).collect::<Result<_, _>>()?;
-        Ok(Self { segments, operation, query: Query::parse(query)? })
+        let segments = raw.into_iter().map(|segment| decoded(segment, false));
+        let mut segments: Vec<_> = segments.collect::<Result<_, _>>()?;
+        let namespace = match segments.as_slice() {
+            [first, name, ..] if first == "ns" => Some(Namespace::named(name)?),
+            _ => None,
+        };
+        if namespace.is_some() {
+            segments.drain(..2);
+        }
+        Ok(Self { segments, operation, namespace, query: Query::parse(query)? })
     }
 }
 

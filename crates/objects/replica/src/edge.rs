@@ -109,6 +109,13 @@ pub enum Question {
     Type(String),
     /// One version of a type of users, with its `description`.
     Version(String, VersionHash),
+    /// An object as JSON, of which an import makes another one.
+    Export {
+        /// Which object.
+        object: ObjectName,
+        /// The incarnation that the caller means, if it means one.
+        incarnation: Option<u64>,
+    },
     /// What a migration would come to, tried on a copy at this member: `{"would_migrate","from","version","state_bytes",
     /// "pages"}`, or how it would be refused.
     TryMigration {

@@ -101,7 +101,7 @@ pub use status::CoreStatus;
 pub type PeerMessage = consensus_replica::PeerMessage<ObjectsMessage>;
 
 /// The highest feature level that this build understands.
-pub const FEATURE_LEVEL: u32 = 6;
+pub const FEATURE_LEVEL: u32 = 7;
 
 /// The feature level from which on there may be types of users.
 pub const USER_TYPES_LEVEL: u32 = 2;
@@ -112,6 +112,9 @@ pub const VERDICTS_LEVEL: u32 = 3;
 
 /// The feature level from which on there are tokens and rights.
 pub const ACCESS_LEVEL: u32 = 6;
+
+/// The feature level from which on objects are imported.
+pub const IMPORT_LEVEL: u32 = 7;
 
 /// How many bytes a message of another member may have that begins like this: see
 /// [`consensus_replica::peer_message_bytes_max`].

@@ -40,12 +40,14 @@ fn set_type(request: &mut Request, to: TypeId) {
             | Command::Delete { object, .. }
             | Command::Migrate { object, .. }
             | Command::Quarantine { object, .. }
+            | Command::Import { object, .. }
             | Command::Rollback { object, .. } => object.kind = to,
             _ => {}
         },
         Request::Query { question, .. } => match question {
             Question::Method { object, .. }
             | Question::Describe(object)
+            | Question::Export { object, .. }
             | Question::TryMigration { object, .. } => object.kind = to,
             Question::List { kind, .. } => *kind = to,
             _ => {}

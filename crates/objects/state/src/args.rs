@@ -53,6 +53,16 @@ impl Args {
         Some(&self.fields[at].1)
     }
 
+    /// How many values there are in the arguments' lists and objects; one at the least.
+    pub(crate) fn weight(&self) -> usize {
+        let of = |value: &Json| match value {
+            Json::List(items) => items.len(),
+            Json::Object(fields) => fields.len(),
+            _ => 0,
+        };
+        self.fields.iter().map(|(_, value)| of(value)).sum::<usize>().max(1)
+    }
+
     pub(crate) fn has(&self, name: &str) -> bool {
         self.field(name).is_some()
     }

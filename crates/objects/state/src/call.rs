@@ -194,13 +194,44 @@ fn one_of_batch<K: Builtin>(
     if types::is_user(batch.object.kind) {
         return user::batch_step(core, batch, invocation, claim);
     }
+    let found = (&batch.object, batch.incarnation, batch.create);
     let (method, args) = understood::<K>(invocation)?;
+    run_at_once::<K>(core, found, (method, &args), claim)
+}
+
+/// A call of an import, of an object that is there. Gives how many items it has, and how long its result is.
+///
+/// # Errors
+/// It was refused, or would wait.
+pub(crate) fn of_import<K: Builtin>(
+    core: &mut Core,
+    object: &ObjectName,
+    caller: &Caller,
+    invocation: &Invocation,
+) -> Result<(usize, usize), Problem> {
+    let principal = caller.principal.name.clone();
+    let claim = Claim { principal, wait_ms: Some(0), ..Claim::default() };
+    if !K::SCRIPT.contains(&&*invocation.method) {
+        return Err(Problem::argument("calls", "an import has no such calls"));
+    }
+    let (method, args) = understood::<K>(invocation)?;
+    let result = run_at_once::<K>(core, (object, None, false), (method, &args), &claim)?;
+    Ok((args.weight(), result.len()))
+}
+
+/// A call that does not wait.
+fn run_at_once<K: Builtin>(
+    core: &mut Core,
+    (object, incarnation, create): (&ObjectName, Option<u64>, bool),
+    (method, args): (&Method, &Args),
+    claim: &Claim,
+) -> Result<String, Problem> {
     if args.int("wait_ms")?.is_some_and(|ms| ms != 0) {
         return Err(Problem::argument("wait_ms", "a call of a batch does not wait"));
     }
-    let (opened, existed) = find::<K>(core, &batch.object, batch.incarnation, batch.create)?;
-    let answer = object::run(core, &batch.object, opened, existed, claim, |live, ctx| {
-        step(live, ctx, method.name, &args, |_, _| {})
+    let (opened, existed) = find::<K>(core, object, incarnation, create)?;
+    let answer = object::run(core, object, opened, existed, claim, |live, ctx| {
+        step(live, ctx, method.name, args, |_, _| {})
     })?;
     match answer {
         Answer::Done(result) => Ok(result),
@@ -224,7 +255,11 @@ pub(crate) fn create(core: &mut Core, caller: &Caller, object: &ObjectName, args
     });
 }
 
-fn create_of<K: Builtin>(core: &mut Core, object: &ObjectName, args: &[u8]) -> Result<Answer, Problem> {
+pub(crate) fn create_of<K: Builtin>(
+    core: &mut Core,
+    object: &ObjectName,
+    args: &[u8],
+) -> Result<Answer, Problem> {
     let args = Args::parse(args)?;
     args.only(K::CONSTRUCTOR)?;
     let config = K::config(&args)?;

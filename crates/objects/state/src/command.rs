@@ -3,7 +3,7 @@
 //! The encoded form is versioned by its first byte. It is the log's format: all later builds read what is written here.
 
 use crate::codec::{Cursor, Field, Malformed, put_varint, record};
-use crate::limits::{BATCH_MAX, NAME_BYTES_MAX};
+use crate::limits::{BATCH_MAX, IMPORT_CALLS_MAX, NAME_BYTES_MAX};
 use crate::rights::AccessChange;
 use crate::version::VersionHash;
 
@@ -148,6 +148,75 @@ fn batch_length(cursor: &mut Cursor<'_>) -> Result<u64, Malformed> {
         return Err(Malformed("command: a batch of no calls, or of too many"));
     }
     Ok(count)
+}
+
+/// What an imported object is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Of a built-in type: the constructor's arguments, then calls, each at a position of its own.
+    Calls {
+        /// A JSON object; nothing stands for none.
+        arguments: Vec<u8>,
+        /// Up to [`IMPORT_CALLS_MAX`] of them.
+        calls: Vec<Invocation>,
+    },
+    /// Of a user's type: what its module has saved.
+    State {
+        /// The description of the version that has saved it: a JSON object.
+        description: Vec<u8>,
+        /// JSON.
+        state: Vec<u8>,
+    },
+}
+
+impl Field for Content {
+    fn put(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Calls { arguments, calls } => {
+                out.push(0);
+                arguments.put(out);
+                put_varint(out, calls.len() as u64);
+                calls.iter().for_each(|call| call.put(out));
+            }
+            Self::State { description, state } => {
+                out.push(1);
+                description.put(out);
+                state.put(out);
+            }
+        }
+    }
+
+    fn take(cursor: &mut Cursor<'_>) -> Result<Self, Malformed> {
+        match cursor.u8()? {
+            0 => {
+                let arguments = Field::take(cursor)?;
+                let calls =
+                    (0..import_length(cursor)?).map(|_| Field::take(cursor)).collect::<Result<_, _>>()?;
+                Ok(Self::Calls { arguments, calls })
+            }
+            1 => Ok(Self::State { description: Field::take(cursor)?, state: Field::take(cursor)? }),
+            _ => Err(Malformed("command: an import of an unknown kind")),
+        }
+    }
+
+    fn skip(cursor: &mut Cursor<'_>) -> Result<(), Malformed> {
+        match cursor.u8()? {
+            0 => {
+                Vec::<u8>::skip(cursor)?;
+                (0..import_length(cursor)?).try_for_each(|_| Invocation::skip(cursor))
+            }
+            1 => (0..2).try_for_each(|_| Vec::<u8>::skip(cursor)),
+            _ => Err(Malformed("command: an import of an unknown kind")),
+        }
+    }
+}
+
+fn import_length(cursor: &mut Cursor<'_>) -> Result<u64, Malformed> {
+    let count = cursor.varint()?;
+    match count <= IMPORT_CALLS_MAX as u64 {
+        true => Ok(count),
+        false => Err(Malformed("command: an import of too many calls")),
+    }
 }
 
 record! {
@@ -313,6 +382,15 @@ pub enum Command {
         /// Whether what commands did since then may be lost.
         lose_commands: bool,
     },
+    /// Makes an object of what another one was exported as. Only from feature level 7 on.
+    Import {
+        /// Who does it.
+        caller: Caller,
+        /// Which object. There is none of that name.
+        object: ObjectName,
+        /// What it is made of.
+        content: Content,
+    },
     /// A run of a module that went on beside the commands has ended: now it takes effect. Only from feature level 5 on, and
     /// without effect if that run is not under way any more.
     Finish {
@@ -355,6 +433,7 @@ macro_rules! caller_of {
             | Command::Migrate { caller, .. }
             | Command::Quarantine { caller, .. }
             | Command::Rollback { caller, .. }
+            | Command::Import { caller, .. }
             | Command::Access { caller, .. }
             | Command::CancelTicket { caller: Some(caller), .. } => Some(caller),
             Command::CancelTicket { caller: None, .. }
@@ -459,6 +538,11 @@ impl Command {
                 caller.put(out);
                 change.put(out);
             }
+            Self::Import { caller, object, content } => {
+                caller.put(out);
+                object.put(out);
+                content.put(out);
+            }
         }
     }
 
@@ -533,6 +617,9 @@ impl Command {
             },
             23 => Self::Access { caller: Field::take(at)?, change: Field::take(at)? },
             24 => Self::Finish { space: Field::take(at)?, begun: Field::take(at)? },
+            25 => {
+                Self::Import { caller: Field::take(at)?, object: Field::take(at)?, content: Field::take(at)? }
+            }
             _ => return Err(Malformed("command: an unknown kind")),
         };
         cursor.end()?;
@@ -572,6 +659,7 @@ impl Command {
             22 => skip!(at, Caller, ObjectName, Option<u64>, bool),
             23 => skip!(at, Caller, AccessChange),
             24 => skip!(at, u64, Begun),
+            25 => skip!(at, Caller, ObjectName, Content),
             _ => return Err(Malformed("command: an unknown kind")),
         }
         cursor.end()?;
@@ -601,6 +689,7 @@ impl Command {
             Self::Rollback { .. } => 22,
             Self::Access { .. } => 23,
             Self::Finish { .. } => 24,
+            Self::Import { .. } => 25,
         }
     }
 
@@ -710,6 +799,19 @@ mod tests {
                 object: ObjectName { kind: TypeId(64), name: "l".into() },
                 incarnation: Some(4),
                 lose_commands: true,
+            },
+            Command::Import {
+                caller: anonymous.clone(),
+                object: ObjectName { kind: TypeId(6), name: "l".into() },
+                content: Content::Calls {
+                    arguments: b"{}".to_vec(),
+                    calls: vec![Invocation { method: "set".into(), args: b"{\"value\":7}".to_vec() }],
+                },
+            },
+            Command::Import {
+                caller: anonymous.clone(),
+                object: ObjectName { kind: TypeId(64), name: "l".into() },
+                content: Content::State { description: b"{}".to_vec(), state: b"null".to_vec() },
             },
             Command::ExpireSession { session: id, generation: 3 },
             Command::Access { caller: by_token.clone(), change: AccessChange::Set { closed: true } },

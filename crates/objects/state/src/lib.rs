@@ -111,6 +111,7 @@ mod death;
 mod directory;
 mod effects;
 mod ended;
+mod export;
 mod group;
 pub mod guest;
 mod json;
@@ -129,6 +130,7 @@ mod reply;
 mod request;
 mod rights;
 mod scan;
+mod script;
 mod session;
 mod source;
 mod state;
@@ -143,8 +145,8 @@ pub use access::Act;
 pub use builtin::{TYPES, constructor, methods, type_name, type_named};
 pub use codec::Malformed;
 pub use command::{
-    Batch, Begun, Call, Caller, Command, GivenBy, Identity, Invocation, NewSession, ObjectName, Origin,
-    SessionId, TypeId, Verdict,
+    Batch, Begun, Call, Caller, Command, Content, GivenBy, Identity, Invocation, NewSession, ObjectName,
+    Origin, SessionId, TypeId, Verdict,
 };
 pub use directory::{Endpoint, Host, Members, NameData, NameRecord};
 pub use effects::{Effect, Effects, Event, EventKind, Said, TicketEnd};

@@ -64,6 +64,14 @@ pub const OBJECT_BYTES: i64 = 64 << 20;
 pub const RATE_KEYS_MAX: i64 = 10_000;
 /// Calls of one batch.
 pub const BATCH_MAX: usize = 100;
+/// Bytes of an export, about: it fits into the body of a request.
+pub const EXPORT_BYTES_MAX: usize = (4 << 20) - (64 << 10);
+/// Calls of an import.
+pub const IMPORT_CALLS_MAX: usize = 20_000;
+/// Bytes that an import writes, with what each record takes.
+pub const IMPORT_WRITTEN_MAX: usize = 64 << 20;
+/// Items of all calls of an import together: what it takes of the group's time.
+pub const IMPORT_ITEMS_MAX: usize = 100_000;
 
 /// Deadlines that one tick handles; the leader proposes another one if more are due.
 pub const DEADLINES_PER_TICK: usize = 1_000;

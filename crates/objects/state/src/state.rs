@@ -15,6 +15,7 @@ use crate::command::{Caller, Command, Identity, NewSession, ObjectName, SessionI
 use crate::deadline;
 use crate::death;
 use crate::effects::{Effect, Effects};
+use crate::export;
 use crate::group::{Core, Meta, SharedEngine};
 use crate::guest::{Ended, Engine, PAGE_BYTES, VersionHash};
 use crate::key;
@@ -507,6 +508,14 @@ impl State {
         preparing.map(|(kind, (hash, _))| (kind, hash)).collect()
     }
 
+    /// An object as JSON, of which an import makes another one.
+    ///
+    /// # Errors
+    /// There is none, it holds too much, or its module cannot save it.
+    pub fn export(&self, object: &ObjectName, incarnation: Option<u64>) -> Result<String, Problem> {
+        export::export(&self.core, object, incarnation).map_err(|problem| self.placed(problem))
+    }
+
     /// The token of a secret with that hash, and its principal.
     #[must_use]
     pub fn principal_of(&self, hash: &[u8; 32]) -> Option<Principal> {
@@ -661,6 +670,10 @@ fn perform(core: &mut Core, command: &Command) {
         Command::Quarantine { caller, object, incarnation, reason } => {
             let by = (caller, judged(core, caller, command));
             user::quarantine(core, by, object, *incarnation, reason.as_deref());
+        }
+        Command::Import { caller, object, content } => {
+            let by = (caller, judged(core, caller, command));
+            export::import(core, by, object, content);
         }
         Command::Rollback { caller, object, incarnation, lose_commands } => {
             let by = (caller, judged(core, caller, command));

@@ -99,6 +99,11 @@ impl Store {
         self.terms = mark.terms;
     }
 
+    /// Bytes that the running command has written, with what each record takes.
+    pub(crate) const fn written(&self) -> usize {
+        self.written
+    }
+
     /// The command has ended. Gives how many bytes it has written.
     pub(crate) fn commit(&mut self) -> usize {
         match &mut self.scan {

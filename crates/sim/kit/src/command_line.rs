@@ -66,7 +66,7 @@ pub fn main_with<W: World>(words: Vec<String>) -> ExitCode {
 }
 
 fn help<W: World>() -> String {
-    format!("{HELP}{}", W::LIGHT)
+    format!("{HELP}{}\n{}", W::LIGHT, W::OWN_OPTION).trim_end().into()
 }
 
 fn options<W: World>(words: Vec<String>) -> Result<Options, String> {

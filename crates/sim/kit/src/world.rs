@@ -17,6 +17,8 @@ pub trait World: Sized {
     const COMMAND: &'static str;
     /// What a light run is, in words for `--help`.
     const LIGHT: &'static str;
+    /// An option of this program alone, in words for `--help`: a line, if there is one.
+    const OWN_OPTION: &'static str = "";
     /// What some hundred seeds must have reached, or they tried nothing: words that are counted.
     const REACHED: &'static [&'static str];
     /// How much each rule must have judged.

@@ -13,6 +13,7 @@ pub struct LoneWorld(LogWorld);
 impl World for LoneWorld {
     const COMMAND: &'static str = "cargo xtask sim-log --lone";
     const LIGHT: &'static str = "without faults";
+    const OWN_OPTION: &'static str = "  --lone         plays one broker in each run";
     const REACHED: &'static [&'static str] = &[];
     const FLOORS: &'static [Floor] = &[];
 

@@ -100,6 +100,7 @@ pub struct LogWorld {
 impl World for LogWorld {
     const COMMAND: &'static str = "cargo xtask sim-log";
     const LIGHT: &'static str = "one broker without faults";
+    const OWN_OPTION: &'static str = "  --lone         plays one broker in each run";
     const REACHED: &'static [&'static str] = REACHED;
     const FLOORS: &'static [Floor] = FLOORS;
 

@@ -166,6 +166,10 @@ pub const CELLS: &[&str] = &[
     "ids.peek bad-argument",
     "ids.peek? bad-argument",
     "ids.peek? done",
+    "import bad-argument",
+    "import done",
+    "import exists",
+    "import refused",
     "latch.await bad-argument",
     "latch.await cancelled",
     "latch.await done",
@@ -551,7 +555,8 @@ fn of_batch(kind: &str, method: &str, result: &Value) -> String {
 /// The cell of a refusal that no method has of its own; a call may open a session under an id that another one has.
 fn of_any(what: &str, slug: &str) -> bool {
     let is_access = what.starts_with("access ");
-    let opens = slug == "exists" && !what.starts_with("create ") && what != "open" && !is_access;
+    let opens =
+        slug == "exists" && !what.starts_with("create ") && !["open", "import"].contains(&what) && !is_access;
     // Whose a ticket or a session is; who administers.
     let is_own = slug == "forbidden" && (is_access || ["cancel", "close", "open"].contains(&what));
     (OF_ANY.contains(&slug) && !is_own) || opens
@@ -565,6 +570,12 @@ pub(crate) fn of_query(kind: &str, method: &str, answer: &Answer) -> String {
 fn cell(what: &str, mark: &str, answer: &Answer) -> String {
     match answer {
         Ok(_) => format!("{what}{mark} done"),
+        // One of its calls is refused, for whatever reason.
+        Err(refusal)
+            if what == "import" && !["bad-argument", "exists", "forbidden"].contains(&refusal.slug) =>
+        {
+            "import refused".into()
+        }
         Err(refusal) if of_any(what, refusal.slug) => format!("any {}", refusal.slug),
         Err(refusal) => format!("{what}{mark} {}", refusal.slug),
     }
@@ -582,6 +593,7 @@ fn what(command: &Command) -> String {
             format!("create {}", type_name(object.kind).unwrap_or_default())
         }
         Command::Delete { .. } => "delete".into(),
+        Command::Import { .. } => "import".into(),
         Command::OpenSession { .. } => "open".into(),
         Command::CloseSession { .. } => "close".into(),
         Command::ExpireSession { .. } => "expire".into(),

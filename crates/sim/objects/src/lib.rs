@@ -25,6 +25,7 @@ pub mod cells;
 mod crowd;
 mod forgotten;
 mod guests;
+mod imports;
 mod members;
 mod model;
 mod outcome;

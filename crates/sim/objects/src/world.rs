@@ -11,6 +11,7 @@ use sim_kit::{Floor, Judged, Plan, Simulation, World};
 use crate::book::Book;
 use crate::cells::{self, CELLS};
 use crate::crowd::Crowd;
+use crate::imports::{self, Import, Imports};
 use crate::model::{Group, Told};
 use crate::outcome::{brief, refusal, told_by};
 use crate::rules::{self, Rules, Seen, Wrong};
@@ -44,6 +45,7 @@ const FLOORS: &[Floor] = &[
     (18, "returns", 10),
     (19, "commands", 50_000),
     (20, "refusals", 1_500),
+    (24, "imports of exports", 60),
     (24, "loads", 800),
     (24, "snapshots under way", 200),
     (31, "objects", 20_000),
@@ -75,6 +77,7 @@ pub struct ObjectsWorld {
     running: Option<(Vec<u8>, u64)>,
     /// The first state has been loaded from a snapshot: until then only bytes lie between the two.
     is_loaded: bool,
+    imports: Option<Imports>,
     book: Book,
     rules: Rules,
     wrongs: Vec<String>,
@@ -84,6 +87,7 @@ pub struct ObjectsWorld {
 impl World for ObjectsWorld {
     const COMMAND: &'static str = "cargo xtask sim-objects";
     const LIGHT: &'static str = "not used here";
+    const OWN_OPTION: &'static str = "  --members      plays whole members of the group, under faults";
     const REACHED: &'static [&'static str] = CELLS;
     const FLOORS: &'static [Floor] = FLOORS;
 
@@ -102,6 +106,7 @@ impl World for ObjectsWorld {
             twin: State::new(),
             running: None,
             is_loaded: false,
+            imports: Imports::of(plan.seed),
             book: Book::default(),
             rules: Rules::default(),
             wrongs: Vec::new(),
@@ -129,7 +134,8 @@ impl World for ObjectsWorld {
         if let Some(mut random) = self.sim.strike(1_000) {
             self.pass_time(&mut random);
             let command = self.crowd.next(&mut random, &self.group);
-            if let Err(wrong) = self.play(&mut random, &command) {
+            let played = self.play(&mut random, &command).and_then(|()| self.import(&mut random));
+            if let Err(wrong) = played {
                 self.wrongs.push(rules::words(&wrong));
             }
         }
@@ -169,6 +175,24 @@ impl ObjectsWorld {
             12..100 => 0,
             _ => random.below(30) as i64,
         };
+    }
+
+    /// Now and then an object is made of what another one was exported as.
+    fn import(&mut self, random: &mut Random) -> Result<(), Wrong> {
+        let Some(imports) = &mut self.imports else { return Ok(()) };
+        let next = imports.next(&mut self.crowd, &self.group, &self.state);
+        let Some(Import { command, source }) = next else { return Ok(()) };
+        let made = rules::object_of(&command).cloned();
+        let was_there = made.as_ref().is_some_and(|made| self.group.names().contains(made));
+        self.play(random, &command)?;
+        let is_there = made.as_ref().is_some_and(|made| self.group.names().contains(made));
+        match (source, made) {
+            (Some(source), Some(made)) if is_there && !was_there => {
+                self.rules.count(24, "imports of exports", 1);
+                imports::is_like(&self.state, &source, &made)
+            }
+            _ => Ok(()),
+        }
     }
 
     fn play(&mut self, random: &mut Random, command: &Command) -> Result<(), Wrong> {
@@ -259,9 +283,9 @@ impl ObjectsWorld {
         let is_refused = matches!(told, [Told::Answered(_, Err(_))]);
         let is_anonymous = match command {
             Command::Call(call) => call.caller.identity == Identity::Anonymous,
-            Command::Create { caller, .. } | Command::Delete { caller, .. } => {
-                caller.identity == Identity::Anonymous
-            }
+            Command::Create { caller, .. }
+            | Command::Delete { caller, .. }
+            | Command::Import { caller, .. } => caller.identity == Identity::Anonymous,
             Command::Access { .. } => true,
             _ => is_turned_away,
         };

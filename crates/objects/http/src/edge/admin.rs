@@ -1,7 +1,8 @@
-//! What is asked of the core for those who look after objects of users' types: migration, the way back, quarantine.
+//! What is asked of the core for those who look after objects: export and import, and of users' types migration, the way back,
+//! quarantine.
 
 use objects_replica::edge::Question;
-use objects_state::{Command, Json, ObjectName};
+use objects_state::{Command, Json, ObjectName, type_name};
 
 use super::ask::{Asked, Asker, LATEST};
 use super::open::Purpose;
@@ -11,12 +12,22 @@ use crate::fields::{self, Sender};
 use crate::message::Fault;
 use crate::route;
 
+/// The form of exports that this build reads.
+const EXPORT_FORM: i64 = 1;
+
 impl Asker<'_> {
     pub(super) fn care(&self, sender: &Sender, care: Care, object: ObjectName) -> Result<Asked, Fault> {
+        if care == Care::Import {
+            return self.import(sender, object);
+        }
         let fields = arguments::body(self.request.body)?;
         let incarnation = fields::incarnation(self.request.fields)?;
         let identity = sender.identity()?;
         let asked = match care {
+            Care::Export | Care::Import => {
+                arguments::only(&fields, &[])?;
+                self.question(sender, Question::Export { object, incarnation }, LATEST)
+            }
             Care::Migrate => return self.migrate(sender, object, &fields),
             Care::Rollback => {
                 arguments::only(&fields, &["lose_commands"])?;
@@ -42,6 +53,22 @@ impl Asker<'_> {
             }
         };
         Ok(asked)
+    }
+
+    /// An export, of an object of the same type.
+    fn import(&self, sender: &Sender, object: ObjectName) -> Result<Asked, Fault> {
+        let fields = arguments::any_body(self.request.body)?;
+        if arguments::integer(&fields, "export")? != Some(EXPORT_FORM) {
+            let detail = "no export that this build reads: its body is what `:export` has answered";
+            return Err(Fault::argument("export", detail));
+        }
+        let own = self.user_type.as_deref().or(type_name(object.kind)).unwrap_or_default();
+        if arguments::text(&fields, "type")?.as_deref() != Some(own) {
+            return Err(Fault::argument("type", format!("an export of another type than `{own}`")));
+        }
+        let content = arguments::content(&fields)?;
+        let command = |caller| Command::Import { caller, object, content };
+        Ok(self.command(command, sender.identity()?, sender.proof(), Purpose::Creation))
     }
 
     fn migrate(

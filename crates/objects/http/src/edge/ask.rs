@@ -12,6 +12,7 @@ use super::{EdgeConfig, HOLD_MS_MAX};
 use crate::arguments;
 use crate::fields::{self, Credential, SECRET_BYTES, Sender};
 use crate::message::{Fault, HttpRequest};
+use crate::namespace::Namespace;
 use crate::presented::Presented;
 use crate::route::{Route, kind};
 use crate::schema;
@@ -40,6 +41,7 @@ pub(super) struct Asker<'a> {
     pub(super) presented: Presented,
     /// The type that is meant, if the core alone knows its number.
     pub(super) user_type: Option<String>,
+    pub(super) namespace: Option<Namespace>,
 }
 
 impl Asker<'_> {
@@ -83,8 +85,14 @@ impl Asker<'_> {
             Route::Batch(object) => self.batch(&sender, object),
             Route::Create(object) => self.create(&sender, object),
             Route::Delete(object) => self.delete(&sender, object),
-            Route::Describe(object) => self.read(&sender, Question::Describe(object), &mut query),
-            Route::List => self.list(&sender, &mut query),
+            Route::Describe(object) => {
+                let asked = self.read(&sender, Question::Describe(object), &mut query)?;
+                Ok(self.in_namespace(asked))
+            }
+            Route::List => {
+                let asked = self.list(&sender, &mut query)?;
+                Ok(self.in_namespace(asked))
+            }
             Route::ObjectEvents(object) => self.watch(Subject::Object(object), None),
             Route::SessionEvents(session) => {
                 let keeps = keeps(&mut query)?;
@@ -348,9 +356,14 @@ impl Asker<'_> {
     fn list(&mut self, sender: &Sender, query: &mut Query) -> Result<Asked, Fault> {
         let limit = query.take_number("limit", LISTED.1)?.unwrap_or(LISTED.0);
         let limit = u32::try_from(limit.max(1)).unwrap_or(u32::MAX);
+        let prefix = self.whole(query.take("prefix").unwrap_or_default());
         let Some(name) = query.take("type") else {
-            let prefix = query.take("prefix").unwrap_or_default();
-            let question = Question::ListAll { prefix, after: query.take("after"), limit };
+            let after = query.take("after");
+            let after = match &self.namespace {
+                Some(namespace) => after.map(|after| namespace.whole_path(&after)),
+                None => after,
+            };
+            let question = Question::ListAll { prefix, after, limit };
             return self.read(sender, question, query);
         };
         let question = Question::List {
@@ -361,11 +374,26 @@ impl Asker<'_> {
                 }
                 built_in => built_in,
             },
-            prefix: query.take("prefix").unwrap_or_default(),
-            after: query.take("after"),
+            prefix,
+            after: query.take("after").map(|after| self.whole(after)),
             limit,
         };
         self.read(sender, question, query)
+    }
+
+    fn whole(&self, name: String) -> String {
+        match &self.namespace {
+            Some(namespace) => namespace.whole(&name),
+            None => name,
+        }
+    }
+
+    /// What is answered with names, which in a namespace are short.
+    fn in_namespace(&self, asked: Asked) -> Asked {
+        match &self.namespace {
+            Some(namespace) => Asked { purpose: Purpose::ReadingIn(namespace.clone()), ..asked },
+            None => asked,
+        }
     }
 
     fn batch(&self, sender: &Sender, object: ObjectName) -> Result<Asked, Fault> {
@@ -398,7 +426,8 @@ impl Asker<'_> {
     fn watch(&self, subject: Subject, session: Option<SessionId>) -> Result<Asked, Fault> {
         let after = fields::last_event(self.request.fields)?;
         let (origin, principal) = (self.origin, self.presented.principal());
-        Ok(plain(Request::Watch { origin, principal, subject, after }, Purpose::Stream(session)))
+        let purpose = Purpose::Stream(session, self.namespace.clone());
+        Ok(plain(Request::Watch { origin, principal, subject, after }, purpose))
     }
 
     /// A client may bring an id and a secret of its own, so that it can repeat the request.

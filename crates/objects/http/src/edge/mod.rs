@@ -16,6 +16,7 @@ use objects_state::{Origin, Outcome, SessionId, SideEffect, Slug};
 
 use crate::guard;
 use crate::message::{Fault, HttpRequest, HttpResponse, Note, unanswered};
+use crate::namespace::Namespace;
 use crate::presented::Presented;
 use crate::route::{Route, Routed};
 use crate::sse;
@@ -160,7 +161,9 @@ impl<K: Copy + Ord> Edge<K> {
             return Err(Fault::overloaded(&format!("{UPLOADS_MAX} modules are on their way here")));
         }
         let origin = self.origin(self.requests.next());
-        let asker = ask::Asker { config: &self.config, request, origin, random, presented, user_type };
+        let namespace = target.namespace;
+        let asker =
+            ask::Asker { config: &self.config, request, origin, random, presented, user_type, namespace };
         let asked = asker.ask(route, target.query)?;
         self.requests.insert(key, asked.purpose, asked.hold_ms, asked.noted);
         self.asks.push(asked.request);
@@ -202,8 +205,10 @@ impl<K: Copy + Ord> Edge<K> {
                     self.begin_stream(number, id, now);
                 }
             }
-            Answer::Event { origin, id, what } => self.push(origin, || sse::event(id, &what)),
-            Answer::EventsLost { origin } => self.push(origin, || sse::LOST.into()),
+            Answer::Event { origin, id, what } => {
+                self.push(origin, |namespace| sse::event(id, &what, namespace));
+            }
+            Answer::EventsLost { origin } => self.push(origin, |_| sse::LOST.into()),
             Answer::WhoWasHeard { round } => self.tell_heard(Some(round), now),
         }
     }
@@ -271,9 +276,13 @@ impl<K: Copy + Ord> Edge<K> {
         }
     }
 
-    fn push(&mut self, origin: Origin, piece: impl FnOnce() -> String) {
+    fn push(&mut self, origin: Origin, piece: impl FnOnce(Option<&Namespace>) -> String) {
         if let Some(open) = self.number(origin).and_then(|number| self.requests.get(number)) {
-            self.says.push(Say::Push(open.key, piece()));
+            let namespace = match &open.purpose {
+                Purpose::Stream(_, namespace) => namespace.as_ref(),
+                _ => None,
+            };
+            self.says.push(Say::Push(open.key, piece(namespace)));
         }
     }
 
@@ -367,9 +376,10 @@ impl<K: Copy + Ord> Edge<K> {
             let Some(open) = self.requests.remove(number) else { continue };
             self.asks.push(Request::Gone { origin: self.origin(number) });
             self.says.push(match open.purpose {
-                Purpose::Stream(_) if is_stream => Say::Finish(open.key),
-                Purpose::Stream(_)
+                Purpose::Stream(..) if is_stream => Say::Finish(open.key),
+                Purpose::Stream(..)
                 | Purpose::Reading
+                | Purpose::ReadingIn(_)
                 | Purpose::Groups
                 | Purpose::Ready
                 | Purpose::Types

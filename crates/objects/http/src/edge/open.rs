@@ -7,6 +7,7 @@ use objects_state::SessionId;
 
 use super::upload::Upload;
 use crate::fields::Credential;
+use crate::namespace::Namespace;
 
 /// What a request is for: how its answer is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub(crate) enum Purpose {
     Session(Credential),
     /// It reads, or collects a ticket.
     Reading,
+    /// It reads what has names, in a namespace.
+    ReadingIn(Namespace),
     /// How much there is, shown as the only group.
     Groups,
     /// Whether the member serves.
@@ -37,8 +40,8 @@ pub(crate) enum Purpose {
     Token(String),
     /// A module on its way.
     Upload(Box<Upload>),
-    /// A stream of events, perhaps of a session.
-    Stream(Option<SessionId>),
+    /// A stream of events, perhaps of a session, or of an object in a namespace.
+    Stream(Option<SessionId>, Option<Namespace>),
 }
 
 /// A request that the core has, under its number.
@@ -142,7 +145,7 @@ impl<K: Copy + Ord> Requests<K> {
 
     /// A watch has begun: its stream is open.
     pub(crate) fn begun(&mut self, number: u64) {
-        if let Some(Open { purpose: Purpose::Stream(session), .. }) = self.open.get(&number) {
+        if let Some(Open { purpose: Purpose::Stream(session, _), .. }) = self.open.get(&number) {
             self.streams.insert(number, *session);
             if let Some(session) = session {
                 self.keepers.insert(number, *session);

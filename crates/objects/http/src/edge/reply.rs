@@ -46,11 +46,12 @@ pub(super) fn of(purpose: &Purpose, outcome: Outcome, config: &EdgeConfig) -> Ht
         Outcome::Done(result) => result,
     };
     match purpose {
-        Purpose::Command | Purpose::Reading | Purpose::Stream(_) => HttpResponse::json(200, result),
+        Purpose::Command | Purpose::Reading | Purpose::Stream(..) => HttpResponse::json(200, result),
+        Purpose::ReadingIn(namespace) => HttpResponse::json(200, namespace.shown(&result)),
         Purpose::Token(token) => HttpResponse::json(201, more(&result, &format!("\"token\":\"{token}\"")))
             .with("cache-control", "no-store"),
         Purpose::Creation => {
-            let is_new = result.contains("\"created\":true");
+            let is_new = result.contains("\"created\":true") || result.contains("\"imported\":true");
             HttpResponse::json(if is_new { 201 } else { 200 }, result)
         }
         Purpose::Opening { credential, in_body } if names(&result, credential.session) => {

@@ -14,7 +14,7 @@ use crate::limits::JOINED_MAX;
 use crate::of_type::{self, proof_of_caller};
 use crate::query;
 use crate::watches::Watched;
-use crate::{ACCESS_LEVEL, USER_TYPES_LEVEL, VERDICTS_LEVEL};
+use crate::{ACCESS_LEVEL, IMPORT_LEVEL, USER_TYPES_LEVEL, VERDICTS_LEVEL};
 
 /// What is known of a session that a request names.
 enum Known {
@@ -363,7 +363,10 @@ fn needs_commands(request: &Request) -> bool {
     match request {
         Request::Command { .. } | Request::Collect { .. } => true,
         Request::Query { consistency, question, .. } => {
-            let runs = matches!(question, Question::Method { .. } | Question::TryMigration { .. });
+            let runs = matches!(
+                question,
+                Question::Method { .. } | Question::TryMigration { .. } | Question::Export { .. }
+            );
             runs || *consistency == Consistency::Linearizable
         }
         Request::OfType { request, .. } | Request::ByToken { request, .. } => needs_commands(request),
@@ -380,6 +383,7 @@ const fn level_of(command: &Command) -> u32 {
         | Command::Migrate { .. } => USER_TYPES_LEVEL,
         Command::Quarantine { .. } | Command::Rollback { .. } => VERDICTS_LEVEL,
         Command::Access { .. } => ACCESS_LEVEL,
+        Command::Import { .. } => IMPORT_LEVEL,
         _ => 0,
     }
 }
@@ -424,6 +428,7 @@ const fn is_repeatable(command: &Command, caller: &Caller) -> bool {
         | Command::Create { .. }
         | Command::Delete { .. }
         | Command::Rollback { .. }
+        | Command::Import { .. }
         | Command::Migrate { .. } => !matches!(caller.identity, Identity::Anonymous),
         Command::OpenSession { .. }
         | Command::TypePiece { .. }

@@ -26,7 +26,7 @@ pub enum Act<'a> {
     ListAll(&'a str),
     /// To create an object on purpose.
     Create(&'a ObjectName),
-    /// To look after an object: to delete it, migrate it, put it into quarantine.
+    /// To look after an object: to delete it, migrate it, put it into quarantine, export or import it.
     LookAfter(&'a ObjectName),
     /// To look after a type of that name: to bring versions of it, and to delete them.
     LookAfterType(&'a str),
@@ -182,7 +182,8 @@ pub(crate) fn act_of(command: &Command) -> Option<Act<'_>> {
         Command::Delete { object, .. }
         | Command::Migrate { object, .. }
         | Command::Quarantine { object, .. }
-        | Command::Rollback { object, .. } => Act::LookAfter(object),
+        | Command::Rollback { object, .. }
+        | Command::Import { object, .. } => Act::LookAfter(object),
         Command::TypePut { name, .. } | Command::TypeDelete { name, .. } => Act::LookAfterType(name),
         Command::TypePiece { .. } => Act::BringModule,
         Command::Access { .. } => Act::Administer,

@@ -17,6 +17,7 @@ use crate::object::{Ctx, Live, View};
 use crate::place::{Place, Queue};
 use crate::problem::{Outcome, Problem, Slug};
 use crate::reply::Reply;
+use crate::script::Script;
 use crate::ticket::Ticket;
 
 record! {
@@ -303,6 +304,20 @@ impl Builtin for Barrier {
             live.root.inside = live.root.inside.saturating_sub(1);
             live.root.leaving = live.root.leaving.saturating_sub(u64::from(was_leaving));
             live.lose();
+        }
+    }
+
+    fn arguments(live: &Live<Self>) -> Reply {
+        Reply::new()
+            .number("parties", live.config.parties)
+            .text("on_loss", if live.config.shrinks { "shrink" } else { "break" })
+            .flag("double", live.config.double)
+    }
+
+    /// The next generation begins.
+    fn script(live: &Live<Self>, _: &View<'_>, script: &mut Script) {
+        if live.root.broken || live.root.lost > 0 {
+            script.leave_out("what became of the present generation");
         }
     }
 

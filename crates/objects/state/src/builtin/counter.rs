@@ -8,6 +8,7 @@ use crate::object::{Ctx, Live, View, in_order};
 use crate::place::Queue;
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
+use crate::script::Script;
 use crate::ticket::{self, Ticket};
 
 record! {
@@ -103,6 +104,7 @@ impl Builtin for Counter {
         query("get", &[]),
     ];
     const CONSTRUCTOR: &'static [&'static str] = &["start", "min", "max"];
+    const SCRIPT: &'static [&'static str] = &["set"];
     type Config = Config;
     type Root = Root;
 
@@ -162,6 +164,21 @@ impl Builtin for Counter {
 
     fn missed(live: &Live<Self>, _: &View<'_>, _: &Queue, _: &[u8]) -> String {
         reached(live.value(), false)
+    }
+
+    fn arguments(live: &Live<Self>) -> Reply {
+        let bound = |reply: Reply, name, value: Option<i64>| match value {
+            Some(value) => reply.int(name, value),
+            None => reply,
+        };
+        let reply = Reply::new().int("start", live.config.start);
+        bound(bound(reply, "min", live.config.min), "max", live.config.max)
+    }
+
+    fn script(live: &Live<Self>, _: &View<'_>, script: &mut Script) {
+        if let Some(value) = live.root.value {
+            script.call("set", Reply::new().int("value", value));
+        }
     }
 
     fn is_idle(live: &Live<Self>, _: &View<'_>) -> bool {

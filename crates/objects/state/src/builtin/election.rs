@@ -224,6 +224,10 @@ impl Builtin for Election {
         }
     }
 
+    fn arguments(live: &Live<Self>) -> Reply {
+        Reply::new().int("lock_delay_ms", live.config.lock_delay_ms)
+    }
+
     fn is_idle(live: &Live<Self>, _: &View<'_>) -> bool {
         live.is_open()
     }

@@ -94,6 +94,12 @@ impl Builtin for Ids {
         Ok(Reply::new().int("next", live.root.next.unwrap_or(live.config.start)).finish())
     }
 
+    /// No integer is given twice.
+    fn arguments(live: &Live<Self>) -> Reply {
+        let start = live.root.next.unwrap_or(live.config.start);
+        Reply::new().int("start", start).text("form", if live.config.ulid { "ulid" } else { "int" })
+    }
+
     fn is_idle(live: &Live<Self>, _: &View<'_>) -> bool {
         live.root == Root::default()
     }

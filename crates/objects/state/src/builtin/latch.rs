@@ -94,6 +94,10 @@ impl Builtin for Latch {
         open(false)
     }
 
+    fn arguments(live: &Live<Self>) -> Reply {
+        Reply::new().number("count", live.root.left.unwrap_or(live.config.count))
+    }
+
     fn is_idle(live: &Live<Self>, _: &View<'_>) -> bool {
         live.left() == live.config.count
     }

@@ -308,6 +308,13 @@ impl Builtin for Lock {
         }
     }
 
+    fn arguments(live: &Live<Self>) -> Reply {
+        Reply::new()
+            .flag("fair", live.config.fair)
+            .number("reentrant", u64::from(live.config.reentrant))
+            .int("lock_delay_ms", live.config.lock_delay_ms)
+    }
+
     fn is_idle(live: &Live<Self>, _: &View<'_>) -> bool {
         live.is_free()
     }

@@ -11,6 +11,7 @@ use crate::object::{Ctx, Live, View};
 use crate::place::Queue;
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
+use crate::script::Script;
 use crate::ticket::Ticket;
 
 record! {
@@ -131,6 +132,7 @@ impl Builtin for Log {
         Method { name: "read", kind: MethodKind::Either, args: &["from", "limit"] },
     ];
     const CONSTRUCTOR: &'static [&'static str] = &["max_entries", "max_bytes", "when_full"];
+    const SCRIPT: &'static [&'static str] = &["append"];
     type Config = Config;
     type Root = Root;
 
@@ -178,6 +180,28 @@ impl Builtin for Log {
         let from = decoded::<Read>(wants).map_or(live.root.next, |read| read.from);
         let reply = Reply::new().list::<&str>("entries", []);
         reply.number("first", live.root.first).number("next", from).finish()
+    }
+
+    fn arguments(live: &Live<Self>) -> Reply {
+        Reply::new()
+            .number("max_entries", live.config.max_entries)
+            .number("max_bytes", live.config.max_bytes)
+            .text("when_full", if live.config.refuses { "refuse" } else { "drop" })
+    }
+
+    /// The first entry that is left becomes entry 0.
+    fn script(live: &Live<Self>, view: &View<'_>, script: &mut Script) {
+        for (_, entry) in view.table(ENTRY) {
+            if script.is_too_large() {
+                return;
+            }
+            if let Ok(entry) = decoded::<String>(entry) {
+                script.call("append", Reply::new().raw("entry", &entry));
+            }
+        }
+        if live.root.first > 0 {
+            script.leave_out("the indexes of entries, which begin at 0 again");
+        }
     }
 
     fn is_idle(live: &Live<Self>, _: &View<'_>) -> bool {

@@ -13,6 +13,7 @@ use crate::object::{Ctx, Live, View};
 use crate::place::Queue;
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
+use crate::script::Script;
 
 record! {
     #[derive(Clone, Debug, PartialEq, Eq)]
@@ -269,6 +270,7 @@ impl Builtin for Map {
         query("range", &["from", "to", "limit"]),
     ];
     const CONSTRUCTOR: &'static [&'static str] = &["max_entries", "max_bytes"];
+    const SCRIPT: &'static [&'static str] = &["put_all", "put"];
     type Config = Config;
     type Root = Root;
 
@@ -324,6 +326,31 @@ impl Builtin for Map {
     fn due(live: &mut Live<Self>, ctx: &mut Ctx<'_>, timer: &[u8]) {
         if let Ok(key) = core::str::from_utf8(timer) {
             live.remove(ctx, key);
+        }
+    }
+
+    fn arguments(live: &Live<Self>) -> Reply {
+        Reply::new().number("max_entries", live.config.max_entries).number("max_bytes", live.config.max_bytes)
+    }
+
+    /// Entries that expire have as long to live as they have left.
+    fn script(live: &Live<Self>, view: &View<'_>, script: &mut Script) {
+        script.expect(live.root.entries);
+        if script.is_too_large() {
+            return;
+        }
+        let entries = || live.walk(view, Bound::Unbounded, Bound::Unbounded);
+        let lasting = entries().filter(|(_, entry)| entry.expires_ms.is_none());
+        script.pairs("put_all", "entries", lasting.map(|(key, entry)| (key, entry.value)));
+        for (key, entry) in entries() {
+            if script.is_too_large() {
+                return;
+            }
+            if let Some(at) = entry.expires_ms {
+                let ttl_ms = at.saturating_sub(view.core.meta.stamp_ms).max(1);
+                let args = Reply::new().text("key", key).raw("value", &entry.value).int("ttl_ms", ttl_ms);
+                script.call("put", args);
+            }
         }
     }
 

@@ -267,6 +267,10 @@ impl Builtin for Membership {
         }
     }
 
+    fn arguments(live: &Live<Self>) -> Reply {
+        Reply::new().int("min_size", live.config.min_size)
+    }
+
     /// One that ever had a member keeps its epoch.
     fn is_idle(live: &Live<Self>, _: &View<'_>) -> bool {
         live.root.epoch == 0

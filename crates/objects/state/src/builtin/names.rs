@@ -13,6 +13,7 @@ use crate::limits::{ENTRIES, ITEMS_PER_CALL, REPLY_BYTES_MAX};
 use crate::object::{Ctx, Live, View};
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
+use crate::script::Script;
 
 record! {
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -160,6 +161,7 @@ impl Builtin for Names {
         query("list", &["name", "after", "limit"]),
     ];
     const CONSTRUCTOR: &'static [&'static str] = &[];
+    const SCRIPT: &'static [&'static str] = &["set", "add"];
     type Config = ();
     type Root = Root;
 
@@ -208,6 +210,25 @@ impl Builtin for Names {
             last = Some(name);
         }
         Ok(Reply::new().list("names", names).raw("next", "null").finish())
+    }
+
+    fn arguments(_: &Live<Self>) -> Reply {
+        Reply::new()
+    }
+
+    fn script(_: &Live<Self>, view: &View<'_>, script: &mut Script) {
+        for (name, records) in view.table(NAME) {
+            let (Ok(name), Ok(records)) = (core::str::from_utf8(name), decoded::<String>(records)) else {
+                continue;
+            };
+            for (index, record) in split(&records).iter().enumerate() {
+                if script.is_too_large() {
+                    return;
+                }
+                let method = if index == 0 { "set" } else { "add" };
+                script.call(method, Reply::new().text("name", name).raw("record", record));
+            }
+        }
     }
 
     fn is_idle(live: &Live<Self>, _: &View<'_>) -> bool {

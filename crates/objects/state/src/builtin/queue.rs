@@ -13,6 +13,7 @@ use crate::object::{Ctx, Live, View, check_holdings};
 use crate::place::Queue;
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
+use crate::script::Script;
 use crate::session;
 
 record! {
@@ -344,6 +345,7 @@ impl Builtin for WorkQueue {
         query("dead", &["limit"]),
     ];
     const CONSTRUCTOR: &'static [&'static str] = &["capacity", "priority", "max_attempts"];
+    const SCRIPT: &'static [&'static str] = &["put"];
     type Config = Config;
     type Root = Root;
 
@@ -438,6 +440,34 @@ impl Builtin for WorkQueue {
         let is_leased = |item: &Item| item.lease.as_ref().is_some_and(|lease| lease.session == lost.session);
         if let Some(item) = item.filter(is_leased) {
             live.give_back(ctx, lost.position, item, 0);
+        }
+    }
+
+    fn arguments(live: &Live<Self>) -> Reply {
+        Reply::new()
+            .number("capacity", live.config.capacity)
+            .flag("priority", live.config.priority)
+            .number("max_attempts", u64::from(live.config.max_attempts))
+    }
+
+    /// Items in the order in which they came, as if nobody had taken them.
+    fn script(live: &Live<Self>, view: &View<'_>, script: &mut Script) {
+        let items = view.table(ITEMS).filter_map(|(id, item)| Some((id, decoded::<Item>(item).ok()?)));
+        for (id, item) in items {
+            if script.is_too_large() {
+                return;
+            }
+            let mut args = Reply::new().raw("item", &item.item);
+            if live.config.priority {
+                args = args.int("priority", item.priority);
+            }
+            if let Some(at) = view.get::<i64>(table::TIMER, id).filter(|_| item.delayed) {
+                args = args.int("delay_ms", at.saturating_sub(view.core.meta.stamp_ms).max(1));
+            }
+            script.call("put", args);
+        }
+        if live.root.dead > 0 {
+            script.leave_out("items that were attempted too often");
         }
     }
 

@@ -239,6 +239,14 @@ impl Builtin for RateLimiter {
         }
     }
 
+    /// What `configure` has said counts. Buckets are full.
+    fn arguments(live: &Live<Self>) -> Reply {
+        Reply::new()
+            .int("per_second", live.root.per_second.unwrap_or(live.config.per_second))
+            .int("burst", live.root.burst.unwrap_or(live.config.burst))
+            .int("key_max", live.config.key_max)
+    }
+
     fn is_idle(live: &Live<Self>, _: &View<'_>) -> bool {
         let is_as_created = live.per_second() == live.config.per_second && live.burst() == live.config.burst;
         is_as_created && live.root.buckets == 0 && !live.root.unserved

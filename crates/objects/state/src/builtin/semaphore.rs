@@ -198,6 +198,14 @@ impl Builtin for Semaphore {
         }
     }
 
+    /// Permits that were given back and never taken stay.
+    fn arguments(live: &Live<Self>) -> Reply {
+        let more = live.root.taken.min(0).saturating_neg();
+        let permits = live.config.permits.saturating_add(live.root.resized).saturating_add(more);
+        let permits = permits.clamp(0, PERMITS_MAX);
+        Reply::new().int("permits", permits).flag("bounded", live.config.bounded)
+    }
+
     fn is_idle(live: &Live<Self>, view: &View<'_>) -> bool {
         live.root == Root::default() && view.table(HELD).next().is_none()
     }

@@ -10,6 +10,7 @@ use crate::limits::{ENTRIES, ENTRIES_MAX, ITEMS_PER_CALL, REPLY_BYTES_MAX};
 use crate::object::{Ctx, Live, View};
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
+use crate::script::Script;
 
 record! {
     #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +63,7 @@ impl Builtin for Set {
         query("members", &["after", "limit"]),
     ];
     const CONSTRUCTOR: &'static [&'static str] = &["max_entries"];
+    const SCRIPT: &'static [&'static str] = &["add"];
     type Config = Config;
     type Root = Root;
 
@@ -119,6 +121,16 @@ impl Builtin for Set {
             }
         }
         .finish())
+    }
+
+    fn arguments(live: &Live<Self>) -> Reply {
+        Reply::new().number("max_entries", live.config.max_entries)
+    }
+
+    fn script(_: &Live<Self>, view: &View<'_>, script: &mut Script) {
+        let members = view.table(MEMBER);
+        let members = members.filter_map(|(member, _)| core::str::from_utf8(member).ok());
+        script.items("add", "items", members.map(String::from));
     }
 
     fn is_idle(live: &Live<Self>, _: &View<'_>) -> bool {

@@ -9,6 +9,7 @@ use crate::object::{Ctx, Live, View};
 use crate::place::Queue;
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
+use crate::script::Script;
 
 record! {
     #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +78,7 @@ impl Builtin for Stack {
         query("size", &[]),
     ];
     const CONSTRUCTOR: &'static [&'static str] = &["capacity"];
+    const SCRIPT: &'static [&'static str] = &["push"];
     type Config = Config;
     type Root = Root;
 
@@ -135,6 +137,21 @@ impl Builtin for Stack {
         match queue.tag {
             POP => Reply::new().list::<&str>("items", []).finish(),
             _ => Reply::new().raw("size", "null").finish(),
+        }
+    }
+
+    fn arguments(live: &Live<Self>) -> Reply {
+        Reply::new().number("capacity", live.config.capacity)
+    }
+
+    fn script(_: &Live<Self>, view: &View<'_>, script: &mut Script) {
+        for (_, item) in view.table(ITEM) {
+            if script.is_too_large() {
+                return;
+            }
+            if let Ok(item) = decoded::<String>(item) {
+                script.call("push", Reply::new().raw("item", &item));
+            }
         }
     }
 

@@ -8,6 +8,7 @@ use crate::object::{Ctx, Live, View};
 use crate::place::Queue;
 use crate::problem::Problem;
 use crate::reply::Reply;
+use crate::script::Script;
 
 record! {
     #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,6 +82,7 @@ impl Builtin for Value {
         query("get", &[]),
     ];
     const CONSTRUCTOR: &'static [&'static str] = &["initial"];
+    const SCRIPT: &'static [&'static str] = &["set"];
     type Config = Config;
     type Root = Root;
 
@@ -125,6 +127,16 @@ impl Builtin for Value {
 
     fn missed(live: &Live<Self>, view: &View<'_>, _: &Queue, _: &[u8]) -> String {
         live.change(view, false)
+    }
+
+    fn arguments(live: &Live<Self>) -> Reply {
+        Reply::new().raw("initial", &live.config.initial)
+    }
+
+    fn script(live: &Live<Self>, view: &View<'_>, script: &mut Script) {
+        if live.root.version > 0 {
+            script.call("set", Reply::new().raw("value", &live.value(view)));
+        }
     }
 
     fn is_idle(live: &Live<Self>, _: &View<'_>) -> bool {

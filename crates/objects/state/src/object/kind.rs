@@ -7,6 +7,8 @@ use crate::codec::Field;
 use crate::command::SessionId;
 use crate::place::{Place, Queue};
 use crate::problem::{Outcome, Problem};
+use crate::reply::Reply;
+use crate::script::Script;
 use crate::ticket::Ticket;
 
 /// What kind of a method it is.
@@ -126,6 +128,15 @@ pub(crate) trait Builtin: Sized {
 
     /// A session has lost what it held. Its holding is removed already.
     fn lost(_live: &mut Live<Self>, _ctx: &mut Ctx<'_>, _lost: Lost) {}
+
+    /// The constructor's arguments of a new object like this one.
+    fn arguments(live: &Live<Self>) -> Reply;
+
+    /// The methods of which an import may have calls: those that [`Self::script`] uses.
+    const SCRIPT: &'static [&'static str] = &[];
+
+    /// Calls that give it what this one holds, but for what belongs to sessions.
+    fn script(_live: &Live<Self>, _view: &View<'_>, _script: &mut Script) {}
 
     /// Whether nothing but defaults is left. Waiting calls are looked after.
     fn is_idle(live: &Live<Self>, view: &View<'_>) -> bool;

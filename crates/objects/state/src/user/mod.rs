@@ -11,6 +11,7 @@
 mod acts;
 mod call;
 mod enter;
+mod exchange;
 pub(crate) mod guard;
 mod host;
 pub(crate) mod long;
@@ -31,7 +32,7 @@ use crate::limits::PUT_OFF_MS;
 use crate::object::{self, Builtin, Ctx, Header, Live, Method, Step, View, Why};
 use crate::place::{Place, Queue};
 use crate::problem::{Outcome, Problem};
-use crate::reply::quoted;
+use crate::reply::{Reply, quoted};
 use crate::ticket::{self, Ticket};
 use crate::types;
 use long::Work;
@@ -39,6 +40,7 @@ use long::Work;
 pub use call::Asked;
 pub(crate) use call::{batch_step, begin_query, call, check_batch, create, query};
 pub(crate) use enter::query_result;
+pub(crate) use exchange::{export, import};
 pub(crate) use guard::{forget_before, is_kept_until, quarantine, quarantine_deadly};
 pub use long::LongRun;
 pub(crate) use migrate::migrate;
@@ -159,6 +161,11 @@ impl Builtin for Guest {
         }
     }
 
+    /// Its state is what its module saves.
+    fn arguments(_: &Live<Self>) -> Reply {
+        Reply::new()
+    }
+
     /// It stays until it is deleted.
     fn is_idle(_: &Live<Self>, _: &View<'_>) -> bool {
         false
@@ -260,7 +267,7 @@ fn queue() -> Queue {
 /// Who calls, as modules are told.
 fn caller_json(claim: &object::Claim) -> String {
     use crate::place::ReplyRef;
-    let reply = crate::reply::Reply::new()
+    let reply = Reply::new()
         .optional_text("session", claim.session.map(|id| id.to_string()).as_deref())
         .text("principal", &claim.principal);
     match &claim.reply {

@@ -1,6 +1,6 @@
 //! A migration that is only tried: on a copy of the object at one member, of which nothing is left.
 
-use super::{Guest, enter, guard};
+use super::{Guest, Root, enter, guard};
 use crate::answer::find;
 use crate::command::ObjectName;
 use crate::group::Core;
@@ -44,18 +44,9 @@ pub(crate) fn try_migration(
     if types::find(core, object.kind).is_none() {
         return Err(Problem::new(Slug::NoSuchType, "only types of users have versions"));
     }
-    let (opened, _) = find::<Guest>(core, object, incarnation, false)?;
-    let (space, root) = (opened.header.incarnation, opened.live.root);
     types::ready_version(core, object.kind, to)?;
-    guard::check(core, object, space, root.version)?;
+    let (root, saved) = saved(core, object, incarnation)?;
     core.engine.get().ready(to).map_err(|rejected| types::closed(&rejected.detail))?;
-    let saved = run(
-        core,
-        (root.version, root.changed),
-        Entry::Save,
-        &super::host::Records { core, space, ended: None },
-    )?;
-    let saved = enter::text(saved.0, Entry::Save)?;
     let description = types::description(core, object.kind, root.version);
     let state = Reply::new()
         .raw("description", &description)
@@ -69,6 +60,23 @@ pub(crate) fn try_migration(
         Reply::new().flag("would_migrate", root.version != to).text("from", &root.version.to_string());
     let reply = reply.text("version", &to.to_string()).number("state_bytes", saved.len() as u64);
     Ok(reply.number("pages", pages as u64).finish())
+}
+
+/// What the object's module saves of it, and its root.
+///
+/// # Errors
+/// There is no such object, or its module does not run or refuses.
+pub(super) fn saved(
+    core: &Core,
+    object: &ObjectName,
+    incarnation: Option<u64>,
+) -> Result<(Root, String), Problem> {
+    let (opened, _) = find::<Guest>(core, object, incarnation, false)?;
+    let (space, root) = (opened.header.incarnation, opened.live.root);
+    guard::check(core, object, space, root.version)?;
+    let records = super::host::Records { core, space, ended: None };
+    let (saved, _) = run(core, (root.version, root.changed), Entry::Save, &records)?;
+    Ok((root, enter::text(saved, Entry::Save)?))
 }
 
 /// Runs on a copy. The result, and how many pages were written.

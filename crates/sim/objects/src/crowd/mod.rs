@@ -8,11 +8,12 @@ mod clients;
 
 use base::Random;
 use objects_state::{
-    Batch, Call, Caller, Command, Identity, Invocation, NewSession, ObjectName, Origin, SessionId, type_named,
+    Batch, Call, Caller, Command, Content, Identity, Invocation, NewSession, ObjectName, Origin, SessionId,
+    type_named,
 };
 use serde_json::{Value, json};
 
-use crate::model::{ACCESS_LEVEL, Group, TYPES, Told, Way};
+use crate::model::{ACCESS_LEVEL, Group, IMPORTED, TYPES, Told, Way};
 use access::Principals;
 pub(crate) use arguments::Arguments;
 use clients::Clients;
@@ -102,12 +103,17 @@ impl Crowd {
             command,
             Command::Call(_) | Command::Batch(_) | Command::Create { .. } | Command::Delete { .. }
         ) {
-            if self.sent.len() >= HISTORY_MAX {
-                self.sent.remove(0);
-            }
-            self.sent.push(command.clone());
+            self.remember(&command);
         }
         command
+    }
+
+    /// It may be sent again.
+    fn remember(&mut self, command: &Command) {
+        if self.sent.len() >= HISTORY_MAX {
+            self.sent.remove(0);
+        }
+        self.sent.push(command.clone());
     }
 
     /// What became of a command: clients learn of it.
@@ -291,6 +297,44 @@ impl Crowd {
         let (caller, kind) = (self.caller(random, None), TYPES[type_index(&object)].0);
         let arguments = Arguments { kind, numbers: Vec::new(), position: 0 };
         Command::Create { caller, object, args: arguments.of_constructor(random, names) }
+    }
+
+    /// An object that is not there, as a rule; of the type of `source`.
+    pub(crate) fn import_target(
+        &self,
+        random: &mut Random,
+        source: Option<&ObjectName>,
+        names: &[ObjectName],
+    ) -> ObjectName {
+        let kind = source.map_or_else(|| self.object(random).kind, |source| source.kind);
+        let drawn = (0..6).map(|_| ObjectName { kind, name: self.object(random).name });
+        let drawn: Vec<_> = drawn.collect();
+        let is_new = |name: &&ObjectName| !names.contains(name);
+        let new = drawn.iter().find(is_new).filter(|_| random.chance(90));
+        new.or(drawn.first()).cloned().unwrap_or_else(|| self.object(random))
+    }
+
+    /// What was never exported.
+    pub(crate) fn import_content(&self, random: &mut Random, target: &ObjectName, group: &Group) -> Content {
+        let index = type_index(target);
+        let arguments = Arguments { kind: TYPES[index].0, numbers: Vec::new(), position: 0 };
+        let arguments = arguments.of_constructor(random, TYPES[index].1);
+        if random.chance(5) {
+            return Content::State { description: arguments, state: b"null".to_vec() };
+        }
+        let mut calls: Vec<_> =
+            (0..random.below(30)).map(|_| self.invocation(random, target, group)).collect();
+        if random.chance(85) {
+            let may_be = |call: &Invocation| IMPORTED.contains(&(TYPES[index].0, &*call.method));
+            calls.retain(may_be);
+        }
+        Content::Calls { arguments, calls }
+    }
+
+    pub(crate) fn import(&mut self, random: &mut Random, object: ObjectName, content: Content) -> Command {
+        let command = Command::Import { caller: self.caller(random, None), object, content };
+        self.remember(&command);
+        command
     }
 
     fn delete(&mut self, random: &mut Random, group: &Group) -> Command {

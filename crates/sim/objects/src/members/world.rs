@@ -193,6 +193,7 @@ pub struct MembersWorld {
 impl World for MembersWorld {
     const COMMAND: &'static str = "cargo xtask sim-objects --members";
     const LIGHT: &'static str = "without faults: measures the speed of the simulator";
+    const OWN_OPTION: &'static str = "  --members      plays whole members of the group, under faults";
     const REACHED: &'static [&'static str] = REACHED;
     const FLOORS: &'static [Floor] = FLOORS;
 

@@ -7,8 +7,8 @@ use objects_state::limits::{
     TICKETS_PER_OBJECT_MAX, TICKETS_PER_SESSION_MAX, WAIT_MS_MAX,
 };
 use objects_state::{
-    Act, Authority, Batch, Call, Caller, Command, Identity, Invocation, NewSession, ObjectName, SessionId,
-    Source, TicketEnd, type_name,
+    Act, Authority, Batch, Call, Caller, Command, Content, Identity, Invocation, NewSession, ObjectName,
+    SessionId, Source, TicketEnd, type_name,
 };
 use serde_json::{Value, json};
 
@@ -43,6 +43,20 @@ impl Clone for Object {
 pub(crate) const ENDED_LEVEL: u32 = 4;
 /// For how long, milliseconds.
 pub(crate) const ENDED_MS: i64 = 600_000;
+
+/// What an import may call: see the manual's "Export and import".
+pub(crate) const IMPORTED: &[(&str, &str)] = &[
+    ("counter", "set"),
+    ("value", "set"),
+    ("map", "put_all"),
+    ("map", "put"),
+    ("set", "add"),
+    ("queue", "put"),
+    ("stack", "push"),
+    ("log", "append"),
+    ("names", "set"),
+    ("names", "add"),
+];
 
 /// The calls that ended while an object was worked on.
 pub(crate) type Ended = Vec<(Waiter, TicketEnd, Answer)>;
@@ -139,6 +153,13 @@ impl Group {
                 self.request(caller, asked, |group, _| {
                     group.judge(&caller.principal, &Act::LookAfter(object))?;
                     group.delete(object, *incarnation)
+                });
+            }
+            Command::Import { caller, object, content } => {
+                let asked = Asked::Import(object.clone(), content.clone());
+                self.request(caller, asked, |group, _| {
+                    group.judge(&caller.principal, &Act::LookAfter(object))?;
+                    group.import(caller, object, content)
                 });
             }
             other => self.apply_to_sessions(other),
@@ -330,12 +351,23 @@ impl Group {
         asker: &Asker,
     ) -> Answer {
         self.judge(&batch.caller.principal, &Act::Method(&batch.object, &invocation.method))?;
+        self.one_at_once(kind, (&batch.object, batch.incarnation, batch.create), invocation, asker)
+    }
+
+    /// A call that does not wait.
+    fn one_at_once(
+        &mut self,
+        kind: &'static Type,
+        (name, incarnation, create): (&ObjectName, Option<u64>, bool),
+        invocation: &Invocation,
+        asker: &Asker,
+    ) -> Answer {
         let (method, args) = understood(kind, invocation)?;
         if args.int("wait_ms")?.is_some_and(|ms| ms != 0) {
             return bad_argument();
         }
-        let index = self.find(&batch.object, batch.incarnation, batch.create)?;
-        match self.step(index, &batch.object, asker, Some(0), method, &args)? {
+        let index = self.find(name, incarnation, create)?;
+        match self.step(index, name, asker, Some(0), method, &args)? {
             Stepped::Done(result) => Ok(result),
             // It would wait whatever it says: a call of a batch does not.
             Stepped::Waits(..) => bad_argument(),
@@ -496,6 +528,31 @@ impl Group {
         let incarnation = object.incarnation;
         self.settle(object, Vec::new());
         Ok(Became::Done(json!({ "created": created, "incarnation": incarnation })))
+    }
+
+    /// A whole object, or nothing of it.
+    fn import(&mut self, caller: &Caller, name: &ObjectName, content: &Content) -> Result<Became, Refusal> {
+        if self.objects.iter().any(|object| object.name == *name) {
+            return refuse("exists");
+        }
+        let Content::Calls { arguments, calls } = content else { return bad_argument() };
+        let (kind, incarnation) = (known_type(name)?, self.position);
+        let asker = Asker { session: None, kept_at: KeptAt::Nowhere, ..self.asker(caller) };
+        let objects = self.objects.clone();
+        let done = self.create(name, arguments).and_then(|_| {
+            for (index, invocation) in calls.iter().enumerate() {
+                self.position += u64::from(index > 0);
+                if !IMPORTED.contains(&(kind.0, &*invocation.method)) {
+                    return bad_argument();
+                }
+                self.one_at_once(kind, (name, None, false), invocation, &asker)?;
+            }
+            Ok(Became::Done(json!({ "imported": true, "incarnation": incarnation })))
+        });
+        if done.is_err() {
+            self.objects = objects;
+        }
+        done
     }
 
     fn delete(&mut self, name: &ObjectName, incarnation: Option<u64>) -> Result<Became, Refusal> {

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 pub(crate) use access::ACCESS_LEVEL;
 pub(crate) use answer::{Answer, Refusal, Told};
-pub(crate) use group::{ENDED_LEVEL, ENDED_MS, Group};
+pub(crate) use group::{ENDED_LEVEL, ENDED_MS, Group, IMPORTED};
 pub(crate) use methods::{TYPES, Type, Way, method_of, type_of};
 pub(crate) use request::{Asked, KeptAt};
 

@@ -1,6 +1,6 @@
 //! Exactly once: what is remembered of requests.
 
-use objects_state::{Authority, Caller, Identity, Invocation, ObjectName, SessionId};
+use objects_state::{Authority, Caller, Content, Identity, Invocation, ObjectName, SessionId};
 
 use super::answer::Answer;
 use crate::forgotten::Forgotten;
@@ -44,6 +44,7 @@ pub(crate) enum Asked {
     Batch(ObjectName, Vec<Invocation>),
     Create(ObjectName, Vec<u8>),
     Delete(ObjectName, Option<u64>),
+    Import(ObjectName, Content),
 }
 
 /// How far a request has come.

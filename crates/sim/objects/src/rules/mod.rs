@@ -140,7 +140,9 @@ pub(crate) const fn object_of(command: &Command) -> Option<&ObjectName> {
     match command {
         Command::Call(call) => Some(&call.object),
         Command::Batch(batch) => Some(&batch.object),
-        Command::Create { object, .. } | Command::Delete { object, .. } => Some(object),
+        Command::Create { object, .. } | Command::Delete { object, .. } | Command::Import { object, .. } => {
+            Some(object)
+        }
         _ => None,
     }
 }

@@ -37,7 +37,9 @@ pub(super) const fn caller_of(command: &Command) -> Option<&Caller> {
     match command {
         Command::Call(call) => Some(&call.caller),
         Command::Batch(batch) => Some(&batch.caller),
-        Command::Create { caller, .. } | Command::Delete { caller, .. } => Some(caller),
+        Command::Create { caller, .. } | Command::Delete { caller, .. } | Command::Import { caller, .. } => {
+            Some(caller)
+        }
         _ => None,
     }
 }
@@ -48,6 +50,7 @@ fn asked(command: &Command) -> Option<Asked> {
         Command::Batch(batch) => Asked::Batch(batch.object.clone(), batch.invocations.clone()),
         Command::Create { object, args, .. } => Asked::Create(object.clone(), args.clone()),
         Command::Delete { object, incarnation, .. } => Asked::Delete(object.clone(), *incarnation),
+        Command::Import { object, content, .. } => Asked::Import(object.clone(), content.clone()),
         _ => return None,
     })
 }

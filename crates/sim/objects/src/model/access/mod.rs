@@ -179,7 +179,11 @@ impl Group {
         // Of other commands a session is what they are about.
         let is_request = matches!(
             command,
-            Command::Call(_) | Command::Batch(_) | Command::Create { .. } | Command::Delete { .. }
+            Command::Call(_)
+                | Command::Batch(_)
+                | Command::Create { .. }
+                | Command::Delete { .. }
+                | Command::Import { .. }
         );
         let (true, Identity::Session { session, .. }) = (is_request, &caller.identity) else { return false };
         self.is_anothers_session(*session, &caller.principal.name)
