@@ -217,11 +217,15 @@ impl Members {
         if self.is_disk_lost || self.wanted.len() < 3 || self.is_changing || !self.is_whole() {
             return;
         }
-        self.crash(number);
         self.sim.tell("disk wiped", format_args!("member {number} loses its disk"));
+        self.lose_disk(number);
+        self.is_disk_lost = true;
+    }
+
+    pub(super) fn lose_disk(&mut self, number: u64) {
+        self.crash(number);
         let disk = SimDisk::new(self.sim.random.number());
         self.machine(number).host.disk = disk;
-        self.is_disk_lost = true;
     }
 
     /// The power of a member fails.

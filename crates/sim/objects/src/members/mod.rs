@@ -11,7 +11,7 @@
 //! - Types of users in words are run by the engine of the state's own tests, and no model knows them: there the log is played
 //!   into a state alone, which keeps no memory between runs. Those in WebAssembly have models ([`crate::guests`]), and the
 //!   built-in types beside them have none.
-//! - No process dies within a run of a module, modules send no messages, and batches and tried migrations are not drawn.
+//! - No process dies within a run of a module, modules send no messages, and tried migrations are not drawn.
 //! - Streams of events are opened and keep their sessions; what they say is not compared.
 //! - Members are changed while all are there, one change at a time; all of them vote. Bytes on disks do not rot.
 
@@ -75,6 +75,8 @@ struct Members {
     client_delays: BTreeMap<u64, (u64, u64)>,
     /// A disk was lost, and its member has not come back.
     is_disk_lost: bool,
+    /// When all faults ended.
+    healed_ms: Option<u64>,
     /// Whether a change of members may be under way.
     is_changing: bool,
     lives: u64,
@@ -101,6 +103,7 @@ impl Members {
             unreached: BTreeSet::new(),
             client_delays: BTreeMap::new(),
             is_disk_lost: false,
+            healed_ms: None,
             is_changing: false,
             lives: 0,
             record: Record::default(),
@@ -300,6 +303,7 @@ impl Members {
     /// All faults end: every member runs, everything comes through.
     fn heal(&mut self) {
         self.sim.tell("faults end", format_args!("all faults end"));
+        self.healed_ms = Some(self.sim.now_ms());
         for machine in self.machines.values_mut() {
             machine.stalled_edges.clear();
             machine.host.heal();

@@ -13,6 +13,8 @@ use super::machine::Machine;
 const MEMBERS_MIN: usize = 3;
 /// And not more.
 const MEMBERS_MAX: usize = 5;
+/// How long after all faults have ended the operator looks for members that wait for it, milliseconds.
+const OPERATOR_MS: u64 = 20_000;
 /// How much later than another a member hears of a change, milliseconds.
 const TOLD_MS: u64 = 3_000;
 
@@ -41,6 +43,9 @@ impl Members {
             self.change(&mut operator);
         }
         self.tell_members(&mut operator, !is_faulty);
+        if !is_faulty {
+            self.look_after_all();
+        }
         self.operator = Some(operator);
         if self.is_changing && self.is_whole() {
             self.is_changing = false;
@@ -109,6 +114,47 @@ impl Members {
                 node.core().want_members(Some(wanted));
             }
         }
+    }
+
+    /// A member that was replaced while it was away, and of whose group too few are left to tell it so, waits for its operator,
+    /// as docs/ensembles.md says. The operator does what it logs, and does so only there: a member that can be told has to mend
+    /// itself, or there is no rest.
+    fn look_after_all(&mut self) {
+        if self.healed_ms.is_none_or(|healed_ms| self.sim.now_ms() < healed_ms + OPERATOR_MS) {
+            return;
+        }
+        let Some(number) = self.numbers().into_iter().find(|number| self.waits_for_operator(*number)) else {
+            return;
+        };
+        let words =
+            format_args!("member {number} was replaced and cannot know it: the operator empties its disk");
+        self.sim.tell("operator empties a disk", words);
+        self.lose_disk(number);
+        self.start(number);
+    }
+
+    /// Whether a member is told that it was replaced, and fewer run of those that it knows than it has to be told by.
+    fn waits_for_operator(&mut self, number: u64) -> bool {
+        let Some(node) = self.node(number) else { return false };
+        let (denials, id) = (node.core().denials(), node.core().id());
+        let known: Vec<u64> =
+            node.core().membership().others(id).iter().map(|id| u64::from(id.number().0)).collect();
+        if denials.numbers.is_empty() {
+            return false;
+        }
+        let mut members: Vec<_> = Vec::new();
+        for other in self.numbers() {
+            if let Some(node) = self.node(other) {
+                let applied = node.core().status().applied_index;
+                members.push((applied, other, node.core().id(), node.core().membership().clone()));
+            }
+        }
+        let farthest = members.iter().max_by_key(|(applied, ..)| *applied);
+        let Some(seats) = farthest.map(|(.., seats)| seats.clone()) else { return false };
+        let tells = |(_, other, id, _): &&(_, u64, _, _)| {
+            *other != number && known.contains(other) && seats.contains(*id)
+        };
+        members.iter().filter(tells).count() < denials.needed
     }
 
     /// Who is no member any more is turned off.

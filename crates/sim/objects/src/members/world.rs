@@ -91,6 +91,7 @@ const REACHED: &[&str] = &[
     "admission",
     "answered by a ticket",
     "bulk delay",
+    "call of a guest in a batch",
     "call of a stopped guest",
     "client gives up waiting",
     "clients cut off",

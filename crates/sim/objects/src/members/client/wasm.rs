@@ -1,6 +1,7 @@
 //! What clients ask of types of users in WebAssembly: they bring modules, make objects of them, call them, move them between
 //! versions and back, and stop and release them.
 
+use base::Random;
 use serde_json::{Value, json};
 
 use super::asks::of;
@@ -95,9 +96,26 @@ impl Clients {
             "wait" => format!("?wait_ms={}", self.random.below(5_000)),
             _ => String::new(),
         };
+        // Drawn apart: what else is drawn is the same with and without batches.
+        let mut apart = self.random.clone();
+        if guest != GuestType::Rogue && apart.chance(15) {
+            let http = batch(&mut apart, guest, &object);
+            return self.identified(index, object, None, http);
+        }
         let http = to(&object, "POST", &format!("/{method}{waits}"), &json!({ "number": number }));
         self.identified(index, object, Some(method), http)
     }
+}
+
+/// Calls one behind the other. None of them waits.
+fn batch(random: &mut Random, guest: GuestType, object: &Object) -> HttpCall {
+    let methods: Vec<_> = guest.methods().iter().filter(|method| **method != "wait").collect();
+    let calls = (0..1 + random.below(4)).map(|_| {
+        let method = methods[random.below(methods.len() as u64) as usize];
+        json!({ "method": method, "args": { "number": 1 + random.below(300) } })
+    });
+    let calls: Vec<_> = calls.collect();
+    to(object, "POST", ":batch", &json!({ "calls": calls }))
 }
 
 fn to(object: &Object, method: &'static str, what: &str, body: &Value) -> HttpCall {

@@ -1,7 +1,8 @@
 //! Objects are created, called and deleted.
 
-use objects_state::Call;
 use objects_state::guest::VersionHash;
+use objects_state::{Batch, Call};
+use serde_json::Value;
 
 use super::{Guests, Key, Object, Said, Seen, Ticket, Wait, Woken, check, session_of};
 use crate::guests::{Guest, GuestType, Ran, module};
@@ -58,6 +59,45 @@ impl Guests {
         self.note_run(&ran);
         if let Ran::Gives(_, Some((ticket, result))) = ran {
             woken.insert(ticket, result);
+        }
+        Ok(())
+    }
+
+    /// Calls one behind the other, each at a position of its own.
+    pub(super) fn batch(
+        &mut self,
+        seen: &Seen<'_>,
+        (key, batch): (Key, &Batch),
+        said: &Said<'_>,
+        woken: &mut Woken,
+    ) -> Result<(), Wrong> {
+        let told = said.done().map(parsed);
+        let results = told.as_ref().and_then(|told| told["results"].as_array());
+        let Some(results) = results.filter(|results| results.len() == batch.invocations.len()) else {
+            return Err((1, format!("a batch comes to {said:?}")));
+        };
+        let session = session_of(&batch.caller);
+        for ((position, invocation), result) in (seen.first..).zip(&batch.invocations).zip(results) {
+            let Some(object) = self.objects.get_mut(&key) else {
+                check_result(&Ran::Fails("no-such-object", None), result)
+                    .or_else(|_| check_result(&Ran::Fails("no-such-type", None), result))?;
+                continue;
+            };
+            let (method, number) = (&invocation.method, number_of(&invocation.args));
+            let ran = object.call(method, number, position);
+            check_result(&ran, result)?;
+            if key.0 == GuestType::Gate && !matches!(ran, Ran::Fails(..)) {
+                object.listens.extend(session);
+                if method == "later" {
+                    let at_ms = seen.stamp_ms.saturating_add(number.try_into().unwrap_or(i64::MAX));
+                    object.timer = Some(at_ms);
+                }
+            }
+            self.note_run(&ran);
+            self.reached("call of a guest in a batch");
+            if let Ran::Gives(_, Some((ticket, result))) = ran {
+                woken.insert(ticket, result);
+            }
         }
         Ok(())
     }
@@ -137,4 +177,20 @@ pub(super) fn refused(rule: u32, said: &Said<'_>, slugs: &[&str], why: &str) -> 
 /// The number of a version of a type.
 pub(super) fn number_of_version(of: GuestType, hash: VersionHash) -> Option<u64> {
     crate::guests::module_of(hash).filter(|module| module.of == of).map(|module| module.number)
+}
+
+/// What a call of a batch is answered is what it should come to.
+fn check_result(due: &Ran, result: &Value) -> Result<(), Wrong> {
+    let problem = &result["problem"];
+    let slug = problem["type"].as_str().and_then(|kind| kind.rsplit(':').next());
+    let (rule, is_right) = match (due, slug) {
+        (Ran::Gives(due, _), None) => (1, result["result"] == parsed(due)),
+        (Ran::Fails(of, code), Some(slug)) => (20, slug == *of && problem["code"].as_str() == *code),
+        (Ran::Fails(..), None) => (20, false),
+        _ => (1, false),
+    };
+    match is_right {
+        true => Ok(()),
+        false => Err((rule, format!("a call of a batch is answered {result}, and should be {due:?}"))),
+    }
 }

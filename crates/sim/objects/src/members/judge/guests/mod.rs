@@ -222,6 +222,7 @@ impl Guests {
         }
         match seen.command {
             Command::Call(call) => self.called(seen, (key, call), said, woken)?,
+            Command::Batch(batch) => self.batch(seen, (key, batch), said, woken)?,
             Command::Create { args, .. } => self.created(key, calls::number_of(args), said)?,
             Command::Delete { .. } => self.deleted(&key, said)?,
             Command::Migrate { to, .. } => self.migrated(&key, *to, said)?,
@@ -294,6 +295,7 @@ impl Guests {
 const fn object_of(command: &Command) -> Option<&ObjectName> {
     match command {
         Command::Call(call) => Some(&call.object),
+        Command::Batch(batch) => Some(&batch.object),
         Command::Create { object, .. }
         | Command::Delete { object, .. }
         | Command::Migrate { object, .. }
