@@ -3,6 +3,9 @@
 //!
 //! A browser says with `Origin` whose page sends a request that may change something. A page whose name was made to point here
 //! (DNS rebinding) sends none with a query, but its name as `Host`: at a port of this machine alone, `Host` has to name this machine.
+//!
+//! The console is a page of this server: its `Origin` is the `Host` that it was loaded from. That is believed of an address, which
+//! nobody can make point elsewhere, and of a name only over TLS, where the browser has checked whose the name is.
 
 use std::net::IpAddr;
 
@@ -14,15 +17,26 @@ use crate::message::{Fault, Fields};
 /// # Errors
 /// It may come from a web page. `any_host`: clients may call this server by any name.
 pub(crate) fn check(fields: &dyn Fields, any_host: bool) -> Result<(), Fault> {
-    if text(fields, "origin")?.is_some() {
+    let host = text(fields, "host")?;
+    if text(fields, "origin")?.is_some_and(|origin| !is_own(origin, host)) {
         return Err(Fault::new(Slug::Forbidden, "it comes from a web page (`Origin`): these are refused"));
     }
-    match text(fields, "host")? {
+    match host {
         Some(host) if !any_host && !names_this_machine(host) => Err(Fault::new(
             Slug::Forbidden,
             "this port serves its own machine: `Host` must be `localhost` or an address",
         )),
         _ => Ok(()),
+    }
+}
+
+/// Whether a page of that origin was loaded from this server.
+fn is_own(origin: &str, host: Option<&str>) -> bool {
+    let Some(host) = host else { return false };
+    match (origin.strip_prefix("http://"), origin.strip_prefix("https://")) {
+        (Some(from), _) => from.eq_ignore_ascii_case(host) && names_this_machine(host),
+        (_, Some(from)) => from.eq_ignore_ascii_case(host),
+        _ => false,
     }
 }
 
@@ -37,6 +51,30 @@ fn names_this_machine(host: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_pages_of_this_server_are_its_own() {
+        for (origin, host) in [
+            ("http://localhost:7180", "localhost:7180"),
+            ("http://10.0.0.7:7180", "10.0.0.7:7180"),
+            ("http://[::1]:7180", "[::1]:7180"),
+            ("https://node1.example:7180", "node1.example:7180"),
+        ] {
+            assert!(is_own(origin, Some(host)), "{origin}");
+        }
+        for (origin, host) in [
+            ("http://evil.example:7180", Some("evil.example:7180")),
+            ("http://localhost:7181", Some("localhost:7180")),
+            ("http://localhost", Some("localhost:7180")),
+            ("https://evil.example", Some("node1.example:7180")),
+            ("null", Some("localhost:7180")),
+            ("http://localhost:7180", None),
+            ("http://", Some("")),
+            ("ftp://localhost:7180", Some("localhost:7180")),
+        ] {
+            assert!(!is_own(origin, host), "{origin}");
+        }
+    }
 
     #[test]
     fn only_addresses_and_localhost_name_this_machine() {

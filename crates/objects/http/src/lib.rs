@@ -17,6 +17,7 @@
 
 mod arguments;
 mod care;
+mod console;
 mod edge;
 mod fields;
 mod guard;

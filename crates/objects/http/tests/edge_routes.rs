@@ -326,7 +326,6 @@ fn each_wrong_place_has_its_status_and_slug() {
     let own = [("Diwan-Session", SESSION)];
     let other = "/v1/sessions/ffffffffffffffffffffffffffffffff";
     let cases: &[(&str, &str, Given<'_>, &str, u16, &str)] = &[
-        ("GET", "/", &[], "", 404, "no-such-route"),
         ("GET", "/v1/objects/counter/c/get/", &[], "", 404, "no-such-route"),
         ("GET", "/v1/nothing", &[], "", 404, "no-such-route"),
         ("POST", "/v1/objects/Hits/h/hit", &[], "", 404, "no-such-type"),
@@ -1000,4 +999,30 @@ fn what_is_no_export_of_that_type_is_refused() {
         assert_eq!((status, slug.as_str()), (400, "bad-argument"), "{}", &body[..body.len().min(80)]);
     }
     assert_eq!(world.slug("POST", "/v1/objects/counter/c:export", &[], "{\"a\":1}").0, 400);
+}
+
+#[test]
+fn console_is_a_page_whose_own_requests_are_taken() {
+    let mut world = World::new();
+    for (target, kind) in [
+        ("/console/objects", "text/html; charset=utf-8"),
+        ("/console/objects.css", "text/css; charset=utf-8"),
+        ("/console/objects.js", "text/javascript; charset=utf-8"),
+    ] {
+        let page = world.refused("GET", target, &[("Host", "localhost:7180")], "");
+        assert_eq!((page.status, page.content_type), (200, kind), "{target}");
+        let policy = header(&page, "content-security-policy").expect("a policy");
+        assert!(
+            policy.contains("script-src 'self'") && policy.contains("frame-ancestors 'none'"),
+            "{policy}"
+        );
+    }
+    assert_eq!(world.refused("GET", "/console/objects", &[("Host", "evil.example")], "").status, 403);
+    let path = "/v1/objects/counter/c/increment";
+    let own = [("Host", "localhost:7180"), ("Origin", "http://localhost:7180")];
+    assert!(matches!(world.asked("POST", path, &own, ""), Request::Command { .. }));
+    for origin in ["http://localhost:7181", "https://evil.example", "null"] {
+        let other = [("Host", "localhost:7180"), ("Origin", origin)];
+        assert_eq!(world.slug("POST", path, &other, ""), (403, "forbidden".into()), "{origin}");
+    }
 }

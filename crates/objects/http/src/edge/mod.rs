@@ -14,6 +14,7 @@ use base::MonoTime;
 use objects_replica::edge::{Answer, EventId, Request, edge_of, origin};
 use objects_state::{Origin, Outcome, SessionId, SideEffect, Slug};
 
+use crate::console;
 use crate::guard;
 use crate::message::{Fault, HttpRequest, HttpResponse, Note, unanswered};
 use crate::namespace::Namespace;
@@ -143,6 +144,10 @@ impl<K: Copy + Ord> Edge<K> {
         random: &mut dyn FnMut(&mut [u8]),
     ) -> Result<(), Fault> {
         guard::check(request.fields, self.config.any_host)?;
+        if let Some(page) = console::page(request.method, request.target) {
+            self.says.push(Say::Respond(key, page));
+            return Ok(());
+        }
         let target = Target::parse(request.target)?;
         let Routed { route, user_type } = Routed::of(request.method, &target)?;
         let presented = Presented::of(request.fields, request.certificate, self.config.root_token.as_ref())?;
