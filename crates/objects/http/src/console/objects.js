@@ -128,14 +128,28 @@ async function list(isMore) {
     const count = object.waiting > 0 ? [element('span', { className: 'count', textContent: `${object.waiting} wait` })] : [];
     const button = element('button', { type: 'button' }, ...count, `${object.type}/${object.name}`);
     button.addEventListener('click', () => {
-      for (const other of $('objects').querySelectorAll('button')) other.removeAttribute('aria-current');
-      button.setAttribute('aria-current', 'true');
-      show({ type: object.type, name: object.name });
+      location.hash = `${encodeURIComponent(object.type)}/${encodeURIComponent(object.name)}`;
     });
+    button.dataset.object = `${object.type}/${object.name}`;
     return element('li', {}, button);
   });
   if (isMore) $('objects').append(...entries);
   else $('objects').replaceChildren(...entries);
+  mark();
+}
+
+/** Marks in the list what is shown. */
+function mark() {
+  const current = shown && `${shown.object.type}/${shown.object.name}`;
+  for (const button of $('objects').querySelectorAll('button')) {
+    button.toggleAttribute('aria-current', button.dataset.object === current);
+  }
+}
+
+/** Shows the object that the address names. */
+function showAddressed() {
+  const [type, name] = location.hash.slice(1).split('/').map(decodeURIComponent);
+  if (type && name) show({ type, name });
 }
 
 /** A type's methods: a name, a kind, and the schemas of its arguments if they are known. */
@@ -231,6 +245,7 @@ function actions(object, type) {
   const all = [
     action('Delete', `Delete ${whole}? Who waits for it is told, and its holders hold nothing any more.`, async () => {
       await ask('DELETE', path(object));
+      history.replaceState(null, '', location.pathname);
       leave('It is deleted.');
       await list(false);
     }),
@@ -253,6 +268,7 @@ function versions(type) {
 function leave(text) {
   shown?.abort.abort();
   shown = null;
+  mark();
   $('main').replaceChildren(element('p', { textContent: text }));
 }
 
@@ -277,6 +293,7 @@ function show(object) {
     element('h2', { textContent: 'Events' }),
     events,
   );
+  mark();
   trying(refresh);
   follow(object, events, shown.abort.signal);
 }
@@ -328,6 +345,7 @@ const begin = () => trying(async () => {
   await showGroup();
   await loadTypes();
   await list(false);
+  if (!shown) showAddressed();
 });
 
 $('who').addEventListener('submit', (event) => {
@@ -347,6 +365,7 @@ $('filter').addEventListener('submit', (event) => {
   event.preventDefault();
   trying(() => list(false));
 });
+window.addEventListener('hashchange', () => trying(async () => showAddressed()));
 $('more').addEventListener('click', () => trying(() => list(true)));
 $('create').addEventListener('submit', (event) => {
   event.preventDefault();
@@ -358,7 +377,7 @@ $('create').addEventListener('submit', (event) => {
     parsed('arguments', body);
     await ask('PUT', path(object), { body });
     await list(false);
-    show(object);
+    location.hash = `${encodeURIComponent(type)}/${encodeURIComponent(object.name)}`;
   });
 });
 for (const name of ['token', 'session']) $(name).value = sessionStorage.getItem(name) ?? '';
