@@ -8,7 +8,6 @@ use objects_state::limits::NAME_BYTES_MAX;
 use objects_state::{Json, ObjectName};
 
 use crate::message::Fault;
-use crate::route::Route;
 
 /// Bytes of a namespace's name.
 const NAMESPACE_BYTES_MAX: usize = 63;
@@ -49,33 +48,8 @@ impl Namespace {
         }
     }
 
-    /// The route to the same object, by its whole name.
-    pub(crate) fn widen(&self, route: &mut Route) -> Result<(), Fault> {
-        match route {
-            Route::Call(object, _)
-            | Route::Query(object, _)
-            | Route::Batch(object)
-            | Route::Create(object)
-            | Route::Describe(object)
-            | Route::Delete(object)
-            | Route::ObjectEvents(object)
-            | Route::Care(object, _) => self.widen_object(object),
-            Route::Access
-            | Route::ChangeAccess(_)
-            | Route::Tokens
-            | Route::CreateToken
-            | Route::RevokeToken(_)
-            | Route::RevokePrincipal(_)
-            | Route::Groups => {
-                let detail = "a namespace has objects, types, tickets and sessions; this is of all of them: \
-                              leave `/ns/NAMESPACE` out";
-                Err(Fault::argument("", detail))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn widen_object(&self, object: &mut ObjectName) -> Result<(), Fault> {
+    /// The object by its whole name.
+    pub(crate) fn widen(&self, object: &mut ObjectName) -> Result<(), Fault> {
         object.name = self.whole(&object.name);
         match object.name.len() > NAME_BYTES_MAX {
             true => {

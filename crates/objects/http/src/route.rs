@@ -7,6 +7,7 @@ use objects_state::{ObjectName, SessionId, Slug, TypeId, limits, type_named};
 use crate::care::Care;
 use crate::fields::{digits, hex16};
 use crate::message::Fault;
+use crate::namespace::Namespace;
 use crate::target::Target;
 
 /// See the module. The methods of HTTP are judged with the route.
@@ -71,7 +72,7 @@ impl Routed {
     pub(crate) fn of(method: &str, target: &Target<'_>) -> Result<Self, Fault> {
         let mut route = Route::of(method, target)?;
         if let Some(namespace) = &target.namespace {
-            namespace.widen(&mut route)?;
+            widen(namespace, &mut route)?;
         }
         let is_user = matches!(&route,
             Route::Call(object, _)
@@ -131,6 +132,32 @@ impl Route {
             ["ready"] => only_get(method, Self::Ready),
             _ => Err(Fault::no_such_route()),
         }
+    }
+}
+
+/// The route to the same object, by its whole name.
+fn widen(namespace: &Namespace, route: &mut Route) -> Result<(), Fault> {
+    match route {
+        Route::Call(object, _)
+        | Route::Query(object, _)
+        | Route::Batch(object)
+        | Route::Create(object)
+        | Route::Describe(object)
+        | Route::Delete(object)
+        | Route::ObjectEvents(object)
+        | Route::Care(object, _) => namespace.widen(object),
+        Route::Access
+        | Route::ChangeAccess(_)
+        | Route::Tokens
+        | Route::CreateToken
+        | Route::RevokeToken(_)
+        | Route::RevokePrincipal(_)
+        | Route::Groups => {
+            let detail = "a namespace has objects, types, tickets and sessions; this is of all of them: leave \
+                          `/ns/NAMESPACE` out";
+            Err(Fault::argument("", detail))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -7,14 +7,16 @@ use crate::answer::{Answer, find, no_such_type, once};
 use crate::builtin::{Builtin, dispatch, type_name};
 use crate::call;
 use crate::codec::encoded;
-use crate::command::{Caller, Content, Invocation, ObjectName};
+use crate::command::{Caller, Invocation, ObjectName};
+use crate::content::Content;
 use crate::group::Core;
-use crate::limits::{EXPORT_BYTES_MAX, IMPORT_ITEMS_MAX, IMPORT_WRITTEN_MAX};
-use crate::object::View;
+use crate::key::{self, table};
+use crate::limits::{EXPORT_BYTES_MAX, IMPORT_CALLS_MAX, IMPORT_ITEMS_MAX, IMPORT_WRITTEN_MAX};
+use crate::object::{Live, View};
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
 use crate::request;
-use crate::script;
+use crate::script::Script;
 use crate::types;
 use crate::user;
 
@@ -47,7 +49,30 @@ fn export_of<K: Builtin>(
 ) -> Result<String, Problem> {
     let (opened, _) = find::<K>(core, object, incarnation, false)?;
     let view = View { core, space: opened.header.incarnation, tickets: opened.header.tickets };
-    script::written(&opened.live, &view, reply).map(Reply::finish)
+    written(&opened.live, &view, reply).map(Reply::finish)
+}
+
+/// An object as a script.
+fn written<K: Builtin>(live: &Live<K>, view: &View<'_>, reply: Reply) -> Result<Reply, Problem> {
+    let mut script = Script::default();
+    let arguments = K::arguments(live).finish();
+    script.begin(&arguments);
+    K::script(live, view, &mut script);
+    if view.tickets > 0 {
+        script.leave_out("calls that wait");
+    }
+    if view.table(table::HOLDER).next().is_some() {
+        script.leave_out("what sessions hold");
+    }
+    if script.is_too_large() {
+        let detail = format!(
+            "an export has less than {} MiB and up to {IMPORT_ITEMS_MAX} items in {IMPORT_CALLS_MAX} calls: read this \
+             object page by page",
+            (EXPORT_BYTES_MAX >> 20) + 1
+        );
+        return Err(Problem::new(Slug::TooLarge, detail));
+    }
+    Ok(script.shown(reply.raw("arguments", &arguments)))
 }
 
 /// Makes an object of what an export says, once for each request.
@@ -60,7 +85,7 @@ pub(crate) fn import(
     let hash = request::hash(&[&encoded(object), b"import", &encoded(content)]);
     once(core, caller, hash, |core| {
         judged?;
-        if core.store.get(&crate::key::object(object)).is_some() {
+        if core.store.get(&key::object(object)).is_some() {
             let detail = "there is an object of that name: delete it first, or import under another name";
             return Err(Problem::new(Slug::Exists, detail));
         }

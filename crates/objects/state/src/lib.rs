@@ -105,6 +105,7 @@ mod caller;
 mod check;
 mod codec;
 mod command;
+mod content;
 mod cost;
 mod deadline;
 mod death;
@@ -145,9 +146,10 @@ pub use access::Act;
 pub use builtin::{TYPES, constructor, methods, type_name, type_named};
 pub use codec::Malformed;
 pub use command::{
-    Batch, Begun, Call, Caller, Command, Content, GivenBy, Identity, Invocation, NewSession, ObjectName,
-    Origin, SessionId, TypeId, Verdict,
+    Batch, Begun, Call, Caller, Command, GivenBy, Identity, Invocation, NewSession, ObjectName, Origin,
+    SessionId, TypeId, Verdict,
 };
+pub use content::Content;
 pub use directory::{Endpoint, Host, Members, NameData, NameRecord};
 pub use effects::{Effect, Effects, Event, EventKind, Said, TicketEnd};
 pub use json::{Json, NotJson};

@@ -2,12 +2,9 @@
 //! export carries, and an import plays. Whatever it says is checked like any other call, so no file can bring what no call could.
 
 use crate::command::Invocation;
-use crate::key::table;
 use crate::limits::{
     EXPORT_BYTES_MAX, IMPORT_CALLS_MAX, IMPORT_ITEMS_MAX, ITEMS_PER_CALL_MAX, VALUE_BYTES_MAX,
 };
-use crate::object::{Builtin, Live, View};
-use crate::problem::{Problem, Slug};
 use crate::reply::{Reply, quoted};
 
 /// Bytes that a call takes in an export beside its name and arguments, about.
@@ -84,6 +81,20 @@ impl Script {
         }
     }
 
+    /// These arguments of the constructor are in it, too.
+    pub(crate) const fn begin(&mut self, arguments: &str) {
+        self.bytes += arguments.len();
+    }
+
+    /// Its calls, and what is not in it, as JSON.
+    pub(crate) fn shown(&self, reply: Reply) -> Reply {
+        let calls = self.calls.iter().map(|call| {
+            let args = core::str::from_utf8(&call.args).unwrap_or("{}");
+            Reply::new().text("method", &call.method).raw("args", args).finish()
+        });
+        reply.list("calls", calls).list("left_out", self.left_out.iter().map(|what| quoted(what)))
+    }
+
     /// Something that is not in it.
     pub(crate) fn leave_out(&mut self, what: &'static str) {
         self.left_out.push(what);
@@ -93,35 +104,4 @@ impl Script {
     pub(crate) const fn is_too_large(&self) -> bool {
         self.bytes > EXPORT_BYTES_MAX || self.items > IMPORT_ITEMS_MAX || self.calls.len() >= IMPORT_CALLS_MAX
     }
-}
-
-/// The fields of an export of a built-in type's object.
-///
-/// # Errors
-/// It holds too much.
-pub(crate) fn written<K: Builtin>(live: &Live<K>, view: &View<'_>, reply: Reply) -> Result<Reply, Problem> {
-    let mut script = Script::default();
-    let arguments = K::arguments(live).finish();
-    script.bytes += arguments.len();
-    K::script(live, view, &mut script);
-    if view.tickets > 0 {
-        script.leave_out("calls that wait");
-    }
-    if view.table(table::HOLDER).next().is_some() {
-        script.leave_out("what sessions hold");
-    }
-    if script.is_too_large() {
-        let (mib, items) = (EXPORT_BYTES_MAX >> 20, IMPORT_ITEMS_MAX);
-        let detail = format!(
-            "an export has less than {} MiB and up to {items} items in {IMPORT_CALLS_MAX} calls: read this object page by page",
-            mib + 1
-        );
-        return Err(Problem::new(Slug::TooLarge, detail));
-    }
-    let calls = script.calls.iter().map(|call| {
-        let args = core::str::from_utf8(&call.args).unwrap_or("{}");
-        Reply::new().text("method", &call.method).raw("args", args).finish()
-    });
-    let left_out = script.left_out.iter().map(|what| quoted(what));
-    Ok(reply.raw("arguments", &arguments).list("calls", calls).list("left_out", left_out))
 }
