@@ -10,7 +10,7 @@ use objects_state::{DESCRIPTION_SECTION, custom_section};
 use serde_json::{Value, json};
 
 use super::access::{AccessArguments, Request, escaped};
-use super::{build, list};
+use super::build;
 use crate::log::failure::{Done, Failure};
 use crate::table;
 

@@ -44,29 +44,74 @@ fn held(exported: &str) -> String {
     exported[from..].into()
 }
 
-#[test]
-fn each_type_comes_back_as_it_was() {
+/// Constructors of all types.
+const ARGUMENTS: &[(&str, &str)] = &[
+    ("lock/a", r#"{"fair":false,"reentrant":3,"lock_delay_ms":5}"#),
+    ("rwlock/a", r#"{"lock_delay_ms":7}"#),
+    ("semaphore/a", r#"{"permits":4,"bounded":false}"#),
+    ("barrier/a", r#"{"parties":3,"on_loss":"shrink","double":true}"#),
+    ("latch/a", r#"{"count":5}"#),
+    ("counter/a", r#"{"start":2,"min":-3,"max":9007199254740995}"#),
+    ("value/a", r#"{"initial":{"a":[1]}}"#),
+    ("map/a", r#"{"max_entries":10,"max_bytes":1000}"#),
+    ("set/a", r#"{"max_entries":9}"#),
+    ("queue/a", r#"{"capacity":9,"priority":true,"max_attempts":2}"#),
+    ("stack/a", r#"{"capacity":8}"#),
+    ("log/a", r#"{"max_entries":4,"max_bytes":99,"when_full":"refuse"}"#),
+    ("membership/a", r#"{"min_size":2}"#),
+    ("election/a", r#"{"lock_delay_ms":3}"#),
+    ("ratelimiter/a", r#"{"per_second":5,"burst":6,"key_max":7}"#),
+    ("ids/a", r#"{"start":100,"form":"ulid"}"#),
+    ("names/a", "{}"),
+];
+
+/// What is done to some of them.
+const CALLS: &[(&str, &str, &str)] = &[
+    ("counter/a", "set", r#"{"value":9007199254740994}"#),
+    ("value/a", "set", r#"{"value":"x\n"}"#),
+    ("map/a", "put", r#"{"key":"k \" é","value":{"b":null}}"#),
+    ("map/a", "put", r#"{"key":"goes","value":1,"ttl_ms":5000}"#),
+    ("set/a", "add", r#"{"items":[1,"1",{"a":2}]}"#),
+    ("queue/a", "put", r#"{"item":"low","priority":-5}"#),
+    ("queue/a", "put", r#"{"item":"high","priority":5}"#),
+    ("queue/a", "put", r#"{"item":"later","priority":1,"delay_ms":800}"#),
+    ("stack/a", "push", r#"{"item":1}"#),
+    ("stack/a", "push", r#"{"item":2}"#),
+    ("log/a", "append", r#"{"entry":"first"}"#),
+    ("log/a", "append", r#"{"entry":"second"}"#),
+    ("latch/a", "count_down", r#"{"n":2}"#),
+    ("ratelimiter/a", "configure", r#"{"per_second":50}"#),
+    ("names/a", "set", r#"{"name":"www","record":{"type":"A","address":"10.0.0.1"}}"#),
+    ("names/a", "add", r#"{"name":"www","record":{"type":"A","address":"10.0.0.2","ttl":60}}"#),
+];
+
+/// All types, with what they hold; and each once more, as it was exported.
+fn with_copies() -> World {
     let mut world = World::with_sessions(1);
-    for (path, arguments) in [
-        ("lock/a", r#"{"fair":false,"reentrant":3,"lock_delay_ms":5}"#),
-        ("rwlock/a", r#"{"lock_delay_ms":7}"#),
-        ("semaphore/a", r#"{"permits":4,"bounded":false}"#),
-        ("barrier/a", r#"{"parties":3,"on_loss":"shrink","double":true}"#),
-        ("latch/a", r#"{"count":5}"#),
-        ("counter/a", r#"{"start":2,"min":-3,"max":9007199254740995}"#),
-        ("value/a", r#"{"initial":{"a":[1]}}"#),
-        ("map/a", r#"{"max_entries":10,"max_bytes":1000}"#),
-        ("set/a", r#"{"max_entries":9}"#),
-        ("queue/a", r#"{"capacity":9,"priority":true,"max_attempts":2}"#),
-        ("stack/a", r#"{"capacity":8}"#),
-        ("log/a", r#"{"max_entries":4,"max_bytes":99,"when_full":"refuse"}"#),
-        ("membership/a", r#"{"min_size":2}"#),
-        ("election/a", r#"{"lock_delay_ms":3}"#),
-        ("ratelimiter/a", r#"{"per_second":5,"burst":6,"key_max":7}"#),
-        ("ids/a", r#"{"start":100,"form":"ulid"}"#),
-        ("names/a", "{}"),
-    ] {
+    for (path, arguments) in ARGUMENTS {
         assert!(world.create(path, arguments).starts_with("{\"created\":true"), "{path}");
+    }
+    for (path, method, args) in CALLS {
+        let answer = world.call(Anyone, path, method, args);
+        assert!(answer.starts_with('{'), "{path} {method}: {answer}");
+    }
+    for (path, _) in ARGUMENTS {
+        let exported = export(&world.state, path);
+        assert!(exported.contains("\"left_out\":[]"), "{exported}");
+        let copy = path.replace("/a", "/b");
+        let answer = world.import(&copy, content(&exported));
+        assert!(answer.starts_with("{\"imported\":true"), "{path}: {answer}");
+        assert_eq!(held(&exported), held(&export(&world.state, &copy)), "{path}");
+    }
+    world
+}
+
+#[test]
+fn each_constructor_comes_back() {
+    assert_eq!(ARGUMENTS.len(), objects_state::TYPES.len());
+    let mut world = World::new();
+    for (path, arguments) in ARGUMENTS {
+        world.create(path, arguments);
         let wanted = Json::parse(arguments.as_bytes()).expect("JSON");
         let exported = held(&export(&world.state, path));
         let Ok(Json::Object(fields)) = Json::parse(format!("{{{exported}").as_bytes()) else { panic!() };
@@ -75,35 +120,11 @@ fn each_type_comes_back_as_it_was() {
         let shown = shown.expect("arguments").canonical().replace(",\"max_text\":\"9007199254740995\"", "");
         assert_eq!(shown, wanted.canonical(), "{path}");
     }
-    for (path, method, args) in [
-        ("counter/a", "set", r#"{"value":9007199254740994}"#),
-        ("value/a", "set", r#"{"value":"x\n"}"#),
-        ("map/a", "put", r#"{"key":"k \" é","value":{"b":null}}"#),
-        ("map/a", "put", r#"{"key":"goes","value":1,"ttl_ms":5000}"#),
-        ("set/a", "add", r#"{"items":[1,"1",{"a":2}]}"#),
-        ("queue/a", "put", r#"{"item":"low","priority":-5}"#),
-        ("queue/a", "put", r#"{"item":"high","priority":5}"#),
-        ("queue/a", "put", r#"{"item":"later","priority":1,"delay_ms":800}"#),
-        ("stack/a", "push", r#"{"item":1}"#),
-        ("stack/a", "push", r#"{"item":2}"#),
-        ("log/a", "append", r#"{"entry":"first"}"#),
-        ("log/a", "append", r#"{"entry":"second"}"#),
-        ("latch/a", "count_down", r#"{"n":2}"#),
-        ("ratelimiter/a", "configure", r#"{"per_second":50}"#),
-        ("names/a", "set", r#"{"name":"www","record":{"type":"A","address":"10.0.0.1"}}"#),
-        ("names/a", "add", r#"{"name":"www","record":{"type":"A","address":"10.0.0.2","ttl":60}}"#),
-    ] {
-        let answer = world.call(Anyone, path, method, args);
-        assert!(answer.starts_with('{'), "{path} {method}: {answer}");
-    }
-    for (kind, _) in objects_state::TYPES {
-        let name = objects_state::type_name(*kind).expect("a name");
-        let exported = export(&world.state, &format!("{name}/a"));
-        assert!(exported.contains("\"left_out\":[]"), "{exported}");
-        let answer = world.import(&format!("{name}/b"), content(&exported));
-        assert!(answer.starts_with("{\"imported\":true"), "{name}: {answer}");
-        assert_eq!(held(&exported), held(&export(&world.state, &format!("{name}/b"))), "{name}");
-    }
+}
+
+#[test]
+fn each_type_comes_back_as_it_was() {
+    let mut world = with_copies();
     assert_eq!(
         world.query("counter/b", "get", ""),
         "{\"value\":9007199254740994,\"value_text\":\"9007199254740994\"}"
@@ -170,6 +191,13 @@ fn import_is_whole_or_nothing() {
     assert_eq!(world.import("counter/c", wrong), "refused bad-argument");
     let state = Content::State { description: b"{}".to_vec(), state: b"null".to_vec() };
     assert_eq!(world.import("counter/c", state), "refused bad-argument");
+}
+
+#[test]
+fn import_is_of_an_object_that_is_not_there_and_is_carried_out_once() {
+    let mut world = World::new();
+    let set =
+        |value: &str| Invocation { method: "set".into(), args: format!("{{\"value\":{value}}}").into() };
     let good = Content::Calls { arguments: b"{\"max\":10}".to_vec(), calls: vec![set("7"), set("8")] };
     let answer = world.import("counter/c", good.clone());
     let incarnation = world.position() - 1;

@@ -303,6 +303,7 @@ impl Member {
                 let objects = found.iter().map(|found| described(found).finish());
                 Reply::new().list("objects", objects).optional_text("next", next.as_deref()).finish()
             }
+            Question::Export { object, incarnation } => self.state.export(&object, incarnation)?,
             Question::ListAll { .. } => return Err(Problem::new(Slug::BadArgument, "not asked here")),
             Question::Session(id) => match self.state.session(id) {
                 Some(session) => Reply::new()
