@@ -128,14 +128,21 @@ impl Clients {
             && self.all.iter().all(|client| client.open.is_empty() && client.attempts.is_empty())
     }
 
+    /// What clients have not done, and what they were answered last.
     pub(super) fn describe(&self, history: &History) -> String {
         let mut text = String::new();
         for (index, client) in self.all.iter().enumerate() {
-            let open: Vec<_> = client.open.iter().map(|call| &history.calls[*call]).collect();
-            text += &format!(
-                "\nclient {index}: {open:?}, attempts {:?}, plans {:?}",
-                client.attempts, client.plans
-            );
+            for call in &client.open {
+                let Call { http, attempts, .. } = &history.calls[*call];
+                let last = attempts
+                    .iter()
+                    .rev()
+                    .find_map(|number| history.attempts[*number as usize].answer.as_ref());
+                let (method, target, count) = (http.method, &http.target, attempts.len());
+                text +=
+                    &format!("\nclient {index}: {method} {target}, {count} attempts, last answered {last:?}");
+            }
+            text += &format!("\nclient {index}: attempts {:?}, plans {:?}", client.attempts, client.plans);
         }
         text
     }
@@ -227,6 +234,13 @@ impl Clients {
         self.all[index].attempts.len() < before
     }
 
+    /// Whether a call may be refused so for ever: its object is in quarantine, its type has no version that may run, or it waits for
+    /// a position that comes only if somebody does something.
+    fn may_stay_so(&self, body: &Value, call: &Call) -> bool {
+        let is_ahead = matches!(call.about, About::Query { min_position: Some(at), .. } if at > self.seen);
+        asks::is_stopped(body) || asks::is_not_ready(body) || is_ahead
+    }
+
     /// A call is answered.
     fn answered(
         &mut self,
@@ -246,8 +260,9 @@ impl Clients {
                 members.sim.count("answered by a ticket", 1);
                 self.follow_ticket(index, call, members, history);
             }
-            // It may stay so for ever.
-            (503, _) if asks::is_stopped(&body) && self.random.chance(50) => self.done(index, call, history),
+            (503, _) if self.may_stay_so(&body, &history.calls[call]) && self.random.chance(50) => {
+                self.done(index, call, history);
+            }
             (503 | 504, _) => self.unanswered(index, call, members, history),
             // The member has too much to do; what else is too many, the log says, and says it again.
             (429, _) if asks::is_of_member(&body) => self.unanswered(index, call, members, history),

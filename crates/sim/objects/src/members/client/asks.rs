@@ -77,6 +77,11 @@ pub(super) fn is_stopped(body: &Value) -> bool {
     body["type"] == "urn:diwan:problem:quarantined"
 }
 
+/// Whether it is refused because no version of its type may run.
+pub(super) fn is_not_ready(body: &Value) -> bool {
+    body["type"] == "urn:diwan:problem:type-not-ready"
+}
+
 /// A session is closed.
 pub(super) fn close(client: usize, own: &Own) -> Call {
     let http = bare("DELETE", format!("/v1/sessions/{}", own.id), vec![own.credential()]);

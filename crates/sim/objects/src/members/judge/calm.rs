@@ -16,8 +16,14 @@ pub(super) fn judge(evidence: &Evidence<'_>, log: &LogTold, findings: &mut Findi
     findings.judged(34, "runs that came to rest");
     if log.left != [0, 0] {
         let [tickets, sessions] = log.left;
-        let words =
-            format!("in the end {tickets} calls wait and {sessions} sessions are open: their time is over");
+        let words = format!(
+            "in the end, at {} ms, {tickets} calls wait and {sessions} sessions are open, whose time is over: {:?}",
+            evidence.history.ended_ms,
+            log.sessions
+                .iter()
+                .filter(|(_, lives)| lives.iter().any(|life| life.ended.is_none()))
+                .collect::<Vec<_>>()
+        );
         findings.add(&(34, words));
     }
 }
