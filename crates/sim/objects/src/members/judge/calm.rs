@@ -1,8 +1,8 @@
 //! What must happen in time once all faults are over: O12 freed in time, O17 deadlines, O34 progress.
 
-use objects_state::TicketEnd;
+use objects_state::{SessionId, TicketEnd};
 
-use super::replay::LogTold;
+use super::replay::{Life, LogTold};
 use super::{Evidence, Findings, expiry};
 use crate::members::record::Deed;
 
@@ -14,15 +14,25 @@ pub(super) fn judge(evidence: &Evidence<'_>, log: &LogTold, findings: &mut Findi
     sessions(evidence, log, calm_ms, findings);
     tickets(log, calm_ms, findings);
     findings.judged(34, "runs that came to rest");
-    if log.left != [0, 0] {
-        let [tickets, sessions] = log.left;
+    let [tickets, sessions] = log.left;
+    let is_open = |lives: &&Vec<Life>| lives.last().is_some_and(|life| life.ended.is_none());
+    let open = log.sessions.values().filter(is_open).count();
+    if open as u64 != sessions {
+        findings.add(&(34, format!("in the end {sessions} sessions are open, and by the log {open}")));
+    }
+    let signs = expiry::last_signs(evidence);
+    // A stream that was open until the end has kept its session.
+    let is_over = |(id, lives): &(&SessionId, &Vec<Life>)| {
+        let Some(life) = lives.last().filter(|life| life.ended.is_none()) else { return false };
+        let heard_ms = signs.get(*id).copied().unwrap_or(0).max(life.opened_ms);
+        heard_ms + life.ttl_ms + life.ttl_ms / 500 + 2 * evidence.tick_ms + ROOM_MS
+            < evidence.history.ended_ms
+    };
+    let over: Vec<_> = log.sessions.iter().filter(is_over).collect();
+    if tickets > 0 || !over.is_empty() {
+        let ended_ms = evidence.history.ended_ms;
         let words = format!(
-            "in the end, at {} ms, {tickets} calls wait and {sessions} sessions are open, whose time is over: {:?}",
-            evidence.history.ended_ms,
-            log.sessions
-                .iter()
-                .filter(|(_, lives)| lives.iter().any(|life| life.ended.is_none()))
-                .collect::<Vec<_>>()
+            "in the end, at {ended_ms} ms, {tickets} calls wait, and sessions whose time is over: {over:?}"
         );
         findings.add(&(34, words));
     }
