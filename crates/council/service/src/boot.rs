@@ -19,8 +19,7 @@ use parking_lot::RwLock;
 use storage_raft_log::{Identity, Journal};
 
 use crate::config::{EnsembleConfig, ServerConfig};
-use crate::core_loop::{CoreLinks, CoreLoop, End, Started};
-use crate::core_turns::CoreTurns;
+use crate::core_loop::{CoreLinks, CoreLoop, CouncilTurns, End, Started};
 use crate::disk::DirDisk;
 use crate::error::StartError;
 use crate::introspection::Introspection;
@@ -46,7 +45,7 @@ pub(crate) struct Parts {
     pub(crate) links: CoreLinks,
     pub(crate) journal: Arc<Mailbox<JournalMail>>,
     pub(crate) journal_waker: Arc<ThreadWaker>,
-    pub(crate) turns: Arc<CoreTurns>,
+    pub(crate) turns: Arc<CouncilTurns>,
     pub(crate) peers: Option<(PeerConnections, Arc<LocalIdentity>)>,
 }
 
@@ -67,7 +66,7 @@ pub(crate) struct Boot {
     supervisor: Arc<Supervisor>,
     journal: Arc<Mailbox<JournalMail>>,
     journal_waker: Arc<ThreadWaker>,
-    turns: Arc<CoreTurns>,
+    turns: Arc<CouncilTurns>,
     /// Lent to each core.
     links: Option<CoreLinks>,
     peers: Option<(PeerConnections, Arc<LocalIdentity>)>,
@@ -246,11 +245,12 @@ impl Boot {
         let (standing, clock) = (Arc::clone(&overview.standing), overview.clock);
         let links = self.links.take().expect("one core runs at a time");
         let core = CoreLoop::new(core, (links, journal), metrics, standing, clock, peers, started.clone());
-        let outcome = self.turns.run(core);
+        let (core, outcome) = self.turns.run(core);
         self.journal.put(JournalMail::Stop);
         // A thread that panicked has been reported by the supervisor.
         let _ = journal_thread.join();
-        let End { ending, links, peers, restoration } = outcome?;
+        outcome?;
+        let End { ending, links, peers, restoration } = core.end();
         // The next core would take what this one's journal answered for answers to its own questions.
         links.from_journal.take_all(&mut Vec::new());
         (self.links, self.restoration) = (Some(links), restoration);

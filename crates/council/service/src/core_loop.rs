@@ -1,5 +1,5 @@
 //! The core's turns: mail of shards and journal in, effects and streams out, the tree lent for writing only while
-//! something is applied. `core_turns` says on which thread.
+//! something is applied. `node_group::CoreTurns` says on which thread.
 
 use base::{MonoTime, Now};
 use consensus_replica::{Fault, JournalEvent, JournalRequest, MemberId};
@@ -16,7 +16,7 @@ use council_tree::Tree;
 use net_peer_pairs::Lane;
 use net_peers::{Established, Message, News, PeerConnections, Polling};
 use net_reactor::Turns;
-use node_group::{JournalMail, JournalPort, SharedJournal};
+use node_group::{CoreTurns, JournalMail, JournalPort, SharedJournal, poll_fault};
 use parking_lot::RwLock;
 
 use crate::chronicle::Chronicle;
@@ -47,6 +47,9 @@ const LET_READ_PAUSE: Duration = Duration::from_micros(100);
 
 /// Told once whether the start succeeded: to whoever waits for it, else a failure is a fault of the running server.
 pub(crate) type Started = Sender<Result<(), StartError>>;
+
+/// The core's turns.
+pub(crate) type CouncilTurns = CoreTurns<CoreLoop>;
 
 /// The mailboxes around the core.
 pub(crate) struct CoreLinks {
@@ -162,84 +165,6 @@ impl CoreLoop {
         }
     }
 
-    /// One turn on the core's thread. Says how long that may sleep before the next; nothing when another core must go on, or
-    /// none.
-    ///
-    /// # Errors
-    /// When this member must not go on.
-    pub(crate) fn turn(&mut self) -> Result<Option<Duration>, Fault> {
-        if self.stopping || self.restoration.is_some() || Ending::of(self.core.tenure()).is_some() {
-            self.standing.set(false, false, MonoTime::ZERO);
-            return Ok(None);
-        }
-        let now = self.clock.now();
-        // Whoever asks after an answer of the journal was put must find it told: taken first, answered last.
-        let mail = self.take_mail();
-        self.listen(now)?;
-        self.hear_peers(now)?;
-        self.read_mail(mail);
-        self.propose(now);
-        self.apply(now)?;
-        self.publish();
-        self.tell_part();
-        self.chronicle.sessions(&mut self.core, &self.links.session_clients);
-        self.note(now);
-        if self.core.is_serving()
-            && let Some(serves) = self.serves.take()
-        {
-            // Whoever started us may not wait for it.
-            let _ = serves.send(Ok(()));
-        }
-        if self.flush_here()? {
-            // The journal has answered: there is no reason to sleep, nor to poll before the answer is on its way.
-            return Ok(Some(Duration::ZERO));
-        }
-        Ok(Some(if self.is_held_up() {
-            self.until_deadline().min(STREAM_PAUSE)
-        } else if self.core.has_work(self.side_bytes) {
-            Duration::ZERO
-        } else {
-            self.until_deadline()
-        }))
-    }
-
-    /// A turn on the thread of a shard, to hand on what that has for the leader: nothing is applied, and nobody is heard
-    /// but the shards and the journal. Says how long the core's thread may sleep then.
-    ///
-    /// # Errors
-    /// As [`Self::turn`].
-    pub(crate) fn relay(&mut self) -> Result<Duration, Fault> {
-        let now = self.clock.now();
-        self.listen(now)?;
-        self.propose(now);
-        // What the journal was handed after all is flushed in the next turn of the core's thread.
-        let has_work = self.journal.is_unflushed() || self.core.has_work(self.side_bytes);
-        Ok(if has_work { Duration::ZERO } else { self.until_deadline() })
-    }
-
-    /// Whether a command of a shard goes to another member at once, and nothing of it to this one's disk before that has
-    /// answered.
-    pub(crate) fn relays(&self) -> bool {
-        self.peers.is_some() && self.core.leader().is_some_and(|leader| leader != self.core.id())
-    }
-
-    /// The core's thread is about to sleep: how long it may now, and where, if not parked.
-    pub(crate) fn fall_asleep(&mut self, timeout: Duration) -> (Duration, Option<Arc<Polling>>) {
-        let links = &self.links;
-        match &mut self.peers {
-            Some(peers) => {
-                let timeout = peers.fall_asleep(timeout, || links.have_mail());
-                (timeout, Some(Arc::clone(peers.polling())))
-            }
-            None => (timeout, None),
-        }
-    }
-
-    /// Whether something has come for the core's thread that its poll does not tell of.
-    pub(crate) fn has_mail(&self) -> bool {
-        self.links.have_mail() || self.peers.as_ref().is_some_and(PeerConnections::has_news)
-    }
-
     /// Why the loop ended, and what the next one goes on with.
     pub(crate) fn end(self) -> End {
         let ending = match (Ending::of(self.core.tenure()), &self.restoration) {
@@ -280,7 +205,7 @@ impl CoreLoop {
         for connection in established {
             peers.take(connection, now.mono());
         }
-        peers.turn(now.mono()).map_err(poll_fault)?;
+        peers.turn(now.mono()).map_err(|error| poll_fault(&error))?;
         while let Some(news) = peers.next_news() {
             match news {
                 News::Message(Message { from, pair, bytes, .. }) => match PeerMessage::decode(bytes) {
@@ -562,8 +487,70 @@ impl CoreLoop {
     }
 }
 
-pub(crate) fn poll_fault(error: std::io::Error) -> Fault {
-    Fault::Driver { reason: format!("the members' connections cannot be polled: {error}") }
+impl node_group::CoreLoop for CoreLoop {
+    fn turn(&mut self) -> Result<Option<Duration>, Fault> {
+        if self.stopping || self.restoration.is_some() || Ending::of(self.core.tenure()).is_some() {
+            self.standing.set(false, false, MonoTime::ZERO);
+            return Ok(None);
+        }
+        let now = self.clock.now();
+        // Whoever asks after an answer of the journal was put must find it told: taken first, answered last.
+        let mail = self.take_mail();
+        self.listen(now)?;
+        self.hear_peers(now)?;
+        self.read_mail(mail);
+        self.propose(now);
+        self.apply(now)?;
+        self.publish();
+        self.tell_part();
+        self.chronicle.sessions(&mut self.core, &self.links.session_clients);
+        self.note(now);
+        if self.core.is_serving()
+            && let Some(serves) = self.serves.take()
+        {
+            // Whoever started us may not wait for it.
+            let _ = serves.send(Ok(()));
+        }
+        if self.flush_here()? {
+            // The journal has answered: there is no reason to sleep, nor to poll before the answer is on its way.
+            return Ok(Some(Duration::ZERO));
+        }
+        Ok(Some(if self.is_held_up() {
+            self.until_deadline().min(STREAM_PAUSE)
+        } else if self.core.has_work(self.side_bytes) {
+            Duration::ZERO
+        } else {
+            self.until_deadline()
+        }))
+    }
+
+    fn relay(&mut self) -> Result<Duration, Fault> {
+        let now = self.clock.now();
+        self.listen(now)?;
+        self.propose(now);
+        // What the journal was handed after all is flushed in the next turn of the core's thread.
+        let has_work = self.journal.is_unflushed() || self.core.has_work(self.side_bytes);
+        Ok(if has_work { Duration::ZERO } else { self.until_deadline() })
+    }
+
+    fn relays(&self) -> bool {
+        self.peers.is_some() && self.core.leader().is_some_and(|leader| leader != self.core.id())
+    }
+
+    fn fall_asleep(&mut self, timeout: Duration) -> (Duration, Option<Arc<Polling>>) {
+        let links = &self.links;
+        match &mut self.peers {
+            Some(peers) => {
+                let timeout = peers.fall_asleep(timeout, || links.have_mail());
+                (timeout, Some(Arc::clone(peers.polling())))
+            }
+            None => (timeout, None),
+        }
+    }
+
+    fn has_mail(&self) -> bool {
+        self.links.have_mail() || self.peers.as_ref().is_some_and(PeerConnections::has_news)
+    }
 }
 
 fn append_streams(core: &mut Core, links: &CoreLinks, unwoken: &mut [bool]) {

@@ -22,7 +22,6 @@ mod chronicle;
 pub mod config;
 mod config_mapping;
 mod core_loop;
-mod core_turns;
 mod counters;
 pub mod digest;
 mod ensemble;

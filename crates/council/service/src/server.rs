@@ -17,8 +17,7 @@ use parking_lot::Mutex;
 
 use crate::boot::{self, Boot, Parts};
 use crate::config::ServerConfig;
-use crate::core_loop::CoreLinks;
-use crate::core_turns::CoreTurns;
+use crate::core_loop::{CoreLinks, CouncilTurns};
 use crate::counters::{CoreCounters, JournalCounters};
 use crate::error::{ServerFault, StartError};
 use crate::four_letter_worker;
@@ -93,7 +92,7 @@ struct Post {
     watches: Vec<Arc<AtomicBool>>,
     to_core: Vec<Arc<Mailbox<council_frontend::ToCore>>>,
     core_waker: Arc<ThreadWaker>,
-    core_turns: Arc<CoreTurns>,
+    core_turns: Arc<CouncilTurns>,
     /// In an ensemble the core sleeps where its peers' connections are polled.
     core_poll: Option<mio::Poll>,
     core: Arc<Mailbox<CoreMail>>,
@@ -122,7 +121,7 @@ impl Post {
             from_journal: Arc::new(Mailbox::new(Arc::clone(&core_waker))),
             journal: Arc::new(Mailbox::new(Arc::clone(&journal_waker))),
             polls,
-            core_turns: CoreTurns::new(Arc::clone(&core_waker), clock),
+            core_turns: CouncilTurns::new(Arc::clone(&core_waker), clock),
             core_waker,
             core_poll,
             journal_waker,

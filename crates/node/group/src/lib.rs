@@ -1,14 +1,15 @@
-//! What the driver of a member of any consensus group needs, whatever the group replicates: the journal's thread, data that
-//! is put aside, and the wait for the other members before there is a core.
+//! What the driver of a member of any consensus group needs, whatever the group replicates: the journal's thread, the thread on
+//! which a core has its turns, data that is put aside, and the wait for the other members before there is a core.
 //!
 //! The rules are in `consensus-replica`; here are the threads, files and connections that carry them out. Knows no state
 //! machine, no command and no client.
 //!
 //! # Not done, and what that costs
-//! A core's turns are not here: what a core hears and tells besides its journal and its peers differs between services. So
-//! each service has a loop of its own, of a few hundred lines.
+//! What a core does in a turn is not here: what it hears and tells besides its journal and its peers differs between services.
+//! So each service has a loop of its own, of a few hundred lines.
 
 pub mod aside;
+mod core_turns;
 mod data_config;
 mod fault;
 mod join;
@@ -18,6 +19,7 @@ mod journal_port;
 #[cfg(test)]
 mod test_support;
 
+pub use core_turns::{CoreLoop, CoreTurns, poll_fault};
 pub use data_config::DataConfig;
 pub use fault::DataFault;
 pub use join::{Inbox, ask_others};

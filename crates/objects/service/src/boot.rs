@@ -24,7 +24,7 @@ use storage_dir_disk::DirDisk;
 use storage_raft_log::{Identity, Journal, KeepPolicy};
 
 use crate::config::ObjectsConfig;
-use crate::core_loop::{CoreLoop, Links};
+use crate::core_loop::{CoreLoop, End, Links, ObjectsTurns};
 use crate::data::{self, Opened, Unloaded};
 use crate::error::{StartError, system};
 use crate::shared::{CHANNEL, CoreMail, Shared};
@@ -44,6 +44,7 @@ pub(crate) enum Failure {
 pub(crate) struct Boot {
     config: ObjectsConfig,
     shared: Arc<Shared>,
+    turns: Arc<ObjectsTurns>,
     /// Lent to each core.
     links: Option<Links>,
     peers: Option<PeerConnections>,
@@ -62,6 +63,7 @@ impl Boot {
     pub(crate) fn new(
         config: ObjectsConfig,
         shared: Arc<Shared>,
+        turns: Arc<ObjectsTurns>,
         links: Links,
         peers: Option<PeerConnections>,
     ) -> Result<Self, StartError> {
@@ -73,6 +75,7 @@ impl Boot {
         Ok(Self {
             config,
             shared,
+            turns,
             links: Some(links),
             peers,
             lifecycle,
@@ -206,10 +209,11 @@ impl Boot {
         let core = Core::new(&config, &seat, &state, wanted, random()?, self.shared.clock.now());
         let (journal, thread) = self.start_journal(journal, &links)?;
         let port = JournalPort::new(journal, Arc::clone(&links.to_journal));
-        let ended =
-            CoreLoop::new((core, state), links, port, Arc::clone(&self.shared), self.peers.take()).run();
-        self.links = Some(ended.links);
-        self.peers = ended.peers;
+        let core = CoreLoop::new((core, state), links, port, Arc::clone(&self.shared), self.peers.take());
+        let (core, outcome) = self.turns.run(core);
+        let End { ending, links, peers } = core.end();
+        self.links = Some(links);
+        self.peers = peers;
         let links = self.links.as_ref().expect("it was just put back");
         links.to_journal.put(JournalMail::Stop);
         // A thread that panicked has been reported by the supervisor.
@@ -218,14 +222,14 @@ impl Boot {
         links.from_journal.take_all(&mut Vec::new());
         links.edges.core_ended();
         links.names.iter().for_each(|names| names.refuse_all());
-        let ending = match ended.outcome {
+        let ending = match outcome {
             // The others have theirs.
             Err(fault @ Fault::Divergence { .. }) if self.config.group.is_some() => {
                 tracing::error!(%fault, "this member's objects are another state than the others': it takes theirs");
                 self.failure = Some(fault.into());
                 Ending::Diverged
             }
-            outcome => outcome?,
+            outcome => outcome.map(|()| ending)?,
         };
         if let Some(peers) = self.peers.as_mut().filter(|_| ending != Ending::Stopped) {
             peers.identity().end_membership();

@@ -1,10 +1,10 @@
 //! The core's turns: mail of edges, journal and other members in, answers and messages out.
 //!
-//! This thread alone has the state. A turn hears everything that waits, has the core propose, hands its requests to the
-//! journal and its messages to the connections, applies what is committed, and gives edges their answers, each edge's in one
-//! piece. A small batch is flushed at the end of the turn, on this thread.
+//! A turn hears everything that waits, has the core propose, hands its requests to the journal and its messages to the
+//! connections, applies what is committed, and gives edges their answers, each edge's in one piece. A small batch is flushed at
+//! the end of the turn, on this thread. `node_group::CoreTurns` says when another thread has a turn: only then is the state
+//! read elsewhere, and it is never written there.
 
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use base::Now;
 use consensus_replica::lifecycle::Ending;
 use consensus_replica::{Fault, JournalEvent, MemberId};
 use net_peer_pairs::Lane;
-use net_peers::{Established, Message, News, PeerConnections};
-use node_group::{JournalMail, JournalPort};
+use net_peers::{Established, Message, News, PeerConnections, Polling};
+use node_group::{CoreTurns, JournalMail, JournalPort, poll_fault};
 use node_threads::{Mailbox, ThreadWaker};
 use objects_replica::edge::Request;
 use objects_replica::{Core, PeerMessage};
@@ -28,6 +28,9 @@ use crate::standing::Stand;
 /// How often something is applied before mail is looked at again.
 const APPLIES_IN_A_ROW: usize = 16;
 
+/// The core's turns.
+pub(crate) type ObjectsTurns = CoreTurns<CoreLoop>;
+
 /// The mailboxes around the core.
 pub(crate) struct Links {
     pub(crate) mail: Arc<Mailbox<CoreMail>>,
@@ -37,8 +40,6 @@ pub(crate) struct Links {
     pub(crate) from_journal: Arc<Mailbox<JournalEvent>>,
     pub(crate) to_journal: Arc<Mailbox<JournalMail>>,
     pub(crate) journal_waker: Arc<ThreadWaker>,
-    /// Wakes the core's thread.
-    pub(crate) waker: Arc<ThreadWaker>,
 }
 
 impl Links {
@@ -51,9 +52,9 @@ impl Links {
     }
 }
 
-/// How a core's loop ended, and what the next one goes on with.
+/// Why a core's loop ended, and what the next one goes on with.
 pub(crate) struct End {
-    pub(crate) outcome: Result<Ending, Fault>,
+    pub(crate) ending: Ending,
     pub(crate) links: Links,
     pub(crate) peers: Option<PeerConnections>,
 }
@@ -96,63 +97,11 @@ impl CoreLoop {
         }
     }
 
-    /// Runs until told to stop, or until this member's membership has ended.
-    pub(crate) fn run(mut self) -> End {
-        let outcome = loop {
-            match self.turn() {
-                Ok(Some(timeout)) if timeout.is_zero() => {}
-                Ok(Some(timeout)) => {
-                    if let Err(error) = self.sleep(timeout) {
-                        break Err(poll_fault(&error));
-                    }
-                }
-                Ok(None) => break Ok(Ending::of(self.core.tenure()).unwrap_or(Ending::Stopped)),
-                Err(fault) => break Err(fault),
-            }
-        };
+    /// Why the loop ended, and what the next one goes on with.
+    pub(crate) fn end(self) -> End {
         self.shared.standing.set(Stand::default());
-        End { outcome, links: self.links, peers: self.peers }
-    }
-
-    /// Says how long this thread may sleep before the next turn; nothing when the loop ends.
-    fn turn(&mut self) -> Result<Option<Duration>, Fault> {
-        if self.stopping || Ending::of(self.core.tenure()).is_some() {
-            return Ok(None);
-        }
-        let now = self.shared.clock.now();
-        self.read_mail();
-        self.hear_journal(now)?;
-        self.hear_peers(now)?;
-        self.hear_edges(now);
-        if now.mono() >= self.core.next_deadline() {
-            self.core.tick(now, &self.state);
-        }
-        self.propose(now);
-        self.apply(now)?;
-        self.answer();
-        if let Some(names) = &self.links.names {
-            names.answer(&self.core, &self.state, self.shared.clock.now());
-        }
-        self.publish(now);
-        let links = &self.links;
-        if self.journal.flush_here(|| links.have_mail())? {
-            if let Some(peers) = &mut self.peers {
-                peers.skip_poll();
-            }
-            return Ok(Some(Duration::ZERO));
-        }
-        Ok(Some(if self.has_work() { Duration::ZERO } else { self.until_deadline() }))
-    }
-
-    fn sleep(&mut self, timeout: Duration) -> io::Result<()> {
-        let links = &self.links;
-        match &mut self.peers {
-            Some(peers) => peers.sleep(timeout, || links.have_mail()),
-            None => {
-                links.waker.park(Some(timeout), || links.have_mail());
-                Ok(())
-            }
-        }
+        let ending = Ending::of(self.core.tenure()).unwrap_or(Ending::Stopped);
+        End { ending, links: self.links, peers: self.peers }
     }
 
     fn has_work(&self) -> bool {
@@ -210,6 +159,12 @@ impl CoreLoop {
             }
         }
         Ok(())
+    }
+
+    fn tick(&mut self, now: Now) {
+        if now.mono() >= self.core.next_deadline() {
+            self.core.tick(now, &self.state);
+        }
     }
 
     fn hear_edges(&mut self, now: Now) {
@@ -307,6 +262,66 @@ impl CoreLoop {
     }
 }
 
+impl node_group::CoreLoop for CoreLoop {
+    fn turn(&mut self) -> Result<Option<Duration>, Fault> {
+        if self.stopping || Ending::of(self.core.tenure()).is_some() {
+            return Ok(None);
+        }
+        let now = self.shared.clock.now();
+        self.read_mail();
+        self.hear_journal(now)?;
+        self.hear_peers(now)?;
+        self.hear_edges(now);
+        self.tick(now);
+        self.propose(now);
+        self.apply(now)?;
+        self.answer();
+        if let Some(names) = &self.links.names {
+            names.answer(&self.core, &self.state, self.shared.clock.now());
+        }
+        self.publish(now);
+        let links = &self.links;
+        if self.journal.flush_here(|| links.have_mail())? {
+            if let Some(peers) = &mut self.peers {
+                peers.skip_poll();
+            }
+            return Ok(Some(Duration::ZERO));
+        }
+        Ok(Some(if self.has_work() { Duration::ZERO } else { self.until_deadline() }))
+    }
+
+    fn relay(&mut self) -> Result<Duration, Fault> {
+        let now = self.shared.clock.now();
+        self.hear_journal(now)?;
+        self.hear_edges(now);
+        self.tick(now);
+        self.propose(now);
+        self.answer();
+        // What the journal was handed after all is flushed in the next turn of the core's thread.
+        let has_work = self.journal.is_unflushed() || self.has_work();
+        Ok(if has_work { Duration::ZERO } else { self.until_deadline() })
+    }
+
+    fn relays(&self) -> bool {
+        self.peers.is_some() && self.core.leader().is_some_and(|leader| leader != self.core.id())
+    }
+
+    fn fall_asleep(&mut self, timeout: Duration) -> (Duration, Option<Arc<Polling>>) {
+        let links = &self.links;
+        match &mut self.peers {
+            Some(peers) => {
+                let timeout = peers.fall_asleep(timeout, || links.have_mail());
+                (timeout, Some(Arc::clone(peers.polling())))
+            }
+            None => (timeout, None),
+        }
+    }
+
+    fn has_mail(&self) -> bool {
+        self.links.have_mail() || self.peers.as_ref().is_some_and(PeerConnections::has_news)
+    }
+}
+
 impl CoreLoop {
     fn warn_of_open_access(&self) {
         if let Some(address) = self.shared.exposed_at.filter(|_| !self.state.is_closed()) {
@@ -316,11 +331,5 @@ impl CoreLoop {
                  (`diwan object access close`), or listen on loopback (`objects.listen`)"
             );
         }
-    }
-}
-
-fn poll_fault(error: &io::Error) -> Fault {
-    Fault::Driver {
-        reason: format!("the connections between the objects' members cannot be polled: {error}"),
     }
 }

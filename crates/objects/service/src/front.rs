@@ -9,10 +9,11 @@ use net_http_server::{Body, Bytes, Handler, Refusal, Replies, Request, RequestId
 use node_threads::{Clock, Mailbox};
 use objects_edge::{Core, EdgeHandler, EdgeMail};
 use objects_http::{EdgeConfig, PROBLEM};
-use objects_replica::edge::{self, Answer, origin_of};
-use objects_state::{Origin, Problem, Slug};
+use objects_replica::edge::{self, Answer, Consistency, origin_of};
+use objects_state::{Command, Origin, Problem, Slug};
 use parking_lot::Mutex;
 
+use crate::core_loop::ObjectsTurns;
 use crate::figures::Figures;
 use crate::standing::Standing;
 
@@ -30,6 +31,9 @@ pub(crate) enum ToEdge {
 
 /// How long commands that are under way have to be answered when the member stops, milliseconds.
 const DRAIN_MS: u64 = 1_000;
+
+/// A call of at most so many bytes is handed on by the edge's thread.
+const LONE_BYTES_MAX: usize = 16 << 10;
 
 /// See the module.
 pub(crate) struct Front {
@@ -79,25 +83,45 @@ impl Timed {
 /// The edge's way to the core.
 struct ToCore {
     requests: Arc<Mailbox<edge::Request>>,
+    turns: Arc<ObjectsTurns>,
     timed: Arc<Timed>,
 }
 
 impl Core for ToCore {
     fn ask(&mut self, requests: &mut Vec<edge::Request>) {
         self.timed.begin(requests);
-        self.requests.put_all(requests);
+        match &requests[..] {
+            [request] if is_relayed(request) => {
+                self.requests.put_all_quietly(requests);
+                self.turns.relay_or_wake();
+            }
+            _ => self.requests.put_all(requests),
+        }
+    }
+}
+
+/// Whether the core of a member that follows only hands this on: a command, or the question behind a query that must be fresh.
+/// What is answered here, and may run a module, is left to the core's thread.
+fn is_relayed(request: &edge::Request) -> bool {
+    match request {
+        edge::Request::Command { command: Command::Call(call), .. } => {
+            call.invocation.args.len() <= LONE_BYTES_MAX
+        }
+        edge::Request::Query { consistency, .. } => *consistency == Consistency::Linearizable,
+        edge::Request::ByToken { request, .. } => is_relayed(request),
+        _ => false,
     }
 }
 
 impl Front {
     pub(crate) fn new(
         config: EdgeConfig,
-        requests: Arc<Mailbox<edge::Request>>,
+        (requests, turns): (Arc<Mailbox<edge::Request>>, Arc<ObjectsTurns>),
         (figures, standing): (Arc<Figures>, Arc<Standing>),
         clock: Clock,
     ) -> Self {
         let timed = Arc::new(Timed { since: Mutex::default(), figures, clock });
-        let to_core = ToCore { requests, timed: Arc::clone(&timed) };
+        let to_core = ToCore { requests, turns, timed: Arc::clone(&timed) };
         Self { handler: EdgeHandler::new(config, to_core), timed, standing, drains_until: None }
     }
 

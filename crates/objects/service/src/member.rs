@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 
 use crate::boot::Boot;
 use crate::config::ObjectsConfig;
-use crate::core_loop::Links;
+use crate::core_loop::{Links, ObjectsTurns};
 use crate::edges::{EdgeAnswers, Edges};
 use crate::error::{ServerFault, StartError, system};
 use crate::figures::{Figures, MemberFigures};
@@ -33,6 +33,7 @@ pub struct Member {
     shared: Arc<Shared>,
     core: Arc<Mailbox<CoreMail>>,
     requests: Vec<Arc<Mailbox<Request>>>,
+    turns: Arc<ObjectsTurns>,
     names: Option<Arc<NamesDesk>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     port: Option<SharedPort>,
@@ -60,6 +61,7 @@ impl Member {
             }
             None => (None, ThreadWaker::of_parking()),
         };
+        let turns = ObjectsTurns::new(Arc::clone(&waker), clock);
         let end = End { standing: Arc::clone(&shared.standing), edges: edges.clone() };
         let names = config.names.clone().map(|names| Arc::new(NamesDesk::new(names, &waker)));
         let links = links(edges, names.clone(), &waker);
@@ -71,12 +73,13 @@ impl Member {
         let member = Self {
             core,
             requests,
+            turns: Arc::clone(&turns),
             names,
             thread: Mutex::new(None),
             port: port.cloned(),
             shared: Arc::clone(&shared),
         };
-        let boot = Boot::new(config, Arc::clone(&shared), links, peers)?;
+        let boot = Boot::new(config, Arc::clone(&shared), turns, links, peers)?;
         let thread = spawn("objects core", &shared.supervisor, move || {
             let _end = end;
             boot.run()
@@ -90,6 +93,11 @@ impl Member {
     #[must_use]
     pub fn requests(&self) -> &[Arc<Mailbox<Request>>] {
         &self.requests
+    }
+
+    /// The turns of its core.
+    pub(crate) const fn turns(&self) -> &Arc<ObjectsTurns> {
+        &self.turns
     }
 
     /// Where names are looked up, if they are served.
@@ -194,7 +202,6 @@ fn links(edges: Vec<Arc<dyn EdgeAnswers>>, names: Option<Arc<NamesDesk>>, waker:
         from_journal: Arc::new(Mailbox::new(Arc::clone(waker))),
         to_journal: Arc::new(Mailbox::new(Arc::clone(&journal_waker))),
         journal_waker,
-        waker: Arc::clone(waker),
     }
 }
 

@@ -94,12 +94,13 @@ impl Prepared {
         let member = Member::start(ObjectsConfig { exposed_at, ..config }, port, edges, clock)?;
         let front = |number: u16| {
             let requests = Arc::clone(&member.requests()[usize::from(number)]);
+            let to_core = (requests, Arc::clone(member.turns()));
             let HttpOptions { create_on_use, root_token } = options;
             let any_host = !address.ip().is_loopback();
             let config = EdgeConfig::new(u64::from(own.0), number);
             let config = EdgeConfig { create_on_use, any_host, root_token, ..config };
             let told = (Arc::clone(member.counted()), Arc::clone(member.standing()));
-            Front::new(config, requests, told, clock)
+            Front::new(config, to_core, told, clock)
         };
         let http = self.http.start(clock, member.supervisor(), front).map_err(system("start a thread"))?;
         for (place, own) in turns.iter().zip(http.turns()) {

@@ -18,7 +18,7 @@ use parking_lot::RwLock;
 
 use self::driver::Driver;
 use crate::config::WordConfig;
-use crate::core_turns::CoreTurns;
+use crate::core_loop::CouncilTurns;
 use crate::messages::{ShardMail, WordQueue};
 use crate::serving_state::ServingState;
 use crate::session_clients::SessionClients;
@@ -30,7 +30,7 @@ pub(crate) struct ShardLinks {
     /// Whether any client of this shard watches anything.
     pub(crate) watches: Arc<AtomicBool>,
     pub(crate) to_core: Arc<Mailbox<ToCore>>,
-    pub(crate) core_turns: Arc<CoreTurns>,
+    pub(crate) core_turns: Arc<CouncilTurns>,
     pub(crate) tree: Arc<RwLock<Tree>>,
     pub(crate) session_clients: Arc<SessionClients>,
     pub(crate) standing: Arc<ServingState>,

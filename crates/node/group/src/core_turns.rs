@@ -1,0 +1,148 @@
+//! On which thread a core has its turns: on its own, but for this. A thread that serves clients of a member that follows, and has
+//! one small request to hand on while the core sleeps, hands it on itself: that costs less than to wake another thread. What
+//! goes to this member's own disk, and whatever the other members say, is left to the core's thread.
+//!
+//! Invariants:
+//! - *One at a time.* A turn is taken under the lock. The core's thread does not hold it while it sleeps, but where the
+//!   member is alone: then nobody else takes a turn.
+//! - *Nothing is slept over.* Whoever took a turn looks for mail once more after it has said that the core's thread sleeps
+//!   on, and wakes that thread if there is any, or if it would sleep longer than the core may now.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use base::MonoTime;
+use consensus_replica::Fault;
+use net_peers::Polling;
+use node_threads::{Clock, ThreadWaker};
+use parking_lot::Mutex;
+
+/// A core with its mailboxes, as its turns see it.
+pub trait CoreLoop: Send {
+    /// One turn on the core's thread. Says how long that may sleep before the next; nothing when the core ends.
+    ///
+    /// # Errors
+    /// When this member must not go on.
+    fn turn(&mut self) -> Result<Option<Duration>, Fault>;
+
+    /// A turn on the thread that serves clients, to hand on what that has for the leader: nothing is applied, and nobody is
+    /// heard but clients and the journal. Says how long the core's thread may sleep then.
+    ///
+    /// # Errors
+    /// As [`Self::turn`].
+    fn relay(&mut self) -> Result<Duration, Fault>;
+
+    /// Whether what clients ask goes to another member at once, and nothing of it to this one's disk before that has
+    /// answered.
+    fn relays(&self) -> bool;
+
+    /// The core's thread is about to sleep: how long it may now, and where, if not parked.
+    fn fall_asleep(&mut self, timeout: Duration) -> (Duration, Option<Arc<Polling>>);
+
+    /// Whether something has come for the core's thread that its poll does not tell of.
+    fn has_mail(&self) -> bool;
+}
+
+/// See the module.
+pub struct CoreTurns<C> {
+    lent: Mutex<Lent<C>>,
+    waker: Arc<ThreadWaker>,
+    clock: Clock,
+    /// See [`CoreLoop::relays`].
+    relays: AtomicBool,
+}
+
+struct Lent<C> {
+    /// Nothing between two cores.
+    core: Option<C>,
+    /// A turn on another thread has found that this member must not go on.
+    fault: Option<Fault>,
+    /// Until when the core's thread sleeps at the longest.
+    sleeps_until: MonoTime,
+}
+
+impl<C: CoreLoop> CoreTurns<C> {
+    /// Of the core whose thread has this waker.
+    #[must_use]
+    pub fn new(waker: Arc<ThreadWaker>, clock: Clock) -> Arc<Self> {
+        let lent = Mutex::new(Lent { core: None, fault: None, sleeps_until: MonoTime::ZERO });
+        Arc::new(Self { lent, waker, clock, relays: AtomicBool::new(false) })
+    }
+
+    /// For a thread that serves clients, and has put one small request into the core's mailbox: hands it on if the core's
+    /// thread sleeps; else that one finds it before it sleeps.
+    pub fn relay_or_wake(&self) {
+        if !self.relays.load(Ordering::Relaxed) {
+            return self.waker.wake();
+        }
+        if !self.waker.claim() {
+            return;
+        }
+        let Some(mut lent) = self.lent.try_lock() else { return self.waker.ring() };
+        let Some(core) = &mut lent.core else { return self.waker.ring() };
+        let relayed = core.relay();
+        let now = self.clock.mono();
+        self.waker.fall_asleep();
+        let sleeps_on = match relayed {
+            Ok(timeout) => {
+                let may_sleep_until = now.plus_ms(millis(timeout));
+                !core.has_mail() && lent.sleeps_until <= may_sleep_until
+            }
+            Err(fault) => {
+                lent.fault = Some(fault);
+                false
+            }
+        };
+        if !sleeps_on {
+            self.waker.wake();
+        }
+    }
+
+    /// The core's thread: runs the core until it ends, and gives it back, also when this member must not go on.
+    pub fn run(&self, core: C) -> (C, Result<(), Fault>) {
+        *self.lent.lock() = Lent { core: Some(core), fault: None, sleeps_until: MonoTime::ZERO };
+        let ended = self.run_lent();
+        self.relays.store(false, Ordering::Relaxed);
+        let core = self.lent.lock().core.take();
+        (core.expect("it was lent to this thread"), ended)
+    }
+
+    fn run_lent(&self) -> Result<(), Fault> {
+        loop {
+            let mut lent = self.lent.lock();
+            // Whoever took a turn meanwhile has said that this thread sleeps on.
+            self.waker.wake_up();
+            if let Some(fault) = lent.fault.take() {
+                return Err(fault);
+            }
+            let core = lent.core.as_mut().expect("it is lent to this thread");
+            let Some(timeout) = core.turn()? else { return Ok(()) };
+            self.relays.store(core.relays(), Ordering::Relaxed);
+            if timeout.is_zero() {
+                continue;
+            }
+            let (timeout, polling) = core.fall_asleep(timeout);
+            let Some(polling) = polling else {
+                self.waker.park(Some(timeout), || core.has_mail());
+                continue;
+            };
+            lent.sleeps_until = self.clock.mono().plus_ms(millis(timeout));
+            drop(lent);
+            let polled = polling.poll(timeout);
+            self.waker.wake_up();
+            polled.map_err(|error| poll_fault(&error))?;
+        }
+    }
+}
+
+fn millis(timeout: Duration) -> u64 {
+    u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The connections between members cannot be polled any more.
+#[must_use]
+pub fn poll_fault(error: &io::Error) -> Fault {
+    Fault::Driver { reason: format!("the connections between members cannot be polled: {error}") }
+}
