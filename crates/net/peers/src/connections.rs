@@ -103,7 +103,7 @@ impl PeerConnections {
         diallers.know(&credentials.names.to_dial(), own, |_| false);
         Ok(Self {
             own,
-            polling: Arc::new(Polling(Mutex::new((poll, Events::with_capacity(256))))),
+            polling: Arc::new(Polling::new(poll)),
             registry,
             polled: false,
             waker,
@@ -409,6 +409,12 @@ impl PeerConnections {
 }
 
 impl Polling {
+    /// Of a poll that its owner registered.
+    #[must_use]
+    pub fn new(poll: Poll) -> Self {
+        Self(Mutex::new((poll, Events::with_capacity(256))))
+    }
+
     /// # Errors
     /// The system refuses to poll.
     pub fn poll(&self, timeout: Duration) -> io::Result<()> {

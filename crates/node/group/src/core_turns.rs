@@ -146,3 +146,171 @@ fn millis(timeout: Duration) -> u64 {
 pub fn poll_fault(error: &io::Error) -> Fault {
     Fault::Driver { reason: format!("the connections between members cannot be polled: {error}") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use net_peers::PeerConnections;
+    use node_threads::Mailbox;
+    use std::sync::atomic::AtomicUsize;
+    use std::thread;
+
+    /// What a question of a test asks for.
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    enum Asked {
+        Count,
+        /// Only the core's thread may answer it.
+        Turn,
+        Fault,
+        Stop,
+    }
+
+    #[derive(Default)]
+    struct Counted {
+        all: AtomicUsize,
+        relayed: AtomicUsize,
+    }
+
+    /// Counts what it is asked; hands everything on but what needs a turn of its own.
+    struct Counter {
+        mail: Arc<Mailbox<Asked>>,
+        own: Vec<Asked>,
+        counted: Arc<Counted>,
+        polling: Arc<Polling>,
+        waker: Arc<ThreadWaker>,
+    }
+
+    impl Counter {
+        fn take(&mut self) -> Result<usize, Fault> {
+            let mut mail = Vec::new();
+            self.mail.take_all(&mut mail);
+            if mail.contains(&Asked::Fault) {
+                return Err(Fault::Driver { reason: String::from("as asked") });
+            }
+            let counts = mail.iter().filter(|asked| **asked == Asked::Count).count();
+            self.own.extend(mail.into_iter().filter(|asked| *asked != Asked::Count));
+            self.counted.all.fetch_add(counts, Ordering::SeqCst);
+            Ok(counts)
+        }
+    }
+
+    impl CoreLoop for Counter {
+        fn turn(&mut self) -> Result<Option<Duration>, Fault> {
+            self.take()?;
+            let own = std::mem::take(&mut self.own);
+            self.counted
+                .all
+                .fetch_add(own.iter().filter(|asked| **asked == Asked::Turn).count(), Ordering::SeqCst);
+            Ok((!own.contains(&Asked::Stop)).then_some(Duration::from_secs(60)))
+        }
+
+        fn relay(&mut self) -> Result<Duration, Fault> {
+            let counts = self.take()?;
+            self.counted.relayed.fetch_add(counts, Ordering::SeqCst);
+            Ok(if self.own.is_empty() { Duration::from_secs(60) } else { Duration::ZERO })
+        }
+
+        fn relays(&self) -> bool {
+            true
+        }
+
+        fn fall_asleep(&mut self, timeout: Duration) -> (Duration, Option<Arc<Polling>>) {
+            self.waker.fall_asleep();
+            let timeout = if self.mail.is_empty() { timeout } else { Duration::ZERO };
+            (timeout, Some(Arc::clone(&self.polling)))
+        }
+
+        fn has_mail(&self) -> bool {
+            !self.mail.is_empty()
+        }
+    }
+
+    struct Counting {
+        mail: Arc<Mailbox<Asked>>,
+        counted: Arc<Counted>,
+        turns: Arc<CoreTurns<Counter>>,
+        thread: thread::JoinHandle<Result<(), Fault>>,
+    }
+
+    fn counting() -> Counting {
+        let (poll, waker) = PeerConnections::poll().expect("a poll");
+        let mail = Arc::new(Mailbox::new(Arc::clone(&waker)));
+        let counted = Arc::<Counted>::default();
+        let core = Counter {
+            mail: Arc::clone(&mail),
+            own: Vec::new(),
+            counted: Arc::clone(&counted),
+            polling: Arc::new(Polling::new(poll)),
+            waker: Arc::clone(&waker),
+        };
+        let turns = CoreTurns::new(waker, Clock::start());
+        let own = Arc::clone(&turns);
+        let thread = thread::spawn(move || own.run(core).1);
+        Counting { mail, counted, turns, thread }
+    }
+
+    impl Counting {
+        fn ask(&self, asked: Asked) {
+            self.mail.put_all_quietly(&mut vec![asked]);
+            self.turns.relay_or_wake();
+        }
+
+        fn wait_for(&self, counted: usize) {
+            let until = std::time::Instant::now() + Duration::from_secs(30);
+            while self.counted.all.load(Ordering::SeqCst) < counted {
+                assert!(std::time::Instant::now() < until, "not all of {counted} was heard");
+                thread::yield_now();
+            }
+        }
+    }
+
+    #[test]
+    fn what_many_threads_ask_is_all_heard_whoever_takes_the_turns() {
+        const EACH: usize = 20_000;
+        let counting = counting();
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| (0..EACH).for_each(|_| counting.ask(Asked::Count)));
+            }
+            scope.spawn(|| (0..EACH).for_each(|_| counting.mail.put(Asked::Count)));
+        });
+        counting.wait_for(3 * EACH);
+        counting.mail.put(Asked::Stop);
+        counting.thread.join().expect("no panic").expect("no fault");
+    }
+
+    #[test]
+    fn request_is_handed_on_here_while_the_core_sleeps() {
+        let counting = counting();
+        for seen in 1..=100 {
+            // It sleeps once it has nothing to do.
+            thread::sleep(Duration::from_millis(1));
+            counting.ask(Asked::Count);
+            counting.wait_for(seen);
+        }
+        let relayed = counting.counted.relayed.load(Ordering::SeqCst);
+        assert!(relayed > 50, "{relayed} of 100");
+        counting.mail.put(Asked::Stop);
+        counting.thread.join().expect("no panic").expect("no fault");
+    }
+
+    #[test]
+    fn core_is_woken_for_what_a_turn_on_another_thread_leaves_to_it() {
+        let counting = counting();
+        for seen in 1..=50 {
+            thread::sleep(Duration::from_millis(1));
+            counting.ask(Asked::Turn);
+            counting.wait_for(seen);
+        }
+        counting.ask(Asked::Stop);
+        counting.thread.join().expect("no panic").expect("no fault");
+    }
+
+    #[test]
+    fn fault_of_a_turn_on_another_thread_ends_the_core() {
+        let counting = counting();
+        thread::sleep(Duration::from_millis(20));
+        counting.ask(Asked::Fault);
+        assert!(matches!(counting.thread.join().expect("no panic"), Err(Fault::Driver { .. })));
+    }
+}

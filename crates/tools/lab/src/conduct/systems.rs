@@ -30,6 +30,7 @@ impl Found {
                 || sources.brokers.iter().any(|(known, _)| known == name);
             let is_system = System::NAMES.contains(&name.as_str())
                 || System::OF_RECIPES.contains(&name.as_str())
+                || System::FLOORS_OF_RECIPES.contains(&name.as_str())
                 || sources.addresses.iter().any(|(known, _)| known == name);
             let is_unknown = !is_system && !is_contestant;
             let (of_council, of_log) =

@@ -151,7 +151,10 @@ impl Block {
             (Some(names), _) => names.contains(&system.name()),
             (None, System::ConCoord(_)) => self.has_concoord,
             (None, System::Objects(_)) => self.has_objects,
-            (None, System::Curator { .. } | System::Hazelcast(_) | System::Redis(..)) => false,
+            (
+                None,
+                System::Curator { .. } | System::Hazelcast(_) | System::Redis(..) | System::BareHttp(_),
+            ) => false,
             (None, _) => true,
         }
     }

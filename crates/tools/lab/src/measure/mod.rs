@@ -15,6 +15,7 @@
 
 mod bare;
 mod beside;
+mod floor_http;
 mod load;
 mod members;
 mod meters;
@@ -26,6 +27,7 @@ mod turns;
 
 pub use bare::BareServer;
 pub use beside::beside;
+pub use floor_http::serve_http_floor;
 pub use load::between_edges;
 pub use meters::{CallsOf, Meters, Spent};
 pub use phase::{PERCENTILES, Phase};

@@ -64,6 +64,8 @@ enum Running {
     Objects(Box<Ensemble>, Vec<SocketAddr>),
     Others(Others),
     Bare(Vec<BareServer>),
+    /// Floors under live objects.
+    BareHttp(Vec<BareServer>),
     Elsewhere(Servers),
 }
 
@@ -136,6 +138,10 @@ impl Stand {
             System::Redis(package, recipes) => {
                 Running::Others(redis::start(package, recipes, setting, folder, &place)?)
             }
+            System::BareHttp(program) => {
+                let start = |_| BareServer::start(program, "http").map_err(failed("the bare server"));
+                Running::BareHttp((0..setting.members()).map(start).collect::<Result<_, _>>()?)
+            }
             System::Elsewhere { servers, .. } => Running::Elsewhere(servers.clone()),
         };
         let load = match system {
@@ -153,8 +159,8 @@ impl Stand {
                 let clients = others.clients().iter().map(ToString::to_string).collect();
                 Speaks::Other(others.load().clone(), clients)
             }
-            Running::Objects(_, clients) => {
-                Speaks::Objects(clients.iter().map(ToString::to_string).collect())
+            Running::Objects(..) | Running::BareHttp(_) => {
+                Speaks::Objects(self.addresses().iter().map(ToString::to_string).collect())
             }
             Running::Elsewhere(servers) => Speaks::ZooKeeper(servers.clone()),
             _ => match &self.load {
@@ -175,7 +181,9 @@ impl Stand {
             Running::Members(ensemble) => ensemble.servers().map(Server::address).collect(),
             Running::Objects(_, clients) => clients.clone(),
             Running::Others(others) => others.clients().to_vec(),
-            Running::Bare(servers) => servers.iter().map(BareServer::address).collect(),
+            Running::Bare(servers) | Running::BareHttp(servers) => {
+                servers.iter().map(BareServer::address).collect()
+            }
             Running::Elsewhere(_) => Vec::new(),
         }
     }
@@ -197,7 +205,9 @@ impl Stand {
                 ensemble.servers().map(Server::pid).collect()
             }
             Running::Others(others) => others.pids(),
-            Running::Bare(servers) => servers.iter().map(BareServer::pid).collect(),
+            Running::Bare(servers) | Running::BareHttp(servers) => {
+                servers.iter().map(BareServer::pid).collect()
+            }
             Running::Elsewhere(_) => Vec::new(),
         }
     }

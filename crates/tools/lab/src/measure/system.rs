@@ -41,6 +41,8 @@ pub enum System {
     Hazelcast(Recipes),
     /// Redis, one server with replicas, and what performs recipes on it.
     Redis(redis::Package, Recipes),
+    /// The HTTP server of live objects without them, by the path of this program: the floor under queries.
+    BareHttp(PathBuf),
     /// Servers of ZooKeeper's protocol that the lab did not start.
     Elsewhere {
         /// Their name in the report.
@@ -68,6 +70,8 @@ pub struct Sources {
 impl System {
     /// The names that [`Sources::find`] knows beside those of addresses and [`System::OF_RECIPES`].
     pub const NAMES: [&str; 6] = ["diwan", "objects", "zookeeper", "etcd", "concoord", "other"];
+    /// The names of floors under recipes.
+    pub const FLOORS_OF_RECIPES: [&str; 1] = ["bare-http"];
     /// The names of those that take part in experiments on recipes.
     pub const OF_RECIPES: [&str; 6] = ["objects", "curator", "curator-diwan", "etcd", "hazelcast", "redis"];
 
@@ -83,6 +87,7 @@ impl System {
             Self::Curator { name, .. } => name,
             Self::Hazelcast(_) => "hazelcast",
             Self::Redis(..) => "redis",
+            Self::BareHttp(_) => "bare-http",
         }
     }
 
@@ -107,6 +112,7 @@ impl System {
             Self::Curator { version, .. } => version.clone(),
             Self::Hazelcast(recipes) => recipes.hazelcast(),
             Self::Redis(package, _) => package.version(),
+            Self::BareHttp(_) => String::from("answers every request alike"),
             Self::Elsewhere { servers, .. } => place(servers),
         }
     }
@@ -162,6 +168,9 @@ impl Sources {
             "redis" => {
                 let package = redis::Package::find(&self.cache)?;
                 Ok(System::Redis(package, Recipes::find(&self.cache)?))
+            }
+            "bare-http" => {
+                std::env::current_exe().map(System::BareHttp).map_err(PeerError::io("this program"))
             }
             other => Err(PeerError::Missing(format!("there is no system `{other}`"))),
         }

@@ -54,11 +54,11 @@ pub(crate) enum LabCommand {
         #[arg(default_value = FOLDER)]
         folder: PathBuf,
     },
-    /// The bare server that experiments on the log stand on.
+    /// The bare server that experiments on the log, or on queries of live objects, stand on.
     #[command(hide = true)]
     Floor {
-        /// `bare` or `resting`.
-        #[arg(value_parser = ["bare", "resting"])]
+        /// `bare` or `resting` for the log, `http` for objects.
+        #[arg(value_parser = ["bare", "resting", "http"])]
         kind: String,
         /// Where it listens.
         address: std::net::SocketAddr,
@@ -197,7 +197,8 @@ fn default_systems(experiments: &[&'static Experiment]) -> impl Iterator<Item = 
     let has_recipes = experiments.iter().any(|experiment| experiment.is_on_recipes());
     let has_others = experiments.iter().any(|experiment| !experiment.is_on_recipes());
     let others = System::NAMES.into_iter().chain(Contestant::NAMES).filter(move |_| has_others);
-    others.chain(System::OF_RECIPES.into_iter().filter(move |_| has_recipes))
+    let of_recipes = System::OF_RECIPES.into_iter().chain(System::FLOORS_OF_RECIPES);
+    others.chain(of_recipes.filter(move |_| has_recipes))
 }
 
 /// Servers with what lets clients in.

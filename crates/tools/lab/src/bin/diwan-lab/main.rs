@@ -45,6 +45,7 @@ fn run(command: LabCommand, out: &mut impl Write) -> io::Result<ExitCode> {
         LabCommand::Floor { address, kind } => {
             let listening = |address| println!("{address}");
             match kind.as_str() {
+                "http" => tools_lab::measure::serve_http_floor(address, listening)?,
                 "resting" => tools_lab::log::serve_resting_floor(address, listening)?,
                 _ => tools_lab::log::serve_floor(address, listening)?,
             }

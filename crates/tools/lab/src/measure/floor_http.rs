@@ -1,0 +1,82 @@
+//! The floor under queries of live objects: the HTTP server that they are served by, which answers every request at once with
+//! the same few bytes. What it costs is what reading a request and writing a response cost.
+
+use std::io::{self, Read as _};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use base::{MonoTime, Now};
+use net_http_server::{
+    Body, Bytes, Handler, HeaderValue, HttpConfig, HttpLimits, PreparedServer, Refusal, Replies, Request,
+    RequestId, Response, StatusCode, header,
+};
+use net_reactor::{LimitNames, TlsHints};
+use node_threads::{Clock, Descriptors, Supervisor};
+
+/// What a counter answers that is at 7, and what the loads look for.
+const ANSWER: &[u8] = br#"{"value":7}"#;
+
+/// Answers all requests alike.
+struct Alike;
+
+fn answer(status: StatusCode) -> Response {
+    let headers = vec![
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (header::HeaderName::from_static("diwan-position"), HeaderValue::from_static("7")),
+    ];
+    Response { status, headers, body: Body::Whole(Bytes::from_static(ANSWER)) }
+}
+
+impl Handler for Alike {
+    type Mail = ();
+
+    fn request(&mut self, id: RequestId, _: Request, replies: &mut Replies, _: Now) {
+        replies.respond(id, answer(StatusCode::OK));
+    }
+
+    fn refusal(&mut self, _: Refusal) -> Response {
+        answer(StatusCode::BAD_REQUEST)
+    }
+
+    fn mail(&mut self, (): (), _: &mut Replies, _: Now) {}
+
+    fn gone(&mut self, _: RequestId) {}
+
+    fn deadline(&self) -> Option<MonoTime> {
+        None
+    }
+
+    fn tick(&mut self, _: &mut Replies, _: Now) {}
+
+    fn stop(&mut self, _: &mut Replies, _: Now) {}
+
+    fn flush(&mut self) {}
+}
+
+/// Serves until standard input ends; gives its address to `listening` first. It has as many threads as live objects have.
+///
+/// # Errors
+/// The address is taken, or the system refuses a thread.
+pub fn serve_http_floor(address: SocketAddr, listening: impl FnOnce(SocketAddr)) -> io::Result<()> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let config = HttpConfig {
+        address,
+        threads: u16::try_from(cores.saturating_sub(1).clamp(1, 16)).unwrap_or(1),
+        limits: HttpLimits::default(),
+        connections_max: 0,
+        per_address_max: 0,
+        names: LimitNames { connections_max: "connections", per_ip_max: "connections of an address" },
+        descriptors: Descriptors::of_process(0),
+        tls: None,
+        hints: TlsHints { plain_at_tls: "", tls_at_plain: "", client_auth: "", trust_store: "" },
+        thread_names: ("floor edge", "floor accept"),
+    };
+    let server = PreparedServer::new(config)?;
+    let address = server.address();
+    let supervisor = Arc::<Supervisor>::default();
+    let mut server = server.start(Clock::start(), &supervisor, |_| Alike)?;
+    listening(address);
+    io::stdin().read_to_end(&mut Vec::new())?;
+    server.stop();
+    Ok(())
+}
