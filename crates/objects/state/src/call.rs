@@ -17,6 +17,7 @@ use crate::problem::{Outcome, Problem, Slug};
 use crate::reply::Reply;
 use crate::request::{self, Kept};
 use crate::session;
+use crate::slots;
 use crate::ticket;
 use crate::types;
 use crate::user;
@@ -145,12 +146,11 @@ pub(crate) fn method_of<K: Builtin>(name: &str) -> Result<&'static Method, Probl
 /// Several calls, each at a position of its own; the first one's is the command's. None waits.
 pub(crate) fn batch(core: &mut Core, batch: &Batch) {
     let hash = hash_of(&batch.caller, &batch.object, &batch.invocations, true);
-    once(
-        core,
-        &batch.caller,
-        hash,
-        |core| dispatch!(batch.object.kind, K => batch_of::<K>(core, batch), else Err(no_such_type())),
-    );
+    once(core, &batch.caller, hash, |core| {
+        // As a whole: none of its calls is carried out here.
+        slots::check(core, &batch.object)?;
+        dispatch!(batch.object.kind, K => batch_of::<K>(core, batch), else Err(no_such_type()))
+    });
 }
 
 fn batch_of<K: Builtin>(core: &mut Core, batch: &Batch) -> Result<Answer, Problem> {

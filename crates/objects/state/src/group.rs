@@ -10,6 +10,7 @@ use crate::guest::{Engine, NoEngine};
 use crate::key::{self, Key};
 use crate::limits::{RUNS_PER_TICK, SLICES_SPENT_MAX, SPENT_MAX};
 use crate::rights::Table;
+use crate::slots::SlotTable;
 use crate::source::{Process, Sources};
 use crate::store::{Mark, Store};
 
@@ -67,6 +68,8 @@ pub(crate) struct Core {
     pub(crate) types_changes: u64,
     /// Who may do what, as calls look it up; made from the records.
     pub(crate) access: Table,
+    /// Which objects are this group's; as the record says.
+    pub(crate) slots: SlotTable,
     /// What a record is written in before it is stored.
     scratch: Vec<u8>,
 }

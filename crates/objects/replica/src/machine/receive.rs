@@ -243,7 +243,7 @@ impl ObjectsMachine {
     pub(super) fn answer_query(&mut self, request: Request, state: &State) {
         let Request::Query { origin, principal, question, .. } = request else { return };
         let Question::Method { object, incarnation, create, method, args } = &question else {
-            return self.out.done(origin, query::answer(state, &principal, &question));
+            return self.out.done(origin, query::answer(state, &self.members, &principal, &question));
         };
         if let Err(problem) = query::judge(state, &principal, &question) {
             return self.out.refuse(origin, problem);

@@ -10,6 +10,7 @@ use crate::object::Header;
 use crate::principal::{ANONYMOUS, Authority, Principal};
 use crate::problem::{Problem, Slug};
 use crate::rights::{Compiled, Rights};
+use crate::slots;
 use crate::types;
 use crate::version::VersionHash;
 
@@ -80,11 +81,28 @@ pub(crate) fn admit(core: &Core, principal: &Principal) -> Result<(), Problem> {
     Err(refusal(core, principal, &Act::Know))
 }
 
-/// Whether a principal may do that. One that is admitted, or it is a matter of this alone.
+impl Act<'_> {
+    /// The object that it is about, if it is about one.
+    const fn object(&self) -> Option<&ObjectName> {
+        match self {
+            Self::Method(object, _) | Self::See(object) | Self::Create(object) | Self::LookAfter(object) => {
+                Some(object)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Whether a principal may do that, and do it here. One that is admitted, or it is a matter of this alone.
 ///
 /// # Errors
-/// It may not.
+/// It may not, or the object is another group's.
 pub(crate) fn judge(core: &Core, principal: &Principal, act: &Act<'_>) -> Result<(), Problem> {
+    may(core, principal, act)?;
+    act.object().map_or(Ok(()), |object| slots::check(core, object))
+}
+
+fn may(core: &Core, principal: &Principal, act: &Act<'_>) -> Result<(), Problem> {
     if !core.access.closed || principal.authority == Authority::Root {
         return Ok(());
     }
