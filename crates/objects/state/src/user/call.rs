@@ -182,7 +182,7 @@ pub(crate) fn create(
         }
         return Ok(created(false, opened.live.root.version));
     }
-    let version = known.current.ok_or_else(types::not_ready)?;
+    let version = types::version_of_new(core, object.kind, &known)?;
     types::ready_version(core, object.kind, version)?;
     opened.header.explicit = true;
     (opened.live.root.version, opened.live.root.arguments) = (version, arguments);
