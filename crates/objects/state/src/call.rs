@@ -22,7 +22,8 @@ use crate::ticket;
 use crate::types;
 use crate::user;
 
-fn claim(core: &Core, caller: &Caller, method: &str) -> Claim {
+/// Who calls, and by what it waits if it does.
+pub(crate) fn claim(core: &Core, caller: &Caller, method: &str) -> Claim {
     let session = match caller.identity {
         Identity::Session { session, .. } => Some(session),
         _ => None,

@@ -115,7 +115,11 @@ fn may(core: &Core, principal: &Principal, act: &Act<'_>) -> Result<(), Problem>
 /// Whether a principal of that name may still call a method for which it waits. Nothing is known of the method if it began to
 /// wait while nobody asked: then it takes the right to all of them.
 pub(super) fn may_wait(core: &Core, principal: &str, object: &ObjectName, method: &str) -> bool {
-    let act = if method == asked::CREATION { Act::Create(object) } else { Act::Method(object, method) };
+    let act = match method {
+        asked::CREATION => Act::Create(object),
+        asked::CARE => Act::LookAfter(object),
+        method => Act::Method(object, method),
+    };
     rights(core, principal).any(|rights| allows(core, rights, &act))
 }
 

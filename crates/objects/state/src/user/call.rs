@@ -297,7 +297,7 @@ fn ask<R>(
         fuel_max: u64::MAX,
         slice: None,
     };
-    Ok(work(&run, &Records { core, space, ended: None }, root.pages))
+    Ok(work(&run, &Records { core, space, ended: None, is_new: false }, root.pages))
 }
 
 /// The bytes under which a key remembers a migration.

@@ -74,7 +74,7 @@ pub(super) fn saved(
     let (opened, _) = find::<Guest>(core, object, incarnation, false)?;
     let (space, root) = (opened.header.incarnation, opened.live.root);
     guard::check(core, object, space, root.version)?;
-    let records = super::host::Records { core, space, ended: None };
+    let records = super::host::Records { core, space, ended: None, is_new: false };
     let (saved, _) = run(core, (root.version, root.changed), Entry::Save, &records)?;
     Ok((root, enter::text(saved, Entry::Save)?))
 }
