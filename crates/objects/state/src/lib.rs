@@ -168,4 +168,4 @@ pub use slots::{SLOTS, SlotTable, slot};
 pub use source::Source;
 pub use state::{Description, OpenVersion, Stage, State, TicketState, UserObject};
 pub use types::{DESCRIPTION_SECTION, TypeInfo, VersionInfo, custom_section};
-pub use user::{Asked, LongRun};
+pub use user::{Asked, LongRun, Trial, Tried};

@@ -36,7 +36,7 @@ use crate::store::term;
 use crate::tick;
 use crate::ticket;
 use crate::types::{self, TypeInfo};
-use crate::user::{self, Asked, LongRun};
+use crate::user::{self, Asked, LongRun, Tried};
 
 /// Objects, sessions, requests, tickets, deadlines: all that a group replicates.
 #[derive(Default)]
@@ -498,6 +498,21 @@ impl State {
     ) -> Result<String, Problem> {
         let tried = slots::check(&self.core, object)
             .and_then(|()| user::try_migration(&self.core, object, incarnation, to));
+        tried.map_err(|problem| self.placed(problem))
+    }
+
+    /// The same, but a run of it that takes long goes on in the background.
+    ///
+    /// # Errors
+    /// The refusal that it would come to; also because too much is under way in the background.
+    pub fn begin_trial(
+        &self,
+        object: &ObjectName,
+        incarnation: Option<u64>,
+        to: VersionHash,
+    ) -> Result<Tried, Problem> {
+        let tried = slots::check(&self.core, object)
+            .and_then(|()| user::begin_trial(&self.core, object, incarnation, to));
         tried.map_err(|problem| self.placed(problem))
     }
 

@@ -1,12 +1,15 @@
 //! Migrations that take long go on beside the commands: each ends at one position, whole or not at all, and nothing that comes
 //! for its object meanwhile is lost.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
 mod support;
 
 use std::sync::Arc;
 
+use objects_state::guest::Engine as _;
 use objects_state::limits::IMAGE_MS;
-use objects_state::{AccessChange, Authority, Command, Outcome, Principal, State, TicketState};
+use objects_state::{AccessChange, Authority, Command, Outcome, Principal, Slug, State, TicketState, Tried};
 use support::engine::FakeEngine;
 use support::users::{DESCRIPTION, Types, version};
 use support::{Anyone, K, S, load, shown, snapshot};
@@ -272,6 +275,49 @@ fn migration_whose_principal_loses_the_right_to_it_ends_forbidden() {
     assert_eq!(outcome(&types, ticket), "refused forbidden");
     types.finish_all();
     assert!(is_on(&types, SAVES_LONG));
+}
+
+#[test]
+fn dry_run_that_takes_long_goes_on_in_the_background_and_says_the_same() {
+    for (first, second, runs) in [
+        ("module one", QUICK, 0),
+        (SAVES_LONG, QUICK, 1),
+        ("module one", TAKES_LONG, 1),
+        (SAVES_LONG, TAKES_LONG, 2),
+    ] {
+        let types = types(first, second, 0);
+        let (state, engine, a) = (&types.world.state, &*types.engine, types.object("a"));
+        let digest = state.digest();
+        let at_once = state.try_migration(&a, None, version(second)).unwrap();
+        assert!(at_once.contains("\"would_migrate\":true") && at_once.ends_with("\"pages\":1}"), "{at_once}");
+        let mut tried = state.begin_trial(&a, None, version(second)).unwrap();
+        for run in 0..runs {
+            let Tried::UnderWay(number, trial) = tried else { panic!("run {run} of {second}: {tried:?}") };
+            assert_eq!(trial.position(), state.position());
+            tried = trial.go_on(engine, engine.take_query(number).unwrap()).unwrap();
+        }
+        let Tried::Done(said) = tried else { panic!("{tried:?}") };
+        assert_eq!((said, state.digest()), (at_once, digest));
+        assert_eq!(types.value(), "{\"value\":4}");
+    }
+}
+
+#[test]
+fn dry_run_that_takes_long_is_refused_as_the_migration_would_be() {
+    for (first, second, slug) in [
+        ("one longsave nosave", QUICK, Slug::GuestTrap),
+        (SAVES_LONG, "two nomigrate", Slug::NotMigrated),
+        ("module one", "two longmigrate nomigrate", Slug::NotMigrated),
+    ] {
+        let types = types(first, second, 0);
+        let (state, engine, a) = (&types.world.state, &*types.engine, types.object("a"));
+        let Tried::UnderWay(number, trial) = state.begin_trial(&a, None, version(second)).unwrap() else {
+            panic!("{second}")
+        };
+        let refused = trial.go_on(engine, engine.take_query(number).unwrap()).unwrap_err();
+        assert_eq!(refused.slug, slug, "{second}");
+        assert_eq!(state.try_migration(&a, None, version(second)).unwrap_err().slug, slug);
+    }
 }
 
 #[test]

@@ -86,6 +86,27 @@ pub(super) fn enter(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, visit: &Visit<'_>
     Ok(kept(live, ctx, (visit, &at), ended)?)
 }
 
+/// Enters the module of an object for what it says alone: what it has written is not the object's, and what it asked for is not done.
+///
+/// # Errors
+/// It was refused, or is unfinished.
+pub(super) fn ask(live: &Live<Guest>, ctx: &mut Ctx<'_>, visit: &Visit<'_>) -> Result<String, Stop> {
+    guard::check(ctx.core, ctx.object, ctx.space(), live.root.version)?;
+    let (ended, at) = run(&live.root, ctx, visit, false);
+    note_deadly(ctx, &ended);
+    match ended.outcome {
+        Err(Failure::Unfinished) => Err(Stop::Unfinished(at)),
+        outcome => Ok(text(outcome.map_err(problem)?, visit.entry)?),
+    }
+}
+
+/// The member's process has died in a run as often as it may: its object goes into quarantine when the command has ended.
+fn note_deadly(ctx: &mut Ctx<'_>, ended: &Ended) {
+    if let Err(Failure::Deadly { detail }) = &ended.outcome {
+        ctx.core.deadly.push((ctx.object.clone(), ctx.header.incarnation, detail.clone()));
+    }
+}
+
 /// Runs the module of another version on its image, for an object that is to go to that version. Nothing is done to the state.
 ///
 /// # Errors
@@ -111,9 +132,7 @@ pub(super) fn kept(
     (visit, at): (&Visit<'_>, &Moment),
     ended: Ended,
 ) -> Result<Visited, Problem> {
-    if let Err(Failure::Deadly { detail }) = &ended.outcome {
-        ctx.core.deadly.push((ctx.object.clone(), ctx.header.incarnation, detail.clone()));
-    }
+    note_deadly(ctx, &ended);
     let result = ended.outcome.map_err(problem)?;
     let parks = ended.acts.iter().any(|act| matches!(act, Act::Park { .. }));
     let kept = keep_memory(live, ctx, &ended.pages, ended.registers.as_deref())

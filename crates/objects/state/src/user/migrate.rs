@@ -166,14 +166,11 @@ pub(super) fn take_over(
 
 /// What the module of an object saves of it.
 fn save(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, (at, slice): Way) -> Result<String, Stop> {
-    let (mark, header, root) = (ctx.core.mark(), ctx.header.clone(), live.root.clone());
     let visit = Visit { at, slice, ..Visit::of_call(Entry::Save, false) };
-    let saved = enter::enter(live, ctx, &visit)?.result;
-    if ctx.core.slice_of_moves().is_some() {
-        ctx.core.rollback(mark);
-        (*ctx.header, live.root) = (header, root);
+    match ctx.core.slice_of_moves() {
+        Some(_) => enter::ask(live, ctx, &visit),
+        None => Ok(enter::enter(live, ctx, &visit)?.result),
     }
-    Ok(saved)
 }
 
 /// What the second run of a migration sees of the log: the same as the first, but for its random bytes.
