@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use engine::FakeEngine;
 use objects_replica::edge::{Consistency, Question, Request, UNKNOWN_TYPE};
-use objects_state::guest::VersionHash;
+use objects_state::guest::{Engine, VersionHash};
 use objects_state::{Call, Caller, Command, Identity, Invocation, ObjectName, slot};
 use support::{World, key, object as built_in};
 
@@ -76,8 +76,8 @@ fn migrate(world: &mut World, at: u64, identity: Identity) -> u64 {
 }
 
 /// With an object `a` of the first version, of the value 1, and both versions.
-fn world(patience: u64) -> World {
-    let mut world = World::with_engines(|id| Arc::new(FakeEngine::patient(patience * id)));
+fn world(engine: fn(u64) -> Arc<dyn Engine>) -> World {
+    let mut world = World::with_engines(engine);
     let leader = world.leader();
     for module in [FIRST, SECOND] {
         let (bytes, size) = (module.as_bytes().to_vec(), module.len() as u64);
@@ -102,7 +102,7 @@ fn world(patience: u64) -> World {
 
 #[test]
 fn long_migration_of_a_dead_leader_is_carried_out_once_under_the_next() {
-    let mut world = world(40);
+    let mut world = world(|id| Arc::new(FakeEngine::patient(40 * id)));
     let (leader, follower) = (world.leader(), world.follower());
     let moving = migrate(&mut world, follower, key("m"));
     world.ticket(follower, moving);
@@ -138,7 +138,7 @@ fn member_that_takes_over_a_snapshot_in_the_middle_of_a_migration_carries_it_out
 
 #[test]
 fn migration_whose_caller_has_gone_is_called_off() {
-    let mut world = world(400);
+    let mut world = world(|id| Arc::new(FakeEngine::patient(400 * id)));
     let leader = world.leader();
     let moving = migrate(&mut world, leader, Identity::Anonymous);
     world.ticket(leader, moving);
@@ -151,7 +151,7 @@ fn migration_whose_caller_has_gone_is_called_off() {
 
 #[test]
 fn dry_run_that_takes_long_holds_up_nobody() {
-    let mut world = world(50);
+    let mut world = world(|id| Arc::new(FakeEngine::patient(50 * id)));
     let leader = world.leader();
     let tried = |world: &mut World| {
         let (object, to) = (object(), version(SECOND));
@@ -183,7 +183,7 @@ fn dry_run_that_takes_long_holds_up_nobody() {
 
 #[test]
 fn group_shows_its_slots_and_members_and_an_object_where_it_is() {
-    let mut world = world(0);
+    let mut world = world(|_| Arc::new(FakeEngine::new(true)));
     for at in [1, 2, 3] {
         let asked = query(&mut world, at, Question::Counts);
         let shown = world.wait(at, asked);

@@ -36,6 +36,7 @@
 //! | O24 snapshots | `scan.rs`, `loader.rs`; `check.rs` decides whether records fit together |
 //! | O21 isolation | `user/long`: a run that takes more than a slice of fuel goes on beside the commands |
 //! | O23 a deadly call | `user/guard.rs`: a run that kills its member's process is a refusal, and its object is in quarantine |
+//! | O26 a migration is whole, or is not | `user/migrate.rs`: nothing of the object changes before its second run has ended |
 //! | O27 no version runs before it is ready | `types/verdict.rs`: what the members' engines say is a command of the log |
 //! | O28 one group for each slot | `slots.rs`: what is another group's is refused at its position |
 //! | O31 bounds | [`limits`] |
