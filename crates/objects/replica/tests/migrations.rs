@@ -122,7 +122,7 @@ fn long_migration_of_a_dead_leader_is_carried_out_once_under_the_next() {
 
 #[test]
 fn member_that_takes_over_a_snapshot_in_the_middle_of_a_migration_carries_it_out_as_well() {
-    let mut world = world(1_000);
+    let mut world = world(|id| Arc::new(FakeEngine::patient(1_000 * id)));
     let (leader, away) = (world.leader(), world.follower());
     world.kill(away);
     let moving = migrate(&mut world, leader, Identity::Anonymous);
