@@ -13,9 +13,9 @@ use crate::group::Core;
 use crate::key::{self, ENTRY_HEAD, Key, kind, table};
 use crate::object::Header;
 use crate::place::{ReplyRef, TicketAt};
+use crate::placement;
 use crate::request::{Kept, Remembered};
 use crate::session::Session;
-use crate::slots;
 use crate::ticket::{self, Ticket};
 use crate::types;
 use crate::user;
@@ -84,7 +84,7 @@ pub(crate) fn sound(core: &Core) -> Sound {
     ended::sound(core)?;
     user::long::sound(core)?;
     access::sound(core)?;
-    slots::sound(core)?;
+    placement::sound(core)?;
     totals(core, &tally)
 }
 

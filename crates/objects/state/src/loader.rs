@@ -6,8 +6,8 @@ use crate::check;
 use crate::codec::{Cursor, Malformed, decoded};
 use crate::group::Head;
 use crate::limits::VALUE_BYTES_MAX;
+use crate::placement;
 use crate::scan::{END, RECORD, VERSION};
-use crate::slots;
 use crate::state::State;
 
 /// No record is longer: a map's value with its key is, or the results of a batch. Bounds what is kept of one that never
@@ -72,7 +72,7 @@ impl Loader {
             return Err(Malformed("snapshot: its count or digest is not its content's"));
         }
         access::load(&mut self.state.core);
-        slots::load(&mut self.state.core);
+        placement::load(&mut self.state.core);
         check::sound(&self.state.core)?;
         Ok(self.state)
     }

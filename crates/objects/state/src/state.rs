@@ -23,6 +23,7 @@ use crate::limits::{SWEPT_PER_COMMAND, SWEPT_PER_TICK, USER_TYPE_MAX};
 use crate::object::{self, Header, View};
 use crate::orphan;
 use crate::place::{ReplyRef, TicketAt};
+use crate::placement;
 use crate::principal::{Authority, Principal, TokenNumber};
 use crate::problem::{Outcome, Problem, Slug};
 use crate::reply::Reply;
@@ -30,7 +31,7 @@ use crate::request;
 use crate::rights;
 use crate::scan::{Scan, SnapshotProgress};
 use crate::session::{self, Session};
-use crate::slots::{self, SlotTable};
+use crate::slots::SlotTable;
 use crate::source::{Process, Source};
 use crate::store::term;
 use crate::tick;
@@ -138,7 +139,7 @@ impl State {
         let mut state = Self::default();
         // Without a record it is the first group, and has all: so it was before there was one.
         if slots != SlotTable::ALL {
-            slots::set(&mut state.core, slots);
+            placement::set(&mut state.core, slots);
             state.core.store.commit();
         }
         state
@@ -249,7 +250,7 @@ impl State {
     /// The slot of an object, if there is its type.
     #[must_use]
     pub fn slot_of(&self, object: &ObjectName) -> Option<u8> {
-        slots::of(&self.core, object)
+        placement::of(&self.core, object)
     }
 
     /// When the leader should propose a [`Command::Tick`], if nothing else happens: the earliest deadline, or at once if
@@ -367,7 +368,7 @@ impl State {
         args: &[u8],
     ) -> Result<String, Problem> {
         let evaluated = || {
-            slots::check(&self.core, object)?;
+            placement::check(&self.core, object)?;
             if types::is_user(object.kind) {
                 return user::query(&self.core, object, incarnation, (method, args));
             }
@@ -395,7 +396,7 @@ impl State {
         if !types::is_user(object.kind) {
             return self.query(object, incarnation, create, method, args).map(Asked::Answered);
         }
-        let begun = slots::check(&self.core, object)
+        let begun = placement::check(&self.core, object)
             .and_then(|()| user::begin_query(&self.core, object, incarnation, (method, args)));
         begun.map_err(|problem| self.placed(problem))
     }
@@ -496,7 +497,7 @@ impl State {
         incarnation: Option<u64>,
         to: VersionHash,
     ) -> Result<String, Problem> {
-        let tried = slots::check(&self.core, object)
+        let tried = placement::check(&self.core, object)
             .and_then(|()| user::try_migration(&self.core, object, incarnation, to));
         tried.map_err(|problem| self.placed(problem))
     }
@@ -511,7 +512,7 @@ impl State {
         incarnation: Option<u64>,
         to: VersionHash,
     ) -> Result<Tried, Problem> {
-        let tried = slots::check(&self.core, object)
+        let tried = placement::check(&self.core, object)
             .and_then(|()| user::begin_trial(&self.core, object, incarnation, to));
         tried.map_err(|problem| self.placed(problem))
     }
@@ -557,8 +558,8 @@ impl State {
     /// # Errors
     /// There is none, it holds too much, or its module cannot save it.
     pub fn export(&self, object: &ObjectName, incarnation: Option<u64>) -> Result<String, Problem> {
-        let exported =
-            slots::check(&self.core, object).and_then(|()| export::export(&self.core, object, incarnation));
+        let exported = placement::check(&self.core, object)
+            .and_then(|()| export::export(&self.core, object, incarnation));
         exported.map_err(|problem| self.placed(problem))
     }
 
@@ -760,7 +761,7 @@ fn perform_of_types(core: &mut Core, command: &Command) {
 
 fn raise_level(core: &mut Core, level: u32) {
     core.meta.feature_level = core.meta.feature_level.max(level);
-    slots::level_rose(core);
+    placement::level_rose(core);
 }
 
 /// Whether a caller may give a command of which no copy is remembered.

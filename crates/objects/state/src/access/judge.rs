@@ -7,10 +7,10 @@ use crate::command::{Command, ObjectName, TypeId};
 use crate::group::Core;
 use crate::key;
 use crate::object::Header;
+use crate::placement;
 use crate::principal::{ANONYMOUS, Authority, Principal};
 use crate::problem::{Problem, Slug};
 use crate::rights::{Compiled, Rights};
-use crate::slots;
 use crate::types;
 use crate::version::VersionHash;
 
@@ -99,7 +99,7 @@ impl Act<'_> {
 /// It may not, or the object is another group's.
 pub(crate) fn judge(core: &Core, principal: &Principal, act: &Act<'_>) -> Result<(), Problem> {
     may(core, principal, act)?;
-    act.object().map_or(Ok(()), |object| slots::check(core, object))
+    act.object().map_or(Ok(()), |object| placement::check(core, object))
 }
 
 fn may(core: &Core, principal: &Principal, act: &Act<'_>) -> Result<(), Problem> {

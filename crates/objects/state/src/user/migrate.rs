@@ -13,7 +13,6 @@ use super::long::{self, Moment};
 use super::{GUARD_LEVEL, Guest, PAGES, REGISTERS, guard, rollback};
 use crate::answer::{Answer, find, once};
 use crate::asked;
-use crate::call;
 use crate::codec::record;
 use crate::command::{Caller, ObjectName, Origin, TypeId};
 use crate::effects::Effect;
@@ -62,7 +61,7 @@ pub(crate) fn migrate(
             return Ok(Answer::Done(migrated(from, to)));
         }
         types::ready_version(core, object.kind, to)?;
-        let claim = call::claim(core, caller, asked::CARE);
+        let claim = Claim::of(core, caller, asked::CARE);
         begin(core, (object, opened), &claim, (caller.origin, hash), Moving { to, back: None, saved: None })
     });
 }

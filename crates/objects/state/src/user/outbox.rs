@@ -12,7 +12,6 @@ use crate::key::{self, Key, kind};
 use crate::limits::{ARGUMENT_BYTES_MAX, KEY_BYTES_MAX, MESSAGE_BYTES_MAX, MESSAGE_HOPS_MAX, MESSAGES_MAX};
 use crate::object;
 use crate::problem::{Problem, Slug};
-use crate::slots;
 
 record! {
     /// A message that is not delivered yet.
@@ -79,7 +78,7 @@ pub(super) fn send(
     }
     // It would be refused when it is delivered, and be lost.
     if !core.slots.accepts(to_type, to_name) {
-        return Err(slots::wrong_group(core));
+        return Err(core.slots.refusal());
     }
     let (before, bytes) = (waiting(core), args.len() as u64);
     if before.count >= MESSAGES_MAX || before.bytes + bytes > MESSAGE_BYTES_MAX {

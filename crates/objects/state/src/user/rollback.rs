@@ -8,10 +8,9 @@ use super::long::{self, Moment};
 use super::migrate::{self, Moving, clear, take_over};
 use crate::answer::{find, once};
 use crate::asked;
-use crate::call;
 use crate::command::{Caller, ObjectName};
 use crate::group::Core;
-use crate::object::{Ctx, Live};
+use crate::object::{Claim, Ctx, Live};
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
 use crate::request;
@@ -36,7 +35,7 @@ pub(crate) fn rollback(
         long::check_free(core, space)?;
         let to = guard::of(core, space).before.ok_or_else(nothing)?.version;
         types::ready_version(core, object.kind, to)?;
-        let claim = call::claim(core, caller, asked::CARE);
+        let claim = Claim::of(core, caller, asked::CARE);
         let moving = Moving { to, back: Some(lose_commands), saved: None };
         let back = migrate::begin(core, (object, opened), &claim, (caller.origin, hash), moving);
         // Its copy may be that of a run which is taken back.
