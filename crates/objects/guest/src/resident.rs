@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use objects_state::guest::{Ended, Failure, Host, PAGE_BYTES, Run, VersionHash};
+use objects_state::guest::{Ended, Entry, Failure, Host, PAGE_BYTES, Run, VersionHash};
 
 use crate::imports::{Facts, Phase, Random};
 use crate::instance::Instance;
@@ -70,7 +70,7 @@ impl Resident {
     /// The first part of it, for which the host need not know the object's memory.
     pub(crate) fn enter(&mut self, run: &Run<'_>, host: &dyn Host) -> Entered {
         let phase = match run.entry {
-            objects_state::guest::Entry::Call { .. } => Phase::Call,
+            Entry::Call { .. } => Phase::Call,
             _ => Phase::Event,
         };
         let before = self.instance.registers();
@@ -101,9 +101,18 @@ impl Resident {
         (ended, is_kept)
     }
 
-    /// Runs a query on a copy that is thrown away.
+    /// Runs a query on a copy that is thrown away, or a part of a migration that is only tried. Of one that takes over, which begins
+    /// with the image, it is told which pages it has written.
     pub(crate) fn ask(&mut self, run: &Run<'_>, host: &dyn Host) -> Ended {
-        self.entered(run, Phase::Query, host)
+        let phase = match run.entry {
+            Entry::Call { .. } => Phase::Query,
+            _ => Phase::Event,
+        };
+        let ended = self.entered(run, phase, host);
+        match run.entry {
+            Entry::Migrate(_) if ended.outcome.is_ok() => Ended { pages: self.changes(host), ..ended },
+            _ => ended,
+        }
     }
 
     fn entered(&mut self, run: &Run<'_>, phase: Phase, host: &dyn Host) -> Ended {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use common::{Bench, around, generated};
 use objects_guest::Guests;
-use objects_state::guest::{Ended, Engine, Entry, Failure, Host, Progress, Run};
+use objects_state::guest::{Ended, Engine, Entry, Failure, Host, Progress, Run, Version, VersionHash};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 /// More than most calls take here.
@@ -222,4 +222,69 @@ fn queries_that_take_long_end_beside_on_copies_of_their_own() {
     bench.engine.forget_queries();
     assert!(begun.iter().all(|number| bench.engine.take_query(*number).is_none()));
     assert!(bench.engine.begin_query(&run, &object).is_some());
+}
+
+/// `save` and `migrate` count for long. The first gives 8 bytes of what was counted; the second adds the length of what it is given
+/// to `more`, or traps if it is given nothing.
+fn saving(more: u32) -> String {
+    let counts = "(loop $on
+        (i64.store (i32.const 40000) (i64.add (i64.load (i32.const 40000)) (i64.const 1)))
+        (br_if $on (i64.ne (i64.rem_u (i64.load (i32.const 40000)) (i64.const 200000)) (i64.const 0))))";
+    let items = format!(
+        r#"(memory (export "memory") 1)
+        (func (export "save") (result i64) {counts}
+            (i64.store (i32.const 3000) (i64.load (i32.const 40000))) (i64.const 0xbb8_0000_0008))
+        (func (export "migrate") (param i32 i32) {counts}
+            (if (i32.eqz (local.get 1)) (then unreachable))
+            (i64.store (i32.const 40000) (i64.extend_i32_u (i32.add (i32.const {more}) (local.get 1)))))"#
+    );
+    around(&items, "(i64.store (i32.const 50000) (i64.const 3)) (call $give (i64.load (i32.const 40000)))")
+}
+
+#[test]
+fn object_goes_to_another_version_beside_as_it_would_have_at_once() {
+    const LATER: VersionHash = VersionHash([8; 32]);
+    let mut ends = Vec::new();
+    for is_beside in [true, false] {
+        let mut bench = Bench::new(&saving(100));
+        let later = wat::parse_str(saving(1_000)).unwrap();
+        bench.engine.prepare(&Version { hash: LATER, module: &later, source: None });
+        bench.engine.ready(LATER).unwrap();
+        bench.call("add", b"").outcome.unwrap();
+        let carried_out = |bench: &Bench, run: &Run<'_>, host: &dyn Host| match is_beside {
+            true => {
+                let before = bench.engine.query(&call(bench, "read"), &bench.objects[&1]);
+                let ended = sliced(&bench.engine, run, host);
+                // Queries are answered by the version that the object has.
+                assert_eq!(bench.engine.query(&call(bench, "read"), &bench.objects[&1]), before);
+                ended
+            }
+            false => bench.engine.run(run, host),
+        };
+        bench.position += 1;
+        let object = bench.objects[&1].clone();
+        let saved = carried_out(&bench, &bench.run(1, Entry::Save), &object);
+        let state = saved.outcome.clone().unwrap();
+        // Nothing else of it is kept.
+        bench.engine.forget(1);
+        let to = |bench: &Bench, state: &[u8]| {
+            let run = Run { version: LATER, changed: 0, ..bench.run(1, Entry::Migrate(state)) };
+            carried_out(bench, &run, &common::Object::default())
+        };
+        bench.position += 1;
+        let refused = to(&bench, b"");
+        assert!(matches!(refused.outcome, Err(Failure::Trapped { .. })) && refused.pages.is_empty());
+        assert_eq!(bench.ok("read", ""), String::from_utf8(vec![0; 8]).unwrap(), "it is as it was");
+        bench.position += 1;
+        let moved = to(&bench, &state);
+        assert!(moved.outcome.is_ok() && !moved.pages.is_empty());
+        let mut there = common::Object::default();
+        there.keep(&moved, bench.position);
+        bench.version = LATER;
+        bench.objects.insert(1, there);
+        let now = bench.call("read", b"").outcome.unwrap();
+        assert_eq!(now, 1_008_u64.to_le_bytes());
+        ends.push((saved, refused, moved));
+    }
+    assert_eq!(ends[0], ends[1]);
 }

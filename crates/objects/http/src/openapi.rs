@@ -198,7 +198,7 @@ const OTHERS: &[(&str, &[(&str, &str)])] = &[
     ),
     ("/tokens/{number}", &[("delete", "Revoke a token")]),
     ("/principals/{principal}", &[("delete", "Revoke all tokens and rights of a principal")]),
-    ("/groups", &[("get", "How much there is")]),
+    ("/groups", &[("get", "The group, its slots and members, and how much there is")]),
     ("/live", &[("get", "Whether the process serves")]),
     ("/ready", &[("get", "Whether the member has a leader")]),
 ];

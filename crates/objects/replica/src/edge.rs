@@ -66,7 +66,7 @@ pub enum Question {
         /// A JSON object; nothing stands for none.
         args: Vec<u8>,
     },
-    /// `{"type","name","incarnation","explicit","waiting","position"}`, or `no-such-object`.
+    /// `{"type","name","incarnation","explicit","waiting","position","slot","group"}`, or `no-such-object`.
     Describe(ObjectName),
     /// `{"objects":[as described],"next":name or null}`.
     List {
@@ -91,9 +91,10 @@ pub enum Question {
     /// `{"session","name","generation","ttl_ms","since","holdings","tickets","unacknowledged","floor"}`: for the principal
     /// that opened it, otherwise `forbidden`.
     Session(SessionId),
-    /// `{"objects","sessions","waiting","keys","position","stamp_ms","digest"}`: how much there is.
+    /// `{"objects","sessions","waiting","keys","position","stamp_ms","digest","group","slots","members"}`: the group, and how
+    /// much there is.
     Counts,
-    /// Whether the member serves: what [`Question::Counts`] says for those who may see it, otherwise `{}`.
+    /// Whether the member serves: how much there is for those who may see it, otherwise `{}`.
     Ready,
     /// `{"access","principal","allow","position"}`, and `"principals"` with `"next"` for those who administer.
     Access {

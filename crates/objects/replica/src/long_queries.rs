@@ -1,22 +1,32 @@
-//! Queries of modules that go on in the background: who waits for which of them. The engine bounds how many there are.
+//! Queries of modules, and migrations that are tried, that go on in the background: who waits for which of them. The engine bounds how many there are.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use base::MonoTime;
 use objects_state::guest::Engine;
-use objects_state::{Origin, State};
+use objects_state::{Origin, Outcome, Problem, State, Trial, Tried};
 
 use crate::mailboxes::Mailboxes;
 
 /// How often the engine is asked while a query is under way, milliseconds.
 const ASK_MS: u64 = 1;
 
+/// Who waits, and for what.
+struct Waiter {
+    /// Whom the answer goes to, unless that caller has gone.
+    origin: Option<Origin>,
+    /// The position of the state that is read.
+    position: u64,
+    /// If it is a migration that is tried: two runs, one behind the other.
+    trial: Option<Box<Trial>>,
+}
+
 /// See the module.
 pub(crate) struct LongQueries {
     engine: Arc<dyn Engine>,
-    /// By the engine's number: whom the answer goes to, unless that caller has gone, and the position of the state that is read.
-    under_way: BTreeMap<u64, (Option<Origin>, u64)>,
+    /// By the engine's number.
+    under_way: BTreeMap<u64, Waiter>,
 }
 
 impl LongQueries {
@@ -27,25 +37,43 @@ impl LongQueries {
     }
 
     pub(crate) fn begun(&mut self, number: u64, origin: Origin, position: u64) {
-        self.under_way.insert(number, (Some(origin), position));
+        self.under_way.insert(number, Waiter { origin: Some(origin), position, trial: None });
+    }
+
+    /// A migration is tried.
+    pub(crate) fn tried(&mut self, number: u64, origin: Origin, trial: Box<Trial>) {
+        let position = trial.position();
+        self.under_way.insert(number, Waiter { origin: Some(origin), position, trial: Some(trial) });
     }
 
     /// Those that have ended are answered.
     pub(crate) fn answer_ended(&mut self, out: &mut Mailboxes) {
-        let engine = &self.engine;
-        self.under_way.retain(|number, (origin, position)| {
-            let Some(ended) = engine.take_query(*number) else { return true };
-            if let Some(origin) = origin {
-                out.done_at(*origin, *position, State::query_outcome(ended, *position));
-            }
-            false
-        });
+        let numbers: Vec<u64> = self.under_way.keys().copied().collect();
+        for number in numbers {
+            let Some(ended) = self.engine.take_query(number) else { continue };
+            let Some(Waiter { origin: Some(origin), position, trial }) = self.under_way.remove(&number)
+            else {
+                continue;
+            };
+            let outcome = match trial {
+                None => State::query_outcome(ended, position),
+                Some(trial) => match trial.go_on(&*self.engine, ended) {
+                    Ok(Tried::UnderWay(number, trial)) => {
+                        self.tried(number, origin, trial);
+                        continue;
+                    }
+                    Ok(Tried::Done(result)) => Outcome::Done(result),
+                    Err(problem) => Outcome::Refused(Problem { position, ..problem }),
+                },
+            };
+            out.done_at(origin, position, outcome);
+        }
     }
 
     /// The caller of a request has gone. Whether it waited here.
     pub(crate) fn leave(&mut self, gone: Origin) -> bool {
-        let found = self.under_way.values_mut().find(|(origin, _)| *origin == Some(gone));
-        found.map(|(origin, _)| *origin = None).is_some()
+        let found = self.under_way.values_mut().find(|waiter| waiter.origin == Some(gone));
+        found.map(|waiter| waiter.origin = None).is_some()
     }
 
     pub(crate) fn len(&self) -> usize {

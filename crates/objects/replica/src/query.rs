@@ -1,5 +1,8 @@
 //! What queries are answered on a state: also for an edge that is lent it.
 
+use std::collections::BTreeSet;
+
+use consensus_raft::Membership;
 use objects_state::guest::VersionHash;
 use objects_state::limits::NAME_BYTES_MAX;
 use objects_state::{
@@ -10,10 +13,14 @@ use objects_state::{
 use crate::edge::Question;
 use crate::limits::LISTED_MAX;
 
-/// Answers a question on this state, if the principal may ask it.
+/// Answers a question on this state of a group with these members, if the principal may ask it.
 #[must_use]
-pub fn answer(state: &State, principal: &Principal, question: &Question) -> Outcome {
-    match judge(state, principal, question).and_then(|()| found(state, principal, question)) {
+pub fn answer(state: &State, members: &Membership, principal: &Principal, question: &Question) -> Outcome {
+    let result = judge(state, principal, question).and_then(|()| match question {
+        Question::Counts => Ok(group(state, members)),
+        question => found(state, principal, question),
+    });
+    match result {
         Ok(result) => Outcome::Done(result),
         Err(problem) => Outcome::Refused(Problem { position: state.position(), ..problem }),
     }
@@ -45,7 +52,7 @@ fn found(state: &State, principal: &Principal, question: &Question) -> Result<St
             state.query(object, *incarnation, *create, method, args)
         }
         Question::Describe(object) => {
-            let described = state.describe(object).map(|known| describe(&known, state));
+            let described = state.describe(object).map(|known| described(&known, state));
             described.ok_or_else(|| Problem::new(Slug::NoSuchObject, "there is no such object"))
         }
         Question::List { kind, prefix, after, limit } => {
@@ -66,13 +73,13 @@ fn found(state: &State, principal: &Principal, question: &Question) -> Result<St
             Ok(list(state, state.list_all(prefix, after.as_ref()), *limit, path))
         }
         Question::Session(id) => session(state, principal, *id),
-        Question::Counts => Ok(counts(state)),
         Question::Types => Ok(types(state)),
         Question::Type(name) => user_type(state, name).map(|info| one_type(&info)),
         Question::Version(name, hash) => version(state, name, *hash),
         Question::Export { object, incarnation } => state.export(object, *incarnation),
         Question::TryMigration { object, incarnation, to } => state.try_migration(object, *incarnation, *to),
-        Question::Ready if may_count(state, principal) => Ok(counts(state)),
+        Question::Counts => Ok(counts(state).finish()),
+        Question::Ready if may_count(state, principal) => Ok(counts(state).finish()),
         Question::Ready => Ok(String::from("{}")),
         Question::Access { after } => Ok(state.shown_access(principal, after.as_deref())),
         Question::Tokens => Ok(state.shown_tokens()),
@@ -83,7 +90,15 @@ fn may_count(state: &State, principal: &Principal) -> bool {
     state.admit_principal(principal).is_ok() && state.judge(principal, &Act::Know).is_ok()
 }
 
-fn describe(known: &Description, state: &State) -> String {
+/// An object by itself: also where it is.
+fn described(known: &Description, state: &State) -> String {
+    let slot = state.slot_of(&known.object).unwrap_or_default();
+    let reply = describe(known, state).number("slot", u64::from(slot));
+    reply.number("group", u64::from(state.slots().group())).finish()
+}
+
+/// An object of a list.
+fn describe(known: &Description, state: &State) -> Reply {
     let reply = Reply::new()
         .text("type", &state.type_name(known.object.kind).unwrap_or_default())
         .text("name", &known.object.name)
@@ -102,7 +117,6 @@ fn describe(known: &Description, state: &State) -> String {
             .optional_text("before", user.before.map(|hash| hash.to_string()).as_deref()),
         None => reply,
     }
-    .finish()
 }
 
 fn user_type(state: &State, name: &str) -> Result<TypeInfo, Problem> {
@@ -173,7 +187,7 @@ fn list(
     let page: Vec<_> = objects.by_ref().take((limit as usize).clamp(1, LISTED_MAX)).collect();
     let is_last = objects.next().is_none();
     let next = page.last().filter(|_| !is_last).map(named);
-    let shown = page.iter().map(|known| describe(known, state));
+    let shown = page.iter().map(|known| describe(known, state).finish());
     Reply::new().list("objects", shown).optional_text("next", next.as_deref()).finish()
 }
 
@@ -205,7 +219,18 @@ pub(crate) fn renewed(id: SessionId, session: &Session) -> String {
         .finish()
 }
 
-fn counts(state: &State) -> String {
+/// A group: how much there is, which slots it has, and the numbers of its members.
+fn group(state: &State, members: &Membership) -> String {
+    let all = members.voters.iter().chain(&members.learners);
+    let numbers: BTreeSet<_> = all.map(|member| member.number().0).collect();
+    counts(state)
+        .number("group", u64::from(state.slots().group()))
+        .text("slots", &state.slots().shown())
+        .list("members", numbers.iter().map(ToString::to_string))
+        .finish()
+}
+
+fn counts(state: &State) -> Reply {
     let [objects, sessions, waiting, keys] = state.counts();
     Reply::new()
         .number("objects", objects)
@@ -215,7 +240,6 @@ fn counts(state: &State) -> String {
         .number("position", state.position())
         .int("stamp_ms", state.stamp().ms())
         .text("digest", &format!("{:016x}", state.digest()))
-        .finish()
 }
 
 #[cfg(test)]
@@ -227,7 +251,8 @@ mod tests {
         let state = State::new();
         let kind = objects_state::TypeId(250);
         let list = Question::List { kind, prefix: String::new(), after: None, limit: 10 };
-        let slug = |question: &Question| match answer(&state, &"ada".into(), question) {
+        let slug = |question: &Question| match answer(&state, &Membership::default(), &"ada".into(), question)
+        {
             Outcome::Refused(problem) => problem.slug,
             Outcome::Done(result) => panic!("{result}"),
         };

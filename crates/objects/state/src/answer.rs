@@ -1,6 +1,6 @@
 //! What every request has in common: it is carried out once and answered, and finds its object or is refused.
 
-use crate::command::{Caller, ObjectName};
+use crate::command::{Caller, Identity, ObjectName};
 use crate::effects::Effect;
 use crate::group::Core;
 use crate::object::{self, Builtin, Open};
@@ -39,7 +39,8 @@ pub(crate) fn once(
                 Ok(Answer::Done(result)) => Outcome::Done(result),
                 Err(problem) if is_for_now(&problem) => {
                     core.rollback(before);
-                    let problem = Problem { effect: SideEffect::Unknown, ..placed(core, problem) };
+                    let effect = effect_for_now(caller, &problem);
+                    let problem = Problem { effect, ..placed(core, problem) };
                     core.out.push(Effect::Answered { origin, outcome: Outcome::Refused(problem) });
                     return;
                 }
@@ -56,11 +57,20 @@ pub(crate) fn once(
     }
 }
 
-/// Whether a request is refused for a reason that passes: the members still compile its type, or its object is in quarantine. A
+/// Whether a request is refused for a reason that passes: the members still compile its type, its object is in quarantine, or another group's. A
 /// client asks again under the same number or key, so that is not kept: a copy is carried out once it can be.
 pub(crate) fn is_for_now(problem: &Problem) -> bool {
-    // What takes long is under way at the object: that passes, too.
-    problem.slug.status() == 503 || problem.slug == Slug::Rate
+    // What takes long is under way at the object: that passes, too. And so may be that its slot is another group's.
+    problem.slug.status() == 503 || matches!(problem.slug, Slug::Rate | Slug::WrongGroup)
+}
+
+/// Whether there may be an effect of a request that is refused for such a reason: a member may give a copy of one that has a number
+/// or a key to the leader later.
+fn effect_for_now(caller: &Caller, problem: &Problem) -> SideEffect {
+    match problem.slug {
+        Slug::WrongGroup if caller.identity == Identity::Anonymous => SideEffect::None,
+        _ => SideEffect::Unknown,
+    }
 }
 
 pub(crate) fn no_such_type() -> Problem {

@@ -10,6 +10,8 @@ use crate::problem::{Outcome, Problem, Slug};
 
 /// What stands for the method of a creation that waits: no method is called so.
 pub(crate) const CREATION: &str = ":create";
+/// What stands for the method of a migration, or a way back, that waits.
+pub(crate) const CARE: &str = ":care";
 /// What ending one of them costs, in about bytes.
 pub(crate) const END_COST: usize = 1_000;
 

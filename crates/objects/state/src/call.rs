@@ -12,7 +12,7 @@ use crate::group::Core;
 use crate::key::{self, table};
 use crate::limits::REPLY_BYTES_MAX;
 use crate::object::{self, Claim, Ctx, Live};
-use crate::place::ReplyRef;
+use crate::placement;
 use crate::problem::{Outcome, Problem, Slug};
 use crate::reply::Reply;
 use crate::request::{self, Kept};
@@ -20,16 +20,6 @@ use crate::session;
 use crate::ticket;
 use crate::types;
 use crate::user;
-
-fn claim(core: &Core, caller: &Caller, method: &str) -> Claim {
-    let session = match caller.identity {
-        Identity::Session { session, .. } => Some(session),
-        _ => None,
-    };
-    let (principal, reply) = (caller.principal.name.clone(), ReplyRef::of(caller));
-    let asked = asked::asked(core, caller, method);
-    Claim { session, principal, asked, reply, opened_ttl_ms: None, wait_ms: None }
-}
 
 /// The hash of a call or of a batch, under which an idempotency key remembers it: without a key none is needed. A batch of one
 /// call is answered another way than that call.
@@ -66,7 +56,7 @@ pub(crate) fn deliver(core: &mut Core, call: &Call) -> Result<(), Problem> {
 fn carry_out(core: &mut Core, call: &Call, hash: u64) -> Result<Answer, Problem> {
     let method = &call.invocation.method;
     access::judge(core, &call.caller.principal, &Act::Method(&call.object, method))?;
-    let claim = claim(core, &call.caller, method);
+    let claim = Claim::of(core, &call.caller, method);
     if types::is_user(call.object.kind) {
         return user::call(core, call, claim, hash);
     }
@@ -145,12 +135,11 @@ pub(crate) fn method_of<K: Builtin>(name: &str) -> Result<&'static Method, Probl
 /// Several calls, each at a position of its own; the first one's is the command's. None waits.
 pub(crate) fn batch(core: &mut Core, batch: &Batch) {
     let hash = hash_of(&batch.caller, &batch.object, &batch.invocations, true);
-    once(
-        core,
-        &batch.caller,
-        hash,
-        |core| dispatch!(batch.object.kind, K => batch_of::<K>(core, batch), else Err(no_such_type())),
-    );
+    once(core, &batch.caller, hash, |core| {
+        // As a whole: none of its calls is carried out here.
+        placement::check(core, &batch.object)?;
+        dispatch!(batch.object.kind, K => batch_of::<K>(core, batch), else Err(no_such_type()))
+    });
 }
 
 fn batch_of<K: Builtin>(core: &mut Core, batch: &Batch) -> Result<Answer, Problem> {
@@ -158,7 +147,7 @@ fn batch_of<K: Builtin>(core: &mut Core, batch: &Batch) -> Result<Answer, Proble
         user::check_batch(core, batch)?;
     }
     // None of them waits, so none is judged again.
-    let mut claim = claim(core, &batch.caller, "");
+    let mut claim = Claim::of(core, &batch.caller, "");
     claim.wait_ms = Some(0);
     let mut results = Vec::new();
     let mut bytes = 0;
@@ -248,7 +237,7 @@ pub(crate) fn create(core: &mut Core, caller: &Caller, object: &ObjectName, args
                 core,
                 (object, args),
                 (caller.origin, hash),
-                &claim(core, caller, asked::CREATION),
+                &Claim::of(core, caller, asked::CREATION),
             );
         }
         dispatch!(object.kind, K => create_of::<K>(core, object, args), else Err(no_such_type()))

@@ -13,6 +13,7 @@ use crate::group::Core;
 use crate::key::{self, ENTRY_HEAD, Key, kind, table};
 use crate::object::Header;
 use crate::place::{ReplyRef, TicketAt};
+use crate::placement;
 use crate::request::{Kept, Remembered};
 use crate::session::Session;
 use crate::ticket::{self, Ticket};
@@ -73,8 +74,7 @@ pub(crate) fn sound(core: &Core) -> Sound {
             Some(&kind::KEY) => remembered(core, &mut tally, rest, value)?,
             Some(&kind::TICKET_AT) => ticket_at(core, rest, value)?,
             Some(&kind::DEADLINE) => due(core, key, value)?,
-            Some(&(kind::TYPE_TOTALS..=kind::ENDED_TOTAL | kind::MESSAGE..=kind::OCCUPIED)) => {}
-            Some(&(kind::CLOSED..=kind::PRINCIPAL_WAITS)) => {}
+            Some(kind) if has_own_check(*kind) => {}
             _ => return Err(Malformed("check: an unknown record")),
         }
     }
@@ -84,7 +84,19 @@ pub(crate) fn sound(core: &Core) -> Sound {
     ended::sound(core)?;
     user::long::sound(core)?;
     access::sound(core)?;
+    placement::sound(core)?;
     totals(core, &tally)
+}
+
+/// Whether records of that kind are looked at together, by those who write them.
+const fn has_own_check(kind: u8) -> bool {
+    matches!(
+        kind,
+        kind::TYPE_TOTALS..=kind::ENDED_TOTAL
+            | kind::MESSAGE..=kind::OCCUPIED
+            | kind::CLOSED..=kind::PRINCIPAL_WAITS
+            | kind::SLOTS
+    )
 }
 
 fn number(bytes: &[u8]) -> Result<u64, Malformed> {

@@ -8,8 +8,9 @@ use crate::command::{ObjectName, SessionId, TypeId};
 use crate::effects::{Effect, Effects, Event, EventKind, Said};
 use crate::guest::{Engine, NoEngine};
 use crate::key::{self, Key};
-use crate::limits::{RUNS_PER_TICK, SLICES_SPENT_MAX, SPENT_MAX};
+use crate::limits::{RUNS_PER_TICK, SLICE_FUEL, SLICES_SPENT_MAX, SPENT_MAX};
 use crate::rights::Table;
+use crate::slots::SlotTable;
 use crate::source::{Process, Sources};
 use crate::store::{Mark, Store};
 
@@ -67,6 +68,8 @@ pub(crate) struct Core {
     pub(crate) types_changes: u64,
     /// Who may do what, as calls look it up; made from the records.
     pub(crate) access: Table,
+    /// Which objects are this group's; as the record says.
+    pub(crate) slots: SlotTable,
     /// What a record is written in before it is stored.
     scratch: Vec<u8>,
 }
@@ -98,6 +101,9 @@ impl SharedEngine {
 /// The feature level from which on runs that take long go on beside the commands.
 pub(crate) const SLICES_LEVEL: u32 = 5;
 
+/// The feature level from which on migrations, and the way back, have slices, too.
+const MOVES_LEVEL: u32 = 8;
+
 /// A moment within a command.
 #[derive(Clone, Copy)]
 pub(crate) struct CoreMark {
@@ -121,6 +127,11 @@ impl Core {
     /// Whether runs of modules have slices of fuel, behind which they go on beside the commands.
     pub(crate) const fn has_slices(&self) -> bool {
         self.meta.feature_level >= SLICES_LEVEL
+    }
+
+    /// The slice of the runs of a migration, if they have one.
+    pub(crate) const fn slice_of_moves(&self) -> Option<u64> {
+        if self.meta.feature_level >= MOVES_LEVEL { Some(SLICE_FUEL) } else { None }
     }
 
     /// A command begins.

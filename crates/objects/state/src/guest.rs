@@ -289,8 +289,8 @@ pub trait Engine: Send + Sync {
     /// Runs a query on a copy of an object's memory.
     fn query(&self, run: &Run<'_>, host: &dyn Host) -> Ended;
 
-    /// Begins a query in the background, on a copy of the object's memory as it is. Gives its number; nothing if too many are
-    /// under way.
+    /// Begins a query in the background, on a copy of the object's memory as it is; or a part of a migration that is only tried.
+    /// Gives its number; nothing if too many are under way.
     fn begin_query(&self, _run: &Run<'_>, _host: &dyn Host) -> Option<u64> {
         None
     }

@@ -70,6 +70,8 @@ pub(crate) mod kind {
     pub(crate) const PRINCIPAL_TICKET: u8 = 43;
     /// How many of those a principal has, by its name.
     pub(crate) const PRINCIPAL_WAITS: u8 = 44;
+    /// Which slots are this group's: one record, from feature level 8 on.
+    pub(crate) const SLOTS: u8 = 50;
 }
 
 /// The tables of a space. A type's own tables are those from [`table::OWN`] on.
@@ -228,6 +230,10 @@ pub(crate) fn message(position: u64, number: u32) -> Key {
 
 pub(crate) fn closed() -> Key {
     of(&[&[kind::CLOSED]])
+}
+
+pub(crate) fn slots() -> Key {
+    of(&[&[kind::SLOTS]])
 }
 
 pub(crate) fn token(number: u64) -> Key {

@@ -36,7 +36,9 @@
 //! | O24 snapshots | `scan.rs`, `loader.rs`; `check.rs` decides whether records fit together |
 //! | O21 isolation | `user/long`: a run that takes more than a slice of fuel goes on beside the commands |
 //! | O23 a deadly call | `user/guard.rs`: a run that kills its member's process is a refusal, and its object is in quarantine |
+//! | O26 a migration is whole, or is not | `user/migrate.rs`: nothing of the object changes before its second run has ended |
 //! | O27 no version runs before it is ready | `types/verdict.rs`: what the members' engines say is a command of the log |
+//! | O28 one group for each slot | `placement.rs`: what is another group's is refused at its position |
 //! | O31 bounds | [`limits`] |
 //! | O32 access | `access` judges each command at its position, by the principal and the token that it carries |
 //!
@@ -88,7 +90,7 @@
 //! - An ordered map holds all records: a look-up in a million of them takes about 20 comparisons of keys. A table by hash
 //!   for sessions and headers would be faster.
 //! - Events are effects only: their bounded history and its place in snapshots are to come.
-//! - Slots that move between groups, namespaces with quotas and rights of their own.
+//! - A second group: no command moves a slot (`placement.rs`). Namespaces with quotas and rights of their own.
 //! - Memory of objects of users' types is not taken over as it is between versions.
 //! - A membership's reports and views read all its members (1,000 at the most).
 //! - Reconfiguring a rate limiter touches every key that is in use: 10,000 at the most, some ticks' work.
@@ -124,6 +126,7 @@ mod messages;
 mod object;
 mod orphan;
 mod place;
+mod placement;
 mod principal;
 mod problem;
 mod ranges;
@@ -133,6 +136,7 @@ mod rights;
 mod scan;
 mod script;
 mod session;
+mod slots;
 mod source;
 mod state;
 mod store;
@@ -162,7 +166,8 @@ pub use reply::Reply;
 pub use rights::{AccessChange, Grant, GrantError, Rights};
 pub use scan::SnapshotProgress;
 pub use session::Session;
+pub use slots::{SLOTS, SlotTable, slot};
 pub use source::Source;
 pub use state::{Description, OpenVersion, Stage, State, TicketState, UserObject};
 pub use types::{DESCRIPTION_SECTION, TypeInfo, VersionInfo, custom_section};
-pub use user::{Asked, LongRun};
+pub use user::{Asked, LongRun, Trial, Tried};

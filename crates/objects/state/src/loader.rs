@@ -6,6 +6,7 @@ use crate::check;
 use crate::codec::{Cursor, Malformed, decoded};
 use crate::group::Head;
 use crate::limits::VALUE_BYTES_MAX;
+use crate::placement;
 use crate::scan::{END, RECORD, VERSION};
 use crate::state::State;
 
@@ -71,6 +72,7 @@ impl Loader {
             return Err(Malformed("snapshot: its count or digest is not its content's"));
         }
         access::load(&mut self.state.core);
+        placement::load(&mut self.state.core);
         check::sound(&self.state.core)?;
         Ok(self.state)
     }

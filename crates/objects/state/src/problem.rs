@@ -166,6 +166,8 @@ slugs! {
     NotMigrated = 49, "not-migrated", 409, No;
     /// The object is in quarantine, or its version is closed: it runs nothing, and keeps its state.
     Quarantined = 60, "quarantined", 503, No;
+    /// The object is in a slot of another group.
+    WrongGroup = 61, "wrong-group", 421, Now;
 }
 
 /// One refusal.

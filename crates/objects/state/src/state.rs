@@ -23,6 +23,7 @@ use crate::limits::{SWEPT_PER_COMMAND, SWEPT_PER_TICK, USER_TYPE_MAX};
 use crate::object::{self, Header, View};
 use crate::orphan;
 use crate::place::{ReplyRef, TicketAt};
+use crate::placement;
 use crate::principal::{Authority, Principal, TokenNumber};
 use crate::problem::{Outcome, Problem, Slug};
 use crate::reply::Reply;
@@ -30,12 +31,13 @@ use crate::request;
 use crate::rights;
 use crate::scan::{Scan, SnapshotProgress};
 use crate::session::{self, Session};
+use crate::slots::SlotTable;
 use crate::source::{Process, Source};
 use crate::store::term;
 use crate::tick;
 use crate::ticket;
 use crate::types::{self, TypeInfo};
-use crate::user::{self, Asked, LongRun};
+use crate::user::{self, Asked, LongRun, Tried};
 
 /// Objects, sessions, requests, tickets, deadlines: all that a group replicates.
 #[derive(Default)]
@@ -125,16 +127,28 @@ pub enum TicketState {
 }
 
 impl State {
-    /// An empty state.
+    /// An empty state, of a group that has all slots.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self::with_slots(SlotTable::ALL)
+    }
+
+    /// An empty state of a group that has these slots.
+    #[must_use]
+    pub fn with_slots(slots: SlotTable) -> Self {
+        let mut state = Self::default();
+        // Without a record it is the first group, and has all: so it was before there was one.
+        if slots != SlotTable::ALL {
+            placement::set(&mut state.core, slots);
+            state.core.store.commit();
+        }
+        state
     }
 
     /// An empty state whose objects of users' types are run by that engine.
     #[must_use]
     pub fn with_engine(engine: Arc<dyn Engine>) -> Self {
-        let mut state = Self::default();
+        let mut state = Self::new();
         state.core.engine = SharedEngine::of(engine);
         state
     }
@@ -225,6 +239,18 @@ impl State {
     #[must_use]
     pub fn digest(&self) -> u64 {
         self.core.store.terms().wrapping_add(term(&[], &self.core.head()))
+    }
+
+    /// Which slots are this group's.
+    #[must_use]
+    pub const fn slots(&self) -> &SlotTable {
+        &self.core.slots
+    }
+
+    /// The slot of an object, if there is its type.
+    #[must_use]
+    pub fn slot_of(&self, object: &ObjectName) -> Option<u8> {
+        placement::of(&self.core, object)
     }
 
     /// When the leader should propose a [`Command::Tick`], if nothing else happens: the earliest deadline, or at once if
@@ -341,16 +367,18 @@ impl State {
         method: &str,
         args: &[u8],
     ) -> Result<String, Problem> {
-        let result = if types::is_user(object.kind) {
-            user::query(&self.core, object, incarnation, (method, args))
-        } else {
+        let evaluated = || {
+            placement::check(&self.core, object)?;
+            if types::is_user(object.kind) {
+                return user::query(&self.core, object, incarnation, (method, args));
+            }
             dispatch!(
                 object.kind,
                 K => self.query_of::<K>(object, incarnation, create, method, args),
                 else Err(answer::no_such_type())
             )
         };
-        result.map_err(|problem| Problem { position: self.position(), ..problem })
+        evaluated().map_err(|problem| self.placed(problem))
     }
 
     /// The same, but a query that takes long goes on in the background, on a copy of its object as it is.
@@ -368,8 +396,9 @@ impl State {
         if !types::is_user(object.kind) {
             return self.query(object, incarnation, create, method, args).map(Asked::Answered);
         }
-        let result = user::begin_query(&self.core, object, incarnation, (method, args));
-        result.map_err(|problem| Problem { position: self.position(), ..problem })
+        let begun = placement::check(&self.core, object)
+            .and_then(|()| user::begin_query(&self.core, object, incarnation, (method, args)));
+        begun.map_err(|problem| self.placed(problem))
     }
 
     /// How a query that went on in the background is answered, which was made on a state of that position.
@@ -468,8 +497,24 @@ impl State {
         incarnation: Option<u64>,
         to: VersionHash,
     ) -> Result<String, Problem> {
-        let result = user::try_migration(&self.core, object, incarnation, to);
-        result.map_err(|problem| Problem { position: self.position(), ..problem })
+        let tried = placement::check(&self.core, object)
+            .and_then(|()| user::try_migration(&self.core, object, incarnation, to));
+        tried.map_err(|problem| self.placed(problem))
+    }
+
+    /// The same, but a run of it that takes long goes on in the background.
+    ///
+    /// # Errors
+    /// The refusal that it would come to; also because too much is under way in the background.
+    pub fn begin_trial(
+        &self,
+        object: &ObjectName,
+        incarnation: Option<u64>,
+        to: VersionHash,
+    ) -> Result<Tried, Problem> {
+        let tried = placement::check(&self.core, object)
+            .and_then(|()| user::begin_trial(&self.core, object, incarnation, to));
+        tried.map_err(|problem| self.placed(problem))
     }
 
     /// How often something has happened to versions of types: as long as it is the same, so are they. Of this state alone.
@@ -513,7 +558,9 @@ impl State {
     /// # Errors
     /// There is none, it holds too much, or its module cannot save it.
     pub fn export(&self, object: &ObjectName, incarnation: Option<u64>) -> Result<String, Problem> {
-        export::export(&self.core, object, incarnation).map_err(|problem| self.placed(problem))
+        let exported = placement::check(&self.core, object)
+            .and_then(|()| export::export(&self.core, object, incarnation));
+        exported.map_err(|problem| self.placed(problem))
     }
 
     /// The token of a secret with that hash, and its principal.
@@ -662,7 +709,7 @@ fn perform(core: &mut Core, command: &Command) {
         Command::CancelTicket { caller, ticket } => cancel(core, caller.as_ref(), *ticket),
         Command::Tick => tick::pass(core),
         Command::Finish { space, begun } => user::long::finish(core, *space, *begun),
-        Command::FeatureLevel(level) => core.meta.feature_level = core.meta.feature_level.max(*level),
+        Command::FeatureLevel(level) => raise_level(core, *level),
         Command::Migrate { caller, object, incarnation, to } => {
             let by = (caller, judged(core, caller, command));
             user::migrate(core, by, object, *incarnation, *to);
@@ -710,6 +757,11 @@ fn perform_of_types(core: &mut Core, command: &Command) {
         }
         _ => {}
     }
+}
+
+fn raise_level(core: &mut Core, level: u32) {
+    core.meta.feature_level = core.meta.feature_level.max(level);
+    placement::level_rose(core);
 }
 
 /// Whether a caller may give a command of which no copy is remembered.

@@ -629,37 +629,68 @@ fn snapshot_in_the_middle_goes_on_as_if_it_had_never_been_taken() {
 /// in the place of a snapshot's from time to time: all agree always, and in the end nothing is left waiting.
 #[test]
 fn states_agree_whatever_comes_while_runs_are_under_way() {
-    for seed in 0..60 {
-        let mut random = Random::new(seed);
-        let module = ["module one", "longtimer longend", "longexpiry longend endgive", "longinit endtrap"]
-            [random.below(4) as usize];
-        let mut types = Types::sliced(module, 3);
-        let mut plain = reloaded(&mut types, false);
-        let mut other = reloaded(&mut types, true);
-        for step in 0..150 {
-            let command = any_command(&mut types, &mut random, step);
-            if random.below(3) == 0 {
-                types.world.now += random.below(60) as i64;
-            }
-            let (mut one, mut two) = (Vec::new(), Vec::new());
-            let effects = types.world.apply(&command);
-            plain.apply(WallTime::of_ms(types.world.now), &command, &mut one);
-            other.apply(WallTime::of_ms(types.world.now), &command, &mut two);
-            assert!(one == effects && two == effects, "seed {seed} step {step}: {command:?}");
-            let digests = [plain.digest(), other.digest()];
-            assert_eq!(digests, [types.world.state.digest(); 2], "seed {seed} step {step}: {command:?}");
-            if random.below(12) == 0 {
-                other = reloaded(&mut types, true);
-            }
+    (0..60).for_each(|seed| states_agree(seed, &[]));
+}
+
+#[test]
+fn states_agree_while_objects_go_from_version_to_version() {
+    let versions = ["two longsave", "three longmigrate longtimer", "four longsave longmigrate nomigrate"];
+    (100..160).for_each(|seed| states_agree(seed, &versions));
+}
+
+/// `versions`: further ones, to and from which objects go.
+fn states_agree(seed: u64, versions: &[&str]) {
+    let mut random = Random::new(seed);
+    let module = ["module one", "longtimer longend", "longexpiry longend endgive", "longinit endtrap"]
+        [random.below(4) as usize];
+    let mut types = Types::sliced(module, 3);
+    if !versions.is_empty() {
+        types.world.apply(&Command::FeatureLevel(8));
+    }
+    versions.iter().for_each(|module| types.put("hits", module));
+    let all = [&[module], versions].concat();
+    let mut plain = reloaded(&mut types, false);
+    let mut other = reloaded(&mut types, true);
+    for step in 0..150 {
+        let command = match versions.is_empty() || random.below(6) > 0 {
+            true => any_command(&mut types, &mut random, step),
+            false => any_move(&mut types, &mut random, &all),
+        };
+        if random.below(3) == 0 {
+            types.world.now += random.below(60) as i64;
         }
-        (1..=3).for_each(|number| types.world.expire(number));
-        types.world.pass(4_000_000);
-        types.finish_all();
-        assert_eq!(
-            (types.under_way(), types.world.state.counts()[2]),
-            (0, 0),
-            "seed {seed}: calls wait for ever"
-        );
+        let (mut one, mut two) = (Vec::new(), Vec::new());
+        let effects = types.world.apply(&command);
+        plain.apply(WallTime::of_ms(types.world.now), &command, &mut one);
+        other.apply(WallTime::of_ms(types.world.now), &command, &mut two);
+        assert!(one == effects && two == effects, "seed {seed} step {step}: {command:?}");
+        let digests = [plain.digest(), other.digest()];
+        assert_eq!(digests, [types.world.state.digest(); 2], "seed {seed} step {step}: {command:?}");
+        if random.below(12) == 0 {
+            other = reloaded(&mut types, true);
+        }
+    }
+    (1..=3).for_each(|number| types.world.expire(number));
+    types.world.pass(4_000_000);
+    types.finish_all();
+    assert_eq!(
+        (types.under_way(), types.world.state.counts()[2]),
+        (0, 0),
+        "seed {seed}: calls wait for ever"
+    );
+}
+
+/// An object goes to another version, or back, or a version is deleted.
+fn any_move(types: &mut Types, random: &mut Random, versions: &[&str]) -> Command {
+    let who = [Anyone, K(["m", "n"][random.below(2) as usize]), S(1 + random.below(3) as u8)];
+    let caller = types.world.caller(who[random.below(3) as usize]);
+    let object = types.object(["a", "b"][random.below(2) as usize]);
+    let to = version(versions[random.below(versions.len() as u64) as usize]);
+    let (incarnation, lose_commands) = (None, random.chance(50));
+    match random.below(30) {
+        0 => Command::TypeDelete { caller, name: "hits".into(), version: to },
+        1..10 => Command::Rollback { caller, object, incarnation, lose_commands },
+        _ => Command::Migrate { caller, object, incarnation, to },
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use base::{Random, WallTime};
 use objects_state::guest::VersionHash;
-use objects_state::limits::{PIECE_BYTES, UPLOAD_MS, UPLOADS_MAX};
-use objects_state::{Command, Effect, EventKind, Invocation};
+use objects_state::limits::{PIECE_BYTES, REASON_BYTES_MAX, UPLOAD_MS, UPLOADS_MAX};
+use objects_state::{Command, Effect, EventKind, Invocation, Outcome};
 use support::engine::FakeEngine;
 use support::users::{DESCRIPTION, Types, hash, version};
 use support::{Anyone, K, S, load, snapshot};
@@ -86,6 +86,47 @@ fn uploads_are_bounded_and_vanish() {
     assert_eq!(types.type_put("hits", &module(5), DESCRIPTION), "refused no-such-module");
     assert!(types.type_put("hits", &module(4), DESCRIPTION).contains("ready"), "what is used stays");
     types.upload(&module(UPLOADS_MAX));
+}
+
+#[test]
+fn who_creates_an_object_is_told_why_its_type_has_no_version() {
+    let mut types = Types::new();
+    types.world.apply(&Command::FeatureLevel(7));
+    types.upload(b"reject this");
+    types.type_put("hits", b"reject this", DESCRIPTION);
+    types.verdict(version("reject this"), Some("rule 7: function `x`"));
+    assert_eq!(types.create("a", ""), "refused type-not-ready", "as earlier builds say");
+    types.world.apply(&Command::FeatureLevel(8));
+    let refused = |types: &mut Types| {
+        let answer = types.create("a", "");
+        let detail = types.world.effects.iter().find_map(|effect| match effect {
+            Effect::Answered { outcome: Outcome::Refused(problem), .. } => Some(problem.detail.clone()),
+            _ => None,
+        });
+        (answer, detail.unwrap())
+    };
+    let rejected = (String::from("refused type-rejected"), String::from("rule 7: function `x`"));
+    assert_eq!(refused(&mut types), rejected);
+    // Another version is under way, and rejected, too: what is newest counts.
+    types.upload(b"reject that");
+    types.type_put("hits", b"reject that", DESCRIPTION);
+    assert_eq!(refused(&mut types).0, "refused type-not-ready");
+    types.verdict(version("reject that"), Some(&"long ".repeat(1_000)));
+    let (answer, detail) = refused(&mut types);
+    assert_eq!(answer, "refused type-rejected");
+    assert!(detail.starts_with("long ") && detail.len() <= REASON_BYTES_MAX, "{}", detail.len());
+    // A version that is ready is taken, and what its members close is told as such.
+    types.upload(b"module one");
+    types.type_put("hits", b"module one", DESCRIPTION);
+    types.verdict(version("module one"), None);
+    assert!(types.create("a", "").starts_with("{\"created\":true"));
+    types.verdict(version("module one"), Some("a later rule"));
+    let object = types.object("b");
+    let command = Command::Create { caller: types.world.caller(Anyone), object, args: Vec::new() };
+    assert_eq!(types.world.answer(&command), "refused quarantined");
+    // After ten minutes nobody remembers the others.
+    types.world.pass(601_000);
+    assert_eq!(types.world.answer(&command), "refused quarantined");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::book::{Book, word};
 use crate::model::{Answer, Told, Way, method_of, type_of};
 
 /// Refusals that have nothing to do with a method: each is one cell.
-const OF_ANY: [&str; 12] = [
+const OF_ANY: [&str; 13] = [
     "forbidden",
     "key-reused",
     "no-such-method",
@@ -20,6 +20,7 @@ const OF_ANY: [&str; 12] = [
     "too-large",
     "unauthenticated",
     "waiters-full",
+    "wrong-group",
     "wrong-incarnation",
 ];
 
@@ -53,6 +54,7 @@ pub const CELLS: &[&str] = &[
     "any too-large",
     "any unauthenticated",
     "any wait forbidden",
+    "any wrong-group",
     "any wrong-incarnation",
     "barrier.await bad-argument",
     "barrier.await broken",

@@ -23,6 +23,7 @@
 mod book;
 pub mod cells;
 mod crowd;
+mod elsewhere;
 mod forgotten;
 mod guests;
 mod imports;

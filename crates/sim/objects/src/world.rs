@@ -11,6 +11,7 @@ use sim_kit::{Floor, Judged, Plan, Simulation, World};
 use crate::book::Book;
 use crate::cells::{self, CELLS};
 use crate::crowd::Crowd;
+use crate::elsewhere::Elsewhere;
 use crate::imports::{self, Import, Imports};
 use crate::model::{Group, Told};
 use crate::outcome::{brief, refusal, told_by};
@@ -48,6 +49,7 @@ const FLOORS: &[Floor] = &[
     (24, "imports of exports", 60),
     (24, "loads", 800),
     (24, "snapshots under way", 200),
+    (28, "commands about another group's objects", 1_000),
     (31, "objects", 20_000),
     (31, "refusals", 100),
     (32, "acts by revoked tokens", 300),
@@ -96,14 +98,16 @@ impl World for ObjectsWorld {
         sim.leave_out(plan.without.clone());
         let crowd = Crowd::new(&mut sim.random);
         let ends_ms = sim.now_ms() + plan.faulty_ms;
+        let elsewhere = Elsewhere::of(plan.seed);
+        let [state, twin] = [elsewhere.table(); 2].map(State::with_slots);
         Self {
             sim,
             ends_ms,
             clock_ms: BEGIN_MS,
             crowd,
-            group: Group::default(),
-            state: State::new(),
-            twin: State::new(),
+            group: Group::without(elsewhere),
+            state,
+            twin,
             running: None,
             is_loaded: false,
             imports: Imports::of(plan.seed),
@@ -115,7 +119,8 @@ impl World for ObjectsWorld {
     }
 
     fn setting(&self) -> String {
-        self.crowd.setting()
+        let elsewhere = if self.group.elsewhere.is_nothing() { "" } else { ", slots of another group" };
+        self.crowd.setting() + elsewhere
     }
 
     fn simulation(&self) -> &Simulation {

@@ -64,7 +64,7 @@ pub(super) fn of(purpose: &Purpose, outcome: Outcome, config: &EdgeConfig) -> Ht
             .with("diwan-session", credential.text())
             .with("location", format!("/v1/sessions/{}", credential.session)),
         Purpose::Groups => {
-            let group = more(&result, &format!("\"group\":0,\"member\":{}", config.member));
+            let group = more(&result, &format!("\"member\":{}", config.member));
             HttpResponse::json(200, format!("{{\"groups\":[{group}]}}"))
         }
         Purpose::Types => HttpResponse::json(200, openapi::types(&openapi::user_types(&result))),

@@ -8,7 +8,7 @@ mod state;
 mod timeouts;
 
 use base::{MonoTime, Now};
-use consensus_raft::{LogIndex, Malformed, MemberId};
+use consensus_raft::{LogIndex, Malformed, MemberId, Membership};
 use consensus_replica::{Persisting, Stamp, StateMachine};
 use objects_state::{Command, Effects, Problem, Slug, State};
 
@@ -49,6 +49,8 @@ pub struct ObjectsMachine {
     /// When one was proposed that is not applied yet.
     tick_proposed: Option<MonoTime>,
     gone: GoneRequests,
+    /// Who is in the group.
+    members: Membership,
     /// How often tokens and rights had changed when what goes on was judged last.
     access_changes: u64,
     /// Whether this process has given its first command.
@@ -78,6 +80,7 @@ impl ObjectsMachine {
             tick_due: MonoTime::MAX,
             tick_proposed: None,
             gone: GoneRequests::new(),
+            members: Membership::default(),
             access_changes: state.access_changes(),
             is_known: false,
             began: now,
@@ -203,7 +206,11 @@ impl StateMachine for ObjectsMachine {
         self.commands.is_stuck(group.now())
     }
 
-    fn begin_turn(&mut self, _: &State, _: &mut Group) {}
+    fn begin_turn(&mut self, _: &State, group: &mut Group) {
+        if self.members != *group.view().members() {
+            self.members.clone_from(group.view().members());
+        }
+    }
 
     fn holds_up(&self) -> bool {
         false

@@ -3,7 +3,7 @@
 use base::MonoTime;
 use objects_state::limits::{BATCH_MAX, KEY_BYTES_MAX};
 use objects_state::{
-    Asked, Caller, Command, Identity, Origin, Outcome, Principal, Problem, Slug, State, TicketState,
+    Asked, Caller, Command, Identity, Origin, Outcome, Principal, Problem, Slug, State, TicketState, Tried,
 };
 
 use super::{ObjectsMachine, access, levels};
@@ -242,17 +242,33 @@ impl ObjectsMachine {
 
     pub(super) fn answer_query(&mut self, request: Request, state: &State) {
         let Request::Query { origin, principal, question, .. } = request else { return };
-        let Question::Method { object, incarnation, create, method, args } = &question else {
-            return self.out.done(origin, query::answer(state, &principal, &question));
-        };
-        if let Err(problem) = query::judge(state, &principal, &question) {
-            return self.out.refuse(origin, problem);
+        if !matches!(question, Question::Method { .. } | Question::TryMigration { .. }) {
+            return self.out.done(origin, query::answer(state, &self.members, &principal, &question));
         }
-        match state.begin_query(object, *incarnation, *create, method, args) {
-            Ok(Asked::Answered(result)) => self.out.done(origin, Outcome::Done(result)),
-            Ok(Asked::UnderWay(number)) => self.long_queries.begun(number, origin, state.position()),
-            Err(problem) => self.out.refuse(origin, problem),
+        let begun = query::judge(state, &principal, &question);
+        if let Err(problem) = begun.and_then(|()| self.begin_query(origin, &question, state)) {
+            self.out.refuse(origin, problem);
         }
+    }
+
+    /// What may take long is answered at once, or goes on in the background.
+    fn begin_query(&mut self, origin: Origin, question: &Question, state: &State) -> Result<(), Problem> {
+        match question {
+            Question::Method { object, incarnation, create, method, args } => {
+                match state.begin_query(object, *incarnation, *create, method, args)? {
+                    Asked::Answered(result) => self.out.done(origin, Outcome::Done(result)),
+                    Asked::UnderWay(number) => self.long_queries.begun(number, origin, state.position()),
+                }
+            }
+            Question::TryMigration { object, incarnation, to } => {
+                match state.begin_trial(object, *incarnation, *to)? {
+                    Tried::Done(result) => self.out.done(origin, Outcome::Done(result)),
+                    Tried::UnderWay(number, trial) => self.long_queries.tried(number, origin, trial),
+                }
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     fn collect(

@@ -7,6 +7,7 @@ use crate::command::{Command, ObjectName, TypeId};
 use crate::group::Core;
 use crate::key;
 use crate::object::Header;
+use crate::placement;
 use crate::principal::{ANONYMOUS, Authority, Principal};
 use crate::problem::{Problem, Slug};
 use crate::rights::{Compiled, Rights};
@@ -80,11 +81,28 @@ pub(crate) fn admit(core: &Core, principal: &Principal) -> Result<(), Problem> {
     Err(refusal(core, principal, &Act::Know))
 }
 
-/// Whether a principal may do that. One that is admitted, or it is a matter of this alone.
+impl Act<'_> {
+    /// The object that it is about, if it is about one.
+    const fn object(&self) -> Option<&ObjectName> {
+        match self {
+            Self::Method(object, _) | Self::See(object) | Self::Create(object) | Self::LookAfter(object) => {
+                Some(object)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Whether a principal may do that, and do it here. One that is admitted, or it is a matter of this alone.
 ///
 /// # Errors
-/// It may not.
+/// It may not, or the object is another group's.
 pub(crate) fn judge(core: &Core, principal: &Principal, act: &Act<'_>) -> Result<(), Problem> {
+    may(core, principal, act)?;
+    act.object().map_or(Ok(()), |object| placement::check(core, object))
+}
+
+fn may(core: &Core, principal: &Principal, act: &Act<'_>) -> Result<(), Problem> {
     if !core.access.closed || principal.authority == Authority::Root {
         return Ok(());
     }
@@ -97,7 +115,11 @@ pub(crate) fn judge(core: &Core, principal: &Principal, act: &Act<'_>) -> Result
 /// Whether a principal of that name may still call a method for which it waits. Nothing is known of the method if it began to
 /// wait while nobody asked: then it takes the right to all of them.
 pub(super) fn may_wait(core: &Core, principal: &str, object: &ObjectName, method: &str) -> bool {
-    let act = if method == asked::CREATION { Act::Create(object) } else { Act::Method(object, method) };
+    let act = match method {
+        asked::CREATION => Act::Create(object),
+        asked::CARE => Act::LookAfter(object),
+        method => Act::Method(object, method),
+    };
     rights(core, principal).any(|rights| allows(core, rights, &act))
 }
 

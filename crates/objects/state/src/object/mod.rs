@@ -9,7 +9,7 @@ use std::ops::Bound;
 
 use crate::asked::{self, Asked};
 use crate::codec::{Field, decoded, record};
-use crate::command::{ObjectName, SessionId};
+use crate::command::{Caller, Identity, ObjectName, SessionId};
 use crate::deadline;
 use crate::effects::{EventKind, TicketEnd};
 use crate::group::Core;
@@ -63,6 +63,19 @@ pub(crate) struct Claim {
     pub(crate) reply: ReplyRef,
     pub(crate) opened_ttl_ms: Option<i64>,
     pub(crate) wait_ms: Option<i64>,
+}
+
+impl Claim {
+    /// Who calls, and by what it waits if it does.
+    pub(crate) fn of(core: &Core, caller: &Caller, method: &str) -> Self {
+        let session = match caller.identity {
+            Identity::Session { session, .. } => Some(session),
+            _ => None,
+        };
+        let (principal, reply) = (caller.principal.name.clone(), ReplyRef::of(caller));
+        let asked = asked::asked(core, caller, method);
+        Self { session, principal, asked, reply, opened_ttl_ms: None, wait_ms: None }
+    }
 }
 
 /// An object that is read.

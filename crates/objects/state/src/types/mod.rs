@@ -156,6 +156,9 @@ impl Field for MethodKind {
     }
 }
 
+/// The feature level from which on who creates an object is told why there is no version for it.
+pub(crate) const REASONS_LEVEL: u32 = 8;
+
 /// Whether a number is one of users' types.
 pub(crate) const fn is_user(kind: TypeId) -> bool {
     kind.0 >= USER_TYPE_MIN && kind.0 <= USER_TYPE_MAX
@@ -201,6 +204,23 @@ pub(crate) fn ready_version(core: &Core, kind: TypeId, hash: VersionHash) -> Res
         Standing::Preparing => Err(not_ready()),
         Standing::Rejected(detail, _) => Err(rejected(detail)),
         Standing::Closed(detail) => Err(closed(detail)),
+    }
+}
+
+/// The version of new objects of a type.
+///
+/// # Errors
+/// None is ready. If none is under way either, with what became of the newest.
+pub(crate) fn version_of_new(core: &Core, kind: TypeId, known: &UserType) -> Result<VersionHash, Problem> {
+    if let Some(current) = known.current {
+        return Ok(current);
+    }
+    let newest = versions(core, kind).map(|(_, found)| found).max_by_key(|found| found.since);
+    let is_under_way = || versions(core, kind).any(|(_, found)| found.standing == Standing::Preparing);
+    match newest.filter(|_| core.meta.feature_level >= REASONS_LEVEL && !is_under_way()) {
+        Some(VersionRecord { standing: Standing::Rejected(detail, _), .. }) => Err(rejected(&detail)),
+        Some(VersionRecord { standing: Standing::Closed(detail), .. }) => Err(closed(&detail)),
+        _ => Err(not_ready()),
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::description::Description;
 use super::put::{forget_in_engine, leave_current, make_current, write_methods};
-use super::{Standing, VersionRecord, VersionText, find, update_totals, upload, version};
+use super::{REASONS_LEVEL, Standing, VersionRecord, VersionText, find, update_totals, upload, version};
 use crate::command::{TypeId, Verdict};
 use crate::deadline;
 use crate::group::Core;
@@ -66,6 +66,10 @@ fn decide(
         Ok(()) => {
             core.write(key::version(kind, hash), &VersionRecord { standing: Standing::Ready, ..found });
             make_current(core, kind, Some(hash));
+        }
+        // Members' engines have said less; earlier builds keep all that is said of a description.
+        Err(detail) if core.meta.feature_level >= REASONS_LEVEL => {
+            reject(core, kind, hash, found, shortened(detail));
         }
         Err(detail) => reject(core, kind, hash, found, detail),
     }

@@ -182,7 +182,7 @@ pub(crate) fn create(
         }
         return Ok(created(false, opened.live.root.version));
     }
-    let version = known.current.ok_or_else(types::not_ready)?;
+    let version = types::version_of_new(core, object.kind, &known)?;
     types::ready_version(core, object.kind, version)?;
     opened.header.explicit = true;
     (opened.live.root.version, opened.live.root.arguments) = (version, arguments);
@@ -297,7 +297,7 @@ fn ask<R>(
         fuel_max: u64::MAX,
         slice: None,
     };
-    Ok(work(&run, &Records { core, space, ended: None }, root.pages))
+    Ok(work(&run, &Records { core, space, ended: None, is_new: false }, root.pages))
 }
 
 /// The bytes under which a key remembers a migration.

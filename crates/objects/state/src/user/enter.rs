@@ -5,7 +5,7 @@ use twox_hash::XxHash3_64;
 use super::host::Records;
 use super::long::{self, Moment, Work};
 use super::{GUARD_LEVEL, Guest, PAGES, REGISTERS, acts, caller_json, guard};
-use crate::guest::{Act, Ended, Entry, Failure, PAGE_BYTES, Run};
+use crate::guest::{Act, Ended, Entry, Failure, PAGE_BYTES, Run, VersionHash};
 use crate::json::Json;
 use crate::key;
 use crate::limits::{
@@ -79,23 +79,60 @@ pub(super) struct Visited {
 /// It was refused, or is unfinished; the caller takes everything back.
 pub(super) fn enter(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, visit: &Visit<'_>) -> Result<Visited, Stop> {
     guard::check(ctx.core, ctx.object, ctx.space(), live.root.version)?;
-    let (ended, at) = run(live, ctx, visit);
+    let (ended, at) = run(&live.root, ctx, visit, false);
     if ended.outcome == Err(Failure::Unfinished) {
         return Err(Stop::Unfinished(at));
     }
     Ok(kept(live, ctx, (visit, &at), ended)?)
 }
 
+/// Enters the module of an object for what it says alone: what it has written is not the object's, and what it asked for is not done.
+///
+/// # Errors
+/// It was refused, or is unfinished.
+pub(super) fn ask(live: &Live<Guest>, ctx: &mut Ctx<'_>, visit: &Visit<'_>) -> Result<String, Stop> {
+    guard::check(ctx.core, ctx.object, ctx.space(), live.root.version)?;
+    let (ended, at) = run(&live.root, ctx, visit, false);
+    note_deadly(ctx, &ended);
+    match ended.outcome {
+        Err(Failure::Unfinished) => Err(Stop::Unfinished(at)),
+        outcome => Ok(text(outcome.map_err(problem)?, visit.entry)?),
+    }
+}
+
+/// The member's process has died in a run as often as it may: its object goes into quarantine when the command has ended.
+fn note_deadly(ctx: &mut Ctx<'_>, ended: &Ended) {
+    if let Err(Failure::Deadly { detail }) = &ended.outcome {
+        ctx.core.deadly.push((ctx.object.clone(), ctx.header.incarnation, detail.clone()));
+    }
+}
+
+/// Runs the module of another version on its image, for an object that is to go to that version. Nothing is done to the state.
+///
+/// # Errors
+/// It is refused, or unfinished.
+pub(super) fn enter_anew(
+    live: &Live<Guest>,
+    ctx: &mut Ctx<'_>,
+    to: VersionHash,
+    visit: &Visit<'_>,
+) -> Result<(Ended, Moment), Stop> {
+    guard::check(ctx.core, ctx.object, ctx.space(), to)?;
+    let (ended, at) = run(&super::Root { version: to, changed: 0, ..live.root.clone() }, ctx, visit, true);
+    match ended.outcome {
+        Err(Failure::Unfinished) => Err(Stop::Unfinished(at)),
+        _ => Ok((ended, at)),
+    }
+}
+
 /// What a run that has ended did is done to the state.
-fn kept(
+pub(super) fn kept(
     live: &mut Live<Guest>,
     ctx: &mut Ctx<'_>,
     (visit, at): (&Visit<'_>, &Moment),
     ended: Ended,
 ) -> Result<Visited, Problem> {
-    if let Err(Failure::Deadly { detail }) = &ended.outcome {
-        ctx.core.deadly.push((ctx.object.clone(), ctx.header.incarnation, detail.clone()));
-    }
+    note_deadly(ctx, &ended);
     let result = ended.outcome.map_err(problem)?;
     let parks = ended.acts.iter().any(|act| matches!(act, Act::Park { .. }));
     let kept = keep_memory(live, ctx, &ended.pages, ended.registers.as_deref())
@@ -113,7 +150,8 @@ fn kept(
     kept
 }
 
-fn run(live: &Live<Guest>, ctx: &mut Ctx<'_>, visit: &Visit<'_>) -> (Ended, Moment) {
+/// Has the engine run. `is_new`: on the image of the version, whatever the object's memory is.
+fn run(root: &super::Root, ctx: &mut Ctx<'_>, visit: &Visit<'_>, is_new: bool) -> (Ended, Moment) {
     ctx.core.runs += 1;
     let space = ctx.space();
     let at = visit.at.unwrap_or_else(|| Moment {
@@ -122,9 +160,8 @@ fn run(live: &Live<Guest>, ctx: &mut Ctx<'_>, visit: &Visit<'_>) -> (Ended, Mome
         seed: seed(ctx.core, space),
     });
     let caller = caller_json(ctx.claim);
-    let run =
-        Run { slice: visit.slice, kept_at: ctx.position(), ..as_run(&live.root, space, visit, &at, &caller) };
-    let host = Records { core: &*ctx.core, space, ended: visit.ended };
+    let run = Run { slice: visit.slice, kept_at: ctx.position(), ..as_run(root, space, visit, &at, &caller) };
+    let host = Records { core: &*ctx.core, space, ended: visit.ended, is_new };
     let ended = ctx.core.engine.get().run(&run, &host);
     // What went on beside the commands has held nobody up.
     let is_beside = visit.at.is_some() && visit.slice.is_none();
@@ -294,8 +331,8 @@ impl<'a> Visit<'a> {
         let (entry, ended) = match *work {
             Work::SessionExpired(session) => (Entry::SessionExpired(session), None),
             Work::TicketEnded(id) | Work::End(id, _) => (Entry::TicketEnded(id), Some(id)),
-            // Calls and creation come otherwise.
-            Work::Timer(id) | Work::Call(id) | Work::Init(id) => (Entry::Timer(id), None),
+            // Calls, creation and migrations come otherwise.
+            Work::Timer(id) | Work::Call(id) | Work::Init(id) | Work::Move(id) => (Entry::Timer(id), None),
         };
         // Builds that know nothing of it would come to other results.
         let is_bounded = core.meta.feature_level >= GUARD_LEVEL;

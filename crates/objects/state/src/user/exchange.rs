@@ -53,7 +53,7 @@ pub(crate) fn import(
     };
     let (description, state) = (json("description", description)?, json("state", state)?);
     let (mut opened, _) = find::<Guest>(core, object, None, true)?;
-    let version = known.current.ok_or_else(types::not_ready)?;
+    let version = types::version_of_new(core, object.kind, &known)?;
     types::ready_version(core, object.kind, version)?;
     opened.header.explicit = true;
     // It was made by no constructor: `PUT` finds another object, whatever its arguments are.

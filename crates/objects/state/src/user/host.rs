@@ -8,25 +8,37 @@ use crate::ticket;
 
 use super::{PAGES, REGISTERS, WAITING};
 
-/// An object's records. `ended` is a ticket that ends in this very run: it waits no more.
+/// An object's records.
 pub(super) struct Records<'a> {
     pub(super) core: &'a Core,
     pub(super) space: u64,
+    /// A ticket that ends in this very run: it waits no more.
     pub(super) ended: Option<u64>,
+    /// Its memory is that of an image, whatever the records say: it goes to another version.
+    pub(super) is_new: bool,
 }
 
 impl Host for Records<'_> {
     fn page(&self, number: u32) -> Option<&[u8]> {
+        if self.is_new {
+            return None;
+        }
         self.core.store.get(&key::entry(self.space, PAGES, &number.to_be_bytes()))
     }
 
     fn pages(&self) -> Vec<u32> {
+        if self.is_new {
+            return Vec::new();
+        }
         let prefix = key::entry(self.space, PAGES, &[]);
         let number = |key: &[u8]| key.last_chunk().map(|number| u32::from_be_bytes(*number));
         self.core.store.prefix(&prefix).filter_map(|(key, _)| number(key)).collect()
     }
 
     fn registers(&self) -> Option<&[u8]> {
+        if self.is_new {
+            return None;
+        }
         self.core.store.get(&key::entry(self.space, REGISTERS, &[]))
     }
 

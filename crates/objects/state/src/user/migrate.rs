@@ -1,23 +1,44 @@
 //! An object goes to another version of its type: the old module saves, the new one takes over. What fails leaves the object
 //! as it was. Its waiting calls, its timers and the sessions that it listens to stay.
 //!
+//! From feature level 8 on either run has a slice, and goes on beside the commands behind it (`long`); and nothing of `save` is kept
+//! but its result, whether it was quick or not: what it has written is not the object's, and what it asked for is not done.
+//!
 //! Memory as it is cannot be taken over, not even of an equal layout: pages are kept as far as they differ from the image of
 //! their own version.
 
 use super::call::named;
 use super::enter::{self, Stop, Visit};
-use super::long;
-use super::{GUARD_LEVEL, Guest, PAGES, REGISTERS, guard};
+use super::long::{self, Moment};
+use super::{GUARD_LEVEL, Guest, PAGES, REGISTERS, guard, rollback};
 use crate::answer::{Answer, find, once};
-use crate::command::{Caller, ObjectName};
+use crate::asked;
+use crate::codec::record;
+use crate::command::{Caller, ObjectName, Origin, TypeId};
+use crate::effects::Effect;
 use crate::group::Core;
 use crate::guest::{Entry, VersionHash};
 use crate::key::{self, Key};
-use crate::object::{self, Claim, Ctx, Live};
+use crate::object::{self, Claim, Ctx, Live, Open};
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
-use crate::request;
+use crate::request::{self, Kept};
 use crate::types;
+
+record! {
+    /// How an object goes to another version, and how far it has come: what its ticket says while runs of it are under way.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub(crate) struct Moving {
+        pub(crate) to: VersionHash,
+        /// It goes back; whether what commands have done since may be lost.
+        pub(crate) back: Option<bool>,
+        /// What the old version has saved, once it has.
+        pub(crate) saved: Option<String>,
+    }
+}
+
+/// What the next run sees of the log, if it is not the present, and its slice.
+type Way = (Option<Moment>, Option<u64>);
 
 /// Migrates, once for each request.
 pub(crate) fn migrate(
@@ -36,27 +57,100 @@ pub(crate) fn migrate(
         let (opened, _) = find::<Guest>(core, object, incarnation, false)?;
         long::check_free(core, opened.header.incarnation)?;
         let from = opened.live.root.version;
-        if from != to {
-            types::ready_version(core, object.kind, to)?;
-            object::run(core, object, opened, true, &Claim::default(), |live, ctx| {
-                let moved = take_over(live, ctx, to);
-                if moved.is_err() {
-                    // Its memory may be that of a run which is taken back.
-                    ctx.core.engine.get().forget(ctx.space());
-                }
-                moved
-            })?;
+        if from == to {
+            return Ok(Answer::Done(migrated(from, to)));
         }
-        let reply = Reply::new().flag("migrated", from != to).text("from", &from.to_string());
-        Ok(Answer::Done(reply.text("version", &to.to_string()).finish()))
+        types::ready_version(core, object.kind, to)?;
+        let claim = Claim::of(core, caller, asked::CARE);
+        begin(core, (object, opened), &claim, (caller.origin, hash), Moving { to, back: None, saved: None })
     });
 }
 
+fn migrated(from: VersionHash, to: VersionHash) -> String {
+    let reply = Reply::new().flag("migrated", from != to).text("from", &from.to_string());
+    reply.text("version", &to.to_string()).finish()
+}
+
+/// An object begins to go to another version: it is there, or who asked for it waits.
+pub(super) fn begin(
+    core: &mut Core,
+    (object, opened): (&ObjectName, Open<Guest>),
+    claim: &Claim,
+    (origin, hash): (Origin, u64),
+    mut moving: Moving,
+) -> Result<Answer, Problem> {
+    object::run(core, object, opened, true, claim, |live, ctx| {
+        let (mark, header, root) = (ctx.core.mark(), ctx.header.clone(), live.root.clone());
+        let slice = ctx.core.slice_of_moves();
+        let nobody = Claim::default();
+        let of_nobody =
+            &mut Ctx { core: &mut *ctx.core, header: &mut *ctx.header, object: ctx.object, claim: &nobody };
+        match go_over(live, of_nobody, &mut moving, (None, slice)) {
+            Ok(result) => Ok(Answer::Done(result)),
+            Err(Stop::Refused(problem)) => {
+                // Its memory may be that of a run which is taken back.
+                ctx.core.engine.get().forget(ctx.space());
+                Err(problem)
+            }
+            Err(Stop::Unfinished(at)) => {
+                ctx.core.rollback(mark);
+                (*ctx.header, live.root) = (header, root);
+                let ticket = long::move_beside(live, ctx, at, &moving)?;
+                request::keep(ctx.core, &ctx.claim.reply, hash, Kept::Waits(ticket));
+                ctx.core.out.push(Effect::Parked { origin, ticket });
+                Ok(Answer::Waits)
+            }
+        }
+    })
+}
+
+/// An object goes to another version, from where it has come to. Gives what is said of it.
+///
+/// # Errors
+/// It is refused, or a run is unfinished; the caller takes everything back.
+pub(super) fn go_over(
+    live: &mut Live<Guest>,
+    ctx: &mut Ctx<'_>,
+    moving: &mut Moving,
+    way: Way,
+) -> Result<String, Stop> {
+    let (from, to) = (live.root.version, moving.to);
+    match moving.back {
+        Some(lose_commands) => rollback::go_back(live, ctx, moving, lose_commands, way),
+        None => take_over(live, ctx, moving, way).map(|()| migrated(from, to)),
+    }
+}
+
 /// The old module saves, the new one takes over.
-pub(super) fn take_over(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, to: VersionHash) -> Result<(), Problem> {
-    let (kind, from) = (ctx.object.kind, live.root.version);
-    let saved = enter::enter(live, ctx, &Visit::of_call(Entry::Save, false)).map_err(Stop::refusal)?.result;
-    let description = types::description(ctx.core, kind, from);
+pub(super) fn take_over(
+    live: &mut Live<Guest>,
+    ctx: &mut Ctx<'_>,
+    moving: &mut Moving,
+    mut way: Way,
+) -> Result<(), Stop> {
+    let saved = match &moving.saved {
+        Some(saved) => saved.clone(),
+        None => {
+            let saved = save(live, ctx, way)?;
+            moving.saved = Some(saved.clone());
+            way = (way.0.map(|at| next(ctx, &at)), ctx.core.slice_of_moves());
+            saved
+        }
+    };
+    let (kind, from, to) = (ctx.object.kind, live.root.version, moving.to);
+    types::ready_version(ctx.core, kind, to)?;
+    if ctx.core.slice_of_moves().is_some() {
+        // It may have been put into quarantine meanwhile: that passes, and says nothing of the versions.
+        guard::check(ctx.core, ctx.object, ctx.space(), to)?;
+    }
+    let state = state(ctx.core, kind, from, &saved);
+    let (at, slice) = way;
+    if slice.is_some() || at.is_none() {
+        // No run of it is under way, and its copy is that of the old version.
+        ctx.core.engine.get().forget(ctx.space());
+    }
+    let visit = Visit { at, slice, ..Visit::of_call(Entry::Migrate(state.as_bytes()), false) };
+    let (ended, at) = enter::enter_anew(live, ctx, to, &visit).map_err(not_migrated)?;
     // Builds that know nothing of it would have another state.
     if ctx.core.meta.feature_level >= GUARD_LEVEL {
         guard::keep_before(ctx.core, ctx.space(), &live.root);
@@ -65,15 +159,37 @@ pub(super) fn take_over(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, to: VersionHa
     types::count_object(ctx.core, kind, from, -1);
     types::count_object(ctx.core, kind, to, 1);
     live.root.version = to;
-    let state = Reply::new()
-        .raw("description", &description)
-        .raw("state", if saved.is_empty() { "null" } else { &saved })
-        .finish();
-    let entered = enter::enter(live, ctx, &Visit::of_call(Entry::Migrate(state.as_bytes()), false));
-    entered.map(drop).map_err(Stop::refusal).map_err(|problem| match problem.slug {
-        Slug::Quota => problem,
-        _ => Problem { slug: Slug::NotMigrated, code: None, ..problem },
-    })
+    let kept = enter::kept(live, ctx, (&visit, &at), ended);
+    kept.map(drop).map_err(|problem| not_migrated(Stop::Refused(problem)))
+}
+
+/// What the module of an object saves of it.
+fn save(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, (at, slice): Way) -> Result<String, Stop> {
+    let visit = Visit { at, slice, ..Visit::of_call(Entry::Save, false) };
+    match ctx.core.slice_of_moves() {
+        Some(_) => enter::ask(live, ctx, &visit),
+        None => Ok(enter::enter(live, ctx, &visit)?.result),
+    }
+}
+
+/// What the second run of a migration sees of the log: the same as the first, but for its random bytes.
+fn next(ctx: &Ctx<'_>, at: &Moment) -> Moment {
+    Moment { seed: enter::seed_of(ctx.core, ctx.space(), at.seed), ..*at }
+}
+
+/// What the new module is given: what the old one saved, and its description.
+pub(super) fn state(core: &Core, kind: TypeId, from: VersionHash, saved: &str) -> String {
+    let state = if saved.is_empty() { "null" } else { saved };
+    Reply::new().raw("description", &types::description(core, kind, from)).raw("state", state).finish()
+}
+
+fn not_migrated(stop: Stop) -> Stop {
+    match stop {
+        Stop::Refused(problem) if problem.slug != Slug::Quota => {
+            Stop::Refused(Problem { slug: Slug::NotMigrated, code: None, ..problem })
+        }
+        stop => stop,
+    }
 }
 
 /// Its memory is the image of a version again.
@@ -88,6 +204,5 @@ pub(super) fn clear(live: &mut Live<Guest>, ctx: &mut Ctx<'_>) -> Result<(), Pro
     }
     let before = core::mem::take(&mut live.root.pages);
     live.root.changed = 0;
-    ctx.core.engine.get().forget(ctx.space());
     enter::count_pages(ctx, before, 0)
 }

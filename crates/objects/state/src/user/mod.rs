@@ -48,7 +48,8 @@ pub(crate) use outbox::{
     Message, has_messages, refused as message_refused, sound as sound_messages, take as take_message,
 };
 pub(crate) use rollback::rollback;
-pub(crate) use trial::try_migration;
+pub use trial::{Trial, Tried};
+pub(crate) use trial::{begin_trial, try_migration};
 
 /// Bytes of a failure's words that are kept with an object.
 const FAILURE_BYTES_MAX: usize = 200;

@@ -59,7 +59,7 @@ pub(crate) fn has_messages(core: &Core) -> bool {
 /// An object sends a message.
 ///
 /// # Errors
-/// It is none, or too many wait.
+/// It is none, it goes to an object of another group, or too many wait.
 pub(super) fn send(
     core: &mut Core,
     (from, space): (&ObjectName, u64),
@@ -75,6 +75,10 @@ pub(super) fn send(
     let is_short = [target, &method].iter().all(|text| text.len() <= 2 * KEY_BYTES_MAX);
     if !is_short || args.len() > ARGUMENT_BYTES_MAX || !matches!(Json::parse(&args), Ok(Json::Object(_))) {
         return Err(broken("a message's arguments are a JSON object, and its target and method short words"));
+    }
+    // It would be refused when it is delivered, and be lost.
+    if !core.slots.accepts(to_type, to_name) {
+        return Err(core.slots.refusal());
     }
     let (before, bytes) = (waiting(core), args.len() as u64);
     if before.count >= MESSAGES_MAX || before.bytes + bytes > MESSAGE_BYTES_MAX {

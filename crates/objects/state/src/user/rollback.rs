@@ -1,20 +1,20 @@
 //! An object goes back to the version that it was migrated from: to its memory of then, if nothing was done since; otherwise by
 //! a migration back; otherwise to its memory of then all the same, if what was done since may be lost.
 
+use super::Guest;
+use super::enter::{self, Stop};
 use super::guard::{self, Before};
-use super::migrate::{clear, take_over};
-use super::{Guest, enter, long};
-use crate::answer::{Answer, find, once};
+use super::long::{self, Moment};
+use super::migrate::{self, Moving, clear, take_over};
+use crate::answer::{find, once};
+use crate::asked;
 use crate::command::{Caller, ObjectName};
 use crate::group::Core;
-use crate::object::{self, Claim, Ctx, Live};
+use crate::object::{Claim, Ctx, Live};
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
 use crate::request;
 use crate::types;
-
-/// How it went back, and how many runs were lost by it.
-type Done = (&'static str, u64);
 
 /// Takes an object back, once for each request.
 pub(crate) fn rollback(
@@ -31,40 +31,57 @@ pub(crate) fn rollback(
             return Err(Problem::new(Slug::NoSuchType, "only types of users have versions"));
         }
         let (opened, _) = find::<Guest>(core, object, incarnation, false)?;
-        let (space, from) = (opened.header.incarnation, opened.live.root.version);
+        let space = opened.header.incarnation;
         long::check_free(core, space)?;
-        let nothing = || {
-            let detail =
-                "the object was not migrated in the last 24 hours, or what it was before is not kept";
-            Problem::new(Slug::NotMigrated, detail)
-        };
-        let before = guard::of(core, space).before.ok_or_else(nothing)?;
-        let to = before.version;
+        let to = guard::of(core, space).before.ok_or_else(nothing)?.version;
         types::ready_version(core, object.kind, to)?;
-        let (how, lost) = object::run(core, object, opened, true, &Claim::default(), |live, ctx| {
-            let back = go_back(live, ctx, &before, lose_commands);
-            // Its copy may be that of a run which is taken back.
-            ctx.core.engine.get().forget(ctx.space());
-            back
-        })?;
-        let reply = Reply::new().flag("rolled_back", true).text("from", &from.to_string());
-        let reply = reply.text("version", &to.to_string()).text("by", how).number("lost", lost);
-        Ok(Answer::Done(reply.finish()))
+        let claim = Claim::of(core, caller, asked::CARE);
+        let moving = Moving { to, back: Some(lose_commands), saved: None };
+        let back = migrate::begin(core, (object, opened), &claim, (caller.origin, hash), moving);
+        // Its copy may be that of a run which is taken back.
+        if !long::is_occupied(core, space) {
+            core.engine.get().forget(space);
+        }
+        back
     });
 }
 
-fn go_back(
+/// There is no way back.
+fn nothing() -> Problem {
+    let detail = "the object was not migrated in the last 24 hours, or what it was before is not kept";
+    Problem::new(Slug::NotMigrated, detail)
+}
+
+/// Goes back, from where it has come to. Gives what is said of it.
+///
+/// # Errors
+/// It is refused, or a run is unfinished; the caller takes everything back.
+pub(super) fn go_back(
     live: &mut Live<Guest>,
     ctx: &mut Ctx<'_>,
-    before: &Before,
+    moving: &mut Moving,
     lose_commands: bool,
-) -> Result<Done, Problem> {
+    way: (Option<Moment>, Option<u64>),
+) -> Result<String, Stop> {
+    let (from, to) = (live.root.version, moving.to);
+    let said = |how: &str, lost: u64| {
+        let reply = Reply::new().flag("rolled_back", true).text("from", &from.to_string());
+        reply.text("version", &to.to_string()).text("by", how).number("lost", lost).finish()
+    };
+    // While a run of it was under way its day may have passed.
+    let before = guard::of(ctx.core, ctx.space()).before.filter(|before| before.version == to);
+    let before = before.ok_or_else(nothing)?;
+    types::ready_version(ctx.core, ctx.object.kind, to)?;
     if before.commands == 0 {
-        restore(live, ctx, before)?;
-        return Ok(("memory", 0));
+        restore(live, ctx, &before)?;
+        return Ok(said("memory", 0));
     }
     let (mark, header, root) = (ctx.core.mark(), ctx.header.clone(), live.root.clone());
-    let Err(problem) = take_over(live, ctx, before.version) else { return Ok(("migrate", 0)) };
+    let problem = match take_over(live, ctx, moving, way) {
+        Ok(()) => return Ok(said("migrate", 0)),
+        Err(Stop::Refused(problem)) => problem,
+        Err(unfinished) => return Err(unfinished),
+    };
     ctx.core.rollback(mark);
     (*ctx.header, live.root) = (header, root);
     if !lose_commands {
@@ -73,15 +90,16 @@ fn go_back(
              with `lose_commands` if they may be",
             before.commands, problem.detail
         );
-        return Err(Problem::new(Slug::NotMigrated, detail));
+        return Err(Stop::Refused(Problem::new(Slug::NotMigrated, detail)));
     }
-    restore(live, ctx, before)?;
-    Ok(("memory", before.commands))
+    restore(live, ctx, &before)?;
+    Ok(said("memory", before.commands))
 }
 
 /// The object's memory is that of before.
 fn restore(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, before: &Before) -> Result<(), Problem> {
     let kind = ctx.object.kind;
+    ctx.core.engine.get().forget(ctx.space());
     clear(live, ctx)?;
     types::count_object(ctx.core, kind, live.root.version, -1);
     types::count_object(ctx.core, kind, before.version, 1);

@@ -1,11 +1,14 @@
-//! A migration that is only tried: on a copy of the object at one member, of which nothing is left.
+//! A migration that is only tried: on a copy of the object at one member, of which nothing is left. A run of it that takes more than
+//! a slice goes on in the background, as a query's does.
 
+use super::enter::seed;
+use super::host::Records;
 use super::{Guest, Root, enter, guard};
 use crate::answer::find;
 use crate::command::ObjectName;
 use crate::group::Core;
-use crate::guest::{COPIES, Entry, Host, Run, VersionHash};
-use crate::limits::PAGES_PER_OBJECT_MAX;
+use crate::guest::{COPIES, Ended, Engine, Entry, Failure, Host, Run, VersionHash};
+use crate::limits::{PAGES_PER_OBJECT_MAX, QUERY_FUEL_PER_PAGE, SLICE_FUEL};
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
 use crate::types;
@@ -31,6 +34,30 @@ impl Host for New {
     }
 }
 
+/// A migration that is tried, of which a run is under way in the background.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    space: u64,
+    from: VersionHash,
+    to: VersionHash,
+    /// That of the old version.
+    description: String,
+    now_ms: i64,
+    position: u64,
+    seed: u64,
+    /// How much the old version has saved, once it has.
+    saved_bytes: Option<u64>,
+}
+
+/// How far a migration that is tried has come.
+#[derive(Clone, Debug)]
+pub enum Tried {
+    /// It would be carried out, so.
+    Done(String),
+    /// A run of it is under way in the background, under this number of the engine.
+    UnderWay(u64, Box<Trial>),
+}
+
 /// What a migration of the object to that version would come to.
 ///
 /// # Errors
@@ -41,25 +68,129 @@ pub(crate) fn try_migration(
     incarnation: Option<u64>,
     to: VersionHash,
 ) -> Result<String, Problem> {
+    let (trial, root) = trial(core, object, incarnation, to)?;
+    let records = Records { core, space: trial.space, ended: None, is_new: false };
+    let engine = core.engine.get();
+    let saved = trial.save(root.changed, |run| on_a_copy(engine, run, &records));
+    let (trial, state) = trial.saved(saved)?;
+    let ended = trial.migrate(&state, |run| on_a_copy(engine, run, &New));
+    trial.taken(ended)
+}
+
+/// The same, but a run that takes long goes on in the background.
+///
+/// # Errors
+/// It would be refused, for this reason; or too many runs are under way.
+pub(crate) fn begin_trial(
+    core: &Core,
+    object: &ObjectName,
+    incarnation: Option<u64>,
+    to: VersionHash,
+) -> Result<Tried, Problem> {
+    let (trial, root) = trial(core, object, incarnation, to)?;
+    let records = Records { core, space: trial.space, ended: None, is_new: false };
+    let engine = core.engine.get();
+    // The copy has been made by then.
+    let slice = Some(SLICE_FUEL + QUERY_FUEL_PER_PAGE * u64::from(root.pages));
+    let ended = trial.save(root.changed, |run| on_a_copy(engine, &Run { slice, ..*run }, &records));
+    if ended.outcome != Err(Failure::Unfinished) {
+        return trial.go_on(engine, ended);
+    }
+    let number = trial.save(root.changed, |run| engine.begin_query(run, &records));
+    Ok(Tried::UnderWay(number.ok_or_else(too_many)?, Box::new(trial)))
+}
+
+fn too_many() -> Problem {
+    let detail = "too many queries that take long are under way at this member";
+    Problem { retry_after_ms: Some(100), ..Problem::new(Slug::Rate, detail) }
+}
+
+fn trial(
+    core: &Core,
+    object: &ObjectName,
+    incarnation: Option<u64>,
+    to: VersionHash,
+) -> Result<(Trial, Root), Problem> {
     if types::find(core, object.kind).is_none() {
         return Err(Problem::new(Slug::NoSuchType, "only types of users have versions"));
     }
     types::ready_version(core, object.kind, to)?;
-    let (root, saved) = saved(core, object, incarnation)?;
+    let (opened, _) = find::<Guest>(core, object, incarnation, false)?;
+    let (space, root) = (opened.header.incarnation, opened.live.root);
+    guard::check(core, object, space, root.version)?;
     core.engine.get().ready(to).map_err(|rejected| types::closed(&rejected.detail))?;
     let description = types::description(core, object.kind, root.version);
-    let state = Reply::new()
-        .raw("description", &description)
-        .raw("state", if saved.is_empty() { "null" } else { &saved });
-    let moved = run(core, (to, 0), Entry::Migrate(state.finish().as_bytes()), &New);
-    let (_, pages) = moved.map_err(|problem| Problem { slug: Slug::NotMigrated, code: None, ..problem })?;
-    if pages > PAGES_PER_OBJECT_MAX as usize {
-        return Err(Problem::new(Slug::OutOfMemory, "an object has 64 MiB of memory at the most"));
+    Ok((Trial::of(core, space, (root.version, to), description), root))
+}
+
+impl Trial {
+    fn of(core: &Core, space: u64, (from, to): (VersionHash, VersionHash), description: String) -> Self {
+        let (now_ms, position) = (core.meta.stamp_ms, core.meta.position);
+        Self { space, from, to, description, now_ms, position, seed: seed(core, COPIES), saved_bytes: None }
     }
-    let reply =
-        Reply::new().flag("would_migrate", root.version != to).text("from", &root.version.to_string());
-    let reply = reply.text("version", &to.to_string()).number("state_bytes", saved.len() as u64);
-    Ok(reply.number("pages", pages as u64).finish())
+
+    /// A run of it has ended.
+    ///
+    /// # Errors
+    /// It would be refused, for this reason; or too many runs are under way.
+    pub fn go_on(self, engine: &dyn Engine, ended: Ended) -> Result<Tried, Problem> {
+        if self.saved_bytes.is_some() {
+            return self.taken(ended).map(Tried::Done);
+        }
+        let (trial, state) = self.saved(ended)?;
+        let slice = Some(SLICE_FUEL);
+        let ended = trial.migrate(&state, |run| on_a_copy(engine, &Run { slice, ..*run }, &New));
+        if ended.outcome != Err(Failure::Unfinished) {
+            return trial.taken(ended).map(Tried::Done);
+        }
+        let number = trial.migrate(&state, |run| engine.begin_query(run, &New));
+        Ok(Tried::UnderWay(number.ok_or_else(too_many)?, Box::new(trial)))
+    }
+
+    /// The position of the state on which it is tried.
+    #[must_use]
+    pub const fn position(&self) -> u64 {
+        self.position
+    }
+
+    fn run<'a>(&self, version: VersionHash, changed: u64, entry: Entry<'a>) -> Run<'a> {
+        let Self { space, now_ms, position, seed, .. } = *self;
+        let (kept_at, caller, fuel_max, slice) = (position, "{}", u64::MAX, None);
+        Run { version, space, changed, entry, now_ms, position, kept_at, seed, caller, fuel_max, slice }
+    }
+
+    fn save<R>(&self, changed: u64, work: impl FnOnce(&Run<'_>) -> R) -> R {
+        work(&self.run(self.from, changed, Entry::Save))
+    }
+
+    fn migrate<R>(&self, state: &str, work: impl FnOnce(&Run<'_>) -> R) -> R {
+        work(&self.run(self.to, 0, Entry::Migrate(state.as_bytes())))
+    }
+
+    /// The old version has saved: what the new one is given.
+    fn saved(mut self, ended: Ended) -> Result<(Self, String), Problem> {
+        let saved = enter::text(ended.outcome.map_err(enter::problem)?, Entry::Save)?;
+        self.saved_bytes = Some(saved.len() as u64);
+        let state = Reply::new()
+            .raw("description", &self.description)
+            .raw("state", if saved.is_empty() { "null" } else { &saved })
+            .finish();
+        Ok((self, state))
+    }
+
+    /// The new version has taken over.
+    fn taken(&self, ended: Ended) -> Result<String, Problem> {
+        let refused = |failure| Problem { slug: Slug::NotMigrated, code: None, ..enter::problem(failure) };
+        ended.outcome.map_err(refused)?;
+        let pages = ended.pages.len();
+        if pages > PAGES_PER_OBJECT_MAX as usize {
+            return Err(Problem::new(Slug::OutOfMemory, "an object has 64 MiB of memory at the most"));
+        }
+        let reply = Reply::new().flag("would_migrate", self.from != self.to);
+        let reply = reply.text("from", &self.from.to_string()).text("version", &self.to.to_string());
+        let reply = reply.number("state_bytes", self.saved_bytes.unwrap_or_default());
+        Ok(reply.number("pages", pages as u64).finish())
+    }
 }
 
 /// What the object's module saves of it, and its root.
@@ -74,35 +205,18 @@ pub(super) fn saved(
     let (opened, _) = find::<Guest>(core, object, incarnation, false)?;
     let (space, root) = (opened.header.incarnation, opened.live.root);
     guard::check(core, object, space, root.version)?;
-    let records = super::host::Records { core, space, ended: None };
-    let (saved, _) = run(core, (root.version, root.changed), Entry::Save, &records)?;
-    Ok((root, enter::text(saved, Entry::Save)?))
+    let records = Records { core, space, ended: None, is_new: false };
+    let copy = Trial::of(core, space, (root.version, root.version), String::new());
+    let ended = copy.save(root.changed, |run| on_a_copy(core.engine.get(), run, &records));
+    let saved = enter::text(ended.outcome.map_err(enter::problem)?, Entry::Save)?;
+    Ok((root, saved))
 }
 
-/// Runs on a copy. The result, and how many pages were written.
-fn run(
-    core: &Core,
-    (version, changed): (VersionHash, u64),
-    entry: Entry<'_>,
-    host: &dyn Host,
-) -> Result<(Vec<u8>, usize), Problem> {
-    let run = Run {
-        version,
-        space: COPIES,
-        changed,
-        entry,
-        now_ms: core.meta.stamp_ms,
-        position: core.meta.position,
-        kept_at: core.meta.position,
-        seed: enter::seed(core, COPIES),
-        caller: "{}",
-        fuel_max: u64::MAX,
-        slice: None,
-    };
-    let engine = core.engine.get();
+/// Runs on a copy of which nothing is left.
+fn on_a_copy(engine: &dyn Engine, run: &Run<'_>, host: &dyn Host) -> Ended {
     // What is left of another trial is another object's.
     engine.forget(COPIES);
-    let ended = engine.run(&run, host);
+    let ended = engine.run(&Run { space: COPIES, ..*run }, host);
     engine.forget(COPIES);
-    Ok((ended.outcome.map_err(enter::problem)?, ended.pages.len()))
+    ended
 }

@@ -34,7 +34,7 @@ pub struct FakeEngine {
 #[derive(Default)]
 struct Inner {
     modules: BTreeMap<VersionHash, String>,
-    resident: BTreeMap<u64, (u64, Pages)>,
+    resident: BTreeMap<u64, (VersionHash, u64, Pages)>,
     /// How often memory was made again from records.
     loads: usize,
     /// Which objects were forgiven, and up to which positions.
@@ -116,9 +116,10 @@ impl FakeEngine {
         assert!(self.is_open(), "a member stands still, for its engine is not done");
         let mut inner = self.inner.lock().unwrap();
         let module = inner.modules.get(&run.version).expect("a version that was prepared").clone();
-        let known =
-            inner.resident.get(&run.space).filter(|(changed, _)| self.keeps && *changed == run.changed);
-        if let Some((_, pages)) = known {
+        let is_it = |(version, changed, _): &&(VersionHash, u64, Pages)| {
+            self.keeps && (*version, *changed) == (run.version, run.changed)
+        };
+        if let Some((.., pages)) = inner.resident.get(&run.space).filter(is_it) {
             return (module, pages.clone());
         }
         inner.loads += 1;
@@ -146,7 +147,8 @@ fn fuel_of(entry: Entry<'_>, module: &str) -> u64 {
         Entry::Timer(_) => if_said("longtimer"),
         Entry::SessionExpired(_) => if_said("longexpiry"),
         Entry::TicketEnded(_) => if_said("longend"),
-        Entry::Save | Entry::Migrate(_) => LITTLE,
+        Entry::Save => if_said("longsave"),
+        Entry::Migrate(_) => if_said("longmigrate"),
     }
 }
 
@@ -396,7 +398,7 @@ impl Engine for FakeEngine {
         let (ended, now) = self.carried_out(run, host);
         if let Some(now) = now.filter(|_| self.keeps) {
             let at = if ended.pages.is_empty() { run.changed } else { run.kept_at };
-            self.inner.lock().unwrap().resident.insert(run.space, (at, now));
+            self.inner.lock().unwrap().resident.insert(run.space, (run.version, at, now));
         }
         ended
     }
@@ -423,7 +425,10 @@ impl Engine for FakeEngine {
     }
 
     fn begin_query(&self, run: &Run<'_>, host: &dyn Host) -> Option<u64> {
-        let ended = self.query(run, host);
+        let ended = match run.entry {
+            Entry::Call { .. } => self.query(run, host),
+            _ => self.carried_out(run, host).0,
+        };
         let mut inner = self.inner.lock().unwrap();
         if inner.queries.len() >= QUERIES_MAX {
             return None;

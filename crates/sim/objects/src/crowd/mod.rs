@@ -77,7 +77,7 @@ impl Crowd {
     /// The next command.
     pub(crate) fn next(&mut self, random: &mut Random, group: &Group) -> Command {
         if random.below(1_000) == 0 {
-            return Command::FeatureLevel(random.below(7) as u32);
+            return Command::FeatureLevel(random.below(9) as u32);
         }
         if let Some(command) = self.of_access(random, group) {
             return command;

@@ -19,6 +19,7 @@ use super::kind::{Cx, Kind, Step, View, Waiter};
 use super::methods::{Type, Way, method_of, type_of};
 use super::request::{Asked, Asker, KeptAt, Progress, Remembered, Session};
 use super::types;
+use crate::elsewhere::Elsewhere;
 use crate::forgotten::Forgotten;
 
 /// One object.
@@ -82,6 +83,8 @@ pub(crate) struct Group {
     pub(crate) ended: Vec<(SessionId, i64)>,
     /// The last command of each member: its process, and its number there.
     pub(crate) sources: BTreeMap<u8, (u64, u64)>,
+    /// What is another group's.
+    pub(crate) elsewhere: Elsewhere,
     /// The member and its process that gave the command which is carried out.
     process: Option<(u8, u64)>,
 }
@@ -100,6 +103,11 @@ enum Stepped {
 }
 
 impl Group {
+    /// A group that does not have these slots.
+    pub(crate) fn without(elsewhere: Elsewhere) -> Self {
+        Self { elsewhere, ..Self::default() }
+    }
+
     /// A member's command is carried out next. False if it comes too late, and must not be.
     pub(crate) fn admit(&mut self, source: Source) -> bool {
         let number = (source.incarnation, source.sequence);
@@ -198,6 +206,11 @@ impl Group {
         }
     }
 
+    /// Whether an object is this group's.
+    pub(crate) fn check_here(&self, object: &ObjectName) -> Result<(), Refusal> {
+        if self.elsewhere.has(object) { refuse("wrong-group") } else { Ok(()) }
+    }
+
     fn placed(&self, answer: Answer) -> Answer {
         answer.map_err(|refusal| Refusal { position: self.position, ..refusal })
     }
@@ -214,6 +227,7 @@ impl Group {
         asked: Asked,
         work: impl FnOnce(&mut Self, &Asked) -> Result<Became, Refusal>,
     ) {
+        let before = (!self.elsewhere.is_nothing()).then(|| (self.sessions.clone(), self.remembered.clone()));
         match self.known(caller, &asked) {
             Err(refusal) => self.answer(caller, Err(refusal)),
             Ok(Some(Progress::Waits(ticket))) => self.told.push(Told::Parked(caller.origin, ticket)),
@@ -235,6 +249,14 @@ impl Group {
                         self.placed(Err(refusal))
                     }
                 };
+                // A copy may be carried out where the object is: nothing is kept of this one.
+                if let (Err(refusal), Some((sessions, remembered))) = (&answer, before)
+                    && refusal.slug == "wrong-group"
+                {
+                    (self.sessions, self.remembered) = (sessions, remembered);
+                    let unknown = caller.identity != Identity::Anonymous;
+                    return self.answer(caller, Err(Refusal { unknown, ..refusal.clone() }));
+                }
                 self.remember(&KeptAt::of(caller), asked, Progress::Ended(None, answer.clone()));
                 self.told.push(Told::Answered(caller.origin, answer));
             }
@@ -323,6 +345,7 @@ impl Group {
     }
 
     fn batch(&mut self, batch: &Batch) -> Result<Became, Refusal> {
+        self.check_here(&batch.object)?;
         let kind = known_type(&batch.object)?;
         let asker = self.asker(&batch.caller);
         let (mut results, mut bytes) = (Vec::new(), 0);
@@ -629,6 +652,7 @@ impl Group {
         method: &str,
         args: &[u8],
     ) -> Answer {
+        self.check_here(name)?;
         let kind = known_type(name)?;
         let Some((_, way, known)) = method_of(kind, method) else { return refuse("no-such-method") };
         if !matches!(way, Way::Query | Way::Either) {

@@ -8,6 +8,7 @@ mod exclusion;
 mod fences;
 mod requests;
 mod sessions;
+mod slots;
 mod tickets;
 
 use std::collections::BTreeMap;
@@ -47,6 +48,7 @@ pub const NAMES: &[(u32, &str)] = &[
     (24, "Snapshot round trip"),
     (26, "Migration is atomic"),
     (27, "No version before its verdict"),
+    (28, "One group for each slot"),
     (31, "Bounds"),
     (32, "Access"),
     (34, "Progress"),
@@ -119,6 +121,7 @@ impl Rules {
     pub(crate) fn see(&mut self, seen: &Seen<'_>) -> Result<(), Wrong> {
         let judged = &mut self.judged;
         self.access.see(seen, judged)?;
+        slots::see(seen, judged)?;
         self.requests.see(seen, judged)?;
         tickets::one_end(seen, judged)?;
         tickets::deadlines(seen, judged)?;

@@ -7,6 +7,7 @@ use objects_state::limits::KEY_MS;
 use objects_state::{Caller, Command, Effect, Identity, Outcome, SessionId};
 use sim_kit::Judged;
 
+use super::slots::is_elsewhere;
 use super::{Seen, Wrong, judged, object_of, visible};
 use crate::forgotten::Forgotten;
 use crate::model::{Asked, KeptAt, Told};
@@ -129,12 +130,26 @@ impl Requests {
         if seen.is_turned_away {
             return Ok(());
         }
+        // Not even what it acknowledges is kept.
+        if seen.shown.iter().any(is_elsewhere) {
+            return self.is_new(seen);
+        }
         if let Some(caller) = caller_of(seen.command) {
             self.forgotten(seen, caller, all)?;
             self.repeated(seen, all)?;
         }
         self.note(seen);
         Ok(())
+    }
+
+    /// O3, O4: a copy of a request that is known finds its reply, and no other refusal.
+    fn is_new(&self, seen: &Seen<'_>) -> Result<(), Wrong> {
+        match self.known(seen.command, seen.stamp_ms) {
+            None => Ok(()),
+            Some(known) => {
+                Err((4, format!("{:?} was told {:?}, and is elsewhere now", known.at, known.progress)))
+            }
+        }
     }
 
     /// O5: one answer, and for this request.

@@ -74,7 +74,7 @@ fn remove(core: &mut Core, space: u64, item: &Item) {
 pub(super) fn leave(core: &mut Core, space: u64, call: u64) {
     let at_its_position = key::entry(space, BEHIND, &call.to_be_bytes());
     let items = core.store.prefix(&at_its_position).filter_map(|(_, record)| decoded::<Item>(record).ok());
-    let found = items.into_iter().find(|item| item.work == Work::Call(call));
+    let found = items.into_iter().find(|item| item.work.is_of(call));
     if let Some(item) = found {
         remove(core, space, &item);
     }

@@ -38,8 +38,13 @@
 //! *A quarantine.* The run is called off and stands in front of what is behind it. Each is refused at its turn, and timers are
 //! put off.
 //!
+//! *A migration* is two runs, each with a slice: `save` of the old version, of which nothing but the result is kept, then `migrate`
+//! of the new one, on that version's image. Its ticket says which is next, with what was saved. The object stays on its version,
+//! with its memory, until the second has ended: at the position of that `Finish` it goes over whole, or stays as it was.
+//!
 //! # Not done, and what that costs
-//! - Migrations and the way back run where commands are applied, as a whole. While something is under way they are refused.
+//! - Imports and exports run where commands are applied, or queries are answered, as a whole. While something is under way migrations
+//!   and the way back are refused.
 //! - A call of a batch may take one slice, and all of them ten together.
 //! - A message that waits for its turn at an object which is deleted does not count as a failure of its sender.
 
@@ -52,7 +57,7 @@ use std::collections::VecDeque;
 use self::record::{Asked, Item, Occupied, Running};
 use self::turn::Turn;
 use super::enter::seed_of;
-use super::host::Records;
+use super::migrate::Moving;
 use super::{CREATED_WITH, CREATING, Guest, NOT_RUN, WAITING, guard, outbox};
 use crate::codec::{Malformed, decoded, encoded};
 use crate::command::{Begun, Invocation, ObjectName};
@@ -149,15 +154,34 @@ pub(super) fn call_behind(
     Ok(ticket)
 }
 
-fn park(ctx: &mut Ctx<'_>, invocation: &Invocation) -> Result<u64, Problem> {
-    if let Some(id) = ctx.claim.session
-        && session::find(ctx.core, id)?.tickets >= USER_RUNS_PER_SESSION_MAX
-    {
-        return Err(Problem::new(Slug::WaitersFull, "too many calls of this session wait"));
+/// Whether another call of a session may wait here: all of them end at one position.
+fn check_session(ctx: &Ctx<'_>) -> Result<(), Problem> {
+    match ctx.claim.session {
+        Some(id) if session::find(ctx.core, id)?.tickets >= USER_RUNS_PER_SESSION_MAX => {
+            Err(Problem::new(Slug::WaitersFull, "too many calls of this session wait"))
+        }
+        _ => Ok(()),
     }
+}
+
+fn park(ctx: &mut Ctx<'_>, invocation: &Invocation) -> Result<u64, Problem> {
+    check_session(ctx)?;
     let (invocation, wait_ms) = (invocation.clone(), ctx.claim.wait_ms);
     let asked = Asked { invocation, wait_ms, sender: ctx.core.sender.clone(), hops: ctx.core.hops };
     ctx.park(Queue::of(NOT_RUN), encoded(&asked), true, 0)
+}
+
+/// A run of a migration is unfinished. Gives the ticket of who waits for it.
+pub(super) fn move_beside(
+    live: &mut Live<Guest>,
+    ctx: &mut Ctx<'_>,
+    at: Moment,
+    moving: &Moving,
+) -> Result<u64, Problem> {
+    check_session(ctx)?;
+    let ticket = ctx.park(Queue::of(NOT_RUN), encoded(moving), true, 0)?;
+    go_beside(live, ctx, at, Work::Move(ticket));
+    Ok(ticket)
 }
 
 /// An object's `init` is unfinished. Gives the creator's ticket.
@@ -200,9 +224,7 @@ fn begin(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, item: &Item) {
 }
 
 fn begin_in_engine(core: &Core, (root, space): (&super::Root, u64), item: &Item) {
-    turn::with_run(core, (root, space), item, |run, ended| {
-        core.engine.get().begin(run, &Records { core, space, ended });
-    });
+    turn::with_run(core, (root, space), item, |run, host| core.engine.get().begin(run, host));
 }
 
 /// A run that is under way is so no more. What stands behind it has its turn.
@@ -225,7 +247,7 @@ fn settle(core: &mut Core, space: u64) {
 /// A call that has not had its turn, or whose run is under way, ends: it has no effect.
 pub(super) fn leave(ctx: &mut Ctx<'_>, call: u64) {
     let running = of(ctx.core, ctx.space()).and_then(|occupied| occupied.running);
-    if running.is_some_and(|running| running.item.work == Work::Call(call)) {
+    if running.is_some_and(|running| running.item.work.is_of(call)) {
         call_off(ctx);
     } else {
         behind::leave(ctx.core, ctx.space(), call);
@@ -319,12 +341,14 @@ fn carry_out(
     object::run_in_space::<Guest>(core, object, space, |live, ctx| {
         let Some(item) = next(live, ctx) else { return };
         turned = turn::turn(live, ctx, &item, slice);
-        if matches!(turned, Turn::Unfinished) {
-            begin(live, ctx, &item);
+        match turned {
+            Turn::Unfinished => begin(live, ctx, &item),
+            Turn::GoesOn(next) => begin(live, ctx, &next),
+            _ => {}
         }
     });
     match turned {
-        Turn::Over | Turn::Unfinished => {}
+        Turn::Over | Turn::Unfinished | Turn::GoesOn(_) => {}
         Turn::Refused(sender, problem) => {
             let kind = core.user_type_name(object.kind).unwrap_or_default();
             outbox::refused(core, &sender, &format!("{kind}/{}", object.name), &problem);
@@ -439,7 +463,7 @@ pub(super) fn sound_object(core: &Core, space: u64) -> Result<(), Malformed> {
     let running = occupied.and_then(|occupied| occupied.running).map(|running| running.item);
     let items = behind::all(core, space).chain(running);
     let calls = items.filter_map(|item| match item.work {
-        Work::Call(id) => Some((id, NOT_RUN)),
+        Work::Call(id) | Work::Move(id) => Some((id, NOT_RUN)),
         Work::Init(id) => Some((id, CREATING)),
         _ => None,
     });

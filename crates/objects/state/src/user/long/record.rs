@@ -27,6 +27,15 @@ pub(crate) enum Work {
     TicketEnded(u64),
     /// A waiting call is to end, with what the module says to that.
     End(u64, Why),
+    /// The object goes to another version, for who waits under that ticket, which says to which.
+    Move(u64),
+}
+
+impl Work {
+    /// Whether it is what somebody waits for under that ticket.
+    pub(super) const fn is_of(&self, ticket: u64) -> bool {
+        matches!(self, Self::Call(id) | Self::Move(id) if *id == ticket)
+    }
 }
 
 impl Field for Work {
@@ -44,6 +53,7 @@ impl Field for Work {
             Self::End(id, Why::Cancelled) => (6, id),
             Self::End(id, Why::Died) => (7, id),
             Self::End(id, Why::Forbidden) => (8, id),
+            Self::Move(id) => (9, id),
         };
         out.push(kind);
         id.put(out);
@@ -60,6 +70,7 @@ impl Field for Work {
             6 => Self::End(Field::take(cursor)?, Why::Cancelled),
             7 => Self::End(Field::take(cursor)?, Why::Died),
             8 => Self::End(Field::take(cursor)?, Why::Forbidden),
+            9 => Self::Move(Field::take(cursor)?),
             _ => return Err(Malformed("run: for no known reason")),
         })
     }

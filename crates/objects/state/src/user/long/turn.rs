@@ -2,20 +2,23 @@
 
 use super::record::{Asked, Item, Work};
 use crate::answer::is_for_now;
-use crate::codec::decoded;
+use crate::codec::{decoded, encoded};
 use crate::command::ObjectName;
 use crate::effects::TicketEnd;
 use crate::group::Core;
 use crate::guest::{Entry, Run};
 use crate::key;
 use crate::object::{Claim, Ctx, Live, Why};
-use crate::place::Place;
+use crate::place::{Place, Queue};
 use crate::problem::{Outcome, Problem, SideEffect};
 use crate::request;
 use crate::ticket::{self, Ticket};
+use crate::types;
 use crate::user::call::{created, entry_of, step};
 use crate::user::enter::{self, Stop, Visit};
-use crate::user::{CREATED_WITH, Guest, Root, caller_json, guard, said_to_end};
+use crate::user::host::Records;
+use crate::user::migrate::{self, Moving};
+use crate::user::{CREATED_WITH, Guest, NOT_RUN, Root, caller_json, guard, said_to_end};
 
 /// What came of it.
 pub(super) enum Turn {
@@ -23,6 +26,8 @@ pub(super) enum Turn {
     Over,
     /// It is to go on beside the commands.
     Unfinished,
+    /// The next run of a migration is to go on so.
+    GoesOn(Item),
     /// A message was refused.
     Refused((ObjectName, u64), Problem),
     /// The object could not be created: it is to be removed.
@@ -46,10 +51,11 @@ pub(super) fn with_run<R>(
     core: &Core,
     (root, space): (&Root, u64),
     item: &Item,
-    work: impl FnOnce(&Run<'_>, Option<u64>) -> R,
+    work: impl Fn(&Run<'_>, &Records<'_>) -> R,
 ) -> Option<R> {
     let begin = |visit: &Visit<'_>, caller: &str| {
-        work(&enter::as_run(root, space, visit, &item.at, caller), visit.ended)
+        let host = Records { core, space, ended: visit.ended, is_new: false };
+        work(&enter::as_run(root, space, visit, &item.at, caller), &host)
     };
     let nobody = caller_json(&Claim::default());
     Some(match item.work {
@@ -63,7 +69,20 @@ pub(super) fn with_run<R>(
             let args = core.store.get(&key::entry(space, CREATED_WITH, &[]))?;
             begin(&Visit::of_call(Entry::Init(args), false), &nobody)
         }
-        work => begin(&Visit::of_uncalled(core, &work), &nobody),
+        Work::Move(id) => {
+            let (place, ticket) = ticket::waiting(core, id)?;
+            let moving: Moving = decoded(&ticket.wants).ok()?;
+            let Some(saved) = &moving.saved else {
+                return Some(begin(&Visit::of_call(Entry::Save, false), &nobody));
+            };
+            types::ready_version(core, place.object.kind, moving.to).ok()?;
+            let state = migrate::state(core, place.object.kind, root.version, saved);
+            let visit = Visit::of_call(Entry::Migrate(state.as_bytes()), false);
+            let anew = Root { version: moving.to, changed: 0, ..root.clone() };
+            let host = Records { core, space, ended: None, is_new: true };
+            work(&enter::as_run(&anew, space, &visit, &item.at, &nobody), &host)
+        }
+        other => begin(&Visit::of_uncalled(core, &other), &nobody),
     })
 }
 
@@ -72,6 +91,7 @@ pub(super) fn turn(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, item: &Item, slice
     match item.work {
         Work::Call(id) => call(live, ctx, (item, id), slice),
         Work::Init(id) => init(live, ctx, (item, id), slice),
+        Work::Move(id) => going_over(live, ctx, (item, id), slice),
         Work::End(id, why) => end(live, ctx, (item, id, why), slice),
         Work::Timer(id) if put_off(live, ctx, id) => Turn::Over,
         work @ (Work::Timer(_) | Work::SessionExpired(_) | Work::TicketEnded(_)) => {
@@ -158,6 +178,42 @@ fn init(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, (item, id): (&Item, u64), sli
         refuse(ctx, &found, problem);
     }
     if is_unfinished { Turn::Unfinished } else { Turn::NotCreated }
+}
+
+/// An object goes to another version, as far as the runs take no longer than they may here.
+fn going_over(
+    live: &mut Live<Guest>,
+    ctx: &mut Ctx<'_>,
+    (item, id): (&Item, u64),
+    slice: Option<u64>,
+) -> Turn {
+    let Some(found) = ticket::waiting(ctx.core, id) else { return Turn::Over };
+    let Ok(mut moving) = decoded::<Moving>(&found.1.wants) else { return Turn::Over };
+    let (mark, header, root) = (ctx.core.mark(), ctx.header.clone(), live.root.clone());
+    let stop = match migrate::go_over(live, ctx, &mut moving, (Some(item.at), slice)) {
+        Ok(result) => {
+            ctx.grant(&found, result);
+            return Turn::Over;
+        }
+        Err(stop) => stop,
+    };
+    ctx.core.rollback(mark);
+    (*ctx.header, live.root) = (header, root);
+    match stop {
+        Stop::Unfinished(at) => {
+            // What the first run has saved is kept for the second.
+            let wants = encoded(&moving);
+            if wants != found.1.wants {
+                ctx.requeue(found, Queue::of(NOT_RUN), wants);
+            }
+            Turn::GoesOn(Item { at, ..*item })
+        }
+        Stop::Refused(problem) => {
+            ctx.core.engine.get().forget(ctx.space());
+            refuse(ctx, &found, problem);
+            Turn::Over
+        }
+    }
 }
 
 /// A waiting call ends, with what its module says to that.

@@ -16,6 +16,7 @@ use super::commits::{Commits, Who, coordinator, group_id};
 use super::subscription::{assigned, assignment, subscription};
 use super::{
     COORDINATOR_RETRIABLE, FENCED_INSTANCE_ID, GROUPS, REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID, places,
+    standing,
 };
 use crate::history::{Identity, Place, Synced};
 use crate::served::Served;
@@ -120,12 +121,7 @@ impl ClassicMember {
     /// How it stands, in words.
     pub(super) fn standing(&self) -> String {
         let Self { number, stage, owned, who, link, rests_until_ms, .. } = self;
-        let partitions: Vec<i32> = owned.iter().map(|place| place.partition).collect();
-        format!(
-            "member {number} ({} under way, rests until {rests_until_ms}) is {stage:?} in {} with {partitions:?}",
-            link.outstanding(),
-            who.generation
-        )
+        standing((*number, *rests_until_ms), stage, who.generation, owned, link)
     }
 
     pub(super) fn rests_with(&self) -> Option<Vec<Place>> {

@@ -9,7 +9,7 @@ use kafka_protocol::protocol::StrBytes;
 use uuid::Uuid;
 
 use super::commits::{Commits, Who, coordinator, group_id};
-use super::{COORDINATOR_RETRIABLE, GROUPS, UNKNOWN_MEMBER_ID};
+use super::{COORDINATOR_RETRIABLE, GROUPS, UNKNOWN_MEMBER_ID, standing};
 use crate::history::{Holder, Place, Register};
 use crate::served::Served;
 use crate::setting::SESSION_MS;
@@ -92,12 +92,7 @@ impl ConsumerMember {
     /// How it stands, in words.
     pub(super) fn standing(&self) -> String {
         let Self { number, stage, owned, who, link, rests_until_ms, .. } = self;
-        let partitions: Vec<i32> = owned.iter().map(|place| place.partition).collect();
-        format!(
-            "member {number} ({} under way, rests until {rests_until_ms}) is {stage:?} in {} with {partitions:?}",
-            link.outstanding(),
-            who.generation
-        )
+        standing((*number, *rests_until_ms), stage, who.generation, owned, link)
     }
 
     pub(super) fn rests_with(&self) -> Option<Vec<Place>> {

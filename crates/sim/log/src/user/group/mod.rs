@@ -5,7 +5,9 @@ mod commits;
 mod consumer;
 mod subscription;
 
-use super::Around;
+use core::fmt::Debug;
+
+use super::{Around, Link};
 pub(crate) use classic::ClassicMember;
 pub(crate) use commits::OffsetReader;
 pub(crate) use consumer::ConsumerMember;
@@ -61,6 +63,21 @@ impl GroupMember {
             Self::Consumer(member) => member.rests_with(),
         }
     }
+}
+
+/// How a member stands, in words: its number and until when it rests, its stage, its generation or epoch, and what it owns.
+fn standing<'a, C>(
+    (number, rests_until_ms): (u32, u64),
+    stage: &dyn Debug,
+    epoch: i32,
+    owned: impl IntoIterator<Item = &'a Place>,
+    link: &Link<C>,
+) -> String {
+    let partitions: Vec<i32> = owned.into_iter().map(|place| place.partition).collect();
+    let under_way = link.outstanding();
+    format!(
+        "member {number} ({under_way} under way, rests until {rests_until_ms}) is {stage:?} in {epoch} with {partitions:?}"
+    )
 }
 
 /// Whether the members of each group are at rest, and own each partition of the groups' topic once.

@@ -147,9 +147,15 @@ impl Group {
         command.caller().map_or(Ok(()), |caller| self.access.admit(&caller.principal, self.now_ms))
     }
 
-    /// Whether a principal may do that, at this position.
+    /// Whether a principal may do that here, at this position.
     pub(crate) fn judge(&self, principal: &Principal, act: &Act<'_>) -> Result<(), Refusal> {
-        self.access.judge(principal, act)
+        self.access.judge(principal, act)?;
+        match *act {
+            Act::Method(object, _) | Act::See(object) | Act::Create(object) | Act::LookAfter(object) => {
+                self.check_here(object)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The same for a query, which is judged by the state that answers it.
