@@ -23,6 +23,7 @@ use crate::long_queries::LongQueries;
 use crate::long_runs::LongRuns;
 use crate::mailboxes::Mailboxes;
 use crate::message::ObjectsMessage;
+use crate::moments::Moments;
 use crate::readiness::{ASK_MS, Readiness};
 use crate::sessions::{Condemned, Sessions};
 use crate::stamps::Stamps;
@@ -39,6 +40,7 @@ pub struct ObjectsMachine {
     pub(crate) sessions: Sessions,
     pub(crate) joined: JoinedRequests,
     pub(crate) watches: Watches,
+    pub(crate) moments: Moments,
     pub(crate) waiting: WaitingRequests,
     pub(crate) readiness: Readiness,
     pub(crate) long_runs: LongRuns,
@@ -70,6 +72,7 @@ impl ObjectsMachine {
             sessions: Sessions::new(config),
             joined: JoinedRequests::new(),
             watches: Watches::new(state.position()),
+            moments: Moments::default(),
             waiting: WaitingRequests::default(),
             readiness,
             long_runs,

@@ -9,6 +9,7 @@ use objects_state::{
 use super::{ObjectsMachine, access, levels};
 use crate::edge::{Answer, Consistency, Question, Request, SessionProof, Subject, origin_of};
 use crate::group::Group;
+use crate::history;
 use crate::joined::Joined;
 use crate::limits::JOINED_MAX;
 use crate::of_type::{self, proof_of_caller};
@@ -242,12 +243,26 @@ impl ObjectsMachine {
 
     pub(super) fn answer_query(&mut self, request: Request, state: &State) {
         let Request::Query { origin, principal, question, .. } = request else { return };
-        let Question::Method { object, incarnation, create, method, args } = &question else {
-            return self.out.done(origin, query::answer(state, &principal, &question));
-        };
         if let Err(problem) = query::judge(state, &principal, &question) {
             return self.out.refuse(origin, problem);
         }
+        let (object, incarnation, create, method, args) = match &question {
+            Question::Method { object, incarnation, create, method, args } => {
+                (object, incarnation, create, method, args)
+            }
+            Question::Waits { .. } => {
+                let when = |position| self.moments.at(position);
+                return match query::waits(state, &question, &when) {
+                    Ok(page) => self.out.done(origin, Outcome::Done(page)),
+                    Err(problem) => self.out.refuse(origin, problem),
+                };
+            }
+            Question::History { object, after } => {
+                let page = history::page(state, &self.watches, object, *after);
+                return self.out.done(origin, Outcome::Done(page));
+            }
+            _ => return self.out.done(origin, query::answer(state, &principal, &question)),
+        };
         match state.begin_query(object, *incarnation, *create, method, args) {
             Ok(Asked::Answered(result)) => self.out.done(origin, Outcome::Done(result)),
             Ok(Asked::UnderWay(number)) => self.long_queries.begun(number, origin, state.position()),

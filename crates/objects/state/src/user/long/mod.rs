@@ -160,6 +160,11 @@ fn park(ctx: &mut Ctx<'_>, invocation: &Invocation) -> Result<u64, Problem> {
     ctx.park(Queue::of(NOT_RUN), encoded(&asked), true, 0)
 }
 
+/// The method of a call that has not had its turn, by what its ticket says.
+pub(super) fn method_of(wants: &[u8]) -> Option<String> {
+    decoded::<Asked>(wants).ok().map(|asked| asked.invocation.method)
+}
+
 /// An object's `init` is unfinished. Gives the creator's ticket.
 pub(super) fn create_beside(
     live: &mut Live<Guest>,
