@@ -66,6 +66,7 @@
 //! - A query of 1,000 items is evaluated between commands, and holds them up for as long.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
+mod addresses;
 mod commands;
 mod config;
 mod core;
@@ -94,6 +95,7 @@ mod waiting;
 mod waits;
 mod watches;
 
+pub use addresses::{ADDRESS_BYTES_MAX, is_address};
 pub use config::CoreConfig;
 pub use core::Core;
 pub use machine::{ObjectsMachine, ReplayedState, StateLoader, replay};
@@ -104,7 +106,7 @@ pub use status::CoreStatus;
 pub type PeerMessage = consensus_replica::PeerMessage<ObjectsMessage>;
 
 /// The highest feature level that this build understands.
-pub const FEATURE_LEVEL: u32 = 7;
+pub const FEATURE_LEVEL: u32 = 8;
 
 /// The feature level from which on there may be types of users.
 pub const USER_TYPES_LEVEL: u32 = 2;
@@ -118,6 +120,9 @@ pub const ACCESS_LEVEL: u32 = 6;
 
 /// The feature level from which on objects are imported.
 pub const IMPORT_LEVEL: u32 = 7;
+
+/// A build that understands this level reads messages that tell where a member serves its clients.
+pub const SERVES_LEVEL: u32 = 8;
 
 /// How many bytes a message of another member may have that begins like this: see
 /// [`consensus_replica::peer_message_bytes_max`].

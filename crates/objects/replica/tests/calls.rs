@@ -2,8 +2,9 @@
 
 mod support;
 
+use consensus_raft::MemberId;
 use objects_replica::edge::{Consistency, EventId, Question, Request, SessionProof, Subject};
-use objects_replica::limits;
+use objects_replica::{SERVES_LEVEL, limits};
 use objects_state::{
     Batch, Caller, Command, Identity, Invocation, Origin, Outcome, Ranges, Session, SideEffect, Slug,
 };
@@ -467,4 +468,72 @@ fn events_are_remembered_by_a_process_and_the_next_one_says_what_it_did_not_see(
     assert_eq!(anew["events"], serde_json::json!([]));
     let behind = anew["behind"].as_str().and_then(|id| id.split_once('.')?.0.parse::<u64>().ok());
     assert!(behind >= Some(position), "{anew}");
+}
+
+/// Members that tell where they serve clients.
+fn announcing() -> World {
+    World::with(|config| config.serves_at = Some(format!("127.0.0.1:{}", config.replica.member.0)))
+}
+
+/// What a member knows of where the leader's clients connect.
+fn known(world: &World, id: u64) -> Option<String> {
+    world.members[&id].core.leader_address().map(String::from)
+}
+
+#[test]
+fn followers_know_where_the_leader_serves_its_clients_also_after_it_has_changed() {
+    let mut world = announcing();
+    let ids = [1, 2, 3];
+    let tell_levels = |world: &mut World| {
+        for (id, peer) in
+            ids.iter().flat_map(|id| ids.map(|peer| (*id, peer))).filter(|(id, peer)| id != peer)
+        {
+            if let Some(member) = world.members.get_mut(&id) {
+                member.core.understands(MemberId(peer), SERVES_LEVEL);
+            }
+        }
+    };
+    world.pass(1_000);
+    assert!(ids.iter().all(|id| known(&world, *id).is_none()), "their builds may not read it");
+    tell_levels(&mut world);
+    world.pass(1_000);
+    let check = |world: &World| {
+        let leader = world.leader();
+        for id in world.members.keys().filter(|id| **id != leader) {
+            assert_eq!(known(world, *id), Some(format!("127.0.0.1:{leader}")), "{id}");
+        }
+        assert_eq!(known(world, leader), None, "it leads itself");
+    };
+    check(&world);
+    let dead = world.leader();
+    world.kill(dead);
+    world.pass(5_000);
+    check(&world);
+    world.start(dead);
+    tell_levels(&mut world);
+    world.pass(2_000);
+    check(&world);
+}
+
+#[test]
+fn address_of_a_leader_is_told_again_when_it_was_lost_and_forgotten_with_the_connection() {
+    let mut world = announcing();
+    let (leader, follower) = (world.leader(), world.follower());
+    world.faults.lost = 1_000;
+    for id in 1..=3 {
+        for peer in (1..=3).filter(|peer| *peer != id) {
+            world.member(id).core.understands(MemberId(peer), SERVES_LEVEL);
+        }
+    }
+    world.turn();
+    world.faults.lost = 0;
+    world.pass(500);
+    assert_eq!(known(&world, follower), None, "it was lost");
+    world.pass(11_000);
+    let leads = world.leader();
+    assert_eq!(leads, leader);
+    assert_eq!(known(&world, follower), Some(format!("127.0.0.1:{leader}")));
+    let now = world.now(follower);
+    world.member(follower).core.link(MemberId(leader), true, now);
+    assert_eq!(known(&world, follower), None, "its process may be another one");
 }

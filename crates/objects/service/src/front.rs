@@ -24,6 +24,8 @@ const LIVE: &str = "/v1/live";
 pub(crate) enum ToEdge {
     /// The core says so.
     Answer(Answer),
+    /// See [`crate::EdgeAnswers::leader`].
+    Leader(Option<String>),
     /// See [`crate::EdgeAnswers::core_ended`].
     CoreEnded,
 }
@@ -134,6 +136,7 @@ impl Handler for Front {
                 }
                 EdgeMail::Answer(answer)
             }
+            ToEdge::Leader(address) => EdgeMail::Leader(address),
             ToEdge::CoreEnded => {
                 self.timed.since.lock().clear();
                 EdgeMail::CoreEnded

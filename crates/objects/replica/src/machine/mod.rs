@@ -14,6 +14,7 @@ use objects_state::{Command, Effects, Problem, Slug, State};
 
 pub use self::state::{ReplayedState, StateLoader, replay};
 use crate::CoreConfig;
+use crate::addresses::Addresses;
 use crate::commands::Commands;
 use crate::entry;
 use crate::gone::GoneRequests;
@@ -41,6 +42,7 @@ pub struct ObjectsMachine {
     pub(crate) joined: JoinedRequests,
     pub(crate) watches: Watches,
     pub(crate) moments: Moments,
+    pub(crate) addresses: Addresses,
     pub(crate) waiting: WaitingRequests,
     pub(crate) readiness: Readiness,
     pub(crate) long_runs: LongRuns,
@@ -73,6 +75,7 @@ impl ObjectsMachine {
             joined: JoinedRequests::new(),
             watches: Watches::new(state.position()),
             moments: Moments::default(),
+            addresses: Addresses::new(config.serves_at.clone()),
             waiting: WaitingRequests::default(),
             readiness,
             long_runs,
@@ -271,6 +274,7 @@ impl StateMachine for ObjectsMachine {
             }
             ObjectsMessage::Compiled(versions) => self.readiness.hear(from, versions),
             ObjectsMessage::Ended(runs) => self.long_runs.hear(from, runs),
+            ObjectsMessage::Serves(address) => self.addresses.hear(from, address, group),
         }
     }
 
