@@ -100,5 +100,6 @@ export class Browser {
     return asked
   }
 
-  close() { this.window.close() }
+  /** The page asks for nothing any more. Its document stays: what is under way may still show something. */
+  close() { this.window.fetch = () => new Promise(() => {}) }
 }
