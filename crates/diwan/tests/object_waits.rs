@@ -144,7 +144,11 @@ fn history_of_an_object_is_shown_and_followed() {
         "",
     );
     let lost = next();
-    assert_eq!((&lost["event"], &lost["session"]), (&json!("released"), &json!(id)), "its session was closed");
+    assert_eq!(
+        (&lost["event"], &lost["session"]),
+        (&json!("released"), &json!(id)),
+        "its session was closed"
+    );
     assert!(lost["at_ms"].as_u64() >= first["at_ms"].as_u64(), "{lost}");
     follower.kill().unwrap();
     follower.wait().unwrap();

@@ -10,18 +10,10 @@ use consensus_raft::MemberId;
 
 use crate::SERVES_LEVEL;
 use crate::group::Group;
-use crate::message::ObjectsMessage;
+use crate::message::{ObjectsMessage, is_address};
 
-/// Bytes of an address, `HOST:PORT`.
-pub const ADDRESS_BYTES_MAX: usize = 255;
 /// After how long a member is told again, milliseconds.
 const TELL_AGAIN_MS: u64 = 10_000;
-
-/// Whether a text may be an address: it goes into a header field of responses.
-#[must_use]
-pub fn is_address(text: &str) -> bool {
-    (1..=ADDRESS_BYTES_MAX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
-}
 
 /// See the module.
 #[derive(Debug)]

@@ -95,11 +95,10 @@ mod waiting;
 mod waits;
 mod watches;
 
-pub use addresses::{ADDRESS_BYTES_MAX, is_address};
 pub use config::CoreConfig;
 pub use core::Core;
 pub use machine::{ObjectsMachine, ReplayedState, StateLoader, replay};
-pub use message::ObjectsMessage;
+pub use message::{ADDRESS_BYTES_MAX, ObjectsMessage, is_address};
 pub use status::CoreStatus;
 
 /// What cores of different members say to each other.

@@ -6,8 +6,6 @@ use consensus_replica::{MachineMessage, MessageLength, OwnRole};
 use objects_state::guest::VersionHash;
 use objects_state::{Begun, SessionId};
 
-use crate::addresses::{ADDRESS_BYTES_MAX, is_address};
-
 /// 24 bytes for each session of which a member has heard.
 const SESSIONS_BYTES_MAX: usize = 64 + 24 * crate::limits::HEARD_MAX;
 
@@ -22,6 +20,15 @@ pub(crate) type RunName = (u64, Begun);
 /// Bytes of a run's name.
 const RUN_BYTES: usize = 20;
 const RUNS_BYTES_MAX: usize = 64 + RUN_BYTES * objects_state::limits::LONG_RUNS_MAX;
+
+/// Bytes of an address, `HOST:PORT`.
+pub const ADDRESS_BYTES_MAX: usize = 255;
+
+/// Whether a text may be an address: it goes into a header field of responses.
+#[must_use]
+pub fn is_address(text: &str) -> bool {
+    (1..=ADDRESS_BYTES_MAX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
 
 mod kind {
     pub(super) const FORWARD: u8 = 1;

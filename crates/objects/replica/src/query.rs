@@ -59,15 +59,7 @@ fn found(state: &State, principal: &Principal, question: &Question) -> Result<St
             let objects = state.list(*kind, prefix, after.as_deref());
             Ok(list(state, objects, *limit, |last| last.object.name.clone()))
         }
-        Question::ListAll { prefix, after, limit } => {
-            check_prefix(prefix)?;
-            let after = after.as_ref().map(|after| object_named(state, after)).transpose()?;
-            let path = |last: &Description| {
-                let kind = state.type_name(last.object.kind).unwrap_or_default();
-                format!("{kind}/{}", last.object.name)
-            };
-            Ok(list(state, state.list_all(prefix, after.as_ref()), *limit, path))
-        }
+        Question::ListAll { prefix, after, limit } => list_all(state, prefix, after.as_deref(), *limit),
         Question::Waits { .. } => waits(state, question, &|_| None),
         Question::History { .. } => {
             let detail = "what happened is remembered by a member, not by its state";
@@ -201,6 +193,17 @@ fn list(
     let next = page.last().filter(|_| !is_last).map(named);
     let shown = page.iter().map(|known| describe(known, state));
     Reply::new().list("objects", shown).optional_text("next", next.as_deref()).finish()
+}
+
+/// A page of the objects of all types.
+fn list_all(state: &State, prefix: &str, after: Option<&str>, limit: u32) -> Result<String, Problem> {
+    check_prefix(prefix)?;
+    let after = after.map(|after| object_named(state, after)).transpose()?;
+    let path = |last: &Description| {
+        let kind = state.type_name(last.object.kind).unwrap_or_default();
+        format!("{kind}/{}", last.object.name)
+    };
+    Ok(list(state, state.list_all(prefix, after.as_ref()), limit, path))
 }
 
 fn session(state: &State, principal: &Principal, id: SessionId) -> Result<String, Problem> {

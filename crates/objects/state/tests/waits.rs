@@ -2,6 +2,7 @@
 
 mod support;
 
+use base::WallTime;
 use objects_state::{
     Command, Holds, NewSession, ObjectName, WAITS_LOOKED_AT_MAX, WAITS_OF_OBJECT_MAX, WAITS_ROWS, Waits,
     WaitsOf, type_named,
@@ -198,5 +199,38 @@ fn page_looks_at_so_many_objects_and_shows_so_many_calls() {
     let page = all(&world);
     assert_eq!(page.objects[0].calls.len(), WAITS_OF_OBJECT_MAX);
     assert_eq!(page.objects[0].waiting as usize, WAITS_OF_OBJECT_MAX + 1);
-    assert!(WAITS_ROWS >= WAITS_OF_OBJECT_MAX && WAITS_LOOKED_AT_MAX >= 1_000);
+}
+
+#[test]
+fn page_may_be_empty_and_have_a_next_one() {
+    let mut world = World::with_sessions(1);
+    let mut effects = Vec::new();
+    for number in 0..=WAITS_LOOKED_AT_MAX {
+        let call = world.new_call(Anyone, &format!("counter/{number}"), "increment", "");
+        world.state.apply(WallTime::of_ms(world.now), &Command::Call(call), &mut effects);
+        effects.clear();
+    }
+    let take = world.new_call(S(1), "queue/q", "take", "");
+    world.state.apply(WallTime::of_ms(world.now), &Command::Call(take), &mut effects);
+    let page = all(&world);
+    let next = page.next.expect("it has not looked at all of them");
+    assert_eq!((page.objects.len(), next.kind), (0, object("counter/x").kind));
+    let behind = world.state.waits(&WaitsOf { kind: None, prefix: "", after: Some(&next), limit: 1_000 });
+    assert_eq!((behind.objects.len(), behind.next), (1, None));
+}
+
+#[test]
+fn page_ends_with_the_object_that_brings_it_to_its_rows() {
+    let mut world = World::with_sessions(1);
+    let objects = 2 * WAITS_ROWS / WAITS_OF_OBJECT_MAX;
+    let mut effects = Vec::new();
+    for number in 0..objects * WAITS_OF_OBJECT_MAX {
+        let mut call = world.new_call(Anyone, &format!("queue/{}", number % objects), "take", "");
+        call.caller.identity = objects_state::Identity::Key(number.to_string());
+        world.state.apply(WallTime::of_ms(world.now), &Command::Call(call), &mut effects);
+        effects.clear();
+    }
+    let page = all(&world);
+    assert_eq!(page.objects.len(), WAITS_ROWS / WAITS_OF_OBJECT_MAX);
+    assert!(page.next.is_some());
 }
