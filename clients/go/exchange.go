@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,6 +17,8 @@ import (
 const (
 	holdTime    = 10 * time.Second
 	attemptTime = 5 * time.Second
+	// For how long a member that did not serve is not gone to because a response names it.
+	shunTime = 5 * time.Second
 )
 
 // Refusals of members, not of the replicated state: the same request is sent again.
@@ -23,20 +26,18 @@ var again = map[string]bool{"no-leader": true, "outcome-unknown": true, "rate": 
 
 // members knows where requests go.
 type members struct {
-	mutex    sync.Mutex
-	scheme   string
-	listed   []string
-	current  int
-	leader   string
+	mutex   sync.Mutex
+	scheme  string
+	listed  []string
+	current int
+	// failures says when members did not serve.
+	failures map[string]time.Time
 	position int64
 }
 
 func (m *members) pick() string {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
-	if m.leader != "" {
-		return m.leader
-	}
 	return m.listed[m.current]
 }
 
@@ -44,23 +45,32 @@ func (m *members) pick() string {
 func (m *members) failed(member string) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
-	if m.leader == member {
-		m.leader = ""
+	if m.failures == nil {
+		m.failures = map[string]time.Time{}
 	}
+	m.failures[member] = time.Now()
 	if m.listed[m.current] == member {
 		m.current = (m.current + 1) % len(m.listed)
 	}
 }
 
-func (m *members) heard(fields http.Header) {
+// heard takes note of what a response says; whether it names a leader to which we go next. Only to one whose address was given:
+// what a response says must not send a token anywhere else. Nor to one that did not serve a moment ago.
+func (m *members) heard(fields http.Header) bool {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	if position, err := strconv.ParseInt(fields.Get("Diwan-Position"), 10, 64); err == nil {
 		m.position = max(m.position, position)
 	}
-	if leader := fields.Get("Diwan-Leader"); leader != "" {
-		m.leader = leader
+	leader := slices.Index(m.listed, fields.Get("Diwan-Leader"))
+	if leader < 0 {
+		return false
 	}
+	if failed, ok := m.failures[m.listed[leader]]; ok && time.Since(failed) < shunTime {
+		return false
+	}
+	m.current = leader
+	return true
 }
 
 // request is what is sent, perhaps more than once.
@@ -113,10 +123,10 @@ func (c *Cluster) attempt(ctx context.Context, method, target string, fields map
 		c.members.failed(member)
 		return signed, 0, nil, err
 	}
-	c.members.heard(response.Header)
+	follows := c.members.heard(response.Header)
 	if response.StatusCode >= 400 {
 		refused := problemOf(response.StatusCode, data)
-		if again[refused.Slug] && response.Header.Get("Diwan-Leader") == "" {
+		if again[refused.Slug] && !follows {
 			c.members.failed(member)
 		}
 		return signed, response.StatusCode, nil, refused

@@ -7,6 +7,8 @@ import { Credentials } from './token.js'
 
 export const ATTEMPT_MS = 5_000
 export const HOLD_MS = 10_000
+// For how long a member that did not serve is not gone to because a response names it.
+const SHUN_MS = 5_000
 // Refusals of members, not of the replicated state: the same request is sent again.
 const AGAIN = new Set(['no-leader', 'outcome-unknown', 'rate', 'bad-response', 'too-slow'])
 
@@ -40,21 +42,29 @@ export class Exchange {
     this.tls = tls
     this.timeoutMs = timeoutMs
     this.current = Math.floor(Math.random() * members.length)
-    this.leader = null
+    // When members did not serve.
+    this.failures = new Map()
     this.position = 0
     this.transport = tls ? https : http
     this.agent = new this.transport.Agent({ keepAlive: true, maxFreeSockets: 64, noDelay: true, ...tls })
   }
 
   failed(member) {
-    if (this.leader === member) this.leader = null
+    this.failures.set(member, performance.now())
     if (this.members[this.current] === member) this.current = (this.current + 1) % this.members.length
   }
 
+  /**
+   * Takes note of what a response says; whether it names a leader to which we go next. Only to one whose address was given: what
+   * a response says must not send a token anywhere else. Nor to one that did not serve a moment ago.
+   */
   heard(fields) {
     const position = Number(fields['diwan-position'])
     if (position > this.position) this.position = position
-    if (fields['diwan-leader']) this.leader = fields['diwan-leader']
+    const leader = this.members.indexOf(fields['diwan-leader'])
+    if (leader < 0 || performance.now() - (this.failures.get(this.members[leader]) ?? -SHUN_MS) < SHUN_MS) return false
+    this.current = leader
+    return true
   }
 
   /** One attempt at one member, and another one by a token that has replaced the one that was refused. */
@@ -69,7 +79,7 @@ export class Exchange {
   }
 
   async #attempt(method, target, fields, body, attemptMs, signal) {
-    const member = this.leader ?? this.members[this.current]
+    const member = this.members[this.current]
     let answer
     try {
       answer = await this.#send(member, method, target, fields, body, attemptMs, signal)
@@ -77,10 +87,10 @@ export class Exchange {
       if (!signal?.aborted) this.failed(member)
       throw error
     }
-    this.heard(answer.fields)
+    const follows = this.heard(answer.fields)
     if (answer.status < 400) return { status: answer.status, result: answer.body ? JSON.parse(answer.body) : {} }
     const refused = problemOf(answer.status, answer.body)
-    if (AGAIN.has(refused.slug) && !answer.fields['diwan-leader']) this.failed(member)
+    if (AGAIN.has(refused.slug) && !follows) this.failed(member)
     throw refused
   }
 

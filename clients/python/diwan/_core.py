@@ -19,6 +19,8 @@ from ._token import Credentials
 
 HOLD_SECONDS = 10.0
 ATTEMPT_SECONDS = 5.0
+# For how long a member that did not serve is not gone to because a response names it.
+SHUN_SECONDS = 5.0
 # Refusals of members, not of the replicated state: the same request is sent again.
 AGAIN = ("no-leader", "outcome-unknown", "rate", "bad-response", "too-slow")
 # How a grant is given back that nobody waits for any more: by which method, and its arguments.
@@ -43,7 +45,8 @@ class Core:
         self.members = [self._address(member.strip()) for member in listed]
         self.ttl, self.timeout, self.name = ttl, timeout, name
         self.current = random.randrange(len(self.members))
-        self.leader = None
+        # When a member did not serve, by its address.
+        self.failures = {}
         self.position = 0
         self.loop = asyncio.new_event_loop()
         self.http = Connections(tls)
@@ -73,20 +76,27 @@ class Core:
     # Members
 
     def _pick(self):
-        return self.leader or self.members[self.current]
+        return self.members[self.current]
 
     def _failed(self, member):
         """That member does not serve: the next one."""
-        if member == self.leader:
-            self.leader = None
+        self.failures[member] = clock()
         if member == self.members[self.current]:
             self.current = (self.current + 1) % len(self.members)
 
     def _heard(self, fields):
+        """Takes note of what a response says; whether it names a leader to which we go next.
+
+        Only to one whose address was given to this object: what a response says must not send a token anywhere else. Nor to
+        one that did not serve a moment ago.
+        """
         if fields.get("diwan-position", "").isdigit():
             self.position = max(self.position, int(fields["diwan-position"]))
-        if "diwan-leader" in fields:
-            self.leader = fields["diwan-leader"]
+        leader = fields.get("diwan-leader")
+        if leader not in self.members or clock() - self.failures.get(leader, -SHUN_SECONDS) < SHUN_SECONDS:
+            return False
+        self.current = self.members.index(leader)
+        return True
 
     # Requests
 
@@ -108,10 +118,10 @@ class Core:
             # Cancelled by the time-out around it, perhaps: another member may be quicker.
             self._failed(member)
             raise
-        self._heard(answered)
+        follows = self._heard(answered)
         if status >= 400 or status < 200:
             refused = problem.of_response(status, data)
-            if refused.slug in AGAIN and "diwan-leader" not in answered:
+            if refused.slug in AGAIN and not follows:
                 self._failed(member)
             raise refused
         return status, json.loads(data) if data else {}

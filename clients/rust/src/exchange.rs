@@ -13,6 +13,8 @@ use crate::wait::Cancel;
 pub(crate) const HOLD: Duration = Duration::from_secs(10);
 /// For how long one member is asked.
 pub(crate) const ATTEMPT: Duration = Duration::from_secs(5);
+/// For how long a member that did not serve is not gone to because a response names it.
+const SHUN: Duration = Duration::from_secs(5);
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const PAUSE_MAX: Duration = Duration::from_millis(500);
 const ACCEPTED: u16 = 202;
@@ -60,8 +62,31 @@ pub(crate) enum Missed {
 struct Members {
     listed: Vec<String>,
     current: usize,
-    leader: Option<String>,
+    /// When each of them did not serve.
+    failures: Vec<Option<Instant>>,
     position: u64,
+}
+
+impl Members {
+    /// Goes on to the next member, if that one is the present one.
+    fn failed(&mut self, member: &str) {
+        let Some(place) = self.listed.iter().position(|listed| listed == member) else { return };
+        self.failures[place] = Some(Instant::now());
+        if self.current == place {
+            self.current = (self.current + 1) % self.listed.len();
+        }
+    }
+
+    /// A response names a leader: whether we go there next. Only to one whose address was given: what a response says must not
+    /// send a token anywhere else. Nor to one that did not serve a moment ago.
+    fn follow(&mut self, leader: &str) -> bool {
+        let Some(place) = self.listed.iter().position(|listed| listed == leader) else { return false };
+        let follows = self.failures[place].is_none_or(|failed| failed.elapsed() >= SHUN);
+        if follows {
+            self.current = place;
+        }
+        follows
+    }
 }
 
 /// The members of a cluster, and the connections to them.
@@ -89,7 +114,7 @@ impl Exchange {
             return Err(Problem::new("bad-argument", detail, Effect::None, "no").into());
         }
         let current = usize::from(u16::from_le_bytes(random())) % listed.len();
-        let members = Members { listed, current, leader: None, position: 0 };
+        let members = Members { failures: vec![None; listed.len()], listed, current, position: 0 };
         let count = members.listed.len();
         Ok(Self { members: Mutex::new(members), count, connections: Connections::new(tls), credentials })
     }
@@ -109,16 +134,12 @@ impl Exchange {
 
     fn pick(&self) -> String {
         let members = self.members();
-        members.leader.clone().unwrap_or_else(|| members.listed[members.current].clone())
+        members.listed[members.current].clone()
     }
 
     /// Goes on to the next member.
     fn failed(&self, member: &str) {
-        let mut members = self.members();
-        members.leader.take_if(|leader| *leader == member);
-        if members.listed[members.current] == member {
-            members.current = (members.current + 1) % members.listed.len();
-        }
+        self.members().failed(member);
     }
 
     /// One attempt at one member, and another one by a token that has replaced the one that was refused.
@@ -155,17 +176,16 @@ impl Exchange {
             }
             Missed::Unanswered(error)
         })?;
-        let names_leader = response.leader.is_some();
-        {
+        let follows = {
             let mut members = self.members();
             members.position = members.position.max(response.position.unwrap_or(0));
-            members.leader = response.leader.or(members.leader.take());
-        }
+            response.leader.is_some_and(|leader| members.follow(&leader))
+        };
         if (200..400).contains(&response.status) {
             return Ok((response.status, response.body));
         }
         let refused = Problem::of_response(response.status, &response.body);
-        if AGAIN.contains(&refused.slug.as_str()) && !names_leader {
+        if AGAIN.contains(&refused.slug.as_str()) && !follows {
             self.failed(&member);
         }
         Err(Missed::Refused(Box::new(refused)))
@@ -281,7 +301,23 @@ pub(crate) fn encoded(part: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{address, encoded};
+    use super::{Members, address, encoded};
+
+    #[test]
+    fn leader_is_followed_to_an_address_that_was_given_and_to_no_other() {
+        let listed: Vec<String> = ["a:1", "b:2", "c:3"].map(String::from).to_vec();
+        let mut members = Members { failures: vec![None; 3], listed, current: 0, position: 0 };
+        assert!(!members.follow("d:4") && !members.follow("") && !members.follow("a:1/"), "nobody has named these");
+        assert_eq!(members.current, 0);
+        assert!(members.follow("c:3"));
+        assert_eq!(members.current, 2);
+        members.failed("c:3");
+        assert_eq!(members.current, 0, "the next one");
+        assert!(!members.follow("c:3"), "it did not serve a moment ago");
+        members.failed("b:2");
+        assert_eq!(members.current, 0, "it was another one");
+        assert!(members.follow("a:1"));
+    }
 
     #[test]
     fn addresses_get_the_usual_port() {

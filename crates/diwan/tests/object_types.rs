@@ -151,7 +151,20 @@ fn objects_go_to_another_group_by_export_and_import() {
     let file = folder.path().join("backup.jsonl");
     let file = file.to_str().unwrap();
     let said = must(&source, &["export", "--all", "--out", file]);
-    assert!(said.contains("objects are in"), "{said}");
+    assert!(said.starts_with("3 objects are in"), "{said}");
+    assert!(!folder.path().join("backup.jsonl.part").exists());
+    let unfinished = folder.path().join("never.jsonl");
+    std::fs::write(folder.path().join("never.jsonl.part"), "").unwrap();
+    let (success, _, errors) = run(&source, &["export", "--all", "--out", unfinished.to_str().unwrap()]);
+    assert!(!success && errors.contains("another export writes it") && !unfinished.exists(), "{errors}");
+    let nowhere = folder.path().join("nowhere.jsonl");
+    let command = ["export", "counter/none", "--out", nowhere.to_str().unwrap()];
+    let (success, _, errors) = run(&source, &command);
+    assert!(!success && errors.contains("no-such-object"), "{errors}");
+    assert!(
+        !nowhere.exists() && !folder.path().join("nowhere.jsonl.part").exists(),
+        "nothing unfinished is left"
+    );
     let (success, _, errors) = run(&source, &["export", "--all", "--out", file]);
     assert!(!success && errors.contains("cannot be written"), "{errors}");
 

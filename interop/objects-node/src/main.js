@@ -1,4 +1,5 @@
 import { main } from './harness.js'
+import './leader.js'
 import './methods.js'
 import './tls.js'
 import './tokens.js'

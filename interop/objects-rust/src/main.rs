@@ -3,6 +3,7 @@
 mod deaths;
 mod encryption;
 mod harness;
+mod leader;
 mod methods;
 mod sessions;
 mod tokens;
@@ -20,5 +21,5 @@ fn main() -> ExitCode {
         }
     }
     let of_tls = if std::env::var_os("OBJECTS_KEYS").is_some() { encryption::TESTS } else { &[] };
-    harness::main(&[methods::TESTS, of_tls, tokens::TESTS, waits::TESTS, sessions::TESTS, deaths::TESTS])
+    harness::main(&[methods::TESTS, of_tls, tokens::TESTS, waits::TESTS, leader::TESTS, sessions::TESTS, deaths::TESTS])
 }

@@ -255,6 +255,8 @@ pub(crate) struct ObjectsDraft {
     pub(crate) said: bool,
     /// `objects.listen`: the address, or nothing for none.
     pub(crate) listen: Option<Option<SocketAddr>>,
+    /// `objects.announce`.
+    pub(crate) announce: Option<String>,
     /// `objects.data-dir`.
     pub(crate) data_dir: Option<PathBuf>,
     /// `objects.create-on-use`.
@@ -284,6 +286,7 @@ impl Default for ObjectsDraft {
         Self {
             said: false,
             listen: None,
+            announce: None,
             data_dir: None,
             create_on_use: true,
             tls,

@@ -18,7 +18,7 @@ use council_service::ServerConfig;
 use council_service::config::{EnsembleConfig, TlsConfig};
 use log_config::properties::Property;
 use log_service::ListenerConfig;
-use objects_service::{GroupConfig, ObjectsConfig, PreparedNames, Zone};
+use objects_service::{Announced, GroupConfig, ObjectsConfig, PreparedNames, Zone};
 
 use super::draft::{BrokerDraft, Draft, FileKind, NamesDraft, ObjectsDraft};
 use super::{Checked, Problem, root_token};
@@ -57,6 +57,8 @@ pub(super) struct Services {
 pub(crate) struct ObjectsPlan {
     /// Where their clients connect.
     pub(crate) listen: SocketAddr,
+    /// Where clients of other members are sent while this one leads, if a source says so.
+    pub(crate) announce: Option<String>,
     /// Where they lie.
     pub(crate) data_dir: PathBuf,
     /// Whether a command creates the object that it is for.
@@ -116,7 +118,8 @@ impl Draft {
     /// The objects that are to be served.
     fn objects_plan(&mut self, council: bool) -> Checked<Option<ObjectsPlan>> {
         let draft = std::mem::take(&mut self.objects);
-        let ObjectsDraft { said, listen, data_dir, create_on_use, tls, root_token_file, names } = draft;
+        let ObjectsDraft { said, listen, announce, data_dir, create_on_use, tls, root_token_file, names } =
+            draft;
         let is_wanted = match (self.file, listen) {
             (_, Some(None)) => false,
             (FileKind::Zoo | FileKind::Broker | FileKind::Toml { council: true }, _) => said,
@@ -133,6 +136,7 @@ impl Draft {
         let directory = || self.config.storage.data_dir.join(OBJECTS_DIRECTORY);
         Ok(Some(ObjectsPlan {
             listen: listen.flatten().unwrap_or(OBJECTS_LISTEN),
+            announce,
             data_dir: data_dir.unwrap_or_else(directory),
             create_on_use,
             tls: tls.of_objects()?,
@@ -189,6 +193,13 @@ impl ObjectsPlan {
             lease_ms: u64::from(ensemble.lease_ms),
         });
         let mut objects = ObjectsConfig::new(self.data_dir.clone(), group);
+        objects.announced = match &self.announce {
+            Some(address) => Announced::At(address.clone()),
+            None => {
+                let ensemble = beside.and_then(|beside| beside.ensemble.as_ref());
+                Announced::Listening { on_one_machine: ensemble.is_some_and(is_on_one_machine) }
+            }
+        };
         if let Some(storage) = beside.map(|beside| &beside.storage) {
             objects.segment_bytes = storage.segment_bytes;
             objects.snapshots_kept = storage.snapshots_kept as usize;
@@ -213,6 +224,15 @@ impl ObjectsPlan {
         Problem::new(format!("{} cannot be listened at for clients of objects: {error}", self.listen))
             .hint("name another address with `objects.listen` (`--objects`), or `off`")
     }
+}
+
+/// Whether all members are at addresses of loopback.
+fn is_on_one_machine(ensemble: &EnsembleConfig) -> bool {
+    let is_loopback = |host: &str| {
+        host == "localhost"
+            || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    };
+    ensemble.members.iter().all(|member| is_loopback(&member.host))
 }
 
 impl BrokerDraft {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::complete;
 use super::credentials::CredentialArguments;
 use super::encryption::{self, EncryptionArguments};
-use crate::http::{self, Tls};
+use crate::http::{self, Page, Tls};
 use crate::log::failure::{Done, Failure};
 
 /// How long a server may be silent beyond the time that a call waits.
@@ -151,6 +151,20 @@ impl AccessArguments {
         }
     }
 
+    /// Asks one server, whose answer is read piece by piece. It may be silent for `patience`.
+    ///
+    /// # Errors
+    /// It does not answer, or the answer is a problem.
+    pub(crate) fn open(&self, server: &str, request: &Request<'_>, patience: Duration) -> Done<Page> {
+        let who = self.credentials.header()?;
+        let (address, tls) = self.encryption.server(server)?;
+        let line = (request.method, request.path.as_str());
+        let headers: Vec<_> = request.headers.iter().chain(who.as_ref()).cloned().collect();
+        let page = http::send((address, &tls), line, &headers, request.body, patience);
+        let page = page.map_err(|error| unreachable(server, &error))?;
+        if page.status < 300 { Ok(page) } else { Err(problem(&reply_of(page).map_err(Failure::from)?)) }
+    }
+
     /// Asks each server once, until one has done it. Each may be silent for `patience`. Gives what the last one says that
     /// answered.
     pub(crate) fn ask_each_once(&self, request: &Request<'_>, patience: Duration) -> Option<Reply> {
@@ -176,7 +190,10 @@ fn ask_one(
 ) -> io::Result<Reply> {
     let line = (request.method, request.path.as_str());
     let headers: Vec<_> = request.headers.iter().chain(who).cloned().collect();
-    let page = http::send(server, line, &headers, request.body, patience)?;
+    reply_of(http::send(server, line, &headers, request.body, patience)?)
+}
+
+fn reply_of(page: Page) -> io::Result<Reply> {
     let status = page.status;
     let text = String::from_utf8_lossy(&page.read()?).trim_end().to_owned();
     let body = serde_json::from_str(&text).unwrap_or(Value::Null);

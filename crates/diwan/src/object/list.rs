@@ -1,4 +1,4 @@
-//! `diwan object list`, `inspect` and `waits`.
+//! `diwan object list` and `inspect`.
 
 use std::io::Write;
 
@@ -50,19 +50,13 @@ pub(super) fn type_names() -> Vec<&'static str> {
     objects_state::TYPES.iter().map(|(_, name)| *name).collect()
 }
 
-/// Whether calls wait for an object.
-pub(super) fn has_waiters(object: &Value) -> bool {
-    object["waiting"].as_u64().is_some_and(|waiting| waiting > 0)
-}
-
-/// Shows those objects that are to be shown.
-pub(super) fn list(arguments: &ListArguments, is_shown: fn(&Value) -> bool, out: &mut impl Write) -> Done {
+/// Shows the objects.
+pub(super) fn list(arguments: &ListArguments, out: &mut impl Write) -> Done {
     let ListArguments { kind, prefix, access, .. } = arguments;
     let objects = match kind {
         Some(kind) => of_type(access, kind, prefix)?,
         None => of_all_types(access, prefix)?,
     };
-    let objects: Vec<_> = objects.into_iter().filter(is_shown).collect();
     if arguments.json {
         writeln!(out, "{:#}", json!({ "objects": objects }))?;
         return Ok(());

@@ -6,16 +6,20 @@ mod call;
 mod care;
 mod complete;
 mod credentials;
+mod cycles;
 mod dev;
 mod encryption;
 mod export;
+mod history;
 mod list;
 mod lock;
+mod moment;
 mod new;
 mod rights;
 mod session;
 mod token;
 mod types;
+mod waits;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -30,7 +34,8 @@ An object is named TYPE/NAME. Objects of built-in types come to be by the first 
   diwan object lock build -- make deploy    runs a command while holding lock/build
   diwan object list
   diwan object inspect lock/build
-  diwan object waits
+  diwan object waits                        who waits for whom, and sessions that wait for each other
+  diwan object history lock/build --follow  what has happened to it, as far as a member remembers
   diwan object delete counter/visits
   diwan object export --all --out backup.jsonl
   diwan object import backup.jsonl --skip-existing
@@ -67,8 +72,10 @@ pub(crate) enum ObjectCommand {
     Call(call::CallArguments),
     /// Run a command while holding a lock.
     Lock(lock::LockArguments),
-    /// Show the objects for which calls wait.
-    Waits(list::ListArguments),
+    /// Show the calls that wait, who holds what they wait for, and sessions that wait for each other.
+    Waits(waits::WaitsArguments),
+    /// Show what has happened to an object, as far as the member that answers remembers.
+    History(history::HistoryArguments),
     /// Create an object on purpose: it stays until it is deleted.
     Create(call::CreateArguments),
     /// Build a type from a folder, and tell where its module is.
@@ -110,8 +117,9 @@ pub(crate) fn run(command: &ObjectCommand, out: &mut impl Write) -> io::Result<E
         return lock::lock(arguments);
     }
     let done = match command {
-        ObjectCommand::List(arguments) => list::list(arguments, |_| true, out),
-        ObjectCommand::Waits(arguments) => list::list(arguments, list::has_waiters, out),
+        ObjectCommand::List(arguments) => list::list(arguments, out),
+        ObjectCommand::Waits(arguments) => waits::waits(arguments, out),
+        ObjectCommand::History(arguments) => history::history(arguments, out),
         ObjectCommand::Inspect(arguments) => list::inspect(arguments, out),
         ObjectCommand::Call(arguments) => call::call(arguments, out),
         ObjectCommand::Lock(_) => Ok(()),

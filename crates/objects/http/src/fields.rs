@@ -205,11 +205,16 @@ pub(crate) fn incarnation(fields: &dyn Fields) -> Result<Option<u64>, Fault> {
 
 /// The last event that the client has seen.
 pub(crate) fn last_event(fields: &dyn Fields) -> Result<Option<EventId>, Fault> {
-    let Some(text) = text(fields, "last-event-id")? else { return Ok(None) };
+    let text = text(fields, "last-event-id")?;
+    text.map(|text| event_id("Last-Event-ID", text)).transpose()
+}
+
+/// The id of an event, from the field or the argument of that name.
+pub(crate) fn event_id(name: &str, text: &str) -> Result<EventId, Fault> {
     let parts = text.split_once('.').and_then(|(position, ordinal)| {
         Some(EventId { position: digits(position)?, ordinal: ordinal.parse().ok()? })
     });
-    parts.map(Some).ok_or_else(|| Fault::argument("Last-Event-ID", "not the id of an event"))
+    parts.ok_or_else(|| Fault::argument(name, "not the id of an event"))
 }
 
 /// Refuses a body that says it is not JSON. The types that tools send unasked say nothing.

@@ -162,7 +162,14 @@ pub(crate) fn document(only: Option<&str>, users: &[Json]) -> Option<String> {
 const OTHERS: &[(&str, &[(&str, &str)])] = &[
     ("/objects", &[("get", "List the objects of a type, or of all types")]),
     ("/objects/{type}/{name}:batch", &[("post", "Call several methods of one object")]),
-    ("/objects/{type}/{name}/events", &[("get", "Events of an object, as Server-Sent Events")]),
+    (
+        "/objects/{type}/{name}/events",
+        &[(
+            "get",
+            "Events of an object, as Server-Sent Events; with `follow=false` those that are remembered, as JSON",
+        )],
+    ),
+    ("/waits", &[("get", "List the objects for which calls wait, with these calls and with the holders")]),
     (
         "/tickets/{id}",
         &[("get", "Collect the result of a call that waits"), ("delete", "Cancel a call that waits")],

@@ -23,6 +23,8 @@ pub(crate) enum Route {
     Delete(ObjectName),
     ObjectEvents(ObjectName),
     List,
+    /// Who waits for whom.
+    Waits,
     Collect(u64),
     Cancel(u64),
     OpenSession,
@@ -74,15 +76,7 @@ impl Routed {
         if let Some(namespace) = &target.namespace {
             widen(namespace, &mut route)?;
         }
-        let is_user = matches!(&route,
-            Route::Call(object, _)
-            | Route::Query(object, _)
-            | Route::Batch(object)
-            | Route::Create(object)
-            | Route::Describe(object)
-            | Route::Delete(object)
-            | Route::Care(object, _)
-            | Route::ObjectEvents(object) if object.kind == UNKNOWN_TYPE);
+        let is_user = route.object_mut().is_some_and(|object| object.kind == UNKNOWN_TYPE);
         let user_type = target.segments.get(1).filter(|_| is_user).map(|name| String::from(&**name));
         Ok(Self { route, user_type })
     }
@@ -104,12 +98,28 @@ impl Route {
         )
     }
 
+    /// The object that it is about, if it is about one.
+    const fn object_mut(&mut self) -> Option<&mut ObjectName> {
+        match self {
+            Self::Call(object, _)
+            | Self::Query(object, _)
+            | Self::Batch(object)
+            | Self::Create(object)
+            | Self::Describe(object)
+            | Self::Delete(object)
+            | Self::ObjectEvents(object)
+            | Self::Care(object, _) => Some(object),
+            _ => None,
+        }
+    }
+
     fn of(method: &str, target: &Target<'_>) -> Result<Self, Fault> {
         // A response to HEAD is one to GET without its body.
         let method = if method == "HEAD" { "GET" } else { method };
         let segments: Vec<&str> = target.segments.iter().map(AsRef::as_ref).collect();
         match segments.as_slice() {
             ["objects", rest @ ..] => of_objects(method, rest, target.operation.as_deref()),
+            ["waits"] => only_get(method, Self::Waits),
             ["tickets", id] => {
                 let ticket = digits(id).ok_or_else(|| Fault::argument("", "not a ticket's number"))?;
                 match method {
@@ -137,15 +147,10 @@ impl Route {
 
 /// The route to the same object, by its whole name.
 fn widen(namespace: &Namespace, route: &mut Route) -> Result<(), Fault> {
+    if let Some(object) = route.object_mut() {
+        return namespace.widen(object);
+    }
     match route {
-        Route::Call(object, _)
-        | Route::Query(object, _)
-        | Route::Batch(object)
-        | Route::Create(object)
-        | Route::Describe(object)
-        | Route::Delete(object)
-        | Route::ObjectEvents(object)
-        | Route::Care(object, _) => namespace.widen(object),
         Route::Access
         | Route::ChangeAccess(_)
         | Route::Tokens

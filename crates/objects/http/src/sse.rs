@@ -1,7 +1,7 @@
 //! Events as Server-Sent Events.
 
 use objects_replica::edge::{EventId, Happening};
-use objects_state::{EventKind, Outcome, Reply, type_name};
+use objects_state::{Outcome, Reply, type_name};
 
 use crate::namespace::Namespace;
 
@@ -26,12 +26,13 @@ pub(crate) fn event(id: EventId, what: &Happening, namespace: Option<&Namespace>
                 .text("type", event.user_type.as_deref().or(type_name(event.object.kind)).unwrap_or_default())
                 .text("name", name)
                 .optional_text("session", event.session.map(|session| session.to_string()).as_deref())
-                .number("position", event.position);
+                .number("position", event.position)
+                .int("at_ms", event.at_ms);
             let data = match &event.said {
                 Some(said) => data.text("topic", &said.topic).raw("body", &said.body),
                 None => data,
             };
-            (kind(event.kind), data)
+            (event.kind.name(), data)
         }
         Happening::SessionEnded { session, expired } => {
             let name = if *expired { "expired" } else { "closed" };
@@ -47,20 +48,9 @@ pub(crate) fn end(outcome: &Outcome) -> String {
     format!("event: {name}\ndata: {}\n\n", outcome.to_json())
 }
 
-const fn kind(kind: EventKind) -> &'static str {
-    match kind {
-        EventKind::Created => "created",
-        EventKind::Deleted => "deleted",
-        EventKind::Acquired => "acquired",
-        EventKind::Released => "released",
-        EventKind::Lost => "holding-lost",
-        EventKind::Emitted => "emitted",
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use objects_state::{Event, ObjectName, SessionId, TypeId};
+    use objects_state::{Event, EventKind, ObjectName, SessionId, TypeId};
 
     use super::*;
 
@@ -69,13 +59,14 @@ mod tests {
         let object = ObjectName { kind: TypeId(1), name: "a\nb".into() };
         let session = Some(SessionId([0xab; 16]));
         let (kind, user_type, said) = (EventKind::Acquired, None, None);
-        let what = Happening::Object(Event { kind, object, session, position: 17, user_type, said });
+        let (position, at_ms) = (17, 1_000);
+        let what = Happening::Object(Event { kind, object, session, position, at_ms, user_type, said });
         let text = event(EventId { position: 17, ordinal: 2 }, &what, None);
         assert_eq!(
             text,
             format!(
                 "id: 17.2\nevent: acquired\ndata: {{\"type\":\"lock\",\"name\":\"a\\nb\",\"session\":\"{}\",\
-                 \"position\":17}}\n\n",
+                 \"position\":17,\"at_ms\":1000}}\n\n",
                 "ab".repeat(16)
             )
         );

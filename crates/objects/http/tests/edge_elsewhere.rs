@@ -62,7 +62,7 @@ fn lists_descriptions_and_events_of_a_namespace_have_short_names() {
     let object =
         objects_state::ObjectName { kind: type_named("lock").expect("a type"), name: "team/build".into() };
     let (kind, session, user_type, said) = (objects_state::EventKind::Created, None, None, None);
-    let event = objects_state::Event { kind, object, session, position: 8, user_type, said };
+    let event = objects_state::Event { kind, object, session, position: 8, at_ms: 0, user_type, said };
     world.answer(Answer::Event { origin, id, what: Happening::Object(event) });
     let said = world.says();
     assert!(format!("{:?}", said.last()).contains(r#"\"name\":\"build\""#), "{said:?}");

@@ -732,6 +732,10 @@ fn leader_is_named_when_it_is_elsewhere() {
     let asked = world.asked("POST", "/v1/objects/counter/c/increment", &[], "");
     let response = world.done(origin_of(&asked), done("{}"));
     assert_eq!(header(&response, "diwan-leader"), Some("10.0.0.2:7180"));
+    world.edge.core_ended();
+    let asked = world.asked("GET", "/v1/objects/counter/c/get", &[], "");
+    let response = world.done(origin_of(&asked), done("{}"));
+    assert_eq!(header(&response, "diwan-leader"), None, "who leads is not known any more");
 }
 
 #[test]

@@ -22,6 +22,8 @@ pub struct CoreConfig {
     /// How long a query waits for the leader, or for its `min_position`, before it is refused with `no-leader`,
     /// milliseconds.
     pub query_ms: u64,
+    /// Where the member serves its clients, `HOST:PORT`, if other members are to tell theirs while it leads.
+    pub serves_at: Option<String>,
 }
 
 impl CoreConfig {
@@ -38,6 +40,7 @@ impl CoreConfig {
             leaderless_ms: 5_000,
             unknown_ms: 30_000,
             query_ms: 5_000,
+            serves_at: None,
         }
     }
 

@@ -87,6 +87,9 @@ impl Core {
 
     /// See [`Replica::advance`].
     pub fn advance(&mut self, now: Now) {
+        let (machine, group) = self.replica.machine();
+        group.set_now(now);
+        machine.addresses.tell(group);
         self.replica.advance(now);
     }
 
@@ -140,11 +143,13 @@ impl Core {
 
     /// Messages to another member were dropped on the way.
     pub fn lost(&mut self, peer: MemberId, now: Now) {
+        self.replica.machine().0.addresses.forget(peer, false);
         self.replica.lost(peer, now);
     }
 
     /// The connection to another member stands, or broke. What was sent on one that broke may be lost.
     pub fn link(&mut self, peer: MemberId, up: bool, now: Now) {
+        self.replica.machine().0.addresses.forget(peer, true);
         self.replica.link(peer, up, now);
     }
 
@@ -184,6 +189,13 @@ impl Core {
     #[must_use]
     pub fn leader(&self) -> Option<MemberId> {
         self.replica.leader()
+    }
+
+    /// Where clients of the leader connect, if that is another member and has told it.
+    #[must_use]
+    pub fn leader_address(&self) -> Option<&str> {
+        let leader = self.replica.leader().filter(|leader| *leader != self.replica.id())?;
+        self.replica.look().addresses.of(leader)
     }
 
     /// The term in which this member leads, if it does.

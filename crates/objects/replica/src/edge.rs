@@ -88,6 +88,29 @@ pub enum Question {
         /// At most so many; the core gives no more than 1,000.
         limit: u32,
     },
+    /// `{"objects":[{"type","name","waiting","calls":[{"ticket","method","for","session","session_name","principal","since_ms",
+    /// "until_ms"}],"more_calls","holders":[{"session","session_name","principal","holds","fence"}],"more_holders"}],"next",
+    /// "position","stamp_ms"}`: the objects for which calls wait. `since_ms` is this member's own, to a second, and not
+    /// there of what it did not apply itself.
+    Waits {
+        /// Of this type; nothing for all types, in their order.
+        kind: Option<TypeId>,
+        /// Only names that begin so.
+        prefix: String,
+        /// Only objects behind this one: a name, or `TYPE/NAME` of all types.
+        after: Option<String>,
+        /// At most so many; the core gives no more than 1,000.
+        limit: u32,
+    },
+    /// `{"type","name","events":[{"id","event","session","position","at_ms","topic","body"}],"behind","latest","next"}`: what
+    /// this member remembers of an object's events. All of them behind `behind` are there. A stream that resumes behind `latest`
+    /// goes on from here.
+    History {
+        /// Which object, whether it is there or not.
+        object: ObjectName,
+        /// Only events behind this one.
+        after: Option<EventId>,
+    },
     /// `{"session","name","generation","ttl_ms","since","holdings","tickets","unacknowledged","floor"}`: for the principal
     /// that opened it, otherwise `forbidden`.
     Session(SessionId),
@@ -145,6 +168,12 @@ pub struct EventId {
     pub position: u64,
     /// Its place among the events of that command, from 0.
     pub ordinal: u32,
+}
+
+impl core::fmt::Display for EventId {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{}.{}", self.position, self.ordinal)
+    }
 }
 
 /// What happened.

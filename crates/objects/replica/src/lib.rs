@@ -66,6 +66,7 @@
 //! - A query of 1,000 items is evaluated between commands, and holds them up for as long.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
+mod addresses;
 mod commands;
 mod config;
 mod core;
@@ -73,6 +74,7 @@ pub mod edge;
 mod entry;
 mod gone;
 mod group;
+mod history;
 mod incarnation;
 mod joined;
 pub mod limits;
@@ -81,6 +83,7 @@ mod long_runs;
 mod machine;
 mod mailboxes;
 mod message;
+mod moments;
 mod of_type;
 pub mod query;
 mod readiness;
@@ -89,12 +92,13 @@ mod sessions;
 mod stamps;
 mod status;
 mod waiting;
+mod waits;
 mod watches;
 
 pub use config::CoreConfig;
 pub use core::Core;
 pub use machine::{ObjectsMachine, ReplayedState, StateLoader, replay};
-pub use message::ObjectsMessage;
+pub use message::{ADDRESS_BYTES_MAX, ObjectsMessage, is_address};
 pub use status::CoreStatus;
 
 /// What cores of different members say to each other.
@@ -115,6 +119,9 @@ pub const ACCESS_LEVEL: u32 = 6;
 
 /// The feature level from which on objects are imported.
 pub const IMPORT_LEVEL: u32 = 7;
+
+/// A build that understands this level reads messages that tell where a member serves its clients.
+pub const SERVES_LEVEL: u32 = 8;
 
 /// How many bytes a message of another member may have that begins like this: see
 /// [`consensus_replica::peer_message_bytes_max`].

@@ -24,5 +24,9 @@ pub const EVENTS_MAX: usize = 16_384;
 pub const RELAYED_BYTES_MAX: usize = 64 << 20;
 /// Objects that one answer lists.
 pub const LISTED_MAX: usize = 1_000;
+/// Bytes of an answer that says who waits for whom, about; of an object's calls, and of its holders.
+pub const WAITS_BYTES_MAX: usize = 512 << 10;
+/// Bytes of an answer that tells an object's remembered events, about.
+pub const HISTORY_BYTES_MAX: usize = 1 << 20;
 /// Sessions of which a member remembers when it heard of them.
 pub const HEARD_MAX: usize = 2 * objects_state::limits::SESSIONS_MAX as usize;

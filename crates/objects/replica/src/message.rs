@@ -21,12 +21,22 @@ pub(crate) type RunName = (u64, Begun);
 const RUN_BYTES: usize = 20;
 const RUNS_BYTES_MAX: usize = 64 + RUN_BYTES * objects_state::limits::LONG_RUNS_MAX;
 
+/// Bytes of an address, `HOST:PORT`.
+pub const ADDRESS_BYTES_MAX: usize = 255;
+
+/// Whether a text may be an address: it goes into a header field of responses.
+#[must_use]
+pub fn is_address(text: &str) -> bool {
+    (1..=ADDRESS_BYTES_MAX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
 mod kind {
     pub(super) const FORWARD: u8 = 1;
     pub(super) const HEARD_ASK: u8 = 2;
     pub(super) const HEARD: u8 = 3;
     pub(super) const COMPILED: u8 = 32;
     pub(super) const ENDED: u8 = 33;
+    pub(super) const SERVES: u8 = 34;
 }
 
 /// See the module.
@@ -53,6 +63,8 @@ pub enum ObjectsMessage {
     /// Runs beside the commands with which the sender's engine is done: the object's space, and when the run was begun. Only from
     /// feature level 5 on.
     Ended(Vec<RunName>),
+    /// Where the sender serves its clients, `HOST:PORT`. Only to members of builds from feature level 8 on.
+    Serves(String),
 }
 
 impl MachineMessage for ObjectsMessage {
@@ -86,12 +98,20 @@ impl MachineMessage for ObjectsMessage {
                     out.extend_from_slice(&number.to_le_bytes());
                 }
             }
+            Self::Serves(address) => {
+                out.push(kind::SERVES);
+                out.extend_from_slice(address.as_bytes());
+            }
         }
     }
 
     fn decode(kind: u8, mut bytes: Bytes) -> Result<Self, Malformed> {
         let message = match kind {
             kind::FORWARD => return Ok(Self::Forward(bytes)),
+            kind::SERVES => {
+                let address = String::from_utf8(bytes.to_vec()).ok().filter(|address| is_address(address));
+                return address.map(Self::Serves).ok_or(Malformed("an address that is none"));
+            }
             kind::HEARD_ASK => Self::HeardAsk { round: number(&mut bytes)? },
             kind::HEARD => {
                 let round = number(&mut bytes)?;
@@ -132,6 +152,7 @@ impl MachineMessage for ObjectsMessage {
         match self {
             Self::Forward(_) | Self::Heard { .. } | Self::Compiled(_) | Self::Ended(_) => role.leads,
             Self::HeardAsk { .. } => role.follows,
+            Self::Serves(_) => true,
         }
     }
 
@@ -141,6 +162,7 @@ impl MachineMessage for ObjectsMessage {
             kind::HEARD => MessageLength::UpTo(SESSIONS_BYTES_MAX),
             kind::COMPILED => MessageLength::UpTo(VERSIONS_BYTES_MAX),
             kind::ENDED => MessageLength::UpTo(RUNS_BYTES_MAX),
+            kind::SERVES => MessageLength::UpTo(64 + ADDRESS_BYTES_MAX),
             _ => MessageLength::Small,
         }
     }
@@ -183,6 +205,16 @@ fn number(bytes: &mut Bytes) -> Result<u64, Malformed> {
 mod tests {
     use super::*;
     use crate::PeerMessage;
+
+    #[test]
+    fn address_is_one_line_of_bounded_length() {
+        let read = |bytes: &[u8]| ObjectsMessage::decode(kind::SERVES, Bytes::copy_from_slice(bytes));
+        assert_eq!(read(b"[::1]:7180"), Ok(ObjectsMessage::Serves("[::1]:7180".into())));
+        for wrong in [&b""[..], b"a:1\r\nSet-Cookie: x", b"a b:1", b"\xff:1", &[b'a'; ADDRESS_BYTES_MAX + 1]]
+        {
+            assert!(read(wrong).is_err(), "{wrong:?}");
+        }
+    }
 
     #[test]
     fn message_comes_back_whole_and_no_cut_is_taken_for_it() {

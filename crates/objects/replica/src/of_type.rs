@@ -48,8 +48,10 @@ fn set_type(request: &mut Request, to: TypeId) {
             Question::Method { object, .. }
             | Question::Describe(object)
             | Question::Export { object, .. }
+            | Question::History { object, .. }
             | Question::TryMigration { object, .. } => object.kind = to,
             Question::List { kind, .. } => *kind = to,
+            Question::Waits { kind, .. } => *kind = Some(to),
             _ => {}
         },
         Request::Watch { subject: Subject::Object(object), .. } => object.kind = to,

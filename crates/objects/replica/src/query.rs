@@ -7,11 +7,12 @@ use objects_state::guest::VersionHash;
 use objects_state::limits::NAME_BYTES_MAX;
 use objects_state::{
     Act, Description, ObjectName, Outcome, Principal, Problem, Reply, Session, SessionId, Slug, State,
-    TypeInfo, VersionInfo,
+    TypeInfo, VersionInfo, WaitsOf,
 };
 
 use crate::edge::Question;
 use crate::limits::LISTED_MAX;
+use crate::waits::{self, When};
 
 /// Answers a question on this state of a group with these members, if the principal may ask it.
 #[must_use]
@@ -35,7 +36,9 @@ pub(crate) fn judge(state: &State, principal: &Principal, question: &Question) -
         Question::Method { object, method, .. } => Act::Method(object, method),
         Question::Describe(object) => Act::See(object),
         Question::List { kind, prefix, .. } => Act::List(*kind, prefix),
-        Question::ListAll { prefix, .. } => Act::ListAll(prefix),
+        Question::Waits { kind: Some(kind), prefix, .. } => Act::List(*kind, prefix),
+        Question::ListAll { prefix, .. } | Question::Waits { prefix, .. } => Act::ListAll(prefix),
+        Question::History { object, .. } => Act::See(object),
         Question::Counts | Question::Types | Question::Type(_) | Question::Version(..) => Act::Know,
         Question::TryMigration { object, .. } | Question::Export { object, .. } => Act::LookAfter(object),
         Question::Tokens => Act::Administer,
@@ -63,14 +66,11 @@ fn found(state: &State, principal: &Principal, question: &Question) -> Result<St
             let objects = state.list(*kind, prefix, after.as_deref());
             Ok(list(state, objects, *limit, |last| last.object.name.clone()))
         }
-        Question::ListAll { prefix, after, limit } => {
-            check_prefix(prefix)?;
-            let after = after.as_ref().map(|after| object_named(state, after)).transpose()?;
-            let path = |last: &Description| {
-                let kind = state.type_name(last.object.kind).unwrap_or_default();
-                format!("{kind}/{}", last.object.name)
-            };
-            Ok(list(state, state.list_all(prefix, after.as_ref()), *limit, path))
+        Question::ListAll { prefix, after, limit } => list_all(state, prefix, after.as_deref(), *limit),
+        Question::Waits { .. } => waits(state, question, &|_| None),
+        Question::History { .. } => {
+            let detail = "what happened is remembered by a member, not by its state";
+            Err(Problem::new(Slug::NoSuchMethod, detail))
         }
         Question::Session(id) => session(state, principal, *id),
         Question::Types => Ok(types(state)),
@@ -84,6 +84,24 @@ fn found(state: &State, principal: &Principal, question: &Question) -> Result<St
         Question::Access { after } => Ok(state.shown_access(principal, after.as_deref())),
         Question::Tokens => Ok(state.shown_tokens()),
     }
+}
+
+/// A page of who waits for whom, which the principal may see.
+pub(crate) fn waits(state: &State, question: &Question, when: &When<'_>) -> Result<String, Problem> {
+    let Question::Waits { kind, prefix, after, limit } = question else {
+        return Err(Problem::new(Slug::BadArgument, "another question"));
+    };
+    if kind.is_some_and(|kind| state.type_name(kind).is_none()) {
+        return Err(Problem::new(Slug::NoSuchType, "there is no such type"));
+    }
+    check_prefix(prefix)?;
+    let after = match (kind, after) {
+        (_, None) => None,
+        (Some(kind), Some(name)) => Some(ObjectName { kind: *kind, name: name.clone() }),
+        (None, Some(path)) => Some(object_named(state, path)?),
+    };
+    let of = WaitsOf { kind: *kind, prefix, after: after.as_ref(), limit: *limit as usize };
+    Ok(waits::page(state, &of, kind.is_none(), when))
 }
 
 fn may_count(state: &State, principal: &Principal) -> bool {
@@ -189,6 +207,17 @@ fn list(
     let next = page.last().filter(|_| !is_last).map(named);
     let shown = page.iter().map(|known| describe(known, state).finish());
     Reply::new().list("objects", shown).optional_text("next", next.as_deref()).finish()
+}
+
+/// A page of the objects of all types.
+fn list_all(state: &State, prefix: &str, after: Option<&str>, limit: u32) -> Result<String, Problem> {
+    check_prefix(prefix)?;
+    let after = after.map(|after| object_named(state, after)).transpose()?;
+    let path = |last: &Description| {
+        let kind = state.type_name(last.object.kind).unwrap_or_default();
+        format!("{kind}/{}", last.object.name)
+    };
+    Ok(list(state, state.list_all(prefix, after.as_ref()), limit, path))
 }
 
 fn session(state: &State, principal: &Principal, id: SessionId) -> Result<String, Problem> {

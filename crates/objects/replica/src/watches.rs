@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
-use objects_state::{ObjectName, Origin, Principal, Problem, SessionId};
+use objects_state::{Event, ObjectName, Origin, Principal, Problem, SessionId};
 
 use crate::edge::{Answer, EventId, Happening};
 use crate::limits::{EVENTS_MAX, WATCHES_MAX, WATCHES_PER_SUBJECT_MAX};
@@ -171,6 +171,29 @@ impl Watches {
         origins.for_each(|origin| out.tell(*origin, Answer::EventsLost { origin: *origin }));
     }
 
+    /// The remembered events of an object behind that one, the oldest first.
+    pub(crate) fn remembered<'a>(
+        &'a self,
+        object: &'a ObjectName,
+        after: Option<EventId>,
+    ) -> impl Iterator<Item = (EventId, &'a Event)> {
+        let from = after.map_or(0, |after| self.latest.partition_point(|(id, _)| *id <= after));
+        self.latest.range(from..).filter_map(move |(id, what)| match what {
+            Happening::Object(event) if event.object == *object => Some((*id, event)),
+            _ => None,
+        })
+    }
+
+    /// The last event that is not remembered: all behind it are.
+    pub(crate) const fn forgotten(&self) -> EventId {
+        self.forgotten
+    }
+
+    /// The last event, whatever it was about.
+    pub(crate) fn latest(&self) -> EventId {
+        self.latest.back().map_or(self.forgotten, |(id, _)| *id)
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.watches.len()
     }
@@ -178,7 +201,7 @@ impl Watches {
 
 #[cfg(test)]
 mod tests {
-    use objects_state::{Event, EventKind, TypeId};
+    use objects_state::{EventKind, TypeId};
 
     use super::*;
 
@@ -192,7 +215,7 @@ mod tests {
     fn happen(watches: &mut Watches, position: u64, object: &str, out: &mut Mailboxes) {
         let (kind, session) = (EventKind::Acquired, Some(S));
         let (user_type, said) = (None, None);
-        let event = Event { kind, object: name(object), session, position, user_type, said };
+        let event = Event { kind, object: name(object), session, position, at_ms: 0, user_type, said };
         watches.happened(EventId { position, ordinal: 0 }, Happening::Object(event), out);
     }
 

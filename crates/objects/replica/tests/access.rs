@@ -420,3 +420,32 @@ fn strangers_who_wait_for_a_position_that_never_comes_are_few_and_hold_up_nobody
     }
     assert_eq!(world.members[&follower].core.status().requests_waiting, 0);
 }
+
+#[test]
+fn waits_are_shown_to_those_who_may_list_and_events_to_those_who_may_see() {
+    let mut world = closed();
+    let at = world.leader();
+    create(&mut world, at, "lister", 1, &["lock/team/*:query"]);
+    create(&mut world, at, "caller", 2, &["lock/team/a:call"]);
+    let lock = Some(object("lock/a").kind);
+    let waits = |kind, prefix: &str| Question::Waits { kind, prefix: prefix.into(), after: None, limit: 10 };
+    let history = |name: &str| Question::History { object: object(name), after: None };
+    let mut ask = |secret, question: Question| {
+        let asked = by(&mut world, at, secret, |world, id| world.question(id, question));
+        world.wait(at, asked)
+    };
+    assert!(ask(1, waits(lock, "team/")).starts_with("{\"objects\":[]"));
+    assert!(ask(1, history("lock/team/a")).starts_with("{\"type\":\"lock\""));
+    for (secret, question) in [
+        (1, waits(lock, "")),
+        (1, waits(lock, "tea")),
+        (1, waits(None, "team/")),
+        (1, history("lock/other")),
+        (2, waits(lock, "team/")),
+        (2, history("lock/team/a")),
+    ] {
+        assert_eq!(ask(secret, question.clone()), "refused forbidden", "{secret} {question:?}");
+    }
+    let strangers = world.question(at, waits(lock, "team/"));
+    assert_eq!(world.wait(at, strangers), "refused forbidden");
+}

@@ -2,12 +2,13 @@
 
 mod support;
 
+use consensus_raft::MemberId;
 use objects_replica::edge::{Consistency, EventId, Question, Request, SessionProof, Subject};
-use objects_replica::limits;
+use objects_replica::{SERVES_LEVEL, limits};
 use objects_state::{
     Batch, Caller, Command, Identity, Invocation, Origin, Outcome, Ranges, Session, SideEffect, Slug,
 };
-use support::{World, by, key, object, proof, session};
+use support::{START_MS, World, by, key, object, proof, session};
 
 use Consistency::{Linearizable, Stale};
 use Identity::Anonymous;
@@ -387,4 +388,152 @@ fn answer_of_an_unknown_edge_is_dropped() {
     world.tell(1, Request::Renew { origin, principal: "ada".into(), proof: proof(3) });
     world.pass(100);
     assert!(world.members[&1].done.is_empty());
+}
+
+#[test]
+fn waits_are_shown_at_any_member_with_the_times_that_it_knows() {
+    let mut world = World::new();
+    world.open(1, 7, 60_000);
+    world.open(2, 8, 60_000);
+    let held = world.call(1, "lock/a", "acquire", "", by(7, 1));
+    world.wait(1, held);
+    world.pass(5_000);
+    let waiting = world.call(2, "lock/a", "acquire", "", by(8, 1));
+    let ticket = world.ticket(2, waiting);
+    let since = START_MS as u64 + world.now_ms;
+    for id in 1..=3 {
+        let question = Question::Waits { kind: None, prefix: String::new(), after: None, limit: 10 };
+        let asked = world.question(id, question);
+        let page: serde_json::Value = serde_json::from_str(&world.wait(id, asked)).expect("JSON");
+        let found = &page["objects"][0];
+        assert_eq!(
+            (&found["type"], &found["name"], &found["waiting"]),
+            (&"lock".into(), &"a".into(), &1.into())
+        );
+        let call = &found["calls"][0];
+        assert_eq!(
+            (&call["ticket"], &call["method"], &call["for"]),
+            (&ticket.into(), &"acquire".into(), &"holders".into())
+        );
+        assert_eq!((&call["session"], &call["principal"]), (&session(8).to_string().into(), &"ada".into()));
+        let known = call["since_ms"].as_u64().expect("this member applied it");
+        assert!((since - 1_500..=since).contains(&known), "{known} {since}");
+        assert!(call["until_ms"].as_u64().is_some_and(|until| until > since + 3_000_000));
+        let holder = &found["holders"][0];
+        assert_eq!((&holder["session"], &holder["holds"]), (&session(7).to_string().into(), &"lock".into()));
+        assert!(holder["fence"].as_u64().is_some_and(|fence| fence < ticket));
+        assert_eq!(
+            (&found["more_calls"], &found["more_holders"], &page["next"]),
+            (&0.into(), &false.into(), &().into())
+        );
+    }
+}
+
+#[test]
+fn events_are_remembered_by_a_process_and_the_next_one_says_what_it_did_not_see() {
+    let mut world = World::new();
+    world.open(1, 7, 60_000);
+    let held = world.call(1, "lock/a", "acquire", "", by(7, 1));
+    world.wait(1, held);
+    let other = world.call(1, "counter/c", "increment", "", Anonymous);
+    world.wait(1, other);
+    let history = |world: &mut World, id: u64, after: Option<EventId>| {
+        let asked = world.question(id, Question::History { object: object("lock/a"), after });
+        serde_json::from_str::<serde_json::Value>(&world.wait(id, asked)).expect("JSON")
+    };
+    let follower = world.follower();
+    let page = history(&mut world, follower, None);
+    let events = page["events"].as_array().expect("a list").clone();
+    let names: Vec<_> = events.iter().map(|event| event["event"].as_str().expect("a name")).collect();
+    assert_eq!(names, ["acquired", "created"]);
+    let acquired = events.iter().find(|event| event["event"] == "acquired").expect("it was acquired");
+    assert_eq!(acquired["session"], session(7).to_string());
+    let now = START_MS as u64 + world.now_ms;
+    assert!(acquired["at_ms"].as_u64().is_some_and(|at| at <= now && at + 20_000 > now));
+    assert_eq!((&page["next"], &page["type"], &page["name"]), (&().into(), &"lock".into(), &"a".into()));
+    assert_ne!(page["latest"], events.last().expect("events")["id"], "that of the counter is the latest");
+    let last = events
+        .last()
+        .and_then(|event| event["id"].as_str()?.split_once('.').map(|(a, b)| (a.parse(), b.parse())));
+    let Some((Ok(position), Ok(ordinal))) = last else { panic!("{events:?}") };
+    let behind = history(&mut world, follower, Some(EventId { position, ordinal }));
+    assert_eq!(behind["events"], serde_json::json!([]));
+    world.request_snapshot(follower);
+    world.pass(1_000);
+    world.kill(follower);
+    world.pass(100);
+    world.start(follower);
+    world.pass(3_000);
+    let anew = history(&mut world, follower, None);
+    assert_eq!(anew["events"], serde_json::json!([]));
+    let behind = anew["behind"].as_str().and_then(|id| id.split_once('.')?.0.parse::<u64>().ok());
+    assert!(behind >= Some(position), "{anew}");
+}
+
+/// Members that tell where they serve clients.
+fn announcing() -> World {
+    World::with(|config| config.serves_at = Some(format!("127.0.0.1:{}", config.replica.member.0)))
+}
+
+/// What a member knows of where the leader's clients connect.
+fn known(world: &World, id: u64) -> Option<String> {
+    world.members[&id].core.leader_address().map(String::from)
+}
+
+#[test]
+fn followers_know_where_the_leader_serves_its_clients_also_after_it_has_changed() {
+    let mut world = announcing();
+    let ids = [1, 2, 3];
+    let tell_levels = |world: &mut World| {
+        for (id, peer) in
+            ids.iter().flat_map(|id| ids.map(|peer| (*id, peer))).filter(|(id, peer)| id != peer)
+        {
+            if let Some(member) = world.members.get_mut(&id) {
+                member.core.understands(MemberId(peer), SERVES_LEVEL);
+            }
+        }
+    };
+    world.pass(1_000);
+    assert!(ids.iter().all(|id| known(&world, *id).is_none()), "their builds may not read it");
+    tell_levels(&mut world);
+    world.pass(1_000);
+    let check = |world: &World| {
+        let leader = world.leader();
+        for id in world.members.keys().filter(|id| **id != leader) {
+            assert_eq!(known(world, *id), Some(format!("127.0.0.1:{leader}")), "{id}");
+        }
+        assert_eq!(known(world, leader), None, "it leads itself");
+    };
+    check(&world);
+    let dead = world.leader();
+    world.kill(dead);
+    world.pass(5_000);
+    check(&world);
+    world.start(dead);
+    tell_levels(&mut world);
+    world.pass(2_000);
+    check(&world);
+}
+
+#[test]
+fn address_of_a_leader_is_told_again_when_it_was_lost_and_forgotten_with_the_connection() {
+    let mut world = announcing();
+    let (leader, follower) = (world.leader(), world.follower());
+    world.faults.lost = 1_000;
+    for id in 1..=3 {
+        for peer in (1..=3).filter(|peer| *peer != id) {
+            world.member(id).core.understands(MemberId(peer), SERVES_LEVEL);
+        }
+    }
+    world.turn();
+    world.faults.lost = 0;
+    world.pass(500);
+    assert_eq!(known(&world, follower), None, "it was lost");
+    world.pass(11_000);
+    let leads = world.leader();
+    assert_eq!(leads, leader);
+    assert_eq!(known(&world, follower), Some(format!("127.0.0.1:{leader}")));
+    let now = world.now(follower);
+    world.member(follower).core.link(MemberId(leader), true, now);
+    assert_eq!(known(&world, follower), None, "its process may be another one");
 }

@@ -23,7 +23,7 @@ use objects_state::{Problem, Slug};
 use storage_dir_disk::DirDisk;
 use storage_raft_log::{Identity, Journal, KeepPolicy};
 
-use crate::config::ObjectsConfig;
+use crate::config::{Announced, ObjectsConfig};
 use crate::core_loop::{CoreLoop, End, Links, ObjectsTurns};
 use crate::data::{self, Opened, Unloaded};
 use crate::error::{StartError, system};
@@ -243,6 +243,9 @@ impl Boot {
         config.replica.cluster = identity.cluster;
         config.replica.snapshot_after_bytes = self.config.snapshot_after_bytes;
         config.replica.snapshot_after_commands = self.config.snapshot_after_commands;
+        if let Announced::At(address) = &self.config.announced {
+            config.serves_at = Some(address.clone());
+        }
         if let Some(group) = &self.config.group {
             config.replica.election_tick_ms = group.election_tick_ms;
             config.replica.lease_ms = group.lease_ms;

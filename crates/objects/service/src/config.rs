@@ -32,8 +32,41 @@ pub struct ObjectsConfig {
     pub names: Option<NamesConfig>,
     /// Where clients of other machines connect, if they can: a warning names it while access is open.
     pub exposed_at: Option<SocketAddr>,
+    /// Where other members send clients while this one leads.
+    pub announced: Announced,
     /// What runs the modules of users' types, if it is another one than [`objects_guest`] in the data directory.
     pub engine: ModuleEngine,
+}
+
+/// What a member tells the others of where it serves its clients.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Announced {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The address at which it listens, if others can reach that.
+    Listening {
+        /// Whether all members are on this machine, so that loopback is the same for all of them.
+        on_one_machine: bool,
+    },
+    /// This, `HOST:PORT`.
+    At(String),
+}
+
+impl Announced {
+    /// What is told by a member that listens there.
+    #[must_use]
+    pub fn address(&self, listening: SocketAddr) -> Option<String> {
+        match self {
+            Self::Nothing => None,
+            Self::At(address) => Some(address.clone()),
+            Self::Listening { on_one_machine } => {
+                let ip = listening.ip();
+                let is_reached = !ip.is_unspecified() && (*on_one_machine || !ip.is_loopback());
+                is_reached.then(|| listening.to_string())
+            }
+        }
+    }
 }
 
 /// See [`objects_state::guest::Engine`].
@@ -74,6 +107,7 @@ impl ObjectsConfig {
             flush_warning_ms: 1_000,
             names: None,
             exposed_at: None,
+            announced: Announced::Nothing,
             engine: ModuleEngine::default(),
         }
     }
@@ -93,4 +127,24 @@ pub struct HttpOptions {
     pub create_on_use: bool,
     /// The SHA-256 of the token that may do everything at this member, if there is one.
     pub root_token: Option<[u8; 32]>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn address_is_told_that_others_can_reach() {
+        let told = |announced: &Announced, listening: &str| {
+            announced.address(listening.parse().expect("an address"))
+        };
+        let (near, far) =
+            (Announced::Listening { on_one_machine: true }, Announced::Listening { on_one_machine: false });
+        assert_eq!(told(&near, "127.0.0.1:7180").as_deref(), Some("127.0.0.1:7180"));
+        assert_eq!(told(&far, "127.0.0.1:7180"), None);
+        assert_eq!(told(&far, "10.0.0.2:7180").as_deref(), Some("10.0.0.2:7180"));
+        assert_eq!((told(&near, "0.0.0.0:7180"), told(&far, "[::]:7180")), (None, None));
+        assert_eq!(told(&Announced::At("a:1".into()), "0.0.0.0:7180").as_deref(), Some("a:1"));
+        assert_eq!(told(&Announced::Nothing, "10.0.0.2:7180"), None);
+    }
 }

@@ -70,6 +70,8 @@ pub(crate) struct CoreLoop {
     stopping: bool,
     /// Who leads, as the log was told last, and whether this member serves.
     told: (Option<MemberId>, bool),
+    /// Where the leader's clients connect, as edges were told last.
+    told_address: Option<String>,
     /// Whether it was looked at if anybody may do everything.
     has_warned: bool,
     requests: Vec<Request>,
@@ -92,6 +94,7 @@ impl CoreLoop {
             peers,
             stopping: false,
             told: (None, false),
+            told_address: None,
             has_warned: false,
             requests: Vec::new(),
         }
@@ -247,6 +250,10 @@ impl CoreLoop {
                 Some(leader) => tracing::info!(leader, serving, term, "objects: this member follows"),
                 None => tracing::warn!(serving, term, "objects: there is no leader"),
             }
+        }
+        if self.core.leader_address() != self.told_address.as_deref() {
+            self.told_address = self.core.leader_address().map(String::from);
+            self.links.edges.leader(self.told_address.as_deref());
         }
         if serving && !std::mem::replace(&mut self.has_warned, serving) {
             self.warn_of_open_access();

@@ -11,6 +11,9 @@ pub trait EdgeAnswers: Send + Sync {
     /// The core says so, in this order. `answers` is left empty.
     fn put(&self, answers: &mut Vec<Answer>);
 
+    /// Where clients of the leader connect; nothing if it is not known, or this member leads.
+    fn leader(&self, address: Option<&str>);
+
     /// The core has ended, and another may begin: what it was asked and has not answered, nobody will. What became of a
     /// command is unknown.
     fn core_ended(&self);
@@ -34,6 +37,11 @@ impl Edges {
     /// Whether a request waits.
     pub(crate) fn have_mail(&self) -> bool {
         self.requests.iter().any(|requests| !requests.is_empty())
+    }
+
+    /// Tells all edges where clients of the leader connect.
+    pub(crate) fn leader(&self, address: Option<&str>) {
+        self.answers.iter().for_each(|answers| answers.leader(address));
     }
 
     /// Tells all edges that the core has ended.

@@ -25,6 +25,8 @@ const LIVE: &str = "/v1/live";
 pub(crate) enum ToEdge {
     /// The core says so.
     Answer(Answer),
+    /// See [`crate::EdgeAnswers::leader`].
+    Leader(Option<String>),
     /// See [`crate::EdgeAnswers::core_ended`].
     CoreEnded,
 }
@@ -158,6 +160,7 @@ impl Handler for Front {
                 }
                 EdgeMail::Answer(answer)
             }
+            ToEdge::Leader(address) => EdgeMail::Leader(address),
             ToEdge::CoreEnded => {
                 self.timed.since.lock().clear();
                 EdgeMail::CoreEnded

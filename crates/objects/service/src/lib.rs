@@ -35,12 +35,13 @@ mod server;
 mod shared;
 mod standing;
 
-pub use config::{GroupConfig, HttpOptions, ModuleEngine, ObjectsConfig};
+pub use config::{Announced, GroupConfig, HttpOptions, ModuleEngine, ObjectsConfig};
 pub use edges::EdgeAnswers;
 pub use error::{ServerFault, StartError};
 pub use member::Member;
 pub use names::{NamesConfig, PreparedNames};
 pub use objects_http::{TOKEN_PREFIX, hash_of_token};
 pub use objects_names::{Announcement, BadZone, Zone};
+pub use objects_replica::is_address;
 pub use server::{Prepared, Server};
 pub use standing::Standing;

@@ -17,7 +17,7 @@ use objects_replica::edge::Answer;
 use objects_state::limits::MODULE_BYTES_MAX;
 use parking_lot::Mutex;
 
-use crate::config::{HttpOptions, ObjectsConfig};
+use crate::config::{Announced, HttpOptions, ObjectsConfig};
 use crate::edges::EdgeAnswers;
 use crate::encryption::{self, EncryptionFigures, TLS_HINTS};
 use crate::error::{ServerFault, StartError, system};
@@ -91,7 +91,9 @@ impl Prepared {
         let edges = self.http.mail().iter().zip(&turns).map(edge).collect();
         let own = config.group.as_ref().map_or(MEMBER_ALONE.number(), |group| group.own);
         let exposed_at = (!address.ip().is_loopback()).then_some(address);
-        let member = Member::start(ObjectsConfig { exposed_at, ..config }, port, edges, clock)?;
+        // A port that the system has chosen is known only now.
+        let announced = config.announced.address(address).map_or(Announced::Nothing, Announced::At);
+        let member = Member::start(ObjectsConfig { exposed_at, announced, ..config }, port, edges, clock)?;
         let front = |number: u16| {
             let requests = Arc::clone(&member.requests()[usize::from(number)]);
             let to_core = (requests, Arc::clone(member.turns()));
@@ -239,6 +241,10 @@ impl EdgeAnswers for EdgeMail {
             }
             None => self.mail.put_all(&mut mail),
         }
+    }
+
+    fn leader(&self, address: Option<&str>) {
+        self.mail.put(ToEdge::Leader(address.map(String::from)));
     }
 
     fn core_ended(&self) {

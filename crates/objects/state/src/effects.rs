@@ -33,6 +33,21 @@ pub enum EventKind {
     Emitted,
 }
 
+impl EventKind {
+    /// Its name in streams of events.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Deleted => "deleted",
+            Self::Acquired => "acquired",
+            Self::Released => "released",
+            Self::Lost => "holding-lost",
+            Self::Emitted => "emitted",
+        }
+    }
+}
+
 /// What a module says to those who listen to its object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
@@ -53,6 +68,8 @@ pub struct Event {
     pub session: Option<SessionId>,
     /// At which position.
     pub position: u64,
+    /// When, by the stamp of the log: milliseconds since 1970.
+    pub at_ms: i64,
     /// The name of its type, if that is a user's.
     pub user_type: Option<String>,
     /// What its module said, if that is what happened.

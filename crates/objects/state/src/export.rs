@@ -20,8 +20,8 @@ use crate::script::Script;
 use crate::types;
 use crate::user;
 
-/// The form of exports.
-const FORM: u64 = 1;
+/// The form of exports that this build writes and reads.
+pub const EXPORT_FORM: i64 = 1;
 
 /// An object as JSON.
 ///
@@ -31,7 +31,7 @@ pub(crate) fn export(core: &Core, object: &ObjectName, incarnation: Option<u64>)
     let built_in = type_name(object.kind).map(String::from);
     let kind = built_in.or_else(|| core.user_type_name(object.kind)).ok_or_else(no_such_type)?;
     let reply = Reply::new()
-        .number("export", FORM)
+        .int("export", EXPORT_FORM)
         .text("type", &kind)
         .text("name", &object.name)
         .number("position", core.meta.position);

@@ -185,8 +185,8 @@ impl Core {
         said: Option<Said>,
     ) {
         let user_type = self.user_type_name(object.kind);
-        let (object, position) = (object.clone(), self.meta.position);
-        self.out.push(Effect::Event(Event { kind, object, session, position, user_type, said }));
+        let (object, position, at_ms) = (object.clone(), self.meta.position, self.meta.stamp_ms);
+        self.out.push(Effect::Event(Event { kind, object, session, position, at_ms, user_type, said }));
     }
 
     /// The name of a type of users: what its record begins with.

@@ -145,6 +145,7 @@ mod ticket;
 mod types;
 mod user;
 mod version;
+mod waits;
 
 pub use access::Act;
 pub use builtin::{TYPES, constructor, methods, type_name, type_named};
@@ -156,6 +157,7 @@ pub use command::{
 pub use content::Content;
 pub use directory::{Endpoint, Host, Members, NameData, NameRecord};
 pub use effects::{Effect, Effects, Event, EventKind, Said, TicketEnd};
+pub use export::EXPORT_FORM;
 pub use json::{Json, NotJson};
 pub use loader::Loader;
 pub use object::{Method, MethodKind};
@@ -171,3 +173,7 @@ pub use source::Source;
 pub use state::{Description, OpenVersion, Stage, State, TicketState, UserObject};
 pub use types::{DESCRIPTION_SECTION, TypeInfo, VersionInfo, custom_section};
 pub use user::{Asked, LongRun, Trial, Tried};
+pub use waits::{
+    Holder, Holds, NamedSession, WAITS_LOOKED_AT_MAX, WAITS_OF_OBJECT_MAX, WAITS_ROWS, WaitedFor,
+    WaitingCall, Waits, WaitsOf,
+};

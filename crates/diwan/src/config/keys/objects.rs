@@ -14,6 +14,22 @@ pub(super) const ROWS: &[Row] = &[
             put(&mut draft.objects.listen, setting.address_or_off().map(Some))
         },
     ),
+    Row::own(
+        "objects.announce",
+        "where clients of the other members are sent while this member leads, `HOST:PORT` as clients are told it; otherwise \
+         `objects.listen`, if others can reach that",
+        |draft, setting| {
+            draft.objects.said = true;
+            let is_address = |text: &&str| {
+                let port = text.rsplit_once(':').and_then(|(host, port)| (!host.is_empty()).then_some(port));
+                objects_service::is_address(text)
+                    && port.is_some_and(|port| port.parse::<u16>().is_ok_and(|port| port > 0))
+            };
+            let address = Some(setting.value).filter(is_address);
+            let address = address.ok_or_else(|| setting.problem("it is no `HOST:PORT`"));
+            put(&mut draft.objects.announce, address.map(|address| Some(address.into())))
+        },
+    ),
     Row::own("objects.data-dir", "where the objects lie", |draft, setting| {
         draft.objects.said = true;
         draft.objects.data_dir = Some(setting.value.into());

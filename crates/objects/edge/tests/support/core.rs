@@ -304,7 +304,9 @@ impl Member {
                 Reply::new().list("objects", objects).optional_text("next", next.as_deref()).finish()
             }
             Question::Export { object, incarnation } => self.state.export(&object, incarnation)?,
-            Question::ListAll { .. } => return Err(Problem::new(Slug::BadArgument, "not asked here")),
+            Question::ListAll { .. } | Question::Waits { .. } | Question::History { .. } => {
+                return Err(Problem::new(Slug::BadArgument, "not asked here"));
+            }
             Question::Session(id) => match self.state.session(id) {
                 Some(session) => Reply::new()
                     .text("session", &id.to_string())

@@ -7,6 +7,7 @@
 const $ = (id) => document.getElementById(id);
 const PAGE = 200;
 const EVENTS_MAX = 200;
+const WAITS_MAX = 2000;
 const REFRESH_MS = 2000;
 
 /** Types by name, as `GET /v1/types` describes them. */
@@ -15,8 +16,8 @@ let types = new Map();
 let shown = null;
 /** Where the list goes on. */
 let after = null;
-/** The number of the next command of the session that is entered, and those that are not answered. */
-let request = 1;
+/** The numbers of commands of the session that is entered: the first one, the next one, and those that are not answered. */
+let numbers = { first: 1, next: 1 };
 const open = new Set();
 
 class Refused extends Error {}
@@ -35,14 +36,30 @@ function headers() {
   return token ? { Authorization: `Bearer ${token}` } : {};
 }
 
-/** A command of the session that is entered has a number; what was answered before the oldest open one is acknowledged. */
+/**
+ * Commands of a session are numbered from the time on: a program that has the session, and another window, has other numbers. One
+ * that was used before would be answered what it was answered then.
+ */
+function beginNumbers() {
+  const first = Date.now() * 1000 + Math.floor(Math.random() * 1000);
+  numbers = { first, next: first };
+  open.clear();
+  sessionStorage.setItem('numbers', JSON.stringify(numbers));
+}
+
+/**
+ * A command of the session that is entered has a number. What was answered before the oldest open one is acknowledged, but no
+ * number of another client of the session.
+ */
 function numbered(fields) {
   const session = sessionStorage.getItem('session');
   if (!session) return null;
-  const number = request++;
+  const number = numbers.next++;
+  sessionStorage.setItem('numbers', JSON.stringify(numbers));
   open.add(number);
-  const acknowledged = Math.min(...open) - 1;
-  Object.assign(fields, { 'Diwan-Session': session, 'Diwan-Request': String(number), 'Diwan-Acknowledged': String(acknowledged) });
+  const last = Math.min(...open) - 1;
+  const acknowledged = last >= numbers.first ? `0, ${numbers.first}-${last}` : '0';
+  Object.assign(fields, { 'Diwan-Session': session, 'Diwan-Request': String(number), 'Diwan-Acknowledged': acknowledged });
   return number;
 }
 
@@ -86,8 +103,7 @@ async function trying(work) {
 function useSession(session) {
   if (session === sessionStorage.getItem('session')) return;
   sessionStorage.setItem('session', session);
-  request = 1;
-  open.clear();
+  beginNumbers();
   $('session').value = session;
 }
 
@@ -207,10 +223,18 @@ function formOf(object, method) {
       const isDangerous = method.name === 'steal' || method.name === 'clear';
       if (isDangerous && !(await sure(`Call ${method.name} of ${object.type}/${object.name}?`))) return;
       const abort = new AbortController();
+      const isCommand = !method.kind.startsWith('query');
+      const keeps = isCommand && sessionStorage.getItem('session') !== null;
+      cancel.textContent = keeps ? 'Stop waiting here' : 'Cancel';
       cancel.hidden = false;
-      cancel.onclick = () => abort.abort();
+      cancel.onclick = () => {
+        abort.abort();
+        result.textContent = keeps
+          ? 'The answer is not waited for any more. The call has a session, so it goes on: what it gets the session holds.'
+          : 'It is cancelled, if it was waiting.';
+        result.hidden = false;
+      };
       try {
-        const isCommand = !method.kind.startsWith('query');
         result.textContent = await ask('POST', `${path(object)}/${encodeURIComponent(method.name)}`, { body, signal: abort.signal, isCommand });
         result.hidden = false;
       } finally {
@@ -263,6 +287,97 @@ function versions(type) {
   const cells = (...values) => element('tr', {}, ...values.map((value) => element('td', { textContent: value })));
   const entries = type.versions.map((one) => cells(one.version.slice(0, 12), one.state, `${one.objects} objects`));
   return [element('h2', { textContent: 'Versions of its type' }), element('table', {}, ...entries)];
+}
+
+/** A session for people: the beginning of its id, and its name. Otherwise the principal. */
+function who(one) {
+  if (!one.session) return one.principal;
+  return one.session_name ? `${one.session.slice(0, 8)} (${one.session_name})` : one.session.slice(0, 8);
+}
+
+/** Types whose holders are waited for, and whether one of several that gives something back is enough. */
+const HELD = new Map([['lock', false], ['rwlock', false], ['semaphore', true]]);
+
+/**
+ * Sessions that wait for each other: lists of {session, object, holder}. A session that waits for nothing is free, and so is who
+ * waits for what only free sessions hold; from each other one a walk comes back to itself.
+ */
+function cyclesOf(objects) {
+  const stuck = new Map();
+  const behind = new Map();
+  const added = (map, key) => map.get(key) ?? map.set(key, new Set()).get(key);
+  for (const object of objects.filter((one) => HELD.has(one.type))) {
+    const isOneEnough = HELD.get(object.type);
+    for (const call of object.calls.filter((one) => one.for === 'holders' && one.session)) {
+      const holders = new Set(object.holders.map((one) => one.session).filter((id) => id !== call.session));
+      if (!holders.size || (isOneEnough && object.more_holders)) continue;
+      const wait = { session: call.session, object, holders, left: isOneEnough ? 1 : holders.size };
+      added(stuck, call.session).add(wait);
+      holders.forEach((holder) => added(behind, holder).add(wait));
+    }
+  }
+  const free = [...behind.keys()].filter((session) => !stuck.has(session));
+  while (free.length) {
+    for (const wait of behind.get(free.pop()) ?? []) {
+      wait.left -= 1;
+      const calls = stuck.get(wait.session);
+      if (wait.left > 0 || !calls?.delete(wait) || calls.size) continue;
+      stuck.delete(wait.session);
+      free.push(wait.session);
+    }
+  }
+  const [seen, cycles] = [new Set(), []];
+  for (const first of stuck.keys()) {
+    const way = [];
+    let session = first;
+    while (!seen.has(session)) {
+      seen.add(session);
+      const wait = [...stuck.get(session)][0];
+      const holder = [...wait.holders].find((id) => stuck.has(id));
+      way.push({ session, object: wait.object, holder });
+      session = holder;
+    }
+    const begin = way.findIndex((step) => step.session === session);
+    if (begin >= 0) cycles.push(way.slice(begin));
+  }
+  return cycles;
+}
+
+/** Shows the objects for which calls wait, these calls and who holds them, and sessions that wait for each other. */
+async function showWaits() {
+  const objects = [];
+  let next = null;
+  do {
+    const query = new URLSearchParams({ prefix: $('prefix').value, limit: String(PAGE) });
+    if ($('type').value) query.set('type', $('type').value);
+    if (next) query.set('after', next);
+    const page = await get(`/v1/waits?${query}`);
+    objects.push(...page.objects);
+    next = page.next;
+  } while (next && objects.length < WAITS_MAX);
+  leave('');
+  const time = (ms) => (ms === null ? '-' : new Date(ms).toISOString().slice(0, 19).replace('T', ' '));
+  const cells = (kind, values) => element('tr', {}, ...values.map((value) => element(kind, { textContent: value })));
+  const rows = objects.flatMap((object) => {
+    const held = object.holders.slice(0, 5).map((one) => `${who(one)}${one.fence ? `, fence ${one.fence}` : `, a ${one.holds}`}`);
+    if (object.holders.length > 5 || object.more_holders) held.push('and more');
+    const calls = object.calls.map((call, index) => [
+      `${object.type}/${object.name}`, call.ticket, call.method ?? '-', who(call), time(call.since_ms), time(call.until_ms), index ? '' : held.join('; '),
+    ]);
+    return object.more_calls ? [...calls, [`${object.type}/${object.name}`, `and ${object.more_calls} more`]] : calls;
+  });
+  const names = new Map(objects.flatMap((object) => [...object.calls, ...object.holders]).map((one) => [one.session, who(one)]));
+  const cycles = cyclesOf(objects).map((cycle) => {
+    const steps = cycle.map((step) => ` waits for ${step.object.type}/${step.object.name} of ${names.get(step.holder)}`);
+    return element('li', { textContent: `${names.get(cycle[0].session)}${steps.join(', which')}` });
+  });
+  const head = cells('th', ['Object', 'Ticket', 'Method', 'Caller', 'Since (UTC)', 'Until (UTC)', 'Held by']);
+  $('main').replaceChildren(
+    element('h2', { textContent: 'Who waits for whom' }),
+    ...(next ? [element('p', { textContent: `Only the first ${objects.length} objects are shown: choose a type or a prefix.` })] : []),
+    rows.length ? element('table', { id: 'waiting-calls' }, head, ...rows.map((row) => cells('td', row))) : element('p', { textContent: 'No call waits.' }),
+    ...(cycles.length ? [element('h2', { textContent: 'Sessions that wait for each other' }), element('ul', { id: 'cycles' }, ...cycles)] : []),
+  );
 }
 
 function leave(text) {
@@ -352,10 +467,7 @@ $('who').addEventListener('submit', (event) => {
   event.preventDefault();
   for (const name of ['token', 'session']) {
     const value = $(name).value.trim();
-    if (name === 'session' && value !== (sessionStorage.getItem(name) ?? '')) {
-      request = 1;
-      open.clear();
-    }
+    if (name === 'session' && value !== (sessionStorage.getItem(name) ?? '')) beginNumbers();
     if (value) sessionStorage.setItem(name, value);
     else sessionStorage.removeItem(name);
   }
@@ -366,6 +478,7 @@ $('filter').addEventListener('submit', (event) => {
   trying(() => list(false));
 });
 window.addEventListener('hashchange', () => trying(async () => showAddressed()));
+$('waits').addEventListener('click', () => trying(showWaits));
 $('more').addEventListener('click', () => trying(() => list(true)));
 $('create').addEventListener('submit', (event) => {
   event.preventDefault();
@@ -381,6 +494,9 @@ $('create').addEventListener('submit', (event) => {
   });
 });
 for (const name of ['token', 'session']) $(name).value = sessionStorage.getItem(name) ?? '';
+const kept = sessionStorage.getItem('numbers');
+if (kept) numbers = JSON.parse(kept);
+else beginNumbers();
 setInterval(() => {
   if (!document.hidden) showGroup().then(refresh).catch(() => {});
 }, REFRESH_MS);

@@ -2,7 +2,7 @@
 //! quarantine.
 
 use objects_replica::edge::Question;
-use objects_state::{Command, Json, ObjectName, type_name};
+use objects_state::{Command, EXPORT_FORM, Json, ObjectName, type_name};
 
 use super::ask::{Asked, Asker, LATEST};
 use super::open::Purpose;
@@ -11,9 +11,6 @@ use crate::care::Care;
 use crate::fields::{self, Sender};
 use crate::message::Fault;
 use crate::route;
-
-/// The form of exports that this build reads.
-const EXPORT_FORM: i64 = 1;
 
 impl Asker<'_> {
     pub(super) fn care(&self, sender: &Sender, care: Care, object: ObjectName) -> Result<Asked, Fault> {

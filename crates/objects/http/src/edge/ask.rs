@@ -3,7 +3,7 @@
 use objects_replica::edge::{Consistency, Question, Request, SessionProof, Subject, UNKNOWN_TYPE};
 use objects_state::{
     AccessChange, Batch, Call, Caller, Command, Identity, Invocation, Json, Method, MethodKind, NewSession,
-    ObjectName, Origin, Ranges, SessionId, Slug, limits, methods,
+    ObjectName, Origin, Ranges, SessionId, Slug, TypeId, limits, methods,
 };
 
 use super::open::Purpose;
@@ -93,7 +93,16 @@ impl Asker<'_> {
                 let asked = self.list(&sender, &mut query)?;
                 Ok(self.in_namespace(asked))
             }
-            Route::ObjectEvents(object) => self.watch(Subject::Object(object), None),
+            Route::Waits => {
+                let asked = self.waits(&sender, &mut query)?;
+                Ok(self.in_namespace(asked))
+            }
+            Route::ObjectEvents(object) if follows(&mut query)? => self.watch(Subject::Object(object), None),
+            Route::ObjectEvents(object) => {
+                let after = query.take("after").map(|id| fields::event_id("after", &id)).transpose()?;
+                let asked = self.read(&sender, Question::History { object, after }, &mut query)?;
+                Ok(self.in_namespace(asked))
+            }
             Route::SessionEvents(session) => {
                 let keeps = keeps(&mut query)?;
                 self.watch(Subject::Session(sender.proof_of(session)?), keeps.then_some(session))
@@ -354,31 +363,37 @@ impl Asker<'_> {
     }
 
     fn list(&mut self, sender: &Sender, query: &mut Query) -> Result<Asked, Fault> {
+        let Page { kind, prefix, after, limit } = self.page(query)?;
+        let question = match kind {
+            Some(kind) => Question::List { kind, prefix, after, limit },
+            None => Question::ListAll { prefix, after, limit },
+        };
+        self.read(sender, question, query)
+    }
+
+    fn waits(&mut self, sender: &Sender, query: &mut Query) -> Result<Asked, Fault> {
+        let Page { kind, prefix, after, limit } = self.page(query)?;
+        self.read(sender, Question::Waits { kind, prefix, after, limit }, query)
+    }
+
+    /// Which page of objects is asked for.
+    fn page(&mut self, query: &mut Query) -> Result<Page, Fault> {
         let limit = query.take_number("limit", LISTED.1)?.unwrap_or(LISTED.0);
         let limit = u32::try_from(limit.max(1)).unwrap_or(u32::MAX);
         let prefix = self.whole(query.take("prefix").unwrap_or_default());
+        let after = query.take("after");
         let Some(name) = query.take("type") else {
-            let after = query.take("after");
             let after = match &self.namespace {
                 Some(namespace) => after.map(|after| namespace.whole_path(&after)),
                 None => after,
             };
-            let question = Question::ListAll { prefix, after, limit };
-            return self.read(sender, question, query);
+            return Ok(Page { kind: None, prefix, after, limit });
         };
-        let question = Question::List {
-            kind: match kind(&name)? {
-                UNKNOWN_TYPE => {
-                    self.user_type = Some(name);
-                    UNKNOWN_TYPE
-                }
-                built_in => built_in,
-            },
-            prefix,
-            after: query.take("after").map(|after| self.whole(after)),
-            limit,
-        };
-        self.read(sender, question, query)
+        let kind = kind(&name)?;
+        if kind == UNKNOWN_TYPE {
+            self.user_type = Some(name);
+        }
+        Ok(Page { kind: Some(kind), prefix, after: after.map(|after| self.whole(after)), limit })
     }
 
     fn whole(&self, name: String) -> String {
@@ -452,6 +467,14 @@ impl Asker<'_> {
     }
 }
 
+/// A page of objects.
+struct Page {
+    kind: Option<TypeId>,
+    prefix: String,
+    after: Option<String>,
+    limit: u32,
+}
+
 /// On how fresh a state a query is evaluated, and not before which position.
 pub(super) type Freshness = (Consistency, Option<u64>);
 
@@ -476,6 +499,15 @@ fn keeps(query: &mut Query) -> Result<bool, Fault> {
         None | Some("true") => Ok(true),
         Some("false") => Ok(false),
         Some(_) => Err(Fault::argument("keep", "neither `true` nor `false`")),
+    }
+}
+
+/// Whether events are streamed as they come; otherwise those are answered that the member remembers.
+fn follows(query: &mut Query) -> Result<bool, Fault> {
+    match query.take("follow").as_deref() {
+        None | Some("true") => Ok(true),
+        Some("false") => Ok(false),
+        Some(_) => Err(Fault::argument("follow", "neither `true` nor `false`")),
     }
 }
 

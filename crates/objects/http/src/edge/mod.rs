@@ -402,6 +402,7 @@ impl<K: Copy + Ord> Edge<K> {
     /// The core has ended, and another may begin: nobody answers what it was asked. As [`Self::stop`], but requests that come
     /// later are taken.
     pub fn core_ended(&mut self) {
+        self.leader = None;
         let is_stopping = self.is_stopping;
         self.stop();
         self.is_stopping = is_stopping;

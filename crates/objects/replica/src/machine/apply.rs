@@ -65,6 +65,7 @@ impl ObjectsMachine {
         self.commands.learn(&read.command, cost, own.is_some(), group.now());
         self.out.set_position(state.position());
         let position = state.position();
+        self.moments.note(position, state.stamp().ms());
         let mut ordinal = 0;
         for effect in effects.drain(..) {
             self.take_effect(effect, own.as_ref(), (position, &mut ordinal), state, group);
@@ -183,6 +184,7 @@ impl ObjectsMachine {
             }
         }
         self.watches.lost(state.position(), &mut self.out);
+        self.moments.lost();
         // Two states may have changed equally often.
         self.access_changes = u64::MAX;
         self.judge_again(state);

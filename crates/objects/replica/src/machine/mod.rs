@@ -14,6 +14,7 @@ use objects_state::{Command, Effects, Problem, Slug, State};
 
 pub use self::state::{ReplayedState, StateLoader, replay};
 use crate::CoreConfig;
+use crate::addresses::Addresses;
 use crate::commands::Commands;
 use crate::entry;
 use crate::gone::GoneRequests;
@@ -23,6 +24,7 @@ use crate::long_queries::LongQueries;
 use crate::long_runs::LongRuns;
 use crate::mailboxes::Mailboxes;
 use crate::message::ObjectsMessage;
+use crate::moments::Moments;
 use crate::readiness::{ASK_MS, Readiness};
 use crate::sessions::{Condemned, Sessions};
 use crate::stamps::Stamps;
@@ -39,6 +41,8 @@ pub struct ObjectsMachine {
     pub(crate) sessions: Sessions,
     pub(crate) joined: JoinedRequests,
     pub(crate) watches: Watches,
+    pub(crate) moments: Moments,
+    pub(crate) addresses: Addresses,
     pub(crate) waiting: WaitingRequests,
     pub(crate) readiness: Readiness,
     pub(crate) long_runs: LongRuns,
@@ -72,6 +76,8 @@ impl ObjectsMachine {
             sessions: Sessions::new(config),
             joined: JoinedRequests::new(),
             watches: Watches::new(state.position()),
+            moments: Moments::default(),
+            addresses: Addresses::new(config.serves_at.clone()),
             waiting: WaitingRequests::default(),
             readiness,
             long_runs,
@@ -275,6 +281,7 @@ impl StateMachine for ObjectsMachine {
             }
             ObjectsMessage::Compiled(versions) => self.readiness.hear(from, versions),
             ObjectsMessage::Ended(runs) => self.long_runs.hear(from, runs),
+            ObjectsMessage::Serves(address) => self.addresses.hear(from, address, group),
         }
     }
 

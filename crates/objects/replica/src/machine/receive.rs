@@ -9,6 +9,7 @@ use objects_state::{
 use super::{ObjectsMachine, access, levels};
 use crate::edge::{Answer, Consistency, Question, Request, SessionProof, Subject, origin_of};
 use crate::group::Group;
+use crate::history;
 use crate::joined::Joined;
 use crate::limits::JOINED_MAX;
 use crate::of_type::{self, proof_of_caller};
@@ -242,17 +243,20 @@ impl ObjectsMachine {
 
     pub(super) fn answer_query(&mut self, request: Request, state: &State) {
         let Request::Query { origin, principal, question, .. } = request else { return };
-        if !matches!(question, Question::Method { .. } | Question::TryMigration { .. }) {
-            return self.out.done(origin, query::answer(state, &self.members, &principal, &question));
-        }
-        let begun = query::judge(state, &principal, &question);
-        if let Err(problem) = begun.and_then(|()| self.begin_query(origin, &question, state)) {
+        let begun = query::judge(state, &principal, &question)
+            .and_then(|()| self.begin_query(origin, (&principal, &question), state));
+        if let Err(problem) = begun {
             self.out.refuse(origin, problem);
         }
     }
 
-    /// What may take long is answered at once, or goes on in the background.
-    fn begin_query(&mut self, origin: Origin, question: &Question, state: &State) -> Result<(), Problem> {
+    /// Answers it. What may take long goes on in the background.
+    fn begin_query(
+        &mut self,
+        origin: Origin,
+        (principal, question): (&Principal, &Question),
+        state: &State,
+    ) -> Result<(), Problem> {
         match question {
             Question::Method { object, incarnation, create, method, args } => {
                 match state.begin_query(object, *incarnation, *create, method, args)? {
@@ -266,7 +270,16 @@ impl ObjectsMachine {
                     Tried::UnderWay(number, trial) => self.long_queries.tried(number, origin, trial),
                 }
             }
-            _ => {}
+            Question::Waits { .. } => {
+                let when = |position| self.moments.at(position);
+                let page = query::waits(state, question, &when)?;
+                self.out.done(origin, Outcome::Done(page));
+            }
+            Question::History { object, after } => {
+                let page = history::page(state, &self.watches, object, *after);
+                self.out.done(origin, Outcome::Done(page));
+            }
+            _ => self.out.done(origin, query::answer(state, &self.members, principal, question)),
         }
         Ok(())
     }

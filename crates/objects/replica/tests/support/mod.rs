@@ -25,7 +25,7 @@ const TICK_MS: u64 = 10;
 /// How often an edge says of whom it has heard, milliseconds.
 const HEARD_MS: u64 = 150;
 /// When tests begin, on the wall clock.
-const START_MS: i64 = 1_700_000_000_000;
+pub const START_MS: i64 = 1_700_000_000_000;
 
 pub struct Member {
     pub core: Core,
@@ -374,6 +374,20 @@ impl World {
             consistency,
             min_position,
             proof: None,
+        })
+    }
+
+    /// Asks a member something else than a method, linearizable.
+    pub fn question(&mut self, id: u64, question: Question) -> u64 {
+        let (principal, consistency) = (self.principal.clone(), Consistency::Linearizable);
+        let (min_position, proof) = (None, None);
+        self.ask(id, |origin| Request::Query {
+            origin,
+            principal,
+            question,
+            consistency,
+            min_position,
+            proof,
         })
     }
 

@@ -33,6 +33,8 @@ impl EdgeAnswers for Edge {
         answers.drain(..).for_each(|answer| drop(self.0.send(Some(answer))));
     }
 
+    fn leader(&self, _: Option<&str>) {}
+
     fn core_ended(&self) {
         let _ = self.0.send(None);
     }

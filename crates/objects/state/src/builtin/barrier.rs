@@ -306,6 +306,13 @@ impl Builtin for Barrier {
             live.lose();
         }
     }
+    fn waits_by(live: &Live<Self>, queue: &Queue, _: &[u8]) -> Option<String> {
+        Some(String::from(match queue.tag {
+            LEAVE => "leave",
+            _ if live.config.double => "enter",
+            _ => "await",
+        }))
+    }
 
     fn arguments(live: &Live<Self>) -> Reply {
         Reply::new()

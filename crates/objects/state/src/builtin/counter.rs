@@ -165,6 +165,9 @@ impl Builtin for Counter {
     fn missed(live: &Live<Self>, _: &View<'_>, _: &Queue, _: &[u8]) -> String {
         reached(live.value(), false)
     }
+    fn waits_by(_: &Live<Self>, _: &Queue, _: &[u8]) -> Option<String> {
+        Some(String::from("await"))
+    }
 
     fn arguments(live: &Live<Self>) -> Reply {
         let bound = |reply: Reply, name, value: Option<i64>| match value {

@@ -223,6 +223,13 @@ impl Builtin for Election {
             ctx.set_timer(DELAY, Some(ctx.now_ms().saturating_add(live.config.lock_delay_ms)));
         }
     }
+    fn waits_by(_: &Live<Self>, queue: &Queue, _: &[u8]) -> Option<String> {
+        Some(String::from(if queue.tag == CAMPAIGN { "campaign" } else { "observe" }))
+    }
+
+    fn waits_for_holders(queue: &Queue) -> bool {
+        queue.tag == CAMPAIGN
+    }
 
     fn arguments(live: &Live<Self>) -> Reply {
         Reply::new().int("lock_delay_ms", live.config.lock_delay_ms)

@@ -93,6 +93,9 @@ impl Builtin for Latch {
     fn missed(_: &Live<Self>, _: &View<'_>, _: &Queue, _: &[u8]) -> String {
         open(false)
     }
+    fn waits_by(_: &Live<Self>, _: &Queue, _: &[u8]) -> Option<String> {
+        Some(String::from("await"))
+    }
 
     fn arguments(live: &Live<Self>) -> Reply {
         Reply::new().number("count", live.root.left.unwrap_or(live.config.count))

@@ -307,6 +307,15 @@ impl Builtin for Lock {
             ctx.set_timer(DELAY, Some(ctx.now_ms().saturating_add(live.config.lock_delay_ms)));
         }
     }
+    /// A call that was signalled stands in the lock's own queue and is still an `await`.
+    fn waits_by(_: &Live<Self>, queue: &Queue, wants: &[u8]) -> Option<String> {
+        let awaits = decoded::<Wish>(wants).is_ok_and(|wants| wants.signalled.is_some());
+        Some(String::from(if awaits || queue.tag == AWAIT { "await" } else { "acquire" }))
+    }
+
+    fn waits_for_holders(queue: &Queue) -> bool {
+        queue.tag == ACQUIRE
+    }
 
     fn arguments(live: &Live<Self>) -> Reply {
         Reply::new()

@@ -181,6 +181,9 @@ impl Builtin for Log {
         let reply = Reply::new().list::<&str>("entries", []);
         reply.number("first", live.root.first).number("next", from).finish()
     }
+    fn waits_by(_: &Live<Self>, _: &Queue, _: &[u8]) -> Option<String> {
+        Some(String::from("read"))
+    }
 
     fn arguments(live: &Live<Self>) -> Reply {
         Reply::new()

@@ -328,6 +328,9 @@ impl Builtin for Map {
             live.remove(ctx, key);
         }
     }
+    fn waits_by(_: &Live<Self>, _: &Queue, _: &[u8]) -> Option<String> {
+        Some(String::from("await_change"))
+    }
 
     fn arguments(live: &Live<Self>) -> Reply {
         Reply::new().number("max_entries", live.config.max_entries).number("max_bytes", live.config.max_bytes)

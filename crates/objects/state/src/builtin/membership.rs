@@ -266,6 +266,9 @@ impl Builtin for Membership {
             live.remove(ctx, &name, &member);
         }
     }
+    fn waits_by(_: &Live<Self>, queue: &Queue, _: &[u8]) -> Option<String> {
+        Some(String::from(if queue.tag == CHANGE { "await_change" } else { "await_size" }))
+    }
 
     fn arguments(live: &Live<Self>) -> Reply {
         Reply::new().int("min_size", live.config.min_size)

@@ -442,6 +442,9 @@ impl Builtin for WorkQueue {
             live.give_back(ctx, lost.position, item, 0);
         }
     }
+    fn waits_by(_: &Live<Self>, queue: &Queue, _: &[u8]) -> Option<String> {
+        Some(String::from(if queue.tag == PUT { "put" } else { "take" }))
+    }
 
     fn arguments(live: &Live<Self>) -> Reply {
         Reply::new()

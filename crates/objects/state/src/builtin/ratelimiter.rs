@@ -238,6 +238,9 @@ impl Builtin for RateLimiter {
             live.serve(ctx, key);
         }
     }
+    fn waits_by(_: &Live<Self>, _: &Queue, _: &[u8]) -> Option<String> {
+        Some(String::from("acquire"))
+    }
 
     /// What `configure` has said counts. Buckets are full.
     fn arguments(live: &Live<Self>) -> Reply {

@@ -196,6 +196,14 @@ impl Builtin for RwLock {
             ctx.set_timer(DELAY, Some(ctx.now_ms().saturating_add(live.config.lock_delay_ms)));
         }
     }
+    fn waits_by(_: &Live<Self>, _: &Queue, wants: &[u8]) -> Option<String> {
+        let writes = decoded::<bool>(wants).unwrap_or(true);
+        Some(String::from(if writes { "write" } else { "read" }))
+    }
+
+    fn waits_for_holders(_: &Queue) -> bool {
+        true
+    }
 
     fn arguments(live: &Live<Self>) -> Reply {
         Reply::new().int("lock_delay_ms", live.config.lock_delay_ms)

@@ -197,6 +197,13 @@ impl Builtin for Semaphore {
             live.root.taken -= held;
         }
     }
+    fn waits_by(_: &Live<Self>, _: &Queue, _: &[u8]) -> Option<String> {
+        Some(String::from("acquire"))
+    }
+
+    fn waits_for_holders(_: &Queue) -> bool {
+        true
+    }
 
     /// Permits that were given back and never taken stay.
     fn arguments(live: &Live<Self>) -> Reply {

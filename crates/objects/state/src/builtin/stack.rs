@@ -139,6 +139,9 @@ impl Builtin for Stack {
             _ => Reply::new().raw("size", "null").finish(),
         }
     }
+    fn waits_by(_: &Live<Self>, queue: &Queue, _: &[u8]) -> Option<String> {
+        Some(String::from(if queue.tag == PUSH { "push" } else { "pop" }))
+    }
 
     fn arguments(live: &Live<Self>) -> Reply {
         Reply::new().number("capacity", live.config.capacity)

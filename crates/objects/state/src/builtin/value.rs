@@ -128,6 +128,9 @@ impl Builtin for Value {
     fn missed(live: &Live<Self>, view: &View<'_>, _: &Queue, _: &[u8]) -> String {
         live.change(view, false)
     }
+    fn waits_by(_: &Live<Self>, _: &Queue, _: &[u8]) -> Option<String> {
+        Some(String::from("await_change"))
+    }
 
     fn arguments(live: &Live<Self>) -> Reply {
         Reply::new().raw("initial", &live.config.initial)

@@ -113,6 +113,16 @@ pub(crate) trait Builtin: Sized {
         String::from("{}")
     }
 
+    /// By which method a call waits in a queue, if that is known: for those who look at what waits.
+    fn waits_by(_live: &Live<Self>, _queue: &Queue, _wants: &[u8]) -> Option<String> {
+        None
+    }
+
+    /// Whether a call waits there until those who hold something of the object give it back.
+    fn waits_for_holders(_queue: &Queue) -> bool {
+        false
+    }
+
     /// A waiting call ends without what it waited for. `None`: it goes on waiting, for something else.
     fn ended(
         live: &mut Live<Self>,

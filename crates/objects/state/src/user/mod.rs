@@ -162,6 +162,11 @@ impl Builtin for Guest {
         }
     }
 
+    /// Of a call that had its turn its module alone knows what it waits for.
+    fn waits_by(_: &Live<Self>, queue: &Queue, wants: &[u8]) -> Option<String> {
+        if queue.tag == NOT_RUN { long::method_of(wants) } else { None }
+    }
+
     /// Its state is what its module saves.
     fn arguments(_: &Live<Self>) -> Reply {
         Reply::new()

@@ -184,6 +184,14 @@ pub(super) fn move_beside(
     Ok(ticket)
 }
 
+/// The method of a call, a migration too, that has not had its turn, by what its ticket says.
+pub(super) fn method_of(wants: &[u8]) -> Option<String> {
+    if let Ok(moving) = decoded::<Moving>(wants) {
+        return Some(String::from(if moving.back.is_some() { ":rollback" } else { ":migrate" }));
+    }
+    decoded::<Asked>(wants).ok().map(|asked| asked.invocation.method)
+}
+
 /// An object's `init` is unfinished. Gives the creator's ticket.
 pub(super) fn create_beside(
     live: &mut Live<Guest>,

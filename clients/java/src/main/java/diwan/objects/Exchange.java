@@ -7,6 +7,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -18,6 +19,8 @@ import javax.net.ssl.SSLContext;
 final class Exchange {
     static final Duration ATTEMPT = Duration.ofSeconds(5);
     static final Duration HOLD = Duration.ofSeconds(10);
+    /** For how long a member that did not serve is not gone to because a response names it. */
+    private static final Duration SHUN = Duration.ofSeconds(5);
     // Refusals of members, not of the replicated state: the same request is sent again.
     private static final Set<String> AGAIN = Set.of("no-leader", "outcome-unknown", "rate", "bad-response", "too-slow");
 
@@ -27,7 +30,8 @@ final class Exchange {
     private final HttpClient http;
     private final String scheme;
     private int current;
-    private String leader;
+    /** When members did not serve, by System.nanoTime. */
+    private final Map<String, Long> failures = new HashMap<>();
     private long position;
 
     record Answer(int status, Map<String, Object> result) {}
@@ -59,17 +63,26 @@ final class Exchange {
     }
 
     private synchronized String pick() {
-        return leader != null ? leader : members.get(current);
+        return members.get(current);
     }
 
     private synchronized void failed(String member) {
-        if (member.equals(leader)) leader = null;
+        failures.put(member, System.nanoTime());
         if (member.equals(members.get(current))) current = (current + 1) % members.size();
     }
 
-    private synchronized void heard(HttpResponse<String> response) {
+    /**
+     * Takes note of what a response says; whether it names a leader to which we go next. Only to one whose address was given: what
+     * a response says must not send a token anywhere else. Nor to one that did not serve a moment ago.
+     */
+    private synchronized boolean heard(HttpResponse<String> response) {
         response.headers().firstValueAsLong("diwan-position").ifPresent(seen -> position = Math.max(position, seen));
-        response.headers().firstValue("diwan-leader").ifPresent(told -> leader = told);
+        int leader = response.headers().firstValue("diwan-leader").map(members::indexOf).orElse(-1);
+        if (leader < 0) return false;
+        Long failed = failures.get(members.get(leader));
+        if (failed != null && System.nanoTime() - failed < SHUN.toNanos()) return false;
+        current = leader;
+        return true;
     }
 
     synchronized long position() {
@@ -104,10 +117,10 @@ final class Exchange {
             failed(member);
             throw broken;
         }
-        heard(response);
+        boolean follows = heard(response);
         if (response.statusCode() < 400) return new Answer(response.statusCode(), Json.object(response.body()));
         Problem refused = Problem.of(response.statusCode(), response.body());
-        if (AGAIN.contains(refused.slug()) && response.headers().firstValue("diwan-leader").isEmpty()) failed(member);
+        if (AGAIN.contains(refused.slug()) && !follows) failed(member);
         throw refused;
     }
 

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"diwan/objects"
+)
+
+const calls = 200
+
+// asked says how many requests each member has had.
+func asked() (counts [3]int) {
+	for place := range counts {
+		counts[place] = must(strconv.Atoi(control("requests", strconv.Itoa(place+1))))
+	}
+	return counts
+}
+
+func init() {
+	test("leader.requests_go_to_the_leader", func(t *T) {
+		// A cluster object begins with a member that it draws.
+		for range 5 {
+			cluster := connect(5 * time.Second)
+			counter := objects.NewCounter(cluster, fresh())
+			for range 20 {
+				must(counter.Increment(t))
+			}
+			leader, before := must(strconv.Atoi(control("leader"))), asked()
+			for range calls {
+				must(counter.Increment(t))
+			}
+			grown, others := asked(), 0
+			for place := range grown {
+				grown[place] -= before[place]
+				if place != leader-1 {
+					others += grown[place]
+				}
+			}
+			if must(strconv.Atoi(control("leader"))) == leader && (grown[leader-1] < calls || others >= calls/2) {
+				panic(fmt.Sprintf("member %d leads: %v", leader, grown))
+			}
+			cluster.Close()
+		}
+	})
+}

@@ -1,0 +1,27 @@
+// Which member is asked: the leader, once a response has named it.
+
+import assert from 'node:assert/strict'
+import { Counter } from '../../../clients/javascript/src/index.js'
+import { connect, control, fresh, test } from './harness.js'
+
+const CALLS = 200
+
+/** How many requests each member has had. */
+const asked = () => Promise.all(['1', '2', '3'].map(async (number) => Number(await control('requests', number))))
+
+test('leader.requests_go_to_the_leader', async () => {
+  // A cluster object begins with a member that it draws.
+  for (let round = 0; round < 5; round++) {
+    const cluster = connect()
+    const counter = new Counter(cluster, fresh())
+    for (let number = 0; number < 20; number++) await counter.increment()
+    const [leader, before] = [Number(await control('leader')), await asked()]
+    for (let number = 0; number < CALLS; number++) await counter.increment()
+    const grown = (await asked()).map((after, place) => after - before[place])
+    const others = grown.reduce((sum, more) => sum + more, 0) - grown[leader - 1]
+    if (Number(await control('leader')) === leader) {
+      assert.ok(grown[leader - 1] >= CALLS && others < CALLS / 2, `member ${leader} leads: ${grown}`)
+    }
+    await cluster.close()
+  }
+})
