@@ -43,6 +43,11 @@
 //! *A run that takes long.* The state says that it is under way beside the commands; each member's engine carries it out, and
 //! members tell the leader when theirs is done. The leader then proposes that it takes effect (`long_runs.rs`).
 //!
+//! *A run that differs.* At member 2 a run comes to something else than at the others. Members compare digests of their states; 2
+//! finds that a majority agrees on another one. It serves and applies nothing more, and tells all what its latest runs came to
+//! (`disagreement.rs`). The leader finds the first that differs from its own, and proposes that its object goes into quarantine.
+//! Half a second or more later 2 puts its state aside and joins anew; behind the others' snapshot the object runs nothing.
+//!
 //! *A crash of the leader.* The links break, another member leads within a few heartbeats. Each member gives it the whole
 //! queue again, under the same numbers. What the old leader had committed is passed over. A command that was lost on the
 //! way while a later one was applied can never be applied under its number: its member sees that, and gives it a new one.
@@ -69,6 +74,7 @@
 mod commands;
 mod config;
 mod core;
+mod disagreement;
 pub mod edge;
 mod entry;
 mod gone;
@@ -94,14 +100,14 @@ mod watches;
 pub use config::CoreConfig;
 pub use core::Core;
 pub use machine::{ObjectsMachine, ReplayedState, StateLoader, replay};
-pub use message::ObjectsMessage;
+pub use message::{ObjectsMessage, RunsTold};
 pub use status::CoreStatus;
 
 /// What cores of different members say to each other.
 pub type PeerMessage = consensus_replica::PeerMessage<ObjectsMessage>;
 
 /// The highest feature level that this build understands.
-pub const FEATURE_LEVEL: u32 = 7;
+pub const FEATURE_LEVEL: u32 = 8;
 
 /// The feature level from which on there may be types of users.
 pub const USER_TYPES_LEVEL: u32 = 2;
@@ -115,6 +121,9 @@ pub const ACCESS_LEVEL: u32 = 6;
 
 /// The feature level from which on objects are imported.
 pub const IMPORT_LEVEL: u32 = 7;
+
+/// The feature level from which on objects go into quarantine of which members came to different results.
+pub const DISAGREED_LEVEL: u32 = 8;
 
 /// How many bytes a message of another member may have that begins like this: see
 /// [`consensus_replica::peer_message_bytes_max`].

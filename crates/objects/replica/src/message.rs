@@ -4,7 +4,7 @@ use bytes::{Buf, Bytes};
 use consensus_raft::Malformed;
 use consensus_replica::{MachineMessage, MessageLength, OwnRole};
 use objects_state::guest::VersionHash;
-use objects_state::{Begun, SessionId};
+use objects_state::{Begun, Ran, SessionId};
 
 /// 24 bytes for each session of which a member has heard.
 const SESSIONS_BYTES_MAX: usize = 64 + 24 * crate::limits::HEARD_MAX;
@@ -21,12 +21,28 @@ pub(crate) type RunName = (u64, Begun);
 const RUN_BYTES: usize = 20;
 const RUNS_BYTES_MAX: usize = 64 + RUN_BYTES * objects_state::limits::LONG_RUNS_MAX;
 
+/// Runs of which one message tells what they came to.
+pub(crate) const RAN_MAX: usize = 4_096;
+const RAN_BYTES_MAX: usize = 64 + 24 * RAN_MAX;
+
+/// What runs of modules came to at a member.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunsTold {
+    /// Of all runs behind this position,
+    pub from: u64,
+    /// up to this one.
+    pub until: u64,
+    /// In the order in which they were carried out.
+    pub runs: Vec<Ran>,
+}
+
 mod kind {
     pub(super) const FORWARD: u8 = 1;
     pub(super) const HEARD_ASK: u8 = 2;
     pub(super) const HEARD: u8 = 3;
     pub(super) const COMPILED: u8 = 32;
     pub(super) const ENDED: u8 = 33;
+    pub(super) const RAN: u8 = 40;
 }
 
 /// See the module.
@@ -53,6 +69,8 @@ pub enum ObjectsMessage {
     /// Runs beside the commands with which the sender's engine is done: the object's space, and when the run was begun. Only from
     /// feature level 5 on.
     Ended(Vec<RunName>),
+    /// What runs came to at the sender, which has found its state to be another than somebody's. Only from feature level 8 on.
+    Ran(RunsTold),
 }
 
 impl MachineMessage for ObjectsMessage {
@@ -85,6 +103,12 @@ impl MachineMessage for ObjectsMessage {
                     out.extend_from_slice(&position.to_le_bytes());
                     out.extend_from_slice(&number.to_le_bytes());
                 }
+            }
+            Self::Ran(RunsTold { from, until, runs }) => {
+                out.push(kind::RAN);
+                let numbers = runs.iter().flat_map(|ran| [ran.position, ran.space, ran.digest]);
+                let numbers = [*from, *until].into_iter().chain(numbers);
+                numbers.for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
             }
         }
     }
@@ -119,19 +143,30 @@ impl MachineMessage for ObjectsMessage {
                 }
                 Self::Ended(runs)
             }
+            kind::RAN => {
+                let (from, until) = (number(&mut bytes)?, number(&mut bytes)?);
+                let mut runs = Vec::with_capacity(bytes.len() / 24);
+                while !bytes.is_empty() {
+                    let (position, space) = (number(&mut bytes)?, number(&mut bytes)?);
+                    runs.push(Ran { position, space, digest: number(&mut bytes)? });
+                }
+                Self::Ran(RunsTold { from, until, runs })
+            }
             _ => return Err(Malformed("a message of unknown kind")),
         };
         if bytes.is_empty() { Ok(message) } else { Err(Malformed("a message with too much in it")) }
     }
 
     fn is_bulky(&self) -> bool {
-        matches!(self, Self::Forward(_))
+        matches!(self, Self::Forward(_) | Self::Ran(_))
     }
 
     fn may_be_said_to(&self, role: OwnRole) -> bool {
         match self {
             Self::Forward(_) | Self::Heard { .. } | Self::Compiled(_) | Self::Ended(_) => role.leads,
             Self::HeardAsk { .. } => role.follows,
+            // Whoever leads next needs it too.
+            Self::Ran(_) => true,
         }
     }
 
@@ -141,6 +176,7 @@ impl MachineMessage for ObjectsMessage {
             kind::HEARD => MessageLength::UpTo(SESSIONS_BYTES_MAX),
             kind::COMPILED => MessageLength::UpTo(VERSIONS_BYTES_MAX),
             kind::ENDED => MessageLength::UpTo(RUNS_BYTES_MAX),
+            kind::RAN => MessageLength::UpTo(RAN_BYTES_MAX),
             _ => MessageLength::Small,
         }
     }
@@ -199,6 +235,11 @@ mod tests {
                 (7, Begun { position: 1 << 40, number: 2 }),
                 (8, Begun { position: 9, number: 1 }),
             ]),
+            ObjectsMessage::Ran(RunsTold {
+                from: 3,
+                until: 1 << 40,
+                runs: vec![Ran { position: 4, space: 2, digest: u64::MAX }],
+            }),
         ] {
             let whole = PeerMessage::Machine(message);
             let mut bytes = Vec::new();

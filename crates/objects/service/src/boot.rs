@@ -225,6 +225,14 @@ impl Boot {
                 self.failure = Some(fault.into());
                 Ending::Diverged
             }
+            Err(fault @ Fault::Rotten { .. }) => {
+                tracing::error!(%fault, "this member's objects in memory have rotted: it reads them from its disk again");
+                if let Some(engine) = &self.engine {
+                    // Its copies of objects were made from that memory.
+                    engine.forget_all();
+                }
+                Ending::Rotten
+            }
             outcome => outcome?,
         };
         if let Some(peers) = self.peers.as_mut().filter(|_| ending != Ending::Stopped) {

@@ -147,11 +147,18 @@ impl Store {
     /// Appends the next chunk of the running snapshot; nothing if none is running.
     pub(crate) fn scan_chunk(&mut self, out: &mut Vec<u8>, bytes: usize) -> Option<SnapshotProgress> {
         let mut scan = self.scan.take()?;
-        if let Some(digest) = scan.chunk(&|after| self.range(after, Bound::Unbounded).next(), out, bytes) {
-            return Some(SnapshotProgress::Done { digest });
+        let progress = scan.chunk(&|after| self.range(after, Bound::Unbounded).next(), out, bytes);
+        if progress == SnapshotProgress::More {
+            self.scan = Some(scan);
         }
-        self.scan = Some(scan);
-        Some(SnapshotProgress::More)
+        Some(progress)
+    }
+
+    /// Flips a bit of a record, as memory that fails would: the digest knows nothing of it.
+    pub(crate) fn rot(&mut self, key: &Key) {
+        if let Some(byte) = self.records.get_mut(key).and_then(|value| value.last_mut()) {
+            *byte ^= 1;
+        }
     }
 
     pub(crate) const fn terms(&self) -> u64 {

@@ -609,6 +609,7 @@ fn what(command: &Command) -> String {
         | Command::Quarantine { .. }
         | Command::Rollback { .. }
         | Command::Finish { .. }
+        | Command::Disagreed { .. }
         | Command::TypeDelete { .. }
         | Command::Migrate { .. } => "any type".into(),
     }

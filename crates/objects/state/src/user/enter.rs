@@ -131,6 +131,7 @@ fn run(live: &Live<Guest>, ctx: &mut Ctx<'_>, visit: &Visit<'_>) -> (Ended, Mome
     if !is_beside {
         ctx.core.spent += (ended.fuel / FUEL_PER_BYTE) as usize;
     }
+    ctx.core.ran.note((ctx.core.meta.position, space), &ended, !is_beside);
     (ended, at)
 }
 
