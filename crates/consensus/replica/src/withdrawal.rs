@@ -10,7 +10,7 @@ use crate::view::View;
 /// How much later than the voter before it a member gives up its vote, milliseconds.
 const APART_MS: u64 = 500;
 /// How long voters that are away are waited for, milliseconds.
-const PATIENCE_MS: u64 = 60_000;
+const PATIENCE_MS: u64 = 20_000;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -80,6 +80,6 @@ mod tests {
 
     #[test]
     fn member_that_withdraws_waits_for_a_voter_that_is_away_for_a_bounded_time() {
-        assert_eq!(gives_up_at(2, &[1]), 61_000);
+        assert_eq!(gives_up_at(2, &[1]), 21_000);
     }
 }

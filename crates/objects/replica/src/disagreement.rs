@@ -114,13 +114,14 @@ impl Disagreement {
             return None;
         }
         self.looked = Some(self.own.until);
-        let (object, incarnation, position) = self.first(state)?;
+        let (object, incarnation, position) = self.first(|space| state.may_disagree(space))?;
         self.proposed = Some(now);
         Some(Command::Disagreed { object, incarnation, position })
     }
 
-    /// The first run that differs between two members, of an object that may go into quarantine for it.
-    fn first(&self, state: &State) -> Option<(ObjectName, u64, u64)> {
+    /// The first run that differs between two members, of an object that may go into quarantine for it: `look_up` gives its name,
+    /// and the position up to which nothing counts any more.
+    fn first(&self, look_up: impl Fn(u64) -> Option<(ObjectName, u64)>) -> Option<(ObjectName, u64, u64)> {
         let own = self.own.told();
         let all: Vec<_> = self.heard.iter().map(|(_, told)| told).chain([&own]).collect();
         let mut known = BTreeMap::new();
@@ -131,7 +132,7 @@ impl Disagreement {
                     if known.len() == LOOKED_UP_MAX && !known.contains_key(&space) {
                         return None;
                     }
-                    let looked_up = known.entry(space).or_insert_with(|| state.may_disagree(space));
+                    let looked_up = known.entry(space).or_insert_with(|| look_up(space));
                     let (object, _) = looked_up.as_ref().filter(|(_, released)| *released < position)?;
                     Some((object.clone(), space, position))
                 });
@@ -216,9 +217,11 @@ mod tests {
     fn first_difference_is_that_of_the_first_run_that_both_carried_out() {
         let one = told(2, 9, &[(3, 100, 1), (4, 100, 2), (4, 200, 3), (4, 100, 4), (8, 300, 5)]);
         assert_eq!(of(&one, &one), []);
-        let second_of_a_position = told(2, 9, &[(3, 100, 1), (4, 100, 2), (4, 200, 3), (4, 100, 7), (8, 300, 6)]);
+        let second_of_a_position =
+            told(2, 9, &[(3, 100, 1), (4, 100, 2), (4, 200, 3), (4, 100, 7), (8, 300, 6)]);
         assert_eq!(of(&one, &second_of_a_position), [(4, 100), (8, 300)]);
-        let ran_more = told(2, 9, &[(3, 100, 1), (4, 50, 8), (4, 100, 2), (4, 200, 3), (4, 100, 4), (8, 300, 5)]);
+        let ran_more =
+            told(2, 9, &[(3, 100, 1), (4, 50, 8), (4, 100, 2), (4, 200, 3), (4, 100, 4), (8, 300, 5)]);
         assert_eq!(of(&one, &ran_more), [], "what one did not run says nothing");
     }
 
@@ -228,6 +231,35 @@ mod tests {
         assert_eq!(of(&one, &told(2, 9, &[(3, 100, 7), (5, 100, 7), (7, 100, 7)])).len(), 3);
         assert_eq!(of(&one, &told(3, 9, &[(3, 100, 7), (5, 100, 7), (7, 100, 7)])).len(), 2);
         assert_eq!(of(&one, &told(3, 6, &[(3, 100, 7), (5, 100, 7), (7, 100, 7)])), [(5, 100)]);
+    }
+
+    #[test]
+    fn first_of_all_differences_is_named_and_those_that_are_settled_are_not() {
+        let mut disagreement = Disagreement::new(&State::new());
+        let own = told(0, 9, &[(3, 100, 1), (5, 200, 1), (7, 300, 1), (8, 100, 1)]);
+        disagreement.own.runs = own.runs.iter().copied().collect();
+        disagreement.own.until = 9;
+        disagreement.hear(MemberId(2), told(0, 9, &[(3, 100, 1), (5, 200, 1), (7, 300, 2), (8, 100, 1)]));
+        disagreement.hear(MemberId(3), told(0, 9, &[(3, 100, 1), (5, 200, 2), (7, 300, 3), (8, 100, 2)]));
+        let name = |space: u64| ObjectName { kind: objects_state::TypeId(64), name: space.to_string() };
+        let first = |disagreement: &Disagreement, released: &[(u64, u64)], gone: &[u64]| {
+            let released =
+                |space| released.iter().find(|(known, _)| *known == space).map_or(0, |(_, at)| *at);
+            disagreement.first(|space| (!gone.contains(&space)).then(|| (name(space), released(space))))
+        };
+        assert_eq!(first(&disagreement, &[], &[]), Some((name(200), 200, 5)));
+        assert_eq!(
+            first(&disagreement, &[(200, 5)], &[]),
+            Some((name(300), 300, 7)),
+            "it was released since"
+        );
+        assert_eq!(first(&disagreement, &[(200, 4)], &[300]), Some((name(200), 200, 5)));
+        assert_eq!(first(&disagreement, &[], &[200, 300]), Some((name(100), 100, 8)));
+        assert_eq!(first(&disagreement, &[], &[100, 200, 300]), None);
+        disagreement.settled = 9;
+        disagreement.heard.clear();
+        disagreement.hear(MemberId(3), told(0, 9, &[(5, 200, 2)]));
+        assert_eq!(disagreement.heard, [], "it was told before the quarantine");
     }
 
     #[test]

@@ -138,6 +138,7 @@ mod session;
 mod source;
 mod state;
 mod store;
+mod term;
 mod tick;
 mod ticket;
 mod types;

@@ -98,9 +98,7 @@ fn put_act(parts: &mut Parts, act: &Act) {
     let (kind, numbers, texts): (u64, [u64; 2], [&[u8]; 3]) = match act {
         Act::Park { tag, wait_ms } => (1, [*tag, *wait_ms as u64], [b"", b"", b""]),
         Act::Wake { ticket, result } => (2, [*ticket, 0], [result, b"", b""]),
-        Act::Fail { ticket, code, detail } => {
-            (3, [*ticket, 0], [code.as_bytes(), detail.as_bytes(), b""])
-        }
+        Act::Fail { ticket, code, detail } => (3, [*ticket, 0], [code.as_bytes(), detail.as_bytes(), b""]),
         Act::SetTimer { id, after_ms } => (4, [*id, *after_ms as u64], [b"", b"", b""]),
         Act::ClearTimer(id) => (5, [*id, 0], [b"", b"", b""]),
         Act::Send { target, method, args } => (6, [0, 0], [target.as_bytes(), method.as_bytes(), args]),
@@ -117,7 +115,13 @@ mod tests {
 
     fn ended() -> Ended {
         let acts = vec![Act::Emit { topic: "a".into(), body: b"1".to_vec() }, Act::ClearTimer(3)];
-        Ended { outcome: Ok(b"{}".to_vec()), pages: vec![(3, Some(vec![7; 9]))], registers: None, acts, fuel: 5 }
+        Ended {
+            outcome: Ok(b"{}".to_vec()),
+            pages: vec![(3, Some(vec![7; 9]))],
+            registers: None,
+            acts,
+            fuel: 5,
+        }
     }
 
     #[test]

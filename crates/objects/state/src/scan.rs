@@ -15,7 +15,7 @@ use std::ops::Bound;
 
 use crate::codec::{put_bytes, put_varint};
 use crate::key::Key;
-use crate::store::term;
+use crate::term::term;
 
 /// The only form so far.
 pub(crate) const VERSION: u8 = 1;
@@ -61,7 +61,17 @@ impl Scan {
         let mut pending = vec![VERSION];
         put_bytes(&mut pending, header);
         let (kept, sum) = (BTreeMap::new(), term(&[], header));
-        Self { pending, written: 0, last: None, kept, kept_bytes: 0, records: 0, digest, sum, finished: false }
+        Self {
+            pending,
+            written: 0,
+            last: None,
+            kept,
+            kept_bytes: 0,
+            records: 0,
+            digest,
+            sum,
+            finished: false,
+        }
     }
 
     /// A record has changed: this is what it was.

@@ -32,7 +32,7 @@ use crate::runs::Ran;
 use crate::scan::{Scan, SnapshotProgress};
 use crate::session::{self, Session};
 use crate::source::{Process, Source};
-use crate::store::term;
+use crate::term::term;
 use crate::tick;
 use crate::ticket;
 use crate::types::{self, TypeInfo};
@@ -447,7 +447,8 @@ impl State {
     #[must_use]
     pub fn may_disagree(&self, space: u64) -> Option<(ObjectName, u64)> {
         let kinds = (USER_TYPE_MIN..=USER_TYPE_MAX).map(TypeId);
-        let objects = kinds.flat_map(|kind| self.core.store.prefix(&key::objects_of(kind)).map(move |found| (kind, found)));
+        let objects = kinds
+            .flat_map(|kind| self.core.store.prefix(&key::objects_of(kind)).map(move |found| (kind, found)));
         let mut objects = objects.filter_map(|(kind, (key, value))| {
             let header: Header = crate::codec::decoded(value).ok()?;
             let name = core::str::from_utf8(key.get(2..)?).ok()?;

@@ -13,6 +13,7 @@ use twox_hash::XxHash3_64;
 
 use crate::key::Key;
 use crate::scan::{Scan, SnapshotProgress};
+use crate::term::{term, term_under};
 
 type Value = Box<[u8]>;
 
@@ -37,15 +38,6 @@ pub(crate) struct Store {
 pub(crate) struct Mark {
     changes: usize,
     terms: u64,
-}
-
-pub(crate) fn term(key: &[u8], value: &[u8]) -> u64 {
-    term_under(XxHash3_64::oneshot(key), value)
-}
-
-/// The term of a record whose key has that hash.
-fn term_under(key_hash: u64, value: &[u8]) -> u64 {
-    XxHash3_64::oneshot_with_seed(key_hash, value)
 }
 
 impl Store {

@@ -38,7 +38,9 @@ fn reason(types: &Types) -> Option<String> {
 fn runs_of_a_command_are_told_also_those_that_fail_and_equal_ones_are_equal_at_two_members() {
     let (mut one, mut other) = (at_level(LEVEL), at_level(LEVEL));
     let mut told = Vec::new();
-    for (method, args) in [("add", ""), ("add", ""), ("refuse", ""), ("bad", ""), ("wait", ""), ("give", "{\"value\":4}")] {
+    for (method, args) in
+        [("add", ""), ("add", ""), ("refuse", ""), ("bad", ""), ("wait", ""), ("give", "{\"value\":4}")]
+    {
         for types in [&mut one, &mut other] {
             types.call(S(1), method, args);
             let space = incarnation(types);

@@ -41,7 +41,9 @@ pub use call::Asked;
 pub(crate) use call::{batch_step, begin_query, call, check_batch, create, query};
 pub(crate) use enter::query_result;
 pub(crate) use exchange::{export, import};
-pub(crate) use guard::{disagreed, forget_before, is_kept_until, may_disagree, quarantine, quarantine_deadly};
+pub(crate) use guard::{
+    disagreed, forget_before, is_kept_until, may_disagree, quarantine, quarantine_deadly,
+};
 pub use long::LongRun;
 pub(crate) use migrate::migrate;
 pub(crate) use outbox::{
