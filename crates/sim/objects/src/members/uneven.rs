@@ -4,18 +4,18 @@
 use std::sync::Arc;
 
 use objects_state::guest::{
-    Ended, Engine, Entry, Host, Progress, Rejected, Run, RunId, Version, VersionHash,
+    Ended, Engine, Entry, Host, PAGE_BYTES, Progress, Rejected, Run, RunId, Version, VersionHash,
 };
 
 /// The word among a call's arguments.
 const WORD: &[u8] = b"uneven";
-/// Which byte of its first page such a run leaves otherwise: one that no module of ours uses.
-const PLACE: usize = 4_000;
+/// A page that such a run writes, and that no module of ours uses: nothing writes over it later.
+const PAGE: u32 = 1_000;
 
 /// See the module.
 pub(super) struct Uneven {
     inner: Arc<dyn Engine>,
-    /// What is added to that byte: engines with different ones come to different results.
+    /// What it writes: engines with different ones come to different results.
     by: u8,
 }
 
@@ -32,11 +32,8 @@ impl Engine for Uneven {
             Entry::Call { args, .. } => args.windows(WORD.len()).any(|word| word == WORD),
             _ => false,
         };
-        if is_meant
-            && let Some((_, Some(page))) = ended.pages.first_mut()
-            && let Some(byte) = page.get_mut(PLACE)
-        {
-            *byte = byte.wrapping_add(self.by);
+        if is_meant && ended.outcome.is_ok() {
+            ended.pages.push((PAGE, Some(vec![self.by; PAGE_BYTES])));
         }
         ended
     }
