@@ -68,6 +68,8 @@
 //!   their time runs out, an hour at the most. What they are granted meanwhile goes to nobody.
 //! - Events are remembered by each member for itself: a watch that resumes elsewhere may be told that they are lost.
 //! - Commands take turns in the order of their arrival, whoever sends them: a caller that fills the queue delays others.
+//! - A run that differs at one member stops its object at all of them, also if that member's machine alone is to blame: nothing tells
+//!   a fault of an engine from memory that a run has read and that had rotted.
 //! - A query of 1,000 items is evaluated between commands, and holds them up for as long.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
