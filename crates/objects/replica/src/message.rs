@@ -23,7 +23,8 @@ const RUNS_BYTES_MAX: usize = 64 + RUN_BYTES * objects_state::limits::LONG_RUNS_
 
 /// Runs of which one message tells what they came to.
 pub(crate) const RAN_MAX: usize = 4_096;
-const RAN_BYTES_MAX: usize = 64 + 24 * RAN_MAX;
+const RAN_BYTES: usize = 24;
+const RAN_BYTES_MAX: usize = 64 + RAN_BYTES * RAN_MAX;
 
 /// What runs of modules came to at a member.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -143,15 +144,7 @@ impl MachineMessage for ObjectsMessage {
                 }
                 Self::Ended(runs)
             }
-            kind::RAN => {
-                let (from, until) = (number(&mut bytes)?, number(&mut bytes)?);
-                let mut runs = Vec::with_capacity(bytes.len() / 24);
-                while !bytes.is_empty() {
-                    let (position, space) = (number(&mut bytes)?, number(&mut bytes)?);
-                    runs.push(Ran { position, space, digest: number(&mut bytes)? });
-                }
-                Self::Ran(RunsTold { from, until, runs })
-            }
+            kind::RAN => Self::Ran(decode_ran(&mut bytes)?),
             _ => return Err(Malformed("a message of unknown kind")),
         };
         if bytes.is_empty() { Ok(message) } else { Err(Malformed("a message with too much in it")) }
@@ -207,6 +200,16 @@ fn decode_version(bytes: &mut Bytes) -> Result<(VersionHash, Option<String>), Ma
     }
     let detail = String::from_utf8(bytes.split_to(length).to_vec());
     Ok((version, Some(detail.map_err(|_| Malformed("a reason that is no text"))?)))
+}
+
+fn decode_ran(bytes: &mut Bytes) -> Result<RunsTold, Malformed> {
+    let (from, until) = (number(bytes)?, number(bytes)?);
+    let mut runs = Vec::with_capacity(bytes.len() / RAN_BYTES);
+    while !bytes.is_empty() {
+        let (position, space) = (number(bytes)?, number(bytes)?);
+        runs.push(Ran { position, space, digest: number(bytes)? });
+    }
+    Ok(RunsTold { from, until, runs })
 }
 
 const CUT: Malformed = Malformed("a message that is cut short");

@@ -218,12 +218,22 @@ impl Boot {
         links.from_journal.take_all(&mut Vec::new());
         links.edges.core_ended();
         links.names.iter().for_each(|names| names.refuse_all());
-        let ending = match ended.outcome {
+        let ending = self.ending(ended.outcome)?;
+        if let Some(peers) = self.peers.as_mut().filter(|_| ending != Ending::Stopped) {
+            peers.identity().end_membership();
+            peers.begin_anew(false);
+        }
+        Ok(Event::Ended(ending))
+    }
+
+    /// How a core has ended. One whose state is wrong is followed by another.
+    fn ending(&mut self, outcome: Result<Ending, Fault>) -> Result<Ending, Failure> {
+        match outcome {
             // The others have theirs.
             Err(fault @ Fault::Divergence { .. }) if self.config.group.is_some() => {
                 tracing::error!(%fault, "this member's objects are another state than the others': it takes theirs");
                 self.failure = Some(fault.into());
-                Ending::Diverged
+                Ok(Ending::Diverged)
             }
             Err(fault @ Fault::Rotten { .. }) => {
                 tracing::error!(%fault, "this member's objects in memory have rotted: it reads them from its disk again");
@@ -231,15 +241,10 @@ impl Boot {
                     // Its copies of objects were made from that memory.
                     engine.forget_all();
                 }
-                Ending::Rotten
+                Ok(Ending::Rotten)
             }
-            outcome => outcome?,
-        };
-        if let Some(peers) = self.peers.as_mut().filter(|_| ending != Ending::Stopped) {
-            peers.identity().end_membership();
-            peers.begin_anew(false);
+            outcome => Ok(outcome?),
         }
-        Ok(Event::Ended(ending))
     }
 
     fn core_config(&self, identity: Identity, edges: usize) -> CoreConfig {

@@ -102,6 +102,7 @@ fn times_put_aside(place: &Path) -> usize {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, from the first run that differs to the repair")]
 fn object_that_runs_differently_at_one_member_is_stopped_and_that_member_comes_back_once() {
     let folder = TempDir::new().unwrap();
     let ports = Ports::new(3);
@@ -160,7 +161,6 @@ fn object_that_runs_differently_at_one_member_is_stopped_and_that_member_comes_b
     for number in 2..=400 {
         assert_eq!(count(sound), format!("{{\"value\":{number}}}"));
     }
-    std::thread::sleep(std::time::Duration::from_secs(3));
     let put_aside = (1..=3).map(|own| times_put_aside(&place(own))).sum::<usize>();
     assert_eq!(put_aside, 1, "no member differs any more");
     let why = std::fs::read_dir(place(odd + 1).join("objects").join("put-aside")).unwrap();

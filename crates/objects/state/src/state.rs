@@ -694,9 +694,6 @@ fn perform(core: &mut Core, command: &Command) {
         Command::CancelTicket { caller, ticket } => cancel(core, caller.as_ref(), *ticket),
         Command::Tick => tick::pass(core),
         Command::Finish { space, begun } => user::long::finish(core, *space, *begun),
-        Command::Disagreed { object, incarnation, position } => {
-            user::disagreed(core, object, *incarnation, *position);
-        }
         Command::FeatureLevel(level) => core.meta.feature_level = core.meta.feature_level.max(*level),
         Command::Migrate { caller, object, incarnation, to } => {
             let by = (caller, judged(core, caller, command));
@@ -739,6 +736,9 @@ fn perform_of_types(core: &mut Core, command: &Command) {
             answer(core, caller, result);
         }
         Command::TypeVerdict { kind, version, verdict } => types::verdict(core, *kind, *version, verdict),
+        Command::Disagreed { object, incarnation, position } => {
+            user::disagreed(core, object, *incarnation, *position);
+        }
         Command::Access { caller, change } => {
             let done = judged(core, caller, command).and_then(|()| access::perform(core, caller, change));
             answer(core, caller, done);

@@ -34,7 +34,6 @@ mod record;
 mod setting;
 mod traffic;
 mod travel;
-#[allow(clippy::disallowed_types, reason = "an engine is shared with its threads")]
 mod uneven;
 #[allow(clippy::disallowed_types, reason = "an engine is shared with its threads")]
 mod wasm;

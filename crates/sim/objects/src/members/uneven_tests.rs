@@ -147,6 +147,7 @@ impl Group {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, from the first run that differs to the repair")]
 fn object_that_runs_differently_at_one_member_is_stopped_at_all_and_that_member_comes_back_once() {
     for seed in 0..12 {
         let mut group = Group::with_objects(3, seed);
