@@ -27,7 +27,7 @@ fn disagreed(types: &mut Types, incarnation: u64, position: u64) {
 }
 
 fn incarnation(types: &Types) -> u64 {
-    types.world.state.describe(&types.object("a")).unwrap().incarnation
+    types.world.state.describe(&types.object("a")).expect("it is there").incarnation
 }
 
 fn reason(types: &Types) -> Option<String> {
