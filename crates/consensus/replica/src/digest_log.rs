@@ -30,9 +30,11 @@ impl DigestLog {
         self.kept.push_back((position, digest()));
     }
 
-    /// The latest.
-    pub(crate) fn latest(&self) -> Option<(i64, u64)> {
-        self.kept.back().copied()
+    /// The roundest behind that transaction, the later one of two. Members that look at different times find the same one more
+    /// often than the same latest one.
+    pub(crate) fn roundest_behind(&self, position: i64) -> Option<(i64, u64)> {
+        let behind = self.kept.iter().rev().take_while(|(kept, _)| *kept > position);
+        behind.max_by_key(|(kept, _)| (kept.trailing_zeros(), *kept)).copied()
     }
 
     /// The digest right behind that transaction, if it is kept.
@@ -61,5 +63,21 @@ mod tests {
         let kept: Vec<_> = log.iter().collect();
         assert_eq!(kept.len(), KEPT_MAX);
         assert_eq!(kept.first(), Some(&(3 * INTERVAL, 3 * INTERVAL as u64)));
+    }
+
+    #[test]
+    fn members_that_look_at_different_times_find_the_same_digest() {
+        let mut log = DigestLog::default();
+        let applied = |log: &mut DigestLog, until: i64| {
+            let next = log.iter().last().map_or(1, |(position, _)| position / INTERVAL + 1);
+            (next..=until).for_each(|count| log.applied(count * INTERVAL, || count as u64));
+        };
+        applied(&mut log, 6);
+        assert_eq!(log.roundest_behind(0), Some((4 * INTERVAL, 4)));
+        assert_eq!(log.roundest_behind(4 * INTERVAL), Some((6 * INTERVAL, 6)));
+        assert_eq!(log.roundest_behind(6 * INTERVAL), None);
+        applied(&mut log, 11);
+        assert_eq!(log.roundest_behind(6 * INTERVAL), Some((8 * INTERVAL, 8)));
+        assert_eq!(log.roundest_behind(3 * INTERVAL), Some((8 * INTERVAL, 8)), "for one that looked before");
     }
 }

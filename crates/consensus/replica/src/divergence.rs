@@ -47,23 +47,23 @@ impl Divergence {
         self.said.remove(&peer);
     }
 
-    /// Tells the latest digest from time to time.
+    /// Tells a digest from time to time, one that others are likely to tell too.
     pub(crate) fn tick<X: Clone>(&mut self, view: &View, out: &mut Output<X>) {
         if view.is_alone() || view.now.mono() < self.told_at.plus_ms(INTERVAL_MS) {
             return;
         }
-        let Some((position, digest)) = self.own.latest().filter(|(position, _)| *position > self.told) else {
-            return;
-        };
+        let Some((position, digest)) = self.own.roundest_behind(self.told) else { return };
         (self.told, self.told_at) = (position, view.now.mono());
         out.send_each(view.others(), &PeerMessage::Digest { position, digest });
     }
 
-    /// Compares what can be compared.
+    /// Compares what can be compared. Says whether another voter has another state than this member, which is not known to be
+    /// that of a majority.
     ///
     /// # Errors
     /// A majority agrees upon a state that is not this member's.
-    pub(crate) fn compare(&mut self, members: &Membership) -> Result<(), Fault> {
+    pub(crate) fn compare(&mut self, members: &Membership) -> Result<bool, Fault> {
+        let mut differs = false;
         let majority = members.majority();
         let positions: Vec<_> = self.said.values().flatten().map(|(position, _)| *position).collect();
         for position in positions {
@@ -74,11 +74,12 @@ impl Divergence {
                 self.agreed = self.agreed.max(position);
             }
             let Some((_, theirs)) = different.first().copied() else { continue };
+            differs = true;
             if different.iter().filter(|(_, digest)| *digest == theirs).count() >= majority {
                 return Err(Fault::Divergence { position, own, theirs, different });
             }
         }
-        Ok(())
+        Ok(differs)
     }
 
     /// Of those who have said something of this transaction, whose digest is what.
@@ -121,7 +122,7 @@ mod tests {
         let mut divergence = Divergence::default();
         divergence.applied(128, || 1);
         divergence.hear(MemberId(2), 128, 7);
-        assert_eq!(divergence.compare(&three()), Ok(()), "one alone may be wrong itself");
+        assert_eq!(divergence.compare(&three()), Ok(true), "one alone may be wrong itself");
         divergence.hear(MemberId(3), 128, 7);
         let different = vec![(MemberId(2), 7), (MemberId(3), 7)];
         let fault = Fault::Divergence { position: 128, own: 1, theirs: 7, different };
@@ -135,9 +136,10 @@ mod tests {
         for (peer, digest) in [(2, 7), (3, 8), (4, 7)] {
             divergence.hear(MemberId(peer), 128, digest);
         }
-        assert_eq!(divergence.compare(&three()), Ok(()));
+        assert_eq!(divergence.compare(&three()), Ok(true));
         divergence.forget(MemberId(3));
         divergence.hear(MemberId(3), 128, 1);
-        assert_eq!((divergence.compare(&three()), divergence.agreed), (Ok(()), 128));
+        assert_eq!((divergence.compare(&three()), divergence.agreed), (Ok(true), 128));
+        assert_eq!(divergence.compare(&three()), Ok(false), "a majority has agreed behind that");
     }
 }

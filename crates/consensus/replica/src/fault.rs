@@ -36,6 +36,11 @@ pub enum Fault {
         /// Who differs from this member, with the digest of each.
         different: Vec<(MemberId, u64)>,
     },
+    /// Records in this member's memory are not what was written: its state has rotted. What is on its disk has not.
+    Rotten {
+        /// The number of the last transaction in the snapshot that showed it.
+        position: i64,
+    },
     /// The snapshot of another member, on which raft relies already, could not be written.
     SnapshotLost {
         /// Why.
@@ -65,6 +70,11 @@ impl fmt::Display for Fault {
                 "the state of this member differs from that of a majority at transaction 0x{position:x}: its digest is {own:016x}, \
                  and {theirs:016x} at {different:?}. Nothing was served from it since this was found; empty its data \
                  directory, and it takes the others' state; keep a copy for a report"
+            ),
+            Self::Rotten { position } => write!(
+                f,
+                "this member's memory has changed by itself: a snapshot at transaction 0x{position:x} holds other records than \
+                 were written, and is not kept. Nothing is served from that memory any more; hint: test this machine's memory"
             ),
             Self::SnapshotLost { reason } => {
                 write!(f, "the snapshot of another member could not be kept: {reason}")

@@ -60,6 +60,7 @@ mod state_machine;
 #[cfg(test)]
 mod test_support;
 mod view;
+mod withdrawal;
 
 pub use config::ReplicaConfig;
 pub use consensus_raft::{MemberId, MemberNumber};

@@ -23,6 +23,8 @@ pub enum ScanProgress {
         /// The digest.
         digest: u64,
     },
+    /// The memory has changed by itself: what was scanned is not the state of which the digest was made, and no snapshot.
+    Rotten,
 }
 
 /// Bytes that this build cannot read.
@@ -95,6 +97,9 @@ pub trait StateMachine: ReplicatedState + Sized {
     type Message: MachineMessage;
     /// What waits until everything is applied that was committed when it came ([`Group::wait`]).
     type Waiter;
+    /// How long a member whose state is another than a majority's has to tell the others what it knows of that, before it stops;
+    /// it neither serves nor applies anything meanwhile. 0: it stops at once.
+    const PARTING_MS: u64 = 0;
 
     /// Whether a command can be read by this build. One that cannot must not come into the log: it would stop every member
     /// that applies it, at each start anew.
@@ -155,6 +160,8 @@ pub trait StateMachine: ReplicatedState + Sized {
     /// Another state has taken the place of the old one.
     fn state_replaced(&mut self, state: &Self::State, group: &mut GroupOf<Self>);
 
+    /// Another voter's state was found to be another than this member's. Called again while that is known.
+    fn disagrees(&mut self, _group: &mut GroupOf<Self>) {}
     /// A message of another member's machine.
     fn message(&mut self, from: MemberId, message: Self::Message, group: &mut GroupOf<Self>);
     /// Whether that member serves clients, as far as the log says. One that serves none and has asked for nothing lately is

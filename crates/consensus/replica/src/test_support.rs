@@ -92,6 +92,9 @@ pub(crate) struct Notes {
     pub(crate) went_on: Vec<(u32, usize)>,
 }
 
+/// A note that its memory, and nobody else, has written.
+pub(crate) const ROTTEN: u8 = 255;
+
 /// Reads notes from the chunks of a snapshot.
 #[derive(Default)]
 pub(crate) struct NotesLoader(Vec<u8>);
@@ -140,6 +143,9 @@ impl ReplicatedState for Notes {
     }
 
     fn snapshot_chunk(state: &mut Vec<u8>, out: &mut Vec<u8>, _: usize) -> ScanProgress {
+        if state.contains(&ROTTEN) {
+            return ScanProgress::Rotten;
+        }
         out.extend_from_slice(state);
         ScanProgress::Done { digest: Self::digest(state) }
     }

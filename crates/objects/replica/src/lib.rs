@@ -43,6 +43,11 @@
 //! *A run that takes long.* The state says that it is under way beside the commands; each member's engine carries it out, and
 //! members tell the leader when theirs is done. The leader then proposes that it takes effect (`long_runs.rs`).
 //!
+//! *A run that differs.* At member 2 a run comes to something else than at the others. Members compare digests of their states; 2
+//! finds that a majority agrees on another one. It serves and applies nothing more, and tells all what its latest runs came to
+//! (`disagreement.rs`). The leader finds the first that differs from its own, and proposes that its object goes into quarantine.
+//! Half a second or more later 2 puts its state aside and joins anew; behind the others' snapshot the object runs nothing.
+//!
 //! *A crash of the leader.* The links break, another member leads within a few heartbeats. Each member gives it the whole
 //! queue again, under the same numbers. What the old leader had committed is passed over. A command that was lost on the
 //! way while a later one was applied can never be applied under its number: its member sees that, and gives it a new one.
@@ -63,6 +68,8 @@
 //!   their time runs out, an hour at the most. What they are granted meanwhile goes to nobody.
 //! - Events are remembered by each member for itself: a watch that resumes elsewhere may be told that they are lost.
 //! - Commands take turns in the order of their arrival, whoever sends them: a caller that fills the queue delays others.
+//! - A run that differs at one member stops its object at all of them, also if that member's machine alone is to blame: nothing tells
+//!   a fault of an engine from memory that a run has read and that had rotted.
 //! - A query of 1,000 items is evaluated between commands, and holds them up for as long.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
@@ -70,6 +77,7 @@ mod addresses;
 mod commands;
 mod config;
 mod core;
+mod disagreement;
 pub mod edge;
 mod entry;
 mod gone;
@@ -98,7 +106,7 @@ mod watches;
 pub use config::CoreConfig;
 pub use core::Core;
 pub use machine::{ObjectsMachine, ReplayedState, StateLoader, replay};
-pub use message::{ADDRESS_BYTES_MAX, ObjectsMessage, is_address};
+pub use message::{ADDRESS_BYTES_MAX, ObjectsMessage, RunsTold, is_address};
 pub use status::CoreStatus;
 
 /// What cores of different members say to each other.
@@ -122,6 +130,8 @@ pub const IMPORT_LEVEL: u32 = 7;
 
 /// A build that understands this level reads messages that tell where a member serves its clients.
 pub const SERVES_LEVEL: u32 = 8;
+/// The feature level from which on objects go into quarantine of which members came to different results.
+pub const DISAGREED_LEVEL: u32 = 8;
 
 /// How many bytes a message of another member may have that begins like this: see
 /// [`consensus_replica::peer_message_bytes_max`].

@@ -4,7 +4,7 @@ use bytes::{Buf, Bytes};
 use consensus_raft::Malformed;
 use consensus_replica::{MachineMessage, MessageLength, OwnRole};
 use objects_state::guest::VersionHash;
-use objects_state::{Begun, SessionId};
+use objects_state::{Begun, Ran, SessionId};
 
 /// 24 bytes for each session of which a member has heard.
 const SESSIONS_BYTES_MAX: usize = 64 + 24 * crate::limits::HEARD_MAX;
@@ -30,6 +30,22 @@ pub fn is_address(text: &str) -> bool {
     (1..=ADDRESS_BYTES_MAX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
+/// Runs of which one message tells what they came to.
+pub(crate) const RAN_MAX: usize = 4_096;
+const RAN_BYTES: usize = 24;
+const RAN_BYTES_MAX: usize = 64 + RAN_BYTES * RAN_MAX;
+
+/// What runs of modules came to at a member.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunsTold {
+    /// Of all runs behind this position,
+    pub from: u64,
+    /// up to this one.
+    pub until: u64,
+    /// In the order in which they were carried out.
+    pub runs: Vec<Ran>,
+}
+
 mod kind {
     pub(super) const FORWARD: u8 = 1;
     pub(super) const HEARD_ASK: u8 = 2;
@@ -37,6 +53,7 @@ mod kind {
     pub(super) const COMPILED: u8 = 32;
     pub(super) const ENDED: u8 = 33;
     pub(super) const SERVES: u8 = 34;
+    pub(super) const RAN: u8 = 40;
 }
 
 /// See the module.
@@ -65,6 +82,8 @@ pub enum ObjectsMessage {
     Ended(Vec<RunName>),
     /// Where the sender serves its clients, `HOST:PORT`. Only to members of builds from feature level 8 on.
     Serves(String),
+    /// What runs came to at the sender, which has found its state to be another than somebody's. Only from feature level 8 on.
+    Ran(RunsTold),
 }
 
 impl MachineMessage for ObjectsMessage {
@@ -101,6 +120,12 @@ impl MachineMessage for ObjectsMessage {
             Self::Serves(address) => {
                 out.push(kind::SERVES);
                 out.extend_from_slice(address.as_bytes());
+            }
+            Self::Ran(RunsTold { from, until, runs }) => {
+                out.push(kind::RAN);
+                let numbers = runs.iter().flat_map(|ran| [ran.position, ran.space, ran.digest]);
+                let numbers = [*from, *until].into_iter().chain(numbers);
+                numbers.for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
             }
         }
     }
@@ -139,20 +164,22 @@ impl MachineMessage for ObjectsMessage {
                 }
                 Self::Ended(runs)
             }
+            kind::RAN => Self::Ran(decode_ran(&mut bytes)?),
             _ => return Err(Malformed("a message of unknown kind")),
         };
         if bytes.is_empty() { Ok(message) } else { Err(Malformed("a message with too much in it")) }
     }
 
     fn is_bulky(&self) -> bool {
-        matches!(self, Self::Forward(_))
+        matches!(self, Self::Forward(_) | Self::Ran(_))
     }
 
     fn may_be_said_to(&self, role: OwnRole) -> bool {
         match self {
             Self::Forward(_) | Self::Heard { .. } | Self::Compiled(_) | Self::Ended(_) => role.leads,
             Self::HeardAsk { .. } => role.follows,
-            Self::Serves(_) => true,
+            // Whoever leads next needs them too.
+            Self::Serves(_) | Self::Ran(_) => true,
         }
     }
 
@@ -163,6 +190,7 @@ impl MachineMessage for ObjectsMessage {
             kind::COMPILED => MessageLength::UpTo(VERSIONS_BYTES_MAX),
             kind::ENDED => MessageLength::UpTo(RUNS_BYTES_MAX),
             kind::SERVES => MessageLength::UpTo(64 + ADDRESS_BYTES_MAX),
+            kind::RAN => MessageLength::UpTo(RAN_BYTES_MAX),
             _ => MessageLength::Small,
         }
     }
@@ -193,6 +221,16 @@ fn decode_version(bytes: &mut Bytes) -> Result<(VersionHash, Option<String>), Ma
     }
     let detail = String::from_utf8(bytes.split_to(length).to_vec());
     Ok((version, Some(detail.map_err(|_| Malformed("a reason that is no text"))?)))
+}
+
+fn decode_ran(bytes: &mut Bytes) -> Result<RunsTold, Malformed> {
+    let (from, until) = (number(bytes)?, number(bytes)?);
+    let mut runs = Vec::with_capacity(bytes.len() / RAN_BYTES);
+    while !bytes.is_empty() {
+        let (position, space) = (number(bytes)?, number(bytes)?);
+        runs.push(Ran { position, space, digest: number(bytes)? });
+    }
+    Ok(RunsTold { from, until, runs })
 }
 
 const CUT: Malformed = Malformed("a message that is cut short");
@@ -231,6 +269,11 @@ mod tests {
                 (7, Begun { position: 1 << 40, number: 2 }),
                 (8, Begun { position: 9, number: 1 }),
             ]),
+            ObjectsMessage::Ran(RunsTold {
+                from: 3,
+                until: 1 << 40,
+                runs: vec![Ran { position: 4, space: 2, digest: u64::MAX }],
+            }),
         ] {
             let whole = PeerMessage::Machine(message);
             let mut bytes = Vec::new();

@@ -222,20 +222,33 @@ impl Boot {
         links.from_journal.take_all(&mut Vec::new());
         links.edges.core_ended();
         links.names.iter().for_each(|names| names.refuse_all());
-        let ending = match outcome {
-            // The others have theirs.
-            Err(fault @ Fault::Divergence { .. }) if self.config.group.is_some() => {
-                tracing::error!(%fault, "this member's objects are another state than the others': it takes theirs");
-                self.failure = Some(fault.into());
-                Ending::Diverged
-            }
-            outcome => outcome.map(|()| ending)?,
-        };
+        let ending = self.ending(outcome.map(|()| ending))?;
         if let Some(peers) = self.peers.as_mut().filter(|_| ending != Ending::Stopped) {
             peers.identity().end_membership();
             peers.begin_anew(false);
         }
         Ok(Event::Ended(ending))
+    }
+
+    /// How a core has ended. One whose state is wrong is followed by another.
+    fn ending(&mut self, outcome: Result<Ending, Fault>) -> Result<Ending, Failure> {
+        match outcome {
+            // The others have theirs.
+            Err(fault @ Fault::Divergence { .. }) if self.config.group.is_some() => {
+                tracing::error!(%fault, "this member's objects are another state than the others': it takes theirs");
+                self.failure = Some(fault.into());
+                Ok(Ending::Diverged)
+            }
+            Err(fault @ Fault::Rotten { .. }) => {
+                tracing::error!(%fault, "this member's objects in memory have rotted: it reads them from its disk again");
+                if let Some(engine) = &self.engine {
+                    // Its copies of objects were made from that memory.
+                    engine.forget_all();
+                }
+                Ok(Ending::Rotten)
+            }
+            outcome => Ok(outcome?),
+        }
     }
 
     fn core_config(&self, identity: Identity, edges: usize) -> CoreConfig {

@@ -13,14 +13,12 @@ use engine::FakeEngine;
 use nodes::{Node, Ports, caller, config, done};
 use objects_replica::edge::{Consistency, Question, Request, UNKNOWN_TYPE};
 use objects_service::ModuleEngine;
-use objects_state::{Call, Command, Identity, Invocation, ObjectName, Outcome, Slug};
+use objects_state::{Call, Command, Identity, Invocation, ObjectName, Outcome, Slug, type_named};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
 const MODULE: &[u8] = b"a moody module";
 const DESCRIPTION: &str = r#"{"methods":{"add":{"kind":"command"},"get":{"kind":"query"}}}"#;
-/// More than lie between two comparisons of members.
-const CALLS: u64 = 300;
 
 fn object() -> ObjectName {
     ObjectName { kind: UNKNOWN_TYPE, name: String::from("it") }
@@ -63,14 +61,14 @@ fn prepare(node: &Node) {
     }
 }
 
-fn add(node: &Node) -> String {
+fn try_add(node: &Node) -> Outcome {
     let invocation = Invocation { method: String::from("add"), args: Vec::new() };
     let call = |caller| {
         let (object, invocation) = (object(), invocation.clone());
         let (incarnation, wait_ms, opens) = (None, None, None);
         Command::Call(Call { caller, object, incarnation, create: false, wait_ms, opens, invocation })
     };
-    done(command(node, call, true))
+    command(node, call, true)
 }
 
 fn value(node: &Node) -> Outcome {
@@ -88,12 +86,24 @@ fn value(node: &Node) -> Outcome {
     })
 }
 
-fn is_put_aside(place: &Path) -> bool {
-    place.join("objects").join("put-aside").exists()
+/// Administers the object.
+fn quarantine(node: &Node, reason: Option<&str>) -> String {
+    let reason = reason.map(String::from);
+    let quarantine = |caller| {
+        let (object, reason) = (object(), reason.clone());
+        Command::Quarantine { caller, object, incarnation: None, reason }
+    };
+    done(command(node, quarantine, true))
+}
+
+/// How often a member has put its data aside.
+fn times_put_aside(place: &Path) -> usize {
+    std::fs::read_dir(place.join("objects").join("put-aside")).map_or(0, Iterator::count)
 }
 
 #[test]
-fn copy_that_differs_from_the_others_is_put_aside_and_their_state_takes_its_place() {
+#[expect(clippy::too_many_lines, reason = "one story, from the first run that differs to the repair")]
+fn object_that_runs_differently_at_one_member_is_stopped_and_that_member_comes_back_once() {
     let folder = TempDir::new().unwrap();
     let ports = Ports::new(3);
     let engines: Vec<_> = (1..=3).map(|_| Arc::new(FakeEngine::new(true))).collect();
@@ -110,20 +120,56 @@ fn copy_that_differs_from_the_others_is_put_aside_and_their_state_takes_its_plac
     let odd = nodes.iter().position(|node| !leads(node)).unwrap();
     let sound = &nodes[(odd + 1) % 3];
     prepare(sound);
-    // From now on calls at one member come to something else.
+    // From now on, and for good, calls at one member come to something else.
     engines[odd].become_later(true);
-    for number in 1..=CALLS {
-        assert_eq!(add(sound), format!("{{\"value\":{number}}}"));
+    let mut added = 0;
+    let refused = loop {
+        match try_add(sound) {
+            Outcome::Done(result) => assert_eq!(result, format!("{{\"value\":{}}}", added + 1)),
+            Outcome::Refused(problem) => break problem,
+        }
+        added += 1;
+    };
+    assert_eq!(refused.slug, Slug::Quarantined);
+    assert!(
+        refused.detail.contains("members came to different results of its run at position"),
+        "{refused:?}"
+    );
+    assert!(added >= 100, "they compare every 128 commands: {added}");
+    nodes[odd].until("its data is put aside", |_| times_put_aside(&place(odd + 1)) == 1);
+    // The others go on meanwhile, and it is back with what they have.
+    let count = |node: &Node| {
+        let object = ObjectName { kind: type_named("counter").unwrap(), name: String::from("c") };
+        let invocation = Invocation { method: String::from("increment"), args: Vec::new() };
+        let call = |caller| {
+            let (object, invocation) = (object.clone(), invocation.clone());
+            let (incarnation, wait_ms, opens) = (None, None, None);
+            Command::Call(Call { caller, object, incarnation, create: true, wait_ms, opens, invocation })
+        };
+        done(command(node, call, false))
+    };
+    assert_eq!(count(sound), "{\"value\":1}");
+    for node in &nodes {
+        loop {
+            match value(node) {
+                Outcome::Refused(problem) if problem.slug == Slug::Quarantined => break,
+                Outcome::Refused(problem) if problem.slug != Slug::NoSuchType => {}
+                outcome => panic!("{outcome:?}"),
+            }
+        }
     }
-    nodes[odd].until("its data is put aside", |_| is_put_aside(&place(odd + 1)));
-    engines[odd].become_later(false);
-    let expected = format!("{{\"value\":{CALLS}}}");
-    assert_eq!(done(value(&nodes[odd])), expected, "it has the others' state");
-    assert_eq!(add(sound), format!("{{\"value\":{}}}", CALLS + 1));
-    assert_eq!(done(value(&nodes[odd])), format!("{{\"value\":{}}}", CALLS + 1));
-    assert!((1..=3).filter(|own| *own != odd + 1).all(|own| !is_put_aside(&place(own))));
+    for number in 2..=400 {
+        assert_eq!(count(sound), format!("{{\"value\":{number}}}"));
+    }
+    let put_aside = (1..=3).map(|own| times_put_aside(&place(own))).sum::<usize>();
+    assert_eq!(put_aside, 1, "no member differs any more");
     let why = std::fs::read_dir(place(odd + 1).join("objects").join("put-aside")).unwrap();
     let why = why.flatten().map(|entry| entry.path().join("why.txt")).find(|file| file.exists()).unwrap();
     let why = std::fs::read_to_string(why).unwrap();
     assert!(why.contains("another than that on which a majority agrees"), "{why}");
+    // Its machine is repaired: nothing that was acknowledged is lost.
+    engines[odd].become_later(false);
+    assert_eq!(quarantine(sound, None), "{\"quarantined\":false}");
+    assert_eq!(done(value(&nodes[odd])), format!("{{\"value\":{added}}}"));
+    assert_eq!(done(try_add(&nodes[odd])), format!("{{\"value\":{}}}", added + 1));
 }

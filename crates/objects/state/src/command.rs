@@ -321,6 +321,16 @@ pub enum Command {
         /// When the run was begun.
         begun: Begun,
     },
+    /// Members came to different results of a run of an object's module: it goes into quarantine. Only from feature level 8 on,
+    /// and without effect on one that is gone, is there already, or was released behind that position.
+    Disagreed {
+        /// Which object.
+        object: ObjectName,
+        /// Its incarnation.
+        incarnation: u64,
+        /// The position of the run.
+        position: u64,
+    },
     /// Changes who may do what: tokens, rights, whether they are looked at. Repeating it changes nothing, so it needs no key.
     /// Only from feature level 6 on.
     Access {
@@ -363,6 +373,7 @@ macro_rules! caller_of {
             | Command::TypeReady { .. }
             | Command::TypeVerdict { .. }
             | Command::Finish { .. }
+            | Command::Disagreed { .. }
             | Command::Tick
             | Command::FeatureLevel(_) => None,
         }
@@ -456,6 +467,11 @@ impl Command {
                 space.put(out);
                 begun.put(out);
             }
+            Self::Disagreed { object, incarnation, position } => {
+                object.put(out);
+                incarnation.put(out);
+                position.put(out);
+            }
             Self::Access { caller, change } => {
                 caller.put(out);
                 change.put(out);
@@ -520,6 +536,11 @@ impl Command {
                 incarnation: Field::take(at)?,
                 to: Field::take(at)?,
             },
+            19 => Self::Disagreed {
+                object: Field::take(at)?,
+                incarnation: Field::take(at)?,
+                position: Field::take(at)?,
+            },
             20 => Self::TypeVerdict {
                 kind: Field::take(at)?,
                 version: Field::take(at)?,
@@ -576,6 +597,7 @@ impl Command {
             12 => skip!(at, TypeId, VersionHash),
             13 => skip!(at, Caller, String, VersionHash),
             14 => skip!(at, Caller, ObjectName, Option<u64>, VersionHash),
+            19 => skip!(at, ObjectName, u64, u64),
             20 => skip!(at, TypeId, VersionHash, Verdict),
             21 => skip!(at, Caller, ObjectName, Option<u64>, Option<String>),
             22 => skip!(at, Caller, ObjectName, Option<u64>, bool),
@@ -585,7 +607,7 @@ impl Command {
             _ => return Err(Malformed("command: an unknown kind")),
         }
         cursor.end()?;
-        Ok(if matches!(kind, 6 | 8 | 9 | 12 | 20 | 24) { GivenBy::Leader } else { GivenBy::Member })
+        Ok(if matches!(kind, 6 | 8 | 9 | 12 | 19 | 20 | 24) { GivenBy::Leader } else { GivenBy::Member })
     }
 
     const fn kind(&self) -> u8 {
@@ -606,6 +628,7 @@ impl Command {
             Self::TypeDelete { .. } => 13,
             Self::Migrate { .. } => 14,
             // Those between are free.
+            Self::Disagreed { .. } => 19,
             Self::TypeVerdict { .. } => 20,
             Self::Quarantine { .. } => 21,
             Self::Rollback { .. } => 22,
@@ -761,6 +784,11 @@ mod tests {
             Command::Tick,
             Command::FeatureLevel(2),
             Command::Finish { space: 300, begun: Begun { position: 1 << 40, number: 2 } },
+            Command::Disagreed {
+                object: ObjectName { kind: TypeId(64), name: "l".into() },
+                incarnation: 300,
+                position: 1 << 40,
+            },
         ]
     }
 
@@ -781,6 +809,7 @@ mod tests {
                     | Command::TypeReady { .. }
                     | Command::TypeVerdict { .. }
                     | Command::Finish { .. }
+                    | Command::Disagreed { .. }
             );
             let given_by = if by_leader { GivenBy::Leader } else { GivenBy::Member };
             assert_eq!(Command::check(&bytes), Ok(given_by));

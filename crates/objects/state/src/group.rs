@@ -10,6 +10,7 @@ use crate::guest::{Engine, NoEngine};
 use crate::key::{self, Key};
 use crate::limits::{RUNS_PER_TICK, SLICE_FUEL, SLICES_SPENT_MAX, SPENT_MAX};
 use crate::rights::Table;
+use crate::runs::Runs;
 use crate::slots::SlotTable;
 use crate::source::{Process, Sources};
 use crate::store::{Mark, Store};
@@ -52,6 +53,8 @@ pub(crate) struct Core {
     pub(crate) runs: u32,
     /// What they took beside what they wrote, in about bytes; no part of the state.
     pub(crate) spent: usize,
+    /// What they came to; no part of the state.
+    pub(crate) ran: Runs,
     /// How many messages the running command has sent, and how many led to the one that it carries out; no part of the state.
     pub(crate) sent: u32,
     pub(crate) hops: u32,

@@ -35,6 +35,7 @@
 //! | O20 a failed call changes nothing | the store's journal |
 //! | O24 snapshots | `scan.rs`, `loader.rs`; `check.rs` decides whether records fit together |
 //! | O21 isolation | `user/long`: a run that takes more than a slice of fuel goes on beside the commands |
+//! | O22 quarantine | `runs.rs`, `user/guard.rs`: an object of which members came to different results runs nothing any more; `scan.rs` finds records that the memory has changed |
 //! | O23 a deadly call | `user/guard.rs`: a run that kills its member's process is a refusal, and its object is in quarantine |
 //! | O26 a migration is whole, or is not | `user/migrate.rs`: nothing of the object changes before its second run has ended |
 //! | O27 no version runs before it is ready | `types/verdict.rs`: what the members' engines say is a command of the log |
@@ -133,6 +134,7 @@ mod ranges;
 mod reply;
 mod request;
 mod rights;
+mod runs;
 mod scan;
 mod script;
 mod session;
@@ -140,6 +142,7 @@ mod slots;
 mod source;
 mod state;
 mod store;
+mod term;
 mod tick;
 mod ticket;
 mod types;
@@ -166,6 +169,7 @@ pub use problem::{Outcome, Problem, Retry, SideEffect, Slug};
 pub use ranges::{RANGES_MAX, Ranges};
 pub use reply::Reply;
 pub use rights::{AccessChange, Grant, GrantError, Rights};
+pub use runs::Ran;
 pub use scan::SnapshotProgress;
 pub use session::Session;
 pub use slots::{SLOTS, SlotTable, slot};

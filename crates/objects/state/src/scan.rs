@@ -4,6 +4,9 @@
 //! that changes a record which the scan has not reached gives what was there before, once, and the scan takes that
 //! instead. What was created after the beginning is kept as "was not there".
 //!
+//! The scan sums up what it writes, as a loader does. If that is not the digest with which it began, the memory holds a record
+//! that no command has written: it has rotted. Then the snapshot does not end, and its member must not go on with this state.
+//!
 //! The form: a header (version and what there is only one of), then records (1, key, value), then the end (2, how many,
 //! the digest). A value may be longer than a chunk: it is cut anywhere. `loader.rs` reads it.
 
@@ -12,6 +15,7 @@ use std::ops::Bound;
 
 use crate::codec::{put_bytes, put_varint};
 use crate::key::Key;
+use crate::term::term;
 
 /// The only form so far.
 pub(crate) const VERSION: u8 = 1;
@@ -28,6 +32,8 @@ pub enum SnapshotProgress {
         /// The digest of the state at the snapshot's beginning, which the snapshot carries too.
         digest: u64,
     },
+    /// The records are not those of which the digest was made: the memory has changed by itself. What came is no snapshot.
+    Rotten,
 }
 
 /// Finds the first record behind a key.
@@ -45,6 +51,8 @@ pub(crate) struct Scan {
     kept_bytes: usize,
     records: u64,
     digest: u64,
+    /// The sum of what was written.
+    sum: u64,
     finished: bool,
 }
 
@@ -52,8 +60,18 @@ impl Scan {
     pub(crate) fn new(header: &[u8], digest: u64) -> Self {
         let mut pending = vec![VERSION];
         put_bytes(&mut pending, header);
-        let kept = BTreeMap::new();
-        Self { pending, written: 0, last: None, kept, kept_bytes: 0, records: 0, digest, finished: false }
+        let (kept, sum) = (BTreeMap::new(), term(&[], header));
+        Self {
+            pending,
+            written: 0,
+            last: None,
+            kept,
+            kept_bytes: 0,
+            records: 0,
+            digest,
+            sum,
+            finished: false,
+        }
     }
 
     /// A record has changed: this is what it was.
@@ -69,8 +87,8 @@ impl Scan {
         self.kept_bytes
     }
 
-    /// Appends up to so many bytes. Gives the digest when that was all.
-    pub(crate) fn chunk(&mut self, next: &Next<'_>, out: &mut Vec<u8>, bytes: usize) -> Option<u64> {
+    /// Appends up to so many bytes.
+    pub(crate) fn chunk(&mut self, next: &Next<'_>, out: &mut Vec<u8>, bytes: usize) -> SnapshotProgress {
         let limit = out.len().saturating_add(bytes.max(1));
         loop {
             let rest = &self.pending[self.written..];
@@ -78,14 +96,17 @@ impl Scan {
             out.extend_from_slice(&rest[..room]);
             self.written += room;
             if self.written < self.pending.len() {
-                return None;
+                return SnapshotProgress::More;
             }
             if self.finished {
-                return Some(self.digest);
+                return SnapshotProgress::Done { digest: self.digest };
             }
             self.pending.clear();
             self.written = 0;
             if !self.next_record(next) {
+                if self.sum != self.digest {
+                    return SnapshotProgress::Rotten;
+                }
                 self.pending.push(END);
                 put_varint(&mut self.pending, self.records);
                 self.pending.extend_from_slice(&self.digest.to_le_bytes());
@@ -121,6 +142,7 @@ impl Scan {
         put_bytes(&mut self.pending, &key);
         put_bytes(&mut self.pending, value);
         self.records += 1;
+        self.sum = self.sum.wrapping_add(term(&key, value));
         self.last = Some(key);
     }
 }

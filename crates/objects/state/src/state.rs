@@ -19,7 +19,7 @@ use crate::export;
 use crate::group::{Core, Meta, SharedEngine};
 use crate::guest::{Ended, Engine, PAGE_BYTES, VersionHash};
 use crate::key;
-use crate::limits::{SWEPT_PER_COMMAND, SWEPT_PER_TICK, USER_TYPE_MAX};
+use crate::limits::{SWEPT_PER_COMMAND, SWEPT_PER_TICK, USER_TYPE_MAX, USER_TYPE_MIN};
 use crate::object::{self, Header, View};
 use crate::orphan;
 use crate::place::{ReplyRef, TicketAt};
@@ -29,11 +29,12 @@ use crate::problem::{Outcome, Problem, Slug};
 use crate::reply::Reply;
 use crate::request;
 use crate::rights;
+use crate::runs::Ran;
 use crate::scan::{Scan, SnapshotProgress};
 use crate::session::{self, Session};
 use crate::slots::SlotTable;
 use crate::source::{Process, Source};
-use crate::store::term;
+use crate::term::term;
 use crate::tick;
 use crate::ticket;
 use crate::types::{self, TypeInfo};
@@ -185,6 +186,7 @@ impl State {
         let core = &mut self.core;
         debug_assert!(core.store.is_settled(), "a command begins where the last one ended");
         core.begin_command();
+        core.ran.clear();
         // A new leader's clock may be behind the old one's: time never goes back here.
         core.meta.stamp_ms = core.meta.stamp_ms.max(stamp.ms());
         core::mem::swap(&mut core.out, out);
@@ -463,6 +465,30 @@ impl State {
         user::long::begin_anew(&self.core, space);
     }
 
+    /// What the runs of modules of the last command came to here, in order.
+    #[must_use]
+    pub fn ran(&self) -> &[Ran] {
+        self.core.ran.all()
+    }
+
+    /// What [`Command::Disagreed`] would put into quarantine: the object of that space, if it is there and not in quarantine, for a
+    /// run behind the position at which it was released last. Looks at all objects of users' types.
+    #[must_use]
+    pub fn may_disagree(&self, space: u64) -> Option<(ObjectName, u64)> {
+        let kinds = (USER_TYPE_MIN..=USER_TYPE_MAX).map(TypeId);
+        let objects = kinds
+            .flat_map(|kind| self.core.store.prefix(&key::objects_of(kind)).map(move |found| (kind, found)));
+        let mut objects = objects.filter_map(|(kind, (key, value))| {
+            let header: Header = crate::codec::decoded(value).ok()?;
+            let name = core::str::from_utf8(key.get(2..)?).ok()?;
+            (header.incarnation == space).then(|| ObjectName { kind, name: name.into() })
+        });
+        objects.next().and_then(|object| {
+            let released = user::may_disagree(&self.core, &object, space)?;
+            Some((object, released))
+        })
+    }
+
     /// What is known of a type of users.
     #[must_use]
     pub fn user_type(&self, kind: TypeId) -> Option<TypeInfo> {
@@ -657,6 +683,12 @@ impl State {
         self.core.store.scan_chunk(out, bytes_max).expect("a chunk is asked of a snapshot that has begun")
     }
 
+    /// Flips a bit of an object's record, as memory that fails would, and tells nobody: for simulators and tests of what finds
+    /// that.
+    pub fn rot(&mut self, object: &ObjectName) {
+        self.core.store.rot(&key::object(object));
+    }
+
     /// Bytes that are kept for the running snapshot though commands have changed them.
     #[must_use]
     pub fn snapshot_side_bytes(&self) -> usize {
@@ -751,6 +783,9 @@ fn perform_of_types(core: &mut Core, command: &Command) {
             answer(core, caller, result);
         }
         Command::TypeVerdict { kind, version, verdict } => types::verdict(core, *kind, *version, verdict),
+        Command::Disagreed { object, incarnation, position } => {
+            user::disagreed(core, object, *incarnation, *position);
+        }
         Command::Access { caller, change } => {
             let done = judged(core, caller, command).and_then(|()| access::perform(core, caller, change));
             answer(core, caller, done);

@@ -13,6 +13,7 @@ use twox_hash::XxHash3_64;
 
 use crate::key::Key;
 use crate::scan::{Scan, SnapshotProgress};
+use crate::term::{term, term_under};
 
 type Value = Box<[u8]>;
 
@@ -37,15 +38,6 @@ pub(crate) struct Store {
 pub(crate) struct Mark {
     changes: usize,
     terms: u64,
-}
-
-pub(crate) fn term(key: &[u8], value: &[u8]) -> u64 {
-    term_under(XxHash3_64::oneshot(key), value)
-}
-
-/// The term of a record whose key has that hash.
-fn term_under(key_hash: u64, value: &[u8]) -> u64 {
-    XxHash3_64::oneshot_with_seed(key_hash, value)
 }
 
 impl Store {
@@ -147,11 +139,18 @@ impl Store {
     /// Appends the next chunk of the running snapshot; nothing if none is running.
     pub(crate) fn scan_chunk(&mut self, out: &mut Vec<u8>, bytes: usize) -> Option<SnapshotProgress> {
         let mut scan = self.scan.take()?;
-        if let Some(digest) = scan.chunk(&|after| self.range(after, Bound::Unbounded).next(), out, bytes) {
-            return Some(SnapshotProgress::Done { digest });
+        let progress = scan.chunk(&|after| self.range(after, Bound::Unbounded).next(), out, bytes);
+        if progress == SnapshotProgress::More {
+            self.scan = Some(scan);
         }
-        self.scan = Some(scan);
-        Some(SnapshotProgress::More)
+        Some(progress)
+    }
+
+    /// Flips a bit of a record, as memory that fails would: the digest knows nothing of it.
+    pub(crate) fn rot(&mut self, key: &Key) {
+        if let Some(byte) = self.records.get_mut(key).and_then(|value| value.last_mut()) {
+            *byte ^= 1;
+        }
     }
 
     pub(crate) const fn terms(&self) -> u64 {

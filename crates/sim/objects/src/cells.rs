@@ -611,6 +611,7 @@ fn what(command: &Command) -> String {
         | Command::Quarantine { .. }
         | Command::Rollback { .. }
         | Command::Finish { .. }
+        | Command::Disagreed { .. }
         | Command::TypeDelete { .. }
         | Command::Migrate { .. } => "any type".into(),
     }

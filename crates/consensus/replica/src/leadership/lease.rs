@@ -48,6 +48,8 @@ pub(crate) struct Lease {
     /// When the lease that is held was asked for; [`MonoTime::ZERO`] for none.
     held: MonoTime,
     asked: MonoTime,
+    /// This member holds no lease any more, whatever it is granted.
+    is_over: bool,
     /// When this member asked how far it has to catch up, if it does.
     catches_up: Option<MonoTime>,
     /// For which moment each other voter answered, to this member as its leader.
@@ -235,6 +237,11 @@ impl Lease {
         core::mem::replace(&mut self.serves, false)
     }
 
+    /// This member's state is wrong: it holds no lease any more.
+    pub(crate) const fn end(&mut self) {
+        self.is_over = true;
+    }
+
     /// Another state takes the place of this member's: the machine parts from all clients by that.
     pub(crate) const fn state_replaced(&mut self) {
         self.serves = false;
@@ -244,6 +251,7 @@ impl Lease {
     /// was asked for at that moment, or a member would serve for the length of a lease that nobody granted.
     pub(crate) fn until(&self, view: &View) -> MonoTime {
         match self.held {
+            _ if self.is_over => MonoTime::ZERO,
             _ if view.is_alone() => MonoTime::MAX,
             MonoTime::ZERO => MonoTime::ZERO,
             held => held.plus_ms(view.config.lease_ms),

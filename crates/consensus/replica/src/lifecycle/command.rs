@@ -140,6 +140,8 @@ pub enum Ending {
     Restore,
     /// Its state was found to be another than that on which a majority agrees, and the others have theirs.
     Diverged,
+    /// Its memory was found to have changed by itself, and its disk has what it should.
+    Rotten,
     /// The process is told to stop.
     Stopped,
     /// It found itself or its disk broken.

@@ -15,6 +15,7 @@
 //! | `Loading` | loaded | run | `Running` |
 //! | `Running` | evicted | put the data aside | `Evicted`, then `Opening` |
 //! | | diverged, and there are others | put the data aside | `Repairing`, then `Opening` |
+//! | | its memory has rotted | open the data again | `Opening` |
 //! | | unconfirmed | ask the others | `MembershipInDoubt` |
 //! | | a snapshot is to be restored | restore it | `Restoring`, then `Opening` |
 //! | `MembershipInDoubt` | kept | open the data again | `Opening` |
@@ -186,6 +187,8 @@ impl MemberLifecycle {
                 self.state = State::Repairing;
                 Command::PutAside(Reason::Diverged)
             }
+            // Its log and its vote are sound: it gives up neither.
+            Ending::Rotten => self.open(),
             Ending::Diverged | Ending::Stopped | Ending::Failed => Command::Stop,
         }
     }

@@ -123,6 +123,18 @@ fn member_whose_state_differs_from_the_others_puts_it_aside_and_one_that_is_alon
 }
 
 #[test]
+fn member_whose_memory_has_rotted_goes_on_with_its_disk_also_alone() {
+    let mut member = one_of_three(3);
+    run(&mut member, identity(MemberId(3)));
+    let mut alone = MemberLifecycle::new(Setup::Alone, [7; 32]);
+    run(&mut alone, identity(MEMBER_ALONE));
+    for (member, id) in [(&mut member, MemberId(3)), (&mut alone, MEMBER_ALONE)] {
+        assert_eq!(member.step(Event::Ended(Ending::Rotten)), Command::Open);
+        assert_eq!(member.step(Event::Opened(DiskContent::Data(identity(id)))), Command::Load);
+    }
+}
+
+#[test]
 fn doubtful_membership_is_asked_about_before_its_data_is_used_again() {
     let mut member = one_of_three(3);
     run(&mut member, identity(MemberId(3)));

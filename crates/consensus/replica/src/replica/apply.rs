@@ -22,9 +22,16 @@ impl<M: StateMachine> Replica<M> {
     /// dropped while no reader waits.
     ///
     /// # Errors
-    /// [`Fault`] when the log holds what this build cannot read: this member must stop.
+    /// [`Fault`] when the log holds what this build cannot read, the state has rotted, or is another than a majority's: this member
+    /// must stop.
     pub fn apply(&mut self, state: &mut M::State, now: Now) -> Result<Option<M::State>, Fault> {
         self.group.view.now = now;
+        if let Some(fault) = self.withdrawal.due(M::PARTING_MS, &self.group.view) {
+            return Err(fault.clone());
+        }
+        if self.withdrawal.is_begun() {
+            return Ok(None);
+        }
         let replaced = self.replace(state);
         self.machine.begin_turn(state, &mut self.group);
         self.apply_some(state)?;
@@ -38,7 +45,7 @@ impl<M: StateMachine> Replica<M> {
             self.group.out.ask_journal(JournalRequest::SnapshotBegin);
         }
         if self.snapshots.own.wants_chunk(M::snapshot_side_bytes(state)) {
-            self.snapshots.own.scan::<M>(state, &mut self.group.out);
+            self.snapshots.own.scan::<M>(state, &mut self.group.out)?;
         }
         Ok(replaced)
     }
@@ -48,6 +55,9 @@ impl<M: StateMachine> Replica<M> {
     #[must_use]
     pub fn has_work(&self, side_bytes: usize) -> bool {
         let applier = &self.group.applier;
+        if self.withdrawal.is_begun() {
+            return self.withdrawal.due(M::PARTING_MS, &self.group.view).is_some();
+        }
         (applier.has_committed() && !self.machine.must_wait() && !self.snapshots.hold_entries(side_bytes))
             || self.machine.holds_up()
             || self.snapshots.own.wants_chunk(side_bytes)

@@ -30,6 +30,7 @@ use crate::peer_message::PeerMessage;
 use crate::snapshot::Snapshots;
 use crate::start::Seat;
 use crate::state_machine::{GroupOf, StateMachine};
+use crate::withdrawal::Withdrawal;
 
 /// See the module.
 pub struct Replica<M: StateMachine> {
@@ -41,6 +42,7 @@ pub struct Replica<M: StateMachine> {
     append_throttle: AppendThrottle<Message>,
     deferred_appends: DeferredAppends,
     divergence: Divergence,
+    withdrawal: Withdrawal,
     disk_watch: DiskWatch,
     /// When the engine was told last that time had passed.
     ticked: MonoTime,
@@ -71,6 +73,7 @@ impl<M: StateMachine> Replica<M> {
             append_throttle: AppendThrottle::default(),
             deferred_appends: DeferredAppends::default(),
             divergence: Divergence::default(),
+            withdrawal: Withdrawal::default(),
             disk_watch: DiskWatch::default(),
             ticked: now.mono(),
         }

@@ -73,10 +73,31 @@ impl<M: StateMachine> Replica<M> {
             PeerMessage::Founding(said) => self.founding(from, &said),
             PeerMessage::Digest { position, digest } => {
                 self.divergence.hear(from, position, digest);
-                self.divergence.compare(view.members())?;
+                self.compare()?;
             }
         }
         Ok(())
+    }
+
+    /// Compares this member's state with those of others.
+    fn compare(&mut self) -> Result<(), Fault> {
+        match self.divergence.compare(self.group.view.members()) {
+            Ok(true) => self.machine.disagrees(&mut self.group),
+            Ok(false) => {}
+            Err(fault) if M::PARTING_MS == 0 => return Err(fault),
+            Err(fault) => self.withdraw(fault),
+        }
+        Ok(())
+    }
+
+    /// This member's state is another than a majority's: nothing is served or applied here from now on.
+    fn withdraw(&mut self, fault: Fault) {
+        if self.withdrawal.begin(fault, &self.group.view) {
+            self.group.lease.end();
+            self.stop_serving();
+            self.step_aside();
+        }
+        self.machine.disagrees(&mut self.group);
     }
 
     /// A message of the engine, for the engine once it is this member's turn to take it in.

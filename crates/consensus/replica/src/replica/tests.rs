@@ -7,8 +7,8 @@ use super::Replica;
 use crate::journal::{JournalEvent, JournalRequest};
 use crate::start::Seat;
 use crate::state_machine::{ReplicatedState, StateMachine};
-use crate::test_support::{NOW, Notes, recovered};
-use crate::{PeerMessage, ReplicaConfig, SnapshotEnd};
+use crate::test_support::{NOW, Notes, ROTTEN, recovered};
+use crate::{Fault, PeerMessage, ReplicaConfig, SnapshotEnd};
 
 /// How often time is told to members, milliseconds.
 const TICK_MS: u64 = 10;
@@ -405,4 +405,20 @@ fn commits_wait_for_nothing_though_no_follower_serves_clients() {
     machine.without_clients.push(MemberId(other));
     ask_closely(&mut group, leader, 1..=9);
     assert_eq!(group.member(leader).notes.len(), 9);
+}
+
+#[test]
+fn memory_that_has_rotted_is_a_fault_and_none_of_it_becomes_a_snapshot() {
+    let mut group = Group::of_three(1 << 20);
+    let leader = group.leader();
+    group.ask(leader, 5);
+    group.pass(100);
+    let now = group.now;
+    let member = group.member(leader);
+    member.notes.push(ROTTEN);
+    member.replica.request_snapshot();
+    assert!(member.replica.has_work(0));
+    assert_eq!(member.replica.apply(&mut member.notes, now), Err(Fault::Rotten { position: 2 }));
+    let finishes = |request: &JournalRequest| matches!(request, JournalRequest::SnapshotFinish { .. });
+    assert!(!member.replica.take_requests().iter().any(finishes));
 }

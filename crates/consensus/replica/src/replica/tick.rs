@@ -33,6 +33,9 @@ impl<M: StateMachine> Replica<M> {
         self.group.view.membership.doubt(&self.group.raft, now);
         self.watch_disk();
         self.divergence.tick(&self.group.view, &mut self.group.out);
+        if self.withdrawal.is_begun() {
+            self.machine.disagrees(&mut self.group);
+        }
         if self.group.leads() {
             self.reconfigure();
             self.machine.lead(state, &mut self.group);

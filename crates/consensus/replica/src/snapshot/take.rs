@@ -7,7 +7,7 @@ use storage_raft_log::SnapshotMeta;
 use crate::journal::JournalRequest;
 use crate::output::Output;
 use crate::state_machine::{ReplicatedState, ScanProgress};
-use crate::{ReplicaConfig, convert};
+use crate::{Fault, ReplicaConfig, convert};
 
 /// Chunks on their way to the disk at a time.
 const CHUNKS_IN_FLIGHT_MAX: u32 = 2;
@@ -114,10 +114,20 @@ impl SnapshotTaker {
     }
 
     /// Takes the next chunk of the snapshot out of the state.
-    pub(crate) fn scan<R: ReplicatedState>(&mut self, state: &mut R::State, out: &mut Output<impl Clone>) {
+    ///
+    /// # Errors
+    /// The state has rotted. The snapshot does not end.
+    pub(crate) fn scan<R: ReplicatedState>(
+        &mut self,
+        state: &mut R::State,
+        out: &mut Output<impl Clone>,
+    ) -> Result<(), Fault> {
         let hurry = self.hurries(R::snapshot_side_bytes(state));
         let mut bytes = Vec::with_capacity(self.chunk_bytes + self.chunk_bytes / 4);
         let progress = R::snapshot_chunk(state, &mut bytes, self.chunk_bytes);
+        if progress == ScanProgress::Rotten {
+            return Err(Fault::Rotten { position: self.scanned.position });
+        }
         if !bytes.is_empty() {
             self.sent(bytes.len());
             out.ask_journal(JournalRequest::SnapshotChunk { bytes, hurry });
@@ -127,6 +137,7 @@ impl SnapshotTaker {
         {
             out.ask_journal(JournalRequest::SnapshotFinish { meta, replaces: false });
         }
+        Ok(())
     }
 
     /// Whether the next chunk should be scanned now, with so much displaced by writes.

@@ -62,6 +62,7 @@ impl ObjectsMachine {
         };
         let mut effects = core::mem::take(&mut self.effects);
         let cost = state.apply(stamp.wall, &read.command, &mut effects);
+        self.disagreement.applied(&read.command, state);
         self.commands.learn(&read.command, cost, own.is_some(), group.now());
         self.out.set_position(state.position());
         let position = state.position();
@@ -171,6 +172,7 @@ impl ObjectsMachine {
     pub(super) fn take_over(&mut self, state: &State, group: &Group) {
         self.out.set_position(state.position());
         self.readiness.look_anew(state);
+        self.disagreement.look_anew(state);
         self.long_runs.look(state, !self.readiness.must_wait());
         if let Some(last) = state.last_of(group.view().own().number().0) {
             let unknown = self.commands.state_knows(last);

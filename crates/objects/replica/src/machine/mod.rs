@@ -16,6 +16,7 @@ pub use self::state::{ReplayedState, StateLoader, replay};
 use crate::CoreConfig;
 use crate::addresses::Addresses;
 use crate::commands::Commands;
+use crate::disagreement::Disagreement;
 use crate::entry;
 use crate::gone::GoneRequests;
 use crate::group::Group;
@@ -47,6 +48,7 @@ pub struct ObjectsMachine {
     pub(crate) readiness: Readiness,
     pub(crate) long_runs: LongRuns,
     pub(crate) long_queries: LongQueries,
+    disagreement: Disagreement,
     stamps: Stamps,
     /// When a tick is due, as far as is known here.
     tick_due: MonoTime,
@@ -82,6 +84,7 @@ impl ObjectsMachine {
             readiness,
             long_runs,
             long_queries: LongQueries::new(state),
+            disagreement: Disagreement::new(state),
             stamps: Stamps::new(state.stamp(), now),
             tick_due: MonoTime::MAX,
             tick_proposed: None,
@@ -145,6 +148,8 @@ impl ObjectsMachine {
 impl StateMachine for ObjectsMachine {
     type Message = ObjectsMessage;
     type Waiter = u64;
+    /// Meanwhile the leader hears which run differs.
+    const PARTING_MS: u64 = 500;
 
     fn is_readable(command: &[u8]) -> bool {
         entry::is_readable(command)
@@ -164,6 +169,7 @@ impl StateMachine for ObjectsMachine {
             self.tick_proposed = None;
             self.readiness.forget_proposed();
             self.long_runs.forget_proposed();
+            self.disagreement.forget_proposed();
         }
     }
 
@@ -202,6 +208,7 @@ impl StateMachine for ObjectsMachine {
         self.tick_proposed = None;
         self.readiness.leader_changed();
         self.long_runs.leader_changed();
+        self.disagreement.forget_proposed();
     }
 
     fn give_again(&mut self, now: Now) {
@@ -271,6 +278,10 @@ impl StateMachine for ObjectsMachine {
         self.take_over(state, group);
     }
 
+    fn disagrees(&mut self, group: &mut Group) {
+        self.disagreement.tell(group);
+    }
+
     fn message(&mut self, from: MemberId, message: ObjectsMessage, group: &mut Group) {
         match message {
             ObjectsMessage::Forward(content) => self.commands.relay(from, &content, group),
@@ -282,6 +293,7 @@ impl StateMachine for ObjectsMachine {
             ObjectsMessage::Compiled(versions) => self.readiness.hear(from, versions),
             ObjectsMessage::Ended(runs) => self.long_runs.hear(from, runs),
             ObjectsMessage::Serves(address) => self.addresses.hear(from, address, group),
+            ObjectsMessage::Ran(told) => self.disagreement.hear(from, told),
         }
     }
 
@@ -306,6 +318,9 @@ impl StateMachine for ObjectsMachine {
         self.raise_level(state, group);
         self.look_for_deadlines(state, group.now());
         self.long_runs.look(state, !self.readiness.must_wait());
+        if let Some(command) = self.disagreement.due(state, group.now().mono()) {
+            self.commands.lead(&command);
+        }
         let condemned = self.sessions.lead(group, &mut self.out);
         self.expire(condemned);
     }

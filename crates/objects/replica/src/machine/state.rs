@@ -63,6 +63,7 @@ impl ReplicatedState for ObjectsMachine {
         match state.snapshot_chunk(out, bytes) {
             SnapshotProgress::More => ScanProgress::More,
             SnapshotProgress::Done { digest } => ScanProgress::Done { digest },
+            SnapshotProgress::Rotten => ScanProgress::Rotten,
         }
     }
 

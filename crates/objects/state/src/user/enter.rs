@@ -168,6 +168,7 @@ fn run(root: &super::Root, ctx: &mut Ctx<'_>, visit: &Visit<'_>, is_new: bool) -
     if !is_beside {
         ctx.core.spent += (ended.fuel / FUEL_PER_BYTE) as usize;
     }
+    ctx.core.ran.note((ctx.core.meta.position, space), &ended, !is_beside);
     (ended, at)
 }
 

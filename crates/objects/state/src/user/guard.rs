@@ -5,11 +5,13 @@
 //! An object in quarantine runs nothing and keeps its state: calls and queries are refused, its timers are put off, and its
 //! module is told of no ends. Somebody puts it there, or a run does that has killed the member's process: the same run of the
 //! log is deadly at each member, or the members that it does not kill have another state than the others, which is found.
+//! Or members came to different results of one of its runs ([`disagreed`]): the leader says so in the log, and names the
+//! position. What it says has no effect on an object that was released behind that.
 //!
 //! # Memory of before
 //! For a day the pages that an object had before its migration are moved aside and kept, so that it can be taken back.
 
-use super::{Guest, KEPT_PAGES, KEPT_REGISTERS, PAGES, REGISTERS, Root};
+use super::{DISAGREED_LEVEL, Guest, KEPT_PAGES, KEPT_REGISTERS, PAGES, REGISTERS, RELEASED, Root};
 use crate::answer::{Answer, find, once};
 use crate::codec::{decoded, record};
 use crate::command::{Caller, ObjectName};
@@ -18,7 +20,7 @@ use crate::group::Core;
 use crate::guest::{PAGE_BYTES, VersionHash};
 use crate::key::{self, Key};
 use crate::limits::{IMAGE_MS, MEMORY_BYTES_MAX, REASON_BYTES_MAX};
-use crate::object::Header;
+use crate::object::{self, Header};
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
 use crate::request;
@@ -122,6 +124,10 @@ pub(crate) fn quarantine(
         let mut guard = of(core, space);
         guard.quarantined = reason.map(shortened);
         write(core, space, &guard);
+        if reason.is_none() && core.meta.feature_level >= DISAGREED_LEVEL {
+            let position = core.meta.position;
+            core.write(released_key(space), &position);
+        }
         if reason.is_some() {
             super::long::stop(core, object, opened);
         } else {
@@ -129,6 +135,31 @@ pub(crate) fn quarantine(
         }
         Ok(Answer::Done(Reply::new().flag("quarantined", reason.is_some()).finish()))
     });
+}
+
+fn released_key(space: u64) -> Key {
+    key::entry(space, RELEASED, &[])
+}
+
+/// Whether an object may go into quarantine for what members say of its runs: it is there, and is not in quarantine. Of runs up to
+/// the position that this gives nothing counts any more: it was released there.
+pub(crate) fn may_disagree(core: &Core, object: &ObjectName, space: u64) -> Option<u64> {
+    let header: Option<Header> = core.read(&key::object(object));
+    let is_it = types::is_user(object.kind) && header.is_some_and(|header| header.incarnation == space);
+    let runs = is_it && of(core, space).quarantined.is_none();
+    runs.then(|| core.read(&released_key(space)).unwrap_or_default())
+}
+
+/// Members came to different results of a run of that object.
+pub(crate) fn disagreed(core: &mut Core, object: &ObjectName, space: u64, position: u64) {
+    if may_disagree(core, object, space).is_none_or(|released| position <= released) {
+        return;
+    }
+    let Some(opened) = object::open::<Guest>(core, object) else { return };
+    let reason = format!("members came to different results of its run at position {position}");
+    let guard = Guard { quarantined: Some(reason), ..of(core, space) };
+    write(core, space, &guard);
+    super::long::stop(core, object, opened);
 }
 
 fn shortened(reason: &str) -> String {

@@ -41,7 +41,9 @@ pub use call::Asked;
 pub(crate) use call::{batch_step, begin_query, call, check_batch, create, query};
 pub(crate) use enter::query_result;
 pub(crate) use exchange::{export, import};
-pub(crate) use guard::{forget_before, is_kept_until, quarantine, quarantine_deadly};
+pub(crate) use guard::{
+    disagreed, forget_before, is_kept_until, may_disagree, quarantine, quarantine_deadly,
+};
 pub use long::LongRun;
 pub(crate) use migrate::migrate;
 pub(crate) use outbox::{
@@ -68,8 +70,12 @@ pub(crate) const BEHIND: u8 = table::OWN + 5;
 pub(crate) const PLACES: u8 = table::OWN + 6;
 /// The constructor's arguments while `init` is under way: one record.
 pub(crate) const CREATED_WITH: u8 = table::OWN + 7;
+/// The position at which it was last released from quarantine: one record.
+pub(crate) const RELEASED: u8 = table::OWN + 8;
 /// The feature level from which on objects keep what they were before a migration.
 pub(crate) const GUARD_LEVEL: u32 = 3;
+/// The feature level from which on objects are put into quarantine of which members came to different results.
+pub(crate) const DISAGREED_LEVEL: u32 = 8;
 /// Where its calls wait.
 pub(crate) const WAITING: u8 = 1;
 /// Where calls wait that have not had their turn, or whose run is under way.
@@ -182,6 +188,7 @@ impl Builtin for Guest {
             PAGES | KEPT_PAGES => value.len() == PAGE_BYTES,
             REGISTERS | KEPT_REGISTERS | CREATED_WITH => true,
             GUARD => guard::is_readable(value),
+            RELEASED => crate::codec::decoded::<u64>(value).is_ok(),
             BEHIND | PLACES => long::is_readable(table, value),
             _ => false,
         }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use base::{LogIndex, MonoTime, Now, Random, Term};
 use consensus_raft::Entry;
 use consensus_replica::journal_executor::ExecutorConfig;
-use consensus_replica::{JournalRequest, MemberId, WantedMembers};
+use consensus_replica::lifecycle::Ending;
+use consensus_replica::{Fault, JournalRequest, MemberId, WantedMembers};
 use objects_http::EdgeConfig;
 use objects_replica::edge::{Answer, Request, SessionProof, Subject};
 use objects_replica::{Core, CoreConfig, PeerMessage, ReplayedState, replay};
@@ -20,6 +21,7 @@ use storage_raft_log::{Journal, JournalConfig, KeepPolicy, Recovered};
 use super::client::ROOT_TOKEN;
 use super::edge::{EdgeNews, EdgeThread, FromClient};
 use super::engine::FakeEngine;
+use super::uneven::Uneven;
 use super::wasm::PacedGuests;
 
 /// How a node is set up.
@@ -35,6 +37,8 @@ pub(crate) struct NodeConfig {
     pub(crate) hold_ms: u64,
     /// Which modules members run.
     pub(crate) modules: Modules,
+    /// By how much this member's engine differs from the others', if it does.
+    pub(crate) uneven: Option<u8>,
 }
 
 /// The modules of users that members run.
@@ -105,7 +109,11 @@ impl Loaded {
         life: u64,
     ) -> Result<Self, NodeError> {
         let mut state = load_state(&mut journal)?;
-        state.set_engine(engine(config.modules, life));
+        let engine = engine(config.modules, life);
+        state.set_engine(match config.uneven {
+            Some(by) => Arc::new(Uneven::new(engine, by)),
+            None => engine,
+        });
         let window = config.core.replica.window_bytes_max;
         let replay = replay(recovered, journal.membership(), state, window);
         let (seat, replayed, applied) = sim_group::storage::replay(&mut journal, replay, config.piece_bytes)?;
@@ -168,6 +176,8 @@ pub(crate) struct Node {
     /// Leads won, states replaced, sessions condemned, as they were looked at last.
     counted: [u64; 3],
     torn_tail: bool,
+    /// How its core has ended, if it has found its state wrong.
+    differs: Option<Ending>,
     now: Now,
 }
 
@@ -208,6 +218,7 @@ impl Node {
             news: NodeNews { applied, ..NodeNews::default() },
             counted: [0; 3],
             torn_tail,
+            differs: None,
             now,
         };
         node.look_at_digest();
@@ -342,7 +353,14 @@ impl Node {
         }
         let committed: Vec<_> = self.core.committed().cloned().collect();
         let applied = self.core.apply(&mut self.state, self.now);
-        applied.map_err(|fault| NodeError::Fault(fault.to_string()))?;
+        if let Err(fault) = applied {
+            self.differs = match fault {
+                Fault::Divergence { .. } => Some(Ending::Diverged),
+                Fault::Rotten { .. } => Some(Ending::Rotten),
+                _ => None,
+            };
+            return Err(NodeError::Fault(fault.to_string()));
+        }
         // The next may have been begun: clients can be told of what is in it.
         let (told, begun) = (self.told_index, self.core.applied_index().next());
         let is_new = |entry: &Entry| (told.next()..=begun).contains(&entry.index);
@@ -409,6 +427,17 @@ impl Node {
     /// The state as it is applied now.
     pub(crate) const fn state(&self) -> &State {
         &self.state
+    }
+
+    /// How its core has ended, if it has found its state wrong.
+    pub(crate) const fn differs(&self) -> Option<Ending> {
+        self.differs
+    }
+
+    /// Its memory changes by itself.
+    #[cfg(test)]
+    pub(crate) fn rot(&mut self, object: &objects_state::ObjectName) {
+        self.state.rot(object);
     }
 
     /// Its core, to ask it of its status.

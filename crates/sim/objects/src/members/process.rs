@@ -9,7 +9,7 @@ use storage_raft_log::Identity;
 
 use super::Members;
 use super::machine::{Process, Stage};
-use super::node::{Loaded, Node};
+use super::node::{Loaded, Node, NodeConfig};
 
 /// How often, of a hundred moments, a process executes its next command.
 const COMMANDS: u64 = 70;
@@ -132,7 +132,8 @@ impl Members {
         self.lives += 1;
         self.machine(number).life = self.lives;
         let life = self.lives;
-        let config = self.config.clone();
+        let uneven = self.uneven.get(&number).copied();
+        let config = NodeConfig { uneven, ..self.config.clone() };
         let process = self.process(number);
         let (journal, recovered) = process.opened.take().expect("it is open before it is loaded");
         process.loaded = Some(Loaded::of(journal, &recovered, &config, life)?);
@@ -192,6 +193,13 @@ impl Members {
         self.peering.begin(number, self.lives);
         let process = Process::new(setup, self.lives);
         self.machine(number).process = Some(Box::new(process));
+    }
+
+    /// A member stops, and comes back.
+    #[cfg(test)]
+    pub(super) fn restart(&mut self, number: u64) {
+        self.stop(number);
+        self.start(number);
     }
 
     /// The member stops, its disk keeps what was written. Its system closes its connections.

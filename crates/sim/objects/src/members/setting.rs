@@ -43,5 +43,6 @@ pub(super) fn draw(random: &mut Random) -> NodeConfig {
         snapshot_bytes_per_second: [u64::MAX, 200_000, 30_000][random.below(3) as usize],
         hold_ms: 300 + random.below(4_000),
         modules: if random.chance(25) { Modules::Words } else { Modules::None },
+        uneven: None,
     }
 }
