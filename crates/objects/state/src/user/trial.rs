@@ -1,6 +1,6 @@
 //! A migration that is only tried: on a copy of the object at one member, of which nothing is left.
 
-use super::{Guest, Root, enter, guard};
+use super::{Guest, Root, enter, guard, long};
 use crate::answer::find;
 use crate::command::ObjectName;
 use crate::group::Core;
@@ -31,7 +31,8 @@ impl Host for New {
     }
 }
 
-/// What a migration of the object to that version would come to.
+/// What a migration of the object to that version would come to. What would be refused is refused for the same reason, in the same
+/// order; one to the version that the object has does nothing.
 ///
 /// # Errors
 /// It would be refused, for this reason.
@@ -44,22 +45,27 @@ pub(crate) fn try_migration(
     if types::find(core, object.kind).is_none() {
         return Err(Problem::new(Slug::NoSuchType, "only types of users have versions"));
     }
+    let (opened, _) = find::<Guest>(core, object, incarnation, false)?;
+    long::check_free(core, opened.header.incarnation)?;
+    let from = opened.live.root.version;
+    let reply = Reply::new().flag("would_migrate", from != to).text("from", &from.to_string());
+    let reply = reply.text("version", &to.to_string());
+    if from == to {
+        return Ok(reply.finish());
+    }
     types::ready_version(core, object.kind, to)?;
-    let (root, saved) = saved(core, object, incarnation)?;
+    let (_, saved) = saved(core, object, incarnation)?;
     core.engine.get().ready(to).map_err(|rejected| types::closed(&rejected.detail))?;
-    let description = types::description(core, object.kind, root.version);
+    let description = types::description(core, object.kind, from);
     let state = Reply::new()
         .raw("description", &description)
         .raw("state", if saved.is_empty() { "null" } else { &saved });
     let moved = run(core, (to, 0), Entry::Migrate(state.finish().as_bytes()), &New);
     let (_, pages) = moved.map_err(|problem| Problem { slug: Slug::NotMigrated, code: None, ..problem })?;
     if pages > PAGES_PER_OBJECT_MAX as usize {
-        return Err(Problem::new(Slug::OutOfMemory, "an object has 64 MiB of memory at the most"));
+        return Err(Problem::new(Slug::NotMigrated, "an object has 64 MiB of memory at the most"));
     }
-    let reply =
-        Reply::new().flag("would_migrate", root.version != to).text("from", &root.version.to_string());
-    let reply = reply.text("version", &to.to_string()).number("state_bytes", saved.len() as u64);
-    Ok(reply.number("pages", pages as u64).finish())
+    Ok(reply.number("state_bytes", saved.len() as u64).number("pages", pages as u64).finish())
 }
 
 /// What the object's module saves of it, and its root.

@@ -78,6 +78,8 @@ pub(super) struct Clients {
     /// Which types of users there are.
     modules: Modules,
     tokens: Tokens,
+    /// Whether they may ask for what kills the process of a member: while other things go wrong, too.
+    may_kill: bool,
 }
 
 impl Clients {
@@ -96,6 +98,7 @@ impl Clients {
             eager,
             modules,
             tokens: Tokens::new(has_access),
+            may_kill: false,
             travel: Travel::default(),
             random,
         }
@@ -108,6 +111,7 @@ impl Clients {
 
     /// What they do in this moment.
     pub(super) fn moment(&mut self, members: &mut Members, history: &mut History, mood: Mood) {
+        self.may_kill = members.has_deadly_calls();
         self.take_says(members);
         self.lives_end(members, history);
         self.deliver(members, history);

@@ -18,6 +18,7 @@ use sim_kit::disk::SimDisk;
 use storage_raft_log::{Journal, JournalConfig, KeepPolicy, Recovered};
 
 use super::client::ROOT_TOKEN;
+use super::deaths::Deaths;
 use super::edge::{EdgeNews, EdgeThread, FromClient};
 use super::engine::FakeEngine;
 use super::wasm::PacedGuests;
@@ -47,15 +48,21 @@ pub(crate) enum Modules {
     WebAssembly(u64),
 }
 
+impl Modules {
+    pub(crate) const fn are_wasm(self) -> bool {
+        matches!(self, Self::WebAssembly(_))
+    }
+}
+
 /// How often a process asks for a run beside the commands before it has ended, at the most.
 const LONG_RUN_ASKED_MAX: u64 = 60;
 
 /// What runs modules in a process: each life of a member has one of its own.
-fn engine(modules: Modules, life: u64) -> Arc<dyn Engine> {
+fn engine(modules: Modules, life: u64, deaths: &Arc<Deaths>) -> Arc<dyn Engine> {
     match modules {
         Modules::None => Arc::new(NoEngine),
         Modules::Words => Arc::new(FakeEngine::patient(LONG_RUN_ASKED_MAX)),
-        Modules::WebAssembly(seed) => Arc::new(PacedGuests::new(Random::new(seed ^ life << 32))),
+        Modules::WebAssembly(seed) => Arc::new(PacedGuests::new(Random::new(seed ^ life << 32), deaths)),
     }
 }
 
@@ -102,10 +109,10 @@ impl Loaded {
         mut journal: Journal<SimDisk>,
         recovered: &Recovered,
         config: &NodeConfig,
-        life: u64,
+        (life, deaths): (u64, &Arc<Deaths>),
     ) -> Result<Self, NodeError> {
         let mut state = load_state(&mut journal)?;
-        state.set_engine(engine(config.modules, life));
+        state.set_engine(engine(config.modules, life, deaths));
         let window = config.core.replica.window_bytes_max;
         let replay = replay(recovered, journal.membership(), state, window);
         let (seat, replayed, applied) = sim_group::storage::replay(&mut journal, replay, config.piece_bytes)?;

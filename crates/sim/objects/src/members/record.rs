@@ -37,6 +37,15 @@ pub(crate) struct Deed {
     pub(crate) life: u64,
 }
 
+/// A process that was killed in a run, or in a query, of the object that was created at that position.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Death {
+    pub(crate) member: u64,
+    pub(crate) space: u64,
+    pub(crate) is_query: bool,
+    pub(crate) at_ms: u64,
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
@@ -67,6 +76,9 @@ pub(crate) struct Record {
     pub(crate) says: Vec<(u64, Say<u64>)>,
     /// Lives that have ended, and whether clients hear of it at once.
     pub(crate) ended: Vec<(u64, bool)>,
+    /// How often processes were killed in runs, and what is wrong with that.
+    pub(crate) deaths: Vec<Death>,
+    pub(crate) deaths_wrong: Vec<String>,
     /// What is judged of pairs of connections.
     pub(crate) pairs: PairRecord,
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::asks::of;
 use super::{Clients, bare};
+use crate::guests::deadly::{self, Kills};
 use crate::guests::{self, GuestType, REJECTED, RUNNABLE};
 use crate::members::edge::HttpCall;
 use crate::members::history::{About, Call, Object};
@@ -24,10 +25,16 @@ impl Clients {
         };
         let name = if self.random.chance(70) { NAMES[0] } else { NAMES[1] };
         let object = Object { type_name: guest.name().into(), name: name.into() };
+        if self.may_kill && self.random.chance(6) {
+            return self.kill(index, guest, object);
+        }
         match self.random.below(53) {
             0..5 => self.bring(index, guest),
             5..10 => {
-                let http = to(&object, "PUT", "", &json!({ "start": self.random.below(100) }));
+                let start = self.random.below(100);
+                let is_harmless = deadly::of_constructor(start) == Kills::Nobody;
+                let start = if self.may_kill || is_harmless { start } else { start - 10 };
+                let http = to(&object, "PUT", "", &json!({ "start": start }));
                 self.identified(index, object, None, http)
             }
             // Most of them live on.
@@ -64,11 +71,18 @@ impl Clients {
     fn look_after(&mut self, index: usize, guest: GuestType, object: Object) -> Call {
         let (operation, body) = match self.random.below(10) {
             0..4 => {
-                let version = guests::module(guest, RUNNABLE[self.random.below(3) as usize]).hash;
-                (":migrate", json!({ "to": version.to_string() }))
+                let number = RUNNABLE[self.random.below(3) as usize];
+                let version = guests::module(guest, number).hash.to_string();
+                if self.random.chance(30) {
+                    let body = json!({ "to": version, "dry_run": true });
+                    let http = to(&object, "POST", ":migrate", &body);
+                    let about = About::TryMigration { object, to: number };
+                    return Call { is_repeatable: true, ..of(index, about, http, None) };
+                }
+                (":migrate", json!({ "to": version }))
             }
             4..8 => (":rollback", json!({ "lose_commands": self.random.chance(60) })),
-            8 => (":quarantine", json!({ "reason": "a test" })),
+            8 if self.random.chance(60) => (":quarantine", json!({ "reason": "a test" })),
             // What is stopped does not stay so for long.
             _ => (":release", json!({})),
         };
@@ -76,11 +90,25 @@ impl Clients {
         self.identified(index, object, None, http)
     }
 
+    /// What kills the process of whoever runs it.
+    fn kill(&mut self, index: usize, guest: GuestType, object: Object) -> Call {
+        if guest == GuestType::Tally && self.random.chance(30) {
+            return self.ask(index, object, deadly::QUERY);
+        }
+        let body = json!({ "number": 1 + self.random.below(300) });
+        let http = to(&object, "POST", &format!("/{}", deadly::METHOD), &body);
+        self.identified(index, object, Some(deadly::METHOD), http)
+    }
+
     fn get(&mut self, index: usize, object: Object) -> Call {
+        self.ask(index, object, "get")
+    }
+
+    fn ask(&mut self, index: usize, object: Object, method: &'static str) -> Call {
         let is_stale = self.random.chance(40);
         let consistency = if is_stale { "stale" } else { "linearizable" };
-        let target = format!("/v1/objects/{}/get?consistency={consistency}", object.path());
-        let about = About::Query { object, method: "get", args: Vec::new(), is_stale, min_position: None };
+        let target = format!("/v1/objects/{}/{method}?consistency={consistency}", object.path());
+        let about = About::Query { object, method, args: Vec::new(), is_stale, min_position: None };
         Call { is_repeatable: true, ..of(index, about, bare("GET", target, Vec::new()), None) }
     }
 

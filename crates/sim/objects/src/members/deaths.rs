@@ -1,0 +1,214 @@
+//! Processes that die in a run of a module, as `kill -9` ends them: what was under way at that moment is not undone, no client is told
+//! anything more, and the machine goes on. The file in which the engine marks what is under way stays with the machine; when
+//! its power fails that file may be lost.
+//!
+//! O23 is counted here: no process is killed a third time by the same run, or by queries of the same object, as long as the
+//! machine has its file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard};
+
+use objects_state::guest::{Host, Run, RunId};
+use tempfile::TempDir;
+
+use super::Members;
+use super::machine::Stage;
+use super::node::Node;
+use super::record::Death;
+use crate::guests::deadly::{self, Kills};
+
+/// How often a process may die of the same thing.
+const DEATHS_MAX: u64 = 2;
+/// How often, of a hundred moments, a process that has died is started again.
+const RESTARTS: u64 = 5;
+
+/// What a thread unwinds with when its process is killed.
+#[derive(Debug)]
+struct Killed;
+
+/// What a process dies of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Cause {
+    Run { space: u64, run: RunId },
+    Queries { space: u64 },
+}
+
+/// The deaths at one machine, and the folder of its engine.
+pub(super) struct Deaths {
+    member: u64,
+    folder: TempDir,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// How often the process has died of what, as far as the machine's file can know.
+    counted: BTreeMap<Cause, u64>,
+    /// What has ever killed it.
+    known: BTreeSet<Cause>,
+    /// Deaths since the last look, and what is wrong with them.
+    news: Vec<Cause>,
+    wrongs: Vec<String>,
+}
+
+impl Deaths {
+    pub(super) fn new(member: u64) -> Self {
+        let folder = tempfile::Builder::new().prefix("diwan-sim-").tempdir();
+        let folder = folder.unwrap_or_else(|error| panic!("no folder for an engine: {error}"));
+        Self { member, folder, inner: Mutex::default() }
+    }
+
+    /// The engine's folder.
+    pub(super) fn folder(&self) -> PathBuf {
+        self.folder.path().to_owned()
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(|_| panic!("a thread has failed while it counted deaths"))
+    }
+
+    fn strikes(&self, kills: Kills, cause: Cause) -> bool {
+        let is_first = !self.inner().known.contains(&cause);
+        match kills {
+            Kills::Nobody => false,
+            Kills::Always => true,
+            Kills::EachOnce => is_first,
+            Kills::OneOnce(member) => member == self.member && is_first,
+        }
+    }
+
+    /// What a run of the log dies of here, if it kills.
+    pub(super) fn of_run<'a>(&'a self, run: &Run<'_>) -> Option<Killer<'a>> {
+        let cause = Cause::Run { space: run.space, run: run.id() };
+        let kills = deadly::of_run(run.entry);
+        self.strikes(kills, cause).then_some(Killer { deaths: self, cause })
+    }
+
+    /// The same of a query.
+    pub(super) fn of_query<'a>(&'a self, run: &Run<'_>) -> Option<Killer<'a>> {
+        let cause = Cause::Queries { space: run.space };
+        self.strikes(deadly::of_query(run.entry), cause).then_some(Killer { deaths: self, cause })
+    }
+
+    /// An object was released: queries of it may be tried again.
+    pub(super) fn forgive(&self, space: u64) {
+        self.inner().counted.remove(&Cause::Queries { space });
+    }
+
+    /// The machine has lost the engine's file.
+    fn lose_marks(&self) {
+        // Where there is none, no process has run anything yet.
+        let _ = std::fs::remove_file(self.folder.path().join("marks"));
+        self.inner().counted.clear();
+    }
+}
+
+/// In the place of the host it kills the process when the engine, which has marked the run by then, reads the object's memory.
+pub(super) struct Killer<'a> {
+    deaths: &'a Deaths,
+    cause: Cause,
+}
+
+impl Killer<'_> {
+    fn strike(&self) -> ! {
+        let mut inner = self.deaths.inner();
+        inner.news.push(self.cause);
+        inner.known.insert(self.cause);
+        let times = inner.counted.entry(self.cause).or_default();
+        *times += 1;
+        if *times > DEATHS_MAX {
+            let words = format!("O23: member {} dies {times} times of {:?}", self.deaths.member, self.cause);
+            inner.wrongs.push(words);
+        }
+        drop(inner);
+        resume_unwind(Box::new(Killed))
+    }
+}
+
+impl Host for Killer<'_> {
+    fn page(&self, _: u32) -> Option<&[u8]> {
+        self.strike()
+    }
+    fn pages(&self) -> Vec<u32> {
+        self.strike()
+    }
+    fn registers(&self) -> Option<&[u8]> {
+        self.strike()
+    }
+    fn is_waiting(&self, _: u64) -> bool {
+        self.strike()
+    }
+    fn waiting(&self) -> Vec<u64> {
+        self.strike()
+    }
+}
+
+/// Does something in which a process may be killed; nothing if it was.
+pub(super) fn alive<R>(work: impl FnOnce() -> R) -> Option<R> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(done) => Some(done),
+        Err(payload) if payload.is::<Killed>() => None,
+        Err(payload) => resume_unwind(payload),
+    }
+}
+
+impl Members {
+    /// Whether clients ask for what kills.
+    pub(super) const fn has_deadly_calls(&self) -> bool {
+        self.config.modules.are_wasm() && self.healed_ms.is_none()
+    }
+
+    /// A member's core does something; nothing if its process is killed by that.
+    pub(super) fn at_node<R>(&mut self, number: u64, work: impl FnOnce(&mut Node) -> R) -> Option<R> {
+        let node = self.node(number)?;
+        let done = alive(|| work(node));
+        if done.is_none() {
+            self.process_was_killed(number);
+        }
+        done
+    }
+
+    /// A member's process was killed in a run.
+    pub(super) fn process_was_killed(&mut self, number: u64) {
+        let machine = self.machine(number);
+        let Some(process) = machine.process.take() else { return };
+        machine.was_killed = true;
+        machine.host.end_process();
+        machine.stalled_edges.clear();
+        if let Stage::Running(mut node) = process.stage {
+            self.note_death(number, &mut node);
+        }
+        self.end_life(number, true);
+        self.peering.end(number, true, &mut self.sim);
+        self.sim.tell("killed in a run", format_args!("the process of member {number} is killed in a run"));
+        let deaths = self.machine(number).deaths.clone();
+        let mut inner = deaths.inner();
+        let at_ms = self.sim.now_ms();
+        for cause in std::mem::take(&mut inner.news) {
+            let (space, is_query) = match cause {
+                Cause::Run { space, .. } => (space, false),
+                Cause::Queries { space } => (space, true),
+            };
+            self.record.deaths.push(Death { member: number, space, is_query, at_ms });
+        }
+        self.record.deaths_wrong.append(&mut inner.wrongs);
+    }
+
+    /// Whoever looks after a machine starts its process again that was killed.
+    pub(super) fn restart_the_killed(&mut self) {
+        for number in self.down() {
+            if self.machine(number).was_killed && self.sim.random.chance(RESTARTS) {
+                self.start(number);
+            }
+        }
+    }
+
+    /// The power of a machine has failed, or its disk is another one: what its engine has marked may be lost.
+    pub(super) fn lose_marks(&mut self, number: u64, is_certain: bool) {
+        if self.config.modules.are_wasm() && (is_certain || self.sim.random.chance(50)) {
+            self.machine(number).deaths.lose_marks();
+        }
+    }
+}
