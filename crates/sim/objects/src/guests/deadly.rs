@@ -7,8 +7,13 @@ use super::number_of;
 
 /// The command that kills.
 pub(crate) const METHOD: &str = "kill";
+/// The command that kills where it goes on beside the others.
+pub(crate) const LONG_METHOD: &str = "overrun";
 /// The query that kills.
 pub(crate) const QUERY: &str = "quit";
+
+/// A constructor's number that kills always.
+pub(crate) const START: u64 = 84;
 
 /// Whom a run kills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,13 +40,26 @@ pub(crate) const fn of_call(number: u64) -> Kills {
 /// A constructor with that number.
 pub(crate) const fn of_constructor(start: u64) -> Kills {
     match start {
-        84..87 => Kills::Always,
+        START..87 => Kills::Always,
         87..90 => Kills::EachOnce,
         _ => Kills::Nobody,
     }
 }
 
-/// A run of the log.
+/// Whether a call kills always.
+pub(crate) fn is_deadly(method: &str, number: u64) -> bool {
+    [METHOD, LONG_METHOD].contains(&method) && of_call(number) == Kills::Always
+}
+
+/// A run of the log, in the part that goes on beside the commands.
+pub(crate) fn of_long_run(entry: Entry<'_>) -> Kills {
+    match entry {
+        Entry::Call { method: LONG_METHOD, args } => of_call(number_of(args)),
+        _ => Kills::Nobody,
+    }
+}
+
+/// A run of the log, where commands are applied.
 pub(crate) fn of_run(entry: Entry<'_>) -> Kills {
     match entry {
         Entry::Call { method: METHOD, args } => of_call(number_of(args)),

@@ -69,8 +69,8 @@ impl GuestType {
                 &["add", "add", "chain", "much", "much", "send", "send", "flood", "burn", "trap", "refuse"]
             }
             Self::Gate => &[
-                "wait", "wait", "wait", "pass", "pass", "later", "add", "send", "flood", "echo", "chain",
-                "trap",
+                "wait", "wait", "wait", "wait", "wait", "pass", "pass", "pass", "pass", "later", "later",
+                "add", "send", "flood", "echo", "chain", "trap",
             ],
         }
     }
@@ -80,6 +80,7 @@ impl GuestType {
             BTreeMap::from([("get", "query"), (deadly::QUERY, "query"), (deadly::METHOD, "command")]);
         let kind = |method| if method == "wait" { "blocking" } else { "command" };
         methods.retain(|name, _| *name != deadly::QUERY || self == Self::Tally);
+        methods.extend((self == Self::Rogue).then_some((deadly::LONG_METHOD, "command")));
         methods.extend(self.methods().iter().map(|method| (*method, kind(*method))));
         let methods: Vec<_> =
             methods.iter().map(|(name, kind)| format!(r#""{name}":{{"kind":"{kind}"}}"#)).collect();

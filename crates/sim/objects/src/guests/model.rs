@@ -92,7 +92,7 @@ impl Guest {
         let Asked { method, number, position, hops } = *asked;
         let form = (number % DRAWN) as usize;
         match method {
-            "add" | "much" | deadly::METHOD => self.value += number * self.version,
+            "add" | "much" | deadly::METHOD | deadly::LONG_METHOD => self.value += number * self.version,
             "later" => {}
             "chain" => self.add_to_chain(number),
             "send" => {

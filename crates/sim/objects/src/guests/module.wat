@@ -185,7 +185,7 @@
     (if (i32.eq (local.get $first) (i32.const 108)) (then                                                   ;; later
       (call $timer_set (i64.const 1) (local.get $number))
       (return (call $add (i64.const 0)))))
-    (if (i32.eq (local.get $first) (i32.const 109)) (then                                                   ;; much
+    (if (i32.or (i32.eq (local.get $first) (i32.const 109)) (i32.eq (local.get $first) (i32.const 111))) (then  ;; much, overrun
       (loop $next
         (local.set $count (i32.add (local.get $count) (i32.const 1)))
         (br_if $next (i32.lt_u (local.get $count) (i32.const 600000))))

@@ -24,6 +24,12 @@ const DEATHS_MAX: u64 = 2;
 /// How often, of a hundred moments, a process that has died is started again.
 const RESTARTS: u64 = 5;
 
+/// Bytes of a mark in the engine's file, and how many marks there are of what is under way.
+const MARK_BYTES: usize = 64;
+const MARKS_MAX: usize = 16;
+/// How often a run is begun at the most until its mark is seen.
+const MARK_TRIES_MAX: u32 = 10_000;
+
 /// What a thread unwinds with when its process is killed.
 #[derive(Debug)]
 struct Killed;
@@ -50,6 +56,8 @@ struct Inner {
     known: BTreeSet<Cause>,
     /// Deaths since the last look, and what is wrong with them.
     news: Vec<Cause>,
+    /// The engine's file at the death in a run in a thread of its own, which has gone on.
+    left: Option<Vec<u8>>,
     wrongs: Vec<String>,
 }
 
@@ -90,6 +98,63 @@ impl Deaths {
     pub(super) fn of_query<'a>(&'a self, run: &Run<'_>) -> Option<Killer<'a>> {
         let cause = Cause::Queries { space: run.space };
         self.strikes(deadly::of_query(run.entry), cause).then_some(Killer { deaths: self, cause })
+    }
+
+    /// A run is begun by `begin` in a thread of its own, which then tells whether it is still under way. If the process dies of it,
+    /// its mark is what the thread has set, as it was while it ran.
+    pub(super) fn in_long_run<U: Fn() -> bool>(&self, run: &Run<'_>, begin: impl Fn(bool) -> U) {
+        let is_under_way = begin(false);
+        let cause = Cause::Run { space: run.space, run: run.id() };
+        if !self.strikes(deadly::of_long_run(run.entry), cause) {
+            return;
+        }
+        if self.inner().counted.get(&cause).copied().unwrap_or(0) >= DEATHS_MAX {
+            // What the engine does not begin must come to what the models say.
+            return;
+        }
+        let mut is_under_way = Some(is_under_way);
+        let found = (0..MARK_TRIES_MAX).find_map(|_| {
+            let is_under_way = is_under_way.take().unwrap_or_else(|| begin(true));
+            loop {
+                let goes_on = is_under_way();
+                if let Some(mark) = self.marks_of(run.id()) {
+                    return Some(mark);
+                }
+                if !goes_on {
+                    // It was too fast for whoever looks: once more.
+                    return None;
+                }
+                std::thread::yield_now();
+            }
+        });
+        let found = found.unwrap_or_else(|| panic!("the engine marks no run that takes long: {run:?}"));
+        self.inner().left = Some(found);
+        Killer { deaths: self, cause }.strike()
+    }
+
+    /// The engine's file while that run is under way, as if nothing else were: a mark has the run's position and seed in its third
+    /// and fourth number.
+    fn marks_of(&self, run: RunId) -> Option<Vec<u8>> {
+        let mut file = std::fs::read(self.folder.path().join("marks")).ok()?;
+        let is_its = |mark: &[u8]| {
+            let mut numbers =
+                mark.chunks_exact(8).map(|bytes| bytes.try_into().map_or(0, u64::from_le_bytes));
+            let mut number = |at| numbers.nth(at).unwrap_or(0);
+            number(0) != 0 && number(1) == run.position && number(0) == run.seed
+        };
+        // Those of deaths come behind.
+        let mut others: Vec<_> = file.chunks_exact_mut(MARK_BYTES).take(MARKS_MAX).collect();
+        let place = others.iter().position(|mark| is_its(mark))?;
+        others.remove(place);
+        others.into_iter().for_each(|mark| mark.fill(0));
+        Some(file)
+    }
+
+    /// The process is over: the file is as it was at its death, whatever its threads have done since.
+    fn leave_marks(&self) {
+        let Some(marks) = self.inner().left.take() else { return };
+        let written = std::fs::write(self.folder.path().join("marks"), marks);
+        written.unwrap_or_else(|error| panic!("the file of marks: {error}"));
     }
 
     /// An object was released: queries of it may be tried again.
@@ -180,10 +245,11 @@ impl Members {
         if let Stage::Running(mut node) = process.stage {
             self.note_death(number, &mut node);
         }
+        let deaths = self.machine(number).deaths.clone();
+        deaths.leave_marks();
         self.end_life(number, true);
         self.peering.end(number, true, &mut self.sim);
         self.sim.tell("killed in a run", format_args!("the process of member {number} is killed in a run"));
-        let deaths = self.machine(number).deaths.clone();
         let mut inner = deaths.inner();
         let at_ms = self.sim.now_ms();
         for cause in std::mem::take(&mut inner.news) {
@@ -207,6 +273,7 @@ impl Members {
 
     /// The power of a machine has failed, or its disk is another one: what its engine has marked may be lost.
     pub(super) fn lose_marks(&mut self, number: u64, is_certain: bool) {
+        self.machine(number).deaths.leave_marks();
         if self.config.modules.are_wasm() && (is_certain || self.sim.random.chance(50)) {
             self.machine(number).deaths.lose_marks();
         }

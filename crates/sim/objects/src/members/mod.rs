@@ -11,7 +11,7 @@
 //! - Types of users in words are run by the engine of the state's own tests, and no model knows them: there the log is played
 //!   into a state alone, which keeps no memory between runs. Those in WebAssembly have models ([`crate::guests`]), and the
 //!   built-in types beside them have none.
-//! - No process dies in a run that goes on beside the commands.
+//! - No process dies while a version is compiled, or a timer, an end or a migration runs.
 //! - Streams of events are opened and keep their sessions; what they say is not compared.
 //! - Members are changed while all are there, one change at a time; all of them vote. Bytes on disks do not rot.
 

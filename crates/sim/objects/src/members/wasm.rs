@@ -135,7 +135,15 @@ impl Engine for PacedGuests {
             inner.runs.insert(run.space, (run.id(), left));
         }
         drop(inner);
-        self.guests.begin(run, host);
+        if self.guests.progress(run.space, run.id()) == Progress::Unknown {
+            self.deaths.in_long_run(run, |is_again| {
+                if is_again {
+                    self.guests.forget(run.space);
+                }
+                self.guests.begin(run, host);
+                || self.guests.progress(run.space, run.id()) == Progress::UnderWay
+            });
+        }
     }
 
     fn progress(&self, space: u64, run: RunId) -> Progress {

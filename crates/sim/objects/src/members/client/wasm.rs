@@ -95,9 +95,17 @@ impl Clients {
         if guest == GuestType::Tally && self.random.chance(30) {
             return self.ask(index, object, deadly::QUERY);
         }
+        if self.random.chance(25) {
+            // A name that hardly anything else has.
+            let object = Object { name: "k".into(), ..object };
+            let http = to(&object, "PUT", "", &json!({ "start": deadly::START }));
+            return self.identified(index, object, None, http);
+        }
+        let is_long = guest == GuestType::Rogue && self.random.chance(70);
+        let method = if is_long { deadly::LONG_METHOD } else { deadly::METHOD };
         let body = json!({ "number": 1 + self.random.below(300) });
-        let http = to(&object, "POST", &format!("/{}", deadly::METHOD), &body);
-        self.identified(index, object, Some(deadly::METHOD), http)
+        let http = to(&object, "POST", &format!("/{method}"), &body);
+        self.identified(index, object, Some(method), http)
     }
 
     fn get(&mut self, index: usize, object: Object) -> Call {
@@ -118,6 +126,8 @@ impl Clients {
         let number = match method {
             // So many milliseconds until a timer is due.
             "later" => self.random.below(3_000),
+            // More messages, one behind the other, than may be.
+            "echo" if self.random.chance(50) => 39,
             _ => 1 + self.random.below(300),
         };
         let waits = match method {

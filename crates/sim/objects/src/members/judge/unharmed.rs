@@ -17,6 +17,11 @@ impl Unharmed {
     }
 }
 
+/// Every member's words must be the same: they are in its state.
+fn words(run: &Run<'_>) -> String {
+    format!("the process of a member has died 2 times in the call at position {}", run.position)
+}
+
 fn deadly(detail: String) -> Ended {
     let (pages, registers, acts) = (Vec::new(), None, Vec::new());
     Ended { outcome: Err(Failure::Deadly { detail }), pages, registers, acts, fuel: 0 }
@@ -48,12 +53,14 @@ impl Engine for Unharmed {
     }
 
     fn run(&self, run: &Run<'_>, host: &dyn Host) -> Ended {
+        let is_beside = run.slice.is_none() && deadly::of_long_run(run.entry) == Kills::Always;
         match deadly::of_run(run.entry) {
-            // Every member's words must be the same: they are in its state.
-            Kills::Always => deadly(format!(
-                "the process of a member has died 2 times in the call at position {}",
-                run.position
-            )),
+            _ if is_beside => {
+                // Its end is taken, that it is not found under way.
+                self.0.forget(run.space);
+                deadly(words(run))
+            }
+            Kills::Always => deadly(words(run)),
             _ => self.0.run(run, host),
         }
     }

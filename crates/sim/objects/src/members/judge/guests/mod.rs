@@ -20,7 +20,7 @@ use objects_state::{Caller, Command, Effect, ObjectName, Outcome, SessionId, Sta
 use sim_kit::Judged;
 
 use super::super::history::Object as Named;
-use crate::guests::deadly::{self, Kills};
+use crate::guests::deadly;
 use crate::guests::{self, Asked, Guest, GuestType, Ran};
 use crate::outcome::brief;
 use crate::rules::Wrong;
@@ -134,8 +134,7 @@ impl Object {
     }
 
     fn call(&mut self, asked: &Asked<'_>) -> Ran {
-        let kills = asked.method == deadly::METHOD && deadly::of_call(asked.number) == Kills::Always;
-        if self.is_quarantined || kills {
+        if self.is_quarantined || deadly::is_deadly(asked.method, asked.number) {
             self.is_quarantined = true;
             return Ran::Fails("quarantined", None);
         }
