@@ -103,6 +103,8 @@ impl Deaths {
     /// A run is begun by `begin` in a thread of its own, which then tells whether it is still under way. If the process dies of it,
     /// its mark is what the thread has set, as it was while it ran.
     pub(super) fn in_long_run<U: Fn() -> bool>(&self, run: &Run<'_>, begin: impl Fn(bool) -> U) {
+        // A run that ends is forgotten: what is remembered is that of before.
+        let before = self.marks();
         let is_under_way = begin(false);
         let cause = Cause::Run { space: run.space, run: run.id() };
         if !self.strikes(deadly::of_long_run(run.entry), cause) {
@@ -117,7 +119,7 @@ impl Deaths {
             let is_under_way = is_under_way.take().unwrap_or_else(|| begin(true));
             loop {
                 let goes_on = is_under_way();
-                if let Some(mark) = self.marks_of(run.id()) {
+                if let Some(mark) = self.with_mark_of(run.id(), &before) {
                     return Some(mark);
                 }
                 if !goes_on {
@@ -132,21 +134,27 @@ impl Deaths {
         Killer { deaths: self, cause }.strike()
     }
 
-    /// The engine's file while that run is under way, as if nothing else were: a mark has the run's position and seed in its third
-    /// and fourth number.
-    fn marks_of(&self, run: RunId) -> Option<Vec<u8>> {
-        let mut file = std::fs::read(self.folder.path().join("marks")).ok()?;
+    /// The engine's file.
+    fn marks(&self) -> Vec<u8> {
+        std::fs::read(self.folder.path().join("marks")).unwrap_or_default()
+    }
+
+    /// Puts the mark of a run that is under way into that copy of the engine's file, as if nothing else were. Nothing if it is not
+    /// there. A mark has the run's position and seed in its third and fourth number.
+    fn with_mark_of(&self, run: RunId, copy: &[u8]) -> Option<Vec<u8>> {
         let is_its = |mark: &[u8]| {
             let mut numbers =
                 mark.chunks_exact(8).map(|bytes| bytes.try_into().map_or(0, u64::from_le_bytes));
             let mut number = |at| numbers.nth(at).unwrap_or(0);
             number(0) != 0 && number(1) == run.position && number(0) == run.seed
         };
+        let now = self.marks();
         // Those of deaths come behind.
-        let mut others: Vec<_> = file.chunks_exact_mut(MARK_BYTES).take(MARKS_MAX).collect();
-        let place = others.iter().position(|mark| is_its(mark))?;
-        others.remove(place);
-        others.into_iter().for_each(|mark| mark.fill(0));
+        let mut marks = now.chunks_exact(MARK_BYTES).take(MARKS_MAX).enumerate();
+        let (place, mark) = marks.find(|(_, mark)| is_its(mark))?;
+        let mut file = copy.to_vec();
+        file.iter_mut().take(MARKS_MAX * MARK_BYTES).for_each(|byte| *byte = 0);
+        file.get_mut(place * MARK_BYTES..(place + 1) * MARK_BYTES)?.copy_from_slice(mark);
         Some(file)
     }
 
