@@ -65,9 +65,10 @@ impl GuestType {
                 "add", "add", "add", "chain", "send", "send", "send", "flood", "echo", "refuse", "trap",
                 "deep", "heavy", "jumble",
             ],
-            Self::Rogue => {
-                &["add", "add", "chain", "much", "much", "send", "send", "flood", "burn", "trap", "refuse"]
-            }
+            Self::Rogue => &[
+                "add", "chain", "much", "much", "much", "much", "send", "send", "flood", "burn", "trap",
+                "refuse",
+            ],
             Self::Gate => &[
                 "wait", "wait", "wait", "wait", "wait", "pass", "pass", "pass", "pass", "later", "later",
                 "add", "send", "flood", "echo", "chain", "trap",

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
 use super::deadly::{self, Kills};
 use super::messages::{DRAWN, ECHO, FORMS, Message, OF_TIMERS};
 use super::{GuestType, TAKES_NOTHING_OVER};
@@ -76,6 +78,15 @@ impl Guest {
         words.push(*chain);
         let words: Vec<_> = words.iter().map(u64::to_string).collect();
         format!("{{\"s\":[{}]}}", words.join(","))
+    }
+
+    /// What was saved, in no version yet.
+    pub(crate) fn restored(of: GuestType, saved: &Value) -> Option<Self> {
+        let words: Vec<u64> = saved["s"].as_array()?.iter().filter_map(Value::as_u64).collect();
+        let [value, runs, expired, fired, count, tickets @ .., chain] = &words[..] else { return None };
+        let tickets = tickets.get(..usize::try_from(*count).ok()?)?.to_vec();
+        let (value, runs, expired, fired, chain) = (*value, *runs, *expired, *fired, *chain);
+        Some(Self { of, version: 0, value, runs, expired, fired, tickets, chain, sent: Vec::new() })
     }
 
     /// A method is called. `waiting`: the calls that wait. A run that fails leaves nothing.

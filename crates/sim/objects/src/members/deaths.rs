@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 
-use objects_state::guest::{Host, Run, RunId};
+use objects_state::guest::{Host, Run, RunId, VersionHash};
 use tempfile::TempDir;
 
 use super::Members;
@@ -18,6 +18,7 @@ use super::machine::Stage;
 use super::node::Node;
 use super::record::Death;
 use crate::guests::deadly::{self, Kills};
+use crate::rules;
 
 /// How often a process may die of the same thing.
 const DEATHS_MAX: u64 = 2;
@@ -37,8 +38,15 @@ struct Killed;
 /// What a process dies of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cause {
-    Run { space: u64, run: RunId },
-    Queries { space: u64 },
+    Run {
+        space: u64,
+        run: RunId,
+    },
+    /// Another version is another module.
+    Queries {
+        space: u64,
+        version: VersionHash,
+    },
 }
 
 /// The deaths at one machine, and the folder of its engine.
@@ -96,7 +104,7 @@ impl Deaths {
 
     /// The same of a query.
     pub(super) fn of_query<'a>(&'a self, run: &Run<'_>) -> Option<Killer<'a>> {
-        let cause = Cause::Queries { space: run.space };
+        let cause = Cause::Queries { space: run.space, version: run.version };
         self.strikes(deadly::of_query(run.entry), cause).then_some(Killer { deaths: self, cause })
     }
 
@@ -167,7 +175,8 @@ impl Deaths {
 
     /// An object was released: queries of it may be tried again.
     pub(super) fn forgive(&self, space: u64) {
-        self.inner().counted.remove(&Cause::Queries { space });
+        let is_its = |cause: &Cause| matches!(cause, Cause::Queries { space: own, .. } if *own == space);
+        self.inner().counted.retain(|cause, _| !is_its(cause));
     }
 
     /// The machine has lost the engine's file.
@@ -192,8 +201,8 @@ impl Killer<'_> {
         let times = inner.counted.entry(self.cause).or_default();
         *times += 1;
         if *times > DEATHS_MAX {
-            let words = format!("O23: member {} dies {times} times of {:?}", self.deaths.member, self.cause);
-            inner.wrongs.push(words);
+            let words = format!("member {} dies {times} times of {:?}", self.deaths.member, self.cause);
+            inner.wrongs.push(rules::words(&(23, words)));
         }
         drop(inner);
         resume_unwind(Box::new(Killed))
@@ -261,11 +270,11 @@ impl Members {
         let mut inner = deaths.inner();
         let at_ms = self.sim.now_ms();
         for cause in std::mem::take(&mut inner.news) {
-            let (space, is_query) = match cause {
-                Cause::Run { space, .. } => (space, false),
-                Cause::Queries { space } => (space, true),
+            let (space, of_queries) = match cause {
+                Cause::Run { space, .. } => (space, None),
+                Cause::Queries { space, version } => (space, Some(version)),
             };
-            self.record.deaths.push(Death { member: number, space, is_query, at_ms });
+            self.record.deaths.push(Death { member: number, space, of_queries, at_ms });
         }
         self.record.deaths_wrong.append(&mut inner.wrongs);
     }

@@ -49,6 +49,11 @@ pub(crate) enum About {
         /// To the version of that number.
         to: u64,
     },
+    /// An object is exported.
+    Export {
+        /// Which.
+        object: Object,
+    },
     /// A session is renewed.
     Renew,
     /// A stream of a session's events, which keeps it.

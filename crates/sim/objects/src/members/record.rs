@@ -7,6 +7,7 @@ use base::{LogIndex, Term};
 use consensus_raft::Entry;
 use objects_http::Say;
 use objects_state::SessionId;
+use objects_state::guest::VersionHash;
 use sim_kit::peers::PairRecord;
 
 use super::history::Attempt;
@@ -42,7 +43,8 @@ pub(crate) struct Deed {
 pub(crate) struct Death {
     pub(crate) member: u64,
     pub(crate) space: u64,
-    pub(crate) is_query: bool,
+    /// In queries: of which version.
+    pub(crate) of_queries: Option<VersionHash>,
     pub(crate) at_ms: u64,
 }
 

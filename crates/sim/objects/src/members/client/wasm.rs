@@ -11,6 +11,8 @@ use crate::guests::{self, GuestType, REJECTED, RUNNABLE};
 use crate::members::edge::HttpCall;
 use crate::members::history::{About, Call, Object};
 
+/// Exports that clients remember.
+const EXPORTS_MAX: usize = 6;
 /// Objects of a type.
 const NAMES: [&str; 2] = ["g0", "g1"];
 
@@ -39,10 +41,13 @@ impl Clients {
             }
             // Most of them live on.
             10 if self.random.chance(50) => {
+                let name = if self.random.chance(50) { "i0".into() } else { object.name };
+                let object = Object { name, ..object };
                 let http = bare("DELETE", format!("/v1/objects/{}", object.path()), Vec::new());
                 self.identified(index, object, None, http)
             }
-            11..23 => self.look_after(index, guest, object),
+            11..14 => self.carry(index, guest, object),
+            14..23 => self.look_after(index, guest, object),
             23 => {
                 let hash = guests::module(guest, RUNNABLE[self.random.below(3) as usize]).hash;
                 let http = bare("DELETE", format!("/v1/types/{}/{hash}", guest.name()), Vec::new());
@@ -67,10 +72,38 @@ impl Clients {
         Call { is_repeatable: true, ..of(index, About::Upload, http, None) }
     }
 
+    /// An object is exported, or another one is made of what was.
+    fn carry(&mut self, index: usize, guest: GuestType, object: Object) -> Call {
+        let own: Vec<_> = self.exports.iter().filter(|(of, _)| *of == guest.name()).collect();
+        let chosen = own.get(self.random.below(4) as usize).map(|(_, body)| body.clone());
+        match chosen {
+            None => {
+                let http = to(&object, "POST", ":export", &json!({}));
+                Call { is_repeatable: true, ..of(index, About::Export { object }, http, None) }
+            }
+            Some(body) => {
+                // Most of the others are there already.
+                let name = if self.random.chance(70) { "i0".into() } else { object.name };
+                let object = Object { name, ..object };
+                let target = format!("/v1/objects/{}:import", object.path());
+                let http = HttpCall { body: body.into_bytes(), ..bare("POST", target, Vec::new()) };
+                self.identified(index, object, None, http)
+            }
+        }
+    }
+
+    /// An export has come.
+    pub(super) fn exported(&mut self, object: &Object, body: &str) {
+        self.exports.push((object.type_name.clone(), body.to_owned()));
+        if self.exports.len() > EXPORTS_MAX {
+            self.exports.remove(0);
+        }
+    }
+
     /// What those do who look after objects.
     fn look_after(&mut self, index: usize, guest: GuestType, object: Object) -> Call {
-        let (operation, body) = match self.random.below(10) {
-            0..4 => {
+        let (operation, body) = match self.random.below(13) {
+            0..6 => {
                 let number = RUNNABLE[self.random.below(3) as usize];
                 let version = guests::module(guest, number).hash.to_string();
                 if self.random.chance(30) {
@@ -81,8 +114,8 @@ impl Clients {
                 }
                 (":migrate", json!({ "to": version }))
             }
-            4..8 => (":rollback", json!({ "lose_commands": self.random.chance(60) })),
-            8 if self.random.chance(60) => (":quarantine", json!({ "reason": "a test" })),
+            6..10 => (":rollback", json!({ "lose_commands": self.random.chance(60) })),
+            10 if self.random.chance(60) => (":quarantine", json!({ "reason": "a test" })),
             // What is stopped does not stay so for long.
             _ => (":release", json!({})),
         };

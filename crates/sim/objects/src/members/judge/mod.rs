@@ -80,7 +80,7 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Findings {
     }
     findings.wrongs.extend(evidence.record.deaths_wrong.iter().cloned());
     for death in &evidence.record.deaths {
-        findings.judged(23, if death.is_query { "deaths in queries" } else { "deaths in runs" });
+        findings.judged(23, if death.of_queries.is_some() { "deaths in queries" } else { "deaths in runs" });
     }
     let mut replay = Replay::new(evidence);
     let played = replay.play();

@@ -32,7 +32,9 @@ impl<'a> Queries<'a> {
         let position = |(number, attempt): (usize, &Attempt)| {
             let answer = attempt.answer.as_ref()?;
             let is_read = match history.calls[attempt.call].about {
-                About::Query { .. } | About::TryMigration { .. } | About::Renew => true,
+                About::Query { .. } | About::TryMigration { .. } | About::Export { .. } | About::Renew => {
+                    true
+                }
                 About::Command { .. } => is_for_want_of_rights(answer),
                 About::Stream | About::Upload => false,
             };
@@ -80,6 +82,10 @@ impl<'a> Queries<'a> {
                     guests.map_or(Ok(()), |guests| self.may_be_stopped(guests, object, attempt, rules))?;
                 }
                 _ if [503, 429].contains(&answer.status) => {}
+                About::Export { object } => {
+                    guests.map_or(Ok(()), |guests| guests.exported(object, answer, rules))?;
+                    self.is_fresh(here, (number, is_not_own), call, rules)?;
+                }
                 About::TryMigration { object, to } => {
                     guests.map_or(Ok(()), |guests| guests.tried((object, *to), answer, rules))?;
                     self.is_fresh(here, (number, is_not_own), call, rules)?;
@@ -114,7 +120,7 @@ impl<'a> Queries<'a> {
         let attempt = &self.evidence.history.attempts[number];
         let (is_stale, min_position) = match &call.about {
             About::Query { is_stale, min_position, .. } => (is_stale, min_position),
-            About::TryMigration { .. } => (&false, &None),
+            About::TryMigration { .. } | About::Export { .. } => (&false, &None),
             _ => return Ok(()),
         };
         rules.count(2, if *is_stale { "stale queries" } else { "linearizable queries" }, 1);
@@ -150,11 +156,12 @@ impl<'a> Queries<'a> {
         attempt: &Attempt,
         rules: &mut Rules,
     ) -> Result<(), Wrong> {
-        let Some(space) = guests.runs_in(object) else { return Ok(()) };
+        let Some((space, version)) = guests.runs_in(object) else { return Ok(()) };
         rules.count(23, "queries that a member stops", 1);
         let is_its = |death: &&Death| {
             let is_before = attempt.answered_ms.is_some_and(|at_ms| death.at_ms <= at_ms);
-            is_before && death.is_query && (death.member, death.space) == (attempt.at.0, space)
+            let of_queries = (death.member, death.space, death.of_queries);
+            is_before && of_queries == (attempt.at.0, space, Some(version))
         };
         match self.evidence.record.deaths.iter().filter(is_its).count() {
             0 | 1 => Err((23, format!("a query is refused of what is not stopped: {attempt:?}"))),

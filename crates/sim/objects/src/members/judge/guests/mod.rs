@@ -10,12 +10,14 @@
 
 mod calls;
 mod ends;
+mod exports;
 mod messages;
 mod requests;
 mod versions;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use objects_state::guest::VersionHash;
 use objects_state::{Caller, Command, Effect, ObjectName, Outcome, SessionId, State, TicketEnd};
 use sim_kit::Judged;
 
@@ -240,6 +242,7 @@ impl Guests {
             Command::Batch(batch) => self.batch(seen, (key, batch), said, woken)?,
             Command::Create { args, .. } => self.created(key, guests::number_of(args), said)?,
             Command::Delete { .. } => self.deleted(&key, said)?,
+            Command::Import { content, .. } => self.imported(key, content, said)?,
             Command::Migrate { to, .. } => self.migrated(&key, *to, said)?,
             Command::Rollback { lose_commands, .. } => self.rolled_back(&key, *lose_commands, said)?,
             Command::Quarantine { reason, .. } => self.quarantined(&key, reason.is_some(), said)?,
@@ -307,10 +310,11 @@ impl Guests {
         self.objects.get(key).filter(|object| !object.is_quarantined).map(|object| object.guest.shown())
     }
 
-    /// The incarnation of an object that is not stopped, as clients name it.
-    pub(super) fn runs_in(&self, object: &Named) -> Option<u64> {
-        let object = self.objects.get(&key_named(object)?);
-        object.filter(|object| !object.is_quarantined).map(|object| object.incarnation)
+    /// The incarnation and the version of an object that is not stopped, as clients name it.
+    pub(super) fn runs_in(&self, object: &Named) -> Option<(u64, VersionHash)> {
+        let key = key_named(object)?;
+        let object = self.objects.get(&key).filter(|object| !object.is_quarantined)?;
+        Some((object.incarnation, guests::module(key.0, object.guest.version).hash))
     }
 
     /// What a query shows of an object as clients name it, if it is one of these types.
@@ -330,6 +334,7 @@ const fn object_of(command: &Command) -> Option<&ObjectName> {
         Command::Batch(batch) => Some(&batch.object),
         Command::Create { object, .. }
         | Command::Delete { object, .. }
+        | Command::Import { object, .. }
         | Command::Migrate { object, .. }
         | Command::Rollback { object, .. }
         | Command::Quarantine { object, .. } => Some(object),
