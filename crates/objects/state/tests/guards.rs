@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use objects_state::guest::VersionHash;
 use objects_state::limits::{IMAGE_MS, PUT_OFF_MS};
-use objects_state::{Batch, Command, Invocation, Stage, State};
+use objects_state::{Batch, Command, Invocation, ObjectName, Stage, State};
 use support::engine::FakeEngine;
 use support::users::{DESCRIPTION, Types, version};
 use support::{Anyone, K, S, load, snapshot};
