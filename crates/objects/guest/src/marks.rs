@@ -195,13 +195,14 @@ impl Marks {
         UnderWay { marks: self, mark, place }
     }
 
-    /// Forgets the deaths in queries of an object, on states up to this position. Those in runs of the log stay: a start may come
-    /// to such a run again, which must end as it did.
+    /// Forgets the deaths in queries of an object, on states up to this position, and those in what was tried on copies: of what was
+    /// copied they know the version alone, so any release lets them be tried again. Those in runs of the log stay: a start may
+    /// come to such a run again, which must end as it did.
     pub(crate) fn forgive(&self, space: u64, position: u64) {
         let Some(inner) = &self.0 else { return };
         let mut inner = inner.lock();
         let is_meant = |(mark, death): &(&Mark, &Death)| {
-            mark.kind == Kind::Query && mark.space == space && death.position <= position
+            mark.kind == Kind::Query && [space, COPIES].contains(&mark.space) && death.position <= position
         };
         let meant: Vec<_> = inner.deaths.iter().filter(is_meant).map(|(mark, _)| *mark).collect();
         meant.iter().for_each(|mark| inner.forget(mark));
@@ -388,6 +389,20 @@ mod tests {
         assert!(is_deadly(&path, mark));
         Marks::open(&path).unwrap().forgive(5, 109);
         assert!(is_deadly(&path, mark), "a release that is older than the deaths does not count");
+        Marks::open(&path).unwrap().forgive(5, 110);
+        assert!(!is_deadly(&path, mark));
+    }
+
+    #[test]
+    fn release_of_an_object_lets_copies_be_tried_again_that_have_killed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("marks");
+        let mark = Mark::of_run(&run(COPIES, 0, 1));
+        die(&path, mark, 100);
+        die(&path, mark, 110);
+        assert!(is_deadly(&path, mark), "a migration that is only tried, or an export");
+        Marks::open(&path).unwrap().forgive(5, 109);
+        assert!(is_deadly(&path, mark));
         Marks::open(&path).unwrap().forgive(5, 110);
         assert!(!is_deadly(&path, mark));
     }

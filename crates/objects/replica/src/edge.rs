@@ -141,7 +141,7 @@ pub enum Question {
         incarnation: Option<u64>,
     },
     /// What a migration would come to, tried on a copy at this member: `{"would_migrate","from","version","state_bytes",
-    /// "pages"}`, or how it would be refused.
+    /// "pages"}`, without the last two if the object is of that version already; or how it would be refused.
     TryMigration {
         /// Which object.
         object: ObjectName,

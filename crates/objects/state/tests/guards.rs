@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use objects_state::guest::VersionHash;
 use objects_state::limits::{IMAGE_MS, PUT_OFF_MS};
-use objects_state::{Batch, Command, Invocation, Stage, State};
+use objects_state::{Batch, Command, Invocation, ObjectName, Stage, State};
 use support::engine::FakeEngine;
 use support::users::{DESCRIPTION, Types, version};
 use support::{Anyone, K, S, load, snapshot};
@@ -299,6 +299,28 @@ fn migration_that_is_tried_says_what_it_would_come_to_and_changes_nothing() {
     assert!(would.starts_with("{\"would_migrate\":true") && would.contains("\"pages\":1"), "{would}");
     assert_eq!((types.world.state.digest(), types.value()), (digest, "{\"value\":4}".into()));
     assert_eq!(types.call(Anyone, "add", ""), "{\"value\":5}");
+}
+
+#[test]
+fn migration_that_is_tried_is_answered_what_the_real_one_would_be() {
+    let mut types = with_object("module one");
+    types.put("hits", "two nomigrate");
+    types.migrate(version("module one"));
+    let (object, missing) = (types.object("a"), types.object("none"));
+    let tried =
+        |state: &State, object: &ObjectName, to: VersionHash| match state.try_migration(object, None, to) {
+            Ok(result) => result,
+            Err(problem) => format!("refused {}", problem.slug.name()),
+        };
+    // An object that is missing is said before a version that is.
+    assert_eq!(tried(&types.world.state, &missing, VersionHash([1; 32])), "refused no-such-object");
+    // To the version that it has it is not moved, so that need not take anything over, and is not run.
+    types.quarantine(Some("looked into"));
+    let same = tried(&types.world.state, &object, version("module one"));
+    assert!(same.starts_with("{\"would_migrate\":false"), "{same}");
+    assert!(types.migrate(version("module one")).starts_with("{\"migrated\":false"));
+    assert_eq!(tried(&types.world.state, &object, version("two nomigrate")), "refused quarantined");
+    assert_eq!(types.migrate(version("two nomigrate")), "refused quarantined");
 }
 
 #[test]

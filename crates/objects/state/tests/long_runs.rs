@@ -350,6 +350,8 @@ fn what_cannot_wait_for_its_turn_is_refused_and_may_come_again_under_its_key() {
         types.world.answer(&Command::Batch(batch))
     };
     assert_eq!([batch(&mut types), types.migrate(version("module two")), types.rollback(false)], [RATE; 3]);
+    let tried = types.world.state.try_migration(&types.object("a"), None, version("module two"));
+    assert_eq!(tried.unwrap_err().slug.name(), "rate", "it is answered what the real one would be");
     types.finish();
     assert!(batch(&mut types).contains("\"value\":6"));
     assert!(types.migrate(version("module two")).starts_with("{\"migrated\":true"));

@@ -3,7 +3,7 @@
 
 use super::enter::seed;
 use super::host::Records;
-use super::{Guest, Root, enter, guard};
+use super::{Guest, Root, enter, guard, long};
 use crate::answer::find;
 use crate::command::ObjectName;
 use crate::group::Core;
@@ -58,7 +58,8 @@ pub enum Tried {
     UnderWay(u64, Box<Trial>),
 }
 
-/// What a migration of the object to that version would come to.
+/// What a migration of the object to that version would come to. What would be refused is refused for the same reason, in the same
+/// order; one to the version that the object has does nothing.
 ///
 /// # Errors
 /// It would be refused, for this reason.
@@ -68,11 +69,14 @@ pub(crate) fn try_migration(
     incarnation: Option<u64>,
     to: VersionHash,
 ) -> Result<String, Problem> {
-    let (trial, root) = trial(core, object, incarnation, to)?;
+    let (trial, root) = match trial(core, object, incarnation, to)? {
+        Begun::Nothing(result) => return Ok(result),
+        Begun::Trial(trial, root) => (trial, root),
+    };
     let records = Records { core, space: trial.space, ended: None, is_new: false };
     let engine = core.engine.get();
     let saved = trial.save(root.changed, |run| on_a_copy(engine, run, &records));
-    let (trial, state) = trial.saved(saved)?;
+    let (trial, state) = trial.saved(engine, saved)?;
     let ended = trial.migrate(&state, |run| on_a_copy(engine, run, &New));
     trial.taken(ended)
 }
@@ -87,7 +91,10 @@ pub(crate) fn begin_trial(
     incarnation: Option<u64>,
     to: VersionHash,
 ) -> Result<Tried, Problem> {
-    let (trial, root) = trial(core, object, incarnation, to)?;
+    let (trial, root) = match trial(core, object, incarnation, to)? {
+        Begun::Nothing(result) => return Ok(Tried::Done(result)),
+        Begun::Trial(trial, root) => (trial, root),
+    };
     let records = Records { core, space: trial.space, ended: None, is_new: false };
     let engine = core.engine.get();
     // The copy has been made by then.
@@ -105,22 +112,37 @@ fn too_many() -> Problem {
     Problem { retry_after_ms: Some(100), ..Problem::new(Slug::Rate, detail) }
 }
 
+/// What there is to be tried.
+enum Begun {
+    /// The object has that version: this is said of it.
+    Nothing(String),
+    Trial(Trial, Root),
+}
+
 fn trial(
     core: &Core,
     object: &ObjectName,
     incarnation: Option<u64>,
     to: VersionHash,
-) -> Result<(Trial, Root), Problem> {
+) -> Result<Begun, Problem> {
     if types::find(core, object.kind).is_none() {
         return Err(Problem::new(Slug::NoSuchType, "only types of users have versions"));
     }
-    types::ready_version(core, object.kind, to)?;
     let (opened, _) = find::<Guest>(core, object, incarnation, false)?;
     let (space, root) = (opened.header.incarnation, opened.live.root);
+    long::check_free(core, space)?;
+    if root.version == to {
+        return Ok(Begun::Nothing(said((root.version, to)).finish()));
+    }
+    types::ready_version(core, object.kind, to)?;
     guard::check(core, object, space, root.version)?;
-    core.engine.get().ready(to).map_err(|rejected| types::closed(&rejected.detail))?;
     let description = types::description(core, object.kind, root.version);
-    Ok((Trial::of(core, space, (root.version, to), description), root))
+    Ok(Begun::Trial(Trial::of(core, space, (root.version, to), description), root))
+}
+
+fn said((from, to): (VersionHash, VersionHash)) -> Reply {
+    let reply = Reply::new().flag("would_migrate", from != to).text("from", &from.to_string());
+    reply.text("version", &to.to_string())
 }
 
 impl Trial {
@@ -137,7 +159,7 @@ impl Trial {
         if self.saved_bytes.is_some() {
             return self.taken(ended).map(Tried::Done);
         }
-        let (trial, state) = self.saved(ended)?;
+        let (trial, state) = self.saved(engine, ended)?;
         let slice = Some(SLICE_FUEL);
         let ended = trial.migrate(&state, |run| on_a_copy(engine, &Run { slice, ..*run }, &New));
         if ended.outcome != Err(Failure::Unfinished) {
@@ -168,8 +190,9 @@ impl Trial {
     }
 
     /// The old version has saved: what the new one is given.
-    fn saved(mut self, ended: Ended) -> Result<(Self, String), Problem> {
+    fn saved(mut self, engine: &dyn Engine, ended: Ended) -> Result<(Self, String), Problem> {
         let saved = enter::text(ended.outcome.map_err(enter::problem)?, Entry::Save)?;
+        engine.ready(self.to).map_err(|rejected| types::closed(&rejected.detail))?;
         self.saved_bytes = Some(saved.len() as u64);
         let state = Reply::new()
             .raw("description", &self.description)
@@ -184,10 +207,9 @@ impl Trial {
         ended.outcome.map_err(refused)?;
         let pages = ended.pages.len();
         if pages > PAGES_PER_OBJECT_MAX as usize {
-            return Err(Problem::new(Slug::OutOfMemory, "an object has 64 MiB of memory at the most"));
+            return Err(Problem::new(Slug::NotMigrated, "an object has 64 MiB of memory at the most"));
         }
-        let reply = Reply::new().flag("would_migrate", self.from != self.to);
-        let reply = reply.text("from", &self.from.to_string()).text("version", &self.to.to_string());
+        let reply = said((self.from, self.to));
         let reply = reply.number("state_bytes", self.saved_bytes.unwrap_or_default());
         Ok(reply.number("pages", pages as u64).finish())
     }

@@ -6,9 +6,15 @@
 //! - `rogue` does so too, and takes long: longer than a call may where commands are applied, or for ever.
 //! - `gate` makes calls wait, wakes the oldest of them, sets timers, and hears of the ends of sessions.
 //!
+//! All send messages (`messages.rs`). What kills the process of a member that runs it is told by the method and its number
+//! ([`deadly`]): the modules themselves do nothing out of the ordinary then.
+//!
 //! Of a number that was given a version adds its own multiple, so a value tells which versions have run. One version does not
 //! take over the state of another, and one is no version at all.
 
+mod cells;
+pub(crate) mod deadly;
+pub(crate) mod messages;
 mod model;
 
 use std::collections::BTreeMap;
@@ -17,7 +23,8 @@ use std::sync::OnceLock;
 use objects_state::guest::VersionHash;
 use sha2::{Digest as _, Sha256};
 
-pub(crate) use model::{Guest, Ran};
+pub(crate) use cells::{REACHED, cell};
+pub(crate) use model::{Asked, Guest, Ran};
 
 /// A type of users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,15 +61,27 @@ impl GuestType {
     /// Its methods but for `get`, which is a query; those that are called more often stand there more often.
     pub(crate) const fn methods(self) -> &'static [&'static str] {
         match self {
-            Self::Tally => &["add", "add", "add", "add", "refuse", "trap", "deep", "heavy", "jumble"],
-            Self::Rogue => &["add", "add", "much", "much", "burn", "trap", "refuse"],
-            Self::Gate => &["wait", "wait", "wait", "pass", "pass", "later", "add", "trap"],
+            Self::Tally => &[
+                "add", "add", "add", "chain", "send", "send", "send", "flood", "echo", "refuse", "trap",
+                "deep", "heavy", "jumble",
+            ],
+            Self::Rogue => &[
+                "add", "chain", "much", "much", "much", "much", "send", "send", "flood", "burn", "trap",
+                "refuse",
+            ],
+            Self::Gate => &[
+                "wait", "wait", "wait", "wait", "wait", "pass", "pass", "pass", "pass", "later", "later",
+                "add", "send", "flood", "echo", "chain", "trap",
+            ],
         }
     }
 
     fn description(self) -> String {
-        let mut methods = BTreeMap::from([("get", "query")]);
+        let mut methods =
+            BTreeMap::from([("get", "query"), (deadly::QUERY, "query"), (deadly::METHOD, "command")]);
         let kind = |method| if method == "wait" { "blocking" } else { "command" };
+        methods.retain(|name, _| *name != deadly::QUERY || self == Self::Tally);
+        methods.extend((self == Self::Rogue).then_some((deadly::LONG_METHOD, "command")));
         methods.extend(self.methods().iter().map(|method| (*method, kind(*method))));
         let methods: Vec<_> =
             methods.iter().map(|(name, kind)| format!(r#""{name}":{{"kind":"{kind}"}}"#)).collect();
@@ -93,11 +112,18 @@ impl Module {
         };
         // Globals come behind imports.
         let version = format!("(global $version i64 (i64.const {number}))");
-        let text = format!("(module (@custom \"diwan.type\" \"{quoted}\")\n{items}\n{version})");
+        let messages = if number == REJECTED { String::new() } else { messages::segments() };
+        let text = format!("(module (@custom \"diwan.type\" \"{quoted}\")\n{items}\n{version}\n{messages})");
         let bytes = wat::parse_str(text).unwrap_or_else(|error| panic!("a module of ours: {error}"));
         let hash = VersionHash::of(Sha256::digest(&bytes).into(), None, description.as_bytes());
         Self { of, number, bytes, hash }
     }
+}
+
+/// The number that a method or a constructor is given.
+pub(crate) fn number_of(args: &[u8]) -> u64 {
+    let args = crate::outcome::parsed(&String::from_utf8_lossy(args));
+    ["number", "start", "by"].iter().find_map(|name| args[name].as_u64()).unwrap_or(0)
 }
 
 /// All of them; they are made once in a process.

@@ -2,12 +2,29 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
+use super::deadly::{self, Kills};
+use super::messages::{DRAWN, ECHO, FORMS, Message, OF_TIMERS};
 use super::{GuestType, TAKES_NOTHING_OVER};
 
 /// Tickets that a gate keeps.
 const TICKETS_MAX: usize = 8;
 /// A constructor refuses numbers from this one on.
 const START_MAX: u64 = 90;
+
+/// How many messages may lead to one another.
+const HOPS_MAX: u32 = 32;
+
+/// What is called, and where that comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) number: u64,
+    pub(crate) position: u64,
+    /// How many messages led to it.
+    pub(crate) hops: u32,
+}
 
 /// What a run comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,28 +48,85 @@ pub(crate) struct Guest {
     expired: u64,
     fired: u64,
     tickets: Vec<u64>,
+    chain: u64,
+    /// What its runs have sent since that was looked at.
+    pub(crate) sent: Vec<Message>,
 }
 
 impl Guest {
-    /// One that is created with that number; nothing if its constructor refuses.
+    /// One that is created with that number; nothing if its constructor refuses, or kills whoever runs it.
     pub(crate) fn created(of: GuestType, version: u64, start: u64) -> Option<Self> {
-        let new = Self { of, version, value: start, runs: 0, expired: 0, fired: 0, tickets: Vec::new() };
-        (start < START_MAX).then_some(new)
+        let (tickets, sent) = (Vec::new(), Vec::new());
+        let new = Self { of, version, value: start, runs: 0, expired: 0, fired: 0, tickets, chain: 0, sent };
+        (start < START_MAX && deadly::of_constructor(start) != Kills::Always).then_some(new)
     }
 
     pub(crate) fn shown(&self) -> String {
-        let Self { version, value, runs, expired, fired, tickets, .. } = self;
+        let Self { version, value, runs, expired, fired, tickets, chain, .. } = self;
         let kept = tickets.len();
         format!(
-            r#"{{"value":{value},"runs":{runs},"version":{version},"expired":{expired},"fired":{fired},"kept":{kept}}}"#
+            r#"{{"value":{value},"runs":{runs},"version":{version},"expired":{expired},"fired":{fired},"kept":{kept},"chain":{chain}}}"#
         )
     }
 
-    /// A method is called with a number, at that position. `waiting`: the calls that wait.
-    pub(crate) fn call(&mut self, method: &str, number: u64, position: u64, waiting: &BTreeSet<u64>) -> Ran {
+    /// What it saves.
+    pub(crate) fn saved(&self) -> String {
+        let Self { value, runs, expired, fired, tickets, chain, .. } = self;
+        let mut words = vec![*value, *runs, *expired, *fired, tickets.len() as u64];
+        words.extend(tickets);
+        words.resize(13, 0);
+        words.push(*chain);
+        let words: Vec<_> = words.iter().map(u64::to_string).collect();
+        format!("{{\"s\":[{}]}}", words.join(","))
+    }
+
+    /// What was saved, in no version yet.
+    pub(crate) fn restored(of: GuestType, saved: &Value) -> Option<Self> {
+        let words: Vec<u64> = saved["s"].as_array()?.iter().filter_map(Value::as_u64).collect();
+        let [value, runs, expired, fired, count, tickets @ .., chain] = &words[..] else { return None };
+        let tickets = tickets.get(..usize::try_from(*count).ok()?)?.to_vec();
+        let (value, runs, expired, fired, chain) = (*value, *runs, *expired, *fired, *chain);
+        Some(Self { of, version: 0, value, runs, expired, fired, tickets, chain, sent: Vec::new() })
+    }
+
+    /// A method is called. `waiting`: the calls that wait. A run that fails leaves nothing.
+    pub(crate) fn call(&mut self, asked: &Asked<'_>, waiting: &BTreeSet<u64>) -> Ran {
+        let before = self.clone();
+        let ran = self.run(asked, waiting);
+        if matches!(ran, Ran::Fails(..)) {
+            *self = before;
+        }
+        ran
+    }
+
+    fn run(&mut self, asked: &Asked<'_>, waiting: &BTreeSet<u64>) -> Ran {
+        let Asked { method, number, position, hops } = *asked;
+        let form = (number % DRAWN) as usize;
         match method {
-            "add" | "much" => self.value += number * self.version,
+            "add" | "much" | deadly::METHOD | deadly::LONG_METHOD => self.value += number * self.version,
             "later" => {}
+            "chain" => self.add_to_chain(number),
+            "send" => {
+                if let Some(refused) = self.send(form, number, hops) {
+                    return refused;
+                }
+            }
+            "flood" => {
+                for number in number..number + 3 {
+                    if let Some(refused) = self.send(form, number, hops) {
+                        return refused;
+                    }
+                }
+            }
+            "echo" => {
+                let number = number % 40;
+                self.add_to_chain(number);
+                let left = number.checked_sub(1);
+                let refused = left.and_then(|left| self.send(ECHO + (number & 1) as usize, left, hops));
+                if let Some(refused) = refused {
+                    return refused;
+                }
+            }
             "wait" if self.tickets.len() >= TICKETS_MAX => return Ran::Fails("guest-error", Some("full")),
             "wait" => {
                 self.tickets.push(position);
@@ -74,6 +148,24 @@ impl Guest {
         Ran::Gives(self.shown(), None)
     }
 
+    /// One order of numbers gives one number, another order another one.
+    const fn add_to_chain(&mut self, number: u64) {
+        self.chain = (self.chain * 31 + number * self.version) % 1_000_003;
+    }
+
+    /// A message is sent; or this is what the run comes to.
+    fn send(&mut self, form: usize, number: u64, hops: u32) -> Option<Ran> {
+        let form = &FORMS[form];
+        if form.target.1.is_empty() {
+            return Some(Ran::Fails("guest-trap", None));
+        }
+        if hops >= HOPS_MAX {
+            return Some(Ran::Fails("quota", None));
+        }
+        self.sent.push(Message { form, number, hops: hops + 1 });
+        None
+    }
+
     fn wake(&mut self, number: u64, waiting: &BTreeSet<u64>) -> Option<(u64, String)> {
         let place = self.tickets.iter().position(|ticket| waiting.contains(ticket))?;
         Some((self.tickets.remove(place), format!("{{\"got\":{number}}}")))
@@ -90,8 +182,10 @@ impl Guest {
         self.tickets.retain(|ticket| *ticket != ended);
     }
 
-    pub(crate) const fn timer_fired(&mut self) {
+    pub(crate) fn timer_fired(&mut self) {
         self.fired += 1;
+        let refused = self.send(OF_TIMERS, self.fired, 0);
+        debug_assert_eq!(refused, None, "nothing led to it");
     }
 
     /// What it is in another version; nothing if that does not take it over.

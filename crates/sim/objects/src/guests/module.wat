@@ -2,6 +2,7 @@
   (import "diwan_1" "wake" (func $wake (param i64 i32 i32) (result i32)))
   (import "diwan_1" "fail" (func $fail (param i64 i32 i32 i32 i32) (result i32)))
   (import "diwan_1" "timer_set" (func $timer_set (param i64 i64)))
+  (import "diwan_1" "send" (func $send (param i32 i32 i32 i32 i32 i32)))
   (memory (export "memory") 1 64)
   ;; Where the text that is being written ends.
   (global $out (mut i32) (i32.const 512))
@@ -17,11 +18,12 @@
   (data (i32.const 160) "full")
   (data (i32.const 176) ",\"fired\":")
   (data (i32.const 192) ",\"kept\":")
+  (data (i32.const 208) ",\"chain\":")
 
   (func (export "alloc") (param i32) (result i32) (i32.const 8192))
 
   ;; A word of the state. 0: the value; 1: successful calls; 2: sessions that ended; 3: timers that fired; 4: how many tickets
-  ;; there are; from 5 on: the tickets.
+  ;; there are; from 5 on: the tickets; 13: a number that tells in which order others were added.
   (func $place (param $word i32) (result i32)
     (i32.add (i32.const 4096) (i32.shl (local.get $word) (i32.const 3))))
   (func $word (param $word i32) (result i64) (i64.load (call $place (local.get $word))))
@@ -72,7 +74,35 @@
     (call $text (i32.const 64) (i32.const 11)) (call $digits (call $word (i32.const 2)))
     (call $text (i32.const 176) (i32.const 9)) (call $digits (call $word (i32.const 3)))
     (call $text (i32.const 192) (i32.const 8)) (call $digits (call $word (i32.const 4)))
+    (call $text (i32.const 208) (i32.const 9)) (call $digits (call $word (i32.const 13)))
     (call $end))
+
+  ;; Sends a message with a number. Its form has 64 bytes: where it goes, its method, and what stands before the number, each
+  ;; behind its length.
+  (func $message (param $form i32) (param $number i64)
+    (local $at i32)
+    (local.set $at (i32.add (i32.const 1024) (i32.shl (local.get $form) (i32.const 6))))
+    (call $begin)
+    (call $text (i32.add (local.get $at) (i32.const 49)) (i32.load8_u offset=48 (local.get $at)))
+    (call $digits (local.get $number))
+    (drop (call $end))
+    (call $send
+      (i32.add (local.get $at) (i32.const 1)) (i32.load8_u (local.get $at))
+      (i32.add (local.get $at) (i32.const 33)) (i32.load8_u offset=32 (local.get $at))
+      (i32.const 512) (call $length)))
+
+  (func $chain (param $number i64)
+    (call $set (i32.const 13) (i64.rem_u
+      (i64.add (i64.mul (call $word (i32.const 13)) (i64.const 31)) (i64.mul (local.get $number) (global.get $version)))
+      (i64.const 1000003))))
+
+  ;; Passes itself on to another object, with a smaller number.
+  (func $echo (param $number i64)
+    (call $chain (local.get $number))
+    (if (i64.ne (local.get $number) (i64.const 0)) (then
+      (call $message
+        (i32.add (global.get $echo) (i32.and (i32.wrap_i64 (local.get $number)) (i32.const 1)))
+        (i64.sub (local.get $number) (i64.const 1))))))
 
   (func $refuse (param $code i32) (param $length i32)
     (drop (call $fail (i64.const 0) (local.get $code) (local.get $length) (i32.const 0) (i32.const 0))))
@@ -128,25 +158,43 @@
 
   ;; By the first letter of the method.
   (func (export "call") (param $m i32) (param $ml i32) (param $p i32) (param $l i32) (result i64)
-    (local $first i32) (local $number i64) (local $count i32)
+    (local $first i32) (local $number i64) (local $count i32) (local $form i32)
     (local.set $first (i32.load8_u (local.get $m)))
     (local.set $number (call $argument (local.get $p) (local.get $l)))
     (if (i32.eq (local.get $first) (i32.const 103)) (then (return (call $shown))))                          ;; get
     (if (i32.eq (local.get $first) (i32.const 97)) (then (return (call $add (local.get $number)))))         ;; add
     (if (i32.eq (local.get $first) (i32.const 119)) (then (return (call $wait (local.get $number)))))       ;; wait
     (if (i32.eq (local.get $first) (i32.const 112)) (then (return (call $pass (local.get $number)))))       ;; pass
+    (if (i32.eq (local.get $first) (i32.const 107)) (then (return (call $add (local.get $number)))))        ;; kill
+    (if (i32.eq (local.get $first) (i32.const 113)) (then (return (call $shown))))                          ;; quit
+    (local.set $form (i32.wrap_i64 (i64.rem_u (local.get $number) (global.get $drawn))))
+    (if (i32.eq (local.get $first) (i32.const 99)) (then                                                    ;; chain
+      (call $chain (local.get $number))
+      (return (call $add (i64.const 0)))))
+    (if (i32.eq (local.get $first) (i32.const 115)) (then                                                   ;; send
+      (call $message (local.get $form) (local.get $number))
+      (return (call $add (i64.const 0)))))
+    (if (i32.eq (local.get $first) (i32.const 102)) (then                                                   ;; flood
+      (call $message (local.get $form) (local.get $number))
+      (call $message (local.get $form) (i64.add (local.get $number) (i64.const 1)))
+      (call $message (local.get $form) (i64.add (local.get $number) (i64.const 2)))
+      (return (call $add (i64.const 0)))))
+    (if (i32.eq (local.get $first) (i32.const 101)) (then                                                   ;; echo
+      (call $echo (i64.rem_u (local.get $number) (i64.const 40)))
+      (return (call $add (i64.const 0)))))
     (if (i32.eq (local.get $first) (i32.const 108)) (then                                                   ;; later
       (call $timer_set (i64.const 1) (local.get $number))
       (return (call $add (i64.const 0)))))
-    (if (i32.eq (local.get $first) (i32.const 109)) (then                                                   ;; much
+    (if (i32.or (i32.eq (local.get $first) (i32.const 109)) (i32.eq (local.get $first) (i32.const 111))) (then  ;; much, overrun
       (loop $next
         (local.set $count (i32.add (local.get $count) (i32.const 1)))
         (br_if $next (i32.lt_u (local.get $count) (i32.const 600000))))
       (return (call $add (local.get $number)))))
-    ;; What follows spoils the state, and fails.
+    ;; What follows spoils the state, sends something, and fails.
     (call $raise (i32.const 0) (i64.const 1000))
     (call $raise (i32.const 1) (i64.const 1))
     (call $timer_set (i64.const 2) (i64.const 1))
+    (call $message (i32.const 0) (i64.const 77))
     (if (i32.eq (local.get $first) (i32.const 116)) (then unreachable))                                     ;; trap
     (if (i32.eq (local.get $first) (i32.const 98)) (then (loop $on (br $on))))                              ;; burn
     (if (i32.eq (local.get $first) (i32.const 100)) (then (drop (call $deep (i64.const 0)))))               ;; deep
@@ -161,7 +209,9 @@
     (call $set (i32.const 0) (call $argument (local.get $p) (local.get $l)))
     (if (i64.ge_u (call $word (i32.const 0)) (i64.const 90)) (then (call $refuse (i32.const 112) (i32.const 9)))))
 
-  (func (export "timer") (param i64) (call $raise (i32.const 3) (i64.const 1)))
+  (func (export "timer") (param i64)
+    (call $raise (i32.const 3) (i64.const 1))
+    (call $message (i32.const 0) (call $word (i32.const 3))))
 
   (func (export "session_expired") (param i32 i32)
     (call $raise (i32.const 2) (i64.const 1))
@@ -185,7 +235,7 @@
       (if (local.get $index) (then (call $byte (i32.const 44))))
       (call $digits (call $word (local.get $index)))
       (local.set $index (i32.add (local.get $index) (i32.const 1)))
-      (br_if $next (i32.lt_u (local.get $index) (i32.const 13))))
+      (br_if $next (i32.lt_u (local.get $index) (i32.const 14))))
     (call $byte (i32.const 93))
     (call $end))
 
@@ -202,6 +252,6 @@
       (local.set $at) (local.set $number)
       (call $set (local.get $index) (local.get $number))
       (local.set $index (i32.add (local.get $index) (i32.const 1)))
-      (br_if $next (i32.lt_u (local.get $index) (i32.const 13))))
+      (br_if $next (i32.lt_u (local.get $index) (i32.const 14))))
     (call $raise (i32.const 0) (i64.mul (i64.const 7) (global.get $version)))
     (if (i64.eq (global.get $version) (i64.const 3)) (then unreachable)))

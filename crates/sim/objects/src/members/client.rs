@@ -78,6 +78,10 @@ pub(super) struct Clients {
     /// Which types of users there are.
     modules: Modules,
     tokens: Tokens,
+    /// What objects of users' types were exported as, by their type.
+    exports: Vec<(String, String)>,
+    /// Whether they may ask for what kills the process of a member: while other things go wrong, too.
+    may_kill: bool,
 }
 
 impl Clients {
@@ -96,6 +100,8 @@ impl Clients {
             eager,
             modules,
             tokens: Tokens::new(has_access),
+            exports: Vec::new(),
+            may_kill: false,
             travel: Travel::default(),
             random,
         }
@@ -108,6 +114,7 @@ impl Clients {
 
     /// What they do in this moment.
     pub(super) fn moment(&mut self, members: &mut Members, history: &mut History, mood: Mood) {
+        self.may_kill = members.has_deadly_calls();
         self.take_says(members);
         self.lives_end(members, history);
         self.deliver(members, history);
@@ -270,6 +277,9 @@ impl Clients {
             (404, Errand::Collect(_)) => self.plan(index, call, Errand::Ask, members),
             (_, Errand::Cancel(_)) => self.plan(index, call, Errand::Ask, members),
             _ => {
+                if let (About::Export { object }, 200) = (&history.calls[call].about, answer.status) {
+                    self.exported(object, &answer.body);
+                }
                 self.learn(index, call, answer.status, &body, history);
                 self.done(index, call, history);
                 self.repeat_elsewhere(index, call, members, history);

@@ -6,6 +6,7 @@ use sim_kit::MessageFaults;
 use sim_kit::disk::{Loss, SimDisk};
 
 use super::Members;
+use super::deaths::alive;
 use super::machine::Stage;
 use super::node::{Node, Step};
 
@@ -224,6 +225,7 @@ impl Members {
 
     pub(super) fn lose_disk(&mut self, number: u64) {
         self.crash(number);
+        self.lose_marks(number, true);
         let disk = SimDisk::new(self.sim.random.number());
         self.machine(number).host.disk = disk;
     }
@@ -237,7 +239,8 @@ impl Members {
             && self.sim.random.chance(50)
         {
             let operations = self.sim.random.below(3);
-            die_while_asked(&mut node, &self.machine(number).host.disk, operations);
+            // Whether a run kills it or its power fails is one.
+            let _ = alive(|| die_while_asked(&mut node, &self.machine(number).host.disk, operations));
             self.note_death(number, &mut node);
         }
         self.end_life(number, false);
@@ -249,6 +252,7 @@ impl Members {
             .tell("crash", format_args!("member {number} crashes and loses what was not flushed: {loss:?}"));
         // Half of the time its system still closes its connections.
         let told = self.sim.random.chance(50);
+        self.lose_marks(number, false);
         self.peering.network.forget(number);
         self.peering.end(number, told, &mut self.sim);
     }

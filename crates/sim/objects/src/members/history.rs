@@ -42,6 +42,18 @@ pub(crate) enum About {
         /// Not before this position.
         min_position: Option<u64>,
     },
+    /// A migration is tried.
+    TryMigration {
+        /// Of which object.
+        object: Object,
+        /// To the version of that number.
+        to: u64,
+    },
+    /// An object is exported.
+    Export {
+        /// Which.
+        object: Object,
+    },
     /// A session is renewed.
     Renew,
     /// A stream of a session's events, which keeps it.

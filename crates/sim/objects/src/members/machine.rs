@@ -1,6 +1,7 @@
 //! One machine: its host, and the member's process that runs on it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use base::{MemberId, MonoTime, Random};
 use consensus_replica::lifecycle::{Command, MemberLifecycle, Setup};
@@ -9,6 +10,7 @@ use sim_kit::Host;
 use sim_kit::peers::{Cluster, PeerMachine};
 use storage_raft_log::Identity;
 
+use super::deaths::Deaths;
 use super::node::{Loaded, Node};
 
 /// How far a process is.
@@ -54,10 +56,14 @@ pub(super) struct Machine {
     pub(super) jumped_ms: i64,
     /// What its build understands.
     pub(super) level: u32,
+    /// Its process was killed in a run, and is not started again yet.
+    pub(super) was_killed: bool,
+    /// What has killed its processes.
+    pub(super) deaths: Arc<Deaths>,
 }
 
 impl Machine {
-    pub(super) fn new(random: &mut Random, drifts: bool, level: u32) -> Self {
+    pub(super) fn new(number: u64, random: &mut Random, drifts: bool, level: u32) -> Self {
         Self {
             host: Host::new(random, drifts),
             process: None,
@@ -66,6 +72,8 @@ impl Machine {
             off: false,
             jumped_ms: 0,
             level,
+            was_killed: false,
+            deaths: Arc::new(Deaths::new(number)),
         }
     }
 

@@ -11,13 +11,14 @@
 //! - Types of users in words are run by the engine of the state's own tests, and no model knows them: there the log is played
 //!   into a state alone, which keeps no memory between runs. Those in WebAssembly have models ([`crate::guests`]), and the
 //!   built-in types beside them have none.
-//! - No process dies within a run of a module, modules send no messages, and tried migrations are not drawn.
+//! - No process dies while a version is compiled, or a timer, an end or a migration runs.
 //! - Streams of events are opened and keep their sessions; what they say is not compared.
 //! - Members are changed while all are there, one change at a time; all of them vote. Bytes on disks do not rot.
 //! - That a member's engine or memory is not as the others' is in tests alone (`uneven.rs`): until it is found its clients may be
 //!   told what is wrong.
 
 mod client;
+mod deaths;
 mod edge;
 #[path = "../../../../objects/state/tests/support/engine.rs"]
 #[allow(dead_code, reason = "a part of it is used here")]
@@ -98,7 +99,7 @@ impl Members {
         let (drifts, proven) = (random.chance(70), random.chance(80));
         let base_max_ms = [0, 2, 20][random.below(3) as usize];
         let level = config.core.replica.feature_level;
-        let machine = |number| (number, Machine::new(&mut random, drifts, level));
+        let machine = |number| (number, Machine::new(number, &mut random, drifts, level));
         let machines = (1..=count).map(machine).collect();
         let mut members = Self {
             sim: Simulation::new(random),
@@ -179,6 +180,7 @@ impl Members {
             self.misfortune(faults);
         }
         self.operate(faults.is_some());
+        self.restart_the_killed();
         self.execute_commands(faults.is_some_and(Faults::may_crash));
         let of_messages = faults.map(|faults| faults.of_messages).unwrap_or_default();
         let most = 6 + self.peering.network.in_flight() as u64 / 2;
@@ -226,9 +228,11 @@ impl Members {
         }
         machine.pace_flushes(now_ms);
         let mono = machine.host.mono(now_ms);
-        let Some(node) = machine.node() else { return };
-        node.look_at_clock(mono);
-        let stepped = node.step(step);
+        let stepped = self.at_node(number, |node| {
+            node.look_at_clock(mono);
+            node.step(step)
+        });
+        let Some(stepped) = stepped else { return };
         self.sim.trace.step("step", &[number, step.number(), now_ms]);
         self.collect(number);
         let differs = self.node(number).and_then(|node| node.differs());
@@ -262,13 +266,12 @@ impl Members {
             }
             peers::tend(self, number);
             self.ask_others(number);
-            let machine = self.machine(number);
-            let mono = machine.host.mono(now_ms);
-            if let Some(node) = machine.node() {
+            let mono = self.machine(number).host.mono(now_ms);
+            self.at_node(number, |node| {
                 node.look_at_clock(mono);
                 node.pass();
-                self.collect(number);
-            }
+            });
+            self.collect(number);
             if let Some(ending) = self.node(number).and_then(|node| Ending::of(node.core().tenure())) {
                 self.core_ended(number, ending);
             }

@@ -19,6 +19,7 @@ use sim_kit::disk::SimDisk;
 use storage_raft_log::{Journal, JournalConfig, KeepPolicy, Recovered};
 
 use super::client::ROOT_TOKEN;
+use super::deaths::Deaths;
 use super::edge::{EdgeNews, EdgeThread, FromClient};
 use super::engine::FakeEngine;
 use super::uneven::Uneven;
@@ -51,15 +52,21 @@ pub(crate) enum Modules {
     WebAssembly(u64),
 }
 
+impl Modules {
+    pub(crate) const fn are_wasm(self) -> bool {
+        matches!(self, Self::WebAssembly(_))
+    }
+}
+
 /// How often a process asks for a run beside the commands before it has ended, at the most.
 const LONG_RUN_ASKED_MAX: u64 = 60;
 
 /// What runs modules in a process: each life of a member has one of its own.
-fn engine(modules: Modules, life: u64) -> Arc<dyn Engine> {
+fn engine(modules: Modules, life: u64, deaths: &Arc<Deaths>) -> Arc<dyn Engine> {
     match modules {
         Modules::None => Arc::new(NoEngine),
         Modules::Words => Arc::new(FakeEngine::patient(LONG_RUN_ASKED_MAX)),
-        Modules::WebAssembly(seed) => Arc::new(PacedGuests::new(Random::new(seed ^ life << 32))),
+        Modules::WebAssembly(seed) => Arc::new(PacedGuests::new(Random::new(seed ^ life << 32), deaths)),
     }
 }
 
@@ -106,10 +113,10 @@ impl Loaded {
         mut journal: Journal<SimDisk>,
         recovered: &Recovered,
         config: &NodeConfig,
-        life: u64,
+        (life, deaths): (u64, &Arc<Deaths>),
     ) -> Result<Self, NodeError> {
         let mut state = load_state(&mut journal)?;
-        let engine = engine(config.modules, life);
+        let engine = engine(config.modules, life, deaths);
         state.set_engine(match config.uneven {
             Some(by) => Arc::new(Uneven::new(engine, by)),
             None => engine,

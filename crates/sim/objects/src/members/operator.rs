@@ -95,7 +95,7 @@ impl Members {
         }
         let number = self.machines.keys().last().map_or(1, |last| last + 1);
         let (drifts, level) = (random.chance(50), self.config.core.replica.feature_level);
-        self.machines.insert(number, Machine::new(random, drifts, level));
+        self.machines.insert(number, Machine::new(number, random, drifts, level));
         number
     }
 

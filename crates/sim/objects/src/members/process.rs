@@ -8,6 +8,7 @@ use sim_kit::peers;
 use storage_raft_log::Identity;
 
 use super::Members;
+use super::deaths::alive;
 use super::machine::{Process, Stage};
 use super::node::{Loaded, Node, NodeConfig};
 
@@ -134,9 +135,13 @@ impl Members {
         let life = self.lives;
         let uneven = self.uneven.get(&number).copied();
         let config = NodeConfig { uneven, ..self.config.clone() };
-        let process = self.process(number);
-        let (journal, recovered) = process.opened.take().expect("it is open before it is loaded");
-        process.loaded = Some(Loaded::of(journal, &recovered, &config, life)?);
+        let deaths = self.machine(number).deaths.clone();
+        let (journal, recovered) =
+            self.process(number).opened.take().expect("it is open before it is loaded");
+        match alive(|| Loaded::of(journal, &recovered, &config, (life, &deaths))) {
+            Some(loaded) => self.process(number).loaded = Some(loaded?),
+            None => self.process_was_killed(number),
+        }
         Ok(Event::Loaded)
     }
 
@@ -192,6 +197,7 @@ impl Members {
         };
         self.peering.begin(number, self.lives);
         let process = Process::new(setup, self.lives);
+        self.machine(number).was_killed = false;
         self.machine(number).process = Some(Box::new(process));
     }
 

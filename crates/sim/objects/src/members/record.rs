@@ -7,6 +7,7 @@ use base::{LogIndex, Term};
 use consensus_raft::Entry;
 use objects_http::Say;
 use objects_state::SessionId;
+use objects_state::guest::VersionHash;
 use sim_kit::peers::PairRecord;
 
 use super::history::Attempt;
@@ -35,6 +36,16 @@ pub(crate) struct DigestSeen {
 pub(crate) struct Deed {
     pub(crate) at_ms: u64,
     pub(crate) life: u64,
+}
+
+/// A process that was killed in a run, or in a query, of the object that was created at that position.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Death {
+    pub(crate) member: u64,
+    pub(crate) space: u64,
+    /// In queries: of which version.
+    pub(crate) of_queries: Option<VersionHash>,
+    pub(crate) at_ms: u64,
 }
 
 /// See the module.
@@ -67,6 +78,9 @@ pub(crate) struct Record {
     pub(crate) says: Vec<(u64, Say<u64>)>,
     /// Lives that have ended, and whether clients hear of it at once.
     pub(crate) ended: Vec<(u64, bool)>,
+    /// How often processes were killed in runs, and what is wrong with that.
+    pub(crate) deaths: Vec<Death>,
+    pub(crate) deaths_wrong: Vec<String>,
     /// What is judged of pairs of connections.
     pub(crate) pairs: PairRecord,
 }

@@ -51,9 +51,9 @@ impl PeerWorld for Members {
         let Some(process) = &mut self.machine(to).process else { return };
         match (&mut process.stage, message) {
             (Stage::Asking, PeerMessage::Founding(said)) => process.lifecycle.hear(id, said),
-            (Stage::Running(node), message) => {
-                let taken = node.peer(id, message);
-                taken.unwrap_or_else(|error| panic!("member {to}: {error:?}"));
+            (Stage::Running(_), message) => {
+                let taken = self.at_node(to, |node| node.peer(id, message));
+                taken.unwrap_or(Ok(())).unwrap_or_else(|error| panic!("member {to}: {error:?}"));
             }
             _ => {}
         }

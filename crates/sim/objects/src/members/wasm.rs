@@ -6,12 +6,15 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use base::Random;
 use objects_guest::{Guests, Settings, Tracking};
 use objects_state::guest::{Ended, Engine, Host, Progress, Rejected, Run, RunId, Version, VersionHash};
 use tempfile::TempDir;
+
+use super::deaths::Deaths;
 
 /// How often it is asked for a version before that is done, at the most: a member asks every few milliseconds.
 const VERSION_ASKED_MAX: u64 = 30;
@@ -24,8 +27,10 @@ const QUERIES_MAX: usize = 4;
 pub(super) struct PacedGuests {
     guests: Guests,
     inner: Mutex<Inner>,
-    /// Its own folder, and that of machine code: they are there as long as it is.
-    _folders: (TempDir, Arc<TempDir>),
+    /// What kills the process.
+    deaths: Arc<Deaths>,
+    /// The folder of machine code is there as long as it is.
+    _code: Arc<TempDir>,
 }
 
 struct Inner {
@@ -40,17 +45,18 @@ struct Inner {
 impl PacedGuests {
     /// The engine of a process. What it decides for itself is drawn: how many copies of objects it keeps, and how it finds out
     /// which pages were written.
-    pub(super) fn new(mut random: Random) -> Self {
-        let folders = folders().unwrap_or_else(|error| panic!("no folder for machine code: {error}"));
+    pub(super) fn new(mut random: Random, deaths: &Arc<Deaths>) -> Self {
+        let code = code(&deaths.folder().join("code"));
+        let code = code.unwrap_or_else(|error| panic!("no folder for machine code: {error}"));
         let settings = Settings {
             residents_max: 1 + random.below(4) as usize,
             tracking: if random.chance(50) { Tracking::Compare } else { Tracking::here() },
-            directory: Some(folders.0.path().to_owned()),
+            directory: Some(deaths.folder()),
             ..Settings::default()
         };
         let (versions, runs, queries) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let inner = Mutex::new(Inner { random, versions, runs, queries });
-        Self { guests: Guests::new(settings), inner, _folders: folders }
+        Self { guests: Guests::new(settings), inner, deaths: deaths.clone(), _code: code }
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -63,22 +69,19 @@ thread_local! {
     static CODE: RefCell<Option<Arc<TempDir>>> = const { RefCell::new(None) };
 }
 
-/// A folder for a process, and that of machine code, to which it leads.
-fn folders() -> std::io::Result<(TempDir, Arc<TempDir>)> {
+/// The folder of machine code, to which that name leads from then on.
+fn code(name: &Path) -> std::io::Result<Arc<TempDir>> {
     let code = CODE.with_borrow_mut(|code| -> std::io::Result<_> {
         if code.is_none() {
-            *code = Some(Arc::new(made("diwan-sim-code-")?));
+            *code = Some(Arc::new(tempfile::Builder::new().prefix("diwan-sim-code-").tempdir()?));
         }
         Ok(code.clone())
     })?;
     let code = code.expect("it was just made");
-    let own = made("diwan-sim-")?;
-    std::os::unix::fs::symlink(code.path(), own.path().join("code"))?;
-    Ok((own, code))
-}
-
-fn made(prefix: &str) -> std::io::Result<TempDir> {
-    tempfile::Builder::new().prefix(prefix).tempdir()
+    if !name.exists() {
+        std::os::unix::fs::symlink(code.path(), name)?;
+    }
+    Ok(code)
 }
 
 /// Counts a question. Whether what it is about is done.
@@ -117,6 +120,7 @@ impl Engine for PacedGuests {
     }
 
     fn forgive(&self, space: u64, position: u64) {
+        self.deaths.forgive(space);
         self.guests.forgive(space, position);
     }
 
@@ -131,7 +135,15 @@ impl Engine for PacedGuests {
             inner.runs.insert(run.space, (run.id(), left));
         }
         drop(inner);
-        self.guests.begin(run, host);
+        if self.guests.progress(run.space, run.id()) == Progress::Unknown {
+            self.deaths.in_long_run(run, |is_again| {
+                if is_again {
+                    self.guests.forget(run.space);
+                }
+                self.guests.begin(run, host);
+                || self.guests.progress(run.space, run.id()) == Progress::UnderWay
+            });
+        }
     }
 
     fn progress(&self, space: u64, run: RunId) -> Progress {
@@ -147,11 +159,24 @@ impl Engine for PacedGuests {
     }
 
     fn run(&self, run: &Run<'_>, host: &dyn Host) -> Ended {
-        self.guests.run(run, host)
+        match self.deaths.of_run(run) {
+            Some(killer) => {
+                // Its memory is read within the run, then.
+                self.guests.forget(run.space);
+                self.guests.run(run, &killer)
+            }
+            None => self.guests.run(run, host),
+        }
     }
 
     fn query(&self, run: &Run<'_>, host: &dyn Host) -> Ended {
-        self.guests.query(run, host)
+        match self.deaths.of_query(run) {
+            Some(killer) => {
+                self.guests.forget(run.space);
+                self.guests.query(run, &killer)
+            }
+            None => self.guests.query(run, host),
+        }
     }
 
     fn begin_query(&self, run: &Run<'_>, host: &dyn Host) -> Option<u64> {

@@ -13,6 +13,7 @@ use super::judge::{self, Evidence};
 use super::node::Modules;
 use super::operator::Operator;
 use super::{Members, setting};
+use crate::guests;
 
 /// Seeds of runs with tokens and rights come from here.
 const ACCESS_SEED: u64 = 0xacce_55ed;
@@ -69,12 +70,21 @@ const FLOORS: &[Floor] = &[
     (21, "objects of guests", 5_000),
     (21, "runs that take long, or wait for one", 30),
     (22, "calls of what is stopped", 80),
+    (23, "constructors that kill", 2),
+    (23, "deaths in queries", 5),
+    (23, "deaths in runs", 30),
+    (24, "exports of guests", 15),
+    (24, "imports of guests", 2),
     (24, "states behind another member's snapshot", 1_500),
     (26, "moves", 20),
     (26, "moves that fail", 8),
+    (26, "tried moves", 3),
+    (26, "tried moves that are refused", 8),
     (26, "ways back", 5),
     (27, "objects of guests that are created", 70),
     (27, "verdicts", 100),
+    (30, "messages", 500),
+    (30, "messages that are refused", 100),
     (31, "objects", 4_500),
     (31, "sessions", 2_800),
     (32, "acts by revoked tokens", 8),
@@ -87,18 +97,18 @@ const FLOORS: &[Floor] = &[
 ];
 
 /// What some hundred seeds must have reached.
-const REACHED: &[&str] = &[
+const OF_MEMBERS: &[&str] = &[
     "admission",
     "answered by a ticket",
     "bulk delay",
     "call of a guest in a batch",
-    "call of a stopped guest",
     "client gives up waiting",
     "clients cut off",
     "clients' delay",
     "clock jump",
     "connection broken",
     "constructor refused",
+    "constructor that kills",
     "crash",
     "crash in a start",
     "delay",
@@ -111,16 +121,12 @@ const REACHED: &[&str] = &[
     "full disk",
     "guest heard of a session's end",
     "guest moved",
-    "guest out of fuel",
-    "guest out of memory",
-    "guest out of stack",
     "guest ran for long",
-    "guest refused",
     "guest released",
     "guest stopped",
-    "guest trapped",
     "guest woke a call",
     "kill",
+    "killed in a run",
     "log without room",
     "long run that was called off",
     "loss",
@@ -151,6 +157,19 @@ const REACHED: &[&str] = &[
     "way back that loses commands",
     "way back to the memory of before",
 ];
+
+/// The same, and what the guests must have come to.
+const REACHED: &[&str] = &joined::<{ OF_MEMBERS.len() + guests::REACHED.len() }>(OF_MEMBERS, guests::REACHED);
+
+const fn joined<const COUNT: usize>(some: &[&'static str], others: &[&'static str]) -> [&'static str; COUNT] {
+    let mut all = [""; COUNT];
+    let mut index = 0;
+    while index < COUNT {
+        all[index] = if index < some.len() { some[index] } else { others[index - some.len()] };
+        index += 1;
+    }
+    all
+}
 
 /// What a run is at.
 #[derive(Clone, Copy, Debug)]

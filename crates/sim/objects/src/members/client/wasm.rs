@@ -6,10 +6,13 @@ use serde_json::{Value, json};
 
 use super::asks::of;
 use super::{Clients, bare};
+use crate::guests::deadly::{self, Kills};
 use crate::guests::{self, GuestType, REJECTED, RUNNABLE};
 use crate::members::edge::HttpCall;
 use crate::members::history::{About, Call, Object};
 
+/// Exports that clients remember.
+const EXPORTS_MAX: usize = 6;
 /// Objects of a type.
 const NAMES: [&str; 2] = ["g0", "g1"];
 
@@ -24,18 +27,27 @@ impl Clients {
         };
         let name = if self.random.chance(70) { NAMES[0] } else { NAMES[1] };
         let object = Object { type_name: guest.name().into(), name: name.into() };
+        if self.may_kill && self.random.chance(6) {
+            return self.kill(index, guest, object);
+        }
         match self.random.below(53) {
             0..5 => self.bring(index, guest),
             5..10 => {
-                let http = to(&object, "PUT", "", &json!({ "start": self.random.below(100) }));
+                let start = self.random.below(100);
+                let is_harmless = deadly::of_constructor(start) == Kills::Nobody;
+                let start = if self.may_kill || is_harmless { start } else { start - 10 };
+                let http = to(&object, "PUT", "", &json!({ "start": start }));
                 self.identified(index, object, None, http)
             }
             // Most of them live on.
             10 if self.random.chance(50) => {
+                let name = if self.random.chance(50) { "i0".into() } else { object.name };
+                let object = Object { name, ..object };
                 let http = bare("DELETE", format!("/v1/objects/{}", object.path()), Vec::new());
                 self.identified(index, object, None, http)
             }
-            11..23 => self.look_after(index, guest, object),
+            11..14 => self.carry(index, guest, object),
+            14..23 => self.look_after(index, guest, object),
             23 => {
                 let hash = guests::module(guest, RUNNABLE[self.random.below(3) as usize]).hash;
                 let http = bare("DELETE", format!("/v1/types/{}/{hash}", guest.name()), Vec::new());
@@ -60,15 +72,50 @@ impl Clients {
         Call { is_repeatable: true, ..of(index, About::Upload, http, None) }
     }
 
+    /// An object is exported, or another one is made of what was.
+    fn carry(&mut self, index: usize, guest: GuestType, object: Object) -> Call {
+        let own: Vec<_> = self.exports.iter().filter(|(of, _)| *of == guest.name()).collect();
+        let chosen = own.get(self.random.below(4) as usize).map(|(_, body)| body.clone());
+        match chosen {
+            None => {
+                let http = to(&object, "POST", ":export", &json!({}));
+                Call { is_repeatable: true, ..of(index, About::Export { object }, http, None) }
+            }
+            Some(body) => {
+                // Most of the others are there already.
+                let name = if self.random.chance(70) { "i0".into() } else { object.name };
+                let object = Object { name, ..object };
+                let target = format!("/v1/objects/{}:import", object.path());
+                let http = HttpCall { body: body.into_bytes(), ..bare("POST", target, Vec::new()) };
+                self.identified(index, object, None, http)
+            }
+        }
+    }
+
+    /// An export has come.
+    pub(super) fn exported(&mut self, object: &Object, body: &str) {
+        self.exports.push((object.type_name.clone(), body.to_owned()));
+        if self.exports.len() > EXPORTS_MAX {
+            self.exports.remove(0);
+        }
+    }
+
     /// What those do who look after objects.
     fn look_after(&mut self, index: usize, guest: GuestType, object: Object) -> Call {
-        let (operation, body) = match self.random.below(10) {
-            0..4 => {
-                let version = guests::module(guest, RUNNABLE[self.random.below(3) as usize]).hash;
-                (":migrate", json!({ "to": version.to_string() }))
+        let (operation, body) = match self.random.below(13) {
+            0..6 => {
+                let number = RUNNABLE[self.random.below(3) as usize];
+                let version = guests::module(guest, number).hash.to_string();
+                if self.random.chance(30) {
+                    let body = json!({ "to": version, "dry_run": true });
+                    let http = to(&object, "POST", ":migrate", &body);
+                    let about = About::TryMigration { object, to: number };
+                    return Call { is_repeatable: true, ..of(index, about, http, None) };
+                }
+                (":migrate", json!({ "to": version }))
             }
-            4..8 => (":rollback", json!({ "lose_commands": self.random.chance(60) })),
-            8 => (":quarantine", json!({ "reason": "a test" })),
+            6..10 => (":rollback", json!({ "lose_commands": self.random.chance(60) })),
+            10 if self.random.chance(60) => (":quarantine", json!({ "reason": "a test" })),
             // What is stopped does not stay so for long.
             _ => (":release", json!({})),
         };
@@ -76,11 +123,33 @@ impl Clients {
         self.identified(index, object, None, http)
     }
 
+    /// What kills the process of whoever runs it.
+    fn kill(&mut self, index: usize, guest: GuestType, object: Object) -> Call {
+        if guest == GuestType::Tally && self.random.chance(30) {
+            return self.ask(index, object, deadly::QUERY);
+        }
+        if self.random.chance(25) {
+            // A name that hardly anything else has.
+            let object = Object { name: "k".into(), ..object };
+            let http = to(&object, "PUT", "", &json!({ "start": deadly::START }));
+            return self.identified(index, object, None, http);
+        }
+        let is_long = guest == GuestType::Rogue && self.random.chance(70);
+        let method = if is_long { deadly::LONG_METHOD } else { deadly::METHOD };
+        let body = json!({ "number": 1 + self.random.below(300) });
+        let http = to(&object, "POST", &format!("/{method}"), &body);
+        self.identified(index, object, Some(method), http)
+    }
+
     fn get(&mut self, index: usize, object: Object) -> Call {
+        self.ask(index, object, "get")
+    }
+
+    fn ask(&mut self, index: usize, object: Object, method: &'static str) -> Call {
         let is_stale = self.random.chance(40);
         let consistency = if is_stale { "stale" } else { "linearizable" };
-        let target = format!("/v1/objects/{}/get?consistency={consistency}", object.path());
-        let about = About::Query { object, method: "get", args: Vec::new(), is_stale, min_position: None };
+        let target = format!("/v1/objects/{}/{method}?consistency={consistency}", object.path());
+        let about = About::Query { object, method, args: Vec::new(), is_stale, min_position: None };
         Call { is_repeatable: true, ..of(index, about, bare("GET", target, Vec::new()), None) }
     }
 
@@ -90,6 +159,8 @@ impl Clients {
         let number = match method {
             // So many milliseconds until a timer is due.
             "later" => self.random.below(3_000),
+            // More messages, one behind the other, than may be.
+            "echo" if self.random.chance(50) => 39,
             _ => 1 + self.random.below(300),
         };
         let waits = match method {

@@ -9,6 +9,7 @@ mod guests;
 mod log;
 mod queries;
 mod replay;
+mod unharmed;
 
 use std::collections::BTreeMap;
 
@@ -76,6 +77,10 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Findings {
     }
     if !findings.wrongs.is_empty() {
         return findings;
+    }
+    findings.wrongs.extend(evidence.record.deaths_wrong.iter().cloned());
+    for death in &evidence.record.deaths {
+        findings.judged(23, if death.of_queries.is_some() { "deaths in queries" } else { "deaths in runs" });
     }
     let mut replay = Replay::new(evidence);
     let played = replay.play();

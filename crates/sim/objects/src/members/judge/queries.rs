@@ -6,7 +6,9 @@ use objects_state::{Act, ObjectName, Outcome, State, type_name, type_named};
 
 use super::Evidence;
 use super::guests::Guests;
-use crate::members::history::{About, Answer, Attempt, Call};
+use crate::guests::deadly;
+use crate::members::history::{About, Answer, Attempt, Call, Object};
+use crate::members::record::Death;
 use crate::model::{self, Group};
 use crate::outcome::{self, parsed};
 use crate::rules::{Rules, Wrong};
@@ -30,7 +32,9 @@ impl<'a> Queries<'a> {
         let position = |(number, attempt): (usize, &Attempt)| {
             let answer = attempt.answer.as_ref()?;
             let is_read = match history.calls[attempt.call].about {
-                About::Query { .. } | About::Renew => true,
+                About::Query { .. } | About::TryMigration { .. } | About::Export { .. } | About::Renew => {
+                    true
+                }
                 About::Command { .. } => is_for_want_of_rights(answer),
                 About::Stream | About::Upload => false,
             };
@@ -73,7 +77,19 @@ impl<'a> Queries<'a> {
                     self.refused_rightly.insert(number as u64);
                 }
                 About::Command { .. } => {}
+                About::Query { object, .. } if is_stopped(answer) => {
+                    let guests = guests.filter(|_| position == here);
+                    guests.map_or(Ok(()), |guests| self.may_be_stopped(guests, object, attempt, rules))?;
+                }
                 _ if [503, 429].contains(&answer.status) => {}
+                About::Export { object } => {
+                    guests.map_or(Ok(()), |guests| guests.exported(object, answer, rules))?;
+                    self.is_fresh(here, (number, is_not_own), call, rules)?;
+                }
+                About::TryMigration { object, to } => {
+                    guests.map_or(Ok(()), |guests| guests.tried((object, *to), answer, rules))?;
+                    self.is_fresh(here, (number, is_not_own), call, rules)?;
+                }
                 About::Renew if is_refused || is_for_want_of_rights(answer) => {
                     is_refused_rightly(is_refused, call, answer)?;
                 }
@@ -102,7 +118,11 @@ impl<'a> Queries<'a> {
         rules: &mut Rules,
     ) -> Result<(), Wrong> {
         let attempt = &self.evidence.history.attempts[number];
-        let About::Query { is_stale, min_position, .. } = &call.about else { return Ok(()) };
+        let (is_stale, min_position) = match &call.about {
+            About::Query { is_stale, min_position, .. } => (is_stale, min_position),
+            About::TryMigration { .. } | About::Export { .. } => (&false, &None),
+            _ => return Ok(()),
+        };
         rules.count(2, if *is_stale { "stale queries" } else { "linearizable queries" }, 1);
         // Whose a session is never changes, so another one is told so before; and so is who does not get in by all that was
         // committed when the query came.
@@ -128,6 +148,27 @@ impl<'a> Queries<'a> {
         Ok(())
     }
 
+    /// O23: a member refuses the queries of an object that is not stopped if its process has died twice in such queries.
+    fn may_be_stopped(
+        &self,
+        guests: &Guests,
+        object: &Object,
+        attempt: &Attempt,
+        rules: &mut Rules,
+    ) -> Result<(), Wrong> {
+        let Some((space, version)) = guests.runs_in(object) else { return Ok(()) };
+        rules.count(23, "queries that a member stops", 1);
+        let is_its = |death: &&Death| {
+            let is_before = attempt.answered_ms.is_some_and(|at_ms| death.at_ms <= at_ms);
+            let of_queries = (death.member, death.space, death.of_queries);
+            is_before && of_queries == (attempt.at.0, space, Some(version))
+        };
+        match self.evidence.record.deaths.iter().filter(is_its).count() {
+            0 | 1 => Err((23, format!("a query is refused of what is not stopped: {attempt:?}"))),
+            _ => Ok(()),
+        }
+    }
+
     /// # Errors
     /// A query was answered at a position that the log has not reached.
     pub(super) fn are_done(&self) -> Result<(), Wrong> {
@@ -141,6 +182,11 @@ impl<'a> Queries<'a> {
         let attempt = &self.evidence.history.attempts[*number];
         Err((7, format!("a query was answered at position {position}, which is lost: {attempt:?}")))
     }
+}
+
+/// Whether an object runs nothing, by this answer.
+fn is_stopped(answer: &Answer) -> bool {
+    answer.status == 503 && parsed(&answer.body)["type"] == "urn:diwan:problem:quarantined"
 }
 
 fn is_for_want_of_rights(answer: &Answer) -> bool {
@@ -203,8 +249,11 @@ fn evaluated(state: &State, group: Option<&Group>, call: &Call, answer: &Answer)
 
 /// The answer of a type of users in WebAssembly is what its model shows.
 fn as_modelled(guests: &Guests, call: &Call, answer: &Answer, rules: &mut Rules) -> Result<(), Wrong> {
-    let About::Query { object, .. } = &call.about else { return Ok(()) };
+    let About::Query { object, method, .. } = &call.about else { return Ok(()) };
     let Some(due) = guests.query(object) else { return Ok(()) };
+    if *method == deadly::QUERY && due.is_ok() {
+        return Err((23, format!("what kills whoever runs it is answered: {call:?}\n{answer:?}")));
+    }
     let is_right = match &due {
         Ok(due) => answer.status == 200 && *due == answer.body,
         Err("no-such-object") => answer.status == 404,

@@ -17,6 +17,7 @@ use sim_kit::Judged;
 use super::guests::{self, Guests};
 use super::log::{self, LogCommand};
 use super::queries::Queries;
+use super::unharmed::Unharmed;
 use super::{Evidence, Findings};
 use crate::book::Book;
 use crate::members::engine::FakeEngine;
@@ -112,9 +113,7 @@ impl<'a> Replay<'a> {
         let engine: Arc<dyn Engine> = match evidence.modules {
             Modules::None => Arc::new(NoEngine),
             Modules::Words => Arc::new(FakeEngine::new(false)),
-            Modules::WebAssembly(_) => {
-                Arc::new(objects_guest::Guests::new(objects_guest::Settings::default()))
-            }
+            Modules::WebAssembly(_) => Arc::new(Unharmed::new()),
         };
         let guests = matches!(evidence.modules, Modules::WebAssembly(_)).then(Guests::default);
         Self {
@@ -142,7 +141,7 @@ impl<'a> Replay<'a> {
         }
         let [_, sessions, tickets, _] = self.state.counts();
         self.told.left = [tickets, sessions];
-        self.guests.as_mut().map_or(Ok(()), |guests| guests.look_at_all(&self.state))?;
+        self.guests.as_mut().map_or(Ok(()), |guests| guests.is_done(&self.state))?;
         self.queries.are_done()
     }
 
@@ -271,6 +270,8 @@ impl<'a> Replay<'a> {
                 Effect::Answered { outcome, .. } => {
                     self.occurred(read, (first, last), Said::Answered(outcome.clone()))?;
                 }
+                // A message that waits for its turn, or has tried to wait: no member asked for it.
+                Effect::Parked { .. } if read.source.is_none() && read.command == Command::Tick => {}
                 Effect::Parked { ticket, .. } => {
                     self.occurred(read, (first, last), Said::Parked(*ticket))?;
                     self.parked(*ticket, made);

@@ -1,19 +1,14 @@
 //! Objects are created, called and deleted.
 
 use objects_state::guest::VersionHash;
-use objects_state::{Batch, Call};
+use objects_state::{Batch, Call, SessionId};
 use serde_json::Value;
 
 use super::{Guests, Key, Object, Said, Seen, Ticket, Wait, Woken, check, session_of};
-use crate::guests::{Guest, GuestType, Ran, module};
+use crate::guests::deadly::{self, Kills};
+use crate::guests::{Asked, Guest, GuestType, Ran, cell, module, number_of};
 use crate::outcome::parsed;
 use crate::rules::Wrong;
-
-/// The number that a method or a constructor is given.
-pub(super) fn number_of(args: &[u8]) -> u64 {
-    let args = parsed(&String::from_utf8_lossy(args));
-    args["number"].as_u64().or_else(|| args["start"].as_u64()).unwrap_or(0)
-}
 
 /// A version as replies name it.
 pub(super) fn version_in(reply: &str, of: GuestType, numbers: &[u64]) -> Option<u64> {
@@ -30,37 +25,61 @@ impl Guests {
         said: &Said<'_>,
         woken: &mut Woken,
     ) -> Result<(), Wrong> {
-        let Some(object) = self.objects.get_mut(&key) else {
+        let Some(object) = self.objects.get(&key) else {
             return refused(1, said, &["no-such-object", "no-such-type"], "there is no such object");
         };
         let (method, number) = (call.invocation.method.clone(), number_of(&call.invocation.args));
         let incarnation = object.incarnation;
         if let (GuestType::Rogue, Some(ticket)) = (key.0, said.parked) {
-            let wait = Wait::Run { method, number };
+            let wait = Wait::Run { method, number, hops: 0, sender: None };
             self.tickets.insert(ticket, Ticket { key, incarnation, wait });
             self.judged(21, "runs that take long, or wait for one");
             return Ok(());
         }
-        let ran = object.call(&method, number, seen.first);
-        let is_heard = key.0 == GuestType::Gate && !matches!(ran, Ran::Fails(..));
-        object.listens.extend(session_of(&call.caller).filter(|_| is_heard));
-        if is_heard && method == "later" {
-            object.timer = Some(seen.stamp_ms.saturating_add(number.try_into().unwrap_or(i64::MAX)));
-        }
+        let asked = Asked { method: &method, number, position: seen.first, hops: 0 };
+        let ran = self.run(&key, &asked);
+        self.listen(&key, session_of(&call.caller), (&asked, seen.stamp_ms), &ran);
         match (&ran, said.parked, said.answer) {
             (Ran::Parks, Some(ticket), _) => {
-                object.waiting.insert(ticket);
-                self.tickets.insert(ticket, Ticket { key, incarnation, wait: Wait::Parked });
-                return Ok(());
+                if let Some(object) = self.objects.get_mut(&key) {
+                    object.waiting.insert(ticket);
+                }
+                self.tickets.insert(ticket, Ticket { key: key.clone(), incarnation, wait: Wait::Parked });
             }
             (_, None, Some(outcome)) => check(&ran, outcome)?,
             _ => return Err((14, format!("it comes to {said:?}, and should to {ran:?}"))),
         }
-        self.note_run(&ran);
+        self.note_run("", (key.0.name(), &method), &ran)?;
         if let Ran::Gives(_, Some((ticket, result))) = ran {
             woken.insert(ticket, result);
         }
         Ok(())
+    }
+
+    /// Runs a method of an object that there is, and takes what it sends.
+    pub(super) fn run(&mut self, key: &Key, asked: &Asked<'_>) -> Ran {
+        let Some(object) = self.objects.get_mut(key) else { return Ran::Fails("no-such-object", None) };
+        let ran = object.call(asked);
+        self.outbox.take(key, object);
+        ran
+    }
+
+    /// A run of a gate has succeeded: it hears of the end of its caller's session, and has set its timer.
+    pub(super) fn listen(
+        &mut self,
+        key: &Key,
+        session: Option<SessionId>,
+        (asked, stamp_ms): (&Asked<'_>, i64),
+        ran: &Ran,
+    ) {
+        if key.0 != GuestType::Gate || matches!(ran, Ran::Fails(..)) {
+            return;
+        }
+        let Some(object) = self.objects.get_mut(key) else { return };
+        object.listens.extend(session);
+        if asked.method == "later" {
+            object.timer = Some(stamp_ms.saturating_add(asked.number.try_into().unwrap_or(i64::MAX)));
+        }
     }
 
     /// Calls one behind the other, each at a position of its own.
@@ -78,22 +97,17 @@ impl Guests {
         };
         let session = session_of(&batch.caller);
         for ((position, invocation), result) in (seen.first..).zip(&batch.invocations).zip(results) {
-            let Some(object) = self.objects.get_mut(&key) else {
+            if !self.objects.contains_key(&key) {
                 check_result(&Ran::Fails("no-such-object", None), result)
                     .or_else(|_| check_result(&Ran::Fails("no-such-type", None), result))?;
                 continue;
-            };
-            let (method, number) = (&invocation.method, number_of(&invocation.args));
-            let ran = object.call(method, number, position);
-            check_result(&ran, result)?;
-            if key.0 == GuestType::Gate && !matches!(ran, Ran::Fails(..)) {
-                object.listens.extend(session);
-                if method == "later" {
-                    let at_ms = seen.stamp_ms.saturating_add(number.try_into().unwrap_or(i64::MAX));
-                    object.timer = Some(at_ms);
-                }
             }
-            self.note_run(&ran);
+            let (method, number) = (&*invocation.method, number_of(&invocation.args));
+            let asked = Asked { method, number, position, hops: 0 };
+            let ran = self.run(&key, &asked);
+            check_result(&ran, result)?;
+            self.listen(&key, session, (&asked, seen.stamp_ms), &ran);
+            self.note_run("", (key.0.name(), method), &ran)?;
             self.reached("call of a guest in a batch");
             if let Ran::Gives(_, Some((ticket, result))) = ran {
                 woken.insert(ticket, result);
@@ -102,25 +116,30 @@ impl Guests {
         Ok(())
     }
 
-    /// Counts what a run came to.
-    pub(super) fn note_run(&mut self, ran: &Ran) {
-        match ran {
+    /// Counts what a run came to, of that method of a type. `how`: what stands before its cell's name.
+    ///
+    /// # Errors
+    /// That must not be.
+    pub(super) fn note_run(&mut self, how: &str, what: (&str, &str), ran: &Ran) -> Result<(), Wrong> {
+        let outcome = match ran {
             Ran::Fails("quarantined", _) => {
                 self.judged(22, "calls of what is stopped");
-                self.reached("call of a stopped guest");
+                "quarantined"
             }
             Ran::Fails(slug, _) => {
                 self.judged(20, "runs of guests that fail");
-                self.reached(match *slug {
-                    "out-of-fuel" => "guest out of fuel",
-                    "out-of-memory" => "guest out of memory",
-                    "stack-exhausted" => "guest out of stack",
-                    "guest-trap" => "guest trapped",
-                    _ => "guest refused",
-                });
+                slug
             }
-            _ => self.judged(1, "answers of guests"),
-        }
+            Ran::Parks => "parked",
+            Ran::Gives(..) => {
+                self.judged(1, "answers of guests");
+                "done"
+            }
+        };
+        let name = format!("{how}{}.{} {outcome}", what.0, what.1);
+        let found = cell(&name).ok_or_else(|| (1, format!("`{name}` is in no table")))?;
+        self.reached(found);
+        Ok(())
     }
 
     pub(super) fn created(&mut self, key: Key, start: u64, said: &Said<'_>) -> Result<(), Wrong> {
@@ -144,9 +163,18 @@ impl Guests {
         }
         let guest = Guest::created(key.0, version.unwrap_or(1), start);
         let Some((guest, incarnation)) = guest.zip(incarnation) else {
-            self.reached("constructor refused");
-            let due = Ran::Fails("guest-error", Some("not-today"));
             let is_refusal = Guest::created(key.0, 1, start).is_none();
+            let due = match deadly::of_constructor(start) {
+                Kills::Always => {
+                    self.judged(23, "constructors that kill");
+                    self.reached("constructor that kills");
+                    Ran::Fails("quarantined", None)
+                }
+                _ => {
+                    self.reached("constructor refused");
+                    Ran::Fails("guest-error", Some("not-today"))
+                }
+            };
             return match said.answer.filter(|_| is_refusal) {
                 Some(outcome) => check(&due, outcome),
                 None => Err((1, format!("it should be created: {said:?}"))),

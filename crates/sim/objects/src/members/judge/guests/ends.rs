@@ -3,17 +3,20 @@
 use objects_state::limits::PUT_OFF_MS;
 use objects_state::{Effect, Outcome, TicketEnd};
 
-use super::{End, Guests, Seen, Wait, Woken, check, ends_of};
+use super::{End, Guests, Key, Object, Seen, Wait, Woken, check, ends_of};
+use crate::guests::{Asked, Ran};
 use crate::rules::Wrong;
 
 impl Guests {
     /// Timers that are due fire; those of what is stopped are put off.
     pub(super) fn timers(&mut self, stamp_ms: i64) {
         let mut fired = Vec::new();
-        for object in self.objects.values_mut() {
-            if object.timer.is_none_or(|due_ms| due_ms > stamp_ms) {
-                continue;
-            }
+        let due = |(key, object): (&Key, &Object)| Some((object.timer?, object.incarnation, key.clone()));
+        let mut all: Vec<_> = self.objects.iter().filter_map(due).collect();
+        all.retain(|(due_ms, ..)| *due_ms <= stamp_ms);
+        all.sort_unstable();
+        for (.., key) in all {
+            let Some(object) = self.objects.get_mut(&key) else { continue };
             if object.is_quarantined {
                 object.timer = Some(stamp_ms.saturating_add(PUT_OFF_MS));
                 fired.push("timer of a stopped guest");
@@ -22,6 +25,7 @@ impl Guests {
             object.timer = None;
             object.guest.timer_fired();
             object.count_run();
+            self.outbox.take(&key, object);
             fired.push("timer of a guest");
         }
         for what in fired {
@@ -87,12 +91,16 @@ impl Guests {
                     return Err((1, format!("{ticket} ends with {outcome:?}")));
                 }
             }
-            (Wait::Run { method, number }, TicketEnd::Granted) => {
-                let ran = object.call(&method, number, ticket);
+            (Wait::Run { method, number, hops, sender }, TicketEnd::Granted) => {
+                let ran = self.run(&key, &Asked { method: &method, number, position: ticket, hops });
                 check(&ran, outcome)?;
                 self.tickets.remove(&ticket);
-                self.note_run(&ran);
+                let how = if sender.is_some() { "message " } else { "" };
+                self.note_run(how, (key.0.name(), &method), &ran)?;
                 self.reached("guest ran for long");
+                if let (Some(sender), Ran::Fails(..)) = (sender, ran) {
+                    self.message_failed(&sender);
+                }
             }
             // It has no effect.
             (Wait::Run { .. }, _) => {

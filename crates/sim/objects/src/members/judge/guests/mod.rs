@@ -2,25 +2,31 @@
 //! model gives at its position (O1), once (O3); a run that fails leaves nothing behind (O20), nor does it show at another object
 //! (O21); who is woken is who has waited for longest (O14), and nobody whose wait has ended (O15); timers fire in time (O17);
 //! what is stopped runs nothing (O22); each command runs on one version, and a move that fails leaves the old one (O26), and no
-//! version runs before the members' verdict (O27).
+//! version runs before the members' verdict (O27). What kills the processes of members is refused, and its object is stopped
+//! (O23); messages are delivered once, in order (O30).
 //!
 //! Knows nothing of engines, memory or slices: whether a call was carried out at once or beside the commands it learns from
 //! the effects.
 
 mod calls;
 mod ends;
+mod exports;
+mod messages;
 mod requests;
 mod versions;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use objects_state::guest::VersionHash;
 use objects_state::{Caller, Command, Effect, ObjectName, Outcome, SessionId, State, TicketEnd};
 use sim_kit::Judged;
 
 use super::super::history::Object as Named;
-use crate::guests::{self, Guest, GuestType, Ran};
+use crate::guests::deadly;
+use crate::guests::{self, Asked, Guest, GuestType, Ran};
 use crate::outcome::brief;
 use crate::rules::Wrong;
+use messages::{Outbox, Sender};
 use requests::Requests;
 use versions::Versions;
 
@@ -129,11 +135,12 @@ impl Object {
         }
     }
 
-    fn call(&mut self, method: &str, number: u64, position: u64) -> Ran {
-        if self.is_quarantined {
+    fn call(&mut self, asked: &Asked<'_>) -> Ran {
+        if self.is_quarantined || deadly::is_deadly(asked.method, asked.number) {
+            self.is_quarantined = true;
             return Ran::Fails("quarantined", None);
         }
-        let ran = self.guest.call(method, number, position, &self.waiting);
+        let ran = self.guest.call(asked, &self.waiting);
         if !matches!(ran, Ran::Fails(..)) {
             self.count_run();
         }
@@ -147,7 +154,13 @@ enum Wait {
     /// Its module made it.
     Parked,
     /// It takes long, or has not had its turn.
-    Run { method: String, number: u64 },
+    Run {
+        method: String,
+        number: u64,
+        hops: u32,
+        /// Of a message: who has sent it.
+        sender: Option<Sender>,
+    },
 }
 
 struct Ticket {
@@ -168,6 +181,7 @@ pub(super) struct Guests {
     /// Tickets that have ended.
     ended: BTreeSet<u64>,
     requests: Requests,
+    outbox: Outbox,
     commands: u64,
     pub(super) judged: BTreeMap<u32, Judged>,
     /// What is out of the ordinary and has happened.
@@ -192,6 +206,9 @@ impl Guests {
         let mut woken = Woken::new();
         self.command(seen, &said, &mut woken).map_err(told)?;
         self.ends(seen, &mut woken).map_err(told)?;
+        if *seen.command == Command::Tick {
+            self.timers(seen.stamp_ms);
+        }
         let key = object_of(seen.command).and_then(|object| key_of(seen.state, object));
         match key {
             Some(key) if !self.commands.is_multiple_of(LOOK_EACH) => self.look(&key, seen.state),
@@ -202,7 +219,7 @@ impl Guests {
 
     fn command(&mut self, seen: &Seen<'_>, said: &Said<'_>, woken: &mut Woken) -> Result<(), Wrong> {
         match seen.command {
-            Command::Tick => self.timers(seen.stamp_ms),
+            Command::Tick => return self.deliver(seen, woken),
             Command::TypePut { .. }
             | Command::TypeVerdict { .. }
             | Command::TypeReady { .. }
@@ -223,8 +240,9 @@ impl Guests {
         match seen.command {
             Command::Call(call) => self.called(seen, (key, call), said, woken)?,
             Command::Batch(batch) => self.batch(seen, (key, batch), said, woken)?,
-            Command::Create { args, .. } => self.created(key, calls::number_of(args), said)?,
+            Command::Create { args, .. } => self.created(key, guests::number_of(args), said)?,
             Command::Delete { .. } => self.deleted(&key, said)?,
+            Command::Import { content, .. } => self.imported(key, content, said)?,
             Command::Migrate { to, .. } => self.migrated(&key, *to, said)?,
             Command::Rollback { lose_commands, .. } => self.rolled_back(&key, *lose_commands, said)?,
             Command::Quarantine { reason, .. } => self.quarantined(&key, reason.is_some(), said)?,
@@ -240,7 +258,17 @@ impl Guests {
     /// One is not.
     pub(super) fn look_at_all(&mut self, state: &State) -> Result<(), Wrong> {
         let keys: Vec<_> = self.objects.keys().cloned().collect();
-        keys.iter().try_for_each(|key| self.look(key, state))
+        keys.iter().try_for_each(|key| self.look(key, state))?;
+        self.outbox.look(state)
+    }
+
+    /// The same when everything is at rest.
+    ///
+    /// # Errors
+    /// One is not, or something has not come to its end.
+    pub(super) fn is_done(&mut self, state: &State) -> Result<(), Wrong> {
+        self.look_at_all(state)?;
+        self.outbox.is_done()
     }
 
     /// An object is what its model is: its version, whether it is stopped, and what its query shows.
@@ -264,7 +292,9 @@ impl Guests {
             let (is_stopped, failures) = (object.is_quarantined, object.failures);
             return Err((
                 22,
-                format!("it is stopped {is_stopped}, and was not told of {failures}: {shown:?}"),
+                format!(
+                    "it is stopped {is_stopped}, and {failures} runs and messages of it have failed: {shown:?}"
+                ),
             ));
         }
         let Some((due, name)) = self.shown(key).zip(name) else { return Ok(()) };
@@ -280,10 +310,16 @@ impl Guests {
         self.objects.get(key).filter(|object| !object.is_quarantined).map(|object| object.guest.shown())
     }
 
-    /// The same, of an object as clients name it, if it is one of these types.
+    /// The incarnation and the version of an object that is not stopped, as clients name it.
+    pub(super) fn runs_in(&self, object: &Named) -> Option<(u64, VersionHash)> {
+        let key = key_named(object)?;
+        let object = self.objects.get(&key).filter(|object| !object.is_quarantined)?;
+        Some((object.incarnation, guests::module(key.0, object.guest.version).hash))
+    }
+
+    /// What a query shows of an object as clients name it, if it is one of these types.
     pub(super) fn query(&self, object: &Named) -> Option<Result<String, &'static str>> {
-        let of = guests::TYPES.into_iter().find(|of| of.name() == object.type_name)?;
-        let key = (of, object.name.clone());
+        let key = key_named(object)?;
         Some(match self.objects.get(&key) {
             None => Err("no-such-object"),
             Some(_) => self.shown(&key).ok_or("quarantined"),
@@ -298,6 +334,7 @@ const fn object_of(command: &Command) -> Option<&ObjectName> {
         Command::Batch(batch) => Some(&batch.object),
         Command::Create { object, .. }
         | Command::Delete { object, .. }
+        | Command::Import { object, .. }
         | Command::Migrate { object, .. }
         | Command::Rollback { object, .. }
         | Command::Quarantine { object, .. } => Some(object),
@@ -309,6 +346,11 @@ const fn object_of(command: &Command) -> Option<&ObjectName> {
 fn key_of(state: &State, object: &ObjectName) -> Option<Key> {
     let is_it = |of: &GuestType| state.type_named(of.name()) == Some(object.kind);
     Some((guests::TYPES.into_iter().find(is_it)?, object.name.clone()))
+}
+
+fn key_named(object: &Named) -> Option<Key> {
+    let of = guests::TYPES.into_iter().find(|of| of.name() == object.type_name)?;
+    Some((of, object.name.clone()))
 }
 
 fn named(state: &State, key: &Key) -> Option<ObjectName> {

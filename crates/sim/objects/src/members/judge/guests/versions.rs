@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 
 use objects_state::guest::VersionHash;
 use objects_state::{Command, Verdict};
+use serde_json::{Value, json};
 
 use super::calls::{number_of_version, refused};
-use super::{Guests, Key, Said, Wait};
+use super::{Guests, Key, Named, Said, Wait, key_named};
 use crate::guests::{GuestType, REJECTED, module, module_of};
+use crate::members::history::Answer;
 use crate::outcome::parsed;
-use crate::rules::Wrong;
+use crate::rules::{Rules, Wrong};
 
 /// What a version that objects cannot be moved to is refused with.
 const NOT_READY: [&str; 3] = ["no-such-type", "type-not-ready", "type-rejected"];
@@ -119,6 +121,67 @@ impl Guests {
         self.judged(26, "moves");
         self.reached("guest moved");
         if is_moved { Ok(()) } else { Err((26, format!("it should be moved: {said:?}"))) }
+    }
+
+    /// O26: a migration that is tried is answered what a real one would be, at that position. That it leaves nothing shows in the
+    /// members' states.
+    pub(in super::super) fn tried(
+        &self,
+        (object, to): (&Named, u64),
+        answer: &Answer,
+        rules: &mut Rules,
+    ) -> Result<(), Wrong> {
+        let Some(key) = key_named(object) else { return Ok(()) };
+        let (due, what) = self.would_be_tried(&key, to);
+        rules.count(26, what, 1);
+        let body = parsed(&answer.body);
+        let slug = body["type"].as_str().and_then(|kind| kind.rsplit(':').next());
+        let is_right = match &due {
+            Ok(due) => answer.status == 200 && due.iter().all(|(name, value)| body[name] == *value),
+            Err(slugs) => slug.is_some_and(|slug| slugs.contains(&slug)),
+        };
+        match is_right {
+            true => Ok(()),
+            false => Err((26, format!("{key:?} is tried to be moved to {to}: {answer:?}, due {due:?}"))),
+        }
+    }
+
+    /// What it is answered, and what that is called.
+    fn would_be_tried(
+        &self,
+        key: &Key,
+        to: u64,
+    ) -> (Result<Vec<(&'static str, Value)>, &'static [&'static str]>, &'static str) {
+        const REFUSED: &str = "tried moves that are refused";
+        let Some(object) = self.objects.get(key) else {
+            return (Err(&["no-such-object", "no-such-type"]), REFUSED);
+        };
+        let (own, hash) = (module(key.0, object.guest.version).hash, module(key.0, to).hash);
+        if self.is_busy(key) {
+            return (Err(&["rate"]), REFUSED);
+        }
+        let told = |would| {
+            vec![
+                ("would_migrate", json!(would)),
+                ("from", json!(own.to_string())),
+                ("version", json!(hash.to_string())),
+            ]
+        };
+        if own == hash {
+            return (Ok(told(false)), "tried moves to the same version");
+        }
+        if self.ready_number(key.0, hash).is_none() {
+            return (Err(&NOT_READY), REFUSED);
+        }
+        if object.is_quarantined {
+            return (Err(&["quarantined"]), REFUSED);
+        }
+        if object.guest.migrated(to).is_none() {
+            return (Err(&["not-migrated"]), "tried moves that fail");
+        }
+        let mut due = told(true);
+        due.push(("state_bytes", json!(object.guest.saved().len())));
+        (Ok(due), "tried moves")
     }
 
     pub(super) fn rolled_back(&mut self, key: &Key, loses: bool, said: &Said<'_>) -> Result<(), Wrong> {

@@ -1,0 +1,71 @@
+//! Exports of objects of users' types, and others that are made of them. An export is what the module saves at its position; an import
+//! makes an object of the type's latest version that takes this over, or none (O24, O26).
+
+use objects_state::Content;
+use serde_json::json;
+
+use super::calls::{refused, version_in};
+use super::{Guests, Key, Named, Object, Said, key_named};
+use crate::guests::{Guest, TAKES_NOTHING_OVER, module};
+use crate::members::history::Answer;
+use crate::outcome::parsed;
+use crate::rules::{Rules, Wrong};
+
+/// The constructor's number of an object that was imported: `PUT` finds another object, whatever it says.
+const NO_START: u64 = u64::MAX;
+
+impl Guests {
+    /// An export is what the object saves.
+    pub(in super::super) fn exported(
+        &self,
+        object: &Named,
+        answer: &Answer,
+        rules: &mut Rules,
+    ) -> Result<(), Wrong> {
+        let Some(key) = key_named(object) else { return Ok(()) };
+        rules.count(24, "exports of guests", 1);
+        let body = parsed(&answer.body);
+        let is_right = match self.objects.get(&key) {
+            None => answer.status == 404,
+            Some(object) => {
+                let version = module(key.0, object.guest.version).hash.to_string();
+                let told = [&body["type"], &body["name"], &body["version"], &body["state"]];
+                let due = [json!(key.0.name()), json!(key.1), json!(version), parsed(&object.guest.saved())];
+                answer.status == 200 && !object.is_quarantined && due.iter().eq(told)
+            }
+        };
+        match is_right {
+            true => Ok(()),
+            false => Err((24, format!("{key:?} is exported: {answer:?}"))),
+        }
+    }
+
+    pub(super) fn imported(&mut self, key: Key, content: &Content, said: &Said<'_>) -> Result<(), Wrong> {
+        let Content::State { state, .. } = content else { return Ok(()) };
+        if self.objects.contains_key(&key) {
+            return refused(24, said, &["exists"], "there is such an object");
+        }
+        let ready = self.versions.ready(key.0);
+        if ready.is_empty() {
+            return refused(27, said, &["type-not-ready", "no-such-type"], "it has no version that may run");
+        }
+        let Some(reply) = said.done() else {
+            self.judged(24, "imports that fail");
+            let may_fail = ready.contains(&TAKES_NOTHING_OVER);
+            return match may_fail {
+                true => refused(24, said, &["not-migrated"], "that version takes nothing over"),
+                false => Err((24, format!("it should be imported: {said:?}"))),
+            };
+        };
+        let state = parsed(&String::from_utf8_lossy(state));
+        let made = version_in(reply, key.0, &ready)
+            .and_then(|version| Guest::restored(key.0, &state)?.migrated(version))
+            .zip(parsed(reply)["incarnation"].as_u64());
+        let Some((guest, incarnation)) = made else {
+            return Err((24, format!("it is imported of a version that may not run: {said:?}, {ready:?}")));
+        };
+        self.judged(24, "imports of guests");
+        self.objects.insert(key, Object::new(incarnation, NO_START, guest));
+        Ok(())
+    }
+}
