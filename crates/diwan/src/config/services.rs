@@ -12,12 +12,14 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use base::MemberNumber;
 use council_service::ServerConfig;
 use council_service::config::{EnsembleConfig, TlsConfig};
 use log_config::properties::Property;
 use log_service::ListenerConfig;
+use objects_guest::CompilerProcess;
 use objects_service::{GroupConfig, ObjectsConfig, PreparedNames, Zone};
 
 use super::draft::{BrokerDraft, Draft, FileKind, NamesDraft, ObjectsDraft};
@@ -189,6 +191,7 @@ impl ObjectsPlan {
             lease_ms: u64::from(ensemble.lease_ms),
         });
         let mut objects = ObjectsConfig::new(self.data_dir.clone(), group);
+        objects.compiler = Arc::new(CompilerProcess::of_this_program());
         if let Some(storage) = beside.map(|beside| &beside.storage) {
             objects.segment_bytes = storage.segment_bytes;
             objects.snapshots_kept = storage.snapshots_kept as usize;

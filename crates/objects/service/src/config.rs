@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use base::MemberNumber;
+use objects_guest::{Compiler, InProcess};
 use objects_state::guest::Engine;
 
 use crate::names::NamesConfig;
@@ -34,6 +35,8 @@ pub struct ObjectsConfig {
     pub exposed_at: Option<SocketAddr>,
     /// What runs the modules of users' types, if it is another one than [`objects_guest`] in the data directory.
     pub engine: ModuleEngine,
+    /// What compiles modules for that engine: the program's own compiler process, or nothing but this process.
+    pub compiler: Arc<dyn Compiler>,
 }
 
 /// See [`objects_state::guest::Engine`].
@@ -75,6 +78,7 @@ impl ObjectsConfig {
             names: None,
             exposed_at: None,
             engine: ModuleEngine::default(),
+            compiler: Arc::new(InProcess),
         }
     }
 }
