@@ -30,6 +30,7 @@ const OTHER: VersionHash = VersionHash([8; 32]);
 
 const LIMITS: CompilerLimits = CompilerLimits {
     memory_bytes: 1 << 30,
+    memory_bytes_per_byte: 0,
     cpu_seconds: 60,
     cpu_seconds_per_mib: 0,
     elapsed_per_cpu: 4,
