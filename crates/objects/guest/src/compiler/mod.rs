@@ -1,7 +1,7 @@
 //! What makes machine code of modules: in this process ([`InProcess`]), or in a child process that is confined
 //! ([`CompilerProcess`]), so that a module that crashes the compiler, or has it loop or eat memory, harms nobody.
 //!
-//! Both give the bytes that the engine serialises, and [`crate::code`] reads these back.
+//! Both give the bytes that the engine serialises; `code.rs` reads these back.
 
 mod confined;
 mod machine;
