@@ -34,6 +34,11 @@ use clap_complete::CompleteEnv;
 use cli::{Command, ConfigCommand, CouncilCommand, LogArguments, ShortCommand};
 
 fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|word| word == objects_guest::COMPILE_MODULE) {
+        // A member has started this process. It confines itself before anything else is done.
+        return objects_guest::compile_module(arguments);
+    }
     // Asked by a shell for completions, the process ends here.
     CompleteEnv::with_factory(cli::Cli::command).complete();
     match run(cli::parse().command) {

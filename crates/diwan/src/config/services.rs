@@ -12,12 +12,14 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use base::MemberNumber;
 use council_service::ServerConfig;
 use council_service::config::{EnsembleConfig, TlsConfig};
 use log_config::properties::Property;
 use log_service::ListenerConfig;
+use objects_guest::CompilerProcess;
 use objects_service::{Announced, GroupConfig, ObjectsConfig, PreparedNames, Zone};
 
 use super::draft::{BrokerDraft, Draft, FileKind, NamesDraft, ObjectsDraft};
@@ -200,6 +202,7 @@ impl ObjectsPlan {
                 Announced::Listening { on_one_machine: ensemble.is_some_and(is_on_one_machine) }
             }
         };
+        objects.compiler = Arc::new(CompilerProcess::of_this_program());
         if let Some(storage) = beside.map(|beside| &beside.storage) {
             objects.segment_bytes = storage.segment_bytes;
             objects.snapshots_kept = storage.snapshots_kept as usize;

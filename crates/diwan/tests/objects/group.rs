@@ -188,6 +188,11 @@ impl Group {
         }
     }
 
+    /// The number of a member's process, which runs.
+    pub(crate) fn process(&self, number: usize) -> u32 {
+        self.places[number].process.as_ref().unwrap().id()
+    }
+
     /// Ends a member as a crash does.
     pub(crate) fn kill(&mut self, number: usize) {
         if let Some(mut process) = self.places[number].process.take() {

@@ -15,14 +15,13 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::marks::{Mark, Marks};
 use crate::owned::{OwnedRun, Waiting};
+use crate::priority;
 use crate::resident::{Entered, Resident};
 
 /// Bytes of a thread's stack: see `code.rs`.
 pub(crate) const STACK_BYTES: usize = 4 << 20;
 /// Threads at the most.
 const THREADS_MAX: usize = 4;
-/// How much less of the processor they have: about a third.
-const NICER: i32 = 5;
 
 /// What became of a run that was begun.
 pub(crate) enum End {
@@ -145,18 +144,11 @@ impl Drop for Beside {
 }
 
 fn work(jobs: &Mutex<Receiver<Arc<Job>>>, marks: &Marks) {
-    stand_back();
+    priority::stand_back();
     loop {
         let next = jobs.lock().recv();
         let Ok(job) = next else { return };
         carry_out(&job, marks);
-    }
-}
-
-/// This thread has less of the processor than others from now on. Without the right to that it is as they are.
-pub(crate) fn stand_back() {
-    if let Ok(nice) = rustix::process::getpriority_process(None) {
-        let _ = rustix::process::setpriority_process(None, nice + NICER);
     }
 }
 

@@ -11,8 +11,8 @@
 //! (`queries.rs`).
 //!
 //! # The way of a version
-//! `module/` bounds and validates it before anything is compiled, and rewrites it; `code.rs` compiles it, once for all sources of
-//! a runner; `prepared.rs` runs what it does once, and keeps the memory that comes out as its image, of which all objects map
+//! `module/` bounds and validates it before anything is compiled, and rewrites it; `compiler/` compiles it, in a child process if
+//! there is a program for that, and `code.rs` keeps the code, once for all sources of a runner; `prepared.rs` runs what it does once, and keeps the memory that comes out as its image, of which all objects map
 //! private copies. All that happens in a thread of its own.
 //!
 //! # Invariants
@@ -21,18 +21,21 @@
 //!   NaN. What an instance consists of is its memory and its mutable globals; all that else could change (tables, passive
 //!   segments, mutable references) is refused at upload.
 //! - *The host's trouble is a panic*, never an outcome.
-//! - *Unsafe code* stands in `memory/` alone, but for machine code that is read back (`code.rs`).
+//! - *Unsafe code* stands in `memory/` alone, but for machine code that is read back (`code.rs`), and for descriptors that a
+//!   compiler's process closes (`compiler/confined.rs`).
 //! - *Machine code that is run* was compiled by this member, or was written by it and is authenticated (`kept_code.rs`).
+//! - *A compiler that fails harms nobody*, where it has a process of its own: a module over which that fails three times is rejected.
 //! - *A process dies at most twice in one run*, and is told of it (`marks.rs`): then the run fails as deadly.
 //!
 //! # Not done, and what that costs
 //! - A function's frame on the machine's stack is not bounded by what it counts for, only far below twice of it as a rule: should one
 //!   be larger, the run ends at the machine's limit, in the same way but at a depth that is the engine's.
-//! - Modules are compiled in the process of the member: a module that is within all bounds and still kills the compiler kills
-//!   the process, three times at the most. A panic of the compiler rejects the module.
+//! - Modules are run in the process of the member. What they do once when a version is made ready is, too.
+//! - A compiler that a module has taken over is confined, but could make machine code that is not the module's.
 
 mod beside;
 mod code;
+mod compiler;
 mod description;
 mod imports;
 mod instance;
@@ -45,6 +48,7 @@ mod meter;
 mod module;
 mod owned;
 mod prepared;
+mod priority;
 mod queries;
 mod rejected;
 mod resident;
@@ -54,6 +58,9 @@ mod versions;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use compiler::{
+    COMPILE_MODULE, Compiler, CompilerLimits, CompilerProcess, InProcess, Task, Uncompiled, compile_module,
+};
 pub use description::{Codec, Description, MethodKind, SECTION};
 pub use memory::Tracking;
 pub use module::check;
@@ -83,6 +90,8 @@ pub struct Settings {
     pub tracking: Tracking,
     /// Where machine code is kept, and what is under way; of this process alone. Nothing is kept without one.
     pub directory: Option<PathBuf>,
+    /// What compiles.
+    pub compiler: Arc<dyn Compiler>,
 }
 
 impl Default for Settings {
@@ -92,14 +101,15 @@ impl Default for Settings {
             resident_bytes_max: 1 << 30,
             tracking: Tracking::here(),
             directory: None,
+            compiler: Arc::new(InProcess),
         }
     }
 }
 
-/// An engine as a member wants it, which keeps what it compiles in that directory. The process owns it.
+/// An engine as a member wants it, which keeps what is compiled in that directory. The process owns it.
 #[must_use]
-pub fn engine(directory: PathBuf) -> Arc<dyn Engine> {
-    Arc::new(Guests::new(Settings { directory: Some(directory), ..Settings::default() }))
+pub fn engine(directory: PathBuf, compiler: Arc<dyn Compiler>) -> Arc<dyn Engine> {
+    Arc::new(Guests::new(Settings { directory: Some(directory), compiler, ..Settings::default() }))
 }
 
 /// Runs modules, on the thread that asks. That thread has a stack of 2 MiB at least.
@@ -120,7 +130,8 @@ impl Guests {
         let residents = Residents::new(settings.residents_max, settings.resident_bytes_max);
         let (marks, kept) = settings.directory.as_deref().map(kept_in).unwrap_or_default();
         let marks = Arc::new(marks);
-        let versions = Versions::new(Codes::kept_in(kept), marks.clone(), settings.tracking, log.clone());
+        let codes = Codes::new(settings.compiler, kept);
+        let versions = Versions::new(codes, marks.clone(), settings.tracking, log.clone());
         let (beside, queries) = (Beside::new(&marks), Queries::new(&marks));
         Self { versions, residents, marks, beside, queries, log }
     }

@@ -144,6 +144,30 @@ pub(crate) struct UnderWay<'a> {
     marks: &'a Marks,
     mark: Mark,
     place: Option<usize>,
+    /// Whether it is carried out to its end.
+    is_to_end: bool,
+}
+
+impl UnderWay<'_> {
+    /// Does what cannot kill this process, and may take long: meanwhile the mark is not set, so that a process that is stopped is
+    /// not held to have died of it. What is remembered of deaths stays.
+    pub(crate) fn aside<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.store(&Record::default());
+        let result = work();
+        self.store(&self.mark.record(Death::default()));
+        result
+    }
+
+    /// It is not carried out to its end, and will be begun again: what is remembered of deaths stays.
+    pub(crate) fn put_off(mut self) {
+        self.is_to_end = false;
+    }
+
+    fn store(&self, record: &Record) {
+        if let Some((inner, place)) = self.marks.0.as_ref().zip(self.place) {
+            inner.lock().records.store(place, record);
+        }
+    }
 }
 
 impl Marks {
@@ -179,7 +203,7 @@ impl Marks {
                 format!("the process of this member has died {times} times in queries of the object")
             }
             Kind::Version => {
-                format!("the process of this member has died {times} times while it compiled the version")
+                format!("the process of this member has died {times} times while it made the version ready")
             }
         })
     }
@@ -192,7 +216,7 @@ impl Marks {
             inner.records.store(place, &mark.record(Death { position, ..Death::default() }));
             Some(place)
         });
-        UnderWay { marks: self, mark, place }
+        UnderWay { marks: self, mark, place, is_to_end: true }
     }
 
     /// Forgets the deaths in queries of an object, on states up to this position, and those in what was tried on copies: of what was
@@ -276,7 +300,7 @@ impl Mark {
                 self.run.position, self.space
             ),
             Kind::Query => format!("a query of the object that was created at {}", self.space),
-            Kind::Version => format!("the compilation of version {}", self.version),
+            Kind::Version => format!("the preparation of version {}", self.version),
         }
     }
 }
@@ -290,7 +314,7 @@ impl Drop for UnderWay<'_> {
             inner.records.store(place, &Record::default());
             inner.free.push(place);
             // A query that ends says nothing of another one of the same object.
-            if self.mark.kind != Kind::Query && !inner.deaths.is_empty() {
+            if self.is_to_end && self.mark.kind != Kind::Query && !inner.deaths.is_empty() {
                 inner.forget(&self.mark);
             }
         }
@@ -419,6 +443,38 @@ mod tests {
         assert!(!is_deadly(&path, mark));
         die(&path, mark, 0);
         die(&path, mark, 0);
+        assert!(is_deadly(&path, mark));
+    }
+
+    #[test]
+    fn process_that_ends_while_another_one_compiles_has_not_died_of_the_version() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("marks");
+        let mark = Mark::of_version(VersionHash([7; 32]));
+        let deaths = || {
+            let marks = Marks::open(&path).unwrap();
+            let inner = marks.0.as_ref().unwrap().lock();
+            inner.deaths.get(&mark).map_or(0, |death| death.times)
+        };
+        for before in 0..2 {
+            let marks = Marks::open(&path).unwrap();
+            let under_way = marks.begin(mark, 0);
+            // What the next process finds, should this one end now.
+            under_way.aside(|| assert_eq!(deaths(), before));
+            std::mem::forget(under_way);
+            assert_eq!(deaths(), before + 1, "behind that it is set again");
+        }
+    }
+
+    #[test]
+    fn version_that_is_put_off_keeps_its_deaths() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("marks");
+        let mark = Mark::of_version(VersionHash([7; 32]));
+        for _ in 0..3 {
+            die(&path, mark, 0);
+            Marks::open(&path).unwrap().begin(mark, 0).put_off();
+        }
         assert!(is_deadly(&path, mark));
     }
 

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use objects_state::guest::{Failure, Rejected};
 
-use crate::code::Codes;
+use crate::code::{Codes, NoCode};
 use crate::description::Description;
 use crate::instance::{Instance, Recipe};
 use crate::limits::IMAGE_RUNS;
 use crate::log::Log;
+use crate::marks::UnderWay;
 use crate::memory::{Image, Tracking};
 use crate::module::{Segment, checked, rewrite};
 use crate::rejected::rejected;
@@ -26,19 +27,22 @@ pub(crate) struct Prepared {
 
 impl Prepared {
     /// Makes a version ready.
+    ///
+    /// # Errors
+    /// It is none that can be run, or there is no code of it for now.
     pub(crate) fn new(
-        module: &[u8],
-        source: Option<&[u8]>,
+        (module, source): (&[u8], Option<&[u8]>),
         codes: &mut Codes,
-        tracking: Tracking,
-        log: &Arc<Log>,
-    ) -> Result<Self, Rejected> {
+        (tracking, log): (Tracking, &Arc<Log>),
+        under_way: &UnderWay<'_>,
+        is_wanted: &dyn Fn() -> bool,
+    ) -> Result<Self, NoCode> {
         let outline = checked(module, source)?;
         let rewritten = rewrite(&outline)?;
         let description = outline.described();
         let bytes_max = usize::try_from(description.memory_bytes).expect("a limit fits");
         let mut recipe = Recipe {
-            pre: codes.of(rewritten.module, bytes_max, tracking)?,
+            pre: codes.of(rewritten.module, (bytes_max, tracking), under_way, is_wanted)?,
             image: None,
             globals: rewritten.globals,
             bytes_max,

@@ -10,9 +10,10 @@ use std::thread::JoinHandle;
 use objects_state::guest::{Ended, Run};
 use parking_lot::Mutex;
 
-use crate::beside::{STACK_BYTES, stand_back};
+use crate::beside::STACK_BYTES;
 use crate::marks::{Mark, Marks};
 use crate::owned::{OwnedRun, Waiting};
+use crate::priority;
 use crate::resident::Resident;
 
 /// Threads.
@@ -105,7 +106,7 @@ impl Drop for Queries {
 }
 
 fn work(jobs: &Mutex<Receiver<Job>>, shared: &Mutex<Shared>, marks: &Marks) {
-    stand_back();
+    priority::stand_back();
     loop {
         let next = jobs.lock().recv();
         let Ok(Job { number, mut resident, run, waiting }) = next else { return };

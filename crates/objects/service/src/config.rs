@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use base::MemberNumber;
+use objects_guest::{Compiler, InProcess};
 use objects_state::guest::Engine;
 
 use crate::names::NamesConfig;
@@ -36,6 +37,8 @@ pub struct ObjectsConfig {
     pub announced: Announced,
     /// What runs the modules of users' types, if it is another one than [`objects_guest`] in the data directory.
     pub engine: ModuleEngine,
+    /// What compiles modules for that engine: the program's own compiler process, or nothing but this process.
+    pub compiler: Arc<dyn Compiler>,
 }
 
 /// What a member tells the others of where it serves its clients.
@@ -109,6 +112,7 @@ impl ObjectsConfig {
             exposed_at: None,
             announced: Announced::Nothing,
             engine: ModuleEngine::default(),
+            compiler: Arc::new(InProcess),
         }
     }
 }

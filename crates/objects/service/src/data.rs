@@ -141,7 +141,8 @@ fn refuse_another_members(
 /// What runs modules: the one that is named, or one that keeps what it compiles beside the data. That directory is this
 /// process's: its journal is open.
 pub(crate) fn engine(config: &ObjectsConfig) -> Arc<dyn Engine> {
-    config.engine.0.clone().unwrap_or_else(|| objects_guest::engine(config.data_dir.join(GUESTS)))
+    let own = || objects_guest::engine(config.data_dir.join(GUESTS), Arc::clone(&config.compiler));
+    config.engine.0.clone().unwrap_or_else(own)
 }
 
 /// Loads the snapshot and replays the log.
