@@ -37,7 +37,10 @@ impl Versions {
     pub(super) fn refusals(&self, of: GuestType) -> &'static [&'static str] {
         let is_of_it = |hash: &&VersionHash| module_of(**hash).is_some_and(|module| module.of == of);
         let is_under_way = self.put.iter().filter(is_of_it).any(|hash| !self.ready.contains(hash));
-        if is_under_way { &NOT_READY[..2] } else { &NOT_READY }
+        match is_under_way {
+            true => &["no-such-type", "type-not-ready"],
+            false => &NOT_READY,
+        }
     }
 }
 
