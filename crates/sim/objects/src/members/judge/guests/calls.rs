@@ -154,7 +154,7 @@ impl Guests {
             };
         }
         if !self.versions.has_ready(key.0) {
-            return refused(27, said, &["type-not-ready", "no-such-type"], "it has no version that may run");
+            return refused(27, said, self.versions.refusals(key.0), "it has no version that may run");
         }
         let ready = self.versions.ready(key.0);
         let version = reply.and_then(|reply| version_in(reply, key.0, &ready));

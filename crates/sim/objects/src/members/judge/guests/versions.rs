@@ -33,6 +33,17 @@ impl Versions {
     pub(super) fn has_ready(&self, of: GuestType) -> bool {
         !self.ready(of).is_empty()
     }
+
+    /// How the creation of an object may be refused whose type has no version that may run. While none is under way, one may have
+    /// been rejected.
+    pub(super) fn refusals(&self, of: GuestType) -> &'static [&'static str] {
+        let is_of_it = |hash: &&VersionHash| module_of(**hash).is_some_and(|module| module.of == of);
+        let is_under_way = self.put.iter().filter(is_of_it).any(|hash| !self.ready.contains(hash));
+        match is_under_way {
+            true => &["no-such-type", "type-not-ready"],
+            false => &NOT_READY,
+        }
+    }
 }
 
 impl Guests {
