@@ -101,29 +101,12 @@ impl Guest {
 
     fn run(&mut self, asked: &Asked<'_>, waiting: &BTreeSet<u64>) -> Ran {
         let Asked { method, number, position, hops } = *asked;
-        let form = (number % DRAWN) as usize;
         match method {
             "add" | "much" | deadly::METHOD | deadly::LONG_METHOD => self.value += number * self.version,
             "later" => {}
             "chain" => self.add_to_chain(number),
-            "send" => {
-                if let Some(refused) = self.send(form, number, hops) {
-                    return refused;
-                }
-            }
-            "flood" => {
-                for number in number..number + 3 {
-                    if let Some(refused) = self.send(form, number, hops) {
-                        return refused;
-                    }
-                }
-            }
-            "echo" => {
-                let number = number % 40;
-                self.add_to_chain(number);
-                let left = number.checked_sub(1);
-                let refused = left.and_then(|left| self.send(ECHO + (number & 1) as usize, left, hops));
-                if let Some(refused) = refused {
+            "send" | "flood" | "echo" => {
+                if let Some(refused) = self.sends(method, number, hops) {
                     return refused;
                 }
             }
@@ -146,6 +129,21 @@ impl Guest {
         }
         self.runs += 1;
         Ran::Gives(self.shown(), None)
+    }
+
+    /// What a method does that sends messages; or this is what the run comes to.
+    fn sends(&mut self, method: &str, number: u64, hops: u32) -> Option<Ran> {
+        let form = (number % DRAWN) as usize;
+        match method {
+            "flood" => (number..number + 3).find_map(|number| self.send(form, number, hops)),
+            "echo" => {
+                let number = number % 40;
+                self.add_to_chain(number);
+                let left = number.checked_sub(1)?;
+                self.send(ECHO + (number & 1) as usize, left, hops)
+            }
+            _ => self.send(form, number, hops),
+        }
     }
 
     /// One order of numbers gives one number, another order another one.

@@ -18,6 +18,7 @@
 //!   told what is wrong.
 
 mod client;
+#[allow(clippy::disallowed_types, reason = "an engine is shared with its threads")]
 mod deaths;
 mod edge;
 #[path = "../../../../objects/state/tests/support/engine.rs"]

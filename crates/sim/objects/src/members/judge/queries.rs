@@ -59,51 +59,62 @@ impl<'a> Queries<'a> {
         while let Some((position, number)) = self.left.pop_if(|(position, _)| *position <= here) {
             let attempt = &self.evidence.history.attempts[number];
             let call = &self.evidence.history.calls[attempt.call];
-            let is_command = matches!(call.about, About::Command { .. });
-            if position < here && !is_command {
+            if position < here && !matches!(call.about, About::Command { .. }) {
                 return Err((
                     2,
                     format!("a query is answered at position {position}, within a command: {attempt:?}"),
                 ));
             }
-            let Some(answer) = &attempt.answer else { continue };
-            let is_not_own = group.is_some_and(|group| is_of_anothers_session(group, call));
-            let is_refused = is_not_own || group.is_some_and(|group| may_not(group, call));
-            match &call.about {
-                // No member refuses before it knows all that was committed when the request came. Whose a session is never changes.
-                About::Command { .. }
-                    if is_refused && position == here && (is_not_own || position >= attempt.told_before) =>
-                {
-                    self.refused_rightly.insert(number as u64);
-                }
-                About::Command { .. } => {}
-                About::Query { object, .. } if is_stopped(answer) => {
-                    let guests = guests.filter(|_| position == here);
-                    guests.map_or(Ok(()), |guests| self.may_be_stopped(guests, object, attempt, rules))?;
-                }
-                _ if [503, 429].contains(&answer.status) => {}
-                About::Export { object } => {
-                    guests.map_or(Ok(()), |guests| guests.exported(object, answer, rules))?;
-                    self.is_fresh(here, (number, is_not_own), call, rules)?;
-                }
-                About::TryMigration { object, to } => {
-                    guests.map_or(Ok(()), |guests| guests.tried((object, *to), answer, rules))?;
-                    self.is_fresh(here, (number, is_not_own), call, rules)?;
-                }
-                About::Renew if is_refused || is_for_want_of_rights(answer) => {
-                    is_refused_rightly(is_refused, call, answer)?;
-                }
-                About::Renew => renewed(state, call, answer, rules)?,
-                _ if is_refused || is_for_want_of_rights(answer) => {
-                    rules.count(32, "queries that are refused", 1);
-                    is_refused_rightly(is_refused, call, answer)?;
-                    self.is_fresh(here, (number, is_not_own), call, rules)?;
-                }
-                _ => {
-                    evaluated(state, group, call, answer)?;
-                    guests.map_or(Ok(()), |guests| as_modelled(guests, call, answer, rules))?;
-                    self.is_fresh(here, (number, is_not_own), call, rules)?;
-                }
+            if let Some(answer) = &attempt.answer {
+                self.judge(state, (position, number), (call, answer), (group, guests), rules)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The answer to one of them, at the position that it names.
+    fn judge(
+        &mut self,
+        state: &State,
+        (position, number): (u64, usize),
+        (call, answer): (&Call, &Answer),
+        (group, guests): (Option<&Group>, Option<&Guests>),
+        rules: &mut Rules,
+    ) -> Result<(), Wrong> {
+        let here = state.position();
+        let attempt = &self.evidence.history.attempts[number];
+        let is_not_own = group.is_some_and(|group| is_of_anothers_session(group, call));
+        let is_refused = is_not_own || group.is_some_and(|group| may_not(group, call));
+        match &call.about {
+            // No member refuses before it knows all that was committed when the request came. Whose a session is never changes.
+            About::Command { .. }
+                if is_refused && position == here && (is_not_own || position >= attempt.told_before) =>
+            {
+                self.refused_rightly.insert(number as u64);
+            }
+            About::Command { .. } => {}
+            About::Query { object, .. } if is_stopped(answer) => {
+                let guests = guests.filter(|_| position == here);
+                guests.map_or(Ok(()), |guests| self.may_be_stopped(guests, object, attempt, rules))?;
+            }
+            _ if [503, 429].contains(&answer.status) => {}
+            About::Export { .. } | About::TryMigration { .. } => {
+                guests.map_or(Ok(()), |guests| of_a_copy(guests, call, answer, rules))?;
+                self.is_fresh(here, (number, is_not_own), call, rules)?;
+            }
+            About::Renew if is_refused || is_for_want_of_rights(answer) => {
+                is_refused_rightly(is_refused, call, answer)?;
+            }
+            About::Renew => renewed(state, call, answer, rules)?,
+            _ if is_refused || is_for_want_of_rights(answer) => {
+                rules.count(32, "queries that are refused", 1);
+                is_refused_rightly(is_refused, call, answer)?;
+                self.is_fresh(here, (number, is_not_own), call, rules)?;
+            }
+            _ => {
+                evaluated(state, group, call, answer)?;
+                guests.map_or(Ok(()), |guests| as_modelled(guests, call, answer, rules))?;
+                self.is_fresh(here, (number, is_not_own), call, rules)?;
             }
         }
         Ok(())
@@ -185,6 +196,15 @@ impl<'a> Queries<'a> {
 }
 
 /// Whether an object runs nothing, by this answer.
+/// What is done on a copy of an object: an export, or a migration that is tried.
+fn of_a_copy(guests: &Guests, call: &Call, answer: &Answer, rules: &mut Rules) -> Result<(), Wrong> {
+    match &call.about {
+        About::Export { object } => guests.exported(object, answer, rules),
+        About::TryMigration { object, to } => guests.tried((object, *to), answer, rules),
+        _ => Ok(()),
+    }
+}
+
 fn is_stopped(answer: &Answer) -> bool {
     answer.status == 503 && parsed(&answer.body)["type"] == "urn:diwan:problem:quarantined"
 }

@@ -3,7 +3,7 @@
 use objects_state::limits::PUT_OFF_MS;
 use objects_state::{Effect, Outcome, TicketEnd};
 
-use super::{End, Guests, Key, Object, Seen, Wait, Woken, check, ends_of};
+use super::{End, Guests, Key, Object, Seen, Sender, Wait, Woken, check, ends_of};
 use crate::guests::{Asked, Ran};
 use crate::rules::Wrong;
 
@@ -92,21 +92,34 @@ impl Guests {
                 }
             }
             (Wait::Run { method, number, hops, sender }, TicketEnd::Granted) => {
-                let ran = self.run(&key, &Asked { method: &method, number, position: ticket, hops });
-                check(&ran, outcome)?;
-                self.tickets.remove(&ticket);
-                let how = if sender.is_some() { "message " } else { "" };
-                self.note_run(how, (key.0.name(), &method), &ran)?;
-                self.reached("guest ran for long");
-                if let (Some(sender), Ran::Fails(..)) = (sender, ran) {
-                    self.message_failed(&sender);
-                }
+                let asked = Asked { method: &method, number, position: ticket, hops };
+                self.ran_for_long(&key, &asked, sender.as_ref(), outcome)?;
             }
             // It has no effect.
             (Wait::Run { .. }, _) => {
                 self.tickets.remove(&ticket);
                 self.reached("long run that was called off");
             }
+        }
+        Ok(())
+    }
+
+    /// A run that took long has ended.
+    fn ran_for_long(
+        &mut self,
+        key: &Key,
+        asked: &Asked<'_>,
+        sender: Option<&Sender>,
+        outcome: &Outcome,
+    ) -> Result<(), Wrong> {
+        let ran = self.run(key, asked);
+        check(&ran, outcome)?;
+        self.tickets.remove(&asked.position);
+        let how = if sender.is_some() { "message " } else { "" };
+        self.note_run(how, (key.0.name(), asked.method), &ran)?;
+        self.reached("guest ran for long");
+        if let (Some(sender), Ran::Fails(..)) = (sender, ran) {
+            self.message_failed(sender);
         }
         Ok(())
     }

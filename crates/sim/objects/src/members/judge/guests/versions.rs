@@ -24,6 +24,9 @@ pub(super) struct Versions {
     ready: BTreeSet<VersionHash>,
 }
 
+/// What a migration that is tried is answered, or refused with: one of these.
+type Tried = Result<Vec<(&'static str, Value)>, &'static [&'static str]>;
+
 impl Versions {
     /// Numbers of a type's versions that may be run.
     pub(super) fn ready(&self, of: GuestType) -> Vec<u64> {
@@ -158,11 +161,7 @@ impl Guests {
     }
 
     /// What it is answered, and what that is called.
-    fn would_be_tried(
-        &self,
-        key: &Key,
-        to: u64,
-    ) -> (Result<Vec<(&'static str, Value)>, &'static [&'static str]>, &'static str) {
+    fn would_be_tried(&self, key: &Key, to: u64) -> (Tried, &'static str) {
         const REFUSED: &str = "tried moves that are refused";
         let Some(object) = self.objects.get(key) else {
             return (Err(&["no-such-object", "no-such-type"]), REFUSED);
