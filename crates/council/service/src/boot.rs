@@ -384,7 +384,7 @@ fn why(reason: Reason, failure: Option<Failure>) -> (String, Level) {
         Reason::Diverged => "its state was another than that on which a majority agrees",
         Reason::AnotherEnsemble => "another ensemble came to be than this member was to found",
         Reason::NothingReceived => {
-            "this member was let into an ensemble and ended before it received anything"
+            "this member was let into an ensemble and received nothing before it ended, or for 20 s"
         }
     };
     (text.to_owned(), Level::Warn)

@@ -359,7 +359,7 @@ fn why(reason: Reason, failure: Option<Failure>) -> String {
         }
         Reason::AnotherEnsemble => String::from("another group came to be than this member was to found"),
         Reason::NothingReceived => {
-            String::from("this member was let into the group and ended before it received anything")
+            String::from("this member was let into the group and received nothing before it ended, or for 20 s")
         }
     }
 }

@@ -124,7 +124,7 @@ pub enum Reason {
     AnotherEnsemble,
     /// Its state is another than that on which a majority agrees.
     Diverged,
-    /// This member was admitted and received nothing before it ended. Its id may be in the log of others, so it is not
+    /// This member was admitted and received nothing before it ended, or for long. Its id may be in the log of others, so it is not
     /// taken by anybody who may bootstrap an ensemble.
     NothingReceived,
 }
@@ -136,6 +136,8 @@ pub enum Ending {
     Evicted,
     /// The ensemble that it was to bootstrap has not come into being for long.
     Unconfirmed,
+    /// It was let in, and has heard of no leader for long.
+    NothingReceived,
     /// A snapshot is to replace its data.
     Restore,
     /// Its state was found to be another than that on which a majority agrees, and the others have theirs.
@@ -155,6 +157,7 @@ impl Ending {
         match tenure {
             Tenure::Sound => None,
             Tenure::Doubtful => Some(Self::Unconfirmed),
+            Tenure::Unreceived => Some(Self::NothingReceived),
             Tenure::Lost => Some(Self::Evicted),
         }
     }

@@ -174,6 +174,10 @@ impl MemberLifecycle {
                 self.state = State::Evicted;
                 Command::PutAside(Reason::Evicted)
             }
+            Ending::NothingReceived => {
+                self.state = State::Repairing;
+                Command::PutAside(Reason::NothingReceived)
+            }
             Ending::Unconfirmed => {
                 let claim = Claim::Unconfirmed(identity.cluster);
                 self.state = State::MembershipInDoubt(self.wait(claim));

@@ -1,5 +1,5 @@
 //! A member that finds out that its own id was given up for another disk of its number, or that nothing comes of the
-//! ensemble that it was to found.
+//! ensemble that it was to found, or into which it was let in.
 
 use base::Now;
 use consensus_raft::{LogIndex, MemberId, MemberNumber, RaftNode, Term};
@@ -16,6 +16,10 @@ const DOUBT_MS: u64 = 10_000;
 /// How much later the next one does: as long as a member in doubt asks the others. If all asked at the same time, none would
 /// be heard to have a seat.
 const DOUBT_STEP_MS: u64 = 5_000;
+
+/// After how long a member that was let in doubts that it still is, milliseconds, if no leader has said anything: one says something
+/// several times a second, and there is none for longer than this only where a majority is away.
+const UNRECEIVED_MS: u64 = 20_000;
 
 /// Members that say that this one was replaced by another disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +74,8 @@ impl GroupMembership {
         Denials { numbers, known, needed: self.members.majority() }
     }
 
-    /// Looks whether anything comes of the ensemble that this member was to found.
+    /// Looks whether anything comes of the ensemble that this member was to found, or into which it was let in. A leader that hears
+    /// late of the disk that had its number before takes a replacement for needless; it is removed, and nobody tells it.
     pub(crate) fn doubt(&mut self, raft: &RaftNode, now: Now) {
         let is_alone = self.members.voters == [self.own] && self.members.learners.is_empty();
         let founds = self.members.voters.contains(&self.own) && !is_alone;
@@ -78,6 +83,10 @@ impl GroupMembership {
         let doubt_ms = DOUBT_MS + place * DOUBT_STEP_MS;
         if founds && is_untouched(raft) && now.mono() >= self.began.plus_ms(doubt_ms) {
             self.tenure = Tenure::Doubtful;
+        }
+        let was_let_in = self.members.voters.is_empty() && self.members.learners.is_empty();
+        if was_let_in && is_untouched(raft) && now.mono() >= self.began.plus_ms(UNRECEIVED_MS) {
+            self.tenure = Tenure::Unreceived;
         }
     }
 }
@@ -116,6 +125,23 @@ mod tests {
         assert_eq!(membership.tenure(), Tenure::Sound);
         assert!(membership.deny(MemberId(0x502), MemberId(3), true, NOW));
         assert_eq!(membership.tenure(), Tenure::Lost);
+    }
+
+    #[test]
+    fn member_that_was_let_in_and_hears_of_no_leader_asks_for_another_seat() {
+        let tenure = |term: u64, after_ms: u64| {
+            let nobody = consensus_raft::Membership::default();
+            let mut membership = GroupMembership::new(MemberId(0x502), nobody, None, NOW);
+            let hard_state = HardState { term: Term(term), ..HardState::default() };
+            let log = Recovered { hard_state, ..recovered(&[]) };
+            let log = Recovered { base_index: LogIndex::ZERO, base_term: Term::ZERO, ..log };
+            let raft = RaftNode::new(&Config::new(MemberId(0x502), 7), &log, LogIndex::ZERO);
+            membership.doubt(&raft, later(after_ms));
+            membership.tenure()
+        };
+        assert_eq!(tenure(0, UNRECEIVED_MS - 1), Tenure::Sound);
+        assert_eq!(tenure(0, UNRECEIVED_MS), Tenure::Unreceived);
+        assert_eq!(tenure(3, UNRECEIVED_MS), Tenure::Sound, "a leader has spoken");
     }
 
     #[test]

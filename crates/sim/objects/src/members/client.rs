@@ -303,7 +303,7 @@ impl Clients {
         if history.calls[call].is_done {
             return;
         }
-        if history.calls[call].is_repeatable {
+        if history.calls[call].is_repeatable && !self.gives_up(&history.calls[call]) {
             self.all[index].member += 1;
             self.plan(index, call, Errand::Ask, members);
         } else {

@@ -17,6 +17,13 @@ const EXPORTS_MAX: usize = 6;
 const NAMES: [&str; 2] = ["g0", "g1"];
 
 impl Clients {
+    /// Whether a call without an answer is not made again in the calm: a creation whose constructor kills has neither number nor
+    /// key, so each copy that is carried out is another run, and kills all members again.
+    pub(super) fn gives_up(&self, call: &Call) -> bool {
+        let kills = || deadly::of_constructor(guests::number_of(&call.http.body)) != Kills::Nobody;
+        !self.may_kill && call.http.method == "PUT" && kills()
+    }
+
     /// A call that has to do with a type of users.
     pub(super) fn wasm(&mut self, index: usize) -> Call {
         // Mostly the same objects, so that their commands meet.

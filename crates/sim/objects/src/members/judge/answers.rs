@@ -151,7 +151,8 @@ impl<'a> Judge<'a> {
             let what = format!("is told that it has no effect, and has one at {}", first.first);
             return Err((8, self.words(&what)));
         }
-        if is_of_access && self.has_open_session() {
+        // Another request is refused than the call whose ticket it cancels.
+        if is_of_access && self.attempt.errand == Errand::Ask && self.has_open_session() {
             findings.judged(8, "refusals of numbered requests");
             self.no_copy_has_taken_effect()?;
         }
