@@ -208,6 +208,7 @@ impl Guests {
         self.ends(seen, &mut woken).map_err(told)?;
         if *seen.command == Command::Tick {
             self.timers(seen.stamp_ms);
+            self.requests.deadlines_passed(seen.stamp_ms);
         }
         let key = object_of(seen.command).and_then(|object| key_of(seen.state, object));
         match key {

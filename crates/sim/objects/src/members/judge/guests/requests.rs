@@ -94,6 +94,14 @@ impl Requests {
         self.known.insert(id, progress);
     }
 
+    /// Deadlines have passed: keys whose time is over are forgotten, also those whose request would be answered the same again.
+    pub(super) fn deadlines_passed(&mut self, stamp_ms: i64) {
+        self.known.retain(|id, progress| match progress {
+            Progress::Answered(_, at_ms) => !matches!(id, Id::Key(_)) || stamp_ms - *at_ms < KEY_MS,
+            Progress::Waits(_) => true,
+        });
+    }
+
     /// A waiting call has ended.
     pub(super) fn ended(&mut self, ticket: u64, outcome: &Outcome, stamp_ms: i64) {
         let is_its =
