@@ -358,9 +358,9 @@ fn why(reason: Reason, failure: Option<Failure>) -> String {
             String::from("a majority of the voters said that this member's number was given to another disk")
         }
         Reason::AnotherEnsemble => String::from("another group came to be than this member was to found"),
-        Reason::NothingReceived => {
-            String::from("this member was let into the group and received nothing before it ended, or for 20 s")
-        }
+        Reason::NothingReceived => String::from(
+            "this member was let into the group and received nothing before it ended, or for 20 s",
+        ),
     }
 }
 

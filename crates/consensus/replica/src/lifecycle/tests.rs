@@ -113,9 +113,15 @@ fn evicted_member_puts_its_data_aside_and_looks_at_its_disk_again() {
 fn member_that_was_let_in_and_heard_of_no_leader_asks_for_another_seat() {
     let mut member = one_of_three(3);
     run(&mut member, identity(MemberId(0x503)));
-    assert_eq!(member.step(Event::Ended(Ending::NothingReceived)), Command::PutAside(Reason::NothingReceived));
+    assert_eq!(
+        member.step(Event::Ended(Ending::NothingReceived)),
+        Command::PutAside(Reason::NothingReceived)
+    );
     assert_eq!(member.step(Event::Done), Command::Open);
-    assert_eq!(open(&mut member, DiskContent::Nothing { had_data: true }), Command::AskOthers(Claim::HadData));
+    assert_eq!(
+        open(&mut member, DiskContent::Nothing { had_data: true }),
+        Command::AskOthers(Claim::HadData)
+    );
 }
 
 #[test]

@@ -68,6 +68,8 @@ pub(crate) struct Record {
     pub(crate) verdicts: Vec<Deed>,
     /// When each lead was won.
     pub(crate) won: Vec<Deed>,
+    /// When a leader applied the first entry of each of its terms, which it had made then: from then on it leads, and knows it.
+    pub(crate) led: BTreeMap<(u64, Term), (Deed, u64)>,
     /// Lives whose state was replaced by another member's.
     pub(crate) replaced: BTreeSet<u64>,
     /// The numbers that attempts have at their cores.
@@ -113,6 +115,9 @@ impl Record {
             self.made.entry(written).or_insert(Deed { at_ms: now_ms, life });
         }
         for entry in std::mem::take(&mut news.applied) {
+            if let Some(made) = self.made.get(&(entry.index, entry.term)).filter(|made| made.life == life) {
+                self.led.entry((life, entry.term)).or_insert((*made, now_ms));
+            }
             self.applied(now_ms, member, entry);
         }
         let is_behind_snapshot = self.replaced.contains(&life);

@@ -70,13 +70,12 @@ fn sessions(evidence: &Evidence<'_>, log: &LogTold, calm_ms: u64, findings: &mut
     }
 }
 
-/// When the last leader's first entry was committed: one that was elected and reached no majority leads nobody yet.
+/// When the last leader applied the first entry of its term: one that was elected and reached no majority leads nobody yet, and one
+/// that has not heard of it does not know.
 fn led_from(evidence: &Evidence<'_>) -> u64 {
     let Some(won) = evidence.record.won.last() else { return 0 };
-    let is_its_own = |made: Deed| made.life == won.life && made.at_ms >= won.at_ms;
-    let mut entries = evidence.record.entries.iter();
-    let first = entries.find(|committed| evidence.record.made(&committed.entry).is_some_and(is_its_own));
-    first.map_or(won.at_ms, |committed| committed.at_ms)
+    let is_its_own = |(made, _): &&(Deed, u64)| made.life == won.life && made.at_ms >= won.at_ms;
+    evidence.record.led.values().find(is_its_own).map_or(won.at_ms, |(_, at_ms)| *at_ms)
 }
 
 /// O17: a wait whose time runs out ends soon behind that, and not before; where a run takes long meanwhile, soon behind that.
