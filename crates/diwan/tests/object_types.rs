@@ -133,6 +133,21 @@ fn module_that_is_none_is_refused_with_its_rule() {
     assert!(!success && errors.contains("bad-argument"), "{errors}");
 }
 
+/// An export that cannot be written, or has nothing to write, leaves no file. `file` is there already.
+fn exports_are_whole_or_not_there(source: &Group, folder: &Folder, file: &str) {
+    let unfinished = folder.path().join("never.jsonl");
+    std::fs::write(folder.path().join("never.jsonl.part"), "").unwrap();
+    let (success, _, errors) = run(source, &["export", "--all", "--out", unfinished.to_str().unwrap()]);
+    assert!(!success && errors.contains("another export writes it") && !unfinished.exists(), "{errors}");
+    let nowhere = folder.path().join("nowhere.jsonl");
+    let (success, _, errors) = run(source, &["export", "counter/none", "--out", nowhere.to_str().unwrap()]);
+    assert!(!success && errors.contains("no-such-object"), "{errors}");
+    let left = nowhere.exists() || folder.path().join("nowhere.jsonl.part").exists();
+    assert!(!left, "nothing unfinished is left");
+    let (success, _, errors) = run(source, &["export", "--all", "--out", file]);
+    assert!(!success && errors.contains("cannot be written"), "{errors}");
+}
+
 #[test]
 fn objects_go_to_another_group_by_export_and_import() {
     let (source, folder) = (Group::start(1), Folder::new());
@@ -153,20 +168,7 @@ fn objects_go_to_another_group_by_export_and_import() {
     let said = must(&source, &["export", "--all", "--out", file]);
     assert!(said.starts_with("3 objects are in"), "{said}");
     assert!(!folder.path().join("backup.jsonl.part").exists());
-    let unfinished = folder.path().join("never.jsonl");
-    std::fs::write(folder.path().join("never.jsonl.part"), "").unwrap();
-    let (success, _, errors) = run(&source, &["export", "--all", "--out", unfinished.to_str().unwrap()]);
-    assert!(!success && errors.contains("another export writes it") && !unfinished.exists(), "{errors}");
-    let nowhere = folder.path().join("nowhere.jsonl");
-    let command = ["export", "counter/none", "--out", nowhere.to_str().unwrap()];
-    let (success, _, errors) = run(&source, &command);
-    assert!(!success && errors.contains("no-such-object"), "{errors}");
-    assert!(
-        !nowhere.exists() && !folder.path().join("nowhere.jsonl.part").exists(),
-        "nothing unfinished is left"
-    );
-    let (success, _, errors) = run(&source, &["export", "--all", "--out", file]);
-    assert!(!success && errors.contains("cannot be written"), "{errors}");
+    exports_are_whole_or_not_there(&source, &folder, file);
 
     let target = Group::start(1);
     let (success, _, errors) = run(&target, &["import", file]);

@@ -241,6 +241,18 @@ fn saving(more: u32) -> String {
     around(&items, "(i64.store (i32.const 50000) (i64.const 3)) (call $give (i64.load (i32.const 40000)))")
 }
 
+/// A run is carried out, beside the commands or at once.
+fn carried_out(bench: &Bench, run: &Run<'_>, host: &dyn Host, is_beside: bool) -> Ended {
+    if !is_beside {
+        return bench.engine.run(run, host);
+    }
+    let before = bench.engine.query(&call(bench, "read"), &bench.objects[&1]);
+    let ended = sliced(&bench.engine, run, host);
+    // Queries are answered by the version that the object has.
+    assert_eq!(bench.engine.query(&call(bench, "read"), &bench.objects[&1]), before);
+    ended
+}
+
 #[test]
 fn object_goes_to_another_version_beside_as_it_would_have_at_once() {
     const LATER: VersionHash = VersionHash([8; 32]);
@@ -251,25 +263,15 @@ fn object_goes_to_another_version_beside_as_it_would_have_at_once() {
         bench.engine.prepare(&Version { hash: LATER, module: &later, source: None });
         bench.engine.ready(LATER).unwrap();
         bench.call("add", b"").outcome.unwrap();
-        let carried_out = |bench: &Bench, run: &Run<'_>, host: &dyn Host| match is_beside {
-            true => {
-                let before = bench.engine.query(&call(bench, "read"), &bench.objects[&1]);
-                let ended = sliced(&bench.engine, run, host);
-                // Queries are answered by the version that the object has.
-                assert_eq!(bench.engine.query(&call(bench, "read"), &bench.objects[&1]), before);
-                ended
-            }
-            false => bench.engine.run(run, host),
-        };
         bench.position += 1;
         let object = bench.objects[&1].clone();
-        let saved = carried_out(&bench, &bench.run(1, Entry::Save), &object);
+        let saved = carried_out(&bench, &bench.run(1, Entry::Save), &object, is_beside);
         let state = saved.outcome.clone().unwrap();
         // Nothing else of it is kept.
         bench.engine.forget(1);
         let to = |bench: &Bench, state: &[u8]| {
             let run = Run { version: LATER, changed: 0, ..bench.run(1, Entry::Migrate(state)) };
-            carried_out(bench, &run, &common::Object::default())
+            carried_out(bench, &run, &common::Object::default(), is_beside)
         };
         bench.position += 1;
         let refused = to(&bench, b"");
