@@ -1,5 +1,5 @@
 //! The floor under queries of live objects: the HTTP server that they are served by, which answers every request at once with
-//! the same few bytes. What it costs is what reading a request and writing a response cost.
+//! the same few bytes, and opens no session though it says so. What it costs is what reading a request and writing a response cost.
 
 use std::io::{self, Read as _};
 use std::net::SocketAddr;
@@ -16,26 +16,31 @@ use node_threads::{Clock, Descriptors, Supervisor};
 /// What a counter answers that is at 7, and what the loads look for.
 const ANSWER: &[u8] = br#"{"value":7}"#;
 
-/// Answers all requests alike.
+/// What a load is told that opens a session.
+const SESSION: &[u8] =
+    br#"{"session":"00000000000000000000000000000007","secret":"00000000000000000000000000000007"}"#;
+
+/// Answers all requests alike, but those for a session.
 struct Alike;
 
-fn answer(status: StatusCode) -> Response {
+fn answer(status: StatusCode, body: &'static [u8]) -> Response {
     let headers = vec![
         (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
         (header::HeaderName::from_static("diwan-position"), HeaderValue::from_static("7")),
     ];
-    Response { status, headers, body: Body::Whole(Bytes::from_static(ANSWER)) }
+    Response { status, headers, body: Body::Whole(Bytes::from_static(body)) }
 }
 
 impl Handler for Alike {
     type Mail = ();
 
-    fn request(&mut self, id: RequestId, _: Request, replies: &mut Replies, _: Now) {
-        replies.respond(id, answer(StatusCode::OK));
+    fn request(&mut self, id: RequestId, request: Request, replies: &mut Replies, _: Now) {
+        let body = if request.uri.path() == "/v1/sessions" { SESSION } else { ANSWER };
+        replies.respond(id, answer(StatusCode::OK, body));
     }
 
     fn refusal(&mut self, _: Refusal) -> Response {
-        answer(StatusCode::BAD_REQUEST)
+        answer(StatusCode::BAD_REQUEST, ANSWER)
     }
 
     fn mail(&mut self, (): (), _: &mut Replies, _: Now) {}
