@@ -31,7 +31,12 @@ pub(super) fn judge(evidence: &Evidence<'_>, log: &LogTold, findings: &mut Findi
         // An edge that finds a mistake in a request knows no token.
         let is_of_edge = answer.position.is_none() && answer.status >= 400;
         let is_older = answer.position.is_some_and(|position| position < revoked.position);
-        if answer.status != 401 && !OF_NOBODY.contains(&answer.status) && !is_older && !is_of_edge {
+        // A member that had not applied the revocation yet took it in: the wait ended where that was.
+        let is_end = matches!(attempt.errand, Errand::Collect(_))
+            && answer.status == 403
+            && answer.position == Some(revoked.position);
+        if answer.status != 401 && !OF_NOBODY.contains(&answer.status) && !is_older && !is_of_edge && !is_end
+        {
             findings
                 .add(&(32, format!("it comes by a token that is over, {revoked:?}: {call:?}\n{attempt:?}")));
         }
