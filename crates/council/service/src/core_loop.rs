@@ -16,7 +16,7 @@ use council_tree::Tree;
 use net_peer_pairs::Lane;
 use net_peers::{Established, Message, News, PeerConnections, Polling};
 use net_reactor::Turns;
-use node_group::{CoreTurns, JournalMail, JournalPort, SharedJournal, poll_fault};
+use node_group::{CoreTurns, JournalMail, JournalPort, SharedJournal, fall_asleep, poll_fault};
 use parking_lot::RwLock;
 
 use crate::chronicle::Chronicle;
@@ -539,13 +539,7 @@ impl node_group::CoreLoop for CoreLoop {
 
     fn fall_asleep(&mut self, timeout: Duration) -> (Duration, Option<Arc<Polling>>) {
         let links = &self.links;
-        match &mut self.peers {
-            Some(peers) => {
-                let timeout = peers.fall_asleep(timeout, || links.have_mail());
-                (timeout, Some(Arc::clone(peers.polling())))
-            }
-            None => (timeout, None),
-        }
+        fall_asleep(&mut self.peers, timeout, || links.have_mail())
     }
 
     fn has_mail(&self) -> bool {

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use base::MonoTime;
 use consensus_replica::Fault;
-use net_peers::Polling;
+use net_peers::{PeerConnections, Polling};
 use node_threads::{Clock, ThreadWaker};
 use parking_lot::Mutex;
 
@@ -141,6 +141,18 @@ fn millis(timeout: Duration) -> u64 {
     u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// For [`CoreLoop::fall_asleep`], of a core with these connections, if it has any: where they are polled its thread sleeps.
+pub fn fall_asleep(
+    peers: &mut Option<PeerConnections>,
+    timeout: Duration,
+    has_mail: impl FnOnce() -> bool,
+) -> (Duration, Option<Arc<Polling>>) {
+    match peers {
+        Some(peers) => (peers.fall_asleep(timeout, has_mail), Some(Arc::clone(peers.polling()))),
+        None => (timeout, None),
+    }
+}
+
 /// The connections between members cannot be polled any more.
 #[must_use]
 pub fn poll_fault(error: &io::Error) -> Fault {
@@ -150,7 +162,6 @@ pub fn poll_fault(error: &io::Error) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use net_peers::PeerConnections;
     use node_threads::Mailbox;
     use std::sync::atomic::AtomicUsize;
     use std::thread;

@@ -19,7 +19,7 @@ mod journal_port;
 #[cfg(test)]
 mod test_support;
 
-pub use core_turns::{CoreLoop, CoreTurns, poll_fault};
+pub use core_turns::{CoreLoop, CoreTurns, fall_asleep, poll_fault};
 pub use data_config::DataConfig;
 pub use fault::DataFault;
 pub use join::{Inbox, ask_others};

@@ -13,7 +13,7 @@ use consensus_replica::lifecycle::Ending;
 use consensus_replica::{Fault, JournalEvent, MemberId};
 use net_peer_pairs::Lane;
 use net_peers::{Established, Message, News, PeerConnections, Polling};
-use node_group::{CoreTurns, JournalMail, JournalPort, poll_fault};
+use node_group::{CoreTurns, JournalMail, JournalPort, fall_asleep, poll_fault};
 use node_threads::{Mailbox, ThreadWaker};
 use objects_replica::edge::Request;
 use objects_replica::{Core, PeerMessage};
@@ -315,13 +315,7 @@ impl node_group::CoreLoop for CoreLoop {
 
     fn fall_asleep(&mut self, timeout: Duration) -> (Duration, Option<Arc<Polling>>) {
         let links = &self.links;
-        match &mut self.peers {
-            Some(peers) => {
-                let timeout = peers.fall_asleep(timeout, || links.have_mail());
-                (timeout, Some(Arc::clone(peers.polling())))
-            }
-            None => (timeout, None),
-        }
+        fall_asleep(&mut self.peers, timeout, || links.have_mail())
     }
 
     fn has_mail(&self) -> bool {

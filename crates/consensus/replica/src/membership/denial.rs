@@ -17,8 +17,8 @@ const DOUBT_MS: u64 = 10_000;
 /// be heard to have a seat.
 const DOUBT_STEP_MS: u64 = 5_000;
 
-/// After how long a member that was let in doubts that it still is, milliseconds, if no leader has said anything: one says something
-/// several times a second, and there is none for longer than this only where a majority is away.
+/// After how long a member that was let in doubts that it still is, milliseconds, if it is connected and no leader has said anything:
+/// one says something several times a second, and there is none for longer than this only where a majority is away.
 const UNRECEIVED_MS: u64 = 20_000;
 
 /// Members that say that this one was replaced by another disk.
@@ -75,8 +75,12 @@ impl GroupMembership {
     }
 
     /// Looks whether anything comes of the ensemble that this member was to found, or into which it was let in. A leader that hears
-    /// late of the disk that had its number before takes a replacement for needless; it is removed, and nobody tells it.
-    pub(crate) fn doubt(&mut self, raft: &RaftNode, now: Now) {
+    /// late of the disk that had its number before takes a replacement for needless; it is removed, and is not told. A member that is cut
+    /// off waits: its seat may well be there.
+    pub(crate) fn doubt(&mut self, raft: &RaftNode, is_connected: bool, now: Now) {
+        if !is_connected {
+            self.cut_off = now.mono();
+        }
         let is_alone = self.members.voters == [self.own] && self.members.learners.is_empty();
         let founds = self.members.voters.contains(&self.own) && !is_alone;
         let place = self.members.voters.iter().filter(|voter| **voter < self.own).count() as u64;
@@ -85,7 +89,7 @@ impl GroupMembership {
             self.tenure = Tenure::Doubtful;
         }
         let was_let_in = self.members.voters.is_empty() && self.members.learners.is_empty();
-        if was_let_in && is_untouched(raft) && now.mono() >= self.began.plus_ms(UNRECEIVED_MS) {
+        if was_let_in && is_untouched(raft) && now.mono() >= self.cut_off.plus_ms(UNRECEIVED_MS) {
             self.tenure = Tenure::Unreceived;
         }
     }
@@ -136,10 +140,11 @@ mod tests {
             let log = Recovered { hard_state, ..recovered(&[]) };
             let log = Recovered { base_index: LogIndex::ZERO, base_term: Term::ZERO, ..log };
             let raft = RaftNode::new(&Config::new(MemberId(0x502), 7), &log, LogIndex::ZERO);
-            membership.doubt(&raft, later(after_ms));
+            membership.doubt(&raft, false, later(5_000));
+            membership.doubt(&raft, true, later(5_000 + after_ms));
             membership.tenure()
         };
-        assert_eq!(tenure(0, UNRECEIVED_MS - 1), Tenure::Sound);
+        assert_eq!(tenure(0, UNRECEIVED_MS - 1), Tenure::Sound, "it was cut off before");
         assert_eq!(tenure(0, UNRECEIVED_MS), Tenure::Unreceived);
         assert_eq!(tenure(3, UNRECEIVED_MS), Tenure::Sound, "a leader has spoken");
     }
@@ -151,7 +156,7 @@ mod tests {
             let log = Recovered { hard_state: HardState::default(), ..recovered(&[1, 2, 3]) };
             let log = Recovered { base_index: LogIndex::ZERO, base_term: Term::ZERO, ..log };
             let raft = RaftNode::new(&Config::new(MemberId(own), 7), &log, LogIndex::ZERO);
-            membership.doubt(&raft, later(after_ms));
+            membership.doubt(&raft, true, later(after_ms));
             membership.tenure() == Tenure::Doubtful
         };
         for (own, doubt_ms) in [(1, 10_000), (2, 15_000), (3, 20_000)] {

@@ -37,6 +37,8 @@ pub struct GroupMembership {
     denials: BTreeMap<MemberNumber, MonoTime>,
     /// When this incarnation began.
     began: MonoTime,
+    /// The last moment without a connection to anybody.
+    cut_off: MonoTime,
     tenure: Tenure,
 }
 
@@ -51,6 +53,7 @@ impl GroupMembership {
             evicted: BTreeSet::new(),
             denials: BTreeMap::new(),
             began: now.mono(),
+            cut_off: now.mono(),
             tenure: Tenure::default(),
         }
     }

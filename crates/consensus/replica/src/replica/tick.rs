@@ -30,7 +30,8 @@ impl<M: StateMachine> Replica<M> {
         self.snapshots.tick(&mut self.group.raft, &self.group.view, &mut self.group.out);
         self.step_throttled();
         self.send_due();
-        self.group.view.membership.doubt(&self.group.raft, now);
+        let is_connected = self.group.view.peers.connected().next().is_some();
+        self.group.view.membership.doubt(&self.group.raft, is_connected, now);
         self.watch_disk();
         self.divergence.tick(&self.group.view, &mut self.group.out);
         if self.withdrawal.is_begun() {
