@@ -122,13 +122,15 @@ pub fn scripts(
     chosen: impl Fn(&str) -> bool,
 ) -> (Vec<Script>, BTreeMap<&'static str, LeftOut>) {
     let (mut scripts, mut left_out, mut total) = (Vec::new(), BTreeMap::new(), 0);
+    // How many in a row were left out: behind the rounds, the scenes that are chosen may have no script any more.
+    let mut missed = 0;
     for number in 0.. {
         let round_is_over = number % scene::ALL.len() == 0 || scene::is_beyond_rounds(number);
-        let none_fits = number > 0 && scripts.is_empty();
-        if round_is_over && (total >= requests || none_fits) {
+        if round_is_over && (total >= requests || missed >= scene::ALL.len()) {
             break;
         }
         let scene = scene::of(number);
+        missed += 1;
         if !chosen(scene.name) {
             continue;
         }
@@ -136,6 +138,7 @@ pub fn scripts(
             Ok(script) => {
                 total += script.requests();
                 scripts.push(script);
+                missed = 0;
             }
             Err(lacking) => drop(left_out.insert(scene.name, lacking)),
         }
