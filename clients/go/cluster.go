@@ -377,3 +377,9 @@ func (o *Object) Call(ctx context.Context, method string, wait Wait, args map[st
 	_, err := o.do(ctx, call{kind: "blocking", method: method, args: args, wait: wait}, result)
 	return err
 }
+
+// Query asks a method that only reads, with any arguments.
+func (o *Object) Query(ctx context.Context, method string, args map[string]any, result any) error {
+	_, err := o.do(ctx, call{kind: "query", method: method, args: args}, result)
+	return err
+}

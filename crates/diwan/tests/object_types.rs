@@ -36,6 +36,26 @@ fn must(group: &Group, arguments: &[&str]) -> String {
     out
 }
 
+/// `diwan object client` has a class for each language.
+fn classes_are_made(group: &Group, folder: &Folder, version: &str) {
+    for (language, class) in [
+        ("go", "type Hits struct{ *diwan.Object }"),
+        ("java", "public interface Hits extends DiwanObject"),
+        ("javascript", "export class Hits extends DiwanObject"),
+        ("typescript", "constructor(cluster: Cluster, name: string)"),
+        ("python", "class AsyncHits(diwan.aio.Object)"),
+        ("rust", "pub struct Hits"),
+    ] {
+        let file = folder.path().join(language);
+        must(group, &["client", "hits", "--lang", language, "--out", file.to_str().unwrap()]);
+        let source = std::fs::read_to_string(file).unwrap();
+        let is_whole = [class, version, "wait_hit", "total"].iter().all(|words| source.contains(words));
+        assert!(is_whole, "{language}: {source}");
+    }
+    let (success, _, errors) = run(group, &["client", "lock", "--lang", "go"]);
+    assert!(!success && errors.contains("built-in"), "{errors}");
+}
+
 #[test]
 fn type_of_a_user_is_uploaded_called_and_survives_its_members() {
     let mut group = Group::start(3);
@@ -52,6 +72,7 @@ fn type_of_a_user_is_uploaded_called_and_survives_its_members() {
     let first = put(&group, "one");
     assert_eq!(put(&group, "one"), first, "the same module is the same version");
     assert_eq!(must(&group, &["create", "hits/home"]).trim(), "hits/home created");
+    classes_are_made(&group, &folder, &first);
     let mut caller = Caller::new(group.addresses());
     let mut hits = 0;
     let mut hit = |caller: &mut Caller| {

@@ -251,7 +251,7 @@ fn drawn_key() -> String {
     format!("import-{}-{}", std::process::id(), now.as_nanos())
 }
 
-fn unwritable(file: &std::path::Path, error: &std::io::Error) -> Failure {
+pub(super) fn unwritable(file: &std::path::Path, error: &std::io::Error) -> Failure {
     Failure::new(format!("{} cannot be written: {error}", file.display()))
 }
 

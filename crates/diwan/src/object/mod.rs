@@ -4,6 +4,7 @@ mod access;
 mod build;
 mod call;
 mod care;
+mod client;
 mod complete;
 mod credentials;
 mod cycles;
@@ -47,6 +48,7 @@ A type of your own is a WebAssembly module. Its objects are created on purpose.
   diwan object put hits/                    builds a crate of Rust or a package of Go and uploads it
   diwan object create hits/home
   diwan object call hits/home hit
+  diwan object client hits --lang go        a class for callers of its objects
   diwan object type list
   diwan object migrate hits/home --to 1f3a --dry-run
   diwan object migrate hits/home --to 1f3a
@@ -85,6 +87,8 @@ pub(crate) enum ObjectCommand {
     /// Types that users make.
     #[command(subcommand)]
     Type(types::TypeCommand),
+    /// Write a class for callers of a type's objects, from the type's description.
+    Client(client::ClientArguments),
     /// Take objects to another version of their type.
     Migrate(care::MigrateArguments),
     /// Take an object back to the version that it was migrated from, within a day.
@@ -127,6 +131,7 @@ pub(crate) fn run(command: &ObjectCommand, out: &mut impl Write) -> io::Result<E
         ObjectCommand::Build(arguments) => build::build(arguments, out),
         ObjectCommand::Put(arguments) => types::put(arguments, out),
         ObjectCommand::Type(command) => types::run(command, out),
+        ObjectCommand::Client(arguments) => client::client(arguments, out),
         ObjectCommand::Migrate(arguments) => care::migrate(arguments, out),
         ObjectCommand::Rollback(arguments) => care::rollback(arguments, out),
         ObjectCommand::Export(arguments) => export::export(arguments, out),
