@@ -65,52 +65,35 @@ fn fields(arguments: &[Argument]) -> String {
 
 fn one(class: &str, method: &Method) -> String {
     let name = method_name(&method.name);
-    let mut out = String::new();
     let arguments = method.arguments.as_deref();
     let args = format!("{class}{}Args", pascal(&method.name));
-    let parameter = match arguments {
-        Some([]) => String::new(),
+    let mut out = String::new();
+    let (parameter, given) = match arguments {
+        Some([]) => (String::new(), "nil"),
         Some(arguments) => {
-            let _ = write!(out, "\n// {args} are the arguments of {name}.\ntype {args} struct {{\n");
-            out.push_str(&fields(arguments));
-            out.push_str("}\n");
-            format!(", args {args}")
+            let fields = fields(arguments);
+            let _ =
+                write!(out, "\n// {args} are the arguments of {name}.\ntype {args} struct {{\n{fields}}}\n");
+            (format!(", args {args}"), "given")
         }
-        None => String::from(", args map[string]any"),
+        None => (String::from(", args map[string]any"), "args"),
     };
     let (waits, told) = match method.calling {
-        Calling::Blocking => (", wait diwan.Wait", " It may wait."),
-        _ => ("", ""),
+        Calling::Blocking => (", wait diwan.Wait", "call that may wait"),
+        other => ("", other.name()),
     };
     let _ = write!(
         out,
-        "\n// {name} is a {}.{told} Its result is read into result, unless that is nil.\n\
-         func (o {class}) {name}(ctx context.Context{waits}{parameter}, result any) error {{\n",
-        if method.calling == Calling::Blocking { "call" } else { method.calling.name() },
+        "\n// {name} is a {told}. Its result is read into result, unless that is nil.\n\
+         func (o {class}) {name}(ctx context.Context{waits}{parameter}, result any) error {{\n"
     );
-    let given = match arguments {
-        Some([]) => "nil",
-        Some(arguments) => {
-            out.push_str(&filled(arguments));
-            "given"
-        }
-        None => "args",
+    out.push_str(&arguments.filter(|all| !all.is_empty()).map(filled).unwrap_or_default());
+    let (called, wait) = match method.calling {
+        Calling::Query => ("Query", ""),
+        Calling::Command => ("Call", ", diwan.Forever"),
+        Calling::Blocking => ("Call", ", wait"),
     };
-    let _ = match method.calling {
-        Calling::Query => {
-            writeln!(out, "\treturn o.Object.Query(ctx, \"{}\", {given}, result)\n}}", method.name)
-        }
-        Calling::Command => {
-            writeln!(
-                out,
-                "\treturn o.Object.Call(ctx, \"{}\", diwan.Forever, {given}, result)\n}}",
-                method.name
-            )
-        }
-        Calling::Blocking => {
-            writeln!(out, "\treturn o.Object.Call(ctx, \"{}\", wait, {given}, result)\n}}", method.name)
-        }
-    };
+    let _ = write!(out, "\treturn o.Object.{called}(ctx, \"{}\"{wait}, {given}, result)\n}}\n", method.name);
     out
 }
 
