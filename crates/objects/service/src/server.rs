@@ -24,6 +24,7 @@ use crate::error::{ServerFault, StartError, system};
 use crate::front::{Front, ToEdge};
 use crate::member::Member;
 use crate::names::{NamesServer, PreparedNames};
+use crate::sender::Senders;
 
 /// How log lines call the limits of connections.
 const LIMIT_NAMES: LimitNames =
@@ -93,6 +94,8 @@ impl Prepared {
         let exposed_at = (!address.ip().is_loopback()).then_some(address);
         // A port that the system has chosen is known only now.
         let announced = config.announced.address(address).map_or(Announced::Nothing, Announced::At);
+        let (data_dir, bytes_per_second) = (config.data_dir.clone(), config.snapshot_bytes_per_second);
+        let mail = self.http.mail().to_vec();
         let member = Member::start(ObjectsConfig { exposed_at, announced, ..config }, port, edges, clock)?;
         let front = |number: u16| {
             let requests = Arc::clone(&member.requests()[usize::from(number)]);
@@ -102,7 +105,9 @@ impl Prepared {
             let config = EdgeConfig::new(u64::from(own.0), number);
             let config = EdgeConfig { create_on_use, any_host, root_token, ..config };
             let told = (Arc::clone(member.counted()), Arc::clone(member.standing()));
-            Front::new(config, to_core, told, clock)
+            let (mail, supervisor) = (mail[usize::from(number)].clone(), Arc::clone(member.supervisor()));
+            let senders = Senders::new(data_dir.clone(), bytes_per_second, mail, supervisor);
+            Front::new(config, to_core, told, senders, clock)
         };
         let http = self.http.start(clock, member.supervisor(), front).map_err(system("start a thread"))?;
         for (place, own) in turns.iter().zip(http.turns()) {

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use base::Now;
-use net_http_server::ShardMail;
+use base::{LogIndex, Now};
+use net_http_server::{RequestId, ShardMail};
 use node_threads::{Clock, Mailbox, ThreadWaker};
 use objects_edge::{Core, EdgeMail};
 use objects_replica::edge::{Answer, EventId, Happening, Question, Request, SessionProof, Subject, edge_of};
@@ -31,6 +31,10 @@ impl Core for Link {
     fn ask(&mut self, requests: &mut Vec<Request>) {
         self.0.put_all(requests);
     }
+
+    fn begin_backup(&mut self, _: RequestId, _: LogIndex) {}
+
+    fn end_backup(&mut self, _: RequestId) {}
 }
 
 impl FakeCore {

@@ -4,13 +4,14 @@
 mod access;
 mod admin;
 mod ask;
+mod backup;
 mod open;
 mod reply;
 mod upload;
 
 use std::collections::BTreeMap;
 
-use base::MonoTime;
+use base::{LogIndex, MonoTime};
 use objects_replica::edge::{Answer, EventId, Request, edge_of, origin};
 use objects_state::{Origin, Outcome, SessionId, SideEffect, Slug};
 
@@ -84,6 +85,10 @@ pub enum Say<K> {
     Push(K, String),
     /// The stream ends.
     Finish(K),
+    /// The client gets no more of what it is sent: its connection is closed, so that it does not take that for all.
+    Abort(K),
+    /// The snapshot whose last entry this is, or a newer one, is to be sent: see [`Edge::backup_begins`].
+    Backup(K, LogIndex),
 }
 
 /// See the module. `K` names a request at the driver, as long as it is under way.
@@ -183,6 +188,9 @@ impl<K: Copy + Ord> Edge<K> {
                 let is_stream = self.requests.is_stream(number);
                 let Some(open) = self.requests.remove(number) else { return };
                 self.note_refusal(&outcome);
+                if matches!(open.purpose, Purpose::Backup { has_begun: true }) {
+                    return self.says.push(Say::Abort(open.key));
+                }
                 self.waited_until(now, open.keeps);
                 if is_stream {
                     self.says.push(Say::Push(open.key, sse::end(&outcome)));
@@ -205,6 +213,7 @@ impl<K: Copy + Ord> Edge<K> {
                     self.end_holds(now);
                 }
             }
+            Answer::Backup { origin, index } => self.backup_is_there(origin, index),
             Answer::Watching { origin, id } => {
                 if let Some(number) = self.number(origin) {
                     self.begin_stream(number, id, now);
@@ -382,7 +391,9 @@ impl<K: Copy + Ord> Edge<K> {
             self.asks.push(Request::Gone { origin: self.origin(number) });
             self.says.push(match open.purpose {
                 Purpose::Stream(..) if is_stream => Say::Finish(open.key),
-                Purpose::Stream(..)
+                Purpose::Backup { has_begun: true } => Say::Abort(open.key),
+                Purpose::Backup { .. }
+                | Purpose::Stream(..)
                 | Purpose::Reading
                 | Purpose::ReadingIn(_)
                 | Purpose::Groups
