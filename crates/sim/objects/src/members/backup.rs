@@ -90,7 +90,7 @@ fn restore(
     let member = base::MemberId::founder(base::MemberNumber::of(number));
     let meta = revival::begin(&mut state, (index, base::Term(1)), member, wall);
     let (position, digest) = (state.position(), state.digest());
-    let disk = SimDisk::default();
+    let disk = SimDisk::new(number);
     let identity = Identity { cluster: [7; 16], incarnation: [8; 16], member };
     let config = storage_raft_log::JournalConfig { identity, ..small_journal() };
     let written = Journal::open(disk.clone(), config).map_err(|error| format!("{error:?}")).and_then(
