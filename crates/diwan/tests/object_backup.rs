@@ -232,6 +232,11 @@ fn group_goes_on_from_a_backup_that_was_taken_while_clients_worked() {
     group.wait_serving(1);
     check_counters(&counters, &told);
     check(&before, &group.addresses()[1]);
+    join(&mut group);
+}
+
+/// The others join the restored member, and have all of it.
+fn join(group: &mut Group) {
     for number in [0, 2] {
         group.begin(number);
         group.wait_serving(number);

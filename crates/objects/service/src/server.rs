@@ -100,10 +100,7 @@ impl Prepared {
         let front = |number: u16| {
             let requests = Arc::clone(&member.requests()[usize::from(number)]);
             let to_core = (requests, Arc::clone(member.turns()));
-            let HttpOptions { create_on_use, root_token } = options;
-            let any_host = !address.ip().is_loopback();
-            let config = EdgeConfig::new(u64::from(own.0), number);
-            let config = EdgeConfig { create_on_use, any_host, root_token, ..config };
+            let config = edge_config((own, number), options, !address.ip().is_loopback());
             let told = (Arc::clone(member.counted()), Arc::clone(member.standing()));
             let (mail, supervisor) = (mail[usize::from(number)].clone(), Arc::clone(member.supervisor()));
             let senders = Senders::new(data_dir.clone(), bytes_per_second, mail, supervisor);
@@ -127,6 +124,12 @@ impl Prepared {
         });
         Ok(Server { address, member, tls, http: Mutex::new(Some(http)), names: Mutex::new(names) })
     }
+}
+
+/// Settings of one edge of a member.
+fn edge_config((own, number): (MemberNumber, u16), options: HttpOptions, any_host: bool) -> EdgeConfig {
+    let HttpOptions { create_on_use, root_token } = options;
+    EdgeConfig { create_on_use, any_host, root_token, ..EdgeConfig::new(u64::from(own.0), number) }
 }
 
 /// How many threads serve connections.

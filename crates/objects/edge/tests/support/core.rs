@@ -320,7 +320,7 @@ impl Member {
                 None => return Err(Problem::new(Slug::SessionExpired, "there is no such session")),
             },
             Question::Types => Reply::new().list("types", [""; 0]).finish(),
-            Question::Type(_) | Question::Version(..) | Question::TryMigration { .. } => {
+            Question::Type(_) | Question::Version(..) | Question::TryMigration { .. } | Question::Backup => {
                 return Err(Problem::new(Slug::NoSuchType, "there is no such type"));
             }
             Question::Access { .. } | Question::Tokens => String::from("{}"),

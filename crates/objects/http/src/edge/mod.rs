@@ -183,27 +183,7 @@ impl<K: Copy + Ord> Edge<K> {
     /// The core answers.
     pub fn answer(&mut self, answer: Answer, now: MonoTime) {
         match answer {
-            Answer::Done { origin, position, outcome } => {
-                let Some(number) = self.number(origin) else { return };
-                let is_stream = self.requests.is_stream(number);
-                let Some(open) = self.requests.remove(number) else { return };
-                self.note_refusal(&outcome);
-                if matches!(open.purpose, Purpose::Backup { has_begun: true }) {
-                    return self.says.push(Say::Abort(open.key));
-                }
-                self.waited_until(now, open.keeps);
-                if is_stream {
-                    self.says.push(Say::Push(open.key, sse::end(&outcome)));
-                    self.says.push(Say::Finish(open.key));
-                    return;
-                }
-                let Some((key, mut response)) = self.shown(open, outcome, now) else { return };
-                response = response.with("diwan-position", position.to_string());
-                if let Some(leader) = &self.leader {
-                    response = response.with("diwan-leader", leader.clone());
-                }
-                self.says.push(Say::Respond(key, response));
-            }
+            Answer::Done { origin, position, outcome } => self.done(origin, position, outcome, now),
             Answer::Parked { origin, ticket, keeps } => {
                 if let Some(number) = self.number(origin) {
                     if !self.is_to_tell() {
@@ -225,6 +205,29 @@ impl<K: Copy + Ord> Edge<K> {
             Answer::EventsLost { origin } => self.push(origin, |_| sse::LOST.into()),
             Answer::WhoWasHeard { round } => self.tell_heard(Some(round), now),
         }
+    }
+
+    /// A request is answered, or a stream ends.
+    fn done(&mut self, origin: Origin, position: u64, outcome: Outcome, now: MonoTime) {
+        let Some(number) = self.number(origin) else { return };
+        let is_stream = self.requests.is_stream(number);
+        let Some(open) = self.requests.remove(number) else { return };
+        self.note_refusal(&outcome);
+        if matches!(open.purpose, Purpose::Backup { has_begun: true }) {
+            return self.says.push(Say::Abort(open.key));
+        }
+        self.waited_until(now, open.keeps);
+        if is_stream {
+            self.says.push(Say::Push(open.key, sse::end(&outcome)));
+            self.says.push(Say::Finish(open.key));
+            return;
+        }
+        let Some((key, mut response)) = self.shown(open, outcome, now) else { return };
+        response = response.with("diwan-position", position.to_string());
+        if let Some(leader) = &self.leader {
+            response = response.with("diwan-leader", leader.clone());
+        }
+        self.says.push(Say::Respond(key, response));
     }
 
     /// The response to a request that is answered; nothing if it is an upload that goes on.

@@ -112,9 +112,11 @@ impl Clients {
         }
     }
 
-    /// Some ask for backups.
-    pub(super) fn ask_for_backups(&mut self, random: Random) {
-        self.backups = Some(random);
+    /// Some ask for backups, in some runs. Whether they do in this one.
+    pub(super) fn may_ask_for_backups(&mut self, mut random: Random) -> bool {
+        let asks = random.chance(40);
+        self.backups = asks.then_some(random);
+        asks
     }
 
     pub(super) fn setting(&self) -> String {

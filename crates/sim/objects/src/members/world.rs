@@ -238,11 +238,7 @@ impl World for MembersWorld {
             config.modules = Modules::WebAssembly(wasm.number());
         }
         let mut clients = Clients::new(config.modules, has_access, random.fork());
-        let mut backups = Random::new(plan.seed ^ BACKUP_SEED);
-        let has_backups = backups.chance(40);
-        if has_backups {
-            clients.ask_for_backups(backups);
-        }
+        let has_backups = clients.may_ask_for_backups(Random::new(plan.seed ^ BACKUP_SEED));
         let mut operator = Random::new(plan.seed ^ OPERATOR_SEED);
         let has_operator = count >= 3 && !plan.light && operator.chance(25);
         let setting = format!(
