@@ -22,7 +22,7 @@ pub use node_group::backup_file::BackupError;
 use council_replica::revival;
 use council_tree::Tree;
 use council_wire::Zxid;
-use node_group::backup_file::BackupFile;
+use node_group::backup_file::{self, BackupFile};
 use node_group::restoration;
 use storage_raft_log::{Identity, Journal, Membership, SnapshotMeta};
 
@@ -66,7 +66,7 @@ pub struct Summary {
 /// # Errors
 /// The file is no sound backup. Nothing was changed.
 pub fn read(path: &Path) -> Result<Backup, BackupError> {
-    let mut snapshot = BackupFile::open(path)?;
+    let mut snapshot = BackupFile::open(path, foreign)?;
     let bytes = snapshot.bytes();
     let seed =
         random::table_seed().map_err(|error| BackupError::Unreadable(io::Error::other(error.to_string())))?;
@@ -96,6 +96,16 @@ pub fn read(path: &Path) -> Result<Backup, BackupError> {
         digest: meta.digest,
     };
     Ok(Backup { summary, index: meta.index, term: meta.term, tree })
+}
+
+/// What a file with this beginning is instead of a backup, if that can be told.
+pub(crate) fn foreign(begin: &[u8]) -> Option<&'static str> {
+    match begin {
+        [b'Z', b'K', b'S', b'N', ..] => {
+            Some("it is one of ZooKeeper's, and importing those is not there yet")
+        }
+        begin => backup_file::foreign(begin),
+    }
 }
 
 impl Backup {

@@ -16,7 +16,6 @@ use std::sync::mpsc::Sender;
 use council_replica::revival;
 use council_tree::Tree;
 use council_wire::Zxid;
-use node_group::backup_file;
 use parking_lot::Mutex;
 use storage_raft_log::{Fault, Identity, Journal, OpenError, SnapshotError, SnapshotMeta};
 
@@ -167,7 +166,7 @@ fn spool(place: &Path, sent: &mut dyn Read, bytes: u64) -> Result<(), Refusal> {
         io::ErrorKind::UnexpectedEof => unsound("it is cut off"),
         _ => Refusal::Failed(format!("the snapshot could not be taken in: {error}")),
     })?;
-    if let Some(what) = backup_file::foreign(&begin) {
+    if let Some(what) = backup::foreign(&begin) {
         return Err(unsound(what));
     }
     match begin.len() as u64 + taken == bytes {

@@ -27,11 +27,11 @@ pub struct BackupFile {
 }
 
 impl BackupFile {
-    /// Opens the file.
+    /// Opens the file, unless it is told by its beginning that it is something else.
     ///
     /// # Errors
     /// It cannot be read, or is no backup.
-    pub fn open(path: &Path) -> Result<Self, BackupError> {
+    pub fn open(path: &Path, foreign: fn(&[u8]) -> Option<&'static str>) -> Result<Self, BackupError> {
         let mut file = File::open(path)?;
         let bytes = file.metadata()?.len();
         let mut begin = Vec::new();
@@ -78,9 +78,6 @@ fn apart(path: &Path) -> Result<(&Path, &str), BackupError> {
 pub fn foreign(begin: &[u8]) -> Option<&'static str> {
     match begin {
         [] => Some("it is empty: it is cut off, or was never written"),
-        [b'Z', b'K', b'S', b'N', ..] => {
-            Some("it is one of ZooKeeper's, and importing those is not there yet")
-        }
         [b'{', ..] => Some("it is JSON: the answer of a server that refused to give a snapshot"),
         [0x1f, 0x8b, ..] => Some("it is compressed by gzip: unpack it first"),
         _ => None,

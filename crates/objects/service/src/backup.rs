@@ -8,7 +8,7 @@ use std::path::Path;
 
 use base::{LogIndex, MemberId, MemberNumber, Term, WallTime};
 use consensus_replica::lifecycle::MEMBER_ALONE;
-use node_group::backup_file::BackupFile;
+use node_group::backup_file::{self, BackupFile};
 use node_group::restoration;
 use objects_replica::{FEATURE_LEVEL, revival};
 use objects_state::{Loader, State};
@@ -57,7 +57,7 @@ pub struct Summary {
 /// # Errors
 /// The file is no sound backup. Nothing was changed.
 pub fn read(path: &Path) -> Result<Backup, BackupError> {
-    let mut file = BackupFile::open(path)?;
+    let mut file = BackupFile::open(path, backup_file::foreign)?;
     let mut loader = Loader::new();
     while let Some(chunk) = file.next_chunk()? {
         loader.chunk(&chunk).map_err(|malformed| unsound(&malformed))?;
