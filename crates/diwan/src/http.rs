@@ -119,10 +119,70 @@ impl Page {
         Ok(bytes)
     }
 
+    /// The body without its transfer coding, piece by piece. One that ends before its end is an error.
+    pub(crate) fn into_body(self) -> Box<dyn Read> {
+        match self.header("transfer-encoding") {
+            Some(coding) if coding.eq_ignore_ascii_case("chunked") => {
+                Box::new(Chunked { body: self.body, left: 0, is_first: true, is_over: false })
+            }
+            _ => Box::new(self.body),
+        }
+    }
+
     /// A header's value.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let named = |(own, _): &&(String, String)| own.eq_ignore_ascii_case(name);
         self.headers.iter().find(named).map(|(_, value)| value.as_str())
+    }
+}
+
+/// A body in chunks, each of which says how long it is.
+struct Chunked<R> {
+    body: R,
+    /// Bytes of the present chunk that are still to come.
+    left: u64,
+    is_first: bool,
+    is_over: bool,
+}
+
+impl<R: io::BufRead> Chunked<R> {
+    /// Reads how long the next chunk is; that of the last one is nothing.
+    fn begin_chunk(&mut self) -> io::Result<()> {
+        let malformed = || io::Error::new(io::ErrorKind::InvalidData, "the server's answer is malformed");
+        if !std::mem::take(&mut self.is_first) && !self.line()?.is_empty() {
+            return Err(malformed());
+        }
+        let line = self.line()?;
+        let digits = line.split(';').next().unwrap_or_default().trim();
+        self.left = u64::from_str_radix(digits, 16).map_err(|_| malformed())?;
+        self.is_over = self.left == 0;
+        Ok(())
+    }
+
+    fn line(&mut self) -> io::Result<String> {
+        let mut line = Vec::new();
+        (&mut self.body).take(HEAD_BYTES_MAX).read_until(b'\n', &mut line)?;
+        match line.strip_suffix(b"\n") {
+            Some(line) => Ok(String::from_utf8_lossy(line).trim_end_matches('\r').to_owned()),
+            None => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+}
+
+impl<R: io::BufRead> Read for Chunked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 && !self.is_over {
+            self.begin_chunk()?;
+        }
+        if self.is_over || buffer.is_empty() {
+            return Ok(0);
+        }
+        let count = (&mut self.body).take(self.left).read(buffer)?;
+        if count == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.left -= count as u64;
+        Ok(count)
     }
 }
 
@@ -253,6 +313,22 @@ mod tests {
         ] {
             let error = body(answer.as_bytes().to_vec()).unwrap_err().to_string();
             assert!(error.contains(what), "{error}");
+        }
+    }
+
+    #[test]
+    fn body_in_chunks_is_whole_or_an_error() {
+        let read = |text: &'static str| {
+            let mut body = Chunked { body: text.as_bytes(), left: 0, is_first: true, is_over: false };
+            let mut all = Vec::new();
+            body.read_to_end(&mut all).map(|_| String::from_utf8(all).expect("text"))
+        };
+        assert_eq!(read("3\r\nabc\r\nA;x=y\r\n0123456789\r\n0\r\n\r\n").unwrap(), "abc0123456789");
+        assert_eq!(read("0\r\n\r\n").unwrap(), "");
+        for cut in
+            ["", "3", "3\r\n", "3\r\nab", "3\r\nabc", "3\r\nabc\r\n", "3\r\nabcd\r\n0\r\n\r\n", "x\r\n"]
+        {
+            assert!(read(cut).is_err(), "{cut:?}");
         }
     }
 }

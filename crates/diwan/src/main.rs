@@ -16,6 +16,7 @@ mod lone_broker;
 mod member;
 mod names;
 mod object;
+mod partial;
 mod revive;
 mod secret;
 mod serve;

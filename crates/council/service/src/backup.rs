@@ -13,23 +13,26 @@
 //! [`restore`] begins from scratch. The file names the log that the restoration makes: no other log is removed.
 
 use base::{LogIndex, MemberId, MemberNumber, Term, WallTime};
-use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
+
+pub use node_group::backup_file::BackupError;
 
 use council_replica::revival;
 use council_tree::Tree;
 use council_wire::Zxid;
-use storage_raft_log::{Identity, Journal, LooseSnapshot, Membership, OpenError, SnapshotMeta};
+use node_group::backup_file::{self, BackupFile};
+use node_group::restoration;
+use storage_raft_log::{Identity, Journal, Membership, SnapshotMeta};
 
 use crate::config::StorageConfig;
-use crate::disk::ReadingDisk;
 use crate::error::{ServerFault, StartError};
 use crate::random;
 use crate::recovery;
-use crate::restoration_mark::{self, system};
+
+/// What makes a data directory of a backup.
+pub(crate) const RESTORE: &str = "diwan council restore";
 
 /// A backup that was read and found sound.
 #[derive(Debug)]
@@ -58,36 +61,18 @@ pub struct Summary {
     pub digest: u64,
 }
 
-/// Why a file is no backup.
-#[derive(Debug, thiserror::Error)]
-pub enum BackupError {
-    /// It cannot be read.
-    #[error("cannot read the file: {0}")]
-    Unreadable(#[from] io::Error),
-    /// It is damaged, incomplete or something else.
-    #[error("{0}")]
-    Unsound(String),
-}
-
 /// Reads a backup as a whole and checks all of it: checksums, form, feature level, and the digest of the tree.
 ///
 /// # Errors
 /// The file is no sound backup. Nothing was changed.
 pub fn read(path: &Path) -> Result<Backup, BackupError> {
-    let mut file = File::open(path)?;
-    let bytes = file.metadata()?.len();
-    let mut begin = Vec::new();
-    (&mut file).take(8).read_to_end(&mut begin)?;
-    if let Some(what) = foreign(&begin) {
-        return Err(BackupError::Unsound(String::from(what)));
-    }
-    let (directory, name) = apart(path)?;
-    let mut snapshot = LooseSnapshot::open(ReadingDisk::new(directory, None), name).map_err(of_journal)?;
+    let mut snapshot = BackupFile::open(path, foreign)?;
+    let bytes = snapshot.bytes();
     let seed =
         random::table_seed().map_err(|error| BackupError::Unreadable(io::Error::other(error.to_string())))?;
     let mut loader = Tree::loader(seed);
     let unsound = |error: council_wire::Malformed| BackupError::Unsound(error.to_string());
-    while let Some(chunk) = snapshot.next_chunk().map_err(of_journal)? {
+    while let Some(chunk) = snapshot.next_chunk()? {
         loader.chunk(&chunk).map_err(unsound)?;
     }
     let tree = loader.finish().map_err(unsound)?;
@@ -113,12 +98,14 @@ pub fn read(path: &Path) -> Result<Backup, BackupError> {
     Ok(Backup { summary, index: meta.index, term: meta.term, tree })
 }
 
-/// The directory and the name of a file.
-fn apart(path: &Path) -> Result<(&Path, &str), BackupError> {
-    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
-    let name = path.file_name().and_then(OsStr::to_str);
-    let odd = || io::Error::new(io::ErrorKind::InvalidInput, "its name is no UTF-8");
-    Ok((directory.unwrap_or(Path::new(".")), name.ok_or_else(odd)?))
+/// What a file with this beginning is instead of a backup, if that can be told.
+pub(crate) fn foreign(begin: &[u8]) -> Option<&'static str> {
+    match begin {
+        [b'Z', b'K', b'S', b'N', ..] => {
+            Some("it is one of ZooKeeper's, and importing those is not there yet")
+        }
+        begin => backup_file::foreign(begin),
+    }
 }
 
 impl Backup {
@@ -126,33 +113,6 @@ impl Backup {
     #[must_use]
     pub(crate) fn into_tree(self) -> Tree {
         self.tree
-    }
-}
-
-/// What a file with this beginning is instead of a backup, if that can be told.
-pub(crate) fn foreign(begin: &[u8]) -> Option<&'static str> {
-    match begin {
-        [] => Some("it is empty: it is cut off, or was never written"),
-        [b'Z', b'K', b'S', b'N', ..] => {
-            Some("it is one of ZooKeeper's, and importing those is not there yet")
-        }
-        [b'{', ..] => Some("it is JSON: the answer of a server that refused to give a snapshot"),
-        [0x1f, 0x8b, ..] => Some("it is compressed by gzip: unpack it first"),
-        _ => None,
-    }
-}
-
-/// The error without what it says of data directories: here there is none.
-fn of_journal(error: OpenError) -> BackupError {
-    match error {
-        OpenError::Corrupt(damage) => {
-            BackupError::Unsound(format!("it is damaged at byte {}: {}", damage.offset, damage.what))
-        }
-        OpenError::Version { found, known, .. } => BackupError::Unsound(format!(
-            "it has format version {found}, which a newer build wrote: this one knows up to {known}"
-        )),
-        OpenError::Disk(fault) => BackupError::Unreadable(io::Error::other(fault.error.to_string())),
-        other => BackupError::Unsound(other.to_string()),
     }
 }
 
@@ -186,7 +146,7 @@ pub fn restore(
     tree.skip_epochs(revival::epoch_after(last, wall) - last);
     recovery::judge_for_restoration(storage)?;
     let disk = recovery::open_disk(storage)?;
-    begin(storage)?;
+    restoration::begin(&storage.directories())?;
     let member = MemberId::founder(number);
     let identity = Identity { cluster: random::bytes()?, incarnation: random::bytes()?, member };
     let (mut journal, _) = Journal::open(disk, recovery::journal_config(storage, identity))?;
@@ -202,36 +162,6 @@ pub fn restore(
     revival::write_snapshot(&mut journal, &mut tree, meta)
         .map_err(|error| ServerFault::new("journal", error))?;
     journal.close().map_err(|error| ServerFault::new("journal", error))?;
-    restoration_mark::remove(storage)?;
+    restoration::end(&storage.directories())?;
     Ok(zxid)
-}
-
-/// The log of a data directory, wherever it lies.
-fn log_of(storage: &StorageConfig) -> Result<PathBuf, StartError> {
-    let directory = storage.log_dir.as_ref().unwrap_or(&storage.data_dir);
-    Ok(fs::canonicalize(directory).map_err(system)?.join("log"))
-}
-
-/// Marks the directory, and clears away what an interrupted restoration has left.
-fn begin(storage: &StorageConfig) -> Result<(), StartError> {
-    let log = log_of(storage)?;
-    let own = [storage.data_dir.join("meta"), storage.data_dir.join("snapshot")];
-    let interrupted = restoration_mark::interrupted_log(storage)?;
-    let is_own_log = interrupted.as_ref() == Some(&log);
-    let not_ours = own.iter().filter(|_| interrupted.is_none()).chain((!is_own_log).then_some(&log));
-    if let Some(there) = not_ours.into_iter().find(|part| part.exists()) {
-        return Err(StartError::Unsupported(format!(
-            "there is data already: `{}`; hint: nothing was changed; stop the server and move `meta`, `log` and \
-             `snapshot` away, or name an empty data directory",
-            there.display()
-        )));
-    }
-    for part in own.iter().chain(&interrupted).filter(|_| interrupted.is_some()) {
-        let removed = if part.is_dir() { fs::remove_dir_all(part) } else { fs::remove_file(part) };
-        match removed {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(system(error)),
-            _ => {}
-        }
-    }
-    restoration_mark::set(&storage.data_dir, &log)
 }

@@ -7,13 +7,14 @@ use std::path::PathBuf;
 use council_replica::{ReplayedTree, revival};
 use council_tree::Tree;
 use council_wire::Zxid;
-use node_group::{DataConfig, aside};
+use node_group::{DataConfig, aside, restoration};
 
+use crate::backup::RESTORE;
 use crate::config::{EnsembleConfig, ServerConfig, StorageConfig};
 use crate::disk::DirDisk;
 use crate::error::{ServerFault, StartError};
+use crate::random;
 use crate::recovery;
-use crate::{random, restoration_mark};
 use storage_raft_log::{Identity, Journal};
 
 /// What a survivor has.
@@ -106,7 +107,7 @@ fn load(config: &ServerConfig) -> Result<Found, StartError> {
     let number = ensemble(config)?.number;
     let storage = &config.storage;
     aside::settle(&storage.directories())?;
-    restoration_mark::refuse(storage)?;
+    restoration::refuse(&storage.directories(), RESTORE)?;
     if !storage.data_dir.join("meta").exists() {
         return Err(nothing(storage));
     }

@@ -45,7 +45,6 @@ pub mod peers;
 pub mod prepare;
 mod random;
 mod recovery;
-mod restoration_mark;
 mod restore;
 mod server;
 mod serving_state;

@@ -11,16 +11,16 @@ use council_frontend::History;
 use council_replica::{ReplayedTree, replay};
 use council_tree::Tree;
 use council_wire::Zxid;
-use node_group::aside;
+use node_group::{aside, restoration};
 use storage_raft_log::{Disk, Identity, Journal, JournalConfig, KeepPolicy, OpenError, ReadError};
 
+use crate::backup::RESTORE;
 use crate::config::{EnsembleConfig, ServerConfig, StorageConfig};
 use crate::counters::StartFigures;
 use crate::disk::DirDisk;
 use crate::disk::ReadingDisk;
 use crate::error::{ServerFault, StartError};
 use crate::random;
-use crate::restoration_mark;
 use crate::snapshot_requests::Saved;
 
 /// How much of the log is in memory at a time.
@@ -133,7 +133,7 @@ fn log_apart(config: &StorageConfig) -> Option<&Path> {
 /// Refuses directories that are not this server's to use. Changes nothing.
 pub(crate) fn judge_directories(config: &StorageConfig) -> Result<(), StartError> {
     judge_data_directory(config)?;
-    restoration_mark::refuse(config)?;
+    restoration::refuse(&config.directories(), RESTORE)?;
     if is_interrupted(config) {
         // A start finishes that first.
         return Ok(());

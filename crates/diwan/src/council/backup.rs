@@ -1,22 +1,20 @@
 //! `diwan council backup`: writes a snapshot of a running server to a file, which gets its name only when it is
 //! complete.
 
-use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, IsTerminal as _, Read, Write};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{CWD, RenameFlags};
-use rustix::io::Errno;
-
 use super::{BackupArguments, Failure, show};
 use crate::http::{self, Page};
+use crate::partial::{self, Partial};
 
 /// Where servers answer by default: Diwan's own default, and a `zoo.cfg`'s.
 const USUAL: [&str; 2] = ["127.0.0.1:7000", "127.0.0.1:8080"];
 /// How long a server may take to begin its answer: longer than it gives a snapshot itself.
 const PATIENCE: Duration = Duration::from_secs(16 * 60);
+/// What names the file.
+const OPTION: &str = "--output";
 /// Bytes of an answer that is no backup.
 const REFUSAL_BYTES_MAX: u64 = 64 << 10;
 
@@ -30,7 +28,7 @@ pub(super) fn run(arguments: &BackupArguments, out: &mut impl Write) -> io::Resu
 
 fn keep(arguments: &BackupArguments) -> Result<(PathBuf, council_service::backup::Summary), Failure> {
     if let Some(target) = arguments.output.as_deref().filter(|_| !arguments.force) {
-        refuse_existing(target)?;
+        partial::refuse_existing(target, OPTION)?;
     }
     let address = match &arguments.server {
         Some(address) => address.clone(),
@@ -44,9 +42,9 @@ fn keep(arguments: &BackupArguments) -> Result<(PathBuf, council_service::backup
     let named = || PathBuf::from(format!("council-0x{announced:x}.snap"));
     let target = arguments.output.clone().unwrap_or_else(named);
     if !arguments.force {
-        refuse_existing(&target)?;
+        partial::refuse_existing(&target, OPTION)?;
     }
-    let partial = Partial::receive(&target, &mut page.body, bytes)?;
+    let partial = receive(&target, &mut page.body, bytes)?;
     let backup = council_service::backup::read(&partial.path)
         .map_err(|error| Failure::new(format!("what `{address}` sent is no sound backup: {error}")))?;
     let summary = backup.summary;
@@ -56,21 +54,8 @@ fn keep(arguments: &BackupArguments) -> Result<(PathBuf, council_service::backup
             "`{address}` announced the zxid 0x{announced:x} and sent 0x{sent:x}"
         )));
     }
-    partial.publish(&target, arguments.force)?;
+    partial.publish(&target, arguments.force, OPTION)?;
     Ok((target, summary))
-}
-
-fn refuse_existing(target: &Path) -> Result<(), Failure> {
-    match target.symlink_metadata() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(Failure::new(format!("cannot look at `{}`: {error}", target.display()))),
-        Ok(_) => Err(exists(target)),
-    }
-}
-
-fn exists(target: &Path) -> Failure {
-    Failure::new(format!("`{}` exists", target.display()))
-        .hint("name another file with `--output`, or replace this one with `--force`")
 }
 
 /// The usual address that answers, if the person at the terminal agrees to it: any program may answer there, and it gets
@@ -144,65 +129,17 @@ pub(super) fn refusal(address: &str, page: &mut Page) -> Failure {
     }
 }
 
-/// A file that is removed again unless it is published.
-struct Partial {
-    path: PathBuf,
-    file: File,
-    published: bool,
-}
-
-impl Partial {
-    /// Takes in exactly so many bytes, beside the file that they are for.
-    fn receive(target: &Path, body: &mut impl Read, bytes: u64) -> Result<Self, Failure> {
-        let mut name = target.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".partial-{}", std::process::id()));
-        let path = target.with_file_name(name);
-        let cannot = |error: io::Error| Failure::new(format!("cannot write `{}`: {error}", path.display()));
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).map_err(cannot)?;
-        let mut partial = Self { path: path.clone(), file, published: false };
-        let came = io::copy(&mut body.take(bytes), &mut partial.file).map_err(|error| {
-            Failure::new(format!("the backup broke off: {error}")).hint("nothing was kept; run it again")
-        })?;
-        if came != bytes {
-            let what = format!("the backup broke off after {came} of {bytes} bytes");
-            return Err(Failure::new(what).hint("nothing was kept; run it again"));
-        }
-        partial.file.sync_all().map_err(cannot)?;
-        Ok(partial)
+/// Takes in exactly so many bytes, beside the file that they are for.
+fn receive(target: &Path, body: &mut impl Read, bytes: u64) -> Result<Partial, Failure> {
+    let mut partial = Partial::create(target, &format!(".partial-{}", std::process::id()))?;
+    let came = io::copy(&mut body.take(bytes), &mut partial.file).map_err(|error| {
+        Failure::new(format!("the backup broke off: {error}")).hint("nothing was kept; run it again")
+    })?;
+    if came != bytes {
+        let what = format!("the backup broke off after {came} of {bytes} bytes");
+        return Err(Failure::new(what).hint("nothing was kept; run it again"));
     }
-
-    /// Gives it its name, durably.
-    fn publish(mut self, target: &Path, force: bool) -> Result<(), Failure> {
-        let cannot = |error: io::Error| Failure::new(format!("cannot name `{}`: {error}", target.display()));
-        let renamed = match force {
-            true => fs::rename(&self.path, target),
-            false => match rustix::fs::renameat_with(CWD, &self.path, CWD, target, RenameFlags::NOREPLACE) {
-                // A file system that cannot do it at once.
-                Err(Errno::INVAL | Errno::NOSYS) => {
-                    refuse_existing(target)?;
-                    fs::rename(&self.path, target)
-                }
-                other => other.map_err(io::Error::from),
-            },
-        };
-        match renamed {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(exists(target)),
-            other => other.map_err(cannot)?,
-        }
-        self.published = true;
-        let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let directory = File::open(directory.unwrap_or(Path::new(".")));
-        directory.and_then(|directory| directory.sync_all()).map_err(cannot)
-    }
-}
-
-impl Drop for Partial {
-    fn drop(&mut self) {
-        if !self.published {
-            // Its name shows that it is no backup.
-            let _ = fs::remove_file(&self.path);
-        }
-    }
+    Ok(partial)
 }
 
 #[cfg(test)]

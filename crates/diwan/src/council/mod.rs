@@ -139,6 +139,12 @@ impl Failure {
     }
 }
 
+impl From<crate::config::Problem> for Failure {
+    fn from(problem: crate::config::Problem) -> Self {
+        Self { what: problem.what, hint: problem.hint }
+    }
+}
+
 /// The command.
 pub(crate) fn run(command: &DataCommand, out: &mut impl Write) -> io::Result<ExitCode> {
     let outcome = match command {

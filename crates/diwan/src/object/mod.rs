@@ -1,6 +1,7 @@
 //! What people do with live objects from the command line, over HTTP.
 
 mod access;
+mod backup;
 mod build;
 mod call;
 mod care;
@@ -40,6 +41,9 @@ An object is named TYPE/NAME. Objects of built-in types come to be by the first 
   diwan object delete counter/visits
   diwan object export --all --out backup.jsonl
   diwan object import backup.jsonl --skip-existing
+  diwan object backup --out objects.snap    all of it at one position, with sessions and what they hold
+  diwan object verify objects.snap
+  diwan object restore objects.snap --config diwan.toml
 
 A type of your own is a WebAssembly module. Its objects are created on purpose.
 
@@ -62,6 +66,19 @@ Until access is closed, every client that reaches the port may do everything.
   diwan object token create --name ci --allow 'lock/build:*' --token-file admin.token
   DIWAN_TOKEN=diwan_.. diwan object call lock/build acquire '{\"ttl_ms\":30000}'
   diwan object token revoke ci --token-file admin.token";
+
+const BACKUP_HELP: &str = "\
+It takes the right `*:admin`. The file holds all data, whatever the rights say, and hashes of the secrets of sessions and tokens,
+so that only its owner may read it. Any one member is asked; the others are named in case it does not answer.
+
+  diwan object backup --server a:7180,b:7180 --out objects.snap --token-file admin.token";
+
+const RESTORE_HELP: &str = "\
+The server must be stopped, and have no objects. It becomes a group of its own, which the other members join without their
+`objects` directories.
+
+  diwan object restore objects.snap --config diwan.toml
+  diwan object restore objects.snap --data-dir /var/lib/diwan --member 2";
 
 /// Commands of live objects.
 #[derive(Debug, Subcommand)]
@@ -97,6 +114,14 @@ pub(crate) enum ObjectCommand {
     Export(export::ExportArguments),
     /// Make objects of what `export` has written. Types of your own are uploaded first.
     Import(export::ImportArguments),
+    /// Keep all objects at one position as a file, with sessions, what they hold and calls that wait.
+    #[command(after_help = BACKUP_HELP)]
+    Backup(backup::BackupArguments),
+    /// Check a backup as a whole, without a server, and say what it holds.
+    Verify(backup::VerifyArguments),
+    /// Make the objects of a stopped server of a backup. For several members it is done on one, and the others join it.
+    #[command(after_help = RESTORE_HELP)]
+    Restore(backup::RestoreArguments),
     /// Have an object of a type of your own run nothing; it keeps its state.
     Quarantine(care::QuarantineArguments),
     /// Have it run again.
@@ -136,6 +161,9 @@ pub(crate) fn run(command: &ObjectCommand, out: &mut impl Write) -> io::Result<E
         ObjectCommand::Rollback(arguments) => care::rollback(arguments, out),
         ObjectCommand::Export(arguments) => export::export(arguments, out),
         ObjectCommand::Import(arguments) => export::import(arguments, out),
+        ObjectCommand::Backup(arguments) => backup::backup(arguments, out),
+        ObjectCommand::Verify(arguments) => backup::verify(arguments, out),
+        ObjectCommand::Restore(arguments) => backup::restore(arguments, out),
         ObjectCommand::Quarantine(arguments) => care::quarantine(arguments, out),
         ObjectCommand::Release(arguments) => care::release(arguments, out),
         ObjectCommand::Delete(arguments) => call::delete(arguments, out),

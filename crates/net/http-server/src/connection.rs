@@ -146,8 +146,8 @@ pub(crate) struct Connection {
     is_full: bool,
     /// Its last response is written.
     is_over: bool,
-    /// There was no room for a response: it is closed at once.
-    pub(crate) has_no_room: bool,
+    /// There was no room for a response, or a body was given up: it is closed at once.
+    pub(crate) is_broken: bool,
     /// It is to be closed.
     pub(crate) is_closing: bool,
     /// It is to be polled already.
@@ -176,7 +176,7 @@ impl Connection {
             is_ending: false,
             is_full: false,
             is_over: false,
-            has_no_room: false,
+            is_broken: false,
             is_closing: false,
             is_runnable: false,
             is_paused: false,
@@ -286,7 +286,7 @@ impl Connection {
     }
 
     fn respond(&mut self, number: u32, response: Response, machines: &Machines) {
-        self.has_no_room |= !self.responses.respond(number, response, machines.budgets.responses.share());
+        self.is_broken |= !self.responses.respond(number, response, machines.budgets.responses.share());
     }
 
     /// Takes what is said of a request. Whether the rest of its stream is lost by it.
@@ -295,12 +295,17 @@ impl Connection {
             Say::Respond(response) => self.respond(number, response, machines),
             Say::Push(piece) => return self.responses.push_piece(number, piece, limits.stream_bytes_max),
             Say::Finish => self.responses.finish(number),
+            Say::Abort => self.is_broken |= self.responses.gives_up(number),
         }
         false
     }
 
     /// Writes what can be written, in order. Gives streams whose rest nobody gets.
     pub(crate) fn write(&mut self, date: &str, now: MonoTime) -> Vec<u32> {
+        if self.is_broken {
+            // The end of a body must not follow what was given up.
+            return Vec::new();
+        }
         if self.output().is_empty() {
             self.output.clear();
             (self.sent, self.moved) = (0, now);

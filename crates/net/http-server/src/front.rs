@@ -152,9 +152,9 @@ impl<H: Handler> Front<H> {
         if connection.takes_more(now.mono()) {
             self.next.push(conn);
         }
-        if (connection.is_over() || connection.has_no_room) && !connection.is_closing {
+        if (connection.is_over() || connection.is_broken) && !connection.is_closing {
             connection.is_closing = true;
-            self.asks.push(Ask::Close { conn, after_output: !connection.has_no_room });
+            self.asks.push(Ask::Close { conn, after_output: !connection.is_broken });
         }
     }
 

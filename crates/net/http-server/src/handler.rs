@@ -47,6 +47,7 @@ pub(crate) enum Say {
     Respond(Response),
     Push(Bytes),
     Finish,
+    Abort,
 }
 
 impl Replies {
@@ -58,6 +59,11 @@ impl Replies {
     /// A piece of a streamed body, behind its response.
     pub fn push(&mut self, id: RequestId, piece: Bytes) {
         self.queue.push((id, Say::Push(piece)));
+    }
+
+    /// A streamed body ends before its end: the connection is closed at once, so that nobody takes what has come for all of it.
+    pub fn abort(&mut self, id: RequestId) {
+        self.queue.push((id, Say::Abort));
     }
 
     /// A streamed body has come to its end.

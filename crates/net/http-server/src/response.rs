@@ -154,6 +154,14 @@ impl Responses {
         }
     }
 
+    /// Whether a stream is given up: nobody gets the rest. The handler has said all.
+    pub(crate) fn gives_up(&mut self, number: u32) -> bool {
+        let Some(pieces) = self.stream_mut(number) else { return false };
+        pieces.waiting.clear();
+        (pieces.bytes, pieces.finished) = (0, true);
+        true
+    }
+
     /// Writes what is ready, in order, as long as fewer than so many bytes are unsent.
     pub(crate) fn write(&mut self, out: &mut Vec<u8>, unsent_max: usize, date: &str) -> Written {
         let mut written = Written::default();

@@ -5,6 +5,7 @@ mod support;
 use std::net::Shutdown;
 use std::time::Duration;
 
+use net_http_server::Bytes;
 use support::{Client, Mail, Seen, site};
 
 fn waiting(site: &support::Site) -> (Client, net_http_server::RequestId) {
@@ -119,4 +120,19 @@ fn server_that_stops_answers_what_it_has_read_and_closes() {
     assert_eq!((got.status, got.body), (503, b"stopping".to_vec()));
     assert_eq!((waiting.rest(), idle.rest()), (String::new(), String::new()));
     assert!(std::net::TcpStream::connect(address).is_err(), "nobody listens any more");
+}
+
+#[test]
+fn body_that_is_given_up_has_no_end() {
+    let site = site();
+    let mut client = site.client();
+    client.send("GET /stream HTTP/1.1\r\nhost: x\r\n\r\n");
+    let Seen::Stream(id) = site.next() else { panic!("not the request") };
+    site.mail.put(Mail::Push(id, Bytes::from_static(b"some")));
+    client.until(b"some\r\n");
+    site.mail.put(Mail::Push(id, Bytes::from_static(b"more")));
+    site.mail.put(Mail::Abort(id));
+    assert!(!client.rest().contains("0\r\n\r\n"), "nobody takes it for whole");
+    assert_eq!(site.client().get("/next").status, 200);
+    assert!(site.seen.try_recv().is_err(), "the handler knows it");
 }

@@ -9,6 +9,7 @@
 //! So each service has a loop of its own, of a few hundred lines.
 
 pub mod aside;
+pub mod backup_file;
 mod core_turns;
 mod data_config;
 mod fault;
@@ -16,6 +17,7 @@ mod join;
 mod journal_counters;
 mod journal_loop;
 mod journal_port;
+pub mod restoration;
 #[cfg(test)]
 mod test_support;
 

@@ -3,7 +3,7 @@
 use net_http_server::{
     Body, Bytes, HeaderMap, HeaderName, HeaderValue, Refusal, Response, StatusCode, header,
 };
-use objects_http::{EVENTS_LOST, Fault, Field, Fields, HttpResponse};
+use objects_http::{EVENT_STREAM, EVENTS_LOST, Fault, Field, Fields, HttpResponse};
 
 /// Header fields, as the edge looks at them.
 pub(crate) struct Headers<'a>(pub(crate) &'a HeaderMap);
@@ -22,7 +22,10 @@ impl Fields for Headers<'_> {
 
 pub(crate) fn response(from: HttpResponse) -> Response {
     let body = match from.is_stream {
-        true => Body::Stream { overflow: Bytes::from_static(EVENTS_LOST.as_bytes()) },
+        true if from.content_type == EVENT_STREAM => {
+            Body::Stream { overflow: Bytes::from_static(EVENTS_LOST.as_bytes()) }
+        }
+        true => Body::Stream { overflow: Bytes::new() },
         false => Body::Whole(Bytes::from(from.body)),
     };
     let mut headers = Vec::with_capacity(1 + from.fields.len());

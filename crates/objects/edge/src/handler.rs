@@ -1,7 +1,7 @@
 //! The handler of one shard.
 
-use base::{MonoTime, Now};
-use net_http_server::{Handler, Refusal, Replies, Request, RequestId, Response};
+use base::{LogIndex, MonoTime, Now};
+use net_http_server::{Bytes, Handler, Refusal, Replies, Request, RequestId, Response};
 use objects_http::{Edge, EdgeConfig, HttpRequest, Say};
 use objects_replica::edge::{self, Answer};
 
@@ -12,6 +12,28 @@ use crate::convert::{Headers, refusal, response};
 pub trait Core: Send {
     /// Asks it all of these, in order, and leaves the list empty.
     fn ask(&mut self, requests: &mut Vec<edge::Request>);
+
+    /// A client is to be sent the snapshot whose last entry this is, or a newer one. It comes as [`BackupMail`], at the pace at which
+    /// the client reads: each piece is dropped when it is on its way.
+    fn begin_backup(&mut self, id: RequestId, index: LogIndex);
+
+    /// Nobody reads the rest.
+    fn end_backup(&mut self, id: RequestId);
+}
+
+/// What becomes of a backup.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BackupMail {
+    /// The file is open: a state of this position.
+    Begins(u64),
+    /// It cannot be read, for this reason.
+    Lost(String),
+    /// The next piece of it.
+    Piece(Bytes),
+    /// That was all.
+    Whole,
+    /// The client is given no more: it reads too slowly, or the file cannot be read on.
+    GivenUp,
 }
 
 /// What a shard is sent.
@@ -23,6 +45,8 @@ pub enum EdgeMail {
     Leader(Option<String>),
     /// The core has ended, and another may begin: nobody answers what it was asked.
     CoreEnded,
+    /// A backup goes on.
+    Backup(RequestId, BackupMail),
 }
 
 /// See the module.
@@ -49,7 +73,26 @@ impl<C: Core> EdgeHandler<C> {
                 Say::Respond(id, answer) => replies.respond(id, response(answer)),
                 Say::Push(id, piece) => replies.push(id, piece.into()),
                 Say::Finish(id) => replies.finish(id),
+                Say::Abort(id) => {
+                    self.core.end_backup(id);
+                    replies.abort(id);
+                }
+                Say::Backup(id, index) => self.core.begin_backup(id, index),
             }
+        }
+    }
+
+    fn backup(&mut self, id: RequestId, mail: BackupMail, replies: &mut Replies) {
+        match mail {
+            BackupMail::Begins(position) => self.edge.backup_begins(id, position),
+            BackupMail::Lost(ref why) => self.edge.backup_is_lost(id, why),
+            BackupMail::Piece(ref piece) => replies.push(id, piece.clone()),
+            BackupMail::Whole if self.edge.backup_ended(id) => replies.finish(id),
+            BackupMail::GivenUp if self.edge.backup_ended(id) => replies.abort(id),
+            BackupMail::Whole | BackupMail::GivenUp => {}
+        }
+        if !matches!(mail, BackupMail::Begins(_) | BackupMail::Piece(_)) {
+            self.core.end_backup(id);
         }
     }
 }
@@ -86,11 +129,13 @@ impl<C: Core> Handler for EdgeHandler<C> {
             EdgeMail::Answer(answer) => self.edge.answer(answer, now.mono()),
             EdgeMail::Leader(leader) => self.edge.set_leader(leader),
             EdgeMail::CoreEnded => self.edge.core_ended(),
+            EdgeMail::Backup(id, mail) => self.backup(id, mail, replies),
         }
         self.reply(replies, now);
     }
 
     fn gone(&mut self, id: RequestId) {
+        self.core.end_backup(id);
         self.edge.gone(id);
     }
 

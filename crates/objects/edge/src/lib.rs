@@ -9,4 +9,4 @@ mod audit;
 mod convert;
 mod handler;
 
-pub use handler::{Core, EdgeHandler, EdgeMail};
+pub use handler::{BackupMail, Core, EdgeHandler, EdgeMail};

@@ -31,7 +31,9 @@ mod sse;
 mod target;
 
 pub use edge::{Edge, EdgeConfig, Say};
-pub use message::{EVENT_STREAM, Fault, Field, Fields, HttpRequest, HttpResponse, JSON, Note, PROBLEM};
+pub use message::{
+    EVENT_STREAM, Fault, Field, Fields, HttpRequest, HttpResponse, JSON, Note, OCTETS, PROBLEM,
+};
 pub use presented::{TOKEN_PREFIX, hash_of_token};
 
 /// What takes the place of events that a client reads too slowly for.

@@ -55,6 +55,8 @@ pub const JSON: &str = "application/json";
 pub const PROBLEM: &str = "application/problem+json";
 /// The type of streams of events.
 pub const EVENT_STREAM: &str = "text/event-stream";
+/// The type of files.
+pub const OCTETS: &str = "application/octet-stream";
 
 impl HttpResponse {
     pub(crate) fn json(status: u16, body: String) -> Self {

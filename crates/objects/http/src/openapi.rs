@@ -205,6 +205,13 @@ const OTHERS: &[(&str, &[(&str, &str)])] = &[
     ),
     ("/tokens/{number}", &[("delete", "Revoke a token")]),
     ("/principals/{principal}", &[("delete", "Revoke all tokens and rights of a principal")]),
+    (
+        "/backup",
+        &[(
+            "get",
+            "A snapshot of this member, of all that was answered before: a file for `diwan object restore`",
+        )],
+    ),
     ("/groups", &[("get", "The group, its slots and members, and how much there is")]),
     ("/live", &[("get", "Whether the process serves")]),
     ("/ready", &[("get", "Whether the member has a leader")]),

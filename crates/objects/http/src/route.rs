@@ -50,6 +50,8 @@ pub(crate) enum Route {
     /// All tokens and rights of a principal.
     RevokePrincipal(String),
     Groups,
+    /// A snapshot of the member, as a file.
+    Backup,
     Live,
     Ready,
 }
@@ -95,6 +97,7 @@ impl Route {
                 | Self::CreateToken
                 | Self::RevokeToken(_)
                 | Self::RevokePrincipal(_)
+                | Self::Backup
         )
     }
 
@@ -137,6 +140,7 @@ impl Route {
                 _ => Err(Fault::not_allowed("DELETE")),
             },
             ["openapi.json"] => only_get(method, Self::OpenApi),
+            ["backup"] => only_get(method, Self::Backup),
             ["groups"] => only_get(method, Self::Groups),
             ["live"] => only_get(method, Self::Live),
             ["ready"] => only_get(method, Self::Ready),
@@ -157,6 +161,7 @@ fn widen(namespace: &Namespace, route: &mut Route) -> Result<(), Fault> {
         | Route::CreateToken
         | Route::RevokeToken(_)
         | Route::RevokePrincipal(_)
+        | Route::Backup
         | Route::Groups => {
             let detail = "a namespace has objects, types, tickets and sessions; this is of all of them: leave \
                           `/ns/NAMESPACE` out";

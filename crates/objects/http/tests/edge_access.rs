@@ -56,6 +56,7 @@ const ROUTES: &[(&str, &str, &str)] = &[
     ("POST", "/v1/access/close", ""),
     ("POST", "/v1/access/allow", "{\"principal\":\"a\",\"allow\":\"lock/a:*\"}"),
     ("GET", "/v1/tokens", ""),
+    ("GET", "/v1/backup", ""),
     ("POST", "/v1/tokens", "{\"name\":\"ci\"}"),
     ("DELETE", "/v1/tokens/3", ""),
     ("DELETE", "/v1/principals/ci", ""),

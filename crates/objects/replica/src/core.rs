@@ -68,6 +68,7 @@ impl Core {
         let (machine, group) = self.replica.machine();
         group.set_now(now);
         machine.receive(request, has_lease, state, group);
+        self.look_after_backup();
     }
 
     /// The members that are to be are these from now on. The leader makes it so.
@@ -98,7 +99,21 @@ impl Core {
     /// # Errors
     /// [`Fault`] when the log holds what this build cannot read: this member must stop.
     pub fn apply(&mut self, state: &mut State, now: Now) -> Result<Option<State>, Fault> {
-        self.replica.apply(state, now)
+        let replaced = self.replica.apply(state, now)?;
+        self.look_after_backup();
+        Ok(replaced)
+    }
+
+    /// Has a snapshot taken for who asked for a backup, of the state that its question was judged by or a later one.
+    fn look_after_backup(&mut self) {
+        if !self.replica.look().backups.wants_snapshot() {
+            return;
+        }
+        let index = self.replica.request_whole_snapshot();
+        let durable = self.replica.durable_snapshot();
+        let machine = self.replica.machine().0;
+        machine.backups.awaits(index);
+        machine.backups.saved(durable, &mut machine.out);
     }
 
     /// See [`Replica::has_work`].
@@ -130,7 +145,18 @@ impl Core {
     /// # Errors
     /// [`Fault`] when the answer shows that this member must stop.
     pub fn journal(&mut self, event: JournalEvent, now: Now) -> Result<(), Fault> {
-        self.replica.journal(event, now)
+        let failed = match &event {
+            JournalEvent::SnapshotFailed(reason) => Some(reason.clone()),
+            _ => None,
+        };
+        self.replica.journal(event, now)?;
+        let durable = self.replica.durable_snapshot();
+        let machine = self.replica.machine().0;
+        machine.backups.saved(durable, &mut machine.out);
+        if let Some(reason) = failed {
+            machine.backups.failed(&reason, now.mono(), &mut machine.out);
+        }
+        Ok(())
     }
 
     /// A message of another member. The driver knows who sent it.
@@ -298,7 +324,9 @@ impl Core {
             commands_waiting: machine.commands.waiting(),
             command_bytes_waiting: machine.commands.waiting_bytes(),
             requests_joined: machine.joined.len(),
-            requests_waiting: machine.waiting.len() + machine.long_queries.len(),
+            requests_waiting: machine.waiting.len()
+                + machine.long_queries.len()
+                + usize::from(machine.backups.is_under_way()),
             watches: machine.watches.len(),
             sessions_tracked: machine.sessions.tracked(),
             entries: proposed.entries,

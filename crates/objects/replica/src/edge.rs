@@ -5,12 +5,12 @@
 //! is open. A process begins anew without harm: answers to commands of an earlier process are not delivered.
 //!
 //! Each [`Request`] with an origin is answered by exactly one [`Answer::Done`], unless the edge says [`Request::Gone`]
-//! before, or it is a watch that is not refused ([`Answer::Watching`]). [`Answer::Parked`] may come before it, and more than once (the request was repeated meanwhile).
+//! before, or it is a watch or a backup that is not refused ([`Answer::Watching`], [`Answer::Backup`]). [`Answer::Parked`] may come before it, and more than once (the request was repeated meanwhile).
 //!
 //! The edge hashes tokens and the secrets of sessions. The core compares the hashes with what it knows: it has the state. The
 //! edge alone knows who has shown a certificate, or the member's root token, and says so by the [`Principal`].
 
-use base::MonoTime;
+use base::{LogIndex, MonoTime};
 use objects_state::guest::VersionHash;
 use objects_state::{Command, Event, ObjectName, Origin, Outcome, Principal, SessionId, TypeId};
 
@@ -140,6 +140,9 @@ pub enum Question {
         /// The incarnation that the caller means, if it means one.
         incarnation: Option<u64>,
     },
+    /// A snapshot of this member, of everything that was answered before: [`Answer::Backup`]. One at a time, otherwise `rate`. It is
+    /// under way until the edge says [`Request::Gone`].
+    Backup,
     /// What a migration would come to, tried on a copy at this member: `{"would_migrate","from","version","state_bytes",
     /// "pages"}`, without the last two if the object is of that version already; or how it would be refused.
     TryMigration {
@@ -329,6 +332,15 @@ pub enum Answer {
     EventsLost {
         /// The watch.
         origin: Origin,
+    },
+    /// A backup is on this member's disk: the snapshot whose last entry this is, or a newer one if that is gone. The edge sends it,
+    /// and says [`Request::Gone`] when it has, or its client has gone. [`Answer::Done`] with a refusal may come before that: then the
+    /// client may not have the rest.
+    Backup {
+        /// The request.
+        origin: Origin,
+        /// The last entry in it.
+        index: LogIndex,
     },
     /// The core wants to know whom the edge's clients have been heard of: answered by [`Request::Heard`] with this round.
     WhoWasHeard {

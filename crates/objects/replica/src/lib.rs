@@ -74,6 +74,7 @@
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod addresses;
+mod backups;
 mod commands;
 mod config;
 mod core;

@@ -41,7 +41,7 @@ pub(crate) fn judge(state: &State, principal: &Principal, question: &Question) -
         Question::History { object, .. } => Act::See(object),
         Question::Counts | Question::Types | Question::Type(_) | Question::Version(..) => Act::Know,
         Question::TryMigration { object, .. } | Question::Export { object, .. } => Act::LookAfter(object),
-        Question::Tokens => Act::Administer,
+        Question::Tokens | Question::Backup => Act::Administer,
         Question::Session(_) | Question::Access { .. } => return state.admit_principal(principal),
         Question::Ready => return Ok(()),
     };
@@ -72,6 +72,7 @@ fn found(state: &State, principal: &Principal, question: &Question) -> Result<St
             let detail = "what happened is remembered by a member, not by its state";
             Err(Problem::new(Slug::NoSuchMethod, detail))
         }
+        Question::Backup => Err(Problem::new(Slug::NoSuchMethod, "a backup is read from a member's disk")),
         Question::Session(id) => session(state, principal, *id),
         Question::Types => Ok(types(state)),
         Question::Type(name) => user_type(state, name).map(|info| one_type(&info)),

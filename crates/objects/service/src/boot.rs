@@ -385,3 +385,10 @@ pub(crate) fn random() -> Result<[u8; 32], StartError> {
         .map_err(|source| StartError::System { action: "read randomness", source: source.into() })?;
     Ok(bytes)
 }
+
+/// A name that nothing else has.
+pub(crate) fn name() -> Result<[u8; 16], StartError> {
+    let drawn = random()?;
+    let (name, _) = drawn.split_first_chunk().expect("32 bytes are more than 16");
+    Ok(*name)
+}

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use consensus_replica::ReplicaConfig;
 use consensus_replica::lifecycle::{DiskContent, MEMBER_ALONE, NewMembership, storage};
 use consensus_replica::start::Seat;
-use node_group::{DataConfig, aside};
+use node_group::{DataConfig, aside, restoration};
 use objects_replica::{ReplayedState, replay};
 use objects_state::guest::Engine;
 use objects_state::{Loader, State};
 use storage_dir_disk::DirDisk;
 use storage_raft_log::{Identity, Journal, JournalConfig, Recovered};
 
+use crate::backup::RESTORE;
 use crate::config::ObjectsConfig;
 use crate::error::{ServerFault, StartError};
 
@@ -91,6 +92,7 @@ pub(crate) fn forget(config: &ObjectsConfig) -> Result<(), StartError> {
 
 /// Finishes what a crash interrupted.
 fn settle(config: &ObjectsConfig) -> Result<(), StartError> {
+    restoration::refuse(&directories(config), RESTORE)?;
     aside::settle(&directories(config))?;
     if config.data_dir.join(storage::FORGOTTEN).exists() {
         storage::settle(&mut DirDisk::open(&config.data_dir)?).map_err(journal_fault)?;

@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use base::{MonoTime, Now};
+use base::{LogIndex, MonoTime, Now};
 use net_http_server::{Body, Bytes, Handler, Refusal, Replies, Request, RequestId, Response, StatusCode};
 use node_threads::{Clock, Mailbox};
-use objects_edge::{Core, EdgeHandler, EdgeMail};
+use objects_edge::{BackupMail, Core, EdgeHandler, EdgeMail};
 use objects_http::{EdgeConfig, PROBLEM};
 use objects_replica::edge::{self, Answer, Consistency, origin_of};
 use objects_state::{Command, Origin, Problem, Slug};
@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 
 use crate::core_loop::ObjectsTurns;
 use crate::figures::Figures;
+use crate::sender::Senders;
 use crate::standing::Standing;
 
 /// Asks whether the process lives.
@@ -29,6 +30,8 @@ pub(crate) enum ToEdge {
     Leader(Option<String>),
     /// See [`crate::EdgeAnswers::core_ended`].
     CoreEnded,
+    /// A backup goes on.
+    Backup(RequestId, BackupMail),
 }
 
 /// How long commands that are under way have to be answered when the member stops, milliseconds.
@@ -87,6 +90,7 @@ struct ToCore {
     requests: Arc<Mailbox<edge::Request>>,
     turns: Arc<ObjectsTurns>,
     timed: Arc<Timed>,
+    senders: Senders,
 }
 
 impl Core for ToCore {
@@ -99,6 +103,14 @@ impl Core for ToCore {
             }
             _ => self.requests.put_all(requests),
         }
+    }
+
+    fn begin_backup(&mut self, id: RequestId, index: LogIndex) {
+        self.senders.begin(id, index);
+    }
+
+    fn end_backup(&mut self, id: RequestId) {
+        self.senders.end(id);
     }
 }
 
@@ -120,10 +132,11 @@ impl Front {
         config: EdgeConfig,
         (requests, turns): (Arc<Mailbox<edge::Request>>, Arc<ObjectsTurns>),
         (figures, standing): (Arc<Figures>, Arc<Standing>),
+        senders: Senders,
         clock: Clock,
     ) -> Self {
         let timed = Arc::new(Timed { since: Mutex::default(), figures, clock });
-        let to_core = ToCore { requests, turns, timed: Arc::clone(&timed) };
+        let to_core = ToCore { requests, turns, timed: Arc::clone(&timed), senders };
         Self { handler: EdgeHandler::new(config, to_core), timed, standing, drains_until: None }
     }
 
@@ -155,11 +168,14 @@ impl Handler for Front {
             ToEdge::Answer(answer) => {
                 match &answer {
                     Answer::Done { origin, .. } => self.timed.end(*origin, true),
-                    Answer::Parked { origin, .. } => self.timed.end(*origin, false),
+                    Answer::Parked { origin, .. } | Answer::Backup { origin, .. } => {
+                        self.timed.end(*origin, false)
+                    }
                     _ => {}
                 }
                 EdgeMail::Answer(answer)
             }
+            ToEdge::Backup(id, mail) => EdgeMail::Backup(id, mail),
             ToEdge::Leader(address) => EdgeMail::Leader(address),
             ToEdge::CoreEnded => {
                 self.timed.since.lock().clear();

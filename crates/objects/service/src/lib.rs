@@ -7,7 +7,7 @@
 //! One core thread, which alone has the state (runs of modules that take long have threads of the engine's, each with the memory
 //! of its object alone); one journal thread, which alone touches the disk; the edges, each of which
 //! serves a share of the clients; one thread for each other member that is dialled; one for packets of names, if they are
-//! served. They exchange messages through
+//! served; one while a backup is sent. They exchange messages through
 //! mailboxes: an edge sends [`objects_replica::edge::Request`]s and gets [`objects_replica::edge::Answer`]s.
 //!
 //! # Connections with other members
@@ -19,6 +19,7 @@
 //! - One group. Its members are those of the server's ensemble, and follow it.
 //! - Reads are answered by the core thread, so it alone bounds them.
 
+pub mod backup;
 mod boot;
 mod config;
 mod core_loop;
@@ -31,6 +32,7 @@ mod front;
 mod member;
 mod names;
 pub mod revival;
+mod sender;
 mod server;
 mod shared;
 mod standing;

@@ -11,7 +11,7 @@ use objects_state::State;
 use storage_dir_disk::DirDisk;
 use storage_raft_log::{Identity, Journal};
 
-use crate::boot::random;
+use crate::boot::name;
 use crate::config::ObjectsConfig;
 use crate::data;
 use crate::error::{ServerFault, StartError};
@@ -105,10 +105,4 @@ fn load(config: &ObjectsConfig) -> Result<Option<Found>, StartError> {
         counts: state.counts(),
     };
     Ok(Some(Found { survivor, identity, applied: seat.applied(), state }))
-}
-
-fn name() -> Result<[u8; 16], StartError> {
-    let drawn = random()?;
-    let (name, _) = drawn.split_first_chunk().expect("32 bytes are more than 16");
-    Ok(*name)
 }

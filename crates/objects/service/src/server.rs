@@ -24,6 +24,7 @@ use crate::error::{ServerFault, StartError, system};
 use crate::front::{Front, ToEdge};
 use crate::member::Member;
 use crate::names::{NamesServer, PreparedNames};
+use crate::sender::Senders;
 
 /// How log lines call the limits of connections.
 const LIMIT_NAMES: LimitNames =
@@ -93,16 +94,17 @@ impl Prepared {
         let exposed_at = (!address.ip().is_loopback()).then_some(address);
         // A port that the system has chosen is known only now.
         let announced = config.announced.address(address).map_or(Announced::Nothing, Announced::At);
+        let (data_dir, bytes_per_second) = (config.data_dir.clone(), config.snapshot_bytes_per_second);
+        let mail = self.http.mail().to_vec();
         let member = Member::start(ObjectsConfig { exposed_at, announced, ..config }, port, edges, clock)?;
         let front = |number: u16| {
             let requests = Arc::clone(&member.requests()[usize::from(number)]);
             let to_core = (requests, Arc::clone(member.turns()));
-            let HttpOptions { create_on_use, root_token } = options;
-            let any_host = !address.ip().is_loopback();
-            let config = EdgeConfig::new(u64::from(own.0), number);
-            let config = EdgeConfig { create_on_use, any_host, root_token, ..config };
+            let config = edge_config((own, number), options, !address.ip().is_loopback());
             let told = (Arc::clone(member.counted()), Arc::clone(member.standing()));
-            Front::new(config, to_core, told, clock)
+            let (mail, supervisor) = (mail[usize::from(number)].clone(), Arc::clone(member.supervisor()));
+            let senders = Senders::new(data_dir.clone(), bytes_per_second, mail, supervisor);
+            Front::new(config, to_core, told, senders, clock)
         };
         let http = self.http.start(clock, member.supervisor(), front).map_err(system("start a thread"))?;
         for (place, own) in turns.iter().zip(http.turns()) {
@@ -122,6 +124,12 @@ impl Prepared {
         });
         Ok(Server { address, member, tls, http: Mutex::new(Some(http)), names: Mutex::new(names) })
     }
+}
+
+/// Settings of one edge of a member.
+fn edge_config((own, number): (MemberNumber, u16), options: HttpOptions, any_host: bool) -> EdgeConfig {
+    let HttpOptions { create_on_use, root_token } = options;
+    EdgeConfig { create_on_use, any_host, root_token, ..EdgeConfig::new(u64::from(own.0), number) }
 }
 
 /// How many threads serve connections.

@@ -162,6 +162,12 @@ impl<M: StateMachine> Replica<M> {
         self.snapshots.own.is_scanning()
     }
 
+    /// The last entry in the newest snapshot on this member's disk, its own or another member's; 0 if there is none.
+    #[must_use]
+    pub const fn durable_snapshot(&self) -> LogIndex {
+        self.snapshots.durable()
+    }
+
     /// The last snapshot that became durable in this life.
     #[must_use]
     pub const fn last_snapshot(&self) -> Option<LastSnapshot> {

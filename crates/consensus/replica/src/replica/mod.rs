@@ -109,6 +109,15 @@ impl<M: StateMachine> Replica<M> {
         self.snapshots.own.ask(self.group.applier.index());
     }
 
+    /// Begins a snapshot at the next chance that holds everything of which anybody can have been told, unless there is one. Gives
+    /// the last entry that it must cover: that of which some commands are applied is taken in as a whole.
+    pub fn request_whole_snapshot(&mut self) -> LogIndex {
+        let applier = &self.group.applier;
+        let index = if applier.is_between_entries() { applier.index() } else { applier.index().next() };
+        self.snapshots.own.ask(index);
+        index
+    }
+
     /// This member is about to stop: another should lead.
     pub fn step_aside(&mut self) {
         let Group { leadership, raft, view, .. } = &mut self.group;

@@ -34,9 +34,13 @@ struct Group {
 impl Group {
     /// Members 1 to 3, who keep so many bytes of log in memory.
     fn of_three(window_bytes_max: usize) -> Self {
+        Self::with(|config| config.window_bytes_max = window_bytes_max)
+    }
+
+    fn with(change_config: impl Fn(&mut ReplicaConfig)) -> Self {
         let member = |id: u64| {
             let mut config = ReplicaConfig::new(MemberId(id));
-            config.window_bytes_max = window_bytes_max;
+            change_config(&mut config);
             let log = recovered(&[1, 2, 3]);
             let seat = Seat::new(log.clone(), (log.base_index, log.base_term));
             let replica = Replica::new(config, &seat, &Vec::new(), Notes::default(), None, id, NOW);
@@ -421,4 +425,32 @@ fn memory_that_has_rotted_is_a_fault_and_none_of_it_becomes_a_snapshot() {
     assert_eq!(member.replica.apply(&mut member.notes, now), Err(Fault::Rotten { position: 2 }));
     let finishes = |request: &JournalRequest| matches!(request, JournalRequest::SnapshotFinish { .. });
     assert!(!member.replica.take_requests().iter().any(finishes));
+}
+
+#[test]
+fn whole_snapshot_covers_the_entry_of_which_only_some_commands_are_applied() {
+    let mut group = Group::with(|config| config.apply_bytes_max = 1);
+    let leader = group.leader();
+    let before = group.member(leader).replica.applied_index();
+    (1..=4).for_each(|note| group.ask(leader, note));
+    group.member(leader).applies = false;
+    group.pass(200);
+    let now = group.now;
+    let member = group.member(leader);
+    while member.replica.is_between_entries() {
+        assert!(member.replica.has_work(0), "the notes are several commands of one entry");
+        member.replica.apply(&mut member.notes, now).expect("no fault");
+    }
+    // Somebody may have been told of the first note.
+    assert_eq!((member.replica.applied_index(), member.notes.len() < 4), (before, true));
+    let wanted = member.replica.request_whole_snapshot();
+    assert_eq!(wanted, before.next());
+    member.applies = true;
+    group.pass(200);
+    let member = group.member(leader);
+    assert_eq!(member.replica.durable_snapshot(), wanted);
+    assert_eq!(member.saved.as_ref().map(|(notes, _)| &notes[notes.len() - 4..]), Some(&[1, 2, 3, 4][..]));
+    // What covers it already is not taken again.
+    assert_eq!(member.replica.request_whole_snapshot(), wanted);
+    assert!(!member.replica.has_work(0));
 }

@@ -32,6 +32,8 @@ pub(crate) struct Snapshots<R: ReplicatedState> {
     pub(crate) own: SnapshotTaker,
     pub(crate) sent: SnapshotSender,
     pub(crate) received: SnapshotReceiver<R>,
+    /// What the newest one on the disk covers.
+    durable: LogIndex,
 }
 
 impl<R: ReplicatedState> Snapshots<R> {
@@ -41,7 +43,13 @@ impl<R: ReplicatedState> Snapshots<R> {
             own: SnapshotTaker::new(config, recovered_index),
             sent: SnapshotSender::default(),
             received: SnapshotReceiver::new(R::seed(state)),
+            durable: recovered_index,
         }
+    }
+
+    /// What the newest one on this member's disk covers, whoever took it; 0 if there is none.
+    pub(crate) const fn durable(&self) -> LogIndex {
+        self.durable
     }
 
     /// A chunk is on the disk: of our own snapshot, or of one that is coming in.
@@ -60,6 +68,7 @@ impl<R: ReplicatedState> Snapshots<R> {
         view: &View,
         out: &mut Output<X>,
     ) {
+        self.durable = self.durable.max(index);
         if let Some(offer) = self.received.saved(index, out) {
             return raft.offer_snapshot(Some(offer));
         }

@@ -25,6 +25,7 @@ pub enum Mail {
     Respond(RequestId, &'static str),
     Push(RequestId, Bytes),
     Finish(RequestId),
+    Abort(RequestId),
 }
 
 /// What the handler tells the test.
@@ -80,6 +81,7 @@ impl Handler for ByPath {
             }
             Mail::Push(id, piece) => replies.push(id, piece),
             Mail::Finish(id) => replies.finish(id),
+            Mail::Abort(id) => replies.abort(id),
         }
     }
 

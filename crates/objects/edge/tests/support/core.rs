@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use base::Now;
-use net_http_server::ShardMail;
+use base::{LogIndex, Now};
+use net_http_server::{RequestId, ShardMail};
 use node_threads::{Clock, Mailbox, ThreadWaker};
 use objects_edge::{Core, EdgeMail};
 use objects_replica::edge::{Answer, EventId, Happening, Question, Request, SessionProof, Subject, edge_of};
@@ -31,6 +31,10 @@ impl Core for Link {
     fn ask(&mut self, requests: &mut Vec<Request>) {
         self.0.put_all(requests);
     }
+
+    fn begin_backup(&mut self, _: RequestId, _: LogIndex) {}
+
+    fn end_backup(&mut self, _: RequestId) {}
 }
 
 impl FakeCore {
@@ -316,7 +320,7 @@ impl Member {
                 None => return Err(Problem::new(Slug::SessionExpired, "there is no such session")),
             },
             Question::Types => Reply::new().list("types", [""; 0]).finish(),
-            Question::Type(_) | Question::Version(..) | Question::TryMigration { .. } => {
+            Question::Type(_) | Question::Version(..) | Question::TryMigration { .. } | Question::Backup => {
                 return Err(Problem::new(Slug::NoSuchType, "there is no such type"));
             }
             Question::Access { .. } | Question::Tokens => String::from("{}"),

@@ -150,6 +150,10 @@ impl Asker<'_> {
                 self.read(&sender, Question::Access { after }, &mut query)
             }
             Route::ChangeAccess(how) => self.change_access(how),
+            Route::Backup => {
+                let purpose = Purpose::Backup { has_begun: false };
+                Ok(Asked { purpose, ..self.question(&sender, Question::Backup, LATEST) })
+            }
             Route::Tokens => self.read(&sender, Question::Tokens, &mut query),
             Route::CreateToken => self.create_token(),
             Route::RevokeToken(number) => {

@@ -4,13 +4,14 @@
 mod access;
 mod admin;
 mod ask;
+mod backup;
 mod open;
 mod reply;
 mod upload;
 
 use std::collections::BTreeMap;
 
-use base::MonoTime;
+use base::{LogIndex, MonoTime};
 use objects_replica::edge::{Answer, EventId, Request, edge_of, origin};
 use objects_state::{Origin, Outcome, SessionId, SideEffect, Slug};
 
@@ -84,6 +85,10 @@ pub enum Say<K> {
     Push(K, String),
     /// The stream ends.
     Finish(K),
+    /// The client gets no more of what it is sent: its connection is closed, so that it does not take that for all.
+    Abort(K),
+    /// The snapshot whose last entry this is, or a newer one, is to be sent: see [`Edge::backup_begins`].
+    Backup(K, LogIndex),
 }
 
 /// See the module. `K` names a request at the driver, as long as it is under way.
@@ -178,24 +183,7 @@ impl<K: Copy + Ord> Edge<K> {
     /// The core answers.
     pub fn answer(&mut self, answer: Answer, now: MonoTime) {
         match answer {
-            Answer::Done { origin, position, outcome } => {
-                let Some(number) = self.number(origin) else { return };
-                let is_stream = self.requests.is_stream(number);
-                let Some(open) = self.requests.remove(number) else { return };
-                self.note_refusal(&outcome);
-                self.waited_until(now, open.keeps);
-                if is_stream {
-                    self.says.push(Say::Push(open.key, sse::end(&outcome)));
-                    self.says.push(Say::Finish(open.key));
-                    return;
-                }
-                let Some((key, mut response)) = self.shown(open, outcome, now) else { return };
-                response = response.with("diwan-position", position.to_string());
-                if let Some(leader) = &self.leader {
-                    response = response.with("diwan-leader", leader.clone());
-                }
-                self.says.push(Say::Respond(key, response));
-            }
+            Answer::Done { origin, position, outcome } => self.done(origin, position, outcome, now),
             Answer::Parked { origin, ticket, keeps } => {
                 if let Some(number) = self.number(origin) {
                     if !self.is_to_tell() {
@@ -205,6 +193,7 @@ impl<K: Copy + Ord> Edge<K> {
                     self.end_holds(now);
                 }
             }
+            Answer::Backup { origin, index } => self.backup_is_there(origin, index),
             Answer::Watching { origin, id } => {
                 if let Some(number) = self.number(origin) {
                     self.begin_stream(number, id, now);
@@ -216,6 +205,29 @@ impl<K: Copy + Ord> Edge<K> {
             Answer::EventsLost { origin } => self.push(origin, |_| sse::LOST.into()),
             Answer::WhoWasHeard { round } => self.tell_heard(Some(round), now),
         }
+    }
+
+    /// A request is answered, or a stream ends.
+    fn done(&mut self, origin: Origin, position: u64, outcome: Outcome, now: MonoTime) {
+        let Some(number) = self.number(origin) else { return };
+        let is_stream = self.requests.is_stream(number);
+        let Some(open) = self.requests.remove(number) else { return };
+        self.note_refusal(&outcome);
+        if matches!(open.purpose, Purpose::Backup { has_begun: true }) {
+            return self.says.push(Say::Abort(open.key));
+        }
+        self.waited_until(now, open.keeps);
+        if is_stream {
+            self.says.push(Say::Push(open.key, sse::end(&outcome)));
+            self.says.push(Say::Finish(open.key));
+            return;
+        }
+        let Some((key, mut response)) = self.shown(open, outcome, now) else { return };
+        response = response.with("diwan-position", position.to_string());
+        if let Some(leader) = &self.leader {
+            response = response.with("diwan-leader", leader.clone());
+        }
+        self.says.push(Say::Respond(key, response));
     }
 
     /// The response to a request that is answered; nothing if it is an upload that goes on.
@@ -382,7 +394,9 @@ impl<K: Copy + Ord> Edge<K> {
             self.asks.push(Request::Gone { origin: self.origin(number) });
             self.says.push(match open.purpose {
                 Purpose::Stream(..) if is_stream => Say::Finish(open.key),
-                Purpose::Stream(..)
+                Purpose::Backup { has_begun: true } => Say::Abort(open.key),
+                Purpose::Backup { .. }
+                | Purpose::Stream(..)
                 | Purpose::Reading
                 | Purpose::ReadingIn(_)
                 | Purpose::Groups

@@ -40,6 +40,11 @@ pub(crate) enum Purpose {
     Token(String),
     /// A module on its way.
     Upload(Box<Upload>),
+    /// A snapshot of the member.
+    Backup {
+        /// Whether its response has begun.
+        has_begun: bool,
+    },
     /// A stream of events, perhaps of a session, or of an object in a namespace.
     Stream(Option<SessionId>, Option<Namespace>),
 }
@@ -112,6 +117,10 @@ impl<K: Copy + Ord> Requests<K> {
 
     pub(crate) fn get(&self, number: u64) -> Option<&Open<K>> {
         self.open.get(&number)
+    }
+
+    pub(crate) fn get_mut(&mut self, number: u64) -> Option<&mut Open<K>> {
+        self.open.get_mut(&number)
     }
 
     pub(crate) fn remove(&mut self, number: u64) -> Option<Open<K>> {

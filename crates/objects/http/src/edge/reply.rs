@@ -75,8 +75,8 @@ pub(super) fn of(purpose: &Purpose, outcome: Outcome, config: &EdgeConfig) -> Ht
                 Fault::new(Slug::NoSuchType, format!("there is no type `{name}`")).response()
             }
         },
-        // It goes on elsewhere.
-        Purpose::Upload(_) => HttpResponse::json(200, result),
+        // They go on elsewhere.
+        Purpose::Upload(_) | Purpose::Backup { .. } => HttpResponse::json(200, result),
         Purpose::Ready => HttpResponse::json(200, more(&result, "\"ready\":true")),
     }
 }

@@ -1,9 +1,11 @@
 //! Who asks, and whether that may: where a request comes in, and again for what goes on when tokens or rights change.
 
+use base::MonoTime;
 use objects_state::{Act, Authority, Command, Principal, Problem, Slug, State};
 
 use super::ObjectsMachine;
 use crate::edge::{Question, Request, Subject};
+use crate::query;
 use crate::watches::Watched;
 
 /// A request under the principal of its token, of one who may ask anything; otherwise as it came, and its refusal.
@@ -64,7 +66,7 @@ fn unknown_token() -> Problem {
 
 impl ObjectsMachine {
     /// Tokens or rights may have changed: what goes on without the right ends. What waits in the state has ended there.
-    pub(super) fn judge_again(&mut self, state: &State) {
+    pub(super) fn judge_again(&mut self, state: &State, now: MonoTime) {
         if self.access_changes == state.access_changes() {
             return;
         }
@@ -77,6 +79,8 @@ impl ObjectsMachine {
             }
         };
         self.watches.judge(may, &mut self.out);
+        let may = |principal: &Principal| query::judge(state, principal, &Question::Backup);
+        self.backups.judge(may, now, &mut self.out);
         let is_valid = |authority: Authority| match authority {
             Authority::Token(number) => state.has_token(number),
             Authority::Member | Authority::Root => true,

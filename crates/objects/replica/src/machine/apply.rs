@@ -72,7 +72,7 @@ impl ObjectsMachine {
             self.take_effect(effect, own.as_ref(), (position, &mut ordinal), state, group);
         }
         self.effects = effects;
-        self.judge_again(state);
+        self.judge_again(state, group.now().mono());
         if matches!(read.command, Command::TypeReady { .. } | Command::TypeVerdict { .. }) {
             // Behind it come calls of the version.
             self.readiness.look(state);
@@ -189,7 +189,7 @@ impl ObjectsMachine {
         self.moments.lost();
         // Two states may have changed equally often.
         self.access_changes = u64::MAX;
-        self.judge_again(state);
+        self.judge_again(state, group.now().mono());
         if group.leads() {
             self.sessions.term_began(state, group.now());
         }

@@ -15,6 +15,7 @@ use objects_state::{Command, Effects, Problem, Slug, State};
 pub use self::state::{ReplayedState, StateLoader, replay};
 use crate::CoreConfig;
 use crate::addresses::Addresses;
+use crate::backups::Backups;
 use crate::commands::Commands;
 use crate::disagreement::Disagreement;
 use crate::entry;
@@ -48,6 +49,7 @@ pub struct ObjectsMachine {
     pub(crate) readiness: Readiness,
     pub(crate) long_runs: LongRuns,
     pub(crate) long_queries: LongQueries,
+    pub(crate) backups: Backups,
     disagreement: Disagreement,
     stamps: Stamps,
     /// When a tick is due, as far as is known here.
@@ -84,6 +86,7 @@ impl ObjectsMachine {
             readiness,
             long_runs,
             long_queries: LongQueries::new(state),
+            backups: Backups::default(),
             disagreement: Disagreement::new(state),
             stamps: Stamps::new(state.stamp(), now),
             tick_due: MonoTime::MAX,
@@ -264,7 +267,7 @@ impl StateMachine for ObjectsMachine {
         self.long_runs.look(state, !self.readiness.must_wait());
         self.gone.applied_before(self.commands.sequences().0);
         for request in self.waiting.reached(state.position()) {
-            self.reached(request, state);
+            self.reached(request, state, now.mono());
         }
     }
 

@@ -150,7 +150,7 @@ impl ObjectsMachine {
             }
             Request::Query { min_position, .. } => match min_position {
                 Some(position) if position > state.position() => self.wait_for(position, request, since),
-                _ => self.answer_query(request, state),
+                _ => self.answer_query(request, state, group.now().mono()),
             },
             Request::Collect { origin, ref principal, ticket, proof } => {
                 match self.collect(origin, principal, ticket, proof, state) {
@@ -207,7 +207,7 @@ impl ObjectsMachine {
     }
 
     /// A query for which the state has the position that it waits for. Whoever asks may have come to a right with it.
-    pub(super) fn reached(&mut self, request: Request, state: &State) {
+    pub(super) fn reached(&mut self, request: Request, state: &State, now: MonoTime) {
         let request = match access::admitted(request, state) {
             Ok(request) => request,
             Err((request, problem)) => return self.refuse(&request, problem),
@@ -220,7 +220,7 @@ impl ObjectsMachine {
         match proof_of(&request).map(|proof| known(proof, &request, state)) {
             Some(Known::Wrong) => self.refuse(&request, unauthenticated()),
             Some(Known::Others) => self.refuse(&request, not_own()),
-            Some(Known::Proven { .. } | Known::Unknown) | None => self.answer_query(request, state),
+            Some(Known::Proven { .. } | Known::Unknown) | None => self.answer_query(request, state, now),
         }
     }
 
@@ -241,10 +241,12 @@ impl ObjectsMachine {
         }
     }
 
-    pub(super) fn answer_query(&mut self, request: Request, state: &State) {
+    pub(super) fn answer_query(&mut self, request: Request, state: &State, now: MonoTime) {
         let Request::Query { origin, principal, question, .. } = request else { return };
-        let begun = query::judge(state, &principal, &question)
-            .and_then(|()| self.begin_query(origin, (&principal, &question), state));
+        let begun = query::judge(state, &principal, &question).and_then(|()| match question {
+            Question::Backup => self.backups.begin(origin, &principal, now),
+            question => self.begin_query(origin, (&principal, &question), state),
+        });
         if let Err(problem) = begun {
             self.out.refuse(origin, problem);
         }
@@ -320,6 +322,9 @@ impl ObjectsMachine {
 
     /// The caller of a request has gone.
     fn gone(&mut self, origin: Origin, group: &Group) {
+        if self.backups.leave(origin, group.now().mono()) {
+            return;
+        }
         if self.watches.end(origin) || self.commands.drop_resting(origin) || self.long_queries.leave(origin) {
             return;
         }

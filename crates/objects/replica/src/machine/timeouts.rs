@@ -13,6 +13,7 @@ impl ObjectsMachine {
     pub(crate) fn pass_time(&mut self, now: Now) {
         self.long_queries.answer_ended(&mut self.out);
         let now = now.mono();
+        self.backups.pass_time(now, &mut self.out);
         for pending in self.commands.take_ungiven(now.minus_ms(self.config.leaderless_ms)) {
             let problem = Problem::new(Slug::NoLeader, "no leader took the command");
             pending.origin.into_iter().for_each(|origin| self.out.refuse(origin, problem.clone()));

@@ -18,6 +18,8 @@ pub struct Disk {
     snapshot: Option<(SnapshotMeta, Vec<u8>)>,
     /// One that is being written.
     chunks: Vec<u8>,
+    /// Whether none can be written.
+    pub refuses_snapshots: bool,
 }
 
 impl Disk {
@@ -28,7 +30,13 @@ impl Disk {
             log: Vec::new(),
             snapshot: None,
             chunks: Vec::new(),
+            refuses_snapshots: false,
         }
+    }
+
+    /// The newest snapshot: what it covers, and its bytes.
+    pub fn newest_snapshot(&self) -> Option<(LogIndex, &[u8])> {
+        self.snapshot.as_ref().map(|(meta, bytes)| (meta.index, &bytes[..]))
     }
 
     /// What a process begins with.
@@ -67,6 +75,9 @@ impl Disk {
             JournalRequest::SnapshotChunk { bytes, .. } => {
                 self.chunks.extend_from_slice(&bytes);
                 Some(JournalEvent::SnapshotChunkWritten { bytes: bytes.len() as u64 })
+            }
+            JournalRequest::SnapshotFinish { .. } if self.refuses_snapshots => {
+                Some(JournalEvent::SnapshotFailed("no room".into()))
             }
             JournalRequest::SnapshotFinish { meta, .. } => {
                 let index = meta.index;

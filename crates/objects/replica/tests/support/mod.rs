@@ -8,14 +8,14 @@ mod disk;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use base::{Now, Random};
+use base::{LogIndex, Now, Random};
 use consensus_replica::{JournalRequest, MemberId, PeerMessage};
 use objects_replica::edge::{Answer, Consistency, Happening, Question, Request, SessionProof, origin};
 use objects_replica::{Core, CoreConfig, ObjectsMessage};
 use objects_state::guest::{Engine, NoEngine};
 use objects_state::{
-    Call, Caller, Command, Identity, Invocation, NewSession, ObjectName, Origin, Outcome, Principal, Ranges,
-    SessionId, Slug, State, type_named,
+    Call, Caller, Command, Identity, Invocation, Loader, NewSession, ObjectName, Origin, Outcome, Principal,
+    Ranges, SessionId, Slug, State, type_named,
 };
 
 use self::disk::Disk;
@@ -38,6 +38,8 @@ pub struct Member {
     pub events: Vec<(u64, Happening)>,
     pub lost_events: usize,
     pub watching: BTreeSet<u64>,
+    /// Backups that were given, by request: what they cover.
+    pub backups: BTreeMap<u64, LogIndex>,
     /// Whether its edge says at once of whom it has heard when it is asked.
     pub edge_answers: bool,
 }
@@ -183,6 +185,7 @@ impl World {
             events: Vec::new(),
             lost_events: 0,
             watching: BTreeSet::new(),
+            backups: BTreeMap::new(),
             edge_answers: true,
         };
         self.members.insert(id, member);
@@ -464,6 +467,22 @@ impl World {
         digits.parse().expect("a number")
     }
 
+    /// Waits until a request is given a backup: what that covers, and the state in it.
+    pub fn backup(&mut self, id: u64, number: u64) -> (LogIndex, State) {
+        self.pass_until(10_000, |world| world.members[&id].backups.contains_key(&number));
+        assert_eq!(self.answer(id, number), None);
+        let (index, bytes) = self.disks[&id].newest_snapshot().expect("a snapshot");
+        assert_eq!(self.members[&id].backups.get(&number), Some(&index));
+        let mut loader = Loader::new();
+        loader.chunk(bytes).expect("a snapshot");
+        (index, loader.finish().expect("a whole snapshot"))
+    }
+
+    /// A member's disk refuses snapshots, or takes them again.
+    pub fn refuse_snapshots(&mut self, id: u64, refuses: bool) {
+        self.disks.get_mut(&id).expect("a member").refuses_snapshots = refuses;
+    }
+
     pub fn request_snapshot(&mut self, id: u64) {
         self.members.get_mut(&id).expect("it runs").core.request_snapshot();
     }
@@ -515,6 +534,10 @@ impl Member {
                 }
                 Answer::Watching { origin, .. } => {
                     assert!(self.watching.insert(origin.number));
+                }
+                Answer::Backup { origin, index } => {
+                    assert!(!self.done.contains_key(&origin.number));
+                    assert_eq!(self.backups.insert(origin.number, index), None, "it is given once");
                 }
                 Answer::Event { origin, what, .. } => self.events.push((origin.number, what)),
                 Answer::EventsLost { .. } => self.lost_events += 1,

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::Members;
 use super::edge::{FromClient, HttpCall};
-use super::history::{About, Answer, Call, Errand, History, Object};
+use super::history::{About, Answer, By, Call, Errand, History, Object};
 use super::node::Modules;
 use super::travel::{Flight, ToClient, Travel};
 use crate::crowd::numbers_in;
@@ -23,6 +23,8 @@ use tokens::Tokens;
 
 pub(crate) use tokens::ROOT_TOKEN;
 
+/// How often, of a thousand moments, a backup is asked for where that is done.
+const BACKUPS: u64 = 6;
 /// Calls of one client that are under way.
 const OPEN_MAX: usize = 3;
 /// Numbers of objects' results that clients remember.
@@ -82,6 +84,8 @@ pub(super) struct Clients {
     exports: Vec<(String, String)>,
     /// Whether they may ask for what kills the process of a member: while other things go wrong, too.
     may_kill: bool,
+    /// What draws when a client asks for a backup, if any does.
+    backups: Option<Random>,
 }
 
 impl Clients {
@@ -102,9 +106,17 @@ impl Clients {
             tokens: Tokens::new(has_access),
             exports: Vec::new(),
             may_kill: false,
+            backups: None,
             travel: Travel::default(),
             random,
         }
+    }
+
+    /// Some ask for backups, in some runs. Whether they do in this one.
+    pub(super) fn may_ask_for_backups(&mut self, mut random: Random) -> bool {
+        let asks = random.chance(40);
+        self.backups = asks.then_some(random);
+        asks
     }
 
     pub(super) fn setting(&self) -> String {
@@ -118,6 +130,9 @@ impl Clients {
         self.take_says(members);
         self.lives_end(members, history);
         self.deliver(members, history);
+        if mood == Mood::Busy {
+            self.back_up(members, history);
+        }
         for index in 0..self.all.len() {
             self.lose_patience(index, members, history);
             self.carry_out(index, members, history);
@@ -162,6 +177,7 @@ impl Clients {
                 Say::Respond(attempt, response) => (attempt, ToClient::Response(response)),
                 Say::Push(attempt, _) => (attempt, ToClient::More),
                 Say::Finish(attempt) => (attempt, ToClient::Finished),
+                Say::Abort(attempt) | Say::Backup(attempt, _) => (attempt, ToClient::Broken),
             };
             self.travel.send(now_ms, 0, attempt, Flight::ToClient(flight), &mut self.random);
         }
@@ -457,6 +473,21 @@ impl Clients {
         let call = history.begin(call);
         self.all[index].open.push(call);
         let member = self.all[index].member;
+        self.send(index, (call, Errand::Ask), member, members, history);
+    }
+
+    /// A client that may do everything asks some member for a backup.
+    fn back_up(&mut self, members: &mut Members, history: &mut History) {
+        let Some(random) = self.backups.as_mut().filter(|_| !self.all.is_empty()) else { return };
+        if random.below(1000) >= BACKUPS {
+            return;
+        }
+        let (index, member) = (random.below(self.all.len() as u64) as usize, random.below(5));
+        let fields = vec![("authorization", format!("Bearer {ROOT_TOKEN}"))];
+        let http = bare("GET", "/v1/backup".into(), fields);
+        let call = Call { by: By::Root, ..asks::of(index, About::Backup, http, None) };
+        let call = history.begin(call);
+        self.all[index].open.push(call);
         self.send(index, (call, Errand::Ask), member, members, history);
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use base::{MonoTime, Random};
+use base::{LogIndex, MonoTime, Random};
 use objects_http::{Edge, EdgeConfig, Field, Fields, HttpRequest, Say};
 use objects_replica::edge::{Answer, Request, origin_of};
 
@@ -49,6 +49,10 @@ pub(crate) struct EdgeThread {
     answers: Vec<Answer>,
     asks: Vec<Request>,
     news: EdgeNews,
+    /// Attempts that are to be sent a snapshot, and which.
+    backups: Vec<(u64, LogIndex)>,
+    /// Attempts that are sent one, and for how many rounds more.
+    sending: Vec<(u64, u64)>,
 }
 
 impl EdgeThread {
@@ -60,6 +64,8 @@ impl EdgeThread {
             answers: Vec::new(),
             asks: Vec::new(),
             news: EdgeNews::default(),
+            backups: Vec::new(),
+            sending: Vec::new(),
         }
     }
 
@@ -95,8 +101,48 @@ impl EdgeThread {
         if self.edge.deadline().is_some_and(|at| at <= now) {
             self.edge.tick(now);
         }
+        self.send_backups();
         self.edge.take_asks(&mut self.asks);
-        self.edge.take_says(&mut self.news.says);
+        self.take_says();
+    }
+
+    /// What it says, but for what is to be read from the disk first.
+    fn take_says(&mut self) {
+        let mut says = Vec::new();
+        self.edge.take_says(&mut says);
+        for say in says {
+            match say {
+                Say::Backup(attempt, index) => self.backups.push((attempt, index)),
+                say => self.news.says.push(say),
+            }
+        }
+    }
+
+    /// Backups that it is to send, since it was looked last.
+    pub(crate) fn take_backups(&mut self) -> Vec<(u64, LogIndex)> {
+        std::mem::take(&mut self.backups)
+    }
+
+    /// The file is open, of a state of that position, or cannot be read.
+    pub(crate) fn backup_opened(&mut self, attempt: u64, position: Option<u64>) {
+        match position {
+            Some(position) => {
+                self.edge.backup_begins(attempt, position);
+                self.sending.push((attempt, self.random.below(30)));
+            }
+            None => self.edge.backup_is_lost(attempt, "the disk fails"),
+        }
+    }
+
+    /// Clients read at their pace.
+    fn send_backups(&mut self) {
+        for (attempt, rounds) in std::mem::take(&mut self.sending) {
+            if rounds > 0 {
+                self.sending.push((attempt, rounds - 1));
+            } else if self.edge.backup_ended(attempt) {
+                self.news.says.push(Say::Finish(attempt));
+            }
+        }
     }
 
     fn request(&mut self, attempt: u64, call: &HttpCall) {
@@ -123,7 +169,9 @@ impl EdgeThread {
         self.asks.clear();
         self.answers.clear();
         self.edge.take_asks(&mut Vec::new());
-        self.edge.take_says(&mut self.news.says);
+        self.take_says();
+        self.backups.clear();
+        self.sending.clear();
     }
 
     /// Whether nothing of it is under way.

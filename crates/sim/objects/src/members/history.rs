@@ -54,6 +54,8 @@ pub(crate) enum About {
         /// Which.
         object: Object,
     },
+    /// A backup of all objects: what it holds is looked at where it is read.
+    Backup,
     /// A session is renewed.
     Renew,
     /// A stream of a session's events, which keeps it.

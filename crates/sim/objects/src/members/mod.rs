@@ -17,6 +17,7 @@
 //! - That a member's engine or memory is not as the others' is in tests alone (`uneven.rs`): until it is found its clients may be
 //!   told what is wrong.
 
+mod backup;
 mod client;
 #[allow(clippy::disallowed_types, reason = "an engine is shared with its threads")]
 mod deaths;
@@ -236,6 +237,7 @@ impl Members {
         let Some(stepped) = stepped else { return };
         self.sim.trace.step("step", &[number, step.number(), now_ms]);
         self.collect(number);
+        self.open_backups(number);
         let differs = self.node(number).and_then(|node| node.differs());
         if let Some(ending) = differs.filter(|_| self.may_differ) {
             self.differed.push((number, ending));

@@ -424,6 +424,21 @@ impl Node {
         }
     }
 
+    /// Backups that edges are to send: the edge, the attempt, and which snapshot.
+    pub(crate) fn take_backups(&mut self) -> Vec<(u16, u64, LogIndex)> {
+        let of = |(number, edge): (u16, &mut EdgeThread)| {
+            edge.take_backups().into_iter().map(move |(attempt, index)| (number, attempt, index))
+        };
+        (0..).zip(&mut self.edges).flat_map(of).collect()
+    }
+
+    /// The file of one is open, or cannot be read.
+    pub(crate) fn backup_opened(&mut self, edge: u16, attempt: u64, position: Option<u64>) {
+        if let Some(edge) = self.edges.get_mut(usize::from(edge)) {
+            edge.backup_opened(attempt, position);
+        }
+    }
+
     /// The core has ended, and its process goes on: edges tell their clients.
     pub(crate) fn core_ended(&mut self) {
         self.edges.iter_mut().for_each(EdgeThread::core_ended);

@@ -10,6 +10,7 @@ use objects_state::SessionId;
 use objects_state::guest::VersionHash;
 use sim_kit::peers::PairRecord;
 
+use super::backup::BackupSeen;
 use super::history::Attempt;
 use super::node::NodeNews;
 
@@ -83,6 +84,8 @@ pub(crate) struct Record {
     /// How often processes were killed in runs, and what is wrong with that.
     pub(crate) deaths: Vec<Death>,
     pub(crate) deaths_wrong: Vec<String>,
+    /// Backups that were read.
+    pub(crate) backups: Vec<BackupSeen>,
     /// What is judged of pairs of connections.
     pub(crate) pairs: PairRecord,
 }

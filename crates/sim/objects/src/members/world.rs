@@ -21,6 +21,8 @@ const ACCESS_SEED: u64 = 0xacce_55ed;
 const WASM_SEED: u64 = 0xa53b_11e5;
 /// Those of runs whose members change.
 const OPERATOR_SEED: u64 = 0x0be7_a702;
+/// Those of runs in which clients ask for backups.
+const BACKUP_SEED: u64 = 0xbac0_0bac;
 /// How long everything may take to come to rest after it healed, milliseconds.
 const REST_MAX_MS: u64 = 180_000;
 /// How long clients are served while all is calm, milliseconds.
@@ -73,6 +75,7 @@ const FLOORS: &[Floor] = &[
     (23, "constructors that kill", 2),
     (23, "deaths in queries", 5),
     (23, "deaths in runs", 30),
+    (24, "backups", 100),
     (24, "exports of guests", 15),
     (24, "imports of guests", 2),
     (24, "states behind another member's snapshot", 1_500),
@@ -100,6 +103,7 @@ const FLOORS: &[Floor] = &[
 const OF_MEMBERS: &[&str] = &[
     "admission",
     "answered by a ticket",
+    "backup",
     "bulk delay",
     "call of a guest in a batch",
     "client gives up waiting",
@@ -233,11 +237,12 @@ impl World for MembersWorld {
         if is_plain && !has_access && wasm.chance(60) {
             config.modules = Modules::WebAssembly(wasm.number());
         }
-        let clients = Clients::new(config.modules, has_access, random.fork());
+        let mut clients = Clients::new(config.modules, has_access, random.fork());
+        let has_backups = clients.may_ask_for_backups(Random::new(plan.seed ^ BACKUP_SEED));
         let mut operator = Random::new(plan.seed ^ OPERATOR_SEED);
         let has_operator = count >= 3 && !plan.light && operator.chance(25);
         let setting = format!(
-            "{count} members, changed {has_operator}, modules {:?}, tokens {has_access}, {}, {faults:?}",
+            "{count} members, changed {has_operator}, modules {:?}, tokens {has_access}, backups {has_backups}, {}, {faults:?}",
             config.modules,
             clients.setting()
         );

@@ -3,6 +3,7 @@
 
 mod access;
 mod answers;
+mod backups;
 mod calm;
 mod expiry;
 mod guests;
@@ -92,6 +93,7 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Findings {
     findings.take(played);
     if findings.wrongs.is_empty() {
         replay.digests(&mut findings);
+        backups::judge(evidence, |position| replay.digest_at(position), &mut findings);
         access::judge(evidence, &replay.told, &mut findings);
         answers::judge(evidence, &replay.told, &mut findings);
         expiry::judge(evidence, &replay.told, &mut findings);

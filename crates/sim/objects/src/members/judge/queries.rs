@@ -36,7 +36,7 @@ impl<'a> Queries<'a> {
                     true
                 }
                 About::Command { .. } => is_for_want_of_rights(answer),
-                About::Stream | About::Upload => false,
+                About::Stream | About::Upload | About::Backup => false,
             };
             Some((answer.position.filter(|_| is_read)?, number))
         };

@@ -351,6 +351,11 @@ impl<'a> Replay<'a> {
         self.guests.take().map(|guests| guests.reached).unwrap_or_default()
     }
 
+    /// The digest of the state behind the command of that position.
+    pub(super) fn digest_at(&self, position: u64) -> Option<u64> {
+        self.told.digests.get(&position).copied()
+    }
+
     /// O19, O24: at equal positions all members have what the log makes.
     pub(super) fn digests(&self, findings: &mut Findings) {
         for seen in &self.evidence.record.digests {
