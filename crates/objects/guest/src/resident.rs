@@ -167,7 +167,7 @@ impl Resident {
 }
 
 /// A page of the image, which is empty behind its end.
-fn image_page(image: &Image, number: u32) -> &[u8] {
+pub(crate) fn image_page(image: &Image, number: u32) -> &[u8] {
     let start = number as usize * PAGE_BYTES;
     image.bytes().get(start..start + PAGE_BYTES).unwrap_or(&ZEROS)
 }

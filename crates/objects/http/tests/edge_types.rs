@@ -142,6 +142,12 @@ fn routes_of_a_users_type_name_it_for_the_core() {
     }
     let deleted = world.command("DELETE", &format!("/v1/types/hits/{version}"), &[], "");
     assert!(matches!(deleted, Command::TypeDelete { .. }), "{deleted:?}");
+    match world.command("POST", &format!("/v1/types/hits/{version}:release"), &[], "") {
+        Command::TypeRelease { name, version: of, .. } => {
+            assert_eq!((&*name, of.to_string()), ("hits", version.clone()));
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]

@@ -141,7 +141,8 @@ pub enum Question {
         incarnation: Option<u64>,
     },
     /// What a migration would come to, tried on a copy at this member: `{"would_migrate","from","version","state_bytes",
-    /// "pages"}`, without the last two if the object is of that version already; or how it would be refused.
+    /// "pages"}`, without the last two if the object is of that version already, and with `"by":"layout"` in the place of `state_bytes` if its
+    /// memory would go over as it is; or how it would be refused.
     TryMigration {
         /// Which object.
         object: ObjectName,

@@ -273,6 +273,14 @@ pub trait Engine: Send + Sync {
         None
     }
 
+    /// Whether an object's memory may become that of another version as it is: whether pages that differ from the one version's image
+    /// differ from the other's as well, and mean the same there as far as bytes can tell. Equal at every member. Both versions
+    /// are ready.
+    ///
+    /// # Errors
+    /// It may not, for this reason.
+    fn takes_memory_over(&self, from: VersionHash, to: VersionHash, host: &dyn Host) -> Result<(), String>;
+
     /// Begins a run in the background, on the object's memory as it is. Nothing else is run on that before [`Engine::run`] was
     /// asked for the same run, which then gives how it ended, or before the object is forgotten. A run that was begun already is
     /// left alone; whether an engine does anything in the background is its own affair.
@@ -334,6 +342,10 @@ impl Engine for NoEngine {
 
     fn is_done(&self, _: VersionHash) -> bool {
         true
+    }
+
+    fn takes_memory_over(&self, _: VersionHash, _: VersionHash, _: &dyn Host) -> Result<(), String> {
+        Err(String::from("this member runs no modules"))
     }
 
     fn run(&self, _: &Run<'_>, _: &dyn Host) -> Ended {

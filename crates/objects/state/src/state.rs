@@ -702,6 +702,10 @@ fn perform_of_types(core: &mut Core, command: &Command) {
             let result = judged(core, caller, command).and_then(|()| types::delete(core, name, *version));
             answer(core, caller, result);
         }
+        Command::TypeRelease { caller, name, version } => {
+            let result = judged(core, caller, command).and_then(|()| types::release(core, name, *version));
+            answer(core, caller, result);
+        }
         Command::TypeVerdict { kind, version, verdict } => types::verdict(core, *kind, *version, verdict),
         Command::Disagreed { object, incarnation, position } => {
             user::disagreed(core, object, *incarnation, *position);

@@ -143,6 +143,12 @@ impl Asker<'_> {
                 None,
                 Purpose::Command,
             )),
+            Route::ReleaseVersion(name, version) => Ok(self.command(
+                |caller| Command::TypeRelease { caller, name, version },
+                Identity::Anonymous,
+                None,
+                Purpose::Command,
+            )),
             Route::Groups => Ok(self.counts(Question::Counts, Purpose::Groups)),
             Route::Ready => Ok(self.counts(Question::Ready, Purpose::Ready)),
             Route::Access => {

@@ -15,7 +15,7 @@ use crate::limits::JOINED_MAX;
 use crate::of_type::{self, proof_of_caller};
 use crate::query;
 use crate::watches::Watched;
-use crate::{ACCESS_LEVEL, IMPORT_LEVEL, USER_TYPES_LEVEL, VERDICTS_LEVEL};
+use crate::{ACCESS_LEVEL, CREATIONS_LEVEL, IMPORT_LEVEL, USER_TYPES_LEVEL, VERDICTS_LEVEL};
 
 /// What is known of a session that a request names.
 enum Known {
@@ -413,6 +413,7 @@ const fn level_of(command: &Command) -> u32 {
         Command::Quarantine { .. } | Command::Rollback { .. } => VERDICTS_LEVEL,
         Command::Access { .. } => ACCESS_LEVEL,
         Command::Import { .. } => IMPORT_LEVEL,
+        Command::TypeRelease { .. } => CREATIONS_LEVEL,
         _ => 0,
     }
 }

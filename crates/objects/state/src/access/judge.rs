@@ -206,7 +206,9 @@ pub(crate) fn act_of(command: &Command) -> Option<Act<'_>> {
         | Command::Quarantine { object, .. }
         | Command::Rollback { object, .. }
         | Command::Import { object, .. } => Act::LookAfter(object),
-        Command::TypePut { name, .. } | Command::TypeDelete { name, .. } => Act::LookAfterType(name),
+        Command::TypePut { name, .. }
+        | Command::TypeDelete { name, .. }
+        | Command::TypeRelease { name, .. } => Act::LookAfterType(name),
         Command::TypePiece { .. } => Act::BringModule,
         Command::Access { .. } => Act::Administer,
         _ => return None,

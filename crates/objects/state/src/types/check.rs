@@ -46,6 +46,7 @@ pub(crate) fn sound(core: &Core, objects: &BTreeMap<(u8, VersionHash), u64>, pag
     modules(core, &users, &mut counted)?;
     counted.last = super::totals(core).last;
     must(counted == super::totals(core), "check: the totals of types are wrong")?;
+    super::stopped::sound(core)?;
     of_versions(core)
 }
 

@@ -1,13 +1,15 @@
 //! The types of users: which there are, their versions, and the modules that these are made of. All of it is records.
 //!
 //! A module comes in pieces (`upload.rs`). A version joins a module with a description, and perhaps a source (`put.rs`). It
-//! runs nothing before the members' verdict is applied (`verdict.rs`).
+//! runs nothing before the members' verdict is applied (`verdict.rs`). One whose creations kill members creates no objects any
+//! more, until somebody releases it (`stopped.rs`).
 
 mod check;
 mod description;
 mod put;
 mod section;
 mod shown;
+mod stopped;
 mod upload;
 mod verdict;
 
@@ -25,6 +27,7 @@ pub(crate) use put::{New, delete, forget_rejected, put};
 pub use section::custom_section;
 pub(crate) use shown::info;
 pub use shown::{TypeInfo, VersionInfo};
+pub(crate) use stopped::{check as check_creations, release, stop as stop_creations};
 pub(crate) use upload::{Piece, expire, piece};
 pub(crate) use verdict::{ready, verdict};
 
@@ -111,7 +114,7 @@ record! {
         pub(crate) since: u64,
         /// Whether it wants to know of the end of sessions that have called it.
         pub(crate) hears_sessions: bool,
-        /// Names the form of its memory: versions of one layout may take over each other's.
+        /// Names the form in which its memory keeps the state: versions of one layout take over each other's memory as it is.
         pub(crate) layout: Option<String>,
         /// Objects of this version.
         pub(crate) objects: u64,
@@ -261,6 +264,17 @@ pub(crate) fn method(
 ) -> Result<MethodKind, Problem> {
     let kind = core.read(&key::method(kind, version, name));
     kind.ok_or_else(|| Problem::new(Slug::NoSuchMethod, format!("the type has no method `{name}`")))
+}
+
+/// Whether both versions say that memory keeps the state in the same form. What a runner loads is in its memory, too, so sources
+/// share none.
+pub(crate) fn share_layout(core: &Core, kind: TypeId, one: VersionHash, other: VersionHash) -> bool {
+    let layout_of = |hash| {
+        let text: VersionText = core.read(&key::version_text(kind, hash))?;
+        let layout = version(core, kind, hash)?.layout?;
+        (text.source.is_none() && !layout.is_empty()).then_some(layout)
+    };
+    layout_of(one).is_some_and(|layout| layout_of(other) == Some(layout))
 }
 
 /// Another object has a version, or one has it no more.

@@ -191,6 +191,7 @@ fn remove(core: &mut Core, kind: TypeId, hash: VersionHash) {
     core.types_changes += 1;
     core.store.remove(&key::version(kind, hash));
     core.store.remove(&key::version_text(kind, hash));
+    core.store.remove(&key::stopped(kind, hash));
     let methods = key::method(kind, hash, "");
     let methods: Vec<_> = core.store.prefix(&methods).map(|(key, _)| Key::from(key)).collect();
     for key in &methods {

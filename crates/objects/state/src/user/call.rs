@@ -184,6 +184,7 @@ pub(crate) fn create(
     }
     let version = types::version_of_new(core, object.kind, &known)?;
     types::ready_version(core, object.kind, version)?;
+    types::check_creations(core, object.kind, version)?;
     opened.header.explicit = true;
     (opened.live.root.version, opened.live.root.arguments) = (version, arguments);
     types::count_object(core, object.kind, version, 1);

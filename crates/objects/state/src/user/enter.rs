@@ -5,6 +5,7 @@ use twox_hash::XxHash3_64;
 use super::host::Records;
 use super::long::{self, Moment, Work};
 use super::{GUARD_LEVEL, Guest, PAGES, REGISTERS, acts, caller_json, guard};
+use crate::group::Deadly;
 use crate::guest::{Act, Ended, Entry, Failure, PAGE_BYTES, Run, VersionHash};
 use crate::json::Json;
 use crate::key;
@@ -93,7 +94,7 @@ pub(super) fn enter(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, visit: &Visit<'_>
 pub(super) fn ask(live: &Live<Guest>, ctx: &mut Ctx<'_>, visit: &Visit<'_>) -> Result<String, Stop> {
     guard::check(ctx.core, ctx.object, ctx.space(), live.root.version)?;
     let (ended, at) = run(&live.root, ctx, visit, false);
-    note_deadly(ctx, &ended);
+    note_deadly(ctx, live.root.version, &ended);
     match ended.outcome {
         Err(Failure::Unfinished) => Err(Stop::Unfinished(at)),
         outcome => Ok(text(outcome.map_err(problem)?, visit.entry)?),
@@ -101,9 +102,10 @@ pub(super) fn ask(live: &Live<Guest>, ctx: &mut Ctx<'_>, visit: &Visit<'_>) -> R
 }
 
 /// The member's process has died in a run as often as it may: its object goes into quarantine when the command has ended.
-fn note_deadly(ctx: &mut Ctx<'_>, ended: &Ended) {
+fn note_deadly(ctx: &mut Ctx<'_>, version: VersionHash, ended: &Ended) {
     if let Err(Failure::Deadly { detail }) = &ended.outcome {
-        ctx.core.deadly.push((ctx.object.clone(), ctx.header.incarnation, detail.clone()));
+        let (object, space, detail) = (ctx.object.clone(), ctx.header.incarnation, detail.clone());
+        ctx.core.deadly.push(Deadly { object, space, version, detail });
     }
 }
 
@@ -132,7 +134,7 @@ pub(super) fn kept(
     (visit, at): (&Visit<'_>, &Moment),
     ended: Ended,
 ) -> Result<Visited, Problem> {
-    note_deadly(ctx, &ended);
+    note_deadly(ctx, live.root.version, &ended);
     let result = ended.outcome.map_err(problem)?;
     let parks = ended.acts.iter().any(|act| matches!(act, Act::Park { .. }));
     let kept = keep_memory(live, ctx, &ended.pages, ended.registers.as_deref())

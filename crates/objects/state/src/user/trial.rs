@@ -3,7 +3,7 @@
 
 use super::enter::seed;
 use super::host::Records;
-use super::{Guest, Root, enter, guard, long};
+use super::{Guest, Root, enter, guard, long, migrate};
 use crate::answer::find;
 use crate::command::ObjectName;
 use crate::group::Core;
@@ -114,7 +114,7 @@ fn too_many() -> Problem {
 
 /// What there is to be tried.
 enum Begun {
-    /// The object has that version: this is said of it.
+    /// Nothing would be run: this is said of it.
     Nothing(String),
     Trial(Trial, Root),
 }
@@ -136,6 +136,10 @@ fn trial(
     }
     types::ready_version(core, object.kind, to)?;
     guard::check(core, object, space, root.version)?;
+    if migrate::goes_by_layout(core, (object.kind, space), root.version, to) {
+        let reply = said((root.version, to)).text("by", "layout");
+        return Ok(Begun::Nothing(reply.number("pages", u64::from(root.pages)).finish()));
+    }
     let description = types::description(core, object.kind, root.version);
     Ok(Begun::Trial(Trial::of(core, space, (root.version, to), description), root))
 }

@@ -37,6 +37,8 @@ struct Inner {
     resident: BTreeMap<u64, (VersionHash, u64, Pages)>,
     /// How often memory was made again from records.
     loads: usize,
+    /// How often something was run where commands are applied, or taken from what was begun.
+    runs: usize,
     /// Which objects were forgiven, and up to which positions.
     forgiven: Vec<(u64, u64)>,
     /// What was begun, by object.
@@ -106,6 +108,10 @@ impl FakeEngine {
 
     pub fn residents(&self) -> usize {
         self.inner.lock().unwrap().resident.len()
+    }
+
+    pub fn runs(&self) -> usize {
+        self.inner.lock().unwrap().runs
     }
 
     pub fn loads(&self) -> usize {
@@ -294,6 +300,9 @@ impl Machine<'_> {
                 if argument(args, "start") < 0 {
                     return Err(Failure::Refused { code: "bad-start".into(), detail: "below 0".into() });
                 }
+                if argument(args, "start") == 666 {
+                    return Err(Failure::Deadly { detail: "the process has died twice".into() });
+                }
                 let start = argument(args, "start") as u64;
                 if start > 0 {
                     self.write(0, 0, start);
@@ -311,6 +320,9 @@ impl Machine<'_> {
             Entry::Migrate(state) => {
                 let Ok(Json::Object(fields)) = Json::parse(state) else { panic!("{state:?}") };
                 let text = fields.iter().find(|(key, _)| key == "state").unwrap().1.canonical();
+                if argument(text.as_bytes(), "value") == 666 {
+                    return Err(Failure::Deadly { detail: "the process has died twice".into() });
+                }
                 self.write(0, 0, 1_000 + argument(text.as_bytes(), "value") as u64);
                 Ok(Vec::new())
             }
@@ -383,11 +395,21 @@ impl Engine for FakeEngine {
         if self.is_open() { 0 } else { self.inner.lock().unwrap().modules.len() }
     }
 
+    fn takes_memory_over(&self, from: VersionHash, to: VersionHash, host: &dyn Host) -> Result<(), String> {
+        let inner = self.inner.lock().unwrap();
+        assert!(inner.modules.contains_key(&from) && host.pages().is_sorted());
+        match inner.modules.get(&to) {
+            Some(module) if !module.contains("elsewhere") => Ok(()),
+            _ => Err(String::from("its static data lies elsewhere")),
+        }
+    }
+
     fn forgive(&self, space: u64, position: u64) {
         self.inner.lock().unwrap().forgiven.push((space, position));
     }
 
     fn run(&self, run: &Run<'_>, host: &dyn Host) -> Ended {
+        self.inner.lock().unwrap().runs += 1;
         if run.slice.is_none() {
             let begun = self.inner.lock().unwrap().begun.remove(&run.space);
             if let Some(begun) = begun.filter(|begun| begun.run == run.id()) {

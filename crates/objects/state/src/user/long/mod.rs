@@ -429,7 +429,9 @@ pub(crate) fn begin_anew(core: &Core, space: u64) {
     let Some(Occupied { object, running: Some(running) }) = of(core, space) else { return };
     let Some(opened) = object::open::<Guest>(core, &object) else { return };
     // One that runs nothing any more is refused when it is finished.
-    if guard::check(core, &object, space, opened.live.root.version).is_ok() {
+    let (version, is_creation) = (opened.live.root.version, matches!(running.item.work, Work::Init(_)));
+    let may_be_created = !is_creation || types::check_creations(core, object.kind, version).is_ok();
+    if may_be_created && guard::check(core, &object, space, version).is_ok() {
         begin_in_engine(core, (&opened.live.root, space), &running.item);
     }
 }

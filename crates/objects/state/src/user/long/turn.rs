@@ -161,7 +161,9 @@ fn init(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, (item, id): (&Item, u64), sli
     let args = ctx.core.store.get(&args_key).map(<[u8]>::to_vec).unwrap_or_default();
     let (mark, header, root) = (ctx.core.mark(), ctx.header.clone(), live.root.clone());
     let visit = Visit { slice, at: Some(item.at), ..Visit::of_call(Entry::Init(&args), false) };
-    let entered = enter::enter(live, ctx, &visit);
+    // Another creation of its version may have killed members meanwhile.
+    let may_run = types::check_creations(ctx.core, ctx.object.kind, live.root.version);
+    let entered = may_run.map_err(Stop::from).and_then(|()| enter::enter(live, ctx, &visit));
     let (problem, is_unfinished) = match entered {
         Ok(_) => {
             ctx.core.store.remove(&args_key);
