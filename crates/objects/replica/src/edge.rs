@@ -270,6 +270,8 @@ pub enum Request {
         consistency: Consistency,
         /// Not before the state has this position, likewise.
         min_position: Option<u64>,
+        /// Whether its arguments are said to be bytes. Those of a method that takes bytes must be, unless there are none.
+        is_bytes: bool,
     },
     /// A request with a token. Whatever principal stands in it, it is the token's. Refused with `unauthenticated` if there is
     /// no such token.

@@ -53,7 +53,7 @@ pub enum Entry<'a> {
     Call {
         /// The method.
         method: &'a str,
-        /// A JSON object, or raw bytes if the type's codec says so.
+        /// A JSON object, or bytes if the method's codec says so.
         args: &'a [u8],
     },
     /// `migrate`, on a fresh memory of the new version: with the old description and what the old version's `save` gave.
@@ -92,6 +92,8 @@ pub struct Run<'a> {
     pub caller: &'a str,
     /// The fuel that it may take, if its version may take more.
     pub fuel_max: u64,
+    /// Whether results and messages may be bytes: the state looks at them. Otherwise they are text.
+    pub bytes: bool,
     /// The fuel that it may take at first. If it may take more, and would, it ends as [`Failure::Unfinished`].
     pub slice: Option<u64>,
 }
@@ -179,7 +181,7 @@ pub enum Act {
         target: String,
         /// The method.
         method: String,
-        /// A JSON object.
+        /// A JSON object; or bytes, for a method that takes them.
         args: Vec<u8>,
     },
     /// Those who listen to the object are told.

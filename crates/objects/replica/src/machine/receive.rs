@@ -117,6 +117,10 @@ impl ObjectsMachine {
                 return None;
             }
         };
+        if let Err(problem) = of_type::check_codec(&request, state) {
+            self.refuse(&request, problem);
+            return None;
+        }
         let unresolved = match of_type::resolved(request, state) {
             Ok(request) => return Some(request),
             Err(request) => request,
@@ -261,7 +265,9 @@ impl ObjectsMachine {
             Question::Method { object, incarnation, create, method, args } => {
                 match state.begin_query(object, *incarnation, *create, method, args)? {
                     Asked::Answered(result) => self.out.done(origin, Outcome::Done(result)),
-                    Asked::UnderWay(number) => self.long_queries.begun(number, origin, state.position()),
+                    Asked::UnderWay { number, gives_bytes } => {
+                        self.long_queries.begun(number, origin, (state.position(), gives_bytes));
+                    }
                 }
             }
             Question::TryMigration { object, incarnation, to } => {

@@ -159,6 +159,32 @@ impl Field for MethodKind {
     }
 }
 
+/// What is known of a method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AboutMethod {
+    pub(crate) kind: MethodKind,
+    /// Its arguments and its result are bytes, no JSON.
+    pub(crate) is_of_bytes: bool,
+}
+
+/// What is added to the kind of a method that takes and gives bytes.
+const OF_BYTES: u8 = 16;
+
+impl Field for AboutMethod {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.kind.put(out);
+        if let Some(last) = out.last_mut().filter(|_| self.is_of_bytes) {
+            *last += OF_BYTES;
+        }
+    }
+    fn take(cursor: &mut Cursor<'_>) -> Result<Self, Malformed> {
+        let byte = cursor.u8()?;
+        let is_of_bytes = byte >= OF_BYTES;
+        let kind = crate::codec::decoded(&[if is_of_bytes { byte - OF_BYTES } else { byte }])?;
+        Ok(Self { kind, is_of_bytes })
+    }
+}
+
 /// The feature level from which on who creates an object is told why there is no version for it.
 pub(crate) const REASONS_LEVEL: u32 = 8;
 
@@ -261,9 +287,19 @@ pub(crate) fn method(
     kind: TypeId,
     version: VersionHash,
     name: &str,
-) -> Result<MethodKind, Problem> {
-    let kind = core.read(&key::method(kind, version, name));
-    kind.ok_or_else(|| Problem::new(Slug::NoSuchMethod, format!("the type has no method `{name}`")))
+) -> Result<AboutMethod, Problem> {
+    let about = core.read(&key::method(kind, version, name));
+    about.ok_or_else(|| Problem::new(Slug::NoSuchMethod, format!("the type has no method `{name}`")))
+}
+
+/// Whether a method of a version takes and gives bytes.
+pub(crate) fn is_of_bytes(core: &Core, kind: TypeId, version: VersionHash, name: &str) -> bool {
+    has_bytes(core, kind, version) && method(core, kind, version, name).is_ok_and(|about| about.is_of_bytes)
+}
+
+/// Whether some methods of a version do.
+pub(crate) fn has_bytes(core: &Core, kind: TypeId, version: VersionHash) -> bool {
+    core.store.get(&key::of_bytes(kind, version)).is_some()
 }
 
 /// Whether both versions say that memory keeps the state in the same form. What a runner loads is in its memory, too, so sources

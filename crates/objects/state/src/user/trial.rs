@@ -181,8 +181,21 @@ impl Trial {
 
     fn run<'a>(&self, version: VersionHash, changed: u64, entry: Entry<'a>) -> Run<'a> {
         let Self { space, now_ms, position, seed, .. } = *self;
-        let (kept_at, caller, fuel_max, slice) = (position, "{}", u64::MAX, None);
-        Run { version, space, changed, entry, now_ms, position, kept_at, seed, caller, fuel_max, slice }
+        let (kept_at, caller, fuel_max, bytes, slice) = (position, "{}", u64::MAX, false, None);
+        Run {
+            version,
+            space,
+            changed,
+            entry,
+            now_ms,
+            position,
+            kept_at,
+            seed,
+            caller,
+            fuel_max,
+            bytes,
+            slice,
+        }
     }
 
     fn save<R>(&self, changed: u64, work: impl FnOnce(&Run<'_>) -> R) -> R {
@@ -195,7 +208,7 @@ impl Trial {
 
     /// The old version has saved: what the new one is given.
     fn saved(mut self, engine: &dyn Engine, ended: Ended) -> Result<(Self, String), Problem> {
-        let saved = enter::text(ended.outcome.map_err(enter::problem)?, Entry::Save)?;
+        let saved = enter::text(ended.outcome.map_err(enter::problem)?, Entry::Save, false)?;
         engine.ready(self.to).map_err(|rejected| types::closed(&rejected.detail))?;
         self.saved_bytes = Some(saved.len() as u64);
         let state = Reply::new()
@@ -234,7 +247,7 @@ pub(super) fn saved(
     let records = Records { core, space, ended: None, is_new: false };
     let copy = Trial::of(core, space, (root.version, root.version), String::new());
     let ended = copy.save(root.changed, |run| on_a_copy(core.engine.get(), run, &records));
-    let saved = enter::text(ended.outcome.map_err(enter::problem)?, Entry::Save)?;
+    let saved = enter::text(ended.outcome.map_err(enter::problem)?, Entry::Save, false)?;
     Ok((root, saved))
 }
 

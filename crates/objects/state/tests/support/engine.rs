@@ -148,6 +148,13 @@ fn fuel_of(entry: Entry<'_>, module: &str) -> u64 {
     let if_said = |word: &str| if module.contains(word) { MUCH } else { LITTLE };
     match entry {
         Entry::Call { method: "burn", .. } => u64::MAX,
+        Entry::Call { method: "flip", args } => {
+            if args.starts_with(b"long") {
+                MUCH
+            } else {
+                LITTLE
+            }
+        }
         Entry::Call { args, .. } => argument(args, "fuel").max(LITTLE as i64) as u64,
         Entry::Init(_) => if_said("longinit"),
         Entry::Timer(_) => if_said("longtimer"),
@@ -219,6 +226,22 @@ impl Machine<'_> {
         let done = || Ok(b"{}".to_vec());
         match method {
             "add" => return Ok(self.add(argument(args, "by").max(1) as u64)),
+            // The bytes that it is given, the last one first.
+            "flip" => {
+                self.add(args.len() as u64);
+                return Ok(args.iter().rev().copied().collect());
+            }
+            "peek" => return Ok([args, &[0xff, self.read(0, 0) as u8]].concat()),
+            "give_bytes" => {
+                let ticket = self.next().unwrap_or(0);
+                self.acts.push(Act::Wake { ticket, result: args.to_vec() });
+                return Ok(Vec::new());
+            }
+            "send_bytes" => self.acts.push(Act::Send {
+                target: "hits/b".into(),
+                method: "flip".into(),
+                args: vec![0xff, 0, 1],
+            }),
             "touch" => self.write(argument(args, "page") as u32, 1, 7),
             "clear" => {
                 let page = argument(args, "page") as u32;

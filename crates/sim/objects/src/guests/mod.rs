@@ -27,7 +27,7 @@ use objects_state::guest::VersionHash;
 use sha2::{Digest as _, Sha256};
 
 pub(crate) use cells::{REACHED, cell};
-pub(crate) use model::{Asked, Guest, Ran};
+pub(crate) use model::{Asked, Guest, Ran, base64};
 
 /// A type of users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,6 +38,14 @@ pub(crate) enum GuestType {
 }
 
 pub(crate) const TYPES: [GuestType; 3] = [GuestType::Tally, GuestType::Rogue, GuestType::Gate];
+
+/// The method that takes bytes, and gives them back.
+pub(crate) const XOR: &str = "xor";
+
+/// What it is given for a number: no text.
+pub(crate) fn bytes_for(number: u64) -> Vec<u8> {
+    [&[0xff][..], &number.to_le_bytes()].concat()
+}
 
 /// Numbers of versions that can be run.
 pub(crate) const RUNNABLE: [u64; 3] = [1, 2, 3];
@@ -76,7 +84,7 @@ impl GuestType {
         match self {
             Self::Tally => &[
                 "add", "add", "add", "chain", "send", "send", "send", "flood", "echo", "refuse", "trap",
-                "deep", "heavy", "jumble",
+                "deep", "heavy", "jumble", XOR,
             ],
             Self::Rogue => &[
                 "add", "chain", "much", "much", "much", "much", "send", "send", "flood", "burn", "trap",
@@ -104,8 +112,10 @@ impl GuestType {
         methods.retain(|name, _| *name != deadly::QUERY || self == Self::Tally);
         methods.extend((self == Self::Rogue).then_some((deadly::LONG_METHOD, "command")));
         methods.extend(self.methods().iter().map(|method| (*method, kind(*method))));
-        let methods: Vec<_> =
-            methods.iter().map(|(name, kind)| format!(r#""{name}":{{"kind":"{kind}"}}"#)).collect();
+        let codec = |name: &str| if name == XOR { r#","codec":"raw""# } else { "" };
+        let methods =
+            methods.iter().map(|(name, kind)| format!(r#""{name}":{{"kind":"{kind}"{}}}"#, codec(name)));
+        let methods: Vec<_> = methods.collect();
         let layout = layout(self, number).map(|name| format!(r#""layout":"{name}","#)).unwrap_or_default();
         format!(
             r#"{{{layout}"methods":{{{}}},"session_expired":{},"limits":{{"fuel":{FUEL},"memory_bytes":{MEMORY_BYTES}}}}}"#,
@@ -146,6 +156,9 @@ impl Module {
 
 /// The number that a method or a constructor is given.
 pub(crate) fn number_of(args: &[u8]) -> u64 {
+    if let [0xff, number @ ..] = args {
+        return number.try_into().map_or(0, u64::from_le_bytes);
+    }
     let args = crate::outcome::parsed(&String::from_utf8_lossy(args));
     ["number", "start", "by"].iter().find_map(|name| args[name].as_u64()).unwrap_or(0)
 }

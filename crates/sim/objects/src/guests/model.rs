@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::deadly::{self, Kills};
 use super::messages::{DRAWN, ECHO, FORMS, Message, OF_TIMERS};
-use super::{GuestType, TAKES_NOTHING_OVER, layout};
+use super::{GuestType, TAKES_NOTHING_OVER, XOR, bytes_for, layout};
 
 /// Tickets that a gate keeps.
 const TICKETS_MAX: usize = 8;
@@ -121,6 +121,13 @@ impl Guest {
                 let ticket = woken.as_ref().map_or(0, |(ticket, _)| *ticket);
                 return Ran::Gives(format!("{{\"woken\":{ticket}}}"), woken);
             }
+            XOR => {
+                let bytes = bytes_for(number);
+                self.value += bytes.len() as u64 * self.version;
+                self.runs += 1;
+                // As bytes stand where JSON does.
+                return Ran::Gives(format!("={}", base64(&bytes)), None);
+            }
             "refuse" => return Ran::Fails("guest-error", Some("not-today")),
             "burn" => return Ran::Fails("out-of-fuel", None),
             "deep" => return Ran::Fails("stack-exhausted", None),
@@ -207,4 +214,19 @@ impl Guest {
         let value = self.value + 7 * version;
         (version != TAKES_NOTHING_OVER).then(|| Self { version, value, ..self.clone() })
     }
+}
+
+/// Bytes in base64.
+pub(crate) fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let bits: String = bytes.iter().map(|byte| format!("{byte:08b}")).collect();
+    let letter = |bits: &[u8]| {
+        let value = bits.iter().fold(0, |value, bit| 2 * value + usize::from(bit - b'0')) << (6 - bits.len());
+        char::from(LETTERS[value])
+    };
+    let mut text: String = bits.as_bytes().chunks(6).map(letter).collect();
+    while !text.len().is_multiple_of(4) {
+        text.push('=');
+    }
+    text
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::asks::of;
 use super::{Clients, bare};
 use crate::guests::deadly::{self, Kills};
-use crate::guests::{self, GuestType, REJECTED, RUNNABLE};
+use crate::guests::{self, GuestType, REJECTED, RUNNABLE, XOR};
 use crate::members::edge::HttpCall;
 use crate::members::history::{About, Call, Object};
 
@@ -189,14 +189,18 @@ impl Clients {
             let http = batch(&mut apart, guest, &object);
             return self.identified(index, object, None, http);
         }
-        let http = to(&object, "POST", &format!("/{method}{waits}"), &json!({ "number": number }));
+        let mut http = to(&object, "POST", &format!("/{method}{waits}"), &json!({ "number": number }));
+        if method == XOR {
+            http.body = guests::bytes_for(number);
+            http.fields.push(("content-type", String::from("application/octet-stream")));
+        }
         self.identified(index, object, Some(method), http)
     }
 }
 
 /// Calls one behind the other. None of them waits.
 fn batch(random: &mut Random, guest: GuestType, object: &Object) -> HttpCall {
-    let methods: Vec<_> = guest.methods().iter().filter(|method| **method != "wait").collect();
+    let methods: Vec<_> = guest.methods().iter().filter(|method| !["wait", XOR].contains(method)).collect();
     let calls = (0..1 + random.below(4)).map(|_| {
         let method = methods[random.below(methods.len() as u64) as usize];
         json!({ "method": method, "args": { "number": 1 + random.below(300) } })
