@@ -207,9 +207,9 @@ fn blob(digit: char) -> Vec<u8> {
             (i32.store8 (i32.const 512) (i32.const {}))
             (i64.const 0x200_0000_0001)))"#,
         description.replace('"', "\\\"").replace('\n', ""),
-        'p' as u8,
-        'r' as u8,
-        digit as u8,
+        b'p',
+        b'r',
+        u32::from(digit),
     );
     wat::parse_str(text).expect("a module")
 }

@@ -1,4 +1,5 @@
 //! Memory that goes from one version to another as it is: what is found that forbids it, and what an object is then.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod common;
 

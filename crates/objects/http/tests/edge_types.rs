@@ -213,7 +213,11 @@ fn bytes_go_to_the_core_and_come_back_as_they_are() {
                 && matches!(&says[..], [Say::Respond(_, response)] if [400, 413].contains(&response.status))
         );
     }
-    // A query by GET has no bytes.
+}
+
+#[test]
+fn query_by_get_has_no_bytes_and_a_result_of_bytes_is_answered_as_it_is() {
+    let mut world = World::new();
     let Request::OfType { request, is_bytes, .. } = world.asked("GET", "/v1/objects/hits/a/get", &[], "")
     else {
         panic!("a request of a type");

@@ -61,6 +61,9 @@ fn bytes_come_and_go_as_they_are_once() {
     assert!(types.world.state.takes_bytes(&types.object("a"), "flip"));
     assert!(!types.world.state.takes_bytes(&types.object("a"), "add"));
     assert!(!types.world.state.takes_bytes(&types.object("b"), "flip"), "it is not there");
+    let object = types.object("b");
+    let call = Call { object, ..types.new_call(Anyone, "flip", "no JSON") };
+    assert_eq!(types.world.answer(&Command::Call(call)), "refused no-such-object");
 }
 
 #[test]

@@ -39,13 +39,7 @@ impl Description {
         };
         let field = |name: &str| fields.iter().find(|(key, _)| key == name).map(|(_, value)| value);
         let knows_bytes = level >= BYTES_LEVEL;
-        let is_of_bytes = match field("codec") {
-            None | Some(Json::Null) => false,
-            Some(Json::Text(codec)) if codec == "json" => false,
-            Some(Json::Text(codec)) if codec == "raw" && knows_bytes => true,
-            Some(_) if knows_bytes => return Err(wrong("`codec` is neither `json` nor `raw`".into())),
-            Some(_) => return Err(wrong("`codec` is not `json`, the only one that is supported".into())),
-        };
+        let is_of_bytes = codec(field("codec"), knows_bytes).map_err(wrong)?;
         // A runner has none of its own.
         let listed = match field("methods") {
             None => &[],
@@ -68,6 +62,17 @@ impl Description {
             Some(_) => return Err(wrong("`layout` is no short text".into())),
         };
         Ok(Self { methods, hears_sessions, layout })
+    }
+}
+
+/// Whether a type's methods take and give bytes unless they say otherwise.
+fn codec(said: Option<&Json>, knows_bytes: bool) -> Result<bool, String> {
+    match said {
+        None | Some(Json::Null) => Ok(false),
+        Some(Json::Text(codec)) if codec == "json" => Ok(false),
+        Some(Json::Text(codec)) if codec == "raw" && knows_bytes => Ok(true),
+        Some(_) if knows_bytes => Err("`codec` is neither `json` nor `raw`".into()),
+        Some(_) => Err("`codec` is not `json`, the only one that is supported".into()),
     }
 }
 

@@ -23,6 +23,7 @@ use crate::object::MethodKind;
 use crate::problem::{Problem, Slug};
 
 pub(crate) use check::{is_rejected, is_upload, sound};
+pub(crate) use description::BYTES_LEVEL;
 pub(crate) use put::{New, delete, forget_rejected, put};
 pub use section::custom_section;
 pub(crate) use shown::info;

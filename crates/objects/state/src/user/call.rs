@@ -23,12 +23,8 @@ use crate::types::{self, AboutMethod};
 
 /// Calls a method.
 pub(crate) fn call(core: &mut Core, call: &Call, mut claim: Claim, hash: u64) -> Result<Answer, Problem> {
-    let asked = match takes_bytes(core, &call.object, &call.invocation.method) {
-        true => check_bytes(&call.invocation.args).map(|()| None)?,
-        false => Args::parse(&call.invocation.args)?.int_in("wait_ms", 0, i64::MAX)?,
-    };
+    let (opened, asked) = understood(core, call)?;
     claim.wait_ms = call.wait_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX)).or(asked);
-    let (opened, _) = find_there(core, &call.object, call.incarnation)?;
     let origin = call.caller.origin;
     let is_occupied = core.has_slices() && long::is_occupied(core, opened.header.incarnation);
     let slice = core.has_slices().then_some(SLICE_FUEL);
@@ -63,6 +59,24 @@ pub(crate) fn call(core: &mut Core, call: &Call, mut claim: Claim, hash: u64) ->
             }
         }
     })
+}
+
+/// The object that is called, and the `wait_ms` among the arguments.
+fn understood(core: &Core, call: &Call) -> Result<(object::Open<Guest>, Option<i64>), Problem> {
+    let find = || find_there(core, &call.object, call.incarnation).map(|(opened, _)| opened);
+    let asked = || Args::parse(&call.invocation.args)?.int_in("wait_ms", 0, i64::MAX);
+    if core.meta.feature_level < types::BYTES_LEVEL {
+        // Builds that know no bytes look at the arguments first.
+        let asked = asked()?;
+        return Ok((find()?, asked));
+    }
+    let opened = find()?;
+    let (kind, version) = (call.object.kind, opened.live.root.version);
+    if types::is_of_bytes(core, kind, version, &call.invocation.method) {
+        check_bytes(&call.invocation.args)?;
+        return Ok((opened, None));
+    }
+    Ok((opened, asked()?))
 }
 
 /// A call that only tries has its time behind it as soon as it waits.
