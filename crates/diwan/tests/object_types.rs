@@ -210,3 +210,65 @@ fn objects_go_to_another_group_by_export_and_import() {
     let mut caller = Caller::new(target.addresses());
     assert_eq!(caller.get("/v1/ns/team/objects/counter/visits/get")["value"], 7);
 }
+
+/// Bytes that are put and read again, in memory of a layout. `digit` is what `version` says, and makes another version of it.
+fn blob(digit: char) -> Vec<u8> {
+    let description = r#"{"name":"blob","layout":"blob","methods":{"put":{"kind":"command","codec":"raw"},
+        "read":{"kind":"query","codec":"raw"},"version":{"kind":"query"}}}"#;
+    let text = format!(
+        r#"(module (@custom "diwan.type" "{}") (memory (export "memory") 2)
+        (func (export "alloc") (param i32) (result i32) (i32.const 4096))
+        (func (export "call") (param $m i32) (param $ml i32) (param $p i32) (param $l i32) (result i64)
+            (if (i32.eq (i32.load8_u (local.get $m)) (i32.const {})) (then
+                (i32.store (i32.const 65536) (local.get $l))
+                (memory.copy (i32.const 65540) (local.get $p) (local.get $l))
+                (return (i64.const 0))))
+            (if (i32.eq (i32.load8_u (local.get $m)) (i32.const {})) (then
+                (return (i64.or (i64.const 0x10004_0000_0000) (i64.extend_i32_u (i32.load (i32.const 65536)))))))
+            (i32.store8 (i32.const 512) (i32.const {}))
+            (i64.const 0x200_0000_0001)))"#,
+        description.replace('"', "\\\"").replace('\n', ""),
+        b'p',
+        b'r',
+        u32::from(digit),
+    );
+    wat::parse_str(text).expect("a module")
+}
+
+#[test]
+fn bytes_are_put_and_read_and_their_memory_goes_over_to_a_version_of_the_same_layout() {
+    let group = Group::start(3);
+    let folder = Folder::new();
+    let file = |name: &str, bytes: &[u8]| {
+        std::fs::write(folder.path().join(name), bytes).unwrap();
+        folder.path().join(name).to_str().unwrap().to_owned()
+    };
+    let put = |digit| {
+        let said = must(&group, &["type", "put", &file("blob.wasm", &blob(digit))]);
+        said.split(' ').nth(1).expect("a version").to_owned()
+    };
+    let servers = group.addresses().join(",");
+    let read = || {
+        let command = ["object", "call", "blob/a", "read", "--data-file", "/dev/null", "--server", &servers];
+        let read = diwan().args(command).output().unwrap();
+        assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+        read.stdout
+    };
+    let first = put('1');
+    must(&group, &["create", "blob/a"]);
+    let bytes: Vec<u8> = (0..=255).cycle().take(20_000).collect();
+    let given = file("bytes", &bytes);
+    assert_eq!(must(&group, &["call", "blob/a", "put", "--data-file", &given, "--key", "k"]), "");
+    assert_eq!(read(), bytes);
+    let (success, _, errors) = run(&group, &["call", "blob/a", "put", "{}"]);
+    assert!(!success && errors.contains("bad-codec") && errors.contains("octet-stream"), "{errors}");
+    let second = put('2');
+    assert_eq!(must(&group, &["call", "blob/a", "version"]).trim(), "1");
+    must(&group, &["migrate", "blob/a", "--to", &second]);
+    assert_eq!((must(&group, &["call", "blob/a", "version"]).trim(), read()), ("2", bytes.clone()));
+    // It has no `migrate`, so it was its memory that went over.
+    must(&group, &["rollback", "blob/a"]);
+    assert_eq!((must(&group, &["call", "blob/a", "version"]).trim(), read()), ("1", bytes));
+    let said = must(&group, &["type", "release", "blob", &first]);
+    assert_eq!(said, format!("nothing is stopped of blob {first}\n"));
+}

@@ -67,6 +67,33 @@ impl<Form, T: Answer<Form>> Answer<form::Refusable<Form>> for Result<T, Refused>
     }
 }
 
+/// What a method may return that gives bytes.
+pub trait Bytes {
+    /// The result.
+    ///
+    /// # Errors
+    /// The method refuses.
+    fn bytes(self) -> Result<Option<Vec<u8>>, Refused>;
+}
+
+impl Bytes for Vec<u8> {
+    fn bytes(self) -> Result<Option<Vec<u8>>, Refused> {
+        Ok(Some(self))
+    }
+}
+
+impl Bytes for () {
+    fn bytes(self) -> Result<Option<Vec<u8>>, Refused> {
+        Ok(Some(Vec::new()))
+    }
+}
+
+impl<T: Bytes> Bytes for Result<T, Refused> {
+    fn bytes(self) -> Result<Option<Vec<u8>>, Refused> {
+        self?.bytes()
+    }
+}
+
 /// What `new` may return: the object, or a `Result` of it.
 pub trait Constructed<T> {
     /// The object.
@@ -149,7 +176,7 @@ pub fn call<T>(slot: &Slot<T>, run: impl FnOnce(&mut T) -> Result<Option<Vec<u8>
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, Constructed, Wait};
+    use super::{Answer, Bytes, Constructed, Wait};
     use crate::{Refused, Ticket};
 
     #[test]
@@ -162,6 +189,9 @@ mod tests {
         assert_eq!(Wait::Done(true).answer(), Ok(Some(b"true".to_vec())));
         assert_eq!(Wait::<bool>::Parked(Ticket(1)).answer(), Ok(None));
         assert_eq!(Ok::<_, Refused>(Wait::<bool>::Parked(Ticket(1))).answer(), Ok(None));
+        assert_eq!(vec![255].bytes(), Ok(Some(vec![255])));
+        assert_eq!(Ok::<_, Refused>(()).bytes(), Ok(Some(Vec::new())));
+        assert_eq!(Err::<Vec<u8>, _>(refused.clone()).bytes(), Err(refused.clone()));
         assert_eq!(Constructed::<i64>::constructed(Err::<i64, _>(refused.clone())), Err(refused));
     }
 }

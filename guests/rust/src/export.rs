@@ -7,6 +7,9 @@
 /// - `blocking`: a command that may wait. It returns a [`Wait`](crate::Wait).
 /// - `event`: what the cluster calls, not callers: `timer(id: u64)` when a timer is due, `session_expired(session: String)` when
 ///   the session of a caller has ended, `ticket_ended(ticket: Ticket)` when a waiting call has ended without the object's doing.
+/// - `raw_command`, `raw_query`: the same, of a method that takes and gives bytes, no JSON. `fn method(&mut self, bytes: Vec<u8>)`, which
+///   returns `Vec<u8>`, nothing, or a `Result` of either. It never waits.
+///
 /// Arguments come by their names; those of type `Option` may be left out.
 ///
 /// A type whose objects shall move on to a later version has two more events. `save()` is `fn save(&self) -> impl Serialize`, and
@@ -52,12 +55,13 @@ macro_rules! export {
             #[unsafe(no_mangle)]
             extern "C" fn call(method: *const u8, method_length: usize, start: *const u8, length: usize) -> u64 {
                 // SAFETY: the engine's contract.
-                let (method, json) = unsafe {
+                let (method, given) = unsafe {
                     (expanded::read_text(method, method_length), expanded::read(start, length))
                 };
                 expanded::call(&OBJECT, |object| {
+                    $($crate::export!(@bytes $kind $object object method given $method($($argument: $argument_type),*));)*
                     #[allow(unused_mut, reason = "a method without arguments takes none")]
-                    let mut arguments = $crate::Arguments::parse(&json)?;
+                    let mut arguments = $crate::Arguments::parse(&given)?;
                     $($crate::export!(@method $kind $object object method arguments $method($($argument: $argument_type),*));)*
                     Err($crate::Refused::new("no-such-method", format!("the type has no method `{method}`")))
                 })
@@ -68,6 +72,12 @@ macro_rules! export {
     };
 
     (@description event $method:ident $arguments:tt) => { "" };
+    (@description raw_command $method:ident $arguments:tt) => {
+        concat!("\"", stringify!($method), "\":{\"kind\":\"command\",\"codec\":\"raw\"},")
+    };
+    (@description raw_query $method:ident $arguments:tt) => {
+        concat!("\"", stringify!($method), "\":{\"kind\":\"query\",\"codec\":\"raw\"},")
+    };
     (@description $kind:ident $method:ident($($argument:ident: $argument_type:ty),*)) => {
         concat!(
             "\"", stringify!($method), "\":{\"kind\":\"", stringify!($kind),
@@ -81,7 +91,24 @@ macro_rules! export {
     (@told event session_expired) => { "\"session_expired\":true," };
     (@told $kind:ident $method:ident) => { "" };
 
+    (@bytes raw_command $type:ident $object:ident $called:ident $given:ident $method:ident($bytes:ident: $bytes_type:ty)) => {
+        if $called == stringify!($method) {
+            let $bytes: $bytes_type = $given;
+            return $crate::Bytes::bytes($object.$method($bytes));
+        }
+    };
+    (@bytes raw_query $type:ident $object:ident $called:ident $given:ident $method:ident($bytes:ident: $bytes_type:ty)) => {
+        if $called == stringify!($method) {
+            let $bytes: $bytes_type = $given;
+            let object: &$type = $object;
+            return $crate::Bytes::bytes(object.$method($bytes));
+        }
+    };
+    (@bytes $($rest:tt)*) => {};
+
     (@method event $($rest:tt)*) => {};
+    (@method raw_command $($rest:tt)*) => {};
+    (@method raw_query $($rest:tt)*) => {};
     (@method $kind:ident $type:ident $object:ident $called:ident $arguments:ident
         $method:ident($($argument:ident: $argument_type:ty),*)) => {
         if $called == stringify!($method) {

@@ -181,7 +181,11 @@ pub fn emit(topic: &str, body: &impl Serialize) {
 /// # Panics
 /// The arguments cannot be written as JSON.
 pub fn send(target: &str, method: &str, arguments: &impl Serialize) {
-    let body = json(arguments);
+    send_bytes(target, method, &json(arguments));
+}
+
+/// The same, of a method that takes bytes. The object must be there.
+pub fn send_bytes(target: &str, method: &str, body: &[u8]) {
     // SAFETY: all three are ours.
     unsafe {
         imports::send(target.as_ptr(), target.len(), method.as_ptr(), method.len(), body.as_ptr(), body.len())

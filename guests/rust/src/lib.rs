@@ -37,7 +37,7 @@
 //! nothing.
 //!
 //! # Not done, and what that costs
-//! Arguments and results are JSON: the codec `raw` is not offered. The description that [`export!`] writes tells the names of
+//! Methods that take bytes do not wait. The description that [`export!`] writes tells the names of
 //! arguments and their Rust types, not their JSON Schema.
 
 mod arguments;
@@ -50,9 +50,10 @@ mod refused;
 mod ticket;
 
 pub use arguments::Arguments;
-pub use entry::{Answer, Constructed, Wait};
+pub use entry::{Answer, Bytes, Constructed, Wait};
 pub use host::{
-    Caller, caller, clear_timer, emit, log, now_ms, position, random, random_bytes, send, set_timer,
+    Caller, caller, clear_timer, emit, log, now_ms, position, random, random_bytes, send, send_bytes,
+    set_timer,
 };
 pub use refused::Refused;
 pub use ticket::{Ticket, park};

@@ -108,11 +108,13 @@ impl Request<'_> {
     }
 }
 
-/// A server's answer: its status and its JSON.
+/// A server's answer: its status and its JSON, or its bytes.
 pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) body: Value,
     pub(crate) text: String,
+    /// If it says that it is bytes.
+    pub(crate) bytes: Option<Vec<u8>>,
 }
 
 impl AccessArguments {
@@ -195,9 +197,11 @@ fn ask_one(
 
 fn reply_of(page: Page) -> io::Result<Reply> {
     let status = page.status;
-    let text = String::from_utf8_lossy(&page.read()?).trim_end().to_owned();
-    let body = serde_json::from_str(&text).unwrap_or(Value::Null);
-    Ok(Reply { status, body, text })
+    let is_bytes = page.header("content-type") == Some("application/octet-stream");
+    let bytes = page.read()?;
+    let text = String::from_utf8_lossy(&bytes).trim_end().to_owned();
+    let body = serde_json::from_str(&text).ok().filter(|_| !is_bytes).unwrap_or(Value::Null);
+    Ok(Reply { status, body, text, bytes: is_bytes.then_some(bytes) })
 }
 
 /// Whether nothing of a request has reached a server.

@@ -1,6 +1,8 @@
 //! `diwan object call` and `delete`.
 
+use std::fs;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::Value;
@@ -20,6 +22,10 @@ pub(crate) struct CallArguments {
     /// Its arguments, a JSON object.
     #[arg(value_name = "JSON", default_value = "{}")]
     arguments: String,
+
+    /// A file whose bytes are the arguments, for a method that takes bytes.
+    #[arg(long, value_name = "FILE", conflicts_with = "arguments")]
+    data_file: Option<PathBuf>,
 
     /// How long the call may wait, milliseconds; 0 tries [default: as long as this command runs].
     #[arg(long, value_name = "MS")]
@@ -69,22 +75,36 @@ pub(crate) struct DeleteArguments {
 
 /// Calls, and waits until the call has ended.
 pub(super) fn call(arguments: &CallArguments, out: &mut impl Write) -> Done {
-    let CallArguments { name, method, arguments: json, wait, key, session, request, access } = arguments;
-    check_object(json)?;
+    let CallArguments { name, method, arguments: json, data_file, wait, key, session, request, access } =
+        arguments;
+    let (kind, body) = match data_file {
+        Some(file) => ("application/octet-stream", read(file)?),
+        None => ("application/json", check_object(json).map(|()| json.clone().into_bytes())?),
+    };
     let wait = wait.map_or_else(String::new, |wait| format!("?wait_ms={wait}"));
-    let mut headers = vec![("Content-Type", String::from("application/json"))];
+    let mut headers = vec![("Content-Type", String::from(kind))];
     headers.extend(key.clone().map(|key| ("Idempotency-Key", quoted(&key))));
     headers.extend(session.clone().map(|session| ("Diwan-Session", session)));
     headers.extend(request.map(|request| ("Diwan-Request", request.to_string())));
     let path = format!("{}/{}{wait}", name.object.path(), super::access::escaped(method));
     let is_repeatable = headers.len() > 1;
-    let post = Request { method: "POST", path, headers, body: json.as_bytes(), is_repeatable };
+    let post = Request { method: "POST", path, headers, body: &body, is_repeatable };
     let mut reply = access.ask(&post)?;
     while let Some(ticket) = waits_under(&reply) {
         reply = access.ask(&Request::get(format!("/v1/tickets/{ticket}")))?;
     }
-    writeln!(out, "{}", reply.text)?;
+    match reply.bytes {
+        Some(bytes) => out.write_all(&bytes)?,
+        None => writeln!(out, "{}", reply.text)?,
+    }
     Ok(())
+}
+
+fn read(file: &Path) -> Done<Vec<u8>> {
+    fs::read(file).map_err(|error| {
+        let problem = Problem::new(format!("`{}` cannot be read: {error}", file.display()));
+        problem.hint("name a file with the arguments' bytes").into()
+    })
 }
 
 fn check_object(json: &str) -> Done {

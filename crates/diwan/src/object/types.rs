@@ -29,7 +29,9 @@ pub(crate) enum TypeCommand {
     /// Show one type: its versions and what it says of itself.
     Inspect(InspectArguments),
     /// Delete a version that no object has.
-    Delete(DeleteArguments),
+    Delete(VersionArguments),
+    /// Let objects of a version be created again whose creation has killed members.
+    Release(VersionArguments),
 }
 
 #[derive(Debug, Args)]
@@ -85,7 +87,7 @@ pub(crate) struct InspectArguments {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct DeleteArguments {
+pub(crate) struct VersionArguments {
     /// The type.
     #[arg(value_name = "TYPE")]
     name: String,
@@ -107,6 +109,7 @@ pub(super) fn run(command: &TypeCommand, out: &mut impl Write) -> Done {
         TypeCommand::List(arguments) => list_types(arguments, out),
         TypeCommand::Inspect(arguments) => inspect(arguments, out),
         TypeCommand::Delete(arguments) => delete(arguments, out),
+        TypeCommand::Release(arguments) => release(arguments, out),
     }
 }
 
@@ -226,7 +229,13 @@ fn list_types(arguments: &ListArguments, out: &mut impl Write) -> Done {
         for version in kind["versions"].as_array().into_iter().flatten() {
             let text = |name: &str| version[name].as_str().unwrap_or_default();
             let is_latest = kind["version"] == version["version"];
-            let state = if is_latest { format!("{}, latest", text("state")) } else { text("state").into() };
+            let mut state = String::from(text("state"));
+            if is_latest {
+                state += ", latest";
+            }
+            if !text("creations_stopped").is_empty() {
+                state += ", creates nothing";
+            }
             let name = kind["name"].as_str().unwrap_or_default();
             let objects = version["objects"].as_u64().unwrap_or(0).to_string();
             rows.push(vec![name.into(), short(text("version")).into(), state, objects]);
@@ -260,8 +269,19 @@ pub(super) fn version_named(access: &AccessArguments, name: &str, begin: &str) -
     }
 }
 
-fn delete(arguments: &DeleteArguments, out: &mut impl Write) -> Done {
-    let DeleteArguments { name, version, access } = arguments;
+fn release(arguments: &VersionArguments, out: &mut impl Write) -> Done {
+    let VersionArguments { name, version, access } = arguments;
+    let version = version_named(access, name, version)?;
+    let path = format!("/v1/types/{}/{version}:release", escaped(name));
+    let request = Request { method: "POST", path, headers: Vec::new(), body: &[], is_repeatable: false };
+    let reply = access.ask(&request)?;
+    let what = if reply.body["released"] == true { "released" } else { "nothing is stopped of" };
+    writeln!(out, "{what} {name} {}", short(&version))?;
+    Ok(())
+}
+
+fn delete(arguments: &VersionArguments, out: &mut impl Write) -> Done {
+    let VersionArguments { name, version, access } = arguments;
     let version = version_named(access, name, version)?;
     let path = format!("/v1/types/{}/{version}", escaped(name));
     let request = Request { method: "DELETE", path, headers: Vec::new(), body: &[], is_repeatable: false };

@@ -26,7 +26,7 @@ pub(crate) fn response(from: HttpResponse) -> Response {
             Body::Stream { overflow: Bytes::from_static(EVENTS_LOST.as_bytes()) }
         }
         true => Body::Stream { overflow: Bytes::new() },
-        false => Body::Whole(Bytes::from(from.body)),
+        false => Body::Whole(from.bytes.map_or_else(|| Bytes::from(from.body), Bytes::from)),
     };
     let mut headers = Vec::with_capacity(1 + from.fields.len());
     headers.push((header::CONTENT_TYPE, HeaderValue::from_static(from.content_type)));

@@ -40,6 +40,7 @@ mod description;
 mod imports;
 mod instance;
 mod kept_code;
+mod layout;
 pub mod limits;
 mod log;
 mod marks;
@@ -251,6 +252,11 @@ impl Engine for Guests {
 
     fn unfinished(&self) -> usize {
         self.versions.unfinished()
+    }
+
+    fn takes_memory_over(&self, from: VersionHash, to: VersionHash, host: &dyn Host) -> Result<(), String> {
+        let ready = |version| self.versions.ready(version).map_err(|rejected| rejected.detail);
+        layout::check(&*ready(from)?, &*ready(to)?, host)
     }
 
     fn forgive(&self, space: u64, position: u64) {

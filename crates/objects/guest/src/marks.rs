@@ -341,6 +341,7 @@ mod tests {
             seed,
             caller,
             fuel_max,
+            bytes: false,
             slice,
         }
     }

@@ -27,6 +27,7 @@ pub(crate) struct OwnedRun {
     seed: u64,
     caller: String,
     fuel_max: u64,
+    bytes: bool,
 }
 
 impl OwnedRun {
@@ -51,6 +52,7 @@ impl OwnedRun {
             seed: run.seed,
             caller: run.caller.into(),
             fuel_max: run.fuel_max,
+            bytes: run.bytes,
         }
     }
 
@@ -75,6 +77,7 @@ impl OwnedRun {
             seed: self.seed,
             caller: &self.caller,
             fuel_max: self.fuel_max,
+            bytes: self.bytes,
             slice: None,
         }
     }

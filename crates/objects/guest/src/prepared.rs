@@ -7,6 +7,7 @@ use objects_state::guest::{Failure, Rejected};
 use crate::code::{Codes, NoCode};
 use crate::description::Description;
 use crate::instance::{Instance, Recipe};
+use crate::layout::Form;
 use crate::limits::IMAGE_RUNS;
 use crate::log::Log;
 use crate::marks::UnderWay;
@@ -21,6 +22,8 @@ pub(crate) struct Prepared {
     pub(crate) image: Arc<Image>,
     /// Registers of the image.
     pub(crate) registers: Vec<u8>,
+    /// What has to be equal where another version takes memory over as it is.
+    pub(crate) form: Form,
     /// What its source says of itself, if it has one and its runner can tell.
     pub(crate) described: Option<Vec<u8>>,
 }
@@ -57,7 +60,8 @@ impl Prepared {
         let described = Some(described).filter(|described| !described.is_empty());
         let image = Arc::new(Image::new(first.bytes()));
         recipe.image = Some(image.clone());
-        Ok(Self { registers: first.registers(), recipe, description, image, described })
+        let form = Form::of(&mut first, &rewritten.segments);
+        Ok(Self { registers: first.registers(), form, recipe, description, image, described })
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use objects_state::guest::{Ended, Entry, Failure, Host, PAGE_BYTES, Run, VersionHash};
 
+use crate::description::Codec;
 use crate::imports::{Facts, Phase, Random};
 use crate::instance::Instance;
 use crate::memory::Image;
@@ -118,7 +119,7 @@ impl Resident {
     fn entered(&mut self, run: &Run<'_>, phase: Phase, host: &dyn Host) -> Ended {
         let facts = Facts {
             phase,
-            codec: self.prepared.description.codec,
+            codec: if run.bytes { Codec::Raw } else { self.prepared.description.codec },
             now_ms: run.now_ms,
             position: run.position,
             random: Random(run.seed),
@@ -167,7 +168,7 @@ impl Resident {
 }
 
 /// A page of the image, which is empty behind its end.
-fn image_page(image: &Image, number: u32) -> &[u8] {
+pub(crate) fn image_page(image: &Image, number: u32) -> &[u8] {
     let start = number as usize * PAGE_BYTES;
     image.bytes().get(start..start + PAGE_BYTES).unwrap_or(&ZEROS)
 }

@@ -6,7 +6,7 @@ mod common;
 use common::{Bench, around};
 use objects_guest::Guests;
 use objects_state::SessionId;
-use objects_state::guest::{Act, Engine, Entry, Failure, Version};
+use objects_state::guest::{Act, Engine, Entry, Failure, Run, Version};
 
 /// The i32 that begins at a place of the arguments.
 const MEMORY: &str = r#"(memory (export "memory") 1)"#;
@@ -341,4 +341,26 @@ fn versions_are_ready_once_and_can_be_forgotten() {
     assert!(!engine.is_done(common::VERSION));
     engine.prepare(&version);
     assert_eq!(engine.ready(common::VERSION), Ok(()));
+}
+
+#[test]
+fn results_and_messages_are_bytes_if_the_state_looks_at_them() {
+    let body = r#"
+        (i32.store8 (i32.const 600) (i32.const 255))
+        (if (i32.eq (local.get $first) (i32.const 115)) (then
+            (call $send (i32.const 700) (i32.const 1) (i32.const 700) (i32.const 1) (i32.const 600) (i32.const 1))))
+        (i64.const 0x258_0000_0001)"#;
+    let items = format!("{MEMORY} (data (i32.const 700) \"x\")");
+    let text = around(&items, body).replace("\\\"raw\\\"", "\\\"json\\\"");
+    let mut bench = Bench::new(&text);
+    let mut run = |method, bytes| {
+        bench.position += 1;
+        let run = Run { bytes, ..bench.run(1, Entry::Call { method, args: b"{}" }) };
+        bench.engine.run(&run, &bench.objects.get(&1).cloned().unwrap_or_default())
+    };
+    for method in ["give", "send"] {
+        assert!(matches!(run(method, false).outcome, Err(Failure::Broken { .. })), "{method}");
+        assert_eq!(run(method, true).outcome, Ok(vec![255]), "{method}");
+    }
+    assert!(matches!(&run("send", true).acts[..], [Act::Send { args, .. }] if args == b"\xff"));
 }

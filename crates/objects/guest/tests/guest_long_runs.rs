@@ -168,6 +168,7 @@ fn generated_modules_end_beside_as_at_once() {
                 seed: position * 31,
                 caller: "{}",
                 fuel_max: u64::MAX,
+                bytes: false,
                 slice: None,
             };
             let ended = {

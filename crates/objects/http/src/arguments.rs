@@ -77,6 +77,9 @@ pub(crate) fn of_query(
 
 /// The arguments of a query of a user's type that was asked by GET: JSON, and what is no JSON is text.
 pub(crate) fn of_user_query(parameters: Vec<(String, String)>) -> Result<Vec<u8>, Fault> {
+    if parameters.is_empty() {
+        return Ok(Vec::new());
+    }
     let mut args = Reply::new();
     for (name, value) in parameters {
         args = match Json::parse(value.as_bytes()) {

@@ -3,7 +3,7 @@
 use objects_state::{Identity, RANGES_MAX, Ranges, SessionId, Slug};
 use sha2::{Digest as _, Sha256};
 
-use crate::message::{Fault, Field, Fields};
+use crate::message::{BYTES, Fault, Field, Fields};
 use objects_replica::edge::{EventId, SessionProof};
 
 /// Bytes of a session's secret.
@@ -229,6 +229,12 @@ pub(crate) fn is_module(fields: &dyn Fields, body: &[u8]) -> Result<bool, Fault>
     }
     check_codec(fields)?;
     Ok(body.starts_with(b"\0asm"))
+}
+
+/// Whether a body says that it is bytes.
+pub(crate) fn is_bytes(fields: &dyn Fields) -> Result<bool, Fault> {
+    let kind = text(fields, "content-type")?.unwrap_or_default();
+    Ok(kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(BYTES))
 }
 
 pub(crate) fn check_codec(fields: &dyn Fields) -> Result<(), Fault> {

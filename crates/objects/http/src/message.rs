@@ -1,6 +1,6 @@
 //! Requests and responses, as plain data: the driver reads and writes HTTP.
 
-use objects_state::{Problem, Retry, SideEffect, Slug};
+use objects_state::{Problem, Retry, SideEffect, Slug, bytes_of};
 
 /// A header field of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,14 +43,18 @@ pub struct HttpResponse {
     pub content_type: &'static str,
     /// Header fields besides.
     pub fields: Vec<(&'static str, String)>,
-    /// The body; of a stream what it begins with.
+    /// The body, if it is text; of a stream what it begins with.
     pub body: String,
+    /// The body, if it is bytes.
+    pub bytes: Option<Vec<u8>>,
     /// Whether more follows, piece by piece.
     pub is_stream: bool,
 }
 
 /// The type of results.
 pub const JSON: &str = "application/json";
+/// The type of results that are bytes.
+pub(crate) const BYTES: &str = "application/octet-stream";
 /// The type of refusals.
 pub const PROBLEM: &str = "application/problem+json";
 /// The type of streams of events.
@@ -60,7 +64,17 @@ pub const OCTETS: &str = "application/octet-stream";
 
 impl HttpResponse {
     pub(crate) fn json(status: u16, body: String) -> Self {
-        Self { status, content_type: JSON, fields: Vec::new(), body, is_stream: false }
+        Self { status, content_type: JSON, fields: Vec::new(), body, bytes: None, is_stream: false }
+    }
+
+    /// A result of the core's: JSON, or bytes.
+    pub(crate) fn result(status: u16, result: String) -> Self {
+        match bytes_of(&result) {
+            Some(bytes) => {
+                Self { content_type: BYTES, bytes: Some(bytes), ..Self::json(status, String::new()) }
+            }
+            None => Self::json(status, result),
+        }
     }
 
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {

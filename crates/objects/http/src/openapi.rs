@@ -102,13 +102,15 @@ fn user_paths(mut paths: Reply, user: &Json) -> Reply {
     let Some(Json::Object(methods)) = member(description, "methods") else { return paths };
     for (method, about) in methods {
         let kind = word(about, "kind").unwrap_or("command");
-        let arguments = member(about, "args").map_or_else(|| String::from(ANY), Json::canonical);
-        let waits = kind == "blocking";
-        let body =
-            operation(&format!("{name}.{method} ({kind})"), waits_parameters(waits), Some(arguments), waits);
+        let form = match word(about, "codec").or_else(|| word(description, "codec")) {
+            Some("raw") => Form::Bytes,
+            _ => Form::Json(member(about, "args").map_or_else(|| String::from(ANY), Json::canonical)),
+        };
+        let (waits, summary) = (kind == "blocking", format!("{name}.{method} ({kind})"));
+        let body = operation_of(&summary, waits_parameters(waits), (Some(&form), &form), waits);
         let mut path = Reply::new().list("parameters", path_parameters("{name}")).raw("post", &body);
         if kind == "query" {
-            let get = operation(&format!("{name}.{method} ({kind})"), freshness_parameters(), None, false);
+            let get = operation_of(&summary, freshness_parameters(), (None, &form), false);
             path = path.raw("get", &get);
         }
         paths = paths.raw(&format!("/objects/{name}/{{name}}/{method}"), &path.finish());
@@ -187,6 +189,10 @@ const OTHERS: &[(&str, &[(&str, &str)])] = &[
         "/types/{type}/{version}",
         &[("get", "Describe a version"), ("delete", "Delete a version that no object has")],
     ),
+    (
+        "/types/{type}/{version}:release",
+        &[("post", "Create objects of a version again that has killed members")],
+    ),
     ("/objects/{type}/{name}:migrate", &[("post", "Take an object to another version of its type")]),
     (
         "/objects/{type}/{name}:rollback",
@@ -219,8 +225,22 @@ const OTHERS: &[(&str, &[(&str, &str)])] = &[
 
 const COMPONENTS: &str = include_str!("components.json");
 
-fn responses(waits: bool) -> String {
-    let responses = Reply::new().raw("200", "{\"$ref\":\"#/components/responses/Result\"}");
+/// The form of arguments, and of the result.
+enum Form {
+    /// JSON; the schema of the arguments.
+    Json(String),
+    Bytes,
+}
+
+/// The content of bytes.
+const OF_BYTES: &str = r#"{"application/octet-stream":{"schema":{"type":"string","format":"binary"}}}"#;
+
+fn responses(result: &Form, waits: bool) -> String {
+    let result = match result {
+        Form::Json(_) => String::from("{\"$ref\":\"#/components/responses/Result\"}"),
+        Form::Bytes => format!("{{\"description\":\"The result, as bytes\",\"content\":{OF_BYTES}}}"),
+    };
+    let responses = Reply::new().raw("200", &result);
     let responses =
         if waits { responses.raw("202", "{\"$ref\":\"#/components/responses/Waits\"}") } else { responses };
     responses.raw("default", "{\"$ref\":\"#/components/responses/Problem\"}").finish()
@@ -233,15 +253,28 @@ fn parameter(name: &str, place: &str, schema: &str) -> String {
 }
 
 fn operation(summary: &str, parameters: Vec<String>, body: Option<String>, waits: bool) -> String {
+    let body = body.map(Form::Json);
+    let result = Form::Json(String::new());
+    operation_of(summary, parameters, (body.as_ref(), &result), waits)
+}
+
+/// The same, of a body and a result in these forms.
+fn operation_of(
+    summary: &str,
+    parameters: Vec<String>,
+    (body, result): (Option<&Form>, &Form),
+    waits: bool,
+) -> String {
     let operation = Reply::new().text("summary", summary).list("parameters", parameters);
-    let operation = match body {
-        Some(schema) => {
-            let content = format!("{{\"content\":{{\"application/json\":{{\"schema\":{schema}}}}}}}");
-            operation.raw("requestBody", &content)
-        }
+    let content = body.map(|body| match body {
+        Form::Json(schema) => format!("{{\"application/json\":{{\"schema\":{schema}}}}}"),
+        Form::Bytes => String::from(OF_BYTES),
+    });
+    let operation = match content {
+        Some(content) => operation.raw("requestBody", &format!("{{\"content\":{content}}}")),
         None => operation,
     };
-    operation.raw("responses", &responses(waits)).finish()
+    operation.raw("responses", &responses(result, waits)).finish()
 }
 
 fn path_parameters(path: &str) -> Vec<String> {

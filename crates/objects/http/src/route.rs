@@ -40,6 +40,8 @@ pub(crate) enum Route {
     Upload(String),
     ShowVersion(String, VersionHash),
     DeleteVersion(String, VersionHash),
+    /// Objects of it may be created again.
+    ReleaseVersion(String, VersionHash),
     OpenApi,
     /// Who may do what.
     Access,
@@ -93,6 +95,7 @@ impl Route {
                 | Self::Care(..)
                 | Self::Upload(_)
                 | Self::DeleteVersion(..)
+                | Self::ReleaseVersion(..)
                 | Self::ChangeAccess(_)
                 | Self::CreateToken
                 | Self::RevokeToken(_)
@@ -132,7 +135,7 @@ impl Route {
                 }
             }
             ["sessions", rest @ ..] => of_sessions(method, rest),
-            ["types", rest @ ..] => of_types(method, rest),
+            ["types", rest @ ..] => of_types(method, rest, target.operation.as_deref()),
             ["access", rest @ ..] => of_access(method, rest),
             ["tokens", rest @ ..] => of_tokens(method, rest),
             ["principals", name] => match method {
@@ -256,7 +259,10 @@ fn of_tokens(method: &str, segments: &[&str]) -> Result<Route, Fault> {
     }
 }
 
-fn of_types(method: &str, segments: &[&str]) -> Result<Route, Fault> {
+/// What allows creations again, behind a version.
+const RELEASE: &str = "release";
+
+fn of_types(method: &str, segments: &[&str], operation: Option<&str>) -> Result<Route, Fault> {
     match (method, segments) {
         ("GET", []) => Ok(Route::Types),
         (_, []) => Err(Fault::not_allowed("GET, HEAD")),
@@ -271,7 +277,10 @@ fn of_types(method: &str, segments: &[&str]) -> Result<Route, Fault> {
         (_, [_]) => Err(Fault::not_allowed("GET, HEAD, POST")),
         ("GET", [name, version]) => Ok(Route::ShowVersion(user_type(name)?, hash(version)?)),
         ("DELETE", [name, version]) => Ok(Route::DeleteVersion(user_type(name)?, hash(version)?)),
-        (_, [_, _]) => Err(Fault::not_allowed("GET, HEAD, DELETE")),
+        ("POST", [name, version]) if operation == Some(RELEASE) => {
+            Ok(Route::ReleaseVersion(user_type(name)?, hash(without(version, RELEASE))?))
+        }
+        (_, [_, _]) => Err(Fault::not_allowed("GET, HEAD, DELETE; POST with `:release` behind the version")),
         _ => Err(Fault::no_such_route()),
     }
 }

@@ -375,6 +375,9 @@ fn each_wrong_place_has_its_status_and_slug() {
         ),
         ("POST", "/v1/objects/counter/c/increment", &[("Content-Encoding", "gzip")], "", 415, "bad-codec"),
         ("DELETE", "/v1/types/hits/1", &[], "", 400, "bad-argument"),
+        ("POST", "/v1/types/hits/1:release", &[], "", 400, "bad-argument"),
+        ("POST", "/v1/types/hits/1:open", &[], "", 405, "method-not-allowed"),
+        ("POST", "/v1/types/lock/1:release", &[], "", 404, "no-such-type"),
         ("POST", "/v1/objects/hits/a:migrate", &[], "{\"to\":\"1\",\"dry_run\":1}", 400, "bad-argument"),
         ("POST", "/v1/objects/hits/a:rollback", &[], "{\"lose_commands\":1}", 400, "bad-argument"),
         ("POST", "/v1/objects/hits/a:rollback", &[], "{\"lose\":true}", 400, "bad-argument"),
@@ -741,7 +744,7 @@ fn leader_is_named_when_it_is_elsewhere() {
 #[test]
 fn openapi_document_is_json_and_names_every_method() {
     let users = r#"{"types":[{"name":"hits","built_in":false,"description":{"methods":{"hit":{"kind":"blocking"},
-        "get":{"kind":"query"}}}}]}"#;
+        "get":{"kind":"query"},"blob":{"kind":"query","codec":"raw"}}}}]}"#;
     let document = |target: &str| {
         let mut world = World::new();
         let asked = world.asked("GET", target, &[], "");
@@ -751,10 +754,15 @@ fn openapi_document_is_json_and_names_every_method() {
     let all = json(&document("/v1/openapi.json"));
     let own =
         TYPES.iter().flat_map(|(kind, name)| methods(*kind).iter().map(move |method| (*name, method.name)));
-    for (name, method) in own.chain([("hits", "hit"), ("hits", "get")]) {
+    for (name, method) in own.chain([("hits", "hit"), ("hits", "get"), ("hits", "blob")]) {
         let path = &all["paths"][format!("/objects/{name}/{{name}}/{method}")];
         assert!(path["post"]["responses"]["default"].is_object(), "{name}.{method}");
     }
+    let bytes = |value: &serde_json::Value| value["content"]["application/octet-stream"].is_object();
+    let blob = &all["paths"]["/objects/hits/{name}/blob"];
+    assert!(bytes(&blob["post"]["requestBody"]) && bytes(&blob["post"]["responses"]["200"]), "{blob}");
+    assert!(bytes(&blob["get"]["responses"]["200"]) && blob["get"]["requestBody"].is_null(), "{blob}");
+    assert!(!bytes(&all["paths"]["/objects/hits/{name}/hit"]["post"]["requestBody"]));
     for name in ["lock", "hits"] {
         let one = json(&document(&format!("/v1/openapi.json?type={name}")));
         let paths: Vec<_> = one["paths"].as_object().expect("paths").keys().cloned().collect();

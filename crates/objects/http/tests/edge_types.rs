@@ -142,6 +142,12 @@ fn routes_of_a_users_type_name_it_for_the_core() {
     }
     let deleted = world.command("DELETE", &format!("/v1/types/hits/{version}"), &[], "");
     assert!(matches!(deleted, Command::TypeDelete { .. }), "{deleted:?}");
+    match world.command("POST", &format!("/v1/types/hits/{version}:release"), &[], "") {
+        Command::TypeRelease { name, version: of, .. } => {
+            assert_eq!((&*name, of.to_string()), ("hits", version.clone()));
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
@@ -171,4 +177,55 @@ fn those_who_look_after_an_object_say_what_is_to_be_done_to_it() {
     // A trial changes nothing: it is a query.
     let tried = inner("/v1/objects/hits/a:migrate", &format!("{{\"to\":\"{version}\",\"dry_run\":true}}"));
     assert!(matches!(tried, Request::Query { question: Question::TryMigration { .. }, .. }), "{tried:?}");
+}
+
+#[test]
+fn bytes_go_to_the_core_and_come_back_as_they_are() {
+    let mut world = World::new();
+    let bytes = "application/octet-stream; charset=binary";
+    let call = |world: &mut World, kind: Option<&'static str>, body: &[u8]| {
+        world.next += 1;
+        let fields = Headers(kind.map(|kind| ("Content-Type", kind)).into_iter().collect());
+        let target = "/v1/objects/hits/a/put?wait_ms=5";
+        let request = HttpRequest { method: "POST", target, fields: &fields, body, certificate: None };
+        world.edge.request(world.next, &request, &mut |bytes| bytes.fill(0x5a));
+        (world.asks(), world.says())
+    };
+    let args_of = |asks: Vec<Request>| match asks.into_iter().next() {
+        Some(Request::OfType { request, is_bytes, .. }) => match *request {
+            Request::Command { command: Command::Call(call), .. } => {
+                assert_eq!(call.wait_ms, Some(5));
+                (call.invocation.args, is_bytes)
+            }
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(args_of(call(&mut world, Some(bytes), b"\xff\x00{").0), (b"\xff\x00{".to_vec(), true));
+    assert_eq!(args_of(call(&mut world, Some("application/json"), b"{}").0), (b"{}".to_vec(), false));
+    assert_eq!(args_of(call(&mut world, None, b"").0), (Vec::new(), false));
+    for (kind, body) in
+        [(None, &b"\xff"[..]), (Some("application/json"), b"\xff"), (Some(bytes), &vec![7; 2 << 20])]
+    {
+        let (asks, says) = call(&mut world, kind, body);
+        assert!(
+            asks.is_empty()
+                && matches!(&says[..], [Say::Respond(_, response)] if [400, 413].contains(&response.status))
+        );
+    }
+}
+
+#[test]
+fn query_by_get_has_no_bytes_and_a_result_of_bytes_is_answered_as_it_is() {
+    let mut world = World::new();
+    let Request::OfType { request, is_bytes, .. } = world.asked("GET", "/v1/objects/hits/a/get", &[], "")
+    else {
+        panic!("a request of a type");
+    };
+    let is_empty = |question: &Question| matches!(question, Question::Method { args, .. } if args.is_empty());
+    assert!(!is_bytes && matches!(&*request, Request::Query { question, .. } if is_empty(question)));
+    let asked = world.asked("GET", "/v1/tickets/7", &[], "");
+    let response = world.done(origin_of(&asked), done("=/wA="));
+    assert_eq!((response.status, response.content_type), (200, "application/octet-stream"));
+    assert_eq!((response.bytes, &*response.body), (Some(vec![0xff, 0]), ""));
 }

@@ -144,7 +144,8 @@ pub enum Question {
     /// under way until the edge says [`Request::Gone`].
     Backup,
     /// What a migration would come to, tried on a copy at this member: `{"would_migrate","from","version","state_bytes",
-    /// "pages"}`, without the last two if the object is of that version already; or how it would be refused.
+    /// "pages"}`, without the last two if the object is of that version already, and with `"by":"layout"` in the place of `state_bytes` if its
+    /// memory would go over as it is; or how it would be refused.
     TryMigration {
         /// Which object.
         object: ObjectName,
@@ -272,6 +273,8 @@ pub enum Request {
         consistency: Consistency,
         /// Not before the state has this position, likewise.
         min_position: Option<u64>,
+        /// Whether its arguments are said to be bytes. Those of a method that takes bytes must be, unless there are none.
+        is_bytes: bool,
     },
     /// A request with a token. Whatever principal stands in it, it is the token's. Refused with `unauthenticated` if there is
     /// no such token.

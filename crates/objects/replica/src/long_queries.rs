@@ -18,6 +18,7 @@ struct Waiter {
     origin: Option<Origin>,
     /// The position of the state that is read.
     position: u64,
+    gives_bytes: bool,
     /// If it is a migration that is tried: two runs, one behind the other.
     trial: Option<Box<Trial>>,
 }
@@ -36,14 +37,17 @@ impl LongQueries {
         Self { engine: Arc::clone(state.engine()), under_way: BTreeMap::new() }
     }
 
-    pub(crate) fn begun(&mut self, number: u64, origin: Origin, position: u64) {
-        self.under_way.insert(number, Waiter { origin: Some(origin), position, trial: None });
+    /// A query has been begun on the state of that position; whether it gives bytes.
+    pub(crate) fn begun(&mut self, number: u64, origin: Origin, (position, gives_bytes): (u64, bool)) {
+        let waiter = Waiter { origin: Some(origin), position, gives_bytes, trial: None };
+        self.under_way.insert(number, waiter);
     }
 
     /// A migration is tried.
     pub(crate) fn tried(&mut self, number: u64, origin: Origin, trial: Box<Trial>) {
         let position = trial.position();
-        self.under_way.insert(number, Waiter { origin: Some(origin), position, trial: Some(trial) });
+        let waiter = Waiter { origin: Some(origin), position, gives_bytes: false, trial: Some(trial) };
+        self.under_way.insert(number, waiter);
     }
 
     /// Those that have ended are answered.
@@ -51,12 +55,12 @@ impl LongQueries {
         let numbers: Vec<u64> = self.under_way.keys().copied().collect();
         for number in numbers {
             let Some(ended) = self.engine.take_query(number) else { continue };
-            let Some(Waiter { origin: Some(origin), position, trial }) = self.under_way.remove(&number)
-            else {
+            let waiter = self.under_way.remove(&number);
+            let Some(Waiter { origin: Some(origin), position, gives_bytes, trial }) = waiter else {
                 continue;
             };
             let outcome = match trial {
-                None => State::query_outcome(ended, position),
+                None => State::query_outcome(ended, gives_bytes, position),
                 Some(trial) => match trial.go_on(&*self.engine, ended) {
                     Ok(Tried::UnderWay(number, trial)) => {
                         self.tried(number, origin, trial);

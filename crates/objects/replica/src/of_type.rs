@@ -1,17 +1,17 @@
 //! Requests that name a type by a word: the state of this member knows its number.
 
-use objects_state::{Caller, Command, Identity, MethodKind, State, TypeId};
+use objects_state::{Act, Caller, Command, Identity, MethodKind, ObjectName, Problem, Slug, State, TypeId};
 
 use crate::edge::{Question, Request, SessionProof, Subject};
 
 /// A request with its type's number in place, if the state knows a type of that name; otherwise as it came.
 #[expect(clippy::result_large_err, reason = "what cannot be resolved waits, as it came")]
 pub(crate) fn resolved(request: Request, state: &State) -> Result<Request, Request> {
-    let Request::OfType { type_name, request, consistency, min_position } = request else {
+    let Request::OfType { type_name, request, consistency, min_position, is_bytes } = request else {
         return Ok(request);
     };
     let Some(kind) = state.type_named(&type_name) else {
-        return Err(Request::OfType { type_name, request, consistency, min_position });
+        return Err(Request::OfType { type_name, request, consistency, min_position, is_bytes });
     };
     let mut request = *request;
     set_type(&mut request, kind);
@@ -29,6 +29,33 @@ pub(crate) fn resolved(request: Request, state: &State) -> Result<Request, Reque
         }
         request => request,
     })
+}
+
+/// Whether arguments are in the form that the method takes, as far as this member's state knows it.
+///
+/// # Errors
+/// They are JSON, and it takes bytes.
+pub(crate) fn check_codec(request: &Request, state: &State) -> Result<(), Problem> {
+    let Request::OfType { type_name, request, is_bytes: false, .. } = request else { return Ok(()) };
+    let (object, method, args) = match &**request {
+        Request::Command { command: Command::Call(call), .. } => {
+            (&call.object, &call.invocation.method, &call.invocation.args)
+        }
+        Request::Query { question: Question::Method { object, method, args, .. }, .. } => {
+            (object, method, args)
+        }
+        _ => return Ok(()),
+    };
+    let Some(kind) = state.type_named(type_name).filter(|_| !args.is_empty()) else { return Ok(()) };
+    let object = ObjectName { kind, name: object.name.clone() };
+    // Who may not call it learns nothing of it here.
+    let may_call =
+        request.principal().is_some_and(|own| state.judge(own, &Act::Method(&object, method)).is_ok());
+    if may_call && state.takes_bytes(&object, method) {
+        let detail = "the method takes bytes: send them with `Content-Type: application/octet-stream`";
+        return Err(Problem::new(Slug::BadCodec, detail));
+    }
+    Ok(())
 }
 
 fn set_type(request: &mut Request, to: TypeId) {

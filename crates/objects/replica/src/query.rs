@@ -166,6 +166,7 @@ fn shown_version(version: &VersionInfo) -> Reply {
         .text("version", &version.hash.to_string())
         .text("state", version.state)
         .optional_text("rejected", version.rejected.as_deref())
+        .optional_text("creations_stopped", version.stopped.as_deref())
         .number("since", version.since)
         .text("module", &VersionHash(version.module).to_string())
         .number("objects", version.objects)

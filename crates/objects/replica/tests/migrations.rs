@@ -32,7 +32,13 @@ fn object() -> ObjectName {
 
 fn of_type(request: Request) -> Request {
     let (consistency, min_position) = (Consistency::Linearizable, None);
-    Request::OfType { type_name: "hits".into(), request: Box::new(request), consistency, min_position }
+    Request::OfType {
+        type_name: "hits".into(),
+        request: Box::new(request),
+        consistency,
+        min_position,
+        is_bytes: false,
+    }
 }
 
 fn asked(world: &mut World, at: u64, command: impl FnOnce(Caller) -> Command, identity: Identity) -> u64 {

@@ -15,7 +15,8 @@ use objects_state::{Call, Caller, Command, Identity, Invocation, ObjectName};
 use support::{World, key};
 
 const DESCRIPTION: &str = r#"{"methods":{"add":{"kind":"command"},"wait":{"kind":"blocking"},
-    "give":{"kind":"command"},"burn":{"kind":"command"},"get":{"kind":"query"}}}"#;
+    "give":{"kind":"command"},"burn":{"kind":"command"},"flip":{"kind":"command","codec":"raw"},
+    "peek":{"kind":"query","codec":"raw"},"get":{"kind":"query"}}}"#;
 
 /// As `printf 'module one' | sha256sum` says.
 fn hash(module: &str) -> [u8; 32] {
@@ -29,7 +30,13 @@ fn world() -> World {
 
 fn of_type(request: Request) -> Request {
     let (consistency, min_position) = (Consistency::Linearizable, None);
-    Request::OfType { type_name: "hits".into(), request: Box::new(request), consistency, min_position }
+    Request::OfType {
+        type_name: "hits".into(),
+        request: Box::new(request),
+        consistency,
+        min_position,
+        is_bytes: false,
+    }
 }
 
 fn object() -> ObjectName {
@@ -490,5 +497,37 @@ fn query_that_takes_long_holds_up_nobody_and_is_answered_from_the_state_that_it_
     assert_eq!(world.answer(leader, asked[0]), None);
     let again = ask_get(&mut world, leader, "a", slow, Consistency::Stale);
     assert_eq!(world.wait(leader, again), "{\"value\":1}");
+    world.check_equal();
+}
+
+#[test]
+fn method_that_takes_bytes_is_sent_no_json() {
+    let mut world = world();
+    let (leader, follower) = (world.leader(), world.follower());
+    upload(&mut world, leader, "module one");
+    world.pass(200);
+    create(&mut world, leader);
+    world.pass(200);
+    let call = |world: &mut World, method: &str, args: &[u8], is_bytes: bool| {
+        let invocation = Invocation { method: method.into(), args: args.to_vec() };
+        let (incarnation, wait_ms, opens, object) = (None, None, None, object());
+        let number = world.ask(follower, |origin| {
+            let caller = Caller { origin, principal: "ada".into(), identity: Identity::Anonymous };
+            let call = Call { caller, object, incarnation, create: false, wait_ms, opens, invocation };
+            let request = Request::Command { command: Command::Call(call), secret_hash: None };
+            let (type_name, request, consistency) =
+                ("hits".into(), Box::new(request), Consistency::Linearizable);
+            Request::OfType { type_name, request, consistency, min_position: None, is_bytes }
+        });
+        world.wait(follower, number)
+    };
+    for method in ["flip", "peek"] {
+        assert_eq!(call(&mut world, method, b"{}", false), "refused bad-codec");
+    }
+    assert_eq!(call(&mut world, "flip", b"\xff\x01", true), "=Af8=");
+    assert_eq!(call(&mut world, "flip", b"", false), "=", "nothing is no JSON");
+    assert_eq!(call(&mut world, "peek", b"\x80", true), "=gP8C", "a query");
+    assert_eq!(call(&mut world, "add", b"{}", true), "{\"value\":3}", "JSON may be called bytes");
+    assert_eq!(call(&mut world, "add", b"\xff", true), "refused bad-argument");
     world.check_equal();
 }

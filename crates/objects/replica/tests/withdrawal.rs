@@ -22,7 +22,13 @@ const ODD: u64 = 2;
 
 fn of_type(request: Request) -> Request {
     let (consistency, min_position) = (Consistency::Linearizable, None);
-    Request::OfType { type_name: "hits".into(), request: Box::new(request), consistency, min_position }
+    Request::OfType {
+        type_name: "hits".into(),
+        request: Box::new(request),
+        consistency,
+        min_position,
+        is_bytes: false,
+    }
 }
 
 fn ask(world: &mut World, at: u64, command: impl FnOnce(Caller) -> Command, is_of_type: bool) -> String {

@@ -26,7 +26,13 @@ fn object() -> ObjectName {
 
 fn of_type(request: Request) -> Request {
     let (consistency, min_position) = (Consistency::Linearizable, None);
-    Request::OfType { type_name: String::from("hits"), request: Box::new(request), consistency, min_position }
+    Request::OfType {
+        type_name: String::from("hits"),
+        request: Box::new(request),
+        consistency,
+        min_position,
+        is_bytes: false,
+    }
 }
 
 fn command(node: &Node, command: impl Fn(objects_state::Caller) -> Command, is_of_type: bool) -> Outcome {

@@ -93,6 +93,8 @@ const fn has_own_check(kind: u8) -> bool {
     matches!(
         kind,
         kind::TYPE_TOTALS..=kind::ENDED_TOTAL
+            | kind::STOPPED
+            | kind::OF_BYTES
             | kind::MESSAGE..=kind::OCCUPIED
             | kind::CLOSED..=kind::PRINCIPAL_WAITS
             | kind::SLOTS

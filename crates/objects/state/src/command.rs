@@ -260,6 +260,15 @@ pub enum Command {
         /// The version.
         version: VersionHash,
     },
+    /// Lets objects of a version be created again whose creation has killed members. Only from feature level 9 on.
+    TypeRelease {
+        /// Who does it.
+        caller: Caller,
+        /// The type's name.
+        name: String,
+        /// The version.
+        version: VersionHash,
+    },
     /// Takes an object of a user's type to another version.
     Migrate {
         /// Who does it.
@@ -362,6 +371,7 @@ macro_rules! caller_of {
             | Command::TypePiece { caller, .. }
             | Command::TypePut { caller, .. }
             | Command::TypeDelete { caller, .. }
+            | Command::TypeRelease { caller, .. }
             | Command::Migrate { caller, .. }
             | Command::Quarantine { caller, .. }
             | Command::Rollback { caller, .. }
@@ -435,7 +445,7 @@ impl Command {
                 kind.put(out);
                 version.put(out);
             }
-            Self::TypeDelete { caller, name, version } => {
+            Self::TypeDelete { caller, name, version } | Self::TypeRelease { caller, name, version } => {
                 caller.put(out);
                 name.put(out);
                 version.put(out);
@@ -536,6 +546,11 @@ impl Command {
                 incarnation: Field::take(at)?,
                 to: Field::take(at)?,
             },
+            18 => Self::TypeRelease {
+                caller: Field::take(at)?,
+                name: Field::take(at)?,
+                version: Field::take(at)?,
+            },
             19 => Self::Disagreed {
                 object: Field::take(at)?,
                 incarnation: Field::take(at)?,
@@ -595,7 +610,7 @@ impl Command {
             10 => skip!(at, Caller, [u8; 32], u64, u64, Vec<u8>),
             11 => skip!(at, Caller, String, [u8; 32], Option<Vec<u8>>, String),
             12 => skip!(at, TypeId, VersionHash),
-            13 => skip!(at, Caller, String, VersionHash),
+            13 | 18 => skip!(at, Caller, String, VersionHash),
             14 => skip!(at, Caller, ObjectName, Option<u64>, VersionHash),
             19 => skip!(at, ObjectName, u64, u64),
             20 => skip!(at, TypeId, VersionHash, Verdict),
@@ -628,6 +643,7 @@ impl Command {
             Self::TypeDelete { .. } => 13,
             Self::Migrate { .. } => 14,
             // Those between are free.
+            Self::TypeRelease { .. } => 18,
             Self::Disagreed { .. } => 19,
             Self::TypeVerdict { .. } => 20,
             Self::Quarantine { .. } => 21,
@@ -718,6 +734,11 @@ mod tests {
             },
             Command::TypeReady { kind: TypeId(64), version: VersionHash([8; 32]) },
             Command::TypeDelete {
+                caller: anonymous.clone(),
+                name: "hits".into(),
+                version: VersionHash([8; 32]),
+            },
+            Command::TypeRelease {
                 caller: anonymous.clone(),
                 name: "hits".into(),
                 version: VersionHash([8; 32]),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::codec::{Cursor, Field, decoded, encoded, record};
 use crate::command::{ObjectName, SessionId, TypeId};
 use crate::effects::{Effect, Effects, Event, EventKind, Said};
-use crate::guest::{Engine, NoEngine};
+use crate::guest::{Engine, NoEngine, VersionHash};
 use crate::key::{self, Key};
 use crate::limits::{RUNS_PER_TICK, SLICE_FUEL, SLICES_SPENT_MAX, SPENT_MAX};
 use crate::rights::Table;
@@ -64,9 +64,8 @@ pub(crate) struct Core {
     pub(crate) put_off: u32,
     /// What `runs` and `spent` were when the present part of a tick began; no part of the state.
     part: (u32, usize),
-    /// Objects in whose runs the member's process died, by space, and what is known of it; no part of the state. They go into
-    /// quarantine at the end of the command.
-    pub(crate) deadly: Vec<(ObjectName, u64, String)>,
+    /// Runs that the member's process died in; no part of the state. What follows from them does at the end of the command.
+    pub(crate) deadly: Vec<Deadly>,
     /// How often something happened to a version of a type; no part of the state.
     pub(crate) types_changes: u64,
     /// Who may do what, as calls look it up; made from the records.
@@ -75,6 +74,17 @@ pub(crate) struct Core {
     pub(crate) slots: SlotTable,
     /// What a record is written in before it is stored.
     scratch: Vec<u8>,
+}
+
+/// A run that the member's process has died in as often as it may.
+#[derive(Clone, Debug)]
+pub(crate) struct Deadly {
+    pub(crate) object: ObjectName,
+    pub(crate) space: u64,
+    /// The version that was run.
+    pub(crate) version: VersionHash,
+    /// What is known of it.
+    pub(crate) detail: String,
 }
 
 /// What runs modules. It decides nothing: see [`crate::guest`].

@@ -53,7 +53,7 @@ pub enum Entry<'a> {
     Call {
         /// The method.
         method: &'a str,
-        /// A JSON object, or raw bytes if the type's codec says so.
+        /// A JSON object, or bytes if the method's codec says so.
         args: &'a [u8],
     },
     /// `migrate`, on a fresh memory of the new version: with the old description and what the old version's `save` gave.
@@ -92,6 +92,8 @@ pub struct Run<'a> {
     pub caller: &'a str,
     /// The fuel that it may take, if its version may take more.
     pub fuel_max: u64,
+    /// Whether results and messages may be bytes: the state looks at them. Otherwise they are text.
+    pub bytes: bool,
     /// The fuel that it may take at first. If it may take more, and would, it ends as [`Failure::Unfinished`].
     pub slice: Option<u64>,
 }
@@ -179,7 +181,7 @@ pub enum Act {
         target: String,
         /// The method.
         method: String,
-        /// A JSON object.
+        /// A JSON object; or bytes, for a method that takes them.
         args: Vec<u8>,
     },
     /// Those who listen to the object are told.
@@ -273,6 +275,14 @@ pub trait Engine: Send + Sync {
         None
     }
 
+    /// Whether an object's memory may become that of another version as it is: whether pages that differ from the one version's image
+    /// differ from the other's as well, and mean the same there as far as bytes can tell. Equal at every member. Both versions
+    /// are ready.
+    ///
+    /// # Errors
+    /// It may not, for this reason.
+    fn takes_memory_over(&self, from: VersionHash, to: VersionHash, host: &dyn Host) -> Result<(), String>;
+
     /// Begins a run in the background, on the object's memory as it is. Nothing else is run on that before [`Engine::run`] was
     /// asked for the same run, which then gives how it ended, or before the object is forgotten. A run that was begun already is
     /// left alone; whether an engine does anything in the background is its own affair.
@@ -334,6 +344,10 @@ impl Engine for NoEngine {
 
     fn is_done(&self, _: VersionHash) -> bool {
         true
+    }
+
+    fn takes_memory_over(&self, _: VersionHash, _: VersionHash, _: &dyn Host) -> Result<(), String> {
+        Err(String::from("this member runs no modules"))
     }
 
     fn run(&self, _: &Run<'_>, _: &dyn Host) -> Ended {

@@ -54,6 +54,10 @@ pub(crate) mod kind {
     pub(crate) const ENDED_AT: u8 = 20;
     /// How many of them there are: one record, if there ever were any.
     pub(crate) const ENDED_TOTAL: u8 = 21;
+    /// A version some of whose methods take and give bytes, by its type's number and its hash: only from feature level 9 on.
+    pub(crate) const OF_BYTES: u8 = 25;
+    /// A version of which no objects are created, by its type's number and its hash: only from feature level 9 on.
+    pub(crate) const STOPPED: u8 = 24;
     /// A message between objects, by the position of the run that sent it and its number there.
     pub(crate) const MESSAGE: u8 = 30;
     /// An object of which a run is under way beside the commands, or for which something waits behind one, by its space.
@@ -210,6 +214,14 @@ pub(crate) fn version_text(kind: TypeId, hash: VersionHash) -> Key {
 
 pub(crate) fn method(kind: TypeId, hash: VersionHash, name: &str) -> Key {
     of(&[&[kind::METHOD, kind.0][..], &hash.0, name.as_bytes()])
+}
+
+pub(crate) fn of_bytes(kind: TypeId, hash: VersionHash) -> Key {
+    of(&[&[kind::OF_BYTES, kind.0][..], &hash.0])
+}
+
+pub(crate) fn stopped(kind: TypeId, hash: VersionHash) -> Key {
+    of(&[&[kind::STOPPED, kind.0][..], &hash.0])
 }
 
 pub(crate) fn module(hash: [u8; 32]) -> Key {

@@ -103,6 +103,7 @@ mod answer;
 mod args;
 mod asked;
 mod builtin;
+mod bytes;
 mod call;
 mod caller;
 mod check;
@@ -153,6 +154,7 @@ mod waits;
 
 pub use access::Act;
 pub use builtin::{TYPES, constructor, methods, type_name, type_named};
+pub use bytes::bytes_of;
 pub use codec::Malformed;
 pub use command::{
     Batch, Begun, Call, Caller, Command, GivenBy, Identity, Invocation, NewSession, ObjectName, Origin,

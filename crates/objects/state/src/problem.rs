@@ -168,6 +168,8 @@ slugs! {
     Quarantined = 60, "quarantined", 503, No;
     /// The object is in a slot of another group.
     WrongGroup = 61, "wrong-group", 421, Now;
+    /// The arguments are JSON, and the method takes bytes. Only members' edges say so: no reply is kept that has it.
+    BadCodec = 62, "bad-codec", 415, No;
 }
 
 /// One refusal.
@@ -286,21 +288,21 @@ impl Field for Problem {
     }
 }
 
-/// How a call ended: a JSON result, or a refusal. A repeat of its request is answered the same.
+/// How a call ended: a result, or a refusal. A repeat of its request is answered the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The result, as JSON.
+    /// The result: JSON, or bytes ([`crate::bytes_of`]).
     Done(String),
     /// The refusal.
     Refused(Problem),
 }
 
 impl Outcome {
-    /// The body of a response: the result, or the problem.
+    /// The result, or the problem, as JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
         match self {
-            Self::Done(result) => result.clone(),
+            Self::Done(result) => crate::bytes::as_json(result),
             Self::Refused(problem) => problem.to_json(),
         }
     }

@@ -325,8 +325,8 @@ impl State {
 
     /// How a query that went on in the background is answered, which was made on a state of that position.
     #[must_use]
-    pub fn query_outcome(ended: Ended, position: u64) -> Outcome {
-        match user::query_result(ended) {
+    pub fn query_outcome(ended: Ended, gives_bytes: bool, position: u64) -> Outcome {
+        match user::query_result(ended, gives_bytes) {
             Ok(result) => Outcome::Done(result),
             Err(problem) => Outcome::Refused(Problem { position, ..problem }),
         }
@@ -430,7 +430,13 @@ impl State {
     #[must_use]
     pub fn method_kind(&self, object: &ObjectName, method: &str) -> Option<MethodKind> {
         let user = self.describe(object)?.user?;
-        types::method(&self.core, object.kind, user.version, method).ok()
+        types::method(&self.core, object.kind, user.version, method).ok().map(|about| about.kind)
+    }
+
+    /// Whether that is a method of an object of a user's type which takes and gives bytes.
+    #[must_use]
+    pub fn takes_bytes(&self, object: &ObjectName, method: &str) -> bool {
+        user::takes_bytes(&self.core, object, method)
     }
 
     /// What a migration of an object to that version would come to, tried on a copy.
@@ -700,6 +706,10 @@ fn perform_of_types(core: &mut Core, command: &Command) {
         Command::TypeReady { kind, version } => types::ready(core, *kind, *version),
         Command::TypeDelete { caller, name, version } => {
             let result = judged(core, caller, command).and_then(|()| types::delete(core, name, *version));
+            answer(core, caller, result);
+        }
+        Command::TypeRelease { caller, name, version } => {
+            let result = judged(core, caller, command).and_then(|()| types::release(core, name, *version));
             answer(core, caller, result);
         }
         Command::TypeVerdict { kind, version, verdict } => types::verdict(core, *kind, *version, verdict),

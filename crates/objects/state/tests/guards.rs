@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use objects_state::guest::VersionHash;
 use objects_state::limits::{IMAGE_MS, PUT_OFF_MS};
-use objects_state::{Batch, Command, Invocation, ObjectName, Stage, State};
+use objects_state::{Batch, Command, Content, Invocation, ObjectName, Stage, State};
 use support::engine::FakeEngine;
 use support::users::{DESCRIPTION, Types, version};
 use support::{Anyone, K, S, load, snapshot};
@@ -340,4 +340,216 @@ fn refusal_that_passes_is_kept_under_no_key_and_no_number() {
     for _ in 0..2 {
         assert_eq!(ask_again(&mut types), ["{\"value\":1}", "{\"value\":2}"], "each once");
     }
+}
+
+impl Types {
+    fn release(&mut self, name: &str, of: VersionHash) -> String {
+        let caller = self.world.caller(Anyone);
+        self.world.answer(&Command::TypeRelease { caller, name: name.into(), version: of })
+    }
+
+    fn stopped(&self) -> Vec<Option<String>> {
+        let kind = self.world.state.type_named("hits").expect("the type is there");
+        let info = self.world.state.user_type(kind).expect("it is there");
+        info.versions.into_iter().map(|version| version.stopped).collect()
+    }
+}
+
+const DEADLY: &str = "{\"start\":666}";
+
+/// In a group whose versions create nothing any more once a creation has killed.
+fn with_object_at(level: u32) -> Types {
+    let mut types = with_object("module one");
+    types.world.apply(&Command::FeatureLevel(level));
+    types
+}
+
+#[test]
+fn deadly_creation_stops_the_creations_of_its_version_until_it_is_released() {
+    let mut types = with_object_at(9);
+    assert_eq!(types.stopped(), [None]);
+    assert_eq!(types.create("k", DEADLY), QUARANTINED);
+    assert_eq!(types.stopped(), [Some("the process has died twice".into())]);
+    // Nothing is run for what would have been created without harm, and what is there goes on.
+    assert_eq!(types.create("c", ""), QUARANTINED);
+    assert!(types.create("a", "").starts_with("{\"created\":false"), "it is there");
+    assert_eq!(types.call(Anyone, "add", "{\"by\":4}"), "{\"value\":4}");
+    assert_eq!(types.user().quarantined, None);
+    assert_eq!(types.release("hits", version("another")), "refused no-such-type");
+    assert_eq!(types.release("hats", version("module one")), "refused no-such-type");
+    assert_eq!(types.release("hits", version("module one")), "{\"released\":true}");
+    assert_eq!(types.release("hits", version("module one")), "{\"released\":false}");
+    assert!(types.create("c", "").starts_with("{\"created\":true"));
+    // A version that comes after it is another one.
+    assert_eq!(types.create("k", DEADLY), QUARANTINED);
+    types.put("hits", "module two");
+    assert!(types.create("d", "").starts_with("{\"created\":true"));
+    // With a version goes what is known of it.
+    ["a", "c"].iter().for_each(|name| _ = types.delete(name));
+    assert_eq!(types.delete_type("hits", version("module one")), "{\"deleted\":true}");
+    assert_eq!(types.stopped(), [None]);
+}
+
+#[test]
+fn deadly_creation_stops_nothing_before_all_members_know_of_it() {
+    let mut types = with_object_at(8);
+    assert_eq!(types.create("k", DEADLY), QUARANTINED);
+    assert_eq!(types.stopped(), [None]);
+    assert!(types.create("c", "").starts_with("{\"created\":true"));
+}
+
+#[test]
+fn deadly_import_stops_creations_and_a_deadly_call_does_not() {
+    let mut types = with_object_at(9);
+    assert_eq!(types.call(Anyone, "die", ""), QUARANTINED);
+    assert_eq!(types.stopped(), [None]);
+    let import = |types: &mut Types, name: &str, state: &str| {
+        let content = Content::State { description: b"{}".to_vec(), state: state.into() };
+        let (object, caller) = (types.object(name), types.world.caller(Anyone));
+        types.world.answer(&Command::Import { caller, object, content })
+    };
+    assert_eq!(import(&mut types, "k", "{\"value\":666}"), "refused not-migrated");
+    assert!(types.stopped()[0].is_some());
+    assert_eq!(import(&mut types, "c", "{\"value\":1}"), QUARANTINED);
+    assert_eq!(types.create("c", ""), QUARANTINED);
+}
+
+#[test]
+fn what_is_stopped_stays_so_in_a_snapshot() {
+    let mut types = with_object_at(9);
+    types.create("k", DEADLY);
+    let (bytes, digest) = snapshot(&mut types.world.state, 100);
+    let loaded = load(&bytes, 7).unwrap();
+    assert_eq!(loaded.digest(), digest);
+    let kind = loaded.type_named("hits").unwrap();
+    assert!(loaded.user_type(kind).unwrap().versions[0].stopped.is_some());
+}
+
+#[test]
+fn creation_that_is_under_way_is_refused_when_another_one_has_killed() {
+    let mut types = Types::sliced("longinit", 1);
+    types.world.apply(&Command::FeatureLevel(9));
+    let create = |types: &mut Types, name: &'static str, args: &str| {
+        let object = types.object(name);
+        let command = Command::Create { caller: types.world.caller(K(name)), object, args: args.into() };
+        types.world.answer(&command)
+    };
+    assert!(create(&mut types, "k", DEADLY).starts_with("waits"));
+    assert!(create(&mut types, "c", "{\"start\":3}").starts_with("waits"));
+    types.finish();
+    assert!(types.world.ends()[0].ends_with("granted refused quarantined"), "{:?}", types.world.ends());
+    assert!(types.stopped()[0].is_some());
+    let runs = types.engine.runs();
+    types.finish_all();
+    assert_eq!(types.engine.runs(), runs, "nothing is run for it");
+    assert!(types.world.state.describe(&types.object("c")).is_none());
+    assert_eq!(create(&mut types, "c", "{\"start\":3}"), QUARANTINED, "no refusal is kept");
+    types.release("hits", version("longinit"));
+    assert!(create(&mut types, "c", "{\"start\":3}").starts_with("waits"));
+    types.finish_all();
+    assert!(types.world.state.describe(&types.object("c")).is_some());
+}
+
+/// What a version with a layout says of itself.
+fn with_layout(layout: &str) -> String {
+    DESCRIPTION.replacen('{', &format!("{{\"layout\":\"{layout}\","), 1)
+}
+
+impl Types {
+    /// Another version, which names a layout.
+    fn put_with_layout(&mut self, module: &str, layout: &str) -> VersionHash {
+        let description = with_layout(layout);
+        self.upload(module.as_bytes());
+        let answer = self.type_put("hits", module.as_bytes(), &description);
+        assert!(answer.contains("preparing"), "{answer}");
+        self.ready();
+        VersionHash::of(support::users::hash(module.as_bytes()), None, description.as_bytes())
+    }
+
+    fn tried(&self, to: VersionHash) -> String {
+        match self.world.state.try_migration(&self.object("a"), None, to) {
+            Ok(result) => result,
+            Err(problem) => format!("refused {}", problem.slug.name()),
+        }
+    }
+}
+
+/// With an object of a version with a layout, which has the value 4 and another page.
+fn with_layout_at(level: u32) -> (Types, VersionHash) {
+    let mut types = Types::new();
+    types.world.apply(&Command::FeatureLevel(level));
+    let one = types.put_with_layout("module one", "words");
+    types.create("a", "");
+    types.call(Anyone, "add", "{\"by\":4}");
+    types.call(Anyone, "touch", "{\"page\":3}");
+    (types, one)
+}
+
+#[test]
+fn memory_goes_over_as_it_is_between_versions_of_one_layout() {
+    let (mut types, one) = with_layout_at(9);
+    let two = types.put_with_layout("module two", "words");
+    let (runs, bytes) = (types.engine.runs(), types.user().memory_bytes);
+    let tried = types.tried(two);
+    assert!(tried.contains("\"would_migrate\":true") && tried.contains("\"by\":\"layout\""), "{tried}");
+    assert_eq!(types.user().version, one);
+    let moved = types.migrate(two);
+    assert!(moved.contains("\"migrated\":true") && moved.ends_with("\"by\":\"layout\"}"), "{moved}");
+    assert_eq!(types.engine.runs(), runs, "nothing is run for it");
+    assert_eq!((types.user().version, types.value()), (two, "{\"value\":4}".into()));
+    assert_eq!((types.user().memory_bytes, types.user().before), (bytes, Some(one)));
+    // Back to the memory of then; and, behind a run, with the memory of now.
+    let back = types.rollback(false);
+    assert!(back.contains("\"by\":\"memory\""), "{back}");
+    assert_eq!((types.user().version, types.value()), (one, "{\"value\":4}".into()));
+    types.migrate(two);
+    types.call(Anyone, "add", "{\"by\":3}");
+    let back = types.rollback(false);
+    assert!(back.contains("\"by\":\"layout\"") && back.contains("\"lost\":0"), "{back}");
+    assert_eq!((types.user().version, types.value()), (one, "{\"value\":7}".into()));
+    assert_eq!(types.user().before, Some(two));
+    let (bytes, digest) = snapshot(&mut types.world.state, 100);
+    assert_eq!(load(&bytes, 7).unwrap().digest(), digest);
+}
+
+#[test]
+fn memory_goes_over_by_its_module_where_it_may_not_as_it_is() {
+    let is_by_module = |types: &mut Types, to: VersionHash| {
+        let tried = types.tried(to);
+        assert!(tried.contains("\"state_bytes\"") && !tried.contains("layout"), "{tried}");
+        let moved = types.migrate(to);
+        assert!(moved.contains("\"migrated\":true") && !moved.contains("layout"), "{moved}");
+        assert_eq!(types.value(), "{\"value\":1004}");
+    };
+    // While a member knows nothing of it.
+    let (mut types, _) = with_layout_at(8);
+    let two = types.put_with_layout("module two", "words");
+    is_by_module(&mut types, two);
+    let (mut types, _) = with_layout_at(9);
+    let two = types.put_with_layout("module two", "other words");
+    is_by_module(&mut types, two);
+    // What the engine finds.
+    let (mut types, _) = with_layout_at(9);
+    let two = types.put_with_layout("module two elsewhere", "words");
+    is_by_module(&mut types, two);
+    // No layout is none that is shared.
+    let mut types = Types::new();
+    types.world.apply(&Command::FeatureLevel(9));
+    types.put_with_layout("module one", "");
+    types.create("a", "{\"start\":4}");
+    let two = types.put_with_layout("module two", "");
+    is_by_module(&mut types, two);
+}
+
+#[test]
+fn memory_of_what_is_stopped_goes_nowhere() {
+    let (mut types, one) = with_layout_at(9);
+    let two = types.put_with_layout("module two", "words");
+    types.quarantine(Some("x"));
+    assert_eq!((types.tried(two), types.migrate(two)), (QUARANTINED.into(), QUARANTINED.into()));
+    types.quarantine(None);
+    assert_eq!(types.user().version, one);
+    types.verdict(two, Some("a rule"));
+    assert_eq!(types.migrate(two), QUARANTINED);
+    assert_eq!((types.user().version, types.value()), (one, "{\"value\":4}".into()));
 }

@@ -613,6 +613,7 @@ fn what(command: &Command) -> String {
         | Command::Finish { .. }
         | Command::Disagreed { .. }
         | Command::TypeDelete { .. }
+        | Command::TypeRelease { .. }
         | Command::Migrate { .. } => "any type".into(),
     }
 }

@@ -140,7 +140,11 @@ fn send(
     may_act(&caller, "send")?;
     let target = text(&mut caller, "target", (target_pointer, target_length), TARGET_BYTES_MAX)?;
     let method = text(&mut caller, "method", (method_pointer, method_length), WORD_BYTES_MAX)?;
-    let args = text(&mut caller, "message", (args_pointer, args_length), RESULT_BYTES_MAX)?.into_bytes();
+    let part = (args_pointer, args_length);
+    let args = match caller.data().facts.codec {
+        Codec::Json => text(&mut caller, "message", part, RESULT_BYTES_MAX)?.into_bytes(),
+        Codec::Raw => copied(&mut caller, "message", part, RESULT_BYTES_MAX)?,
+    };
     act(&mut caller, "send", Act::Send { target, method, args })
 }
 

@@ -4,6 +4,8 @@ mod entries;
 mod failure;
 mod registers;
 
+pub(crate) use registers::WASM_PAGE_BYTES;
+
 use std::sync::Arc;
 
 use entries::Entries;
@@ -36,6 +38,9 @@ pub(crate) struct Instance {
     entries: Entries,
     meter: Meter,
     tracking: Tracking,
+    /// What all of it belongs to.
+    instance: wasmtime::Instance,
+    bytes_max: usize,
 }
 
 /// How an entry ended.
@@ -60,7 +65,8 @@ impl Instance {
         let meter = Meter::of(&instance, &mut store);
         store.data_mut().meter = Some(meter);
         let entries = Entries::of(&instance, &mut store);
-        Ok(Self { store, memory, globals, entries, meter, tracking: recipe.tracking })
+        let (tracking, bytes_max) = (recipe.tracking, recipe.bytes_max);
+        Ok(Self { store, memory, globals, entries, meter, tracking, instance, bytes_max })
     }
 
     /// All of its memory.

@@ -1,28 +1,55 @@
 //! What belongs to an object besides its pages: how large its memory is, and the mutable globals in their order.
 //! As bytes: pages of 64 KiB (u32), then each global by its type, little endian.
 
-use wasmtime::{Global, Store, Val, ValType};
+use wasmtime::{Global, Mutability, Store, Val, ValType};
 
 use super::Instance;
 use crate::imports::Cell;
 
-const WASM_PAGE_BYTES: usize = 64 << 10;
+/// Bytes of a page of WebAssembly.
+pub(crate) const WASM_PAGE_BYTES: usize = 64 << 10;
 
 impl Instance {
     pub(crate) fn registers(&mut self) -> Vec<u8> {
         let pages = u32::try_from(self.bytes().len() / WASM_PAGE_BYTES).expect("a memory has 32 bits");
         let mut bytes = pages.to_le_bytes().to_vec();
         for global in &self.globals {
-            match global.get(&mut self.store) {
-                Val::I32(value) => bytes.extend(value.to_le_bytes()),
-                Val::I64(value) => bytes.extend(value.to_le_bytes()),
-                Val::F32(value) => bytes.extend(value.to_le_bytes()),
-                Val::F64(value) => bytes.extend(value.to_le_bytes()),
-                Val::V128(value) => bytes.extend(value.as_u128().to_le_bytes()),
-                other => unreachable!("checked: no mutable global is a reference: {other:?}"),
-            }
+            let is_number = put(&global.get(&mut self.store), &mut bytes);
+            assert!(is_number, "checked: no mutable global is a reference");
         }
         bytes
+    }
+
+    /// Types of the mutable globals, in their order.
+    pub(crate) fn mutable_globals(&mut self) -> Vec<&'static str> {
+        let globals = &self.globals;
+        let store = &self.store;
+        globals.iter().map(|global| name_of(global.ty(store).content())).collect()
+    }
+
+    /// Exported globals that never change and are numbers, in the order of their names.
+    pub(crate) fn constants(&mut self) -> Vec<(String, Vec<u8>)> {
+        let exports = self.instance.exports(&mut self.store);
+        let globals = exports.filter_map(|export| Some((export.name().to_owned(), export.into_global()?)));
+        let globals: Vec<_> = globals.collect();
+        let mut constants = Vec::new();
+        for (name, global) in globals {
+            let mut value = Vec::new();
+            if global.ty(&self.store).mutability() == Mutability::Const
+                && put(&global.get(&mut self.store), &mut value)
+            {
+                constants.push((name, value));
+            }
+        }
+        constants.sort();
+        constants
+    }
+
+    /// Bytes that its memory may have at the most.
+    pub(crate) fn bytes_max(&self) -> u64 {
+        let own = self.memory.ty(&self.store).maximum();
+        let own = own.map_or(u64::MAX, |pages| pages.saturating_mul(WASM_PAGE_BYTES as u64));
+        own.min(self.bytes_max as u64)
     }
 
     /// Sets them; the memory does not shrink.
@@ -39,6 +66,30 @@ impl Instance {
             set(&mut self.store, *global, &mut rest);
         }
         assert!(rest.is_empty(), "registers are of another version");
+    }
+}
+
+/// Appends a number, little endian; false if it is none.
+fn put(value: &Val, bytes: &mut Vec<u8>) -> bool {
+    match value {
+        Val::I32(value) => bytes.extend(value.to_le_bytes()),
+        Val::I64(value) => bytes.extend(value.to_le_bytes()),
+        Val::F32(value) => bytes.extend(value.to_le_bytes()),
+        Val::F64(value) => bytes.extend(value.to_le_bytes()),
+        Val::V128(value) => bytes.extend(value.as_u128().to_le_bytes()),
+        _ => return false,
+    }
+    true
+}
+
+const fn name_of(kind: &ValType) -> &'static str {
+    match kind {
+        ValType::I32 => "i32",
+        ValType::I64 => "i64",
+        ValType::F32 => "f32",
+        ValType::F64 => "f64",
+        ValType::V128 => "v128",
+        ValType::Ref(_) => "ref",
     }
 }
 

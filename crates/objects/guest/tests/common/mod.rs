@@ -108,6 +108,7 @@ impl Bench {
             seed: self.position * 31,
             caller: r#"{"session":null}"#,
             fuel_max: u64::MAX,
+            bytes: false,
             slice: None,
         }
     }

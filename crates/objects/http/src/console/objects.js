@@ -63,13 +63,27 @@ function numbered(fields) {
   return number;
 }
 
-/** Asks a member. Gives the text of its answer; a problem is thrown. */
+const BYTES = 'application/octet-stream';
+
+/** Bytes for people: as text if they are some, otherwise in hexadecimal digits. */
+function shownBytes(buffer) {
+  const bytes = new Uint8Array(buffer);
+  try {
+    return `${bytes.length} bytes: ${new TextDecoder('utf-8', { fatal: true }).decode(bytes)}`;
+  } catch {
+    const digits = Array.from(bytes.subarray(0, 1024), (byte) => byte.toString(16).padStart(2, '0')).join(' ');
+    return `${bytes.length} bytes: ${digits}${bytes.length > 1024 ? ' ..' : ''}`;
+  }
+}
+
+/** Asks a member. Gives the text of its answer; a problem is thrown. A body that is no text is bytes. */
 async function ask(method, target, { body, signal, isCommand = false } = {}) {
   const fields = headers();
-  if (body !== undefined) fields['Content-Type'] = 'application/json';
+  if (body !== undefined) fields['Content-Type'] = typeof body === 'string' ? 'application/json' : BYTES;
   const number = isCommand ? numbered(fields) : null;
   const response = await fetch(target, { method, headers: fields, body, signal, cache: 'no-store' });
-  const text = await response.text();
+  const isBytes = response.headers.get('content-type') === BYTES;
+  const text = isBytes ? shownBytes(await response.arrayBuffer()) : await response.text();
   open.delete(number);
   const session = response.headers.get('diwan-session');
   if (session) useSession(session);
@@ -177,6 +191,7 @@ function methodsOf(type) {
     name,
     kind: about.kind ?? 'command',
     schemas: about.args?.properties,
+    isRaw: (about.codec ?? type.description.codec) === 'raw',
   }));
 }
 
@@ -208,9 +223,15 @@ function parsed(name, text) {
   }
 }
 
+/** A field for a method that takes bytes: a file, or none. */
+function file() {
+  const input = element('input', { type: 'file' });
+  return { label: element('label', {}, 'bytes ', input), read: () => input.files[0] ?? new Blob([]) };
+}
+
 function formOf(object, method) {
-  const known = method.schemas ? Object.entries(method.schemas).map(([name, schema]) => [name, field(name, schema)]) : null;
-  const whole = known ? null : field('arguments', { type: 'object' });
+  const known = method.schemas && !method.isRaw ? Object.entries(method.schemas).map(([name, schema]) => [name, field(name, schema)]) : null;
+  const whole = known ? null : method.isRaw ? file() : field('arguments', { type: 'object' });
   const result = element('pre', { hidden: true });
   const cancel = element('button', { type: 'button', textContent: 'Cancel', hidden: true });
   const labels = known ? known.map(([, one]) => one.label) : [whole.label];
@@ -243,7 +264,7 @@ function formOf(object, method) {
       await refresh();
     });
   });
-  return element('details', {}, element('summary', {}, `${method.name} `, element('small', { textContent: method.kind })), form);
+  return element('details', {}, element('summary', {}, `${method.name} `, element('small', { textContent: method.isRaw ? `${method.kind}, bytes` : method.kind })), form);
 }
 
 function rows(described) {

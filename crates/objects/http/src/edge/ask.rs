@@ -58,8 +58,8 @@ impl Asker<'_> {
         let request = match self.user_type {
             Some(type_name) => {
                 let (consistency, min_position) = freshness;
-                let request = Box::new(asked.request);
-                Request::OfType { type_name, request, consistency, min_position }
+                let (request, is_bytes) = (Box::new(asked.request), fields::is_bytes(self.request.fields)?);
+                Request::OfType { type_name, request, consistency, min_position, is_bytes }
             }
             None => asked.request,
         };
@@ -139,6 +139,12 @@ impl Asker<'_> {
             }
             Route::DeleteVersion(name, version) => Ok(self.command(
                 |caller| Command::TypeDelete { caller, name, version },
+                Identity::Anonymous,
+                None,
+                Purpose::Command,
+            )),
+            Route::ReleaseVersion(name, version) => Ok(self.command(
+                |caller| Command::TypeRelease { caller, name, version },
                 Identity::Anonymous,
                 None,
                 Purpose::Command,
@@ -229,7 +235,12 @@ impl Asker<'_> {
         freshness(query)?;
         let wait_ms = query.take_number("wait_ms", u64::MAX >> 1)?;
         let hold_ms = query.take_number("hold_ms", HOLD_MS_MAX)?;
-        arguments::body(self.request.body)?;
+        // What a method takes the core knows.
+        if !fields::is_bytes(self.request.fields)? {
+            arguments::body(self.request.body)?;
+        } else if self.request.body.len() > limits::ARGUMENT_BYTES_MAX {
+            return Err(Fault::too_large(limits::ARGUMENT_BYTES_MAX));
+        }
         let identity = sender.identity()?;
         let hold_ms = (identity != Identity::Anonymous).then(|| hold_ms.unwrap_or(self.config.hold_ms));
         let incarnation = fields::incarnation(self.request.fields)?;

@@ -46,7 +46,7 @@ pub(super) fn of(purpose: &Purpose, outcome: Outcome, config: &EdgeConfig) -> Ht
         Outcome::Done(result) => result,
     };
     match purpose {
-        Purpose::Command | Purpose::Reading | Purpose::Stream(..) => HttpResponse::json(200, result),
+        Purpose::Command | Purpose::Reading | Purpose::Stream(..) => HttpResponse::result(200, result),
         Purpose::ReadingIn(namespace) => HttpResponse::json(200, namespace.shown(&result)),
         Purpose::Token(token) => HttpResponse::json(201, more(&result, &format!("\"token\":\"{token}\"")))
             .with("cache-control", "no-store"),

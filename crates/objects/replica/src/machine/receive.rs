@@ -15,7 +15,7 @@ use crate::limits::JOINED_MAX;
 use crate::of_type::{self, proof_of_caller};
 use crate::query;
 use crate::watches::Watched;
-use crate::{ACCESS_LEVEL, IMPORT_LEVEL, USER_TYPES_LEVEL, VERDICTS_LEVEL};
+use crate::{ACCESS_LEVEL, CREATIONS_LEVEL, IMPORT_LEVEL, USER_TYPES_LEVEL, VERDICTS_LEVEL};
 
 /// What is known of a session that a request names.
 enum Known {
@@ -117,6 +117,10 @@ impl ObjectsMachine {
                 return None;
             }
         };
+        if let Err(problem) = of_type::check_codec(&request, state) {
+            self.refuse(&request, problem);
+            return None;
+        }
         let unresolved = match of_type::resolved(request, state) {
             Ok(request) => return Some(request),
             Err(request) => request,
@@ -263,7 +267,9 @@ impl ObjectsMachine {
             Question::Method { object, incarnation, create, method, args } => {
                 match state.begin_query(object, *incarnation, *create, method, args)? {
                     Asked::Answered(result) => self.out.done(origin, Outcome::Done(result)),
-                    Asked::UnderWay(number) => self.long_queries.begun(number, origin, state.position()),
+                    Asked::UnderWay { number, gives_bytes } => {
+                        self.long_queries.begun(number, origin, (state.position(), gives_bytes));
+                    }
                 }
             }
             Question::TryMigration { object, incarnation, to } => {
@@ -418,6 +424,7 @@ const fn level_of(command: &Command) -> u32 {
         Command::Quarantine { .. } | Command::Rollback { .. } => VERDICTS_LEVEL,
         Command::Access { .. } => ACCESS_LEVEL,
         Command::Import { .. } => IMPORT_LEVEL,
+        Command::TypeRelease { .. } => CREATIONS_LEVEL,
         _ => 0,
     }
 }

@@ -187,7 +187,7 @@ fn is_query(core: &Core, object: &ObjectName, method: &str) -> bool {
     // What is kept of an object of a user's type begins with its version.
     let version = header.and_then(|header| VersionHash::take(&mut Cursor::new(&header.root)).ok());
     let kind = version.and_then(|version| types::method(core, object.kind, version, method).ok());
-    kind == Some(MethodKind::Query)
+    kind.is_some_and(|about| about.kind == MethodKind::Query)
 }
 
 /// The name of a type; nothing of one that there is not.
@@ -206,7 +206,9 @@ pub(crate) fn act_of(command: &Command) -> Option<Act<'_>> {
         | Command::Quarantine { object, .. }
         | Command::Rollback { object, .. }
         | Command::Import { object, .. } => Act::LookAfter(object),
-        Command::TypePut { name, .. } | Command::TypeDelete { name, .. } => Act::LookAfterType(name),
+        Command::TypePut { name, .. }
+        | Command::TypeDelete { name, .. }
+        | Command::TypeRelease { name, .. } => Act::LookAfterType(name),
         Command::TypePiece { .. } => Act::BringModule,
         Command::Access { .. } => Act::Administer,
         _ => return None,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::upload::{Module, digest};
-use super::{Standing, Totals, UserType, VersionRecord, VersionText};
+use super::{AboutMethod, Standing, Totals, UserType, VersionRecord, VersionText};
 use crate::codec::{Malformed, decoded};
 use crate::command::TypeId;
 use crate::deadline;
@@ -11,7 +11,6 @@ use crate::group::Core;
 use crate::guest::{PAGE_BYTES, VersionHash};
 use crate::key::{self, kind};
 use crate::limits::PIECE_BYTES;
-use crate::object::MethodKind;
 
 type Sound = Result<(), Malformed>;
 
@@ -46,6 +45,7 @@ pub(crate) fn sound(core: &Core, objects: &BTreeMap<(u8, VersionHash), u64>, pag
     modules(core, &users, &mut counted)?;
     counted.last = super::totals(core).last;
     must(counted == super::totals(core), "check: the totals of types are wrong")?;
+    super::stopped::sound(core)?;
     of_versions(core)
 }
 
@@ -113,9 +113,17 @@ fn of_versions(core: &Core) -> Sound {
         must(known.current.is_none_or(is_ready), "check: a type's version is not ready")?;
     }
     for (key, value) in core.store.prefix(&[kind::METHOD]) {
-        decoded::<MethodKind>(value)?;
+        decoded::<AboutMethod>(value)?;
         let (number, hash) = named(key)?;
         must(super::version(core, number, hash).is_some(), "check: a method of no version")?;
+    }
+    for (key, value) in core.store.prefix(&[kind::OF_BYTES]) {
+        decoded::<()>(value)?;
+        let (number, hash) = named(key)?;
+        let methods = core.store.prefix(&key::method(number, hash, ""));
+        let has_one =
+            methods.filter_map(|(_, value)| decoded::<AboutMethod>(value).ok()).any(|of| of.is_of_bytes);
+        must(has_one, "check: a version has no method that takes bytes")?;
     }
     for (key, _) in core.store.prefix(&[kind::VERSION_TEXT]) {
         let (number, hash) = named(key)?;

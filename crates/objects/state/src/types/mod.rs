@@ -1,13 +1,15 @@
 //! The types of users: which there are, their versions, and the modules that these are made of. All of it is records.
 //!
 //! A module comes in pieces (`upload.rs`). A version joins a module with a description, and perhaps a source (`put.rs`). It
-//! runs nothing before the members' verdict is applied (`verdict.rs`).
+//! runs nothing before the members' verdict is applied (`verdict.rs`). One whose creations kill members creates no objects any
+//! more, until somebody releases it (`stopped.rs`).
 
 mod check;
 mod description;
 mod put;
 mod section;
 mod shown;
+mod stopped;
 mod upload;
 mod verdict;
 
@@ -21,10 +23,12 @@ use crate::object::MethodKind;
 use crate::problem::{Problem, Slug};
 
 pub(crate) use check::{is_rejected, is_upload, sound};
+pub(crate) use description::BYTES_LEVEL;
 pub(crate) use put::{New, delete, forget_rejected, put};
 pub use section::custom_section;
 pub(crate) use shown::info;
 pub use shown::{TypeInfo, VersionInfo};
+pub(crate) use stopped::{check as check_creations, release, stop as stop_creations};
 pub(crate) use upload::{Piece, expire, piece};
 pub(crate) use verdict::{ready, verdict};
 
@@ -111,7 +115,7 @@ record! {
         pub(crate) since: u64,
         /// Whether it wants to know of the end of sessions that have called it.
         pub(crate) hears_sessions: bool,
-        /// Names the form of its memory: versions of one layout may take over each other's.
+        /// Names the form in which its memory keeps the state: versions of one layout take over each other's memory as it is.
         pub(crate) layout: Option<String>,
         /// Objects of this version.
         pub(crate) objects: u64,
@@ -153,6 +157,32 @@ impl Field for MethodKind {
             2 => Ok(Self::Blocking),
             _ => Err(Malformed("method: an unknown kind")),
         }
+    }
+}
+
+/// What is known of a method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AboutMethod {
+    pub(crate) kind: MethodKind,
+    /// Its arguments and its result are bytes, no JSON.
+    pub(crate) is_of_bytes: bool,
+}
+
+/// What is added to the kind of a method that takes and gives bytes.
+const OF_BYTES: u8 = 16;
+
+impl Field for AboutMethod {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.kind.put(out);
+        if let Some(last) = out.last_mut().filter(|_| self.is_of_bytes) {
+            *last += OF_BYTES;
+        }
+    }
+    fn take(cursor: &mut Cursor<'_>) -> Result<Self, Malformed> {
+        let byte = cursor.u8()?;
+        let is_of_bytes = byte >= OF_BYTES;
+        let kind = crate::codec::decoded(&[if is_of_bytes { byte - OF_BYTES } else { byte }])?;
+        Ok(Self { kind, is_of_bytes })
     }
 }
 
@@ -258,9 +288,30 @@ pub(crate) fn method(
     kind: TypeId,
     version: VersionHash,
     name: &str,
-) -> Result<MethodKind, Problem> {
-    let kind = core.read(&key::method(kind, version, name));
-    kind.ok_or_else(|| Problem::new(Slug::NoSuchMethod, format!("the type has no method `{name}`")))
+) -> Result<AboutMethod, Problem> {
+    let about = core.read(&key::method(kind, version, name));
+    about.ok_or_else(|| Problem::new(Slug::NoSuchMethod, format!("the type has no method `{name}`")))
+}
+
+/// Whether a method of a version takes and gives bytes.
+pub(crate) fn is_of_bytes(core: &Core, kind: TypeId, version: VersionHash, name: &str) -> bool {
+    has_bytes(core, kind, version) && method(core, kind, version, name).is_ok_and(|about| about.is_of_bytes)
+}
+
+/// Whether some methods of a version do.
+pub(crate) fn has_bytes(core: &Core, kind: TypeId, version: VersionHash) -> bool {
+    core.store.get(&key::of_bytes(kind, version)).is_some()
+}
+
+/// Whether both versions say that memory keeps the state in the same form. What a runner loads is in its memory, too, so sources
+/// share none.
+pub(crate) fn share_layout(core: &Core, kind: TypeId, one: VersionHash, other: VersionHash) -> bool {
+    let layout_of = |hash| {
+        let text: VersionText = core.read(&key::version_text(kind, hash))?;
+        let layout = version(core, kind, hash)?.layout?;
+        (text.source.is_none() && !layout.is_empty()).then_some(layout)
+    };
+    layout_of(one).is_some_and(|layout| layout_of(other) == Some(layout))
 }
 
 /// Another object has a version, or one has it no more.

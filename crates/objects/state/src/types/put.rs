@@ -39,7 +39,7 @@ pub(crate) fn put(core: &mut Core, new: &New<'_>) -> Result<String, Problem> {
         let detail = format!("a description has {DESCRIPTION_BYTES_MAX} bytes at the most");
         return Err(Problem::new(Slug::TooLarge, detail));
     }
-    let description = Description::parse(new.description)?;
+    let description = Description::parse(new.description, core.meta.feature_level)?;
     let hash = VersionHash::of(new.module, new.source, new.description.as_bytes());
     let known = named(core, new.name);
     if let Some((kind, found)) = known.and_then(|kind| Some((kind, version(core, kind, hash)?))) {
@@ -84,6 +84,9 @@ fn write(core: &mut Core, kind: TypeId, hash: VersionHash, new: &New<'_>, descri
 pub(super) fn write_methods(core: &mut Core, kind: TypeId, hash: VersionHash, description: &Description) {
     for (name, is) in &description.methods {
         core.write(key::method(kind, hash, name), is);
+    }
+    if description.methods.iter().any(|(_, is)| is.is_of_bytes) {
+        core.write(key::of_bytes(kind, hash), &());
     }
 }
 
@@ -191,6 +194,8 @@ fn remove(core: &mut Core, kind: TypeId, hash: VersionHash) {
     core.types_changes += 1;
     core.store.remove(&key::version(kind, hash));
     core.store.remove(&key::version_text(kind, hash));
+    core.store.remove(&key::stopped(kind, hash));
+    core.store.remove(&key::of_bytes(kind, hash));
     let methods = key::method(kind, hash, "");
     let methods: Vec<_> = core.store.prefix(&methods).map(|(key, _)| Key::from(key)).collect();
     for key in &methods {

@@ -28,6 +28,8 @@ pub struct VersionInfo {
     pub state: &'static str,
     /// The rule that it breaks, if it is rejected or closed.
     pub rejected: Option<String>,
+    /// Why no objects of it are created, if a creation has killed members.
+    pub stopped: Option<String>,
     /// The position at which it came.
     pub since: u64,
     /// The hash of its module.
@@ -50,7 +52,8 @@ pub(crate) fn info(core: &Core, kind: TypeId) -> Option<TypeInfo> {
         };
         let description = text.map_or_else(String::new, VersionText::shown);
         let (since, module, objects) = (found.since, found.module, found.objects);
-        VersionInfo { hash, state, rejected, since, module, objects, description }
+        let stopped = super::stopped::reason(core, kind, hash);
+        VersionInfo { hash, state, rejected, stopped, since, module, objects, description }
     });
     Some(TypeInfo { kind, versions: versions.collect(), name: known.name, current: known.current })
 }

@@ -93,7 +93,7 @@ fn describe(
     }
     let said =
         String::from_utf8(said).map_err(|_| String::from("what the runner says of the source is no text"))?;
-    let description = Description::parse(&said).map_err(|problem| problem.detail)?;
+    let description = Description::parse(&said, core.meta.feature_level).map_err(|problem| problem.detail)?;
     write_methods(core, kind, hash, &description);
     found.hears_sessions = description.hears_sessions.unwrap_or(found.hears_sessions);
     found.layout.clone_from(&description.layout);

@@ -3,8 +3,9 @@
 use super::enter::{Visit, refused};
 use super::long::{self, Moment};
 use super::{Guest, WAITING, outbox, queue};
+use crate::bytes;
 use crate::effects::{EventKind, Said, TicketEnd};
-use crate::guest::Act;
+use crate::guest::{Act, Entry};
 use crate::json::Json;
 use crate::key::table;
 use crate::limits::{
@@ -15,6 +16,7 @@ use crate::place::Place;
 use crate::problem::{Outcome, Problem, Slug};
 use crate::session;
 use crate::ticket::{self, Ticket};
+use crate::types;
 
 /// The longest time until a timer is due: a year.
 const TIMER_MS_MAX: i64 = 366 * 24 * 3_600_000;
@@ -37,12 +39,15 @@ pub(super) fn perform(
                 if !visit.may_park || parked.is_some() {
                     return Err(broken("only a blocking method may park, once"));
                 }
-                parked = Some(park(ctx, (visit, at), tag, wait_ms)?);
+                parked = Some(park(ctx, (visit, at), wants(live, ctx, visit, tag), wait_ms)?);
             }
             Act::Wake { ticket, result } => {
                 let found = waiting(ctx, visit, ticket)?;
-                let result =
-                    json(result).ok_or_else(|| broken("the result of a waiting call is not JSON"))?;
+                let result = match gives_bytes(&found.1) {
+                    true => (result.len() <= VALUE_BYTES_MAX).then(|| bytes::shown(&result)),
+                    false => json(result),
+                };
+                let result = result.ok_or_else(|| broken("the result of a waiting call is not JSON"))?;
                 ctx.grant(&found, result);
             }
             Act::Fail { ticket, code, detail } => {
@@ -75,10 +80,26 @@ fn waiting(ctx: &Ctx<'_>, visit: &Visit<'_>, id: u64) -> Result<(Place, Ticket),
     found.ok_or_else(|| broken(format!("no call of this object waits under ticket {id}")))
 }
 
+/// What a waiting call's ticket says: the module's tag, and a byte behind it if its result is bytes.
+fn wants(live: &Live<Guest>, ctx: &Ctx<'_>, visit: &Visit<'_>, tag: u64) -> Vec<u8> {
+    let mut wants = tag.to_be_bytes().to_vec();
+    if let Entry::Call { method, .. } = visit.entry
+        && types::is_of_bytes(ctx.core, ctx.object.kind, live.root.version, method)
+    {
+        wants.push(1);
+    }
+    wants
+}
+
+/// Whether the result of a call that its module made wait is bytes.
+pub(super) const fn gives_bytes(ticket: &Ticket) -> bool {
+    ticket.wants.len() > size_of::<u64>()
+}
+
 fn park(
     ctx: &mut Ctx<'_>,
     (visit, at): (&Visit<'_>, &Moment),
-    tag: u64,
+    wants: Vec<u8>,
     wait_ms: i64,
 ) -> Result<u64, Problem> {
     // The call's own ticket is none of the others.
@@ -92,13 +113,13 @@ fn park(
     let wait_ms = own.into_iter().chain(ctx.claim.wait_ms).min();
     if let Some(found) = visit.own {
         let until_ms = at.stamp_ms.saturating_add(wait_ms.unwrap_or(WAIT_MS_MAX).min(WAIT_MS_MAX));
-        ctx.requeue_until(found.clone(), queue(), tag.to_be_bytes().to_vec(), until_ms);
+        ctx.requeue_until(found.clone(), queue(), wants, until_ms);
         return Ok(found.1.id);
     }
     let claim = Claim { wait_ms, ..ctx.claim.clone() };
     let (header, object) = (&mut *ctx.header, ctx.object);
     let mut ctx = Ctx { core: &mut *ctx.core, header, object, claim: &claim };
-    ctx.park(queue(), tag.to_be_bytes().to_vec(), false, 0)
+    ctx.park(queue(), wants, false, 0)
 }
 
 fn set_timer(

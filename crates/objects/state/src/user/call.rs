@@ -2,31 +2,29 @@
 
 use super::enter::{self, Stop, Visit};
 use super::host::Records;
-use super::{GUARD_LEVEL, Guest, guard, hears_sessions, long};
+use super::{GUARD_LEVEL, Guest, Root, guard, hears_sessions, long};
 use crate::answer::{Answer, check_incarnation, find};
 use crate::args::Args;
-use crate::codec::encoded;
-use crate::command::{Batch, Call, Invocation, ObjectName, Origin};
+use crate::codec::{decoded, encoded};
+use crate::command::{Batch, Call, Invocation, ObjectName, Origin, TypeId};
 use crate::effects::Effect;
 use crate::group::Core;
 use crate::guest::{Entry, Failure, Run, VersionHash};
 use crate::json::Json;
 use crate::key::{self, table};
-use crate::limits::{QUERY_FUEL_PER_PAGE, SLICE_FUEL, USER_RUNS_PER_SESSION_MAX};
+use crate::limits::{QUERY_FUEL_PER_PAGE, SLICE_FUEL, USER_RUNS_PER_SESSION_MAX, VALUE_BYTES_MAX};
 use crate::object::{self, Claim, Ctx, Live, MethodKind, Why, class};
 use crate::problem::{Problem, Slug};
 use crate::reply::Reply;
 use crate::request::{self, Kept};
 use crate::session;
 use crate::ticket;
-use crate::types;
+use crate::types::{self, AboutMethod};
 
 /// Calls a method.
 pub(crate) fn call(core: &mut Core, call: &Call, mut claim: Claim, hash: u64) -> Result<Answer, Problem> {
-    let args = Args::parse(&call.invocation.args)?;
-    let asked = args.int_in("wait_ms", 0, i64::MAX)?;
+    let (opened, asked) = understood(core, call)?;
     claim.wait_ms = call.wait_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX)).or(asked);
-    let (opened, _) = find_there(core, &call.object, call.incarnation)?;
     let origin = call.caller.origin;
     let is_occupied = core.has_slices() && long::is_occupied(core, opened.header.incarnation);
     let slice = core.has_slices().then_some(SLICE_FUEL);
@@ -42,7 +40,8 @@ pub(crate) fn call(core: &mut Core, call: &Call, mut claim: Claim, hash: u64) ->
             return Ok(Answer::Waits);
         }
         let (mark, header, root) = (ctx.core.mark(), ctx.header.clone(), live.root.clone());
-        let visit = Visit { slice, ..Visit::of_call(entry_of(&call.invocation), true) };
+        let entry = entry_of((ctx.core, ctx.object.kind, live.root.version), &call.invocation);
+        let visit = Visit { slice, ..Visit::of_call(entry, true) };
         match step(live, ctx, &call.invocation, &visit) {
             Ok(enter::Visited { parked: Some(ticket), .. }) => {
                 waits(ctx, ticket);
@@ -60,6 +59,24 @@ pub(crate) fn call(core: &mut Core, call: &Call, mut claim: Claim, hash: u64) ->
             }
         }
     })
+}
+
+/// The object that is called, and the `wait_ms` among the arguments.
+fn understood(core: &Core, call: &Call) -> Result<(object::Open<Guest>, Option<i64>), Problem> {
+    let find = || find_there(core, &call.object, call.incarnation).map(|(opened, _)| opened);
+    let asked = || Args::parse(&call.invocation.args)?.int_in("wait_ms", 0, i64::MAX);
+    if core.meta.feature_level < types::BYTES_LEVEL {
+        // Builds that know no bytes look at the arguments first.
+        let asked = asked()?;
+        return Ok((find()?, asked));
+    }
+    let opened = find()?;
+    let (kind, version) = (call.object.kind, opened.live.root.version);
+    if types::is_of_bytes(core, kind, version, &call.invocation.method) {
+        check_bytes(&call.invocation.args)?;
+        return Ok((opened, None));
+    }
+    Ok((opened, asked()?))
 }
 
 /// A call that only tries has its time behind it as soon as it waits.
@@ -84,7 +101,7 @@ fn find_there(
 
 /// What kind of a method it is that is called, if that may stand in the log.
 fn checked_kind(live: &Live<Guest>, ctx: &Ctx<'_>, invocation: &Invocation) -> Result<MethodKind, Problem> {
-    let kind = types::method(ctx.core, ctx.object.kind, live.root.version, &invocation.method)?;
+    let kind = types::method(ctx.core, ctx.object.kind, live.root.version, &invocation.method)?.kind;
     if kind == MethodKind::Query {
         return Err(Problem::argument("", "the method is a query: it has no place in the log"));
     }
@@ -104,10 +121,31 @@ pub(super) fn step(
     enter::enter(live, ctx, &Visit { may_park, ..*visit })
 }
 
-/// A call as it is entered.
-pub(super) fn entry_of(invocation: &Invocation) -> Entry<'_> {
-    let args: &[u8] = if invocation.args.is_empty() { b"{}" } else { &invocation.args };
+/// A call as it is entered, of an object of that version.
+pub(super) fn entry_of<'a>(
+    (core, kind, version): (&Core, TypeId, VersionHash),
+    invocation: &'a Invocation,
+) -> Entry<'a> {
+    let is_json = || !types::is_of_bytes(core, kind, version, &invocation.method);
+    let args: &[u8] = if invocation.args.is_empty() && is_json() { b"{}" } else { &invocation.args };
     Entry::Call { method: &invocation.method, args }
+}
+
+/// Whether that is a method of an object of a user's type which takes and gives bytes.
+pub(crate) fn takes_bytes(core: &Core, object: &ObjectName, method: &str) -> bool {
+    let header: Option<object::Header> =
+        core.read(&key::object(object)).filter(|_| types::is_user(object.kind));
+    let root: Option<Root> = header.and_then(|header| decoded(&header.root).ok());
+    root.is_some_and(|root| types::is_of_bytes(core, object.kind, root.version, method))
+}
+
+/// Bytes that are arguments.
+fn check_bytes(args: &[u8]) -> Result<(), Problem> {
+    if args.len() > VALUE_BYTES_MAX {
+        let detail = format!("{} bytes of arguments; {VALUE_BYTES_MAX} are allowed", args.len());
+        return Err(Problem::new(Slug::TooLarge, detail));
+    }
+    Ok(())
 }
 
 /// The module is told when the session of this call ends, if it wants to be.
@@ -146,6 +184,9 @@ pub(crate) fn batch_step(
     invocation: &Invocation,
     claim: &Claim,
 ) -> Result<String, Problem> {
+    if takes_bytes(core, &batch.object, &invocation.method) {
+        return Err(Problem::argument("calls", "a method that takes bytes is called alone, in no batch"));
+    }
     Args::parse(&invocation.args)?;
     if core.has_spent_enough() && core.meta.feature_level >= GUARD_LEVEL {
         return Err(Problem::new(Slug::OutOfFuel, "the calls before used up the fuel of the batch"));
@@ -153,7 +194,8 @@ pub(crate) fn batch_step(
     let (opened, _) = find_there(core, &batch.object, batch.incarnation)?;
     let slice = core.has_slices().then_some(SLICE_FUEL);
     object::run(core, &batch.object, opened, true, claim, |live, ctx| {
-        let visit = Visit { slice, ..Visit::of_call(entry_of(invocation), false) };
+        let entry = entry_of((ctx.core, ctx.object.kind, live.root.version), invocation);
+        let visit = Visit { slice, ..Visit::of_call(entry, false) };
         step(live, ctx, invocation, &visit).map(|visited| visited.result).map_err(Stop::refusal)
     })
 }
@@ -184,6 +226,7 @@ pub(crate) fn create(
     }
     let version = types::version_of_new(core, object.kind, &known)?;
     types::ready_version(core, object.kind, version)?;
+    types::check_creations(core, object.kind, version)?;
     opened.header.explicit = true;
     (opened.live.root.version, opened.live.root.arguments) = (version, arguments);
     types::count_object(core, object.kind, version, 1);
@@ -231,8 +274,13 @@ pub(super) fn created(is_new: bool, incarnation: u64, version: VersionHash) -> S
 pub enum Asked {
     /// Its result.
     Answered(String),
-    /// It goes on in the background, under this number of the engine.
-    UnderWay(u64),
+    /// It goes on in the background.
+    UnderWay {
+        /// The engine's number of it.
+        number: u64,
+        /// Whether it gives bytes.
+        gives_bytes: bool,
+    },
 }
 
 /// Evaluates a query.
@@ -242,8 +290,8 @@ pub(crate) fn query(
     incarnation: Option<u64>,
     (method, args): (&str, &[u8]),
 ) -> Result<String, Problem> {
-    ask(core, object, incarnation, (method, args), |run, host, _| {
-        enter::query_result(core.engine.get().query(run, host))
+    ask(core, object, incarnation, (method, args), |run, host, (_, gives_bytes)| {
+        enter::query_result(core.engine.get().query(run, host), gives_bytes)
     })?
 }
 
@@ -254,35 +302,40 @@ pub(crate) fn begin_query(
     incarnation: Option<u64>,
     (method, args): (&str, &[u8]),
 ) -> Result<Asked, Problem> {
-    ask(core, object, incarnation, (method, args), |run, host, pages| {
+    ask(core, object, incarnation, (method, args), |run, host, (pages, gives_bytes)| {
         let slice = Some(SLICE_FUEL + QUERY_FUEL_PER_PAGE * u64::from(pages));
         let ended = core.engine.get().query(&Run { slice, ..*run }, host);
         if ended.outcome != Err(Failure::Unfinished) {
-            return enter::query_result(ended).map(Asked::Answered);
+            return enter::query_result(ended, gives_bytes).map(Asked::Answered);
         }
-        core.engine.get().begin_query(run, host).map(Asked::UnderWay).ok_or_else(|| {
+        let begun = core.engine.get().begin_query(run, host);
+        begun.map(|number| Asked::UnderWay { number, gives_bytes }).ok_or_else(|| {
             let detail = "too many queries that take long are under way at this member";
             Problem { retry_after_ms: Some(100), ..Problem::new(Slug::Rate, detail) }
         })
     })?
 }
 
-/// A query as it is run; with it, how many pages its object has.
+/// A query as it is run; with it, how many pages its object has, and whether it gives bytes.
 fn ask<R>(
     core: &Core,
     object: &ObjectName,
     incarnation: Option<u64>,
     (method, args): (&str, &[u8]),
-    work: impl FnOnce(&Run<'_>, &Records<'_>, u32) -> R,
+    work: impl FnOnce(&Run<'_>, &Records<'_>, (u32, bool)) -> R,
 ) -> Result<R, Problem> {
     let (opened, _) = find_there(core, object, incarnation)?;
     let (space, root) = (opened.header.incarnation, opened.live.root);
-    if types::method(core, object.kind, root.version, method)? != MethodKind::Query {
+    let AboutMethod { kind, is_of_bytes } = types::method(core, object.kind, root.version, method)?;
+    if kind != MethodKind::Query {
         return Err(Problem::new(Slug::NotAQuery, "the method changes the object"));
     }
     check_incarnation(incarnation, Some(space))?;
-    Args::parse(args)?;
-    let entry = Entry::Call { method, args: if args.is_empty() { b"{}" } else { args } };
+    let args = match is_of_bytes {
+        true => check_bytes(args).map(|()| args)?,
+        false => Args::parse(args).map(|_| if args.is_empty() { b"{}" } else { args })?,
+    };
+    let entry = Entry::Call { method, args };
     guard::check(core, object, space, root.version)?;
     let run = Run {
         version: root.version,
@@ -295,9 +348,11 @@ fn ask<R>(
         seed: enter::seed(core, space),
         caller: "{}",
         fuel_max: u64::MAX,
+        bytes: types::has_bytes(core, object.kind, root.version),
         slice: None,
     };
-    Ok(work(&run, &Records { core, space, ended: None, is_new: false }, root.pages))
+    let about = (root.pages, is_of_bytes);
+    Ok(work(&run, &Records { core, space, ended: None, is_new: false }, about))
 }
 
 /// The bytes under which a key remembers a migration.

@@ -5,6 +5,8 @@ use twox_hash::XxHash3_64;
 use super::host::Records;
 use super::long::{self, Moment, Work};
 use super::{GUARD_LEVEL, Guest, PAGES, REGISTERS, acts, caller_json, guard};
+use crate::bytes;
+use crate::group::Deadly;
 use crate::guest::{Act, Ended, Entry, Failure, PAGE_BYTES, Run, VersionHash};
 use crate::json::Json;
 use crate::key;
@@ -93,17 +95,18 @@ pub(super) fn enter(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, visit: &Visit<'_>
 pub(super) fn ask(live: &Live<Guest>, ctx: &mut Ctx<'_>, visit: &Visit<'_>) -> Result<String, Stop> {
     guard::check(ctx.core, ctx.object, ctx.space(), live.root.version)?;
     let (ended, at) = run(&live.root, ctx, visit, false);
-    note_deadly(ctx, &ended);
+    note_deadly(ctx, live.root.version, &ended);
     match ended.outcome {
         Err(Failure::Unfinished) => Err(Stop::Unfinished(at)),
-        outcome => Ok(text(outcome.map_err(problem)?, visit.entry)?),
+        outcome => Ok(text(outcome.map_err(problem)?, visit.entry, false)?),
     }
 }
 
 /// The member's process has died in a run as often as it may: its object goes into quarantine when the command has ended.
-fn note_deadly(ctx: &mut Ctx<'_>, ended: &Ended) {
+fn note_deadly(ctx: &mut Ctx<'_>, version: VersionHash, ended: &Ended) {
     if let Err(Failure::Deadly { detail }) = &ended.outcome {
-        ctx.core.deadly.push((ctx.object.clone(), ctx.header.incarnation, detail.clone()));
+        let (object, space, detail) = (ctx.object.clone(), ctx.header.incarnation, detail.clone());
+        ctx.core.deadly.push(Deadly { object, space, version, detail });
     }
 }
 
@@ -132,11 +135,13 @@ pub(super) fn kept(
     (visit, at): (&Visit<'_>, &Moment),
     ended: Ended,
 ) -> Result<Visited, Problem> {
-    note_deadly(ctx, &ended);
+    note_deadly(ctx, live.root.version, &ended);
     let result = ended.outcome.map_err(problem)?;
+    let gives_bytes = matches!(visit.entry, Entry::Call { method, .. }
+        if types::is_of_bytes(ctx.core, ctx.object.kind, live.root.version, method));
     let parks = ended.acts.iter().any(|act| matches!(act, Act::Park { .. }));
     let kept = keep_memory(live, ctx, &ended.pages, ended.registers.as_deref())
-        .and_then(|()| if parks { Ok(String::new()) } else { text(result, visit.entry) })
+        .and_then(|()| if parks { Ok(String::new()) } else { text(result, visit.entry, gives_bytes) })
         .and_then(|result| {
             Ok(Visited { result, parked: acts::perform(live, ctx, (visit, at), ended.acts)? })
         });
@@ -160,7 +165,9 @@ fn run(root: &super::Root, ctx: &mut Ctx<'_>, visit: &Visit<'_>, is_new: bool) -
         seed: seed(ctx.core, space),
     });
     let caller = caller_json(ctx.claim);
-    let run = Run { slice: visit.slice, kept_at: ctx.position(), ..as_run(root, space, visit, &at, &caller) };
+    let bytes = types::has_bytes(ctx.core, ctx.object.kind, root.version);
+    let run = as_run((root, bytes), space, visit, &at, &caller);
+    let run = Run { slice: visit.slice, kept_at: ctx.position(), ..run };
     let host = Records { core: &*ctx.core, space, ended: visit.ended, is_new };
     let ended = ctx.core.engine.get().run(&run, &host);
     // What went on beside the commands has held nobody up.
@@ -172,9 +179,9 @@ fn run(root: &super::Root, ctx: &mut Ctx<'_>, visit: &Visit<'_>, is_new: bool) -
     (ended, at)
 }
 
-/// The run of a visit, as a whole.
+/// The run of a visit, as a whole. `bytes`: whether some methods of its version take them.
 pub(super) const fn as_run<'a>(
-    root: &super::Root,
+    (root, bytes): (&super::Root, bool),
     space: u64,
     visit: &Visit<'a>,
     at: &Moment,
@@ -191,6 +198,7 @@ pub(super) const fn as_run<'a>(
         seed: at.seed,
         caller,
         fuel_max: visit.fuel_max,
+        bytes,
         slice: None,
     }
 }
@@ -207,8 +215,8 @@ pub(super) fn seed_of(core: &crate::group::Core, space: u64, number: u64) -> u64
     XxHash3_64::oneshot_with_seed(space, &bytes)
 }
 
-/// A result must be JSON. What is not called has none, or whatever it likes.
-pub(super) fn text(result: Vec<u8>, entry: Entry<'_>) -> Result<String, Problem> {
+/// A result must be JSON, unless the method gives bytes. What is not called has none, or whatever it likes.
+pub(super) fn text(result: Vec<u8>, entry: Entry<'_>, gives_bytes: bool) -> Result<String, Problem> {
     let broken = |detail: &str| Err(Problem::new(Slug::GuestTrap, detail));
     let is_called = matches!(entry, Entry::Call { .. });
     if !is_called && result.is_empty() {
@@ -217,6 +225,9 @@ pub(super) fn text(result: Vec<u8>, entry: Entry<'_>) -> Result<String, Problem>
     if result.len() > VALUE_BYTES_MAX {
         return broken("the result has more than 1 MiB");
     }
+    if gives_bytes {
+        return Ok(bytes::shown(&result));
+    }
     match String::from_utf8(result) {
         Ok(text) if Json::parse(text.as_bytes()).is_ok() => Ok(text),
         _ => broken("the result is not JSON"),
@@ -224,10 +235,10 @@ pub(super) fn text(result: Vec<u8>, entry: Entry<'_>) -> Result<String, Problem>
 }
 
 /// The result of a query that has ended.
-pub(crate) fn query_result(ended: Ended) -> Result<String, Problem> {
+pub(crate) fn query_result(ended: Ended, gives_bytes: bool) -> Result<String, Problem> {
     // A result that is no text is told like that of a call.
     let of_a_call = Entry::Call { method: "", args: &[] };
-    text(ended.outcome.map_err(problem)?, of_a_call)
+    text(ended.outcome.map_err(problem)?, of_a_call, gives_bytes)
 }
 
 /// The pages that a run has changed become records.

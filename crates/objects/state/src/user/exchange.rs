@@ -55,6 +55,7 @@ pub(crate) fn import(
     let (mut opened, _) = find::<Guest>(core, object, None, true)?;
     let version = types::version_of_new(core, object.kind, &known)?;
     types::ready_version(core, object.kind, version)?;
+    types::check_creations(core, object.kind, version)?;
     opened.header.explicit = true;
     // It was made by no constructor: `PUT` finds another object, whatever its arguments are.
     let arguments = request::hash(&[b"import", state.as_bytes()]);

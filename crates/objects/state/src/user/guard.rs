@@ -8,6 +8,9 @@
 //! Or members came to different results of one of its runs ([`disagreed`]): the leader says so in the log, and names the
 //! position. What it says has no effect on an object that was released behind that.
 //!
+//! A deadly run of an object that was to be created (`init`, or `migrate` of an import) leaves no object behind: its version is
+//! stopped instead (`types/stopped.rs`), for a client may create again and again.
+//!
 //! # Memory of before
 //! For a day the pages that an object had before its migration are moved aside and kept, so that it can be taken back.
 
@@ -16,7 +19,7 @@ use crate::answer::{Answer, find, once};
 use crate::codec::{decoded, record};
 use crate::command::{Caller, ObjectName};
 use crate::deadline;
-use crate::group::Core;
+use crate::group::{Core, Deadly};
 use crate::guest::{PAGE_BYTES, VersionHash};
 use crate::key::{self, Key};
 use crate::limits::{IMAGE_MS, MEMORY_BYTES_MAX, REASON_BYTES_MAX};
@@ -77,7 +80,7 @@ pub(super) fn check(
     space: u64,
     version: VersionHash,
 ) -> Result<(), Problem> {
-    if core.deadly.iter().any(|(_, deadly, _)| *deadly == space) {
+    if core.deadly.iter().any(|deadly| deadly.space == space) {
         return Err(in_quarantine("the process of a member has died in a call before this one"));
     }
     if let Some(reason) = of(core, space).quarantined {
@@ -168,14 +171,17 @@ fn shortened(reason: &str) -> String {
     reason
 }
 
-/// The command has ended in whose runs the member's process has died: what is left of their objects goes into quarantine.
+/// The command has ended in whose runs the member's process has died: their objects go into quarantine. One that is not there was
+/// to be created: of its version no more are.
 pub(crate) fn quarantine_deadly(core: &mut Core) {
-    for (object, space, detail) in core::mem::take(&mut core.deadly) {
+    for Deadly { object, space, version, detail } in core::mem::take(&mut core.deadly) {
         let header: Option<Header> = core.read(&key::object(&object));
         if header.is_some_and(|header| header.incarnation == space) {
             let mut guard = of(core, space);
             guard.quarantined = Some(shortened(&detail));
             write(core, space, &guard);
+        } else {
+            types::stop_creations(core, object.kind, version, &shortened(&detail));
         }
     }
 }
@@ -194,6 +200,11 @@ pub(super) fn keep_before(core: &mut Core, space: u64, root: &Root) {
     }
     move_table(core, space, PAGES, KEPT_PAGES);
     move_table(core, space, REGISTERS, KEPT_REGISTERS);
+    note_before(core, space, root);
+}
+
+/// The memory of an object is kept from now on.
+fn note_before(core: &mut Core, space: u64, root: &Root) {
     let until_ms = core.meta.stamp_ms.saturating_add(IMAGE_MS);
     deadline::set(core, until_ms, deadline::IMAGE, &space.to_be_bytes(), &());
     let before = Before { version: root.version, pages: root.pages, commands: 0, until_ms };
@@ -201,6 +212,17 @@ pub(super) fn keep_before(core: &mut Core, space: u64, root: &Root) {
     add_memory(core, before.pages, 0);
     let guard = Guard { before: Some(before), ..of(core, space) };
     write(core, space, &guard);
+}
+
+/// Keeps a copy of an object's memory likewise; the object has it, too.
+pub(super) fn keep_copy_before(core: &mut Core, space: u64, root: &Root) {
+    forget_before(core, space);
+    if !has_room(core, root.pages) {
+        return;
+    }
+    copy_table(core, space, PAGES, KEPT_PAGES);
+    copy_table(core, space, REGISTERS, KEPT_REGISTERS);
+    note_before(core, space, root);
 }
 
 /// Takes the memory back that was kept: pages and version of then. What the object had in its place is removed before.
@@ -249,6 +271,13 @@ fn move_table(core: &mut Core, space: u64, from: u8, to: u8) {
     for key in keys_of(core, space, from) {
         let Some(record) = core.store.get(&key).map(<[u8]>::to_vec) else { continue };
         core.store.remove(&key);
+        core.store.put(key::entry(space, to, key.get(key::ENTRY_HEAD..).unwrap_or_default()), &record);
+    }
+}
+
+fn copy_table(core: &mut Core, space: u64, from: u8, to: u8) {
+    for key in keys_of(core, space, from) {
+        let Some(record) = core.store.get(&key).map(<[u8]>::to_vec) else { continue };
         core.store.put(key::entry(space, to, key.get(key::ENTRY_HEAD..).unwrap_or_default()), &record);
     }
 }

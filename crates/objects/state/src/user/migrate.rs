@@ -4,11 +4,15 @@
 //! From feature level 8 on either run has a slice, and goes on beside the commands behind it (`long`); and nothing of `save` is kept
 //! but its result, whether it was quick or not: what it has written is not the object's, and what it asked for is not done.
 //!
-//! Memory as it is cannot be taken over, not even of an equal layout: pages are kept as far as they differ from the image of
-//! their own version.
+//! # Memory as it is
+//! From feature level 9 on memory and globals go over as they are, and nothing is run, between two versions that name the same layout,
+//! if the engine finds that they may ([`crate::guest::Engine::takes_memory_over`]). Then what differs from the one image differs from the
+//! other in the same way, so the records of pages and registers are right as they stand. Where they may not the object goes over
+//! by `save` and `migrate` like any other.
 
 use super::call::named;
 use super::enter::{self, Stop, Visit};
+use super::host::Records;
 use super::long::{self, Moment};
 use super::{GUARD_LEVEL, Guest, PAGES, REGISTERS, guard, rollback};
 use crate::answer::{Answer, find, once};
@@ -67,8 +71,16 @@ pub(crate) fn migrate(
 }
 
 fn migrated(from: VersionHash, to: VersionHash) -> String {
+    told(from, to).finish()
+}
+
+fn migrated_by_layout(from: VersionHash, to: VersionHash) -> String {
+    told(from, to).text("by", "layout").finish()
+}
+
+fn told(from: VersionHash, to: VersionHash) -> Reply {
     let reply = Reply::new().flag("migrated", from != to).text("from", &from.to_string());
-    reply.text("version", &to.to_string()).finish()
+    reply.text("version", &to.to_string())
 }
 
 /// An object begins to go to another version: it is there, or who asked for it waits.
@@ -117,17 +129,70 @@ pub(super) fn go_over(
     let (from, to) = (live.root.version, moving.to);
     match moving.back {
         Some(lose_commands) => rollback::go_back(live, ctx, moving, lose_commands, way),
-        None => take_over(live, ctx, moving, way).map(|()| migrated(from, to)),
+        None => take_over(live, ctx, moving, way).map(|by| match by {
+            By::Layout => migrated_by_layout(from, to),
+            By::Migrate => migrated(from, to),
+        }),
     }
 }
 
-/// The old module saves, the new one takes over.
+/// How an object's state has gone over to another version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum By {
+    /// Its memory has, as it was, for both versions have one layout.
+    Layout,
+    /// The old module has saved it, and the new one has taken it over.
+    Migrate,
+}
+
+/// The feature level from which on memory goes over as it is.
+const LAYOUTS_LEVEL: u32 = 9;
+
+/// Whether an object's memory goes over to another version as it is.
+pub(super) fn goes_by_layout(
+    core: &Core,
+    (kind, space): (TypeId, u64),
+    from: VersionHash,
+    to: VersionHash,
+) -> bool {
+    if core.meta.feature_level < LAYOUTS_LEVEL || !types::share_layout(core, kind, from, to) {
+        return false;
+    }
+    let engine = core.engine.get();
+    let host = Records { core, space, ended: None, is_new: false };
+    engine.ready(from).is_ok()
+        && engine.ready(to).is_ok()
+        && engine.takes_memory_over(from, to, &host).is_ok()
+}
+
+/// The object's memory goes over as it is. Its records are right for both versions.
+fn take_memory_over(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, to: VersionHash) {
+    let (kind, space, from) = (ctx.object.kind, ctx.space(), live.root.version);
+    ctx.core.engine.get().forget(space);
+    guard::keep_copy_before(ctx.core, space, &live.root);
+    types::count_object(ctx.core, kind, from, -1);
+    types::count_object(ctx.core, kind, to, 1);
+    live.root.version = to;
+    if live.root.changed != 0 {
+        live.root.changed = ctx.position();
+    }
+}
+
+/// The object's memory goes over as it is; or the old module saves, and the new one takes over.
 pub(super) fn take_over(
     live: &mut Live<Guest>,
     ctx: &mut Ctx<'_>,
     moving: &mut Moving,
     mut way: Way,
-) -> Result<(), Stop> {
+) -> Result<By, Stop> {
+    let of = (ctx.object.kind, ctx.space());
+    if moving.saved.is_none() && goes_by_layout(ctx.core, of, live.root.version, moving.to) {
+        // As before a run.
+        guard::check(ctx.core, ctx.object, ctx.space(), live.root.version)?;
+        types::ready_version(ctx.core, of.0, moving.to)?;
+        take_memory_over(live, ctx, moving.to);
+        return Ok(By::Layout);
+    }
     let saved = match &moving.saved {
         Some(saved) => saved.clone(),
         None => {
@@ -160,7 +225,7 @@ pub(super) fn take_over(
     types::count_object(ctx.core, kind, to, 1);
     live.root.version = to;
     let kept = enter::kept(live, ctx, (&visit, &at), ended);
-    kept.map(drop).map_err(|problem| not_migrated(Stop::Refused(problem)))
+    kept.map(|_| By::Migrate).map_err(|problem| not_migrated(Stop::Refused(problem)))
 }
 
 /// What the module of an object saves of it.

@@ -38,7 +38,7 @@ use crate::types;
 use long::Work;
 
 pub use call::Asked;
-pub(crate) use call::{batch_step, begin_query, call, check_batch, create, query};
+pub(crate) use call::{batch_step, begin_query, call, check_batch, create, query, takes_bytes};
 pub(crate) use enter::query_result;
 pub(crate) use exchange::{export, import};
 pub(crate) use guard::{
@@ -143,7 +143,9 @@ impl Builtin for Guest {
         match place.queue.tag {
             NOT_RUN => {
                 long::leave(ctx, ticket.id);
-                Some(said_to_end(None))
+                let (kind, version) = (ctx.object.kind, live.root.version);
+                let method = long::method_of(&ticket.wants).unwrap_or_default();
+                Some(said_to_end(None, types::is_of_bytes(ctx.core, kind, version, &method)))
             }
             CREATING => None,
             _ => {
@@ -152,7 +154,7 @@ impl Builtin for Guest {
                     ticket::set_deadline(ctx.core, ticket.id, None);
                     return None;
                 };
-                Some(said_to_end(said))
+                Some(said_to_end(said, acts::gives_bytes(ticket)))
             }
         }
     }
@@ -267,8 +269,11 @@ pub(crate) fn tally<'a>(
     Ok((versions, pages))
 }
 
-/// The result of a call that ends with what its module says to that, if that is a JSON object.
-fn said_to_end(said: Option<String>) -> Outcome {
+/// The result of a call that ends with what its module says to that, if that is a JSON object. Of one that gives bytes: none.
+fn said_to_end(said: Option<String>, gives_bytes: bool) -> Outcome {
+    if gives_bytes {
+        return Outcome::Done(crate::bytes::shown(&[]));
+    }
     let is_object = |text: &String| text.starts_with('{');
     Outcome::Done(said.filter(is_object).unwrap_or_else(|| String::from("{}")))
 }

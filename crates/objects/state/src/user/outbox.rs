@@ -12,6 +12,7 @@ use crate::key::{self, Key, kind};
 use crate::limits::{ARGUMENT_BYTES_MAX, KEY_BYTES_MAX, MESSAGE_BYTES_MAX, MESSAGE_HOPS_MAX, MESSAGES_MAX};
 use crate::object;
 use crate::problem::{Problem, Slug};
+use crate::types;
 
 record! {
     /// A message that is not delivered yet.
@@ -73,7 +74,11 @@ pub(super) fn send(
     }
     let (to_type, to_name) = target.split_once('/').ok_or_else(|| broken("a message goes to `TYPE/NAME`"))?;
     let is_short = [target, &method].iter().all(|text| text.len() <= 2 * KEY_BYTES_MAX);
-    if !is_short || args.len() > ARGUMENT_BYTES_MAX || !matches!(Json::parse(&args), Ok(Json::Object(_))) {
+    let is_json = || matches!(Json::parse(&args), Ok(Json::Object(_)));
+    if !is_short
+        || args.len() > ARGUMENT_BYTES_MAX
+        || !(is_json() || takes_bytes(core, (to_type, to_name), &method))
+    {
         return Err(broken("a message's arguments are a JSON object, and its target and method short words"));
     }
     // It would be refused when it is delivered, and be lost.
@@ -95,6 +100,12 @@ pub(super) fn send(
     core.write(key::message(core.meta.position, core.sent), &message);
     set_waiting(core, Waiting { count: before.count + 1, bytes: before.bytes + bytes });
     Ok(())
+}
+
+/// Whether that is a method of an object which takes bytes.
+fn takes_bytes(core: &Core, (to_type, to_name): (&str, &str), method: &str) -> bool {
+    let kind = types::named(core, to_type);
+    kind.is_some_and(|kind| super::takes_bytes(core, &ObjectName { kind, name: to_name.into() }, method))
 }
 
 /// Takes the next message out. It is the caller's to carry it out in the same command.

@@ -5,7 +5,7 @@ use super::Guest;
 use super::enter::{self, Stop};
 use super::guard::{self, Before};
 use super::long::{self, Moment};
-use super::migrate::{self, Moving, clear, take_over};
+use super::migrate::{self, By, Moving, clear, take_over};
 use crate::answer::{find, once};
 use crate::asked;
 use crate::command::{Caller, ObjectName};
@@ -78,7 +78,8 @@ pub(super) fn go_back(
     }
     let (mark, header, root) = (ctx.core.mark(), ctx.header.clone(), live.root.clone());
     let problem = match take_over(live, ctx, moving, way) {
-        Ok(()) => return Ok(said("migrate", 0)),
+        Ok(By::Migrate) => return Ok(said("migrate", 0)),
+        Ok(By::Layout) => return Ok(said("layout", 0)),
         Err(Stop::Refused(problem)) => problem,
         Err(unfinished) => return Err(unfinished),
     };

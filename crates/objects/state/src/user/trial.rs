@@ -3,7 +3,7 @@
 
 use super::enter::seed;
 use super::host::Records;
-use super::{Guest, Root, enter, guard, long};
+use super::{Guest, Root, enter, guard, long, migrate};
 use crate::answer::find;
 use crate::command::ObjectName;
 use crate::group::Core;
@@ -114,7 +114,7 @@ fn too_many() -> Problem {
 
 /// What there is to be tried.
 enum Begun {
-    /// The object has that version: this is said of it.
+    /// Nothing would be run: this is said of it.
     Nothing(String),
     Trial(Trial, Root),
 }
@@ -136,6 +136,10 @@ fn trial(
     }
     types::ready_version(core, object.kind, to)?;
     guard::check(core, object, space, root.version)?;
+    if migrate::goes_by_layout(core, (object.kind, space), root.version, to) {
+        let reply = said((root.version, to)).text("by", "layout");
+        return Ok(Begun::Nothing(reply.number("pages", u64::from(root.pages)).finish()));
+    }
     let description = types::description(core, object.kind, root.version);
     Ok(Begun::Trial(Trial::of(core, space, (root.version, to), description), root))
 }
@@ -177,8 +181,21 @@ impl Trial {
 
     fn run<'a>(&self, version: VersionHash, changed: u64, entry: Entry<'a>) -> Run<'a> {
         let Self { space, now_ms, position, seed, .. } = *self;
-        let (kept_at, caller, fuel_max, slice) = (position, "{}", u64::MAX, None);
-        Run { version, space, changed, entry, now_ms, position, kept_at, seed, caller, fuel_max, slice }
+        let (kept_at, caller, fuel_max, bytes, slice) = (position, "{}", u64::MAX, false, None);
+        Run {
+            version,
+            space,
+            changed,
+            entry,
+            now_ms,
+            position,
+            kept_at,
+            seed,
+            caller,
+            fuel_max,
+            bytes,
+            slice,
+        }
     }
 
     fn save<R>(&self, changed: u64, work: impl FnOnce(&Run<'_>) -> R) -> R {
@@ -191,7 +208,7 @@ impl Trial {
 
     /// The old version has saved: what the new one is given.
     fn saved(mut self, engine: &dyn Engine, ended: Ended) -> Result<(Self, String), Problem> {
-        let saved = enter::text(ended.outcome.map_err(enter::problem)?, Entry::Save)?;
+        let saved = enter::text(ended.outcome.map_err(enter::problem)?, Entry::Save, false)?;
         engine.ready(self.to).map_err(|rejected| types::closed(&rejected.detail))?;
         self.saved_bytes = Some(saved.len() as u64);
         let state = Reply::new()
@@ -230,7 +247,7 @@ pub(super) fn saved(
     let records = Records { core, space, ended: None, is_new: false };
     let copy = Trial::of(core, space, (root.version, root.version), String::new());
     let ended = copy.save(root.changed, |run| on_a_copy(core.engine.get(), run, &records));
-    let saved = enter::text(ended.outcome.map_err(enter::problem)?, Entry::Save)?;
+    let saved = enter::text(ended.outcome.map_err(enter::problem)?, Entry::Save, false)?;
     Ok((root, saved))
 }
 

@@ -37,6 +37,8 @@ struct Inner {
     resident: BTreeMap<u64, (VersionHash, u64, Pages)>,
     /// How often memory was made again from records.
     loads: usize,
+    /// How often something was run where commands are applied, or taken from what was begun.
+    runs: usize,
     /// Which objects were forgiven, and up to which positions.
     forgiven: Vec<(u64, u64)>,
     /// What was begun, by object.
@@ -108,6 +110,10 @@ impl FakeEngine {
         self.inner.lock().unwrap().resident.len()
     }
 
+    pub fn runs(&self) -> usize {
+        self.inner.lock().unwrap().runs
+    }
+
     pub fn loads(&self) -> usize {
         self.inner.lock().unwrap().loads
     }
@@ -142,6 +148,13 @@ fn fuel_of(entry: Entry<'_>, module: &str) -> u64 {
     let if_said = |word: &str| if module.contains(word) { MUCH } else { LITTLE };
     match entry {
         Entry::Call { method: "burn", .. } => u64::MAX,
+        Entry::Call { method: "flip", args } => {
+            if args.starts_with(b"long") {
+                MUCH
+            } else {
+                LITTLE
+            }
+        }
         Entry::Call { args, .. } => argument(args, "fuel").max(LITTLE as i64) as u64,
         Entry::Init(_) => if_said("longinit"),
         Entry::Timer(_) => if_said("longtimer"),
@@ -213,6 +226,22 @@ impl Machine<'_> {
         let done = || Ok(b"{}".to_vec());
         match method {
             "add" => return Ok(self.add(argument(args, "by").max(1) as u64)),
+            // The bytes that it is given, the last one first.
+            "flip" => {
+                self.add(args.len() as u64);
+                return Ok(args.iter().rev().copied().collect());
+            }
+            "peek" => return Ok([args, &[0xff, self.read(0, 0) as u8]].concat()),
+            "give_bytes" => {
+                let ticket = self.next().unwrap_or(0);
+                self.acts.push(Act::Wake { ticket, result: args.to_vec() });
+                return Ok(Vec::new());
+            }
+            "send_bytes" => self.acts.push(Act::Send {
+                target: "hits/b".into(),
+                method: "flip".into(),
+                args: vec![0xff, 0, 1],
+            }),
             "touch" => self.write(argument(args, "page") as u32, 1, 7),
             "clear" => {
                 let page = argument(args, "page") as u32;
@@ -294,6 +323,9 @@ impl Machine<'_> {
                 if argument(args, "start") < 0 {
                     return Err(Failure::Refused { code: "bad-start".into(), detail: "below 0".into() });
                 }
+                if argument(args, "start") == 666 {
+                    return Err(Failure::Deadly { detail: "the process has died twice".into() });
+                }
                 let start = argument(args, "start") as u64;
                 if start > 0 {
                     self.write(0, 0, start);
@@ -311,6 +343,9 @@ impl Machine<'_> {
             Entry::Migrate(state) => {
                 let Ok(Json::Object(fields)) = Json::parse(state) else { panic!("{state:?}") };
                 let text = fields.iter().find(|(key, _)| key == "state").unwrap().1.canonical();
+                if argument(text.as_bytes(), "value") == 666 {
+                    return Err(Failure::Deadly { detail: "the process has died twice".into() });
+                }
                 self.write(0, 0, 1_000 + argument(text.as_bytes(), "value") as u64);
                 Ok(Vec::new())
             }
@@ -383,11 +418,21 @@ impl Engine for FakeEngine {
         if self.is_open() { 0 } else { self.inner.lock().unwrap().modules.len() }
     }
 
+    fn takes_memory_over(&self, from: VersionHash, to: VersionHash, host: &dyn Host) -> Result<(), String> {
+        let inner = self.inner.lock().unwrap();
+        assert!(inner.modules.contains_key(&from) && host.pages().is_sorted());
+        match inner.modules.get(&to) {
+            Some(module) if !module.contains("elsewhere") => Ok(()),
+            _ => Err(String::from("its static data lies elsewhere")),
+        }
+    }
+
     fn forgive(&self, space: u64, position: u64) {
         self.inner.lock().unwrap().forgiven.push((space, position));
     }
 
     fn run(&self, run: &Run<'_>, host: &dyn Host) -> Ended {
+        self.inner.lock().unwrap().runs += 1;
         if run.slice.is_none() {
             let begun = self.inner.lock().unwrap().begun.remove(&run.space);
             if let Some(begun) = begun.filter(|begun| begun.run == run.id()) {

@@ -16,7 +16,7 @@ pub(crate) const REACHED: &[&str] = &[
     "rogue.send done", "rogue.trap guest-trap", "tally.add done", "tally.add quarantined", "tally.chain done",
     "tally.deep stack-exhausted", "tally.echo done", "tally.flood done", "tally.heavy out-of-memory",
     "tally.jumble guest-trap", "tally.kill done", "tally.kill quarantined", "tally.refuse guest-error",
-    "tally.send done", "tally.send guest-trap", "tally.trap guest-trap",
+    "tally.send done", "tally.send guest-trap", "tally.trap guest-trap", "tally.xor done",
 ];
 
 /// What may happen, and is rare.
@@ -44,7 +44,7 @@ const RARE: &[&str] = &[
     "rogue.refuse quarantined", "rogue.send guest-trap", "rogue.send quarantined", "rogue.trap quarantined",
     "tally.chain quarantined", "tally.deep quarantined", "tally.echo quarantined", "tally.flood guest-trap",
     "tally.flood quarantined", "tally.heavy quarantined", "tally.jumble quarantined",
-    "tally.refuse quarantined", "tally.send quarantined", "tally.trap quarantined",
+    "tally.refuse quarantined", "tally.send quarantined", "tally.trap quarantined", "tally.xor quarantined",
 ];
 
 /// The cell of that name, if there is one.

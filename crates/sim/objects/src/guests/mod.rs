@@ -9,6 +9,9 @@
 //! All send messages (`messages.rs`). What kills the process of a member that runs it is told by the method and its number
 //! ([`deadly`]): the modules themselves do nothing out of the ordinary then.
 //!
+//! Some versions of a type name one layout ([`layout`]): an object's memory goes from one to the other as it is. Those of `gate` do so, too, but
+//! their static data differs within what most objects change, so these are moved like any others.
+//!
 //! Of a number that was given a version adds its own multiple, so a value tells which versions have run. One version does not
 //! take over the state of another, and one is no version at all.
 
@@ -24,7 +27,7 @@ use objects_state::guest::VersionHash;
 use sha2::{Digest as _, Sha256};
 
 pub(crate) use cells::{REACHED, cell};
-pub(crate) use model::{Asked, Guest, Ran};
+pub(crate) use model::{Asked, Guest, Ran, base64};
 
 /// A type of users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,12 +39,30 @@ pub(crate) enum GuestType {
 
 pub(crate) const TYPES: [GuestType; 3] = [GuestType::Tally, GuestType::Rogue, GuestType::Gate];
 
+/// The method that takes bytes, and gives them back.
+pub(crate) const XOR: &str = "xor";
+
+/// What it is given for a number: no text.
+pub(crate) fn bytes_for(number: u64) -> Vec<u8> {
+    [&[0xff][..], &number.to_le_bytes()].concat()
+}
+
 /// Numbers of versions that can be run.
 pub(crate) const RUNNABLE: [u64; 3] = [1, 2, 3];
 /// The number of one that members reject.
 pub(crate) const REJECTED: u64 = 9;
 /// The version whose `migrate` traps.
 pub(crate) const TAKES_NOTHING_OVER: u64 = 3;
+
+/// The layout that a version names.
+pub(crate) const fn layout(of: GuestType, number: u64) -> Option<&'static str> {
+    match (of, number) {
+        (GuestType::Tally | GuestType::Gate, 1 | 2) | (GuestType::Rogue, 1 | TAKES_NOTHING_OVER) => {
+            Some("words")
+        }
+        _ => None,
+    }
+}
 
 const TEXT: &str = include_str!("module.wat");
 /// Several times what a call may take where commands are applied: a run that never ends takes 8 ms or less of a processor.
@@ -63,7 +84,7 @@ impl GuestType {
         match self {
             Self::Tally => &[
                 "add", "add", "add", "chain", "send", "send", "send", "flood", "echo", "refuse", "trap",
-                "deep", "heavy", "jumble",
+                "deep", "heavy", "jumble", XOR,
             ],
             Self::Rogue => &[
                 "add", "chain", "much", "much", "much", "much", "send", "send", "flood", "burn", "trap",
@@ -76,17 +97,28 @@ impl GuestType {
         }
     }
 
-    fn description(self) -> String {
+    /// A byte of the image, in the page of the state, behind what an object uses of it.
+    const fn mark(self, number: u64) -> u64 {
+        match self {
+            Self::Gate => number,
+            Self::Tally | Self::Rogue => 0,
+        }
+    }
+
+    fn description(self, number: u64) -> String {
         let mut methods =
             BTreeMap::from([("get", "query"), (deadly::QUERY, "query"), (deadly::METHOD, "command")]);
         let kind = |method| if method == "wait" { "blocking" } else { "command" };
         methods.retain(|name, _| *name != deadly::QUERY || self == Self::Tally);
         methods.extend((self == Self::Rogue).then_some((deadly::LONG_METHOD, "command")));
         methods.extend(self.methods().iter().map(|method| (*method, kind(*method))));
-        let methods: Vec<_> =
-            methods.iter().map(|(name, kind)| format!(r#""{name}":{{"kind":"{kind}"}}"#)).collect();
+        let codec = |name: &str| if name == XOR { r#","codec":"raw""# } else { "" };
+        let methods =
+            methods.iter().map(|(name, kind)| format!(r#""{name}":{{"kind":"{kind}"{}}}"#, codec(name)));
+        let methods: Vec<_> = methods.collect();
+        let layout = layout(self, number).map(|name| format!(r#""layout":"{name}","#)).unwrap_or_default();
         format!(
-            r#"{{"methods":{{{}}},"session_expired":{},"limits":{{"fuel":{FUEL},"memory_bytes":{MEMORY_BYTES}}}}}"#,
+            r#"{{{layout}"methods":{{{}}},"session_expired":{},"limits":{{"fuel":{FUEL},"memory_bytes":{MEMORY_BYTES}}}}}"#,
             methods.join(","),
             self == Self::Gate
         )
@@ -104,7 +136,7 @@ pub(crate) struct Module {
 
 impl Module {
     fn new(of: GuestType, number: u64) -> Self {
-        let description = of.description();
+        let description = of.description(number);
         let quoted = description.replace('"', "\\\"");
         let items = match number {
             REJECTED => r#"(memory (export "memory") 1)"#,
@@ -113,7 +145,9 @@ impl Module {
         // Globals come behind imports.
         let version = format!("(global $version i64 (i64.const {number}))");
         let messages = if number == REJECTED { String::new() } else { messages::segments() };
-        let text = format!("(module (@custom \"diwan.type\" \"{quoted}\")\n{items}\n{version}\n{messages})");
+        let mark = format!("(data (i32.const 5120) \"\\{:02x}\")", of.mark(number));
+        let text =
+            format!("(module (@custom \"diwan.type\" \"{quoted}\")\n{items}\n{version}\n{messages}\n{mark})");
         let bytes = wat::parse_str(text).unwrap_or_else(|error| panic!("a module of ours: {error}"));
         let hash = VersionHash::of(Sha256::digest(&bytes).into(), None, description.as_bytes());
         Self { of, number, bytes, hash }
@@ -122,6 +156,9 @@ impl Module {
 
 /// The number that a method or a constructor is given.
 pub(crate) fn number_of(args: &[u8]) -> u64 {
+    if let [0xff, number @ ..] = args {
+        return number.try_into().map_or(0, u64::from_le_bytes);
+    }
     let args = crate::outcome::parsed(&String::from_utf8_lossy(args));
     ["number", "start", "by"].iter().find_map(|name| args[name].as_u64()).unwrap_or(0)
 }

@@ -165,6 +165,10 @@
     (if (i32.eq (local.get $first) (i32.const 97)) (then (return (call $add (local.get $number)))))         ;; add
     (if (i32.eq (local.get $first) (i32.const 119)) (then (return (call $wait (local.get $number)))))       ;; wait
     (if (i32.eq (local.get $first) (i32.const 112)) (then (return (call $pass (local.get $number)))))       ;; pass
+    (if (i32.eq (local.get $first) (i32.const 120)) (then                                                   ;; xor
+      (call $raise (i32.const 0) (i64.mul (i64.extend_i32_u (local.get $l)) (global.get $version)))
+      (call $raise (i32.const 1) (i64.const 1))
+      (return (i64.or (i64.shl (i64.extend_i32_u (local.get $p)) (i64.const 32)) (i64.extend_i32_u (local.get $l))))))
     (if (i32.eq (local.get $first) (i32.const 107)) (then (return (call $add (local.get $number)))))        ;; kill
     (if (i32.eq (local.get $first) (i32.const 113)) (then (return (call $shown))))                          ;; quit
     (local.set $form (i32.wrap_i64 (i64.rem_u (local.get $number) (global.get $drawn))))

@@ -17,6 +17,7 @@ use super::history::{About, Answer, By, Call, Errand, History, Object};
 use super::node::Modules;
 use super::travel::{Flight, ToClient, Travel};
 use crate::crowd::numbers_in;
+use crate::guests::base64;
 use crate::outcome::parsed;
 use own::Own;
 use tokens::Tokens;
@@ -561,7 +562,9 @@ impl Clients {
 fn answer_of(response: HttpResponse) -> Answer {
     let field = response.fields.iter().find(|(name, _)| *name == "diwan-position");
     let position = field.and_then(|(_, value)| value.parse().ok());
-    Answer { status: response.status, body: response.body, position }
+    // As texts of JSON have bytes.
+    let bytes = response.bytes.map(|bytes| format!("\"{}\"", base64(&bytes)));
+    Answer { status: response.status, body: bytes.unwrap_or(response.body), position }
 }
 
 /// A request without a body.

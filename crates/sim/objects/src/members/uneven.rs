@@ -54,6 +54,10 @@ impl Engine for Uneven {
         self.inner.unfinished()
     }
 
+    fn takes_memory_over(&self, from: VersionHash, to: VersionHash, host: &dyn Host) -> Result<(), String> {
+        self.inner.takes_memory_over(from, to, host)
+    }
+
     fn forgive(&self, space: u64, position: u64) {
         self.inner.forgive(space, position);
     }

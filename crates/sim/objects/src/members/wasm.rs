@@ -119,6 +119,10 @@ impl Engine for PacedGuests {
         self.inner().versions.values().filter(|left| **left > 0).count()
     }
 
+    fn takes_memory_over(&self, from: VersionHash, to: VersionHash, host: &dyn Host) -> Result<(), String> {
+        self.guests.takes_memory_over(from, to, host)
+    }
+
     fn forgive(&self, space: u64, position: u64) {
         self.deaths.forgive(space);
         self.guests.forgive(space, position);

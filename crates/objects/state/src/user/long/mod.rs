@@ -60,7 +60,7 @@ use super::enter::seed_of;
 use super::migrate::Moving;
 use super::{CREATED_WITH, CREATING, Guest, NOT_RUN, WAITING, guard, outbox};
 use crate::codec::{Malformed, decoded, encoded};
-use crate::command::{Begun, Invocation, ObjectName};
+use crate::command::{Begun, Invocation, ObjectName, TypeId};
 use crate::group::Core;
 use crate::guest::RunId;
 use crate::key::{self, kind, table};
@@ -228,11 +228,11 @@ fn begin(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, item: &Item) {
     let running = Running { item: *item, begun: now(ctx) };
     let occupied = Occupied { object: ctx.object.clone(), running: Some(running) };
     ctx.core.write(key::occupied(ctx.space()), &occupied);
-    begin_in_engine(ctx.core, (&live.root, ctx.space()), item);
+    begin_in_engine(ctx.core, (ctx.object.kind, &live.root, ctx.space()), item);
 }
 
-fn begin_in_engine(core: &Core, (root, space): (&super::Root, u64), item: &Item) {
-    turn::with_run(core, (root, space), item, |run, host| core.engine.get().begin(run, host));
+fn begin_in_engine(core: &Core, of: (TypeId, &super::Root, u64), item: &Item) {
+    turn::with_run(core, of, item, |run, host| core.engine.get().begin(run, host));
 }
 
 /// A run that is under way is so no more. What stands behind it has its turn.
@@ -285,7 +285,7 @@ fn begin_again(live: &Live<Guest>, ctx: &mut Ctx<'_>) {
     ctx.core.engine.get().forget(ctx.space());
     let again = Occupied { object, running: Some(Running { begun: now(ctx), ..running }) };
     ctx.core.write(key::occupied(ctx.space()), &again);
-    begin_in_engine(ctx.core, (&live.root, ctx.space()), &running.item);
+    begin_in_engine(ctx.core, (ctx.object.kind, &live.root, ctx.space()), &running.item);
 }
 
 /// A timer that is due and stands behind is set again, or cleared.
@@ -429,8 +429,10 @@ pub(crate) fn begin_anew(core: &Core, space: u64) {
     let Some(Occupied { object, running: Some(running) }) = of(core, space) else { return };
     let Some(opened) = object::open::<Guest>(core, &object) else { return };
     // One that runs nothing any more is refused when it is finished.
-    if guard::check(core, &object, space, opened.live.root.version).is_ok() {
-        begin_in_engine(core, (&opened.live.root, space), &running.item);
+    let (version, is_creation) = (opened.live.root.version, matches!(running.item.work, Work::Init(_)));
+    let may_be_created = !is_creation || types::check_creations(core, object.kind, version).is_ok();
+    if may_be_created && guard::check(core, &object, space, version).is_ok() {
+        begin_in_engine(core, (object.kind, &opened.live.root, space), &running.item);
     }
 }
 

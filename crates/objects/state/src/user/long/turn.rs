@@ -3,7 +3,7 @@
 use super::record::{Asked, Item, Work};
 use crate::answer::is_for_now;
 use crate::codec::{decoded, encoded};
-use crate::command::ObjectName;
+use crate::command::{ObjectName, TypeId};
 use crate::effects::TicketEnd;
 use crate::group::Core;
 use crate::guest::{Entry, Run};
@@ -18,7 +18,7 @@ use crate::user::call::{created, entry_of, step};
 use crate::user::enter::{self, Stop, Visit};
 use crate::user::host::Records;
 use crate::user::migrate::{self, Moving};
-use crate::user::{CREATED_WITH, Guest, NOT_RUN, Root, caller_json, guard, said_to_end};
+use crate::user::{CREATED_WITH, Guest, NOT_RUN, Root, acts, caller_json, guard, said_to_end};
 
 /// What came of it.
 pub(super) enum Turn {
@@ -49,13 +49,14 @@ fn claim_of(ticket: &Ticket, wait_ms: Option<i64>) -> Claim {
 /// The run of an item, as the engine begins it beside the commands; nothing if it is of no use any more.
 pub(super) fn with_run<R>(
     core: &Core,
-    (root, space): (&Root, u64),
+    (kind, root, space): (TypeId, &Root, u64),
     item: &Item,
     work: impl Fn(&Run<'_>, &Records<'_>) -> R,
 ) -> Option<R> {
     let begin = |visit: &Visit<'_>, caller: &str| {
         let host = Records { core, space, ended: visit.ended, is_new: false };
-        work(&enter::as_run(root, space, visit, &item.at, caller), &host)
+        let bytes = types::has_bytes(core, kind, root.version);
+        work(&enter::as_run((root, bytes), space, visit, &item.at, caller), &host)
     };
     let nobody = caller_json(&Claim::default());
     Some(match item.work {
@@ -63,24 +64,25 @@ pub(super) fn with_run<R>(
             let (_, ticket) = ticket::waiting(core, id)?;
             let asked: Asked = decoded(&ticket.wants).ok()?;
             let caller = caller_json(&claim_of(&ticket, None));
-            begin(&Visit::of_call(entry_of(&asked.invocation), false), &caller)
+            begin(&Visit::of_call(entry_of((core, kind, root.version), &asked.invocation), false), &caller)
         }
         Work::Init(_) => {
             let args = core.store.get(&key::entry(space, CREATED_WITH, &[]))?;
             begin(&Visit::of_call(Entry::Init(args), false), &nobody)
         }
         Work::Move(id) => {
-            let (place, ticket) = ticket::waiting(core, id)?;
+            let (_, ticket) = ticket::waiting(core, id)?;
             let moving: Moving = decoded(&ticket.wants).ok()?;
             let Some(saved) = &moving.saved else {
                 return Some(begin(&Visit::of_call(Entry::Save, false), &nobody));
             };
-            types::ready_version(core, place.object.kind, moving.to).ok()?;
-            let state = migrate::state(core, place.object.kind, root.version, saved);
+            types::ready_version(core, kind, moving.to).ok()?;
+            let state = migrate::state(core, kind, root.version, saved);
             let visit = Visit::of_call(Entry::Migrate(state.as_bytes()), false);
             let anew = Root { version: moving.to, changed: 0, ..root.clone() };
             let host = Records { core, space, ended: None, is_new: true };
-            work(&enter::as_run(&anew, space, &visit, &item.at, &nobody), &host)
+            let bytes = types::has_bytes(core, kind, moving.to);
+            work(&enter::as_run((&anew, bytes), space, &visit, &item.at, &nobody), &host)
         }
         other => begin(&Visit::of_uncalled(core, &other), &nobody),
     })
@@ -118,7 +120,7 @@ fn call(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, (item, id): (&Item, u64), sli
     let claim = claim_of(&found.1, asked.wait_ms);
     let ctx = &mut Ctx { core: &mut *ctx.core, header: &mut *ctx.header, object: ctx.object, claim: &claim };
     let (mark, header, root) = (ctx.core.mark(), ctx.header.clone(), live.root.clone());
-    let entry = entry_of(&asked.invocation);
+    let entry = entry_of((ctx.core, ctx.object.kind, live.root.version), &asked.invocation);
     let visit = Visit { slice, at: Some(item.at), own: Some(&found), ..Visit::of_call(entry, true) };
     let hops = core::mem::replace(&mut ctx.core.hops, asked.hops);
     let stepped = step(live, ctx, &asked.invocation, &visit);
@@ -161,7 +163,9 @@ fn init(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, (item, id): (&Item, u64), sli
     let args = ctx.core.store.get(&args_key).map(<[u8]>::to_vec).unwrap_or_default();
     let (mark, header, root) = (ctx.core.mark(), ctx.header.clone(), live.root.clone());
     let visit = Visit { slice, at: Some(item.at), ..Visit::of_call(Entry::Init(&args), false) };
-    let entered = enter::enter(live, ctx, &visit);
+    // Another creation of its version may have killed members meanwhile.
+    let may_run = types::check_creations(ctx.core, ctx.object.kind, live.root.version);
+    let entered = may_run.map_err(Stop::from).and_then(|()| enter::enter(live, ctx, &visit));
     let (problem, is_unfinished) = match entered {
         Ok(_) => {
             ctx.core.store.remove(&args_key);
@@ -232,7 +236,7 @@ fn end(
     // The run has woken others at the most, for this one had ended as far as it could see.
     if let Some((place, ticket)) = ticket::waiting(ctx.core, id) {
         let end = if why == Why::TimedOut { TicketEnd::TimedOut } else { TicketEnd::Cancelled };
-        ctx.end(&place, &ticket, end, said_to_end(said));
+        ctx.end(&place, &ticket, end, said_to_end(said, acts::gives_bytes(&ticket)));
     }
     Turn::Over
 }

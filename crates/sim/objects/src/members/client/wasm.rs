@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::asks::of;
 use super::{Clients, bare};
 use crate::guests::deadly::{self, Kills};
-use crate::guests::{self, GuestType, REJECTED, RUNNABLE};
+use crate::guests::{self, GuestType, REJECTED, RUNNABLE, XOR};
 use crate::members::edge::HttpCall;
 use crate::members::history::{About, Call, Object};
 
@@ -18,7 +18,7 @@ const NAMES: [&str; 2] = ["g0", "g1"];
 
 impl Clients {
     /// Whether a call without an answer is not made again in the calm: a creation whose constructor kills has neither number nor
-    /// key, so each copy that is carried out is another run, and kills all members again.
+    /// key, so each copy that is carried out is another run, and kills all members again if its version was released meanwhile.
     pub(super) fn gives_up(&self, call: &Call) -> bool {
         let kills = || deadly::of_constructor(guests::number_of(&call.http.body)) != Kills::Nobody;
         !self.may_kill && call.http.method == "PUT" && kills()
@@ -123,11 +123,20 @@ impl Clients {
             }
             6..10 => (":rollback", json!({ "lose_commands": self.random.chance(60) })),
             10 if self.random.chance(60) => (":quarantine", json!({ "reason": "a test" })),
+            12 => return self.release_version(index, guest),
             // What is stopped does not stay so for long.
             _ => (":release", json!({})),
         };
         let http = to(&object, "POST", operation, &body);
         self.identified(index, object, None, http)
+    }
+
+    /// Objects of a version may be created again.
+    fn release_version(&mut self, index: usize, guest: GuestType) -> Call {
+        let hash = guests::module(guest, RUNNABLE[self.random.below(3) as usize]).hash;
+        let http = bare("POST", format!("/v1/types/{}/{hash}:release", guest.name()), Vec::new());
+        let about = About::Command { object: None, method: None };
+        Call { is_repeatable: true, ..of(index, about, http, None) }
     }
 
     /// What kills the process of whoever runs it.
@@ -180,14 +189,18 @@ impl Clients {
             let http = batch(&mut apart, guest, &object);
             return self.identified(index, object, None, http);
         }
-        let http = to(&object, "POST", &format!("/{method}{waits}"), &json!({ "number": number }));
+        let mut http = to(&object, "POST", &format!("/{method}{waits}"), &json!({ "number": number }));
+        if method == XOR {
+            http.body = guests::bytes_for(number);
+            http.fields.push(("content-type", String::from("application/octet-stream")));
+        }
         self.identified(index, object, Some(method), http)
     }
 }
 
 /// Calls one behind the other. None of them waits.
 fn batch(random: &mut Random, guest: GuestType, object: &Object) -> HttpCall {
-    let methods: Vec<_> = guest.methods().iter().filter(|method| **method != "wait").collect();
+    let methods: Vec<_> = guest.methods().iter().filter(|method| !["wait", XOR].contains(method)).collect();
     let calls = (0..1 + random.below(4)).map(|_| {
         let method = methods[random.below(methods.len() as u64) as usize];
         json!({ "method": method, "args": { "number": 1 + random.below(300) } })

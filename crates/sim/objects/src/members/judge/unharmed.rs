@@ -44,6 +44,10 @@ impl Engine for Unharmed {
         self.0.description(version)
     }
 
+    fn takes_memory_over(&self, from: VersionHash, to: VersionHash, host: &dyn Host) -> Result<(), String> {
+        self.0.takes_memory_over(from, to, host)
+    }
+
     fn begin(&self, run: &Run<'_>, host: &dyn Host) {
         self.0.begin(run, host);
     }

@@ -142,7 +142,13 @@ impl Guests {
         Ok(())
     }
 
-    pub(super) fn created(&mut self, key: Key, start: u64, said: &Said<'_>) -> Result<(), Wrong> {
+    pub(super) fn created(
+        &mut self,
+        seen: &Seen<'_>,
+        key: Key,
+        start: u64,
+        said: &Said<'_>,
+    ) -> Result<(), Wrong> {
         let reply = said.done();
         let incarnation = reply.and_then(|reply| parsed(reply)["incarnation"].as_u64());
         if let Some(object) = self.objects.get(&key) {
@@ -153,36 +159,44 @@ impl Guests {
                 false => Err((1, format!("it is there already: {said:?}"))),
             };
         }
-        if !self.versions.has_ready(key.0) {
+        let Some(version) = self.versions.current(key.0) else {
             return refused(27, said, self.versions.refusals(key.0), "it has no version that may run");
+        };
+        if self.versions.creates_nothing(key.0) {
+            self.judged(23, "creations behind one that killed");
+            self.reached("creation behind one that killed");
+            return refused(23, said, &["quarantined"], "a creation of its version has killed members");
         }
-        let ready = self.versions.ready(key.0);
-        let version = reply.and_then(|reply| version_in(reply, key.0, &ready));
-        if reply.is_some() && version.is_none() {
-            return Err((27, format!("it is created of a version that may not run: {said:?}, {ready:?}")));
-        }
-        let guest = Guest::created(key.0, version.unwrap_or(1), start);
-        let Some((guest, incarnation)) = guest.zip(incarnation) else {
-            let is_refusal = Guest::created(key.0, 1, start).is_none();
-            let due = match deadly::of_constructor(start) {
-                Kills::Always => {
-                    self.judged(23, "constructors that kill");
-                    self.reached("constructor that kills");
-                    Ran::Fails("quarantined", None)
-                }
-                _ => {
-                    self.reached("constructor refused");
-                    Ran::Fails("guest-error", Some("not-today"))
-                }
-            };
-            return match said.answer.filter(|_| is_refusal) {
-                Some(outcome) => check(&due, outcome),
-                None => Err((1, format!("it should be created: {said:?}"))),
-            };
+        let Some(guest) = Guest::created(key.0, version, start) else {
+            return self.not_created(seen, &key, start, said);
+        };
+        let told = reply.and_then(|reply| version_in(reply, key.0, &[version])).and(incarnation);
+        let Some(incarnation) = told else {
+            return Err((27, format!("it should be created, of version {version}: {said:?}")));
         };
         self.judged(27, "objects of guests that are created");
         self.objects.insert(key, Object::new(incarnation, start, guest));
         Ok(())
+    }
+
+    /// Its constructor refuses, or kills whoever runs it: then no more objects are created of its version.
+    fn not_created(&mut self, seen: &Seen<'_>, key: &Key, start: u64, said: &Said<'_>) -> Result<(), Wrong> {
+        let due = match deadly::of_constructor(start) {
+            Kills::Always => {
+                self.judged(23, "constructors that kill");
+                self.reached("constructor that kills");
+                self.versions.stop(key.0, seen.state.feature_level());
+                Ran::Fails("quarantined", None)
+            }
+            _ => {
+                self.reached("constructor refused");
+                Ran::Fails("guest-error", Some("not-today"))
+            }
+        };
+        match said.answer {
+            Some(outcome) => check(&due, outcome),
+            None => Err((1, format!("it should be refused: {said:?}"))),
+        }
     }
 
     pub(super) fn deleted(&mut self, key: &Key, said: &Said<'_>) -> Result<(), Wrong> {

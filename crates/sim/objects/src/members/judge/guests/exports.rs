@@ -45,24 +45,26 @@ impl Guests {
         if self.objects.contains_key(&key) {
             return refused(24, said, &["exists"], "there is such an object");
         }
-        let ready = self.versions.ready(key.0);
-        if ready.is_empty() {
+        let Some(version) = self.versions.current(key.0) else {
             return refused(27, said, &["type-not-ready", "no-such-type"], "it has no version that may run");
+        };
+        if self.versions.creates_nothing(key.0) {
+            self.judged(23, "imports behind a creation that killed");
+            return refused(23, said, &["quarantined"], "a creation of its version has killed members");
         }
         let Some(reply) = said.done() else {
             self.judged(24, "imports that fail");
-            let may_fail = ready.contains(&TAKES_NOTHING_OVER);
-            return match may_fail {
+            return match version == TAKES_NOTHING_OVER {
                 true => refused(24, said, &["not-migrated"], "that version takes nothing over"),
                 false => Err((24, format!("it should be imported: {said:?}"))),
             };
         };
         let state = parsed(&String::from_utf8_lossy(state));
-        let made = version_in(reply, key.0, &ready)
+        let made = version_in(reply, key.0, &[version])
             .and_then(|version| Guest::restored(key.0, &state)?.migrated(version))
             .zip(parsed(reply)["incarnation"].as_u64());
         let Some((guest, incarnation)) = made else {
-            return Err((24, format!("it is imported of a version that may not run: {said:?}, {ready:?}")));
+            return Err((24, format!("it should be imported, of version {version}: {said:?}")));
         };
         self.judged(24, "imports of guests");
         self.objects.insert(key, Object::new(incarnation, NO_START, guest));

@@ -224,7 +224,8 @@ impl Guests {
             Command::TypePut { .. }
             | Command::TypeVerdict { .. }
             | Command::TypeReady { .. }
-            | Command::TypeDelete { .. } => return self.of_version(seen.command, said),
+            | Command::TypeDelete { .. }
+            | Command::TypeRelease { .. } => return self.of_version(seen, said),
             _ => {}
         }
         let object = object_of(seen.command).and_then(|object| key_of(seen.state, object));
@@ -241,7 +242,7 @@ impl Guests {
         match seen.command {
             Command::Call(call) => self.called(seen, (key, call), said, woken)?,
             Command::Batch(batch) => self.batch(seen, (key, batch), said, woken)?,
-            Command::Create { args, .. } => self.created(key, guests::number_of(args), said)?,
+            Command::Create { args, .. } => self.created(seen, key, guests::number_of(args), said)?,
             Command::Delete { .. } => self.deleted(&key, said)?,
             Command::Import { content, .. } => self.imported(key, content, said)?,
             Command::Migrate { to, .. } => self.migrated(&key, *to, said)?,
@@ -260,6 +261,7 @@ impl Guests {
     pub(super) fn look_at_all(&mut self, state: &State) -> Result<(), Wrong> {
         let keys: Vec<_> = self.objects.keys().cloned().collect();
         keys.iter().try_for_each(|key| self.look(key, state))?;
+        self.look_at_versions(state)?;
         self.outbox.look(state)
     }
 

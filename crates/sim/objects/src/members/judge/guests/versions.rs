@@ -1,14 +1,14 @@
 //! Versions come, are judged and go; objects are moved between them and back, stopped and released.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use objects_state::guest::VersionHash;
-use objects_state::{Command, Verdict};
+use objects_state::{Command, State, Verdict};
 use serde_json::{Value, json};
 
 use super::calls::{number_of_version, refused};
-use super::{Guests, Key, Named, Said, Wait, key_named};
-use crate::guests::{GuestType, REJECTED, module, module_of};
+use super::{Guests, Key, Named, Said, Seen, Wait, key_named};
+use crate::guests::{GuestType, REJECTED, TYPES, module, module_of};
 use crate::members::history::Answer;
 use crate::outcome::parsed;
 use crate::rules::{Rules, Wrong};
@@ -19,29 +19,58 @@ const NOT_READY: [&str; 3] = ["no-such-type", "type-not-ready", "type-rejected"]
 /// Which versions there are.
 #[derive(Default)]
 pub(super) struct Versions {
-    put: BTreeSet<VersionHash>,
+    /// With the position at which each came.
+    put: BTreeMap<VersionHash, u64>,
     /// Those that may be run, by the members' verdict.
     ready: BTreeSet<VersionHash>,
+    /// Those of new objects.
+    current: BTreeMap<GuestType, VersionHash>,
+    /// Those whose creations have killed members, and that nobody has released since.
+    stopped: BTreeSet<VersionHash>,
 }
+
+/// From this feature level on a version whose creation has killed members creates nothing more.
+const STOPS_LEVEL: u32 = 9;
 
 /// What a migration that is tried is answered, or refused with: one of these.
 type Tried = Result<Vec<(&'static str, Value)>, &'static [&'static str]>;
 
 impl Versions {
-    /// Numbers of a type's versions that may be run.
-    pub(super) fn ready(&self, of: GuestType) -> Vec<u64> {
-        self.ready.iter().filter_map(|hash| number_of_version(of, *hash)).collect()
+    /// The number of the version of new objects.
+    pub(super) fn current(&self, of: GuestType) -> Option<u64> {
+        self.current.get(&of).and_then(|hash| number_of_version(of, *hash))
     }
 
-    pub(super) fn has_ready(&self, of: GuestType) -> bool {
-        !self.ready(of).is_empty()
+    /// Whether no new objects are made of what would be their version.
+    pub(super) fn creates_nothing(&self, of: GuestType) -> bool {
+        self.current.get(&of).is_some_and(|hash| self.stopped.contains(hash))
+    }
+
+    /// A creation has killed members.
+    pub(super) fn stop(&mut self, of: GuestType, level: u32) {
+        let current = self.current.get(&of).filter(|_| level >= STOPS_LEVEL);
+        self.stopped.extend(current);
+    }
+
+    /// It is deleted: new objects have the one that came last of those that are left.
+    fn delete(&mut self, hash: VersionHash) {
+        self.put.remove(&hash);
+        self.ready.remove(&hash);
+        self.stopped.remove(&hash);
+        let Some(of) = module_of(hash).map(|module| module.of) else { return };
+        if self.current.get(&of) == Some(&hash) {
+            self.current.remove(&of);
+            let is_of_it = |hash: &&VersionHash| number_of_version(of, **hash).is_some();
+            let left = self.ready.iter().filter(is_of_it).max_by_key(|hash| self.put.get(hash));
+            self.current.extend(left.map(|hash| (of, *hash)));
+        }
     }
 
     /// How the creation of an object may be refused whose type has no version that may run. While none is under way, one may have
     /// been rejected.
     pub(super) fn refusals(&self, of: GuestType) -> &'static [&'static str] {
         let is_of_it = |hash: &&VersionHash| module_of(**hash).is_some_and(|module| module.of == of);
-        let is_under_way = self.put.iter().filter(is_of_it).any(|hash| !self.ready.contains(hash));
+        let is_under_way = self.put.keys().filter(is_of_it).any(|hash| !self.ready.contains(hash));
         match is_under_way {
             true => &["no-such-type", "type-not-ready"],
             false => &NOT_READY,
@@ -50,17 +79,20 @@ impl Versions {
 }
 
 impl Guests {
-    pub(super) fn of_version(&mut self, command: &Command, said: &Said<'_>) -> Result<(), Wrong> {
-        match command {
+    pub(super) fn of_version(&mut self, seen: &Seen<'_>, said: &Said<'_>) -> Result<(), Wrong> {
+        match seen.command {
             Command::TypePut { module, description, .. } if said.done().is_some() => {
                 let hash = VersionHash::of(*module, None, description.as_bytes());
-                self.versions.put.insert(hash);
+                self.versions.put.entry(hash).or_insert(seen.first);
+                if let Some(module) = module_of(hash).filter(|_| self.versions.ready.contains(&hash)) {
+                    self.versions.current.insert(module.of, hash);
+                }
             }
+            Command::TypeRelease { version, .. } => return self.released(*version, said),
             Command::TypeVerdict { version, verdict, .. } => return self.verdict(*version, verdict),
             Command::TypeReady { version, .. } => return self.verdict(*version, &Verdict::default()),
             Command::TypeDelete { version, .. } if said.done().is_some() => {
-                self.versions.put.remove(version);
-                self.versions.ready.remove(version);
+                self.versions.delete(*version);
                 self.reached("version deleted");
                 let is_of_it = |key: &Key, number| module(key.0, number).hash == *version;
                 if let Some((key, _)) =
@@ -76,7 +108,7 @@ impl Guests {
 
     /// O27: a version may be run once all members' engines have said so, and only if they take it.
     fn verdict(&mut self, hash: VersionHash, verdict: &Verdict) -> Result<(), Wrong> {
-        let Some(module) = module_of(hash).filter(|_| self.versions.put.contains(&hash)) else {
+        let Some(module) = module_of(hash).filter(|_| self.versions.put.contains_key(&hash)) else {
             return Ok(());
         };
         self.judged(27, "verdicts");
@@ -90,9 +122,37 @@ impl Guests {
                 self.versions.put.remove(&hash);
                 self.reached("version rejected");
             }
-            false => _ = self.versions.ready.insert(hash),
+            false if self.versions.ready.insert(hash) => _ = self.versions.current.insert(module.of, hash),
+            false => {}
         }
         Ok(())
+    }
+
+    /// Somebody says that objects of a version may be created again.
+    fn released(&mut self, hash: VersionHash, said: &Said<'_>) -> Result<(), Wrong> {
+        if !self.versions.put.contains_key(&hash) {
+            return refused(23, said, &["no-such-type"], "there is no such version");
+        }
+        let was_stopped = self.versions.stopped.remove(&hash);
+        self.reached(if was_stopped { "version released" } else { "version that is not stopped released" });
+        match said.done().is_some_and(|reply| parsed(reply)["released"] == was_stopped) {
+            true => Ok(()),
+            false => Err((23, format!("a version whose creations are stopped {was_stopped}: {said:?}"))),
+        }
+    }
+
+    /// O23: no objects are created of the versions whose creations have killed members, and of no others.
+    pub(super) fn look_at_versions(&mut self, state: &State) -> Result<(), Wrong> {
+        let types = TYPES.into_iter().filter_map(|of| state.user_type(state.type_named(of.name())?));
+        let versions = types.flat_map(|info| info.versions);
+        let stopped = versions.filter(|version| version.stopped.is_some()).map(|version| version.hash);
+        let stopped: BTreeSet<_> = stopped.collect();
+        match stopped == self.versions.stopped {
+            true => Ok(()),
+            false => {
+                Err((23, format!("creations are stopped of {stopped:?}, not {:?}", self.versions.stopped)))
+            }
+        }
     }
 
     /// Whether a run is under way at an object, or something waits for its turn there.
@@ -125,16 +185,22 @@ impl Guests {
         if object.is_quarantined {
             return refused(26, said, &["quarantined"], "it is stopped");
         }
+        let by_layout = object.guest.goes_by_layout(number);
         let Some(moved) = object.guest.migrated(number) else {
             self.reached("move that failed");
             self.judged(26, "moves that fail");
             return refused(26, said, &["not-migrated"], "that version takes nothing over");
         };
-        let is_moved = said.done().is_some_and(|reply| parsed(reply)["migrated"] == true);
+        let reply = said.done().map(parsed).unwrap_or_default();
+        let is_moved = reply["migrated"] == true && (reply["by"] == "layout") == by_layout;
         object.before = Some((std::mem::replace(&mut object.guest, moved), 0));
         self.judged(26, "moves");
-        self.reached("guest moved");
-        if is_moved { Ok(()) } else { Err((26, format!("it should be moved: {said:?}"))) }
+        self.reached(if by_layout { "guest moved with its memory" } else { "guest moved" });
+        if is_moved {
+            Ok(())
+        } else {
+            Err((26, format!("it should be moved, with its memory {by_layout}: {said:?}")))
+        }
     }
 
     /// O26: a migration that is tried is answered what a real one would be, at that position. That it leaves nothing shows in the
@@ -190,6 +256,10 @@ impl Guests {
             return (Err(&["not-migrated"]), "tried moves that fail");
         }
         let mut due = told(true);
+        if object.guest.goes_by_layout(to) {
+            due.push(("by", json!("layout")));
+            return (Ok(due), "tried moves of memory");
+        }
         due.push(("state_bytes", json!(object.guest.saved().len())));
         (Ok(due), "tried moves")
     }
@@ -209,18 +279,20 @@ impl Guests {
             return refused(26, said, &NOT_READY, "the version of before may not run");
         }
         let moved = object.guest.migrated(before.version).filter(|_| !object.is_quarantined);
+        let back = if object.guest.goes_by_layout(before.version) { "layout" } else { "migrate" };
         let (how, lost, guest) = match moved {
             _ if runs == 0 => ("memory", 0, before),
-            Some(moved) => ("migrate", 0, moved),
+            Some(moved) => (back, 0, moved),
             None if loses => ("memory", runs, before),
             None => return refused(26, said, &["not-migrated"], "commands would be lost"),
         };
         let Some(object) = self.objects.get_mut(key) else { return Ok(()) };
         let left = std::mem::replace(&mut object.guest, guest);
-        object.before = (how == "migrate").then_some((left, 0));
+        object.before = (how == back).then_some((left, 0));
         self.judged(26, "ways back");
         self.reached(match (how, lost) {
             ("migrate", _) => "way back by a move",
+            ("layout", _) => "way back with its memory",
             (_, 0) => "way back to the memory of before",
             _ => "way back that loses commands",
         });
